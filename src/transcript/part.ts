@@ -1,0 +1,82 @@
+import type { Cut } from "../text/truncate.ts";
+import type { MessageId } from "./message.ts";
+
+/** One piece of a message. A part that no format understands is `opaque` and passes through untouched. */
+export type Part = TextPart | ReasoningPart | ToolPart | FilePart | CompactionPart | OpaquePart;
+
+interface PartBase {
+  /** False: kept in the transcript, not sent to the model. */
+  readonly agentVisible?: false;
+}
+
+export interface TextPart extends PartBase {
+  readonly type: "text";
+  readonly text: string;
+  /** Written by a program on the user's behalf; still sent to the model. */
+  readonly synthetic?: true;
+  /** Shown to the user only; the host never sends it. */
+  readonly ignored?: true;
+  /** Written by Carryover itself (a delivery or a hint); not inherited by forks. */
+  readonly own?: true;
+  /** Set when an edit shortened the text. */
+  readonly cut?: Cut;
+}
+
+export interface ReasoningPart extends PartBase {
+  readonly type: "reasoning";
+  readonly text: string;
+}
+
+/** A call together with its outcome, so that one can never be kept without the other. */
+export interface ToolPart extends PartBase {
+  readonly type: "tool";
+  readonly callId: CallId;
+  readonly tool: string;
+  readonly input: unknown;
+  readonly outcome: ToolOutcome;
+  /** When the output was cleared from the model's view; the output itself is kept. */
+  readonly clearedAt?: number;
+  /** Set when a result was found for which there is no call (or a second result for one). */
+  readonly callMissing?: true;
+  /** Set when an edit shortened the output or the error. */
+  readonly cut?: Cut;
+  /** Set when an edit shortened the input. */
+  readonly inputCut?: InputCut;
+}
+
+export type CallId = string;
+
+export type ToolOutcome =
+  | { readonly status: "pending" }
+  | { readonly status: "done"; readonly output: string; readonly attachments: readonly FilePart[] }
+  | { readonly status: "failed"; readonly error: string };
+
+/** What an edit left out of a tool input, and how the input reads as text. */
+export interface InputCut extends Cut {
+  readonly preview: string;
+}
+
+export interface FilePart extends PartBase {
+  readonly type: "file";
+  readonly mime: string;
+  readonly filename?: string;
+  readonly sizeBytes?: number;
+}
+
+/** Marks the place where a compaction was asked for. */
+export interface CompactionPart extends PartBase {
+  readonly type: "compaction";
+  readonly trigger: "auto" | "manual";
+  readonly overflow?: true;
+  /** The first message that the host keeps word for word behind the summary. */
+  readonly tailStartId?: MessageId;
+}
+
+export interface OpaquePart extends PartBase {
+  readonly type: "opaque";
+  /** The type the source gives it. */
+  readonly name: string;
+}
+
+/** What the model reads in place of an output that was cleared. */
+export const CLEARED_PLACEHOLDER = "[Old tool result content cleared]";
