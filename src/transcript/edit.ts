@@ -5,12 +5,7 @@ import type { Part } from "./part.ts";
  * One change to a transcript, as data: what, where, why, and how much it leaves out.
  * Edits never delete. Part indexes are those of the unedited message and stay valid.
  */
-export type Edit =
-  | HideMessage
-  | HidePart
-  | ReplacePart
-  | InsertMessage
-  | MoveMessage;
+export type Edit = HideMessage | HidePart | ReplacePart | InsertMessage | MoveMessage;
 
 export interface HideMessage extends Why {
   readonly type: "hide-message";

@@ -1,0 +1,59 @@
+import { FORK_NO_TRUNCATION_TOOLS } from "../stages/graduated-tiers.ts";
+import { FORK_OWN_TOOLS } from "../stages/omit-for-child.ts";
+import { FIXED_TIER_LIMITS, type TierLimits } from "../stages/tool-result-tier.ts";
+import { ConfigurationError } from "../text/configuration-error.ts";
+
+/** What may be set for a fork; everything unset is as the founding documents say. */
+export interface ForkOptions {
+  /** Most characters (UTF-16 units) of the wrapped text; at least 512. */
+  readonly budgetChars?: number;
+  readonly limits?: TierLimits;
+  /** Names the wrapper, so that text from elsewhere cannot imitate it. */
+  readonly sessionId?: string;
+  /** Tools whose results are never cut. */
+  readonly neverCutTools?: readonly string[];
+  /** Tools that launch or watch children; their unfinished calls stay behind. */
+  readonly ownTools?: readonly string[];
+  /** Cleared outputs stay cleared, or come back from the store. */
+  readonly pruned?: "placeholder" | "restore";
+}
+
+export const FORK_CHAR_BUDGET = 200_000;
+export const FORK_CHAR_NO_REMOVAL = 120_000;
+export const FORK_NO_TRIM_THRESHOLD: number = FORK_CHAR_NO_REMOVAL;
+
+export type ResolvedForkOptions = Required<Omit<ForkOptions, "sessionId">> & Pick<ForkOptions, "sessionId">;
+
+/** The options with every default filled in; throws with all problems at once. */
+export function resolveForkOptions(options: ForkOptions): ResolvedForkOptions {
+  const resolved: ResolvedForkOptions = {
+    budgetChars: FORK_CHAR_BUDGET,
+    limits: FIXED_TIER_LIMITS,
+    neverCutTools: FORK_NO_TRUNCATION_TOOLS,
+    ownTools: FORK_OWN_TOOLS,
+    pruned: "placeholder",
+    ...options,
+  };
+  const problems = findProblems(resolved);
+  if (problems.length > 0) throw new ConfigurationError(problems);
+  return resolved;
+}
+
+/** Less than this could not hold the wrapper and a notice. */
+const MIN_BUDGET_CHARS = 512;
+
+function findProblems({ budgetChars, limits }: ResolvedForkOptions): readonly string[] {
+  const problems: string[] = [];
+  if (!(budgetChars >= MIN_BUDGET_CHARS)) {
+    problems.push(`budgetChars is ${budgetChars}; it must be at least ${MIN_BUDGET_CHARS}`);
+  }
+  const numbers: Record<string, number> = { tier1Count: limits.tier1Count, tier2Count: limits.tier2Count };
+  for (const tier of [1, 2, 3] as const) {
+    numbers[`resultChars[${tier}]`] = limits.resultChars[tier];
+    numbers[`paramsChars[${tier}]`] = limits.paramsChars[tier];
+  }
+  for (const [name, value] of Object.entries(numbers)) {
+    if (!(value >= 0)) problems.push(`limits.${name} is ${value}; it must be 0 or more`);
+  }
+  return problems;
+}

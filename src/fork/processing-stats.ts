@@ -1,0 +1,107 @@
+import { resultsWithTiers, type TieredResult, type TierLimits } from "../stages/tool-result-tier.ts";
+import type { Edit } from "../transcript/edit.ts";
+import type { Transcript } from "../transcript/message.ts";
+import { renderMessage } from "../transcript/render.ts";
+import type { ContextFrame } from "./context-frame.ts";
+import { FORK_CHAR_NO_REMOVAL } from "./fork-options.ts";
+
+/** What the pipeline did to a conversation. */
+export interface ProcessingStats {
+  /** Messages before any processing. */
+  readonly originalCount: number;
+  /** Messages rendered. */
+  readonly finalCount: number;
+  /** Length of the wrapped text. */
+  readonly totalChars: number;
+  /** Messages removed by the budget alone. */
+  readonly removedMessages: number;
+  readonly compactionDetected: boolean;
+  /** Index of the summary in the input; -1 when there is none. */
+  readonly compactionSliceIndex: number;
+  readonly truncatedResults: number;
+  readonly tierDistribution: TierDistribution;
+  readonly headTailApplied: number;
+
+  readonly clearedResults?: number;
+  readonly errorResults?: number;
+  readonly tierDistributionBeforeBudget?: TierDistribution;
+  /** Results of each tier that were really cut. */
+  readonly truncatedByTier?: TierDistribution;
+  readonly budgetZone?: "under" | "between" | "over";
+  /** Texts shortened because the budget is hard. */
+  readonly oversizeTruncated?: number;
+  /** The numbers that were applied. */
+  readonly applied?: {
+    readonly tier2Chars: number;
+    readonly tier3Chars: number;
+    readonly budgetChars: number;
+  };
+}
+
+export interface TierDistribution {
+  readonly tier1: number;
+  readonly tier2: number;
+  readonly tier3: number;
+}
+
+/** The part of the statistics that can be read off the results which survived. */
+export type ResultStats = Required<
+  Pick<
+    ProcessingStats,
+    | "truncatedResults"
+    | "tierDistribution"
+    | "headTailApplied"
+    | "clearedResults"
+    | "errorResults"
+    | "truncatedByTier"
+  >
+>;
+
+/** Counts the results of a processed transcript: nothing is kept by hand beside the work. */
+export function countResults(messages: Transcript, limits: TierLimits): ResultStats {
+  const results = resultsWithTiers(messages, limits);
+  const numbered = results.filter((result) => result.isNumbered);
+  const cut = numbered.filter((result) => result.part.cut !== undefined);
+  return {
+    truncatedResults: cut.length,
+    tierDistribution: distribution(numbered),
+    headTailApplied: cut.filter((result) => result.part.cut?.method === "head-tail").length,
+    clearedResults: results.filter((result) => result.cleared).length,
+    errorResults: numbered.filter((result) => result.status === "failed").length,
+    truncatedByTier: distribution(cut),
+  };
+}
+
+function distribution(results: readonly TieredResult[]): TierDistribution {
+  const count = (tier: number) => results.filter((result) => result.tier === tier).length;
+  return { tier1: count(1), tier2: count(2), tier3: count(3) };
+}
+
+export interface SizeInput {
+  readonly kept: Transcript;
+  readonly budgetEdits: readonly Edit[];
+  readonly frame: ContextFrame;
+  /** What an earlier pass of the budget did. */
+  readonly earlier?: ProcessingStats;
+}
+
+/** The part of the statistics that the budget decides. */
+export function sizeStats({ kept, budgetEdits, frame, earlier }: SizeInput): SizeStats {
+  const sizes = kept.map((message) => renderMessage(message).length).filter((chars) => chars > 0);
+  const messagesChars = sizes.reduce((sum, chars) => sum + chars, 0);
+  const hidden = budgetEdits.filter((edit) => edit.type === "hide-message").length;
+  const removedMessages = (earlier?.removedMessages ?? 0) + hidden;
+  const totalChars = sizes.length === 0 ? 0 : messagesChars + frame.chars(removedMessages);
+  const wasOver = budgetEdits.length > 0 || earlier?.budgetZone === "over";
+  return {
+    finalCount: sizes.length,
+    totalChars,
+    removedMessages,
+    budgetZone: wasOver ? "over" : totalChars <= FORK_CHAR_NO_REMOVAL ? "under" : "between",
+    oversizeTruncated: (earlier?.oversizeTruncated ?? 0) + (budgetEdits.length - hidden),
+  };
+}
+
+type SizeStats = Required<
+  Pick<ProcessingStats, "finalCount" | "totalChars" | "removedMessages" | "budgetZone" | "oversizeTruncated">
+>;

@@ -1,0 +1,136 @@
+import { mapStrings } from "../text/map-strings.ts";
+import { normalizeText } from "../text/normalize-text.ts";
+import { normalizeTypedText } from "../text/typed-text.ts";
+import { cleanText, isMalformed } from "../transcript/clean-text.ts";
+import type { Edit, EditReason } from "../transcript/edit.ts";
+import { reachesModel } from "../transcript/find-faults.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
+import type { CallId, Part, TextPart, ToolOutcome, ToolPart } from "../transcript/part.ts";
+import { isVisibleToModel } from "../transcript/visibility.ts";
+
+/** Edits after which no provider can refuse the transcript for its shape: the last stage before anything is sent. */
+export function repairPairing(messages: Transcript, options: RepairPairingOptions = {}): readonly Edit[] {
+  const edits: Edit[] = [];
+  const callIds = new Set<CallId>();
+  const leadingSystem: Message[] = [];
+  let first: Message | undefined;
+  for (const message of messages) {
+    if (!isVisibleToModel(message)) continue;
+    const repairs = message.parts.map((part) =>
+      reachesModel(part) ? repair({ message, part, callIds, options }) : undefined,
+    );
+    const isEmpty = !message.parts.some((part, index) => reachesModel(part) && repairs[index]?.part !== null);
+    if (isEmpty) {
+      edits.push({ type: "hide-message", messageId: message.id, stage: STAGE, reason: "empty" });
+      continue;
+    }
+    for (const [partIndex, found] of repairs.entries()) {
+      if (found !== undefined) edits.push(partEdit({ message, partIndex, ...found }));
+    }
+    if (message.role !== "system") first ??= message;
+    else if (first === undefined) leadingSystem.push(message);
+  }
+  if (first !== undefined && first.role !== "user") edits.push(insertFirst(first, leadingSystem.at(-1)));
+  return edits;
+}
+
+export interface RepairPairingOptions {
+  /** A call without a result gets a short one, or is left out. */
+  readonly missingResult?: "stub" | "strip";
+  /** A result without a call is left out, or becomes a plain text. */
+  readonly orphanResult?: "drop" | "asText";
+}
+
+/** What the model reads where a call never got its result. */
+export const MISSING_RESULT = "[Tool result not available]";
+
+const STAGE = "repair-pairing";
+
+/** The part in place of a broken one; null leaves it out. */
+interface Repair {
+  readonly part: Part | null;
+  readonly reason: EditReason;
+}
+
+interface Subject {
+  readonly message: Message;
+  readonly part: Part;
+  readonly callIds: Set<CallId>;
+  readonly options: RepairPairingOptions;
+}
+
+function repair({ message, part, callIds, options }: Subject): Repair | undefined {
+  if (part.type === "text") return repairText(message, part);
+  if (part.type !== "tool") return undefined;
+  if (part.callMissing) {
+    return { part: options.orphanResult === "asText" ? asText(part) : null, reason: "orphan-result" };
+  }
+  if (callIds.has(part.callId)) return { part: null, reason: "duplicate-call" };
+  callIds.add(part.callId);
+  if (part.outcome.status !== "pending") return repairTool(part, part.outcome, "malformed-text");
+  if (options.missingResult === "strip") return { part: null, reason: "missing-result" };
+  return repairTool(part, { status: "done", output: MISSING_RESULT, attachments: [] }, "missing-result");
+}
+
+function repairText(message: Message, part: TextPart): Repair | undefined {
+  const text = isMalformed(part.text) ? cleanText(message, part) : part.text;
+  if (text.trim() === "") return { part: null, reason: "empty" };
+  return text === part.text ? undefined : { part: { ...part, text }, reason: "malformed-text" };
+}
+
+function repairTool(part: ToolPart, outcome: ToolOutcome, reason: EditReason): Repair | undefined {
+  const input = mapStrings(part.input, normalizeTypedText);
+  const clean = cleanOutcome(outcome);
+  return input === part.input && clean === part.outcome
+    ? undefined
+    : { part: { ...part, input, outcome: clean }, reason };
+}
+
+function cleanOutcome(outcome: ToolOutcome): ToolOutcome {
+  if (outcome.status === "done" && isMalformed(outcome.output)) {
+    return { ...outcome, output: normalizeText(outcome.output) };
+  }
+  if (outcome.status === "failed" && isMalformed(outcome.error)) {
+    return { ...outcome, error: normalizeText(outcome.error) };
+  }
+  return outcome;
+}
+
+function asText(part: ToolPart): TextPart | null {
+  const { outcome } = part;
+  const text = outcome.status === "done" ? outcome.output : outcome.status === "failed" ? outcome.error : "";
+  const clean = normalizeText(text);
+  return clean.trim() === "" ? null : { type: "text", text: clean, synthetic: true };
+}
+
+function partEdit({
+  message,
+  partIndex,
+  part,
+  reason,
+}: Repair & { message: Message; partIndex: number }): Edit {
+  const where = { messageId: message.id, partIndex, stage: STAGE, reason };
+  return part === null
+    ? { type: "hide-part", what: "part", ...where }
+    : { type: "replace-part", part, ...where };
+}
+
+/** A conversation that starts with an answer gets the question that a compaction would have asked. */
+function insertFirst(first: Message, lastSystem: Message | undefined): Edit {
+  const message: Message = {
+    id: `${first.id}~first`,
+    role: "user",
+    parts: [{ type: "text", text: COMPACTION_QUESTION, synthetic: true }],
+    metadata: { kind: "hint", userVisible: false },
+  };
+  return {
+    type: "insert-message",
+    message,
+    after: lastSystem?.id ?? null,
+    stage: STAGE,
+    reason: "first-message",
+  };
+}
+
+/** How a compaction marker reads to the model. */
+export const COMPACTION_QUESTION = "What did we do so far?";

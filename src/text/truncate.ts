@@ -1,0 +1,93 @@
+import { ConfigurationError } from "./configuration-error.ts";
+
+/** Shortens a text to a number of kept characters (UTF-16 units) plus a marker that says how many are missing. */
+export function truncate(text: string, options: TruncateOptions): Truncation {
+  const limitChars = checkLimit(options.limitChars);
+  if (text.length <= limitChars) return whole(text);
+
+  const { headChars, tailChars } = share(limitChars, options);
+  const headEnd = headCut(text, headChars);
+  const tailStart = tailCut(text, text.length - tailChars);
+  const omittedChars = tailStart - headEnd;
+  const method = tailChars === 0 ? "head" : "head-tail";
+  const marker = truncationMarker(omittedChars, method);
+
+  const length = headEnd + marker.length + (text.length - tailStart);
+  if (length >= text.length) return whole(text);
+  return {
+    text: text.slice(0, headEnd) + marker + text.slice(tailStart),
+    cut: { method, originalChars: text.length, omittedChars, limitChars },
+  };
+}
+
+export interface TruncateOptions {
+  /** Characters of the original that may stay; the marker is extra. Infinity keeps everything. */
+  readonly limitChars: number;
+  readonly method: "head" | "head-tail";
+  readonly headRatio?: number;
+  readonly tailRatio?: number;
+}
+
+/** The shortened text; `cut` is unset when nothing was left out. */
+export interface Truncation {
+  readonly text: string;
+  readonly cut?: Cut;
+}
+
+/** What a truncation left out: kept + omitted is always the original length. */
+export interface Cut {
+  readonly method: "head" | "head-tail";
+  readonly originalChars: number;
+  readonly omittedChars: number;
+  readonly limitChars: number;
+}
+
+export const FORK_HEAD_RATIO = 0.8;
+export const FORK_TAIL_RATIO = 0.2;
+
+/** The line that stands where characters were left out. */
+export function truncationMarker(omittedChars: number, method: "head" | "head-tail"): string {
+  const marker = `\n...[truncated ${omittedChars} chars]...`;
+  return method === "head" ? marker : `${marker}\n`;
+}
+
+/** The largest cut at or left of `end` that splits neither a surrogate pair nor a CRLF. */
+export function headCut(text: string, end: number): number {
+  return splitsPair(text, end) ? end - 1 : end;
+}
+
+/** The smallest cut at or right of `start` that splits neither a surrogate pair nor a CRLF. */
+export function tailCut(text: string, start: number): number {
+  return splitsPair(text, start) ? start + 1 : start;
+}
+
+function splitsPair(text: string, index: number): boolean {
+  if (index <= 0 || index >= text.length) return false;
+  const before = text.charCodeAt(index - 1);
+  const after = text.charCodeAt(index);
+  const isSurrogatePair = (before & 0xfc00) === 0xd800 && (after & 0xfc00) === 0xdc00;
+  const isCrLf = before === 0x0d && after === 0x0a;
+  return isSurrogatePair || isCrLf;
+}
+
+function share(
+  limitChars: number,
+  { method, headRatio = FORK_HEAD_RATIO, tailRatio = FORK_TAIL_RATIO }: TruncateOptions,
+): { headChars: number; tailChars: number } {
+  if (method === "head") return { headChars: limitChars, tailChars: 0 };
+  const headChars = Math.floor(limitChars * headRatio);
+  const ratiosFillTheLimit = Math.abs(headRatio + tailRatio - 1) < 1e-9;
+  const tailChars = ratiosFillTheLimit ? limitChars - headChars : Math.floor(limitChars * tailRatio);
+  return tailChars === 0 ? { headChars: limitChars, tailChars: 0 } : { headChars, tailChars };
+}
+
+function checkLimit(limitChars: number): number {
+  if (typeof limitChars !== "number" || Number.isNaN(limitChars)) {
+    throw new ConfigurationError([`limitChars is ${String(limitChars)}; give a number of characters, or Infinity`]);
+  }
+  return Math.max(0, Math.floor(limitChars));
+}
+
+function whole(text: string): Truncation {
+  return { text };
+}

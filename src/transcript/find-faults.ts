@@ -1,0 +1,83 @@
+import { mapStrings } from "../text/map-strings.ts";
+import { normalizeTypedText } from "../text/typed-text.ts";
+import { isMalformed } from "./clean-text.ts";
+import type { MessageId, Transcript } from "./message.ts";
+import type { CallId, Part, ToolPart } from "./part.ts";
+import { isVisibleToModel } from "./visibility.ts";
+
+/** Something in what the model is sent that a provider would refuse. */
+export interface Fault {
+  readonly rule: FaultRule;
+  readonly messageId: MessageId;
+  /** Unset when it is about the whole message. */
+  readonly partIndex?: number;
+  readonly text: string;
+}
+
+export type FaultRule =
+  | "first-message-is-user"
+  | "call-without-result"
+  | "result-without-call"
+  | "call-id-repeated"
+  | "empty-text"
+  | "message-without-parts"
+  | "malformed-text";
+
+/** Everything in the visible transcript that breaks the pairing of calls and results, or a rule common to all providers. */
+export function findFaults(transcript: Transcript): readonly Fault[] {
+  const shown = transcript.filter(isVisibleToModel);
+  const faults: Fault[] = [];
+  const first = shown.find((message) => message.role !== "system");
+  if (first !== undefined && first.role !== "user") {
+    faults.push({
+      rule: "first-message-is-user",
+      messageId: first.id,
+      text: `the first message is from ${first.role}`,
+    });
+  }
+  const callIds = new Set<CallId>();
+  for (const message of shown) {
+    if (!message.parts.some(reachesModel)) {
+      faults.push({
+        rule: "message-without-parts",
+        messageId: message.id,
+        text: "nothing in it reaches the model",
+      });
+    }
+    for (const [partIndex, part] of message.parts.entries()) {
+      if (!reachesModel(part)) continue;
+      for (const [rule, text] of partFaults(part, callIds))
+        faults.push({ rule, messageId: message.id, partIndex, text });
+    }
+  }
+  return faults;
+}
+
+/** True for parts that may end up on the wire. Parts that no format knows get the benefit of the doubt. */
+export function reachesModel(part: Part): boolean {
+  return part.agentVisible !== false && !(part.type === "text" && part.ignored);
+}
+
+type Found = readonly [FaultRule, string];
+
+function partFaults(part: Part, callIds: Set<CallId>): readonly Found[] {
+  if (part.type === "tool") return toolFaults(part, callIds);
+  if (part.type !== "text") return [];
+  if (part.text.trim() === "") return [["empty-text", "a text of nothing but blanks"]];
+  return isMalformed(part.text) ? [MALFORMED] : [];
+}
+
+function toolFaults(part: ToolPart, callIds: Set<CallId>): readonly Found[] {
+  if (part.callMissing) return [["result-without-call", `no call ${part.callId} stands before this result`]];
+  if (callIds.has(part.callId)) return [["call-id-repeated", `call ${part.callId} is there twice`]];
+  callIds.add(part.callId);
+  const { outcome } = part;
+  const found: Found[] = [];
+  if (outcome.status === "pending") found.push(["call-without-result", `call ${part.callId} has no result`]);
+  const text = outcome.status === "done" ? outcome.output : outcome.status === "failed" ? outcome.error : "";
+  const isInputMalformed = mapStrings(part.input, normalizeTypedText) !== part.input;
+  if (isMalformed(text) || isInputMalformed) found.push(MALFORMED);
+  return found;
+}
+
+const MALFORMED: Found = ["malformed-text", "lone surrogates or control characters"];

@@ -1,0 +1,52 @@
+import type { Message, MessageMetadata, Transcript } from "./message.ts";
+import { CLEARED_PLACEHOLDER, type Part, type ToolPart } from "./part.ts";
+
+/** True unless the message was hidden from the model. */
+export function isVisibleToModel(message: Message): boolean {
+  return message.metadata?.agentVisible !== false;
+}
+
+/** True unless the message was hidden from the user. */
+export function isVisibleToUser(message: Message): boolean {
+  return message.metadata?.userVisible !== false;
+}
+
+/** The message with other visibility or kind; its metadata is its own, never shared. */
+export function withMetadata(message: Message, change: MessageMetadata): Message {
+  return { ...message, metadata: { ...message.metadata, ...change } };
+}
+
+/** What the model sees of a transcript: nothing hidden, cleared outputs as their placeholder. The same reference when that is everything. */
+export function project(transcript: Transcript): Transcript {
+  let changed = false;
+  const visible: Message[] = [];
+  for (const message of transcript) {
+    const shown = isVisibleToModel(message) ? projectParts(message) : undefined;
+    if (shown !== message) changed = true;
+    if (shown !== undefined) visible.push(shown);
+  }
+  return changed ? visible : transcript;
+}
+
+/** The message without its hidden parts, or undefined when hiding left none. */
+function projectParts(message: Message): Message | undefined {
+  if (!message.parts.some(needsProjection)) return message;
+  const parts = message.parts.filter((part) => part.agentVisible !== false).map(showCleared);
+  return parts.length === 0 ? undefined : { ...message, parts };
+}
+
+function needsProjection(part: Part): boolean {
+  return part.agentVisible === false || (part.type === "tool" && part.clearedAt !== undefined);
+}
+
+function showCleared(part: Part): Part {
+  if (part.type !== "tool" || part.clearedAt === undefined) return part;
+  const { clearedAt: _, ...shown } = part;
+  return { ...shown, outcome: clearedOutcome(part) };
+}
+
+function clearedOutcome({ outcome }: ToolPart): ToolPart["outcome"] {
+  return outcome.status === "done"
+    ? { status: "done", output: CLEARED_PLACEHOLDER, attachments: [] }
+    : outcome;
+}
