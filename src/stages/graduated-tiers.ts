@@ -4,7 +4,7 @@ import { shouldUseHeadTail } from "../text/should-use-head-tail.ts";
 import { headCut, truncate } from "../text/truncate.ts";
 import type { Edit, EditReason, Stage } from "../transcript/edit.ts";
 import type { Message } from "../transcript/message.ts";
-import type { InputCut, ToolOutcome, ToolPart } from "../transcript/part.ts";
+import { type InputCut, type ToolPart, withText } from "../transcript/part.ts";
 import { handleOf, pendingCalls, type ToolResult } from "../transcript/tool-results.ts";
 import { resultsWithTiers, type Tier, type TierLimits } from "./tool-result-tier.ts";
 
@@ -78,12 +78,6 @@ function cutOutput(result: ToolResult, limitChars: number): ToolPart {
       omittedChars: cut.omittedChars + earlierChars,
     },
   };
-}
-
-/** The outcome with another text; a pending one has none. */
-export function withText(outcome: ToolOutcome, text: string): ToolOutcome {
-  if (outcome.status === "done") return { ...outcome, output: text };
-  return outcome.status === "failed" ? { ...outcome, error: text } : outcome;
 }
 
 function cutInput(part: ToolPart, limitChars: number): ToolPart {

@@ -3,10 +3,9 @@ import { normalizeText } from "../text/normalize-text.ts";
 import { normalizeTypedText } from "../text/typed-text.ts";
 import { cleanText, isMalformed } from "../transcript/clean-text.ts";
 import type { Edit, EditReason } from "../transcript/edit.ts";
-import { reachesModel } from "../transcript/find-faults.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { CallId, Part, TextPart, ToolOutcome, ToolPart } from "../transcript/part.ts";
-import { isVisibleToModel } from "../transcript/visibility.ts";
+import { isVisibleToModel, reachesModel } from "../transcript/visibility.ts";
 
 /** Edits after which no provider can refuse the transcript for its shape: the last stage before anything is sent. */
 export function repairPairing(messages: Transcript, options: RepairPairingOptions = {}): readonly Edit[] {

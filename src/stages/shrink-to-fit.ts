@@ -1,10 +1,9 @@
 import { truncate } from "../text/truncate.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { Message } from "../transcript/message.ts";
-import type { Part } from "../transcript/part.ts";
+import { type Part, withText } from "../transcript/part.ts";
 import { renderMessage } from "../transcript/render.ts";
 import { handleOf, isCleared } from "../transcript/tool-results.ts";
-import { withText } from "./graduated-tiers.ts";
 
 /**
  * Edits that bring the rendered messages down to a number of characters: the longest texts are cut to one length

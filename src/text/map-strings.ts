@@ -21,7 +21,9 @@ export function mapStrings(value: unknown, change: (text: string) => string): un
   function visitObject(object: object, depth: number): object {
     const entries = Object.entries(object);
     const mapped = entries.map(([key, item]) => [key, visit(item, depth + 1)] as const);
-    return mapped.every(([, item], index) => item === entries[index]?.[1]) ? object : Object.fromEntries(mapped);
+    return mapped.every(([, item], index) => item === entries[index]?.[1])
+      ? object
+      : Object.fromEntries(mapped);
   }
 
   try {

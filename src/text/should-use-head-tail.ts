@@ -36,5 +36,7 @@ const anyErrorPattern = new RegExp([...FORK_ERROR_PATTERNS, ...FORK_MORE_ERROR_P
 
 function speaksOfError(text: string): boolean {
   if (text.length <= 2 * SCANNED_CHARS) return anyErrorPattern.test(text);
-  return anyErrorPattern.test(text.slice(0, SCANNED_CHARS)) || anyErrorPattern.test(text.slice(-SCANNED_CHARS));
+  return (
+    anyErrorPattern.test(text.slice(0, SCANNED_CHARS)) || anyErrorPattern.test(text.slice(-SCANNED_CHARS))
+  );
 }

@@ -83,7 +83,9 @@ function share(
 
 function checkLimit(limitChars: number): number {
   if (typeof limitChars !== "number" || Number.isNaN(limitChars)) {
-    throw new ConfigurationError([`limitChars is ${String(limitChars)}; give a number of characters, or Infinity`]);
+    throw new ConfigurationError([
+      `limitChars is ${String(limitChars)}; give a number of characters, or Infinity`,
+    ]);
   }
   return Math.max(0, Math.floor(limitChars));
 }

@@ -22,7 +22,7 @@ export function applyEdits(transcript: Transcript, edits: readonly Edit[], { at 
         line.changePart(edit, () => edit.part);
         break;
       case "insert-message":
-        line.insert(edit.message, edit.after);
+        line.insert({ createdAt: at, ...edit.message }, edit.after);
         break;
       case "move-message":
         line.move(edit.messageId, edit.after);
@@ -35,7 +35,7 @@ export function applyEdits(transcript: Transcript, edits: readonly Edit[], { at 
 }
 
 export interface ApplyOptions {
-  /** Milliseconds since 1970, stamped on outputs that are cleared. The engine has no clock of its own. */
+  /** Milliseconds since 1970, stamped on outputs that are cleared and on new messages. The engine has no clock of its own. */
   readonly at: number;
 }
 

@@ -3,7 +3,7 @@ import { normalizeTypedText } from "../text/typed-text.ts";
 import { isMalformed } from "./clean-text.ts";
 import type { MessageId, Transcript } from "./message.ts";
 import type { CallId, Part, ToolPart } from "./part.ts";
-import { isVisibleToModel } from "./visibility.ts";
+import { isVisibleToModel, reachesModel } from "./visibility.ts";
 
 /** Something in what the model is sent that a provider would refuse. */
 export interface Fault {
@@ -53,11 +53,6 @@ export function findFaults(transcript: Transcript): readonly Fault[] {
   return faults;
 }
 
-/** True for parts that may end up on the wire. Parts that no format knows get the benefit of the doubt. */
-export function reachesModel(part: Part): boolean {
-  return part.agentVisible !== false && !(part.type === "text" && part.ignored);
-}
-
 type Found = readonly [FaultRule, string];
 
 function partFaults(part: Part, callIds: Set<CallId>): readonly Found[] {
@@ -69,10 +64,10 @@ function partFaults(part: Part, callIds: Set<CallId>): readonly Found[] {
 
 function toolFaults(part: ToolPart, callIds: Set<CallId>): readonly Found[] {
   if (part.callMissing) return [["result-without-call", `no call ${part.callId} stands before this result`]];
-  if (callIds.has(part.callId)) return [["call-id-repeated", `call ${part.callId} is there twice`]];
-  callIds.add(part.callId);
   const { outcome } = part;
   const found: Found[] = [];
+  if (callIds.has(part.callId)) found.push(["call-id-repeated", `call ${part.callId} is there twice`]);
+  callIds.add(part.callId);
   if (outcome.status === "pending") found.push(["call-without-result", `call ${part.callId} has no result`]);
   const text = outcome.status === "done" ? outcome.output : outcome.status === "failed" ? outcome.error : "";
   const isInputMalformed = mapStrings(part.input, normalizeTypedText) !== part.input;

@@ -80,3 +80,9 @@ export interface OpaquePart extends PartBase {
 
 /** What the model reads in place of an output that was cleared. */
 export const CLEARED_PLACEHOLDER = "[Old tool result content cleared]";
+
+/** The outcome with another text; a pending one has none. */
+export function withText(outcome: ToolOutcome, text: string): ToolOutcome {
+  if (outcome.status === "done") return { ...outcome, output: text };
+  return outcome.status === "failed" ? { ...outcome, error: text } : outcome;
+}

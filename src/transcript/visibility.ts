@@ -28,11 +28,16 @@ export function project(transcript: Transcript): Transcript {
   return changed ? visible : transcript;
 }
 
-/** The message without its hidden parts, or undefined when hiding left none. */
+/** True for parts that may end up on the wire. Parts that no format knows get the benefit of the doubt. */
+export function reachesModel(part: Part): boolean {
+  return part.agentVisible !== false && !(part.type === "text" && part.ignored);
+}
+
+/** The message without its hidden parts, or undefined when hiding left nothing for the model. */
 function projectParts(message: Message): Message | undefined {
   if (!message.parts.some(needsProjection)) return message;
   const parts = message.parts.filter((part) => part.agentVisible !== false).map(showCleared);
-  return parts.length === 0 ? undefined : { ...message, parts };
+  return parts.some(reachesModel) ? { ...message, parts } : undefined;
 }
 
 function needsProjection(part: Part): boolean {

@@ -3,13 +3,15 @@ import type { CallId, Part, ToolPart } from "../../transcript/part.ts";
 import { createIdNamer } from "../../transcript/unique-ids.ts";
 import { type Fields, fields, stringField } from "../fields.ts";
 import { decodeInfo } from "./decode-info.ts";
-import { callIdOf, decodePart, decodeResult, toolName } from "./decode-part.ts";
+import { callIdOf, decodeNote, decodePart, decodeResult, toolName } from "./decode-part.ts";
 import type { SessionMessage } from "./session-message.ts";
 
 /** A transcript, and for each wire part the canonical part that it became (or half of which it is). */
 export interface Decoded {
   readonly transcript: Transcript;
-  /** `origins[message][wire part]` */
+  /** The wire message of each message. One that holds nothing but results of earlier calls is no message of its own. */
+  readonly wireIndexes: readonly number[];
+  /** `origins[wire message][wire part]`; the message index in it is the wire's. */
   readonly origins: readonly (readonly Origin[])[];
 }
 
@@ -56,11 +58,21 @@ export function decodeMessages(wire: readonly SessionMessage[]): Decoded {
     );
   });
 
-  const transcript = wire.map((wireMessage, index): Message => {
+  const transcript: Message[] = [];
+  const wireIndexes: number[] = [];
+  for (const [index, wireMessage] of wire.entries()) {
     const info = infoOf(wireMessage);
-    return decodeInfo(info, nameId(stringField(info.id) ?? `message-${index + 1}`), allParts[index] ?? []);
-  });
-  return { transcript, origins };
+    const id = nameId(stringField(info.id) ?? `message-${index + 1}`);
+    if (isResultsOnly(origins[index] ?? [])) continue;
+    transcript.push(decodeInfo(info, id, allParts[index] ?? []));
+    wireIndexes.push(index);
+  }
+  return { transcript, wireIndexes, origins };
+}
+
+/** True for a wire message that holds nothing but results of calls in other messages. */
+export function isResultsOnly(origins: readonly Origin[]): boolean {
+  return origins.length > 0 && origins.every((origin) => origin.half === "result");
 }
 
 interface OpenCall {
@@ -86,6 +98,7 @@ function orphan(wirePart: Fields, callId: CallId | undefined): ToolPart {
     input: undefined,
     outcome: decodeResult(wirePart),
     callMissing: true,
+    ...decodeNote(wirePart.metadata),
   };
 }
 

@@ -54,13 +54,12 @@ function decodeText(wire: Fields, text: string): Part {
     synthetic: wire.synthetic === true ? (true as const) : undefined,
     ignored: wire.ignored === true ? (true as const) : undefined,
     own: carryover === true ? (true as const) : undefined,
-    cut: fields(carryover).cut as Cut | undefined,
+    ...decodeNote(wire.metadata),
   });
 }
 
 function decodeTool(wire: Fields): ToolPart {
   const state = fields(wire.state);
-  const { cut, inputCut } = fields(fields(state.metadata).carryover);
   return compact({
     type: "tool" as const,
     callId: callIdOf(wire) ?? stringField(wire.id) ?? "",
@@ -68,9 +67,14 @@ function decodeTool(wire: Fields): ToolPart {
     input: state.input ?? wire.input ?? wire.args,
     outcome: decodeState(state),
     clearedAt: decodeTimestamp(fields(state.time).compacted),
-    cut: cut as Cut | undefined,
-    inputCut: inputCut as InputCut | undefined,
+    ...decodeNote(state.metadata),
   }) as ToolPart;
+}
+
+/** What an earlier edit of ours left out of a part, as noted in its metadata. */
+export function decodeNote(metadata: unknown): { readonly cut?: Cut; readonly inputCut?: InputCut } {
+  const { cut, inputCut } = fields(fields(metadata).carryover);
+  return compact({ cut: cut as Cut | undefined, inputCut: inputCut as InputCut | undefined });
 }
 
 function decodeState(state: Fields): ToolOutcome {

@@ -1,4 +1,11 @@
-import type { FilePart, Part, TextPart, ToolPart } from "../../transcript/part.ts";
+import {
+  CLEARED_PLACEHOLDER,
+  type FilePart,
+  type Part,
+  type TextPart,
+  type ToolPart,
+  withText,
+} from "../../transcript/part.ts";
 import { compact, type Fields, fields } from "../fields.ts";
 
 /** Where an encoded part belongs, and when it was written. */
@@ -41,6 +48,13 @@ export function encodeResult(part: ToolPart, wire: Fields): Fields {
   if (outcome.status === "pending") return wire;
   const field = wire.text !== undefined ? "text" : wire.output !== undefined ? "output" : "content";
   return { ...wire, [field]: outcome.status === "done" ? outcome.output : outcome.error };
+}
+
+/** The wire part of an edited result that has no call. */
+export function encodeOrphan(part: ToolPart, wire: Fields): Fields {
+  const shown =
+    part.clearedAt === undefined ? part : { ...part, outcome: withText(part.outcome, CLEARED_PLACEHOLDER) };
+  return compact({ ...encodeResult(shown, wire), metadata: withNote(wire.metadata, noteOf(part)) });
 }
 
 function encodeNew(part: Part, context: EncodeContext): Fields {

@@ -1,0 +1,21 @@
+/** The kinds of provider error that need different treatment; only the two overflow classes mean that tokens do not fit. */
+export type ProviderErrorClass =
+  | "context_overflow"
+  | "context_overflow_output"
+  | "payload_too_large"
+  | "rate_limit_size"
+  | "rate_limit"
+  | "billing"
+  | "auth"
+  | "invalid_history"
+  | "invalid_request"
+  | "guardrail"
+  | "content_filter"
+  | "image"
+  | "config"
+  | "output_limit"
+  | "overloaded"
+  | "timeout"
+  | "server"
+  | "not_an_error"
+  | "unknown";

@@ -1,0 +1,185 @@
+import { openErrorText } from "./open-error-text.ts";
+
+/**
+ * What a provider said, collected from its error object alone: nested, double-encoded, wrapped by an SDK
+ * or sent as a stream event. The request, its messages and its headers are never looked at.
+ * Never throws, and looks at a bounded number of values however large or cyclic the error is.
+ */
+export function readProviderError(error: unknown): ProviderErrorEvidence {
+  const found: Found = {
+    texts: new Set(),
+    codes: new Set(),
+    statuses: new Set(),
+    provider: undefined,
+    observedTokens: undefined,
+    limitTokens: undefined,
+  };
+  const seen = new Set<object>();
+  const waiting: unknown[] = [error];
+  for (let visits = 0; waiting.length > 0 && visits < MAX_VISITS; visits++) {
+    const value = waiting.shift();
+    if (typeof value === "string") waiting.push(...readText(value, found));
+    else if (Array.isArray(value)) waiting.push(...value.slice(0, MAX_ITEMS));
+    else if (typeof value === "object" && value !== null && !seen.has(value)) {
+      seen.add(value);
+      waiting.push(...readObject(value, found));
+    }
+  }
+  const { provider, observedTokens, limitTokens } = found;
+  return {
+    texts: [...found.texts],
+    codes: [...found.codes],
+    statuses: [...found.statuses],
+    ...(provider === undefined ? {} : { provider }),
+    ...(observedTokens === undefined ? {} : { observedTokens }),
+    ...(limitTokens === undefined ? {} : { limitTokens }),
+  };
+}
+
+export interface ProviderErrorEvidence {
+  /** What was said in words, the outermost first. */
+  readonly texts: readonly string[];
+  /** Codes, types, names and stop reasons. */
+  readonly codes: readonly string[];
+  /** HTTP statuses, from fields and from the beginning of texts. */
+  readonly statuses: readonly number[];
+  readonly provider?: string;
+  /** Figures that the body carries in fields of their own. */
+  readonly observedTokens?: number;
+  readonly limitTokens?: number;
+}
+
+interface Found {
+  readonly texts: Set<string>;
+  readonly codes: Set<string>;
+  readonly statuses: Set<number>;
+  provider: string | undefined;
+  observedTokens: number | undefined;
+  limitTokens: number | undefined;
+}
+
+const MAX_VISITS = 96;
+const MAX_ITEMS = 8;
+const MAX_CODE_CHARS = 120;
+
+const STATUS_FIELDS = [
+  "status",
+  "statusCode",
+  "status_code",
+  "httpStatus",
+  "http_status",
+  "code",
+  "error_code",
+];
+const CODE_FIELDS = [
+  "code",
+  "Code",
+  "type",
+  "__type",
+  "name",
+  "status",
+  "error_code",
+  "errorCode",
+  "error_type",
+  "status_code",
+  "stop_reason",
+  "stopReason",
+  "finish_reason",
+  "finishReason",
+  "unified",
+  "reason",
+];
+const TEXT_FIELDS = [
+  "message",
+  "Message",
+  "msg",
+  "error_msg",
+  "errorMessage",
+  "error_message",
+  "status_msg",
+  "detail",
+  "error_description",
+  "statusText",
+];
+const INNER_FIELDS = [
+  "error",
+  "Error",
+  "cause",
+  "response",
+  "data",
+  "body",
+  "responseBody",
+  "response_body",
+  "metadata",
+  "raw",
+  "lastError",
+  "innererror",
+  "innerError",
+  "originalError",
+  "details",
+  "base_resp",
+  "header",
+  "choices",
+  "incomplete_details",
+  "result",
+];
+const OBSERVED_FIELDS = ["n_prompt_tokens", "prompt_tokens", "input_tokens", "num_prompt_tokens"];
+const LIMIT_FIELDS = ["n_ctx", "context_length", "max_context_length", "max_prompt_tokens", "context_window"];
+
+function readText(text: string, found: Found): readonly unknown[] {
+  const { said, inner, codes, statuses } = openErrorText(text);
+  for (const each of said) found.texts.add(each);
+  for (const code of codes) found.codes.add(code);
+  for (const status of statuses) found.statuses.add(status);
+  return inner;
+}
+
+function readObject(object: object, found: Found): readonly unknown[] {
+  // An object with a role is a message of the request, echoed: what it says is not the provider's word.
+  if (typeof fieldOf(object, "role") === "string") return [];
+
+  for (const name of STATUS_FIELDS) addStatus(fieldOf(object, name), found);
+  for (const name of CODE_FIELDS) addCode(fieldOf(object, name), found);
+  found.provider ??= providerOf(object);
+  found.observedTokens ??= firstNumber(object, OBSERVED_FIELDS);
+  found.limitTokens ??= firstNumber(object, LIMIT_FIELDS);
+
+  const inner = [...TEXT_FIELDS, ...INNER_FIELDS].map((name) => fieldOf(object, name));
+  // A retry error lists every attempt; only the last one is why it gave up.
+  if (fieldOf(object, "lastError") === undefined) inner.push(fieldOf(object, "errors"));
+  return inner.filter((value) => typeof value === "string" || (typeof value === "object" && value !== null));
+}
+
+function addStatus(value: unknown, found: Found): void {
+  const status = typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value;
+  if (typeof status === "number" && status >= 100 && status <= 599) found.statuses.add(status);
+}
+
+function addCode(value: unknown, found: Found): void {
+  const code = typeof value === "number" ? String(value) : value;
+  if (typeof code === "string" && code !== "" && code.length <= MAX_CODE_CHARS) found.codes.add(code);
+}
+
+function providerOf(object: object): string | undefined {
+  for (const name of ["provider", "provider_name", "llm_provider"]) {
+    const value = fieldOf(object, name);
+    if (typeof value === "string" && value.length <= MAX_CODE_CHARS) return value;
+  }
+  return undefined;
+}
+
+function firstNumber(object: object, names: readonly string[]): number | undefined {
+  for (const name of names) {
+    const value = fieldOf(object, name);
+    if (typeof value === "number" && Number.isFinite(value) && value > 0) return value;
+  }
+  return undefined;
+}
+
+function fieldOf(object: object, name: string): unknown {
+  try {
+    return (object as Readonly<Record<string, unknown>>)[name];
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,159 @@
+import type { Message, MessageId, Transcript } from "../../transcript/message.ts";
+import type { Part } from "../../transcript/part.ts";
+import { isVisibleToModel, reachesModel } from "../../transcript/visibility.ts";
+import { compact, type Fields, fields } from "../fields.ts";
+import { type Decoded, infoOf, isResultsOnly, type Origin } from "./decode-messages.ts";
+import { type EncodeContext, encodeCall, encodeOrphan, encodePart, encodeResult } from "./encode-part.ts";
+import type { SessionMessage, SessionPart } from "./session-message.ts";
+
+export interface EncodeInput {
+  readonly messages: readonly SessionMessage[];
+  readonly decoded: Decoded;
+  readonly edited: Transcript;
+  readonly at: number;
+}
+
+/** The wire messages of an edited transcript: untouched ones are the same references, hidden ones are left out. */
+export function encodeMessages({ messages, decoded, edited, at }: EncodeInput): readonly SessionMessage[] {
+  const { transcript, wireIndexes, origins } = decoded;
+  const editedById = new Map(edited.map((message) => [message.id, message]));
+  const wireIndexById = new Map<MessageId, number>();
+  const pairs = new Map<number, EditedMessage>();
+  for (const [index, before] of transcript.entries()) {
+    const wireIndex = wireIndexes[index] ?? index;
+    wireIndexById.set(before.id, wireIndex);
+    pairs.set(wireIndex, { before, after: editedById.get(before.id) ?? before });
+  }
+  const sessionID = messages.map((message) => infoOf(message).sessionID).find((id) => id !== undefined);
+  const rebuildAt = (wireIndex: number) =>
+    rebuild({
+      wireMessage: messages[wireIndex] as SessionMessage,
+      wireIndex,
+      origins: origins[wireIndex] ?? [],
+      pairs,
+      sessionID,
+      at,
+    });
+
+  const carriers = resultCarriers(origins);
+  const result: SessionMessage[] = [];
+  for (const message of edited) {
+    const wireIndex = wireIndexById.get(message.id);
+    if (wireIndex === undefined) {
+      if (isVisibleToModel(message)) result.push(encodeMessage(message, { sessionID, at }));
+      continue;
+    }
+    for (const index of [wireIndex, ...(carriers.get(wireIndex) ?? [])]) {
+      const rebuilt = rebuildAt(index);
+      if (rebuilt !== undefined) result.push(rebuilt);
+    }
+  }
+  return result;
+}
+
+interface EditedMessage {
+  readonly before: Message;
+  readonly after: Message;
+}
+
+/** The wire messages that hold only results, by the wire message of their first call: where that goes, they go. */
+function resultCarriers(origins: Decoded["origins"]): ReadonlyMap<number, readonly number[]> {
+  const carriers = new Map<number, number[]>();
+  for (const [index, ofMessage] of origins.entries()) {
+    const owner = ofMessage[0]?.messageIndex;
+    if (owner === undefined || !isResultsOnly(ofMessage)) continue;
+    const ofOwner = carriers.get(owner);
+    if (ofOwner === undefined) carriers.set(owner, [index]);
+    else ofOwner.push(index);
+  }
+  return carriers;
+}
+
+interface Rebuild {
+  readonly wireMessage: SessionMessage;
+  readonly wireIndex: number;
+  readonly origins: readonly Origin[];
+  readonly pairs: ReadonlyMap<number, EditedMessage>;
+  readonly sessionID: unknown;
+  readonly at: number;
+}
+
+/** The wire message with its edited parts; the same reference if none was, undefined if nothing is left of it. */
+function rebuild({
+  wireMessage,
+  wireIndex,
+  origins,
+  pairs,
+  sessionID,
+  at,
+}: Rebuild): SessionMessage | undefined {
+  const own = pairs.get(wireIndex)?.after;
+  const isHidden = own !== undefined && !isVisibleToModel(own);
+  const messageID = String(infoOf(wireMessage).id ?? "");
+  const parts: SessionPart[] = [];
+  let isChanged = isHidden;
+  let isAnyShown = false;
+  for (const [index, { messageIndex, partIndex, half }] of origins.entries()) {
+    const wire = wireMessage.parts[index] as SessionPart;
+    const owner = pairs.get(messageIndex);
+    const old = owner?.before.parts[partIndex];
+    const now =
+      owner === undefined || !isVisibleToModel(owner.after) ? undefined : owner.after.parts[partIndex];
+    const isShown = now !== undefined && now.agentVisible !== false;
+    if (isShown && now === old) {
+      parts.push(wire);
+    } else {
+      isChanged = true;
+      const context = { sessionID, messageID, partIndex, at };
+      const encoded = isShown ? encodeHalf({ half, now, old, wire: fields(wire), context }) : undefined;
+      if (encoded !== undefined) parts.push(encoded as SessionPart);
+    }
+    if (isShown && reachesModel(now)) isAnyShown = true;
+  }
+  if (!isChanged) return wireMessage;
+  return isAnyShown ? { ...wireMessage, parts } : undefined;
+}
+
+interface Half {
+  readonly half: Origin["half"];
+  readonly now: Part;
+  readonly old: Part | undefined;
+  readonly wire: Fields;
+  readonly context: EncodeContext;
+}
+
+/** One wire part of an edited part. Where a call and its result are two wire parts and the edit made it something else, the result leaves. */
+function encodeHalf({ half, now, old, wire, context }: Half): Fields | undefined {
+  if (now.type === "tool" && old?.type === "tool") {
+    if (old.callMissing) return encodeOrphan(now, wire);
+    if (half === "result") return encodeResult(now, wire);
+    if (half === "call") return encodeCall(now, old, wire, context);
+  }
+  return half === "result" ? undefined : encodePart(now, old, wire, context);
+}
+
+/** A wire message for one that an edit inserted. */
+function encodeMessage(
+  message: Message,
+  { sessionID, at }: { sessionID: unknown; at: number },
+): SessionMessage {
+  const info: Fields = compact({
+    id: message.id,
+    sessionID,
+    role: message.role,
+    time: { created: message.createdAt ?? at },
+    summary: message.summary,
+    finish: message.finish,
+    parentID: message.parentId,
+    providerID: message.model?.provider,
+    modelID: message.model?.id,
+    metadata: message.metadata && { carryover: message.metadata },
+  });
+  return {
+    info: info as SessionMessage["info"],
+    parts: message.parts.map((part, partIndex) => {
+      const context = { sessionID, messageID: message.id, partIndex, at };
+      return encodePart(part, undefined, {}, context) as SessionPart;
+    }),
+  };
+}

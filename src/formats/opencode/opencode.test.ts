@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { anyHistory } from "../../../test/support/opencode-arbitrary.ts";
+import { charBudget } from "../../stages/char-budget.ts";
+import { compactionBoundary } from "../../stages/compaction-boundary.ts";
+import { graduatedTiers } from "../../stages/graduated-tiers.ts";
+import { omitForChild } from "../../stages/omit-for-child.ts";
+import { repairPairing } from "../../stages/repair-pairing.ts";
+import { FIXED_TIER_LIMITS } from "../../stages/tool-result-tier.ts";
+import { formatLaws } from "../../testing/format-contract.ts";
+import type { Edit, Stage } from "../../transcript/edit.ts";
+import { toolResults } from "../../transcript/tool-results.ts";
+import { opencode } from "./opencode.ts";
+import type { OpenCodeWire, SessionMessage } from "./session-message.ts";
+
+const clearEverything: Stage = (messages) =>
+  toolResults(messages).map(
+    ({ message, partIndex }): Edit => ({
+      type: "hide-part",
+      what: "output",
+      messageId: message.id,
+      partIndex,
+      stage: "test",
+      reason: "pruned",
+    }),
+  );
+
+const stages: readonly Stage[] = [
+  compactionBoundary({ from: "summary" }),
+  compactionBoundary({ from: "marker" }),
+  omitForChild(),
+  graduatedTiers({ limits: { ...FIXED_TIER_LIMITS, tier1Count: 1, tier2Count: 1 } }),
+  charBudget({ maxChars: 512 }),
+  clearEverything,
+  (messages) => repairPairing(messages, { missingResult: "strip", orphanResult: "asText" }),
+];
+
+function laws(wire: OpenCodeWire) {
+  return formatLaws<OpenCodeWire>({
+    format: opencode,
+    wire,
+    stages,
+    repair: repairPairing,
+    expectEqual: (actual, expected) => expect(actual).toEqual(expected),
+  });
+}
+
+describe("the laws of a format", () => {
+  it("hold on any history", () => {
+    fc.assert(
+      fc.property(anyHistory, (history) => {
+        for (const law of laws(history)) law.check();
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  const folder = new URL("../../../test/recordings/opencode/", import.meta.url);
+  describe.each(readdirSync(folder).filter((name) => name.endsWith(".json")))("recorded: %s", (name) => {
+    const recorded = JSON.parse(readFileSync(new URL(name, folder), "utf8")) as {
+      messages: SessionMessage[];
+    };
+    it.each(laws(recorded.messages).map((law) => [law.name, law] as const))("%s", (_, law) => law.check());
+  });
+});

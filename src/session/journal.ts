@@ -1,0 +1,43 @@
+/** Port: the ordered log of what was done in one session. Must not throw: a failed write is a value, and damage is reported, never passed off as an empty log. */
+export interface Journal {
+  /** Resolves once the value (anything that survives JSON) is safe; values appended through one journal are read back in that order. */
+  append(value: unknown): Promise<JournalAppended | JournalFailure>;
+  /** Every readable entry by sequence and writer, together with all that could not be read. */
+  read(): Promise<JournalContent>;
+}
+
+export interface JournalAppended {
+  readonly status: "appended";
+  /** Greater than that of every entry that was safe when this writer began. */
+  readonly sequence: number;
+}
+
+export interface JournalFailure {
+  readonly status: "failed";
+  /** The system's error code, such as ENOSPC, or NOT_JSON for a value that JSON cannot hold. */
+  readonly code: string;
+  readonly reason: string;
+}
+
+export interface JournalContent {
+  readonly entries: readonly JournalEntry[];
+  readonly problems: readonly JournalProblem[];
+}
+
+export interface JournalEntry {
+  /** Grows with every entry of a writer; two writers at the same time may use the same number. */
+  readonly sequence: number;
+  readonly writer: string;
+  readonly value: unknown;
+}
+
+/** What could not be read: an unfinished last line, a damaged line, lines that are gone, or a place the system would not read. */
+export interface JournalProblem {
+  readonly type: "torn-tail" | "bad-line" | "missing-lines" | "failed";
+  /** The part of the log that holds the problem, such as a file name. */
+  readonly place: string;
+  /** Counted from 1, where the problem belongs to a line. */
+  readonly line?: number;
+  readonly code: string;
+  readonly reason: string;
+}

@@ -1,0 +1,148 @@
+import { describe, expect, it } from "vitest";
+import { applyGraduatedTruncation } from "../fork/apply-graduated-truncation.ts";
+import { deepFreeze } from "../testing/deep-freeze.ts";
+import { notate, transcript } from "../testing/notation.ts";
+import { safeJson } from "../text/safe-json.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
+import type { ToolPart } from "../transcript/part.ts";
+import { CLEARED_PLACEHOLDER } from "../transcript/part.ts";
+import { toolResults } from "../transcript/tool-results.ts";
+import { FORK_PARAMS_TIER_LIMITS, getToolResultTier } from "./tool-result-tier.ts";
+
+const cut = (notation: string) => notate(applyGraduatedTruncation(deepFreeze(transcript(notation))));
+const tools = (count: number, call: string) => Array.from({ length: count }, () => `a(${call})`).join(" ");
+
+/** Kept characters and the marker that says how many are missing. */
+const kept = (limit: number, original: number) =>
+  limit + `\n...[truncated ${original - limit} chars]...`.length;
+
+function withParts(change: (part: ToolPart, index: number) => ToolPart, notation: string): Transcript {
+  let index = 0;
+  return transcript(notation).map(
+    (message): Message => ({
+      ...message,
+      parts: message.parts.map((part) => (part.type === "tool" ? change(part, index++) : part)),
+    }),
+  );
+}
+
+describe("getToolResultTier", () => {
+  it.each([
+    [0, 1],
+    [4, 1],
+    [5, 2],
+    [14, 2],
+    [15, 3],
+    [999, 3],
+  ] as const)("counted from the newest, %i is tier %i", (index, tier) =>
+    expect(getToolResultTier(index)).toBe(tier),
+  );
+
+  it.each([
+    [19, 20, 1],
+    [15, 20, 1],
+    [14, 20, 2],
+    [5, 20, 2],
+    [4, 20, 3],
+    [0, 20, 3],
+  ] as const)("counted from the oldest, %i of %i is tier %i", (index, total, tier) =>
+    expect(getToolResultTier(index, total)).toBe(tier),
+  );
+});
+
+describe("graduatedTiers", () => {
+  it("keeps 5 whole, 10 at 3,000, the rest at 500", () => {
+    const results = toolResults(applyGraduatedTruncation(transcript(tools(20, "read:9000"))));
+    expect(results.map((result) => result.text.length)).toEqual([
+      ...Array(5).fill(kept(500, 9_000)),
+      ...Array(10).fill(kept(3_000, 9_000)),
+      ...Array(5).fill(9_000),
+    ]);
+  });
+
+  it("applies however short the conversation is (FORK-30)", () => {
+    expect(cut(`a(read:4000) ${tools(5, "read:1")}`)).toBe(
+      `a(read:${kept(3_000, 4_000)}) ${tools(5, "read:1")}`,
+    );
+  });
+
+  it("gives empty and cleared results no number (FORK-21, DA-8)", () => {
+    expect(cut(`${tools(5, "read:9000")} ${tools(9, "read:0")} ${tools(9, "read~9000")}`)).toBe(
+      `${tools(5, "read:9000")} ${tools(9, "read:0")} ${tools(9, "read~9000")}`,
+    );
+  });
+
+  it("numbers parallel calls in part order (FORK-22)", () => {
+    expect(cut(`a(read:4000,read:4000) ${tools(4, "read:1")}`)).toBe(
+      `a(read:${kept(3_000, 4_000)},read:4000) ${tools(4, "read:1")}`,
+    );
+  });
+
+  it("keeps both ends of terminal output, of errors, and of texts that speak of one (FORK-25)", () => {
+    const messages = withParts(
+      (part, index) =>
+        index === 2 && part.outcome.status === "done"
+          ? { ...part, outcome: { ...part.outcome, output: `error${part.outcome.output}` } }
+          : part,
+      `a(Bash:4000,read!4000,read:4000,read:4000) ${tools(5, "read:1")}`,
+    );
+    const methods = toolResults(applyGraduatedTruncation(messages)).map((result) => result.part.cut?.method);
+    expect(methods.slice(0, 4)).toEqual(["head-tail", "head-tail", "head-tail", "head"]);
+  });
+
+  it("does not take a result for cleared because it quotes the placeholder (DA-7)", () => {
+    const quoting = withParts(
+      (part, index) =>
+        index === 0
+          ? {
+              ...part,
+              outcome: {
+                status: "done",
+                output: `${CLEARED_PLACEHOLDER} ${"x".repeat(100_000)}`,
+                attachments: [],
+              },
+            }
+          : part,
+      `a(read:1) ${tools(15, "read:1")}`,
+    );
+    expect(toolResults(applyGraduatedTruncation(quoting))[0]?.text.length).toBe(kept(500, 100_034));
+  });
+
+  it("leaves some tools alone but counts them (FORK-28)", () => {
+    expect(cut(`a(read:4000) ${tools(5, "ask_user_questions:9000")} ${tools(15, "skill:9000")}`)).toContain(
+      "ask_user_questions:9000",
+    );
+    expect(cut(`a(read:4000) ${tools(5, "skill:10")}`)).toContain(`read:${kept(3_000, 4_000)}`);
+  });
+
+  it("cuts inputs to 500, 200 and 100 characters by tier (FORK-41, DA-2)", () => {
+    const messages = withParts(
+      (part) => ({ ...part, input: { content: "x".repeat(2_000) } }),
+      tools(20, "read:10"),
+    );
+    const results = toolResults(applyGraduatedTruncation(deepFreeze(messages)));
+    const [tier1 = 0, tier2 = 0, tier3 = 0] = FORK_PARAMS_TIER_LIMITS;
+    const limits = [...Array(5).fill(tier3), ...Array(10).fill(tier2), ...Array(5).fill(tier1)];
+    expect(results.map((result) => result.part.inputCut?.preview.length)).toEqual(
+      limits.map((limit) => limit + 3),
+    );
+    results.forEach((result, index) =>
+      expect(safeJson(result.part.input).length).toBeLessThanOrEqual(limits[index]),
+    );
+    expect(results[0]?.part.input).toEqual({ content: expect.stringMatching(/^x+\.\.\.$/) });
+  });
+
+  it("gives a running call the limit of the newest", () => {
+    const messages = withParts(
+      (part) => ({ ...part, input: { content: "x".repeat(2_000) } }),
+      `a(bash?) ${tools(20, "read:10")}`,
+    );
+    const [running] = applyGraduatedTruncation(messages)[0]?.parts ?? [];
+    expect(running).toMatchObject({ inputCut: { limitChars: 500 } });
+  });
+
+  it("changes nothing the second time (TEXT-8, DA-10)", () => {
+    const once = applyGraduatedTruncation(transcript(tools(30, "bash:9000")));
+    expect(applyGraduatedTruncation(deepFreeze(once))).toBe(once);
+  });
+});

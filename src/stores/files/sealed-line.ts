@@ -1,0 +1,44 @@
+import { crc32 } from "./crc32.ts";
+
+/** One line of JSON that ends in a checksum over everything before it. */
+export function sealLine(fields: readonly LineField[]): Uint8Array {
+  let text = '{"v":1';
+  for (const [name, json] of fields) text += `,${JSON.stringify(name)}:${json}`;
+  const body = Buffer.from(text);
+  return Buffer.concat([body, Buffer.from(`,"c":${crc32(body)}}\n`)]);
+}
+
+/** A field's name, and its value already as JSON. */
+export type LineField = readonly [name: string, json: string];
+
+/** The fields of a sealed line (without its newline), or what is wrong with it. */
+export function openSealedLine(line: Uint8Array): SealedFields | LineDamage {
+  const bytes = Buffer.from(line.buffer, line.byteOffset, line.byteLength);
+  if (bytes.includes(0)) return { status: "damaged", code: "NUL", reason: "holds NUL bytes" };
+  const sealAt = bytes.lastIndexOf(',"c":');
+  const seal = sealAt < 0 ? null : /^,"c":([0-9]{1,10})\}$/.exec(bytes.toString("latin1", sealAt));
+  if (!seal) return { status: "damaged", code: "SYNTAX", reason: "is not a whole line" };
+  if (crc32(bytes.subarray(0, sealAt)) !== Number(seal[1])) {
+    return { status: "damaged", code: "CHECKSUM", reason: "does not match its checksum" };
+  }
+  try {
+    const fields: unknown = JSON.parse(bytes.toString("utf8"));
+    if (typeof fields !== "object" || fields === null || !("v" in fields) || fields.v !== 1) {
+      return { status: "damaged", code: "VERSION", reason: "was written by another version" };
+    }
+    return { status: "whole", fields: fields as Readonly<Record<string, unknown>> };
+  } catch {
+    return { status: "damaged", code: "SYNTAX", reason: "is not JSON" };
+  }
+}
+
+export interface SealedFields {
+  readonly status: "whole";
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+export interface LineDamage {
+  readonly status: "damaged";
+  readonly code: "NUL" | "SYNTAX" | "CHECKSUM" | "VERSION";
+  readonly reason: string;
+}

@@ -1,0 +1,103 @@
+import { applyEdits } from "../transcript/apply-edits.ts";
+import type { Edit, Stage } from "../transcript/edit.ts";
+import type { Fault } from "../transcript/find-faults.ts";
+import type { Format } from "../transcript/format.ts";
+import type { Transcript } from "../transcript/message.ts";
+import { runStages } from "../transcript/run-stages.ts";
+import { project } from "../transcript/visibility.ts";
+import { deepFreeze } from "./deep-freeze.ts";
+
+/** What one law of the format contract says about one wire. Throws when the law is broken. */
+export interface FormatLaw {
+  readonly name: string;
+  check(): void;
+}
+
+export interface FormatContract<Wire> {
+  readonly format: Format<Wire>;
+  readonly wire: Wire;
+  /** Edits to try on it, made from its transcript. */
+  readonly stages: readonly Stage[];
+  /** The stage after which no fault may be left. */
+  readonly repair: Stage;
+  /** Says whether two values are the same, as the test framework sees it; throws when not. */
+  readonly expectEqual: (actual: unknown, expected: unknown) => void;
+}
+
+/** The laws that every format keeps, as checks on one wire. */
+export function formatLaws<Wire>({
+  format,
+  wire,
+  stages,
+  repair,
+  expectEqual,
+}: FormatContract<Wire>): readonly FormatLaw[] {
+  const frozen = deepFreeze(wire);
+  const at = 1_700_000_000_000;
+  const decode = () => format.decode(frozen);
+  // Repeated ids are numbered on decode, and an edit changes which of them come first: order stands for identity.
+  const view = (transcript: Transcript) =>
+    project(transcript).map((message, index) => ({ ...message, id: `${index}` }));
+
+  const laws: FormatLaw[] = [
+    {
+      name: "no edits, no change",
+      check() {
+        if (format.apply(frozen, [], { at }) !== frozen)
+          throw new Error("apply without edits gave another reference");
+      },
+    },
+    {
+      name: "ids are unique",
+      check() {
+        const ids = decode().map((message) => message.id);
+        expectEqual(new Set(ids).size, ids.length);
+      },
+    },
+    {
+      name: "repair leaves no fault",
+      check() {
+        expectEqual(format.faults(format.apply(frozen, repair(decode()), { at })), []);
+      },
+    },
+  ];
+  for (const [index, stage] of stages.entries()) {
+    const edits = (): readonly Edit[] => stage(decode());
+    laws.push(
+      {
+        name: `edit then decode is decode then edit (${index + 1})`,
+        check() {
+          const editedWire = format.decode(format.apply(frozen, edits(), { at }));
+          expectEqual(view(editedWire), view(applyEdits(decode(), edits(), { at })));
+        },
+      },
+      {
+        name: `repair after an edit leaves no fault (${index + 1})`,
+        check() {
+          const { edits: all } = runStages(decode(), [stage, repair], { at });
+          expectEqual(format.faults(format.apply(frozen, all, { at })), []);
+        },
+      },
+      {
+        name: `an edit brings no new fault (${index + 1})`,
+        check() {
+          const before = countByRule(format.faults(frozen));
+          const after = countByRule(format.faults(format.apply(frozen, edits(), { at })));
+          expectEqual(
+            [...after].filter(([rule, count]) => count > (before.get(rule) ?? 0)),
+            [],
+          );
+        },
+      },
+    );
+  }
+  return laws;
+}
+
+function countByRule(faults: readonly Fault[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { rule } of faults) counts.set(rule, (counts.get(rule) ?? 0) + 1);
+  // A cut may leave an answer in front, and only the repair can put a question before it: that has a law of its own.
+  counts.delete("first-message-is-user");
+  return counts;
+}

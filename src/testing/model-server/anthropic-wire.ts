@@ -1,0 +1,109 @@
+import type { Answer } from "./step.ts";
+import { type AnswerContext, callIdOf, usageOf, type Wire, type WireEvent } from "./wire.ts";
+
+/** Messages as Anthropic streams them. */
+export const anthropicWire: Wire = {
+  name: "anthropic",
+  path: "/v1/messages",
+  events(answer, context) {
+    const blocks = contentOf(answer, context).flatMap((content, index) => blockEvents(content, index));
+    return [
+      named("message_start", { message: envelope(answer, context, []) }),
+      ...blocks,
+      named("message_delta", {
+        delta: { stop_reason: finishOf(answer), stop_sequence: null },
+        usage: { output_tokens: usageOf(answer, context).outputTokens },
+      }),
+      named("message_stop", {}),
+    ];
+  },
+  openingEvents(text, context) {
+    const answer: Answer = { type: "answer", text };
+    const [start, delta] = text ? blockEvents({ type: "text", text }, 0) : [];
+    return [
+      named("message_start", { message: envelope(answer, context, []) }),
+      ...[start, delta].filter((event) => event !== undefined),
+    ];
+  },
+  body(answer, context) {
+    return { ...envelope(answer, context, contentOf(answer, context)), stop_reason: finishOf(answer) };
+  },
+};
+
+type Content =
+  | { readonly type: "thinking"; readonly thinking: string; readonly signature: string }
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly input: unknown };
+
+function contentOf(answer: Answer, context: AnswerContext): readonly Content[] {
+  const thinking: readonly Content[] = answer.reasoning
+    ? [{ type: "thinking", thinking: answer.reasoning, signature: `scripted-signature-${context.number}` }]
+    : [];
+  const text: readonly Content[] = answer.text ? [{ type: "text", text: answer.text }] : [];
+  const calls = (answer.calls ?? []).map(
+    (call, index): Content => ({
+      type: "tool_use",
+      id: callIdOf(index, call.id, context),
+      name: call.tool,
+      input: call.input,
+    }),
+  );
+  return [...thinking, ...text, ...calls];
+}
+
+function blockEvents(content: Content, index: number): readonly WireEvent[] {
+  const start = (block: unknown): WireEvent => named("content_block_start", { index, content_block: block });
+  const delta = (fields: unknown): WireEvent => named("content_block_delta", { index, delta: fields });
+  const stop = named("content_block_stop", { index });
+  switch (content.type) {
+    case "thinking":
+      return [
+        start({ type: "thinking", thinking: "", signature: "" }),
+        delta({ type: "thinking_delta", thinking: content.thinking }),
+        delta({ type: "signature_delta", signature: content.signature }),
+        stop,
+      ];
+    case "text":
+      return [start({ type: "text", text: "" }), delta({ type: "text_delta", text: content.text }), stop];
+    case "tool_use":
+      return [
+        start({ type: "tool_use", id: content.id, name: content.name, input: {} }),
+        delta({ type: "input_json_delta", partial_json: JSON.stringify(content.input) }),
+        stop,
+      ];
+    default:
+      return content satisfies never;
+  }
+}
+
+function named(type: string, fields: Record<string, unknown>): WireEvent {
+  return { event: type, data: { type, ...fields } };
+}
+
+function envelope(
+  answer: Answer,
+  context: AnswerContext,
+  content: readonly Content[],
+): Record<string, unknown> {
+  const usage = usageOf(answer, context);
+  return {
+    id: `msg_${context.number}`,
+    type: "message",
+    role: "assistant",
+    model: context.model,
+    content,
+    stop_reason: null,
+    stop_sequence: null,
+    usage: {
+      // Anthropic counts cached tokens apart from the rest of the input.
+      input_tokens: usage.inputTokens - usage.cachedTokens,
+      cache_read_input_tokens: usage.cachedTokens,
+      cache_creation_input_tokens: 0,
+      output_tokens: usage.outputTokens,
+    },
+  };
+}
+
+function finishOf(answer: Answer): string {
+  return answer.finish ?? (answer.calls?.length ? "tool_use" : "end_turn");
+}

@@ -1,0 +1,18 @@
+import type { Answer } from "./step.ts";
+
+/** Which of a coding agent's callers a request comes from. */
+export type Lane = "main" | "title" | "summary";
+
+/** Tells the lanes apart by the system prompts of OpenCode's hidden agents; everything else is `main`. */
+export function laneOf(rawBody: string): Lane {
+  if (rawBody.includes("You are a title generator")) return "title";
+  if (rawBody.includes("You are a context summarization agent")) return "summary";
+  return "main";
+}
+
+/** What the scripted model says when no step waits for the request. */
+export const UNSCRIPTED_ANSWERS: Readonly<Record<Lane, Answer>> = {
+  main: { type: "answer", text: "(nothing scripted)" },
+  title: { type: "answer", text: "Scripted session" },
+  summary: { type: "answer", text: "## Objective\n- (nothing scripted)" },
+};

@@ -1,0 +1,101 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+
+/** Makes a home folder with one git project in it, in which OpenCode finds nothing of this machine. */
+export function createSandbox({ files = {}, pathFolders = [] }: SandboxOptions = {}): Sandbox {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "carryover-opencode-")));
+  const home = join(root, "home");
+  const project = join(home, "project");
+  const configFolder = join(home, ".config", "opencode");
+  const modelsFile = join(root, "models.json");
+  mkdirSync(project, { recursive: true });
+  writeFileSync(modelsFile, "{}");
+  pretendPluginPackageIsInstalled(configFolder);
+  for (const [path, content] of Object.entries({ "README.md": "# Project\n", ...files })) {
+    mkdirSync(dirname(join(project, path)), { recursive: true });
+    writeFileSync(join(project, path), content);
+  }
+  const env = isolatedEnvironment({ home, modelsFile, pathFolders });
+  commitAll(project, env);
+  return {
+    home,
+    project,
+    configFolder,
+    env,
+    remove: () => rmSync(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }),
+  };
+}
+
+export interface SandboxOptions {
+  /** Files of the project by path; committed before the agent starts. */
+  readonly files?: Readonly<Record<string, string | Uint8Array>>;
+  /** Folders searched for programs before those of PATH. */
+  readonly pathFolders?: readonly string[];
+}
+
+export interface Sandbox {
+  readonly home: string;
+  readonly project: string;
+  /** Where OpenCode reads its global configuration. */
+  readonly configFolder: string;
+  readonly env: Readonly<Record<string, string>>;
+  remove(): void;
+}
+
+interface Isolation {
+  readonly home: string;
+  readonly modelsFile: string;
+  readonly pathFolders: readonly string[];
+}
+
+function isolatedEnvironment({ home, modelsFile, pathFolders }: Isolation): Record<string, string> {
+  return {
+    PATH: [...pathFolders, process.env.PATH ?? ""].join(delimiter),
+    HOME: home,
+    XDG_CONFIG_HOME: join(home, ".config"),
+    XDG_DATA_HOME: join(home, ".local", "share"),
+    XDG_CACHE_HOME: join(home, ".cache"),
+    XDG_STATE_HOME: join(home, ".local", "state"),
+    GIT_CONFIG_NOSYSTEM: "1",
+    LANG: "C.UTF-8",
+    TERM: "dumb",
+    NO_COLOR: "1",
+    npm_config_update_notifier: "false",
+    OPENCODE_CLIENT: "carryover-tests",
+    OPENCODE_MODELS_PATH: modelsFile,
+    OPENCODE_DISABLE_MODELS_FETCH: "1",
+    OPENCODE_DISABLE_AUTOUPDATE: "1",
+    OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
+    OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
+    OPENCODE_DISABLE_CLAUDE_CODE: "1",
+    OPENCODE_DISABLE_EXTERNAL_SKILLS: "1",
+    OPENCODE_DISABLE_EMBEDDED_WEB_UI: "1",
+  };
+}
+
+/**
+ * OpenCode installs its plugin package into every config folder and lets the first request wait for it:
+ * over a minute without a network. These files tell it that the work is done.
+ */
+function pretendPluginPackageIsInstalled(folder: string): void {
+  const dependencies = { "@opencode-ai/plugin": "*" };
+  mkdirSync(join(folder, "node_modules"), { recursive: true });
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ dependencies }));
+  writeFileSync(
+    join(folder, "package-lock.json"),
+    JSON.stringify({ lockfileVersion: 3, packages: { "": { dependencies } } }),
+  );
+}
+
+function commitAll(project: string, env: Readonly<Record<string, string>>): void {
+  const author = ["-c", "user.name=dev", "-c", "user.email=dev@example.invalid"];
+  for (const command of [
+    ["init", "-q", "-b", "main"],
+    ["add", "."],
+    ["commit", "-q", "-m", "Start"],
+  ]) {
+    execFileSync("git", [...author, ...command], { cwd: project, env, stdio: "ignore" });
+  }
+}

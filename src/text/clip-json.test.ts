@@ -1,0 +1,85 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { clipJson } from "./clip-json.ts";
+import { mapStrings } from "./map-strings.ts";
+import { safeJson } from "./safe-json.ts";
+
+const cyclic: Record<string, unknown> = { name: "self" };
+cyclic.self = cyclic;
+const throwing = {
+  toJSON() {
+    throw new Error("no JSON today");
+  },
+};
+
+describe("safeJson", () => {
+  it.each([
+    { name: "a cycle", value: cyclic },
+    { name: "a BigInt", value: { n: 1n } },
+    { name: "a throwing toJSON", value: throwing },
+    { name: "a function", value: () => 1 },
+    { name: "undefined", value: undefined },
+  ])("prints {...} for $name (DA-18)", ({ value }) => expect(safeJson(value)).toBe("{...}"));
+
+  it("prints everything else as JSON does", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(safeJson(value)).toBe(JSON.stringify(value));
+      }),
+    );
+  });
+});
+
+describe("clipJson", () => {
+  it("keeps the shape and cuts the longest strings", () => {
+    const input = { path: "src/a.ts", content: "x".repeat(1_000), flags: [1, true, null], note: "short" };
+    const clipped = clipJson(input, 120) as typeof input;
+    expect(safeJson(clipped).length).toBeLessThanOrEqual(120);
+    expect(clipped).toMatchObject({ path: "src/a.ts", flags: [1, true, null], note: "short" });
+    expect(clipped.content).toMatch(/^x+\.\.\.$/);
+  });
+
+  it("gives the value itself when it fits, and an empty object when it cannot", () => {
+    const value = { a: 1 };
+    expect(clipJson(value, 100)).toBe(value);
+    expect(clipJson(cyclic, 100)).toEqual({});
+    expect(
+      clipJson(
+        Array.from({ length: 500 }, (_, n) => n),
+        100,
+      ),
+    ).toEqual({});
+  });
+
+  it("never exceeds the limit and never breaks a character", () => {
+    fc.assert(
+      fc.property(fc.object({ maxDepth: 3 }), fc.integer({ min: 2, max: 200 }), (value, limitChars) => {
+        const json = safeJson(clipJson(value, limitChars));
+        expect(json.length).toBeLessThanOrEqual(limitChars);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe("mapStrings", () => {
+  it("gives the same reference when no string changes", () => {
+    fc.assert(
+      fc.property(fc.object(), (value) => {
+        expect(mapStrings(value, (text) => text)).toBe(value);
+      }),
+    );
+  });
+
+  it("survives cycles, deep nesting and throwing getters", () => {
+    let deep: unknown = "x";
+    for (let level = 0; level < 20_000; level++) deep = [deep];
+    const hostile = {
+      get boom() {
+        throw new Error("no");
+      },
+    };
+    for (const value of [cyclic, deep, hostile])
+      expect(() => mapStrings(value, (text) => `${text}!`)).not.toThrow();
+  });
+});

@@ -1,0 +1,114 @@
+/** Tag names that frame what Carryover writes; content must never be able to open or close one. */
+export const FENCED_TAGS: readonly string[] = [
+  "inherited_context",
+  "summary",
+  "previous-summary",
+  "previous_summary",
+  "conversation",
+  "system-reminder",
+  "tool_output",
+  "tool_result",
+  "tool_summary",
+  "hook_context",
+];
+
+/** Escapes the angle bracket of every opening or closing form of the given tags, however disguised; the same reference when there is none. */
+export function fence(text: string, tags: readonly string[]): string {
+  const names = foldedNames(tags);
+  return escapeBrackets(text, ANGLE_BRACKET, (index) => opensTag(text, index, names));
+}
+
+/** Fences like `fence` and also breaks the tokens of chat templates, for text quoted as data. */
+export function fenceData(text: string, tags: readonly string[] = FENCED_TAGS): string {
+  const names = foldedNames(tags);
+  return escapeBrackets(
+    text,
+    ANY_BRACKET,
+    (index) => opensTag(text, index, names) || opensTemplateToken(text, index),
+  );
+}
+
+const ANGLE_BRACKET = /[<\ufe64\uff1c]/g;
+const ANY_BRACKET = /[<\ufe64\uff1c[\ufe47\uff3b]/g;
+
+function escapeBrackets(text: string, bracket: RegExp, opens: (index: number) => boolean): string {
+  bracket.lastIndex = 0;
+  let escaped = "";
+  let copiedUntil = 0;
+  for (let match = bracket.exec(text); match !== null; match = bracket.exec(text)) {
+    if (!opens(match.index)) continue;
+    escaped += text.slice(copiedUntil, match.index) + (fold(match[0]) === "[" ? "&#91;" : "&lt;");
+    copiedUntil = match.index + 1;
+  }
+  return copiedUntil === 0 ? text : escaped + text.slice(copiedUntil);
+}
+
+interface TagNames {
+  readonly names: readonly string[];
+  readonly initials: string;
+  readonly longestChars: number;
+}
+
+function foldedNames(tags: readonly string[]): TagNames {
+  const names = tags.map((tag) => tag.normalize("NFKC").toLowerCase()).filter((name) => name !== "");
+  return {
+    names,
+    initials: names.map((name) => name.charAt(0)).join(""),
+    longestChars: names.reduce((longest, name) => Math.max(longest, name.length), 0),
+  };
+}
+
+function opensTag(text: string, bracketIndex: number, { names, initials, longestChars }: TagNames): boolean {
+  const next = text.charAt(bracketIndex + (text.charAt(bracketIndex + 1) === "/" ? 2 : 1));
+  if (isPlain(next) && !"/\\".includes(next) && !initials.includes(next.toLowerCase())) return false;
+  const nameIndex = skipToName(text, bracketIndex + 1);
+  const word = readVisible(text, nameIndex, longestChars + 1).toLowerCase();
+  return names.some((name) => word.startsWith(name) && !/\w/.test(word.charAt(name.length)));
+}
+
+const TEMPLATE_TOKEN =
+  /^(?:<\|[^\s|]{1,64}\|>|<\/?SYS>>|<(?:start|end)_of_turn>|\[\/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT)\])/;
+const LONGEST_TOKEN_CHARS = 68;
+
+function opensTemplateToken(text: string, bracketIndex: number): boolean {
+  const next = text.charAt(bracketIndex + 1);
+  if (isPlain(next) && !"|/SseIAT".includes(next)) return false;
+  const bracket = fold(text.charAt(bracketIndex));
+  return TEMPLATE_TOKEN.test(bracket + readVisible(text, bracketIndex + 1, LONGEST_TOKEN_CHARS));
+}
+
+// Nearly every bracket of real text is dismissed by the one visible ASCII character that follows it.
+function isPlain(character: string): boolean {
+  return character > " " && character < "\x7f";
+}
+
+const BETWEEN = /^[\s/\\\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}]/u;
+
+function skipToName(text: string, startIndex: number): number {
+  let index = startIndex;
+  while (index < text.length) {
+    const character = String.fromCodePoint(text.codePointAt(index) ?? 0);
+    if (!BETWEEN.test(fold(character))) break;
+    index += character.length;
+  }
+  return index;
+}
+
+const UNSEEN = /^[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}]/u;
+
+// Stops at the next opening bracket, so that no stretch of text is read for two brackets.
+function readVisible(text: string, startIndex: number, maxChars: number): string {
+  let word = "";
+  for (let index = startIndex; index < text.length && word.length < maxChars; ) {
+    const character = String.fromCodePoint(text.codePointAt(index) ?? 0);
+    index += character.length;
+    const folded = fold(character);
+    if (folded === "<" || folded === "[" || /^\s/.test(folded)) break;
+    if (!UNSEEN.test(folded)) word += folded;
+  }
+  return word;
+}
+
+function fold(character: string): string {
+  return character < "\x80" ? character : character.normalize("NFKC");
+}

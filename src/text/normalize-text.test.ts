@@ -1,0 +1,102 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { normalizeText, normalizeTextWithCounts, toWellFormed } from "./normalize-text.ts";
+
+const ESC = "\x1b";
+
+describe("normalizeText", () => {
+  it.each([
+    ["removes colours", `${ESC}[31mred${ESC}[0m ${ESC}[38;2;1;2;3mx${ESC}[m`, "red x"],
+    ["removes 8-bit sequences", "\x9b31mred\x9d0;title\x9cdone", "reddone"],
+    ["keeps the text of a hyperlink", `${ESC}]8;;http://a.test${ESC}\\click${ESC}]8;;${ESC}\\`, "click"],
+    ["removes a clipboard write", `a${ESC}]52;c;cm0gLXJm\x07b`, "ab"],
+    ["removes a device control string over lines", `a${ESC}Pq#0\n#1${ESC}\\b`, "ab"],
+    ["removes a charset choice and a keypad mode", `${ESC}(Ba${ESC}=b${ESC}7c`, "abc"],
+    ["removes an unterminated sequence", `text ${ESC}[`, "text "],
+    ["ends an unterminated title at the line end", `${ESC}]0;title\nnext line`, "\nnext line"],
+    ["ends an unterminated device control string at the line end", `${ESC}Pabc\nnext line`, "\nnext line"],
+    ["removes a lone escape", `a${ESC}`, "a"],
+    ["keeps only the last state of a progress line", "\r10%\r50%\r100%\ndone", "100%\ndone"],
+    ["keeps the state before an empty overwrite", "100%\r\r\nnext", "100%\r\nnext"],
+    ["keeps line breaks of both kinds", "a\r\nb\nc", "a\r\nb\nc"],
+    ["drops a carriage return at the very end", "abc\r", "abc"],
+    ["lets a backspace erase", "password: hunter2\b\b\b\b\b\b\b*******", "password: *******"],
+    ["lets a backspace erase a whole character", "a😀\bb", "ab"],
+    ["stops a backspace at the line start", "a\n\b\bb", "a\nb"],
+    ["resolves overstruck text", "b\bbo\bol\bld", "bold"],
+    ["is not fooled by an invisible overwrite", "rm -rf\r\u200b\n", "rm -rf\r\n"],
+    ["drops controls but tabs and line breaks", "a\0b\x07\tc\x0b\x0c\x7f\x85\nd", "ab\tc\nd"],
+    ["drops zero-width and direction marks", "ig\u200bno\u200cre\u202e\u2066\u2060\ufeff!", "ignore!"],
+    ["drops soft hyphens", "pass\u00adword", "password"],
+    ["drops tag characters", "Hello\u{e0069}\u{e0067}\u{e007f}", "Hello"],
+    ["drops variation selectors that carry data", "😀\u{e0163}\u{e0155}\ufe03", "😀"],
+    ["drops a variation selector after a letter", "a\ufe0fb", "ab"],
+    ["drops a second variation selector", "❤\ufe0f\ufe0f", "❤\ufe0f"],
+    ["drops a joiner between letters", "pre\u200dvious", "previous"],
+    ["replaces lone surrogates", "ok \ud83d end \ude00", "ok \ufffd end \ufffd"],
+    ["does not join two halves", "\ud83d\u200b\ude00", "\ufffd\ufffd"],
+  ])("%s", (_name, before, after) => {
+    expect(normalizeText(before)).toBe(after);
+  });
+
+  it.each(["plain", "a\tb\r\nc\n", "👨‍👩‍👧‍👦 👩🏽‍💻 🏳️‍🌈 ❤️ 1️⃣ 🇯🇵 ⚠️", "zażółć 日本語 ﻣﺮﺣﺒﺎ e\u0301 \u2028"])(
+    "leaves %j as it is",
+    (text) => {
+      expect(normalizeText(text)).toBe(text);
+    },
+  );
+
+  it("counts what it removed", () => {
+    expect(normalizeTextWithCounts(`${ESC}[1ma\u200b\0\r\u00adb\ud800`).removed).toEqual({
+      escapeSequences: 1,
+      overwrites: 1,
+      controls: 1,
+      invisible: 2,
+      loneSurrogates: 1,
+    });
+  });
+
+  it("gives a second pass nothing to do", () => {
+    fc.assert(
+      fc.property(hostileText, (text) => {
+        const once = normalizeText(text);
+        expect(normalizeText(once)).toBe(once);
+        expect(once.isWellFormed()).toBe(true);
+        expect(once).not.toMatch(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)/);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+});
+
+describe("toWellFormed", () => {
+  it("repairs lone surrogates and nothing else", () => {
+    expect(toWellFormed("\ud83d \u200b\x1b[m 😀")).toBe("\ufffd \u200b\x1b[m 😀");
+  });
+});
+
+const hostileText = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(
+        ...["\x1b", "[", "]", "P", "\\", "\x07", "\x9b", "\x9c", "\x9d", "\x90", "31m", ";"],
+        ...["\r", "\n", "\r\n", "\b", "\t", "\0", "\x7f", "\x85"],
+        ...[
+          "\u200b",
+          "\u200d",
+          "\ufe0f",
+          "\ufe0e",
+          "\u20e3",
+          "1",
+          "\u00ad",
+          "\ufeff",
+          "\u{e0061}",
+          "\u{e0100}",
+        ],
+        ...["\ud83d", "\ude00", "\udb40", "\udc61", "😀", "👩", "🏽", "❤", "a", " "],
+      ),
+      fc.string({ unit: "binary", maxLength: 3 }),
+    ),
+    { maxLength: 24 },
+  )
+  .map((pieces) => pieces.join(""));

@@ -1,0 +1,6 @@
+/** Where a secret stands in a text and what kind it is. */
+export interface SecretSpan {
+  readonly startIndex: number;
+  readonly endIndex: number;
+  readonly type: string;
+}

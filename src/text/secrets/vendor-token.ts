@@ -1,0 +1,74 @@
+import { AI_PREFIXES } from "./ai-tokens.ts";
+import { BASE64, endOfRun, isIn, WORD } from "./alphabet.ts";
+import { CLOUD_PATTERNS, CLOUD_PREFIXES } from "./cloud-tokens.ts";
+import { CODE_PATTERNS, CODE_PREFIXES } from "./code-tokens.ts";
+import { isPlaceholder } from "./placeholder-value.ts";
+import { isGenerated } from "./secret-value.ts";
+import type { SecretSpan } from "./secret-span.ts";
+import { SERVICE_PATTERNS, SERVICE_PREFIXES } from "./service-tokens.ts";
+import type { PatternFormat, PrefixFormat } from "./token-format.ts";
+
+/** Finds the token of a known vendor that starts exactly at the index. */
+export function matchVendorToken(text: string, index: number): SecretSpan | undefined {
+  const candidates = CANDIDATES[slotOf(text.charCodeAt(index), text.charCodeAt(index + 1))];
+  if (candidates === undefined) return undefined;
+  for (const format of candidates.prefixes) {
+    const span = matchPrefix(text, index, format);
+    if (span !== undefined) return span;
+  }
+  for (const { type, pattern } of candidates.patterns) {
+    pattern.lastIndex = index;
+    const match = pattern.exec(text);
+    if (match !== null && !isPlaceholder(match[0])) {
+      return { startIndex: index, endIndex: index + match[0].length, type };
+    }
+  }
+  return undefined;
+}
+
+const BODY_SAMPLE_CHARS = 64;
+
+function matchPrefix(text: string, index: number, format: PrefixFormat): SecretSpan | undefined {
+  const [prefix, type, minBodyChars, body = WORD] = format;
+  if (!text.startsWith(prefix, index)) return undefined;
+  const bodyIndex = index + prefix.length;
+  const endIndex = endOfRun(text, bodyIndex, body);
+  if (endIndex - bodyIndex < minBodyChars) return undefined;
+  // Letters alone do not set a prefix apart from the middle of encoded data.
+  const isBare = isIn(WORD, prefix.charCodeAt(prefix.length - 1)) && !/[-_.]/.test(prefix);
+  if (isBare && index > 0 && "+/".includes(text.charAt(index - 1))) return undefined;
+  const sample = text.slice(bodyIndex, Math.min(endIndex, bodyIndex + BODY_SAMPLE_CHARS));
+  if (isPlaceholder(sample) || !isGenerated(sample, MIN_BODY_RANDOMNESS)) return undefined;
+  return { startIndex: index, endIndex, type };
+}
+
+const MIN_BODY_RANDOMNESS = 2;
+
+interface Candidates {
+  readonly prefixes: PrefixFormat[];
+  readonly patterns: PatternFormat[];
+}
+
+const CANDIDATES: (Candidates | undefined)[] = [];
+
+function slotOf(firstCode: number, secondCode: number): number {
+  return firstCode < 128 && secondCode < 128 ? firstCode * 128 + secondCode : -1;
+}
+
+function candidatesAt(start: string): Candidates {
+  const slot = slotOf(start.charCodeAt(0), start.charCodeAt(1));
+  const candidates = CANDIDATES[slot] ?? { prefixes: [], patterns: [] };
+  CANDIDATES[slot] = candidates;
+  return candidates;
+}
+
+for (const format of [...CLOUD_PREFIXES, ...CODE_PREFIXES, ...AI_PREFIXES, ...SERVICE_PREFIXES]) {
+  candidatesAt(format[0]).prefixes.push(format);
+}
+for (const format of [...CLOUD_PATTERNS, ...CODE_PATTERNS, ...SERVICE_PATTERNS]) {
+  for (const start of format.starts) candidatesAt(start).patterns.push(format);
+}
+// The longest prefix names the vendor best: "sk-ant-" before "sk-".
+for (const candidates of CANDIDATES) {
+  candidates?.prefixes.sort((first, second) => second[0].length - first[0].length);
+}

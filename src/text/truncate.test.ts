@@ -1,0 +1,154 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { anyText } from "../../test/support/opencode-arbitrary.ts";
+import { ConfigurationError } from "./configuration-error.ts";
+import { truncate, truncationMarker } from "./truncate.ts";
+import { truncateWithStrategy } from "./truncate-with-strategy.ts";
+
+const anyOptions = fc
+  .record({
+    limitChars: fc.oneof(
+      fc.integer({ min: -5, max: 3_000 }),
+      fc.double({ min: 0, max: 3_000, noNaN: true }),
+      fc.constant(Infinity),
+    ),
+    method: fc.constantFrom("head" as const, "head-tail" as const),
+    headRatio: fc.constantFrom(0.8, 0.5, 2 / 3, 1, 0),
+    tailRatio: fc.constantFrom(0.2, 0.5, 1 / 3, 0, 1),
+  })
+  .filter(({ headRatio, tailRatio }) => headRatio + tailRatio <= 1 + 1e-9);
+
+describe("truncate", () => {
+  it.each([
+    { name: "keeps a text within the limit", text: "abc", limitChars: 3, method: "head", kept: "abc" },
+    {
+      name: "keeps the beginning (TEXT-9)",
+      text: "x".repeat(90),
+      limitChars: 10,
+      method: "head",
+      kept: `${"x".repeat(10)}\n...[truncated 80 chars]...`,
+    },
+    {
+      name: "keeps both ends (TEXT-9)",
+      text: `a${"x".repeat(98)}z`,
+      limitChars: 10,
+      method: "head-tail",
+      kept: `a${"x".repeat(7)}\n...[truncated 90 chars]...\nxz`,
+    },
+    {
+      name: "loses no character to rounding (TEXT-6)",
+      text: "x".repeat(99),
+      limitChars: 7,
+      method: "head-tail",
+      kept: `xxxxx\n...[truncated 92 chars]...\nxx`,
+    },
+    {
+      name: "gives the marker alone for limit 0 (TEXT-5)",
+      text: "x".repeat(99),
+      limitChars: 0,
+      method: "head-tail",
+      kept: "\n...[truncated 99 chars]...",
+    },
+    {
+      name: "gives the text back when the marker alone is longer (TEXT-5)",
+      text: "x".repeat(20),
+      limitChars: 0,
+      method: "head",
+      kept: "x".repeat(20),
+    },
+    {
+      name: "never grows: 501 characters stay 501 (TEXT-7, DA-10)",
+      text: "x".repeat(501),
+      limitChars: 500,
+      method: "head-tail",
+      kept: "x".repeat(501),
+    },
+    {
+      name: "floors a fraction (TEXT-5)",
+      text: "x".repeat(90),
+      limitChars: 10.9,
+      method: "head",
+      kept: `${"x".repeat(10)}\n...[truncated 80 chars]...`,
+    },
+    {
+      name: "takes a negative limit as 0 (TEXT-5, DA-11)",
+      text: "x".repeat(90),
+      limitChars: -3,
+      method: "head",
+      kept: "\n...[truncated 90 chars]...",
+    },
+    {
+      name: "a limit below five with both ends stays small (DA-11)",
+      text: "x".repeat(90),
+      limitChars: 1,
+      method: "head-tail",
+      kept: "\n...[truncated 89 chars]...\nx",
+    },
+    {
+      name: "does not split a pair in the head (TEXT-2, DA-9)",
+      text: `abc😀${"x".repeat(90)}`,
+      limitChars: 4,
+      method: "head",
+      kept: "abc\n...[truncated 92 chars]...",
+    },
+    {
+      name: "does not split a CRLF",
+      text: `abc\r\n${"x".repeat(90)}`,
+      limitChars: 4,
+      method: "head",
+      kept: "abc\n...[truncated 92 chars]...",
+    },
+  ] as const)("$name", ({ text, limitChars, method, kept }) => {
+    expect(truncate(text, { limitChars, method }).text).toBe(kept);
+  });
+
+  it("does not split a pair in the tail (DA-9)", () => {
+    expect(truncateWithStrategy(`${"x".repeat(90)}😀ab`, 15, true)).toBe(
+      `${"x".repeat(12)}\n...[truncated 80 chars]...\nab`,
+    );
+  });
+
+  it("rejects a limit that is not a number", () => {
+    expect(() => truncate("x", { limitChars: Number.NaN, method: "head" })).toThrow(ConfigurationError);
+    expect(() => truncateWithStrategy("x", undefined as unknown as number, false)).toThrow(
+      /limitChars is undefined/,
+    );
+  });
+
+  it("says exactly how much it left out, for any text and limit (TEXT-4)", () => {
+    fc.assert(
+      fc.property(anyText, anyOptions, (text, options) => {
+        const { text: kept, cut } = truncate(text, options);
+        expect(kept.length).toBeLessThanOrEqual(text.length);
+        if (cut === undefined) {
+          expect(kept).toBe(text);
+          return;
+        }
+        const marker = truncationMarker(cut.omittedChars, cut.method);
+        const at = kept.indexOf(marker);
+        expect(at).not.toBe(-1);
+        expect(kept.length - marker.length + cut.omittedChars).toBe(text.length);
+        expect(kept.length - marker.length).toBeLessThanOrEqual(Math.max(0, Math.floor(options.limitChars)));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("keeps well-formed text well-formed (TEXT-2)", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 200 }), anyOptions, (text, options) => {
+        expect(truncate(text, options).text.isWellFormed()).toBe(true);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("keeps everything for an infinite limit", () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(truncateWithStrategy(text, Infinity, true)).toBe(text);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});

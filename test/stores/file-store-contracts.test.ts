@@ -1,0 +1,32 @@
+import { join } from "node:path";
+import { describe, it } from "vitest";
+import { createFileJournal } from "../../src/stores/files/file-journal.ts";
+import { createFileRecordStore } from "../../src/stores/files/file-record-store.ts";
+import { createFileSpillStore } from "../../src/stores/files/file-spill-store.ts";
+import { journalContract } from "../../src/testing/contracts/journal-contract.ts";
+import { recordStoreContract } from "../../src/testing/contracts/record-store-contract.ts";
+import { spillStoreContract } from "../../src/testing/contracts/spill-store-contract.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+for (const durable of [true, false]) {
+  const name = `files, ${durable ? "durable" : "quick"}`;
+  const createPlace =
+    <Store>(create: (root: string) => Store) =>
+    async () => {
+      const root = join(temporaryFolder(), "not", "yet", "there");
+      return { open: () => create(root) };
+    };
+  const runner = { describe, it };
+  spillStoreContract(runner, {
+    name,
+    createPlace: createPlace((root) => createFileSpillStore({ root, durable })),
+  });
+  journalContract(runner, {
+    name,
+    createPlace: createPlace((root) => createFileJournal({ root, session: "ses_1", durable })),
+  });
+  recordStoreContract(runner, {
+    name,
+    createPlace: createPlace((root) => createFileRecordStore({ root, durable })),
+  });
+}
