@@ -46,6 +46,7 @@ function isCompletedSummary(message: Message, carriesFinish: boolean): boolean {
     message.role === "assistant" &&
     message.summary === true &&
     message.error === undefined &&
+    message.unfinished !== true &&
     (!carriesFinish || message.finish !== undefined) &&
     message.parts.some((part) => part.type === "text" && part.text.trim() !== "")
   );

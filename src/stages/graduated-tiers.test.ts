@@ -126,9 +126,9 @@ describe("graduatedTiers", () => {
     expect(results.map((result) => result.part.inputCut?.preview.length)).toEqual(
       limits.map((limit) => limit + 3),
     );
-    results.forEach((result, index) =>
-      expect(safeJson(result.part.input).length).toBeLessThanOrEqual(limits[index]),
-    );
+    for (const [index, result] of results.entries()) {
+      expect(safeJson(result.part.input).length).toBeLessThanOrEqual(limits[index]);
+    }
     expect(results[0]?.part.input).toEqual({ content: expect.stringMatching(/^x+\.\.\.$/) });
   });
 

@@ -9,8 +9,10 @@ export interface Message {
   readonly createdAt?: number;
   /** True only on an assistant message that sums up everything before its compaction marker. */
   readonly summary?: true;
-  /** Why generation ended, as the source says it; unset while it is still running. */
+  /** Why generation ended, as the source says it. */
   readonly finish?: string;
+  /** Set when the source would say how generation ended, and does not: it is still running, or was cut off. */
+  readonly unfinished?: true;
   readonly error?: MessageError;
   readonly parentId?: MessageId;
   readonly usage?: Usage;

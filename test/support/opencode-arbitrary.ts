@@ -91,28 +91,36 @@ const info = fc.record(
     finish: fc.constantFrom("stop", "tool-calls", "error"),
     error: fc.constant({ name: "APIError", data: { message: "no" } }),
     parentID: fc.integer({ min: 0, max: 12 }).map((n) => `msg_${n}`),
-    hasCompaction: fc.boolean(),
   },
   { requiredKeys: ["role"] },
 );
 
 /** Histories as OpenCode might store them, and some that it never should: both shapes, repeated ids, loose results. */
 export const anyHistory: fc.Arbitrary<readonly SessionMessage[]> = fc
-  .array(
-    fc.record({
-      info,
-      id: fc.oneof(
-        { arbitrary: fc.constant(undefined), weight: 1 },
-        { arbitrary: fc.integer({ min: 0, max: 30 }), weight: 1 },
-      ),
-      parts: fc.array(part, { maxLength: 6 }),
-      marker: fc.option(compactionPart, { freq: 6 }),
-    }),
-    { maxLength: 14 },
+  .tuple(
+    fc.constantFrom("live", "older"),
+    fc.array(
+      fc.record({
+        info,
+        id: fc.oneof(
+          { arbitrary: fc.constant(undefined), weight: 1 },
+          { arbitrary: fc.integer({ min: 0, max: 30 }), weight: 1 },
+        ),
+        parts: fc.array(part, { maxLength: 6 }),
+        marker: fc.option(compactionPart, { freq: 6 }),
+      }),
+      { maxLength: 14 },
+    ),
   )
-  .map((messages) =>
-    messages.map(({ info: { hasCompaction: _, ...fields }, id, parts, marker }, index) => ({
-      info: { ...fields, id: `msg_${id ?? index}`, sessionID: "ses_1", time: { created: index } },
+  .map(([shape, messages]) =>
+    messages.map(({ info: { finish, ...fields }, id, parts, marker }, index) => ({
+      info: {
+        ...fields,
+        ...(shape === "live" && { tokens: { input: 1, output: 1 }, ...(finish !== undefined && { finish }) }),
+        id: `msg_${id ?? index}`,
+        sessionID: "ses_1",
+        time: { created: index },
+      },
       parts: marker === null ? parts : [marker, ...parts],
     })),
   );

@@ -13,6 +13,9 @@ export function decodeInfo(info: Fields, id: MessageId, parts: readonly Part[]):
     createdAt: numberField(fields(info.time).created),
     summary: isAssistant && info.summary === true ? (true as const) : undefined,
     finish: stringField(info.finish),
+    // Token counts are there from the start of a message, `finish` from its end; the older shape has neither.
+    unfinished:
+      isAssistant && info.finish === undefined && info.tokens !== undefined ? (true as const) : undefined,
     error: decodeError(info.error),
     parentId: stringField(info.parentID),
     usage: decodeUsage(info.tokens),
