@@ -1,9 +1,12 @@
-import { defineConfig } from "vitest/config";
+import { defineConfig, type ViteUserConfig } from "vitest/config";
 
-export default defineConfig({
+const config: ViteUserConfig = defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts", "examples/**/*.test.ts"],
+    setupFiles: ["test/support/setup.ts"],
     testTimeout: 120_000,
     hookTimeout: 120_000,
   },
 });
+
+export default config;

@@ -1,6 +1,7 @@
 import type { ProviderErrorClass } from "./provider-errors/error-classes.ts";
 import { codeWords, errorWords } from "./provider-errors/error-words.ts";
-import { findLookAlike, plainClass, type Saying } from "./provider-errors/look-alikes.ts";
+import { findLookAlike, type Saying } from "./provider-errors/look-alikes.ts";
+import { plainClass } from "./provider-errors/plain-class.ts";
 import { type ProviderErrorEvidence, readProviderError } from "./provider-errors/read-provider-error.ts";
 import { readTokenFigures, type TokenFigures } from "./provider-errors/read-token-figures.ts";
 import { codeSaysOverflow, saysOverflow } from "./provider-errors/says-overflow.ts";
@@ -115,7 +116,7 @@ function isForOutput(
 }
 
 const INPUT_PLUS_OUTPUT =
-  /\b(?:inputs?|prompt|messages?)(?: length| size)?(?: tokens?)? ?(?:and|\+|plus) ?(?:the )?(?:requested |maximum |max )?(?:max_\w*tokens|max tokens|output|completion|prediction|generat\w+|new tokens)|\bmax_\w*tokens\b ?(?:\([^)]*\) ?)?(?:and|\+|plus) ?(?:the )?(?:inputs?|prompt|messages?)/;
+  /\b(?:inputs?|prompt|messages?)(?: length| size)?(?: tokens?)? ?(?:and|\+|plus) ?(?:the )?(?:requested |maximum |max )?(?:max_\w*tokens|max tokens|output|completion|prediction|generat\w+|new tokens)|\bmax_\w*tokens\b (?:\([^)]*\) )?(?:would |will )?exceeds?\b|\bmax_\w*tokens\b ?(?:\([^)]*\) ?)?(?:and|\+|plus) ?(?:the )?(?:inputs?|prompt|messages?)/;
 
 function rateLimit(saying: Saying, sayings: readonly Saying[]): Decision {
   const figures = readTokenFigures(saying.words);
@@ -148,16 +149,9 @@ function meansOverflowHere(
 }
 
 function plain(sayings: readonly Saying[], evidence: ProviderErrorEvidence): Decision {
-  for (const saying of sayings) {
-    const byWords = plainClass({ ...saying, statuses: [] });
-    if (byWords !== "unknown" && byWords !== "invalid_request") return { class: byWords, saying };
-  }
+  const words = sayings.map((saying) => saying.words);
   const [saying] = sayings;
-  const words = sayings.map((each) => each.words).join(" ");
-  return {
-    class: plainClass({ words, raw: "", statuses: evidence.statuses }),
-    ...(saying === undefined ? {} : { saying }),
-  };
+  return { class: plainClass(words, evidence.statuses), ...(saying === undefined ? {} : { saying }) };
 }
 
 function isOverflowClass(errorClass: ProviderErrorClass): boolean {

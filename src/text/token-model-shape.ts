@@ -25,6 +25,7 @@ export interface Step {
   readonly costs: readonly number[];
 }
 
+const LETTERS = 26;
 const ONE_SPACE = 1;
 const ONE_TAB = 2;
 const BLANKS = 3;
@@ -33,7 +34,8 @@ const LINE_AFTER_MARK = 5;
 const FIRST_DIGIT_ROW = 6;
 const LAST_DIGIT_ROW = 8;
 const FIRST_LETTER_ROW = 9;
-const FIRST_LONE_MARK_ROW: number = FIRST_LETTER_ROW + FIRST_MARK;
+const FIRST_WORD_CAPITAL_ROW: number = FIRST_LETTER_ROW + FIRST_MARK;
+const FIRST_LONE_MARK_ROW: number = FIRST_WORD_CAPITAL_ROW + LETTERS;
 const FIRST_MARK_RUN_ROW: number = FIRST_LONE_MARK_ROW + MARK_COUNT;
 
 /** How many rows the automaton has; row 0 is where a text begins. */
@@ -50,7 +52,7 @@ export const NAMED_COSTS: readonly string[] = [
   "start-tab-lower",
   "start-tab-upper",
   "hump",
-  "capitals",
+  "capital-inside",
   "letter-after-latin",
   "letter-after-script",
   "mark",
@@ -71,11 +73,12 @@ export const NAMED_COSTS: readonly string[] = [
   ...["bare", "spaced", "marked", "next"].flatMap((place) => SCRIPTS.map((script) => `${place}-${script}`)),
 ];
 
-const LETTERS = 26;
 /** Where the costs of one letter behind another begin: 26 rows of 26. */
 export const FIRST_LETTER_PAIR: number = NAMED_COSTS.length;
+/** Where the costs of one capital behind another begin, in words that are not part of a longer one. */
+export const FIRST_CAPITAL_PAIR: number = FIRST_LETTER_PAIR + LETTERS * LETTERS;
 /** Where the costs of one mark behind another begin: a row for each first mark. */
-export const FIRST_MARK_PAIR: number = FIRST_LETTER_PAIR + LETTERS * LETTERS;
+export const FIRST_MARK_PAIR: number = FIRST_CAPITAL_PAIR + LETTERS * LETTERS;
 /** Where the costs of a word behind a lone mark begin: lower case, then upper case. */
 export const FIRST_PREFIX: number = FIRST_MARK_PAIR + MARK_COUNT * MARK_COUNT;
 export const COST_COUNT: number = FIRST_PREFIX + 2 * MARK_COUNT;
@@ -86,7 +89,7 @@ export function stepOf(row: number, symbol: number): Step {
   if (symbol === SPACE || symbol === TAB) return blankStep(row, symbol);
   if (symbol === DIGIT) return digitStep(row);
   if (symbol >= FIRST_MARK) return markStep(row, symbol - FIRST_MARK);
-  return { nextRow: FIRST_LETTER_ROW + symbol, costs: letterCosts(row, symbol) };
+  return { nextRow: letterRow(row, symbol), costs: letterCosts(row, symbol) };
 }
 
 function lineStep(row: number): Step {
@@ -128,6 +131,13 @@ function markStep(row: number, mark: number): Step {
   return { nextRow: FIRST_LONE_MARK_ROW + mark, costs };
 }
 
+function letterRow(row: number, symbol: number): number {
+  const isCapital = symbol >= FIRST_UPPER && symbol < FIRST_SCRIPT;
+  // Capitals behind a digit or inside a word are mostly random text such as base64, elsewhere mostly words.
+  const insideWord = row >= FIRST_DIGIT_ROW && row < FIRST_WORD_CAPITAL_ROW;
+  return isCapital && !insideWord ? FIRST_WORD_CAPITAL_ROW + symbol - FIRST_UPPER : FIRST_LETTER_ROW + symbol;
+}
+
 function letterCosts(row: number, symbol: number): readonly number[] {
   const script = SCRIPTS[symbol - FIRST_SCRIPT];
   return script === undefined ? asciiLetterCosts(row, symbol) : scriptCosts(row, script);
@@ -138,6 +148,7 @@ function asciiLetterCosts(row: number, symbol: number): readonly number[] {
   if (row >= FIRST_MARK_RUN_ROW) return [named(`start-bare-${letterCase}`)];
   if (row >= FIRST_LONE_MARK_ROW)
     return [FIRST_PREFIX + (letterCase === "lower" ? 0 : MARK_COUNT) + row - FIRST_LONE_MARK_ROW];
+  if (row >= FIRST_WORD_CAPITAL_ROW) return [pairOf(row - FIRST_WORD_CAPITAL_ROW, symbol)];
   if (row >= FIRST_LETTER_ROW) return innerLetterCosts(row - FIRST_LETTER_ROW, symbol);
   if (row >= FIRST_DIGIT_ROW) return [named(`start-digit-${letterCase}`)];
   if (row === ONE_TAB) return [named(`start-tab-${letterCase}`)];
@@ -148,8 +159,12 @@ function innerLetterCosts(before: number, symbol: number): readonly number[] {
   if (before === scriptSymbol("latin")) return [named("letter-after-latin")];
   if (before >= FIRST_SCRIPT) return [named("letter-after-script")];
   if (before < FIRST_UPPER && symbol >= FIRST_UPPER) return [named("hump")];
-  const pair = FIRST_LETTER_PAIR + (before % LETTERS) * LETTERS + (symbol % LETTERS);
-  return before >= FIRST_UPPER && symbol >= FIRST_UPPER ? [pair, named("capitals")] : [pair];
+  return [symbol >= FIRST_UPPER ? named("capital-inside") : pairOf(before % LETTERS, symbol)];
+}
+
+function pairOf(before: number, symbol: number): number {
+  const first = symbol < FIRST_UPPER ? FIRST_LETTER_PAIR : FIRST_CAPITAL_PAIR;
+  return first + before * LETTERS + (symbol % LETTERS);
 }
 
 function scriptCosts(row: number, script: Script): readonly number[] {

@@ -1,5 +1,6 @@
 import {
   COST_COUNT,
+  FIRST_CAPITAL_PAIR,
   FIRST_LETTER_PAIR,
   FIRST_MARK_PAIR,
   FIRST_PREFIX,
@@ -14,6 +15,7 @@ export interface TokenModel {
   readonly named: Readonly<Record<string, number>>;
   /** One line a first letter or mark, one character a second one: see `PAIR_DIGITS`. */
   readonly letterPairs: readonly string[];
+  readonly capitalPairs: readonly string[];
   readonly markPairs: readonly string[];
   /** A lower-case word, then an upper-case word, behind each lone mark. */
   readonly prefixes: readonly string[];
@@ -74,6 +76,7 @@ function costsOf(model: TokenModel): readonly number[] {
       costs[first + index] = PAIR_DIGITS.indexOf(digit) * PAIR_STEP_TOKENS;
   };
   read(FIRST_LETTER_PAIR, model.letterPairs);
+  read(FIRST_CAPITAL_PAIR, model.capitalPairs);
   read(FIRST_MARK_PAIR, model.markPairs);
   read(FIRST_PREFIX, model.prefixes);
   return costs;

@@ -1,5 +1,8 @@
-import type { Message, MessageId } from "./message.ts";
+import type { Handle, MessageId } from "./ids.ts";
+import type { Message } from "./message.ts";
 import type { Part } from "./part.ts";
+
+export type { Handle } from "./ids.ts";
 
 /**
  * One change to a transcript, as data: what, where, why, and how much it leaves out.
@@ -50,11 +53,9 @@ interface Why {
 
 export interface Omitted {
   readonly chars: number;
-  /** Where the whole text can be recalled: `<messageId>/<partIndex>`, or what a spill store returned. */
+  /** Where the whole text can be recalled. */
   readonly handle: Handle;
 }
-
-export type Handle = string;
 
 export type EditReason =
   | "before-compaction"

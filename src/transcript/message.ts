@@ -1,4 +1,7 @@
+import type { MessageId } from "./ids.ts";
 import type { Part } from "./part.ts";
+
+export type { MessageId } from "./ids.ts";
 
 /** One message of a conversation, whatever program recorded it. */
 export interface Message {
@@ -19,9 +22,6 @@ export interface Message {
   readonly model?: ModelRef;
   readonly metadata?: MessageMetadata;
 }
-
-/** Unique within a transcript; formats make it so on decode. */
-export type MessageId = string;
 
 /** A role we do not know is kept as it is and shown capitalised. */
 export type Role = "user" | "assistant" | "system" | (string & {});

@@ -1,5 +1,7 @@
 import type { Cut } from "../text/truncate.ts";
-import type { MessageId } from "./message.ts";
+import type { CallId, MessageId } from "./ids.ts";
+
+export type { CallId } from "./ids.ts";
 
 /** One piece of a message. A part that no format understands is `opaque` and passes through untouched. */
 export type Part = TextPart | ReasoningPart | ToolPart | FilePart | CompactionPart | OpaquePart;
@@ -43,8 +45,6 @@ export interface ToolPart extends PartBase {
   /** Set when an edit shortened the input. */
   readonly inputCut?: InputCut;
 }
-
-export type CallId = string;
 
 export type ToolOutcome =
   | { readonly status: "pending" }

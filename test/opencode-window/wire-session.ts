@@ -56,6 +56,13 @@ export function sampleSessions(folder: string): readonly WireSession[] {
     });
 }
 
+/** Whether the newest tail was kept for a summary that then failed. */
+export function hasFailedTail({ stored }: WireRequest): boolean {
+  const marker = stored.findLast(({ parts }) => parts.some((part) => part.tail_start_id !== undefined));
+  const summary = stored.find(({ info }) => info.summary === true && info.parentID === marker?.info.id);
+  return summary !== undefined && (summary.info.error !== undefined || summary.info.finish === undefined);
+}
+
 /** Makes what was sent and what we would send comparable: no bytes of pictures, no long texts. */
 export function comparable(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return digestLongTexts(messages.map(withoutPictureBytes));

@@ -7,7 +7,7 @@ export function errorWords(text: string): string {
     .replace(/\\+[nrt]/g, " ")
     .replace(/[`'"‘’“”*\\]/g, "")
     .replace(/\s+/g, " ")
-    .replace(/\binput validation\b/g, "validation")
+    .replace(/\binput (?=validation\b|should be\b)/g, "")
     .trim();
 }
 

@@ -3,16 +3,15 @@
  * and statuses it spells out. A part that echoes the request is left out.
  */
 export function openErrorText(text: string): OpenedText {
-  const shown = clip(text).trim();
-  if (shown === "") return NOTHING;
+  const trimmed = text.length <= MAX_PARSED_CHARS ? text.trim() : clip(text).trim();
+  if (trimmed === "") return NOTHING;
 
-  const events = streamEvents(shown);
+  const events = streamEvents(trimmed);
   if (events.length > 0) return { ...NOTHING, inner: events };
 
-  const embedded = embeddedJson(shown);
-  if (embedded === undefined) return words(shown);
-  const outside = words(embedded.around);
-  return { ...outside, inner: [embedded.value] };
+  const embedded = embeddedJson(trimmed);
+  if (embedded === undefined) return words(trimmed);
+  return { ...words(embedded.around), inner: [embedded.value] };
 }
 
 export interface OpenedText {
@@ -25,8 +24,9 @@ export interface OpenedText {
 const NOTHING: OpenedText = { said: [], inner: [], codes: [], statuses: [] };
 
 /** Longer texts echo something; the provider's own words stand at one of the ends. */
-const HEAD_CHARS = 12_000;
-const TAIL_CHARS = 4_000;
+const HEAD_CHARS = 3_000;
+const TAIL_CHARS = 1_000;
+const MAX_PARSED_CHARS = 200_000;
 const MAX_EVENTS = 8;
 
 function clip(text: string): string {
@@ -35,17 +35,18 @@ function clip(text: string): string {
 }
 
 function words(text: string): OpenedText {
-  const said = withoutEcho(text).trim();
+  const said = clip(withoutEcho(text)).trim();
   if (said === "") return NOTHING;
   return { said: [said], inner: [], codes: spelledCodes(said), statuses: spelledStatuses(said) };
 }
 
+/** The data of the events of a stream; an error stands at its end, or is all there is. */
 function streamEvents(text: string): readonly string[] {
   if (!/^(?:event|data|id|retry)?:/.test(text)) return [];
   return text
     .split(/\r?\n/)
     .filter((line) => line.startsWith("data:"))
-    .slice(0, MAX_EVENTS)
+    .slice(-MAX_EVENTS)
     .map((line) => line.slice("data:".length).trim());
 }
 

@@ -17,13 +17,7 @@ export function readProviderError(error: unknown): ProviderErrorEvidence {
   const seen = new Set<object>();
   const waiting: unknown[] = [error];
   for (let visits = 0; waiting.length > 0 && visits < MAX_VISITS; visits++) {
-    const value = waiting.shift();
-    if (typeof value === "string") waiting.push(...readText(value, found));
-    else if (Array.isArray(value)) waiting.push(...value.slice(0, MAX_ITEMS));
-    else if (typeof value === "object" && value !== null && !seen.has(value)) {
-      seen.add(value);
-      waiting.push(...readObject(value, found));
-    }
+    waiting.push(...visit(waiting.shift(), seen, found));
   }
   const { provider, observedTokens, limitTokens } = found;
   return {
@@ -68,6 +62,7 @@ const STATUS_FIELDS = [
   "status_code",
   "httpStatus",
   "http_status",
+  "httpStatusCode",
   "code",
   "error_code",
 ];
@@ -111,6 +106,7 @@ const INNER_FIELDS = [
   "responseBody",
   "response_body",
   "metadata",
+  "$metadata",
   "raw",
   "lastError",
   "innererror",
@@ -125,6 +121,18 @@ const INNER_FIELDS = [
 ];
 const OBSERVED_FIELDS = ["n_prompt_tokens", "prompt_tokens", "input_tokens", "num_prompt_tokens"];
 const LIMIT_FIELDS = ["n_ctx", "context_length", "max_context_length", "max_prompt_tokens", "context_window"];
+
+/** What is inside a value; nothing when the value cannot be looked at (a revoked proxy, a throwing getter). */
+function visit(value: unknown, seen: Set<object>, found: Found): readonly unknown[] {
+  try {
+    if (typeof value === "string") return readText(value, found);
+    if (typeof value !== "object" || value === null || seen.has(value)) return [];
+    seen.add(value);
+    return Array.isArray(value) ? value.slice(0, MAX_ITEMS) : readObject(value, found);
+  } catch {
+    return [];
+  }
+}
 
 function readText(text: string, found: Found): readonly unknown[] {
   const { said, inner, codes, statuses } = openErrorText(text);

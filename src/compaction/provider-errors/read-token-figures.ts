@@ -1,3 +1,5 @@
+import { anyOf } from "./any-of.ts";
+
 /**
  * The token counts that an error text gives: what was sent, what the model takes, and how the sent part
  * splits into input and reserved output. A figure that cannot be told apart is left out.
@@ -31,15 +33,6 @@ export function readTokenFigures(words: string): TokenFigures {
     limitTokens = loose[0];
   } else if (loose.length === 1 && observedTokens === undefined && limitTokens !== undefined) {
     observedTokens = loose[0];
-  }
-  if (
-    outputTokens === undefined &&
-    limitTokens !== undefined &&
-    observedTokens !== undefined &&
-    observedTokens >= MIN_LIMIT_TOKENS &&
-    observedTokens < limitTokens
-  ) {
-    [limitTokens, observedTokens] = [observedTokens, limitTokens];
   }
   return {
     ...(observedTokens === undefined ? {} : { observedTokens }),
@@ -102,43 +95,91 @@ function roleOf(before: string, after: string): Role {
   return "unknown";
 }
 
-/** Tried in order; the text before a figure is matched at its end, the text behind at its beginning. */
+/** A cue, any of the words that may follow it, and then the figure. */
+function leadsTo(cues: RegExp, between: RegExp): RegExp {
+  return new RegExp(`(?:${cues.source})(?:[ :=(]+(?:${between.source}))*[ :=(]*$`);
+}
+
+const LIMIT_CUES = anyOf(
+  /\bmax(?:imum)?|\bmax_\w+|\blimit(?:ed)?|\ballowed|\bcapacity|\bwindow|\bcontext|_ctx/,
+  /\bsupports?(?: up)?|\bup|\bonly(?: handle| process| accept)?|\bat most|\bno more than/,
+  /\b(?:less|fewer|longer|larger|greater|more|bigger|higher) than|\bexceed(?:s|ed|ing)?|\bover|<=?|>=?|≤/,
+);
+const LIMIT_BETWEEN = anyOf(
+  /is|of|to|the|just|only|for|this|a|an|at|set|currently|allowed|number|total|configured|available|supported/,
+  /model|model_len|tokens?|length|size|window|context|prompt|input|sequence|limit|maximum|max|requests?|endpoint/,
+);
+const SENT_CUES = anyOf(
+  /\bcontains?|\bhas|\bhave|\bgiven|\bgot|\breceived|\bsupplied|\bprovided|\bpassed|\bsent|\bfound|\bused/,
+  /\bcount|\blength|\bactual|\btotal|\bkeep the first|\bn_keep|\btoo (?:long|large|many tokens)/,
+  /\bprompt|\binputs?|\brequest|\bmessages?|实际|当前|目前|输入|共/,
+);
+const SENT_BETWEEN =
+  /is|of|at|least|about|approximately|around|tokens?|length|count|a|total|has|with|currently|now|the|number|size/;
+
+const OUTPUT_PARAMETER = /max_(?:new_|completion_|output_)?tokens/;
+
+/** Tried in order: what stands before a figure, then what stands behind it. */
 const ROLES: readonly (readonly [Role, RegExp | undefined, RegExp | undefined])[] = [
   [
     "ignored",
-    /(?:\bby (?:about )?|(?:error|status|http|line|column|char|code|version|minimum|least one|index|position)[ :=#(<[]*|exceeds limit \(|total of at least |\[)$/,
-    /^(?:\s*(?:bytes?|[kmg]i?b\b|characters?|chars?\b|seconds?|ms\b|images?|messages?\b(?! tok))|\s*status code)/,
+    anyOf(
+      /(?:error|status|http|line|column|char|code|version|minimum|least one|index|position)[ :=#(<[]*$/,
+      /\bby (?:about )?$|exceeds limit \($|total of at least $|\[$/,
+    ),
+    anyOf(
+      /^\s*(?:bytes?|[kmg]i?b\b|characters?|chars?\b|seconds?|ms\b|images?|messages?\b(?! tok))/,
+      /^\s*status code|^\s*tokens? (?:over|above|beyond|too many|in excess)/,
+    ),
   ],
   ["total", /input and (?:maximum |max )?output tokens[ :=(]*$/, undefined],
   [
     "output",
-    /(?:max_(?:new_|completion_|output_)?tokens|output tokens|generation length|generating|completion(?: tokens)?|\+)[ :=(]*(?:is too large|is|of)?[ :=(]*$/,
-    /^\s*(?:tokens? )?(?:(?:in|for|from|as) (?:the |your )?(?:completion|output|response|generation)|(?:requested )?(?:output|completion|new|draft|generated|response) tokens?|max_(?:new_|completion_|output_)?tokens|of output)/,
+    new RegExp(
+      `(?:${OUTPUT_PARAMETER.source}|output tokens|generation length|generating|completion(?: tokens)?|\\+)[ :=(]*(?:is too large|is|of)?[ :=(]*$`,
+    ),
+    anyOf(
+      /^\s*(?:tokens? )?(?:in|for|from|as) (?:the |your )?(?:completion|output|response|generation)/,
+      /^\s*(?:requested )?(?:output|completion|new|draft|generated|response) tokens?|^\s*(?:tokens? )?of output/,
+      new RegExp(`^\\s*(?:tokens? )?${OUTPUT_PARAMETER.source}`),
+    ),
   ],
   [
     "total",
-    /(?:\brequested|\bresulted in|\bfor a total of|\bwill take|\brequires(?: a sequence length of)?)(?: a total of| about| approximately)?[ :(]*$/,
+    leadsTo(
+      /\brequested|\bresulted in|\bfor a total of|\bwill take|\brequires(?: a sequence length of)?/,
+      /a total of|about|approximately/,
+    ),
     /^\s*tokens? (?:were |was )?(?:requested|in total)/,
   ],
   [
     "input",
     undefined,
-    /^\s*(?:tokens? )?(?:(?:in|from|of) (?:the |your )?(?:input |text |tool |image |audio |file )?(?:messages?|prompt|inputs?|functions?|tools?|text)\b|(?:of )?(?:text |prompt )?inputs? tokens?\b|prompt tokens?\b|inputs tokens?\b)/,
+    anyOf(
+      /^\s*(?:tokens? )?(?:in|from|of) (?:the |your )?(?:input |text |tool |image |audio |file )?(?:messages?|prompt|inputs?|functions?|tools?|text)\b/,
+      /^\s*(?:of )?(?:text |prompt )?inputs? tokens?\b|^\s*prompt tokens?\b|^\s*(?:tokens? ?)?\)? ?\+/,
+    ),
   ],
-  ["input", undefined, /^\s*(?:tokens? ?)?\)? ?\+/],
   [
     "observed",
     undefined,
-    /^\s*(?:input )?(?:tokens?)?\)? ?(?:>=?|exceeds?\b|has exceeded|is (?:longer|larger|greater|more) than|which (?:exceeds|is (?:longer|larger|greater|more|over))|cannot exceed)/,
+    anyOf(
+      /^\s*(?:input )?(?:tokens?)?\)? ?(?:>=?|exceeds?\b|has exceeded|cannot exceed)/,
+      /^\s*(?:input )?(?:tokens?)?\)? ?(?:which )?is (?:longer|larger|greater|more) than|^\s*(?:tokens?)?\)? ?which (?:exceeds|is over)/,
+    ),
   ],
   [
     "limit",
-    /(?:\bmax(?:imum)?|\blimit(?:ed)?|\ballowed|\bsupports?(?: up)?|\bup|\bwindow|\bcontext|\bcapacity|\bonly|_ctx|\bat most|\bno more than|\b(?:less|fewer|longer|larger|greater|more|bigger|higher) than|\bexceed(?:s|ed)?|\bexceeding|\bover|<=?|>=?|≤|\bmax_\w+)(?:[ :=(]+(?:is|of|to|the|just|only|for|this|model|tokens?|allowed|number|length|size|window|context|prompt|input|sequence|limit|maximum|max|total|a|an|configured|available|currently|set|at|supported|model_len|requests?|endpoint))*[ :=(]*$|(?:context|window|sequence|model) (?:length|size|limit|window)[ :=(]*(?:is|of|only)*[ :=(]*$|上限(?:为|是|：|:)? ?$|最大[^\d]{0,12}$|限制(?:为|是|：|:)? ?$/,
-    /^\s*(?:tokens? )?(?:maximum|max\b|(?:token )?limit\b|token (?:context|window)|context (?:length|window))/,
+    anyOf(
+      leadsTo(LIMIT_CUES, LIMIT_BETWEEN),
+      /(?:context|window|sequence|model) (?:length|size|limit|window)[ :=(]*(?:is|of|only)*[ :=(]*$/,
+      /(?:上限|限制)(?:为|是|：|:)? ?$|最大[^\d]{0,12}$/,
+    ),
+    /^\s*(?:tokens? )?(?:maximum|max\b|allowed\b|(?:token )?limit\b|token (?:context|window)|context (?:length|window))/,
   ],
   [
     "observed",
-    /(?:\bcontains?|\bhas|\bhave|\bgiven|\bgot|\breceived|\bsupplied|\bprovided|\bpassed|\bsent|\bfound|\bcount|\blength|\bactual|\bused|\bkeep the first|\bn_keep|\bprompt|\binputs?|\brequest|\bmessages?|\btotal|\btoo (?:long|large|many tokens)|实际|当前|目前|输入|共)(?:[ :=(]+(?:is|of|at|least|about|approximately|around|tokens?|length|count|a|total|has|with|currently|now|the|number|size))*[ :=(]*$/,
-    /^\s*(?:tokens?|input tokens?)?\)? ?(?:>|exceeds?|exceeded|is (?:longer|larger|greater|more|too)|which (?:exceeds|is)|but\b|has exceeded|cannot exceed|超)/,
+    leadsTo(SENT_CUES, SENT_BETWEEN),
+    /^\s*(?:input )?(?:tokens?)?\)? ?(?:exceeded|is too|which is|but\b|超)/,
   ],
 ];

@@ -115,13 +115,11 @@ async function findSpills(job: CleanJob, problems: StoreFailure[]): Promise<Spil
       const handle = name.slice(0, 64);
       const path = join(shard, handle);
       if (!isSha256(handle)) continue;
-      if (name === handle) {
-        const stat = tried(() => fs.lstat(path), problems);
-        if (stat?.type === "file") files.push({ ...stat, handle, path });
-      } else if (join(shard, name) === doomedPath(path)) {
-        // Left by a cleaning that died before it looked again: the file may have been put meanwhile.
-        tried(() => restore(fs, path), problems);
-      }
+      const isDoomed = join(shard, name) === doomedPath(path);
+      // Left by a cleaning that died before it looked again: the file may have been put meanwhile.
+      if (isDoomed && !tried(() => restore(fs, path), problems)) continue;
+      const stat = isDoomed || name === handle ? tried(() => fs.lstat(path), problems) : undefined;
+      if (stat?.type === "file") files.push({ ...stat, handle, path });
     }
   }
   return files;
@@ -143,14 +141,17 @@ function removeUnlessUsed(fs: FileSystem, file: SpillFile): boolean {
   return true;
 }
 
-function restore(fs: FileSystem, path: string): void {
+// False when the same content was written again meanwhile.
+function restore(fs: FileSystem, path: string): boolean {
+  let isBack = true;
   try {
     fs.link(doomedPath(path), path);
   } catch (error) {
-    // Written again meanwhile, with the same content.
     if (codeOf(error) !== "EEXIST") throw error;
+    isBack = false;
   }
   fs.unlink(doomedPath(path));
+  return isBack;
 }
 
 function tried<Result>(act: () => Result, problems: StoreFailure[]): Result | undefined {

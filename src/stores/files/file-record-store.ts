@@ -71,9 +71,6 @@ export function createFileRecordStore(options: FileRecordStoreOptions): RecordSt
     const records = await open();
     if (records.status === "failed") return records;
     const copies = records.copiesOf(pathName(id));
-    // Versions only grow, so a conflict that shows without the lock is one.
-    const seen = await read(copies);
-    if (seen.status === "found" && !seen.recovered && seen.version !== expected) return { status: "conflict", actual: seen.version };
     return underLock(copies, async (hold) => {
       const look = checkId(settleRecord(copies), id);
       if (look.status === "failed") return look;

@@ -23,10 +23,16 @@ export function isIn(alphabet: Alphabet, code: number): boolean {
   return code < 128 && ((BITS[code] ?? 0) & alphabet) !== 0;
 }
 
-/** Gives the index after the run of alphabet characters that starts at the index. */
-export function endOfRun(text: string, startIndex: number, alphabet: Alphabet): number {
+/** Gives the index after the run of alphabet characters that starts at the index, at most `maxChars` on. */
+export function endOfRun(
+  text: string,
+  startIndex: number,
+  alphabet: Alphabet,
+  maxChars: number = text.length,
+): number {
+  const limitIndex = Math.min(text.length, startIndex + maxChars);
   let index = startIndex;
-  while (index < text.length && isIn(alphabet, text.charCodeAt(index))) index++;
+  while (index < limitIndex && isIn(alphabet, text.charCodeAt(index))) index++;
   return index;
 }
 

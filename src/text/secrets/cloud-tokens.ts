@@ -100,15 +100,23 @@ export const CLOUD_PREFIXES: readonly PrefixFormat[] = [
 export const CLOUD_PATTERNS: readonly PatternFormat[] = [
   { type: "cloudflare-key", starts: ["v1"], pattern: /v1\.0-[a-f0-9]{24}-[a-f0-9]{40,}/y },
   { type: "vault-token", starts: ["s."], pattern: /s\.(?=\w*\d)(?=\w*[A-Z])[A-Za-z0-9]{24}(?![\w.-])/y },
-  { type: "1password-secret-key", starts: ["A3"], pattern: /A3-[A-Z0-9]{6}(?:-?[A-Z0-9]{5,11}){3,5}/y },
+  {
+    type: "1password-secret-key",
+    starts: ["A3"],
+    pattern: /A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}/y,
+  },
   { type: "yandex-token", starts: ["t1"], pattern: /t1\.[\w-]{8,}={0,2}\.[\w-]{60,}={0,2}/y },
   { type: "yandex-token", starts: ["y0", "y1", "y2", "y3"], pattern: /y[0-3]_[\w-]{50,}/y },
   {
     type: "bitwarden-token",
     starts: ["0."],
-    pattern: /0\.[a-f0-9-]{36}\.[A-Za-z0-9]{20,}:[A-Za-z0-9+/]{20,}={0,2}/y,
+    pattern: /0\.[a-f0-9-]{36}\.[A-Za-z0-9]{20,}:[A-Za-z0-9+/]{20,64}={0,2}/y,
   },
-  { type: "infisical-token", starts: ["st"], pattern: /st\.[a-f0-9-]{20,40}\.[a-f0-9]{24,}(?:\.[a-f0-9]{20,})?/y },
+  {
+    type: "infisical-token",
+    starts: ["st"],
+    pattern: /st\.[a-f0-9-]{20,40}\.[a-f0-9]{24,}(?:\.[a-f0-9]{20,})?/y,
+  },
   { type: "linode-token", starts: ["LI"], pattern: /LINODE-[A-Za-z0-9]{32,}/y },
   { type: "ibm-key", starts: ["Ap"], pattern: /ApiKey-[a-f0-9-]{36}/y },
 ];

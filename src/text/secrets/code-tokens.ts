@@ -77,10 +77,15 @@ export const CODE_PREFIXES: readonly PrefixFormat[] = [
 /** Tokens of the same families that are made of several parts. */
 export const CODE_PATTERNS: readonly PatternFormat[] = [
   { type: "clickup-token", starts: ["pk"], pattern: /pk_\d{5,10}_[A-Z0-9]{24,}/y },
-  { type: "harness-token", starts: ["pa", "sa"], pattern: /[ps]at\.[\w-]{22}\.[0-9a-f]{24}\.[A-Za-z0-9]{20}/y },
+  {
+    type: "harness-token",
+    starts: ["pa", "sa"],
+    pattern: /[ps]at\.[\w-]{22}\.[0-9a-f]{24}\.[A-Za-z0-9]{20}/y,
+  },
   {
     type: "authress-key",
     starts: ["sc", "ex", "au"],
-    pattern: /(?:sc|ext|scauth|authress)_[a-zA-Z0-9]{5,30}\.[a-zA-Z0-9]{4,6}\.acc[_-][\w-]{10,32}\.[\w+/=-]{30,120}/y,
+    pattern:
+      /(?:sc|ext|scauth|authress)_[a-zA-Z0-9]{5,30}\.[a-zA-Z0-9]{4,6}\.acc[_-][\w-]{10,32}\.[\w+/=-]{30,120}/y,
   },
 ];

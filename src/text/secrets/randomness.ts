@@ -6,12 +6,14 @@ export function randomness(text: string): number {
   let score = 0;
   let previousCode = 0;
   let previousClass = SEPARATOR;
+  let previousStep = Number.NaN;
   let lowerRun = 0;
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
+    const step = code - previousCode;
     const currentClass = classOf(code);
     if (currentClass !== SEPARATOR && previousClass !== SEPARATOR) {
-      if (code === previousCode || code === previousCode + 1) score -= SEQUENCE_DISCOUNT;
+      if (step === previousStep && (step === 0 || step === 1)) score -= SEQUENCE_DISCOUNT;
       else if ((currentClass === DIGIT) !== (previousClass === DIGIT)) score += DIGIT_CHANGE;
       else if (previousClass === LOWER && currentClass === UPPER) score += lowerRun === 1 ? SHORT_HUMP : HUMP;
       else if (currentClass !== DIGIT) score += pairSurprise(previousCode, code);
@@ -19,6 +21,7 @@ export function randomness(text: string): number {
     lowerRun = currentClass === LOWER ? (previousClass === LOWER ? lowerRun + 1 : 1) : 0;
     previousClass = currentClass;
     previousCode = code;
+    previousStep = step;
   }
   return score;
 }

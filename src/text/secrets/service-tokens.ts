@@ -1,4 +1,4 @@
-import { ALPHANUMERIC, ANY_BASE64, DIGIT, DOTTED, HEX, LOWER, UPPER } from "./alphabet.ts";
+import { ALPHANUMERIC, ANY_BASE64, DIGIT, DOTTED, HEX, UPPER } from "./alphabet.ts";
 import type { PatternFormat, PrefixFormat } from "./token-format.ts";
 
 /** Tokens of chat, mail, payment, monitoring and office services that a fixed start tells apart. */
@@ -114,8 +114,16 @@ export const SERVICE_PATTERNS: readonly PatternFormat[] = [
   { type: "sendgrid-key", starts: ["SG"], pattern: /SG\.[\w-]{16,32}\.[\w-]{30,}/y },
   { type: "airtable-token", starts: ["pa"], pattern: /pat[A-Za-z0-9]{14}\.[a-f0-9]{40,}/y },
   { type: "hubspot-token", starts: ["pa"], pattern: /pat-[a-z]{2}\d-[a-f0-9-]{36}/y },
-  { type: "launchdarkly-key", starts: ["sd", "ap", "mo"], pattern: /(?:sdk|api|mob)-[a-f0-9]{8}-(?:[a-f0-9]{4}-){3}[a-f0-9]{12}/y },
-  { type: "plaid-token", starts: ["ac"], pattern: /access-(?:sandbox|development|production)-[a-f0-9]{8}-(?:[a-f0-9]{4}-){3}[a-f0-9]{12}/y },
+  {
+    type: "launchdarkly-key",
+    starts: ["sd", "ap", "mo"],
+    pattern: /(?:sdk|api|mob)-[a-f0-9]{8}-(?:[a-f0-9]{4}-){3}[a-f0-9]{12}/y,
+  },
+  {
+    type: "plaid-token",
+    starts: ["ac"],
+    pattern: /access-(?:sandbox|development|production)-[a-f0-9]{8}-(?:[a-f0-9]{4}-){3}[a-f0-9]{12}/y,
+  },
   { type: "mapbox-token", starts: ["sk", "tk"], pattern: /[st]k\.eyJ[\w-]{20,}\.[\w-]{16,}/y },
   { type: "zoho-token", starts: ["10"], pattern: /1000\.[a-f0-9]{32}\.[a-f0-9]{32}/y },
   { type: "salesforce-token", starts: ["00"], pattern: /00D[A-Za-z0-9]{12,15}![\w.]{60,}/y },
@@ -125,7 +133,11 @@ export const SERVICE_PATTERNS: readonly PatternFormat[] = [
   { type: "mollie-key", starts: ["li"], pattern: /live_[A-Za-z0-9]{30,}(?!\w)/y },
   { type: "twilio-key", starts: ["SK"], pattern: /SK[a-f0-9]{32}(?!\w)/y },
   { type: "twilio-account", starts: ["AC"], pattern: /AC[a-f0-9]{32}(?!\w)/y },
-  { type: "adyen-key", starts: ["AQ"], pattern: /AQE[\w+/]{20,}={0,2}-[\w+/]{20,}={0,2}-[^\s"'\\]{8,}/y },
+  {
+    type: "adyen-key",
+    starts: ["AQ"],
+    pattern: /AQE[\w+/]{20,200}={0,2}-[\w+/]{20,200}={0,2}-[^\s"'\\]{8,100}/y,
+  },
   {
     type: "jwt",
     starts: ["ey"],

@@ -1,10 +1,10 @@
 import { AI_PREFIXES } from "./ai-tokens.ts";
-import { BASE64, endOfRun, isIn, WORD } from "./alphabet.ts";
+import { endOfRun, LOWER, WORD } from "./alphabet.ts";
 import { CLOUD_PATTERNS, CLOUD_PREFIXES } from "./cloud-tokens.ts";
 import { CODE_PATTERNS, CODE_PREFIXES } from "./code-tokens.ts";
 import { isPlaceholder } from "./placeholder-value.ts";
-import { isGenerated } from "./secret-value.ts";
 import type { SecretSpan } from "./secret-span.ts";
+import { isGenerated } from "./secret-value.ts";
 import { SERVICE_PATTERNS, SERVICE_PREFIXES } from "./service-tokens.ts";
 import type { PatternFormat, PrefixFormat } from "./token-format.ts";
 
@@ -27,48 +27,51 @@ export function matchVendorToken(text: string, index: number): SecretSpan | unde
 }
 
 const BODY_SAMPLE_CHARS = 64;
+const MIN_BODY_RANDOMNESS = 2;
 
 function matchPrefix(text: string, index: number, format: PrefixFormat): SecretSpan | undefined {
   const [prefix, type, minBodyChars, body = WORD] = format;
   if (!text.startsWith(prefix, index)) return undefined;
-  const bodyIndex = index + prefix.length;
-  const endIndex = endOfRun(text, bodyIndex, body);
-  if (endIndex - bodyIndex < minBodyChars) return undefined;
   // Letters alone do not set a prefix apart from the middle of encoded data.
-  const isBare = isIn(WORD, prefix.charCodeAt(prefix.length - 1)) && !/[-_.]/.test(prefix);
-  if (isBare && index > 0 && "+/".includes(text.charAt(index - 1))) return undefined;
-  const sample = text.slice(bodyIndex, Math.min(endIndex, bodyIndex + BODY_SAMPLE_CHARS));
-  if (isPlaceholder(sample) || !isGenerated(sample, MIN_BODY_RANDOMNESS)) return undefined;
-  return { startIndex: index, endIndex, type };
+  if (!/[-_.]/.test(prefix) && index > 0 && "+/".includes(text.charAt(index - 1))) return undefined;
+  // Only a body that passes is read to its end, so that what is rejected costs a bounded look.
+  const bodyIndex = index + prefix.length;
+  const sampleEnd = endOfRun(text, bodyIndex, body, Math.max(minBodyChars, BODY_SAMPLE_CHARS));
+  if (sampleEnd - bodyIndex < minBodyChars) return undefined;
+  const sample = text.slice(bodyIndex, Math.min(sampleEnd, bodyIndex + BODY_SAMPLE_CHARS));
+  if (isPlaceholder(sample)) return undefined;
+  // Sixteen capitals can spell like words; what goes before them does not.
+  if ((body & LOWER) !== 0 && !isGenerated(sample, MIN_BODY_RANDOMNESS)) return undefined;
+  return { startIndex: index, endIndex: endOfRun(text, sampleEnd, body), type };
 }
-
-const MIN_BODY_RANDOMNESS = 2;
 
 interface Candidates {
   readonly prefixes: PrefixFormat[];
   readonly patterns: PatternFormat[];
 }
 
-const CANDIDATES: (Candidates | undefined)[] = [];
+const CANDIDATES: readonly (Candidates | undefined)[] = collectCandidates();
+
+function collectCandidates(): readonly (Candidates | undefined)[] {
+  const slots: (Candidates | undefined)[] = new Array(128 * 128).fill(undefined);
+  const at = (start: string): Candidates => {
+    const slot = slotOf(start.charCodeAt(0), start.charCodeAt(1));
+    const candidates = slots[slot] ?? { prefixes: [], patterns: [] };
+    slots[slot] = candidates;
+    return candidates;
+  };
+  for (const format of [...CLOUD_PREFIXES, ...CODE_PREFIXES, ...AI_PREFIXES, ...SERVICE_PREFIXES]) {
+    at(format[0]).prefixes.push(format);
+  }
+  for (const format of [...CLOUD_PATTERNS, ...CODE_PATTERNS, ...SERVICE_PATTERNS]) {
+    for (const start of format.starts) at(start).patterns.push(format);
+  }
+  // The longest prefix names the vendor best: "sk-ant-" before "sk-".
+  for (const candidates of slots)
+    candidates?.prefixes.sort((first, second) => second[0].length - first[0].length);
+  return slots;
+}
 
 function slotOf(firstCode: number, secondCode: number): number {
   return firstCode < 128 && secondCode < 128 ? firstCode * 128 + secondCode : -1;
-}
-
-function candidatesAt(start: string): Candidates {
-  const slot = slotOf(start.charCodeAt(0), start.charCodeAt(1));
-  const candidates = CANDIDATES[slot] ?? { prefixes: [], patterns: [] };
-  CANDIDATES[slot] = candidates;
-  return candidates;
-}
-
-for (const format of [...CLOUD_PREFIXES, ...CODE_PREFIXES, ...AI_PREFIXES, ...SERVICE_PREFIXES]) {
-  candidatesAt(format[0]).prefixes.push(format);
-}
-for (const format of [...CLOUD_PATTERNS, ...CODE_PATTERNS, ...SERVICE_PATTERNS]) {
-  for (const start of format.starts) candidatesAt(start).patterns.push(format);
-}
-// The longest prefix names the vendor best: "sk-ant-" before "sk-".
-for (const candidates of CANDIDATES) {
-  candidates?.prefixes.sort((first, second) => second[0].length - first[0].length);
 }

@@ -1,0 +1,18 @@
+import { mkdirSync, readFileSync } from "node:fs";
+import { root, step } from "./run.mjs";
+
+// Everything that must hold, in the order in which a fault is cheapest to find.
+const results = `${root}reports/tests.json`;
+mkdirSync(`${root}reports`, { recursive: true });
+
+step("types", "tsc", ["-p", "tsconfig.json"]);
+step("lint", "biome", ["check", "."]);
+step("build", process.execPath, ["scripts/build.mjs"]);
+step("package", "publint", ["--strict"]);
+step("package types", "attw", ["--pack", ".", "--profile", "esm-only"]);
+step("size", "size-limit", []);
+step("tests", "vitest", ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${results}`]);
+
+const { numPassedTests, numFailedTests, numPendingTests } = JSON.parse(readFileSync(results, "utf8"));
+console.log(`\n${numPassedTests} passed, ${numFailedTests} failed, ${numPendingTests} skipped`);
+if (numFailedTests > 0) process.exit(1);

@@ -1,0 +1,202 @@
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { SpillStore } from "../../tool-output/spill-store.ts";
+import { type CleanSpillsOptions, cleanSpills } from "./clean-spills.ts";
+import { createFileSpillStore } from "./file-spill-store.ts";
+import { type FileSystem, nodeFileSystem } from "./file-system.ts";
+import { currentProcess } from "./process-identity.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+let folder: string;
+let root: string;
+let store: SpillStore;
+
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "carryover-clean-")));
+  root = join(folder, "spill");
+  store = createFileSpillStore({ root, cleaning: "never", durable: false });
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const clean = (options: Partial<CleanSpillsOptions> = {}) => cleanSpills({ root, ...options });
+
+/** Puts a text that was last used so long ago. */
+async function putAged(
+  text: string,
+  ageMs: number,
+): Promise<{ readonly handle: string; readonly path: string }> {
+  const stored = await store.put(text);
+  if (stored.status === "failed" || stored.path === undefined) throw new Error("not stored");
+  nodeFileSystem.touch(stored.path, Date.now() - ageMs);
+  return { handle: stored.handle, path: stored.path };
+}
+
+function textsLeft(): readonly string[] {
+  const shards = readdirSync(root).filter((name) => /^[0-9a-f]{2}$/.test(name));
+  return shards.flatMap((shard) => readdirSync(join(root, shard)));
+}
+
+describe("cleanSpills", () => {
+  it("removes what was not used for seven days", async () => {
+    await putAged("old", 7 * DAY_MS + HOUR_MS);
+    const young = await putAged("young", 7 * DAY_MS - HOUR_MS);
+    expect(await clean()).toEqual({
+      status: "cleaned",
+      removedFiles: 1,
+      removedBytes: 3,
+      keptFiles: 1,
+      keptBytes: 5,
+      removedTemporaries: 0,
+      problems: [],
+    });
+    expect(textsLeft()).toEqual([young.handle]);
+  });
+
+  it("removes the least recently used until the number fits", async () => {
+    const files = [];
+    for (let index = 0; index < 6; index += 1)
+      files.push(await putAged(`text ${index}`, (6 - index) * HOUR_MS));
+    await store.get(files[0]?.handle ?? "");
+    expect(await clean({ maxFiles: 3 })).toMatchObject({ removedFiles: 3, keptFiles: 3 });
+    expect(textsLeft().toSorted()).toEqual([0, 4, 5].map((index) => files[index]?.handle).toSorted());
+  });
+
+  it("removes the least recently used until the bytes fit", async () => {
+    await putAged("a".repeat(600), 3 * HOUR_MS);
+    await putAged("b".repeat(600), 2 * HOUR_MS);
+    const last = await putAged("c".repeat(600), HOUR_MS);
+    expect(await clean({ maxBytes: 1_000 })).toMatchObject({ removedBytes: 1_200, keptBytes: 600 });
+    expect(textsLeft()).toEqual([last.handle]);
+  });
+
+  it("keeps what a session refers to, whatever the limits", async () => {
+    const live = await putAged("live", 100 * DAY_MS);
+    await putAged("dead", 100 * DAY_MS);
+    await clean({ maxFiles: 0, maxBytes: 0, live: async () => new Set([live.handle]) });
+    expect(textsLeft()).toEqual([live.handle]);
+  });
+
+  it("removes nothing when it cannot be told what is live", async () => {
+    const old = await putAged("old", 100 * DAY_MS);
+    const report = await clean({
+      live: () => Promise.reject(Object.assign(new Error("no"), { code: "EIO" })),
+    });
+    expect(report).toMatchObject({ status: "failed", code: "EIO" });
+    expect(textsLeft()).toEqual([old.handle]);
+  });
+
+  it("keeps what was used within the last minute, whatever the limits", async () => {
+    await store.put("just now");
+    expect(await clean({ maxFiles: 0 })).toMatchObject({ removedFiles: 0, keptFiles: 1 });
+  });
+
+  it("removes unfinished files after an hour and leaves foreign files alone", async () => {
+    await store.put("something");
+    const unfinished = join(root, `.1-${"0".repeat(16)}.tmp`);
+    const recent = join(root, `.1-${"1".repeat(16)}.tmp`);
+    for (const name of [unfinished, recent, join(root, "notes.txt")]) writeFileSync(name, "x");
+    nodeFileSystem.touch(unfinished, Date.now() - HOUR_MS - 1_000);
+    nodeFileSystem.touch(join(root, "notes.txt"), 0);
+    expect(await clean()).toMatchObject({ removedTemporaries: 1 });
+    expect([unfinished, recent, join(root, "notes.txt")].map(existsSync)).toEqual([false, true, true]);
+  });
+
+  it("spares a file that is put again while it is being removed", async () => {
+    const old = await putAged("put again", 100 * DAY_MS);
+    let putAgain: Promise<unknown> | undefined;
+    const rename: FileSystem["rename"] = (from, to) => {
+      // The other process is done just before the file goes out of its sight.
+      if (to.endsWith(".doomed")) nodeFileSystem.touch(from, Date.now());
+      nodeFileSystem.rename(from, to);
+      // And a third writes it while it is out of sight.
+      if (to.endsWith(".doomed")) putAgain = store.put("put again");
+    };
+    expect(await clean({ fs: { ...nodeFileSystem, rename } })).toMatchObject({
+      removedFiles: 0,
+      problems: [],
+    });
+    await putAgain;
+    expect(await store.get(old.handle)).toBe("put again");
+    expect(textsLeft()).toEqual([old.handle]);
+  });
+
+  it("gives back what a cleaning that died was about to remove, and keeps it readable until then", async () => {
+    const { handle, path } = await putAged("about to go", HOUR_MS);
+    renameSync(path, `${path}.doomed`);
+    expect(await store.get(handle)).toBe("about to go");
+    await clean();
+    expect(textsLeft()).toEqual([handle]);
+  });
+
+  it("is left to the one that already cleans", async () => {
+    await putAged("old", 100 * DAY_MS);
+    writeFileSync(join(root, "clean.lock"), JSON.stringify({ ...currentProcess(), token: "foreign" }));
+    expect(await clean()).toMatchObject({ status: "failed", code: "LOCKED" });
+    expect(textsLeft()).toHaveLength(1);
+  });
+
+  it("does not enter a linked folder", async () => {
+    const { handle } = await putAged("old", 100 * DAY_MS);
+    renameSync(join(root, handle.slice(0, 2)), join(folder, "outside"));
+    symlinkSync(join(folder, "outside"), join(root, handle.slice(0, 2)));
+    expect(await clean()).toMatchObject({ removedFiles: 0 });
+    expect(readdirSync(join(folder, "outside"))).toEqual([handle]);
+  });
+
+  it("lets the rest of the program run while it works", async () => {
+    for (let index = 0; index < 40; index += 1) await putAged(`text ${index}`, 100 * DAY_MS);
+    let turns = 0;
+    let isCleaning = true;
+    const count = (): void => {
+      turns += 1;
+      if (isCleaning) setImmediate(count);
+    };
+    setImmediate(count);
+    const lstat: FileSystem["lstat"] = (path) => {
+      const untilMs = performance.now() + 3;
+      while (performance.now() < untilMs);
+      return nodeFileSystem.lstat(path);
+    };
+    await clean({ fs: { ...nodeFileSystem, lstat } });
+    isCleaning = false;
+    // 80 looks of 3 ms each, in slices of 20 ms.
+    expect(turns).toBeGreaterThanOrEqual(8);
+  });
+});
+
+describe("the store's own cleaning", () => {
+  it("comes with the first put and then once an hour", async () => {
+    let nowMs = Date.now();
+    const reports: string[] = [];
+    const cleaning = createFileSpillStore({
+      root,
+      durable: false,
+      now: () => nowMs,
+      onCleaned: (report) => reports.push(report.status),
+    });
+    const putAt = async (stepMs: number): Promise<void> => {
+      nowMs += stepMs;
+      await cleaning.put("text");
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    };
+    await putAt(0);
+    await putAt(1_000);
+    expect(reports).toEqual(["cleaned"]);
+    await putAt(HOUR_MS);
+    expect(reports).toEqual(["cleaned", "cleaned"]);
+  });
+});

@@ -1,0 +1,106 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ModelServer, startModelServer } from "../model-server/model-server.ts";
+import { call, say } from "../model-server/say.ts";
+import { OPENCODE_VERSION, rigFolder } from "./install-opencode.ts";
+import { type OpenCode, startOpenCode } from "./start-opencode.ts";
+
+const isInstalled = existsSync(join(rigFolder(), `opencode-${OPENCODE_VERSION}`));
+if (!isInstalled)
+  console.log("Skipped the real OpenCode: it is not installed. Record a session once to install it.");
+
+describe.skipIf(!isInstalled)("the real OpenCode", () => {
+  let model: ModelServer;
+  let opencode: OpenCode;
+
+  beforeAll(async () => {
+    model = await startModelServer();
+    opencode = await startOpenCode({ modelUrl: model.url });
+  });
+
+  afterAll(async () => {
+    await opencode?.stop();
+    await model?.stop();
+  });
+
+  it("plays a turn with a tool, and exports it", async () => {
+    model.script([call("bash", { command: "cat README.md", description: "Show" }), say("That is all.")]);
+    const sessionId = await opencode.createSession("A session");
+    await opencode.prompt(sessionId, { text: "What is here?" });
+    const parts = (await opencode.messages(sessionId)).flatMap((message) => message.parts);
+    expect(parts.find((part) => part.type === "tool")).toMatchObject({
+      tool: "bash",
+      state: { status: "completed", output: "# Project\n" },
+    });
+    const exported = JSON.parse(await opencode.runCommand("export", sessionId));
+    expect(exported).toMatchObject({ info: { id: sessionId, version: OPENCODE_VERSION } });
+    expect(exported.messages).toHaveLength(3);
+  });
+
+  it("talks to the scripted model over the Anthropic wire too", async () => {
+    model.script([
+      call(
+        "bash",
+        { command: "echo hello", description: "Greet" },
+        { reasoning: "A greeting.", text: "I greet." },
+      ),
+      say("Greeted."),
+    ]);
+    const other = await startOpenCode({ modelUrl: model.url, config: anthropicConfig(model.url) });
+    const sessionId = await other.createSession("Anthropic");
+    await other.prompt(sessionId, { text: "Greet." });
+    await other.stop();
+    const requests = model.requests.filter((each) => each.wire === "anthropic" && each.lane === "main");
+    expect(requests.map((each) => each.sessionId)).toEqual([sessionId, sessionId]);
+    expect(requests[1]?.body.messages).toMatchObject([
+      { role: "user" },
+      {
+        role: "assistant",
+        content: [{ type: "thinking" }, { type: "text" }, { type: "tool_use", name: "bash" }],
+      },
+      { role: "user", content: [{ type: "tool_result" }] },
+    ]);
+  });
+
+  it.skipIf(process.platform !== "linux")("leaves no process behind, not even a running tool", async () => {
+    model.script([call("bash", { command: "sleep 987", description: "Sleep" })]);
+    const other = await startOpenCode({ modelUrl: model.url });
+    const sessionId = await other.createSession("Stopped");
+    await other.promptInBackground(sessionId, { text: "Sleep." });
+    await expect.poll(() => processesIn(other.sandbox.home), { timeout: 20_000 }).toContain("sleep 987");
+    await other.stop();
+    await expect.poll(() => processesIn(other.sandbox.home)).toEqual([]);
+    expect(existsSync(other.sandbox.home)).toBe(false);
+  });
+});
+
+function anthropicConfig(baseURL: string): Record<string, unknown> {
+  const limit = { context: 200_000, output: 32_000 };
+  return {
+    enabled_providers: ["scripted-anthropic"],
+    model: "scripted-anthropic/claude",
+    small_model: "scripted-anthropic/claude",
+    provider: {
+      "scripted-anthropic": {
+        npm: "@ai-sdk/anthropic",
+        options: { baseURL, apiKey: "none" },
+        models: { claude: { name: "Scripted", tool_call: true, reasoning: true, limit } },
+      },
+    },
+  };
+}
+
+/** The command lines of everything that runs with this home folder. */
+function processesIn(home: string): readonly string[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        if (!readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").includes(`HOME=${home}`)) return [];
+        return [readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").join(" ").trim()];
+      } catch {
+        return []; // It ended meanwhile.
+      }
+    });
+}

@@ -1,0 +1,122 @@
+import { isIn, WORD } from "./alphabet.ts";
+import { secretKindOf, typeOfKind } from "./secret-name.ts";
+import { namedSpan } from "./run-token.ts";
+import type { SecretSpan } from "./secret-span.ts";
+import { isSecretValue } from "./secret-value.ts";
+import { type ValuePlace, valueAt } from "./value-at.ts";
+
+/** Finds the secret given to a secret-looking name at a separator, as in settings, JSON, headers, code and parameters. */
+export function matchAssignment(text: string, separatorIndex: number): SecretSpan | undefined {
+  const name = nameBefore(text, separatorIndex);
+  if (name === undefined) return undefined;
+  const kind = secretKindOf(name.text) ?? (isSignedParameter(text, name) ? "token" : undefined);
+  if (kind === undefined) return undefined;
+
+  const valueIndex = skipToValue(text, separatorIndex);
+  const value = valueAt(text, valueIndex, placeOf(text, name, valueIndex));
+  if (value === undefined) return undefined;
+  if (!isSecretValue(text.slice(value.startIndex, value.endIndex), kind, value.form)) return undefined;
+  return namedSpan(text, value, typeOfKind(kind));
+}
+
+/** Finds the secret inside an element with a secret-looking name, from the mark that closes its opening tag. */
+export function matchElement(text: string, closingIndex: number): SecretSpan | undefined {
+  const startIndex = startOfName(text, closingIndex);
+  if (startIndex === closingIndex || text.charAt(startIndex - 1) !== "<") return undefined;
+  const kind = secretKindOf(text.slice(startIndex, closingIndex));
+  if (kind === undefined) return undefined;
+  const value = /^[^<\s]+(?=<\/)/.exec(text.slice(closingIndex + 1, closingIndex + 1_025))?.[0];
+  if (value === undefined || !isSecretValue(value, kind, "line")) return undefined;
+  return { startIndex: closingIndex + 1, endIndex: closingIndex + 1 + value.length, type: typeOfKind(kind) };
+}
+
+/** A name that stands before a separator, and where it begins. */
+interface FoundName {
+  readonly text: string;
+  readonly startIndex: number;
+}
+
+const MAX_NAME_CHARS = 80;
+const MAX_GAP_CHARS = 40;
+
+function nameBefore(text: string, separatorIndex: number): FoundName | undefined {
+  const endIndex = skipBack(text, separatorIndex);
+  const startIndex = startOfName(text, endIndex);
+  if (startIndex === endIndex) return undefined;
+  const word = text.slice(startIndex, endIndex);
+  if (TYPE_WORD.test(word)) return typedName(text, startIndex);
+  if (word.toLowerCase() === "value") return pairedName(text, startIndex);
+  const isTight = text.charAt(separatorIndex) === "=" && endIndex === separatorIndex;
+  if (!isTight && SPACED_NOUN.test(word)) return spacedName(text, startIndex, word);
+  return { text: word, startIndex };
+}
+
+function skipBack(text: string, separatorIndex: number): number {
+  const limitIndex = Math.max(0, separatorIndex - MAX_GAP_CHARS);
+  let index = separatorIndex;
+  while (index > limitIndex && " \t:+?|!".includes(text.charAt(index - 1))) index--;
+  while (index > limitIndex && "\"'`*\\]".includes(text.charAt(index - 1))) index--;
+  return index;
+}
+
+function startOfName(text: string, endIndex: number): number {
+  const limitIndex = Math.max(0, endIndex - MAX_NAME_CHARS);
+  let index = endIndex;
+  while (index > limitIndex && (isIn(WORD, text.charCodeAt(index - 1)) || text.charAt(index - 1) === "."))
+    index--;
+  return index;
+}
+
+const TYPE_WORD = /^(?:string|str|text|any)$/i;
+
+// "const apiKey: string = …" names its type last.
+function typedName(text: string, typeIndex: number): FoundName | undefined {
+  const colonIndex =
+    typeIndex - 1 - (/[\s&]*$/.exec(text.slice(Math.max(0, typeIndex - 4), typeIndex))?.[0].length ?? 0);
+  if (text.charAt(colonIndex) !== ":") return undefined;
+  const endIndex = skipBack(text, colonIndex);
+  const startIndex = startOfName(text, endIndex);
+  return { text: text.slice(startIndex, endIndex), startIndex };
+}
+
+// "name: DB_PASSWORD, value: …" keeps the name in the field before.
+function pairedName(text: string, valueWordIndex: number): FoundName | undefined {
+  const before = text.slice(Math.max(0, valueWordIndex - 120), valueWordIndex);
+  const pair = /(?:name|key)\\?["']?\s*[:=]\s*\\?["']?([\w.-]+)\\?["']?[\s,;]*\\?["']?$/i.exec(before);
+  return pair === null ? undefined : { text: pair[1] ?? "", startIndex: valueWordIndex };
+}
+
+const SPACED_NOUN = /^(?:key|token|password|secret|code|phrase)$/i;
+
+// "Secret access key: …" spreads its name over words.
+function spacedName(text: string, nounIndex: number, noun: string): FoundName {
+  const before = text.slice(Math.max(0, nounIndex - 32), nounIndex);
+  const words = /(?:[A-Za-z]+ ){1,2}$/.exec(before)?.[0] ?? "";
+  return { text: words + noun, startIndex: nounIndex - words.length };
+}
+
+// A signature in a link is what opens it; anywhere else it proves something and stays.
+function isSignedParameter(text: string, name: FoundName): boolean {
+  return (
+    /[?&]/.test(text.charAt(name.startIndex - 1)) &&
+    /^(?:sig|key|code|.*signature|.*credential)$/i.test(name.text)
+  );
+}
+
+function skipToValue(text: string, separatorIndex: number): number {
+  let index = separatorIndex + 1;
+  while (index < separatorIndex + 4 && "=>:~".includes(text.charAt(index))) index++;
+  const limitIndex = index + MAX_GAP_CHARS;
+  while (index < limitIndex && (text.charAt(index) === " " || text.charAt(index) === "\t")) index++;
+  return index;
+}
+
+function placeOf(text: string, name: FoundName, valueIndex: number): ValuePlace {
+  if (/[?&;]/.test(text.charAt(name.startIndex - 1))) return "parameter";
+  const isTight = text.charAt(valueIndex - 1) === "=";
+  if (!isTight || !/^[A-Z][A-Z\d_]*$/.test(name.text)) return "anywhere";
+  const before = text.slice(Math.max(0, name.startIndex - 24), name.startIndex);
+  return /(?:^|[\n\\]n?)[\s+>|\d→:-]*(?:export |set |ENV |ARG |declare -x )?$/.test(before)
+    ? "settings-line"
+    : "anywhere";
+}

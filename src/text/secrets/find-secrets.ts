@@ -1,0 +1,127 @@
+import { BASE64, DOTTED, endOfRun, isIn } from "./alphabet.ts";
+import { matchAssignment, matchElement } from "./assignment.ts";
+import { decodeBase64Text } from "./base64-text.ts";
+import { cookieHeaderEnd, matchCookie } from "./cookie.ts";
+import { matchMarkedToken } from "./marked-token.ts";
+import { opaqueFieldEnd } from "./opaque-field.ts";
+import { PLACEHOLDER } from "./placeholder.ts";
+import { matchPrivateKeyBlock, matchPrivateKeyTail } from "./private-key-block.ts";
+import { MIN_TOKEN_CHARS, matchRunToken } from "./run-token.ts";
+import type { SecretSpan } from "./secret-span.ts";
+import { matchUrlSecret } from "./url-secret.ts";
+import { matchVendorToken } from "./vendor-token.ts";
+import { matchWordSecret, mayAnnounce } from "./word-secret.ts";
+
+/** Finds every secret of a text in one pass, in order and without overlap. */
+export function findSecrets(text: string): readonly SecretSpan[] {
+  return scan(text, "look into base64");
+}
+
+type Depth = "look into base64" | "plain text only";
+
+function scan(text: string, depth: Depth): readonly SecretSpan[] {
+  const spans: SecretSpan[] = [];
+  let doneIndex = 0;
+  let cookieEnd = 0;
+  let index = 0;
+  while (index < text.length) {
+    const code = text.charCodeAt(index);
+    const role = code < 128 ? (ROLES[code] ?? NONE) : NONE;
+    let nextIndex = index + 1;
+    let span: SecretSpan | undefined;
+    switch (role) {
+      case RUN:
+        nextIndex = endOfRun(text, index, DOTTED);
+        span = matchRun(text, index, nextIndex, doneIndex) ?? matchEncoded(text, index, nextIndex, depth);
+        break;
+      case COLON: {
+        const opaqueEnd = opaqueFieldEnd(text, index);
+        if (opaqueEnd !== undefined) nextIndex = opaqueEnd;
+        else {
+          cookieEnd = cookieHeaderEnd(text, index) ?? cookieEnd;
+          span = matchUrlSecret(text, index) ?? matchMarkedToken(text, index) ?? matchAssignment(text, index);
+        }
+        break;
+      }
+      case EQUALS:
+        span = (index < cookieEnd ? matchCookie(text, index) : undefined) ?? matchAssignment(text, index);
+        break;
+      case MARK:
+        span = matchMarkedToken(text, index);
+        break;
+      case CLOSING_ANGLE:
+        span = matchElement(text, index);
+        break;
+      case OPENING_BRACKET:
+        PLACEHOLDER.lastIndex = index;
+        nextIndex += (PLACEHOLDER.exec(text)?.[0].length ?? 1) - 1;
+        break;
+    }
+    if (span !== undefined && span.startIndex >= doneIndex && span.endIndex > index) {
+      spans.push(span);
+      doneIndex = span.endIndex;
+      nextIndex = span.endIndex;
+    }
+    index = nextIndex;
+  }
+  return spans;
+}
+
+const NONE = 0;
+const RUN = 1;
+const COLON = 2;
+const EQUALS = 3;
+const MARK = 4;
+const CLOSING_ANGLE = 5;
+const OPENING_BRACKET = 6;
+
+const ROLES = new Uint8Array(128).map((_, code) => {
+  if (isIn(DOTTED, code)) return RUN;
+  return (
+    { ":": COLON, "=": EQUALS, "~": MARK, $: MARK, ">": CLOSING_ANGLE, "[": OPENING_BRACKET }[
+      String.fromCharCode(code)
+    ] ?? NONE
+  );
+});
+
+function matchRun(
+  text: string,
+  startIndex: number,
+  endIndex: number,
+  doneIndex: number,
+): SecretSpan | undefined {
+  if (text.startsWith("----", startIndex)) {
+    return matchPrivateKeyBlock(text, startIndex) ?? matchPrivateKeyTail(text, startIndex, doneIndex);
+  }
+  if (endIndex - startIndex >= MIN_TOKEN_CHARS) {
+    const token = matchRunToken(text, startIndex, endIndex);
+    if (token !== undefined) return token;
+  }
+  const next = text.charAt(endIndex);
+  // A token over base64 may break off early in this run and go on behind the slash.
+  if (next === "/" || next === "+") return matchVendorToken(text, startIndex);
+  if ((next === " " || next === "\t") && mayAnnounce(text, startIndex, endIndex)) {
+    return matchWordSecret(text, startIndex, endIndex);
+  }
+  return undefined;
+}
+
+const MIN_ENCODED_CHARS = 40;
+const MAX_ENCODED_CHARS = 16_384;
+
+// A settings file or key pasted as base64 is as good as in the clear, and one look inside tells.
+function matchEncoded(
+  text: string,
+  startIndex: number,
+  endIndex: number,
+  depth: Depth,
+): SecretSpan | undefined {
+  if (depth === "plain text only" || endIndex - startIndex < MIN_ENCODED_CHARS / 2) return undefined;
+  if (/[+/,]/.test(text.charAt(startIndex - 1))) return undefined;
+  if (decodeBase64Text(text.slice(startIndex, startIndex + 16), 16) === undefined) return undefined;
+  const encodedEnd = endOfRun(text, startIndex, BASE64, MAX_ENCODED_CHARS);
+  if (encodedEnd - startIndex < MIN_ENCODED_CHARS) return undefined;
+  const decoded = decodeBase64Text(text.slice(startIndex, encodedEnd), MAX_ENCODED_CHARS);
+  if (decoded === undefined || scan(decoded, "plain text only").length === 0) return undefined;
+  return { startIndex, endIndex: encodedEnd, type: "encoded-secret" };
+}

@@ -1,0 +1,17 @@
+/** Matches, at its last index, what redaction puts in the place of a secret. */
+export const PLACEHOLDER: RegExp = /\[REDACTED:[a-z\d-]{1,40}#[\da-f]{4}\]/y;
+
+/** Gives what stands for a secret: its kind and four digits that tell two secrets apart under one key. */
+export function placeholderFor(secret: string, type: string, key: string): string {
+  return `[REDACTED:${type}#${shortHash(secret, key)}]`;
+}
+
+// FNV-1a: small and even. Sixteen bits say "the same one again" and are too few to test a guess against.
+function shortHash(secret: string, key: string): string {
+  let hash = 0x811c9dc5;
+  const input = `${key}\0${secret}`;
+  for (let index = 0; index < input.length; index++) {
+    hash = Math.imul(hash ^ input.charCodeAt(index), 0x01000193);
+  }
+  return ((hash ^ (hash >>> 16)) & 0xffff).toString(16).padStart(4, "0");
+}
