@@ -16,6 +16,7 @@ const OUTPUT = anyOf(
   /\bmax(?:imum)? (?:output|completion|new|response|generation|generated) (?:tokens?|length)\b/,
   /\bmaximum tokens (?:you )?(?:requested|value|parameter|setting)/,
   /\b(?:output|completion|response|thinking|reasoning)[ _-]tokens?\b|\boutput (?:token )?(?:limit|length)/,
+  /\bmax(?:imum)? tokens?\b.{0,30}\b(?:response|answer|completion|generation|reply)\b/,
   /输出(?:长度|token)/,
 );
 

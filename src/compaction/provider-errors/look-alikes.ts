@@ -66,7 +66,7 @@ const RATE = anyOf(
   /usage limit|enqueued tokens?|sliding window/,
   /(?:exceeded|reached|hit|used up|over) your (?:\w+ ){0,4}(?:limit|quota|allowance|cap)\b/,
   /\blimit\b.{0,30}\b(?:for|on|of) (?:this|your) (?:api[ _-]key|account|organi[sz]ation|workspace|project|team|subscription|plan)\b/,
-  /频繁|頻繁|频率|頻率|速率|限流|限速|并发|並發|请求过多|请求数|请求次数|配额|额度|每分钟|每日|每天/,
+  /频繁|頻繁|频率|頻率|速率|限流|限速|并发|並發|请求过多|请求数|请求次数|配额|额度|每分钟|每日|每天|用量|限额|套餐/,
 );
 
 /** Tokens that open doors, not tokens of text. */
@@ -76,7 +76,7 @@ const AUTH = anyOf(
   /\b(?:access|auth|bearer|oauth|refresh|jwt|security|id)[ _-]tokens?\b|\btoken lifetime/,
   /\btokens? (?:has |have |is |are |was )?(?:been )?(?:expired|invalid|revoked|malformed|missing)\b/,
   /\b(?:expired|invalid|missing|malformed|revoked) (?:\w+ )?token\b(?! (?:count|limit|length|number))/,
-  /signature (?:has )?(?:expired|does not match)/,
+  /signature (?:has )?(?:expired|does not match)|(?:token|令牌).{0,2}(?:已过期|过期|无效|失效)|无效的令牌/,
 );
 
 const HISTORY = anyOf(

@@ -78,6 +78,11 @@ export function decodeNote(metadata: unknown): { readonly cut?: Cut; readonly in
 }
 
 function decodeState(state: Fields): ToolOutcome {
+  const { interrupted, output: partial } = fields(state.metadata);
+  // The host stores a stopped call as an error, and sends what it had printed until then as its output.
+  if (state.status === "error" && interrupted === true && typeof partial === "string") {
+    return { status: "done", output: partial, attachments: [] };
+  }
   if (state.status === "error") return { status: "failed", error: textOf(state.error) };
   if (state.status === "completed" || (state.status === undefined && state.output !== undefined)) {
     const attachments = Array.isArray(state.attachments)

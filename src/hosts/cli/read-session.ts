@@ -53,7 +53,10 @@ function parseJson(text: string, name: string): unknown {
   try {
     return JSON.parse(body);
   } catch (error) {
-    const reason = (error as Error).message.replace(/ in JSON at position.*| \(line.*| at position.*/s, "");
+    const reason = (error as Error).message.replace(
+      /,? (".*" is not valid JSON|in JSON at position.*|\(line.*|at position.*)/s,
+      "",
+    );
     const position = positionOf(error as Error, body);
     throw new CliError(
       `${name}${position === undefined ? "" : `, ${place(body, position)}`}: ${reason}`,
@@ -63,10 +66,14 @@ function parseJson(text: string, name: string): unknown {
   }
 }
 
-function positionOf(error: Error, body: string): number | undefined {
-  const match = /position (\d+)/.exec(error.message);
-  if (match !== null) return Number(match[1]);
-  return /end of JSON|Unterminated/.test(error.message) ? body.length : undefined;
+/** Where the parser stopped: it names a position, or an end, or only the character that it did not expect. */
+function positionOf({ message }: Error, body: string): number | undefined {
+  const position = /position (\d+)/.exec(message)?.[1];
+  if (position !== undefined) return Number(position);
+  if (/end of JSON|Unterminated/.test(message)) return body.length;
+  const unexpected = /^Unexpected token '(.)'/u.exec(message)?.[1];
+  const start = body.search(/\S/);
+  return unexpected !== undefined && body.startsWith(unexpected, start) ? start : undefined;
 }
 
 function place(body: string, position: number): string {

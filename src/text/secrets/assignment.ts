@@ -15,6 +15,8 @@ export function matchAssignment(text: string, separatorIndex: number): SecretSpa
   const valueIndex = skipToValue(text, separatorIndex);
   const value = valueAt(text, valueIndex, placeOf(text, name, valueIndex));
   if (value === undefined) return undefined;
+  // Test reports are full of "PASS: name".
+  if (/^P(?:ass|ASS)$/.test(name.text) && value.form !== "quoted") return undefined;
   if (!isSecretValue(text.slice(value.startIndex, value.endIndex), kind, value.form)) return undefined;
   return namedSpan(text, value, typeOfKind(kind));
 }

@@ -1,0 +1,108 @@
+import { describe, expect, it } from "vitest";
+
+/** The public surface, name by name: what is here is a promise. */
+describe("the public surface", () => {
+  it("of carryover", async () => {
+    expect(Object.keys(await import("../src/index.ts")).sort()).toMatchInlineSnapshot(`
+      [
+        "CLEARED_PLACEHOLDER",
+        "ConfigurationError",
+        "FORK_CHAR_BUDGET",
+        "FORK_CHAR_NO_REMOVAL",
+        "FORK_ERROR_PATTERNS",
+        "FORK_HEAD_RATIO",
+        "FORK_HEAD_TAIL_KEYWORDS",
+        "FORK_MORE_ERROR_PATTERNS",
+        "FORK_NO_TRIM_THRESHOLD",
+        "FORK_NO_TRUNCATION_TOOLS",
+        "FORK_OWN_TOOLS",
+        "FORK_PARAMS_TIER1",
+        "FORK_PARAMS_TIER2",
+        "FORK_PARAMS_TIER3",
+        "FORK_PARAMS_TIER_LIMITS",
+        "FORK_TAIL_RATIO",
+        "FORK_TIER1_COUNT",
+        "FORK_TIER2_COUNT",
+        "FORK_TIER2_LIMIT",
+        "FORK_TIER3_LIMIT",
+        "FORK_TIER_MIDDLE_COUNT",
+        "FORK_TIER_MIDDLE_LIMIT",
+        "FORK_TIER_OLD_LIMIT",
+        "FORK_TIER_RECENT_COUNT",
+        "FORK_TIER_RECENT_LIMIT",
+        "applyEdits",
+        "applyGraduatedTruncation",
+        "buildForkPreamble",
+        "charBudget",
+        "compactionBoundary",
+        "filterCompacted",
+        "findCompactionBoundary",
+        "findFaults",
+        "formatMessagesAsContext",
+        "getToolResultTier",
+        "graduatedTiers",
+        "isVisibleToModel",
+        "isVisibleToUser",
+        "omitForChild",
+        "processMessagesForFork",
+        "project",
+        "renderMessage",
+        "repairPairing",
+        "runStages",
+        "shouldUseHeadTail",
+        "sliceFromCompactionBoundary",
+        "toolResults",
+        "truncateWithStrategy",
+        "withMetadata",
+      ]
+    `);
+  });
+
+  it("of carryover/opencode", async () => {
+    expect(Object.keys(await import("../src/opencode.ts")).sort()).toEqual(["opencode"]);
+  });
+
+  it("of carryover/testing", async () => {
+    expect(Object.keys(await import("../src/testing.ts")).sort()).toMatchInlineSnapshot(`
+      [
+        "deepFreeze",
+        "formatLaws",
+        "notate",
+        "transcript",
+      ]
+    `);
+  });
+
+  it("has no token budget and no uniform limits (document 000, Decision 5)", async () => {
+    const names = Object.keys(await import("../src/index.ts"));
+    for (const gone of ["FORK_MAX_TOKENS", "FORK_TOOL_RESULT_LIMIT", "FORK_TOOL_PARAMS_LIMIT"]) {
+      expect(names).not.toContain(gone);
+    }
+  });
+
+  it("has the documented constants", async () => {
+    expect(await import("../src/index.ts")).toMatchObject({
+      FORK_CHAR_BUDGET: 200_000,
+      FORK_CHAR_NO_REMOVAL: 120_000,
+      FORK_NO_TRIM_THRESHOLD: 120_000,
+      FORK_TIER1_COUNT: 5,
+      FORK_TIER_RECENT_COUNT: 5,
+      FORK_TIER2_COUNT: 10,
+      FORK_TIER_MIDDLE_COUNT: 10,
+      FORK_TIER_RECENT_LIMIT: Number.POSITIVE_INFINITY,
+      FORK_TIER2_LIMIT: 3_000,
+      FORK_TIER_MIDDLE_LIMIT: 3_000,
+      FORK_TIER3_LIMIT: 500,
+      FORK_TIER_OLD_LIMIT: 500,
+      FORK_PARAMS_TIER1: 500,
+      FORK_PARAMS_TIER2: 200,
+      FORK_PARAMS_TIER3: 100,
+      FORK_PARAMS_TIER_LIMITS: [500, 200, 100],
+      FORK_HEAD_RATIO: 0.8,
+      FORK_TAIL_RATIO: 0.2,
+      FORK_ERROR_PATTERNS: ["error", "Error", "ERROR", "failed", "FAILED", "exception", "traceback"],
+      FORK_HEAD_TAIL_KEYWORDS: ["bash", "pty", "exec"],
+      FORK_NO_TRUNCATION_TOOLS: ["ask_user_questions", "question", "skill"],
+    });
+  });
+});

@@ -1,0 +1,18 @@
+import { mkdirSync } from "node:fs";
+import { resolve } from "node:path";
+import { rolldown } from "rolldown";
+
+/** Bundles the command line as the package does, and gives its path. */
+export async function buildCli(): Promise<string> {
+  const root = resolve(import.meta.dirname, "../..");
+  const file = resolve(root, ".rig/cli.js");
+  mkdirSync(resolve(root, ".rig"), { recursive: true });
+  const bundle = await rolldown({
+    input: resolve(root, "src/hosts/cli/main.ts"),
+    platform: "node",
+    logLevel: "warn",
+  });
+  await bundle.write({ file, format: "esm" });
+  await bundle.close();
+  return file;
+}
