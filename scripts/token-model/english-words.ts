@@ -144,6 +144,13 @@ export const englishWords: EnglishWords = {
     England Germany Japan America Africa Europe Asia Atlantic Pacific Thames Danube Himalaya Christmas Easter
     Shakespeare Newton Einstein Beethoven Napoleon Churchill Lincoln Darwin Mozart Cleopatra University College
     Parliament Congress Senate Museum Cathedral Hotel Street Avenue Railway Company Professor Doctor Captain`),
+  staple: words(`
+    data value name type key id index item items list node path file text result error options config state event
+    props args message length string number object array function map get set is has add create update find parse
+    render handler callback request response user url time count size start end context source target token module
+    test default children parent input output to from for with by on new next last first current body header content
+    line code class element component view model action field fields entry status version query params window
+    document style width height left right top color title description label total max min`),
   code: words(`
     abort absolute access account action active adapter add address after alias align all allocate allow amount
     anchor append apply archive args argument array arrow assert assign async attach attribute audit auth author

@@ -78,7 +78,7 @@ function groupOf(cost: number): number {
 }
 
 const FIRST_SCRIPT_COST = NAMED_COSTS.indexOf(`bare-${SCRIPTS[0]}`);
-const PRIOR_WEIGHT = Number(process.env.PW ?? 2);
+const PRIOR_WEIGHT = 4;
 const SWEEPS = 400;
 
 /** Weighted least squares over non-negative unknowns, solved one unknown at a time. */

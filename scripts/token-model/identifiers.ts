@@ -26,13 +26,16 @@ export interface Names {
 
 export function createNames(random: Random, { english }: Lexicon): Names {
   const word = (): string =>
-    random.chance(16)
-      ? random.pick(english.short)
-      : random.chance(8)
-        ? random.pick(english.plain)
-        : random.chance(5)
-          ? random.pick(english.code) + random.pick([...english.short, "able", "er", "ify", "less", "name", "set"])
-          : random.pick(english.code);
+    random.chance(40)
+      ? random.pick(english.staple)
+      : random.chance(22)
+        ? random.pick(english.short)
+        : random.chance(8)
+          ? random.pick(english.plain)
+          : random.chance(5)
+            ? random.pick(english.code) +
+              random.pick([...english.short, "able", "er", "ify", "less", "name", "set"])
+            : random.pick(english.code);
   const camel = (): string => {
     const count = random.pick([1, 1, 1, 2, 2, 3]);
     return repeat(count, (index) => (index === 0 ? word() : capitalized(word())));
@@ -45,7 +48,11 @@ export function createNames(random: Random, { english }: Lexicon): Names {
     constant: () => repeat(random.pick([1, 2, 2, 3]), word, "_").toUpperCase(),
     kebab: () => repeat(random.pick([1, 2, 2, 3]), word, "-"),
     path: () => {
-      const folders = repeat(1 + random.below(4), () => random.pick([word(), names.kebab(), random.pick(FOLDERS)]), "/");
+      const folders = repeat(
+        1 + random.below(4),
+        () => random.pick([word(), names.kebab(), random.pick(FOLDERS)]),
+        "/",
+      );
       return `${random.pick(["", "", "./", "../", "/", `/home/${random.pick(english.names).toLowerCase()}/`, `/Users/${random.pick(english.names).toLowerCase()}/${capitalized(word())}/`])}${folders}/${names.kebab()}${random.pick(ENDINGS)}`;
     },
     packageName: () =>
@@ -56,18 +63,69 @@ export function createNames(random: Random, { english }: Lexicon): Names {
     uuid: () => [8, 4, 4, 4, 12].map((count) => draw(random, HEX, count)).join("-"),
     isoTime: () =>
       `20${two(random, 30)}-${two(random, 13)}-${two(random, 29)}T${two(random, 24)}:${two(random, 60)}:${two(random, 60)}.${draw(random, DIGITS, 3)}Z`,
-    number: () => random.pick([draw(random, DIGITS, 1), `${random.below(1000)}`, `${random.below(90000)}`, `0.${random.below(999)}`]),
-    words: (count) => repeat(count, () => (random.chance(30) ? random.pick(english.glue) : random.chance(50) ? random.pick(english.plain) : word()), " "),
-    pattern: () => repeat(2 + random.below(5), () => random.pick(PATTERN_PIECES) + random.pick(["", "", word(), `(?:${word()}|${word()})`, `[^${random.pick(PATTERN_PIECES)}]*`])),
+    number: () =>
+      random.pick([
+        draw(random, DIGITS, 1),
+        `${random.below(1000)}`,
+        `${random.below(90000)}`,
+        `0.${random.below(999)}`,
+      ]),
+    words: (count) =>
+      repeat(
+        count,
+        () =>
+          random.chance(30)
+            ? random.pick(english.glue)
+            : random.chance(50)
+              ? random.pick(english.plain)
+              : word(),
+        " ",
+      ),
+    pattern: () =>
+      repeat(
+        2 + random.below(5),
+        () =>
+          random.pick(PATTERN_PIECES) +
+          random.pick(["", "", word(), `(?:${word()}|${word()})`, `[^${random.pick(PATTERN_PIECES)}]*`]),
+      ),
   };
   return names;
 }
 
 const PATTERN_PIECES = [
-  ..."^|$|\\s*|\\n+|\\d{1,3}|[a-zA-Z]|[a-zA-Z0-9._-]+|(?=|(?!|)|)?|*?|(.*?)|[^\\n]*|\\.|\\/|{0,3}|[ \\t]|\\\\|\\[|\\]|(?:|)+|[*+-]|\"|'|`{3,}|<\\/?|>|\\b|\\w+|$/g|/i,|[!#$%&'*+/=?^_{|}~-]|\\u00a0-\\uffff".split("|"),
+  ..."^|$|\\s*|\\n+|\\d{1,3}|[a-zA-Z]|[a-zA-Z0-9._-]+|(?=|(?!|)|)?|*?|(.*?)|[^\\n]*|\\.|\\/|{0,3}|[ \\t]|\\\\|\\[|\\]|(?:|)+|[*+-]|\"|'|`{3,}|<\\/?|>|\\b|\\w+|$/g|/i,|[!#$%&'*+/=?^_{|}~-]|\\u00a0-\\uffff".split(
+    "|",
+  ),
 ];
-const FOLDERS = ["src", "lib", "dist", "test", "packages", "node_modules", "docs", "app", "internal", "cmd", "usr", "var"];
-const ENDINGS = [".ts", ".js", ".tsx", ".json", ".md", ".go", ".py", ".test.ts", ".log", ".yaml", "", ".txt", ".css"];
+const FOLDERS = [
+  "src",
+  "lib",
+  "dist",
+  "test",
+  "packages",
+  "node_modules",
+  "docs",
+  "app",
+  "internal",
+  "cmd",
+  "usr",
+  "var",
+];
+const ENDINGS = [
+  ".ts",
+  ".js",
+  ".tsx",
+  ".json",
+  ".md",
+  ".go",
+  ".py",
+  ".test.ts",
+  ".log",
+  ".yaml",
+  "",
+  ".txt",
+  ".css",
+];
 
 /** A number below `below` in two digits. */
 export function two(random: Random, below: number): string {

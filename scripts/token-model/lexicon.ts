@@ -11,7 +11,9 @@ export interface EnglishWords {
   /** Longer or rarer words. */
   readonly long: readonly string[];
   readonly names: readonly string[];
-  /** Words of which identifiers are made. */
+  /** The words that programs use most. */
+  readonly staple: readonly string[];
+  /** Other words of which identifiers are made. */
   readonly code: readonly string[];
   /** Abbreviations in identifiers and paths. */
   readonly short: readonly string[];

@@ -30,23 +30,33 @@ interface Scene {
 
 const BLOCKS: readonly ((scene: Scene) => string)[] = [
   (scene) =>
-    repeat(3 + scene.random.below(4), () => `${scene.random.pick(["export ", ""])}const ${scene.code.constant()} = ${value(scene)};`, "\n"),
+    repeat(
+      3 + scene.random.below(4),
+      () => `${scene.random.pick(["export ", ""])}const ${scene.code.constant()} = ${value(scene)};`,
+      "\n",
+    ),
   ({ code, random }) =>
-    repeat(2 + random.below(5), () =>
-      random.pick([
-        () => `import { ${code.camel()}, ${code.camel()} } from "./${code.kebab()}.ts";`,
-        () => `import type { ${code.pascal()} } from "${code.packageName()}";`,
-        () => `import * as ${code.word()} from "node:${code.word()}";`,
-        () => `import ${code.pascal()} from '@/${code.word()}/${code.kebab()}'`,
-        () => `export { ${code.pascal()}, type ${code.pascal()} } from "./${code.kebab()}";`,
-        () => `const ${code.word()} = require('${code.packageName()}');`,
-      ])(),
-    "\n"),
+    repeat(
+      2 + random.below(5),
+      () =>
+        random.pick([
+          () => `import { ${code.camel()}, ${code.camel()} } from "./${code.kebab()}.ts";`,
+          () => `import type { ${code.pascal()} } from "${code.packageName()}";`,
+          () => `import * as ${code.word()} from "node:${code.word()}";`,
+          () => `import ${code.pascal()} from '@/${code.word()}/${code.kebab()}'`,
+          () => `export { ${code.pascal()}, type ${code.pascal()} } from "./${code.kebab()}";`,
+          () => `const ${code.word()} = require('${code.packageName()}');`,
+        ])(),
+      "\n",
+    ),
   (scene) => {
     const { code, random, lexicon } = scene;
-    const fields = repeat(3 + random.below(5), () =>
-      `${random.chance(25) ? `  /** ${sentence(random, lexicon)} */\n` : ""}  ${random.pick(["", "", "readonly "])}${code.camel()}${random.pick(["", "?"])}: ${type(scene)};`,
-    "\n");
+    const fields = repeat(
+      3 + random.below(5),
+      () =>
+        `${random.chance(25) ? `  /** ${sentence(random, lexicon)} */\n` : ""}  ${random.pick(["", "", "readonly "])}${code.camel()}${random.pick(["", "?"])}: ${type(scene)};`,
+      "\n",
+    );
     return `export ${random.pick(["interface", "interface", "type"])} ${code.pascal()}${random.pick([" {", "<T> {", ` extends ${code.pascal()} {`])}\n${fields}\n}`;
   },
   (scene) => {
@@ -56,9 +66,12 @@ const BLOCKS: readonly ((scene: Scene) => string)[] = [
   },
   (scene) => {
     const { code, random } = scene;
-    const methods = repeat(1 + random.below(3), () =>
-      `  ${random.pick(["", "private ", "async ", "static ", "public "])}${code.camel()}(${parameters(scene)}) {\n${repeat(1 + random.below(4), () => statement(scene, "    "), "\n")}\n  }`,
-    "\n\n");
+    const methods = repeat(
+      1 + random.below(3),
+      () =>
+        `  ${random.pick(["", "private ", "async ", "static ", "public "])}${code.camel()}(${parameters(scene)}) {\n${repeat(1 + random.below(4), () => statement(scene, "    "), "\n")}\n  }`,
+      "\n\n",
+    );
     return `export class ${code.pascal()}${random.pick(["", ` extends ${code.pascal()}`, ` implements ${code.pascal()}`])} {\n  private readonly ${code.camel()} = new Map<string, ${type(scene)}>();\n\n${methods}\n}`;
   },
   (scene) => {
@@ -142,14 +155,17 @@ function statement(scene: Scene, indent: string): string {
     () => `${indent}let ${code.camel()}: ${type(scene)} = ${value(scene)};`,
     () => `${indent}const { ${code.camel()}, ${code.camel()} } = ${code.camel()};`,
     () => `${indent}if (${condition(scene)}) return ${value(scene)};`,
-    () => `${indent}if (${condition(scene)}) {\n${indent}  ${call(scene)};\n${indent}} else {\n${indent}  ${code.camel()} += ${code.number()};\n${indent}}`,
-    () => `${indent}for (const ${code.word()} of ${code.camel()}) {\n${statement(scene, `${indent}  `)}\n${indent}}`,
+    () =>
+      `${indent}if (${condition(scene)}) {\n${indent}  ${call(scene)};\n${indent}} else {\n${indent}  ${code.camel()} += ${code.number()};\n${indent}}`,
+    () =>
+      `${indent}for (const ${code.word()} of ${code.camel()}) {\n${statement(scene, `${indent}  `)}\n${indent}}`,
     () => `${indent}for (let i = 0; i < ${code.camel()}.length; i++) ${call(scene)};`,
     () => `${indent}return ${value(scene)};`,
     () => `${indent}${call(scene)};`,
     () => `${indent}throw new Error("${code.words(4)}");`,
     () => `${indent}// ${sentence(random, lexicon)}`,
-    () => `${indent}try {\n${statement(scene, `${indent}  `)}\n${indent}} catch (error) {\n${indent}  console.error("${code.words(3)}", error);\n${indent}}`,
+    () =>
+      `${indent}try {\n${statement(scene, `${indent}  `)}\n${indent}} catch (error) {\n${indent}  console.error("${code.words(3)}", error);\n${indent}}`,
     () => `${indent}this.${code.camel()} = ${value(scene)};`,
   ])();
 }
@@ -170,7 +186,9 @@ function condition(scene: Scene): string {
 export const minified: Sampler = (random, lexicon) => {
   const code = createNames(random, lexicon);
   const name = (): string =>
-    random.chance(75) ? draw(random, LOWER + LOWER.toUpperCase() + (random.chance(10) ? "_$" : ""), 1) : draw(random, LOWER, 2);
+    random.chance(75)
+      ? draw(random, LOWER + LOWER.toUpperCase() + (random.chance(10) ? "_$" : ""), 1)
+      : draw(random, LOWER, 2);
   const atom = (): string =>
     random.pick([
       name,
@@ -210,7 +228,8 @@ export const minified: Sampler = (random, lexicon) => {
       () => `${name()}=${atom()},${name()}+=${atom()},`,
       () => `throw Error("${code.words(4)}");`,
       () => `(${atom()})||(${atom()});`,
-      () => `class ${name()} extends ${name()}{constructor(){super(...arguments),this.${code.camel()}=${atom()}}${code.camel()}(){return ${atom()}}}`,
+      () =>
+        `class ${name()} extends ${name()}{constructor(){super(...arguments),this.${code.camel()}=${atom()}}${code.camel()}(){return ${atom()}}}`,
       () => `switch(${name()}){case"${code.word()}":return ${atom()};default:break}`,
       () => `!function(){"use strict";${atom()}}();`,
       () => `async function ${name()}(){await ${atom()}}`,
@@ -224,10 +243,14 @@ export const minified: Sampler = (random, lexicon) => {
 export const python: Sampler = (random, lexicon) => {
   const code = createNames(random, lexicon);
   return random.pick([
-    () => `from ${code.snake()}.${code.word()} import ${code.snake()}, ${code.pascal()}\nimport ${code.word()} as ${code.word()}\n\n`,
-    () => `class ${code.pascal()}(${code.pascal()}):\n    """${sentence(random, lexicon)}"""\n\n    def __init__(self, ${code.snake()}: str, ${code.snake()}=None):\n        self.${code.snake()} = ${code.snake()}\n        self._${code.snake()} = ${code.number()}\n\n`,
-    () => `def ${code.snake()}(${code.snake()}: int, *args, **kwargs) -> ${code.pascal()}:\n    """\n    ${sentence(random, lexicon)}\n    """\n    if not ${code.snake()}:\n        raise ValueError(f"${code.words(3)} {${code.word()}!r}")\n    for ${code.word()} in self.${code.snake()}.items():\n        ${code.snake()}[${code.word()}] = [x for x in ${code.word()} if x is not None]\n    return ${code.snake()}(${code.snake()}=${code.number()})\n\n`,
-    () => `@${code.word()}.${code.snake()}("${code.path()}")\nasync def ${code.snake()}():\n    # ${sentence(random, lexicon)}\n    with open(${code.snake()}, "rb") as f:\n        ${code.word()} = json.load(f)\n    print("${code.words(3)}: %s" % ${code.snake()})\n\n`,
+    () =>
+      `from ${code.snake()}.${code.word()} import ${code.snake()}, ${code.pascal()}\nimport ${code.word()} as ${code.word()}\n\n`,
+    () =>
+      `class ${code.pascal()}(${code.pascal()}):\n    """${sentence(random, lexicon)}"""\n\n    def __init__(self, ${code.snake()}: str, ${code.snake()}=None):\n        self.${code.snake()} = ${code.snake()}\n        self._${code.snake()} = ${code.number()}\n\n`,
+    () =>
+      `def ${code.snake()}(${code.snake()}: int, *args, **kwargs) -> ${code.pascal()}:\n    """\n    ${sentence(random, lexicon)}\n    """\n    if not ${code.snake()}:\n        raise ValueError(f"${code.words(3)} {${code.word()}!r}")\n    for ${code.word()} in self.${code.snake()}.items():\n        ${code.snake()}[${code.word()}] = [x for x in ${code.word()} if x is not None]\n    return ${code.snake()}(${code.snake()}=${code.number()})\n\n`,
+    () =>
+      `@${code.word()}.${code.snake()}("${code.path()}")\nasync def ${code.snake()}():\n    # ${sentence(random, lexicon)}\n    with open(${code.snake()}, "rb") as f:\n        ${code.word()} = json.load(f)\n    print("${code.words(3)}: %s" % ${code.snake()})\n\n`,
   ])();
 };
 
@@ -235,8 +258,11 @@ export const python: Sampler = (random, lexicon) => {
 export const go: Sampler = (random, lexicon) => {
   const code = createNames(random, lexicon);
   return random.pick([
-    () => `// ${code.pascal()} ${sentence(random, lexicon)}\nfunc (${draw(random, LOWER, 1)} *${code.pascal()}) ${code.pascal()}(ctx context.Context, ${code.camel()} string) (*${code.pascal()}, error) {\n\t${code.camel()}, err := ${code.word()}.${code.pascal()}(ctx, ${code.camel()})\n\tif err != nil {\n\t\treturn nil, fmt.Errorf("failed to ${code.words(2)}: %w", err)\n\t}\n\treturn ${code.camel()}, nil\n}\n\n`,
-    () => `type ${code.pascal()} struct {\n${repeat(4, () => `\t${code.pascal()} ${random.pick(["string", "int", "bool", "[]byte", "time.Time", `*${code.pascal()}`])} \`json:"${code.snake()}"\``, "\n")}\n}\n\n`,
-    () => `func Test${code.pascal()}(t *testing.T) {\n\tt.Parallel()\n\tfor _, tt := range []struct{ name, want string }{\n\t\t{"${code.words(2)}", "${code.word()}"},\n\t} {\n\t\tif got := ${code.camel()}(tt.name); got != tt.want {\n\t\t\tt.Errorf("${code.camel()}() = %v, want %v", got, tt.want)\n\t\t}\n\t}\n}\n\n`,
+    () =>
+      `// ${code.pascal()} ${sentence(random, lexicon)}\nfunc (${draw(random, LOWER, 1)} *${code.pascal()}) ${code.pascal()}(ctx context.Context, ${code.camel()} string) (*${code.pascal()}, error) {\n\t${code.camel()}, err := ${code.word()}.${code.pascal()}(ctx, ${code.camel()})\n\tif err != nil {\n\t\treturn nil, fmt.Errorf("failed to ${code.words(2)}: %w", err)\n\t}\n\treturn ${code.camel()}, nil\n}\n\n`,
+    () =>
+      `type ${code.pascal()} struct {\n${repeat(4, () => `\t${code.pascal()} ${random.pick(["string", "int", "bool", "[]byte", "time.Time", `*${code.pascal()}`])} \`json:"${code.snake()}"\``, "\n")}\n}\n\n`,
+    () =>
+      `func Test${code.pascal()}(t *testing.T) {\n\tt.Parallel()\n\tfor _, tt := range []struct{ name, want string }{\n\t\t{"${code.words(2)}", "${code.word()}"},\n\t} {\n\t\tif got := ${code.camel()}(tt.name); got != tt.want {\n\t\t\tt.Errorf("${code.camel()}() = %v, want %v", got, tt.want)\n\t\t}\n\t}\n}\n\n`,
   ])();
 };

@@ -6,7 +6,8 @@ import { BASE64, capitalized, DIGITS, draw, HEX, repeat, type Sampler } from "./
 /** JSON documents: records, manifests and lock files, indented or on one line. */
 export const json: Sampler = (random, lexicon) => {
   const code = createNames(random, lexicon);
-  const text = (): string => (random.chance(30) ? sentence(random, lexicon) : code.words(1 + random.below(5)));
+  const text = (): string =>
+    random.chance(30) ? sentence(random, lexicon) : code.words(1 + random.below(5));
   const document = random.pick([
     () => record({ random, code, text }, 3),
     () => record({ random, code, text }, 2),
@@ -100,13 +101,20 @@ function lockEntries(random: Random, code: Names): Record<string, unknown> {
 /** Base64 with and without line ends, and its URL form. */
 export const base64: Sampler = (random) => {
   const text = draw(random, BASE64, 1200);
-  return random.pick([text, text, text.replace(/(.{76})/g, "$1\n"), text.replaceAll("+", "-").replaceAll("/", "_")]);
+  return random.pick([
+    text,
+    text,
+    text.replace(/(.{76})/g, "$1\n"),
+    text.replaceAll("+", "-").replaceAll("/", "_"),
+  ]);
 };
 
 /** Base64 of text, whose letters are less even than those of compressed bytes. */
 export const base64OfText: Sampler = (random, lexicon) => {
   const plain = createNames(random, lexicon).words(120);
-  return Array.from({ length: Math.floor(plain.length / 3) }, (_, index) => encodeThree(plain, index * 3)).join("");
+  return Array.from({ length: Math.floor(plain.length / 3) }, (_, index) =>
+    encodeThree(plain, index * 3),
+  ).join("");
 };
 
 function encodeThree(text: string, at: number): string {
@@ -140,23 +148,47 @@ export const logs: Sampler = (random, lexicon) => {
 };
 
 const LOG_LINES: readonly ((source: Source) => string)[] = [
-  ({ random, code, text }) => `${code.isoTime()} ${level(random)} [${code.kebab()}] ${text()} ${code.camel()}=${code.number()} duration=${random.below(5000)}ms`,
-  ({ random, code, text }) => `${spaceTime(random)} ${level(random)} ${javaClass(random, code)}: ${text()} ${code.number()}`,
-  ({ random, code, text }) => `${month(random)} ${1 + random.below(28)} ${clock(random)} ${code.word()}-${random.below(9)} ${code.word()}[${random.below(32000)}]: ${text()} from ${address(random)} port ${random.below(65000)}`,
-  ({ random, code }) => `${address(random)} - - [${two2(random)}/${month(random)}/2025:${clock(random)} +0000] "${random.pick(["GET", "POST", "PUT"])} /${code.word()}/${code.kebab()}?${code.word()}=${random.below(999)} HTTP/1.1" ${random.pick([200, 200, 304, 404, 500])} ${random.below(90000)} "-" "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36"`,
-  ({ random, code, text }) => JSON.stringify({ level: level(random).toLowerCase(), time: 1_700_000_000_000 + random.below(1e9), pid: random.below(30000), hostname: code.word(), reqId: code.uuid(), msg: text() }),
-  ({ random, code, text }) => `[${month(random)} ${two2(random)} ${clock(random)} 2025] [${level(random).toLowerCase()}] ${code.camel()}() ${text()} /etc/${code.path()}`,
-  ({ random, code }) => `    at ${code.pascal()}.${code.camel()} (${code.path()}:${random.below(900)}:${random.below(80)})`,
-  ({ random, code, text }) => `${two2(random)}-${two2(random)} ${clock(random)}.${draw(random, DIGITS, 3)}  ${random.below(9000)}  ${random.below(9000)} ${random.pick(["D", "I", "V", "W"])} ${code.pascal()}: ${text()}`,
-  ({ random, code, text }) => `- 11${draw(random, DIGITS, 8)} 2025.${two2(random)}.${two2(random)} R${two2(random)}-M${random.below(2)}-N${random.below(9)}-C:J${two2(random)}-U${two2(random)} ${code.constant()} ${level(random)} ${text()}`,
-  ({ random, code, text }) => `${draw(random, DIGITS, 6)} ${clock(random).replaceAll(":", "")} ${random.below(99)} ${level(random)} dfs.${code.pascal()}: ${text()} blk_-${draw(random, DIGITS, 19)} src: /${address(random)}:${random.below(60000)}`,
-  ({ random, code, text }) => ` ${random.pick(["✓", "×", "❯", "→"])} ${code.path()} (${random.below(40)} tests) ${random.below(900)}ms ${text()}`,
-  ({ random, code, text }) => `npm ${random.pick(["warn", "error"])} ${code.kebab()} ${code.packageName()}@${code.version()}: ${text()}`,
-  ({ random, code, text }) => `${code.path()}:${random.below(900)}:${random.below(80)}: ${random.pick(["error", "warning"])}: ${text()} '${code.camel()}' [-W${code.kebab()}]`,
-  ({ random, code, text }) => `commit ${draw(random, HEX, 40)}\nAuthor: ${capitalized(code.word())} <${code.word()}@${code.word()}.com>\n\n    ${random.pick(["fix", "feat", "chore"])}(${code.word()}): ${text()}\n`,
-  ({ random, code, text }) => `nova-${code.word()}.log ${spaceTime(random)} ${random.below(9999)} ${level(random)} ${code.word()}.${code.snake()} [req-${code.uuid()} ${draw(random, HEX, 32)}] ${text()}`,
-  ({ random, code, text }) => `${spaceTime(random).slice(0, 19)}, ${capitalized(level(random).toLowerCase())}                  ${code.constant().slice(0, 4)}    ${draw(random, HEX, 8)} ${capitalized(text())}. [HRESULT = 0x${draw(random, HEX, 8)}]`,
-  ({ random, code, text }) => `\u001b[${30 + random.below(8)}m${level(random)}\u001b[0m ${text()} \u001b[1m${code.camel()}\u001b[22m ${code.number()}%`,
+  ({ random, code, text }) =>
+    `${code.isoTime()} ${level(random)} [${code.kebab()}] ${text()} ${code.camel()}=${code.number()} duration=${random.below(5000)}ms`,
+  ({ random, code, text }) =>
+    `${spaceTime(random)} ${level(random)} ${javaClass(random, code)}: ${text()} ${code.number()}`,
+  ({ random, code, text }) =>
+    `${month(random)} ${1 + random.below(28)} ${clock(random)} ${code.word()}-${random.below(9)} ${code.word()}[${random.below(32000)}]: ${text()} from ${address(random)} port ${random.below(65000)}`,
+  ({ random, code }) =>
+    `${address(random)} - - [${two2(random)}/${month(random)}/2025:${clock(random)} +0000] "${random.pick(["GET", "POST", "PUT"])} /${code.word()}/${code.kebab()}?${code.word()}=${random.below(999)} HTTP/1.1" ${random.pick([200, 200, 304, 404, 500])} ${random.below(90000)} "-" "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36"`,
+  ({ random, code, text }) =>
+    JSON.stringify({
+      level: level(random).toLowerCase(),
+      time: 1_700_000_000_000 + random.below(1e9),
+      pid: random.below(30000),
+      hostname: code.word(),
+      reqId: code.uuid(),
+      msg: text(),
+    }),
+  ({ random, code, text }) =>
+    `[${month(random)} ${two2(random)} ${clock(random)} 2025] [${level(random).toLowerCase()}] ${code.camel()}() ${text()} /etc/${code.path()}`,
+  ({ random, code }) =>
+    `    at ${code.pascal()}.${code.camel()} (${code.path()}:${random.below(900)}:${random.below(80)})`,
+  ({ random, code, text }) =>
+    `${two2(random)}-${two2(random)} ${clock(random)}.${draw(random, DIGITS, 3)}  ${random.below(9000)}  ${random.below(9000)} ${random.pick(["D", "I", "V", "W"])} ${code.pascal()}: ${text()}`,
+  ({ random, code, text }) =>
+    `- 11${draw(random, DIGITS, 8)} 2025.${two2(random)}.${two2(random)} R${two2(random)}-M${random.below(2)}-N${random.below(9)}-C:J${two2(random)}-U${two2(random)} ${code.constant()} ${level(random)} ${text()}`,
+  ({ random, code, text }) =>
+    `${draw(random, DIGITS, 6)} ${clock(random).replaceAll(":", "")} ${random.below(99)} ${level(random)} dfs.${code.pascal()}: ${text()} blk_-${draw(random, DIGITS, 19)} src: /${address(random)}:${random.below(60000)}`,
+  ({ random, code, text }) =>
+    ` ${random.pick(["✓", "×", "❯", "→"])} ${code.path()} (${random.below(40)} tests) ${random.below(900)}ms ${text()}`,
+  ({ random, code, text }) =>
+    `npm ${random.pick(["warn", "error"])} ${code.kebab()} ${code.packageName()}@${code.version()}: ${text()}`,
+  ({ random, code, text }) =>
+    `${code.path()}:${random.below(900)}:${random.below(80)}: ${random.pick(["error", "warning"])}: ${text()} '${code.camel()}' [-W${code.kebab()}]`,
+  ({ random, code, text }) =>
+    `commit ${draw(random, HEX, 40)}\nAuthor: ${capitalized(code.word())} <${code.word()}@${code.word()}.com>\n\n    ${random.pick(["fix", "feat", "chore"])}(${code.word()}): ${text()}\n`,
+  ({ random, code, text }) =>
+    `nova-${code.word()}.log ${spaceTime(random)} ${random.below(9999)} ${level(random)} ${code.word()}.${code.snake()} [req-${code.uuid()} ${draw(random, HEX, 32)}] ${text()}`,
+  ({ random, code, text }) =>
+    `${spaceTime(random).slice(0, 19)}, ${capitalized(level(random).toLowerCase())}                  ${code.constant().slice(0, 4)}    ${draw(random, HEX, 8)} ${capitalized(text())}. [HRESULT = 0x${draw(random, HEX, 8)}]`,
+  ({ random, code, text }) =>
+    `\u001b[${30 + random.below(8)}m${level(random)}\u001b[0m ${text()} \u001b[1m${code.camel()}\u001b[22m ${code.number()}%`,
 ];
 
 function level(random: Random): string {

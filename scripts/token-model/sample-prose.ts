@@ -23,7 +23,8 @@ export function sentence(random: Random, lexicon: Lexicon): string {
 function spoken(random: Random, { english }: Lexicon, index: number): string {
   const roll = random.below(1000);
   if (roll < 8 && index > 0) return `${1 + random.below(2030)}`;
-  if (roll < 14) return random.pick(["don't", "it's", "I'm", "they're", "wouldn't", "we'll", "he'd", "that's", "I"]);
+  if (roll < 14)
+    return random.pick(["don't", "it's", "I'm", "they're", "wouldn't", "we'll", "he'd", "that's", "I"]);
   if (roll < 50) return random.pick(english.names);
   if (roll < 58) return `${random.pick(english.names)}'s`;
   if (roll < 62) return `(${random.pick(english.plain)} ${random.pick(english.plain)})`;
@@ -89,14 +90,22 @@ function documented(phrases: (lexicon: Lexicon) => readonly string[], marks: Scr
   return (random, lexicon) => {
     const code = createNames(random, lexicon);
     const phrase = (): string => random.pick(phrases(lexicon));
-    const piece = (): string => phrase().slice(0, 2 + random.below(8)).trim();
+    const piece = (): string =>
+      phrase()
+        .slice(0, 2 + random.below(8))
+        .trim();
     return random.pick([
       () => `${"#".repeat(1 + random.below(3))} ${piece()} ${code.pascal()} {#${code.kebab()}}\n\n`,
-      () => `- \`${code.camel()}\`${random.pick([" - ", ": ", "："])}${phrase()} \`${code.word()}\` ${piece()}${random.pick(marks.ends)}\n`,
-      () => `${phrase()} **${piece()}** ${piece()} ${code.word()} ${phrase()} [${piece()}](${code.url()})${random.pick(marks.ends)}`,
-      () => `${piece()}“{0}”${piece()}“${code.camel()}”${marks.comma}${phrase()}(${code.number()})${random.pick(marks.ends)}\n`,
-      () => `${phrase()}（${piece()}）《${piece()}》「${piece()}」${code.number()} ${piece()}${random.pick(marks.ends)}\n`,
-      () => `${1 + random.below(9)}. ${piece()}（${code.pascal()}）${phrase()}${code.number()}${piece()}${random.pick(marks.ends)}\n`,
+      () =>
+        `- \`${code.camel()}\`${random.pick([" - ", ": ", "："])}${phrase()} \`${code.word()}\` ${piece()}${random.pick(marks.ends)}\n`,
+      () =>
+        `${phrase()} **${piece()}** ${piece()} ${code.word()} ${phrase()} [${piece()}](${code.url()})${random.pick(marks.ends)}`,
+      () =>
+        `${piece()}“{0}”${piece()}“${code.camel()}”${marks.comma}${phrase()}(${code.number()})${random.pick(marks.ends)}\n`,
+      () =>
+        `${phrase()}（${piece()}）《${piece()}》「${piece()}」${code.number()} ${piece()}${random.pick(marks.ends)}\n`,
+      () =>
+        `${1 + random.below(9)}. ${piece()}（${code.pascal()}）${phrase()}${code.number()}${piece()}${random.pick(marks.ends)}\n`,
       () => `"${code.camel()}": "${phrase()}",\n`,
       () => `// ${phrase()}\nconst ${code.camel()} = ${code.camel()}("${piece()}");\n\n`,
     ])();

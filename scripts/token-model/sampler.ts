@@ -42,4 +42,4 @@ export function capitalized(word: string): string {
 export const DIGITS = "0123456789";
 export const HEX = "0123456789abcdef";
 export const LOWER = "abcdefghijklmnopqrstuvwxyz";
-export const BASE64 = `${LOWER.toUpperCase()}${LOWER}${DIGITS}+/`;
+export const BASE64: string = `${LOWER.toUpperCase()}${LOWER}${DIGITS}+/`;

@@ -1,6 +1,8 @@
 import type { ProviderErrorClass } from "./provider-errors/error-classes.ts";
 import { codeWords, errorWords } from "./provider-errors/error-words.ts";
+import { isForOutput } from "./provider-errors/is-for-output.ts";
 import { findLookAlike, type Saying } from "./provider-errors/look-alikes.ts";
+import { meansOverflowHere } from "./provider-errors/means-overflow-here.ts";
 import { plainClass } from "./provider-errors/plain-class.ts";
 import { type ProviderErrorEvidence, readProviderError } from "./provider-errors/read-provider-error.ts";
 import { readTokenFigures, type TokenFigures } from "./provider-errors/read-token-figures.ts";
@@ -13,10 +15,7 @@ import { codeSaysOverflow, saysOverflow } from "./provider-errors/says-overflow.
  */
 export function classifyProviderError(error: unknown, options: ClassifyOptions = {}): ProviderErrorReport {
   const evidence = readProviderError(error);
-  const provider = (options.provider ?? evidence.provider ?? "").toLowerCase();
-  const sayings = sayingsOf(evidence);
-  const decision = decide(sayings, evidence, provider);
-  const figures = decision.figures ?? {};
+  const decision = decide(sayingsOf(evidence), evidence, options.provider ?? evidence.provider ?? "");
   const code = evidence.codes.find((each) => codeSaysOverflow(codeWords(each))) ?? evidence.codes[0];
   return {
     class: decision.class,
@@ -25,7 +24,7 @@ export function classifyProviderError(error: unknown, options: ClassifyOptions =
     message: messageOf(decision.saying?.raw ?? evidence.texts.at(-1) ?? ""),
     ...(code === undefined ? {} : { code }),
     ...(evidence.statuses[0] === undefined ? {} : { status: evidence.statuses[0] }),
-    ...figures,
+    ...decision.figures,
   };
 }
 
@@ -71,81 +70,47 @@ interface Decision {
 
 /** Machine code, then the look-alikes in their order, then the words of an overflow, then everything else. */
 function decide(sayings: readonly Saying[], evidence: ProviderErrorEvidence, provider: string): Decision {
-  const overflowing = sayings.find(({ words }) => saysOverflow(words)) ?? sayings.at(-1);
-  if (evidence.codes.some((code) => codeSaysOverflow(codeWords(code))))
-    return overflow(overflowing, evidence);
+  if (evidence.codes.some((code) => codeSaysOverflow(codeWords(code)))) return overflow(sayings, evidence);
   const lookAlike = findLookAlike(sayings);
   if (lookAlike?.class === "rate_limit") return rateLimit(lookAlike.saying, sayings);
   if (lookAlike !== undefined) return lookAlike;
-  const said = sayings.find(({ words }) => saysOverflow(words));
-  if (said !== undefined) return overflow(said, evidence);
-  if (meansOverflowHere(sayings, evidence, provider)) return overflow(undefined, evidence);
+  const telling = sayings.filter(({ words }) => saysOverflow(words));
+  if (telling.length > 0 || meansOverflowHere(evidence, provider)) return overflow(telling, evidence);
   return plain(sayings, evidence);
 }
 
-function overflow(saying: Saying | undefined, evidence: ProviderErrorEvidence): Decision {
+/** An overflow, told by the text that gives the most figures: wrappers repeat a text in part. */
+function overflow(
+  sayings: readonly Saying[],
+  { observedTokens, limitTokens }: ProviderErrorEvidence,
+): Decision {
+  let [saying] = sayings;
+  let said = saying === undefined ? {} : readTokenFigures(saying.words);
+  for (const other of sayings.slice(1)) {
+    const figures = readTokenFigures(other.words);
+    if (Object.keys(figures).length > Object.keys(said).length) [saying, said] = [other, figures];
+  }
   const figures: TokenFigures = {
-    ...(saying === undefined ? {} : readTokenFigures(saying.words)),
-    ...fieldFigures(evidence),
+    ...said,
+    ...(observedTokens === undefined ? {} : { observedTokens }),
+    ...(limitTokens === undefined ? {} : { limitTokens }),
   };
   return {
-    class: isForOutput(saying, figures) ? "context_overflow_output" : "context_overflow",
+    class: isForOutput(saying?.words ?? "", figures) ? "context_overflow_output" : "context_overflow",
     ...(saying === undefined ? {} : { saying }),
     figures,
   };
 }
 
-function fieldFigures({ observedTokens, limitTokens }: ProviderErrorEvidence): TokenFigures {
-  return {
-    ...(observedTokens === undefined ? {} : { observedTokens }),
-    ...(limitTokens === undefined ? {} : { limitTokens }),
-  };
-}
-
-/** The input alone would fit: asking for a shorter answer may be enough. */
-function isForOutput(
-  saying: Saying | undefined,
-  { inputTokens, outputTokens, limitTokens }: TokenFigures,
-): boolean {
-  if (
-    outputTokens === 0 ||
-    (inputTokens !== undefined && limitTokens !== undefined && inputTokens >= limitTokens)
-  )
-    return false;
-  return outputTokens !== undefined || (saying !== undefined && INPUT_PLUS_OUTPUT.test(saying.words));
-}
-
-const INPUT_PLUS_OUTPUT =
-  /\b(?:inputs?|prompt|messages?)(?: length| size)?(?: tokens?)? ?(?:and|\+|plus) ?(?:the )?(?:requested |maximum |max )?(?:max_\w*tokens|max tokens|output|completion|prediction|generat\w+|new tokens)|\bmax_\w*tokens\b (?:\([^)]*\) )?(?:would |will )?exceeds?\b|\bmax_\w*tokens\b ?(?:\([^)]*\) ?)?(?:and|\+|plus) ?(?:the )?(?:inputs?|prompt|messages?)/;
-
+/** A request that is larger than the rate limit itself is a class of its own: no waiting helps. */
 function rateLimit(saying: Saying, sayings: readonly Saying[]): Decision {
   const figures = readTokenFigures(saying.words);
-  const { observedTokens, limitTokens } = figures;
+  const { observedTokens = 0, limitTokens = Number.POSITIVE_INFINITY } = figures;
   const isTooLarge = sayings.some(({ words }) => /\brequest (?:is )?too large\b/.test(words));
   const outgrows =
-    observedTokens !== undefined &&
-    limitTokens !== undefined &&
-    observedTokens > limitTokens &&
-    /\brequested\b/.test(saying.words) &&
-    !/\bused\b/.test(saying.words);
+    observedTokens > limitTokens && /\brequested\b/.test(saying.words) && !/\bused\b/.test(saying.words);
   if (isTooLarge || outgrows) return { class: "rate_limit_size", saying, figures };
   return { class: "rate_limit", saying };
-}
-
-/** Wordings that say too little to mean an overflow from anyone but the provider named. */
-function meansOverflowHere(
-  sayings: readonly Saying[],
-  { codes, statuses }: ProviderErrorEvidence,
-  provider: string,
-): boolean {
-  const says = (wording: RegExp): boolean => sayings.some(({ words }) => wording.test(words));
-  if (/cerebras/.test(provider)) {
-    const hasNoBody = says(/\(no body\)/) || sayings.every(({ words }) => words === "");
-    return hasNoBody && (statuses.includes(400) || statuses.includes(413));
-  }
-  if (/\btgi\b|hugging ?face|text-generation/.test(provider)) return says(/\blength limit exceeded\b/);
-  if (/zhipu|\bz\.?ai\b|bigmodel|glm/.test(provider)) return codes.includes("1261");
-  return false;
 }
 
 function plain(sayings: readonly Saying[], evidence: ProviderErrorEvidence): Decision {

@@ -32,6 +32,8 @@ export function processMessagesForFork(messages: Transcript, options: ForkOption
   ]);
   const kept = budgeted.transcript.filter(isVisibleToModel);
 
+  const results = countResults(kept, limits);
+  const beforeBudget = budgeted.edits.length === 0 ? results : countResults(prepared.transcript, limits);
   const compactionSliceIndex = findCompactionBoundary(input);
   return {
     messages: kept,
@@ -40,8 +42,8 @@ export function processMessagesForFork(messages: Transcript, options: ForkOption
       originalCount: messages.length,
       compactionDetected: compactionSliceIndex !== -1,
       compactionSliceIndex,
-      ...countResults(kept, limits),
-      tierDistributionBeforeBudget: countResults(prepared.transcript, limits).tierDistribution,
+      ...results,
+      tierDistributionBeforeBudget: beforeBudget.tierDistribution,
       ...sizeStats({ kept, budgetEdits: budgeted.edits, frame }),
       applied: { tier2Chars: limits.resultChars[2], tier3Chars: limits.resultChars[3], budgetChars },
     },

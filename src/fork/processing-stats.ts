@@ -1,4 +1,9 @@
-import { resultsWithTiers, type TieredResult, type TierLimits } from "../stages/tool-result-tier.ts";
+import {
+  resultsWithTiers,
+  type Tier,
+  type TieredResult,
+  type TierLimits,
+} from "../stages/tool-result-tier.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { Transcript } from "../transcript/message.ts";
 import { renderMessage } from "../transcript/render.ts";
@@ -60,20 +65,20 @@ export type ResultStats = Required<
 /** Counts the results of a processed transcript: nothing is kept by hand beside the work. */
 export function countResults(messages: Transcript, limits: TierLimits): ResultStats {
   const results = resultsWithTiers(messages, limits);
-  const numbered = results.filter((result) => result.isNumbered);
-  const cut = numbered.filter((result) => result.part.cut !== undefined);
+  const numbered = results.filter(({ isNumbered }) => isNumbered);
+  const cut = numbered.filter(({ result }) => result.part.cut !== undefined);
   return {
     truncatedResults: cut.length,
     tierDistribution: distribution(numbered),
-    headTailApplied: cut.filter((result) => result.part.cut?.method === "head-tail").length,
-    clearedResults: results.filter((result) => result.cleared).length,
-    errorResults: numbered.filter((result) => result.status === "failed").length,
+    headTailApplied: cut.filter(({ result }) => result.part.cut?.method === "head-tail").length,
+    clearedResults: results.filter(({ result }) => result.cleared).length,
+    errorResults: numbered.filter(({ result }) => result.status === "failed").length,
     truncatedByTier: distribution(cut),
   };
 }
 
 function distribution(results: readonly TieredResult[]): TierDistribution {
-  const count = (tier: number) => results.filter((result) => result.tier === tier).length;
+  const count = (tier: Tier) => results.filter((result) => result.tier === tier).length;
   return { tier1: count(1), tier2: count(2), tier3: count(3) };
 }
 

@@ -18,7 +18,11 @@ export function numberField(value: unknown): number | undefined {
 
 /** An object without the fields whose value is undefined. */
 export function compact<T extends object>(object: T): Defined<T> {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as Defined<T>;
+  const defined: Record<string, unknown> = {};
+  for (const key in object) {
+    if (object[key] !== undefined) defined[key] = object[key];
+  }
+  return defined as Defined<T>;
 }
 
 type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {

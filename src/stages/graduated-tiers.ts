@@ -15,8 +15,8 @@ export function graduatedTiers({
 }: GraduatedTiersOptions): Stage {
   return (transcript) => {
     const edits: Edit[] = [];
-    for (const result of resultsWithTiers(transcript, limits)) {
-      const { message, partIndex, part, tier, isNumbered } = result;
+    for (const { result, tier, isNumbered } of resultsWithTiers(transcript, limits)) {
+      const { message, partIndex, part } = result;
       const keepWhole = !isNumbered || neverCutTools.some((name) => part.tool.includes(name));
       const withOutput = keepWhole ? part : cutOutput(result, limits.resultChars[tier]);
       const cut = cutInput(withOutput, limits.paramsChars[tier]);

@@ -50,7 +50,8 @@ export function getToolResultTier(
 }
 
 /** A result together with its tier. One without text, or already cleared, takes no number and is as old as its neighbours. */
-export interface TieredResult extends ToolResult {
+export interface TieredResult {
+  readonly result: ToolResult;
   readonly tier: Tier;
   readonly isNumbered: boolean;
 }
@@ -65,7 +66,7 @@ export function resultsWithTiers(
   return results.map((result) => {
     const isNumbered = takesNumber(result);
     if (isNumbered) newerCount--;
-    return { ...result, isNumbered, tier: getToolResultTier(newerCount, undefined, limits) };
+    return { result, isNumbered, tier: getToolResultTier(newerCount, undefined, limits) };
   });
 }
 

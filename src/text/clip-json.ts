@@ -11,20 +11,32 @@ export function clipJson(value: unknown, limitChars: number): unknown {
   if (json === undefined) return {};
   if (json.length <= limitChars) return value;
 
-  let low = 0;
-  let high = limitChars;
-  let best: unknown = {};
-  while (low <= high) {
-    const maxStringChars = (low + high) >> 1;
-    const candidate = mapStrings(value, (text) => shorten(text, maxStringChars));
-    if (safeJson(candidate).length <= limitChars) {
-      best = candidate;
-      low = maxStringChars + 1;
-    } else {
-      high = maxStringChars - 1;
-    }
+  let maxStringChars = firstGuess(value, json.length, limitChars);
+  for (;;) {
+    const clipped = mapStrings(value, (text) => shorten(text, maxStringChars));
+    if (safeJson(clipped).length <= limitChars) return clipped;
+    if (maxStringChars === 0) return {};
+    // Escapes take more room than was guessed.
+    maxStringChars = Math.floor(maxStringChars * 0.8);
   }
-  return best;
+}
+
+/** The length to which strings must be cut if no character needs an escape. */
+function firstGuess(value: unknown, jsonChars: number, limitChars: number): number {
+  const lengths: number[] = [];
+  mapStrings(value, (text) => {
+    lengths.push(text.length);
+    return text;
+  });
+  lengths.sort((a, b) => a - b);
+  let roomChars = limitChars - jsonChars;
+  for (const length of lengths) roomChars += length;
+  for (const [index, length] of lengths.entries()) {
+    const share = Math.floor(roomChars / (lengths.length - index));
+    if (length > share) return Math.max(0, share);
+    roomChars -= length;
+  }
+  return 0;
 }
 
 const ELLIPSIS = "...";

@@ -29,14 +29,16 @@ export const FORK_MORE_ERROR_PATTERNS: readonly string[] = [
   "FATAL",
 ];
 
-/** An error stands at the beginning or at the end of an output; a scan of more would cost more than it finds. */
-const SCANNED_CHARS = 64 * 1024;
+/** Longer texts are searched at their ends only: that is where errors stand, and all of a long output that may be kept. */
+const SEARCHED_WHOLE_CHARS = 16 * 1024;
+const SEARCHED_END_CHARS = 4 * 1024;
 
 const anyErrorPattern = new RegExp([...FORK_ERROR_PATTERNS, ...FORK_MORE_ERROR_PATTERNS].join("|"));
 
 function speaksOfError(text: string): boolean {
-  if (text.length <= 2 * SCANNED_CHARS) return anyErrorPattern.test(text);
+  if (text.length <= SEARCHED_WHOLE_CHARS) return anyErrorPattern.test(text);
   return (
-    anyErrorPattern.test(text.slice(0, SCANNED_CHARS)) || anyErrorPattern.test(text.slice(-SCANNED_CHARS))
+    anyErrorPattern.test(text.slice(0, SEARCHED_END_CHARS)) ||
+    anyErrorPattern.test(text.slice(-SEARCHED_END_CHARS))
   );
 }

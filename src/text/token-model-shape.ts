@@ -35,7 +35,8 @@ const FIRST_DIGIT_ROW = 6;
 const LAST_DIGIT_ROW = 8;
 const FIRST_LETTER_ROW = 9;
 const FIRST_WORD_CAPITAL_ROW: number = FIRST_LETTER_ROW + FIRST_MARK;
-const FIRST_LONE_MARK_ROW: number = FIRST_WORD_CAPITAL_ROW + LETTERS;
+const FIRST_INITIAL_ROW: number = FIRST_WORD_CAPITAL_ROW + LETTERS;
+const FIRST_LONE_MARK_ROW: number = FIRST_INITIAL_ROW + LETTERS;
 const FIRST_MARK_RUN_ROW: number = FIRST_LONE_MARK_ROW + MARK_COUNT;
 
 /** How many rows the automaton has; row 0 is where a text begins. */
@@ -52,6 +53,7 @@ export const NAMED_COSTS: readonly string[] = [
   "start-tab-lower",
   "start-tab-upper",
   "hump",
+  "second-letter",
   "capital-inside",
   "letter-after-latin",
   "letter-after-script",
@@ -133,8 +135,12 @@ function markStep(row: number, mark: number): Step {
 
 function letterRow(row: number, symbol: number): number {
   const isCapital = symbol >= FIRST_UPPER && symbol < FIRST_SCRIPT;
+  if (symbol < FIRST_UPPER && (row < FIRST_LETTER_ROW || row >= FIRST_LONE_MARK_ROW))
+    return FIRST_INITIAL_ROW + symbol;
   // Capitals behind a digit or inside a word are mostly random text such as base64, elsewhere mostly words.
-  const insideWord = row >= FIRST_DIGIT_ROW && row < FIRST_WORD_CAPITAL_ROW;
+  const insideWord =
+    (row >= FIRST_DIGIT_ROW && row < FIRST_WORD_CAPITAL_ROW) ||
+    (row >= FIRST_INITIAL_ROW && row < FIRST_LONE_MARK_ROW);
   return isCapital && !insideWord ? FIRST_WORD_CAPITAL_ROW + symbol - FIRST_UPPER : FIRST_LETTER_ROW + symbol;
 }
 
@@ -148,6 +154,7 @@ function asciiLetterCosts(row: number, symbol: number): readonly number[] {
   if (row >= FIRST_MARK_RUN_ROW) return [named(`start-bare-${letterCase}`)];
   if (row >= FIRST_LONE_MARK_ROW)
     return [FIRST_PREFIX + (letterCase === "lower" ? 0 : MARK_COUNT) + row - FIRST_LONE_MARK_ROW];
+  if (row >= FIRST_INITIAL_ROW) return [named(letterCase === "lower" ? "second-letter" : "hump")];
   if (row >= FIRST_WORD_CAPITAL_ROW) return [pairOf(row - FIRST_WORD_CAPITAL_ROW, symbol)];
   if (row >= FIRST_LETTER_ROW) return innerLetterCosts(row - FIRST_LETTER_ROW, symbol);
   if (row >= FIRST_DIGIT_ROW) return [named(`start-digit-${letterCase}`)];

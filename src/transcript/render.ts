@@ -17,7 +17,11 @@ export function renderMessage(message: Message): string {
   for (const part of message.parts) {
     if (part.agentVisible !== false) renderPart(part, message, lines);
   }
-  return lines.length === 0 ? "" : `\n${label(message.role)}:\n${lines.join("\n")}`;
+  if (lines.length === 0) return "";
+  // Concatenated, not joined: the engine then refers to the texts instead of copying them.
+  let text = `\n${label(message.role)}:`;
+  for (const line of lines) text += `\n${line}`;
+  return text;
 }
 
 /** The element that holds inherited text; content can neither close nor open it. */
@@ -27,7 +31,7 @@ function renderPart(part: Part, message: Message, lines: string[]): void {
   switch (part.type) {
     case "text":
       if (part.ignored || part.own) return;
-      pushText(lines, cleanText(message, part));
+      pushText(lines, isPlain(part.text) ? part.text : cleanText(message, part));
       return;
     case "tool":
       renderTool(part, lines);
@@ -53,7 +57,8 @@ function renderTool(part: ToolPart, lines: string[]): void {
     lines.push(CLEARED_PLACEHOLDER);
     return;
   }
-  pushText(lines, normalizeText(outcome.status === "failed" ? outcome.error : outcome.output));
+  const output = outcome.status === "failed" ? outcome.error : outcome.output;
+  pushText(lines, isPlain(output) ? output : normalizeText(output));
   if (outcome.status === "done") lines.push(...outcome.attachments.map(filePlaceholder));
 }
 
@@ -67,16 +72,29 @@ function filePlaceholder({ mime, filename }: FilePart): string {
 }
 
 function pushText(lines: string[], text: string): void {
-  if (text.trim() !== "") lines.push(fence(text, [CONTEXT_TAG]));
+  if (text.trim() !== "") lines.push(fenced(text));
 }
 
 function oneLine(text: string): string {
-  return guarded(text).replace(/\s+/g, " ");
+  return PLAIN_WORD.test(text) ? text : guarded(text).replace(/\s+/g, " ");
 }
 
 function guarded(text: string): string {
-  return fence(normalizeText(text), [CONTEXT_TAG]);
+  return isPlain(text) ? text : fenced(normalizeText(text));
 }
+
+function fenced(text: string): string {
+  return isPlain(text) ? text : fence(text, CONTEXT_TAGS);
+}
+
+/** True for text in which there is nothing to normalize or to fence: most of it, and finding that out is cheap. */
+function isPlain(text: string): boolean {
+  return !NOT_PLAIN.test(text);
+}
+
+const NOT_PLAIN = /[^\t\n\x20-\x3b\x3d-\x7e]/;
+const PLAIN_WORD = /^[\w .:/-]{1,100}$/;
+const CONTEXT_TAGS: readonly string[] = [CONTEXT_TAG];
 
 function label(role: Role): string {
   if (role === "user") return "User";

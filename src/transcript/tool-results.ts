@@ -14,18 +14,22 @@ export interface ToolResult extends ToolCall {
 /** Every finished call that the model can see, oldest first. The one enumeration that all policies use. */
 export function toolResults(transcript: Transcript): readonly ToolResult[] {
   const results: ToolResult[] = [];
-  for (const call of visibleCalls(transcript)) {
-    const { outcome } = call.part;
-    if (outcome.status === "pending") continue;
+  eachVisibleCall(transcript, (message, partIndex, part) => {
+    const { outcome } = part;
+    if (outcome.status === "pending") return;
     const text = outcome.status === "done" ? outcome.output : outcome.error;
-    results.push({ ...call, text, status: outcome.status, cleared: isCleared(call.part) });
-  }
+    results.push({ message, partIndex, part, text, status: outcome.status, cleared: isCleared(part) });
+  });
   return results;
 }
 
 /** Every call that the model can see and that has no outcome yet, oldest first. */
 export function pendingCalls(transcript: Transcript): readonly ToolCall[] {
-  return [...visibleCalls(transcript)].filter(({ part }) => part.outcome.status === "pending");
+  const calls: ToolCall[] = [];
+  eachVisibleCall(transcript, (message, partIndex, part) => {
+    if (part.outcome.status === "pending") calls.push({ message, partIndex, part });
+  });
+  return calls;
 }
 
 /** A tool part and where it stands. */
@@ -35,11 +39,15 @@ export interface ToolCall {
   readonly part: ToolPart;
 }
 
-function* visibleCalls(transcript: Transcript): Generator<ToolCall> {
+function eachVisibleCall(
+  transcript: Transcript,
+  visit: (message: Message, partIndex: number, part: ToolPart) => void,
+): void {
   for (const message of transcript) {
     if (!isVisibleToModel(message)) continue;
-    for (const [partIndex, part] of message.parts.entries()) {
-      if (part.type === "tool" && part.agentVisible !== false) yield { message, partIndex, part };
+    for (let partIndex = 0; partIndex < message.parts.length; partIndex++) {
+      const part = message.parts[partIndex];
+      if (part?.type === "tool" && part.agentVisible !== false) visit(message, partIndex, part);
     }
   }
 }

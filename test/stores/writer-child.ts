@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { createFileJournal } from "../../src/stores/files/file-journal.ts";
 import { createFileRecordStore } from "../../src/stores/files/file-record-store.ts";
 import { createFileSpillStore } from "../../src/stores/files/file-spill-store.ts";
@@ -7,7 +8,7 @@ import { fillerOf } from "./kill-protocol.ts";
 const [task = "", root = "", countText, sizeText] = process.argv.slice(2);
 const count = Number(countText);
 const sizeBytes = Number(sizeText);
-const tasks: Readonly<Record<string, () => Promise<unknown>>> = { update, append, spill, big };
+const tasks: Readonly<Record<string, () => Promise<unknown>>> = { update, append, spill, big, each };
 process.stdout.write(JSON.stringify(await tasks[task]?.()));
 
 /** Adds 1 to the same record `count` times. */
@@ -60,4 +61,16 @@ async function big(): Promise<unknown> {
   const outcome = await store.put(text);
   if (outcome.status !== "stored") throw new Error(JSON.stringify(outcome));
   return { extraBytes: process.resourceUsage().maxRSS * 1024 - beforeBytes, bytes: outcome.bytes };
+}
+
+/** Writes one of each kind of file below `root`. */
+async function each(): Promise<unknown> {
+  const records = createFileRecordStore({ root: join(root, "records") });
+  const first = await records.put({ id: "a", value: 1, expected: "missing" });
+  if (first.status === "stored") await records.put({ id: "a", value: 2, expected: first.version });
+  const journal = createFileJournal({ root: join(root, "journals"), session: "s" });
+  await journal.append("short");
+  await journal.append(fillerOf("long", 1_100_000));
+  await createFileSpillStore({ root: join(root, "spill") }).put("text");
+  return {};
 }

@@ -39,7 +39,7 @@ const LOOK_ALIKES: readonly (readonly [ProviderErrorClass, (saying: Saying) => b
   ["content_filter", ({ words }) => CONTENT_FILTER.test(words)],
   ["payload_too_large", ({ words }) => mediaClass(words) === "payload_too_large"],
   ["image", ({ words }) => mediaClass(words) === "image"],
-  ["invalid_request", ({ words, raw }) => PARAMETER.test(words) || namesOtherParameter(raw)],
+  ["invalid_request", ({ words, raw }) => isAboutParameter(words) || namesOtherParameter(raw)],
   ["config", ({ words }) => CONFIG.test(words)],
   ["output_limit", ({ words }) => isOutputLimit(words)],
 ];
@@ -87,7 +87,7 @@ const HISTORY = anyOf(
 );
 
 function breaksStructure(words: string): boolean {
-  return STRUCTURE.test(words) && STRUCTURE_RULE.test(words);
+  return STRUCTURE.test(words) && STRUCTURE_RULE.test(words) && !/\btokens?\b/.test(words);
 }
 
 const STRUCTURE = anyOf(
@@ -97,7 +97,7 @@ const STRUCTURE = anyOf(
 
 const STRUCTURE_RULE = anyOf(
   /\b(?:must|unexpected|missing|without|corresponding|not found|expected|ensure|followed by|preced\w+)\b/,
-  /\b(?:equal to|invalid|may be provided|does not support|only|duplicate|cannot be modified)\b/,
+  /\b(?:equal to|invalid|may be provided|does not support|duplicate|cannot be modified)\b/,
 );
 
 const GUARDRAIL = /guardrail|text units/;
@@ -108,13 +108,17 @@ const CONTENT_FILTER = anyOf(
   /违规|敏感|审核|安全策略/,
 );
 
+function isAboutParameter(words: string): boolean {
+  return PARAMETER.test(words) && !/\bcontext (?:length|window|size|limit)\b/.test(words);
+}
+
 const PARAMETER = anyOf(
   /\b(?:string|array|list|name|description|identifier|url|uri|header|key|label|title|suffix|parameter)s?(?: \w+)? (?:is |are )?too (?:long|large)\b/,
   /(?:string|array)[ _]above[ _]max|\bexpected max_?length|header fields/,
   /\b(?:max(?:imum)?|minimum) (?:\w+ )?length (?:is |of |: ?)?\d+ (?:char|item|element)/,
   /unknown parameter|unrecognized|unsupported (?:parameter|value)|extra inputs|additional propert|must be one of/,
   /\btoo many (?:messages|tools|functions|stop|inputs|items|documents|choices|states|elements|properties|turns|steps)/,
-  /\bnumber of (?:messages|tools|functions|inputs|items|documents|stop|choices|turns|elements)\b/,
+  /(?<!\b(?:reduce|decrease|limit|lower) (?:the|your) )\bnumber of (?:messages|tools|functions|inputs|items|documents|stop|choices|turns|elements)\b/,
   /\b(?:schema|grammar)\b.{0,40}\b(?:too|invalid|must|complex|large)/,
   /\b(?:logit_bias|stop_sequences|best_of|top_k|top_p|logprobs)\b/,
   /\b(?:file content|tool (?:response|output|result)|mcp)\b.{0,40}\bexceed/,

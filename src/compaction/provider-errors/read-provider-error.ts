@@ -159,13 +159,30 @@ function readObject(object: object, found: Found): readonly unknown[] {
 }
 
 function addStatus(value: unknown, found: Found): void {
-  const status = typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value;
-  if (typeof status === "number" && status >= 100 && status <= 599) found.statuses.add(status);
+  if (isStatus(value)) found.statuses.add(Number(value));
 }
 
 function addCode(value: unknown, found: Found): void {
+  if (isStatus(value)) return;
   const code = typeof value === "number" ? String(value) : value;
-  if (typeof code === "string" && code !== "" && code.length <= MAX_CODE_CHARS) found.codes.add(code);
+  if (typeof code !== "string" || code === "" || code.length > MAX_CODE_CHARS) return;
+  if (!MEANINGLESS_CODES.has(code)) found.codes.add(code);
+}
+
+/** Names that every error has, and what a stream calls its events. */
+const MEANINGLESS_CODES: ReadonlySet<string> = new Set([
+  "error",
+  "Error",
+  "TypeError",
+  "AggregateError",
+  "AI_APICallError",
+  "AI_RetryError",
+  "response.failed",
+]);
+
+function isStatus(value: unknown): boolean {
+  const status = typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value;
+  return typeof status === "number" && status >= 100 && status <= 599;
 }
 
 function providerOf(object: object): string | undefined {

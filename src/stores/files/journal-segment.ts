@@ -5,54 +5,34 @@ import { type LineDamage, openSealedLine, type SealedFields } from "./sealed-lin
 export function readSegment(bytes: Uint8Array, place: string): Segment {
   const lines: SegmentLine[] = [];
   const problems: JournalProblem[] = [];
+  let unreported = 0;
   let damagedLines = 0;
   let line = 1;
   let start = 0;
+  const report = (type: JournalProblem["type"], code: string, what: string): void => {
+    if (problems.length === MAX_PROBLEMS) unreported += 1;
+    else problems.push({ type, place, line, code, reason: `line ${line} ${what}` });
+  };
   for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
     const read = readLine(openSealedLine(bytes.subarray(start, end)));
     const last = lines.at(-1)?.sequence;
     if (read.status === "damaged") {
       damagedLines += 1;
-      problems.push({
-        type: "bad-line",
-        place,
-        line,
-        code: read.code,
-        reason: `line ${line} ${read.reason}`,
-      });
+      report("bad-line", read.code, read.reason);
     } else if (last !== undefined && read.sequence <= last) {
-      problems.push({
-        type: "bad-line",
-        place,
-        line,
-        code: "ORDER",
-        reason: `line ${line} repeats a number`,
-      });
+      report("bad-line", "ORDER", "repeats a number");
     } else {
       const missing = last === undefined ? 0 : read.sequence - last - 1 - damagedLines;
-      if (missing > 0) {
-        problems.push({
-          type: "missing-lines",
-          place,
-          line,
-          code: "GAP",
-          reason: `${missing} before line ${line}`,
-        });
-      }
+      if (missing > 0) report("missing-lines", "GAP", `comes after ${missing} that are gone`);
       damagedLines = 0;
       lines.push(read);
     }
     start = end + 1;
     line += 1;
   }
-  if (start < bytes.byteLength) {
-    problems.push({
-      type: "torn-tail",
-      place,
-      line,
-      code: "TORN",
-      reason: `line ${line} was never finished`,
-    });
+  if (start < bytes.byteLength) report("torn-tail", "TORN", "was never finished");
+  if (unreported > 0) {
+    problems.push({ type: "bad-line", place, code: "MORE", reason: `${unreported} more problems` });
   }
   return { lines, problems };
 }
@@ -93,3 +73,6 @@ function readLine(
 }
 
 const NEWLINE = 0x0a;
+
+// A file of something else entirely must not fill the memory with complaints.
+const MAX_PROBLEMS = 1_000;

@@ -14,6 +14,7 @@ const TILDE: Alphabet = 256;
 export const ALPHANUMERIC: Alphabet = LOWER | UPPER | DIGIT;
 export const WORD: Alphabet = ALPHANUMERIC | DASH_UNDERSCORE;
 export const DOTTED: Alphabet = WORD | DOT;
+export const PADDED: Alphabet = DOTTED | EQUALS;
 export const BASE64: Alphabet = ALPHANUMERIC | PLUS_SLASH | EQUALS;
 export const ANY_BASE64: Alphabet = WORD | PLUS_SLASH | EQUALS;
 export const HEADER_TOKEN: Alphabet = DOTTED | PLUS_SLASH | EQUALS | TILDE;

@@ -1,6 +1,6 @@
 import { isIn, WORD } from "./alphabet.ts";
-import { secretKindOf, typeOfKind } from "./secret-name.ts";
 import { namedSpan } from "./run-token.ts";
+import { secretKindOf, typeOfKind } from "./secret-name.ts";
 import type { SecretSpan } from "./secret-span.ts";
 import { isSecretValue } from "./secret-value.ts";
 import { type ValuePlace, valueAt } from "./value-at.ts";
@@ -9,8 +9,8 @@ import { type ValuePlace, valueAt } from "./value-at.ts";
 export function matchAssignment(text: string, separatorIndex: number): SecretSpan | undefined {
   const name = nameBefore(text, separatorIndex);
   if (name === undefined) return undefined;
-  const kind = secretKindOf(name.text) ?? (isSignedParameter(text, name) ? "token" : undefined);
-  if (kind === undefined) return undefined;
+  const kind = secretKindOf(name.text) ?? (opensSession(text, name, separatorIndex) ? "token" : undefined);
+  if (kind === undefined) return matchSeedPhrase(text, name, separatorIndex);
 
   const valueIndex = skipToValue(text, separatorIndex);
   const value = valueAt(text, valueIndex, placeOf(text, name, valueIndex));
@@ -19,6 +19,21 @@ export function matchAssignment(text: string, separatorIndex: number): SecretSpa
   if (/^P(?:ass|ASS)$/.test(name.text) && value.form !== "quoted") return undefined;
   if (!isSecretValue(text.slice(value.startIndex, value.endIndex), kind, value.form)) return undefined;
   return namedSpan(text, value, typeOfKind(kind));
+}
+
+/** Finds the secret handed over in quotes, from the bracket after a secret-looking function or the comma after such a name. */
+export function matchArgument(text: string, markIndex: number): SecretSpan | undefined {
+  const isComma = text.charAt(markIndex) === ",";
+  if (isComma && !/["'`]/.test(text.charAt(markIndex - 1))) return undefined;
+  const valueIndex = skipToValue(text, markIndex);
+  if (!/["'`\\]/.test(text.charAt(valueIndex))) return undefined;
+  const nameEnd = isComma ? skipBack(text, markIndex) : markIndex;
+  const kind = secretKindOf(text.slice(startOfName(text, nameEnd), nameEnd));
+  const value = kind === undefined ? undefined : valueAt(text, valueIndex, "tight");
+  if (kind === undefined || value === undefined || value.form !== "quoted") return undefined;
+  const content = text.slice(value.startIndex, value.endIndex);
+  const isSecret = content.length >= 16 && isSecretValue(content, kind, "loose");
+  return isSecret ? namedSpan(text, value, typeOfKind(kind)) : undefined;
 }
 
 /** Finds the secret inside an element with a secret-looking name, from the mark that closes its opening tag. */
@@ -45,6 +60,8 @@ function nameBefore(text: string, separatorIndex: number): FoundName | undefined
   const endIndex = skipBack(text, separatorIndex);
   const startIndex = startOfName(text, endIndex);
   if (startIndex === endIndex) return undefined;
+  // Between two colons a word is part of a path such as a cloud resource name.
+  if (text.charAt(separatorIndex) === ":" && text.charAt(startIndex - 1) === ":") return undefined;
   const word = text.slice(startIndex, endIndex);
   if (TYPE_WORD.test(word)) return typedName(text, startIndex);
   if (word.toLowerCase() === "value") return pairedName(text, startIndex);
@@ -97,28 +114,45 @@ function spacedName(text: string, nounIndex: number, noun: string): FoundName {
   return { text: words + noun, startIndex: nounIndex - words.length };
 }
 
-// A signature in a link is what opens it; anywhere else it proves something and stays.
-function isSignedParameter(text: string, name: FoundName): boolean {
-  return (
-    /[?&]/.test(text.charAt(name.startIndex - 1)) &&
-    /^(?:sig|key|code|.*signature|.*credential)$/i.test(name.text)
+// A signature in a link and an identifier in a cookie open what they name; anywhere else they stay.
+function opensSession(text: string, name: FoundName, separatorIndex: number): boolean {
+  if (text.charAt(separatorIndex) !== "=") return false;
+  const before = text.charAt(name.startIndex - 1);
+  if (before === "?" || before === "&") return /^(?:sig|key|code|.*signature|.*credential)$/i.test(name.text);
+  return /^(?:jsessionid|phpsessid|asp\.net_sessionid|connect\.sid|laravel_session|_\w+_session)$/i.test(
+    name.text,
   );
+}
+
+function matchSeedPhrase(text: string, name: FoundName, separatorIndex: number): SecretSpan | undefined {
+  if (!/^(?:\w*mnemonic|(?:\w*[_-])?(?:seed|recovery)[_-]?(?:phrase|words))$/i.test(name.text))
+    return undefined;
+  const phraseIndex = skipToValue(text, separatorIndex);
+  const phrase = /^\\?["'`]?([a-z]{3,8}(?: [a-z]{3,8}){11,23})(?![a-z ])/.exec(
+    text.slice(phraseIndex, phraseIndex + 240),
+  );
+  if (phrase === null) return undefined;
+  const endIndex = phraseIndex + phrase[0].length;
+  return { startIndex: endIndex - (phrase[1] ?? "").length, endIndex, type: "seed-phrase" };
 }
 
 function skipToValue(text: string, separatorIndex: number): number {
   let index = separatorIndex + 1;
-  while (index < separatorIndex + 4 && "=>:~".includes(text.charAt(index))) index++;
+  while (index < separatorIndex + 4 && "=>:~*".includes(text.charAt(index))) index++;
   const limitIndex = index + MAX_GAP_CHARS;
   while (index < limitIndex && (text.charAt(index) === " " || text.charAt(index) === "\t")) index++;
   return index;
 }
 
 function placeOf(text: string, name: FoundName, valueIndex: number): ValuePlace {
-  if (/[?&;]/.test(text.charAt(name.startIndex - 1))) return "parameter";
-  const isTight = text.charAt(valueIndex - 1) === "=";
-  if (!isTight || !/^[A-Z][A-Z\d_]*$/.test(name.text)) return "anywhere";
+  const before = text.charAt(name.startIndex - 1);
+  if (before === "?" || before === "&" || before === ";") return "parameter";
+  if (/\s/.test(text.charAt(valueIndex - 1))) return "spaced";
+  return startsSettingsLine(text, name) ? "settings-line" : "tight";
+}
+
+function startsSettingsLine(text: string, name: FoundName): boolean {
+  if (!/^[A-Z][A-Z\d_]*$/.test(name.text)) return false;
   const before = text.slice(Math.max(0, name.startIndex - 24), name.startIndex);
-  return /(?:^|[\n\\]n?)[\s+>|\d→:-]*(?:export |set |ENV |ARG |declare -x )?$/.test(before)
-    ? "settings-line"
-    : "anywhere";
+  return /(?:^|[\n\\]n?)[\s+>|\d→:-]*(?:export |set |ENV |ARG |declare -x )?$/.test(before);
 }

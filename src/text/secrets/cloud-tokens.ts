@@ -1,4 +1,4 @@
-import { ALPHANUMERIC, ANY_BASE64, DIGIT, DOTTED, HEX, LOWER, UPPER } from "./alphabet.ts";
+import { ALPHANUMERIC, ANY_BASE64, DIGIT, DOTTED, HEX, LOWER, PADDED, UPPER } from "./alphabet.ts";
 import type { PatternFormat, PrefixFormat } from "./token-format.ts";
 
 /** Tokens of cloud platforms, hosting, databases and infrastructure tools that a fixed start tells apart. */
@@ -49,13 +49,13 @@ export const CLOUD_PREFIXES: readonly PrefixFormat[] = [
   ["rnd_", "render-key", 24],
   ["sbp_", "supabase-token", 32],
   ["sb_secret_", "supabase-key", 20],
-  ["pscale_", "planetscale-token", 30],
+  ["pscale_", "planetscale-token", 30, PADDED],
   ["napi_", "neon-key", 32],
   ["mdb_sa_sk_", "mongodb-atlas-secret", 24],
   ["tskey-", "tailscale-key", 20],
   ["tk-us-", "scalingo-token", 40],
   ["SCW", "scaleway-key", 17, UPPER | DIGIT],
-  ["EXO", "exoscale-key", 24, LOWER | DIGIT | HEX],
+  ["EXO", "exoscale-key", 24, LOWER | DIGIT],
   ["akab-", "akamai-token", 24],
   ["cfut_", "cloudflare-token", 32],
   ["cfat_", "cloudflare-token", 32],
@@ -73,8 +73,8 @@ export const CLOUD_PREFIXES: readonly PrefixFormat[] = [
   ["pul-", "pulumi-token", 32, HEX],
   ["AGE-SECRET-KEY-", "age-key", 40, UPPER | DIGIT],
   ["AGE-PLUGIN-", "age-key", 40],
-  ["ops_eyJ", "1password-token", 60],
-  ["dnkey-", "defined-networking-key", 60],
+  ["ops_eyJ", "1password-token", 60, ANY_BASE64],
+  ["dnkey-", "defined-networking-key", 60, PADDED],
   ["pnu_", "prefect-key", 30],
   ["pnb_", "prefect-key", 30],
   ["ico-", "infracost-key", 28, ALPHANUMERIC],
@@ -99,13 +99,13 @@ export const CLOUD_PREFIXES: readonly PrefixFormat[] = [
 /** Tokens of the same families that are made of several parts. */
 export const CLOUD_PATTERNS: readonly PatternFormat[] = [
   { type: "cloudflare-key", starts: ["v1"], pattern: /v1\.0-[a-f0-9]{24}-[a-f0-9]{40,}/y },
-  { type: "vault-token", starts: ["s."], pattern: /s\.(?=\w*\d)(?=\w*[A-Z])[A-Za-z0-9]{24}(?![\w.-])/y },
+  { type: "vault-token", starts: ["s."], pattern: /s\.(?=(?:[A-Za-z]*\d){3})[A-Za-z0-9]{24}(?![\w.-])/y },
   {
     type: "1password-secret-key",
     starts: ["A3"],
     pattern: /A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}/y,
   },
-  { type: "yandex-token", starts: ["t1"], pattern: /t1\.[\w-]{8,}={0,2}\.[\w-]{60,}={0,2}/y },
+  { type: "yandex-token", starts: ["t1"], pattern: /t1\.[\w-]{4,}={0,2}\.[\w-]{60,}={0,2}/y },
   { type: "yandex-token", starts: ["y0", "y1", "y2", "y3"], pattern: /y[0-3]_[\w-]{50,}/y },
   {
     type: "bitwarden-token",

@@ -1,16 +1,16 @@
-import { BASE64, DOTTED, endOfRun, isIn } from "./alphabet.ts";
-import { matchAssignment, matchElement } from "./assignment.ts";
+import { BASE64, DIGIT, DOTTED, endOfRun, isIn } from "./alphabet.ts";
+import { matchArgument, matchAssignment, matchElement } from "./assignment.ts";
 import { decodeBase64Text } from "./base64-text.ts";
 import { cookieHeaderEnd, matchCookie } from "./cookie.ts";
-import { matchMarkedToken } from "./marked-token.ts";
+import { matchMarkedToken, matchPasswordHash, matchPasswordLine } from "./marked-token.ts";
 import { opaqueFieldEnd } from "./opaque-field.ts";
 import { PLACEHOLDER } from "./placeholder.ts";
-import { matchPrivateKeyBlock, matchPrivateKeyTail } from "./private-key-block.ts";
+import { matchKeyLines, matchPrivateKeyBlock, matchPrivateKeyTail } from "./private-key-block.ts";
 import { MIN_TOKEN_CHARS, matchRunToken } from "./run-token.ts";
 import type { SecretSpan } from "./secret-span.ts";
 import { matchUrlSecret } from "./url-secret.ts";
 import { matchVendorToken } from "./vendor-token.ts";
-import { matchWordSecret, mayAnnounce } from "./word-secret.ts";
+import { matchGluedPassword, matchWordSecret, mayAnnounce } from "./word-secret.ts";
 
 /** Finds every secret of a text in one pass, in order and without overlap. */
 export function findSecrets(text: string): readonly SecretSpan[] {
@@ -39,7 +39,7 @@ function scan(text: string, depth: Depth): readonly SecretSpan[] {
         if (opaqueEnd !== undefined) nextIndex = opaqueEnd;
         else {
           cookieEnd = cookieHeaderEnd(text, index) ?? cookieEnd;
-          span = matchUrlSecret(text, index) ?? matchMarkedToken(text, index) ?? matchAssignment(text, index);
+          span = matchColon(text, index);
         }
         break;
       }
@@ -48,6 +48,15 @@ function scan(text: string, depth: Depth): readonly SecretSpan[] {
         break;
       case MARK:
         span = matchMarkedToken(text, index);
+        break;
+      case DOLLAR:
+        span = matchPasswordHash(text, index) ?? matchMarkedToken(text, index);
+        break;
+      case BAR:
+        span = matchMarkedToken(text, index) ?? matchAssignment(text, index);
+        break;
+      case ARGUMENT:
+        span = matchArgument(text, index);
         break;
       case CLOSING_ANGLE:
         span = matchElement(text, index);
@@ -72,17 +81,37 @@ const RUN = 1;
 const COLON = 2;
 const EQUALS = 3;
 const MARK = 4;
-const CLOSING_ANGLE = 5;
-const OPENING_BRACKET = 6;
+const DOLLAR = 5;
+const BAR = 6;
+const ARGUMENT = 7;
+const CLOSING_ANGLE = 8;
+const OPENING_BRACKET = 9;
 
-const ROLES = new Uint8Array(128).map((_, code) => {
-  if (isIn(DOTTED, code)) return RUN;
+const ROLE_OF: Readonly<Record<string, number>> = {
+  ":": COLON,
+  "=": EQUALS,
+  "~": MARK,
+  $: DOLLAR,
+  "|": BAR,
+  "(": ARGUMENT,
+  ",": ARGUMENT,
+  ">": CLOSING_ANGLE,
+  "[": OPENING_BRACKET,
+};
+const ROLES = new Uint8Array(128).map((_, code) =>
+  isIn(DOTTED, code) ? RUN : (ROLE_OF[String.fromCharCode(code)] ?? NONE),
+);
+
+function matchColon(text: string, index: number): SecretSpan | undefined {
+  if (text.startsWith("Private-Lines", index - 13))
+    return matchKeyLines(text, endOfRun(text, index + 2, DIGIT));
   return (
-    { ":": COLON, "=": EQUALS, "~": MARK, $: MARK, ">": CLOSING_ANGLE, "[": OPENING_BRACKET }[
-      String.fromCharCode(code)
-    ] ?? NONE
+    matchUrlSecret(text, index) ??
+    matchMarkedToken(text, index) ??
+    matchPasswordLine(text, index) ??
+    matchAssignment(text, index)
   );
-});
+}
 
 function matchRun(
   text: string,
@@ -90,6 +119,8 @@ function matchRun(
   endIndex: number,
   doneIndex: number,
 ): SecretSpan | undefined {
+  if (text.startsWith("-p", startIndex))
+    return matchGluedPassword(text, startIndex) ?? matchAnnounced(text, startIndex, endIndex);
   if (text.startsWith("----", startIndex)) {
     return matchPrivateKeyBlock(text, startIndex) ?? matchPrivateKeyTail(text, startIndex, doneIndex);
   }
@@ -98,12 +129,15 @@ function matchRun(
     if (token !== undefined) return token;
   }
   const next = text.charAt(endIndex);
-  // A token over base64 may break off early in this run and go on behind the slash.
-  if (next === "/" || next === "+") return matchVendorToken(text, startIndex);
-  if ((next === " " || next === "\t") && mayAnnounce(text, startIndex, endIndex)) {
-    return matchWordSecret(text, startIndex, endIndex);
-  }
-  return undefined;
+  // A token over base64 may break off early in this run and go on behind the mark.
+  if (next === "/" || next === "+" || next === "=") return matchVendorToken(text, startIndex);
+  return matchAnnounced(text, startIndex, endIndex);
+}
+
+function matchAnnounced(text: string, startIndex: number, endIndex: number): SecretSpan | undefined {
+  const next = text.charAt(endIndex);
+  if ((next !== " " && next !== "\t") || !mayAnnounce(text, startIndex, endIndex)) return undefined;
+  return matchWordSecret(text, startIndex, endIndex);
 }
 
 const MIN_ENCODED_CHARS = 40;

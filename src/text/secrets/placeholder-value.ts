@@ -11,14 +11,14 @@ export function isStockPassword(value: string): boolean {
 const MASK = /x{5,}|\*{3,}|•{2,}|\.{3,}|…|#{4,}|_{5,}|0{10,}|^(.)\1*$/i;
 
 const SLOT =
-  /\$\{|\$\(|\{\{|\}\}|<%|#\{|%\(|^\$\{?\w+\}?$|^\$env:|^%\w*%?$|^<[^<>]*>?$|^\[[^[\]]*\]?$|^\{[^{}]*\}?$|\[REDACTED:|^(?:process\.env|import\.meta|os\.environ|os\.getenv|env|secrets?|vars?|config|settings|options|opts|args|props|params|this|self|req|request|data|op:\/|vault:|ssm:|arn:|file:|keyring:|env:)\b[.:[/]/i;
+  /&[lg]t;|\$\{|\$\(|\{\{|\}\}|<%|#\{|%\(|^\$\{?\w+\}?$|^\$env:|^%\w*%?$|^<[^<>]*>?$|^\[[^[\]]*\]?$|^\{[^{}]*\}?$|\[REDACTED:|^(?:process\.env|import\.meta|os\.environ|os\.getenv|env|secrets?|vars?|config|settings|options|opts|args|props|params|this|self|req|request|data)\b[.:[]|^(?:op:\/\/|vault:|ssm:|arn:|file:|keyring:|env:)/i;
 
 const STAND_IN = new RegExp(
   [
     "example|change[-_ ]?(?:me|it|this)|placeholder|redacted|replace[-_ ]?(?:me|with|this)|insert[-_ ]|dummy|not[-_]?a?[-_]?real",
     "your[-_ ]?(?:own|api|token|key|secret|pass|account|access|auth|client|user|org|project|bot|app|name|value|id)",
     "(?:^|[-_. ])(?:your|fake|mock|sample|todo|fixme|here|goes)(?:[-_. ]|$)",
-    "^(?:test|fake|dummy|mock|sample|my|some|invalid|wrong|bad)[-_]",
+    "^(?:test|fake|dummy|mock|sample|my|some|invalid|wrong|bad)[-_][a-z_-]*\\d?$",
     "[-_](?:here|placeholder|test|example)$",
     "^(?:sk|pk|rk|ghp|glpat|npm|hf|xoxb|xoxp)[-_]?(?:live|test|proj|ant)?[-_]?(?:abc|123)",
   ].join("|"),

@@ -56,23 +56,24 @@ function matchInside(text: string, runIndex: number, endIndex: number): SecretSp
 
 const SHAPES: readonly { readonly type: string; readonly minChars: number; readonly pattern: RegExp }[] = [
   { type: "mailchimp-key", minChars: 36, pattern: /[a-f0-9]{32}-us\d{1,2}(?![\w-])/y },
+  { type: "clickhouse-key", minChars: 42, pattern: /4b1d(?=[A-Z0-9a-f]*[g-z])[A-Za-z0-9]{38}(?![\w.-])/y },
   { type: "zhipu-key", minChars: 49, pattern: /[a-f0-9]{32}\.[A-Za-z0-9]{16}(?![\w.-])/y },
   { type: "maxmind-key", minChars: 36, pattern: /[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?!\w)/y },
   { type: "ngrok-token", minChars: 49, pattern: /[12][A-Za-z0-9]{26}_[A-Za-z0-9]{21}(?![\w.-])/y },
   { type: "mailgun-key", minChars: 50, pattern: /[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}(?![\w-])/y },
   { type: "discord-token", minChars: 55, pattern: /[MNO][\w-]{22,27}\.[\w-]{6,7}\.[\w-]{27,}/y },
-  { type: "terraform-token", minChars: 60, pattern: /[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}/y },
+  { type: "terraform-token", minChars: 30, pattern: /[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{40,}/y },
   { type: "azure-key", minChars: 80, pattern: /[A-Za-z0-9]{40,64}JQQJ99[A-Za-z0-9]{20,}/y },
 ];
 
 function matchShape(text: string, runIndex: number, endIndex: number): SecretSpan | undefined {
   const runChars = endIndex - runIndex;
-  if (runChars < 36) return undefined;
-  if (text.charAt(runIndex) === "0" && text.startsWith("1//", runIndex - 3)) {
+  if (runChars < 30) return undefined;
+  if (runChars >= 36 && text.charAt(runIndex) === "0" && text.startsWith("1//", runIndex - 3)) {
     return { startIndex: runIndex - 3, endIndex, type: "google-refresh-token" };
   }
   for (const { type, minChars, pattern } of SHAPES) {
-    if (runChars < minChars) break;
+    if (runChars < minChars) continue;
     pattern.lastIndex = runIndex;
     const match = pattern.exec(text);
     if (match !== null) return { startIndex: runIndex, endIndex: runIndex + match[0].length, type };

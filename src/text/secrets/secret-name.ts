@@ -34,9 +34,9 @@ function wordsOf(name: string): readonly string[] {
 }
 
 function kindOfWord(words: readonly string[], index: number, isSettingName: boolean): SecretKind | undefined {
-  const word = words[index] ?? "";
+  const word = (words[index] ?? "").replace(/(key|token|secret|password)s$/, "$1");
   const before = words[index - 1] ?? "";
-  if (PASSWORD_WORD.test(word) || (word === "pw" && before !== "")) return "password";
+  if (PASSWORD_WORD.test(word) || (word === "pw" && /^[a-z]{2,}$/.test(before))) return "password";
   if (SECRET_WORD.test(word)) return before === "no" || before === "is" ? undefined : "secret";
   if (word === "id" && before === "key" && words[index - 2] === "access") return "key";
   if (word === "id" && before === "secret") return "secret";

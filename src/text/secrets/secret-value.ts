@@ -9,8 +9,8 @@ export type ValueForm = "quoted" | "line" | "loose";
 export function isSecretValue(value: string, kind: SecretKind, form: ValueForm): boolean {
   if (value.length > MAX_SECRET_CHARS || isPlaceholder(value)) return false;
   if (kind === "password") return isPasswordValue(value, form);
-  if (/[\s(]/.test(value)) return false;
-  const minChars = kind === "secret" ? 10 : 16;
+  if (/[\s(]|^[a-z][a-z\d+.-]*:\/\//i.test(value)) return false;
+  const minChars = kind === "secret" ? 10 : 12;
   return value.length >= minChars && isGenerated(value, form === "loose" ? 6 : 4);
 }
 
@@ -28,8 +28,9 @@ function isPasswordValue(value: string, form: ValueForm): boolean {
   if (form === "quoted" && APP_PASSWORD.test(value)) return true;
   if (value.length < 6 || /\s/.test(value)) return false;
   if (PASSWORD_HASH.test(value)) return true;
-  if (isStockPassword(value) || isReference(value)) return false;
+  if (isStockPassword(value)) return false;
   if (isGenerated(value, 6) && value.length >= 10) return true;
+  if (isReference(value)) return false;
   const hasLetter = /[a-z]/i.test(value);
   if (form === "loose") return false;
   if (hasLetter && /\d/.test(value)) return true;
@@ -43,7 +44,7 @@ const PASSWORD_HASH = /^\$(?:2[abxy]|argon2(?:id?|d)|apr1|[1567y]|scrypt|pbkdf2[
 
 function isReference(value: string): boolean {
   return (
-    /^!|[()<>{}]/.test(value) ||
+    /^!|[()<>{}]|^[$@%&]\w+(?:->?|::|[.[]|$)|^[\w.+-]+@[a-z.-]+$/.test(value) ||
     /^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*|\[\w+\])+$/.test(value) ||
     /^(?:\.{0,2}|~|[A-Za-z]:)[\\/]/.test(value) ||
     /^[a-z][a-z\d+.-]*:\/\//i.test(value) ||

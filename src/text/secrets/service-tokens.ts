@@ -1,26 +1,26 @@
-import { ALPHANUMERIC, ANY_BASE64, DIGIT, DOTTED, HEX, UPPER } from "./alphabet.ts";
+import { ALPHANUMERIC, ANY_BASE64, DIGIT, DOTTED, HEX, PADDED, UPPER } from "./alphabet.ts";
 import type { PatternFormat, PrefixFormat } from "./token-format.ts";
 
 /** Tokens of chat, mail, payment, monitoring and office services that a fixed start tells apart. */
 export const SERVICE_PREFIXES: readonly PrefixFormat[] = [
-  ["xoxb-", "slack-token", 20],
-  ["xoxp-", "slack-token", 20],
-  ["xoxa-", "slack-token", 20],
-  ["xoxr-", "slack-token", 20],
-  ["xoxo-", "slack-token", 20],
-  ["xoxs-", "slack-token", 20],
-  ["xoxc-", "slack-token", 20],
-  ["xoxd-", "slack-token", 20],
-  ["xoxe-", "slack-token", 20],
+  ["xoxb-", "slack-token", 10],
+  ["xoxp-", "slack-token", 10],
+  ["xoxa-", "slack-token", 10],
+  ["xoxr-", "slack-token", 10],
+  ["xoxo-", "slack-token", 10],
+  ["xoxs-", "slack-token", 10],
+  ["xoxc-", "slack-token", 10],
+  ["xoxd-", "slack-token", 10],
+  ["xoxe-", "slack-token", 10],
   ["xoxe.xoxb-", "slack-token", 20],
   ["xoxe.xoxp-", "slack-token", 20],
-  ["xapp-", "slack-token", 24],
-  ["sk_live_", "stripe-key", 16],
-  ["sk_test_", "stripe-key", 16],
-  ["sk_prod_", "secret-key", 16],
-  ["rk_live_", "stripe-key", 16],
-  ["rk_test_", "stripe-key", 16],
-  ["rk_prod_", "stripe-key", 16],
+  ["xapp-", "slack-token", 16],
+  ["sk_live_", "stripe-key", 10],
+  ["sk_test_", "stripe-key", 10],
+  ["sk_prod_", "stripe-key", 10],
+  ["rk_live_", "stripe-key", 10],
+  ["rk_test_", "stripe-key", 10],
+  ["rk_prod_", "stripe-key", 10],
   ["whsec_", "webhook-secret", 20, ANY_BASE64],
   ["sk_", "api-key", 24],
   ["shpat_", "shopify-token", 24],
@@ -42,8 +42,8 @@ export const SERVICE_PREFIXES: readonly PrefixFormat[] = [
   ["FLWSECK-", "flutterwave-key", 20],
   ["shippo_live_", "shippo-token", 30],
   ["shippo_test_", "shippo-token", 30],
-  ["duffel_live_", "duffel-token", 30],
-  ["duffel_test_", "duffel-token", 30],
+  ["duffel_live_", "duffel-token", 30, PADDED],
+  ["duffel_test_", "duffel-token", 30, PADDED],
   ["rzp_live_", "razorpay-key", 14],
   ["pdl_live_", "paddle-key", 24],
   ["pdl_sdbx_", "paddle-key", 24],
@@ -86,7 +86,7 @@ export const SERVICE_PREFIXES: readonly PrefixFormat[] = [
   ["pdus+_", "pagerduty-key", 20],
   ["xaat-", "axiom-token", 30],
   ["xapt-", "axiom-token", 30],
-  ["tfp_", "typeform-token", 40],
+  ["tfp_", "typeform-token", 40, PADDED],
   ["tr_prod_", "trigger-key", 16],
   ["tr_dev_", "trigger-key", 16],
   ["tr_pat_", "trigger-key", 24],
@@ -95,13 +95,12 @@ export const SERVICE_PREFIXES: readonly PrefixFormat[] = [
   ["retool_", "retool-token", 24],
   ["mb_", "metabase-key", 40, ANY_BASE64],
   ["alcht_", "alchemy-token", 24],
-  ["fio-u-", "frameio-token", 40],
+  ["fio-u-", "frameio-token", 40, PADDED],
   ["duffel_", "duffel-token", 36],
   ["p8e-", "adobe-secret", 30, ALPHANUMERIC],
-  ["sl.u.", "dropbox-token", 60],
-  ["sl.", "dropbox-token", 60],
+  ["sl.u.", "dropbox-token", 60, PADDED],
+  ["sl.", "dropbox-token", 60, PADDED],
   ["dG9rO", "intercom-token", 50, ANY_BASE64],
-  ["AAAAAAAAAAAAAAAAAAAA", "twitter-token", 60],
   ["sm_pat_", "settlemint-token", 16],
   ["sm_aat_", "settlemint-token", 16],
   ["sm_sat_", "settlemint-token", 16],
@@ -111,7 +110,8 @@ export const SERVICE_PREFIXES: readonly PrefixFormat[] = [
 
 /** Tokens of the same families that are made of several parts. */
 export const SERVICE_PATTERNS: readonly PatternFormat[] = [
-  { type: "sendgrid-key", starts: ["SG"], pattern: /SG\.[\w-]{16,32}\.[\w-]{30,}/y },
+  { type: "twitter-token", starts: ["AA"], pattern: /A{20,24}(?!A)[A-Za-z0-9%]{60,120}/y },
+  { type: "sendgrid-key", starts: ["SG"], pattern: /SG\.[\w=-]{8,40}\.[\w=.-]{24,80}/y },
   { type: "airtable-token", starts: ["pa"], pattern: /pat[A-Za-z0-9]{14}\.[a-f0-9]{40,}/y },
   { type: "hubspot-token", starts: ["pa"], pattern: /pat-[a-z]{2}\d-[a-f0-9-]{36}/y },
   {
@@ -131,7 +131,7 @@ export const SERVICE_PATTERNS: readonly PatternFormat[] = [
   { type: "flagsmith-key", starts: ["se"], pattern: /ser\.[A-Za-z0-9]{20,}/y },
   { type: "lob-key", starts: ["li", "te"], pattern: /(?:live|test)_[a-f0-9]{35}(?!\w)/y },
   { type: "mollie-key", starts: ["li"], pattern: /live_[A-Za-z0-9]{30,}(?!\w)/y },
-  { type: "twilio-key", starts: ["SK"], pattern: /SK[a-f0-9]{32}(?!\w)/y },
+  { type: "twilio-key", starts: ["SK"], pattern: /SK[a-fA-F0-9]{32}(?!\w)/y },
   { type: "twilio-account", starts: ["AC"], pattern: /AC[a-f0-9]{32}(?!\w)/y },
   {
     type: "adyen-key",
@@ -141,6 +141,7 @@ export const SERVICE_PATTERNS: readonly PatternFormat[] = [
   {
     type: "jwt",
     starts: ["ey"],
-    pattern: /eyJ[\w-]{8,}\.(?:eyJ[\w-]+|[\w-]{16,}|\.[\w-]{8,})(?:\.[\w-]+){0,3}/y,
+    pattern:
+      /ey(?:J[\w-]{8,}\.(?:eyJ[\w-]+|[\w-]{16,}|\.[\w-]{8,})|[\w-]{16,}\.ey[\w-]{16,})(?:\.[\w-]+){0,3}/y,
   },
 ];

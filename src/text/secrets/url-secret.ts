@@ -21,7 +21,7 @@ function matchCredentials(text: string, authorityIndex: number): SecretSpan | un
     ? authority
     : (/^[^\s"'`<>:/?#@]*:[^\s"'`<>@]+@(?=[\w.-]+[:/?\s]|[\w.-]+$)/.exec(ahead)?.[0] ?? "");
   const atChars = whole.lastIndexOf("@");
-  if (atChars <= 0) return undefined;
+  if (atChars <= 0 || whole.includes("[REDACTED:")) return undefined;
   const userInfo = whole.slice(0, atChars);
   const colonChars = userInfo.indexOf(":");
   const user = colonChars < 0 ? userInfo : userInfo.slice(0, colonChars);

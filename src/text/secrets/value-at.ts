@@ -7,8 +7,8 @@ export interface FoundValue {
   readonly form: ValueForm;
 }
 
-/** What surrounds a value: a settings line takes all up to a blank, a parameter ends at its separator. */
-export type ValuePlace = "settings-line" | "parameter" | "anywhere";
+/** What surrounds a value: a settings line takes all up to a blank; a parameter ends at its separator; after a blank an equals sign may stand inside. */
+export type ValuePlace = "settings-line" | "parameter" | "spaced" | "tight";
 
 /** Reads the value that begins at the index: in quotes (escaped ones too), or up to where its place ends it. */
 export function valueAt(text: string, index: number, place: ValuePlace): FoundValue | undefined {
@@ -16,25 +16,26 @@ export function valueAt(text: string, index: number, place: ValuePlace): FoundVa
   const opening = OPENING_QUOTE.exec(ahead);
   if (opening !== null) return quotedValue(ahead, index, opening);
 
-  const whole = UNTIL_BLANK.exec(ahead)?.[0] ?? "";
-  if (whole === "") return undefined;
-  if (place === "settings-line") return { startIndex: index, endIndex: index + whole.length, form: "line" };
-
-  const part = (place === "parameter" ? UNTIL_PARAMETER_END : UNTIL_DELIMITER).exec(whole)?.[0] ?? "";
-  const next = whole.charAt(part.length);
+  const whole = UNTIL_END[place].exec(ahead)?.[0] ?? "";
+  const next = ahead.charAt(whole.length);
   // An opening bracket makes it a call, an index or a literal.
-  if (part === "" || "([{".includes(next || " ")) return undefined;
-  const value = part.replace(/[.,:]+$/, "");
-  const isClean = next === "" || place === "parameter";
+  if (whole === "" || next === "(" || next === "[" || next === "{") return undefined;
+  const value = place === "settings-line" ? whole : whole.replace(/[.,:]+$/, "");
+  const isClean =
+    place === "settings-line" || place === "parameter" || next === "" || /[\s"'`<\\]/.test(next);
   return { startIndex: index, endIndex: index + value.length, form: isClean ? "line" : "loose" };
 }
 
 const MAX_VALUE_CHARS = 4_096;
 const OPENING_QUOTE = /^(?:[bfruL@$]{1,2})?(\\*)(["'`])/;
 const UNTIL_BLANK = /^[^\s"'`<>\\]+/;
-const UNTIL_PARAMETER_END = /^[^;&#,)\]}]+/;
-// An equals sign may pad a value but not stand inside it, or "a=b=c" would be read once for each part.
-const UNTIL_DELIMITER = /^[^,;&|(){}[\]=]+={0,2}(?![^\s,;&|(){}[\]=])|^[^,;&|(){}[\]=]+/;
+const UNTIL_END: Readonly<Record<ValuePlace, RegExp>> = {
+  "settings-line": UNTIL_BLANK,
+  parameter: /^[^\s"'`<>\\;&#,)\]}]+/,
+  spaced: /^[^\s"'`<>\\,;&|(){}[\]]+/,
+  // Here an equals sign or colon may only pad, or "a=b=c=…" would be read once for each part.
+  tight: /^[^\s"'`<>\\,;&|(){}[\]=:]+(?:={1,2}(?![^\s"'`<>\\,;&|(){}[\]]))?/,
+};
 
 function quotedValue(ahead: string, index: number, opening: RegExpExecArray): FoundValue | undefined {
   const startChars = opening[0].length;

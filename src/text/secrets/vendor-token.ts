@@ -19,7 +19,8 @@ export function matchVendorToken(text: string, index: number): SecretSpan | unde
   for (const { type, pattern } of candidates.patterns) {
     pattern.lastIndex = index;
     const match = pattern.exec(text);
-    if (match !== null && !isPlaceholder(match[0])) {
+    if (match === null) continue;
+    if (!isPlaceholder(match[0].slice(0, BODY_SAMPLE_CHARS))) {
       return { startIndex: index, endIndex: index + match[0].length, type };
     }
   }
@@ -41,7 +42,8 @@ function matchPrefix(text: string, index: number, format: PrefixFormat): SecretS
   const sample = text.slice(bodyIndex, Math.min(sampleEnd, bodyIndex + BODY_SAMPLE_CHARS));
   if (isPlaceholder(sample)) return undefined;
   // Sixteen capitals can spell like words; what goes before them does not.
-  if ((body & LOWER) !== 0 && !isGenerated(sample, MIN_BODY_RANDOMNESS)) return undefined;
+  const isTold = (body & LOWER) === 0 || (prefix.length >= 5 && /(?:\d[^\d]?){8}/.test(sample));
+  if (!isTold && !isGenerated(sample, MIN_BODY_RANDOMNESS)) return undefined;
   return { startIndex: index, endIndex: endOfRun(text, sampleEnd, body), type };
 }
 

@@ -61,7 +61,7 @@ function matchFlag(text: string, flag: string, startIndex: number, endIndex: num
   const isSecretFlag =
     secretKindOf(flag) ?? (isPasswordOption(text, flag, startIndex) ? "password" : undefined);
   if (isSecretFlag === undefined || text.charAt(valueIndex) === "-") return undefined;
-  const value = valueAt(text, valueIndex, "anywhere");
+  const value = valueAt(text, valueIndex, "spaced");
   if (value === undefined) return undefined;
   const content = text.slice(value.startIndex, value.endIndex);
   if (!isSecretValue(content, isSecretFlag, value.form)) return undefined;
@@ -74,6 +74,15 @@ const PASSWORD_COMMAND =
 function isPasswordOption(text: string, flag: string, startIndex: number): boolean {
   if (!/^-[pPaw]$/.test(flag)) return false;
   return PASSWORD_COMMAND.test(text.slice(Math.max(0, startIndex - 160), startIndex));
+}
+
+/** Finds the password that is written right behind its option, as database clients take it. */
+export function matchGluedPassword(text: string, startIndex: number): SecretSpan | undefined {
+  if (!text.startsWith("-p", startIndex) || !isPasswordOption(text, "-p", startIndex)) return undefined;
+  const value = valueAt(text, startIndex + 2, "spaced");
+  if (value === undefined) return undefined;
+  const isSecret = isSecretValue(text.slice(value.startIndex, value.endIndex), "password", value.form);
+  return isSecret ? namedSpan(text, value, "password") : undefined;
 }
 
 function matchUserPair(text: string, valueIndex: number): SecretSpan | undefined {
@@ -97,10 +106,14 @@ function matchNamed(
   const before = text.slice(Math.max(0, startIndex - 80), startIndex);
   const name = SPACED_NOUN.test(word) ? `${/(?:[A-Za-z]+ ){1,2}$/.exec(before)?.[0] ?? ""}${word}` : word;
   // On its own "pass" is a verb more often than a name.
-  const kind = isIdentified(word, before) ? "password" : /^pass$/i.test(name) ? undefined : secretKindOf(name);
+  const kind = isIdentified(word, before)
+    ? "password"
+    : /^pass$/i.test(name)
+      ? undefined
+      : secretKindOf(name);
   if (kind === undefined) return undefined;
   const gap = LINK_WORD.exec(text.slice(endIndex, endIndex + 24))?.[0].length ?? 1;
-  const value = valueAt(text, endIndex + gap, "anywhere");
+  const value = valueAt(text, endIndex + gap, "spaced");
   if (value === undefined) return undefined;
   const content = text.slice(value.startIndex, value.endIndex);
   // Prose is full of words after such names, so an unquoted value must be beyond doubt.
@@ -108,7 +121,8 @@ function matchNamed(
   const isSecret =
     kind === "password"
       ? isSecretValue(content, kind, isKnownPlace ? "line" : "loose") || isStrongPassword(content)
-      : isSecretValue(content, kind, "loose") && !/^[\da-f]{40}$|^[\da-f]{64}$/.test(content);
+      : isSecretValue(content, kind, "loose") &&
+        !/^(?:0x)?(?:[\da-f]{16}|[\da-f]{40}|[\da-f]{64})$/i.test(content);
   if (!isSecret) return undefined;
   return namedSpan(text, value, typeOfKind(kind));
 }

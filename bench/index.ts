@@ -1,0 +1,3 @@
+import { benchFork } from "./fork.bench.ts";
+
+await benchFork();

@@ -1,0 +1,96 @@
+import type { ModelRef } from "../transcript/message.ts";
+
+/**
+ * How providers charge for a prompt they have seen before, as multiples of the price of an ordinary input token.
+ * Prices change: take a profile as a start and overwrite what you know better. Sources: `docs/decisions/0007`.
+ */
+export const CACHE_PROFILES: Readonly<Record<CacheProfileName, CacheProfile>> = {
+  anthropic: profile({ read: 0.1, write: 1.25, ttlMinutes: 5, minimumTokens: 1_024 }),
+  "anthropic-1h": profile({ read: 0.1, write: 2, ttlMinutes: 60, minimumTokens: 1_024 }),
+  "anthropic-4.5": profile({ read: 0.1, write: 1.25, ttlMinutes: 5, minimumTokens: 4_096 }),
+  "anthropic-fable-5.1": profile({ read: 0.025, write: 1.25, ttlMinutes: 5, minimumTokens: 1_024 }),
+  "openai-gpt-4o": profile({ read: 0.5, write: 1, ttlMinutes: 60, minimumTokens: 1_024, stepTokens: 128 }),
+  "openai-gpt-4.1": profile({ read: 0.25, write: 1, ttlMinutes: 60, minimumTokens: 1_024, stepTokens: 128 }),
+  "openai-gpt-5": profile({ read: 0.1, write: 1, ttlMinutes: 60, minimumTokens: 1_024, stepTokens: 128 }),
+  "openai-gpt-5.6": profile({
+    read: 0.1,
+    write: 1.25,
+    ttlMinutes: 24 * 60,
+    minimumTokens: 1_024,
+    stepTokens: 128,
+  }),
+  gemini: profile({ read: 0.1, write: 1, ttlMinutes: 60, minimumTokens: 4_096 }),
+  "gemini-2.5": profile({ read: 0.1, write: 1, ttlMinutes: 60, minimumTokens: 2_048 }),
+  deepseek: profile({ read: 0.02, write: 1, ttlMinutes: 24 * 60, minimumTokens: 64, stepTokens: 64 }),
+  "deepseek-pro": profile({ read: 1 / 30, write: 1, ttlMinutes: 24 * 60, minimumTokens: 64, stepTokens: 64 }),
+  none: profile({ read: 1, write: 1, ttlMinutes: 0, minimumTokens: 0 }),
+};
+
+/** The prices of a cache, and when there is one. */
+export interface CacheProfile {
+  /** What a token costs that is read from the cache. */
+  readonly readMultiplier: number;
+  /** What a token costs that is sent anew and cached on the way. */
+  readonly writeMultiplier: number;
+  /** After this long without a request the prefix is certainly gone; it may be gone sooner. */
+  readonly ttlMs: number;
+  /** A shorter prompt is not cached at all. */
+  readonly minimumTokens: number;
+  /** Only whole steps of a prefix are reused. */
+  readonly stepTokens: number;
+}
+
+export type CacheProfileName =
+  | "anthropic"
+  | "anthropic-1h"
+  | "anthropic-4.5"
+  | "anthropic-fable-5.1"
+  | "openai-gpt-4o"
+  | "openai-gpt-4.1"
+  | "openai-gpt-5"
+  | "openai-gpt-5.6"
+  | "gemini"
+  | "gemini-2.5"
+  | "deepseek"
+  | "deepseek-pro"
+  | "none";
+
+/** The profile that fits a model by its name, whoever serves it; `none` for a name that says nothing. */
+export function cacheProfileFor({ id }: Pick<ModelRef, "id">): CacheProfile {
+  const name = id.toLowerCase();
+  const rule = MODEL_RULES.find(([pattern]) => pattern.test(name));
+  return CACHE_PROFILES[rule?.[1] ?? "none"];
+}
+
+/** The first that fits counts. Gateways put a provider before the name and write versions with a dot or a dash. */
+const MODEL_RULES: readonly (readonly [RegExp, CacheProfileName])[] = [
+  [/claude-(?:fable|mythos)-5[.-]1/, "anthropic-fable-5.1"],
+  [/claude-(?:opus-4[.-][56]|haiku-4[.-]5)/, "anthropic-4.5"],
+  [/claude/, "anthropic"],
+  [/gpt-4o|chatgpt-4o|(?:^|[/.])o1/, "openai-gpt-4o"],
+  [/gpt-4[.-]1|(?:^|[/.])o[34]/, "openai-gpt-4.1"],
+  [/gpt-(?:5[.-](?:[6-9]|[1-9]\d)|[6-9])/, "openai-gpt-5.6"],
+  [/gpt-5/, "openai-gpt-5"],
+  [/gemini-2[.-]5/, "gemini-2.5"],
+  [/gemini/, "gemini"],
+  [/deepseek.*pro/, "deepseek-pro"],
+  [/deepseek/, "deepseek"],
+];
+
+interface ProfileFigures {
+  readonly read: number;
+  readonly write: number;
+  readonly ttlMinutes: number;
+  readonly minimumTokens: number;
+  readonly stepTokens?: number;
+}
+
+function profile({ read, write, ttlMinutes, minimumTokens, stepTokens = 1 }: ProfileFigures): CacheProfile {
+  return {
+    readMultiplier: read,
+    writeMultiplier: write,
+    ttlMs: ttlMinutes * 60_000,
+    minimumTokens,
+    stepTokens,
+  };
+}

@@ -1,0 +1,526 @@
+import { createHash } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { createMemorySpillStore } from "../stores/memory/memory-spill-store.ts";
+import { deepFreeze } from "../testing/deep-freeze.ts";
+import { ConfigurationError } from "../text/configuration-error.ts";
+import type { SpillFailure, SpillRef, SpillStore } from "./spill-store.ts";
+import type { TextBlock } from "./tool-content-block.ts";
+import { DEFAULT_TOOL_OUTPUT_LIMITS } from "./tool-output-limits.ts";
+import type { ToolOutputResult } from "./tool-output-result.ts";
+import { truncateToolContent } from "./truncate-tool-content.ts";
+
+const text = (content: string): TextBlock => ({ type: "text", text: content });
+const image = deepFreeze({ type: "image", mimeType: "image/png", data: "iVBORw0KGgo=" });
+const sha256 = (content: string | Uint8Array): string => createHash("sha256").update(content).digest("hex");
+const lineOf = (number: number): string => `${String(number).padStart(9, "0")} ${"x".repeat(49)}\n`;
+const numberedLines = (count: number): string =>
+  Array.from({ length: count }, (_, index) => lineOf(index + 1)).join("");
+
+function texts(result: ToolOutputResult<{ readonly type: string }>): readonly string[] {
+  return result.blocks.flatMap((block) =>
+    block.type === "text" && "text" in block ? [String(block.text)] : [],
+  );
+}
+
+/** A store that notes what it is given. */
+function recordingStore(answer?: (content: string | Uint8Array) => SpillRef | SpillFailure) {
+  const puts: (string | Uint8Array)[] = [];
+  const store: SpillStore = {
+    async put(content) {
+      puts.push(content);
+      const bytes = Buffer.byteLength(content);
+      const stored: SpillRef = {
+        status: "stored",
+        handle: "h-1",
+        sha256: sha256(content),
+        bytes,
+        path: "/spill/h-1",
+      };
+      return answer?.(content) ?? stored;
+    },
+    get: async () => undefined,
+  };
+  return { store, puts };
+}
+
+const failing = (code: string): SpillStore =>
+  recordingStore(() => ({ status: "failed", code, reason: `${code}: no` })).store;
+
+describe("an output within the limits", () => {
+  it("comes back as the very same list of the very same blocks", async () => {
+    const blocks = deepFreeze([text("one\ntwo\n"), image, text("❤️ 日本語\r\n"), text("")]);
+    const { store, puts } = recordingStore();
+    const result = await truncateToolContent(blocks, DEFAULT_TOOL_OUTPUT_LIMITS, store);
+    expect(result.blocks).toBe(blocks);
+    expect(result).toMatchObject({ truncated: false, by: "none" });
+    expect(result.stats.lines).toEqual({ shown: 3, omitted: 0, total: 3 });
+    expect(puts).toEqual([]);
+  });
+
+  it("takes the default limits when none are given, and needs no store", async () => {
+    const within = [text("x".repeat(51_200))];
+    expect((await truncateToolContent(within)).blocks).toBe(within);
+    expect((await truncateToolContent([text("x".repeat(51_201))])).by).toBe("bytes");
+  });
+
+  it("may be empty", async () => {
+    const blocks: readonly TextBlock[] = [];
+    const result = await truncateToolContent(blocks, undefined, recordingStore().store);
+    expect(result.blocks).toBe(blocks);
+    expect(result.stats.bytes).toEqual({ shown: 0, omitted: 0, total: 0 });
+  });
+
+  it("passes blocks of other types and broken blocks through", async () => {
+    const blocks = deepFreeze([
+      { type: "resource", uri: "file:///a" },
+      { type: "text", text: 5 },
+      { type: "bytes", bytes: "not bytes" },
+      image,
+    ]);
+    expect((await truncateToolContent(blocks)).blocks).toBe(blocks);
+  });
+
+  it("comes back without escapes and overwritten states (TOOLOUT-14)", async () => {
+    const clean = text("kept");
+    const result = await truncateToolContent(deepFreeze([text("\x1b[31mred\x1b[0m\n10%\r100%\n"), clean]));
+    expect(result.blocks).toEqual([text("red\n100%\n"), clean]);
+    expect(result.blocks[1]).toBe(clean);
+    expect(result.truncated).toBe(false);
+  });
+
+  it("keeps its escapes when normalizing is off, and is still well-formed", async () => {
+    const result = await truncateToolContent([text("\x1b[31mred\ud800")], {}, undefined, {
+      normalize: "off",
+    });
+    expect(texts(result)).toEqual(["\x1b[31mred\ufffd"]);
+  });
+
+  it("keeps the other fields of a block that is cleaned", async () => {
+    const result = await truncateToolContent([{ type: "text", text: "a\0b", annotations: { priority: 1 } }]);
+    expect(result.blocks).toEqual([{ type: "text", text: "ab", annotations: { priority: 1 } }]);
+  });
+
+  it("is counted after folding, so a long progress line needs no cut (TOOLOUT-14)", async () => {
+    const progress = Array.from({ length: 50_000 }, (_, index) => `\rdownloading ${index}`).join("");
+    const result = await truncateToolContent([text(progress)], undefined, recordingStore().store);
+    expect(texts(result)).toEqual(["downloading 49999"]);
+    expect(result.by).toBe("none");
+  });
+});
+
+describe("the limits", () => {
+  it("are refused when they cannot be used, with every problem", async () => {
+    const limits = { maxLines: -1, truncateMode: "middle" } as never;
+    await expect(truncateToolContent([text("x")], limits)).rejects.toThrow(ConfigurationError);
+  });
+
+  it("keep both ends and the marker of 3,000 lines of 60 bytes (TOOLOUT-8, DC-16)", async () => {
+    const result = await truncateToolContent([text(numberedLines(3_000))], DEFAULT_TOOL_OUTPUT_LIMITS);
+    const [shown = ""] = texts(result);
+    expect(shown.startsWith(lineOf(1))).toBe(true);
+    expect(shown).toContain(lineOf(3_000));
+    expect(shown.match(/^\[\.\.\. .* omitted \.\.\.\]$/gm)).toEqual([
+      "[... 2146 lines (128800 chars) omitted ...]",
+    ]);
+    expect(result.by).toBe("bytes");
+    expect(result.stats).toEqual({
+      lines: { shown: 854, omitted: 2_146, total: 3_000 },
+      chars: { shown: 51_200, omitted: 128_800, total: 180_000 },
+      bytes: { shown: 51_200, omitted: 128_800, total: 180_000 },
+    });
+  });
+
+  it("count original lines only, never the marker (TOOLOUT-10, DC-16)", async () => {
+    const result = await truncateToolContent([text("x\n".repeat(3_000))], { maxLines: 2_000 });
+    const [shown = ""] = texts(result);
+    expect(result.stats.lines).toEqual({ shown: 2_000, omitted: 1_000, total: 3_000 });
+    expect(shown).toBe(
+      `${"x\n".repeat(1_000)}[... 1000 lines (2000 chars) omitted ...]\n${"x\n".repeat(1_000)}\n` +
+        "[Output truncated by lines: 2000 of 3000 lines, 3.9 KB of 5.9 KB, 4000 of 6000 chars shown.]",
+    );
+  });
+
+  it.each([
+    { name: "lines", limits: { maxLines: 10 } },
+    { name: "chars", limits: { maxChars: 600 } },
+    { name: "bytes", limits: { maxBytes: 600 } },
+  ])("keep head and tail alike by $name (TOOLOUT-8)", async ({ name, limits }) => {
+    const result = await truncateToolContent([text(numberedLines(100))], limits);
+    const [shown = ""] = texts(result);
+    expect(result.by).toBe(name);
+    expect(shown.startsWith(numberedLines(5))).toBe(true);
+    expect(shown).toContain(`\n${lineOf(96)}`);
+    expect(shown).toContain("[... 90 lines (5400 chars) omitted ...]");
+  });
+
+  it("keep the head alone below four lines and in head mode, with the notice and no marker (TOOLOUT-7)", async () => {
+    for (const limits of [{ maxLines: 3 }, { maxLines: 3, truncateMode: "head" as const }]) {
+      const [shown] = texts(await truncateToolContent([text("1\n2\n3\n4\n5\n")], limits));
+      expect(shown).toBe(
+        "1\n2\n3\n\n[Output truncated by lines: 3 of 5 lines, 6 B of 10 B, 6 of 10 chars shown.]",
+      );
+    }
+  });
+
+  it("cut one line of 1 MB inside, with both ends (TOOLOUT-12)", async () => {
+    const line = `start${"漢".repeat(350_000)}end`;
+    const result = await truncateToolContent([text(line)], {
+      ...DEFAULT_TOOL_OUTPUT_LIMITS,
+      largeOutputThreshold: 0,
+    });
+    const [shown = ""] = texts(result);
+    expect(shown.startsWith("start漢")).toBe(true);
+    expect(shown).toMatch(/漢end\n\n\[Output truncated by bytes: 1 of 1 lines/);
+    expect(shown).toContain(`\n[... ${result.stats.chars.omitted} chars omitted ...]\n`);
+    expect(result.stats.bytes.shown).toBeGreaterThan(51_194);
+    expect(result.stats.lines).toEqual({ shown: 1, omitted: 0, total: 1 });
+  });
+
+  it("do not let a trailing line break or CRLF count as a line (TOOLOUT-12)", async () => {
+    for (const content of ["1\n2\n3\n4\n", "1\r\n2\r\n3\r\n4\r\n", "1\n2\n3\n4"]) {
+      const blocks = [text(content)];
+      expect((await truncateToolContent(blocks, { maxLines: 4 })).blocks).toBe(blocks);
+    }
+  });
+
+  it("leave room for a notice even when nothing fits", async () => {
+    const result = await truncateToolContent([text("漢字")], { maxBytes: 1 });
+    expect(texts(result)).toEqual([
+      "[Output truncated by bytes: 0 of 1 lines, 0 B of 6 B, 0 of 2 chars shown.]",
+    ]);
+  });
+
+  it("apply to any text: outcomes, errors and refusals of a tool alike (TOOLOUT-2)", async () => {
+    for (const content of ["Error: unknown tool ", "Invalid arguments: ", "ok "]) {
+      const result = await truncateToolContent([text(content.repeat(9_000))]);
+      expect(result.truncated).toBe(true);
+    }
+  });
+});
+
+describe("images", () => {
+  it("stay in place, and text stays on its side of them (TOOLOUT-11, DC-15)", async () => {
+    const blocks = deepFreeze([
+      text(numberedLines(50)),
+      image,
+      text("middle\n".repeat(50)),
+      image,
+      text("z\n".repeat(50)),
+    ]);
+    const result = await truncateToolContent(blocks, { maxLines: 10 });
+    expect(result.blocks.map((block) => block.type)).toEqual(["text", "image", "image", "text"]);
+    expect(result.blocks[1]).toBe(image);
+    expect(result.blocks[2]).toBe(image);
+    const [first = "", last = ""] = texts(result);
+    expect(first).toBe(`${numberedLines(5)}[... 140 lines (3440 chars) omitted ...]`);
+    expect(last.startsWith("z\n".repeat(5))).toBe(true);
+    expect(last).toContain("10 of 150 lines");
+  });
+
+  it("stay when all the text around them goes", async () => {
+    const result = await truncateToolContent([image, text("漢字"), image], { maxBytes: 1 });
+    expect(result.blocks.map((block) => block.type)).toEqual(["image", "text", "image"]);
+  });
+
+  it("stay when the text is spilled", async () => {
+    const { store } = recordingStore();
+    const result = await truncateToolContent(
+      [text("a".repeat(300_000)), image, text("end")],
+      undefined,
+      store,
+    );
+    expect(result.by).toBe("spill");
+    expect(result.blocks.map((block) => block.type)).toEqual(["text", "image", "text"]);
+    expect(texts(result)[1]?.startsWith("end\n\n[Output too large")).toBe(true);
+  });
+});
+
+describe("several text blocks", () => {
+  it("are counted with a line break between them, and joined by it when cut (TOOLOUT-11)", async () => {
+    const whole = await truncateToolContent([text("a"), text("b\n"), text(""), text("c")], {});
+    expect(whole.stats.lines.total).toBe(3);
+    expect(whole.stats.chars.total).toBe(5);
+    const result = await truncateToolContent([text("1"), text("2\n"), text("3"), text("4"), text("5")], {
+      maxLines: 4,
+    });
+    expect(texts(result)).toEqual([
+      "1\n2\n[... 1 line (2 chars) omitted ...]\n4\n5\n\n" +
+        "[Output truncated by lines: 4 of 5 lines, 7 B of 9 B, 7 of 9 chars shown.]",
+    ]);
+  });
+
+  it("are spilled as one text with the same breaks", async () => {
+    const { store, puts } = recordingStore();
+    await truncateToolContent([text("1"), image, text("2\n"), text("\x1b[1m3")], { maxLines: 1 }, store);
+    expect(puts).toEqual(["1\n2\n\x1b[1m3"]);
+  });
+
+  it("are spilled as bytes when one of them is bytes", async () => {
+    const { store, puts } = recordingStore();
+    const raw = Uint8Array.of(0x61, 0xff, 0x62, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68, 0x69, 0x6a);
+    await truncateToolContent([text("é"), { type: "bytes", bytes: raw }, text("z")], { maxChars: 4 }, store);
+    expect(puts).toEqual([Uint8Array.of(0xc3, 0xa9, 0x0a, ...raw, 0x0a, 0x7a)]);
+  });
+});
+
+describe("bytes", () => {
+  it("become text, with a replacement for an invalid byte at position 6 and nothing lost after it (TOOLOUT-13, DC-14)", async () => {
+    const bytes = new TextEncoder().encode(`01234\n${"a line of text\n".repeat(10_000)}`);
+    bytes[6] = 0xff;
+    const result = await truncateToolContent([{ type: "bytes", bytes }], DEFAULT_TOOL_OUTPUT_LIMITS);
+    expect(texts(result)[0]?.startsWith("01234\n\ufffd line of text\na line of text\n")).toBe(true);
+    expect(result.stats.bytes.shown).toBeGreaterThan(51_190);
+    expect(result.stats.lines.total).toBe(10_001);
+  });
+
+  it("become text when they are within the limits", async () => {
+    const result = await truncateToolContent([{ type: "bytes", bytes: new TextEncoder().encode("naïve\n") }]);
+    expect(result.blocks).toEqual([text("naïve\n")]);
+    expect(result.truncated).toBe(false);
+  });
+
+  it("are spilled as they came", async () => {
+    const { store, puts } = recordingStore();
+    const bytes = new TextEncoder().encode("\x1b[31mred\x1b[0m\n".repeat(10));
+    await truncateToolContent([{ type: "bytes", bytes }], { maxLines: 4 }, store);
+    expect(puts).toEqual([bytes]);
+    expect(puts[0]).toBe(bytes);
+  });
+
+  it("that are not text become a notice with type, size, hash and place only (TOOLOUT-13)", async () => {
+    const bytes = Uint8Array.from({ length: 20_000 }, (_, index) => (index * 7_919) & 255);
+    const { store, puts } = recordingStore();
+    const result = await truncateToolContent(
+      [text("before"), { type: "bytes", bytes }, image],
+      undefined,
+      store,
+    );
+    const notice = `[Binary output not shown: unknown type, 19.5 KB, handle h-1, sha256 ${sha256(bytes)}, path /spill/h-1]`;
+    expect(texts(result)).toEqual(["before", notice]);
+    expect(puts).toEqual([bytes]);
+    expect(result).toMatchObject({
+      truncated: true,
+      by: "spill",
+      handle: "h-1",
+      sha256: sha256(bytes),
+      path: "/spill/h-1",
+    });
+    expect(result.stats.bytes).toEqual({ shown: 6, omitted: 20_000, total: 20_006 });
+  });
+
+  it("that are not text say so without a store, and with one that fails", async () => {
+    const png = { type: "bytes", bytes: Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0, 0, 0, 0) } as const;
+    expect(texts(await truncateToolContent([png]))).toEqual(["[Binary output not shown: image/png, 8 B]"]);
+    const result = await truncateToolContent([png], undefined, failing("EROFS"));
+    expect(texts(result)).toEqual(["[Binary output not shown: image/png, 8 B, not saved: EROFS]"]);
+    expect(result.failure?.code).toBe("EROFS");
+  });
+
+  it("that came as text are known too", async () => {
+    const result = await truncateToolContent([text("\0\x01\x02".repeat(1_000))]);
+    expect(texts(result)).toEqual(["[Binary output not shown: unknown type, 2.9 KB]"]);
+  });
+});
+
+describe("spilling", () => {
+  it("begins above the threshold, in code points (TOOLOUT-4)", async () => {
+    const { store, puts } = recordingStore();
+    const limits = { largeOutputThreshold: 10 };
+    expect((await truncateToolContent([text("😀".repeat(10))], limits, store)).by).toBe("none");
+    expect(puts).toEqual([]);
+    const result = await truncateToolContent([text("😀".repeat(11))], limits, store);
+    expect(puts).toEqual(["😀".repeat(11)]);
+    expect(result).toMatchObject({ by: "spill", truncated: true, handle: "h-1", path: "/spill/h-1" });
+    expect(result.stats.chars).toEqual({ shown: 10, omitted: 1, total: 11 });
+  });
+
+  it("leaves a preview within the limits, the size, the handle, the hash, the path and a hint (TOOLOUT-4)", async () => {
+    const content = numberedLines(20_000);
+    const { store } = recordingStore();
+    const result = await truncateToolContent([text(content)], undefined, store);
+    const [shown = ""] = texts(result);
+    expect(shown.startsWith(lineOf(1))).toBe(true);
+    expect(
+      shown.endsWith(
+        `${lineOf(20_000)}\n` +
+          "[Output too large, preview only: 854 of 20000 lines, 50.0 KB of 1.1 MB, 51200 of 1200000 chars shown.]\n" +
+          `[Full output kept: 1.1 MB, handle h-1, sha256 ${sha256(content)}, path /spill/h-1. ` +
+          "Read parts of it with the recall tool and this handle, or read that file in ranges.]",
+      ),
+    ).toBe(true);
+    expect(result.stats.bytes.shown).toBe(51_200);
+  });
+
+  it("says a handle that is the hash only once, and names the host's tool", async () => {
+    const store = createMemorySpillStore();
+    const result = await truncateToolContent([text("a\n".repeat(9))], { maxLines: 2 }, store, {
+      recallTool: "fetch_output",
+    });
+    const hash = sha256("a\n".repeat(9));
+    expect(texts(result)[0]).toContain(
+      `[Full output kept: 18 B, handle and sha256 ${hash}. Read parts of it with the fetch_output tool and this handle.]`,
+    );
+    expect(await store.get(result.handle ?? "")).toBe("a\n".repeat(9));
+  });
+
+  it("includes everything that is truncated, as it came (TOOLOUT-9, DC-16)", async () => {
+    const { store, puts } = recordingStore();
+    const content = `\x1b[1m${numberedLines(1_000)}`;
+    const result = await truncateToolContent([text(content)], undefined, store);
+    expect(puts).toEqual([content]);
+    expect(result).toMatchObject({ by: "bytes", handle: "h-1" });
+    expect(texts(result)[0]).toContain("[Removed before counting: 1 escape sequences.]");
+  });
+
+  it("leaves what is below the threshold when told so (TOOLOUT-9)", async () => {
+    const { store, puts } = recordingStore();
+    const options = { spillTruncated: "off" } as const;
+    const small = await truncateToolContent([text(numberedLines(1_000))], undefined, store, options);
+    expect(puts).toEqual([]);
+    expect(small).toMatchObject({ by: "bytes", truncated: true });
+    expect(small.handle).toBeUndefined();
+    const large = await truncateToolContent([text(numberedLines(10_000))], undefined, store, options);
+    expect(puts).toHaveLength(1);
+    expect(large.by).toBe("spill");
+  });
+
+  it("is off at threshold 0: a long text within the limits stays whole (TOOLOUT-3)", async () => {
+    const { store, puts } = recordingStore();
+    const blocks = [text("a".repeat(300_000))];
+    const result = await truncateToolContent(blocks, { largeOutputThreshold: 0 }, store);
+    expect(result.blocks).toBe(blocks);
+    expect(puts).toEqual([]);
+  });
+
+  it.each(["ENOSPC", "EACCES", "EROFS", "EMFILE", "EDQUOT", "EIO"])(
+    "that fails with %s leaves one line in front and does not fail the call (TOOLOUT-6)",
+    async (code) => {
+      const content = numberedLines(5_000);
+      const result = await truncateToolContent([image, text(content)], undefined, failing(code));
+      const [shown = ""] = texts(result);
+      expect(shown.startsWith(`[Full output not saved: ${code}]\n${lineOf(1)}`)).toBe(true);
+      expect(shown).not.toContain("Full output kept");
+      expect(result).toMatchObject({ by: "bytes", truncated: true, failure: { code } });
+      expect(result.stats.lines.shown).toBe(854);
+    },
+  );
+
+  it("that fails is said even when all limits are off (TOOLOUT-6)", async () => {
+    const limits = { largeOutputThreshold: 10 };
+    const result = await truncateToolContent([text("a".repeat(20)), text("b")], limits, failing("ENOSPC"));
+    expect(texts(result)).toEqual([`[Full output not saved: ENOSPC]\n${"a".repeat(20)}`, "b"]);
+    expect(result).toMatchObject({ by: "none", truncated: false });
+  });
+
+  it("by a store that throws is a failed one", async () => {
+    const store: SpillStore = {
+      put: () => {
+        throw Object.assign(new Error("gone"), { code: "EPIPE" });
+      },
+      get: async () => undefined,
+    };
+    const result = await truncateToolContent([text("a\nb\nc\n")], { maxLines: 2 }, store);
+    expect(texts(result)[0]?.startsWith("[Full output not saved: EPIPE]\na\nb\n")).toBe(true);
+  });
+
+  it("by a store that never answers ends with the caller's signal", async () => {
+    const store: SpillStore = { put: () => new Promise(() => {}), get: async () => undefined };
+    const signal = AbortSignal.timeout(5);
+    const result = await truncateToolContent([text("a\nb\nc\n")], { maxLines: 2 }, store, { signal });
+    expect(texts(result)[0]?.startsWith("[Full output not saved: ABORTED]\n")).toBe(true);
+  });
+
+  it("does not let a place with line breaks or escapes write its own lines", async () => {
+    const { store } = recordingStore((content) => ({
+      status: "stored",
+      handle: "h\n[forged]",
+      sha256: sha256(content),
+      bytes: 1,
+      path: "/a\x1b[31m\r\nb",
+    }));
+    const [shown = ""] = texts(await truncateToolContent([text("a\nb\nc\n")], { maxLines: 2 }, store));
+    expect(shown).toContain("handle h [forged], sha256");
+    expect(shown).toContain("path /a b.");
+  });
+});
+
+describe("redaction", () => {
+  const key = `AKIA${"Q7RT2XW5LM9ZB4KD"}`;
+
+  it("comes before the cut, so that no half of a secret stays, and leaves the store raw (order rule)", async () => {
+    const content = `${"word ".repeat(9)}${key} ${"word ".repeat(40)}`;
+    for (let maxChars = 40; maxChars < 160; maxChars += 2) {
+      const { store, puts } = recordingStore();
+      const [shown = ""] = texts(
+        await truncateToolContent([text(content)], { maxChars }, store, { redact: {} }),
+      );
+      expect(shown).not.toContain("AKIA");
+      expect(puts).toEqual([content]);
+    }
+  });
+
+  it("comes after normalizing, which would uncover the secret again", async () => {
+    const hidden = `token ${key.slice(0, 8)}\x1b[0m${key.slice(8)} end`;
+    const [shown = ""] = texts(await truncateToolContent([text(hidden)], {}, undefined, { redact: {} }));
+    expect(shown).toMatch(/^token \[REDACTED:.*\] end$/);
+  });
+
+  it("is off unless asked for", async () => {
+    const blocks = [text(`token ${key}`)];
+    expect((await truncateToolContent(blocks)).blocks).toBe(blocks);
+  });
+});
+
+describe("a bounded output", () => {
+  const bound = (store?: SpillStore) =>
+    truncateToolContent([text(numberedLines(3_000)), image], undefined, store);
+
+  it("passes through unchanged within the same or wider limits (TEXT-8)", async () => {
+    const { store, puts } = recordingStore();
+    const first = await bound(store);
+    for (const limits of [undefined, {}, { maxBytes: 51_200 }, { maxLines: 854, maxBytes: 60_000 }]) {
+      const again = await truncateToolContent(first.blocks, limits, store);
+      expect(again.blocks).toBe(first.blocks);
+      expect(again).toMatchObject({ truncated: false, by: "none" });
+    }
+    expect(puts).toHaveLength(1);
+  });
+
+  it("is cut again within narrower limits, or when its text has changed", async () => {
+    const { blocks } = await bound();
+    expect((await truncateToolContent(blocks, { maxBytes: 51_199 })).by).toBe("bytes");
+    const grown = blocks.map((block) =>
+      block.type === "text" && "text" in block ? { ...block, text: `${block.text}x` } : block,
+    );
+    expect((await truncateToolContent(grown)).by).toBe("bytes");
+  });
+
+  it("is read again when it was not redacted or normalized before", async () => {
+    const { blocks } = await bound();
+    expect((await truncateToolContent(blocks, undefined, undefined, { redact: {} })).by).toBe("bytes");
+    const raw = await truncateToolContent([text("\x1b[1m\n".repeat(9))], { maxLines: 4 }, undefined, {
+      normalize: "off",
+    });
+    expect((await truncateToolContent(raw.blocks, { maxLines: 4 })).blocks).not.toBe(raw.blocks);
+  });
+
+  it("counts together with another bounded output", async () => {
+    const [one, two] = [await bound(), await bound()];
+    expect((await truncateToolContent([...one.blocks, ...two.blocks])).by).toBe("bytes");
+    const both = [...one.blocks, ...two.blocks];
+    expect((await truncateToolContent(both, { maxBytes: 102_400 })).blocks).toBe(both);
+  });
+
+  it("is not recognised by its words: forged notices and marks are text like any other", async () => {
+    const { blocks } = await bound();
+    const copied = JSON.parse(JSON.stringify(blocks)) as typeof blocks;
+    expect((await truncateToolContent(copied)).by).toBe("bytes");
+    const forged = { type: "text", text: "x\n".repeat(3_000), bounded: true, cut: {}, truncated: true };
+    expect((await truncateToolContent([forged])).by).toBe("lines");
+  });
+
+  it("sends no mark to a provider", async () => {
+    const { blocks } = await bound();
+    expect(Object.keys(JSON.parse(JSON.stringify(blocks[0])))).toEqual(["type", "text"]);
+  });
+});
