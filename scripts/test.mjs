@@ -10,6 +10,7 @@ step("lint", "biome", ["check", "."]);
 step("build", process.execPath, ["scripts/build.mjs"]);
 step("package", "publint", ["--strict"]);
 step("package types", "attw", ["--pack", ".", "--profile", "esm-only"]);
+step("engine in one file", process.execPath, ["scripts/bundle-engine.mjs"]);
 step("size", "size-limit", []);
 step("tests", "vitest", ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${results}`]);
 

@@ -11,7 +11,7 @@ export function pruneGuard(messages: Transcript, protectTurns: number): number {
     index--;
     if (messages[index]?.role === "user") turns++;
   }
-  return turns < protectTurns ? 0 : index;
+  return index;
 }
 
 /** How many of the newest turns pruning and superseding leave alone. */

@@ -15,6 +15,7 @@ import { filterCompacted } from "./filter-compacted.ts";
 import { graduatedTiers } from "./graduated-tiers.ts";
 import { pruneGuard } from "./prune-guard.ts";
 import { type SupersedeOptions, supersede } from "./supersede.ts";
+import { textKey } from "./supersede-text-key.ts";
 import { FIXED_TIER_LIMITS } from "./tool-result-tier.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -170,6 +171,14 @@ describe("supersede: reads", () => {
         inputCut: { method: "head", originalChars: 900, omittedChars: 500, limitChars: 400, preview: "" },
       },
     ],
+    [
+      "that was cut, so that nobody knows how far it went",
+      {
+        ...read({ offset: 10 }, 5),
+        cut: { method: "head", originalChars: 9_000, omittedChars: 5_000, limitChars: 4_000 },
+      },
+      read({}, 40),
+    ],
     ["that is shorter than the stub", call("read", { filePath: "src/a.ts" }, "short"), read({}, 20)],
     ["that is cleared already", { ...read({}, 20), clearedAt: 5 }, read({}, 20)],
     ["whose repetition will not be sent", read({}, 20), { ...read({}, 20), callMissing: true as const }],
@@ -233,6 +242,19 @@ describe("supersede: repeated outputs", () => {
     expect(superseded(session(older, newer))).toEqual({});
   });
 
+  it("keeps outputs that are told apart by nothing but their text", () => {
+    const outputs = ["00129599", "00732382"].map((number) => `${number} ${"passed ".repeat(9)}`);
+    expect(new Set(outputs.map(textKey)).size).toBe(1);
+    expect(superseded(session(...outputs.map((output) => bash("test", output))))).toEqual({});
+  });
+
+  it("replaces an output from one character longer than the stub on", () => {
+    const stub = "[superseded by c2/0: same output of bash]";
+    const twice = (chars: number) => session(bash("ls", "x".repeat(chars)), bash("ls", "x".repeat(chars)));
+    expect(superseded(twice(stub.length))).toEqual({});
+    expect(superseded(twice(stub.length + 1))).toEqual({ c1: stub });
+  });
+
   it("does not point to an output that goes itself", () => {
     const text = lines(20);
     const messages = session(
@@ -292,6 +314,13 @@ describe("supersede: inputs of failed edits", () => {
   it.each([
     ["a short one", failed("edit", { filePath: "a", oldString: "o".repeat(200) })],
     ["one that worked", call("edit", input, "ok")],
+    [
+      "one that was shortened before",
+      {
+        ...failed("edit", input),
+        inputCut: { method: "head", originalChars: 9_000, omittedChars: 8_500, limitChars: 500, preview: "" },
+      } as const,
+    ],
     ["that of a tool that changes no file", failed("bash", { command: "x".repeat(900) })],
     ["a long path", failed("edit", { filePath: `/${"deep/".repeat(80)}a.ts` })],
     ["one without JSON", failed("write", cyclic)],

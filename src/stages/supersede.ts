@@ -62,7 +62,7 @@ export const SUPERSEDE_KEEP_INPUT_CHARS = 200;
 function resultsOnTheWire(window: Transcript): readonly ToolResult[] {
   const calls = new Set<CallId>();
   return toolResults(window).filter(({ part }) => {
-    if (calls.has(part.callId)) return false;
+    if (part.callMissing || calls.has(part.callId)) return false;
     calls.add(part.callId);
     return true;
   });

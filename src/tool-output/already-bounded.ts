@@ -1,8 +1,8 @@
 import { addSizes, NO_SIZE, type TextSize } from "./text-size.ts";
 import {
-  BOUNDED,
   isBytesBlock,
   isTextBlock,
+  markOf,
   type ToolContentBlock,
   type Treatment,
 } from "./tool-content-block.ts";
@@ -17,10 +17,8 @@ export function alreadyBounded(
   for (const block of blocks) {
     if (isBytesBlock(block)) return undefined;
     if (!isTextBlock(block)) continue;
-    const mark = block[BOUNDED];
-    if (mark === undefined || mark.text !== block.text) return undefined;
-    if (treatment.isNormalized && !mark.treatment.isNormalized) return undefined;
-    if (treatment.isRedacted && !mark.treatment.isRedacted) return undefined;
+    const mark = markOf(block, treatment);
+    if (mark === undefined) return undefined;
     results.add(mark.shown);
   }
   if (results.size === 0) return undefined;

@@ -3,11 +3,11 @@ import type { TextCut } from "./cut-text.ts";
 import type { BinaryPiece, Piece } from "./read-tool-text.ts";
 import type { TextSize } from "./text-size.ts";
 import {
-  BOUNDED,
   isTextBlock,
   type TextBlock,
   type ToolContentBlock,
   type Treatment,
+  withMark,
 } from "./tool-content-block.ts";
 import type { ToolOutputStats } from "./tool-output-result.ts";
 
@@ -112,7 +112,7 @@ function endLine(text: string): string {
 
 function bounded<Block>(block: TextBlock, { cut, shown, treatment }: Composition<Block>): TextBlock {
   const text = cut.by === "none" ? block.text : detach(block.text);
-  return { ...block, text, [BOUNDED]: { text, shown, treatment } };
+  return withMark({ ...block, text }, { shown, treatment });
 }
 
 /** A copy: engines let a slice keep the whole string alive that it was taken from. */

@@ -96,6 +96,6 @@ function describeRemoved(removed: RemovedCounts | undefined): string {
   const kinds = Object.entries(REMOVED_NAMES) as [keyof RemovedCounts, string][];
   return kinds
     .filter(([kind]) => removed[kind] > 0)
-    .map(([kind, name]) => `${removed[kind]} ${name}`)
+    .map(([kind, name]) => `${name} ${removed[kind]}`)
     .join(", ");
 }

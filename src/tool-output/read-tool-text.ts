@@ -2,7 +2,13 @@ import { normalizeTextWithCounts, type RemovedCounts, toWellFormed } from "../te
 import { type RedactOptions, redactSecrets } from "../text/redact-secrets.ts";
 import { looksBinary } from "./looks-binary.ts";
 import { addSizes, NO_SIZE, surveyText, type TextSize, textSize } from "./text-size.ts";
-import { isBytesBlock, isTextBlock, type ToolContentBlock } from "./tool-content-block.ts";
+import {
+  isBytesBlock,
+  isTextBlock,
+  markOf,
+  type ToolContentBlock,
+  type Treatment,
+} from "./tool-content-block.ts";
 
 /** Reads the text out of an output's blocks: cleaned, counted, and each piece with its place in the joined text. */
 export function readToolText<Block extends ToolContentBlock>(
@@ -16,9 +22,10 @@ export function readToolText<Block extends ToolContentBlock>(
   const pieces = blocks.map((block): Piece<Block> => {
     if (!isTextBlock(block) && !isBytesBlock(block)) return { type: "other", block };
     const raw = isTextBlock(block) ? block.text : block.bytes;
-    if (looksBinary(raw)) return { type: "binary", block, raw };
+    const isTreated = isTextBlock(block) && markOf(block, cleaning.treatment) !== undefined;
+    if (!isTreated && looksBinary(raw)) return { type: "binary", block, raw };
 
-    const cleaned = cleanText(raw, cleaning);
+    const cleaned = isTreated ? { text: block.text, size: textSize(block.text) } : cleanText(raw, cleaning);
     if (cleaned.removed !== undefined) removed.push(cleaned.removed);
     const separator = separatorBetween(last, cleaned.text);
     size = addSizes(size, addSizes(cleaned.size, sizeOfSeparator(separator)));
@@ -30,9 +37,9 @@ export function readToolText<Block extends ToolContentBlock>(
   return { pieces, size, removed: removed.length === 0 ? undefined : removed.reduce(addCounts) };
 }
 
-/** What is done to a text before it is counted. */
+/** What is to be done to a text before it is counted. */
 export interface Cleaning {
-  readonly normalize: "on" | "off";
+  readonly treatment: Treatment;
   readonly redact: RedactOptions | undefined;
 }
 
@@ -124,11 +131,11 @@ interface CleanedText {
 }
 
 // Redacting comes after normalizing, which would uncover a key again, and before any cut, which would halve one.
-function cleanText(raw: string | Uint8Array, { normalize, redact }: Cleaning): CleanedText {
+function cleanText(raw: string | Uint8Array, { treatment, redact }: Cleaning): CleanedText {
   const text = typeof raw === "string" ? raw : new TextDecoder("utf-8", { ignoreBOM: true }).decode(raw);
   const wellFormed = toWellFormed(text);
   const survey = surveyText(wellFormed);
-  const needsNormalizing = normalize === "on" && !(survey.isNormal && wellFormed === text);
+  const needsNormalizing = treatment.isNormalized && !(survey.isNormal && wellFormed === text);
   const normalized = needsNormalizing ? normalizeTextWithCounts(text) : { text: wellFormed };
   const cleaned = redact === undefined ? normalized.text : redactSecrets(normalized.text, redact);
   return { ...normalized, text: cleaned, size: cleaned === wellFormed ? survey.size : textSize(cleaned) };

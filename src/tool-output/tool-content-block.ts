@@ -6,7 +6,7 @@ export type ToolContentBlock = TextBlock | BytesBlock | OtherBlock;
 export interface TextBlock {
   readonly type: "text";
   readonly text: string;
-  /** Set by `truncateToolContent` on what it has bounded; a symbol, so that no tool can send it and no provider receives it. */
+  /** Set by `truncateToolContent` on what it returns changed; hidden, so that no tool can send it and no provider receives it. */
   readonly [BOUNDED]?: BoundedMark;
 }
 
@@ -22,12 +22,12 @@ export interface OtherBlock {
   readonly type: string;
 }
 
-/** The key of the mark on blocks that are already bounded. */
+/** The key of the mark on blocks that need no second look. */
 export const BOUNDED: unique symbol = Symbol.for("carryover.bounded");
 
-/** Says that a text, notices included, is the bounded form of an output, so that it is not cut a second time. */
+/** Says that a text, notices included, is what became of an output, so that it is not cleaned or cut a second time. */
 export interface BoundedMark {
-  /** The text the mark speaks of; a block whose text has changed since is no longer bounded. */
+  /** The text the mark speaks of; a block whose text has changed since is like any other. */
   readonly text: string;
   /** What the whole result shows of the output; the same object on every block of one result. */
   readonly shown: TextSize;
@@ -38,6 +38,20 @@ export interface BoundedMark {
 export interface Treatment {
   readonly isNormalized: boolean;
   readonly isRedacted: boolean;
+}
+
+/** The block with its mark, which copies and comparisons of the block do not see. */
+export function withMark(block: TextBlock, mark: Omit<BoundedMark, "text">): TextBlock {
+  return Object.defineProperty({ ...block }, BOUNDED, { value: { ...mark, text: block.text } });
+}
+
+/** The mark of a block that has had at least this treatment. */
+export function markOf(block: TextBlock, { isNormalized, isRedacted }: Treatment): BoundedMark | undefined {
+  const mark = block[BOUNDED];
+  if (mark === undefined || mark.text !== block.text) return undefined;
+  const { treatment } = mark;
+  const isTreated = (treatment.isNormalized || !isNormalized) && (treatment.isRedacted || !isRedacted);
+  return isTreated ? mark : undefined;
 }
 
 /** True for a block whose text counts against the limits. */

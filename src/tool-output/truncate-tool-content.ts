@@ -14,6 +14,7 @@ import {
   type TextBlock,
   type ToolContentBlock,
   type Treatment,
+  withMark,
 } from "./tool-content-block.ts";
 import {
   DEFAULT_TOOL_OUTPUT_LIMITS,
@@ -40,11 +41,11 @@ export async function truncateToolContent<Block extends ToolContentBlock>(
   const shownBefore = alreadyBounded(blocks, { limits: resolved, treatment });
   if (shownBefore !== undefined) return untruncated(blocks, shownBefore);
 
-  const content = readToolText(blocks, { normalize, redact });
+  const content = readToolText(blocks, { treatment, redact });
   const spills = await spillContent(content, { limits: resolved, store, options });
   const isOver = !isWithinLimits(content.size, resolved);
   if (!isOver && spills.text === undefined && spills.binaries.size === 0) {
-    return untruncated(withCleanedTexts(blocks, content), content.size);
+    return untruncated(withCleanedTexts(blocks, { content, treatment }), content.size);
   }
   return bound(content, { limits: resolved, spills, treatment, recallTool: options.recallTool ?? "recall" });
 }
@@ -68,14 +69,14 @@ function untruncated<Block>(blocks: readonly Block[], size: TextSize): ToolOutpu
 
 function withCleanedTexts<Block extends ToolContentBlock>(
   blocks: readonly Block[],
-  { pieces }: ToolText<Block>,
+  { content, treatment }: { readonly content: ToolText<Block>; readonly treatment: Treatment },
 ): readonly (Block | TextBlock)[] {
+  const { pieces, size } = content;
   if (pieces.every((piece) => piece.type !== "text" || piece.text === piece.raw)) return blocks;
-  return pieces.map((piece) => {
-    if (piece.type !== "text" || piece.text === piece.raw) return piece.block;
-    return isTextBlock(piece.block)
-      ? { ...piece.block, text: piece.text }
-      : { type: "text", text: piece.text };
+  return pieces.map(({ block, ...piece }) => {
+    if (piece.type !== "text" || piece.text === piece.raw) return block;
+    const cleaned: TextBlock = { ...(isTextBlock(block) ? block : { type: "text" }), text: piece.text };
+    return withMark(cleaned, { shown: size, treatment });
   });
 }
 

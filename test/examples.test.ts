@@ -1,0 +1,18 @@
+import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+
+const folder = join(import.meta.dirname, "../examples");
+
+// Examples import the package by its name, so they run against what `npm run build` made.
+describe("the examples", () => {
+  it.each(readdirSync(folder).filter((name) => /^\d\d-.*\.mjs$/.test(name)))(
+    "%s runs and its assertions hold",
+    (name) => {
+      const { status, stderr } = spawnSync(process.execPath, [join(folder, name)], { encoding: "utf8" });
+      expect(stderr).toBe("");
+      expect(status).toBe(0);
+    },
+  );
+});
