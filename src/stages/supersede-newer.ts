@@ -23,7 +23,7 @@ export function createNewerResults(results: readonly ToolResult[]): NewerResults
   const writes = new Map<string, Handle>();
   const changes = new Map<string, Handle>();
   const outputs = new Map<string, { readonly text: string; readonly handle: Handle }>();
-  const keyOf = createOutputKeys(results);
+  const keys = outputKeys(results);
 
   return {
     rememberChange({ message, partIndex, part, status }, access) {
@@ -38,7 +38,7 @@ export function createNewerResults(results: readonly ToolResult[]): NewerResults
       if (status !== "done" || result.cleared || part.cut !== undefined || hasAttachments(result)) return;
       const handle = handleOf(message, partIndex);
       if (access?.type === "read") rememberRead(reads, access, { ...linesOf(access, result), handle });
-      const key = keyOf(result);
+      const key = keys.get(result);
       if (key !== undefined && !outputs.has(key)) outputs.set(key, { text: result.text, handle });
     },
 
@@ -49,7 +49,7 @@ export function createNewerResults(results: readonly ToolResult[]): NewerResults
     },
 
     sameOutput(result) {
-      const key = keyOf(result);
+      const key = keys.get(result);
       const newer = key === undefined ? undefined : outputs.get(key);
       return newer?.text === result.text ? newer.handle : undefined;
     },
@@ -103,9 +103,10 @@ function rememberRead(reads: Map<string, ShownRead[]>, { question }: FileRead, l
 }
 
 /** Keys for outputs that may have an equal; a length that occurs once needs no look at the text. */
-function createOutputKeys(results: readonly ToolResult[]): (result: ToolResult) => string | undefined {
+function outputKeys(results: readonly ToolResult[]): ReadonlyMap<ToolResult, string> {
   const seen = new Set<number>();
   const repeated = new Set<number>();
   for (const { text } of results) (seen.has(text.length) ? repeated : seen).add(text.length);
-  return ({ text, part }) => (repeated.has(text.length) ? `${part.tool}\n${textKey(text)}` : undefined);
+  const mayHaveEqual = results.filter(({ text }) => repeated.has(text.length));
+  return new Map(mayHaveEqual.map((result) => [result, `${result.part.tool}\n${textKey(result.text)}`]));
 }

@@ -1,5 +1,3 @@
-import type { Answer } from "./step.ts";
-
 /** Which of a coding agent's callers a request comes from. */
 export type Lane = "main" | "title" | "summary";
 
@@ -9,10 +7,3 @@ export function laneOf(rawBody: string): Lane {
   if (rawBody.includes("You are a context summarization agent")) return "summary";
   return "main";
 }
-
-/** What the scripted model says when no step waits for the request. */
-export const UNSCRIPTED_ANSWERS: Readonly<Record<Lane, Answer>> = {
-  main: { type: "answer", text: "(nothing scripted)" },
-  title: { type: "answer", text: "Scripted session" },
-  summary: { type: "answer", text: "## Objective\n- (nothing scripted)" },
-};

@@ -2,9 +2,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { anthropicWire } from "./anthropic-wire.ts";
-import { type Lane, laneOf, UNSCRIPTED_ANSWERS } from "./lane.ts";
+import { type Lane, laneOf } from "./lane.ts";
 import { openAiChatWire } from "./openai-chat-wire.ts";
-import { type Reply, type Step, takeStep } from "./step.ts";
+import { type Reply, type Step, takeStep, UNSCRIPTED_ANSWERS } from "./step.ts";
 import type { AnswerContext, Wire, WireEvent } from "./wire.ts";
 
 /** Starts a model server on the loopback interface that answers by script and records every request. */

@@ -91,3 +91,10 @@ function matches(step: Step, request: StepRequest): boolean {
   if (step.family === "top-level" && request.parentSessionId !== undefined) return false;
   return step.contains === undefined || request.rawBody.includes(step.contains);
 }
+
+/** What the scripted model says when no step waits for the request. */
+export const UNSCRIPTED_ANSWERS: Readonly<Record<Lane, Answer>> = {
+  main: { type: "answer", text: "(nothing scripted)" },
+  title: { type: "answer", text: "Scripted session" },
+  summary: { type: "answer", text: "## Objective\n- (nothing scripted)" },
+};

@@ -73,7 +73,7 @@ function nameBefore(text: string, separatorIndex: number): FoundName | undefined
 function skipBack(text: string, separatorIndex: number): number {
   const limitIndex = Math.max(0, separatorIndex - MAX_GAP_CHARS);
   let index = separatorIndex;
-  while (index > limitIndex && " \t:+?|!".includes(text.charAt(index - 1))) index--;
+  while (index > limitIndex && " \t:+?!".includes(text.charAt(index - 1))) index--;
   while (index > limitIndex && "\"'`*\\]".includes(text.charAt(index - 1))) index--;
   return index;
 }

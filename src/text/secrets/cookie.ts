@@ -14,7 +14,7 @@ export function cookieHeaderEnd(text: string, colonIndex: number): number | unde
 
 /** Finds the value of a cookie that can open a session, from its equals sign. */
 export function matchCookie(text: string, equalsIndex: number): SecretSpan | undefined {
-  const value = /^[^\s;"'\\,]{16,4096}/.exec(text.slice(equalsIndex + 1, equalsIndex + 4_097))?.[0];
+  const value = /^[^\s;"'\\,=]{16,4096}={0,2}/.exec(text.slice(equalsIndex + 1, equalsIndex + 4_097))?.[0];
   if (value === undefined || isPlaceholder(value) || !isGenerated(value, 4)) return undefined;
   return { startIndex: equalsIndex + 1, endIndex: equalsIndex + 1 + value.length, type: "cookie" };
 }

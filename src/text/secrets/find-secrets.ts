@@ -23,6 +23,7 @@ function scan(text: string, depth: Depth): readonly SecretSpan[] {
   const spans: SecretSpan[] = [];
   let doneIndex = 0;
   let cookieEnd = 0;
+  let runEnd = 0;
   let index = 0;
   while (index < text.length) {
     const code = text.charCodeAt(index);
@@ -31,14 +32,16 @@ function scan(text: string, depth: Depth): readonly SecretSpan[] {
     let span: SecretSpan | undefined;
     switch (role) {
       case RUN:
-        nextIndex = endOfRun(text, index, DOTTED);
+        // After a find inside a long run the rest of it must not be measured again.
+        if (index >= runEnd) runEnd = endOfRun(text, index, DOTTED);
+        nextIndex = runEnd;
         span = matchRun(text, index, nextIndex, doneIndex) ?? matchEncoded(text, index, nextIndex, depth);
         break;
       case COLON: {
         const opaqueEnd = opaqueFieldEnd(text, index);
         if (opaqueEnd !== undefined) nextIndex = opaqueEnd;
         else {
-          cookieEnd = cookieHeaderEnd(text, index) ?? cookieEnd;
+          if (index >= cookieEnd) cookieEnd = cookieHeaderEnd(text, index) ?? cookieEnd;
           span = matchColon(text, index);
         }
         break;
@@ -53,7 +56,8 @@ function scan(text: string, depth: Depth): readonly SecretSpan[] {
         span = matchPasswordHash(text, index) ?? matchMarkedToken(text, index);
         break;
       case BAR:
-        span = matchMarkedToken(text, index) ?? matchAssignment(text, index);
+        span = matchMarkedToken(text, index);
+        if (text.charAt(index - 1) === " ") span ??= matchAssignment(text, index);
         break;
       case ARGUMENT:
         span = matchArgument(text, index);

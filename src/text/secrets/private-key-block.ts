@@ -47,6 +47,7 @@ export function matchPrivateKeyTail(
 
 const MIN_KEY_CHARS = 40;
 const MIN_LINE_CHARS = 24;
+const MAX_HEADERS = 8;
 const BEGIN_LINE = /-{4,5} ?BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)? ?-{4,5}/y;
 const END_LINE = /-{4,5} ?END [A-Z0-9 ]{1,40}-{4,5}/y;
 const HEADER_LINE = /[A-Z][A-Za-z-]{2,20}: [^\n\\]{0,100}/y;
@@ -61,20 +62,25 @@ function readBody(
 ): { readonly endIndex: number; readonly keyChars: number } {
   let endIndex = startIndex;
   let keyChars = 0;
+  let headerCount = 0;
   let index = startIndex;
   for (;;) {
     index = endOfMatch(GAP, text, index);
     const endLine = endOfMatch(END_LINE, text, index);
     if (endLine > index) return { endIndex: endLine, keyChars };
-    const header = keyChars === 0 ? endOfMatch(HEADER_LINE, text, index) : index;
+    const mayBeHeader = keyChars === 0 && headerCount < MAX_HEADERS;
+    const header = mayBeHeader ? endOfMatch(HEADER_LINE, text, index) : index;
     const lineEnd = header > index ? header : endOfRun(text, index, BASE64);
     if (lineEnd === index) return { endIndex, keyChars };
     const isHeader = header > index;
     if (!isHeader && lineEnd - index < MIN_LINE_CHARS && !isLastLine(text, index, lineEnd, keyChars)) {
       return { endIndex, keyChars };
     }
-    if (!isHeader) keyChars += lineEnd - index;
-    if (!isHeader) endIndex = lineEnd;
+    if (isHeader) headerCount++;
+    else {
+      keyChars += lineEnd - index;
+      endIndex = lineEnd;
+    }
     index = lineEnd;
   }
 }

@@ -1,3 +1,4 @@
+import { ALPHANUMERIC, isIn } from "./alphabet.ts";
 import { isPlaceholder, isStockPassword } from "./placeholder-value.ts";
 import { namedSpan } from "./run-token.ts";
 import type { SecretSpan } from "./secret-span.ts";
@@ -8,6 +9,7 @@ export function matchUrlSecret(text: string, colonIndex: number): SecretSpan | u
   const slashes = /^:(?:\/\/|\\\/\\\/)/.exec(text.slice(colonIndex, colonIndex + 5))?.[0];
   if (slashes === undefined) return undefined;
   const authorityIndex = colonIndex + slashes.length;
+  if (!isIn(ALPHANUMERIC, text.charCodeAt(authorityIndex)) && text.charAt(authorityIndex) !== ":") return undefined;
   return matchCredentials(text, authorityIndex) ?? matchWebhook(text, colonIndex, authorityIndex);
 }
 

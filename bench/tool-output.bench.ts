@@ -1,0 +1,135 @@
+import { createHash } from "node:crypto";
+import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { createFileSpillStore } from "../src/stores/files/file-spill-store.ts";
+import { truncateToolContent } from "../src/tool-output/truncate-tool-content.ts";
+import { printTable } from "./measure.ts";
+
+const ROUNDS = 7;
+const MEBIBYTE = 1_048_576;
+
+const CASES: readonly OutputCase[] = [
+  { name: "one line", bar: "≤ 1.5x, ≤ 300 MB", create: () => "a".repeat(100 * MEBIBYTE) },
+  {
+    name: "3.2 million lines",
+    bar: "≤ 1.5x, ≤ 300 MB",
+    create: () => "line of log text here 1234567890\n".repeat(3_200_000),
+  },
+  {
+    name: "2.5 million lines, not ASCII",
+    bar: "–",
+    create: () => "zażółć gęślą jaźń ✓ log line\n".repeat(2_500_000),
+  },
+  {
+    name: "2.5 million lines, coloured",
+    bar: "–",
+    create: () => "\x1b[32mok\x1b[0m log text here 1234567890\n".repeat(2_500_000),
+  },
+];
+
+interface OutputCase {
+  readonly name: string;
+  readonly bar: string;
+  readonly create: () => string;
+}
+
+/** Prints what bounding and spilling a huge output costs beside writing and hashing the same bytes, in time and memory. */
+export async function benchToolOutput(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "carryover-bench-"));
+  const memory = await startMemoryWatch();
+  const rows: string[][] = [
+    ["output", "MB", "bound + spill / write + hash", "extra RSS", "kept after", "bar"],
+  ];
+  try {
+    for (const { name, bar, create } of CASES) {
+      const text = flat(create());
+      const store = createFileSpillStore({ root: join(folder, "spill"), cleaning: "never" });
+      const bound = () => truncateToolContent([{ type: "text", text }], undefined, store);
+      collectGarbage();
+      const heapBefore = process.memoryUsage().heapUsed;
+      memory.start();
+      const kept = await bound();
+      const extraMegabytes = memory.stop() / MEBIBYTE;
+      collectGarbage();
+      const keptMegabytes = (process.memoryUsage().heapUsed - heapBefore) / MEBIBYTE;
+
+      const ratios: number[] = [];
+      for (let round = 0; round < ROUNDS; round++) {
+        const base = await timeOf(() => writeAndHash(join(folder, "plain"), text));
+        const own = await timeOf(bound);
+        ratios.push(own / base);
+      }
+      rows.push([
+        name,
+        (kept.stats.bytes.total / 1e6).toFixed(0),
+        `${median(ratios).toFixed(2)}x (${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)})`,
+        `${extraMegabytes.toFixed(0)} MB`,
+        `${keptMegabytes.toFixed(1)} MB`,
+        bar,
+      ]);
+    }
+  } finally {
+    await memory.end();
+    rmSync(folder, { recursive: true, force: true });
+  }
+  printTable("Bounding and spilling a huge tool output against writing and hashing the same bytes", rows);
+}
+
+/** The least that keeping an output takes: its bytes, through a hash, onto the disk. */
+function writeAndHash(path: string, text: string): string {
+  const hash = createHash("sha256");
+  const fd = openSync(path, "w", 0o600);
+  for (let start = 0; start < text.length; start += MEBIBYTE) {
+    const bytes = Buffer.from(text.slice(start, start + MEBIBYTE));
+    hash.update(bytes);
+    writeSync(fd, bytes);
+  }
+  fsyncSync(fd);
+  closeSync(fd);
+  return hash.digest("hex");
+}
+
+/** Repeated strings are trees inside; what a tool hands over is one piece. */
+function flat(text: string): string {
+  const bytes = Buffer.from(text);
+  return bytes.toString(bytes.length === text.length ? "latin1" : "utf8");
+}
+
+async function timeOf(run: () => unknown): Promise<number> {
+  const startMs = performance.now();
+  await run();
+  return performance.now() - startMs;
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+}
+
+function collectGarbage(): void {
+  (globalThis as { gc?: () => void }).gc?.();
+}
+
+/** Watches the memory of the process from a thread of its own, since the work under watch does not pause. */
+async function startMemoryWatch() {
+  const peak = new BigInt64Array(new SharedArrayBuffer(8));
+  const watcher = new Worker(
+    `const { workerData: peak } = require("node:worker_threads");
+     setInterval(() => {
+       const bytes = BigInt(process.memoryUsage.rss());
+       if (bytes > Atomics.load(peak, 0)) Atomics.store(peak, 0, bytes);
+     }, 2);`,
+    { eval: true, workerData: peak },
+  );
+  await new Promise((resolve) => watcher.once("online", resolve));
+  let beforeBytes = 0;
+  return {
+    start(): void {
+      beforeBytes = process.memoryUsage.rss();
+      Atomics.store(peak, 0, BigInt(beforeBytes));
+    },
+    stop: (): number => Number(Atomics.load(peak, 0)) - beforeBytes,
+    end: () => watcher.terminate(),
+  };
+}

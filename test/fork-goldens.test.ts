@@ -1,0 +1,20 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { buildForkPreamble } from "../src/fork/build-fork-preamble.ts";
+import { formatMessagesAsContext } from "../src/fork/format-messages-as-context.ts";
+import { processMessagesForFork } from "../src/fork/process-messages-for-fork.ts";
+import { opencode } from "../src/formats/opencode/opencode.ts";
+import type { SessionMessage } from "../src/formats/opencode/session-message.ts";
+
+const recordings = join(import.meta.dirname, "recordings/opencode");
+
+describe("what a child inherits of each recorded session", () => {
+  it.each(readdirSync(recordings).filter((name) => name.endsWith(".json")))("%s", async (name) => {
+    const { messages } = JSON.parse(readFileSync(join(recordings, name), "utf8")) as { messages: SessionMessage[] };
+    const processed = processMessagesForFork(opencode.decode(messages));
+    const { text, stats } = formatMessagesAsContext(processed.messages, processed.stats);
+    const golden = `${buildForkPreamble(stats)}\n\n${text}\n\n${JSON.stringify(stats, null, 2)}\n`;
+    await expect(golden).toMatchFileSnapshot(join(import.meta.dirname, "goldens/fork", name.replace(".json", ".txt")));
+  });
+});
