@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import { deepFreeze } from "../testing/deep-freeze.ts";
+import { notate, transcript } from "../testing/notation.ts";
+import { applyEdits } from "../transcript/apply-edits.ts";
+import { findFaults } from "../transcript/find-faults.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
+import type { Part, ToolPart } from "../transcript/part.ts";
+import { project } from "../transcript/visibility.ts";
+import { MISSING_RESULT, type RepairPairingOptions, repairPairing } from "./repair-pairing.ts";
+
+function repair(messages: Transcript, options?: RepairPairingOptions): Transcript {
+  return project(applyEdits(deepFreeze(messages), repairPairing(messages, options), { at: 0 }));
+}
+
+const message = (id: string, role: string, ...parts: Part[]): Message => ({ id, role, parts });
+const call = (callId: string, more: Partial<ToolPart> = {}): ToolPart => ({
+  type: "tool",
+  callId,
+  tool: "bash",
+  input: {},
+  outcome: { status: "done", output: "out", attachments: [] },
+  ...more,
+});
+const user = message("u", "user", { type: "text", text: "hi" });
+
+describe("repairPairing", () => {
+  it.each([
+    { name: "leaves a sound transcript alone", before: "u:3 a:2(bash:9) u:1", after: "u:3 a:2(bash:9) u:1" },
+    {
+      name: "gives a call without a result a short one",
+      before: "u:3 a(bash?)",
+      after: `u:3 a(bash:${MISSING_RESULT.length})`,
+    },
+    { name: "takes out a message without parts", before: "u:3 a u:1", after: "u:3 u:1" },
+    { name: "takes out a text of nothing", before: "u:3 a:0(bash:9) u:0", after: "u:3 a(bash:9)" },
+    { name: "puts a question before an answer that stands first", before: "a:3 u:1", after: "u:22 a:3 u:1" },
+    { name: "puts it behind the system message", before: "y:4 a:3", after: "y:4 u:22 a:3" },
+    { name: "leaves nothing of nothing", before: "", after: "" },
+  ])("$name", ({ before, after }) => {
+    const repaired = repair(transcript(before));
+    expect(notate(repaired)).toBe(after);
+    expect(findFaults(repaired)).toEqual([]);
+  });
+
+  it("strips calls without results on request, and the message that only had them", () => {
+    expect(notate(repair(transcript("u:3 a(bash?) a:1(bash?,read:4)"), { missingResult: "strip" }))).toBe(
+      "u:3 a:1(read:4)",
+    );
+  });
+
+  it("drops results without a call, or turns them into text", () => {
+    const messages = [
+      user,
+      message("a", "assistant", call("lost", { callMissing: true }), { type: "text", text: "so" }),
+    ];
+    expect(notate(repair(messages))).toBe("u:2 a:2");
+    expect(notate(repair(messages, { orphanResult: "asText" }))).toBe("u:2 a:5");
+  });
+
+  it("keeps the first of two calls with one id", () => {
+    const messages = [user, message("a", "assistant", call("c"), call("c"))];
+    expect(findFaults(messages).map((fault) => fault.rule)).toEqual(["call-id-repeated"]);
+    expect(notate(repair(messages))).toBe("u:2 a(bash:3)");
+  });
+
+  it("repairs lone surrogates and control characters in text, output and input", () => {
+    const bad = call("c", {
+      input: { path: "a\0b", list: ["\ud800"] },
+      outcome: { status: "failed", error: "\x1b[31mno\x1b[0m" },
+    });
+    const messages = [user, message("a", "assistant", bad, { type: "text", text: "\udc00 ok" })];
+    expect(findFaults(messages)).toHaveLength(2);
+    const [, repaired] = repair(messages);
+    expect(repaired?.parts).toMatchObject([
+      { input: { path: "ab", list: ["\ufffd"] }, outcome: { error: "no" } },
+      { text: "\ufffd ok" },
+    ]);
+  });
+
+  it("changes nothing the second time", () => {
+    const once = repair(transcript("a(bash?) a u:0 a:3(read!5)"));
+    expect(repairPairing(once)).toEqual([]);
+  });
+});
