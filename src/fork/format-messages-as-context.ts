@@ -1,7 +1,7 @@
 import { charBudget } from "../stages/char-budget.ts";
 import { FIXED_TIER_LIMITS } from "../stages/tool-result-tier.ts";
 import type { Transcript } from "../transcript/message.ts";
-import { renderMessage } from "../transcript/render.ts";
+import { createRenderer } from "../transcript/render.ts";
 import { runStages } from "../transcript/run-stages.ts";
 import { withUniqueIds } from "../transcript/unique-ids.ts";
 import { isVisibleToModel } from "../transcript/visibility.ts";
@@ -20,15 +20,17 @@ export function formatMessagesAsContext(
     ...options,
   });
   const frame = createContextFrame(options.sessionId);
+  const render = createRenderer();
   const { transcript, edits } = runStages(withUniqueIds(messages), [
     charBudget({
       maxChars: budgetChars,
       frameChars: (hidden) => frame.chars(stats.removedMessages + hidden),
+      render,
     }),
   ]);
   const kept = transcript.filter(isVisibleToModel);
-  const sizes = sizeStats({ kept, budgetEdits: edits, frame, earlier: stats });
-  const blocks = kept.map(renderMessage).filter((block) => block !== "");
+  const sizes = sizeStats({ kept, budgetEdits: edits, frame, render, earlier: stats });
+  const blocks = kept.map(render).filter((block) => block !== "");
   return {
     text: blocks.length === 0 ? "" : frame.open(sizes.removedMessages) + blocks.join("") + frame.close,
     stats: { ...stats, ...(edits.length > 0 && countResults(kept, limits)), ...sizes },

@@ -5,6 +5,7 @@ import { omitForChild } from "../stages/omit-for-child.ts";
 import { restorePruned } from "../stages/restore-pruned.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { Transcript } from "../transcript/message.ts";
+import { createRenderer } from "../transcript/render.ts";
 import { runStages } from "../transcript/run-stages.ts";
 import { withUniqueIds } from "../transcript/unique-ids.ts";
 import { isVisibleToModel } from "../transcript/visibility.ts";
@@ -27,8 +28,9 @@ export function processMessagesForFork(messages: Transcript, options: ForkOption
     ...(resolved.pruned === "restore" ? [restorePruned] : []),
     graduatedTiers({ limits, neverCutTools }),
   ]);
+  const render = createRenderer();
   const budgeted = runStages(prepared.transcript, [
-    charBudget({ maxChars: budgetChars, frameChars: frame.chars }),
+    charBudget({ maxChars: budgetChars, frameChars: frame.chars, render }),
   ]);
   const kept = budgeted.transcript.filter(isVisibleToModel);
 
@@ -44,7 +46,7 @@ export function processMessagesForFork(messages: Transcript, options: ForkOption
       compactionSliceIndex,
       ...results,
       tierDistributionBeforeBudget: beforeBudget.tierDistribution,
-      ...sizeStats({ kept, budgetEdits: budgeted.edits, frame }),
+      ...sizeStats({ kept, budgetEdits: budgeted.edits, frame, render }),
       applied: { tier2Chars: limits.resultChars[2], tier3Chars: limits.resultChars[3], budgetChars },
     },
   };

@@ -5,8 +5,7 @@ import {
   type TierLimits,
 } from "../stages/tool-result-tier.ts";
 import type { Edit } from "../transcript/edit.ts";
-import type { Transcript } from "../transcript/message.ts";
-import { renderMessage } from "../transcript/render.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
 import type { ContextFrame } from "./context-frame.ts";
 import { FORK_CHAR_NO_REMOVAL } from "./fork-options.ts";
 
@@ -86,13 +85,14 @@ export interface SizeInput {
   readonly kept: Transcript;
   readonly budgetEdits: readonly Edit[];
   readonly frame: ContextFrame;
+  readonly render: (message: Message) => string;
   /** What an earlier pass of the budget did. */
   readonly earlier?: ProcessingStats;
 }
 
 /** The part of the statistics that the budget decides. */
-export function sizeStats({ kept, budgetEdits, frame, earlier }: SizeInput): SizeStats {
-  const sizes = kept.map((message) => renderMessage(message).length).filter((chars) => chars > 0);
+export function sizeStats({ kept, budgetEdits, frame, render, earlier }: SizeInput): SizeStats {
+  const sizes = kept.map((message) => render(message).length).filter((chars) => chars > 0);
   const messagesChars = sizes.reduce((sum, chars) => sum + chars, 0);
   const hidden = budgetEdits.filter((edit) => edit.type === "hide-message").length;
   const removedMessages = (earlier?.removedMessages ?? 0) + hidden;

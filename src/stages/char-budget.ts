@@ -8,14 +8,18 @@ import { shrinkToFit } from "./shrink-to-fit.ts";
  * Hides the oldest messages until the rendered rest fits; a summary and the newest message stay. Where these
  * alone are too long, their texts are shortened, and as a last resort parts dropped: the budget always holds.
  */
-export function charBudget({ maxChars, frameChars = () => 0 }: CharBudgetOptions): Stage {
+export function charBudget({
+  maxChars,
+  frameChars = () => 0,
+  render = renderMessage,
+}: CharBudgetOptions): Stage {
   if (!(maxChars >= MIN_BUDGET_CHARS)) {
     throw new ConfigurationError([
       `the budget is ${maxChars} chars; it must be at least ${MIN_BUDGET_CHARS}`,
     ]);
   }
   return (transcript) => {
-    const sizes = transcript.map((message) => renderMessage(message).length);
+    const sizes = transcript.map((message) => render(message).length);
     let totalChars = sizes.reduce((sum, chars) => sum + chars, 0);
     const newest = sizes.findLastIndex((chars) => chars > 0);
 
@@ -48,6 +52,8 @@ export interface CharBudgetOptions {
   readonly maxChars: number;
   /** Characters of what is written around the messages when this many were hidden. */
   readonly frameChars?: (hiddenMessages: number) => number;
+  /** How a message becomes text, if it was rendered before and need not be again. */
+  readonly render?: (message: Message) => string;
 }
 
 /** Less than this could not hold the frame and a notice. */

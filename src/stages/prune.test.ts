@@ -190,6 +190,16 @@ describe("prune", () => {
     expect(prune(messages, { estimate: { estimator: () => 50_000 } }).prunedTokens).toBe(50_000);
   });
 
+  it("measures each output once, and none beyond where it stops (PRUNE-10)", () => {
+    const asked: number[] = [];
+    const estimator = (text: string) => asked.push(text.length);
+    prune(read("u a(read:1) a(read:2) a(read~3) a(read:4,skill:5,read!6) u a(read:7) u"), {
+      estimate: { estimator },
+    });
+    prune(read("u a(read:8,read:9) u u"), { estimate: { estimator } });
+    expect(asked).toEqual([4, 9, 8]);
+  });
+
   it("ignores what is hidden, message or part (PRUNE-7)", () => {
     const messages = read("u a(read:800,grep:800) a(read:800) u u");
     const hidden = applyEdits(

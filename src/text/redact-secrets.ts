@@ -31,9 +31,16 @@ export function redactSecretsWithReport(text: string, options: RedactOptions = {
   const counts = new Map<string, number>();
   let redacted = text;
   for (const rule of extraRules) redacted = replaceSpans(redacted, findByRule(redacted, rule), key, counts);
-  redacted = replaceSpans(redacted, findSecrets(redacted), key, counts);
+  // What stood glued to a secret is read anew once it is gone; a second redaction must have nothing left to do.
+  for (let pass = 0; pass < MAX_PASSES; pass++) {
+    const spans = findSecrets(redacted);
+    if (spans.length === 0) break;
+    redacted = replaceSpans(redacted, spans, key, counts);
+  }
   return { text: redacted, found: Array.from(counts, ([type, count]) => ({ type, count })) };
 }
+
+const MAX_PASSES = 8;
 
 function replaceSpans(
   text: string,

@@ -7,7 +7,6 @@ import {
   MARK_COUNT,
   NEWLINE,
   SCRIPTS,
-  type Script,
   SPACE,
   scriptSymbol,
   TAB,
@@ -91,20 +90,20 @@ export function stepOf(row: number, symbol: number): Step {
   if (symbol === SPACE || symbol === TAB) return blankStep(row, symbol);
   if (symbol === DIGIT) return digitStep(row);
   if (symbol >= FIRST_MARK) return markStep(row, symbol - FIRST_MARK);
-  return { nextRow: letterRow(row, symbol), costs: letterCosts(row, symbol) };
+  const costs = symbol < FIRST_SCRIPT ? letterCost(row, symbol) : scriptCost(row, symbol);
+  return { nextRow: letterRow(row, symbol), costs: [costs] };
 }
 
 function lineStep(row: number): Step {
-  if (row === LINE || row === LINE_AFTER_MARK) return { nextRow: LINE, costs: [named("line-more")] };
-  if (row === BLANKS) return { nextRow: LINE, costs: [named("line-after-blanks")] };
-  if (row >= FIRST_LONE_MARK_ROW) return { nextRow: LINE_AFTER_MARK, costs: [named("line-after-mark")] };
-  return { nextRow: LINE, costs: [named("line")] };
+  if (row === LINE || row === LINE_AFTER_MARK) return { nextRow: LINE, costs: [LINE_MORE_COST] };
+  if (row === BLANKS) return { nextRow: LINE, costs: [LINE_AFTER_BLANKS_COST] };
+  if (row >= FIRST_LONE_MARK_ROW) return { nextRow: LINE_AFTER_MARK, costs: [LINE_AFTER_MARK_COST] };
+  return { nextRow: LINE, costs: [LINE_COST] };
 }
 
 function blankStep(row: number, symbol: number): Step {
-  if (row === ONE_SPACE || row === ONE_TAB) return { nextRow: BLANKS, costs: [named("blanks")] };
-  if (row === BLANKS)
-    return { nextRow: BLANKS, costs: [named(symbol === SPACE ? "space-more" : "tab-more")] };
+  if (row === ONE_SPACE || row === ONE_TAB) return { nextRow: BLANKS, costs: [BLANKS_COST] };
+  if (row === BLANKS) return { nextRow: BLANKS, costs: [symbol === SPACE ? SPACE_MORE_COST : TAB_MORE_COST] };
   // A single blank is free: it becomes part of the word or mark behind it.
   return { nextRow: symbol === SPACE ? ONE_SPACE : ONE_TAB, costs: [] };
 }
@@ -112,61 +111,62 @@ function blankStep(row: number, symbol: number): Step {
 function digitStep(row: number): Step {
   // Numbers are split into groups of three digits.
   if (row >= FIRST_DIGIT_ROW && row < LAST_DIGIT_ROW) return { nextRow: row + 1, costs: [] };
-  const afterBlank = row === ONE_SPACE || row === ONE_TAB || row === BLANKS;
+  const afterBlank = row >= ONE_SPACE && row <= BLANKS;
   return {
     nextRow: FIRST_DIGIT_ROW,
-    costs: afterBlank ? [named("digits"), named("digits-after-blank")] : [named("digits")],
+    costs: afterBlank ? [DIGITS_COST, DIGITS_AFTER_BLANK_COST] : [DIGITS_COST],
   };
 }
 
 function markStep(row: number, mark: number): Step {
-  const runRow = FIRST_MARK_RUN_ROW + mark;
   if (row >= FIRST_LONE_MARK_ROW) {
-    const first = (row - FIRST_LONE_MARK_ROW) % MARK_COUNT;
-    return { nextRow: runRow, costs: [FIRST_MARK_PAIR + first * MARK_COUNT + mark] };
+    const before = (row - FIRST_LONE_MARK_ROW) % MARK_COUNT;
+    return { nextRow: FIRST_MARK_RUN_ROW + mark, costs: [FIRST_MARK_PAIR + before * MARK_COUNT + mark] };
   }
-  const wide = WIDE_MARKS[mark - (FIRST_WIDE_MARK - FIRST_MARK)];
-  const costs = [wide === undefined ? named("mark") : named(`mark-${wide}`)];
+  const cost = WIDE_MARK_COSTS[mark - (FIRST_WIDE_MARK - FIRST_MARK)] ?? MARK_COST;
   if (row === ONE_SPACE || row === BLANKS)
-    return { nextRow: runRow, costs: [...costs, named("mark-after-space")] };
-  if (row === ONE_TAB) costs.push(named("mark-after-tab"));
-  return { nextRow: FIRST_LONE_MARK_ROW + mark, costs };
+    return { nextRow: FIRST_MARK_RUN_ROW + mark, costs: [cost, MARK_AFTER_SPACE_COST] };
+  return {
+    nextRow: FIRST_LONE_MARK_ROW + mark,
+    costs: row === ONE_TAB ? [cost, MARK_AFTER_TAB_COST] : [cost],
+  };
 }
 
 function letterRow(row: number, symbol: number): number {
-  const isCapital = symbol >= FIRST_UPPER && symbol < FIRST_SCRIPT;
-  if (symbol < FIRST_UPPER && (row < FIRST_LETTER_ROW || row >= FIRST_LONE_MARK_ROW))
-    return FIRST_INITIAL_ROW + symbol;
+  if (symbol >= FIRST_SCRIPT) return FIRST_LETTER_ROW + symbol;
+  const beginsWord = row < FIRST_LETTER_ROW || row >= FIRST_LONE_MARK_ROW;
+  if (symbol < FIRST_UPPER) return (beginsWord ? FIRST_INITIAL_ROW : FIRST_LETTER_ROW) + symbol;
   // Capitals behind a digit or inside a word are mostly random text such as base64, elsewhere mostly words.
-  const insideWord =
-    (row >= FIRST_DIGIT_ROW && row < FIRST_WORD_CAPITAL_ROW) ||
-    (row >= FIRST_INITIAL_ROW && row < FIRST_LONE_MARK_ROW);
-  return isCapital && !insideWord ? FIRST_WORD_CAPITAL_ROW + symbol - FIRST_UPPER : FIRST_LETTER_ROW + symbol;
+  const afterDigit = row >= FIRST_DIGIT_ROW && row <= LAST_DIGIT_ROW;
+  const inCapitals = row >= FIRST_WORD_CAPITAL_ROW && row < FIRST_INITIAL_ROW;
+  return inCapitals || (beginsWord && !afterDigit)
+    ? FIRST_WORD_CAPITAL_ROW + symbol - FIRST_UPPER
+    : FIRST_LETTER_ROW + symbol;
 }
 
-function letterCosts(row: number, symbol: number): readonly number[] {
-  const script = SCRIPTS[symbol - FIRST_SCRIPT];
-  return script === undefined ? asciiLetterCosts(row, symbol) : scriptCosts(row, script);
-}
-
-function asciiLetterCosts(row: number, symbol: number): readonly number[] {
-  const letterCase = symbol < FIRST_UPPER ? "lower" : "upper";
-  if (row >= FIRST_MARK_RUN_ROW) return [named(`start-bare-${letterCase}`)];
+function letterCost(row: number, symbol: number): number {
+  const isLower = symbol < FIRST_UPPER;
+  if (row >= FIRST_MARK_RUN_ROW) return START_BARE_COST + (isLower ? 0 : 1);
   if (row >= FIRST_LONE_MARK_ROW)
-    return [FIRST_PREFIX + (letterCase === "lower" ? 0 : MARK_COUNT) + row - FIRST_LONE_MARK_ROW];
-  if (row >= FIRST_INITIAL_ROW) return [named(letterCase === "lower" ? "second-letter" : "hump")];
-  if (row >= FIRST_WORD_CAPITAL_ROW) return [pairOf(row - FIRST_WORD_CAPITAL_ROW, symbol)];
-  if (row >= FIRST_LETTER_ROW) return innerLetterCosts(row - FIRST_LETTER_ROW, symbol);
-  if (row >= FIRST_DIGIT_ROW) return [named(`start-digit-${letterCase}`)];
-  if (row === ONE_TAB) return [named(`start-tab-${letterCase}`)];
-  return [named(`start-${row === ONE_SPACE || row === BLANKS ? "space" : "bare"}-${letterCase}`)];
+    return FIRST_PREFIX + (isLower ? 0 : MARK_COUNT) + row - FIRST_LONE_MARK_ROW;
+  if (row >= FIRST_INITIAL_ROW) return isLower ? SECOND_LETTER_COST : HUMP_COST;
+  if (row >= FIRST_WORD_CAPITAL_ROW) return pairOf(row - FIRST_WORD_CAPITAL_ROW, symbol);
+  if (row >= FIRST_LETTER_ROW) return innerLetterCost(row - FIRST_LETTER_ROW, symbol);
+  return startCost(row) + (isLower ? 0 : 1);
 }
 
-function innerLetterCosts(before: number, symbol: number): readonly number[] {
-  if (before === scriptSymbol("latin")) return [named("letter-after-latin")];
-  if (before >= FIRST_SCRIPT) return [named("letter-after-script")];
-  if (before < FIRST_UPPER && symbol >= FIRST_UPPER) return [named("hump")];
-  return [symbol >= FIRST_UPPER ? named("capital-inside") : pairOf(before % LETTERS, symbol)];
+/** The cost of a lower-case word that begins here; that of an upper-case one follows it. */
+function startCost(row: number): number {
+  if (row >= FIRST_DIGIT_ROW) return START_DIGIT_COST;
+  if (row === ONE_TAB) return START_TAB_COST;
+  return row === ONE_SPACE || row === BLANKS ? START_SPACE_COST : START_BARE_COST;
+}
+
+function innerLetterCost(before: number, symbol: number): number {
+  if (before === LATIN) return LETTER_AFTER_LATIN_COST;
+  if (before >= FIRST_SCRIPT) return LETTER_AFTER_SCRIPT_COST;
+  if (symbol < FIRST_UPPER) return pairOf(before % LETTERS, symbol);
+  return before < FIRST_UPPER ? HUMP_COST : CAPITAL_INSIDE_COST;
 }
 
 function pairOf(before: number, symbol: number): number {
@@ -174,19 +174,52 @@ function pairOf(before: number, symbol: number): number {
   return first + before * LETTERS + (symbol % LETTERS);
 }
 
-function scriptCosts(row: number, script: Script): readonly number[] {
-  if (row === ONE_SPACE || row === ONE_TAB || row === BLANKS) return [named(`spaced-${script}`)];
-  if (row >= FIRST_LONE_MARK_ROW && row < FIRST_MARK_RUN_ROW) return [named(`marked-${script}`)];
-  if (row < FIRST_LETTER_ROW || row >= FIRST_MARK_RUN_ROW) return [named(`bare-${script}`)];
-  const afterRare = row === FIRST_LETTER_ROW + scriptSymbol("han-rare");
-  const isHan = script === "han-common" || script === "han-rare";
-  return [named(afterRare && isHan ? `${script}-after-han-rare` : `next-${script}`)];
+function scriptCost(row: number, symbol: number): number {
+  const script = symbol - FIRST_SCRIPT;
+  if (row >= ONE_SPACE && row <= BLANKS) return FIRST_SPACED_SCRIPT_COST + script;
+  if (row >= FIRST_LONE_MARK_ROW && row < FIRST_MARK_RUN_ROW) return FIRST_MARKED_SCRIPT_COST + script;
+  if (row < FIRST_LETTER_ROW || row >= FIRST_MARK_RUN_ROW) return FIRST_BARE_SCRIPT_COST + script;
+  if (row === FIRST_LETTER_ROW + HAN_RARE) {
+    if (symbol === HAN_COMMON) return HAN_COMMON_AFTER_RARE_COST;
+    if (symbol === HAN_RARE) return HAN_RARE_AFTER_RARE_COST;
+  }
+  return FIRST_NEXT_SCRIPT_COST + script;
 }
-
-const INDEX_OF_NAME: ReadonlyMap<string, number> = new Map(NAMED_COSTS.map((name, index) => [name, index]));
 
 function named(name: string): number {
-  const index = INDEX_OF_NAME.get(name);
-  if (index === undefined) throw new Error(`no cost is called ${name}; add it to NAMED_COSTS`);
+  const index = NAMED_COSTS.indexOf(name);
+  if (index < 0) throw new Error(`no cost is called ${name}; add it to NAMED_COSTS`);
   return index;
 }
+
+const LATIN: number = scriptSymbol("latin");
+const HAN_COMMON: number = scriptSymbol("han-common");
+const HAN_RARE: number = scriptSymbol("han-rare");
+const START_BARE_COST: number = named("start-bare-lower");
+const START_DIGIT_COST: number = named("start-digit-lower");
+const START_SPACE_COST: number = named("start-space-lower");
+const START_TAB_COST: number = named("start-tab-lower");
+const HUMP_COST: number = named("hump");
+const SECOND_LETTER_COST: number = named("second-letter");
+const CAPITAL_INSIDE_COST: number = named("capital-inside");
+const LETTER_AFTER_LATIN_COST: number = named("letter-after-latin");
+const LETTER_AFTER_SCRIPT_COST: number = named("letter-after-script");
+const MARK_COST: number = named("mark");
+const MARK_AFTER_SPACE_COST: number = named("mark-after-space");
+const MARK_AFTER_TAB_COST: number = named("mark-after-tab");
+const WIDE_MARK_COSTS: readonly number[] = WIDE_MARKS.map((mark) => named(`mark-${mark}`));
+const DIGITS_COST: number = named("digits");
+const DIGITS_AFTER_BLANK_COST: number = named("digits-after-blank");
+const BLANKS_COST: number = named("blanks");
+const SPACE_MORE_COST: number = named("space-more");
+const TAB_MORE_COST: number = named("tab-more");
+const LINE_COST: number = named("line");
+const LINE_MORE_COST: number = named("line-more");
+const LINE_AFTER_BLANKS_COST: number = named("line-after-blanks");
+const LINE_AFTER_MARK_COST: number = named("line-after-mark");
+const HAN_COMMON_AFTER_RARE_COST: number = named("han-common-after-han-rare");
+const HAN_RARE_AFTER_RARE_COST: number = named("han-rare-after-han-rare");
+const FIRST_BARE_SCRIPT_COST: number = named(`bare-${SCRIPTS[0]}`);
+const FIRST_SPACED_SCRIPT_COST: number = named(`spaced-${SCRIPTS[0]}`);
+const FIRST_MARKED_SCRIPT_COST: number = named(`marked-${SCRIPTS[0]}`);
+const FIRST_NEXT_SCRIPT_COST: number = named(`next-${SCRIPTS[0]}`);

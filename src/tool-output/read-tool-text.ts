@@ -1,6 +1,7 @@
-import { normalizeTextWithCounts, type RemovedCounts, toWellFormed } from "../text/normalize-text.ts";
+import { type RemovedCounts, toWellFormed } from "../text/normalize-text.ts";
 import { type RedactOptions, redactSecrets } from "../text/redact-secrets.ts";
 import { looksBinary } from "./looks-binary.ts";
+import { addRemovedCounts, normalizeByLines } from "./normalize-by-lines.ts";
 import { addSizes, NO_SIZE, surveyText, type TextSize, textSize } from "./text-size.ts";
 import {
   isBytesBlock,
@@ -34,7 +35,7 @@ export function readToolText<Block extends ToolContentBlock>(
     if (cleaned.text !== "") last = cleaned.text;
     return { type: "text", block, raw, text: cleaned.text, startIndex, endIndex };
   });
-  return { pieces, size, removed: removed.length === 0 ? undefined : removed.reduce(addCounts) };
+  return { pieces, size, removed: removed.length === 0 ? undefined : removed.reduce(addRemovedCounts) };
 }
 
 /** What is to be done to a text before it is counted. */
@@ -136,17 +137,7 @@ function cleanText(raw: string | Uint8Array, { treatment, redact }: Cleaning): C
   const wellFormed = toWellFormed(text);
   const survey = surveyText(wellFormed);
   const needsNormalizing = treatment.isNormalized && !(survey.isNormal && wellFormed === text);
-  const normalized = needsNormalizing ? normalizeTextWithCounts(text) : { text: wellFormed };
+  const normalized = needsNormalizing ? normalizeByLines(text) : { text: wellFormed };
   const cleaned = redact === undefined ? normalized.text : redactSecrets(normalized.text, redact);
   return { ...normalized, text: cleaned, size: cleaned === wellFormed ? survey.size : textSize(cleaned) };
-}
-
-function addCounts(first: RemovedCounts, second: RemovedCounts): RemovedCounts {
-  return {
-    escapeSequences: first.escapeSequences + second.escapeSequences,
-    overwrites: first.overwrites + second.overwrites,
-    controls: first.controls + second.controls,
-    invisible: first.invisible + second.invisible,
-    loneSurrogates: first.loneSurrogates + second.loneSurrogates,
-  };
 }

@@ -24,6 +24,18 @@ export function renderMessage(message: Message): string {
   return text;
 }
 
+/** A way to render that does each message once, for as long as one piece of work needs it. */
+export function createRenderer(): (message: Message) => string {
+  const done = new Map<Message, string>();
+  return (message) => {
+    const known = done.get(message);
+    if (known !== undefined) return known;
+    const text = renderMessage(message);
+    done.set(message, text);
+    return text;
+  };
+}
+
 /** The element that holds inherited text; content can neither close nor open it. */
 export const CONTEXT_TAG = "inherited_context";
 
@@ -31,7 +43,7 @@ function renderPart(part: Part, message: Message, lines: string[]): void {
   switch (part.type) {
     case "text":
       if (part.ignored || part.own) return;
-      pushText(lines, isPlain(part.text) ? part.text : cleanText(message, part));
+      pushText(lines, isPlain(part.text) ? part.text : fenced(cleanText(message, part)));
       return;
     case "tool":
       renderTool(part, lines);
@@ -57,8 +69,7 @@ function renderTool(part: ToolPart, lines: string[]): void {
     lines.push(CLEARED_PLACEHOLDER);
     return;
   }
-  const output = outcome.status === "failed" ? outcome.error : outcome.output;
-  pushText(lines, isPlain(output) ? output : normalizeText(output));
+  pushText(lines, guarded(outcome.status === "failed" ? outcome.error : outcome.output));
   if (outcome.status === "done") lines.push(...outcome.attachments.map(filePlaceholder));
 }
 
@@ -72,7 +83,7 @@ function filePlaceholder({ mime, filename }: FilePart): string {
 }
 
 function pushText(lines: string[], text: string): void {
-  if (text.trim() !== "") lines.push(fenced(text));
+  if (text.trim() !== "") lines.push(text);
 }
 
 function oneLine(text: string): string {
@@ -84,7 +95,7 @@ function guarded(text: string): string {
 }
 
 function fenced(text: string): string {
-  return isPlain(text) ? text : fence(text, CONTEXT_TAGS);
+  return fence(text, CONTEXT_TAGS);
 }
 
 /** True for text in which there is nothing to normalize or to fence: most of it, and finding that out is cheap. */

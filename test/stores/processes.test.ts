@@ -7,7 +7,7 @@ import { createFileRecordStore } from "../../src/stores/files/file-record-store.
 import { createFileSpillStore } from "../../src/stores/files/file-spill-store.ts";
 import { bundleChild, type ChildProgram } from "./bundle-child.ts";
 import { fillerOf } from "./kill-protocol.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { quickFolder, temporaryFolder } from "./temporary-folder.ts";
 
 let child: ChildProgram;
 
@@ -19,7 +19,7 @@ afterAll(() => child.remove());
 
 describe.each([2, 8])("%d processes", (processes) => {
   it("lose none of 500 updates each of the same record", async () => {
-    const root = temporaryFolder();
+    const root = quickFolder();
     const store = createFileRecordStore({ root, durable: false });
     await store.put({ id: "shared", value: 0, expected: "missing" });
     await runWriters(processes, ["update", root, "500"]);

@@ -64,14 +64,10 @@ export function createFileSpillStore(options: FileSpillStoreOptions = {}): Spill
   }
 
   async function readText(path: string, sha256: string): Promise<string | undefined> {
-    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-    let text = "";
-    const take = (piece: Uint8Array): void => {
-      text += decoder.decode(piece, { stream: true });
-    };
     try {
-      const found = await readSpillFile({ fs, path, take });
-      return found === sha256 ? text + decoder.decode() : undefined;
+      const content = await readSpillFile(fs, path);
+      if (content.sha256 !== sha256) return undefined;
+      return new TextDecoder("utf-8", { ignoreBOM: true }).decode(content.bytes);
     } catch {
       return undefined;
     }

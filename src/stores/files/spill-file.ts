@@ -20,27 +20,28 @@ export function isSha256(name: string): boolean {
   return /^[0-9a-f]{64}$/.test(name);
 }
 
-/** Hands every piece of a spilled file to `take`; gives the hash of what it read. Throws with the system's code. */
-export async function readSpillFile({ fs, path, take }: SpillRead): Promise<string> {
+/** All bytes of a spilled file and their hash, read in pieces so that the program can go on; throws with the system's code. */
+export async function readSpillFile(fs: FileSystem, path: string): Promise<SpillContent> {
   const pause = createPause(SLICE_MS);
   const { fd, sizeBytes } = openRegularFile(fs, path);
   try {
     const hash = createHash("sha256");
-    const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, sizeBytes + 1));
-    for (;;) {
-      const count = fs.read(fd, buffer);
-      if (count === 0) return hash.digest("hex");
-      hash.update(buffer.subarray(0, count));
-      take(buffer.subarray(0, count));
+    const bytes = Buffer.allocUnsafe(sizeBytes);
+    let filled = 0;
+    while (filled < sizeBytes) {
+      const count = fs.read(fd, bytes.subarray(filled, filled + CHUNK_BYTES));
+      if (count === 0) break;
+      hash.update(bytes.subarray(filled, filled + count));
+      filled += count;
       await pause();
     }
+    return { sha256: hash.digest("hex"), bytes: bytes.subarray(0, filled) };
   } finally {
     fs.close(fd);
   }
 }
 
-export interface SpillRead {
-  readonly fs: FileSystem;
-  readonly path: string;
-  readonly take: (piece: Uint8Array) => void;
+export interface SpillContent {
+  readonly sha256: string;
+  readonly bytes: Uint8Array;
 }

@@ -1,52 +1,36 @@
-/** A set of ASCII characters, as a union of the bits below. */
-export type Alphabet = number;
-
-export const LOWER: Alphabet = 1;
-export const UPPER: Alphabet = 2;
-export const DIGIT: Alphabet = 4;
-export const HEX: Alphabet = 8;
-const DASH_UNDERSCORE: Alphabet = 16;
-const PLUS_SLASH: Alphabet = 32;
-const EQUALS: Alphabet = 64;
-const DOT: Alphabet = 128;
-const TILDE: Alphabet = 256;
-
-export const ALPHANUMERIC: Alphabet = LOWER | UPPER | DIGIT;
-export const WORD: Alphabet = ALPHANUMERIC | DASH_UNDERSCORE;
-export const DOTTED: Alphabet = WORD | DOT;
-export const PADDED: Alphabet = DOTTED | EQUALS;
-export const BASE64: Alphabet = ALPHANUMERIC | PLUS_SLASH | EQUALS;
-export const ANY_BASE64: Alphabet = WORD | PLUS_SLASH | EQUALS;
-export const HEADER_TOKEN: Alphabet = DOTTED | PLUS_SLASH | EQUALS | TILDE;
-
-/** Tells whether the character code belongs to the alphabet. */
-export function isIn(alphabet: Alphabet, code: number): boolean {
-  return code < 128 && ((BITS[code] ?? 0) & alphabet) !== 0;
+/** A set of ASCII characters that tokens are written in. */
+export interface Alphabet {
+  has(code: number): boolean;
+  /** Gives the index after the run of these characters that starts at the index. */
+  endOfRun(text: string, startIndex: number): number;
 }
 
-/** Gives the index after the run of alphabet characters that starts at the index, at most `maxChars` on. */
-export function endOfRun(
-  text: string,
-  startIndex: number,
-  alphabet: Alphabet,
-  maxChars: number = text.length,
-): number {
-  const limitIndex = Math.min(text.length, startIndex + maxChars);
-  let index = startIndex;
-  while (index < limitIndex && isIn(alphabet, text.charCodeAt(index))) index++;
-  return index;
+/** Makes an alphabet from the inside of a regular expression's character class. */
+export function createAlphabet(characters: string): Alphabet {
+  const member = new RegExp(`[${characters}]`);
+  const isMember = new Uint8Array(128).map((_, code) => (member.test(String.fromCharCode(code)) ? 1 : 0));
+  return {
+    has: (code) => code < 128 && isMember[code] === 1,
+    endOfRun: (text, startIndex) => {
+      let index = startIndex;
+      while (index < text.length) {
+        const code = text.charCodeAt(index);
+        if (code >= 128 || isMember[code] !== 1) break;
+        index++;
+      }
+      return index;
+    },
+  };
 }
 
-const BITS = new Uint16Array(128);
-for (let code = 0; code < 128; code++) {
-  const character = String.fromCharCode(code);
-  if (/[a-z]/.test(character)) BITS[code] = LOWER;
-  if (/[A-Z]/.test(character)) BITS[code] = UPPER;
-  if (/\d/.test(character)) BITS[code] = DIGIT;
-  if (/[\da-fA-F]/.test(character)) BITS[code] = (BITS[code] ?? 0) | HEX;
-  if (/[-_]/.test(character)) BITS[code] = DASH_UNDERSCORE;
-  if (/[+/]/.test(character)) BITS[code] = PLUS_SLASH;
-  if (character === "=") BITS[code] = EQUALS;
-  if (character === ".") BITS[code] = DOT;
-  if (character === "~") BITS[code] = TILDE;
-}
+export const HEX: Alphabet = createAlphabet("0-9a-fA-F");
+export const DIGITS: Alphabet = createAlphabet("0-9");
+export const UPPER: Alphabet = createAlphabet("A-Z0-9");
+export const LOWER: Alphabet = createAlphabet("a-z0-9");
+export const ALPHANUMERIC: Alphabet = createAlphabet("A-Za-z0-9");
+export const WORD: Alphabet = createAlphabet("A-Za-z0-9_-");
+export const DOTTED: Alphabet = createAlphabet("A-Za-z0-9_.-");
+export const PADDED: Alphabet = createAlphabet("A-Za-z0-9_.=-");
+export const BASE64: Alphabet = createAlphabet("A-Za-z0-9+/=");
+export const ANY_BASE64: Alphabet = createAlphabet("A-Za-z0-9_+/=-");
+export const HEADER_TOKEN: Alphabet = createAlphabet("A-Za-z0-9_.+/=~-");

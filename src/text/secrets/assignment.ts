@@ -24,9 +24,9 @@ export function matchAssignment(text: string, separatorIndex: number): SecretSpa
 /** Finds the secret handed over in quotes, from the bracket after a secret-looking function or the comma after such a name. */
 export function matchArgument(text: string, markIndex: number): SecretSpan | undefined {
   const isComma = text.charAt(markIndex) === ",";
-  if (isComma && !/["'`]/.test(text.charAt(markIndex - 1))) return undefined;
+  if (isComma && !isQuote(text.charAt(markIndex - 1))) return undefined;
   const valueIndex = skipToValue(text, markIndex);
-  if (!/["'`\\]/.test(text.charAt(valueIndex))) return undefined;
+  if (!isQuote(text.charAt(valueIndex)) && text.charAt(valueIndex) !== "\\") return undefined;
   const nameEnd = isComma ? skipBack(text, markIndex) : markIndex;
   const kind = secretKindOf(text.slice(startOfName(text, nameEnd), nameEnd));
   const value = kind === undefined ? undefined : valueAt(text, valueIndex, "tight");
@@ -34,6 +34,10 @@ export function matchArgument(text: string, markIndex: number): SecretSpan | und
   const content = text.slice(value.startIndex, value.endIndex);
   const isSecret = content.length >= 16 && isSecretValue(content, kind, "loose");
   return isSecret ? namedSpan(text, value, typeOfKind(kind)) : undefined;
+}
+
+function isQuote(character: string): boolean {
+  return character === '"' || character === "'" || character === "`";
 }
 
 /** Finds the secret inside an element with a secret-looking name, from the mark that closes its opening tag. */
@@ -63,12 +67,17 @@ function nameBefore(text: string, separatorIndex: number): FoundName | undefined
   // Between two colons a word is part of a path such as a cloud resource name.
   if (text.charAt(separatorIndex) === ":" && text.charAt(startIndex - 1) === ":") return undefined;
   const word = text.slice(startIndex, endIndex);
+  if (!WORTH_A_LOOK.test(word)) return undefined;
   if (TYPE_WORD.test(word)) return typedName(text, startIndex);
   if (word.toLowerCase() === "value") return pairedName(text, startIndex);
   const isTight = text.charAt(separatorIndex) === "=" && endIndex === separatorIndex;
   if (!isTight && SPACED_NOUN.test(word)) return spacedName(text, startIndex, word);
   return { text: word, startIndex };
 }
+
+// Nearly every name of real text is dismissed by this one look.
+const WORTH_A_LOOK =
+  /pass|pwd|secret|token|key|auth|cred|bearer|psk|pw|pat|sen|kennw|wachtw|value|str|text|any|code|sig|sess|sid|mnemonic|phrase|words/i;
 
 function skipBack(text: string, separatorIndex: number): number {
   const limitIndex = Math.max(0, separatorIndex - MAX_GAP_CHARS);

@@ -1,4 +1,4 @@
-import { ALPHANUMERIC, ANY_BASE64, DIGIT, HEX, LOWER, UPPER } from "./alphabet.ts";
+import { ALPHANUMERIC, ANY_BASE64, HEX, LOWER, UPPER } from "./alphabet.ts";
 import type { PatternFormat, PrefixFormat } from "./token-format.ts";
 
 /** Tokens of version control, package registries, build and quality services that a fixed start tells apart. */
@@ -35,7 +35,7 @@ export const CODE_PREFIXES: readonly PrefixFormat[] = [
   ["pypi-", "pypi-token", 60],
   ["rubygems_", "rubygems-key", 32, HEX],
   ["cio", "crates-token", 32, ALPHANUMERIC],
-  ["oy2", "nuget-key", 43, LOWER | DIGIT],
+  ["oy2", "nuget-key", 43, LOWER],
   ["dckr_pat_", "docker-token", 20],
   ["dckr_oat_", "docker-token", 20],
   ["CLOJARS_", "clojars-token", 40],
@@ -58,7 +58,7 @@ export const CODE_PREFIXES: readonly PrefixFormat[] = [
   ["sgp_", "sourcegraph-token", 32],
   ["slk_", "sourcegraph-token", 32],
   ["snyk_", "snyk-token", 24],
-  ["API-", "octopus-key", 26, UPPER | DIGIT],
+  ["API-", "octopus-key", 26, UPPER],
   ["chpt_", "chromatic-token", 10, ALPHANUMERIC],
   ["perm-", "jetbrains-token", 40, ANY_BASE64],
   ["lin_api_", "linear-key", 24],

@@ -4,7 +4,7 @@ import { decodeBase64Text } from "./base64-text.ts";
 import { cookieHeaderEnd, matchCookie } from "./cookie.ts";
 import { matchMarkedToken, matchPasswordHash, matchPasswordLine } from "./marked-token.ts";
 import { opaqueFieldEnd } from "./opaque-field.ts";
-import { PLACEHOLDER } from "./placeholder.ts";
+import { PLACEHOLDER, touchesPlaceholder } from "./placeholder.ts";
 import { matchKeyLines, matchPrivateKeyBlock, matchPrivateKeyTail } from "./private-key-block.ts";
 import { MIN_TOKEN_CHARS, matchRunToken } from "./run-token.ts";
 import type { SecretSpan } from "./secret-span.ts";
@@ -70,7 +70,7 @@ function scan(text: string, depth: Depth): readonly SecretSpan[] {
         nextIndex += (PLACEHOLDER.exec(text)?.[0].length ?? 1) - 1;
         break;
     }
-    if (span !== undefined && span.startIndex >= doneIndex && span.endIndex > index) {
+    if (span !== undefined && span.startIndex >= doneIndex && span.endIndex > index && !touchesPlaceholder(text, span)) {
       spans.push(span);
       doneIndex = span.endIndex;
       nextIndex = span.endIndex;

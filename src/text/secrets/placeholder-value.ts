@@ -11,7 +11,7 @@ export function isStockPassword(value: string): boolean {
 const MASK = /x{5,}|\*{3,}|•{2,}|\.{3,}|…|#{4,}|_{5,}|0{10,}|^(.)\1*$/i;
 
 const SLOT =
-  /&[lg]t;|\$\{|\$\(|\{\{|\}\}|<%|#\{|%\(|^\$\{?\w+\}?$|^\$env:|^%\w*%?$|^<[^<>]*>?$|^\[[^[\]]*\]?$|^\{[^{}]*\}?$|\[REDACTED:|^(?:process\.env|import\.meta|os\.environ|os\.getenv|env|secrets?|vars?|config|settings|options|opts|args|props|params|this|self|req|request|data)\b[.:[]|^(?:op:\/\/|vault:|ssm:|arn:|file:|keyring:|env:)/i;
+  /&[lg]t;|\$\{[\w.]|\$\([a-z]+[ )]|\{\{|\}\}|<%|#\{|%\(|^\$\{?\w+\}?$|^\$env:|^%\w*%?$|^<[^<>]*>?$|^\[[^[\]]*\]?$|^\{[^{}]*\}?$|\[REDACTED:|^(?:process\.env|import\.meta|os\.environ|os\.getenv|env|secrets?|vars?|config|settings|options|opts|args|props|params|this|self|req|request|data)\b[.:[]|^(?:op:\/\/|vault:|ssm:|arn:|file:|keyring:|env:)/i;
 
 const STAND_IN = new RegExp(
   [

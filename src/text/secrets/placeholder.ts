@@ -1,3 +1,5 @@
+import type { SecretSpan } from "./secret-span.ts";
+
 /** Matches, at its last index, what redaction puts in the place of a secret. */
 export const PLACEHOLDER: RegExp = /\[REDACTED:[a-z\d-]{1,40}#[\da-f]{4}\]/y;
 
@@ -5,6 +7,15 @@ export const PLACEHOLDER: RegExp = /\[REDACTED:[a-z\d-]{1,40}#[\da-f]{4}\]/y;
 export function placeholderFor(secret: string, type: string, key: string): string {
   return `[REDACTED:${type}#${shortHash(secret, key)}]`;
 }
+
+/** Tells whether a span reaches into a placeholder, which is never a secret itself. */
+export function touchesPlaceholder(text: string, span: SecretSpan): boolean {
+  const before = text.slice(Math.max(0, span.startIndex - MAX_PLACEHOLDER_CHARS), span.startIndex);
+  return OPEN_PLACEHOLDER.test(before) || text.slice(span.startIndex, span.endIndex).includes("[REDACTED:");
+}
+
+const MAX_PLACEHOLDER_CHARS = 60;
+const OPEN_PLACEHOLDER = /\[REDACTED:[a-z\d-]*(?:#[\da-f]*)?$/;
 
 // FNV-1a: small and even. Sixteen bits say "the same one again" and are too few to test a guess against.
 function shortHash(secret: string, key: string): string {

@@ -1,4 +1,4 @@
-import { ALPHANUMERIC, ANY_BASE64, DIGIT, DOTTED, HEX, PADDED, UPPER } from "./alphabet.ts";
+import { ALPHANUMERIC, ANY_BASE64, DOTTED, HEX, PADDED, UPPER } from "./alphabet.ts";
 import type { PatternFormat, PrefixFormat } from "./token-format.ts";
 
 /** Tokens of chat, mail, payment, monitoring and office services that a fixed start tells apart. */
@@ -62,7 +62,7 @@ export const SERVICE_PREFIXES: readonly PrefixFormat[] = [
   ["secret-live-", "stytch-secret", 24],
   ["secret-test-", "stytch-secret", 24],
   ["secret-", "statsig-secret", 32, ALPHANUMERIC],
-  ["NRAK-", "newrelic-key", 20, UPPER | DIGIT],
+  ["NRAK-", "newrelic-key", 20, UPPER],
   ["NRJS-", "newrelic-key", 16, HEX],
   ["NRII-", "newrelic-key", 24],
   ["NRAA-", "newrelic-key", 20, HEX],

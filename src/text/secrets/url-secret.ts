@@ -9,7 +9,8 @@ export function matchUrlSecret(text: string, colonIndex: number): SecretSpan | u
   const slashes = /^:(?:\/\/|\\\/\\\/)/.exec(text.slice(colonIndex, colonIndex + 5))?.[0];
   if (slashes === undefined) return undefined;
   const authorityIndex = colonIndex + slashes.length;
-  if (!isIn(ALPHANUMERIC, text.charCodeAt(authorityIndex)) && text.charAt(authorityIndex) !== ":") return undefined;
+  if (!isIn(ALPHANUMERIC, text.charCodeAt(authorityIndex)) && text.charAt(authorityIndex) !== ":")
+    return undefined;
   return matchCredentials(text, authorityIndex) ?? matchWebhook(text, colonIndex, authorityIndex);
 }
 

@@ -1,5 +1,5 @@
 import { AI_PREFIXES } from "./ai-tokens.ts";
-import { endOfRun, LOWER, WORD } from "./alphabet.ts";
+import { WORD } from "./alphabet.ts";
 import { CLOUD_PATTERNS, CLOUD_PREFIXES } from "./cloud-tokens.ts";
 import { CODE_PATTERNS, CODE_PREFIXES } from "./code-tokens.ts";
 import { isPlaceholder } from "./placeholder-value.ts";
@@ -13,67 +13,16 @@ export function matchVendorToken(text: string, index: number): SecretSpan | unde
   const candidates = CANDIDATES[slotOf(text.charCodeAt(index), text.charCodeAt(index + 1))];
   if (candidates === undefined) return undefined;
   for (const format of candidates.prefixes) {
-    const span = matchPrefix(text, index, format);
-    if (span !== undefined) return span;
+    const bodyIndex = index + format[0].length;
+    if (!text.startsWith(format[0], index) || isInsideEncoded(text, index, format[0])) continue;
+    const bodyEnd = endOfBody(text, bodyIndex, format);
+    if (bodyEnd !== undefined) return { startIndex: index, endIndex: bodyEnd, type: format[1] };
   }
   for (const { type, pattern } of candidates.patterns) {
     pattern.lastIndex = index;
     const match = pattern.exec(text);
-    if (match === null) continue;
-    if (!isPlaceholder(match[0].slice(0, BODY_SAMPLE_CHARS))) {
-      return { startIndex: index, endIndex: index + match[0].length, type };
-    }
+    if (match === null || isPlaceholder(match[0].slice(0, SAMPLE_CHARS))) continue;
+    return { startIndex: index, endIndex: index + match[0].length, type };
   }
   return undefined;
-}
-
-const BODY_SAMPLE_CHARS = 64;
-const MIN_BODY_RANDOMNESS = 2;
-
-function matchPrefix(text: string, index: number, format: PrefixFormat): SecretSpan | undefined {
-  const [prefix, type, minBodyChars, body = WORD] = format;
-  if (!text.startsWith(prefix, index)) return undefined;
-  // Letters alone do not set a prefix apart from the middle of encoded data.
-  if (!/[-_.]/.test(prefix) && index > 0 && "+/".includes(text.charAt(index - 1))) return undefined;
-  // Only a body that passes is read to its end, so that what is rejected costs a bounded look.
-  const bodyIndex = index + prefix.length;
-  const sampleEnd = endOfRun(text, bodyIndex, body, Math.max(minBodyChars, BODY_SAMPLE_CHARS));
-  if (sampleEnd - bodyIndex < minBodyChars) return undefined;
-  const sample = text.slice(bodyIndex, Math.min(sampleEnd, bodyIndex + BODY_SAMPLE_CHARS));
-  if (isPlaceholder(sample)) return undefined;
-  // Sixteen capitals can spell like words; what goes before them does not.
-  const isTold = (body & LOWER) === 0 || (prefix.length >= 5 && /(?:\d[^\d]?){8}/.test(sample));
-  if (!isTold && !isGenerated(sample, MIN_BODY_RANDOMNESS)) return undefined;
-  return { startIndex: index, endIndex: endOfRun(text, sampleEnd, body), type };
-}
-
-interface Candidates {
-  readonly prefixes: PrefixFormat[];
-  readonly patterns: PatternFormat[];
-}
-
-const CANDIDATES: readonly (Candidates | undefined)[] = collectCandidates();
-
-function collectCandidates(): readonly (Candidates | undefined)[] {
-  const slots: (Candidates | undefined)[] = new Array(128 * 128).fill(undefined);
-  const at = (start: string): Candidates => {
-    const slot = slotOf(start.charCodeAt(0), start.charCodeAt(1));
-    const candidates = slots[slot] ?? { prefixes: [], patterns: [] };
-    slots[slot] = candidates;
-    return candidates;
-  };
-  for (const format of [...CLOUD_PREFIXES, ...CODE_PREFIXES, ...AI_PREFIXES, ...SERVICE_PREFIXES]) {
-    at(format[0]).prefixes.push(format);
-  }
-  for (const format of [...CLOUD_PATTERNS, ...CODE_PATTERNS, ...SERVICE_PATTERNS]) {
-    for (const start of format.starts) at(start).patterns.push(format);
-  }
-  // The longest prefix names the vendor best: "sk-ant-" before "sk-".
-  for (const candidates of slots)
-    candidates?.prefixes.sort((first, second) => second[0].length - first[0].length);
-  return slots;
-}
-
-function slotOf(firstCode: number, secondCode: number): number {
-  return firstCode < 128 && secondCode < 128 ? firstCode * 128 + secondCode : -1;
 }
