@@ -1,3 +1,75 @@
+export {
+  type ClassifyOptions,
+  classifyProviderError,
+  type ErrorRecovery,
+  isContextLengthExceeded,
+  type ProviderErrorReport,
+} from "./compaction/classify-provider-error.ts";
+export type { Clock } from "./compaction/clock.ts";
+export {
+  type CompactionSettings,
+  DEFAULT_COMPACTION_SETTINGS,
+  type Threshold,
+  TOOL_SUMMARY_STRATEGIES,
+  type ToolSummaryStrategy,
+  thresholdKey,
+} from "./compaction/compaction-settings.ts";
+export {
+  type ChangedSettings,
+  changeSettings,
+  type SettingsChange,
+} from "./compaction/compaction-settings-change.ts";
+export {
+  type SettingsProblem,
+  type ValidatedSettings,
+  validateCompactionSettings,
+} from "./compaction/compaction-settings-validate.ts";
+export {
+  detectSilentOverflow,
+  type ModelAnswer,
+  type SilentOverflow,
+  type SilentReason,
+} from "./compaction/detect-silent-overflow.ts";
+export {
+  effectiveKeepRecentTokens,
+  effectiveTokenLimit,
+  type ModelWindow,
+  type TokenLimit,
+} from "./compaction/effective-token-limit.ts";
+export {
+  isOverflow,
+  type OverflowAnswer,
+  type OverflowQuestion,
+  type OverflowReason,
+} from "./compaction/is-overflow.ts";
+export { checkOverflow, type OverflowCheck } from "./compaction/overflow-check.ts";
+export {
+  DEFAULT_OVERFLOW_SETTINGS,
+  OUTPUT_TOKEN_MAX,
+  type OverflowProfile,
+  type OverflowSettings,
+  readOutputCap,
+} from "./compaction/overflow-settings.ts";
+export type { ProviderErrorClass } from "./compaction/provider-errors/error-classes.ts";
+export { learnContextLimit } from "./compaction/provider-errors/learn-context-limit.ts";
+export { type ReadUsageOptions, readUsage } from "./compaction/read-usage.ts";
+export {
+  type CompactDecision,
+  type CompactReason,
+  type Situation,
+  shouldCompact,
+} from "./compaction/should-compact.ts";
+export { type TriggerStatus, triggerStatus } from "./compaction/should-compact-status.ts";
+export {
+  afterCompaction,
+  afterContextChange,
+  type CompactionGain,
+  FRESH_TRIGGER,
+  type TriggerState,
+  type TriggerUpdate,
+} from "./compaction/should-compact-trigger-state.ts";
+export type { SummarizeOptions, Summarizer, SummaryRequest } from "./compaction/summarizer.ts";
+export { type ModelLimits, usableTokens } from "./compaction/usable-tokens.ts";
 export { applyGraduatedTruncation } from "./fork/apply-graduated-truncation.ts";
 export { buildForkPreamble, type ForkPreambleOptions } from "./fork/build-fork-preamble.ts";
 export {
@@ -19,7 +91,34 @@ export {
   graduatedTiers,
 } from "./stages/graduated-tiers.ts";
 export { FORK_OWN_TOOLS, type OmitForChildOptions, omitForChild } from "./stages/omit-for-child.ts";
+export {
+  type CacheArithmetic,
+  type EditPlan,
+  type EditTally,
+  type PlanEditsRequest,
+  planEdits,
+} from "./stages/plan-edits.ts";
+export {
+  CACHE_PROFILES,
+  type CacheProfile,
+  type CacheProfileName,
+  cacheProfileFor,
+} from "./stages/provider-cache-profiles.ts";
+export {
+  PRUNE_MINIMUM,
+  PRUNE_PROTECT,
+  type PruneCandidate,
+  type PruneOptions,
+  type PrunePlan,
+  type PruneStop,
+  prune,
+  pruneStage,
+} from "./stages/prune.ts";
+export { PRUNE_PROTECT_TURNS, PRUNE_PROTECTED_TOOLS } from "./stages/prune-guard.ts";
+export { restore } from "./stages/prune-restore.ts";
+export { redactTranscript } from "./stages/redact-transcript.ts";
 export { type RepairPairingOptions, repairPairing } from "./stages/repair-pairing.ts";
+export { type SupersedeOptions, supersede } from "./stages/supersede.ts";
 export {
   FORK_PARAMS_TIER_LIMITS,
   FORK_PARAMS_TIER1,
@@ -40,13 +139,49 @@ export {
 } from "./stages/tool-result-tier.ts";
 export { ConfigurationError } from "./text/configuration-error.ts";
 export {
+  type EstimateTokensOptions,
+  estimateTokens,
+  type TokenEstimator,
+  type TokenRounding,
+} from "./text/estimate-tokens.ts";
+export { FENCED_TAGS, fence, fenceData } from "./text/fence.ts";
+export {
+  type NormalizedText,
+  normalizeText,
+  normalizeTextWithCounts,
+  type RemovedCounts,
+} from "./text/normalize-text.ts";
+export {
+  type RedactedText,
+  type RedactOptions,
+  redactSecrets,
+  redactSecretsWithReport,
+  type SecretRule,
+} from "./text/redact-secrets.ts";
+export {
   FORK_ERROR_PATTERNS,
   FORK_HEAD_TAIL_KEYWORDS,
   FORK_MORE_ERROR_PATTERNS,
   shouldUseHeadTail,
 } from "./text/should-use-head-tail.ts";
+export { type TokenFamily, tokenFamilyOf } from "./text/token-model-families.ts";
 export { type Cut, FORK_HEAD_RATIO, FORK_TAIL_RATIO } from "./text/truncate.ts";
 export { truncateWithStrategy } from "./text/truncate-with-strategy.ts";
+export type { SpillFailure, SpillRef, SpillStore } from "./tool-output/spill-store.ts";
+export type {
+  BytesBlock,
+  OtherBlock,
+  TextBlock,
+  ToolContentBlock,
+} from "./tool-output/tool-content-block.ts";
+export {
+  DEFAULT_TOOL_OUTPUT_LIMITS,
+  resolveToolOutputLimits,
+  type ToolOutputLimits,
+  type TruncateMode,
+} from "./tool-output/tool-output-limits.ts";
+export type { ToolOutputResult, ToolOutputStats, TruncatedBy } from "./tool-output/tool-output-result.ts";
+export { type ToolOutputOptions, truncateToolContent } from "./tool-output/truncate-tool-content.ts";
 export { type ApplyOptions, applyEdits } from "./transcript/apply-edits.ts";
 export type {
   Edit,
@@ -61,6 +196,14 @@ export type {
   ReplacePart,
   Stage,
 } from "./transcript/edit.ts";
+export {
+  type ContextEstimate,
+  type ContextEstimateOptions,
+  type ContextTally,
+  createContextTally,
+  estimateContextTokens,
+} from "./transcript/estimate-context-tokens.ts";
+export { estimateMessageTokens, type MessageEstimateOptions } from "./transcript/estimate-message-tokens.ts";
 export { type Fault, type FaultRule, findFaults } from "./transcript/find-faults.ts";
 export type { Format } from "./transcript/format.ts";
 export type {
@@ -89,5 +232,11 @@ export {
 } from "./transcript/part.ts";
 export { renderMessage } from "./transcript/render.ts";
 export { runStages, type StagesResult } from "./transcript/run-stages.ts";
+export {
+  calibrate,
+  startCalibration,
+  type TokenCalibration,
+  type TokenObservation,
+} from "./transcript/token-calibration.ts";
 export { type ToolCall, type ToolResult, toolResults } from "./transcript/tool-results.ts";
 export { isVisibleToModel, isVisibleToUser, project, withMetadata } from "./transcript/visibility.ts";

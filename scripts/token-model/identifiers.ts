@@ -25,17 +25,14 @@ export interface Names {
 }
 
 export function createNames(random: Random, { english }: Lexicon): Names {
-  const word = (): string =>
-    random.chance(40)
-      ? random.pick(english.staple)
-      : random.chance(22)
-        ? random.pick(english.short)
-        : random.chance(8)
-          ? random.pick(english.plain)
-          : random.chance(5)
-            ? random.pick(english.code) +
-              random.pick([...english.short, "able", "er", "ify", "less", "name", "set"])
-            : random.pick(english.code);
+  const word = (): string => {
+    const roll = random.below(100);
+    if (roll < 40) return random.pick(english.staple);
+    if (roll < 53) return random.pick(english.short);
+    if (roll < 57) return random.pick(english.plain);
+    if (roll < 60) return random.pick(english.code) + random.pick([...english.short, ...ENDINGS_OF_WORDS]);
+    return random.pick(english.code);
+  };
   const camel = (): string => {
     const count = random.pick([1, 1, 1, 2, 2, 3]);
     return repeat(count, (index) => (index === 0 ? word() : capitalized(word())));
@@ -92,6 +89,7 @@ export function createNames(random: Random, { english }: Lexicon): Names {
   return names;
 }
 
+const ENDINGS_OF_WORDS = ["able", "er", "ify", "less", "name", "set"];
 const PATTERN_PIECES = [
   ..."^|$|\\s*|\\n+|\\d{1,3}|[a-zA-Z]|[a-zA-Z0-9._-]+|(?=|(?!|)|)?|*?|(.*?)|[^\\n]*|\\.|\\/|{0,3}|[ \\t]|\\\\|\\[|\\]|(?:|)+|[*+-]|\"|'|`{3,}|<\\/?|>|\\b|\\w+|$/g|/i,|[!#$%&'*+/=?^_{|}~-]|\\u00a0-\\uffff".split(
     "|",

@@ -16,6 +16,8 @@ export interface ForkOptions {
   readonly ownTools?: readonly string[];
   /** Cleared outputs stay cleared, or come back from the store. */
   readonly pruned?: "placeholder" | "restore";
+  /** Secrets are kept for a child of the same provider; for any other, ask to redact them. */
+  readonly secrets?: "keep" | "redact";
 }
 
 export const FORK_CHAR_BUDGET = 200_000;
@@ -32,6 +34,7 @@ export function resolveForkOptions(options: ForkOptions): ResolvedForkOptions {
     neverCutTools: FORK_NO_TRUNCATION_TOOLS,
     ownTools: FORK_OWN_TOOLS,
     pruned: "placeholder",
+    secrets: "keep",
     ...options,
   };
   const problems = findProblems(resolved);

@@ -2,8 +2,9 @@ import { charBudget } from "../stages/char-budget.ts";
 import { compactionBoundary, findCompactionBoundary } from "../stages/compaction-boundary.ts";
 import { graduatedTiers } from "../stages/graduated-tiers.ts";
 import { omitForChild } from "../stages/omit-for-child.ts";
-import { restorePruned } from "../stages/restore-pruned.ts";
-import type { Edit } from "../transcript/edit.ts";
+import { restore } from "../stages/prune-restore.ts";
+import { redactTranscript } from "../stages/redact-transcript.ts";
+import type { Edit, Stage } from "../transcript/edit.ts";
 import type { Transcript } from "../transcript/message.ts";
 import { createRenderer } from "../transcript/render.ts";
 import { runStages } from "../transcript/run-stages.ts";
@@ -25,7 +26,8 @@ export function processMessagesForFork(messages: Transcript, options: ForkOption
     compactionBoundary({ from: "summary" }),
     omitForChild({ ownTools }),
     omitNestedPreamble,
-    ...(resolved.pruned === "restore" ? [restorePruned] : []),
+    ...(resolved.pruned === "restore" ? [restoreAll] : []),
+    ...(resolved.secrets === "redact" ? [redactTranscript()] : []),
     graduatedTiers({ limits, neverCutTools }),
   ]);
   const render = createRenderer();
@@ -57,3 +59,9 @@ export interface ForkResult {
   readonly edits: readonly Edit[];
   readonly stats: ProcessingStats;
 }
+
+const restoreAll: Stage = (messages) =>
+  restore(
+    messages,
+    messages.map((message) => message.id),
+  );

@@ -1,6 +1,6 @@
 import { findSecrets } from "./secrets/find-secrets.ts";
 import { PLACEHOLDER, placeholderFor } from "./secrets/placeholder.ts";
-import type { SecretSpan } from "./secrets/secret-span.ts";
+import { type SecretSpan, textOf } from "./secrets/secret-span.ts";
 
 /** A rule of the caller's own: what the pattern matches (its first group, when it has one) is a secret of this type. */
 export interface SecretRule {
@@ -29,39 +29,30 @@ export function redactSecrets(text: string, options: RedactOptions = {}): string
 export function redactSecretsWithReport(text: string, options: RedactOptions = {}): RedactedText {
   const { key = "", extraRules = [] } = options;
   const counts = new Map<string, number>();
+  const hide = (before: string, spans: readonly SecretSpan[]): string => {
+    const pieces: string[] = [];
+    let copiedUntil = 0;
+    for (const span of spans) {
+      pieces.push(before.slice(copiedUntil, span.startIndex));
+      pieces.push(placeholderFor({ secret: textOf(before, span), type: span.type, key }));
+      counts.set(span.type, (counts.get(span.type) ?? 0) + 1);
+      copiedUntil = span.endIndex;
+    }
+    return spans.length === 0 ? before : pieces.join("") + before.slice(copiedUntil);
+  };
+
   let redacted = text;
-  for (const rule of extraRules) redacted = replaceSpans(redacted, findByRule(redacted, rule), key, counts);
-  // What stood glued to a secret is read anew once it is gone; a second redaction must have nothing left to do.
+  for (const rule of extraRules) redacted = hide(redacted, findByRule(redacted, rule));
+  // What stood glued to a secret is read anew once it is gone, so that a second redaction has nothing left to do.
   for (let pass = 0; pass < MAX_PASSES; pass++) {
     const spans = findSecrets(redacted);
     if (spans.length === 0) break;
-    redacted = replaceSpans(redacted, spans, key, counts);
+    redacted = hide(redacted, spans);
   }
   return { text: redacted, found: Array.from(counts, ([type, count]) => ({ type, count })) };
 }
 
 const MAX_PASSES = 8;
-
-function replaceSpans(
-  text: string,
-  spans: readonly SecretSpan[],
-  key: string,
-  counts: Map<string, number>,
-): string {
-  if (spans.length === 0) return text;
-  const pieces: string[] = [];
-  let copiedUntil = 0;
-  for (const { startIndex, endIndex, type } of spans) {
-    pieces.push(
-      text.slice(copiedUntil, startIndex),
-      placeholderFor(text.slice(startIndex, endIndex), type, key),
-    );
-    counts.set(type, (counts.get(type) ?? 0) + 1);
-    copiedUntil = endIndex;
-  }
-  pieces.push(text.slice(copiedUntil));
-  return pieces.join("");
-}
 
 function findByRule(text: string, { type, pattern }: SecretRule): readonly SecretSpan[] {
   const safeType =

@@ -90,8 +90,8 @@ export function stepOf(row: number, symbol: number): Step {
   if (symbol === SPACE || symbol === TAB) return blankStep(row, symbol);
   if (symbol === DIGIT) return digitStep(row);
   if (symbol >= FIRST_MARK) return markStep(row, symbol - FIRST_MARK);
-  const costs = symbol < FIRST_SCRIPT ? letterCost(row, symbol) : scriptCost(row, symbol);
-  return { nextRow: letterRow(row, symbol), costs: [costs] };
+  const cost = symbol < FIRST_SCRIPT ? letterCost(row, symbol) : scriptCost(row, symbol);
+  return { nextRow: letterRow(row, symbol), costs: [cost] };
 }
 
 function lineStep(row: number): Step {

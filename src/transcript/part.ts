@@ -41,7 +41,7 @@ export interface ToolPart extends PartBase {
   /** Set when a result was found for which there is no call (or a second result for one). */
   readonly callMissing?: true;
   /** Set when an edit shortened the output or the error. */
-  readonly cut?: Cut;
+  readonly cut?: OutputCut;
   /** Set when an edit shortened the input. */
   readonly inputCut?: InputCut;
 }
@@ -50,6 +50,12 @@ export type ToolOutcome =
   | { readonly status: "pending" }
   | { readonly status: "done"; readonly output: string; readonly attachments: readonly FilePart[] }
   | { readonly status: "failed"; readonly error: string };
+
+/** What an edit left out of an output or an error. */
+export interface OutputCut extends Cut {
+  /** The message that sums the result up; set when the result was archived and only a line is left of it. */
+  readonly archivedAs?: MessageId;
+}
 
 /** What an edit left out of a tool input, and how the input reads as text. */
 export interface InputCut extends Cut {

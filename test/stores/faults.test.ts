@@ -65,6 +65,19 @@ it("gives values when everything fails from any call on", async () => {
   }
 });
 
+it("writes everything when the system takes a few bytes at a time, and gives a value when it takes none", async () => {
+  const slow = {
+    ...nodeFileSystem,
+    write: (fd: number, bytes: Uint8Array) => nodeFileSystem.write(fd, bytes.subarray(0, 7)),
+  };
+  for (const scenario of [records, journal, spill]) {
+    await scenario({ root: join(quickFolder(), "store"), fs: slow, code: "none", failed: [] });
+  }
+  const stuck = { ...nodeFileSystem, write: () => 0 };
+  const outcome = await createFileSpillStore({ root: quickFolder(), fs: stuck }).put("text");
+  expect(outcome).toMatchObject({ status: "failed", code: "EIO" });
+});
+
 // At least these must have been made to fail, or the scenario tests less than it seems to.
 const always = "open read write fstat fsync close lstat realpath readdir mkdir";
 const callsOf: Readonly<Record<string, string>> = {

@@ -20,6 +20,7 @@ export function forkCommand(): Command {
     .option("--json", "print { preamble, text, stats, edits } for a program to read")
     .option("--out <file>", "write what the child is sent to a file")
     .option("--budget <chars>", "most characters of the inherited context", parseBudget, FORK_CHAR_BUDGET)
+    .option("--redact", "replace secrets by placeholders, for a child of another provider")
     .addHelpText("after", EXAMPLES)
     .action(runFork);
 }
@@ -36,6 +37,7 @@ interface ForkFlags {
   readonly json?: true;
   readonly out?: string;
   readonly budget: number;
+  readonly redact?: true;
 }
 
 async function runFork(path: string, flags: ForkFlags): Promise<void> {
@@ -48,6 +50,7 @@ async function runFork(path: string, flags: ForkFlags): Promise<void> {
   const options = {
     budgetChars: flags.budget,
     ...(session.sessionId !== undefined && { sessionId: session.sessionId }),
+    ...(flags.redact && { secrets: "redact" as const }),
   };
   const processed = processMessagesForFork(opencode.decode(session.wire), options);
   const { text, stats } = formatMessagesAsContext(processed.messages, processed.stats, options);

@@ -69,6 +69,7 @@ const EXPLANATIONS: Readonly<Record<string, readonly [what: string, why: string]
   ignored: ["notes to the user", "the model never saw them"],
   "own-hint": ["own hints", "meant for the parent only"],
   "in-flight": ["unfinished launches", "the child itself is one of them"],
+  secret: ["parts with secrets", "placeholders stand for them"],
   "nested-preamble": ["preambles", "of a context that the parent had inherited"],
   "tier-2": ["middle results", "past their limit: the beginning stays, or both ends"],
   "tier-3": ["old results", "past their limit: the beginning stays, or both ends"],

@@ -129,7 +129,7 @@ function namesOfRealFolder(fs: FileSystem, path: string): readonly string[] {
   return fs.lstat(path).type === "folder" && fs.realpath(path) === path ? fs.readdir(path) : [];
 }
 
-// A put of the same content touches the file and relies on it: so look again once nobody can touch it any more.
+// A put replaces the file and a get touches it, and both rely on it: look again once it is out of their sight.
 function removeUnlessUsed(fs: FileSystem, file: SpillFile): boolean {
   const doomed = doomedPath(file.path);
   fs.rename(file.path, doomed);

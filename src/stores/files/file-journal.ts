@@ -36,9 +36,7 @@ export function createFileJournal(options: FileJournalOptions): Journal {
   let nextSequence: number | undefined;
   let lastAppend: Promise<unknown> = Promise.resolve();
 
-  async function append(value: unknown): Promise<JournalAppended | JournalFailure> {
-    const json = toJson(value);
-    if (typeof json !== "string") return json;
+  async function append(json: string): Promise<JournalAppended | JournalFailure> {
     const folder = await openPrivateFolder({ fs, path: root, durable });
     if (folder.status === "failed") return folder;
     const sequence = nextSequence ?? (await firstSequence(folder.path));
@@ -147,14 +145,9 @@ export function createFileJournal(options: FileJournalOptions): Journal {
     for (const line of lines) {
       const { sequence, writer, place } = line;
       const value = line.status === "value" ? line.value : await longValue(line.handle);
+      const reason = `the long value of entry ${sequence} is gone or damaged`;
       if (value !== undefined) entries.push({ sequence, writer, value });
-      else
-        problems.push({
-          type: "bad-line",
-          place,
-          code: "LONG_VALUE",
-          reason: `entry ${sequence} is gone or damaged`,
-        });
+      else problems.push({ type: "bad-line", place, code: "LONG_VALUE", reason });
     }
     return { entries, problems };
   }
@@ -168,8 +161,11 @@ export function createFileJournal(options: FileJournalOptions): Journal {
   }
 
   return {
-    append(value) {
-      const appended = lastAppend.then(() => append(value));
+    async append(value) {
+      // Before the wait for earlier ones: the caller may change the value meanwhile.
+      const json = toJson(value);
+      if (typeof json !== "string") return json;
+      const appended = lastAppend.then(() => append(json));
       lastAppend = appended;
       return appended;
     },

@@ -24,17 +24,17 @@ export function createFileSpillStore(options: FileSpillStoreOptions = {}): Spill
     if (!hasStarted) removeOldTemporaries({ fs, folder: folder.path, nowMs: now() });
     hasStarted = true;
     const temporary = temporaryPath(folder.path);
-    const outcome = await putThrough(temporary, folder.path, content).catch(failureOf);
+    const outcome = await putThrough(temporary, content).catch(failureOf);
     if (outcome.status === "failed") removeQuietly(fs, temporary);
     return outcome;
   }
 
   async function putThrough(
     temporary: string,
-    realRoot: string,
     content: string | Uint8Array,
   ): Promise<SpillRef | StoreFailure> {
     const { sha256, bytes } = await writeHashed(temporary, content);
+    const realRoot = dirname(temporary);
     const path = spillPath(realRoot, sha256);
     const shard = await openPrivateFolder({ fs, path: dirname(path), durable, inside: realRoot });
     if (shard.status === "failed") return shard;

@@ -9,28 +9,32 @@ export function readSegment(bytes: Uint8Array, place: string): Segment {
   let damagedLines = 0;
   let line = 1;
   let start = 0;
-  const report = (type: JournalProblem["type"], code: string, what: string): void => {
+  const report = (problem: Pick<JournalProblem, "type" | "code" | "reason">): void => {
     if (problems.length === MAX_PROBLEMS) unreported += 1;
-    else problems.push({ type, place, line, code, reason: `line ${line} ${what}` });
+    else problems.push({ ...problem, place, line, reason: `line ${line} ${problem.reason}` });
   };
   for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
     const read = readLine(openSealedLine(bytes.subarray(start, end)));
     const last = lines.at(-1)?.sequence;
     if (read.status === "damaged") {
       damagedLines += 1;
-      report("bad-line", read.code, read.reason);
+      report({ type: "bad-line", code: read.code, reason: read.reason });
     } else if (last !== undefined && read.sequence <= last) {
-      report("bad-line", "ORDER", "repeats a number");
+      report({ type: "bad-line", code: "ORDER", reason: "repeats a number" });
     } else {
       const missing = last === undefined ? 0 : read.sequence - last - 1 - damagedLines;
-      if (missing > 0) report("missing-lines", "GAP", `comes after ${missing} that are gone`);
+      if (missing > 0) {
+        report({ type: "missing-lines", code: "GAP", reason: `comes after ${missing} that are gone` });
+      }
       damagedLines = 0;
       lines.push(read);
     }
     start = end + 1;
     line += 1;
   }
-  if (start < bytes.byteLength) report("torn-tail", "TORN", "was never finished");
+  if (start < bytes.byteLength) {
+    report({ type: "torn-tail", code: "TORN", reason: "was never finished" });
+  }
   if (unreported > 0) {
     problems.push({ type: "bad-line", place, code: "MORE", reason: `${unreported} more problems` });
   }

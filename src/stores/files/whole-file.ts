@@ -56,7 +56,11 @@ export interface NewFile {
 
 /** Writes on until every byte has been taken. */
 export function writeAll({ fs, fd, bytes }: OpenWrite): void {
-  for (let written = 0; written < bytes.byteLength; ) written += fs.write(fd, bytes.subarray(written));
+  for (let written = 0; written < bytes.byteLength; ) {
+    const count = fs.write(fd, bytes.subarray(written));
+    if (count === 0) throw Object.assign(new Error("the system takes no more bytes"), { code: "EIO" });
+    written += count;
+  }
 }
 
 export interface OpenWrite {

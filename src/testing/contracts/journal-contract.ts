@@ -40,9 +40,11 @@ export function journalContract({ describe, it }: TestRunner, driver: DriverUnde
     it("does not change when the caller's value does", async () => {
       const journal = (await driver.createPlace()).open();
       const value = { list: [1] };
-      await appended(journal, value);
+      const both = [appended(journal, value), appended(journal, value)];
       value.list.push(2);
-      assert.deepEqual((await journal.read()).entries[0]?.value, { list: [1] });
+      await Promise.all(both);
+      const read = (await journal.read()).entries.map((entry) => entry.value);
+      assert.deepEqual(read, [{ list: [1] }, { list: [1] }]);
     });
 
     it("refuses with a value what JSON cannot hold, and goes on", async () => {

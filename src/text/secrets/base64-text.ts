@@ -1,6 +1,6 @@
-/** Decodes base64 of plain text, up to `maxChars` of input; undefined when it is not base64 or does not hold plain text. */
-export function decodeBase64Text(encoded: string, maxChars: number): string | undefined {
-  const body = encoded.slice(0, maxChars).replace(/=+$/, "");
+/** Decodes base64 of plain text; undefined when it is not base64 or does not hold plain text. */
+export function decodeBase64Text(encoded: string): string | undefined {
+  const body = encoded.replace(/=+$/, "");
   let text = "";
   let bits = 0;
   let bitCount = 0;
@@ -12,7 +12,8 @@ export function decodeBase64Text(encoded: string, maxChars: number): string | un
     if (bitCount < 8) continue;
     bitCount -= 8;
     const code = (bits >> bitCount) & 0xff;
-    if ((code < 32 && code !== 9 && code !== 10 && code !== 13) || code > 126) return undefined;
+    const isPlain = (code >= 32 && code < 127) || code === 9 || code === 10 || code === 13;
+    if (!isPlain) return undefined;
     text += String.fromCharCode(code);
   }
   return text;

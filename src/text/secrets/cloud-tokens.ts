@@ -7,8 +7,6 @@ export const CLOUD_PREFIXES: readonly PrefixFormat[] = [
   ["ASIA", "aws-key", 16, UPPER],
   ["ABIA", "aws-key", 16, UPPER],
   ["ACCA", "aws-key", 16, UPPER],
-  ["AIDA", "aws-key", 16, UPPER],
-  ["AROA", "aws-key", 16, UPPER],
   ["A3T", "aws-key", 17, UPPER],
   ["ABSK", "aws-bedrock-key", 80, ANY_BASE64],
   ["bedrock-api-key-", "aws-bedrock-key", 40, ANY_BASE64],

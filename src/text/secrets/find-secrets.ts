@@ -1,23 +1,26 @@
-import { BASE64, DIGIT, DOTTED, endOfRun, isIn } from "./alphabet.ts";
-import { matchArgument, matchAssignment, matchElement } from "./assignment.ts";
+import { BASE64, DIGITS, DOTTED } from "./alphabet.ts";
+import { matchAnnounced } from "./announced-secret.ts";
+import { matchArgument, matchElement } from "./argument.ts";
+import { matchAssignment } from "./assignment.ts";
 import { decodeBase64Text } from "./base64-text.ts";
+import { matchGluedPassword } from "./command-option.ts";
 import { cookieHeaderEnd, matchCookie } from "./cookie.ts";
-import { matchMarkedToken, matchPasswordHash, matchPasswordLine } from "./marked-token.ts";
+import { matchMarkedToken } from "./marked-token.ts";
 import { opaqueFieldEnd } from "./opaque-field.ts";
+import { matchPasswordHash, matchPasswordLine } from "./password-file.ts";
 import { PLACEHOLDER, touchesPlaceholder } from "./placeholder.ts";
 import { matchKeyLines, matchPrivateKeyBlock, matchPrivateKeyTail } from "./private-key-block.ts";
 import { MIN_TOKEN_CHARS, matchRunToken } from "./run-token.ts";
-import type { SecretSpan } from "./secret-span.ts";
+import type { SecretSpan, TextSpan } from "./secret-span.ts";
 import { matchUrlSecret } from "./url-secret.ts";
 import { matchVendorToken } from "./vendor-token.ts";
-import { matchGluedPassword, matchWordSecret, mayAnnounce } from "./word-secret.ts";
 
 /** Finds every secret of a text in one pass, in order and without overlap. */
 export function findSecrets(text: string): readonly SecretSpan[] {
-  return scan(text, "look into base64");
+  return scan(text, "and base64");
 }
 
-type Depth = "look into base64" | "plain text only";
+type Depth = "plain" | "and base64";
 
 function scan(text: string, depth: Depth): readonly SecretSpan[] {
   const spans: SecretSpan[] = [];
@@ -31,25 +34,29 @@ function scan(text: string, depth: Depth): readonly SecretSpan[] {
     let nextIndex = index + 1;
     let span: SecretSpan | undefined;
     switch (role) {
-      case RUN:
+      case RUN: {
         // After a find inside a long run the rest of it must not be measured again.
-        if (index >= runEnd) runEnd = endOfRun(text, index, DOTTED);
+        if (index >= runEnd) runEnd = DOTTED.endOfRun(text, index);
         nextIndex = runEnd;
-        span = matchRun(text, index, nextIndex, doneIndex) ?? matchEncoded(text, index, nextIndex, depth);
+        if (text.startsWith("----", index))
+          span = matchKeyMarker(text, { startIndex: doneIndex, endIndex: index });
+        else {
+          const run = { startIndex: index, endIndex: runEnd };
+          span = matchRun(text, run) ?? (depth === "plain" ? undefined : matchEncoded(text, run));
+        }
         break;
+      }
       case COLON: {
         const opaqueEnd = opaqueFieldEnd(text, index);
-        if (opaqueEnd !== undefined) nextIndex = opaqueEnd;
-        else {
-          if (index >= cookieEnd) cookieEnd = cookieHeaderEnd(text, index) ?? cookieEnd;
-          span = matchColon(text, index);
-        }
+        if (opaqueEnd === undefined) span = matchColon(text, index);
+        else nextIndex = opaqueEnd;
+        if (index >= cookieEnd) cookieEnd = cookieHeaderEnd(text, index) ?? cookieEnd;
         break;
       }
       case EQUALS:
         span = (index < cookieEnd ? matchCookie(text, index) : undefined) ?? matchAssignment(text, index);
         break;
-      case MARK:
+      case TILDE:
         span = matchMarkedToken(text, index);
         break;
       case DOLLAR:
@@ -67,10 +74,11 @@ function scan(text: string, depth: Depth): readonly SecretSpan[] {
         break;
       case OPENING_BRACKET:
         PLACEHOLDER.lastIndex = index;
-        nextIndex += (PLACEHOLDER.exec(text)?.[0].length ?? 1) - 1;
+        nextIndex = index + (PLACEHOLDER.exec(text)?.[0].length ?? 1);
         break;
     }
-    if (span !== undefined && span.startIndex >= doneIndex && span.endIndex > index && !touchesPlaceholder(text, span)) {
+    const isNew = span !== undefined && span.startIndex >= doneIndex && span.endIndex > index;
+    if (span !== undefined && isNew && !touchesPlaceholder(text, span)) {
       spans.push(span);
       doneIndex = span.endIndex;
       nextIndex = span.endIndex;
@@ -84,7 +92,7 @@ const NONE = 0;
 const RUN = 1;
 const COLON = 2;
 const EQUALS = 3;
-const MARK = 4;
+const TILDE = 4;
 const DOLLAR = 5;
 const BAR = 6;
 const ARGUMENT = 7;
@@ -94,7 +102,7 @@ const OPENING_BRACKET = 9;
 const ROLE_OF: Readonly<Record<string, number>> = {
   ":": COLON,
   "=": EQUALS,
-  "~": MARK,
+  "~": TILDE,
   $: DOLLAR,
   "|": BAR,
   "(": ARGUMENT,
@@ -103,12 +111,31 @@ const ROLE_OF: Readonly<Record<string, number>> = {
   "[": OPENING_BRACKET,
 };
 const ROLES = new Uint8Array(128).map((_, code) =>
-  isIn(DOTTED, code) ? RUN : (ROLE_OF[String.fromCharCode(code)] ?? NONE),
+  DOTTED.has(code) ? RUN : (ROLE_OF[String.fromCharCode(code)] ?? NONE),
 );
+
+function matchRun(text: string, run: TextSpan): SecretSpan | undefined {
+  const token = run.endIndex - run.startIndex < MIN_TOKEN_CHARS ? undefined : matchRunToken(text, run);
+  if (token !== undefined) return token;
+  const glued = matchGluedPassword(text, run.startIndex);
+  if (glued !== undefined) return glued;
+  const next = text.charAt(run.endIndex);
+  if (next === " " || next === "\t") return matchAnnounced(text, run);
+  // A token over base64 may break off early in this run and go on behind the mark.
+  return next === "/" || next === "+" || next === "=" ? matchVendorToken(text, run.startIndex) : undefined;
+}
+
+function matchKeyMarker(text: string, untold: TextSpan): SecretSpan | undefined {
+  const markerIndex = untold.endIndex;
+  return (
+    matchPrivateKeyBlock(text, markerIndex) ??
+    matchPrivateKeyTail(text, { endLineIndex: markerIndex, limitIndex: untold.startIndex })
+  );
+}
 
 function matchColon(text: string, index: number): SecretSpan | undefined {
   if (text.startsWith("Private-Lines", index - 13))
-    return matchKeyLines(text, endOfRun(text, index + 2, DIGIT));
+    return matchKeyLines(text, DIGITS.endOfRun(text, index + 2));
   return (
     matchUrlSecret(text, index) ??
     matchMarkedToken(text, index) ??
@@ -117,49 +144,17 @@ function matchColon(text: string, index: number): SecretSpan | undefined {
   );
 }
 
-function matchRun(
-  text: string,
-  startIndex: number,
-  endIndex: number,
-  doneIndex: number,
-): SecretSpan | undefined {
-  if (text.startsWith("-p", startIndex))
-    return matchGluedPassword(text, startIndex) ?? matchAnnounced(text, startIndex, endIndex);
-  if (text.startsWith("----", startIndex)) {
-    return matchPrivateKeyBlock(text, startIndex) ?? matchPrivateKeyTail(text, startIndex, doneIndex);
-  }
-  if (endIndex - startIndex >= MIN_TOKEN_CHARS) {
-    const token = matchRunToken(text, startIndex, endIndex);
-    if (token !== undefined) return token;
-  }
-  const next = text.charAt(endIndex);
-  // A token over base64 may break off early in this run and go on behind the mark.
-  if (next === "/" || next === "+" || next === "=") return matchVendorToken(text, startIndex);
-  return matchAnnounced(text, startIndex, endIndex);
-}
-
-function matchAnnounced(text: string, startIndex: number, endIndex: number): SecretSpan | undefined {
-  const next = text.charAt(endIndex);
-  if ((next !== " " && next !== "\t") || !mayAnnounce(text, startIndex, endIndex)) return undefined;
-  return matchWordSecret(text, startIndex, endIndex);
-}
-
 const MIN_ENCODED_CHARS = 40;
 const MAX_ENCODED_CHARS = 16_384;
 
 // A settings file or key pasted as base64 is as good as in the clear, and one look inside tells.
-function matchEncoded(
-  text: string,
-  startIndex: number,
-  endIndex: number,
-  depth: Depth,
-): SecretSpan | undefined {
-  if (depth === "plain text only" || endIndex - startIndex < MIN_ENCODED_CHARS / 2) return undefined;
-  if (/[+/,]/.test(text.charAt(startIndex - 1))) return undefined;
-  if (decodeBase64Text(text.slice(startIndex, startIndex + 16), 16) === undefined) return undefined;
-  const encodedEnd = endOfRun(text, startIndex, BASE64, MAX_ENCODED_CHARS);
-  if (encodedEnd - startIndex < MIN_ENCODED_CHARS) return undefined;
-  const decoded = decodeBase64Text(text.slice(startIndex, encodedEnd), MAX_ENCODED_CHARS);
-  if (decoded === undefined || scan(decoded, "plain text only").length === 0) return undefined;
-  return { startIndex, endIndex: encodedEnd, type: "encoded-secret" };
+function matchEncoded(text: string, { startIndex, endIndex }: TextSpan): SecretSpan | undefined {
+  if (endIndex - startIndex < MIN_ENCODED_CHARS / 2 || "+/,".includes(text.charAt(startIndex - 1) || " "))
+    return undefined;
+  if (decodeBase64Text(text.slice(startIndex, startIndex + 16)) === undefined) return undefined;
+  const ahead = text.slice(startIndex, startIndex + MAX_ENCODED_CHARS);
+  const encoded = ahead.slice(0, BASE64.endOfRun(ahead, 0));
+  const decoded = encoded.length < MIN_ENCODED_CHARS ? undefined : decodeBase64Text(encoded);
+  if (decoded === undefined || scan(decoded, "plain").length === 0) return undefined;
+  return { startIndex, endIndex: startIndex + encoded.length, type: "encoded-secret" };
 }

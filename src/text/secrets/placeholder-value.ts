@@ -5,7 +5,7 @@ export function isPlaceholder(value: string): boolean {
 
 /** Tells whether a password is one that only tutorials and tests use, where hiding it would hurt and help nobody. */
 export function isStockPassword(value: string): boolean {
-  return STOCK_PASSWORD.test(value);
+  return value.length <= MAX_STOCK_CHARS && STOCK_PASSWORD.test(value);
 }
 
 const MASK = /x{5,}|\*{3,}|•{2,}|\.{3,}|…|#{4,}|_{5,}|0{10,}|^(.)\1*$/i;
@@ -24,6 +24,8 @@ const STAND_IN = new RegExp(
   ].join("|"),
   "i",
 );
+
+const MAX_STOCK_CHARS = 40;
 
 const STOCK_PASSWORD = new RegExp(
   "^(?:(?:my|the|your|some|test|user|admin|db|new|old|super|top|plain|p)[-_. ]?)*" +

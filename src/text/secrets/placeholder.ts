@@ -3,9 +3,16 @@ import type { SecretSpan } from "./secret-span.ts";
 /** Matches, at its last index, what redaction puts in the place of a secret. */
 export const PLACEHOLDER: RegExp = /\[REDACTED:[a-z\d-]{1,40}#[\da-f]{4}\]/y;
 
+/** What a placeholder is made from. */
+export interface PlaceholderSource {
+  readonly secret: string;
+  readonly type: string;
+  readonly key: string;
+}
+
 /** Gives what stands for a secret: its kind and four digits that tell two secrets apart under one key. */
-export function placeholderFor(secret: string, type: string, key: string): string {
-  return `[REDACTED:${type}#${shortHash(secret, key)}]`;
+export function placeholderFor({ secret, type, key }: PlaceholderSource): string {
+  return `[REDACTED:${type}#${shortHash(`${key}\0${secret}`)}]`;
 }
 
 /** Tells whether a span reaches into a placeholder, which is never a secret itself. */
@@ -18,9 +25,8 @@ const MAX_PLACEHOLDER_CHARS = 60;
 const OPEN_PLACEHOLDER = /\[REDACTED:[a-z\d-]*(?:#[\da-f]*)?$/;
 
 // FNV-1a: small and even. Sixteen bits say "the same one again" and are too few to test a guess against.
-function shortHash(secret: string, key: string): string {
+function shortHash(input: string): string {
   let hash = 0x811c9dc5;
-  const input = `${key}\0${secret}`;
   for (let index = 0; index < input.length; index++) {
     hash = Math.imul(hash ^ input.charCodeAt(index), 0x01000193);
   }

@@ -32,7 +32,6 @@ export const SERVICE_PREFIXES: readonly PrefixFormat[] = [
   ["shptka_", "shopify-token", 24],
   ["sq0atp-", "square-token", 20],
   ["sq0csp-", "square-secret", 20],
-  ["sq0idp-", "square-id", 20],
   ["EAAA", "square-token", 56],
   ["EAA", "facebook-token", 60, ALPHANUMERIC],
   ["IGQ", "instagram-token", 80],
