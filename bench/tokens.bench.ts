@@ -50,7 +50,10 @@ export async function benchTokens(): Promise<void> {
     ]);
     error.push([kind, ...COUNTERS.slice(0, 3).map(({ count }) => errorOf(texts, exact, count))]);
   }
-  printTable("Token counting, MB/s (a character counts as a byte; 4,000 a text; a dash: it reads no text)", speed);
+  printTable(
+    "Token counting, MB/s (a character counts as a byte; 4,000 a text; a dash: it reads no text)",
+    speed,
+  );
   printTable("Error against o200k, mean % [p95 of the absolute error]", error);
 }
 

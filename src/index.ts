@@ -82,6 +82,14 @@ export { type FormattedContext, formatMessagesAsContext } from "./fork/format-me
 export { type ForkResult, processMessagesForFork } from "./fork/process-messages-for-fork.ts";
 export type { ProcessingStats, TierDistribution } from "./fork/processing-stats.ts";
 export { sliceFromCompactionBoundary } from "./fork/slice-from-compaction-boundary.ts";
+export type {
+  Journal,
+  JournalAppended,
+  JournalContent,
+  JournalEntry,
+  JournalFailure,
+  JournalProblem,
+} from "./session/journal.ts";
 export { type CharBudgetOptions, charBudget } from "./stages/char-budget.ts";
 export { compactionBoundary, findCompactionBoundary } from "./stages/compaction-boundary.ts";
 export { filterCompacted } from "./stages/filter-compacted.ts";
@@ -137,6 +145,24 @@ export {
   type Tier,
   type TierLimits,
 } from "./stages/tool-result-tier.ts";
+export { createMemoryJournal } from "./stores/memory/memory-journal.ts";
+export { createMemoryRecordStore } from "./stores/memory/memory-record-store.ts";
+export { createMemorySpillStore } from "./stores/memory/memory-spill-store.ts";
+export { createSystemClock } from "./stores/system-clock.ts";
+export type {
+  RecordConflict,
+  RecordCorrupt,
+  RecordDeleted,
+  RecordFailure,
+  RecordFound,
+  RecordList,
+  RecordMissing,
+  RecordProblem,
+  RecordState,
+  RecordStore,
+  RecordStored,
+  RecordWrite,
+} from "./tasks/record-store.ts";
 export { ConfigurationError } from "./text/configuration-error.ts";
 export {
   type EstimateTokensOptions,

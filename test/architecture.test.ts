@@ -24,7 +24,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   session: ["compaction", "tool-output", "stages", "transcript", "text"],
   tasks: ["transcript", "text"],
   formats: ["transcript", "text"],
-  stores: ["tool-output", "session", "tasks"],
+  stores: ["tool-output", "compaction", "session", "tasks"],
   eval: [...ENGINE, "stores"],
   hosts: [...ENGINE, "stores", "eval"],
   testing: [...ENGINE, "stores", "eval"],
@@ -32,7 +32,12 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
 /** Rooms that may touch the world. */
 const WORLDLY = ["stores", "hosts", "testing", "eval"];
 /** What a store may import of a port's room: the port, and nothing that decides. */
-const PORTS = ["tool-output/spill-store.ts", "session/journal.ts", "tasks/record-store.ts"];
+const PORTS = [
+  "tool-output/spill-store.ts",
+  "compaction/clock.ts",
+  "session/journal.ts",
+  "tasks/record-store.ts",
+];
 const MAX_LINES = 400;
 
 const src = resolve(import.meta.dirname, "../src");

@@ -62,6 +62,16 @@ describe("the public surface", () => {
     expect(Object.keys(await import("../src/opencode.ts")).sort()).toEqual(["opencode"]);
   });
 
+  it("of carryover/node", async () => {
+    expect(Object.keys(await import("../src/node.ts")).sort()).toEqual([
+      "cleanSpills",
+      "createFileJournal",
+      "createFileRecordStore",
+      "createFileSpillStore",
+      "defaultStateFolder",
+    ]);
+  });
+
   it("of carryover/testing", async () => {
     expect(Object.keys(await import("../src/testing.ts")).sort()).toMatchInlineSnapshot(`
       [

@@ -11,10 +11,14 @@ const recordings = join(import.meta.dirname, "recordings/opencode");
 
 describe("what a child inherits of each recorded session", () => {
   it.each(readdirSync(recordings).filter((name) => name.endsWith(".json")))("%s", async (name) => {
-    const { messages } = JSON.parse(readFileSync(join(recordings, name), "utf8")) as { messages: SessionMessage[] };
+    const { messages } = JSON.parse(readFileSync(join(recordings, name), "utf8")) as {
+      messages: SessionMessage[];
+    };
     const processed = processMessagesForFork(opencode.decode(messages));
     const { text, stats } = formatMessagesAsContext(processed.messages, processed.stats);
     const golden = `${buildForkPreamble(stats)}\n\n${text}\n\n${JSON.stringify(stats, null, 2)}\n`;
-    await expect(golden).toMatchFileSnapshot(join(import.meta.dirname, "goldens/fork", name.replace(".json", ".txt")));
+    await expect(golden).toMatchFileSnapshot(
+      join(import.meta.dirname, "goldens/fork", name.replace(".json", ".txt")),
+    );
   });
 });

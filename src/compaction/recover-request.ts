@@ -1,34 +1,21 @@
-import { compactionPart } from "../stages/completed-compaction.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import { isVisibleToModel, reachesModel } from "../transcript/visibility.ts";
+import { typedText } from "./plan-compaction-requests.ts";
+import { isBareMarker } from "./plan-compaction-window.ts";
+import { isSummary } from "./summary-previous.ts";
 
-/** The index of what the user asked for last, not counting what programs wrote in the user's name; -1 when there is nothing. */
+/** The index of what the user asked for last; where no message was typed, of the last one in the user's role; -1 without any. */
 export function findLastRequest(transcript: Transcript): number {
-  const typed = transcript.findLastIndex((message) => isRequest(message) && message.parts.some(isTyped));
-  return typed === -1 ? transcript.findLastIndex(isRequest) : typed;
+  const typed = transcript.findLastIndex((message) => isVisibleToModel(message) && typedText(message) !== "");
+  return typed === -1 ? transcript.findLastIndex(isInUsersRole) : typed;
 }
 
-function isRequest(message: Message): boolean {
+function isInUsersRole(message: Message): boolean {
   return (
     message.role === "user" &&
     isVisibleToModel(message) &&
-    !OWN_KINDS.has(message.metadata?.kind ?? "") &&
-    compactionPart(message) === undefined &&
+    !isBareMarker(message) &&
+    !isSummary(message) &&
     message.parts.some(reachesModel)
   );
 }
-
-function isTyped(part: Message["parts"][number]): boolean {
-  if (part.agentVisible === false) return false;
-  if (part.type === "file") return true;
-  return part.type === "text" && !part.synthetic && !part.ignored && !part.own && part.text.trim() !== "";
-}
-
-/** Kinds of user messages that no user wrote. */
-const OWN_KINDS: ReadonlySet<string> = new Set([
-  "tool_summary",
-  "compaction_summary",
-  "compaction_marker",
-  "continue",
-  "hint",
-]);

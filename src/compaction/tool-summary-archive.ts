@@ -36,5 +36,7 @@ export function hasOnlyStub({ cut }: ToolPart): boolean {
 
 // The call id, and not the summary's own, since it stays right when summaries are merged.
 function stub({ callId }: ToolPart, handle: string): string {
-  return oneLine(`[archived: see the tool summary of call ${quoteName(callId)}; whole result: ${quoteName(handle)}]`);
+  return oneLine(
+    `[archived: see the tool summary of call ${quoteName(callId)}; whole result: ${quoteName(handle)}]`,
+  );
 }

@@ -47,7 +47,11 @@ export function toolSummaryEdits(
     }
     const { text, reason } = summaryText({ batch, answer, present, settings });
     if (reason !== undefined) notes.push({ reason, handles });
-    const message = summaryMessage(present, text, freeId(`${first.message.id}~tool-summary-${first.partIndex}`));
+    const message = summaryMessage(
+      present,
+      text,
+      freeId(`${first.message.id}~tool-summary-${first.partIndex}`),
+    );
     for (const result of present) edits.push(archiveResult(result, message.id));
     edits.push(insertSummary(message, after));
     after = message.id;

@@ -5,7 +5,8 @@ import { isVisibleToModel } from "../transcript/visibility.ts";
 /** Where the next summary goes: behind the newest calls with their results and the summaries there, so never behind a user who waits. */
 export function summaryPlace(window: Transcript): Place {
   let index = window.findLastIndex((message) => isVisibleToModel(message) && holdsTurn(message));
-  for (let next = window[index + 1]; next !== undefined && isToolSummary(next); next = window[index + 1]) index++;
+  for (let next = window[index + 1]; next !== undefined && isToolSummary(next); next = window[index + 1])
+    index++;
   return window[index]?.id ?? null;
 }
 

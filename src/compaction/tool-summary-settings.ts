@@ -7,13 +7,18 @@ import { TOOL_SUMMARY_STRATEGIES, type ToolSummaryStrategy } from "./compaction-
 /** Tool summary settings completed with their defaults; what cannot be used is thrown, every problem at once. */
 export function readToolSummarySettings(settings: ToolSummarySettings): KnownToolSummarySettings {
   const { toolCallCutoff, toolSummaryStrategy, mode = "background" } = settings;
-  const strategy = toolSummaryStrategy === undefined || toolSummaryStrategy === "" ? "llm" : toolSummaryStrategy;
+  const strategy =
+    toolSummaryStrategy === undefined || toolSummaryStrategy === "" ? "llm" : toolSummaryStrategy;
   const problems: string[] = [];
   if (typeof toolCallCutoff !== "number" || Number.isNaN(toolCallCutoff)) {
-    problems.push(`toolCallCutoff is ${String(toolCallCutoff)}; give a number of results, 0 to switch it off`);
+    problems.push(
+      `toolCallCutoff is ${String(toolCallCutoff)}; give a number of results, 0 to switch it off`,
+    );
   }
   if (!TOOL_SUMMARY_STRATEGIES.includes(strategy)) {
-    problems.push(`toolSummaryStrategy is ${String(strategy)}; give one of ${TOOL_SUMMARY_STRATEGIES.join(", ")}`);
+    problems.push(
+      `toolSummaryStrategy is ${String(strategy)}; give one of ${TOOL_SUMMARY_STRATEGIES.join(", ")}`,
+    );
   }
   if (!TOOL_SUMMARY_MODES.includes(mode)) {
     problems.push(`mode is ${String(mode)}; give one of ${TOOL_SUMMARY_MODES.join(", ")}`);

@@ -2,6 +2,7 @@ import { fenceData } from "../text/fence.ts";
 import { normalizeText } from "../text/normalize-text.ts";
 import { type RedactOptions, redactSecrets } from "../text/redact-secrets.ts";
 import { headCut, tailCut, truncationMarker } from "../text/truncate.ts";
+import { countCodePoints, cutCodePoints, firstCodePoints } from "./summary-cut-code-points.ts";
 
 /** Tool text as it may be quoted: normalized, without secrets, cut to two thirds head and one third tail, unable to leave its frame. */
 export function quoteToolText(text: string, maxCodePoints: number, redact: RedactOptions): string {
@@ -24,35 +25,21 @@ export function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
 
-/** At most some code points of a text: two thirds from its head, one third from its tail, and how many are missing between. */
+/** At most some code points of a text: two thirds from its head, one third from its tail, and between them how many are missing. */
 export function excerpt(text: string, maxCodePoints: number): string {
-  if (text.length <= maxCodePoints) return text;
-  const total = countCodePoints(text);
-  if (total <= maxCodePoints) return text;
-  const room = maxCodePoints - truncationMarker(total, "head-tail").length;
-  if (room < MIN_ROOM_CODE_POINTS) return clip(text, maxCodePoints);
-  const headCodePoints = Math.floor((room * 2) / 3);
-  const head = text.slice(0, headCut(text, indexAfter(text, headCodePoints)));
-  const tail = text.slice(tailCut(text, indexAfter(text, total - (room - headCodePoints))));
-  const omitted = total - countCodePoints(head) - countCodePoints(tail);
-  return head + truncationMarker(omitted, "head-tail") + tail;
+  const isShort = text.length <= maxCodePoints || countCodePoints(text) <= maxCodePoints;
+  return isShort ? text : cutCodePoints(text, Math.max(0, maxCodePoints - MARKER_CHARS));
 }
 
 /** At most some code points from the head of a text, with dots where more would follow. */
 export function clip(text: string, maxCodePoints: number): string {
   if (text.length <= maxCodePoints || countCodePoints(text) <= maxCodePoints) return text;
-  return text.slice(0, headCut(text, indexAfter(text, maxCodePoints - ELLIPSIS.length))) + ELLIPSIS;
-}
-
-/** How many characters a reader would count, surrogate pairs as one. */
-export function countCodePoints(text: string): number {
-  let count = 0;
-  for (let index = 0; index < text.length; index += widthAt(text, index)) count++;
-  return count;
+  return firstCodePoints(text, maxCodePoints - ELLIPSIS.length) + ELLIPSIS;
 }
 
 const ELLIPSIS = "...";
-const MIN_ROOM_CODE_POINTS = 30;
+/** Room for the line that says how many are missing. */
+const MARKER_CHARS = truncationMarker(Number.MAX_SAFE_INTEGER, "head-tail").length;
 const MAX_NAME_CODE_POINTS = 100;
 const MAX_NAME_READ_CHARS = 1_000;
 
@@ -71,16 +58,4 @@ function readable(text: string, redact: RedactOptions): string {
   const tailStart = tailCut(tail, Math.min(tail.length, HALVED_CHARS));
   const marker = truncationMarker(text.length - headEnd - (tail.length - tailStart), "head-tail");
   return head.slice(0, headEnd) + marker + tail.slice(tailStart);
-}
-
-function indexAfter(text: string, codePoints: number): number {
-  let index = 0;
-  for (let count = 0; count < codePoints && index < text.length; count++) index += widthAt(text, index);
-  return index;
-}
-
-function widthAt(text: string, index: number): 1 | 2 {
-  const isPair =
-    (text.charCodeAt(index) & 0xfc00) === 0xd800 && (text.charCodeAt(index + 1) & 0xfc00) === 0xdc00;
-  return isPair ? 2 : 1;
 }

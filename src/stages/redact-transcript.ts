@@ -4,7 +4,7 @@ import { type RedactOptions, redactSecrets } from "../text/redact-secrets.ts";
 import { cleanText } from "../transcript/clean-text.ts";
 import type { Edit, Stage } from "../transcript/edit.ts";
 import type { Message } from "../transcript/message.ts";
-import { type Part, type ToolPart, withText } from "../transcript/part.ts";
+import { outcomeText, type Part, type ToolPart, withText } from "../transcript/part.ts";
 import { isVisibleToModel } from "../transcript/visibility.ts";
 
 /**
@@ -49,7 +49,7 @@ function redactTool(part: ToolPart, redact: Redact): ToolPart {
     (text) => redactText(text, normalizeText(text), redact, (kept) => kept) ?? text,
   );
   const { outcome } = part;
-  const text = outcome.status === "done" ? outcome.output : outcome.status === "failed" ? outcome.error : "";
+  const text = outcomeText(outcome);
   const changed = redactText(text, normalizeText(text), redact, (kept) => withText(outcome, kept)) ?? outcome;
   const inputCut = part.inputCut && { ...part.inputCut, preview: redact(part.inputCut.preview) };
   const isPreviewKept = inputCut?.preview === part.inputCut?.preview;

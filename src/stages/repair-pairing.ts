@@ -4,7 +4,14 @@ import { normalizeTypedText } from "../text/typed-text.ts";
 import { cleanText, isMalformed } from "../transcript/clean-text.ts";
 import type { Edit, EditReason } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
-import type { CallId, Part, TextPart, ToolOutcome, ToolPart } from "../transcript/part.ts";
+import {
+  type CallId,
+  outcomeText,
+  type Part,
+  type TextPart,
+  type ToolOutcome,
+  type ToolPart,
+} from "../transcript/part.ts";
 import { isVisibleToModel, reachesModel } from "../transcript/visibility.ts";
 
 /** Edits after which no provider can refuse the transcript for its shape: the last stage before anything is sent. */
@@ -97,7 +104,7 @@ function cleanOutcome(outcome: ToolOutcome): ToolOutcome {
 
 function asText(part: ToolPart): TextPart | null {
   const { outcome } = part;
-  const text = outcome.status === "done" ? outcome.output : outcome.status === "failed" ? outcome.error : "";
+  const text = outcomeText(outcome);
   const clean = normalizeText(text);
   return clean.trim() === "" ? null : { type: "text", text: clean, synthetic: true };
 }

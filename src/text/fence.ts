@@ -14,28 +14,32 @@ export const FENCED_TAGS: readonly string[] = [
 
 /** Escapes the angle bracket of every opening or closing form of the given tags, however disguised; the same reference when there is none. */
 export function fence(text: string, tags: readonly string[]): string {
-  const names = foldedNames(tags);
-  return escapeBrackets(text, ANGLE_BRACKET, (index) => opensTag(text, index, names));
+  const opensTag = createTagFinder(tags);
+  return escapeBrackets(text, { pattern: ANGLE_BRACKET, opens: (index) => opensTag(text, index) });
 }
 
 /** Fences like `fence` and also breaks the tokens of chat templates, for text quoted as data. */
 export function fenceData(text: string, tags: readonly string[] = FENCED_TAGS): string {
-  const names = foldedNames(tags);
-  return escapeBrackets(
-    text,
-    ANY_BRACKET,
-    (index) => opensTag(text, index, names) || opensTemplateToken(text, index),
-  );
+  const opensTag = createTagFinder(tags);
+  return escapeBrackets(text, {
+    pattern: ANY_BRACKET,
+    opens: (index) => opensTag(text, index) || opensTemplateToken(text, index),
+  });
 }
 
 const ANGLE_BRACKET = /[<\ufe64\uff1c]/g;
 const ANY_BRACKET = /[<\ufe64\uff1c[\ufe47\uff3b]/g;
 
-function escapeBrackets(text: string, bracket: RegExp, opens: (index: number) => boolean): string {
-  bracket.lastIndex = 0;
+interface Brackets {
+  readonly pattern: RegExp;
+  opens(index: number): boolean;
+}
+
+function escapeBrackets(text: string, { pattern, opens }: Brackets): string {
+  pattern.lastIndex = 0;
   let escaped = "";
   let copiedUntil = 0;
-  for (let match = bracket.exec(text); match !== null; match = bracket.exec(text)) {
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
     if (!opens(match.index)) continue;
     escaped += text.slice(copiedUntil, match.index) + (fold(match[0]) === "[" ? "&#91;" : "&lt;");
     copiedUntil = match.index + 1;
@@ -43,27 +47,19 @@ function escapeBrackets(text: string, bracket: RegExp, opens: (index: number) =>
   return copiedUntil === 0 ? text : escaped + text.slice(copiedUntil);
 }
 
-interface TagNames {
-  readonly names: readonly string[];
-  readonly initials: string;
-  readonly longestChars: number;
-}
-
-function foldedNames(tags: readonly string[]): TagNames {
+function createTagFinder(tags: readonly string[]): (text: string, bracketIndex: number) => boolean {
   const names = tags.map((tag) => tag.normalize("NFKC").toLowerCase()).filter((name) => name !== "");
-  return {
-    names,
-    initials: names.map((name) => name.charAt(0)).join(""),
-    longestChars: names.reduce((longest, name) => Math.max(longest, name.length), 0),
+  const initials = names.map((name) => name.charAt(0)).join("");
+  const maxChars = names.reduce((longest, name) => Math.max(longest, name.length), 0) + 1;
+  return (text, bracketIndex) => {
+    const next = text.charAt(bracketIndex + (text.charAt(bracketIndex + 1) === "/" ? 2 : 1));
+    if (isPlain(next) && !"/\\".includes(next) && !initials.includes(next.toLowerCase())) return false;
+    const word = readVisible(text, {
+      startIndex: skipToName(text, bracketIndex + 1),
+      maxChars,
+    }).toLowerCase();
+    return names.some((name) => word.startsWith(name) && !/\w/.test(word.charAt(name.length)));
   };
-}
-
-function opensTag(text: string, bracketIndex: number, { names, initials, longestChars }: TagNames): boolean {
-  const next = text.charAt(bracketIndex + (text.charAt(bracketIndex + 1) === "/" ? 2 : 1));
-  if (isPlain(next) && !"/\\".includes(next) && !initials.includes(next.toLowerCase())) return false;
-  const nameIndex = skipToName(text, bracketIndex + 1);
-  const word = readVisible(text, nameIndex, longestChars + 1).toLowerCase();
-  return names.some((name) => word.startsWith(name) && !/\w/.test(word.charAt(name.length)));
 }
 
 const TEMPLATE_TOKEN =
@@ -74,7 +70,9 @@ function opensTemplateToken(text: string, bracketIndex: number): boolean {
   const next = text.charAt(bracketIndex + 1);
   if (isPlain(next) && !"|/SseIAT".includes(next)) return false;
   const bracket = fold(text.charAt(bracketIndex));
-  return TEMPLATE_TOKEN.test(bracket + readVisible(text, bracketIndex + 1, LONGEST_TOKEN_CHARS));
+  return TEMPLATE_TOKEN.test(
+    bracket + readVisible(text, { startIndex: bracketIndex + 1, maxChars: LONGEST_TOKEN_CHARS }),
+  );
 }
 
 // Nearly every bracket of real text is dismissed by the one visible ASCII character that follows it.
@@ -96,8 +94,13 @@ function skipToName(text: string, startIndex: number): number {
 
 const UNSEEN = /^[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}]/u;
 
+interface Stretch {
+  readonly startIndex: number;
+  readonly maxChars: number;
+}
+
 // Stops at the next opening bracket, so that no stretch of text is read for two brackets.
-function readVisible(text: string, startIndex: number, maxChars: number): string {
+function readVisible(text: string, { startIndex, maxChars }: Stretch): string {
   let word = "";
   for (let index = startIndex; index < text.length && word.length < maxChars; ) {
     const character = String.fromCodePoint(text.codePointAt(index) ?? 0);

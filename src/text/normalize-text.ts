@@ -121,7 +121,7 @@ function dropUnseen(text: string): {
     if (index > droppedUntil) before = codePointBefore(text, index);
     const after = text.slice(index + match.length, index + match.length + 2);
     droppedUntil = index + match.length;
-    if (belongsToEmoji(match, before, after)) {
+    if (belongsToEmoji({ match, before, after })) {
       before = match;
       return match;
     }
@@ -132,7 +132,13 @@ function dropUnseen(text: string): {
   return controls + invisible === 0 ? { text, controls, invisible } : { text: kept, controls, invisible };
 }
 
-function belongsToEmoji(match: string, before: string, after: string): boolean {
+interface UnseenInPlace {
+  readonly match: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+function belongsToEmoji({ match, before, after }: UnseenInPlace): boolean {
   switch (match) {
     case ZERO_WIDTH_JOINER:
       return isEmojiEnd(before) && PICTOGRAPH.test(String.fromCodePoint(after.codePointAt(0) ?? 0));

@@ -1,5 +1,5 @@
 /** How many symbols the token model tells apart. */
-export const SYMBOL_COUNT = 107;
+export const SYMBOL_COUNT = 108;
 
 /** The scripts beyond ASCII letters, in the order of their symbols. */
 export const SCRIPTS = [
@@ -15,6 +15,7 @@ export const SCRIPTS = [
   "han-rare",
   "hangul",
   "other",
+  "rare",
 ] as const;
 
 /** The marks beyond ASCII punctuation, in the order of their symbols. */
@@ -46,7 +47,7 @@ export const NEWLINE: number = DIGIT + 3;
 
 /** For each UTF-16 unit its symbol. `commonHan` lists the ideographs that often share a token with their neighbour. */
 export function symbolTable(commonHan: string): Uint8Array {
-  const table = new Uint8Array(65536).fill(scriptSymbol("other"));
+  const table = new Uint8Array(65536).fill(scriptSymbol("rare"));
   table.fill(markSymbol("control"), 0, 0x80);
   for (let letter = 0; letter < 26; letter++) {
     table[97 + letter] = FIRST_LOWER + letter;
@@ -85,11 +86,15 @@ const SCRIPT_RANGES: readonly (readonly [Script, number, number])[] = [
   ["greek", 0x370, 0x3ff],
   ["greek", 0x1f00, 0x1fff],
   ["cyrillic", 0x400, 0x52f],
+  ["other", 0x530, 0x58f],
   ["hebrew", 0x590, 0x5ff],
   ["arabic", 0x600, 0x6ff],
   ["arabic", 0x750, 0x77f],
   ["indic", 0x900, 0xdff],
   ["thai", 0xe00, 0xe7f],
+  ["other", 0x1000, 0x10ff],
+  ["other", 0x1780, 0x17ff],
+  ["other", 0x1c90, 0x1cbf],
   ["kana", 0x3041, 0x30ff],
   ["han-rare", 0x3400, 0x4dbf],
   ["han-rare", 0x4e00, 0x9fff],

@@ -61,13 +61,16 @@ describe("createTokenCounter", () => {
 
 describe("the token model", () => {
   it("has a step from every row over every symbol, to a row that exists, at costs that exist", () => {
+    const broken: string[] = [];
     for (let row = 0; row < ROW_COUNT; row++) {
       for (let symbol = 0; symbol < SYMBOL_COUNT; symbol++) {
         const { nextRow, costs } = stepOf(row, symbol);
-        expect(nextRow > 0 && nextRow < ROW_COUNT).toBe(true);
-        expect(costs.every((cost) => cost >= 0 && cost < COST_COUNT)).toBe(true);
+        const exists =
+          nextRow > 0 && nextRow < ROW_COUNT && costs.every((cost) => cost >= 0 && cost < COST_COUNT);
+        if (!exists) broken.push(`${row}, ${symbol}`);
       }
     }
+    expect(broken).toEqual([]);
   });
 
   it("knows a symbol for every UTF-16 unit", () => {

@@ -27,9 +27,7 @@ const MIME_TYPE = /^[\w.+-]{1,40}\/[\w.+-]{1,80}$/;
 
 function sampleOf(content: string | Uint8Array): string {
   if (typeof content === "string") return content.slice(0, SAMPLE_LENGTH);
-  const isWhole = content.length <= SAMPLE_LENGTH;
-  // A character that the end of the sample cuts apart is not a bad one.
-  return new TextDecoder().decode(content.subarray(0, SAMPLE_LENGTH), { stream: !isWhole });
+  return new TextDecoder().decode(content.subarray(0, SAMPLE_LENGTH));
 }
 
 const SIGNATURES: readonly (readonly [type: string, signature: readonly number[]])[] = [

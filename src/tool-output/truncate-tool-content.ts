@@ -50,6 +50,7 @@ export async function truncateToolContent<Block extends ToolContentBlock>(
   return bound(content, { limits: resolved, spills, treatment, recallTool: options.recallTool ?? "recall" });
 }
 
+/** What may be chosen beside the limits. */
 export interface ToolOutputOptions {
   /** Whether terminal escapes, overwritten states and invisible characters are taken out before counting; default on. */
   readonly normalize?: "on" | "off";
@@ -100,19 +101,19 @@ async function spillContent<Block>(
   { limits, store, options }: SpillPlan,
 ): Promise<Spills<Block>> {
   const { spillTruncated = "on", signal } = options;
-  const put = async (content: string | Uint8Array): Promise<SpillOutcome> =>
-    store === undefined ? undefined : spillOutput(content, { store, signal });
+  const put = async (raws: readonly (string | Uint8Array)[]): Promise<SpillOutcome> =>
+    store === undefined ? undefined : spillOutput(rawContent(raws), { store, signal });
 
   const isLarge = limits.largeOutputThreshold > 0 && size.chars > limits.largeOutputThreshold;
   const isCut = !isWithinLimits(size, limits);
   const isWanted = isLarge || (isCut && spillTruncated === "on");
   const raws = pieces.flatMap((piece) => (piece.type === "text" ? [piece.raw] : []));
-  const text = isWanted ? await put(rawContent(raws)) : undefined;
+  const text = isWanted ? await put(raws) : undefined;
 
   const binaries = new Map<BinaryPiece<Block>, SpillOutcome>();
   for (const piece of pieces) {
     if (piece.type !== "binary") continue;
-    binaries.set(piece, spillTruncated === "on" ? await put(piece.raw) : undefined);
+    binaries.set(piece, spillTruncated === "on" ? await put([piece.raw]) : undefined);
   }
   return { isLarge, text, binaries };
 }

@@ -193,16 +193,14 @@ describe("estimateMessageTokens, for any message", () => {
     anyText.map((value): Part => ({ type: "text", text: value })),
     anyText.map((value): Part => ({ type: "reasoning", text: value })),
     fc.constant(image),
-    fc
-      .record({ input: fc.anything(), output: anyText, cleared: fc.boolean() })
-      .map(
-        ({ input, output, cleared }): Part =>
-          tool({
-            input,
-            outcome: { status: "done", output, attachments: [] },
-            ...(cleared && { clearedAt: 1 }),
-          }),
-      ),
+    fc.record({ input: fc.anything(), output: anyText, cleared: fc.boolean() }).map(
+      ({ input, output, cleared }): Part =>
+        tool({
+          input,
+          outcome: { status: "done", output, attachments: [] },
+          ...(cleared && { clearedAt: 1 }),
+        }),
+    ),
   );
   const anyParts = fc.array(anyPart, { maxLength: 6 });
 

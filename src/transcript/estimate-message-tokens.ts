@@ -7,9 +7,9 @@ import {
 import { safeJson } from "../text/safe-json.ts";
 import { familyCost, type TokenFamily } from "../text/token-model-families.ts";
 import type { Message } from "./message.ts";
-import { CLEARED_PLACEHOLDER, type FilePart, type Part, type ToolOutcome, type ToolPart } from "./part.ts";
+import { type FilePart, outcomeText, type Part, type ToolOutcome, type ToolPart } from "./part.ts";
 import type { TokenCalibration } from "./token-calibration.ts";
-import { isVisibleToModel } from "./visibility.ts";
+import { isVisibleToModel, shownOutcome } from "./visibility.ts";
 
 /**
  * About how many tokens a message brings into the model's window, rounded up. What is hidden counts nothing,
@@ -104,7 +104,7 @@ function measure(message: Message, estimator: TokenEstimator): MessageSizes {
     if (part.type === "file") sizes.writtenMedia += mediaOf(part);
     if (part.type !== "tool") continue;
     sizes.calls += 1;
-    const outcome = seenOutcome(part);
+    const outcome = shownOutcome(part);
     sizes.resultTokens += count(outcomeText(outcome));
     if (outcome.status === "done")
       for (const attachment of outcome.attachments) sizes.resultMedia += mediaOf(attachment);
@@ -128,18 +128,6 @@ function writtenTokens(part: Part, count: (text: string) => number): number {
       part satisfies never;
       return 0;
   }
-}
-
-/** The outcome as the model sees it: a cleared output is its placeholder, without attachments. */
-function seenOutcome({ outcome, clearedAt }: ToolPart): ToolOutcome {
-  return clearedAt !== undefined && outcome.status === "done"
-    ? { status: "done", output: CLEARED_PLACEHOLDER, attachments: [] }
-    : outcome;
-}
-
-function outcomeText(outcome: ToolOutcome): string {
-  if (outcome.status === "done") return outcome.output;
-  return outcome.status === "failed" ? outcome.error : "";
 }
 
 /** 1 for a file that is sent as media; 0 for text files and folders, whose content hosts send as a text part. */

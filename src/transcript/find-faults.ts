@@ -2,7 +2,7 @@ import { mapStrings } from "../text/map-strings.ts";
 import { normalizeTypedText } from "../text/typed-text.ts";
 import { isMalformed } from "./clean-text.ts";
 import type { MessageId, Transcript } from "./message.ts";
-import type { CallId, Part, ToolPart } from "./part.ts";
+import { type CallId, outcomeText, type Part, type ToolPart } from "./part.ts";
 import { isVisibleToModel, reachesModel } from "./visibility.ts";
 
 /** Something in what the model is sent that a provider would refuse. */
@@ -69,7 +69,7 @@ function toolFaults(part: ToolPart, callIds: Set<CallId>): readonly Found[] {
   if (callIds.has(part.callId)) found.push(["call-id-repeated", `call ${part.callId} is there twice`]);
   callIds.add(part.callId);
   if (outcome.status === "pending") found.push(["call-without-result", `call ${part.callId} has no result`]);
-  const text = outcome.status === "done" ? outcome.output : outcome.status === "failed" ? outcome.error : "";
+  const text = outcomeText(outcome);
   const isInputMalformed = mapStrings(part.input, normalizeTypedText) !== part.input;
   if (isMalformed(text) || isInputMalformed) found.push(MALFORMED);
   return found;

@@ -1,3 +1,4 @@
+import type { CarriedFacts } from "./carried-facts.ts";
 import type { MessageId } from "./ids.ts";
 import type { Part } from "./part.ts";
 
@@ -51,6 +52,8 @@ export interface MessageMetadata {
   readonly agentVisible?: boolean;
   readonly userVisible?: boolean;
   readonly kind?: MessageKind;
+  /** On a compaction's summary: what the next compaction carries further. Never read from text. */
+  readonly carried?: CarriedFacts;
 }
 
 export type MessageKind =

@@ -92,3 +92,9 @@ export function withText(outcome: ToolOutcome, text: string): ToolOutcome {
   if (outcome.status === "done") return { ...outcome, output: text };
   return outcome.status === "failed" ? { ...outcome, error: text } : outcome;
 }
+
+/** The text of an outcome: its output, its error, or nothing while it is pending. */
+export function outcomeText(outcome: ToolOutcome): string {
+  if (outcome.status === "done") return outcome.output;
+  return outcome.status === "failed" ? outcome.error : "";
+}

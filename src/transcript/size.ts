@@ -1,6 +1,6 @@
 import { safeJson } from "../text/safe-json.ts";
 import type { Message } from "./message.ts";
-import { CLEARED_PLACEHOLDER, type Part } from "./part.ts";
+import { CLEARED_PLACEHOLDER, outcomeText, type Part } from "./part.ts";
 import { isCleared } from "./tool-results.ts";
 import { isVisibleToModel } from "./visibility.ts";
 
@@ -21,5 +21,5 @@ export function charsOfPart(part: Part): number {
   const { outcome } = part;
   if (outcome.status === "pending") return inputChars;
   if (isCleared(part)) return inputChars + CLEARED_PLACEHOLDER.length;
-  return inputChars + (outcome.status === "done" ? outcome.output.length : outcome.error.length);
+  return inputChars + outcomeText(outcome).length;
 }

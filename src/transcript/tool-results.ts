@@ -1,6 +1,6 @@
 import type { Handle } from "./edit.ts";
 import type { Message, Transcript } from "./message.ts";
-import { CLEARED_PLACEHOLDER, type ToolPart } from "./part.ts";
+import { CLEARED_PLACEHOLDER, outcomeText, type ToolPart } from "./part.ts";
 import { isVisibleToModel } from "./visibility.ts";
 
 /** One finished call of a transcript: its output, or its error. */
@@ -17,8 +17,14 @@ export function toolResults(transcript: Transcript): readonly ToolResult[] {
   eachVisibleCall(transcript, (message, partIndex, part) => {
     const { outcome } = part;
     if (outcome.status === "pending") return;
-    const text = outcome.status === "done" ? outcome.output : outcome.error;
-    results.push({ message, partIndex, part, text, status: outcome.status, cleared: isCleared(part) });
+    results.push({
+      message,
+      partIndex,
+      part,
+      text: outcomeText(outcome),
+      status: outcome.status,
+      cleared: isCleared(part),
+    });
   });
   return results;
 }

@@ -1,5 +1,5 @@
 import type { Message, MessageMetadata, Transcript } from "./message.ts";
-import { CLEARED_PLACEHOLDER, type Part, type ToolPart } from "./part.ts";
+import { CLEARED_PLACEHOLDER, type Part, type ToolOutcome, type ToolPart, withText } from "./part.ts";
 
 /** True unless the message was hidden from the model. */
 export function isVisibleToModel(message: Message): boolean {
@@ -47,11 +47,12 @@ function needsProjection(part: Part): boolean {
 function showCleared(part: Part): Part {
   if (part.type !== "tool" || part.clearedAt === undefined) return part;
   const { clearedAt: _, ...shown } = part;
-  return { ...shown, outcome: clearedOutcome(part) };
+  return { ...shown, outcome: shownOutcome(part) };
 }
 
-function clearedOutcome({ outcome }: ToolPart): ToolPart["outcome"] {
-  return outcome.status === "done"
-    ? { status: "done", output: CLEARED_PLACEHOLDER, attachments: [] }
-    : outcome;
+/** The outcome as the model sees it: a cleared one is its placeholder, without attachments. */
+export function shownOutcome({ outcome, clearedAt }: ToolPart): ToolOutcome {
+  if (clearedAt === undefined) return outcome;
+  const shown = withText(outcome, CLEARED_PLACEHOLDER);
+  return shown.status === "done" ? { ...shown, attachments: [] } : shown;
 }

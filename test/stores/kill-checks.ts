@@ -33,7 +33,7 @@ export interface AfterKill {
 async function checkRecords({ root, sizeBytes, acks }: AfterKill): Promise<KillFindings> {
   const lost: string[] = [];
   const unreadable: string[] = [];
-  const store = createFileRecordStore({ root });
+  const store = createFileRecordStore({ root, durable: false });
   const newest = new Map<string, number>();
   for (const { id, count } of acks) newest.set(id, Math.max(count, newest.get(id) ?? 0));
   for (const [id, count] of newest) {
@@ -76,7 +76,7 @@ async function checkJournal({ root, sizeBytes, acks }: AfterKill): Promise<KillF
 }
 
 async function checkSpills({ root, sizeBytes, acks }: AfterKill): Promise<KillFindings> {
-  const store = createFileSpillStore({ root, cleaning: "never" });
+  const store = createFileSpillStore({ root, durable: false, cleaning: "never" });
   const lost: string[] = [];
   const unreadable: string[] = [];
   for (const { id, handle = "" } of acks) {

@@ -8,17 +8,15 @@ import { KILL_KINDS, KILL_SIZES_BYTES, type KillAck, type KillKind } from "./kil
 
 /** Kills children at random moments of writing, every kind and size as often as asked, and looks each time at what is left. */
 export async function runKillRounds({ childPath, rounds, onRow }: KillRounds): Promise<readonly KillRow[]> {
-  const cases = KILL_KINDS.flatMap((kind) => KILL_SIZES_BYTES.map((sizeBytes) => ({ kind, sizeBytes })));
   const rows: KillRow[] = [];
-  const work = cases[Symbol.iterator]();
-  const worker = async (): Promise<void> => {
-    for (const { kind, sizeBytes } of work) {
+  // One after the other: looking at one store would delay the kill in another.
+  for (const kind of KILL_KINDS) {
+    for (const sizeBytes of KILL_SIZES_BYTES) {
       const row = await runCase({ childPath, rounds, kind, sizeBytes });
       rows.push(row);
       onRow?.(row);
     }
-  };
-  await Promise.all([worker(), worker()]);
+  }
   return rows;
 }
 

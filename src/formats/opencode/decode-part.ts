@@ -60,13 +60,15 @@ function decodeText(wire: Fields, text: string): Part {
 
 function decodeTool(wire: Fields): ToolPart {
   const state = fields(wire.state);
+  const outcome = decodeState(state);
   return compact({
     type: "tool" as const,
     callId: callIdOf(wire) ?? stringField(wire.id) ?? "",
     tool: toolName(wire) ?? "unknown",
     input: state.input ?? wire.input ?? wire.args,
-    outcome: decodeState(state),
-    clearedAt: decodeTimestamp(fields(state.time).compacted),
+    outcome,
+    // The host sends errors whole, whatever the mark says.
+    clearedAt: outcome.status === "failed" ? undefined : decodeTimestamp(fields(state.time).compacted),
     ...decodeNote(state.metadata),
   }) as ToolPart;
 }

@@ -1,6 +1,7 @@
 import {
   CLEARED_PLACEHOLDER,
   type FilePart,
+  outcomeText,
   type Part,
   type TextPart,
   type ToolPart,
@@ -47,7 +48,7 @@ export function encodeResult(part: ToolPart, wire: Fields): Fields {
   const { outcome } = part;
   if (outcome.status === "pending") return wire;
   const field = wire.text !== undefined ? "text" : wire.output !== undefined ? "output" : "content";
-  return { ...wire, [field]: outcome.status === "done" ? outcome.output : outcome.error };
+  return { ...wire, [field]: outcomeText(outcome) };
 }
 
 /** The wire part of an edited result that has no call. */
@@ -100,8 +101,18 @@ function encodeTool(
   part: ToolPart,
   before: ToolPart | undefined,
   wire: Fields,
-  { at }: EncodeContext,
+  context: EncodeContext,
 ): Fields {
+  if (part.outcome.status === "failed" && part.clearedAt !== undefined) {
+    // The host ignores the mark on an error, so the text itself has to go from what is sent.
+    const { clearedAt: _, ...shown } = part;
+    return encodeTool(
+      { ...shown, outcome: withText(part.outcome, CLEARED_PLACEHOLDER) },
+      before,
+      wire,
+      context,
+    );
+  }
   const state = fields(wire.state);
   return {
     ...wire,
@@ -109,7 +120,7 @@ function encodeTool(
       ...state,
       ...(part.input === before?.input ? {} : { input: part.input }),
       ...encodeOutcome(part, before, state),
-      time: encodeTime(part, before, state, at),
+      time: encodeTime(part, before, state, context.at),
       metadata: withNote(state.metadata, noteOf(part)),
     }),
   };

@@ -1,4 +1,4 @@
-import { ALPHANUMERIC, ANY_BASE64, HEX, LOWER, UPPER } from "./alphabet.ts";
+import { ALPHANUMERIC, ANY_BASE64, HEX, LOWER, PADDED, UPPER } from "./alphabet.ts";
 import type { PatternFormat, PrefixFormat } from "./token-format.ts";
 
 /** Tokens of version control, package registries, build and quality services that a fixed start tells apart. */
@@ -24,16 +24,15 @@ export const CODE_PREFIXES: readonly PrefixFormat[] = [
   ["glwt-", "gitlab-token", 16],
   ["GR1348941", "gitlab-token", 16],
   ["ATBB", "bitbucket-password", 24, ALPHANUMERIC],
-  ["BBDC-", "bitbucket-token", 24, ANY_BASE64],
-  ["ATATT3", "atlassian-token", 60, ANY_BASE64],
-  ["ATCTT3", "atlassian-token", 60, ANY_BASE64],
-  ["ATSTT3", "atlassian-token", 60, ANY_BASE64],
+  ["ATATT3", "atlassian-token", 24, ANY_BASE64],
+  ["ATCTT3", "atlassian-token", 24, ANY_BASE64],
+  ["ATSTT3", "atlassian-token", 24, ANY_BASE64],
   ["ATOA", "atlassian-token", 60],
   ["ATTA", "trello-token", 60, HEX],
   ["npm_", "npm-token", 30, ALPHANUMERIC],
   ["pypi-AgE", "pypi-token", 40],
   ["pypi-", "pypi-token", 60],
-  ["rubygems_", "rubygems-key", 32, HEX],
+  ["rubygems_", "rubygems-key", 32, ALPHANUMERIC],
   ["cio", "crates-token", 32, ALPHANUMERIC],
   ["oy2", "nuget-key", 43, LOWER],
   ["dckr_pat_", "docker-token", 20],
@@ -43,6 +42,7 @@ export const CODE_PREFIXES: readonly PrefixFormat[] = [
   ["ovsxat_", "openvsx-token", 24],
   ["ddp_", "deno-token", 30, ALPHANUMERIC],
   ["ddo_", "deno-token", 30, ALPHANUMERIC],
+  ["ddw_", "deno-token", 30, ALPHANUMERIC],
   ["jsrp_", "jsr-token", 30],
   ["AKCp", "artifactory-key", 60, ALPHANUMERIC],
   ["cmVmd", "artifactory-token", 50, ALPHANUMERIC],
@@ -66,9 +66,13 @@ export const CODE_PREFIXES: readonly PrefixFormat[] = [
   ["lin_wh_", "linear-secret", 24],
   ["PMAK-", "postman-key", 40],
   ["PMAT-", "postman-token", 20],
-  ["figd_", "figma-token", 30],
+  ["figd_", "figma-token", 30, PADDED],
+  ["figp_", "figma-token", 30, PADDED],
+  ["figu_", "figma-token", 30, PADDED],
   ["figo_", "figma-token", 30],
   ["figr_", "figma-token", 30],
+  ["rootly_", "rootly-key", 32, HEX],
+  ["thog-key-", "trufflehog-key", 16, HEX],
   ["rdme_", "readme-key", 40],
   ["CFPAT-", "contentful-token", 30],
   ["crsr_", "cursor-key", 32],
@@ -76,6 +80,8 @@ export const CODE_PREFIXES: readonly PrefixFormat[] = [
 
 /** Tokens of the same families that are made of several parts. */
 export const CODE_PATTERNS: readonly PatternFormat[] = [
+  { type: "bitbucket-token", starts: ["BB"], pattern: /BBDC-[\w+/@-]{40,60}/y },
+  { type: "github-token", starts: ["v1"], pattern: /v1\.[0-9a-f]{40}(?!\w)/y },
   { type: "clickup-token", starts: ["pk"], pattern: /pk_\d{5,10}_[A-Z0-9]{24,}/y },
   {
     type: "harness-token",

@@ -5,9 +5,11 @@ export type SecretKind = "password" | "secret" | "key" | "token" | "credential";
 export function secretKindOf(name: string): SecretKind | undefined {
   if (!MAY_BE_SECRET.test(name)) return undefined;
   const words = wordsOf(name);
+  const isSetting = /^[A-Z][A-Z\d]*(?:_[A-Z\d]+)+$/.test(name);
   for (let index = words.length - 1; index >= 0; index--) {
-    const kind = kindOfWord(words, index, isSetting(name));
-    if (kind !== undefined) return words.slice(index + 1).some(describes) ? undefined : kind;
+    const kind = kindOfWord({ words, index, isSetting });
+    if (kind === undefined) continue;
+    return words.slice(index + 1).some((word) => DESCRIPTION.test(word)) ? undefined : kind;
   }
   return undefined;
 }
@@ -20,10 +22,6 @@ export function typeOfKind(kind: SecretKind): string {
 const MAY_BE_SECRET =
   /pass|pwd|secret|token|key|auth|cred|bearer|psk|pw|pat|contrasen|senha|kennwort|wachtwoord/i;
 
-function isSetting(name: string): boolean {
-  return /^[A-Z][A-Z\d]*(?:_[A-Z\d]+)+$/.test(name);
-}
-
 function wordsOf(name: string): readonly string[] {
   return name
     .replace(/([a-z\d])([A-Z])/g, "$1 $2")
@@ -33,7 +31,13 @@ function wordsOf(name: string): readonly string[] {
     .filter((word) => word !== "");
 }
 
-function kindOfWord(words: readonly string[], index: number, isSettingName: boolean): SecretKind | undefined {
+interface WordInName {
+  readonly words: readonly string[];
+  readonly index: number;
+  readonly isSetting: boolean;
+}
+
+function kindOfWord({ words, index, isSetting }: WordInName): SecretKind | undefined {
   const word = (words[index] ?? "").replace(/(key|token|secret|password)s$/, "$1");
   const before = words[index - 1] ?? "";
   if (PASSWORD_WORD.test(word) || (word === "pw" && /^[a-z]{2,}$/.test(before))) return "password";
@@ -42,19 +46,12 @@ function kindOfWord(words: readonly string[], index: number, isSettingName: bool
   if (word === "id" && before === "secret") return "secret";
   if (word === "data" && before === "key") return "secret";
   if (CREDENTIAL_WORD.test(word)) return "credential";
-  if (word === "pat" && isSettingName) return "token";
-  const keyOwner = ownerOf(word, before, "key");
-  if (keyOwner !== undefined && !PLAIN_KEY_OWNER.test(keyOwner)) {
-    if (SECRET_KEY_OWNER.test(keyOwner) || (isSettingName && keyOwner !== "")) return "key";
-  }
-  const tokenOwner = ownerOf(word, before, "token");
-  if (tokenOwner !== undefined && !PLAIN_TOKEN_OWNER.test(tokenOwner)) return "token";
-  return undefined;
-}
-
-function ownerOf(word: string, before: string, noun: string): string | undefined {
-  if (word === noun) return before;
-  return word.endsWith(noun) ? word.slice(0, -noun.length) : undefined;
+  if (word === "pat") return isSetting ? "token" : undefined;
+  const [, glued = "", noun] = /^(.*)(key|token)$/.exec(word) ?? [];
+  const owner = glued === "" ? before : glued;
+  if (noun === "token") return PLAIN_TOKEN_OWNER.test(owner) ? undefined : "token";
+  if (noun === undefined || PLAIN_KEY_OWNER.test(owner)) return undefined;
+  return SECRET_KEY_OWNER.test(owner) || (isSetting && owner !== "") ? "key" : undefined;
 }
 
 const PASSWORD_WORD =
@@ -68,9 +65,6 @@ const PLAIN_KEY_OWNER =
 const PLAIN_TOKEN_OWNER =
   /^(?:page|next|continuation|cursor|sync|pagination|start|end|stop|special|pad|eos|bos|mask|sep|cls|unk|cancel(?:l?ation)?|syntax|lexer|parser?|design|color|theme|per|max|min|total|input|output|prompt|completion|context|cached|reasoning|first|last|previous|prev|change|fencing|nft|css|text|word|keyword|open|close|eof|abort|skip|resume|delta|device|this|that|each|one|is|has|no|not|the|a)$/;
 
-function describes(word: string): boolean {
-  return DESCRIPTION.test(word);
-}
-
+// A name that goes on with one of these is about a secret and does not hold it.
 const DESCRIPTION =
   /^(?:ids?|args?|arguments?|through|thru|names?|types?|counts?|length|len|limits?|size|paths?|files?|filename|dir|directory|folder|ur[li]s?|endpoint|hosts?|sha\d*|md5|digest|checksum|fingerprint|thumbprint|expir(?:y|es|ed|ation)|exp|ttl|age|at|on|dates?|times?|timeout|created|updated|rotated|versions?|refs?|reference|arn|fields?|labels?|placeholder|prefix|suffix|headers?|envs?|var(?:iable)?s?|param(?:eter)?s?|regexp?|patterns?|formats?|polic(?:y|ies)|rules?|manager|providers?|stores?|class|func(?:tion)?|errors?|msg|messages?|hints?|title|desc(?:ription)?|enabled|disabled|required|status|states?|scopes?|usage|budget|index|position|kind|source|modes?|algorithm|alg|strategy|methods?|handlers?|callback|validat(?:or|ion)|generator|factory|helper|utils?|schema|model|views?|pages?|links?|buttons?|inputs?|forms?|component|styles?|icon|rotation|reset|changed?|strength|score|min|max|role|roles|user|username|email|window|ratio|rate|price|cost|per|used|left|remaining|available|estimate|estimated|total|sum|list|set|map|array|object|bytes|bits|chars|characters|stdin|prompt|usages?|use|reader|writer|parser|lexer|izer|stream|iterator|symbol|signature|vault|alias|group|queue|table|column|row|code|codes|doc|docs|comment|comments|needed|missing|invalid|valid|check|checker|checks|match|matches|manager|service|services|config|options?|settings?|info|metadata|events?|listeners?|press|pressed|down|up|board|stroke|frames?|words?|binding|bindings|combo|hash(?:es|ed)?)$/;

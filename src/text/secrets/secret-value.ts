@@ -23,11 +23,13 @@ export function isSecretValue(value: string, { kind, form }: ValueContext): bool
 /** Tells whether a machine made the text: enough of it, and nothing people would write. */
 export function isGenerated(text: string, minRandomness: number): boolean {
   if (/^(?:0x)?[\da-f-]{16,}$/i.test(text)) return /\d/.test(text) && /[a-f]/i.test(text);
+  if (new Set(text.slice(0, 64)).size < MIN_DISTINCT) return false;
   const isMixed = /\d/.test(text) || (/[a-z]/.test(text) && /[A-Z]/.test(text));
   const score = randomness(text);
   return isMixed ? score >= minRandomness : text.length >= 16 && score >= minRandomness + ONE_CASE_MARGIN;
 }
 
+const MIN_DISTINCT = 6;
 const MAX_SECRET_CHARS = 4_096;
 // Words of languages the pair table does not know can look odd, but are letters of one case only.
 const ONE_CASE_MARGIN = 8;

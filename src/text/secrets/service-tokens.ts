@@ -39,6 +39,9 @@ export const SERVICE_PREFIXES: readonly PrefixFormat[] = [
   ["EZTK", "easypost-key", 50, ALPHANUMERIC],
   ["FLWSECK_TEST-", "flutterwave-key", 12],
   ["FLWSECK-", "flutterwave-key", 20],
+  ["shltm_", "flexport-token", 30],
+  ["5Aep861", "salesforce-token", 60, DOTTED],
+  ["BBFF-", "ubidots-token", 30, ALPHANUMERIC],
   ["shippo_live_", "shippo-token", 30],
   ["shippo_test_", "shippo-token", 30],
   ["duffel_live_", "duffel-token", 30, PADDED],
@@ -64,6 +67,8 @@ export const SERVICE_PREFIXES: readonly PrefixFormat[] = [
   ["NRAK-", "newrelic-key", 20, UPPER],
   ["NRJS-", "newrelic-key", 16, HEX],
   ["NRII-", "newrelic-key", 24],
+  ["NRIQ-", "newrelic-key", 24],
+  ["NRBR-", "newrelic-key", 16, HEX],
   ["NRAA-", "newrelic-key", 20, HEX],
   ["NRRA-", "newrelic-key", 20, HEX],
   ["NRSP-", "newrelic-key", 20],
@@ -109,6 +114,14 @@ export const SERVICE_PREFIXES: readonly PrefixFormat[] = [
 
 /** Tokens of the same families that are made of several parts. */
 export const SERVICE_PATTERNS: readonly PatternFormat[] = [
+  {
+    type: "stripe-client-secret",
+    starts: ["pi", "se"],
+    pattern: /(?:pi|seti)_[A-Za-z0-9]{20,30}_secret_[A-Za-z0-9]{20,30}/y,
+  },
+  { type: "close-key", starts: ["ap"], pattern: /api_[A-Za-z0-9]{20,30}\.[A-Za-z0-9]{20,30}/y },
+  { type: "robinhood-key", starts: ["rh"], pattern: /rh-api-[a-f0-9]{8}-(?:[a-f0-9]{4}-){3}[a-f0-9]{12}/iy },
+  { type: "newrelic-token", starts: ["AA"], pattern: /AA[a-f0-9]{40}(?!\w)/y },
   { type: "twitter-token", starts: ["AA"], pattern: /A{20,24}(?!A)[A-Za-z0-9%]{60,120}/y },
   { type: "sendgrid-key", starts: ["SG"], pattern: /SG\.[\w=-]{8,40}\.[\w=.-]{24,80}/y },
   { type: "airtable-token", starts: ["pa"], pattern: /pat[A-Za-z0-9]{14}\.[a-f0-9]{40,}/y },
@@ -128,8 +141,6 @@ export const SERVICE_PATTERNS: readonly PatternFormat[] = [
   { type: "salesforce-token", starts: ["00"], pattern: /00D[A-Za-z0-9]{12,15}![\w.]{60,}/y },
   { type: "resend-key", starts: ["re"], pattern: /re_[A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,}/y },
   { type: "flagsmith-key", starts: ["se"], pattern: /ser\.[A-Za-z0-9]{20,}/y },
-  { type: "lob-key", starts: ["li", "te"], pattern: /(?:live|test)_[a-f0-9]{35}(?!\w)/y },
-  { type: "mollie-key", starts: ["li"], pattern: /live_[A-Za-z0-9]{30,}(?!\w)/y },
   { type: "twilio-key", starts: ["SK"], pattern: /SK[a-fA-F0-9]{32}(?!\w)/y },
   { type: "twilio-account", starts: ["AC"], pattern: /AC[a-f0-9]{32}(?!\w)/y },
   {
@@ -141,6 +152,6 @@ export const SERVICE_PATTERNS: readonly PatternFormat[] = [
     type: "jwt",
     starts: ["ey"],
     pattern:
-      /ey(?:J[\w-]{8,}\.(?:eyJ[\w-]+|[\w-]{16,}|\.[\w-]{8,})|[\w-]{16,}\.ey[\w-]{16,})(?:\.[\w-]+){0,3}/y,
+      /ey(?:J[\w-]{8,}\.(?:ey[\w-]+|[\w-]{16,}|\.[\w-]{8,})|[\w-]{16,}\.ey[\w-]{16,})(?:\.[\w-]+){0,3}/y,
   },
 ];

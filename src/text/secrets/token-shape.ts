@@ -25,8 +25,12 @@ const SHORTEST_SHAPE_CHARS = 30;
 
 const SHAPES: readonly Shape[] = [
   { type: "terraform-token", minChars: 30, pattern: /[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{40,200}/y },
+  { type: "newrelic-license", minChars: 32, pattern: /[a-z]{2}\d{2}xx[a-f0-9]{26,34}(?!\w)/y },
+  { type: "newrelic-license", minChars: 36, pattern: /[a-f0-9]{32,36}(?:FFFF)?NRAL(?!\w)/y },
   { type: "mailchimp-key", minChars: 36, pattern: /[a-f0-9]{32}-us\d{1,2}(?![\w-])/y },
   { type: "google-refresh-token", minChars: 36, pattern: /(?<=1\/\/)0[\w-]{35,}/y },
+  { type: "mollie-key", minChars: 35, pattern: /live_[A-Za-z0-9]{30,}(?!\w)/y },
+  { type: "lob-key", minChars: 40, pattern: /(?:live|test)_[a-f0-9]{35}(?!\w)/y },
   { type: "maxmind-key", minChars: 40, pattern: /[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?!\w)/y },
   {
     type: "clickhouse-key",

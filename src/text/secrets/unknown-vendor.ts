@@ -32,6 +32,7 @@ export function matchUnknownVendor(text: string, run: TextSpan): SecretSpan | un
 
 const MIN_BODY_CHARS = 20;
 const MIN_BODY_RANDOMNESS = 8;
+const MIN_LETTERS_RANDOMNESS = 20;
 const MAX_LEAD_WORDS = 5;
 const MAX_WORD_CHARS = 12;
 const PUBLIC_WORD =
@@ -39,10 +40,11 @@ const PUBLIC_WORD =
 const TELLING_WORD =
   /^(?:sk|rk|sak|key|apikey|secret|sec|token|tok|tkn|pat|priv|private|pwd|password|pass|cred|creds|bearer|oauth|whsec|jwt)$/i;
 const HINTING_WORD =
-  /^(?:api|live|prod|auth|access|refresh|bot|svc|svcacct|admin|webhook|session|personal|service|app|acct|test)$/i;
+  /^(?:api|live|prod|auth|access|refresh|bot|svc|svcacct|admin|webhook|personal)$/i;
 
 function isTokenBody(body: string): boolean {
-  return /\d/.test(body) && !isPlaceholder(body) && isGenerated(body.slice(0, 64), MIN_BODY_RANDOMNESS);
+  const minRandomness = /\d/.test(body) ? MIN_BODY_RANDOMNESS : MIN_LETTERS_RANDOMNESS;
+  return !isPlaceholder(body) && isGenerated(body.slice(0, 64), minRandomness);
 }
 
 function endOfToken(text: string, bodyEnd: number): number | undefined {

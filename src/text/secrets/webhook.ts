@@ -25,6 +25,7 @@ const WEBHOOKS: readonly (readonly [type: string, pattern: RegExp])[] = [
   ["make-webhook", /hook\.(?:\w{1,10}\.)?(?:make|integromat)\.com\/\w{20,60}/y],
   ["feishu-webhook", /open\.(?:feishu\.cn|larksuite\.com)\/open-apis\/bot\/v2\/hook\/[\w-]{20,60}/y],
   ["ifttt-webhook", /maker\.ifttt\.com\/(?:use|trigger\/[\w-]{1,60}(?:\/json)?\/with\/key)\/[\w-]{20,60}/y],
+  ["tines-webhook", /[\w-]{1,80}\.tines\.com\/webhook\/\w{20,40}\/\w{20,40}/y],
   ["pagerduty-key", /events\.pagerduty\.com\/integration\/[a-f0-9]{20,40}/y],
   ["alchemy-key", /[\w-]{1,80}\.g\.alchemy\.com\/(?:nft\/)?v\d\/[\w-]{20,60}/y],
   ["infura-key", /[\w-]{1,80}\.infura\.io\/(?:ws\/)?v\d\/[a-f0-9]{32}/y],

@@ -1,0 +1,151 @@
+import {
+  type ContextEstimate,
+  type ContextEstimateOptions,
+  type ContextTally,
+  createContextTally,
+} from "../transcript/estimate-context-tokens.ts";
+import { observeUsage, vouchesForContext } from "../transcript/estimate-usage.ts";
+import type { Message, MessageId, ModelRef } from "../transcript/message.ts";
+import { calibrate, startCalibration, type TokenCalibration } from "../transcript/token-calibration.ts";
+import { type TokenFamily, tokenFamilyOf } from "../text/token-model-families.ts";
+import type { Window } from "./window.ts";
+
+/** How full a window is, kept up to date; it learns from the session's own usage. */
+export interface ContextMeter {
+  /** The estimate of the window as it is now. */
+  estimate(): ContextEstimate;
+  /** The same without any usage: for comparing a window with what it would become. */
+  estimateUncounted(): ContextEstimate;
+  /** The options of both, with what was learned. */
+  options(): ContextEstimateOptions;
+  /** Says that the context changed: what was counted before no longer holds. */
+  startEpoch(): void;
+  epoch(): number;
+  /** How many messages of the window were there when the epoch began. */
+  epochStartIndex(): number;
+  /** Says that the usage of this message is an accounting fault. */
+  distrust(id: MessageId): void;
+  /** Learns from a message that came in with usage. */
+  learn(message: Message): void;
+  /** The model that is asked next. */
+  setModel(model: ModelRef | undefined): void;
+}
+
+/** A meter of a window. */
+export function createContextMeter(window: Window, settings: MeterSettings): ContextMeter {
+  let model = settings.model;
+  let calibration = startCalibration(model?.id ?? "", familyOf(model));
+  let applied = calibration;
+  let epoch = 0;
+  let epochStartIndex = 0;
+  let tally: ContextTally | undefined;
+  let version = -1;
+  let count = 0;
+  let summaryAt = Number.NEGATIVE_INFINITY;
+  const distrusted = new Set<MessageId>();
+
+  function options(): ContextEstimateOptions {
+    const { systemChars, toolsChars, estimator } = settings;
+    const learned = applied.observations > 0 ? { calibration: applied } : {};
+    return {
+      estimator,
+      family: familyOf(model),
+      ...learned,
+      ...(model && { model }),
+      ...(systemChars !== undefined && { systemChars }),
+      ...(toolsChars !== undefined && { toolsChars }),
+    };
+  }
+
+  function restart(): ContextTally {
+    // A new scale counts from here on: between two restarts estimates can be compared.
+    applied = calibration;
+    version = window.version();
+    count = 0;
+    summaryAt = Number.NEGATIVE_INFINITY;
+    tally = createContextTally({ ...options(), epochStartIndex });
+    return tally;
+  }
+
+  /** The message with its usage only if that still tells how large this window is. */
+  function counted(message: Message): Message {
+    if (message.usage === undefined) return message;
+    const isOlderThanSummary = (message.createdAt ?? Number.POSITIVE_INFINITY) < summaryAt;
+    if (!isOlderThanSummary && !distrusted.has(message.id)) return message;
+    return uncounted(message);
+  }
+
+  function upToDate(): ContextTally {
+    const current = tally !== undefined && version === window.version() ? tally : restart();
+    const marked = window.marked();
+    for (; count < marked.length; count++) {
+      const message = marked[count];
+      if (message === undefined) continue;
+      if (message.summary === true && message.createdAt !== undefined)
+        summaryAt = Math.max(summaryAt, message.createdAt);
+      current.add(counted(message));
+    }
+    return current;
+  }
+
+  return {
+    estimate: () => upToDate().estimate(),
+
+    estimateUncounted() {
+      const plain = createContextTally({ ...options(), epochStartIndex: Number.POSITIVE_INFINITY });
+      for (const message of window.marked()) plain.add(message);
+      return plain.estimate();
+    },
+
+    startEpoch() {
+      epoch++;
+      epochStartIndex = window.marked().length;
+      tally = undefined;
+    },
+
+    distrust(id) {
+      distrusted.add(id);
+      tally = undefined;
+    },
+
+    learn(message) {
+      if (!vouchesForContext(message) || distrusted.has(message.id)) return;
+      const family = familyOf(model);
+      const seen = observeUsage(window.marked(), { epoch, epochStartIndex, family });
+      if (seen === undefined) return;
+      if (seen.model !== calibration.model) calibration = startCalibration(seen.model, family);
+      calibration = calibrate(calibration, seen);
+    },
+
+    setModel(next) {
+      model = next;
+      tally = undefined;
+    },
+
+    options,
+    epoch: () => epoch,
+    epochStartIndex: () => epochStartIndex,
+  };
+}
+
+export interface MeterSettings {
+  readonly estimator: NonNullable<ContextEstimateOptions["estimator"]>;
+  readonly model?: ModelRef;
+  readonly systemChars?: number;
+  readonly toolsChars?: number;
+}
+
+const withoutUsage = new WeakMap<Message, Message>();
+
+/** The same object every time, so that its size is measured once. */
+function uncounted(message: Message): Message {
+  const known = withoutUsage.get(message);
+  if (known !== undefined) return known;
+  const { usage: _, ...rest } = message;
+  withoutUsage.set(message, rest);
+  return rest;
+}
+
+function familyOf(model: ModelRef | undefined): TokenFamily {
+  return model === undefined ? "gpt" : tokenFamilyOf(model.id);
+}

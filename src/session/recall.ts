@@ -1,0 +1,158 @@
+import { normalizeText } from "../text/normalize-text.ts";
+import { type RedactOptions, redactSecrets } from "../text/redact-secrets.ts";
+import { headCut, tailCut, truncate } from "../text/truncate.ts";
+import type { Handle } from "../transcript/edit.ts";
+
+/** What to bring back: what a handle names, or the lines out of the model's sight that hold a text. */
+export type RecallRequest = Handle | { readonly search: string };
+
+/** A piece of a recalled text: lines count from 1, characters from 0; without an end, to the end. */
+export type RecallRange =
+  | { readonly fromLine: number; readonly toLine?: number }
+  | { readonly fromChar: number; readonly toChar?: number };
+
+export type Recalled = RecalledContent | RecalledMatches | RecallMissing;
+
+export interface RecalledContent {
+  readonly status: "found";
+  readonly handle: Handle;
+  readonly from: "transcript" | "spill";
+  /** Bounded; where something is missing it says how much. */
+  readonly text: string;
+  /** What the tool was asked, for the result of a call; bounded as well. */
+  readonly input?: string;
+  readonly totalChars: number;
+  readonly totalLines: number;
+  readonly isWhole: boolean;
+}
+
+export interface RecalledMatches {
+  readonly status: "matches";
+  /** Newest content first. */
+  readonly matches: readonly RecallMatch[];
+  /** All lines that hold the text; more than are listed when the list was bounded. */
+  readonly totalMatches: number;
+}
+
+export interface RecallMatch {
+  readonly handle: Handle;
+  /** Counted from 1. */
+  readonly line: number;
+  readonly text: string;
+}
+
+export interface RecallMissing {
+  readonly status: "missing";
+  /** What can be done about it. */
+  readonly hint: string;
+}
+
+/** How many characters a recall gives at most. */
+export const RECALL_MAX_CHARS = 8_000;
+
+/** Makes text from outside fit to be read again: normalized, and without secrets when asked for. */
+export function readable(text: string, redact: RedactOptions | undefined): string {
+  const plain = normalizeText(text);
+  return redact === undefined ? plain : redactSecrets(plain, redact);
+}
+
+/** A text, or a range of it, within a number of characters; head and tail of what is longer. */
+export function boundRecall(text: string, { maxChars, range }: BoundRecallOptions): BoundedRecall {
+  const totalLines = text === "" ? 0 : countLineBreaks(text) + (text.endsWith("\n") ? 0 : 1);
+  const totalChars = text.length;
+  const [start, end] = range === undefined ? [0, totalChars] : spanOf(text, range);
+  const piece = start === 0 && end === totalChars ? text : text.slice(start, end);
+  const sizes = { totalChars, totalLines };
+  if (piece.length <= maxChars) return { text: piece, isWhole: piece === text, ...sizes };
+  const limitChars = Math.max(0, maxChars - NOTICE_ROOM_CHARS);
+  const { text: cut } = truncate(piece, { limitChars, method: "head-tail", headRatio: 0.5, tailRatio: 0.5 });
+  const notice = `[${limitChars} of ${totalChars} characters, ${totalLines} lines; ask for a range to read on]\n`;
+  return { text: (notice + cut).slice(0, headCut(notice + cut, maxChars)), isWhole: false, ...sizes };
+}
+
+export interface BoundRecallOptions {
+  readonly maxChars: number;
+  readonly range: RecallRange | undefined;
+}
+
+export interface BoundedRecall {
+  readonly text: string;
+  readonly isWhole: boolean;
+  readonly totalChars: number;
+  readonly totalLines: number;
+}
+
+/** The lines of some texts that hold another text, whatever the case, up to a number of characters. */
+export function searchLines(
+  texts: Iterable<{ readonly handle: Handle; readonly text: string }>,
+  { search, maxChars, redact }: SearchOptions,
+): RecalledMatches {
+  const wanted = search.toLowerCase();
+  const matches: RecallMatch[] = [];
+  let usedChars = 0;
+  let totalMatches = 0;
+  for (const { handle, text } of wanted === "" ? [] : texts) {
+    // Redacting is slow, and most texts do not hold what is looked for.
+    if (!normalizeText(text).toLowerCase().includes(wanted)) continue;
+    for (const [index, line] of readable(text, redact).split("\n").entries()) {
+      const place = line.toLowerCase().indexOf(wanted);
+      if (place === -1) continue;
+      totalMatches++;
+      const shown = around(line, place);
+      usedChars += handle.length + shown.length + MATCH_ROOM_CHARS;
+      if (usedChars <= maxChars && matches.length < MAX_MATCHES)
+        matches.push({ handle, line: index + 1, text: shown });
+    }
+  }
+  return { status: "matches", matches, totalMatches };
+}
+
+export interface SearchOptions {
+  readonly search: string;
+  readonly maxChars: number;
+  readonly redact: RedactOptions | undefined;
+}
+
+const MAX_MATCHES = 50;
+const MATCH_LINE_CHARS = 240;
+/** What is said around a match: its line number and a separator. */
+const MATCH_ROOM_CHARS = 12;
+const NOTICE_ROOM_CHARS = 140;
+
+function spanOf(text: string, range: RecallRange): readonly [number, number] {
+  if ("fromChar" in range) {
+    const start = clamp(range.fromChar, text.length);
+    return [tailCut(text, start), headCut(text, Math.max(start, clamp(range.toChar ?? text.length, text.length)))];
+  }
+  const start = lineStart(text, range.fromLine);
+  const end = range.toLine === undefined ? text.length : lineStart(text, range.toLine + 1);
+  return [start, Math.max(start, end)];
+}
+
+function clamp(value: number, most: number): number {
+  return Number.isFinite(value) ? Math.min(most, Math.max(0, Math.floor(value))) : value > 0 ? most : 0;
+}
+
+/** Where a line begins; the end of the text for lines behind the last. */
+function lineStart(text: string, line: number): number {
+  let start = 0;
+  for (let current = 1; current < line; current++) {
+    const end = text.indexOf("\n", start);
+    if (end === -1) return text.length;
+    start = end + 1;
+  }
+  return start;
+}
+
+function countLineBreaks(text: string): number {
+  let count = 0;
+  for (let index = text.indexOf("\n"); index !== -1; index = text.indexOf("\n", index + 1)) count++;
+  return count;
+}
+
+function around(line: string, place: number): string {
+  if (line.length <= MATCH_LINE_CHARS) return line;
+  const start = tailCut(line, Math.max(0, Math.min(place - 80, line.length - MATCH_LINE_CHARS)));
+  const end = headCut(line, start + MATCH_LINE_CHARS);
+  return `${start > 0 ? "..." : ""}${line.slice(start, end)}${end < line.length ? "..." : ""}`;
+}

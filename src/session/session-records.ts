@@ -1,0 +1,141 @@
+import { estimateMessageTokens, type MessageEstimateOptions } from "../transcript/estimate-message-tokens.ts";
+import type { Edit, Handle } from "../transcript/edit.ts";
+import type { Message, MessageId, Transcript } from "../transcript/message.ts";
+import { isVisibleToModel } from "../transcript/visibility.ts";
+import type { EditBatch } from "./edit-batch.ts";
+import type { LedgerEntry } from "./ledger.ts";
+
+/** What a session writes into its journal. */
+export type SessionRecord =
+  | BatchRecord
+  | { readonly v: 1; readonly type: "undo"; readonly batchId: string; readonly at: number }
+  | { readonly v: 1; readonly type: "drop"; readonly batchId: string; readonly at: number }
+  | ({ readonly v: 1; readonly type: "step" } & LedgerEntry);
+
+/** A batch with what each edit saved and where what it leaves out can be recalled. */
+export interface BatchRecord extends Omit<EditBatch, "edits"> {
+  readonly v: 1;
+  readonly type: "batch";
+  readonly degraded?: true;
+  readonly edits: readonly JournalledEdit[];
+}
+
+export interface JournalledEdit {
+  readonly edit: Edit;
+  /** Tokens that left the window; below 0 for what was added. */
+  readonly savedTokens: number;
+  readonly handle: Handle;
+}
+
+/** The record of a batch, given the transcript before and after it. */
+export function batchRecord(batch: EditBatch, { before, after, estimate }: BatchMoment): BatchRecord {
+  const saved = savedTokensOf(batch.edits, { before, after, estimate });
+  return {
+    v: 1,
+    type: "batch",
+    ...batch,
+    edits: batch.edits.map((edit, index) => ({
+      edit,
+      savedTokens: saved[index] ?? 0,
+      handle: edit.omitted?.handle ?? targetOf(edit),
+    })),
+  };
+}
+
+export interface BatchMoment {
+  readonly before: Transcript;
+  readonly after: Transcript;
+  readonly estimate: MessageEstimateOptions;
+}
+
+/** The record in a value that was read from a journal; undefined when it is none of ours. */
+export function readRecord(value: unknown): SessionRecord | undefined {
+  if (!isFields(value) || value.v !== 1) return undefined;
+  if (value.type === "undo" || value.type === "drop") {
+    const { type, batchId, at } = value;
+    return typeof batchId === "string" ? { v: 1, type, batchId, at: Number(at) || 0 } : undefined;
+  }
+  if (value.type === "step") return typeof value.step === "string" ? (value as unknown as SessionRecord) : undefined;
+  if (value.type !== "batch" || typeof value.id !== "string" || !Array.isArray(value.edits)) return undefined;
+  const isUsable = value.edits.every((item) => isFields(item) && isEdit(item.edit));
+  return isUsable ? (value as unknown as BatchRecord) : undefined;
+}
+
+/** The batch that a record tells of. */
+export function batchOf({ id, step, reason, at, edits, tokensBefore, tokensAfter }: BatchRecord): EditBatch {
+  return { id, step, reason, at, edits: edits.map(({ edit }) => edit), tokensBefore, tokensAfter };
+}
+
+/** What a message lost is shared among its edits by the characters that each leaves out. */
+function savedTokensOf(edits: readonly Edit[], { before, after, estimate }: BatchMoment): readonly number[] {
+  const changed = new Set(edits.map(targetOf));
+  const sizesIn = (transcript: Transcript): ReadonlyMap<MessageId, number> =>
+    new Map(
+      transcript
+        .filter((message) => changed.has(message.id))
+        .map((message) => [message.id, tokensOf(message, estimate)]),
+    );
+  const [sizesBefore, sizesAfter] = [sizesIn(before), sizesIn(after)];
+  const charsByMessage = new Map<MessageId, number>();
+  for (const edit of edits) {
+    const id = targetOf(edit);
+    charsByMessage.set(id, (charsByMessage.get(id) ?? 0) + weightOf(edit));
+  }
+  return edits.map((edit) => {
+    const id = targetOf(edit);
+    const savedTokens = (sizesBefore.get(id) ?? 0) - (sizesAfter.get(id) ?? 0);
+    return Math.round((savedTokens * weightOf(edit)) / (charsByMessage.get(id) ?? 1));
+  });
+}
+
+function tokensOf(message: Message, estimate: MessageEstimateOptions): number {
+  return isVisibleToModel(message) ? estimateMessageTokens(message, estimate) : 0;
+}
+
+function weightOf({ omitted }: Edit): number {
+  return 1 + Math.max(0, omitted?.chars ?? 0);
+}
+
+function targetOf(edit: Edit): MessageId {
+  return edit.type === "insert-message" ? edit.message.id : edit.messageId;
+}
+
+function isEdit(value: unknown): value is Edit {
+  if (!isFields(value) || typeof value.stage !== "string" || typeof value.reason !== "string") return false;
+  switch (value.type) {
+    case "hide-message":
+      return typeof value.messageId === "string";
+    case "hide-part":
+      return typeof value.messageId === "string" && Number.isSafeInteger(value.partIndex);
+    case "replace-part":
+      return typeof value.messageId === "string" && Number.isSafeInteger(value.partIndex) && isPart(value.part);
+    case "insert-message":
+      return isPlace(value.after) && isMessage(value.message);
+    case "move-message":
+      return typeof value.messageId === "string" && isPlace(value.after);
+    default:
+      return false;
+  }
+}
+
+function isMessage(value: unknown): boolean {
+  return (
+    isFields(value) &&
+    typeof value.id === "string" &&
+    typeof value.role === "string" &&
+    Array.isArray(value.parts) &&
+    value.parts.every(isPart)
+  );
+}
+
+function isPart(value: unknown): boolean {
+  return isFields(value) && typeof value.type === "string";
+}
+
+function isPlace(value: unknown): boolean {
+  return value === null || typeof value === "string";
+}
+
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,136 @@
+import { compactionBoundary } from "../stages/compaction-boundary.ts";
+import { compactionPart } from "../stages/completed-compaction.ts";
+import { repairPairing } from "../stages/repair-pairing.ts";
+import { applyEdits } from "../transcript/apply-edits.ts";
+import type { Edit } from "../transcript/edit.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
+import type { CallId } from "../transcript/part.ts";
+import { isVisibleToModel } from "../transcript/visibility.ts";
+import { callsOf, type RepairedMessage, repairMessage } from "./repaired-message.ts";
+
+/**
+ * What the model sees of an edited transcript: the window of the newest compaction, repaired and projected.
+ * A message more at the end costs no more than reading that message.
+ */
+export interface Window {
+  /** Starts anew with a whole transcript. */
+  rebuild(transcript: Transcript): void;
+  /** Takes one more message; false when the window has to be rebuilt for it. */
+  push(message: Message): boolean;
+  /** Takes the newest message off again; false when the window has to be rebuilt for it. */
+  pop(message: Message): boolean;
+  /** What is sent; the same list as long as nothing changes. */
+  shown(): Transcript;
+  /** The same messages with what is hidden in them still there: what is measured. It grows at the end as long as `version` stays. */
+  marked(): Transcript;
+  /** Changes whenever anything but the end does. */
+  version(): number;
+  /** The edits that make the window out of the transcript: the compaction boundary and the repairs. */
+  edits(): readonly Edit[];
+}
+
+/** An empty window. */
+export function createWindow(): Window {
+  let version = 0;
+  let boundary: readonly Edit[] = [];
+  let rows: Row[] = [];
+  let marked: Message[] = [];
+  let shown: Message[] = [];
+  let snapshot: Transcript | undefined;
+  let calls = new Set<CallId>();
+  let carriesFinish = false;
+  let hasSpeaker = false;
+
+  function add(message: Message): void {
+    if (!isVisibleToModel(message)) return;
+    const repaired = repairMessage(message, calls);
+    const isFirst = !hasSpeaker && message.role !== "system" && repaired.shown !== undefined;
+    const opening = isFirst && message.role !== "user" ? openingFor(marked, message) : undefined;
+    if (opening !== undefined) {
+      marked.push(opening.message);
+      shown.push(opening.message);
+    }
+    hasSpeaker ||= isFirst;
+    rows.push({ source: message, ...repaired, ...(opening && { opening }) });
+    marked.push(repaired.marked);
+    if (repaired.shown !== undefined) shown.push(repaired.shown);
+    for (const callId of callsOf(message)) calls.add(callId);
+    snapshot = undefined;
+  }
+
+  function canPop(last: Row | undefined, message: Message): last is Row {
+    if (last?.source !== message || last.opening !== undefined || rows.length === 1) return false;
+    if (isOfCompaction(message)) return false;
+    // A call that an earlier message has as well would be forgotten too soon.
+    if (last.edits.some((edit) => edit.reason === "duplicate-call")) return false;
+    return !hasFinish(message) || rows.some(({ source }) => source !== message && hasFinish(source));
+  }
+
+  return {
+    rebuild(transcript) {
+      version++;
+      boundary = compactionBoundary({ from: "marker" })(transcript);
+      rows = [];
+      marked = [];
+      shown = [];
+      snapshot = undefined;
+      calls = new Set();
+      hasSpeaker = false;
+      carriesFinish = transcript.some(hasFinish);
+      for (const message of applyEdits(transcript, boundary, { at: 0 })) add(message);
+    },
+
+    push(message) {
+      if (isOfCompaction(message) || (!carriesFinish && hasFinish(message))) return false;
+      add(message);
+      return true;
+    },
+
+    pop(message) {
+      if (!isVisibleToModel(message)) return !isOfCompaction(message);
+      const last = rows.at(-1);
+      if (!canPop(last, message)) return false;
+      version++;
+      rows.pop();
+      marked = marked.slice(0, -1);
+      if (last.shown !== undefined) shown.pop();
+      for (const callId of callsOf(message)) calls.delete(callId);
+      snapshot = undefined;
+      return true;
+    },
+
+    shown() {
+      // A copy: whoever holds the window of an earlier moment keeps it.
+      snapshot ??= shown.slice();
+      return snapshot;
+    },
+
+    marked: () => marked,
+    version: () => version,
+
+    edits: () => [
+      ...boundary,
+      ...rows.flatMap(({ edits, opening }) => (opening === undefined ? edits : [...edits, opening])),
+    ],
+  };
+}
+
+interface Row extends RepairedMessage {
+  readonly source: Message;
+  /** Set on the first message when it is not the user's. */
+  readonly opening?: Opening;
+}
+
+type Opening = Extract<Edit, { type: "insert-message" }>;
+
+function openingFor(before: Transcript, first: Message): Opening | undefined {
+  return repairPairing([...before, first]).find((edit) => edit.type === "insert-message");
+}
+
+function isOfCompaction(message: Message): boolean {
+  return message.summary === true || compactionPart(message) !== undefined;
+}
+
+function hasFinish({ role, finish }: Message): boolean {
+  return role === "assistant" && finish !== undefined;
+}

@@ -1,0 +1,99 @@
+import type { Handle } from "./ids.ts";
+
+/** What a compaction keeps beside its prose, as data, so that the next one can carry it further. */
+export interface CarriedFacts {
+  /** How many compactions lie behind this summary, itself included. */
+  readonly generation: number;
+  /** Set when no model wrote the summary. */
+  readonly degraded?: true;
+  /** Oldest first. */
+  readonly userWords: readonly CarriedWords[];
+  readonly pins: readonly CarriedPin[];
+  readonly filesRead: readonly string[];
+  readonly filesChanged: readonly string[];
+  /** The most telling first. */
+  readonly anchors: readonly Anchor[];
+}
+
+/** What the user wrote in one message. */
+export interface CarriedWords {
+  readonly handle: Handle;
+  readonly text: string;
+  /** Set on the request with which the conversation began. */
+  readonly first?: true;
+}
+
+/** A text that must stay in front of the model; the handle says where it came from, if it was a place. */
+export interface CarriedPin {
+  readonly text: string;
+  readonly handle?: Handle;
+}
+
+/** Something exact that was seen in the conversation, and where it was seen last. */
+export interface Anchor {
+  readonly type: AnchorType;
+  readonly text: string;
+  readonly handle: Handle;
+  /** In how many parts it was seen. */
+  readonly seen: number;
+}
+
+export type AnchorType = "path" | "error" | "command" | "identifier" | "url" | "sha";
+
+/** The kinds of anchors. */
+export const ANCHOR_TYPES: readonly AnchorType[] = ["path", "error", "command", "identifier", "url", "sha"];
+
+/** The facts in a value from outside, without anything that has the wrong shape; undefined when it is none at all. */
+export function readCarriedFacts(value: unknown): CarriedFacts | undefined {
+  if (!isFields(value)) return undefined;
+  try {
+    return {
+      generation: Number.isSafeInteger(value.generation) ? Math.max(1, value.generation as number) : 1,
+      ...(value.degraded === true && { degraded: true as const }),
+      userWords: list(value.userWords, readWords),
+      pins: list(value.pins, readPin),
+      filesRead: list(value.filesRead, readText),
+      filesChanged: list(value.filesChanged, readText),
+      anchors: list(value.anchors, readAnchor),
+    };
+  } catch {
+    // A getter or a proxy that throws: what cannot be read is no fact.
+    return undefined;
+  }
+}
+
+const MAX_ENTRIES = 2_000;
+
+function list<T>(value: unknown, read: (item: unknown) => T | undefined): readonly T[] {
+  if (!Array.isArray(value)) return [];
+  return value
+    .slice(0, MAX_ENTRIES)
+    .map(read)
+    .filter((item) => item !== undefined);
+}
+
+function readWords(item: unknown): CarriedWords | undefined {
+  if (!isFields(item) || typeof item.text !== "string" || typeof item.handle !== "string") return undefined;
+  return { handle: item.handle, text: item.text, ...(item.first === true && { first: true as const }) };
+}
+
+function readPin(item: unknown): CarriedPin | undefined {
+  if (!isFields(item) || typeof item.text !== "string") return undefined;
+  return { text: item.text, ...(typeof item.handle === "string" && { handle: item.handle }) };
+}
+
+function readAnchor(item: unknown): Anchor | undefined {
+  if (!isFields(item) || typeof item.text !== "string" || typeof item.handle !== "string") return undefined;
+  const type = ANCHOR_TYPES.find((each) => each === item.type);
+  if (type === undefined) return undefined;
+  const seen = Number.isSafeInteger(item.seen) ? Math.max(1, item.seen as number) : 1;
+  return { type, text: item.text, handle: item.handle, seen };
+}
+
+function readText(item: unknown): string | undefined {
+  return typeof item === "string" ? item : undefined;
+}
+
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
