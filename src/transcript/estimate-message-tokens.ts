@@ -7,7 +7,7 @@ import {
 import { safeJson } from "../text/safe-json.ts";
 import { familyCost, type TokenFamily } from "../text/token-model-families.ts";
 import type { Message } from "./message.ts";
-import { type FilePart, outcomeText, type Part, type ToolOutcome, type ToolPart } from "./part.ts";
+import { type FilePart, outcomeText, type Part } from "./part.ts";
 import type { TokenCalibration } from "./token-calibration.ts";
 import { isVisibleToModel, shownOutcome } from "./visibility.ts";
 
