@@ -1,3 +1,21 @@
 import { benchFork } from "./fork.bench.ts";
+import { benchRedact } from "./redact.bench.ts";
+import { benchTokens } from "./tokens.bench.ts";
+import { benchToolOutput } from "./tool-output.bench.ts";
 
-await benchFork();
+const benches: Readonly<Record<string, () => Promise<void>>> = {
+  fork: benchFork,
+  tokens: benchTokens,
+  redact: benchRedact,
+  "tool-output": benchToolOutput,
+};
+
+const names = process.argv.slice(2);
+const unknown = names.filter((name) => !(name in benches));
+if (unknown.length > 0) {
+  console.error(`There is no bench ${unknown.join(", ")}; choose from ${Object.keys(benches).join(", ")}.`);
+  process.exit(2);
+}
+for (const [name, bench] of Object.entries(benches)) {
+  if (names.length === 0 || names.includes(name)) await bench();
+}

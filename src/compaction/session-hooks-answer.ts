@@ -39,7 +39,7 @@ export function readHookAnswer(result: CallResult<unknown>): CheckedAnswer {
 }
 
 /** How much a hook may say. */
-export const MAX_ANSWER_BYTES = 64 * 1_024;
+export const MAX_ANSWER_BYTES = 65_536;
 const MAX_TEXTS = 64;
 
 const NOTHING: CheckedAnswer = {

@@ -7,6 +7,7 @@ import { anyText } from "../../test/support/opencode-arbitrary.ts";
 import { transcript } from "../testing/notation.ts";
 import { isMalformed } from "../transcript/clean-text.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
+import type { ToolPart } from "../transcript/part.ts";
 import { planToolSummaries } from "./plan-tool-summaries.ts";
 import { countCodePoints } from "./summary-cut-code-points.ts";
 import { SECRETS_RULE } from "./summary-prompt.ts";
@@ -16,14 +17,14 @@ import { clip, excerpt, quoteAnswer, quoteName, quoteToolText } from "./tool-sum
 
 const secret = `ghp_${"aB3dE6gH9jK2mN5pQ8sT".repeat(2).slice(0, 36)}`;
 
-/** One result above the cutoff, with this output, tool name and call id. */
-function one(output: string, names: { readonly tool?: string; readonly callId?: string } = {}): Transcript {
+/** One result above the cutoff, with this output. */
+function one(output: string, change: Partial<ToolPart> = {}): Transcript {
   return transcript("u:1 a(x:9) a(x:9) a:1").map((message): Message => {
     const [part] = message.parts;
     if (message.id !== "m2" || part?.type !== "tool") return message;
     return {
       ...message,
-      parts: [{ ...part, ...names, outcome: { status: "done", output, attachments: [] } }],
+      parts: [{ ...part, ...change, outcome: { status: "done", output, attachments: [] } }],
     };
   });
 }
@@ -59,7 +60,7 @@ const count = (text: string, pattern: RegExp): number => text.match(pattern)?.le
 
 describe("secrets", () => {
   it("SEC-1: every request carries the rule, and secrets of the output and of the input stay out of it", () => {
-    const messages = one(`token ${secret} end`);
+    const messages = one(`token ${secret} end`, { input: { header: `token: ${secret}` } });
     const { request } = planToolSummaries(messages, settings).batches[0] ?? {};
     expect(request?.system).toContain(SECRETS_RULE);
     expect(request?.prompt).not.toContain(secret);
@@ -72,11 +73,14 @@ describe("secrets", () => {
   });
 
   it("SEC-1: no half of a secret is left where a text is cut, however long it is", () => {
-    for (const chars of [700, 780, 11_900, 12_100, 100_000, 250_000]) {
-      for (let shift = 0; shift < 40; shift += 3) {
-        const text = `${"word ".repeat(chars / 5)}${" ".repeat(shift)}${secret} ${"tail ".repeat(60_000)}`;
-        expect(quoteToolText(text, 12_000, {})).not.toMatch(/ghp_/);
-        expect(quoteToolText(text, 800, {})).not.toMatch(/ghp_|sT\b/);
+    const around = (before: string) => `${before}${secret} ${"tail ".repeat(50_000)}`;
+    for (let shift = 0; shift < 40; shift += 5) {
+      const texts = [495, 7_900].map((chars) => around(`${"word ".repeat(chars / 5)}${" ".repeat(shift)}`));
+      // Colours take no room once they are gone, so the place where a long text is sliced first comes near.
+      const colours = around(`${"\x1b[0m".repeat(99_940 / 4)}word ${"x ".repeat(shift / 2)}`);
+      for (const text of [...texts, colours]) {
+        expect(quoteToolText(text, 12_000, {})).not.toContain("ghp_");
+        expect(quoteToolText(text, 800, {})).not.toContain("ghp_");
       }
     }
   });
@@ -110,7 +114,7 @@ describe("the frame", () => {
 
   it("names stay on one line and short", () => {
     const long = one("x", { tool: `a\nb${"c".repeat(500)}`, callId: `d\r\n${"e".repeat(500)}` });
-    expect(written(long, "short").split("\n")).toHaveLength(8);
+    expect(written(long, "short").split("\n")).toHaveLength(7);
     expect(quoteName("x".repeat(500))).toHaveLength(100);
   });
 });

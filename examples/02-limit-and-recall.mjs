@@ -1,8 +1,6 @@
 // Bound a long tool output before the model sees it, then read back the part it asks for.
 import assert from "node:assert/strict";
-import { createMemorySpillStore } from "../src/stores/memory/memory-spill-store.ts";
-import { DEFAULT_TOOL_OUTPUT_LIMITS } from "../src/tool-output/tool-output-limits.ts";
-import { truncateToolContent } from "../src/tool-output/truncate-tool-content.ts";
+import { createMemorySpillStore, DEFAULT_TOOL_OUTPUT_LIMITS, truncateToolContent } from "carryover";
 
 // What a build printed: 3,000 lines, coloured, with the one line that matters in the middle, and a screenshot.
 const lines = Array.from(

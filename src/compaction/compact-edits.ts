@@ -1,0 +1,185 @@
+import type { Edit, Place } from "../transcript/edit.ts";
+import type { Message } from "../transcript/message.ts";
+import type { CompactionPart, FilePart, Part } from "../transcript/part.ts";
+import { charsOf } from "../transcript/size.ts";
+import { compactToolResultsInRecent } from "./compact-tool-results-in-recent.ts";
+import { mustHandle } from "./plan-compaction.ts";
+import type { CompactionPlan } from "./plan-compaction-types.ts";
+import { createTextCleaner } from "./summary-clean-text.ts";
+import { renderFacts } from "./summary-facts.ts";
+import { summaryMessage } from "./summary-message.ts";
+
+/**
+ * The edits of a compaction: what it stands for is hidden, the summary comes before what stays. Marker and
+ * summary are placed there, so the visible messages are the window, in order; the marker also names where the
+ * tail begins, for hosts that keep messages in the order of their time.
+ */
+export function compactionEdits(plan: CompactionPlan, result: SummaryResult): readonly Edit[] {
+  const before = placeOf(plan);
+  const facts = { ...plan.facts, ...(result.degraded && { degraded: true as const }) };
+  const isPivot = plan.representation === "pivot";
+  const markerId = isPivot ? (plan.pendingMarkerId ?? plan.ids.marker) : undefined;
+  const summary = summaryMessage({
+    id: plan.ids.summary,
+    representation: plan.representation,
+    markerId,
+    prose: result.prose,
+    facts,
+    factsText: renderFacts(facts, {
+      budget: plan.factsBudget,
+      share: result.factsShare,
+      keptIds: new Set(plan.keptIds),
+      mustHandle: mustHandle(plan.lastRequest),
+    }),
+    foldedIds: plan.foldedIds,
+  });
+  return [
+    ...hideEdits(plan),
+    ...(isPivot ? markerEdits(plan, before) : []),
+    insert(summary, markerId ?? before),
+    ...(isPivot ? [] : recentEdits(plan)),
+    ...replayEdits(plan),
+    ...(plan.continuation === "append" && result.continuation === "append" ? [continueEdit(plan)] : []),
+  ];
+}
+
+export interface SummaryResult {
+  readonly prose: string;
+  readonly degraded: boolean;
+  /** How much of their room the facts may use, from 0 to 1. */
+  readonly factsShare: number;
+  /** `suppressed`: a hook does not want the agent to be told to go on. */
+  readonly continuation: "append" | "suppressed";
+}
+
+/** What the agent reads when it was interrupted by the compaction. */
+export const CONTINUE_TEXT =
+  "If something that the user asked for is still open, carry on with it. If nothing is open, or you are not sure what is wanted, say so and stop.";
+
+const STAGE = "compaction";
+
+/** The message behind which summary and marker go: the one before what stays. */
+function placeOf({ transcript, firstKeptId, pendingMarkerId }: CompactionPlan): Place {
+  const others = transcript.filter((message) => message.id !== pendingMarkerId);
+  const index = others.findIndex((message) => message.id === firstKeptId);
+  return (index === -1 ? others.at(-1) : others[index - 1])?.id ?? null;
+}
+
+function hideEdits({ transcript, foldedIds }: CompactionPlan): readonly Edit[] {
+  const gone = new Set(foldedIds);
+  return transcript
+    .filter((message) => gone.has(message.id))
+    .map((message) => ({
+      type: "hide-message",
+      messageId: message.id,
+      stage: STAGE,
+      reason: "summarized",
+      omitted: { chars: charsOf(message), handle: message.id },
+    }));
+}
+
+function markerEdits(plan: CompactionPlan, before: Place): readonly Edit[] {
+  const { pendingMarkerId, transcript, ids, firstKeptId } = plan;
+  const pending = transcript.find((message) => message.id === pendingMarkerId);
+  const tail = firstKeptId === undefined ? {} : { tailStartId: firstKeptId };
+  if (pending === undefined) {
+    const part: CompactionPart = {
+      type: "compaction",
+      trigger: plan.trigger === "manual" ? "manual" : "auto",
+      ...(isOverflow(plan) && { overflow: true }),
+      ...tail,
+    };
+    const marker = { id: ids.marker, role: "user", parts: [part], metadata: { kind: "compaction_marker" } };
+    return [insert(marker, before)];
+  }
+  const partIndex = pending.parts.findIndex((part) => part.type === "compaction");
+  const part = { ...(pending.parts[partIndex] as CompactionPart), ...tail };
+  const why = { messageId: pending.id, stage: STAGE, reason: "summarized" } as const;
+  return [
+    { type: "move-message", after: before, ...why },
+    { type: "replace-part", partIndex, part, ...why },
+  ];
+}
+
+function recentEdits({ transcript, keptIds, toolCallCutoff, ids, facts, redaction }: CompactionPlan): readonly Edit[] {
+  const kept = new Set(keptIds);
+  return compactToolResultsInRecent(
+    transcript.filter((message) => kept.has(message.id)),
+    toolCallCutoff,
+    {
+      digestAfter: ids.summary,
+      digestId: ids.digest,
+      keepHandles: facts.pins.flatMap(({ handle }) => (handle === undefined ? [] : [handle])),
+      redaction,
+    },
+  );
+}
+
+/** The request that did not fit stays without its media: they may be why. */
+function replayEdits({ replay, transcript, lastRequest }: CompactionPlan): readonly Edit[] {
+  const request = transcript.find((message) => message.id === lastRequest?.messageId);
+  if (replay === "none" || request === undefined) return [];
+  return request.parts.flatMap((part, partIndex): readonly Edit[] =>
+    part.type === "file" && isMedia(part)
+      ? [{ type: "replace-part", messageId: request.id, partIndex, part: placeholder(part), stage: STAGE, reason: "media" }]
+      : [],
+  );
+}
+
+function isMedia({ mime, agentVisible }: FilePart): boolean {
+  return agentVisible !== false && !mime.startsWith("text/") && mime !== "application/x-directory";
+}
+
+function placeholder({ mime, filename }: FilePart): Part {
+  const name = createTextCleaner().line(filename === undefined ? mime : `${mime} ${filename}`, 200);
+  return { type: "text", text: `[File left out: ${name}]`, synthetic: true };
+}
+
+function continueEdit({ transcript, ids, pendingMarkerId, keptIds }: CompactionPlan): Edit {
+  const last = transcript.findLast((message) => message.id !== pendingMarkerId)?.id;
+  const message: Message = {
+    id: ids.continuation,
+    role: "user",
+    parts: [{ type: "text", text: CONTINUE_TEXT, synthetic: true }],
+    metadata: { kind: "continue", userVisible: false },
+  };
+  return insert(message, keptIds.length === 0 ? ids.summary : (last ?? ids.summary));
+}
+
+function insert(message: Message, after: Place): Edit {
+  return { type: "insert-message", message, after, stage: STAGE, reason: "summarized" };
+}
+
+function isOverflow({ trigger }: CompactionPlan): boolean {
+  return trigger === "overflow" || trigger === "context_limit_recovery";
+}
+
+/** What is done about a marker whose compaction did not happen: it no longer waits for one. */
+export function cancelEdits(plan: CompactionPlan, error: CancelReason | undefined): readonly Edit[] {
+  const { pendingMarkerId } = plan;
+  if (pendingMarkerId === undefined) return [];
+  const hidden: Edit = {
+    type: "hide-message",
+    messageId: pendingMarkerId,
+    stage: STAGE,
+    reason: error === undefined ? "vetoed" : error.name,
+  };
+  if (error === undefined) return [hidden];
+  const record: Message = {
+    id: plan.ids.summary,
+    role: "assistant",
+    parts: [],
+    summary: true,
+    finish: "error",
+    error,
+    parentId: pendingMarkerId,
+    metadata: { kind: "compaction_summary", agentVisible: false },
+  };
+  return [hidden, insert(record, pendingMarkerId)];
+}
+
+export interface CancelReason {
+  readonly name: string;
+  readonly text: string;
+}
+
