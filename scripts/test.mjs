@@ -15,6 +15,8 @@ step("size", "size-limit", []);
 step("OpenCode for the end-to-end tests", process.execPath, ["scripts/run-ts.mjs", "scripts/install-rig.ts"]);
 step("tests", "vitest", ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${results}`]);
 
+step("the engine in Bun", process.execPath, ["scripts/test-bun.mjs"]);
+
 const { numPassedTests, numFailedTests, numPendingTests } = JSON.parse(readFileSync(results, "utf8"));
 console.log(`\n${numPassedTests} passed, ${numFailedTests} failed, ${numPendingTests} skipped`);
 if (numFailedTests > 0) process.exit(1);

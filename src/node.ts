@@ -8,3 +8,4 @@ export { defaultStateFolder, type StateFolderEnvironment } from "./stores/files/
 export { createFileJournal, type FileJournalOptions } from "./stores/files/file-journal.ts";
 export { createFileRecordStore, type FileRecordStoreOptions } from "./stores/files/file-record-store.ts";
 export { createFileSpillStore, type FileSpillStoreOptions } from "./stores/files/file-spill-store.ts";
+export { currentProcess, type ProcessIdentity, processState } from "./stores/files/process-identity.ts";

@@ -39,7 +39,10 @@ const WORD = /[^\s"'`<>()[\]{},;|*\\]+/g;
 
 function trimWord(word: string): string {
   const assigned = /^[A-Za-z_]\w{0,60}=(?=[./~])/.exec(word);
-  return (assigned === null ? word : word.slice(assigned[0].length)).replace(/^[:=#]{1,8}|[.:!?=#&]{1,8}$/g, "");
+  return (assigned === null ? word : word.slice(assigned[0].length)).replace(
+    /^[:=#]{1,8}|[.:!?=#&]{1,8}$/g,
+    "",
+  );
 }
 
 function typeOf(word: string): AnchorType | undefined {
@@ -64,7 +67,10 @@ function isPath(word: string): boolean {
 function isIdentifier(word: string): boolean {
   if (word.length > 60) return false;
   if (/^[A-Z]{2,10}-\d{1,7}$/.test(word)) return true;
-  return /^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*){0,4}$/.test(word) && /[a-z\d][A-Z]|[A-Za-z\d]_[A-Za-z\d]/.test(word);
+  return (
+    /^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*){0,4}$/.test(word) &&
+    /[a-z\d][A-Z]|[A-Za-z\d]_[A-Za-z\d]/.test(word)
+  );
 }
 
 /** The command in the JSON of a call. */
@@ -92,5 +98,6 @@ function findErrors(text: string, isError: boolean, found: FoundAnchor[]): void 
   }
 }
 
-const ERROR_WORD = /\b(?:\w{0,40}(?:Error|Exception)|error|ERROR|fatal|FATAL|panic|FAILED|failed|Traceback)\b/;
+const ERROR_WORD =
+  /\b(?:\w{0,40}(?:Error|Exception)|error|ERROR|fatal|FATAL|panic|FAILED|failed|Traceback)\b/;
 const NO_ERROR = /\b(?:0|no|without) (?:\w+ )?(?:errors?|failed)\b/i;

@@ -27,7 +27,8 @@ export function collectAnchors(carried: readonly Anchor[], pieces: readonly Piec
     const known = entries.get(`${anchor.type}\n${anchor.text}`);
     if (known !== undefined) known.seen += anchor.seen;
     // The best of the earlier ones hold their ground against the newest, the last of them fade.
-    else entries.set(`${anchor.type}\n${anchor.text}`, { ...anchor, recency: 0.5 - index / carried.length / 2 });
+    else
+      entries.set(`${anchor.type}\n${anchor.text}`, { ...anchor, recency: 0.5 - index / carried.length / 2 });
   }
   return [...entries.values()]
     .sort((one, other) => scoreOf(other) - scoreOf(one))

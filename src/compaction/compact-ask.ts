@@ -35,14 +35,12 @@ export async function askSummarizer({
       signal,
     });
     if (result.status === "aborted") return { status: "aborted", calls };
-    if (result.status === "timeout" || result.status === "idle") {
-      return { status: "refused", reason: result.status, calls };
-    }
     if (result.status === "failed") {
       refusal = { reason: "error", detail: errorText(result.error) };
       retry = isContextLengthExceeded(result.error) ? { windowShare: 0.5 } : {};
       continue;
     }
+    if (result.status !== "done") return { status: "refused", reason: result.status, calls };
     const gated = gateSummary(result.value, {
       maxTokens: maxSummaryTokens,
       cleaner,
@@ -77,13 +75,7 @@ interface Refusal {
 }
 
 /** Why no model's summary was used. */
-export type DegradedReason =
-  | GateReason
-  | "no-summarizer"
-  | "window-too-small"
-  | "error"
-  | "timeout"
-  | "idle";
+export type DegradedReason = GateReason | "no-summarizer" | "window-too-small" | "error" | "timeout" | "idle";
 
 /** How long one call may take, how long it may be silent, and how many there may be. */
 export const CALL_LIMIT_MS = 90_000;

@@ -5,6 +5,7 @@ import { pinText, staysInPlace } from "./pins.ts";
 import { typedText } from "./plan-compaction-requests.ts";
 import type { CompactionPlan } from "./plan-compaction-types.ts";
 import { createTextCleaner, fenceQuote } from "./summary-clean-text.ts";
+import { hasOnlyStub } from "./tool-summary-archive.ts";
 
 /** What has to be before the model after a compaction and is not: the user's last request, and every pin. */
 export function missingAfter(plan: CompactionPlan, after: Transcript): readonly string[] {
@@ -35,7 +36,11 @@ function holds(message: Message, handle: string): boolean {
   if (message.id === handle) return true;
   if (!handle.startsWith(`${message.id}/`)) return false;
   const part = message.parts[Number(handle.slice(message.id.length + 1))];
-  return part !== undefined && reachesModel(part) && !(part.type === "tool" && isCleared(part));
+  return (
+    part !== undefined &&
+    reachesModel(part) &&
+    !(part.type === "tool" && (isCleared(part) || hasOnlyStub(part)))
+  );
 }
 
 function textOf(message: Message | undefined): string {

@@ -101,7 +101,14 @@ function markerEdits(plan: CompactionPlan, before: Place): readonly Edit[] {
   ];
 }
 
-function recentEdits({ transcript, keptIds, toolCallCutoff, ids, facts, redaction }: CompactionPlan): readonly Edit[] {
+function recentEdits({
+  transcript,
+  keptIds,
+  toolCallCutoff,
+  ids,
+  facts,
+  redaction,
+}: CompactionPlan): readonly Edit[] {
   const kept = new Set(keptIds);
   return compactToolResultsInRecent(
     transcript.filter((message) => kept.has(message.id)),
@@ -121,7 +128,16 @@ function replayEdits({ replay, transcript, lastRequest }: CompactionPlan): reado
   if (replay === "none" || request === undefined) return [];
   return request.parts.flatMap((part, partIndex): readonly Edit[] =>
     part.type === "file" && isMedia(part)
-      ? [{ type: "replace-part", messageId: request.id, partIndex, part: placeholder(part), stage: STAGE, reason: "media" }]
+      ? [
+          {
+            type: "replace-part",
+            messageId: request.id,
+            partIndex,
+            part: placeholder(part),
+            stage: STAGE,
+            reason: "media",
+          },
+        ]
       : [],
   );
 }
@@ -182,4 +198,3 @@ export interface CancelReason {
   readonly name: string;
   readonly text: string;
 }
-

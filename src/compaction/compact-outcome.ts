@@ -16,6 +16,8 @@ export interface Compacted extends Report {
   readonly summary: string;
   /** Set when no model's summary was used: why. */
   readonly degraded?: DegradedReason;
+  /** What the summarizer's error said, without secrets. */
+  readonly detail?: string;
   /** What is hidden now. */
   readonly archivedIds: readonly MessageId[];
   readonly firstKeptId?: MessageId;
@@ -31,7 +33,8 @@ export interface NotCompacted extends Report {
   readonly edits: readonly Edit[];
 }
 
-interface Report {
+/** What is told either way. */
+export interface Report {
   readonly tokensBefore: number;
   /** How often the summarizer was called. */
   readonly calls: number;

@@ -1,17 +1,27 @@
-import { applyEdits } from "../transcript/apply-edits.ts";
 import type { Transcript } from "../transcript/message.ts";
 import { isVisibleToModel } from "../transcript/visibility.ts";
 import type { Clock } from "./clock.ts";
 import { askSummarizer } from "./compact-ask.ts";
-import { missingAfter } from "./compact-check.ts";
-import { cancelEdits, compactionEdits, type SummaryResult } from "./compact-edits.ts";
 import { errorText } from "./compact-error-text.ts";
-import type { CompactionEvent, CompactOutcome, NotCompactedReason } from "./compact-outcome.ts";
+import type {
+  CompactionEnd,
+  CompactionEvent,
+  CompactionStart,
+  CompactOutcome,
+  NotCompacted,
+  Report,
+} from "./compact-outcome.ts";
+import { editsWhenUnchanged, settleCompaction } from "./compact-settle.ts";
 import { foldSummary } from "./fold.ts";
-import { contextTokens } from "./plan-compaction.ts";
 import type { CompactionPlan, NothingToCompact } from "./plan-compaction-types.ts";
 import { readWindow } from "./plan-compaction-window.ts";
-import { askHooks, type HookFailure, type HookStrikes, type SessionHook } from "./session-hooks.ts";
+import {
+  askHooks,
+  type HookFailure,
+  type HookStrikes,
+  type HooksAnswer,
+  type SessionHook,
+} from "./session-hooks.ts";
 import type { Summarizer } from "./summarizer.ts";
 
 /**
@@ -28,7 +38,12 @@ export async function compact(
   if (running.has(plan.transcript)) return unchanged(plan, state, { reason: "already-running" });
   running.add(plan.transcript);
   const before = readWindow(plan.transcript).shown.length;
-  const about = { trigger: plan.trigger, auto: plan.trigger !== "manual", before, tokensBefore: plan.tokensBefore };
+  const about: About = {
+    trigger: plan.trigger,
+    auto: plan.trigger !== "manual",
+    before,
+    tokensBefore: plan.tokensBefore,
+  };
   emit(options, { type: "compaction_start", ...about });
   let outcome: CompactOutcome = unchanged(plan, state, { reason: "failed" });
   try {
@@ -37,14 +52,7 @@ export async function compact(
     outcome = unchanged(plan, state, { reason: "failed", detail: errorText(error) });
   } finally {
     running.delete(plan.transcript);
-    const isDone = outcome.status === "compacted";
-    emit(options, {
-      type: "compaction_end",
-      ...about,
-      after: isDone ? outcome.messages.filter(isVisibleToModel).length : before,
-      tokensAfter: isDone ? outcome.tokensAfter : plan.tokensBefore,
-      ...(isDone ? outcome.degraded && { degraded: outcome.degraded } : { error: outcome.reason }),
-    });
+    emit(options, { type: "compaction_end", ...about, ...endOf(outcome, about) });
   }
   return outcome;
 }
@@ -66,14 +74,8 @@ export interface CompactOptions {
   readonly hookStrikes?: HookStrikes;
 }
 
-/** The most that may be left for a compaction to stand. */
-export const MAX_TOKENS_SHARE = 0.9;
-
 /** A hook that starts a compaction of what is being compacted must not get one. */
 const running = new WeakSet<Transcript>();
-
-/** The facts give way step by step before a compaction is given up. */
-const FACTS_SHARES: readonly number[] = [1, 0.5, 0.25, 0];
 
 /** What happened so far; the only thing that is written to. */
 interface State {
@@ -94,7 +96,8 @@ async function carryOut(job: Job): Promise<CompactOutcome> {
   const { signal } = options;
   const hooks = await hear(job, "compacting");
   if (signal?.aborted) return unchanged(plan, state, { reason: "aborted" });
-  if (hooks.vetoedBy !== undefined) return unchanged(plan, state, { reason: "vetoed", detail: hooks.vetoedBy });
+  if (hooks.vetoedBy !== undefined)
+    return unchanged(plan, state, { reason: "vetoed", detail: hooks.vetoedBy });
 
   const answer = await askSummarizer({
     plan,
@@ -109,12 +112,88 @@ async function carryOut(job: Job): Promise<CompactOutcome> {
   if (signal?.aborted) return unchanged(plan, state, { reason: "aborted" });
   const { maxSummaryTokens } = plan.material;
   const { estimator } = plan.estimate;
-  const isFold = answer.status === "refused";
-  return settle(job, {
-    prose: isFold
-      ? foldSummary(plan.foldMaterial, { maxTokens: maxSummaryTokens, ...(estimator && { estimator }) })
-      : answer.text,
-    degraded: isFold ? answer : undefined,
-    continuation: goOn?.isContinueRefused ? "suppressed" : "append",
+  const summary =
+    answer.status === "accepted"
+      ? answer.text
+      : foldSummary(plan.foldMaterial, { maxTokens: maxSummaryTokens, ...(estimator && { estimator }) });
+  const settled = settleCompaction(
+    plan,
+    {
+      prose: summary,
+      degraded: answer.status === "refused",
+      continuation: goOn?.isContinueRefused ? "suppressed" : "append",
+    },
+    options.at,
+  );
+  if (settled.status === "unchanged") return unchanged(plan, state, settled);
+  return {
+    ...settled,
+    ...report(plan, state),
+    summary,
+    ...(answer.status === "refused" && { degraded: answer.reason }),
+    ...(answer.status === "refused" && answer.detail !== undefined && { detail: answer.detail }),
+    archivedIds: plan.foldedIds,
+    ...(plan.firstKeptId !== undefined && { firstKeptId: plan.firstKeptId }),
+  };
+}
+
+function endOf(outcome: CompactOutcome, { before, tokensBefore }: About): EndOf {
+  if (outcome.status === "unchanged")
+    return { after: before, tokensAfter: tokensBefore, error: outcome.reason };
+  const { messages, tokensAfter, degraded } = outcome;
+  const after = messages.filter(isVisibleToModel).length;
+  return { after, tokensAfter, ...(degraded !== undefined && { degraded }) };
+}
+
+type About = Omit<CompactionStart, "type">;
+type EndOf = Pick<CompactionEnd, "after" | "tokensAfter" | "error" | "degraded">;
+
+async function hear(
+  { plan, ports, options, state }: Job,
+  method: "compacting" | "autocontinue",
+): Promise<HooksAnswer> {
+  const { hooks = [], sessionId, signal } = options;
+  const answer = await askHooks({
+    hooks,
+    method,
+    facts: {
+      ...(sessionId !== undefined && { sessionId }),
+      trigger: plan.trigger,
+      representation: plan.representation,
+      tokensBefore: plan.tokensBefore,
+    },
+    strikes: state.hookStrikes,
+    clock: ports.clock,
+    signal,
   });
+  state.hookStrikes = answer.strikes;
+  state.hookFailures = [...state.hookFailures, ...answer.failures];
+  return answer;
+}
+
+function unchanged(
+  plan: CompactionPlan | NothingToCompact,
+  state: State,
+  why: Pick<NotCompacted, "reason" | "detail">,
+): NotCompacted {
+  return {
+    status: "unchanged",
+    reason: why.reason,
+    ...(why.detail !== undefined && { detail: why.detail }),
+    edits: editsWhenUnchanged(plan, why),
+    ...report(plan, state),
+  };
+}
+
+function report({ tokensBefore }: CompactionPlan | NothingToCompact, state: State): Report {
+  return { tokensBefore, ...state };
+}
+
+/** A listener that throws is its own problem; the events stay balanced. */
+function emit({ onEvent }: CompactOptions, event: CompactionEvent): void {
+  try {
+    onEvent?.(event);
+  } catch {
+    // Nothing to do: the outcome says everything that the event said.
+  }
 }

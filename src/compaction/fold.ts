@@ -63,7 +63,10 @@ const MIN_CHARS = 200;
 const DIGEST_POINTS = 200;
 const MAX_DIGEST_LINES = 200;
 
-function foldWithin({ previousSummary, lastAnswer, digest, messages }: FoldMaterial, maxChars: number): string {
+function foldWithin(
+  { previousSummary, lastAnswer, digest, messages }: FoldMaterial,
+  maxChars: number,
+): string {
   const sections = [`${messages} earlier messages were folded mechanically.`];
   let leftChars = maxChars - (sections[0]?.length ?? 0);
   const add = (title: string, body: string): void => {
@@ -72,7 +75,9 @@ function foldWithin({ previousSummary, lastAnswer, digest, messages }: FoldMater
     leftChars -= title.length + body.length + 6;
   };
   const cut = (text: string | undefined, share: number): string =>
-    text === undefined || leftChars < MIN_SECTION_CHARS ? "" : cutCodePoints(text, Math.floor(leftChars * share) - MARKER_CHARS);
+    text === undefined || leftChars < MIN_SECTION_CHARS
+      ? ""
+      : cutCodePoints(text, Math.floor(leftChars * share) - MARKER_CHARS);
 
   add("Summed up before", cut(previousSummary, 0.5));
   add("Last answer", cut(lastAnswer, 0.5));

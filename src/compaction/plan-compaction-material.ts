@@ -10,7 +10,14 @@ import type { SummaryMaterial } from "./summary-request.ts";
 import { serializePieces } from "./summary-serialize.ts";
 
 /** What the summarizer is asked about, and within which limits. */
-export function summaryMaterial({ input, split, pieces, previous, cleaner, replacedTokens }: MaterialInput): SummaryMaterial {
+export function summaryMaterial({
+  input,
+  split,
+  pieces,
+  previous,
+  cleaner,
+  replacedTokens,
+}: MaterialInput): SummaryMaterial {
   const { summarizer = {}, limits, settings = DEFAULT_COMPACTION_SETTINGS } = input;
   const turnIds = new Set(split.turnPrefix.map((message) => message.id));
   const before = pieces.filter((piece) => !turnIds.has(piece.message.id));
@@ -23,7 +30,8 @@ export function summaryMaterial({ input, split, pieces, previous, cleaner, repla
     turnBlocks: serializePieces(piecesOf(split.turnPrefix, cleaner)),
     ...(previous && { previousSummary: previous.prose }),
     ...(first && { firstRequest: serializePieces([first])[0] }),
-    windowTokens: positive(summarizer.windowTokens) ?? positive(limits?.contextTokens) ?? DEFAULT_WINDOW_TOKENS,
+    windowTokens:
+      positive(summarizer.windowTokens) ?? positive(limits?.contextTokens) ?? DEFAULT_WINDOW_TOKENS,
     maxOutputTokens: Math.min(MAX_SUMMARY_TOKENS, ...caps.filter((tokens) => tokens > 0)),
     maxSummaryTokens: Math.min(MAX_SUMMARY_TOKENS, Math.floor(replacedTokens * MAX_SUMMARY_SHARE)),
     ...(model && { model }),

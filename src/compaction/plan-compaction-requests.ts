@@ -32,7 +32,8 @@ export function lastRequestIndex(conversation: Transcript): number {
 /** True when the newest message is the user's and nobody has answered it. */
 export function isUnanswered(conversation: Transcript): boolean {
   const newest = conversation.findLast(
-    (message) => message.role !== "assistant" || (message.error === undefined && message.parts.some(reachesModel)),
+    (message) =>
+      message.role !== "assistant" || (message.error === undefined && message.parts.some(reachesModel)),
   );
   return newest !== undefined && newest === conversation[lastRequestIndex(conversation)];
 }
@@ -42,7 +43,9 @@ export function isFinished(conversation: Transcript): boolean {
   const newest = conversation.findLast((message) => message.metadata?.kind !== "continue");
   if (newest === undefined) return true;
   if (newest.role !== "assistant" || newest.error !== undefined || newest.unfinished) return false;
-  const said = newest.parts.filter((part) => reachesModel(part) && (part.type === "text" || part.type === "tool"));
+  const said = newest.parts.filter(
+    (part) => reachesModel(part) && (part.type === "text" || part.type === "tool"),
+  );
   if (newest.finish !== undefined) return ENDS.has(newest.finish) && said.at(-1)?.type !== "tool";
   return said.every((part) => part.type === "text");
 }

@@ -7,8 +7,8 @@ import { foldMaterial } from "./fold.ts";
 import { resolvePins } from "./pins.ts";
 import { insertedIds } from "./plan-compaction-ids.ts";
 import { keepOf } from "./plan-compaction-keep.ts";
-import { isFinished, isUnanswered, lastRequestIndex, typedText } from "./plan-compaction-requests.ts";
 import { summaryMaterial } from "./plan-compaction-material.ts";
+import { isFinished, isUnanswered, lastRequestIndex, typedText } from "./plan-compaction-requests.ts";
 import { type Split, splitConversation } from "./plan-compaction-split.ts";
 import type {
   CompactionInput,

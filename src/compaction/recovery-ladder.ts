@@ -19,7 +19,10 @@ export function planRecovery(transcript: Transcript, request: RecoveryRequest): 
   if (before.high <= limitTokens) return { status: "fits", estimate: before };
   const lastTried = Math.max(-1, ...tried.map((rung) => RECOVERY_LADDER.indexOf(rung)));
   for (const rung of RECOVERY_LADDER.slice(lastTried + 1)) {
-    if (rung === "compact") return { status: "compact" };
+    if (rung === "compact") {
+      if (request.model === "not-available") continue;
+      return { status: "compact" };
+    }
     const edits = EDITS_OF[rung](transcript, request);
     if (edits.length === 0) continue;
     const after = estimateEdited(transcript, edits, estimate);
@@ -48,8 +51,10 @@ export type MechanicalRung = "prune" | "shrink-turn" | "fold" | "cut-oversized" 
 export interface RecoveryRequest extends FoldRequest {
   /** What the upper bound of the estimate has to come down to. */
   readonly limitTokens: number;
-  /** The rungs that were climbed for this request; add `compact` where no model can be asked. */
+  /** The rungs that were climbed for this request; those below the highest are not tried again. */
   readonly tried: readonly RecoveryRung[];
+  /** `not-available` leaves the model's rung out. */
+  readonly model?: "available" | "not-available";
   readonly estimate?: ContextEstimateOptions;
   /** Characters that one tool output may have otherwise. */
   readonly outputMaxChars?: number;

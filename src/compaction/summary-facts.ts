@@ -103,7 +103,10 @@ function anchorLines({ anchors }: CarriedFacts, maxChars: number): readonly stri
     else texts.push(text);
   }
   if (byHandle.size === 0) return [];
-  const lines = Array.from(byHandle, ([handle, texts]) => `- ${label(handle)}: ${fenceQuote(texts.join(" · "))}`);
+  const lines = Array.from(
+    byHandle,
+    ([handle, texts]) => `- ${label(handle)}: ${fenceQuote(texts.join(" · "))}`,
+  );
   return [`Seen on the way, by handle:\n${lines.join("\n")}`];
 }
 

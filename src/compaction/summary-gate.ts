@@ -60,7 +60,8 @@ function withoutReasoning(text: string): string {
   return end === -1 ? "" : text.slice(end + closing.length);
 }
 
-const TOOL_CALL = /^(?:<\|?(?:\w{1,20}:)?(?:tool_calls?|function_calls?|invoke|tool_use)\b|\[TOOL_CALLS?\]|```tool)/i;
+const TOOL_CALL =
+  /^(?:<\|?(?:\w{1,20}:)?(?:tool_calls?|function_calls?|invoke|tool_use)\b|\[TOOL_CALLS?\]|```tool)/i;
 
 function isJson(text: string): boolean {
   const body = /^```(?:json)?\s*\n([\s\S]*)\n```$/.exec(text)?.[1] ?? text;

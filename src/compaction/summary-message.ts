@@ -3,8 +3,8 @@ import type { CarriedFacts } from "../transcript/carried-facts.ts";
 import type { Message, MessageId } from "../transcript/message.ts";
 import type { Part } from "../transcript/part.ts";
 import { fenceQuote, oneLine } from "./summary-clean-text.ts";
-import { element } from "./summary-prompt.ts";
 import { SUMMARY_PREFIX } from "./summary-previous.ts";
+import { element } from "./summary-prompt.ts";
 
 /** The message that stands for what was folded: the prose first, then what is carried word for word. */
 export function summaryMessage(summary: SummaryText): Message {
@@ -13,7 +13,11 @@ export function summaryMessage(summary: SummaryText): Message {
   const text = isPivot ? prose : `${SUMMARY_PREFIX}\n\n${prose}`;
   const parts: readonly Part[] = [
     { type: "text", text, synthetic: true },
-    { type: "text", text: element("carried_facts", [frameText(summary), summary.factsText].filter(Boolean).join("\n\n")), synthetic: true },
+    {
+      type: "text",
+      text: element("carried_facts", [frameText(summary), summary.factsText].filter(Boolean).join("\n\n")),
+      synthetic: true,
+    },
   ];
   const metadata = { kind: "compaction_summary", carried: facts } as const;
   return isPivot

@@ -1,5 +1,5 @@
-import type { Handle } from "../transcript/edit.ts";
 import type { CarriedWords } from "../transcript/carried-facts.ts";
+import type { Handle } from "../transcript/edit.ts";
 import { cutCodePoints } from "./summary-cut-code-points.ts";
 import type { Piece } from "./summary-pieces.ts";
 

@@ -46,7 +46,7 @@ const MAX_NAME_READ_CHARS = 1_000;
 /** More than any summary reads from one end of a text, so that an output of 100 MB costs no more than a long one. */
 const EDGE_CHARS = 100_000;
 /** Longer than any secret. */
-const HALVED_CHARS = 0;
+const HALVED_CHARS = 4_096;
 
 function readable(text: string, redact: RedactOptions): string {
   const clean = (piece: string): string => redactSecrets(normalizeText(piece), redact);

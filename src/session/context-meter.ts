@@ -1,3 +1,5 @@
+import { stepToCheck } from "../compaction/overflow-check.ts";
+import { type TokenFamily, tokenFamilyOf } from "../text/token-model-families.ts";
 import {
   type ContextEstimate,
   type ContextEstimateOptions,
@@ -7,7 +9,6 @@ import {
 import { observeUsage, vouchesForContext } from "../transcript/estimate-usage.ts";
 import type { Message, MessageId, ModelRef } from "../transcript/message.ts";
 import { calibrate, startCalibration, type TokenCalibration } from "../transcript/token-calibration.ts";
-import { type TokenFamily, tokenFamilyOf } from "../text/token-model-families.ts";
 import type { Window } from "./window.ts";
 
 /** How full a window is, kept up to date; it learns from the session's own usage. */
@@ -21,8 +22,8 @@ export interface ContextMeter {
   /** Says that the context changed: what was counted before no longer holds. */
   startEpoch(): void;
   epoch(): number;
-  /** How many messages of the window were there when the epoch began. */
-  epochStartIndex(): number;
+  /** The newest finished step, if its usage describes the context as it is now. */
+  newestStep(): Message | undefined;
   /** Says that the usage of this message is an accounting fault. */
   distrust(id: MessageId): void;
   /** Learns from a message that came in with usage. */
@@ -57,22 +58,28 @@ export function createContextMeter(window: Window, settings: MeterSettings): Con
     };
   }
 
+  function startIndex(): number {
+    return Math.max(epochStartIndex, window.compactedCount());
+  }
+
+  /** True when the usage of a message describes a context that no longer exists. */
+  function isStale(message: Message): boolean {
+    return (message.createdAt ?? Number.POSITIVE_INFINITY) < summaryAt || distrusted.has(message.id);
+  }
+
   function restart(): ContextTally {
     // A new scale counts from here on: between two restarts estimates can be compared.
     applied = calibration;
     version = window.version();
     count = 0;
     summaryAt = Number.NEGATIVE_INFINITY;
-    tally = createContextTally({ ...options(), epochStartIndex });
+    tally = createContextTally({ ...options(), epochStartIndex: startIndex() });
     return tally;
   }
 
   /** The message with its usage only if that still tells how large this window is. */
   function counted(message: Message): Message {
-    if (message.usage === undefined) return message;
-    const isOlderThanSummary = (message.createdAt ?? Number.POSITIVE_INFINITY) < summaryAt;
-    if (!isOlderThanSummary && !distrusted.has(message.id)) return message;
-    return uncounted(message);
+    return message.usage !== undefined && isStale(message) ? uncounted(message) : message;
   }
 
   function upToDate(): ContextTally {
@@ -111,7 +118,7 @@ export function createContextMeter(window: Window, settings: MeterSettings): Con
     learn(message) {
       if (!vouchesForContext(message) || distrusted.has(message.id)) return;
       const family = familyOf(model);
-      const seen = observeUsage(window.marked(), { epoch, epochStartIndex, family });
+      const seen = observeUsage(window.marked(), { epoch, epochStartIndex: startIndex(), family });
       if (seen === undefined) return;
       if (seen.model !== calibration.model) calibration = startCalibration(seen.model, family);
       calibration = calibrate(calibration, seen);
@@ -124,7 +131,14 @@ export function createContextMeter(window: Window, settings: MeterSettings): Con
 
     options,
     epoch: () => epoch,
-    epochStartIndex: () => epochStartIndex,
+
+    newestStep() {
+      upToDate();
+      const marked = window.marked();
+      const step = stepToCheck(marked);
+      if (step === undefined || isStale(step)) return undefined;
+      return marked.lastIndexOf(step) >= startIndex() ? step : undefined;
+    },
   };
 }
 

@@ -1,29 +1,7 @@
-import type { CompactionTrigger } from "../compaction/plan-compaction-types.ts";
+import type { CompactionEvent } from "../compaction/compact-outcome.ts";
 
 /** Something the session did or noticed. Every start is followed by exactly one end, also after an abort. */
-export type SessionEvent = CompactionStart | CompactionEnd | ToolSummaryStart | ToolSummaryEnd | ContextChanged | SessionWarning;
-
-export interface CompactionStart {
-  readonly type: "compaction_start";
-  readonly auto: boolean;
-  readonly trigger: CompactionTrigger;
-  /** Messages in the window. */
-  readonly before: number;
-}
-
-export interface CompactionEnd {
-  readonly type: "compaction_end";
-  readonly auto: boolean;
-  readonly trigger: CompactionTrigger;
-  readonly before: number;
-  readonly after: number;
-  readonly tokensBefore: number;
-  readonly tokensAfter: number;
-  /** Why the window is as it was. */
-  readonly error?: string;
-  /** No model wrote the summary. */
-  readonly degraded?: true;
-}
+export type SessionEvent = CompactionEvent | ToolSummaryStart | ToolSummaryEnd | ContextChanged | SessionWarning;
 
 export interface ToolSummaryStart {
   readonly type: "tool_summary_start";
@@ -34,14 +12,17 @@ export interface ToolSummaryEnd {
   readonly type: "tool_summary_end";
   readonly archivedResults: number;
   readonly error?: string;
+  /** The heuristic had to take the model's place. */
   readonly degraded?: true;
 }
 
 /** The window was edited, or an edit was taken back: what was counted before no longer holds. */
 export interface ContextChanged {
   readonly type: "context_changed";
+  /** The step, or `undo`, `drop`, `model`. */
   readonly kind: string;
   readonly reason: string;
+  /** Estimated tokens. */
   readonly before: number;
   readonly after: number;
   readonly epoch: number;
@@ -61,4 +42,4 @@ export type WarningCode =
   | "profiles-disagree"
   | "edits-dropped"
   | "usage-anomaly"
-  | "hook";
+  | "hook-failed";

@@ -1,5 +1,5 @@
 import { compactionBoundary } from "../stages/compaction-boundary.ts";
-import { compactionPart } from "../stages/completed-compaction.ts";
+import { compactionPart, findCompletedCompaction } from "../stages/completed-compaction.ts";
 import { repairPairing } from "../stages/repair-pairing.ts";
 import { applyEdits } from "../transcript/apply-edits.ts";
 import type { Edit } from "../transcript/edit.ts";
@@ -23,6 +23,8 @@ export interface Window {
   shown(): Transcript;
   /** The same messages with what is hidden in them still there: what is measured. It grows at the end as long as `version` stays. */
   marked(): Transcript;
+  /** How many of `marked` were there when the newest compaction ended: what they count describes a context that is gone. */
+  compactedCount(): number;
   /** Changes whenever anything but the end does. */
   version(): number;
   /** The edits that make the window out of the transcript: the compaction boundary and the repairs. */
@@ -40,6 +42,7 @@ export function createWindow(): Window {
   let calls = new Set<CallId>();
   let carriesFinish = false;
   let hasSpeaker = false;
+  let compactedCount = 0;
 
   function add(message: Message): void {
     if (!isVisibleToModel(message)) return;
@@ -78,6 +81,9 @@ export function createWindow(): Window {
       hasSpeaker = false;
       carriesFinish = transcript.some(hasFinish);
       for (const message of applyEdits(transcript, boundary, { at: 0 })) add(message);
+      const compaction = findCompletedCompaction(transcript);
+      const newer = compaction === undefined ? transcript : transcript.slice(compaction.summaryIndex + 1);
+      compactedCount = compaction === undefined ? 0 : marked.length - newer.filter(isVisibleToModel).length;
     },
 
     push(message) {
@@ -106,6 +112,7 @@ export function createWindow(): Window {
     },
 
     marked: () => marked,
+    compactedCount: () => compactedCount,
     version: () => version,
 
     edits: () => [

@@ -4,6 +4,19 @@ export type SecretKind = "password" | "secret" | "key" | "token" | "credential";
 /** Gives the kind of secret that a variable, field, header, flag or parameter of this name holds, if any. */
 export function secretKindOf(name: string): SecretKind | undefined {
   if (!MAY_BE_SECRET.test(name)) return undefined;
+  const known = KNOWN_NAMES.get(name);
+  if (known !== undefined) return known === "none" ? undefined : known;
+  const kind = readKind(name);
+  if (KNOWN_NAMES.size >= MAX_KNOWN_NAMES) KNOWN_NAMES.clear();
+  KNOWN_NAMES.set(name, kind ?? "none");
+  return kind;
+}
+
+// A log or a JSON file repeats a few names thousands of times; the answer depends on nothing else.
+const KNOWN_NAMES = new Map<string, SecretKind | "none">();
+const MAX_KNOWN_NAMES = 1_000;
+
+function readKind(name: string): SecretKind | undefined {
   const words = wordsOf(name);
   const isSetting = /^[A-Z][A-Z\d]*(?:_[A-Z\d]+)+$/.test(name);
   for (let index = words.length - 1; index >= 0; index--) {

@@ -1,0 +1,51 @@
+import { applyEdits } from "../transcript/apply-edits.ts";
+import { isVisibleToModel } from "../transcript/visibility.ts";
+import { missingAfter } from "./compact-check.ts";
+import { cancelEdits, compactionEdits, type SummaryResult } from "./compact-edits.ts";
+import type { Compacted, NotCompacted } from "./compact-outcome.ts";
+import { contextTokens } from "./plan-compaction.ts";
+import type { CompactionPlan, NothingToCompact } from "./plan-compaction-types.ts";
+
+/** The edits of a compaction that stands, or why it does not: it gains too little, or loses what must stay. */
+export function settleCompaction(
+  plan: CompactionPlan,
+  summary: Omit<SummaryResult, "factsShare">,
+  at: number,
+): Settled {
+  for (const factsShare of FACTS_SHARES) {
+    const edits = compactionEdits(plan, { ...summary, factsShare });
+    const messages = applyEdits(plan.transcript, edits, { at });
+    const missing = missingAfter(plan, messages);
+    if (missing.length > 0) {
+      return {
+        status: "unchanged",
+        reason: "lost-content",
+        detail: `not before the model: ${missing.join(", ")}`,
+      };
+    }
+    const tokensAfter = contextTokens(messages.filter(isVisibleToModel), plan.estimate);
+    if (tokensAfter <= plan.tokensBefore * MAX_TOKENS_SHARE) {
+      return { status: "compacted", edits, messages, tokensAfter };
+    }
+  }
+  return { status: "unchanged", reason: "no-gain" };
+}
+
+export type Settled =
+  | ({ readonly status: "compacted" } & Pick<Compacted, "edits" | "messages" | "tokensAfter">)
+  | ({ readonly status: "unchanged" } & Pick<NotCompacted, "reason" | "detail">);
+
+/** The most that may be left for a compaction to stand. */
+export const MAX_TOKENS_SHARE = 0.9;
+
+/** The facts give way step by step before a compaction is given up. */
+const FACTS_SHARES: readonly number[] = [1, 0.5, 0.25, 0];
+
+/** What to do about a plan that was not carried out. An abort leaves everything as it was. */
+export function editsWhenUnchanged(
+  plan: CompactionPlan | NothingToCompact,
+  { reason, detail = reason }: Pick<NotCompacted, "reason" | "detail">,
+): NotCompacted["edits"] {
+  if (plan.status === "nothing" || reason === "aborted" || reason === "already-running") return [];
+  return cancelEdits(plan, reason === "vetoed" ? undefined : { name: reason, text: detail });
+}

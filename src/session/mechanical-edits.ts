@@ -1,0 +1,74 @@
+import { planEdits } from "../stages/plan-edits.ts";
+import type { CacheProfile } from "../stages/provider-cache-profiles.ts";
+import { type PruneOptions, prune } from "../stages/prune.ts";
+import { supersede } from "../stages/supersede.ts";
+import { applyEdits } from "../transcript/apply-edits.ts";
+import type { Edit } from "../transcript/edit.ts";
+import { estimateMessageTokens, type MessageEstimateOptions } from "../transcript/estimate-message-tokens.ts";
+import type { Transcript } from "../transcript/message.ts";
+
+/**
+ * The edits without a model that make a compaction needless or that pay for themselves, or undefined when there are
+ * none worth breaking the provider's cached prefix for. What something newer replaces goes before what is only old.
+ */
+export function planMechanicalEdits(transcript: Transcript, request: MechanicalRequest): MechanicalPlan | undefined {
+  const { neededTokens, estimate } = request;
+  const superseded = supersede(protection(request.prune))(transcript);
+  const choose = (edits: readonly Edit[]): Chosen => {
+    const { apply, arithmetic } = planEdits({
+      transcript,
+      edits,
+      profile: request.profile,
+      expectedTurns: request.expectedTurns,
+      tokensOf: (message) => estimateMessageTokens(message, estimate),
+      ...(request.leadingTokens !== undefined && { leadingTokens: request.leadingTokens }),
+      ...(request.idleMs !== undefined && { idleMs: request.idleMs }),
+      ...(neededTokens !== undefined && { neededTokens }),
+    });
+    return { edits: apply, savedTokens: arithmetic.chosen.savedTokensPerTurn };
+  };
+  const isEnough = ({ edits, savedTokens }: Chosen): boolean =>
+    edits.length > 0 && savedTokens >= (neededTokens ?? MIN_BATCH_TOKENS);
+
+  const gentle = choose(superseded);
+  if (neededTokens !== undefined && isEnough(gentle)) return { type: "supersede", ...gentle };
+  const left = applyEdits(transcript, superseded, { at: 0 });
+  const both = choose([...superseded, ...prune(left, request.prune).edits]);
+  if (isEnough(both)) return { type: both.edits.some(isPrune) ? "prune" : "supersede", ...both };
+  return undefined;
+}
+
+export interface MechanicalRequest {
+  readonly prune: PruneOptions;
+  readonly profile: CacheProfile;
+  readonly expectedTurns: number;
+  readonly estimate: MessageEstimateOptions;
+  /** System prompt and tool definitions. */
+  readonly leadingTokens?: number;
+  readonly idleMs?: number;
+  /** What has to go so that no compaction is needed; unset: only what pays for itself. */
+  readonly neededTokens?: number;
+}
+
+export interface MechanicalPlan extends Chosen {
+  readonly type: "prune" | "supersede";
+}
+
+interface Chosen {
+  readonly edits: readonly Edit[];
+  readonly savedTokens: number;
+}
+
+/** Less than this is not worth a change of the window: it waits for more. */
+const MIN_BATCH_TOKENS = 4_000;
+
+function protection({ protectTurns, protectedTools }: PruneOptions): Parameters<typeof supersede>[0] {
+  return {
+    ...(protectTurns !== undefined && { protectTurns }),
+    ...(protectedTools !== undefined && { protectedTools }),
+  };
+}
+
+function isPrune({ stage }: Edit): boolean {
+  return stage === "prune";
+}
