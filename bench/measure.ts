@@ -16,8 +16,9 @@ export async function ratioOf(run: () => unknown, baseline: () => unknown): Prom
   return median(ratios);
 }
 
-const ROUNDS = 5;
-const EFFORT = { min_cpu_time: 1.5e8, min_samples: 5, warmup_samples: 1 };
+const ROUNDS = 7;
+/** No forced collection: it throws compiled code away, and the next run would pay for that. */
+const EFFORT = { gc: false as const, min_cpu_time: 1.5e8, min_samples: 8, warmup_samples: 1 };
 
 /** Lets the compiler settle: what is measured is the steady state of both sides. */
 function warmUp(run: () => unknown): void {

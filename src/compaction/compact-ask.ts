@@ -7,6 +7,7 @@ import type { Summarizer } from "./summarizer.ts";
 import { createTextCleaner } from "./summary-clean-text.ts";
 import { type GateReason, gateSummary } from "./summary-gate.ts";
 import { buildSummaryRequest, type RequestChanges } from "./summary-request.ts";
+import { upperTokens } from "./summary-serialize.ts";
 
 /** Asks the summarizer at most twice, a second time only when the first answer came and could not be used. */
 export async function askSummarizer({
@@ -14,17 +15,17 @@ export async function askSummarizer({
   summarizer,
   clock,
   signal,
-  changes,
+  changes: hookChanges,
 }: SummaryQuestion): Promise<SummaryAnswer> {
   if (summarizer === undefined) return { status: "refused", reason: "no-summarizer", calls: 0 };
   const cleaner = createTextCleaner(plan.redaction);
   const { estimator } = plan.estimate;
   const { maxSummaryTokens, previousSummary } = plan.material;
-  let retry: RequestChanges = {};
+  let changes = hookChanges;
   let refusal: Refusal = { reason: "window-too-small" };
   let calls = 0;
   while (calls < MAX_CALLS) {
-    const { request, fits } = buildSummaryRequest(plan.material, { ...changes, ...retry });
+    const { request, fits } = buildSummaryRequest(plan.material, changes);
     if (!fits) break;
     calls++;
     const result = await callWithin({
@@ -37,19 +38,23 @@ export async function askSummarizer({
     if (result.status === "aborted") return { status: "aborted", calls };
     if (result.status === "failed") {
       refusal = { reason: "error", detail: errorText(result.error) };
-      retry = isContextLengthExceeded(result.error) ? { windowShare: 0.5 } : {};
+      if (isContextLengthExceeded(result.error)) {
+        const sentTokens = upperTokens(request.system + request.prompt);
+        changes = { ...hookChanges, maxRequestTokens: Math.floor(sentTokens / 2) };
+      }
       continue;
     }
     if (result.status !== "done") return { status: "refused", reason: result.status, calls };
     const gated = gateSummary(result.value, {
       maxTokens: maxSummaryTokens,
       cleaner,
+      prompt: request.prompt,
       ...(previousSummary !== undefined && { previousSummary }),
       ...(estimator && { estimator }),
     });
     if (gated.status === "accepted") return { ...gated, calls };
     refusal = { reason: gated.reason };
-    retry = { note: `${NOTES[gated.reason]} Answer again.` };
+    changes = { ...hookChanges, note: `${NOTES[gated.reason]} Answer again.` };
   }
   return { status: "refused", ...refusal, calls };
 }
@@ -88,6 +93,7 @@ const NOTES: Readonly<Record<GateReason, string>> = {
   "tool-call": "The last answer was a tool call; there are no tools.",
   "not-prose": "The last answer was data; write prose under the headings.",
   refusal: "The last answer was a refusal. Nothing is asked but a summary of the quoted record.",
+  echo: "The last answer gave the request back.",
   "repeats-itself": "The last answer repeated the previous summary; merge it instead.",
   "too-long": "The last answer was too long.",
 };

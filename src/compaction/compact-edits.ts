@@ -169,32 +169,3 @@ function insert(message: Message, after: Place): Edit {
 function isOverflow({ trigger }: CompactionPlan): boolean {
   return trigger === "overflow" || trigger === "context_limit_recovery";
 }
-
-/** What is done about a marker whose compaction did not happen: it no longer waits for one. */
-export function cancelEdits(plan: CompactionPlan, error: CancelReason | undefined): readonly Edit[] {
-  const { pendingMarkerId } = plan;
-  if (pendingMarkerId === undefined) return [];
-  const hidden: Edit = {
-    type: "hide-message",
-    messageId: pendingMarkerId,
-    stage: STAGE,
-    reason: error === undefined ? "vetoed" : error.name,
-  };
-  if (error === undefined) return [hidden];
-  const record: Message = {
-    id: plan.ids.summary,
-    role: "assistant",
-    parts: [],
-    summary: true,
-    finish: "error",
-    error,
-    parentId: pendingMarkerId,
-    metadata: { kind: "compaction_summary", agentVisible: false },
-  };
-  return [hidden, insert(record, pendingMarkerId)];
-}
-
-export interface CancelReason {
-  readonly name: string;
-  readonly text: string;
-}

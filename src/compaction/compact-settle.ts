@@ -1,7 +1,8 @@
 import { applyEdits } from "../transcript/apply-edits.ts";
 import { isVisibleToModel } from "../transcript/visibility.ts";
+import { cancelEdits } from "./compact-cancel.ts";
 import { missingAfter } from "./compact-check.ts";
-import { cancelEdits, compactionEdits, type SummaryResult } from "./compact-edits.ts";
+import { compactionEdits, type SummaryResult } from "./compact-edits.ts";
 import type { Compacted, NotCompacted } from "./compact-outcome.ts";
 import { contextTokens } from "./plan-compaction.ts";
 import type { CompactionPlan, NothingToCompact } from "./plan-compaction-types.ts";
@@ -41,11 +42,15 @@ export const MAX_TOKENS_SHARE = 0.9;
 /** The facts give way step by step before a compaction is given up. */
 const FACTS_SHARES: readonly number[] = [1, 0.5, 0.25, 0];
 
-/** What to do about a plan that was not carried out. An abort leaves everything as it was. */
+/** What to do about a plan that was not carried out: its marker no longer waits. An abort leaves everything as it was. */
 export function editsWhenUnchanged(
   plan: CompactionPlan | NothingToCompact,
   { reason, detail = reason }: Pick<NotCompacted, "reason" | "detail">,
 ): NotCompacted["edits"] {
-  if (plan.status === "nothing" || reason === "aborted" || reason === "already-running") return [];
-  return cancelEdits(plan, reason === "vetoed" ? undefined : { name: reason, text: detail });
+  if (reason === "aborted" || reason === "already-running") return [];
+  const isFailure = plan.status === "planned" && reason !== "vetoed";
+  return cancelEdits(
+    plan,
+    isFailure ? { name: reason, text: detail, id: plan.ids.summary } : { name: reason },
+  );
 }

@@ -23,6 +23,7 @@ import {
   type SessionHook,
 } from "./session-hooks.ts";
 import type { Summarizer } from "./summarizer.ts";
+import { NO_CHANGES } from "./summary-request.ts";
 
 /**
  * Carries out a plan: asks the hooks, asks the summarizer at most twice, folds mechanically where that fails, and
@@ -45,15 +46,11 @@ export async function compact(
     tokensBefore: plan.tokensBefore,
   };
   emit(options, { type: "compaction_start", ...about });
-  let outcome: CompactOutcome = unchanged(plan, state, { reason: "failed" });
-  try {
-    outcome = await carryOut({ plan, ports, options, state });
-  } catch (error) {
-    outcome = unchanged(plan, state, { reason: "failed", detail: errorText(error) });
-  } finally {
-    running.delete(plan.transcript);
-    emit(options, { type: "compaction_end", ...about, ...endOf(outcome, about) });
-  }
+  const outcome = await carryOut({ plan, ports, options, state }).catch((error: unknown) =>
+    unchanged(plan, state, { reason: "failed", detail: errorText(error) }),
+  );
+  running.delete(plan.transcript);
+  emit(options, { type: "compaction_end", ...about, ...endOf(outcome, about) });
   return outcome;
 }
 
@@ -104,7 +101,7 @@ async function carryOut(job: Job): Promise<CompactOutcome> {
     summarizer: ports.summarizer,
     clock: ports.clock,
     signal,
-    changes: { context: hooks.context, ...(hooks.prompt !== undefined && { prompt: hooks.prompt }) },
+    changes: { ...NO_CHANGES, context: hooks.context, prompt: hooks.prompt },
   });
   state.calls = answer.calls;
   if (answer.status === "aborted") return unchanged(plan, state, { reason: "aborted" });

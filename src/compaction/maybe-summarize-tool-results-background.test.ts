@@ -170,6 +170,27 @@ describe("in the background", () => {
     expect({ calls: asked.requests.length, pending }).toEqual({ calls: 3, pending: [] });
   });
 
+  it("TOOLSUM-4: above twice the cutoff also awaits what is pending", async () => {
+    const { summarizer: held, answers } = heldSummarizer();
+    const { pending } = await run(loop(14), { settings: background, summarizer: held });
+    const running = run(loop(22), { settings: background, pending });
+    await settle();
+    answers[0]?.("the pending one");
+    const { edits, pending: left } = await running;
+    const after = applyEdits(loop(22), edits, { at });
+    expect({ archived: archived(after), left }).toEqual({ archived: 12, left: [] });
+    expect(textOf(summaries(after)[0])).toContain("the pending one");
+  });
+
+  it("does not wait for a model that has nothing to say about empty outputs", async () => {
+    const before = withOutput(loop(11), " ");
+    const { edits, pending } = await run(before, { settings: background });
+    expect({ archived: archived(applyEdits(before, edits, { at })), pending }).toEqual({
+      archived: 1,
+      pending: [],
+    });
+  });
+
   it("TOOLSUM-6, DC-13: never archives below the cutoff, however often it is called", async () => {
     const { summarizer: held, answers } = heldSummarizer();
     const first = await run(loop(12), { settings: background, summarizer: held });

@@ -28,7 +28,7 @@ export function splitConversation(conversation: Transcript, options: SplitOption
   return {
     folded: conversation.slice(0, cut).filter((_, index) => !isRequestKept || index !== request),
     kept: [...(isRequestKept ? [conversation[request] as Message] : []), ...conversation.slice(cut)],
-    turnPrefix: turnPrefix(conversation, cut),
+    turnPrefix: turnPrefix(conversation, cut, isRequestKept ? request : -1),
   };
 }
 
@@ -66,9 +66,10 @@ function costOf(message: Message, estimate: MessageEstimateOptions | undefined):
   return message.metadata?.kind === "continue" ? 0 : estimateMessageTokens(message, estimate);
 }
 
-function turnPrefix(conversation: Transcript, cut: number): Transcript {
+/** What the turn at the cut began with; nothing when none of it goes. */
+function turnPrefix(conversation: Transcript, cut: number, keptRequest: number): Transcript {
   const next = conversation[cut];
   if (next === undefined || typedText(next) !== "") return [];
   const start = conversation.findLastIndex((message, index) => index < cut && typedText(message) !== "");
-  return start === -1 || start === cut - 1 ? [] : conversation.slice(start, cut);
+  return start === -1 || (start === keptRequest && start === cut - 1) ? [] : conversation.slice(start, cut);
 }

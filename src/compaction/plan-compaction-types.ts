@@ -45,6 +45,8 @@ export interface NothingToCompact {
   readonly reason: "empty" | "nothing-old" | "too-little";
   readonly tokensBefore: number;
   readonly transcript: Transcript;
+  /** A marker that asked for this compaction. */
+  readonly pendingMarkerId?: MessageId;
 }
 
 /** A compaction as data: what goes, what stays, what a model is asked, what is carried in any case. */

@@ -34,6 +34,7 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
     reason,
     tokensBefore,
     transcript,
+    ...(window.pendingMarker && { pendingMarkerId: window.pendingMarker.id }),
   });
   if (window.conversation.length === 0) return nothing("empty");
   const split = splitConversation(window.conversation, {

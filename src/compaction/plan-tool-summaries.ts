@@ -24,7 +24,7 @@ export function planToolSummaries(
 ): ToolSummaryPlan {
   const known = readToolSummarySettings(settings);
   const { cutoffResults, strategy, mode } = known;
-  const window = transcript;
+  const window = filterCompacted(transcript);
   const results = countedResults(window, known.protectedTools);
   const visibleResults = results.length;
   const place = summaryPlace(window);

@@ -55,6 +55,12 @@ export function mediaLine({ mime, filename }: FilePart): string {
   return `[File left out: ${name.toWellFormed()}]`;
 }
 
+/** A text in place of a medium. In a summary that has no words yet the text must not pass for them, so there it is hidden. */
+export function mediaText(part: FilePart, { summary }: Message): TextPart {
+  const text: TextPart = { type: "text", text: mediaLine(part), synthetic: true };
+  return summary === true ? { ...text, text: "", agentVisible: false } : text;
+}
+
 /** A tool part without its attachments, each named in a line at the end of the output. */
 export function withoutAttachments(part: ToolPart): ToolPart {
   const { outcome } = part;
@@ -78,9 +84,8 @@ function cutPart(part: Part, place: Place): Edit | undefined {
       return replaceWith(cutInput(cutOutput(bare, maxChars), maxChars), part, place);
     }
     case "file":
-      return maxChars < IMAGE_CHARS
-        ? replaceWith({ type: "text", text: mediaLine(part), synthetic: true }, part, place)
-        : undefined;
+      if (maxChars >= IMAGE_CHARS) return undefined;
+      return replaceWith(mediaText(part, place.message), part, place);
     case "reasoning":
       return part.text.length > maxChars ? hide(part.text.length, place) : undefined;
     case "compaction":

@@ -3,7 +3,7 @@ import type { Message, Transcript } from "../transcript/message.ts";
 import type { Part } from "../transcript/part.ts";
 import { handleOf, isCleared } from "../transcript/tool-results.ts";
 import { isVisibleToModel } from "../transcript/visibility.ts";
-import { mediaLine, withoutAttachments } from "./recover-cut-parts.ts";
+import { mediaText, withoutAttachments } from "./recover-cut-parts.ts";
 import { findLastRequest } from "./recover-request.ts";
 import { wireOf } from "./recover-wire.ts";
 
@@ -31,14 +31,14 @@ function mediaPlaces(window: Transcript): readonly MediaPlace[] {
   return window.flatMap((message, messageIndex) =>
     message.parts.flatMap((part, partIndex): MediaPlace[] => {
       const isShown = isVisibleToModel(message) && part.agentVisible !== false;
-      const bare = isShown ? withoutMedia(part) : part;
+      const bare = isShown ? withoutMedia(part, message) : part;
       return bare === part ? [] : [{ message, messageIndex, partIndex, bare }];
     }),
   );
 }
 
-function withoutMedia(part: Part): Part {
-  if (part.type === "file") return { type: "text", text: mediaLine(part), synthetic: true };
+function withoutMedia(part: Part, message: Message): Part {
+  if (part.type === "file") return mediaText(part, message);
   return part.type === "tool" && !isCleared(part) ? withoutAttachments(part) : part;
 }
 

@@ -1,3 +1,4 @@
+import { filterCompacted } from "../stages/filter-compacted.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { ContextEstimateOptions } from "../transcript/estimate-context-tokens.ts";
 import type { Transcript } from "../transcript/message.ts";
@@ -5,6 +6,7 @@ import { compactionEdits } from "./compact-edits.ts";
 import { foldSummary } from "./fold.ts";
 import type { Pin } from "./pins.ts";
 import { planCompaction } from "./plan-compaction.ts";
+import { findLastRequest } from "./recover-request.ts";
 import { estimateEdited } from "./recover-wire.ts";
 import type { Redaction } from "./summary-clean-text.ts";
 import type { Representation } from "./summary-message.ts";
@@ -28,6 +30,10 @@ export function foldOld(transcript: Transcript, request: FoldOldRequest): readon
     ...(redaction && { redaction }),
   });
   if (plan.status === "nothing") return [];
+  const window = filterCompacted(transcript);
+  const requestId = window[findLastRequest(window)]?.id;
+  // A request without words, such as a lone picture, cannot be carried in a summary.
+  if (requestId !== undefined && !plan.keptIds.includes(requestId)) return [];
   const maxTokens = Math.min(plan.material.maxSummaryTokens, Math.floor(limitTokens * SUMMARY_SHARE));
   const prose = foldSummary(plan.foldMaterial, { maxTokens, estimator: estimate.estimator ?? "calibrated" });
   let edits: readonly Edit[] = [];

@@ -1,4 +1,5 @@
 import { truncate } from "../text/truncate.ts";
+import { normalizeTypedText } from "../text/typed-text.ts";
 import { applyEdits } from "../transcript/apply-edits.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { ContextEstimateOptions } from "../transcript/estimate-context-tokens.ts";
@@ -116,7 +117,7 @@ function textOf({ parts }: Message): string {
     if (part.type === "file") pieces.push(mediaLine(part));
   }
   const text = pieces.join("\n");
-  return text.trim() === "" ? "(a message without text)" : text;
+  return normalizeTypedText(text).trim() === "" ? "(a message without text)" : text;
 }
 
 function mostChars(request: Message | undefined, limitTokens: number): number {

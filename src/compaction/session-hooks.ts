@@ -42,8 +42,8 @@ export interface HookFailure {
 /** What all hooks together said. */
 export interface HooksAnswer {
   readonly context: readonly string[];
-  readonly prompt?: string;
-  readonly vetoedBy?: string;
+  readonly prompt: string | undefined;
+  readonly vetoedBy: string | undefined;
   readonly isContinueRefused: boolean;
   readonly strikes: HookStrikes;
   readonly failures: readonly HookFailure[];
@@ -80,8 +80,8 @@ export async function askHooks(question: HooksQuestion): Promise<HooksAnswer> {
   }
   return {
     context,
-    ...(prompt !== undefined && { prompt }),
-    ...(vetoedBy !== undefined && { vetoedBy }),
+    prompt,
+    vetoedBy,
     isContinueRefused,
     strikes: Object.fromEntries(strikes),
     failures,

@@ -1,5 +1,6 @@
 import { estimateTokens, type TokenEstimator } from "../text/estimate-tokens.ts";
 import { fenceQuote, type TextCleaner } from "./summary-clean-text.ts";
+import { MERGE_RULE, SECRETS_RULE, SUMMARY_INSTRUCTIONS } from "./summary-prompt.ts";
 
 /** A model's answer as a summary that can be used, or why it cannot. */
 export function gateSummary(answer: unknown, options: GateOptions): GateResult {
@@ -14,7 +15,10 @@ export function gateSummary(answer: unknown, options: GateOptions): GateResult {
   const text = fenceQuote(cleaner.data(written)).trim();
   if (text === "") return refuse("blank");
   if (isRefusal(text)) return refuse("refusal");
+  if (isEcho(written, options.prompt)) return refuse("echo");
   if (previousSummary !== undefined && isTwice(text, previousSummary)) return refuse("repeats-itself");
+  // What is longer than all it was made from sums nothing up.
+  if (options.prompt !== undefined && text.length > options.prompt.length) return refuse("too-long");
   if (estimateTokens(text, { estimator, rounding: "ceil" }) > maxTokens) return refuse("too-long");
   return { status: "accepted", text };
 }
@@ -23,6 +27,8 @@ export interface GateOptions {
   /** The smaller of 4,000 tokens and a quarter of what the summary replaces. */
   readonly maxTokens: number;
   readonly previousSummary?: string;
+  /** What was asked, to know an answer that only gives it back. */
+  readonly prompt?: string;
   readonly cleaner: TextCleaner;
   readonly estimator?: TokenEstimator;
 }
@@ -37,6 +43,7 @@ export type GateReason =
   | "tool-call"
   | "not-prose"
   | "refusal"
+  | "echo"
   | "repeats-itself"
   | "too-long";
 
@@ -81,6 +88,18 @@ function isRefusal(text: string): boolean {
 const MAX_REFUSAL_CHARS = 600;
 const REFUSAL =
   /^(?:(?:i['’]m|i am|we['’]re|we are) (?:very |really )?(?:sorry|afraid|unable|not able)|sorry\b|i (?:can['’]?t|cannot|can not|won['’]t|will not|must decline)|unfortunately,? i\b|as an ai\b|i apologi[sz]e)/i;
+
+/** The request given back: one of its rules, or three samples that all stand in it. */
+function isEcho(text: string, prompt = ""): boolean {
+  if (DIRECTIVES.some((rule) => text.includes(rule))) return true;
+  const samples = [0, (text.length - SAMPLE_CHARS) >> 1, text.length - SAMPLE_CHARS].map((start) =>
+    text.slice(Math.max(0, start), Math.max(0, start) + SAMPLE_CHARS).trim(),
+  );
+  return samples.every((sample) => prompt.includes(sample));
+}
+
+const DIRECTIVES: readonly string[] = [SECRETS_RULE, SUMMARY_INSTRUCTIONS.slice(0, 100), MERGE_RULE];
+const SAMPLE_CHARS = 200;
 
 function isTwice(text: string, previous: string): boolean {
   if (previous.length < MIN_REPEAT_CHARS) return false;

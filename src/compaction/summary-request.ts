@@ -31,27 +31,41 @@ export interface SummaryMaterial {
   readonly model?: ModelRef;
 }
 
-/** What hooks and an earlier attempt change in a request. */
+/**
+ * What hooks and an earlier attempt change in a request. Every field is always there, since a hook may have put
+ * fields of these names on `Object.prototype`.
+ */
 export interface RequestChanges {
   /** Takes the place of our instructions; context is ignored then. */
-  readonly prompt?: string;
-  readonly context?: readonly string[];
+  readonly prompt: string | undefined;
+  readonly context: readonly string[];
   /** Why the last answer was not used. */
-  readonly note?: string;
-  /** The share of the window that may be filled; less after the summarizer said that it was too much. */
-  readonly windowShare?: number;
+  readonly note: string | undefined;
+  /** The most that may be sent, where that is less than the window: the summarizer has said that it was too much. */
+  readonly maxRequestTokens: number;
 }
 
+/** A request as we would send it by ourselves. */
+export const NO_CHANGES: RequestChanges = {
+  prompt: undefined,
+  context: [],
+  note: undefined,
+  maxRequestTokens: Number.POSITIVE_INFINITY,
+};
+
 /** A request that fits the summarizer's window by the upper estimate, and what it had to leave out for that. */
-export function buildSummaryRequest(material: SummaryMaterial, changes: RequestChanges = {}): BuiltRequest {
+export function buildSummaryRequest(
+  material: SummaryMaterial,
+  changes: RequestChanges = NO_CHANGES,
+): BuiltRequest {
   const { maxOutputTokens, model, windowTokens } = material;
   const roomTokens =
-    Math.floor(windowTokens * (changes.windowShare ?? 1)) - maxOutputTokens - upperTokens(SUMMARY_SYSTEM);
+    Math.min(windowTokens - maxOutputTokens, changes.maxRequestTokens) - upperTokens(SUMMARY_SYSTEM);
   const instructions = instructionsOf(material, changes, roomTokens);
   const previous = previousOf(material, roomTokens);
   const fixedTokens = upperTokens(instructions) + upperTokens(previous) + FRAME_TOKENS;
-  const build = (share: number): BuiltRequest => {
-    const quoted = quoteBlocks(material, (roomTokens - fixedTokens) * share);
+  const build = (part: number): BuiltRequest => {
+    const quoted = quoteBlocks(material, (roomTokens - fixedTokens) * part);
     const prompt = [previous, ...quoted.texts, instructions].filter((text) => text !== "").join("\n\n");
     return {
       request: { system: SUMMARY_SYSTEM, prompt, maxOutputTokens, ...(model && { model }) },
@@ -78,7 +92,7 @@ const SHARE_OF_ROOM = 0.25;
 
 function instructionsOf(
   { previousSummary, turnBlocks, maxSummaryTokens }: SummaryMaterial,
-  { prompt = "", context = [], note }: RequestChanges,
+  { prompt = "", context, note }: RequestChanges,
   roomTokens: number,
 ): string {
   const isReplaced = prompt.trim() !== "";

@@ -59,6 +59,7 @@ describe("the digest", () => {
       expect(countCodePoints(textOf(summaries(history)[0]))).toBeLessThan(12_300);
     }
     const text = textOf(summaries(history)[0]);
+    expect(text.match(/\[Tool digest/g)).toHaveLength(1);
     expect(text).toContain("older ones are left out");
     expect(text).toContain("call: r4m28-call-1;");
     expect(text).not.toContain("call: r0m");

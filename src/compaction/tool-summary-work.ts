@@ -36,7 +36,7 @@ export async function answerBatches(
     );
     for (const each of answers) {
       answered.push(each);
-      if (each.answer.status === "failed" && !isAborted(each.answer)) failedCalls++;
+      if (each.answer.status === "failed") failedCalls++;
     }
   }
   return answered;

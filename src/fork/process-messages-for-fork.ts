@@ -6,7 +6,7 @@ import { restore } from "../stages/prune-restore.ts";
 import { redactTranscript } from "../stages/redact-transcript.ts";
 import type { Edit, Stage } from "../transcript/edit.ts";
 import type { Transcript } from "../transcript/message.ts";
-import { createRenderer } from "../transcript/render.ts";
+import { renderMessage } from "../transcript/render.ts";
 import { runStages } from "../transcript/run-stages.ts";
 import { withUniqueIds } from "../transcript/unique-ids.ts";
 import { isVisibleToModel } from "../transcript/visibility.ts";
@@ -30,9 +30,8 @@ export function processMessagesForFork(messages: Transcript, options: ForkOption
     ...(resolved.secrets === "redact" ? [redactTranscript()] : []),
     graduatedTiers({ limits, neverCutTools }),
   ]);
-  const render = createRenderer();
   const budgeted = runStages(prepared.transcript, [
-    charBudget({ maxChars: budgetChars, frameChars: frame.chars, render }),
+    charBudget({ maxChars: budgetChars, frameChars: frame.chars }),
   ]);
   const kept = budgeted.transcript.filter(isVisibleToModel);
 
@@ -48,7 +47,7 @@ export function processMessagesForFork(messages: Transcript, options: ForkOption
       compactionSliceIndex,
       ...results,
       tierDistributionBeforeBudget: beforeBudget.tierDistribution,
-      ...sizeStats({ kept, budgetEdits: budgeted.edits, frame, render }),
+      ...sizeStats({ kept, budgetEdits: budgeted.edits, frame, render: renderMessage }),
       applied: { tier2Chars: limits.resultChars[2], tier3Chars: limits.resultChars[3], budgetChars },
     },
   };

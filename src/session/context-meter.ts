@@ -8,7 +8,7 @@ import {
 } from "../transcript/estimate-context-tokens.ts";
 import { observeUsage, vouchesForContext } from "../transcript/estimate-usage.ts";
 import type { Message, MessageId, ModelRef } from "../transcript/message.ts";
-import { calibrate, startCalibration, type TokenCalibration } from "../transcript/token-calibration.ts";
+import { calibrate, startCalibration } from "../transcript/token-calibration.ts";
 import type { Window } from "./window.ts";
 
 /** How full a window is, kept up to date; it learns from the session's own usage. */

@@ -12,9 +12,6 @@ export interface EditBatch {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly edits: readonly Edit[];
-  /** What the window was estimated at before and after. */
-  readonly tokensBefore: number;
-  readonly tokensAfter: number;
 }
 
 /** The transcript after a batch, or undefined when the batch speaks of messages that are gone. */

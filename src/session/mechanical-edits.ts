@@ -11,7 +11,10 @@ import type { Transcript } from "../transcript/message.ts";
  * The edits without a model that make a compaction needless or that pay for themselves, or undefined when there are
  * none worth breaking the provider's cached prefix for. What something newer replaces goes before what is only old.
  */
-export function planMechanicalEdits(transcript: Transcript, request: MechanicalRequest): MechanicalPlan | undefined {
+export function planMechanicalEdits(
+  transcript: Transcript,
+  request: MechanicalRequest,
+): MechanicalPlan | undefined {
   const { neededTokens, estimate } = request;
   const superseded = supersede(protection(request.prune))(transcript);
   const choose = (edits: readonly Edit[]): Chosen => {

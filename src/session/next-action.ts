@@ -1,5 +1,5 @@
-import type { CompactDecision } from "../compaction/should-compact.ts";
 import type { CompactionTrigger } from "../compaction/plan-compaction-types.ts";
+import type { CompactDecision } from "../compaction/should-compact.ts";
 import type { Handle } from "../transcript/edit.ts";
 import { MAX_IDLE_COMPACTIONS } from "./ledger.ts";
 import type { MechanicalPlan } from "./mechanical-edits.ts";
@@ -24,8 +24,7 @@ export function decideNextAction(view: SessionView): SessionAction {
   const trigger = triggerOf(view);
   if (trigger !== undefined) return compaction(view, trigger);
   const paying = view.moment === "after-turn" && !view.isHeld ? view.payingEdits() : undefined;
-  if (paying !== undefined)
-    return { type: paying.type, reason: "pays", version, edits: paying.edits };
+  if (paying !== undefined) return { type: paying.type, reason: "pays", version, edits: paying.edits };
   return idle(view.isHeld && view.decision.compact ? "after-undo" : view.decision.reason);
 }
 

@@ -5,7 +5,10 @@ import type { FilePart, Part } from "../transcript/part.ts";
 import { handleOf, isCleared } from "../transcript/tool-results.ts";
 
 /** What a handle names in a transcript: a part by `<messageId>/<partIndex>`, or a whole message by its id. */
-export function textAt(handle: Handle, find: (id: MessageId) => Message | undefined): RecalledText | undefined {
+export function textAt(
+  handle: Handle,
+  find: (id: MessageId) => Message | undefined,
+): RecalledText | undefined {
   const message = find(handle);
   if (message !== undefined) return { text: messageText(message) };
   const slash = handle.lastIndexOf("/");

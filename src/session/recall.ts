@@ -122,7 +122,10 @@ const NOTICE_ROOM_CHARS = 140;
 function spanOf(text: string, range: RecallRange): readonly [number, number] {
   if ("fromChar" in range) {
     const start = clamp(range.fromChar, text.length);
-    return [tailCut(text, start), headCut(text, Math.max(start, clamp(range.toChar ?? text.length, text.length)))];
+    return [
+      tailCut(text, start),
+      headCut(text, Math.max(start, clamp(range.toChar ?? text.length, text.length))),
+    ];
   }
   const start = lineStart(text, range.fromLine);
   const end = range.toLine === undefined ? text.length : lineStart(text, range.toLine + 1);

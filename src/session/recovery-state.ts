@@ -52,7 +52,8 @@ export function afterRefusal(before: RecoveryState | undefined, refusal: Refusal
       return withoutMedia(state);
     case "lower-output": {
       const maxOutputTokens = roomForOutput(refusal);
-      if (state.output === "lowered" || maxOutputTokens < MIN_OUTPUT_TOKENS) return onTheLadder(state, refusal);
+      if (state.output === "lowered" || maxOutputTokens < MIN_OUTPUT_TOKENS)
+        return onTheLadder(state, refusal);
       return { ...state, output: "lowered", phase: { type: "lower-output", maxOutputTokens } };
     }
     case "compact":
@@ -77,7 +78,10 @@ export interface Refusal {
 }
 
 /** The state after a step of the recovery was taken. */
-export function afterStep(state: RecoveryState, step: RecoveryRung | "failed-attempt" | "drop-media"): RecoveryState {
+export function afterStep(
+  state: RecoveryState,
+  step: RecoveryRung | "failed-attempt" | "drop-media",
+): RecoveryState {
   if (step === "failed-attempt") return state;
   if (step !== "drop-media") return { ...state, tried: [...state.tried, step] };
   const isAll = state.phase.type === "drop-media" && state.phase.which === "all";
@@ -110,7 +114,10 @@ function onTheLadder(state: RecoveryState, refusal: Refusal): RecoveryState {
 }
 
 /** The limit in our own tokens: corrected by what the provider counted, and below what it has just refused. */
-function targetOf({ limitTokens: earlier }: RecoveryState, { report, estimate, limitTokens }: Refusal): number {
+function targetOf(
+  { limitTokens: earlier }: RecoveryState,
+  { report, estimate, limitTokens }: Refusal,
+): number {
   const { observedTokens = 0 } = report;
   const factor = estimate.tokens > 0 ? Math.max(1, observedTokens / estimate.tokens) : 1;
   const known = Math.min(earlier, limitTokens / Math.min(factor, MAX_FACTOR));

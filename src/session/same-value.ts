@@ -6,9 +6,7 @@ export function sameValue(one: unknown, other: unknown, depth = 0): boolean {
   const keys = Object.keys(one);
   if (keys.length !== Object.keys(other).length) return false;
   return keys.every(
-    (key) =>
-      Object.hasOwn(other, key) &&
-      sameValue((one as Values)[key], (other as Values)[key], depth + 1),
+    (key) => Object.hasOwn(other, key) && sameValue((one as Values)[key], (other as Values)[key], depth + 1),
   );
 }
 

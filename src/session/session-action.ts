@@ -1,6 +1,6 @@
-import type { CompactReason } from "../compaction/should-compact.ts";
 import type { CompactionTrigger } from "../compaction/plan-compaction-types.ts";
 import type { RecoveryRung } from "../compaction/recovery-ladder.ts";
+import type { CompactReason } from "../compaction/should-compact.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 
 /** The one thing to do next. The session runs the first seven; the others are for whoever calls the model. */
@@ -80,7 +80,18 @@ interface Decided {
   readonly version: number;
 }
 
+export type IdleReason =
+  | CompactReason
+  | "aborted"
+  | "in-progress"
+  | "after-undo"
+  | "host-compacts"
+  | "nothing-to-gain";
 
-export type IdleReason = CompactReason | "in-progress" | "after-undo" | "host-compacts" | "nothing-to-gain";
-
-export type GiveUpReason = "no-gain" | "does-not-fit" | "still-refused" | "auto-off" | "rate-limit-size" | "no-media";
+export type GiveUpReason =
+  | "no-gain"
+  | "does-not-fit"
+  | "still-refused"
+  | "auto-off"
+  | "rate-limit-size"
+  | "no-media";

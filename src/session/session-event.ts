@@ -1,7 +1,12 @@
 import type { CompactionEvent } from "../compaction/compact-outcome.ts";
 
 /** Something the session did or noticed. Every start is followed by exactly one end, also after an abort. */
-export type SessionEvent = CompactionEvent | ToolSummaryStart | ToolSummaryEnd | ContextChanged | SessionWarning;
+export type SessionEvent =
+  | CompactionEvent
+  | ToolSummaryStart
+  | ToolSummaryEnd
+  | ContextChanged
+  | SessionWarning;
 
 export interface ToolSummaryStart {
   readonly type: "tool_summary_start";

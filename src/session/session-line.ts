@@ -140,7 +140,8 @@ export function createSessionLine(): SessionLine {
 
 function inserted(batches: readonly EditBatch[], id: MessageId): Message | undefined {
   for (const { edits } of batches) {
-    for (const edit of edits) if (edit.type === "insert-message" && edit.message.id === id) return edit.message;
+    for (const edit of edits)
+      if (edit.type === "insert-message" && edit.message.id === id) return edit.message;
   }
   return undefined;
 }

@@ -7,7 +7,7 @@ import type { Redaction } from "../compaction/summary-clean-text.ts";
 import type { Representation } from "../compaction/summary-message.ts";
 import type { ModelLimits } from "../compaction/usable-tokens.ts";
 import { type CacheProfile, cacheProfileFor } from "../stages/provider-cache-profiles.ts";
-import type { PruneOptions } from "../stages/prune.ts";
+import { type PruneOptions, prune } from "../stages/prune.ts";
 import { ConfigurationError } from "../text/configuration-error.ts";
 import type { TokenEstimator } from "../text/estimate-tokens.ts";
 import {
@@ -50,6 +50,8 @@ export interface SessionOptions {
   readonly toolsChars?: number;
   /** How secrets are found in what is summed up and recalled. */
   readonly redaction?: Redaction;
+  /** `on`: secrets are taken out of tool outputs that are bounded as they come in. */
+  readonly redactOutputs?: "on" | "off";
   readonly recallMaxChars?: number;
   /** Called for every event, in order. What it throws is ignored. */
   readonly onEvent?: (event: SessionEvent) => void;
@@ -76,6 +78,7 @@ export function readSessionOptions(options: SessionOptions): KnownSessionOptions
   if (validated.status === "invalid")
     problems.push(...validated.problems.map(({ path, problem }) => `compaction.${path}: ${problem}`));
   const outputLimits = attempt(problems, () => readOutputLimits(options.toolOutput));
+  attempt(problems, () => (options.prune === "off" ? undefined : prune([], options.prune)));
   const { expectedTurns = EXPECTED_TURNS, recallMaxChars = RECALL_MAX_CHARS } = options;
   if (!(expectedTurns >= 1 && Number.isFinite(expectedTurns)))
     problems.push(`expectedTurns is ${expectedTurns}; give a finite number of 1 or more`);
@@ -125,6 +128,7 @@ const KEYS: ReadonlySet<string> = new Set<keyof SessionOptions>([
   "systemChars",
   "toolsChars",
   "redaction",
+  "redactOutputs",
   "recallMaxChars",
   "onEvent",
 ]);

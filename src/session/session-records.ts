@@ -1,5 +1,5 @@
-import { estimateMessageTokens, type MessageEstimateOptions } from "../transcript/estimate-message-tokens.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
+import { estimateMessageTokens, type MessageEstimateOptions } from "../transcript/estimate-message-tokens.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
 import { isVisibleToModel } from "../transcript/visibility.ts";
 import type { EditBatch } from "./edit-batch.ts";
@@ -16,6 +16,9 @@ export type SessionRecord =
 export interface BatchRecord extends Omit<EditBatch, "edits"> {
   readonly v: 1;
   readonly type: "batch";
+  /** What the window was estimated at before and after. */
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
   readonly degraded?: true;
   readonly edits: readonly JournalledEdit[];
 }
@@ -28,12 +31,16 @@ export interface JournalledEdit {
 }
 
 /** The record of a batch, given the transcript before and after it. */
-export function batchRecord(batch: EditBatch, { before, after, estimate }: BatchMoment): BatchRecord {
-  const saved = savedTokensOf(batch.edits, { before, after, estimate });
+export function batchRecord(batch: EditBatch, moment: BatchMoment): BatchRecord {
+  const { tokensBefore, tokensAfter, degraded } = moment;
+  const saved = savedTokensOf(batch.edits, moment);
   return {
     v: 1,
     type: "batch",
     ...batch,
+    tokensBefore,
+    tokensAfter,
+    ...(degraded && { degraded }),
     edits: batch.edits.map((edit, index) => ({
       edit,
       savedTokens: saved[index] ?? 0,
@@ -46,6 +53,9 @@ export interface BatchMoment {
   readonly before: Transcript;
   readonly after: Transcript;
   readonly estimate: MessageEstimateOptions;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+  readonly degraded?: true;
 }
 
 /** The record in a value that was read from a journal; undefined when it is none of ours. */
@@ -55,19 +65,23 @@ export function readRecord(value: unknown): SessionRecord | undefined {
     const { type, batchId, at } = value;
     return typeof batchId === "string" ? { v: 1, type, batchId, at: Number(at) || 0 } : undefined;
   }
-  if (value.type === "step") return typeof value.step === "string" ? (value as unknown as SessionRecord) : undefined;
+  if (value.type === "step")
+    return typeof value.step === "string" ? (value as unknown as SessionRecord) : undefined;
   if (value.type !== "batch" || typeof value.id !== "string" || !Array.isArray(value.edits)) return undefined;
   const isUsable = value.edits.every((item) => isFields(item) && isEdit(item.edit));
   return isUsable ? (value as unknown as BatchRecord) : undefined;
 }
 
 /** The batch that a record tells of. */
-export function batchOf({ id, step, reason, at, edits, tokensBefore, tokensAfter }: BatchRecord): EditBatch {
-  return { id, step, reason, at, edits: edits.map(({ edit }) => edit), tokensBefore, tokensAfter };
+export function batchOf({ id, step, reason, at, edits }: BatchRecord): EditBatch {
+  return { id, step, reason, at, edits: edits.map(({ edit }) => edit) };
 }
 
 /** What a message lost is shared among its edits by the characters that each leaves out. */
-function savedTokensOf(edits: readonly Edit[], { before, after, estimate }: BatchMoment): readonly number[] {
+function savedTokensOf(
+  edits: readonly Edit[],
+  { before, after, estimate }: Pick<BatchMoment, "before" | "after" | "estimate">,
+): readonly number[] {
   const changed = new Set(edits.map(targetOf));
   const sizesIn = (transcript: Transcript): ReadonlyMap<MessageId, number> =>
     new Map(
@@ -108,7 +122,9 @@ function isEdit(value: unknown): value is Edit {
     case "hide-part":
       return typeof value.messageId === "string" && Number.isSafeInteger(value.partIndex);
     case "replace-part":
-      return typeof value.messageId === "string" && Number.isSafeInteger(value.partIndex) && isPart(value.part);
+      return (
+        typeof value.messageId === "string" && Number.isSafeInteger(value.partIndex) && isPart(value.part)
+      );
     case "insert-message":
       return isPlace(value.after) && isMessage(value.message);
     case "move-message":

@@ -1,49 +1,29 @@
 import { ConfigurationError } from "../text/configuration-error.ts";
 import type { Edit, Stage } from "../transcript/edit.ts";
-import type { Message } from "../transcript/message.ts";
-import { renderMessage } from "../transcript/render.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
+import { isRendered, renderMessage } from "../transcript/render.ts";
+import { charsOf } from "../transcript/size.ts";
 import { shrinkToFit } from "./shrink-to-fit.ts";
 
 /**
  * Hides the oldest messages until the rendered rest fits; a summary and the newest message stay. Where these
  * alone are too long, their texts are shortened, and as a last resort parts dropped: the budget always holds.
  */
-export function charBudget({
-  maxChars,
-  frameChars = () => 0,
-  render = renderMessage,
-}: CharBudgetOptions): Stage {
+export function charBudget(options: CharBudgetOptions): Stage {
+  const { maxChars, frameChars = () => 0, render = renderMessage } = options;
   if (!(maxChars >= MIN_BUDGET_CHARS)) {
     throw new ConfigurationError([
       `the budget is ${maxChars} chars; it must be at least ${MIN_BUDGET_CHARS}`,
     ]);
   }
   return (transcript) => {
-    const sizes = transcript.map((message) => render(message).length);
-    let totalChars = sizes.reduce((sum, chars) => sum + chars, 0);
-    const newest = sizes.findLastIndex((chars) => chars > 0);
-
-    const edits: Edit[] = [];
-    const kept: Message[] = [];
-    transcript.forEach((message, index) => {
-      const chars = sizes[index] ?? 0;
-      if (chars === 0) return;
-      if (message.summary || index === newest || totalChars + frameChars(edits.length) <= maxChars) {
-        kept.push(message);
-        return;
-      }
-      totalChars -= chars;
-      edits.push({
-        type: "hide-message",
-        messageId: message.id,
-        stage: "char-budget",
-        reason: "over-budget",
-        omitted: { chars, handle: message.id },
-      });
-    });
-
-    const roomChars = maxChars - frameChars(edits.length);
-    return totalChars <= roomChars ? edits : [...edits, ...shrinkToFit(kept, roomChars)];
+    const shown = transcript.filter(isRendered);
+    const kept = newestThatFit(shown, { maxChars, frameChars, render });
+    const hidden = shown.filter((message) => !kept.messages.has(message));
+    const edits = hidden.map(hide);
+    const roomChars = maxChars - frameChars(hidden.length);
+    if (kept.chars <= roomChars) return edits;
+    return [...edits, ...shrinkToFit([...kept.messages], roomChars)];
   };
 }
 
@@ -58,3 +38,50 @@ export interface CharBudgetOptions {
 
 /** Less than this could not hold the frame and a notice. */
 const MIN_BUDGET_CHARS = 512;
+
+interface Kept {
+  /** In the order of the transcript. */
+  readonly messages: ReadonlySet<Message>;
+  readonly chars: number;
+}
+
+/** Summaries, the newest message, and as many before it as fit. Only what may stay is ever rendered. */
+function newestThatFit(
+  shown: Transcript,
+  { maxChars, frameChars, render }: Required<CharBudgetOptions>,
+): Kept {
+  const pinned = new Set(shown.filter((message, index) => message.summary || index === shown.length - 1));
+  let chars = 0;
+  for (const message of pinned) chars += render(message).length;
+
+  let first = shown.length;
+  const sizes: number[] = [];
+  while (first > 0) {
+    const message = shown[first - 1] as Message;
+    const size = pinned.has(message) ? 0 : render(message).length;
+    if (chars + size + frameChars(0) > maxChars && !pinned.has(message)) break;
+    chars += size;
+    sizes.push(size);
+    first--;
+  }
+  // Hiding anything costs a notice, which may cost the oldest of those that just fitted.
+  const countHidden = () => shown.slice(0, first).filter((message) => !pinned.has(message)).length;
+  while (first > 0 && sizes.length > 1 && chars + frameChars(countHidden()) > maxChars) {
+    chars -= sizes.pop() ?? 0;
+    first++;
+  }
+  return {
+    messages: new Set(shown.filter((message, index) => index >= first || pinned.has(message))),
+    chars,
+  };
+}
+
+function hide(message: Message): Edit {
+  return {
+    type: "hide-message",
+    messageId: message.id,
+    stage: "char-budget",
+    reason: "over-budget",
+    omitted: { chars: charsOf(message), handle: message.id },
+  };
+}

@@ -208,6 +208,8 @@ describe("text without a secret", () => {
       "signatures and encrypted content",
       () => `{"signature":"${junk(2_000, BASE64)}","encrypted_content":"${junk(2_000)}"}`,
     ],
+    ["a prefix in the middle of an encoded value", () => `${junk(30)}_${glue("gh", "p_", junk(36))}`],
+    ["a prefix in an opaque field", () => `"encrypted_content":"${junk(60)}/${glue("h", "f_", junk(34))}"`],
     ["images", () => `data:image/png;base64,${junk(2_000, BASE64)}`],
   ])("keeps %s", (_name, make) => {
     for (let round = 0; round < 20; round++) {
@@ -237,6 +239,16 @@ describe("placeholders", () => {
     const [first, again, second] = redactSecrets(`${one}\n${one}\n${other}`).split("\n");
     expect(first).toBe(again);
     expect(first).not.toBe(second);
+  });
+
+  it.each([
+    "curl -u [REDACTED:aws-key#5439] https://example.test",
+    "SENTRY_DSN=https://[REDACTED:url-token#d292]@example.test/4",
+    "postgres://app:[REDACTED:url-password#150f]@db/app",
+    'password: "[REDACTED:password#6c54]"',
+    "Authorization: Bearer [REDACTED:bearer-token#d38d]",
+  ])("are no secrets themselves: %s", (text) => {
+    expect(redactSecrets(text)).toBe(text);
   });
 
   it("differ under another key", () => {
@@ -353,6 +365,10 @@ describe("any text", () => {
   ])("made of one piece a hundred thousand times ends: %j", (unit) => {
     const redacted = redactSecrets(unit.repeat(100_000));
     expect(redactSecrets(redacted)).toBe(redacted);
+  });
+
+  it("that is one run of half a million tokens ends", () => {
+    expect(redactSecrets("eyJaaaaaaaaaa.".repeat(500_000))).not.toContain("eyJa");
   });
 
   it("with ten thousand secrets loses every one", () => {

@@ -9,29 +9,29 @@ import { withMetadata } from "./visibility.ts";
  */
 export function applyEdits(transcript: Transcript, edits: readonly Edit[], { at }: ApplyOptions): Transcript {
   if (edits.length === 0) return transcript;
-  const line = createLine(transcript);
+  const draft = createDraft(transcript);
   for (const edit of edits) {
     switch (edit.type) {
       case "hide-message":
-        line.change(edit.messageId, (message) => withMetadata(message, { agentVisible: false }));
+        draft.change(edit.messageId, (message) => withMetadata(message, { agentVisible: false }));
         break;
       case "hide-part":
-        line.changePart(edit, (part) => hide(part, edit, at));
+        draft.changePart(edit, (part) => hide(part, edit, at));
         break;
       case "replace-part":
-        line.changePart(edit, () => edit.part);
+        draft.changePart(edit, () => edit.part);
         break;
       case "insert-message":
-        line.insert({ createdAt: at, ...edit.message }, edit.after);
+        draft.insert({ createdAt: at, ...edit.message }, edit.after);
         break;
       case "move-message":
-        line.move(edit.messageId, edit.after);
+        draft.move(edit.messageId, edit.after);
         break;
       default:
         edit satisfies never;
     }
   }
-  return line.messages();
+  return draft.messages();
 }
 
 export interface ApplyOptions {
@@ -44,84 +44,97 @@ function hide(part: Part, edit: HidePart, at: number): Part {
   return part.type === "tool" && part.clearedAt === undefined ? { ...part, clearedAt: at } : part;
 }
 
-/** A message with its neighbours, so that inserting and moving cost the same anywhere. */
-interface Link {
-  message: Message;
-  /** True once `message.parts` is a copy of ours that may be written to. */
-  ownParts: boolean;
-  before: Link | undefined;
-  next: Link | undefined;
-}
+function createDraft(transcript: Transcript) {
+  const messages: Message[] = [...transcript];
+  const indexById = new Map<MessageId, number>();
+  for (let index = messages.length - 1; index >= 0; index--)
+    indexById.set((messages[index] as Message).id, index);
+  /** Messages whose list of parts is already a copy of ours and may be written to. */
+  const ownParts = new Set<number>();
+  /** Who follows whom; only there once an edit inserts or moves. */
+  let order: Order | undefined;
 
-function createLine(transcript: Transcript) {
-  const byId = new Map<MessageId, Link>();
-  let first: Link | undefined;
-  let last: Link | undefined;
-  for (const message of transcript) {
-    const link: Link = { message, ownParts: false, before: last, next: undefined };
-    if (last === undefined) first = link;
-    else last.next = link;
-    last = link;
-    if (!byId.has(message.id)) byId.set(message.id, link);
-  }
-
-  function unlink(link: Link): void {
-    if (link.before === undefined) first = link.next;
-    else link.before.next = link.next;
-    if (link.next === undefined) last = link.before;
-    else link.next.before = link.before;
-  }
-
-  function place(link: Link, after: Link | undefined): void {
-    link.before = after;
-    link.next = after === undefined ? first : after.next;
-    if (link.next === undefined) last = link;
-    else link.next.before = link;
-    if (after === undefined) first = link;
-    else after.next = link;
+  function indexOf(place: Place): number | undefined {
+    return place === null ? START : indexById.get(place);
   }
 
   return {
     change(id: MessageId, change: (message: Message) => Message): void {
-      const link = byId.get(id);
-      if (link !== undefined) link.message = change(link.message);
+      const index = indexById.get(id);
+      if (index !== undefined) messages[index] = change(messages[index] as Message);
     },
 
     changePart({ messageId, partIndex }: HidePart | ReplacePart, change: (part: Part) => Part): void {
-      const link = byId.get(messageId);
-      const part = link?.message.parts[partIndex];
-      if (link === undefined || part === undefined) return;
+      const index = indexById.get(messageId);
+      const message = index === undefined ? undefined : messages[index];
+      const part = message?.parts[partIndex];
+      if (index === undefined || message === undefined || part === undefined) return;
       const changed = change(part);
       if (changed === part) return;
-      const parts = link.ownParts ? (link.message.parts as Part[]) : [...link.message.parts];
-      parts[partIndex] = changed;
-      if (!link.ownParts) {
-        link.message = { ...link.message, parts };
-        link.ownParts = true;
+      if (ownParts.has(index)) {
+        (message.parts as Part[])[partIndex] = changed;
+        return;
       }
+      messages[index] = { ...message, parts: message.parts.with(partIndex, changed) };
+      ownParts.add(index);
     },
 
     insert(message: Message, after: Place): void {
-      const anchor = after === null ? undefined : byId.get(after);
-      if (after !== null && anchor === undefined) return;
-      if (byId.has(message.id)) return;
-      const link: Link = { message, ownParts: false, before: undefined, next: undefined };
-      place(link, anchor);
-      byId.set(message.id, link);
+      const anchor = indexOf(after);
+      if (anchor === undefined || indexById.has(message.id)) return;
+      order ??= createOrder(messages.length);
+      const index = messages.push(message) - 1;
+      indexById.set(message.id, index);
+      order.place(index, anchor);
     },
 
     move(id: MessageId, after: Place): void {
-      const link = byId.get(id);
-      const anchor = after === null ? undefined : byId.get(after);
-      if (link === undefined || link === anchor || (after !== null && anchor === undefined)) return;
-      unlink(link);
-      place(link, anchor);
+      const index = indexById.get(id);
+      const anchor = indexOf(after);
+      if (index === undefined || anchor === undefined || index === anchor) return;
+      order ??= createOrder(messages.length);
+      order.unlink(index);
+      order.place(index, anchor);
     },
 
     messages(): Transcript {
-      const messages: Message[] = [];
-      for (let link = first; link !== undefined; link = link.next) messages.push(link.message);
-      return messages;
+      return order === undefined ? messages : order.indexes().map((index) => messages[index] as Message);
+    },
+  };
+}
+
+/** Stands before the first message. */
+const START = -1;
+
+interface Order {
+  unlink(index: number): void;
+  place(index: number, after: number): void;
+  indexes(): readonly number[];
+}
+
+/** A ring of indexes in which inserting and moving cost the same anywhere. Slot 0 stands for the start. */
+function createOrder(count: number): Order {
+  const next = Array.from({ length: count + 1 }, (_, slot) => (slot === count ? 0 : slot + 1));
+  const before = Array.from({ length: count + 1 }, (_, slot) => (slot === 0 ? count : slot - 1));
+
+  function link(first: number, second: number): void {
+    next[first] = second;
+    before[second] = first;
+  }
+
+  return {
+    unlink(index) {
+      link(before[index + 1] ?? 0, next[index + 1] ?? 0);
+    },
+    place(index, after) {
+      const follower = next[after + 1] ?? 0;
+      link(after + 1, index + 1);
+      link(index + 1, follower);
+    },
+    indexes() {
+      const indexes: number[] = [];
+      for (let slot = next[0] ?? 0; slot !== 0; slot = next[slot] ?? 0) indexes.push(slot - 1);
+      return indexes;
     },
   };
 }

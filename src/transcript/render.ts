@@ -24,6 +24,19 @@ export function renderMessage(message: Message): string {
   return text;
 }
 
+/** True when a message has something to show, as far as can be told without rendering it. */
+export function isRendered(message: Message): boolean {
+  return (
+    isVisibleToModel(message) && message.parts.some((part) => part.agentVisible !== false && hasContent(part))
+  );
+}
+
+function hasContent(part: Part): boolean {
+  if (part.type === "text") return !part.ignored && !part.own && part.text.trim() !== "";
+  if (part.type === "tool") return !part.callMissing || part.outcome.status !== "pending";
+  return part.type === "file";
+}
+
 /** A way to render that does each message once, for as long as one piece of work needs it. */
 export function createRenderer(): (message: Message) => string {
   const done = new Map<Message, string>();

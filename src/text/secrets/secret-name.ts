@@ -7,6 +7,7 @@ export function secretKindOf(name: string): SecretKind | undefined {
   const known = KNOWN_NAMES.get(name);
   if (known !== undefined) return known === "none" ? undefined : known;
   const kind = readKind(name);
+  if (name.length > MAX_KNOWN_CHARS) return kind;
   if (KNOWN_NAMES.size >= MAX_KNOWN_NAMES) KNOWN_NAMES.clear();
   KNOWN_NAMES.set(name, kind ?? "none");
   return kind;
@@ -15,6 +16,8 @@ export function secretKindOf(name: string): SecretKind | undefined {
 // A log or a JSON file repeats a few names thousands of times; the answer depends on nothing else.
 const KNOWN_NAMES = new Map<string, SecretKind | "none">();
 const MAX_KNOWN_NAMES = 1_000;
+// A longer piece of a text may keep the whole of it in memory.
+const MAX_KNOWN_CHARS = 12;
 
 function readKind(name: string): SecretKind | undefined {
   const words = wordsOf(name);
@@ -80,4 +83,4 @@ const PLAIN_TOKEN_OWNER =
 
 // A name that goes on with one of these is about a secret and does not hold it.
 const DESCRIPTION =
-  /^(?:ids?|args?|arguments?|through|thru|names?|types?|counts?|length|len|limits?|size|paths?|files?|filename|dir|directory|folder|ur[li]s?|endpoint|hosts?|sha\d*|md5|digest|checksum|fingerprint|thumbprint|expir(?:y|es|ed|ation)|exp|ttl|age|at|on|dates?|times?|timeout|created|updated|rotated|versions?|refs?|reference|arn|fields?|labels?|placeholder|prefix|suffix|headers?|envs?|var(?:iable)?s?|param(?:eter)?s?|regexp?|patterns?|formats?|polic(?:y|ies)|rules?|manager|providers?|stores?|class|func(?:tion)?|errors?|msg|messages?|hints?|title|desc(?:ription)?|enabled|disabled|required|status|states?|scopes?|usage|budget|index|position|kind|source|modes?|algorithm|alg|strategy|methods?|handlers?|callback|validat(?:or|ion)|generator|factory|helper|utils?|schema|model|views?|pages?|links?|buttons?|inputs?|forms?|component|styles?|icon|rotation|reset|changed?|strength|score|min|max|role|roles|user|username|email|window|ratio|rate|price|cost|per|used|left|remaining|available|estimate|estimated|total|sum|list|set|map|array|object|bytes|bits|chars|characters|stdin|prompt|usages?|use|reader|writer|parser|lexer|izer|stream|iterator|symbol|signature|vault|alias|group|queue|table|column|row|code|codes|doc|docs|comment|comments|needed|missing|invalid|valid|check|checker|checks|match|matches|manager|service|services|config|options?|settings?|info|metadata|events?|listeners?|press|pressed|down|up|board|stroke|frames?|words?|binding|bindings|combo|hash(?:es|ed)?)$/;
+  /^(?:ids?|args?|arguments?|through|thru|names?|types?|counts?|length|len|limits?|size|paths?|files?|filename|dir|directory|folder|ur[li]s?|endpoint|hosts?|sha\d*|md5|digest|checksum|fingerprint|thumbprint|expir(?:y|es|ed|ation)|exp|ttl|age|at|on|dates?|times?|timeout|created|updated|rotated|versions?|refs?|reference|arn|fields?|labels?|placeholder|prefix|suffix|headers?|envs?|var(?:iable)?s?|param(?:eter)?s?|regexp?|patterns?|formats?|polic(?:y|ies)|rules?|manager|providers?|stores?|class|func(?:tion)?|errors?|msg|messages?|hints?|title|desc(?:ription)?|enabled|disabled|required|status|states?|scopes?|usage|budget|index|position|kind|source|modes?|algorithm|alg|strategy|methods?|handlers?|callback|validat(?:or|ion)|generator|factory|helper|utils?|schema|model|views?|pages?|links?|buttons?|inputs?|forms?|component|styles?|icon|rotation|reset|changed?|strength|score|min|max|role|roles|user|username|email|window|ratio|rate|price|cost|per|used|left|remaining|available|estimate|estimated|total|sum|list|set|map|array|object|bytes|bits|chars|characters|stdin|prompt|usages?|use|reader|writer|parser|lexer|izer|stream|iterator|symbol|signature|vault|alias|group|queue|table|column|row|code|codes|doc|docs|comment|comments|needed|missing|invalid|valid|check|checker|checks|match|matches|manager|service|services|config|options?|settings?|info|metadata|events?|listeners?|press|pressed|down|up|board|stroke|frames?|words?|binding|bindings|combo|hash(?:es|ed|ers?)?)$/;

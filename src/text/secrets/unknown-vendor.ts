@@ -39,8 +39,7 @@ const PUBLIC_WORD =
   /^(?:pk|pub|public|publishable|ids?|hash|sha\d*|md5|checksum|digest|integrity|chunk|index|anon)$/i;
 const TELLING_WORD =
   /^(?:sk|rk|sak|key|apikey|secret|sec|token|tok|tkn|pat|priv|private|pwd|password|pass|cred|creds|bearer|oauth|whsec|jwt)$/i;
-const HINTING_WORD =
-  /^(?:api|live|prod|auth|access|refresh|bot|svc|svcacct|admin|webhook|personal)$/i;
+const HINTING_WORD = /^(?:api|live|prod|auth|access|refresh|bot|svc|svcacct|admin|webhook|personal)$/i;
 
 function isTokenBody(body: string): boolean {
   const minRandomness = /\d/.test(body) ? MIN_BODY_RANDOMNESS : MIN_LETTERS_RANDOMNESS;

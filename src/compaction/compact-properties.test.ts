@@ -1,0 +1,151 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { anyHistory, anyText } from "../../test/support/opencode-arbitrary.ts";
+import { opencode } from "../formats/opencode/opencode.ts";
+import { filterCompacted } from "../stages/filter-compacted.ts";
+import { repairPairing } from "../stages/repair-pairing.ts";
+import { deepFreeze } from "../testing/deep-freeze.ts";
+import { createFakeClock } from "../testing/fake-clock.ts";
+import { createFakeSummarizer } from "../testing/fake-summarizer.ts";
+import { applyEdits } from "../transcript/apply-edits.ts";
+import { findFaults } from "../transcript/find-faults.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
+import { isVisibleToModel, project } from "../transcript/visibility.ts";
+import { compact } from "./compact.ts";
+import type { CompactionEvent } from "./compact-outcome.ts";
+import { DEFAULT_COMPACTION_SETTINGS } from "./compaction-settings.ts";
+import { pinText } from "./pins.ts";
+import { planCompaction } from "./plan-compaction.ts";
+import { typedText } from "./plan-compaction-requests.ts";
+import type { CompactionInput, CompactionPlan } from "./plan-compaction-types.ts";
+
+/** Long enough that a compaction can gain something, whatever else the history holds. */
+const BULK: Message = {
+  id: "bulk",
+  role: "assistant",
+  parts: [{ type: "text", text: "a long answer about something ".repeat(2_000) }],
+  finish: "stop",
+};
+
+const anyInput: fc.Arbitrary<CompactionInput> = fc
+  .record({
+    history: anyHistory,
+    later: anyHistory,
+    bulk: fc.boolean(),
+    trigger: fc.constantFrom("threshold", "overflow", "context_limit_recovery", "manual"),
+    representation: fc.constantFrom("pivot", "user-summary"),
+    tailTokens: fc.constantFrom(0, 1, 300, 2_000),
+    keepRecentTokens: fc.constantFrom(0, 300, 20_000),
+    keepRecent: fc.integer({ min: 0, max: 6 }),
+    toolCallCutoff: fc.integer({ min: 0, max: 3 }),
+    pins: fc.array(
+      fc.oneof(
+        fc.record({ text: anyText }),
+        fc.record({ handle: fc.constantFrom("msg_1/0", "msg_2", "bulk/0", "no") }),
+      ),
+      { maxLength: 3 },
+    ),
+  })
+  .map(({ history, later, bulk, keepRecentTokens, keepRecent, toolCallCutoff, ...rest }) => ({
+    ...rest,
+    transcript: unique([...opencode.decode(history), ...(bulk ? [BULK] : []), ...opencode.decode(later)]),
+    settings: { ...DEFAULT_COMPACTION_SETTINGS, keepRecentTokens, keepRecent, toolCallCutoff },
+  }));
+
+const planOf = (input: CompactionInput) => planCompaction(deepFreeze(input));
+
+async function carryOut(plan: CompactionPlan) {
+  const clock = createFakeClock();
+  const events: CompactionEvent[] = [];
+  const ports = { clock, summarizer: createFakeSummarizer("## Goal\nGo on.") };
+  const outcome = await compact(plan, ports, { at: 9, onEvent: (event) => events.push(event) });
+  return { outcome, events };
+}
+
+const textsOf = (messages: Transcript) =>
+  messages.flatMap((message) => message.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])));
+
+describe("any history", () => {
+  it("is planned the same way twice, and again after nothing happened", () => {
+    fc.assert(
+      fc.property(anyInput, (input) => {
+        expect(planOf(input)).toEqual(planOf(input));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("is compacted into one that providers accept, with the last request and every pin in it, or left alone", async () => {
+    let compactions = 0;
+    await fc.assert(
+      fc.asyncProperty(anyInput, async (input) => {
+        const plan = planOf(input);
+        if (plan.status === "nothing") return;
+        const { outcome, events } = await carryOut(deepFreeze(plan));
+        expect(events.map((event) => event.type)).toEqual(["compaction_start", "compaction_end"]);
+        const after = applyEdits(input.transcript, outcome.edits, { at: 9 });
+        expect(findFaults(applyEdits(after, repairPairing(after), { at: 9 }))).toEqual([]);
+        if (outcome.status === "unchanged") {
+          expect(["no-gain"]).toContain(outcome.reason);
+          expect(after.filter(isVisibleToModel).length).toBeLessThanOrEqual(
+            input.transcript.filter(isVisibleToModel).length,
+          );
+          return;
+        }
+        compactions++;
+        expect(outcome.messages).toEqual(after);
+        expect(outcome.tokensAfter).toBeLessThanOrEqual(0.9 * outcome.tokensBefore);
+        expectWindow(plan, after);
+        expectNothingDeleted(input.transcript, after);
+        expect(await carryOut(plan)).toEqual({ outcome, events });
+      }),
+      { numRuns: 600 },
+    );
+    expect(compactions).toBeGreaterThan(100);
+  });
+
+  it("needs no second compaction right after the first", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyInput, async (input) => {
+        const plan = planOf({ ...input, trigger: "threshold" });
+        if (plan.status === "nothing") return;
+        const { outcome } = await carryOut(plan);
+        if (outcome.status === "unchanged") return;
+        const again = planOf({ ...input, trigger: "threshold", transcript: outcome.messages });
+        expect(again.status === "nothing" || (await carryOut(again)).outcome.status === "unchanged").toBe(
+          true,
+        );
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+function expectWindow(plan: CompactionPlan, after: Transcript): void {
+  const shown = project(after);
+  const withoutSystem = shown.filter((message) => message.role !== "system");
+  if (plan.representation === "pivot") {
+    expect(project(filterCompacted(after)).filter((message) => message.role !== "system")).toEqual(
+      withoutSystem,
+    );
+  }
+  const texts = textsOf(shown);
+  const { lastRequest } = plan;
+  if (lastRequest?.place === "kept") {
+    expect(shown.some((message) => typedText(message) === lastRequest.text)).toBe(true);
+  }
+  for (const pin of plan.facts.pins) {
+    const isKept = plan.keptIds.some((id) => pin.handle === id || pin.handle?.startsWith(`${id}/`));
+    if (!isKept) expect(texts.some((text) => text.includes(pinText(pin)))).toBe(true);
+  }
+}
+
+function expectNothingDeleted(before: Transcript, after: Transcript): void {
+  const ids = new Set(after.map((message) => message.id));
+  for (const message of before) expect(ids.has(message.id)).toBe(true);
+}
+
+function unique(messages: Transcript): Transcript {
+  const seen = new Set<string>();
+  return messages.filter((message) => !seen.has(message.id) && seen.add(message.id));
+}

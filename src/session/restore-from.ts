@@ -1,0 +1,66 @@
+import { callWithin } from "../compaction/compact-call.ts";
+import type { EditBatch } from "./edit-batch.ts";
+import type { JournalContent } from "./journal.ts";
+import type { SessionCore } from "./session-core.ts";
+import { batchOf, readRecord } from "./session-records.ts";
+
+/** Puts the batches of a journal in force that were neither undone nor dropped, in their order. */
+export async function restoreFrom(core: SessionCore): Promise<Restored> {
+  const { line, ledger, log } = core;
+  const content = await readJournal(core);
+  const batches = new Map<string, EditBatch>();
+  let unreadable = content.problems.length;
+  for (const { value } of content.entries) {
+    const record = readRecord(value);
+    if (record === undefined) unreadable++;
+    else if (record.type === "batch") {
+      batches.set(record.id, batchOf(record));
+      const { step, reason, at, tokensBefore, tokensAfter } = record;
+      ledger.enter({ step, reason, at, outcome: "applied", tokensBefore, tokensAfter });
+    } else if (record.type === "step") {
+      const { v: _, type: __, ...entry } = record;
+      ledger.enter(entry);
+    } else batches.delete(record.batchId);
+  }
+  const known = new Set(line.batches().map(({ id }) => id));
+  let dropped = 0;
+  for (const batch of batches.values()) {
+    if (known.has(batch.id)) continue;
+    if (!line.add(batch)) dropped++;
+  }
+  core.changed("restore", "journal");
+  if (unreadable > 0) log.warn("journal-damaged", `${unreadable} records of the journal cannot be read.`);
+  if (dropped > 0)
+    log.warn("edits-dropped", `${dropped} steps of the journal speak of messages that are gone.`);
+  return { batches: line.batches().length, dropped, unreadable };
+}
+
+export interface Restored {
+  /** Batches in force now. */
+  readonly batches: number;
+  /** Batches whose messages are gone. */
+  readonly dropped: number;
+  readonly unreadable: number;
+}
+
+async function readJournal({ ports }: SessionCore): Promise<JournalContent> {
+  const { journal, clock } = ports;
+  if (journal === undefined) return NOTHING;
+  const result = await callWithin({
+    start: () => journal.read(),
+    limitMs: READ_LIMIT_MS,
+    clock,
+    signal: undefined,
+  });
+  if (result.status === "done" && Array.isArray(result.value?.entries)) return result.value;
+  const problem = {
+    type: "failed",
+    place: "journal",
+    code: result.status,
+    reason: "could not be read",
+  } as const;
+  return { entries: [], problems: [problem] };
+}
+
+const READ_LIMIT_MS = 30_000;
+const NOTHING: JournalContent = { entries: [], problems: [] };

@@ -1,0 +1,266 @@
+import { detectSilentOverflow } from "../compaction/detect-silent-overflow.ts";
+import { hasPendingMarker } from "../compaction/overflow-check.ts";
+import { typedText } from "../compaction/plan-compaction-requests.ts";
+import type { HookStrikes } from "../compaction/session-hooks.ts";
+import {
+  afterContextChange,
+  COOL_DOWN_TURNS,
+  FRESH_TRIGGER,
+  type TriggerState,
+} from "../compaction/should-compact-trigger-state.ts";
+import type { PendingToolSummary } from "../compaction/tool-summary-work.ts";
+import { compactionPart } from "../stages/completed-compaction.ts";
+import type { Edit, Handle } from "../transcript/edit.ts";
+import type { Message, MessageId } from "../transcript/message.ts";
+import { isVisibleToModel, reachesModel } from "../transcript/visibility.ts";
+import { type ContextMeter, createContextMeter } from "./context-meter.ts";
+import type { EditBatch } from "./edit-batch.ts";
+import { createLedger, type Ledger, type LedgerEntry } from "./ledger.ts";
+import type { MechanicalPlan } from "./mechanical-edits.ts";
+import type { RecoveryState } from "./recovery-state.ts";
+import { createResultCounter, type ResultCounter } from "./result-counter.ts";
+import { createSessionLine, type LineChange, type SessionLine } from "./session-line.ts";
+import { createSessionLog, type SessionLog } from "./session-log.ts";
+import type { KnownSessionOptions } from "./session-options.ts";
+import type { SessionPorts } from "./session-ports.ts";
+import { batchRecord } from "./session-records.ts";
+import { findUnboundedOutputs } from "./unbounded-outputs.ts";
+
+/** The inside of a session: its parts, what it remembers, and the only ways in which it changes. */
+export interface SessionCore {
+  readonly ports: SessionPorts;
+  readonly options: KnownSessionOptions;
+  readonly line: SessionLine;
+  readonly meter: ContextMeter;
+  readonly results: ResultCounter;
+  readonly ledger: Ledger;
+  readonly log: SessionLog;
+  readonly memory: SessionMemory;
+  /** Takes in what the owner of the transcript changed. */
+  take(change: (line: SessionLine) => LineChange): void;
+  /** Puts edits in force, journalled; undefined when they speak of messages that are gone. */
+  commit(step: Step, edits: readonly Edit[]): Committed | undefined;
+  /** Takes the newest batch back. */
+  takeBack(): EditBatch | undefined;
+  /** Writes down a step that changed nothing. */
+  note(entry: Omit<LedgerEntry, "at">): void;
+  /** Says that the window is another one, for whatever reason: what was counted before no longer holds. */
+  changed(kind: string, reason: string): void;
+}
+
+/** What a session remembers from one moment to the next. */
+export interface SessionMemory {
+  /** Grows with every change of anything. */
+  version: number;
+  owner: "session" | "host";
+  settings: KnownSessionOptions["settings"];
+  limits: KnownSessionOptions["limits"];
+  model: KnownSessionOptions["model"];
+  isRunning: boolean;
+  trigger: TriggerState;
+  recovery: RecoveryState | undefined;
+  /** Recoveries by the model since it last said something. */
+  recoveryCompactions: number;
+  /** An answer showed that the window was exceeded. */
+  isOverflowSeen: boolean;
+  isJustCompacted: boolean;
+  hasPendingMarker: boolean;
+  heldThroughTurn: number;
+  unbounded: readonly Handle[];
+  pendingSummaries: readonly PendingToolSummary[];
+  hookStrikes: HookStrikes;
+  /** The mechanical edits that would pay, by what they depend on. */
+  paying: { readonly key: string; readonly plan: MechanicalPlan | undefined } | undefined;
+  /** Steps that changed nothing, by the version at which they were tried. */
+  readonly spent: Map<string, number>;
+  /** Finished answers of the model; their number is the number of the turn. */
+  readonly answers: Set<MessageId>;
+  readonly requests: Set<MessageId>;
+}
+
+export interface Step {
+  readonly name: string;
+  readonly reason: string;
+  readonly degraded?: true;
+}
+
+export interface Committed {
+  readonly batch: EditBatch;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+}
+
+/** The inside of a session that has seen nothing yet. */
+export function createSessionCore(ports: SessionPorts, options: KnownSessionOptions): SessionCore {
+  const line = createSessionLine();
+  const meter = createContextMeter(line.window(), options);
+  const ledger = createLedger();
+  const log = createSessionLog({ journal: ports.journal, clock: ports.clock, onEvent: options.onEvent });
+  const memory: SessionMemory = {
+    version: 0,
+    owner: "session",
+    settings: options.settings,
+    limits: options.limits,
+    model: options.model,
+    isRunning: false,
+    trigger: FRESH_TRIGGER,
+    recovery: undefined,
+    recoveryCompactions: 0,
+    isOverflowSeen: false,
+    isJustCompacted: false,
+    hasPendingMarker: false,
+    heldThroughTurn: -1,
+    unbounded: [],
+    pendingSummaries: [],
+    hookStrikes: {},
+    paying: undefined,
+    spent: new Map(),
+    answers: new Set(),
+    requests: new Set(),
+  };
+  let batchCount = 0;
+
+  function note(entry: Omit<LedgerEntry, "at">, at = ports.clock.now()): void {
+    ledger.enter({ ...entry, at });
+    if (entry.outcome !== "applied") log.write({ v: 1, type: "step", ...entry, at });
+  }
+
+  /** What a change of the window means for everything that was counted. */
+  function startEpoch(kind: string, reason: string, tokensBefore: number): number {
+    memory.version++;
+    meter.startEpoch();
+    memory.trigger = afterContextChange(memory.trigger);
+    lookAtWindow();
+    const tokensAfter = meter.estimateUncounted().tokens;
+    log.emit({
+      type: "context_changed",
+      kind,
+      reason,
+      before: tokensBefore,
+      after: tokensAfter,
+      epoch: meter.epoch(),
+    });
+    return tokensAfter;
+  }
+
+  function lookAtWindow(): void {
+    const { outputLimits } = options;
+    memory.unbounded =
+      outputLimits === undefined ? [] : findUnboundedOutputs(line.window().marked(), outputLimits);
+  }
+
+  function hear(message: Message, sentTokens: number, isAlone: boolean): void {
+    if (typedText(message) !== "" && !memory.requests.has(message.id)) {
+      memory.requests.add(message.id);
+      memory.recovery = undefined;
+    }
+    if (!isAnswer(message) || memory.answers.has(message.id)) return;
+    memory.answers.add(message.id);
+    memory.recovery = undefined;
+    memory.recoveryCompactions = 0;
+    if (isAlone) weigh(message, sentTokens);
+    meter.learn(message);
+    memory.isJustCompacted = false;
+  }
+
+  /** Looks whether an answer that came without an error tells of a window that was too small. */
+  function weigh(message: Message, sentTokens: number): void {
+    const { reason, isOverflow } = detectSilentOverflow({
+      usage: message.usage,
+      ...(message.finish !== undefined && { stopReason: message.finish }),
+      contextWindowTokens: memory.limits.contextTokens,
+      sentEstimateTokens: sentTokens,
+      moment: memory.isJustCompacted ? "just-compacted" : "other",
+    });
+    if (isOverflow) memory.isOverflowSeen = true;
+    if (reason !== "usage-anomaly") return;
+    meter.distrust(message.id);
+    log.warn("usage-anomaly", `The usage of ${message.id} cannot be true and is not counted.`);
+  }
+
+  return {
+    ports,
+    options,
+    line,
+    meter,
+    results: createResultCounter(line.window()),
+    ledger,
+    log,
+    memory,
+
+    take(change) {
+      const wasEmpty = line.base().length === 0;
+      const sentTokens = wasEmpty ? 0 : meter.estimate().tokens;
+      const { changed, extent, dropped } = change(line);
+      if (extent === "same") return;
+      memory.version++;
+      for (const batch of dropped) {
+        log.write({ v: 1, type: "drop", batchId: batch.id, at: ports.clock.now() });
+        log.warn("edits-dropped", `The messages that ${batch.step} spoke of are gone, and it with them.`);
+      }
+      if (extent === "rebuilt" && (line.batches().length > 0 || dropped.length > 0)) {
+        startEpoch("base", "the owner changed earlier messages", sentTokens);
+      }
+      const answers = changed.filter((message) => isAnswer(message) && !memory.answers.has(message.id));
+      for (const message of changed) hear(message, sentTokens, answers.length === 1 && !wasEmpty);
+      if (extent === "rebuilt" || changed.some(isOfCompaction)) {
+        memory.hasPendingMarker = hasPendingMarker(line.transcript());
+      }
+      lookAtWindow();
+    },
+
+    commit({ name, reason, degraded }, edits) {
+      const at = ports.clock.now();
+      const before = line.transcript();
+      const tokensBefore = meter.estimateUncounted().tokens;
+      const batch = { id: `${at}-${++batchCount}`, step: name, reason, at, edits };
+      if (!line.add(batch)) return undefined;
+      const tokensAfter = startEpoch(name, reason, tokensBefore);
+      const figures = { tokensBefore, tokensAfter, ...(degraded && { degraded }) };
+      memory.hasPendingMarker &&= hasPendingMarker(line.transcript());
+      note({ step: name, reason, outcome: "applied", ...figures }, at);
+      log.write(
+        batchRecord(batch, { before, after: line.transcript(), estimate: meter.options(), ...figures }),
+      );
+      return { batch, tokensBefore, tokensAfter };
+    },
+
+    takeBack() {
+      const last = line.batches().at(-1);
+      if (last === undefined) return undefined;
+      const tokensBefore = meter.estimateUncounted().tokens;
+      line.remove(last.id);
+      const tokensAfter = startEpoch("undo", last.step, tokensBefore);
+      const at = ports.clock.now();
+      memory.recovery = undefined;
+      memory.heldThroughTurn = memory.answers.size + COOL_DOWN_TURNS;
+      memory.hasPendingMarker = hasPendingMarker(line.transcript());
+      note({ step: last.step, reason: "undo", outcome: "undone", tokensBefore, tokensAfter }, at);
+      log.write({ v: 1, type: "undo", batchId: last.id, at });
+      return last;
+    },
+
+    note: (entry) => note(entry),
+
+    changed(kind, reason) {
+      startEpoch(kind, reason, meter.estimateUncounted().tokens);
+      memory.hasPendingMarker = hasPendingMarker(line.transcript());
+    },
+  };
+}
+
+/** True for a finished answer of the model. */
+function isAnswer(message: Message): boolean {
+  return (
+    message.role === "assistant" &&
+    message.summary !== true &&
+    message.error === undefined &&
+    message.unfinished !== true &&
+    isVisibleToModel(message) &&
+    message.parts.some(reachesModel)
+  );
+}
+
+function isOfCompaction(message: Message): boolean {
+  return message.summary === true || compactionPart(message) !== undefined;
+}

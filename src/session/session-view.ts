@@ -1,0 +1,128 @@
+import { isOverflow } from "../compaction/is-overflow.ts";
+import type { RecoveryRequest } from "../compaction/recovery-ladder.ts";
+import { shouldCompact } from "../compaction/should-compact.ts";
+import { CHARS_PER_TOKEN } from "../text/estimate-tokens.ts";
+import { type MechanicalPlan, planMechanicalEdits } from "./mechanical-edits.ts";
+import type { Moment, SessionView } from "./next-action.ts";
+import { nextRecoveryAction } from "./recovery-action.ts";
+import { maxCompactionRecoveries } from "./recovery-state.ts";
+import type { SessionCore } from "./session-core.ts";
+import { cacheOf } from "./session-options.ts";
+
+/** Reads everything a decision depends on out of a session, changing nothing. */
+export function viewOf(core: SessionCore, asked: Asked): SessionView {
+  const { memory, meter, line, options } = core;
+  const { moment = "before-call", demand = "none" } = asked;
+  const estimate = meter.estimate();
+  const turn = memory.answers.size;
+  const decision = shouldCompact({
+    settings: memory.settings,
+    contextTokens: estimate.tokens,
+    contextEpoch: memory.trigger.epoch,
+    visibleMessages: line.window().marked().length,
+    contextWindowTokens: memory.limits.contextTokens,
+    ...(memory.model && { model: memory.model }),
+    turn,
+    state: memory.trigger,
+    demand,
+  });
+  const { limitTokens = Number.POSITIVE_INFINITY } = decision.limit;
+  const usage = meter.newestStep()?.usage;
+  const overflow = isOverflow({
+    usage,
+    limits: memory.limits,
+    settings: { ...options.overflow, auto: memory.settings.autoCompact },
+  });
+  const isSpent = (step: string): boolean => memory.spent.get(step) === memory.version;
+  const mechanical = (neededTokens?: number): MechanicalPlan | undefined =>
+    options.prune === "off" || isSpent("prune") || isSpent("supersede")
+      ? undefined
+      : planMechanicalEdits(line.transcript(), {
+          prune: options.prune ?? {},
+          profile: cacheOf(options, memory.model),
+          expectedTurns: options.expectedTurns,
+          estimate: meter.options(),
+          leadingTokens: Math.ceil(
+            ((options.systemChars ?? 0) + (options.toolsChars ?? 0)) / CHARS_PER_TOKEN,
+          ),
+          ...(asked.idleMs !== undefined && { idleMs: asked.idleMs }),
+          ...(neededTokens !== undefined && { neededTokens }),
+        });
+  return {
+    version: memory.version,
+    moment,
+    demand,
+    isBusy: memory.isRunning,
+    fits: estimate.tokens < limitTokens,
+    recovery: () =>
+      memory.recovery &&
+      nextRecoveryAction(memory.recovery, {
+        transcript: line.transcript(),
+        version: memory.version,
+        ladder: ladderOf(core),
+      }),
+    unboundedOutputs: isSpent("bound-outputs") ? [] : memory.unbounded,
+    marker: !memory.hasPendingMarker ? "none" : memory.owner === "host" ? "waits-for-owner" : "waits-for-us",
+    isToolSummaryDue: isToolSummaryDue(core),
+    visibleResults: core.results.visibleResults(),
+    decision,
+    isOverflowing: overflow.overflow || memory.isOverflowSeen,
+    isHeld: turn <= memory.heldThroughTurn,
+    idleCompactions: core.ledger.idleCompactions(),
+    isCompactionSpent: isSpent("compact"),
+    sparingEdits() {
+      const overTokens = Math.max(
+        estimate.tokens - limitTokens * SPARED_SHARE,
+        overflow.overflow ? overflow.countTokens - overflow.usableTokens * SPARED_SHARE : 0,
+      );
+      return overTokens > 0 ? mechanical(Math.ceil(overTokens)) : undefined;
+    },
+    payingEdits() {
+      if (estimate.tokens < limitTokens * PRESSING_SHARE) return undefined;
+      // What is old enough to go changes with the user's requests, not with every message.
+      const key = `${line.window().version()}/${memory.requests.size}/${asked.idleMs ?? ""}`;
+      if (memory.paying?.key !== key) memory.paying = { key, plan: mechanical() };
+      return memory.paying.plan;
+    },
+  };
+}
+
+export interface Asked {
+  readonly moment?: Moment;
+  /** `manual`: a person wants a compaction now. */
+  readonly demand?: "none" | "manual";
+  /** Time since the last request, where known: the provider's cache may be gone. */
+  readonly idleMs?: number;
+}
+
+/** What the ladder of recovery is told about a session. */
+export function ladderOf({
+  memory,
+  meter,
+  options,
+  ports,
+}: SessionCore): Omit<RecoveryRequest, "limitTokens" | "tried"> {
+  const canAsk = ports.summarizer !== undefined && memory.recoveryCompactions < maxCompactionRecoveries;
+  return {
+    estimate: meter.options(),
+    model: canAsk ? "available" : "not-available",
+    representation: options.representation,
+    redaction: options.redaction,
+    ...(options.pins && { pins: options.pins }),
+    ...(options.outputLimits &&
+      options.outputLimits.maxBytes > 0 && { outputMaxChars: options.outputLimits.maxBytes }),
+  };
+}
+
+/** Clearing has to leave some room, or the compaction follows a moment later. */
+const SPARED_SHARE = 0.9;
+/** Below this nobody needs the room. */
+const PRESSING_SHARE = 0.5;
+
+function isToolSummaryDue({ memory, results }: SessionCore): boolean {
+  const { toolCallCutoff, toolSummaryStrategy } = memory.settings;
+  if (toolSummaryStrategy === "off" || toolCallCutoff <= 0) return false;
+  if (memory.spent.get("summarize-tool-results") === memory.version) return false;
+  if (memory.pendingSummaries.length > 0) return true;
+  return results.visibleResults() > toolCallCutoff && results.answeredResults() > 0;
+}
