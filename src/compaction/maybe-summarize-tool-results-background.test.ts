@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze } from "../testing/deep-freeze.ts";
+import { createFakeClock } from "../testing/fake-clock.ts";
+import { createFakeSummarizer } from "../testing/fake-summarizer.ts";
 import { transcript } from "../testing/notation.ts";
 import { applyEdits } from "../transcript/apply-edits.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { ToolPart } from "../transcript/part.ts";
-import type { Clock } from "./clock.ts";
 import { type MaybeSummarizeOptions, maybeSummarizeToolResults } from "./maybe-summarize-tool-results.ts";
 import { planToolSummaries } from "./plan-tool-summaries.ts";
-import type { Summarizer, SummaryRequest } from "./summarizer.ts";
 import { countCodePoints } from "./summary-cut-code-points.ts";
 import { toolResultKind } from "./tool-summary-archive.ts";
 
@@ -16,58 +16,18 @@ const at = 1_000;
 const history = (notation: string): Transcript => deepFreeze(transcript(notation));
 const loop = (results: number): Transcript => history(`u:1 ${"a(x:900) ".repeat(results)}a:1`);
 
-/** A clock that stands still until it is moved. */
-function stoppedClock(): Clock & { advance(ms: number): void } {
-  let now = at;
-  const sleepers: { readonly until: number; readonly wake: () => void }[] = [];
-  return {
-    now: () => now,
-    sleep: (ms, signal) =>
-      new Promise((resolve) => {
-        if (signal.aborted) resolve();
-        signal.addEventListener("abort", () => resolve(), { once: true });
-        sleepers.push({ until: now + ms, wake: resolve });
-      }),
-    advance(ms) {
-      now += ms;
-      for (const sleeper of sleepers) if (sleeper.until <= now) sleeper.wake();
-    },
-  };
-}
-
-/** Answers at once, and remembers what it was asked. */
-function summarizer(answer: (request: SummaryRequest) => unknown = () => "short"): Summarizer & {
-  readonly requests: SummaryRequest[];
-} {
-  const requests: SummaryRequest[] = [];
-  return {
-    requests,
-    summarize: async (request) => {
-      requests.push(request);
-      return answer(request) as string;
-    },
-  };
-}
-
 /** Answers only when it is told to. */
 function heldSummarizer() {
   const answers: ((text: string) => void)[] = [];
-  const signals: AbortSignal[] = [];
-  const summarizer: Summarizer = {
-    summarize: (_, { signal }) =>
-      new Promise((resolve) => {
-        signals.push(signal);
-        answers.push(resolve);
-      }),
-  };
-  return { summarizer, answers, signals };
+  const summarizer = createFakeSummarizer(() => new Promise<string>((resolve) => answers.push(resolve)));
+  return { summarizer, answers };
 }
 
 const run = (before: Transcript, change: Partial<MaybeSummarizeOptions> = {}) =>
   maybeSummarizeToolResults(before, {
     settings: { toolCallCutoff: 2, mode: "sync" },
-    summarizer: summarizer(),
-    clock: stoppedClock(),
+    summarizer: createFakeSummarizer("short"),
+    clock: createFakeClock(),
     signal: new AbortController().signal,
     ...change,
   });
@@ -89,30 +49,30 @@ const handlesOf = (edits: readonly Edit[]): readonly (string | undefined)[] =>
 
 describe("time", () => {
   it("TOOLSUM-3: after 30 seconds the heuristic takes over, and a late answer is dropped", async () => {
-    const clock = stoppedClock();
-    const { summarizer: held, answers, signals } = heldSummarizer();
+    const clock = createFakeClock();
+    const { summarizer: held, answers } = heldSummarizer();
     const running = run(loop(3), { summarizer: held, clock });
     await settle();
-    clock.advance(29_999);
+    await clock.advance(29_999);
     await settle();
-    expect(signals[0]?.aborted).toBe(false);
-    clock.advance(1);
+    expect(held.calls[0]?.options.signal.aborted).toBe(false);
+    await clock.advance(1);
     const { edits, notes } = await running;
     answers[0]?.("too late");
     await settle();
-    expect(signals[0]?.aborted).toBe(true);
+    expect(held.calls[0]?.options.signal.aborted).toBe(true);
     expect(notes).toEqual([{ reason: "timed-out", handles: ["m2/0"] }]);
     expect(textOf(summaries(applyEdits(loop(3), edits, { at }))[0])).not.toContain("too late");
   });
 
   it("does not ask on when calls fail: the whole run costs one time limit", async () => {
-    const clock = stoppedClock();
+    const clock = createFakeClock();
     const { summarizer: held, answers } = heldSummarizer();
     const running = run(loop(30), { summarizer: held, clock });
     await settle();
-    clock.advance(30_000);
+    await clock.advance(30_000);
     const { edits, notes } = await running;
-    expect(answers).toHaveLength(4);
+    expect({ calls: answers.length, sleepers: clock.waiting }).toEqual({ calls: 4, sleepers: 0 });
     expect(handlesOf(edits)).toHaveLength(28);
     expect(notes.map((note) => note.reason).slice(3, 6)).toEqual(["timed-out", "given-up", "given-up"]);
   });
@@ -120,7 +80,7 @@ describe("time", () => {
 
 describe("in the background", () => {
   it("TOOLSUM-4: asks for batches of 4 and applies them in the next call, one message a batch", async () => {
-    const asked = summarizer((request) => `about ${request.prompt.match(/number=/g)?.length}`);
+    const asked = createFakeSummarizer((request) => `about ${request.prompt.match(/number=/g)?.length}`);
     const first = await run(loop(20), { settings: background, summarizer: asked });
     expect(first.edits).toEqual([]);
     expect(first.pending.map(({ batch }) => batch.results.length)).toEqual([4, 4]);
@@ -137,9 +97,9 @@ describe("in the background", () => {
 
   it("TOOLSUM-4: quotes 4,000 code points of each result, 24,000 together, and keeps 2,200 of the answer", async () => {
     const before = withOutput(loop(14), "😀".repeat(9_000));
-    const asked = summarizer(() => "😀".repeat(5_000));
+    const asked = createFakeSummarizer(() => "😀".repeat(5_000));
     const { pending } = await run(before, { settings: background, summarizer: asked });
-    const { prompt = "", maxOutputTokens } = asked.requests[0] ?? {};
+    const { prompt = "", maxOutputTokens } = asked.calls[0]?.request ?? {};
     expect(countCodePoints(prompt)).toBeGreaterThan(4 * 3_900);
     expect(countCodePoints(prompt)).toBeLessThan(24_000);
     expect(maxOutputTokens).toBe(2_200);
@@ -164,10 +124,10 @@ describe("in the background", () => {
   });
 
   it("TOOLSUM-4: awaits the summaries above twice the cutoff", async () => {
-    const asked = summarizer();
+    const asked = createFakeSummarizer("short");
     const { edits, pending } = await run(loop(21), { settings: background, summarizer: asked });
     expect(archived(applyEdits(loop(21), edits, { at }))).toBe(11);
-    expect({ calls: asked.requests.length, pending }).toEqual({ calls: 3, pending: [] });
+    expect({ calls: asked.calls.length, pending }).toEqual({ calls: 3, pending: [] });
   });
 
   it("TOOLSUM-4: above twice the cutoff also awaits what is pending", async () => {
@@ -243,14 +203,14 @@ describe("in the background", () => {
   });
 
   it("TOOLSUM-7: waits at the end of a loop as long as it is told, and keeps what is not there yet", async () => {
-    const clock = stoppedClock();
+    const clock = createFakeClock();
     const { summarizer: held, answers } = heldSummarizer();
     const { pending } = await run(loop(18), { settings: background, summarizer: held, clock });
     const ending = run(loop(18), { settings: background, summarizer: held, clock, pending, waitMs: 5_000 });
     await settle();
     answers[0]?.("first");
     await settle();
-    clock.advance(5_000);
+    await clock.advance(5_000);
     const { edits, pending: kept } = await ending;
     expect(handlesOf(edits)).toEqual(["m2/0", "m3/0", "m4/0", "m5/0"]);
     expect(kept.map(({ batch }) => batch.results.length)).toEqual([4]);
@@ -266,11 +226,11 @@ describe("in the background", () => {
 
   it("TOOLSUM-7: an abort ends the calls, archives nothing and loses nothing", async () => {
     const stop = new AbortController();
-    const { summarizer: held, signals } = heldSummarizer();
+    const { summarizer: held } = heldSummarizer();
     const first = await run(loop(18), { settings: background, summarizer: held, signal: stop.signal });
     stop.abort();
     await settle();
-    expect(signals.map((signal) => signal.aborted)).toEqual([true, true]);
+    expect(held.calls.map((call) => call.options.signal.aborted)).toEqual([true, true]);
     const stopped = await run(loop(18), {
       settings: background,
       summarizer: held,
@@ -281,11 +241,11 @@ describe("in the background", () => {
     expect(stopped.pending).toEqual(first.pending.map(({ batch }) => ({ batch })));
 
     const stored = JSON.parse(JSON.stringify(stopped.pending));
-    const asked = summarizer();
+    const asked = createFakeSummarizer("short");
     const resumed = await run(loop(18), { settings: background, summarizer: asked, pending: stored });
     await settle();
     const last = await run(loop(18), { settings: background, summarizer: asked, pending: resumed.pending });
-    expect(asked.requests).toHaveLength(2);
+    expect(asked.calls).toHaveLength(2);
     expect(archived(applyEdits(loop(18), last.edits, { at }))).toBe(8);
   });
 

@@ -3,6 +3,8 @@ import { opencode } from "../formats/opencode/opencode.ts";
 import type { SessionMessage } from "../formats/opencode/session-message.ts";
 import { repairPairing } from "../stages/repair-pairing.ts";
 import { deepFreeze } from "../testing/deep-freeze.ts";
+import { createFakeClock } from "../testing/fake-clock.ts";
+import { createFakeSummarizer } from "../testing/fake-summarizer.ts";
 import { transcript } from "../testing/notation.ts";
 import { applyEdits } from "../transcript/apply-edits.ts";
 import type { Edit } from "../transcript/edit.ts";
@@ -10,10 +12,8 @@ import { findFaults } from "../transcript/find-faults.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { ToolPart } from "../transcript/part.ts";
 import { isVisibleToUser } from "../transcript/visibility.ts";
-import type { Clock } from "./clock.ts";
 import { type MaybeSummarizeOptions, maybeSummarizeToolResults } from "./maybe-summarize-tool-results.ts";
 import { planToolSummaries } from "./plan-tool-summaries.ts";
-import type { Summarizer, SummaryRequest } from "./summarizer.ts";
 import { countCodePoints } from "./summary-cut-code-points.ts";
 import { toolResultKind } from "./tool-summary-archive.ts";
 
@@ -21,31 +21,11 @@ const at = 1_000;
 const history = (notation: string): Transcript => deepFreeze(transcript(notation));
 const loop = (results: number): Transcript => history(`u:1 ${"a(x:900) ".repeat(results)}a:1`);
 
-/** Time never passes. */
-const stillClock: Clock = {
-  now: () => at,
-  sleep: (_, signal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve())),
-};
-
-/** Answers at once, and remembers what it was asked. */
-function summarizer(answer: (request: SummaryRequest) => unknown = () => "short"): Summarizer & {
-  readonly requests: SummaryRequest[];
-} {
-  const requests: SummaryRequest[] = [];
-  return {
-    requests,
-    summarize: async (request) => {
-      requests.push(request);
-      return answer(request) as string;
-    },
-  };
-}
-
 const run = (before: Transcript, change: Partial<MaybeSummarizeOptions> = {}) =>
   maybeSummarizeToolResults(before, {
     settings: { toolCallCutoff: 2, mode: "sync" },
-    summarizer: summarizer(),
-    clock: stillClock,
+    summarizer: createFakeSummarizer("short"),
+    clock: createFakeClock(),
     signal: new AbortController().signal,
     ...change,
   });
@@ -72,7 +52,7 @@ describe("maybeSummarizeToolResults", () => {
   });
 
   it("TOOLSUM-1: does nothing at the cutoff, and nothing when it is off", async () => {
-    const asked = summarizer();
+    const asked = createFakeSummarizer("short");
     expect((await run(loop(2), { summarizer: asked })).edits).toEqual([]);
     for (const settings of [
       { toolCallCutoff: 0 },
@@ -80,7 +60,7 @@ describe("maybeSummarizeToolResults", () => {
     ]) {
       expect((await run(loop(9), { summarizer: asked, settings })).edits).toEqual([]);
     }
-    expect(asked.requests).toEqual([]);
+    expect(asked.calls).toEqual([]);
   });
 
   it("TOOLSUM-2: the summary is a user message for the model alone, with tool, call, status and summary", async () => {
@@ -119,9 +99,9 @@ describe("maybeSummarizeToolResults", () => {
   it("TOOLSUM-3: sends two thirds head and one third tail in 12,000 code points, and keeps 1,200 of the answer", async () => {
     const output = "😀".repeat(20_000);
     const before = withOutput(loop(3), `HEAD${output}TAIL`);
-    const asked = summarizer(() => "é😀".repeat(2_000));
+    const asked = createFakeSummarizer(() => "é😀".repeat(2_000));
     const { edits, degraded } = await run(before, { summarizer: asked });
-    const data = asked.requests[0]?.prompt.split("output:\n")[1]?.split("\n</tool_result>")[0] ?? "";
+    const data = asked.calls[0]?.request.prompt.split("output:\n")[1]?.split("\n</tool_result>")[0] ?? "";
     expect(countCodePoints(data)).toBeLessThanOrEqual(12_000);
     expect(countCodePoints(data)).toBeGreaterThan(11_970);
     const [head = "", tail = ""] = data.split(/\n\.\.\.\[truncated \d+ chars\]\.\.\.\n/);
@@ -137,7 +117,7 @@ describe("maybeSummarizeToolResults", () => {
 
   it("TOOLSUM-3: the heuristic gives name, status and an excerpt of 800 code points from both ends", async () => {
     const before = withOutput(loop(3), `HEAD${"é".repeat(5_000)}TAIL`);
-    const asked = summarizer();
+    const asked = createFakeSummarizer("short");
     const settings = { toolCallCutoff: 2, mode: "sync", toolSummaryStrategy: "heuristic" } as const;
     const { edits, degraded } = await run(before, { settings, summarizer: asked });
     const text = textOf(summaries(applyEdits(before, edits, { at }))[0]);
@@ -145,16 +125,16 @@ describe("maybeSummarizeToolResults", () => {
     expect(summary).toMatch(/^x \(ok\): HEADé+\n\.\.\.\[truncated \d+ chars\]\.\.\.\né+TAIL$/);
     expect(countCodePoints(summary)).toBeLessThanOrEqual(800);
     expect(countCodePoints(summary)).toBeGreaterThan(770);
-    expect(asked.requests).toEqual([]);
+    expect(asked.calls).toEqual([]);
     expect(degraded).toBe(false);
   });
 
   it("TOOLSUM-3: an empty output is shown as such, without a question to the model", async () => {
-    const asked = summarizer();
+    const asked = createFakeSummarizer("short");
     const before = history("u:1 a(x:0) a(x:9) a(x:9) a:1");
     const { edits, degraded } = await run(before, { summarizer: asked });
     expect(textOf(summaries(applyEdits(before, edits, { at }))[0])).toContain("x (ok): (empty output)");
-    expect(asked.requests).toEqual([]);
+    expect(asked.calls).toEqual([]);
     expect(degraded).toBe(false);
   });
 
@@ -191,7 +171,7 @@ describe("when the model fails", () => {
     { name: "answers null", answer: () => null, reason: "failed" },
     { name: "answers an object", answer: () => ({ text: "x" }), reason: "failed" },
   ])("TOOLSUM-3: a model that $name is replaced by the heuristic", async ({ answer, reason }) => {
-    const { edits, degraded, notes } = await run(loop(3), { summarizer: summarizer(answer) });
+    const { edits, degraded, notes } = await run(loop(3), { summarizer: createFakeSummarizer(answer) });
     expect(textOf(summaries(applyEdits(loop(3), edits, { at }))[0])).toContain("x (ok): ddd");
     expect({ degraded, notes }).toEqual({ degraded: true, notes: [{ reason, handles: ["m2/0"] }] });
   });

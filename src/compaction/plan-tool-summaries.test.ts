@@ -20,7 +20,11 @@ const planned = (notation: string, change: Partial<ToolSummarySettings> = {}): s
 
 describe("planToolSummaries", () => {
   it.each([
-    { name: "takes the oldest above the cutoff", before: "u:1 a(x:9) a(x:9) a(x:9) a(x:9) a:1", plan: "m2/0 m3/0" },
+    {
+      name: "takes the oldest above the cutoff",
+      before: "u:1 a(x:9) a(x:9) a(x:9) a(x:9) a:1",
+      plan: "m2/0 m3/0",
+    },
     { name: "takes nothing at the cutoff", before: "u:1 a(x:9) a(x:9) a:1", plan: "" },
     { name: "takes single results of a message", before: "u:1 a:5(x:9,x:9,x:9) a:1", plan: "m2/1" },
     { name: "takes errors like outputs", before: "u:1 a(x!9) a(x:9) a(x:9) a:1", plan: "m2/0" },

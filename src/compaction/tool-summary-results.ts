@@ -34,7 +34,7 @@ export function countedResults(
 }
 
 /** True for a message that the model can only have written after reading what stands before it. */
-function isAnswer(message: Message): boolean {
+export function isAnswer(message: Message): boolean {
   return (
     message.role === "assistant" &&
     !message.summary &&

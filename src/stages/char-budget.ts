@@ -55,19 +55,22 @@ function newestThatFit(
   for (const message of pinned) chars += render(message).length;
 
   let first = shown.length;
+  let hidden = shown.length - pinned.size;
   const sizes: number[] = [];
   while (first > 0) {
     const message = shown[first - 1] as Message;
-    const size = pinned.has(message) ? 0 : render(message).length;
-    if (chars + size + frameChars(0) > maxChars && !pinned.has(message)) break;
+    const isPinned = pinned.has(message);
+    const size = isPinned ? 0 : render(message).length;
+    if (!isPinned && chars + size + frameChars(0) > maxChars) break;
     chars += size;
     sizes.push(size);
+    if (!isPinned) hidden--;
     first--;
   }
   // Hiding anything costs a notice, which may cost the oldest of those that just fitted.
-  const countHidden = () => shown.slice(0, first).filter((message) => !pinned.has(message)).length;
-  while (first > 0 && sizes.length > 1 && chars + frameChars(countHidden()) > maxChars) {
+  while (hidden > 0 && sizes.length > 1 && chars + frameChars(hidden) > maxChars) {
     chars -= sizes.pop() ?? 0;
+    if (!pinned.has(shown[first] as Message)) hidden++;
     first++;
   }
   return {

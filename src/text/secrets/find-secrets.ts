@@ -115,14 +115,16 @@ const ROLES = new Uint8Array(128).map((_, code) =>
 );
 
 function matchRun(text: string, run: TextSpan): SecretSpan | undefined {
-  const token = run.endIndex - run.startIndex < MIN_TOKEN_CHARS ? undefined : matchRunToken(text, run);
+  const isLong = run.endIndex - run.startIndex >= MIN_TOKEN_CHARS;
+  const token = isLong ? matchRunToken(text, run) : undefined;
   if (token !== undefined) return token;
   const glued = matchGluedPassword(text, run.startIndex);
   if (glued !== undefined) return glued;
   const next = text.charAt(run.endIndex);
   if (next === " " || next === "\t") return matchAnnounced(text, run);
   // A token over base64 may break off early in this run and go on behind the mark.
-  return next === "/" || next === "+" || next === "=" ? matchVendorToken(text, run.startIndex) : undefined;
+  const mayGoOn = !isLong && (next === "/" || next === "+" || next === "=");
+  return mayGoOn ? matchVendorToken(text, run.startIndex) : undefined;
 }
 
 function matchKeyMarker(text: string, untold: TextSpan): SecretSpan | undefined {

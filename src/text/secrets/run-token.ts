@@ -10,11 +10,15 @@ export const MIN_TOKEN_CHARS = 16;
 
 /** Finds the first token in a run of `DOTTED` characters: of a known vendor, of a telling shape, or by a telling prefix. */
 export function matchRunToken(text: string, run: TextSpan): SecretSpan | undefined {
-  const vendor = matchVendorToken(text, run.startIndex);
-  if (vendor !== undefined) return vendor;
   const startIndex = skipEscape(text, run.startIndex);
   const rest = startIndex === run.startIndex ? run : { startIndex, endIndex: run.endIndex };
-  return matchInside(text, rest) ?? matchShape(text, rest) ?? matchUnknownVendor(text, rest);
+  return (
+    matchVendorToken(text, run.startIndex) ??
+    (rest === run ? undefined : matchVendorToken(text, startIndex)) ??
+    matchInside(text, rest) ??
+    matchShape(text, rest) ??
+    matchUnknownVendor(text, rest)
+  );
 }
 
 /** Gives a secret its vendor's name, and its token's end, when it begins like the token of a known vendor. */
@@ -37,14 +41,12 @@ const MAX_LEAD_RANDOMNESS = 4;
 
 function matchInside(text: string, run: TextSpan): SecretSpan | undefined {
   const lastIndex = Math.min(run.endIndex - MIN_TOKEN_CHARS, run.startIndex + MAX_LEAD_CHARS);
-  for (let index = run.startIndex; index <= lastIndex; index++) {
-    if (index > run.startIndex && ALPHANUMERIC.has(text.charCodeAt(index - 1))) continue;
+  for (let index = run.startIndex + 1; index <= lastIndex; index++) {
+    if (ALPHANUMERIC.has(text.charCodeAt(index - 1))) continue;
     const span = matchVendorToken(text, index);
     if (span === undefined) continue;
     // After generated text a prefix is chance: this is the inside of one long encoded value.
-    const isLed =
-      index > run.startIndex && randomness(text.slice(run.startIndex, index)) >= MAX_LEAD_RANDOMNESS;
-    if (!isLed) return span;
+    if (randomness(text.slice(run.startIndex, index)) < MAX_LEAD_RANDOMNESS) return span;
   }
   return undefined;
 }

@@ -46,10 +46,9 @@ function matchBody({ text, index, format }: PrefixAt): SecretSpan | undefined {
   const sampleChars = body.endOfRun(ahead, 0);
   if (sampleChars < minBodyChars) return undefined;
   const sample = ahead.slice(0, Math.min(sampleChars, SAMPLE_CHARS));
-  if (isPlaceholder(sample)) return undefined;
   // Capitals and hex digits can read like words or numbers by chance; the prefix tells enough there.
   const isTold = !body.has(LETTER_Z) || (prefix.length >= 5 && /(?:\d[^\d]?){8}/.test(sample));
-  if (!isTold && !isGenerated(sample, MIN_BODY_RANDOMNESS)) return undefined;
+  if ((!isTold && !isGenerated(sample, MIN_BODY_RANDOMNESS)) || isPlaceholder(sample)) return undefined;
   return { startIndex: index, endIndex: body.endOfRun(text, bodyIndex + sampleChars), type };
 }
 
