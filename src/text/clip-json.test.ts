@@ -71,6 +71,11 @@ describe("mapStrings", () => {
     );
   });
 
+  it("takes NaN for itself", () => {
+    const value = { n: Number.NaN, list: [Number.NaN] };
+    expect(mapStrings(value, (text) => text)).toBe(value);
+  });
+
   it("survives cycles, deep nesting and throwing getters", () => {
     let deep: unknown = "x";
     for (let level = 0; level < 20_000; level++) deep = [deep];

@@ -15,13 +15,13 @@ export function mapStrings(value: unknown, change: (text: string) => string): un
 
   function visitArray(items: readonly unknown[], depth: number): readonly unknown[] {
     const mapped = items.map((item) => visit(item, depth + 1));
-    return mapped.every((item, index) => item === items[index]) ? items : mapped;
+    return mapped.every((item, index) => Object.is(item, items[index])) ? items : mapped;
   }
 
   function visitObject(object: object, depth: number): object {
     const entries = Object.entries(object);
     const mapped = entries.map(([key, item]) => [key, visit(item, depth + 1)] as const);
-    return mapped.every(([, item], index) => item === entries[index]?.[1])
+    return mapped.every(([, item], index) => Object.is(item, entries[index]?.[1]))
       ? object
       : Object.fromEntries(mapped);
   }
