@@ -77,6 +77,9 @@ describe("defects of the original fork pipeline, each put right", () => {
     const quoting = `[Old tool result content cleared] ${"x".repeat(100_000)}`;
     const newer = Array.from({ length: 15 }, () => agent(wireTool("read", "ok")));
     expect(fork([agent(wireTool("read", quoting)), ...newer]).text.length).toBeLessThan(5_000);
+    expect(fork([agent(wireTool("grep", "[Old tool result content cleared] is in 2 files"))]).text).toContain(
+      "is in 2 files",
+    );
     for (const compacted of [1_700_000_000_000, "2026-01-01T00:00:00Z"]) {
       const { text, stats } = fork([
         agent(wireTool("read", "PRUNED", { time: { start: 1, end: 2, compacted } })),
