@@ -71,7 +71,7 @@ describe("any history", () => {
       fc.property(anyInput, (input) => {
         expect(planOf(input)).toEqual(planOf(input));
       }),
-      { numRuns: 200 },
+      { numRuns: 200, endOnFailure: true },
     );
   });
 
@@ -99,7 +99,7 @@ describe("any history", () => {
         expectNothingDeleted(input.transcript, after);
         expect(await carryOut(plan)).toEqual({ outcome, events });
       }),
-      { numRuns: 600 },
+      { numRuns: 600, endOnFailure: true },
     );
     expect(compactions).toBeGreaterThan(100);
   });
@@ -116,7 +116,7 @@ describe("any history", () => {
           true,
         );
       }),
-      { numRuns: 300 },
+      { numRuns: 300, endOnFailure: true },
     );
   });
 });
