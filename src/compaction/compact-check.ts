@@ -1,11 +1,9 @@
 import type { Message, Transcript } from "../transcript/message.ts";
-import { isCleared } from "../transcript/tool-results.ts";
-import { isVisibleToModel, reachesModel } from "../transcript/visibility.ts";
-import { pinText, staysInPlace } from "./pins.ts";
+import { isVisibleToModel } from "../transcript/visibility.ts";
+import { handlesInPlace, pinText } from "./pins.ts";
 import { typedText } from "./plan-compaction-requests.ts";
 import type { CompactionPlan } from "./plan-compaction-types.ts";
 import { createTextCleaner, fenceQuote } from "./summary-clean-text.ts";
-import { hasOnlyStub } from "./tool-summary-archive.ts";
 
 /** What has to be before the model after a compaction and is not: the user's last request, and every pin. */
 export function missingAfter(plan: CompactionPlan, after: Transcript): readonly string[] {
@@ -21,26 +19,13 @@ export function missingAfter(plan: CompactionPlan, after: Transcript): readonly 
         : summaryText.includes(fenceQuote(createTextCleaner(plan.redaction).typed(text)));
     if (!isThere) missing.push("the user's last request");
   }
-  const keptIds = new Set(plan.keptIds);
+  const inPlace = new Set(handlesInPlace(plan.facts.pins, shown));
   for (const pin of plan.facts.pins) {
-    const isThere = staysInPlace(pin, keptIds)
-      ? shown.some((message) => holds(message, pin.handle ?? ""))
-      : summaryText.includes(pinText(pin));
+    const isThere =
+      (pin.handle !== undefined && inPlace.has(pin.handle)) || summaryText.includes(pinText(pin));
     if (!isThere) missing.push(`a pin${pin.handle === undefined ? "" : ` (${pin.handle})`}`);
   }
   return missing;
-}
-
-/** True when the model still reads what a handle names. */
-function holds(message: Message, handle: string): boolean {
-  if (message.id === handle) return true;
-  if (!handle.startsWith(`${message.id}/`)) return false;
-  const part = message.parts[Number(handle.slice(message.id.length + 1))];
-  return (
-    part !== undefined &&
-    reachesModel(part) &&
-    !(part.type === "tool" && (isCleared(part) || hasOnlyStub(part)))
-  );
 }
 
 function textOf(message: Message | undefined): string {

@@ -28,7 +28,7 @@ export function compactionEdits(plan: CompactionPlan, result: SummaryResult): re
     factsText: renderFacts(facts, {
       budget: plan.factsBudget,
       share: result.factsShare,
-      keptIds: new Set(plan.keptIds),
+      pinsInPlace: plan.pinsInPlace,
       mustHandle: mustHandle(plan.lastRequest),
     }),
     foldedIds: plan.foldedIds,

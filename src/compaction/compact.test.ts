@@ -9,9 +9,9 @@ import { applyEdits } from "../transcript/apply-edits.ts";
 import { findFaults } from "../transcript/find-faults.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import { project } from "../transcript/visibility.ts";
-import { type CompactOptions, compact } from "./compact.ts";
+import { compact } from "./compact.ts";
 import { CONTINUE_TEXT } from "./compact-edits.ts";
-import type { Compacted, CompactionEvent, CompactOutcome } from "./compact-outcome.ts";
+import type { Compacted, CompactOutcome } from "./compact-outcome.ts";
 import { DIGEST_PREFIX } from "./compact-tool-results-in-recent.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "./compaction-settings.ts";
 import { planCompaction } from "./plan-compaction.ts";
@@ -22,23 +22,15 @@ const PROSE = "## Goal\nBuild the parser.";
 interface Run {
   readonly input: Partial<CompactionInput> & Pick<CompactionInput, "transcript">;
   readonly answers?: readonly FakeAnswer[];
-  readonly options?: Partial<CompactOptions>;
 }
 
-async function run({ input, answers = [PROSE], options = {} }: Run) {
+async function run({ input, answers = [PROSE] }: Run) {
   const clock = createFakeClock();
   const summarizer = createFakeSummarizer(...answers);
-  const events: CompactionEvent[] = [];
   const plan = planCompaction(deepFreeze({ trigger: "threshold" as const, ...input }));
-  const outcome = await clock.runUntilDone(
-    compact(
-      deepFreeze(plan),
-      { summarizer, clock },
-      { at: 5, onEvent: (event) => events.push(event), ...options },
-    ),
-  );
+  const outcome = await clock.runUntilDone(compact(deepFreeze(plan), { summarizer, clock }, { at: 5 }));
   expect(clock.waiting).toBe(0);
-  return { outcome, plan, events, summarizer };
+  return { outcome, plan };
 }
 
 function compacted(outcome: CompactOutcome): Compacted {
@@ -317,82 +309,6 @@ describe("compact: the gain", () => {
     expect(plan.status).toBe("planned");
     expect(compacted(outcome).tokensAfter).toBeLessThanOrEqual(0.9 * outcome.tokensBefore);
     expect(textOf(filterCompacted(compacted(outcome).messages)[1])).toContain("FIRST");
-  });
-});
-
-describe("compact: events and aborts", () => {
-  it("emits one start and one end with the same facts (RECOVER-8)", async () => {
-    const { events, outcome } = await run({ input: { transcript: read(LONG) } });
-    const { tokensBefore, tokensAfter } = compacted(outcome);
-    const about = { trigger: "threshold", auto: true, before: 7, tokensBefore };
-    expect(events).toEqual([
-      { type: "compaction_start", ...about },
-      { type: "compaction_end", ...about, after: 5, tokensAfter },
-    ]);
-  });
-
-  it("emits no event when there is nothing to do", async () => {
-    expect((await run({ input: { transcript: read("u:40") } })).events).toEqual([]);
-  });
-
-  it("survives a listener that throws", async () => {
-    const onEvent = () => {
-      throw new Error("no");
-    };
-    expect((await run({ input: { transcript: read(LONG) }, options: { onEvent } })).outcome.status).toBe(
-      "compacted",
-    );
-  });
-
-  it.each([
-    { phase: "before it begins", at: 0 },
-    { phase: "while a hook runs", at: 500 },
-    { phase: "while the summarizer runs", at: 5_000 },
-    { phase: "during the second call", at: 60_000 },
-  ])("changes nothing when it is aborted $phase", async ({ at }) => {
-    const clock = createFakeClock();
-    const abort = new AbortController();
-    const events: CompactionEvent[] = [];
-    const slow = (ms: number) => () => clock.sleep(ms, new AbortController().signal);
-    const summarizer = createFakeSummarizer(() => slow(50_000)().then(() => ""), slow(50_000));
-    const transcript = deepFreeze(read(LONG));
-    const plan = planCompaction({ transcript, trigger: "threshold" });
-    const work = compact(
-      plan,
-      { summarizer, clock },
-      {
-        at: 5,
-        signal: abort.signal,
-        onEvent: (event) => events.push(event),
-        hooks: [{ name: "slow", compacting: slow(1_000) }],
-      },
-    );
-    if (at > 0) await clock.advance(at);
-    abort.abort();
-    expect(await clock.runUntilDone(work)).toMatchObject({
-      status: "unchanged",
-      reason: "aborted",
-      edits: [],
-    });
-    expect(events.map((event) => event.type)).toEqual(["compaction_start", "compaction_end"]);
-    expect(events[1]).toMatchObject({ error: "aborted" });
-    // Nothing is left in progress: the same transcript can be compacted again.
-    const again = await clock.runUntilDone(
-      compact(plan, { summarizer: createFakeSummarizer(PROSE), clock }, { at: 6 }),
-    );
-    expect(again.status).toBe("compacted");
-  });
-
-  it("does not compact a transcript twice at the same time", async () => {
-    const clock = createFakeClock();
-    const plan = planCompaction({ transcript: read(LONG), trigger: "threshold" });
-    const ports = { clock, summarizer: createFakeSummarizer(PROSE) };
-    const [first, second] = [compact(plan, ports, { at: 5 }), compact(plan, ports, { at: 5 })];
-    expect(await clock.runUntilDone(second)).toMatchObject({
-      status: "unchanged",
-      reason: "already-running",
-    });
-    expect((await clock.runUntilDone(first)).status).toBe("compacted");
   });
 });
 

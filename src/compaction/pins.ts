@@ -1,9 +1,11 @@
 import type { CarriedPin } from "../transcript/carried-facts.ts";
 import type { Handle } from "../transcript/edit.ts";
-import type { Message, MessageId, Transcript } from "../transcript/message.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
 import type { Part } from "../transcript/part.ts";
-import { handleOf } from "../transcript/tool-results.ts";
+import { handleOf, isCleared } from "../transcript/tool-results.ts";
+import { reachesModel } from "../transcript/visibility.ts";
 import { fenceQuote, type TextCleaner } from "./summary-clean-text.ts";
+import { hasOnlyStub } from "./tool-summary-archive.ts";
 
 /** Something the caller wants kept before the model: a text, or what stands at a handle of the transcript. */
 export type Pin = { readonly text: string } | { readonly handle: Handle };
@@ -46,13 +48,21 @@ export function pinText({ text }: CarriedPin): string {
   return fenceQuote(text);
 }
 
-/** True when a pin needs no place in the summary, since its message stays before the model. */
-export function staysInPlace({ handle }: CarriedPin, keptIds: ReadonlySet<MessageId>): boolean {
-  return handle !== undefined && keptIds.has(messageIdOf(handle, keptIds));
+/** The handles that need no place in the summary, since what they name stays before the model as it is. */
+export function handlesInPlace(pins: readonly CarriedPin[], kept: Transcript): readonly Handle[] {
+  const inPlace = new Set<Handle>();
+  for (const message of kept) {
+    const isShown = message.parts.map((part) => partText(part) === "" || isReadable(part));
+    if (isShown.every(Boolean)) inPlace.add(message.id);
+    for (const [partIndex, isPartShown] of isShown.entries()) {
+      if (isPartShown) inPlace.add(handleOf(message, partIndex));
+    }
+  }
+  return pins.flatMap(({ handle }) => (handle !== undefined && inPlace.has(handle) ? [handle] : []));
 }
 
-function messageIdOf(handle: Handle, ids: ReadonlySet<MessageId>): MessageId {
-  return ids.has(handle) ? handle : handle.slice(0, Math.max(0, handle.lastIndexOf("/")));
+function isReadable(part: Part): boolean {
+  return reachesModel(part) && !(part.type === "tool" && (isCleared(part) || hasOnlyStub(part)));
 }
 
 /** Finds what a handle names: a part, or everything readable of a message. */

@@ -50,12 +50,14 @@ const FORCED_SHARE = 0.3;
 function firstKept(costs: readonly number[], keep: Keep): number {
   if (keep.type === "messages") return Math.max(0, costs.length - keep.count);
   let leftTokens = keep.tokens;
+  // Only what weighs something counts as kept: not our own word to go on, nor an empty message.
+  let owed: number = keep.atLeast;
   let cut = costs.length;
   while (cut > 0) {
     const cost = costs[cut - 1] ?? 0;
-    const isOwed = costs.length - cut < keep.atLeast;
-    if (cost > leftTokens && !isOwed) break;
+    if (cost > leftTokens && owed <= 0) break;
     leftTokens -= cost;
+    if (cost > 0) owed--;
     cut--;
   }
   return cut;

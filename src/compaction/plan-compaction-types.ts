@@ -71,6 +71,8 @@ export interface CompactionPlan {
   readonly foldMaterial: FoldMaterial;
   readonly facts: CarriedFacts;
   readonly factsBudget: FactsBudget;
+  /** Pins whose message stays as it is. */
+  readonly pinsInPlace: readonly Handle[];
   /** Pins that lead nowhere. */
   readonly unknownPins: readonly Handle[];
   /** The user's last request; `folded` when its words are carried in the summary. */

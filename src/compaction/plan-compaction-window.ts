@@ -21,7 +21,9 @@ export function readWindow(transcript: Transcript): Window {
   const completed = findCompletedCompaction(transcript);
   const answered = completed === undefined ? undefined : transcript[completed.markerIndex];
   const system = transcript.filter((message) => message.role === "system" && isVisibleToModel(message));
-  const window = filterCompacted(transcript).filter((message) => message.role !== "system");
+  const windowIds = new Set(filterCompacted(transcript).map((message) => message.id));
+  // In the order of the transcript: a retained tail is older than what stands between a marker and its summary.
+  const window = transcript.filter((message) => windowIds.has(message.id) && message.role !== "system");
   const conversation: Message[] = [];
   const summaries: Message[] = [];
   let pendingMarker: Message | undefined;

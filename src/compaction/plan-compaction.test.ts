@@ -129,6 +129,16 @@ describe("planCompaction: where it cuts", () => {
     expect(plan.facts.userWords.map((words) => words.handle)).toEqual(["m1", "m3"]);
   });
 
+  it("keeps a request that nobody has answered as a message, whatever the budget", () => {
+    const failed = { ...answer("m4", ""), error: { name: "ContextOverflow", text: "too long" } };
+    const messages = [user("m1", "FIRST"), answer("m2", "x".repeat(9_000)), user("m3", "WAITING")];
+    for (const transcript of [messages, [...messages, failed]]) {
+      const plan = planned({ transcript, trigger: "overflow", tailTokens: 0 });
+      expect(plan.keptIds[0]).toBe("m3");
+      expect(plan.lastRequest).toMatchObject({ place: "kept" });
+    }
+  });
+
   it("marks a split turn and quotes its beginning apart (COMPACT-4)", () => {
     const transcript = read("u:40 a:4000 u:40 a(read:900) a(read:900) a(read:900)");
     const plan = planned({ transcript, trigger: "threshold", tailTokens: 300 });

@@ -1,13 +1,15 @@
+import { tokenFamilyOf } from "../text/token-model-families.ts";
 import { estimateContextTokens } from "../transcript/estimate-context-tokens.ts";
 import { estimateMessageTokens } from "../transcript/estimate-message-tokens.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
 import { isVisibleToModel } from "../transcript/visibility.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "./compaction-settings.ts";
 import { foldMaterial } from "./fold.ts";
-import { resolvePins } from "./pins.ts";
+import { handlesInPlace, resolvePins } from "./pins.ts";
 import { insertedIds } from "./plan-compaction-ids.ts";
 import { keepOf } from "./plan-compaction-keep.ts";
 import { summaryMaterial } from "./plan-compaction-material.ts";
+import { readMessages } from "./plan-compaction-read.ts";
 import { isFinished, isUnanswered, lastRequestIndex, typedText } from "./plan-compaction-requests.ts";
 import { type Split, splitConversation } from "./plan-compaction-split.ts";
 import type {
@@ -20,13 +22,13 @@ import type {
 import { isBareMarker, readWindow } from "./plan-compaction-window.ts";
 import { createTextCleaner } from "./summary-clean-text.ts";
 import { collectFacts, factsBudget } from "./summary-facts.ts";
-import { piecesOf } from "./summary-pieces.ts";
 import { isSummary, readPreviousSummary } from "./summary-previous.ts";
 import { buildSummaryRequest } from "./summary-request.ts";
 
 /** Decides a compaction without doing it: the same input gives the same plan. */
 export function planCompaction(input: CompactionInput): CompactionPlan | NothingToCompact {
-  const { transcript, trigger, representation = "pivot", estimate = {}, redaction = {} } = input;
+  const { transcript, trigger, representation = "pivot", redaction = {} } = input;
+  const estimate = withFamily(input.estimate ?? {});
   const window = readWindow(transcript);
   const tokensBefore = contextTokens(window.shown, estimate);
   const nothing = (reason: NothingToCompact["reason"]): NothingToCompact => ({
@@ -42,7 +44,7 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
     forced: trigger === "threshold" ? "as-needed" : "forced",
     estimate,
   });
-  if (split.folded.length === 0) return nothing("nothing-old");
+  if (split.folded.every(isOurs)) return nothing("nothing-old");
   const tokensOf = (messages: Transcript): number =>
     messages.reduce((sum, message) => sum + estimateMessageTokens(message, estimate), 0);
   const replacedTokens = tokensOf(split.folded) + tokensOf(window.summaries);
@@ -50,9 +52,9 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
 
   const cleaner = createTextCleaner(redaction);
   const previous = readPreviousSummary(window.summaries, cleaner);
-  const pieces = piecesOf(split.folded, cleaner);
+  const read = readMessages(split.folded, cleaner);
   const lastRequest = lastRequestOf(window.conversation, split);
-  const material = summaryMaterial({ input, split, pieces, previous, cleaner, replacedTokens });
+  const material = summaryMaterial({ input, split, read, previous, cleaner, replacedTokens });
   const { request, omittedMessages } = buildSummaryRequest(material);
   const keptIds = split.kept.map((message) => message.id);
   const pendingMarker = representation === "pivot" ? window.pendingMarker : undefined;
@@ -79,7 +81,7 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
     request,
     omittedMessages,
     material,
-    foldMaterial: foldMaterial(pieces, {
+    foldMaterial: foldMaterial(read.pieces, {
       messages: split.folded.length,
       ...(previous && { previousSummary: previous.prose }),
     }),
@@ -87,13 +89,14 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
       carried: previous?.facts,
       pins,
       folded: [...earlier, ...split.folded],
-      pieces: [...piecesOf(earlier, cleaner), ...pieces],
+      pieces: [...readMessages(earlier, cleaner).pieces, ...read.pieces],
       firstHandle: transcript.find((message) => isVisibleToModel(message) && typedText(message) !== "")?.id,
       mustHandle: mustHandle(lastRequest),
       budget,
       cleaner,
     }),
     factsBudget: budget,
+    pinsInPlace: handlesInPlace(pins, split.kept),
     unknownPins: unknownHandles,
     ...(lastRequest && { lastRequest }),
     replay: isReplay(input, window.conversation) ? "replayed" : "none",
@@ -116,12 +119,25 @@ export function contextTokens(shown: Transcript, estimate: CompactionPlan["estim
   return estimateContextTokens(shown, { ...estimate, epochStartIndex: Number.POSITIVE_INFINITY }).tokens;
 }
 
+/** A message is weighed like the whole context: by the tokens of the model that reads it. */
+function withFamily(estimate: CompactionPlan["estimate"]): CompactionPlan["estimate"] {
+  const { family, model } = estimate;
+  return family === undefined && model !== undefined
+    ? { ...estimate, family: tokenFamilyOf(model.id) }
+    : estimate;
+}
+
 /** Folding less than this can never bring the context down to nine tenths. */
 const MIN_GAIN_SHARE = 0.1;
 function goneIds(transcript: Transcript, stay: ReadonlySet<MessageId>): readonly MessageId[] {
   return transcript
     .filter((message) => message.role !== "system" && isVisibleToModel(message) && !stay.has(message.id))
     .map((message) => message.id);
+}
+
+/** True for what an earlier compaction or summary of ours left behind: folding that alone would only repeat it. */
+function isOurs({ metadata }: Message): boolean {
+  return metadata?.kind === "tool_summary" || metadata?.kind === "continue";
 }
 
 /** What an earlier compaction by somebody else left out of the window: its facts were never collected. */

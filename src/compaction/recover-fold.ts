@@ -24,6 +24,8 @@ export function foldOld(transcript: Transcript, request: FoldOldRequest): readon
     // As little as can be kept: the newest message, and the request it answers.
     tailTokens: 1,
     limits: { contextTokens: limitTokens, outputTokens: 0 },
+    // Nobody is asked, so nothing has to be cut to fit a request.
+    summarizer: { windowTokens: Number.MAX_SAFE_INTEGER },
     autoContinue: "never",
     estimate: { estimator: "calibrated", ...estimate },
     ...(pins && { pins }),

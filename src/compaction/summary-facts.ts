@@ -1,9 +1,9 @@
 import { normalizeText } from "../text/normalize-text.ts";
 import type { CarriedFacts } from "../transcript/carried-facts.ts";
 import type { Handle } from "../transcript/edit.ts";
-import type { MessageId, Transcript } from "../transcript/message.ts";
+import type { Transcript } from "../transcript/message.ts";
 import { collectAnchors, selectAnchors } from "./anchor-index.ts";
-import { pinText, staysInPlace } from "./pins.ts";
+import { pinText } from "./pins.ts";
 import { fenceQuote, oneLine, type TextCleaner } from "./summary-clean-text.ts";
 import { collectFiles, newestPaths } from "./summary-files.ts";
 import type { Piece } from "./summary-pieces.ts";
@@ -59,14 +59,16 @@ const CHARS_PER_TOKEN = 4;
 
 /** The facts as text, with the given share of the room; what the frame says of them is part of it. */
 export function renderFacts(facts: CarriedFacts, options: RenderFactsOptions): string {
-  const { budget, share, keptIds } = options;
+  const { budget, share, pinsInPlace } = options;
   const { words, omittedMessages } = selectUserWords(facts.userWords, {
     maxChars: budget.wordsChars * share,
     ...mustHandle(options),
   });
   const quotes = words.map(({ handle, text }) => `[${label(handle)}]\n${fenceQuote(text)}`);
   if (omittedMessages > 0) quotes.push(`(${omittedMessages} more not shown)`);
-  const pins = facts.pins.filter((pin) => !staysInPlace(pin, keptIds)).map(pinText);
+  const pins = facts.pins
+    .filter(({ handle }) => handle === undefined || !pinsInPlace.includes(handle))
+    .map(pinText);
   const sections = [
     ...(quotes.length > 0 ? [element("user_words", quotes.join("\n\n"))] : []),
     ...(pins.length > 0 ? [element("pinned", pins.join("\n\n"))] : []),
@@ -81,7 +83,8 @@ export interface RenderFactsOptions {
   readonly budget: FactsBudget;
   /** From 0 to 1. */
   readonly share: number;
-  readonly keptIds: ReadonlySet<MessageId>;
+  /** Pins that stand before the model anyway. */
+  readonly pinsInPlace: readonly Handle[];
   readonly mustHandle: Handle | undefined;
 }
 

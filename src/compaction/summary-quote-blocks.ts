@@ -3,11 +3,12 @@ import { element, omissionNote } from "./summary-prompt.ts";
 import { type SummaryBlock, upperTokens } from "./summary-serialize.ts";
 
 /** The newest blocks that fit; the oldest are left out whole, and what still does not fit is cut. */
-export function quoteBlocks({ blocks, turnBlocks, firstRequest }: Quotable, roomTokens: number): Quoted {
+export function quoteBlocks(quotable: Quotable, roomTokens: number): Quoted {
+  const { blocks, turnBlocks, firstRequest } = quotable;
   const all = [...blocks, ...turnBlocks];
   if (roomTokens < MIN_QUOTE_TOKENS || all.length === 0) return { texts: [], omittedMessages: all.length };
   const totalTokens = all.reduce((sum, block) => sum + block.maxTokens + 1, 0);
-  const isWhole = totalTokens <= roomTokens;
+  const isWhole = totalTokens <= roomTokens && quotable.skippedMessages === 0;
   // The first request is worth its place even when everything around it has to go.
   const opening = isWhole || firstRequest === undefined ? "" : clipTokens(firstRequest.text, roomTokens / 8);
   let leftTokens = isWhole ? roomTokens : roomTokens - upperTokens(opening) - NOTE_TOKENS;
@@ -24,11 +25,12 @@ export function quoteBlocks({ blocks, turnBlocks, firstRequest }: Quotable, room
     firstKept--;
   }
   const omitted = all.slice(0, firstKept);
-  const omittedChars = omitted.reduce((sum, block) => sum + block.text.length, 0);
-  const isOpeningLost = omitted.some((block) => block.messageId === firstRequest?.messageId);
+  const omittedMessages = omitted.length + quotable.skippedMessages;
+  const omittedChars = omitted.reduce((sum, block) => sum + block.text.length, quotable.skippedChars);
+  const isOpeningLost = !all.slice(firstKept).some((block) => block.messageId === firstRequest?.messageId);
   const head = [
-    ...(isOpeningLost ? [opening] : []),
-    ...(omitted.length > 0 ? [omissionNote(omitted.length, omittedChars)] : []),
+    ...(isOpeningLost && opening !== "" ? [opening] : []),
+    ...(omittedMessages > 0 ? [omissionNote(omittedMessages, omittedChars)] : []),
   ];
   const older = [...head, ...texts.slice(firstKept, Math.max(firstKept, blocks.length))];
   const turn = texts.slice(Math.max(firstKept, blocks.length));
@@ -37,15 +39,21 @@ export function quoteBlocks({ blocks, turnBlocks, firstRequest }: Quotable, room
       ...(older.length > 0 ? [element("conversation", older.join("\n\n"))] : []),
       ...(turn.length > 0 ? [element("current_turn", turn.join("\n\n"))] : []),
     ],
-    omittedMessages: omitted.length,
+    omittedMessages,
   };
 }
 
 /** The conversation, oldest block first, and the request it began with. */
 export interface Quotable {
+  /** What came before the current turn. */
   readonly blocks: readonly SummaryBlock[];
+  /** The beginning of a turn whose end stays; empty when the cut falls between turns. */
   readonly turnBlocks: readonly SummaryBlock[];
+  /** What the conversation began with, shown when its message had to be left out. */
   readonly firstRequest?: SummaryBlock;
+  /** Older messages that were not even read, for there are too many. */
+  readonly skippedMessages: number;
+  readonly skippedChars: number;
 }
 
 /** Elements with quotes in them; none when there is no room. */

@@ -11,18 +11,12 @@ import {
   SUMMARY_INSTRUCTIONS,
   SUMMARY_SYSTEM,
 } from "./summary-prompt.ts";
-import { clipTokens, quoteBlocks } from "./summary-quote-blocks.ts";
-import { type SummaryBlock, upperTokens } from "./summary-serialize.ts";
+import { clipTokens, type Quotable, quoteBlocks } from "./summary-quote-blocks.ts";
+import { upperTokens } from "./summary-serialize.ts";
 
 /** Everything a request for a summary is made of; all texts are clean and quoted. */
-export interface SummaryMaterial {
-  /** What came before the current turn. */
-  readonly blocks: readonly SummaryBlock[];
-  /** The beginning of a turn whose end stays; empty when the cut falls between turns. */
-  readonly turnBlocks: readonly SummaryBlock[];
+export interface SummaryMaterial extends Quotable {
   readonly previousSummary?: string;
-  /** What the conversation began with, shown when its message had to be left out. */
-  readonly firstRequest?: SummaryBlock;
   /** The summarizer's window. */
   readonly windowTokens: number;
   readonly maxOutputTokens: number;

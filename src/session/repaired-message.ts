@@ -12,6 +12,8 @@ export interface RepairedMessage {
   /** What the model reads; undefined when nothing of it is sent. */
   readonly shown: Message | undefined;
   readonly edits: readonly Edit[];
+  /** True when an earlier message has one of its calls as well. */
+  readonly repeatsCalls: boolean;
 }
 
 /**
@@ -35,7 +37,8 @@ export function repairMessage(message: Message, earlierCalls: ReadonlySet<CallId
   );
   if (repeated.length === 0) return repairAlone(message);
   const rest = repairAlone(applyEdits([message], repeated, { at: 0 })[0] ?? message);
-  return { ...rest, edits: rest.shown === undefined ? rest.edits : [...repeated, ...rest.edits] };
+  const edits = rest.shown === undefined ? rest.edits : [...repeated, ...rest.edits];
+  return { ...rest, edits, repeatsCalls: true };
 }
 
 /** The calls of a message that reach the model. */
@@ -53,7 +56,7 @@ function repairAlone(message: Message): RepairedMessage {
   const edits = repairPairing([message]).filter((edit) => edit.type !== "insert-message");
   const marked = applyEdits([message], edits, { at: 0 })[0] ?? message;
   const shown = isVisibleToModel(marked) ? project([marked])[0] : undefined;
-  const repaired = { marked, shown, edits };
+  const repaired = { marked, shown, edits, repeatsCalls: false };
   known.set(message, repaired);
   return repaired;
 }

@@ -1,7 +1,7 @@
 import type { Edit } from "../transcript/edit.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
 import { type BaseChange, createBaseLine } from "./base-line.ts";
-import { applyBatch, type EditBatch } from "./edit-batch.ts";
+import { applyBatch, type EditBatch, targetsOf } from "./edit-batch.ts";
 import { createWindow, type Window } from "./window.ts";
 
 /** A base transcript, the batches of edits in force, and the window that both make; kept up to date message by message. */
@@ -38,10 +38,17 @@ export function createSessionLine(): SessionLine {
   const base = createBaseLine();
   const window = createWindow();
   let batches: readonly EditBatch[] = [];
+  /** Everything the batches speak of: a message that comes back under such an id meets its edits again. */
+  let spokenOf = new Set<MessageId>();
   let applied: Message[] = [];
   let snapshot: Transcript | undefined;
   /** Base messages from this index on stand unedited at the end of the line. */
   let untouchedFrom = 0;
+
+  function setBatches(next: readonly EditBatch[]): void {
+    batches = next;
+    spokenOf = new Set(next.flatMap(({ edits }) => edits.flatMap(idsOf)));
+  }
 
   function settle(transcript: Transcript): void {
     applied = [...transcript];
@@ -65,7 +72,7 @@ export function createSessionLine(): SessionLine {
         kept.push(batch);
       }
     }
-    batches = kept;
+    setBatches(kept);
     settle(transcript);
     return dropped;
   }
@@ -84,7 +91,8 @@ export function createSessionLine(): SessionLine {
     const changed = messages.slice(firstChangedIndex);
     if (changed.length === 0 && isOnlyLonger) return { changed, extent: "same", dropped: [] };
     snapshot = undefined;
-    if (!isOnlyLonger && firstChangedIndex < untouchedFrom) {
+    const isEdited = changed.some(({ id }) => spokenOf.has(id));
+    if (isEdited || (!isOnlyLonger && firstChangedIndex < untouchedFrom)) {
       return { changed, extent: "rebuilt", dropped: rebuild() };
     }
     let isKept = isOnlyLonger || takeOff(applied.length - (lengthBefore - firstChangedIndex));
@@ -110,7 +118,7 @@ export function createSessionLine(): SessionLine {
     add(batch) {
       const next = applyBatch(applied, batch);
       if (next === undefined) return false;
-      batches = [...batches, batch];
+      setBatches([...batches, batch]);
       settle(next);
       return true;
     },
@@ -118,7 +126,7 @@ export function createSessionLine(): SessionLine {
     remove(id) {
       const removed = batches.find((batch) => batch.id === id);
       if (removed === undefined) return undefined;
-      batches = batches.filter((batch) => batch !== removed);
+      setBatches(batches.filter((batch) => batch !== removed));
       return { removed, dropped: rebuild() };
     },
 
@@ -136,6 +144,10 @@ export function createSessionLine(): SessionLine {
     window: () => window,
     edits: () => [...batches.flatMap((batch) => batch.edits), ...window.edits()],
   };
+}
+
+function idsOf(edit: Edit): readonly MessageId[] {
+  return edit.type === "insert-message" ? [...targetsOf(edit), edit.message.id] : targetsOf(edit);
 }
 
 function inserted(batches: readonly EditBatch[], id: MessageId): Message | undefined {

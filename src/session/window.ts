@@ -54,7 +54,7 @@ export function createWindow(): Window {
       shown.push(opening.message);
     }
     hasSpeaker ||= isFirst;
-    rows.push({ source: message, ...repaired, ...(opening && { opening }) });
+    rows.push({ source: message, ...repaired, isFirst, ...(opening && { opening }) });
     marked.push(repaired.marked);
     if (repaired.shown !== undefined) shown.push(repaired.shown);
     for (const callId of callsOf(message)) calls.add(callId);
@@ -62,11 +62,13 @@ export function createWindow(): Window {
   }
 
   function canPop(last: Row | undefined, message: Message): last is Row {
-    if (last?.source !== message || last.opening !== undefined || rows.length === 1) return false;
-    if (isOfCompaction(message)) return false;
     // A call that an earlier message has as well would be forgotten too soon.
-    if (last.edits.some((edit) => edit.reason === "duplicate-call")) return false;
-    return !hasFinish(message) || rows.some(({ source }) => source !== message && hasFinish(source));
+    return last?.source === message && !last.isFirst && !last.repeatsCalls;
+  }
+
+  function movesBoundary(message: Message): boolean {
+    if (isOfCompaction(message)) return true;
+    return hasFinish(message) && !rows.some(({ source }) => source !== message && hasFinish(source));
   }
 
   return {
@@ -93,7 +95,8 @@ export function createWindow(): Window {
     },
 
     pop(message) {
-      if (!isVisibleToModel(message)) return !isOfCompaction(message);
+      if (movesBoundary(message)) return false;
+      if (!isVisibleToModel(message)) return true;
       const last = rows.at(-1);
       if (!canPop(last, message)) return false;
       version++;
@@ -124,6 +127,8 @@ export function createWindow(): Window {
 
 interface Row extends RepairedMessage {
   readonly source: Message;
+  /** The first message that is not the system's. */
+  readonly isFirst: boolean;
   /** Set on the first message when it is not the user's. */
   readonly opening?: Opening;
 }

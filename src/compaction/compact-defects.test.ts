@@ -1,0 +1,122 @@
+import { describe, expect, it } from "vitest";
+import { filterCompacted } from "../stages/filter-compacted.ts";
+import { repairPairing } from "../stages/repair-pairing.ts";
+import { createFakeClock } from "../testing/fake-clock.ts";
+import { createFakeSummarizer } from "../testing/fake-summarizer.ts";
+import { notate, transcript as read } from "../testing/notation.ts";
+import { applyEdits } from "../transcript/apply-edits.ts";
+import { findFaults } from "../transcript/find-faults.ts";
+import type { Message } from "../transcript/message.ts";
+import { compact } from "./compact.ts";
+import { CALL_IDLE_MS, CALL_LIMIT_MS, MAX_CALLS } from "./compact-ask.ts";
+import type { Compacted } from "./compact-outcome.ts";
+import { planCompaction } from "./plan-compaction.ts";
+import type { CompactionInput } from "./plan-compaction-types.ts";
+
+async function compacted(input: CompactionInput, answer = "## Goal\nGo on."): Promise<Compacted> {
+  const clock = createFakeClock();
+  const ports = { clock, summarizer: createFakeSummarizer(answer) };
+  const outcome = await clock.runUntilDone(compact(planCompaction(input), ports, { at: 1 }));
+  if (outcome.status === "unchanged") throw new Error(outcome.reason);
+  return outcome;
+}
+
+/** Each of these is broken in one of the systems that the founding documents describe. */
+describe("defects of the originals", () => {
+  it("DB-2: an agent that has finished is not told to go on", async () => {
+    const { messages } = await compacted({ transcript: read("u:40 a(read:9000) a:80"), trigger: "overflow" });
+    expect(messages.some((message) => message.metadata?.kind === "continue")).toBe(false);
+  });
+
+  it("DB-4: the window begins with the marker, a user message, and not with the summary", async () => {
+    const { messages } = await compacted({
+      transcript: read("u:40 a(read:9000) u:40 a:40"),
+      trigger: "manual",
+    });
+    expect(filterCompacted(messages)[0]).toMatchObject({ role: "user", parts: [{ type: "compaction" }] });
+  });
+
+  it("DB-5: one huge result in the middle costs neither the summary nor what came before it", async () => {
+    const transcript = read("u:40 a:40 u:60 a(read:2000000) a:80 u:20");
+    const plan = planCompaction({ transcript, trigger: "manual" });
+    expect(plan).toMatchObject({ status: "planned", omittedMessages: 0 });
+    expect(notate(filterCompacted((await compacted({ transcript, trigger: "manual" })).messages))).toMatch(
+      /^m s:\d+/,
+    );
+  });
+
+  it("DB-8: a call that never got its result is repaired, kept or folded", async () => {
+    for (const notation of [
+      "u:40 a(read?) a:9000 u:40 a(bash?)",
+      "u:40 a:9000 u:40 a(bash?,read:40) a(read?)",
+    ]) {
+      const { messages } = await compacted({ transcript: read(notation), trigger: "manual" });
+      expect(findFaults(applyEdits(messages, repairPairing(messages), { at: 1 }))).toEqual([]);
+    }
+  });
+
+  it("DC-6: one long turn can be compacted, and no call is cut from its result", async () => {
+    const transcript = read(`u:40 ${"a(read:4000) ".repeat(12)}`);
+    const { messages } = await compacted({ transcript, trigger: "threshold" });
+    expect(notate(filterCompacted(messages))).toMatch(/^m s:\d+ u:40 a\(read:4000\)( u:\d+)?$/);
+  });
+
+  it("DC-8: doing nothing is not a success", async () => {
+    const clock = createFakeClock();
+    const plan = planCompaction({ transcript: read("u:40 a:40"), trigger: "threshold" });
+    const ports = { clock, summarizer: createFakeSummarizer("x") };
+    expect(await compact(plan, ports, { at: 1 })).toMatchObject({
+      status: "unchanged",
+      reason: "nothing-old",
+      calls: 0,
+    });
+  });
+
+  it("DC-8b: a summary in the user's role is never summed up as what the user wrote", async () => {
+    const first = await compacted({
+      transcript: read("u:40 a(read:9000) u:40"),
+      trigger: "manual",
+      representation: "user-summary",
+    });
+    const more = read("a(read:9000) u:50").map((message) => ({ ...message, id: `later-${message.id}` }));
+    const plan = planCompaction({
+      transcript: [...first.messages, ...more],
+      trigger: "manual",
+      representation: "user-summary",
+    });
+    const prompt = plan.status === "planned" ? plan.request.prompt : "";
+    expect(prompt).toContain("<previous-summary>\n## Goal\nGo on.\n</previous-summary>");
+    expect(prompt).not.toContain("[Previous conversation summary]");
+    expect(prompt).not.toMatch(/\[User\]: ## Goal/);
+  });
+
+  it("DC-9: characters are counted, not bytes", () => {
+    const say = (text: string): Message[] => [{ id: "m1", role: "user", parts: [{ type: "text", text }] }];
+    const tokens = (text: string) =>
+      planCompaction({ transcript: say(text), trigger: "threshold" }).tokensBefore;
+    expect(tokens("漢".repeat(400))).toBe(tokens("x".repeat(400)));
+  });
+
+  it("DC-10: the system prompt and the tools are part of what a compaction has to shrink", () => {
+    const transcript = read("u:400 a:4000 u:40");
+    const plain = planCompaction({ transcript, trigger: "manual" });
+    const whole = planCompaction({
+      transcript,
+      trigger: "manual",
+      estimate: { systemChars: 4_000, toolsChars: 4_000 },
+    });
+    expect(whole.tokensBefore - plain.tokensBefore).toBe(2_000);
+  });
+
+  it("DC-20: the call has a time limit, an idle limit, a size and at most one retry", () => {
+    expect([CALL_LIMIT_MS, CALL_IDLE_MS, MAX_CALLS]).toEqual([90_000, 30_000, 2]);
+    const plan = planCompaction({ transcript: read("u:40 a:900000 u:40"), trigger: "manual" });
+    expect(plan).toMatchObject({ request: { maxOutputTokens: 4_000 } });
+  });
+
+  it("a window that is too small for any request leads to the fold, without a call", async () => {
+    const transcript = read("u:400 a:9000 u:40");
+    const outcome = await compacted({ transcript, trigger: "manual", summarizer: { windowTokens: 700 } });
+    expect(outcome).toMatchObject({ degraded: "window-too-small", calls: 0 });
+  });
+});
