@@ -24,7 +24,13 @@ export async function benchSession(): Promise<void> {
   const cases: readonly SessionCase[] = [
     { name: "10,000 messages of 300 chars, nothing due", base: textOnly, options: ROOMY, feed: "append" },
     { name: "10,000 messages, 7,500 results, nothing due", base: withTools, options: ROOMY, feed: "append" },
-    { name: "the same, after the turn", base: withTools, options: ROOMY, feed: "append", moment: "after-turn" },
+    {
+      name: "the same, after the turn",
+      base: withTools,
+      options: ROOMY,
+      feed: "append",
+      moment: "after-turn",
+    },
     { name: "the same, observed as a whole list", base: withTools, options: ROOMY, feed: "observe" },
     { name: "the same, compacted into 200,000 tokens", base: withTools, options: USUAL, feed: "append" },
   ];
@@ -35,7 +41,10 @@ export async function benchSession(): Promise<void> {
     const megabytes = JSON.stringify(each.base).length / 1e6;
     rows.push([each.name, megabytes.toFixed(1), `${ratio.toFixed(4)}x`, "≤ 0.02"]);
   }
-  printTable("A session of 10,000 messages with one message appended, against JSON.parse + JSON.stringify", rows);
+  printTable(
+    "A session of 10,000 messages with one message appended, against JSON.parse + JSON.stringify",
+    rows,
+  );
 }
 
 interface SessionCase {
@@ -90,8 +99,8 @@ function nextMessage(count: number): Message {
     id,
     role: "assistant",
     finish: "tool-calls",
-    parts: [{ type: "tool", callId: `call-${id}`, tool: "bash", input: { command: `run ${count}` }, outcome }],
+    parts: [
+      { type: "tool", callId: `call-${id}`, tool: "bash", input: { command: `run ${count}` }, outcome },
+    ],
   };
 }
-
-if (process.argv[1]?.includes("session-bench")) await benchSession();

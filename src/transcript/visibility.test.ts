@@ -1,0 +1,96 @@
+import { describe, expect, it } from "vitest";
+import { opencode } from "../formats/opencode/opencode.ts";
+import { deepFreeze } from "../testing/deep-freeze.ts";
+import { notate, transcript } from "../testing/notation.ts";
+import { applyEdits } from "./apply-edits.ts";
+import { estimateContextTokens } from "./estimate-context-tokens.ts";
+import { findFaults } from "./find-faults.ts";
+import type { Message } from "./message.ts";
+import { renderMessage } from "./render.ts";
+import { isVisibleToModel, isVisibleToUser, project, withMetadata } from "./visibility.ts";
+
+const message: Message = deepFreeze({ id: "m", role: "user", parts: [{ type: "text", text: "hello" }] });
+
+describe("visibility", () => {
+  it("is there for both when nothing is said (VISIBILITY-1)", () => {
+    for (const metadata of [undefined, {}, { kind: "hint" }]) {
+      const any: Message = metadata === undefined ? message : { ...message, metadata };
+      expect([isVisibleToModel(any), isVisibleToUser(any)]).toEqual([true, true]);
+    }
+  });
+
+  it("hidden from the agent is not sent, not rendered, not counted (VISIBILITY-2)", () => {
+    const hidden = withMetadata(message, { agentVisible: false });
+    expect(project([hidden])).toEqual([]);
+    expect(renderMessage(hidden)).toBe("");
+    expect(estimateContextTokens([hidden]).tokens).toBe(0);
+    expect(isVisibleToUser(hidden)).toBe(true);
+  });
+
+  it("hidden from the user is still sent (VISIBILITY-2)", () => {
+    const hidden = withMetadata(message, { userVisible: false });
+    expect(isVisibleToUser(hidden)).toBe(false);
+    expect(project([hidden])).toEqual([hidden]);
+    expect(renderMessage(hidden)).toContain("hello");
+  });
+
+  it.each([
+    "user",
+    "assistant",
+    "tool_result",
+    "tool_result_archived",
+    "tool_summary",
+    "compaction_summary",
+    "compaction_marker",
+    "continue",
+    "hint",
+    "something-new",
+  ])("the kind %s is kept, also through JSON (VISIBILITY-3, VISIBILITY-6)", (kind) => {
+    const marked = withMetadata(message, { kind });
+    expect(JSON.parse(JSON.stringify(marked))).toEqual(marked);
+  });
+
+  it("setting it gives a message with metadata of its own (VISIBILITY-4, DC-2, DC-3)", () => {
+    const shared = deepFreeze({ userVisible: true });
+    const [first, second] = [
+      { ...message, metadata: shared },
+      { ...message, id: "n", metadata: shared },
+    ] as const;
+    const hidden = withMetadata(first, { agentVisible: false });
+    expect(hidden.metadata).toEqual({ userVisible: true, agentVisible: false });
+    expect(hidden.metadata).not.toBe(shared);
+    expect(second.metadata).toEqual({ userVisible: true });
+  });
+
+  it("a projection keeps every text and file of what it shows, in order (VISIBILITY-5, DC-15)", () => {
+    const mixed: Message = {
+      ...message,
+      parts: [
+        { type: "text", text: "one" },
+        { type: "file", mime: "image/png" },
+        { type: "text", text: "two" },
+      ],
+    };
+    expect(project([mixed])[0]?.parts).toBe(mixed.parts);
+  });
+
+  it("hiding a call takes its result along, so nothing dangles (VISIBILITY-5)", () => {
+    const before = transcript("u:3 a:1(bash:9,read:4)");
+    const edits = [
+      { type: "hide-part", what: "part", messageId: "m2", partIndex: 1, stage: "test", reason: "test" },
+    ] as const;
+    const after = project(applyEdits(before, edits, { at: 0 }));
+    expect(notate(after)).toBe("u:3 a:1(read:4)");
+    expect(findFaults(after)).toEqual([]);
+  });
+
+  it("survives a round trip through OpenCode's messages (VISIBILITY-6)", () => {
+    const wire = [{ info: { id: "w", role: "user", sessionID: "s" }, parts: [{ type: "text", text: "hi" }] }];
+    const inserted = withMetadata(message, { kind: "tool_summary", userVisible: false });
+    const edits = [
+      { type: "insert-message", message: inserted, after: "w", stage: "test", reason: "test" },
+    ] as const;
+    const [, back] = opencode.decode(JSON.parse(JSON.stringify(opencode.apply(wire, edits, { at: 5 }))));
+    expect(back?.metadata).toEqual(inserted.metadata);
+  });
+});
