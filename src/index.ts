@@ -6,6 +6,20 @@ export {
   type ProviderErrorReport,
 } from "./compaction/classify-provider-error.ts";
 export type { Clock } from "./compaction/clock.ts";
+export { type CompactOptions, type CompactPorts, compact } from "./compaction/compact.ts";
+export type {
+  Compacted,
+  CompactionEnd,
+  CompactionEvent,
+  CompactionStart,
+  CompactOutcome,
+  NotCompacted,
+  NotCompactedReason,
+} from "./compaction/compact-outcome.ts";
+export {
+  compactToolResultsInRecent,
+  type RecentResultsOptions,
+} from "./compaction/compact-tool-results-in-recent.ts";
 export {
   type CompactionSettings,
   DEFAULT_COMPACTION_SETTINGS,
@@ -42,6 +56,11 @@ export {
   type OverflowQuestion,
   type OverflowReason,
 } from "./compaction/is-overflow.ts";
+export {
+  type MaybeSummarizeOptions,
+  maybeSummarizeToolResults,
+  type SummarizedToolResults,
+} from "./compaction/maybe-summarize-tool-results.ts";
 export { checkOverflow, type OverflowCheck } from "./compaction/overflow-check.ts";
 export {
   DEFAULT_OVERFLOW_SETTINGS,
@@ -50,9 +69,32 @@ export {
   type OverflowSettings,
   readOutputCap,
 } from "./compaction/overflow-settings.ts";
+export type { Pin } from "./compaction/pins.ts";
+export { planCompaction } from "./compaction/plan-compaction.ts";
+export type {
+  CompactionInput,
+  CompactionPlan,
+  CompactionTrigger,
+  NothingToCompact,
+  SummarizerModel,
+} from "./compaction/plan-compaction-types.ts";
+export {
+  planToolSummaries,
+  type ToolSummaryBatch,
+  type ToolSummaryPlan,
+} from "./compaction/plan-tool-summaries.ts";
 export type { ProviderErrorClass } from "./compaction/provider-errors/error-classes.ts";
 export { learnContextLimit } from "./compaction/provider-errors/learn-context-limit.ts";
 export { type ReadUsageOptions, readUsage } from "./compaction/read-usage.ts";
+export {
+  planRecovery,
+  RECOVERY_LADDER,
+  type RecoveryPlan,
+  type RecoveryRequest,
+  type RecoveryRung,
+} from "./compaction/recovery-ladder.ts";
+export type { CompactingInput, SessionHook } from "./compaction/session-hooks.ts";
+export type { CompactingAnswer } from "./compaction/session-hooks-answer.ts";
 export {
   type CompactDecision,
   type CompactReason,
@@ -69,6 +111,10 @@ export {
   type TriggerUpdate,
 } from "./compaction/should-compact-trigger-state.ts";
 export type { SummarizeOptions, Summarizer, SummaryRequest } from "./compaction/summarizer.ts";
+export type { Redaction } from "./compaction/summary-clean-text.ts";
+export type { Representation } from "./compaction/summary-message.ts";
+export { toolResultKind } from "./compaction/tool-summary-archive.ts";
+export type { ToolSummaryMode, ToolSummarySettings } from "./compaction/tool-summary-settings.ts";
 export { type ModelLimits, usableTokens } from "./compaction/usable-tokens.ts";
 export { applyGraduatedTruncation } from "./fork/apply-graduated-truncation.ts";
 export { buildForkPreamble, type ForkPreambleOptions } from "./fork/build-fork-preamble.ts";
@@ -82,6 +128,14 @@ export { type FormattedContext, formatMessagesAsContext } from "./fork/format-me
 export { type ForkResult, processMessagesForFork } from "./fork/process-messages-for-fork.ts";
 export type { ProcessingStats, TierDistribution } from "./fork/processing-stats.ts";
 export { sliceFromCompactionBoundary } from "./fork/slice-from-compaction-boundary.ts";
+export {
+  createSession,
+  type PrepareOptions,
+  type Session,
+  type SessionStatus,
+  type UndoResult,
+} from "./session/create-session.ts";
+export type { EditBatch } from "./session/edit-batch.ts";
 export type {
   Journal,
   JournalAppended,
@@ -90,6 +144,16 @@ export type {
   JournalFailure,
   JournalProblem,
 } from "./session/journal.ts";
+export type { LedgerEntry } from "./session/ledger.ts";
+export type { Recalled, RecallRange, RecallRequest } from "./session/recall.ts";
+export { maxCompactionRecoveries } from "./session/recovery-state.ts";
+export type { Restored } from "./session/restore-from.ts";
+export type { RunResult } from "./session/run-result.ts";
+export type { GiveUpReason, IdleReason, SessionAction } from "./session/session-action.ts";
+export type { SessionEvent } from "./session/session-event.ts";
+export type { SessionOptions } from "./session/session-options.ts";
+export type { SessionPorts } from "./session/session-ports.ts";
+export type { Asked } from "./session/session-view.ts";
 export { type CharBudgetOptions, charBudget } from "./stages/char-budget.ts";
 export { compactionBoundary, findCompactionBoundary } from "./stages/compaction-boundary.ts";
 export { filterCompacted } from "./stages/filter-compacted.ts";
@@ -209,6 +273,7 @@ export {
 export type { ToolOutputResult, ToolOutputStats, TruncatedBy } from "./tool-output/tool-output-result.ts";
 export { type ToolOutputOptions, truncateToolContent } from "./tool-output/truncate-tool-content.ts";
 export { type ApplyOptions, applyEdits } from "./transcript/apply-edits.ts";
+export type { Anchor, AnchorType, CarriedFacts } from "./transcript/carried-facts.ts";
 export type {
   Edit,
   EditReason,

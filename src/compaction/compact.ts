@@ -23,7 +23,8 @@ import {
   type SessionHook,
 } from "./session-hooks.ts";
 import type { Summarizer } from "./summarizer.ts";
-import { NO_CHANGES } from "./summary-request.ts";
+import { createTextCleaner } from "./summary-clean-text.ts";
+import { NO_CHANGES, type RequestChanges } from "./summary-request.ts";
 
 /**
  * Carries out a plan: asks the hooks, asks the summarizer at most twice, folds mechanically where that fails, and
@@ -101,7 +102,7 @@ async function carryOut(job: Job): Promise<CompactOutcome> {
     summarizer: ports.summarizer,
     clock: ports.clock,
     signal,
-    changes: { ...NO_CHANGES, context: hooks.context, prompt: hooks.prompt },
+    changes: requestChanges(plan, hooks),
   });
   state.calls = answer.calls;
   if (answer.status === "aborted") return unchanged(plan, state, { reason: "aborted" });
@@ -131,6 +132,16 @@ async function carryOut(job: Job): Promise<CompactOutcome> {
     ...(answer.status === "refused" && answer.detail !== undefined && { detail: answer.detail }),
     archivedIds: plan.foldedIds,
     ...(plan.firstKeptId !== undefined && { firstKeptId: plan.firstKeptId }),
+  };
+}
+
+/** What hooks say goes to the model as clean as everything else. */
+function requestChanges({ redaction }: CompactionPlan, { context, prompt }: HooksAnswer): RequestChanges {
+  const { data } = createTextCleaner(redaction);
+  return {
+    ...NO_CHANGES,
+    context: context.map(data),
+    prompt: prompt === undefined ? undefined : data(prompt),
   };
 }
 

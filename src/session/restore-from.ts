@@ -15,8 +15,9 @@ export async function restoreFrom(core: SessionCore): Promise<Restored> {
     if (record === undefined) unreadable++;
     else if (record.type === "batch") {
       batches.set(record.id, batchOf(record));
-      const { step, reason, at, tokensBefore, tokensAfter } = record;
-      ledger.enter({ step, reason, at, outcome: "applied", tokensBefore, tokensAfter });
+      const { step, reason, at, tokensBefore, tokensAfter, degraded } = record;
+      const figures = { tokensBefore, tokensAfter, ...(degraded && { degraded }) };
+      ledger.enter({ step, reason, at, outcome: "applied", ...figures });
     } else if (record.type === "step") {
       const { v: _, type: __, ...entry } = record;
       ledger.enter(entry);

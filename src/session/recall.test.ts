@@ -1,0 +1,205 @@
+import { describe, expect, it } from "vitest";
+import { createMemorySpillStore } from "../stores/memory/memory-spill-store.ts";
+import { createFakeClock } from "../testing/fake-clock.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
+import { createSession } from "./create-session.ts";
+import { boundRecall, RECALL_MAX_CHARS, searchLines } from "./recall.ts";
+import type { SessionOptions } from "./session-options.ts";
+
+const LOG = Array.from({ length: 900 }, (_, line) => `line ${line}: all well`).join("\n");
+
+function step(id: string, output: string): Message {
+  return {
+    id,
+    role: "assistant",
+    parts: [
+      { type: "text", text: `about ${id}` },
+      {
+        type: "tool",
+        callId: `${id}-c`,
+        tool: "bash",
+        input: { command: `cat ${id}.log` },
+        outcome: { status: "done", output, attachments: [] },
+      },
+    ],
+  };
+}
+
+const user = (id: string, text: string): Message => ({ id, role: "user", parts: [{ type: "text", text }] });
+
+/** A session in which the outputs before the last two turns are cleared. */
+async function pruned(messages: Transcript, options: SessionOptions = {}) {
+  const spills = createMemorySpillStore();
+  const session = createSession(
+    { clock: createFakeClock(), spills },
+    {
+      limits: { contextTokens: 2_000_000, outputTokens: 0 },
+      compaction: { toolSummaryStrategy: "off", thresholds: { "a/b": { tokens: 1_000 } } },
+      model: { provider: "a", id: "b" },
+      prune: { protectTokens: 0, minimumTokens: 0 },
+      toolOutput: "off",
+      ...options,
+    },
+  );
+  session.observe(messages);
+  const action = session.nextAction();
+  if (action.type !== "prune") throw new Error(`expected prune, got ${action.type}`);
+  await session.run(action);
+  return { session, spills };
+}
+
+const MESSAGES: Transcript = [
+  user("u1", "look"),
+  step("s1", `${LOG}\nERROR in parser.ts: unexpected end\n${LOG}`),
+  user("u2", "and"),
+  step("s2", "fine"),
+  user("u3", "now"),
+];
+
+describe("recall", () => {
+  it("gives the exact text of a cleared output by its handle", async () => {
+    const text = `first\n${"x".repeat(4_200)}\nlast`;
+    const { session } = await pruned([user("u1", "look"), step("s1", text), ...MESSAGES.slice(2)]);
+    expect(await session.recall("s1/1")).toEqual({
+      status: "found",
+      handle: "s1/1",
+      from: "transcript",
+      text,
+      input: '{"command":"cat s1.log"}',
+      totalChars: text.length,
+      totalLines: 3,
+      isWhole: true,
+    });
+  });
+
+  it("is bounded, keeps both ends and says how much there is", async () => {
+    const { session } = await pruned(MESSAGES);
+    const recalled = await session.recall("s1/1");
+    if (recalled.status !== "found") throw new Error("not found");
+    expect(recalled.text.length).toBeLessThanOrEqual(RECALL_MAX_CHARS);
+    expect(recalled.text).toMatch(
+      /^\[\d+ of \d+ characters, 1801 lines; ask for a range to read on\]\nline 0: all well/,
+    );
+    expect(recalled.text).toMatch(/line 899: all well$/);
+    expect(recalled.isWhole).toBe(false);
+  });
+
+  it.each([
+    {
+      name: "lines",
+      range: { fromLine: 900, toLine: 902 },
+      text: "line 899: all well\nERROR in parser.ts: unexpected end\nline 0: all well\n",
+    },
+    { name: "characters", range: { fromChar: 5, toChar: 16 }, text: "0: all well" },
+    { name: "lines behind the end", range: { fromLine: 99_999 }, text: "" },
+    { name: "a range upside down", range: { fromChar: 9, toChar: 3 }, text: "" },
+    { name: "numbers that are none", range: { fromChar: Number.NaN, toChar: 4 }, text: "line" },
+  ])("gives a range of $name", async ({ range, text }) => {
+    const { session } = await pruned(MESSAGES);
+    expect(await session.recall("s1/1", range)).toMatchObject({ status: "found", text });
+  });
+
+  it("gives a whole message by its id", async () => {
+    const { session } = await pruned(MESSAGES);
+    const recalled = await session.recall("s2");
+    expect(recalled).toMatchObject({ text: 'about s2\n[Tool: bash] {"command":"cat s2.log"}\nfine' });
+  });
+
+  it("looks in the store when the transcript has no such handle", async () => {
+    const { session, spills } = await pruned(MESSAGES);
+    const stored = await spills.put("kept elsewhere");
+    if (stored.status !== "stored") throw new Error("not stored");
+    expect(await session.recall(stored.handle)).toMatchObject({ from: "spill", text: "kept elsewhere" });
+  });
+
+  it.each(["", "nobody/0", "s1/99", "s1/-1", "s1/x", "__proto__", "constructor/0"])(
+    "says what to do when there is nothing under %j",
+    async (handle) => {
+      const { session } = await pruned(MESSAGES);
+      expect(await session.recall(handle)).toMatchObject({ status: "missing", hint: expect.any(String) });
+    },
+  );
+
+  it("survives a store that throws or hangs", async () => {
+    const clock = createFakeClock();
+    const put = async () => ({ status: "failed", code: "X", reason: "" }) as const;
+    const throwing = createSession({ clock, spills: { put, get: () => Promise.reject(new Error("no")) } });
+    expect(await throwing.recall("x")).toMatchObject({ status: "missing" });
+    const hanging = createSession({ clock, spills: { put, get: () => new Promise(() => {}) } });
+    expect(await clock.runUntilDone(hanging.recall("x"))).toMatchObject({ status: "missing" });
+  });
+
+  it("searches only what the model does not see, line by line, newest first", async () => {
+    const { session } = await pruned([
+      ...MESSAGES.slice(0, 2),
+      user("u1b", "x"),
+      step("s1b", "ERROR too old\n".repeat(9)),
+      ...MESSAGES.slice(2),
+    ]);
+    const found = await session.recall({ search: "error IN parser" });
+    expect(found).toEqual({
+      status: "matches",
+      totalMatches: 1,
+      matches: [{ handle: "s1/1", line: 901, text: "ERROR in parser.ts: unexpected end" }],
+    });
+    expect(await session.recall({ search: "ERROR" })).toMatchObject({
+      totalMatches: 10,
+      matches: [
+        { handle: "s1b/1", line: 1 },
+        ...Array.from({ length: 8 }, () => ({ handle: "s1b/1" })),
+        { handle: "s1/1" },
+      ],
+    });
+    expect(await session.recall({ search: "fine" })).toMatchObject({ totalMatches: 0 });
+    expect(await session.recall({ search: " " })).toMatchObject({ status: "missing" });
+  });
+
+  it("normalizes, and takes secrets out unless told otherwise", async () => {
+    const key = `ghp_${"a1B2c3D4e5F6".repeat(3)}`;
+    const text = `\u001b[31mtoken\u001b[0m ${key}\n${"pad ".repeat(1_500)}`;
+    const messages = [user("u1", "look"), step("s1", text), ...MESSAGES.slice(2)];
+    const clean = await (await pruned(messages)).session.recall("s1/1", { fromLine: 1, toLine: 1 });
+    expect(clean).toMatchObject({ text: expect.stringMatching(/^token \[REDACTED:/) });
+    const search = await (await pruned(messages)).session.recall({ search: key });
+    expect(search).toMatchObject({ totalMatches: 0 });
+    const raw = await (await pruned(messages, { redaction: "off" })).session.recall("s1/1", {
+      fromLine: 1,
+      toLine: 1,
+    });
+    expect(raw).toMatchObject({ text: `token ${key}\n` });
+  });
+});
+
+describe("boundRecall", () => {
+  it("never gives more than asked for and never splits a character", () => {
+    for (const maxChars of [512, 513, 600]) {
+      const { text } = boundRecall("😀".repeat(2_000), { maxChars, range: undefined });
+      expect(text.length).toBeLessThanOrEqual(maxChars);
+      expect(text.isWellFormed()).toBe(true);
+    }
+  });
+});
+
+describe("searchLines", () => {
+  it("lists so much and counts the rest", () => {
+    const texts = [{ handle: "h/0", text: "hit\n".repeat(1_000) }];
+    const { matches, totalMatches } = searchLines(texts, {
+      search: "hit",
+      maxChars: 8_000,
+      redact: undefined,
+    });
+    expect(matches).toHaveLength(50);
+    expect(totalMatches).toBe(1_000);
+  });
+
+  it("shows the surroundings of a match in a very long line", () => {
+    const text = `${"a".repeat(5_000)}needle${"b".repeat(5_000)}`;
+    const { matches } = searchLines([{ handle: "h/0", text }], {
+      search: "NEEDLE",
+      maxChars: 8_000,
+      redact: undefined,
+    });
+    expect(matches[0]?.text).toMatch(/^\.\.\.a+needleb+\.\.\.$/);
+    expect(matches[0]?.text.length).toBeLessThan(260);
+  });
+});
