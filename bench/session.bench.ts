@@ -52,7 +52,7 @@ interface SessionCase {
   readonly base: Transcript;
   readonly options: SessionOptions;
   readonly feed: "append" | "observe";
-  readonly moment?: "after-turn";
+  readonly moment?: "before-call" | "after-turn";
 }
 
 /** A function that adds one message and asks for the action and the projection; now and then it starts again with the base. */

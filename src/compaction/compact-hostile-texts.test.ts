@@ -26,7 +26,7 @@ function sessionWith(text: string): Transcript {
   const part: ToolPart = {
     type: "tool",
     callId: "call",
-    tool: text.slice(0, 60),
+    tool: text,
     input: { command: text },
     outcome: { status: "done", output: text, attachments: [] },
   };
@@ -42,20 +42,21 @@ function sessionWith(text: string): Transcript {
   ];
 }
 
-/** Everything that is new: what the model is asked, and what is inserted. */
-async function writtenFor(text: string, answer: string): Promise<readonly string[]> {
+/** Everything that is new: the texts that a model reads, and the facts that are kept as data. */
+async function writtenFor(text: string, answer: string) {
   const clock = createFakeClock();
   const summarizer = createFakeSummarizer(answer);
   const hooks = [{ name: "hook", compacting: () => ({ context: [text.slice(0, 60_000)] }) }];
   const plan = planCompaction({ transcript: sessionWith(text), trigger: "manual", tailTokens: 10 });
   const outcome = await clock.runUntilDone(compact(plan, { summarizer, clock }, { at: 1, hooks }));
   const inserted = outcome.edits.flatMap((edit) => (edit.type === "insert-message" ? [edit.message] : []));
-  return [
-    ...summarizer.calls.map(({ request }) => request.prompt),
-    ...inserted.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "text" ? [part.text] : []))),
-    // The marker's cut names the session's own ids; carried facts are data for the next compaction.
-    ...inserted.map(({ metadata }) => JSON.stringify(metadata?.carried ?? {})),
-  ];
+  return {
+    texts: [
+      ...summarizer.calls.map(({ request }) => request.prompt),
+      ...inserted.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "text" ? [part.text] : []))),
+    ],
+    facts: inserted.map(({ metadata }) => JSON.stringify(metadata?.carried ?? {})),
+  };
 }
 
 describe.skipIf(!hasShared)("hostile texts through every door of a compaction", async () => {
@@ -64,7 +65,7 @@ describe.skipIf(!hasShared)("hostile texts through every door of a compaction", 
     : { texts: () => [] };
   it.each(texts() as { id: string; text: string }[])("$id leaves every frame standing", async ({ text }) => {
     for (const answer of ["## Goal\nGo on.", `## Goal\n${text.slice(0, 2_000)}`]) {
-      for (const written of await writtenFor(text, answer)) {
+      for (const written of (await writtenFor(text, answer)).texts) {
         expect(isMalformed(written)).toBe(false);
         for (const tag of SUMMARY_TAGS) {
           const opened = written.split(`<${tag}>`).length;
@@ -85,10 +86,9 @@ describe.skipIf(!hasShared)("planted secrets", async () => {
     const leaked: string[] = [];
     const planted = makePositives() as { id: string; text: string; secret: string }[];
     for (const { id, text, secret } of planted) {
-      const written = await writtenFor(text, `## Goal\nGo on.\n${text}`);
-      if (written.some((each) => leaks(each, secret))) leaked.push(id);
+      const { texts, facts } = await writtenFor(text, `## Goal\nGo on.\n${text}`);
+      if ([...texts, ...facts].some((each) => leaks(each, secret))) leaked.push(id);
     }
-    console.log(`planted secrets kept out: ${planted.length - leaked.length} of ${planted.length}`);
-    expect(leaked.length).toBeLessThanOrEqual(2);
+    expect(leaked).toEqual([]);
   });
 });

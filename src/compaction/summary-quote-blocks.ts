@@ -1,4 +1,4 @@
-import { cutCodePoints, firstCodePoints } from "./summary-cut-code-points.ts";
+import { countCodePoints, cutCodePoints } from "./summary-cut-code-points.ts";
 import { element, omissionNote } from "./summary-prompt.ts";
 import { type SummaryBlock, upperTokens } from "./summary-serialize.ts";
 
@@ -68,14 +68,14 @@ const NOTE_TOKENS = 40;
 /** A text cut to a number of tokens by the upper estimate; empty when not even a little of it fits. */
 export function clipTokens(text: string, maxTokens: number): string {
   let clipped = text;
+  let points = countCodePoints(text);
   for (let tokens = upperTokens(clipped); tokens > maxTokens; tokens = upperTokens(clipped)) {
-    if (maxTokens < 1 || clipped.length < 8) return "";
-    const points = Math.floor(clipped.length * Math.min(0.9, maxTokens / tokens)) - MARKER_POINTS;
+    points = Math.floor(points * Math.min(0.9, maxTokens / tokens)) - MARKER_POINTS;
     if (points < 1) return "";
-    const shorter = cutCodePoints(text, points);
-    clipped = shorter.length < clipped.length ? shorter : firstCodePoints(clipped, clipped.length >> 1);
+    clipped = cutCodePoints(text, points);
   }
   return clipped;
 }
 
+/** Room for the marker that a cut leaves. */
 const MARKER_POINTS = 48;

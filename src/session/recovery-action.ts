@@ -27,7 +27,7 @@ export function nextRecoveryAction(state: RecoveryState, situation: RecoverySitu
   });
   switch (plan.status) {
     case "fits":
-      return { type: "retry" };
+      return state.window === "smaller" ? { type: "retry" } : giveUp(state, "still-refused");
     case "compact":
       return { type: "recover", version, step: "compact" };
     case "step":

@@ -17,6 +17,8 @@ export interface RecoveryState {
   readonly tried: readonly RecoveryRung[];
   readonly media: "all-there" | "oldest-dropped" | "all-dropped";
   readonly output: "as-asked" | "lowered";
+  /** Whether anything was done about the newest refusal; the same request is never sent twice. */
+  readonly window: "as-refused" | "smaller";
   /** What the upper bound of the estimate has to come down to. */
   readonly limitTokens: number;
 }
@@ -41,9 +43,10 @@ export function afterRefusal(before: RecoveryState | undefined, refusal: Refusal
     tried: [],
     media: "all-there",
     output: "as-asked",
+    window: "as-refused",
     limitTokens: Number.POSITIVE_INFINITY,
   };
-  const state = { ...start, report, refusals: start.refusals + 1 };
+  const state: RecoveryState = { ...start, report, refusals: start.refusals + 1, window: "as-refused" };
   if (refusal.auto === "off") return { ...state, phase: { type: "give-up", reason: "auto-off" } };
   switch (report.recovery) {
     case "fit-rate-limit":
@@ -82,15 +85,11 @@ export function afterStep(
   state: RecoveryState,
   step: RecoveryRung | "failed-attempt" | "drop-media",
 ): RecoveryState {
-  if (step === "failed-attempt") return state;
-  if (step !== "drop-media") return { ...state, tried: [...state.tried, step] };
+  const smaller: RecoveryState = { ...state, window: "smaller" };
+  if (step === "failed-attempt") return smaller;
+  if (step !== "drop-media") return { ...smaller, tried: [...state.tried, step] };
   const isAll = state.phase.type === "drop-media" && state.phase.which === "all";
-  return { ...state, media: isAll ? "all-dropped" : "oldest-dropped", phase: { type: "retry" } };
-}
-
-/** The state once the window fits. */
-export function readyToRetry(state: RecoveryState): RecoveryState {
-  return { ...state, phase: { type: "retry" } };
+  return { ...smaller, media: isAll ? "all-dropped" : "oldest-dropped", phase: { type: "retry" } };
 }
 
 /** An answer shorter than this is not worth asking for. */

@@ -290,6 +290,13 @@ describe("a refused request", () => {
     expect(session.nextAction()).toMatchObject({ type: "give-up", reason: "auto-off" });
   });
 
+  it("never sends the same request again: a refusal that cannot be about size ends at once", () => {
+    const { session } = setUp();
+    session.append(user("u1", "hello"));
+    session.onProviderError(OVERFLOW);
+    expect(session.nextAction()).toMatchObject({ type: "give-up", reason: "still-refused" });
+  });
+
   it("says so when the system prompt and the tools alone do not fit", async () => {
     const { session } = setUp({ toolsChars: 400_000 });
     session.append(user("u1", "hello"));

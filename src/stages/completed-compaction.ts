@@ -12,6 +12,7 @@ export interface CompletedCompaction {
 
 /** The newest compaction whose summary is finished, faultless and not empty; a newer pending or failed one does not hide it. */
 export function findCompletedCompaction(transcript: Transcript): CompletedCompaction | undefined {
+  if (!transcript.some((message) => compactionPart(message) !== undefined)) return undefined;
   const carriesFinish = transcript.some(
     (message) => message.role === "assistant" && message.finish !== undefined,
   );
