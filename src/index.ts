@@ -273,7 +273,12 @@ export {
 export type { ToolOutputResult, ToolOutputStats, TruncatedBy } from "./tool-output/tool-output-result.ts";
 export { type ToolOutputOptions, truncateToolContent } from "./tool-output/truncate-tool-content.ts";
 export { type ApplyOptions, applyEdits } from "./transcript/apply-edits.ts";
-export type { Anchor, AnchorType, CarriedFacts } from "./transcript/carried-facts.ts";
+export {
+  type Anchor,
+  type AnchorType,
+  type CarriedFacts,
+  readCarriedFacts,
+} from "./transcript/carried-facts.ts";
 export type {
   Edit,
   EditReason,

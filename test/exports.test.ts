@@ -95,6 +95,7 @@ describe("the public surface", () => {
         "project",
         "prune",
         "pruneStage",
+        "readCarriedFacts",
         "readOutputCap",
         "readUsage",
         "redactSecrets",

@@ -112,20 +112,38 @@ function onTheLadder(state: RecoveryState, refusal: Refusal): RecoveryState {
   return { ...state, phase: { type: "climb" }, limitTokens: targetOf(state, refusal) };
 }
 
-/** The limit in our own tokens: corrected by what the provider counted, and below what it has just refused. */
+/** The limit in our own tokens: by what the provider counted and named, and below what it has just refused. */
 function targetOf(
-  { limitTokens: earlier }: RecoveryState,
+  { limitTokens: earlierTokens }: RecoveryState,
   { report, estimate, limitTokens }: Refusal,
 ): number {
-  const { observedTokens = 0 } = report;
-  const factor = estimate.tokens > 0 ? Math.max(1, observedTokens / estimate.tokens) : 1;
-  const known = Math.min(earlier, limitTokens / Math.min(factor, MAX_FACTOR));
-  const refused = estimate.high <= known ? estimate.high * SHRINK_SHARE : known;
-  return Math.max(MIN_LIMIT_TOKENS, Math.floor(Math.min(known, refused)));
+  const knownTokens = Math.min(
+    earlierTokens,
+    limitTokens / countingFactor(report, estimate),
+    namedTokens(report, estimate),
+  );
+  const isRefutedToo = estimate.high <= knownTokens;
+  return Math.max(MIN_LIMIT_TOKENS, Math.floor(isRefutedToo ? estimate.high * SHRINK_SHARE : knownTokens));
+}
+
+/** How many tokens the provider counts for one of ours, where it counts more. */
+function countingFactor({ observedTokens = 0 }: ProviderErrorReport, { tokens }: ContextEstimate): number {
+  return tokens > 0 ? Math.min(MAX_FACTOR, Math.max(1, observedTokens / tokens)) : 1;
 }
 
 /** A larger difference is no difference in counting. */
 const MAX_FACTOR = 4;
+
+/** The limit that the error names, as a share of what was sent; believed for this request only. */
+function namedTokens(report: ProviderErrorReport, { tokens }: ContextEstimate): number {
+  const { observedTokens, limitTokens } = report;
+  if (observedTokens === undefined || limitTokens === undefined) return Number.POSITIVE_INFINITY;
+  const isPlausible = limitTokens >= MIN_NAMED_TOKENS && observedTokens > limitTokens;
+  return isPlausible ? (tokens * limitTokens) / observedTokens : Number.POSITIVE_INFINITY;
+}
+
+/** Servers have named windows of 3 tokens. */
+const MIN_NAMED_TOKENS = 1_000;
 
 function roomForOutput({ report, estimate, windowTokens }: Refusal): number {
   const inputTokens = report.inputTokens ?? estimate.high;

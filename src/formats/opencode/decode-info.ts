@@ -1,3 +1,4 @@
+import { readCarriedFacts } from "../../transcript/carried-facts.ts";
 import type { Message, MessageError, MessageId, ModelRef, Usage } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
 import { compact, type Fields, fields, numberField, stringField } from "../fields.ts";
@@ -55,11 +56,12 @@ function decodeModel(info: Fields): ModelRef | undefined {
 }
 
 function decodeMetadata(carryover: unknown): Message["metadata"] | undefined {
-  const { agentVisible, userVisible, kind } = fields(carryover);
+  const { agentVisible, userVisible, kind, carried } = fields(carryover);
   const metadata = compact({
     agentVisible: typeof agentVisible === "boolean" ? agentVisible : undefined,
     userVisible: typeof userVisible === "boolean" ? userVisible : undefined,
     kind: stringField(kind),
+    carried: readCarriedFacts(carried),
   });
   return Object.keys(metadata).length === 0 ? undefined : metadata;
 }
