@@ -9,7 +9,8 @@ const MESSAGES = 10_000;
 /** A session that has grown by this much is replaced by a fresh one, so that it stays a session of about 10,000 messages. */
 const MAX_GROWTH = 500;
 
-const clock = { now: () => 1_000, sleep: () => Promise.resolve() };
+/** Nothing in here waits for anybody. */
+const clock = { now: () => 1_000, sleep: () => new Promise<void>(() => {}) };
 const ROOMY: SessionOptions = {
   limits: { contextTokens: 500_000_000, outputTokens: 8_000 },
   compaction: { toolSummaryStrategy: "off" },

@@ -3,7 +3,17 @@ import assert from "node:assert/strict";
 import { createSession, estimateContextTokens } from "carryover";
 
 const WINDOW_TOKENS = 8_000;
-const clock = { now: () => Date.now(), sleep: async () => {} };
+const clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      signal.addEventListener("abort", () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    }),
+};
 const session = createSession(
   { clock },
   {

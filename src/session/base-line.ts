@@ -61,6 +61,7 @@ export function createBaseLine(): BaseLine {
     },
 
     append(message) {
+      if (!isMessage(message)) return unchanged(messages.length);
       const index = indexes.get(message.id);
       if (index === undefined) {
         take(message);
@@ -73,7 +74,8 @@ export function createBaseLine(): BaseLine {
     },
 
     observe(transcript) {
-      const newest = hasRepeatedIds(transcript) ? withUniqueIds(transcript) : transcript;
+      const given = transcript.every(isMessage) ? transcript : transcript.filter(isMessage);
+      const newest = hasRepeatedIds(given) ? withUniqueIds(given) : given;
       const same = firstDifference(messages, newest);
       if (same === messages.length && same === newest.length) return unchanged(same);
       const isOnlyLonger = same === messages.length;
@@ -91,6 +93,11 @@ export function createBaseLine(): BaseLine {
       return { firstChangedIndex: same, isOnlyLonger };
     },
   };
+}
+
+/** What comes from outside may not be what its type says; without an id and parts it is no message. */
+function isMessage(message: Message | undefined | null): boolean {
+  return typeof message?.id === "string" && Array.isArray(message.parts);
 }
 
 function unchanged(length: number): BaseChange {

@@ -7,7 +7,7 @@ import {
 import { effectiveTokenLimit } from "../compaction/effective-token-limit.ts";
 import { learnContextLimit } from "../compaction/provider-errors/learn-context-limit.ts";
 import { type TriggerStatus, triggerStatus } from "../compaction/should-compact-status.ts";
-import type { ModelLimits } from "../compaction/usable-tokens.ts";
+import { type ModelLimits, usableTokens } from "../compaction/usable-tokens.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { ContextEstimate } from "../transcript/estimate-context-tokens.ts";
 import type { Message, ModelRef, Transcript } from "../transcript/message.ts";
@@ -96,6 +96,16 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
     core.take((known) => known.observe(transcript));
   };
 
+  const warnOfWindow = (): void => {
+    const { contextTokens } = memory.limits;
+    if (!(contextTokens > 0) || usableTokens(memory.limits, options.overflow) > 0) return;
+    log.warn(
+      "no-usable-window",
+      `The reserve for the answer leaves nothing of a window of ${contextTokens} tokens.`,
+    );
+  };
+  warnOfWindow();
+
   return {
     append: (message) => core.take((known) => known.append(message)),
     observe,
@@ -180,6 +190,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
       memory.model = model;
       meter.setModel(model);
       core.changed("model", `${model.provider}/${model.id}`);
+      warnOfWindow();
     },
 
     projection: () => line.window().shown(),

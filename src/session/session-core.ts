@@ -1,4 +1,5 @@
 import { detectSilentOverflow } from "../compaction/detect-silent-overflow.ts";
+import { isOverflow } from "../compaction/is-overflow.ts";
 import { hasPendingMarker } from "../compaction/overflow-check.ts";
 import { typedText } from "../compaction/plan-compaction-requests.ts";
 import type { HookStrikes } from "../compaction/session-hooks.ts";
@@ -19,6 +20,7 @@ import { createLedger, type Ledger, type LedgerEntry } from "./ledger.ts";
 import type { MechanicalPlan } from "./mechanical-edits.ts";
 import type { RecoveryState } from "./recovery-state.ts";
 import { createResultCounter, type ResultCounter } from "./result-counter.ts";
+import type { WarningCode } from "./session-event.ts";
 import { createSessionLine, type LineChange, type SessionLine } from "./session-line.ts";
 import { createSessionLog, type SessionLog } from "./session-log.ts";
 import type { KnownSessionOptions } from "./session-options.ts";
@@ -76,6 +78,8 @@ export interface SessionMemory {
   /** Finished answers of the model; their number is the number of the turn. */
   readonly answers: Set<MessageId>;
   readonly requests: Set<MessageId>;
+  /** What was said once and need not be said again. */
+  readonly warned: Set<WarningCode>;
 }
 
 export interface Step {
@@ -117,6 +121,7 @@ export function createSessionCore(ports: SessionPorts, options: KnownSessionOpti
     spent: new Map(),
     answers: new Set(),
     requests: new Set(),
+    warned: new Set(),
   };
   let batchCount = 0;
 
@@ -159,8 +164,18 @@ export function createSessionCore(ports: SessionPorts, options: KnownSessionOpti
     memory.recovery = undefined;
     memory.recoveryCompactions = 0;
     if (isAlone) weigh(message, sentTokens);
+    compareProfiles(message);
     meter.learn(message);
     memory.isJustCompacted = false;
+  }
+
+  /** The two ways to count an overflow may differ; that is worth saying once. */
+  function compareProfiles({ usage }: Message): void {
+    if (memory.warned.has("profiles-disagree")) return;
+    const settings = options.overflow ?? {};
+    if (!isOverflow({ usage, limits: memory.limits, settings }).disagreement) return;
+    memory.warned.add("profiles-disagree");
+    log.warn("profiles-disagree", "The two overflow profiles disagree about the newest usage.");
   }
 
   /** Looks whether an answer that came without an error tells of a window that was too small. */

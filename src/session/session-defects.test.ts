@@ -1,0 +1,151 @@
+import { describe, expect, it } from "vitest";
+import { createFakeClock } from "../testing/fake-clock.ts";
+import { createFakeSummarizer } from "../testing/fake-summarizer.ts";
+import { transcript } from "../testing/notation.ts";
+import { findFaults } from "../transcript/find-faults.ts";
+import type { Message, Transcript, Usage } from "../transcript/message.ts";
+import { createSession, type Session } from "./create-session.ts";
+import type { SessionEvent } from "./session-event.ts";
+import type { SessionOptions } from "./session-options.ts";
+
+const SUMMARY = "## Goal\nShip the parser.\n## Progress\nTwo files were read.";
+
+function setUp(options: SessionOptions = {}): { readonly session: Session; readonly events: SessionEvent[] } {
+  const events: SessionEvent[] = [];
+  const session = createSession(
+    { clock: createFakeClock(), summarizer: createFakeSummarizer(SUMMARY) },
+    {
+      limits: { contextTokens: 40_000, outputTokens: 4_000 },
+      compaction: { toolSummaryStrategy: "off" },
+      onEvent: (event) => events.push(event),
+      ...options,
+    },
+  );
+  return { session, events };
+}
+
+const words = (count: number): string => "steady ".repeat(count);
+const user = (id: string, text: string): Message => ({ id, role: "user", parts: [{ type: "text", text }] });
+const answer = (id: string, text: string, rest: Partial<Message> = {}): Message => ({
+  id,
+  role: "assistant",
+  parts: [{ type: "text", text }],
+  finish: "stop",
+  ...rest,
+});
+const conversation = (turns: number): Transcript =>
+  Array.from({ length: turns }, (_, turn) => [
+    user(`u${turn}`, `request ${turn}`),
+    answer(`a${turn}`, words(1_000)),
+  ]).flat();
+
+const used = (figures: Partial<Usage>): Usage => ({
+  inputTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  ...figures,
+});
+
+describe("defects of the originals that a session must not have", () => {
+  it("DB-4: the window of a compaction begins with the marker, a user message, then the summary", async () => {
+    const { session } = setUp();
+    session.observe([...conversation(30), user("last", "and now?")]);
+    await session.prepare();
+    const [marker, summary] = session.projection();
+    expect(marker).toMatchObject({ role: "user", parts: [{ type: "compaction" }] });
+    expect(summary).toMatchObject({ role: "assistant", summary: true, parentId: marker?.id });
+  });
+
+  it("DB-4: an unfinished or failed summary of the host's does not hide anything", () => {
+    const { session } = setUp();
+    const marker: Message = { id: "m", role: "user", parts: [{ type: "compaction", trigger: "auto" }] };
+    const failed = answer("s", "half a", { summary: true, error: { name: "X", text: "x" } });
+    session.observe([...transcript("u:5 a:5"), marker, failed, user("u9", "go on")]);
+    expect(session.projection().map(({ id }) => id)).toContain("m1");
+  });
+
+  it("DB-5: a huge message in the middle costs nothing that stands before it", () => {
+    const { session } = setUp();
+    session.observe([user("u1", "first"), answer("a1", "x".repeat(2_100_000)), user("u2", "last")]);
+    expect(session.projection()).toHaveLength(3);
+  });
+
+  it("DB-7: a reserve as large as the window is reported once and never makes a compaction due", () => {
+    const { session, events } = setUp({
+      limits: { contextTokens: 4_000, outputTokens: 8_000 },
+      compaction: { maxTokens: 0, maxMessages: 0 },
+    });
+    session.append(user("u1", "hello"));
+    session.append(answer("a1", "hi", { usage: used({ inputTokens: 3_900 }) }));
+    expect(session.nextAction()).toMatchObject({ type: "none" });
+    session.nextAction();
+    expect(events).toEqual([expect.objectContaining({ code: "no-usable-window" })]);
+  });
+
+  it("OVERFLOW-5: says once when the two profiles disagree", () => {
+    const { session, events } = setUp();
+    session.append(user("u1", "hello"));
+    for (const id of ["a1", "a2"])
+      session.append(answer(id, "hi", { usage: used({ inputTokens: 10, cacheWriteTokens: 38_000 }) }));
+    expect(events).toEqual([expect.objectContaining({ code: "profiles-disagree" })]);
+  });
+
+  it("DB-8, DC-19: a call that never got its result is answered by a stub, never left dangling", () => {
+    const { session } = setUp();
+    session.observe(transcript("u:5 a:5(bash?,read:9) u:5"));
+    expect(findFaults(session.projection())).toEqual([]);
+    expect(session.projection()[1]?.parts).toHaveLength(3);
+  });
+
+  it("DB-10: pruning sees the window that is sent, after an undo and after a compaction", async () => {
+    const { session } = setUp({ prune: { protectTokens: 0, minimumTokens: 0 } });
+    session.observe([...conversation(30), user("last", "and now?")]);
+    await session.prepare();
+    await session.undo();
+    const action = session.nextAction({ demand: "manual" });
+    await session.run(action);
+    const hidden = new Set(session.transcript().filter(({ metadata }) => metadata?.agentVisible === false));
+    expect(hidden.size).toBeGreaterThan(0);
+    expect(session.nextAction({ moment: "after-turn" }).type).toBe("none");
+  });
+
+  it("DC-1: every assistant message with its calls is in the next request", () => {
+    const { session } = setUp();
+    for (const message of transcript("u:5 a:5(bash:9) a:5(read:9) a:5")) session.append(message);
+    expect(session.projection().map(({ id }) => id)).toEqual(["m1", "m2", "m3", "m4"]);
+  });
+
+  it("DC-5: a tail that the host kept behind its summary does not speak for the new window", () => {
+    const { session } = setUp();
+    const big = used({ inputTokens: 39_000 });
+    const marker: Message = {
+      id: "m",
+      role: "user",
+      parts: [{ type: "compaction", trigger: "auto", tailStartId: "t1" }],
+    };
+    const tail = [user("t1", "kept"), answer("t2", "kept too", { usage: big })];
+    const summary = answer("s", SUMMARY, { summary: true, parentId: "m" });
+    session.observe([...conversation(20), ...tail, marker, summary]);
+    expect(session.projection().map(({ id }) => id)).toEqual(["m", "s", "t1", "t2"]);
+    expect(session.status().estimate.source).toBe("heuristic");
+    expect(session.nextAction()).toMatchObject({ type: "none", fits: true });
+    // The same window in the order in which OpenCode sends it; the times say which message is older.
+    const sent = setUp();
+    sent.session.observe([
+      { ...marker, createdAt: 50 },
+      { ...summary, createdAt: 60 },
+      ...tail.map((message, index) => ({ ...message, createdAt: 10 + index })),
+    ]);
+    expect(sent.session.nextAction()).toMatchObject({ type: "none", fits: true });
+  });
+
+  it("takes nothing for a message that is none", () => {
+    const { session } = setUp();
+    const odd = [undefined, null, 7, "text", {}, { id: "x" }, { parts: [] }] as unknown as Message[];
+    for (const message of odd) session.append(message);
+    session.observe([...odd, ...transcript("u:5")]);
+    expect(session.projection().map(({ id }) => id)).toEqual(["m1"]);
+  });
+});
