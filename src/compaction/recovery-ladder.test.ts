@@ -10,6 +10,7 @@ import { findFaults } from "../transcript/find-faults.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { Part } from "../transcript/part.ts";
 import { project } from "../transcript/visibility.ts";
+import { dropMedia } from "./recover-drop-media.ts";
 import { findLastRequest } from "./recover-request.ts";
 import {
   planRecovery,
@@ -159,6 +160,31 @@ describe("planRecovery", () => {
     expect(shown[1]?.id).toBe("m3");
     expect(notate(shown)).toMatch(/^u:\d+ u:700$/);
     expect(highTokens(after)).toBeLessThanOrEqual(1_000);
+  });
+
+  it("leaves out a rung that would make the window larger", () => {
+    const messages = transcript("u:10 a:200 u:200");
+    const plan = planRecovery(messages, { limitTokens: 30, tried: ["compact"] });
+    expect(plan).not.toMatchObject({ rung: "fold" });
+  });
+
+  it("does not let a cut finish a summary that had no words", () => {
+    const messages: Transcript = [
+      ...transcript("u:40"),
+      { id: "marker", role: "user", parts: [{ type: "compaction", trigger: "auto" }] },
+      {
+        id: "s",
+        role: "assistant",
+        summary: true,
+        finish: "stop",
+        parts: [{ type: "file", mime: "image/png" }],
+      },
+    ];
+    const { after } = stepOn("cut-oversized", messages, 1_000);
+    expect(wire(after).map(({ id }) => id)).toContain("m1");
+    expect(wire(applyEdits(messages, dropMedia(messages, "all"), { at: 5 })).map(({ id }) => id)).toContain(
+      "m1",
+    );
   });
 
   it("says so when what is sent beside the messages takes all the room", () => {

@@ -310,7 +310,7 @@ describe("createSession", () => {
     expect(observing.session.nextAction()).toMatchObject({ type: "none", reason: "host-compacts" });
     const owning = setUp({ compaction: OFF });
     for (const message of [...conversation(6), asked]) owning.session.append(message);
-    expect(owning.session.nextAction()).toMatchObject({ type: "compact" });
+    expect(owning.session.nextAction()).toMatchObject({ type: "compact", trigger: "manual" });
     expect(await owning.session.run(owning.session.nextAction())).toMatchObject({ status: "applied" });
     expect(owning.session.nextAction()).toMatchObject({ type: "none" });
   });

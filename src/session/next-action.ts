@@ -17,7 +17,8 @@ export function decideNextAction(view: SessionView): SessionAction {
   if (recovering !== undefined) return recovering;
   if (view.unboundedOutputs.length > 0)
     return { type: "bound-outputs", version, handles: view.unboundedOutputs };
-  if (view.marker === "waits-for-owner" && view.demand !== "manual") return idle("host-compacts");
+  const isHostCompacting = view.marker !== "none" && view.markerOwner === "host";
+  if (isHostCompacting && view.demand !== "manual") return idle("host-compacts");
   if (view.isToolSummaryDue)
     return { type: "summarize-tool-results", version, visibleResults: view.visibleResults };
 
@@ -41,8 +42,9 @@ export interface SessionView {
   readonly recovery: () => SessionAction | undefined;
   /** Outputs that came in and are longer than they may be. */
   readonly unboundedOutputs: readonly Handle[];
-  /** A compaction that was asked for in the transcript: ours to do, or its owner's. */
-  readonly marker: "none" | "waits-for-us" | "waits-for-owner";
+  /** Who asked for a compaction in the transcript, if anybody did, and whose it is to do. */
+  readonly marker: "none" | "auto" | "manual";
+  readonly markerOwner: "session" | "host";
   readonly isToolSummaryDue: boolean;
   readonly visibleResults: number;
   readonly decision: CompactDecision;
@@ -64,7 +66,7 @@ export type Moment = "before-call" | "after-turn";
 
 function triggerOf(view: SessionView): CompactionTrigger | undefined {
   if (view.demand === "manual") return "manual";
-  if (view.marker === "waits-for-us") return "overflow";
+  if (view.marker !== "none") return view.marker === "manual" ? "manual" : "overflow";
   if (view.isHeld) return undefined;
   if (view.decision.compact) return "threshold";
   const mayCompact = view.decision.reason !== "auto-off" && view.decision.reason !== "cooling-down";

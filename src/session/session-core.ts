@@ -12,7 +12,7 @@ import {
 import type { PendingToolSummary } from "../compaction/tool-summary-work.ts";
 import { compactionPart } from "../stages/completed-compaction.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
-import type { Message, MessageId } from "../transcript/message.ts";
+import type { Message, MessageId, Transcript } from "../transcript/message.ts";
 import { isVisibleToModel, reachesModel } from "../transcript/visibility.ts";
 import { type ContextMeter, createContextMeter } from "./context-meter.ts";
 import type { EditBatch } from "./edit-batch.ts";
@@ -66,7 +66,8 @@ export interface SessionMemory {
   /** An answer showed that the window was exceeded. */
   isOverflowSeen: boolean;
   isJustCompacted: boolean;
-  hasPendingMarker: boolean;
+  /** A compaction that was asked for in the transcript and has not happened yet. */
+  pendingMarker: PendingMarker;
   heldThroughTurn: number;
   unbounded: readonly Handle[];
   pendingSummaries: readonly PendingToolSummary[];
@@ -81,6 +82,9 @@ export interface SessionMemory {
   /** What was said once and need not be said again. */
   readonly warned: Set<WarningCode>;
 }
+
+/** Who asked for it. */
+export type PendingMarker = "none" | "auto" | "manual";
 
 export interface Step {
   readonly name: string;
@@ -112,7 +116,7 @@ export function createSessionCore(ports: SessionPorts, options: KnownSessionOpti
     recoveryCompactions: 0,
     isOverflowSeen: false,
     isJustCompacted: false,
-    hasPendingMarker: false,
+    pendingMarker: "none",
     heldThroughTurn: -1,
     unbounded: [],
     pendingSummaries: [],
@@ -219,7 +223,7 @@ export function createSessionCore(ports: SessionPorts, options: KnownSessionOpti
       const answers = changed.filter((message) => isAnswer(message) && !memory.answers.has(message.id));
       for (const message of changed) hear(message, sentTokens, answers.length === 1 && !wasEmpty);
       if (extent === "rebuilt" || changed.some(isOfCompaction)) {
-        memory.hasPendingMarker = hasPendingMarker(line.transcript());
+        memory.pendingMarker = pendingMarkerOf(line.transcript());
       }
       lookAtWindow();
     },
@@ -232,7 +236,7 @@ export function createSessionCore(ports: SessionPorts, options: KnownSessionOpti
       if (!line.add(batch)) return undefined;
       const tokensAfter = startEpoch(name, reason, tokensBefore);
       const figures = { tokensBefore, tokensAfter, ...(degraded && { degraded }) };
-      memory.hasPendingMarker &&= hasPendingMarker(line.transcript());
+      if (memory.pendingMarker !== "none") memory.pendingMarker = pendingMarkerOf(line.transcript());
       note({ step: name, reason, outcome: "applied", ...figures }, at);
       log.write(
         batchRecord(batch, { before, after: line.transcript(), estimate: meter.options(), ...figures }),
@@ -249,7 +253,7 @@ export function createSessionCore(ports: SessionPorts, options: KnownSessionOpti
       const at = ports.clock.now();
       memory.recovery = undefined;
       memory.heldThroughTurn = memory.answers.size + COOL_DOWN_TURNS;
-      memory.hasPendingMarker = hasPendingMarker(line.transcript());
+      memory.pendingMarker = pendingMarkerOf(line.transcript());
       note({ step: last.step, reason: "undo", outcome: "undone", tokensBefore, tokensAfter }, at);
       log.write({ v: 1, type: "undo", batchId: last.id, at });
       return last;
@@ -259,7 +263,7 @@ export function createSessionCore(ports: SessionPorts, options: KnownSessionOpti
 
     changed(kind, reason) {
       startEpoch(kind, reason, meter.estimateUncounted().tokens);
-      memory.hasPendingMarker = hasPendingMarker(line.transcript());
+      memory.pendingMarker = pendingMarkerOf(line.transcript());
     },
   };
 }
@@ -274,6 +278,14 @@ function isAnswer(message: Message): boolean {
     isVisibleToModel(message) &&
     message.parts.some(reachesModel)
   );
+}
+
+function pendingMarkerOf(transcript: Transcript): PendingMarker {
+  if (!hasPendingMarker(transcript)) return "none";
+  const marker = transcript.findLast(
+    (message) => isVisibleToModel(message) && compactionPart(message) !== undefined,
+  );
+  return (marker && compactionPart(marker)?.trigger) ?? "none";
 }
 
 function isOfCompaction(message: Message): boolean {

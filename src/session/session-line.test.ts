@@ -204,6 +204,20 @@ describe("the line of a session", () => {
     ).toEqual(["m1"]);
   });
 
+  it("INT-6: a message that comes back meets the edits again that speak of it", () => {
+    const line = createSessionLine();
+    line.observe(transcript("u:5 a:5 u:5"));
+    line.add(batch("hidden", [hide("m3")]));
+    line.observe(transcript("u:5 a:5"));
+    line.observe(transcript("u:5 a:5 u:5"));
+    expect(
+      line
+        .window()
+        .shown()
+        .map(({ id }) => id),
+    ).toEqual(["m1", "m2"]);
+  });
+
   it("finds messages that have left the base and messages that a batch inserted", () => {
     const line = createSessionLine();
     line.observe(transcript("u:5 a:5 u:5"));

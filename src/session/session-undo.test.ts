@@ -236,6 +236,21 @@ describe("a result that comes when its messages have changed", () => {
     expect(events.at(-1)).toMatchObject({ type: "compaction_end", error: "failed" });
   });
 
+  it("is dropped when a message it speaks of says something else by then", async () => {
+    let finish = (_: string): void => {};
+    const answerLater = new Promise<string>((resolve) => {
+      finish = resolve;
+    });
+    const { session } = setUp({ summarizer: createFakeSummarizer(() => answerLater) });
+    session.observe(CONVERSATION);
+    const running = session.run(session.nextAction());
+    await new Promise((resolve) => setImmediate(resolve));
+    session.append(user("u2", "request 2, edited by the user"));
+    finish(SUMMARY);
+    expect(await running).toMatchObject({ status: "failed", reason: "messages-changed" });
+    expect(JSON.stringify(session.projection())).toContain("edited by the user");
+  });
+
   it("is used when messages were only added meanwhile", async () => {
     let finish = (_: string): void => {};
     const answerLater = new Promise<string>((resolve) => {

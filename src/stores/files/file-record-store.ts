@@ -91,7 +91,8 @@ export function createFileRecordStore(options: FileRecordStoreOptions): RecordSt
       if (typeof json !== "string") return json;
       return change({ id, expected }, async ({ copies, look, check }) => {
         // The clock keeps versions growing across a delete and across damage, where the last one is not known.
-        const version = Math.max(look.status === "found" ? look.version + 1 : 1, now());
+        const version = Math.max(look.status === "found" ? look.version + 1 : 1, now(), newestVersion + 1);
+        newestVersion = version;
         await replaceRecord(copies, { bytes: encodeRecord({ id, version, json }), replaced: look, check });
         return { status: "stored", version } as const;
       });
@@ -117,6 +118,9 @@ export function createFileRecordStore(options: FileRecordStoreOptions): RecordSt
     },
   };
 }
+
+/** The newest version this process gave: a record written, deleted and written again within a millisecond still grows. */
+let newestVersion = 0;
 
 export interface FileRecordStoreOptions {
   /** The folder that holds the records, one store to a folder. */

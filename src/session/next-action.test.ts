@@ -1,0 +1,148 @@
+import { describe, expect, it } from "vitest";
+import type { CompactDecision } from "../compaction/should-compact.ts";
+import { decideNextAction, type SessionView } from "./next-action.ts";
+import type { SessionAction } from "./session-action.ts";
+
+const decision = (change: Partial<CompactDecision> = {}): CompactDecision => ({
+  compact: false,
+  reason: "under-limit",
+  limit: { limitTokens: 1_000, source: "context_window" },
+  contextTokens: 100,
+  keepRecentTokens: 100,
+  ...change,
+});
+
+const DUE = decision({ compact: true, reason: "over-limit", contextTokens: 1_200 });
+const RETRY: SessionAction = { type: "retry" };
+const EDITS = [{ type: "hide-message", messageId: "m1", stage: "prune", reason: "pruned" }] as const;
+const PLAN = { type: "prune", edits: EDITS, savedTokens: 900 } as const;
+
+function decide(change: Partial<SessionView> = {}): SessionAction {
+  return decideNextAction({
+    version: 1,
+    moment: "before-call",
+    demand: "none",
+    isBusy: false,
+    fits: true,
+    recovery: () => undefined,
+    unboundedOutputs: [],
+    marker: "none",
+    markerOwner: "session",
+    isToolSummaryDue: false,
+    visibleResults: 0,
+    decision: decision(),
+    isOverflowing: false,
+    isHeld: false,
+    idleCompactions: 0,
+    isCompactionSpent: false,
+    sparingEdits: () => undefined,
+    payingEdits: () => undefined,
+    ...change,
+  });
+}
+
+/** Everything at once: what comes first wins. */
+const ALL: Partial<SessionView> = {
+  recovery: () => RETRY,
+  unboundedOutputs: ["m1/0"],
+  marker: "auto",
+  markerOwner: "host",
+  isToolSummaryDue: true,
+  decision: DUE,
+  sparingEdits: () => PLAN,
+  payingEdits: () => PLAN,
+  moment: "after-turn",
+};
+
+describe("decideNextAction", () => {
+  it.each<{ name: string; view: Partial<SessionView>; action: object }>([
+    {
+      name: "nothing while something is being run",
+      view: { ...ALL, isBusy: true },
+      action: { type: "none", reason: "in-progress" },
+    },
+    { name: "a refused request before everything else", view: ALL, action: RETRY },
+    {
+      name: "then outputs that came in",
+      view: { ...ALL, recovery: () => undefined },
+      action: { type: "bound-outputs" },
+    },
+    {
+      name: "then the compaction of the host",
+      view: { ...ALL, recovery: () => undefined, unboundedOutputs: [] },
+      action: { type: "none", reason: "host-compacts" },
+    },
+    {
+      name: "then tool summaries",
+      view: { ...ALL, recovery: () => undefined, unboundedOutputs: [], marker: "none" },
+      action: { type: "summarize-tool-results" },
+    },
+    {
+      name: "then edits that spare a compaction",
+      view: { decision: DUE, sparingEdits: () => PLAN },
+      action: { type: "prune", reason: "over-limit", edits: EDITS },
+    },
+    {
+      name: "then the compaction",
+      view: { decision: DUE },
+      action: { type: "compact", trigger: "threshold" },
+    },
+    {
+      name: "then edits that pay, after a turn",
+      view: { moment: "after-turn", payingEdits: () => PLAN },
+      action: { type: "prune", reason: "pays" },
+    },
+    {
+      name: "none of these before a call",
+      view: { payingEdits: () => PLAN },
+      action: { type: "none", reason: "under-limit" },
+    },
+  ])("INT-1: $name", ({ view, action }) => {
+    expect(decide(view)).toMatchObject(action);
+  });
+
+  it.each<{ name: string; view: Partial<SessionView>; action: object }>([
+    {
+      name: "real usage alone makes it due",
+      view: { isOverflowing: true },
+      action: { type: "compact", trigger: "overflow" },
+    },
+    {
+      name: "but not in a cool-down",
+      view: { isOverflowing: true, decision: decision({ reason: "cooling-down" }) },
+      action: { type: "none", reason: "cooling-down" },
+    },
+    {
+      name: "and not with auto off",
+      view: { isOverflowing: true, decision: decision({ reason: "auto-off" }) },
+      action: { type: "none", reason: "auto-off" },
+    },
+    {
+      name: "nor just after an undo",
+      view: { decision: DUE, isHeld: true, fits: false },
+      action: { type: "none", reason: "after-undo", fits: false },
+    },
+    {
+      name: "two without gain are enough",
+      view: { decision: DUE, idleCompactions: 2 },
+      action: { type: "give-up", reason: "no-gain" },
+    },
+    {
+      name: "unless a person asks",
+      view: { decision: DUE, idleCompactions: 2, demand: "manual" },
+      action: { type: "compact", trigger: "manual" },
+    },
+    {
+      name: "and none twice at the same state",
+      view: { decision: DUE, isCompactionSpent: true, fits: false },
+      action: { type: "none", reason: "nothing-to-gain" },
+    },
+    {
+      name: "one that was asked for in the transcript is done",
+      view: { marker: "auto" },
+      action: { type: "compact", trigger: "overflow" },
+    },
+  ])("a compaction: $name", ({ view, action }) => {
+    expect(decide(view)).toMatchObject(action);
+  });
+});
