@@ -1,5 +1,6 @@
 import { benchFork } from "./fork.bench.ts";
 import { benchRedact } from "./redact.bench.ts";
+import { benchSession } from "./session.bench.ts";
 import { benchTokens } from "./tokens.bench.ts";
 import { benchToolOutput } from "./tool-output.bench.ts";
 
@@ -8,6 +9,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   tokens: benchTokens,
   redact: benchRedact,
   "tool-output": benchToolOutput,
+  session: benchSession,
 };
 
 const names = process.argv.slice(2);

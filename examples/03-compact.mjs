@@ -1,7 +1,7 @@
 // Keep a long session within its window: the session says what is due, does it, and can show, recall and undo it.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { createMemoryJournal, createSession } from "carryover";
+import { createMemoryJournal, createSession, createSystemClock } from "carryover";
 import { opencode } from "carryover/opencode";
 
 const recorded = JSON.parse(readFileSync(new URL("sessions/opencode-session.json", import.meta.url), "utf8"));
@@ -31,17 +31,7 @@ const summarizer = {
     return "## Goal\nUnderstand every module.\n## Progress\nModules 0 to 11 were explained one by one.";
   },
 };
-const clock = {
-  now: () => Date.now(),
-  sleep: (ms, signal) =>
-    new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      signal.addEventListener("abort", () => {
-        clearTimeout(timer);
-        resolve();
-      });
-    }),
-};
+const clock = createSystemClock();
 const events = [];
 const session = createSession(
   { clock, summarizer, journal: createMemoryJournal() },

@@ -1,19 +1,9 @@
 // A provider refuses a request as too long: make it smaller step by step, send it again, and say so if nothing helps.
 import assert from "node:assert/strict";
-import { createSession, estimateContextTokens } from "carryover";
+import { createSession, createSystemClock, estimateContextTokens } from "carryover";
 
 const WINDOW_TOKENS = 8_000;
-const clock = {
-  now: () => Date.now(),
-  sleep: (ms, signal) =>
-    new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      signal.addEventListener("abort", () => {
-        clearTimeout(timer);
-        resolve();
-      });
-    }),
-};
+const clock = createSystemClock();
 const session = createSession(
   { clock },
   {

@@ -1,10 +1,11 @@
 import { clipJson } from "../text/clip-json.ts";
 import { safeJson } from "../text/safe-json.ts";
 import { headCut, truncate } from "../text/truncate.ts";
+import { cutOutcome } from "../transcript/cut-outcome.ts";
 import type { Edit } from "../transcript/edit.ts";
 import { IMAGE_CHARS } from "../transcript/estimate-message-tokens.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
-import { type FilePart, type Part, type TextPart, type ToolPart, withText } from "../transcript/part.ts";
+import type { FilePart, Part, TextPart, ToolPart } from "../transcript/part.ts";
 import { handleOf, isCleared } from "../transcript/tool-results.ts";
 import { isVisibleToModel } from "../transcript/visibility.ts";
 
@@ -35,18 +36,7 @@ export interface CutPartsOptions {
 export function cutOutput(part: ToolPart, maxChars: number): ToolPart {
   const text = outputOf(part);
   if (text === undefined || text.length <= maxChars) return part;
-  const { text: kept, cut } = truncate(text, { limitChars: maxChars, method: "head-tail" });
-  if (cut === undefined) return part;
-  const earlierChars = part.cut?.omittedChars ?? 0;
-  return {
-    ...part,
-    outcome: withText(part.outcome, kept),
-    cut: {
-      ...cut,
-      originalChars: part.cut?.originalChars ?? cut.originalChars,
-      omittedChars: cut.omittedChars + earlierChars,
-    },
-  };
+  return cutOutcome(part, { limitChars: maxChars, method: "head-tail" });
 }
 
 /** The line that stands where a medium was. */

@@ -334,7 +334,15 @@ describe("createSession", () => {
     expect(session.ledger()).toMatchObject([{ step: "compact", degraded: true }]);
   });
 
-  it("VISIBILITY: counts a new model as a new epoch", () => {
+  it("takes the model from the answers when nobody names it", () => {
+    const { session } = setUp({ compaction: { ...OFF, thresholds: { "acme/small": { tokens: 50 } } } });
+    session.append(user("u1", words(100)));
+    expect(session.nextAction().type).toBe("none");
+    session.append(answer("a1", "ok", { model: { provider: "acme", id: "small" } }));
+    expect(session.status()).toMatchObject({ source: "threshold", limitTokens: 50 });
+  });
+
+  it("ESTIMATE-5: counts a new model as a new epoch", () => {
     const { session } = setUp();
     session.append(user("u1", "go"));
     session.append(answer("a1", "ok", { usage: usage(20_000), model: { provider: "acme", id: "one" } }));

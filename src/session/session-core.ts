@@ -2,27 +2,18 @@ import { detectSilentOverflow } from "../compaction/detect-silent-overflow.ts";
 import { isOverflow } from "../compaction/is-overflow.ts";
 import { hasPendingMarker } from "../compaction/overflow-check.ts";
 import { typedText } from "../compaction/plan-compaction-requests.ts";
-import type { HookStrikes } from "../compaction/session-hooks.ts";
-import {
-  afterContextChange,
-  COOL_DOWN_TURNS,
-  FRESH_TRIGGER,
-  type TriggerState,
-} from "../compaction/should-compact-trigger-state.ts";
-import type { PendingToolSummary } from "../compaction/tool-summary-work.ts";
+import { afterContextChange, COOL_DOWN_TURNS } from "../compaction/should-compact-trigger-state.ts";
 import { compactionPart } from "../stages/completed-compaction.ts";
-import type { Edit, Handle } from "../transcript/edit.ts";
-import type { Message, MessageId, Transcript } from "../transcript/message.ts";
+import type { Edit } from "../transcript/edit.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
 import { isVisibleToModel, reachesModel } from "../transcript/visibility.ts";
 import { type ContextMeter, createContextMeter } from "./context-meter.ts";
 import type { EditBatch } from "./edit-batch.ts";
 import { createLedger, type Ledger, type LedgerEntry } from "./ledger.ts";
-import type { MechanicalPlan } from "./mechanical-edits.ts";
-import type { RecoveryState } from "./recovery-state.ts";
 import { createResultCounter, type ResultCounter } from "./result-counter.ts";
-import type { WarningCode } from "./session-event.ts";
 import { createSessionLine, type LineChange, type SessionLine } from "./session-line.ts";
 import { createSessionLog, type SessionLog } from "./session-log.ts";
+import { createSessionMemory, type PendingMarker, type SessionMemory } from "./session-memory.ts";
 import type { KnownSessionOptions } from "./session-options.ts";
 import type { SessionPorts } from "./session-ports.ts";
 import { batchRecord } from "./session-records.ts";
@@ -50,42 +41,6 @@ export interface SessionCore {
   changed(kind: string, reason: string): void;
 }
 
-/** What a session remembers from one moment to the next. */
-export interface SessionMemory {
-  /** Grows with every change of anything. */
-  version: number;
-  owner: "session" | "host";
-  settings: KnownSessionOptions["settings"];
-  limits: KnownSessionOptions["limits"];
-  model: KnownSessionOptions["model"];
-  isRunning: boolean;
-  trigger: TriggerState;
-  recovery: RecoveryState | undefined;
-  /** Recoveries by the model since it last said something. */
-  recoveryCompactions: number;
-  /** An answer showed that the window was exceeded. */
-  isOverflowSeen: boolean;
-  isJustCompacted: boolean;
-  /** A compaction that was asked for in the transcript and has not happened yet. */
-  pendingMarker: PendingMarker;
-  heldThroughTurn: number;
-  unbounded: readonly Handle[];
-  pendingSummaries: readonly PendingToolSummary[];
-  hookStrikes: HookStrikes;
-  /** The mechanical edits that would pay, by what they depend on. */
-  paying: { readonly key: string; readonly plan: MechanicalPlan | undefined } | undefined;
-  /** Steps that changed nothing, by the version at which they were tried. */
-  readonly spent: Map<string, number>;
-  /** Finished answers of the model; their number is the number of the turn. */
-  readonly answers: Set<MessageId>;
-  readonly requests: Set<MessageId>;
-  /** What was said once and need not be said again. */
-  readonly warned: Set<WarningCode>;
-}
-
-/** Who asked for it. */
-export type PendingMarker = "none" | "auto" | "manual";
-
 export interface Step {
   readonly name: string;
   readonly reason: string;
@@ -104,29 +59,7 @@ export function createSessionCore(ports: SessionPorts, options: KnownSessionOpti
   const meter = createContextMeter(line.window(), options);
   const ledger = createLedger();
   const log = createSessionLog({ journal: ports.journal, clock: ports.clock, onEvent: options.onEvent });
-  const memory: SessionMemory = {
-    version: 0,
-    owner: "session",
-    settings: options.settings,
-    limits: options.limits,
-    model: options.model,
-    isRunning: false,
-    trigger: FRESH_TRIGGER,
-    recovery: undefined,
-    recoveryCompactions: 0,
-    isOverflowSeen: false,
-    isJustCompacted: false,
-    pendingMarker: "none",
-    heldThroughTurn: -1,
-    unbounded: [],
-    pendingSummaries: [],
-    hookStrikes: {},
-    paying: undefined,
-    spent: new Map(),
-    answers: new Set(),
-    requests: new Set(),
-    warned: new Set(),
-  };
+  const memory = createSessionMemory(options);
   let batchCount = 0;
 
   function note(entry: Omit<LedgerEntry, "at">, at = ports.clock.now()): void {
@@ -167,6 +100,10 @@ export function createSessionCore(ports: SessionPorts, options: KnownSessionOpti
     memory.answers.add(message.id);
     memory.recovery = undefined;
     memory.recoveryCompactions = 0;
+    if (memory.model === undefined && message.model !== undefined) {
+      memory.model = message.model;
+      meter.setModel(message.model);
+    }
     if (isAlone) weigh(message, sentTokens);
     compareProfiles(message);
     meter.learn(message);

@@ -1,10 +1,11 @@
 import { clipJson } from "../text/clip-json.ts";
 import { safeJson } from "../text/safe-json.ts";
 import { shouldUseHeadTail } from "../text/should-use-head-tail.ts";
-import { headCut, truncate } from "../text/truncate.ts";
+import { headCut } from "../text/truncate.ts";
+import { cutOutcome } from "../transcript/cut-outcome.ts";
 import type { Edit, EditReason, Stage } from "../transcript/edit.ts";
 import type { Message } from "../transcript/message.ts";
-import { type InputCut, type ToolPart, withText } from "../transcript/part.ts";
+import type { InputCut, ToolPart } from "../transcript/part.ts";
 import { handleOf, pendingCalls, type ToolResult } from "../transcript/tool-results.ts";
 import { resultsWithTiers, type Tier, type TierLimits } from "./tool-result-tier.ts";
 
@@ -63,21 +64,7 @@ function cutOutput(result: ToolResult, limitChars: number): ToolPart {
   const { part, text } = result;
   if (text.length <= limitChars || isCutWithin(part.cut?.limitChars, limitChars)) return part;
   const isTailWorthKeeping = result.status === "failed" || shouldUseHeadTail(part.tool, text);
-  const { text: kept, cut } = truncate(text, {
-    limitChars,
-    method: isTailWorthKeeping ? "head-tail" : "head",
-  });
-  if (cut === undefined) return part;
-  const earlierChars = part.cut?.omittedChars ?? 0;
-  return {
-    ...part,
-    outcome: withText(part.outcome, kept),
-    cut: {
-      ...cut,
-      originalChars: part.cut?.originalChars ?? cut.originalChars,
-      omittedChars: cut.omittedChars + earlierChars,
-    },
-  };
+  return cutOutcome(part, { limitChars, method: isTailWorthKeeping ? "head-tail" : "head" });
 }
 
 function cutInput(part: ToolPart, limitChars: number): ToolPart {

@@ -1,7 +1,8 @@
 import { truncate } from "../text/truncate.ts";
+import { cutOutcome } from "../transcript/cut-outcome.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { Message } from "../transcript/message.ts";
-import { type Part, withText } from "../transcript/part.ts";
+import type { Part } from "../transcript/part.ts";
 import { renderMessage } from "../transcript/render.ts";
 import { handleOf, isCleared } from "../transcript/tool-results.ts";
 
@@ -46,10 +47,9 @@ function cutTexts(message: Message, limitChars: number): Message {
 function cutText(part: Part, limitChars: number): Part {
   const text = textOf(part);
   if (text === undefined || text.length <= limitChars) return part;
+  if (part.type === "tool") return cutOutcome(part, { limitChars, method: "head-tail" });
   const { text: kept, cut } = truncate(text, { limitChars, method: "head-tail" });
-  if (cut === undefined) return part;
-  if (part.type === "text") return { ...part, text: kept, cut };
-  return part.type === "tool" ? { ...part, outcome: withText(part.outcome, kept), cut } : part;
+  return cut === undefined || part.type !== "text" ? part : { ...part, text: kept, cut };
 }
 
 function textOf(part: Part): string | undefined {
