@@ -16,7 +16,6 @@ export function findCompletedCompaction(transcript: Transcript): CompletedCompac
   const carriesFinish = transcript.some(
     (message) => message.role === "assistant" && message.finish !== undefined,
   );
-  const ids = new Set(transcript.map((message) => message.id));
   const summaryByParent = new Map<MessageId, number>();
   let nextLooseSummary = -1;
   for (let index = transcript.length - 1; index >= 0; index--) {
@@ -24,7 +23,7 @@ export function findCompletedCompaction(transcript: Transcript): CompletedCompac
     if (!isVisibleToModel(message)) continue;
     if (isCompletedSummary(message, carriesFinish)) {
       const { parentId } = message;
-      if (parentId !== undefined && ids.has(parentId)) summaryByParent.set(parentId, index);
+      if (parentId !== undefined) summaryByParent.set(parentId, index);
       else nextLooseSummary = index;
       continue;
     }

@@ -1,5 +1,5 @@
 import type { Message, MessageId, Transcript } from "../../transcript/message.ts";
-import type { Part } from "../../transcript/part.ts";
+import type { Part, ToolOutcome } from "../../transcript/part.ts";
 import { isVisibleToModel, reachesModel } from "../../transcript/visibility.ts";
 import { compact, type Fields, fields } from "../fields.ts";
 import { type Decoded, infoOf, isResultsOnly, type Origin } from "./decode-messages.ts";
@@ -31,11 +31,16 @@ export function encodeMessages({ messages, decoded, edited, at }: EncodeInput): 
       wireIndex,
       origins: origins[wireIndex] ?? [],
       pairs,
+      late,
       sessionID,
       at,
     });
 
   const carriers = resultCarriers(origins);
+  const late = lateResults(
+    origins,
+    edited.map((message) => wireIndexById.get(message.id) ?? -1),
+  );
   const result: SessionMessage[] = [];
   for (const message of edited) {
     const wireIndex = wireIndexById.get(message.id);
@@ -69,11 +74,30 @@ function resultCarriers(origins: Decoded["origins"]): ReadonlyMap<number, readon
   return carriers;
 }
 
+/** Calls that were moved behind their results, as `message/part`: only in front of its result can a call be found again. */
+function lateResults(origins: Decoded["origins"], order: readonly number[]): ReadonlySet<string> {
+  const position = new Map(order.map((wireIndex, index) => [wireIndex, index]));
+  const late = new Set<string>();
+  for (const [wireIndex, ofMessage] of origins.entries()) {
+    const holder = position.get(wireIndex) ?? position.get(ofMessage[0]?.messageIndex ?? -1) ?? 0;
+    for (const origin of ofMessage) {
+      const isBefore = origin.half === "result" && holder < (position.get(origin.messageIndex) ?? 0);
+      if (isBefore) late.add(keyOf(origin));
+    }
+  }
+  return late;
+}
+
+function keyOf({ messageIndex, partIndex }: Origin): string {
+  return `${messageIndex}/${partIndex}`;
+}
+
 interface Rebuild {
   readonly wireMessage: SessionMessage;
   readonly wireIndex: number;
   readonly origins: readonly Origin[];
   readonly pairs: ReadonlyMap<number, EditedMessage>;
+  readonly late: ReadonlySet<string>;
   readonly sessionID: unknown;
   readonly at: number;
 }
@@ -84,6 +108,7 @@ function rebuild({
   wireIndex,
   origins,
   pairs,
+  late,
   sessionID,
   at,
 }: Rebuild): SessionMessage | undefined {
@@ -93,10 +118,19 @@ function rebuild({
   const parts: SessionPart[] = [];
   let isChanged = isHidden;
   let isAnyShown = false;
-  for (const [index, { messageIndex, partIndex, half }] of origins.entries()) {
+  for (const [index, origin] of origins.entries()) {
+    const { messageIndex, partIndex } = origin;
     const wire = wireMessage.parts[index] as SessionPart;
+    const isLate = late.has(keyOf(origin));
+    if (isLate && origin.half === "result") {
+      isChanged = true;
+      continue;
+    }
+    // A call that comes behind its result now carries the outcome itself.
+    const half = isLate ? "whole" : origin.half;
     const owner = pairs.get(messageIndex);
-    const old = owner?.before.parts[partIndex];
+    const before = owner?.before.parts[partIndex];
+    const old = isLate && before?.type === "tool" ? { ...before, outcome: PENDING } : before;
     const now =
       owner === undefined || !isVisibleToModel(owner.after) ? undefined : owner.after.parts[partIndex];
     const isShown = now !== undefined && now.agentVisible !== false;
@@ -113,6 +147,8 @@ function rebuild({
   if (!isChanged) return wireMessage;
   return isAnyShown ? { ...wireMessage, parts } : undefined;
 }
+
+const PENDING: ToolOutcome = { status: "pending" };
 
 interface Half {
   readonly half: Origin["half"];
