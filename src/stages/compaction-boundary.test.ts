@@ -94,6 +94,13 @@ describe.each([
     window: "u:1 m s:30 u:4",
   },
   {
+    name: "a summary whose parent has left does not count for another marker",
+    messages: change(transcript("u:1 m s:30 u:4"), "m3", { parentId: "gone" }),
+    index: -1,
+    slice: "u:1 m s:30 u:4",
+    window: "u:1 m s:30 u:4",
+  },
+  {
     name: "the retained tail stays behind the summary (DA-19)",
     messages: change(transcript("u:1 a:2 u:3 a:4 m s:30 u:6"), "m5", withTail("m3")),
     index: 5,

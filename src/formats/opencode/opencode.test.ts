@@ -64,3 +64,21 @@ describe("the laws of a format", () => {
     it.each(laws(recorded.messages).map((law) => [law.name, law] as const))("%s", (_, law) => law.check());
   });
 });
+
+it("a call that an edit moves behind its separate result keeps its outcome", () => {
+  const wire = [
+    { info: { id: "a", role: "assistant" }, parts: [{ type: "tool", tool: "bash", callID: "c", input: {} }] },
+    {
+      info: { id: "b", role: "user" },
+      parts: [
+        { type: "text", text: "so" },
+        { type: "tool_result", callID: "c", text: "out" },
+      ],
+    },
+  ];
+  const move: Edit = { type: "move-message", messageId: "a", after: "b", stage: "test", reason: "test" };
+  const moved = opencode.decode(opencode.apply(wire, [move], { at: 1 }));
+  expect(moved.map((message) => message.id)).toEqual(["b", "a"]);
+  expect(moved[1]?.parts).toMatchObject([{ callId: "c", outcome: { status: "done", output: "out" } }]);
+  expect(opencode.faults(opencode.apply(wire, [move], { at: 1 }))).toEqual([]);
+});
