@@ -1,4 +1,4 @@
-import { chmodSync, rmSync } from "node:fs";
+import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { rolldown } from "rolldown";
 import { root, run } from "./run.mjs";
 
@@ -7,6 +7,23 @@ import { root, run } from "./run.mjs";
 rmSync(`${root}dist`, { recursive: true, force: true });
 run("tsc", ["-p", "tsconfig.build.json"]);
 
-const bundle = await rolldown({ input: `${root}src/hosts/cli/main.ts`, platform: "node", logLevel: "warn" });
-await bundle.write({ file: `${root}dist/cli.js`, format: "esm", banner: "" });
+await bundle("src/hosts/cli/main.ts", "dist/cli.js");
 chmodSync(`${root}dist/cli.js`, 0o755);
+
+// OpenCode loads the plugin where no package of ours is installed: it is one file as well.
+await bundle("src/server.ts", "dist/server.js");
+writeFileSync(
+  `${root}dist/server.d.ts`,
+  `declare const plugin: {
+  readonly id: string;
+  readonly server: (input: unknown, options?: unknown) => Promise<Record<string, unknown>>;
+};
+export default plugin;
+`,
+);
+
+async function bundle(input, file) {
+  const made = await rolldown({ input: `${root}${input}`, platform: "node", logLevel: "warn" });
+  await made.write({ file: `${root}${file}`, format: "esm", codeSplitting: false });
+  await made.close();
+}

@@ -8,6 +8,7 @@ import { isVisibleToModel, reachesModel } from "./visibility.ts";
 /** Something in what the model is sent that a provider would refuse. */
 export interface Fault {
   readonly rule: FaultRule;
+  /** Of a provider's wire, the place instead: `messages[3]`. */
   readonly messageId: MessageId;
   /** Unset when it is about the whole message. */
   readonly partIndex?: number;
@@ -21,7 +22,11 @@ export type FaultRule =
   | "call-id-repeated"
   | "empty-text"
   | "message-without-parts"
-  | "malformed-text";
+  | "malformed-text"
+  | ProviderRule;
+
+/** A rule of one provider's interface, or one that all have in common. */
+export type ProviderRule = `${"common" | "anthropic" | "openai-chat" | "openai-responses" | "gemini"}-${number}`;
 
 /** Everything in the visible transcript that breaks the pairing of calls and results, or a rule common to all providers. */
 export function findFaults(transcript: Transcript): readonly Fault[] {

@@ -1,0 +1,73 @@
+import type { Journal } from "../../session/journal.ts";
+import { createFileJournal } from "../../stores/files/file-journal.ts";
+import { createFileSpillStore } from "../../stores/files/file-spill-store.ts";
+import type { SpillStore } from "../../tool-output/spill-store.ts";
+import type { HostCalls } from "./host-calls.ts";
+import type { Notify } from "./notify.ts";
+import { type PluginFolders, pluginFolders } from "./plugin-folder.ts";
+import type { PluginOptions } from "./plugin-options.ts";
+import { createSessionTree, type SessionTree } from "./session-tree.ts";
+
+/** What every feature of the plugin works with. */
+export interface PluginContext {
+  readonly options: PluginOptions;
+  readonly directory: string;
+  readonly calls: HostCalls;
+  readonly notify: Notify;
+  readonly folders: PluginFolders;
+  readonly spills: SpillStore;
+  readonly tree: SessionTree;
+  /** Where the present time comes from, in milliseconds. */
+  readonly now: () => number;
+  /** Writes to the log of the root session that this one belongs to; a failed write is logged, never thrown. */
+  record(sessionId: string, entry: JournalRecord): void;
+  /** The log of one root session. */
+  journal(rootSessionId: string): Journal;
+}
+
+/** One line of the plugin's journal; `inspect --live` reads nothing else. */
+export interface JournalRecord {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+export interface PluginContextOptions {
+  readonly options: PluginOptions;
+  readonly directory: string;
+  readonly calls: HostCalls;
+  readonly notify: Notify;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly now?: () => number;
+}
+
+export function createPluginContext(setup: PluginContextOptions): PluginContext {
+  const { options, directory, calls, notify, env, now = Date.now } = setup;
+  const folders = pluginFolders({ store: options.store, env });
+  const tree = createSessionTree(calls);
+  const journals = new Map<string, Journal>();
+  const journal = (rootSessionId: string): Journal => {
+    const known = journals.get(rootSessionId);
+    if (known !== undefined) return known;
+    const made = createFileJournal({ root: folders.journal, session: rootSessionId, durable: false });
+    journals.set(rootSessionId, made);
+    return made;
+  };
+  return {
+    options,
+    directory,
+    calls,
+    notify,
+    folders,
+    spills: createFileSpillStore({ root: folders.spill }),
+    tree,
+    now,
+    journal,
+    record(sessionId, entry) {
+      const atMs = now();
+      void tree.rootOf(sessionId).then(async (root) => {
+        const written = await journal(root).append({ atMs, sessionId, ...entry });
+        if (written.status === "failed") notify.log("warn", `journal not written: ${written.reason}`);
+      });
+    },
+  };
+}

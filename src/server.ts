@@ -1,0 +1,9 @@
+import { createServer } from "./hosts/opencode/create-server.ts";
+
+/** The OpenCode plugin: `"plugin": ["carryover"]`. */
+const plugin: { readonly id: string; readonly server: typeof createServer } = {
+  id: "carryover",
+  server: createServer,
+};
+
+export default plugin;
