@@ -9,7 +9,7 @@ import { outputText } from "./unbounded-outputs.ts";
 
 /** Bounds outputs of the window one after another; what is left out goes into the spill store, if there is one. */
 export async function boundOutputs(
-  { line, options, ports }: SessionCore,
+  { line, options, ports, outputLimits }: SessionCore,
   handles: readonly Handle[],
   signal: AbortSignal,
 ): Promise<readonly Edit[]> {
@@ -21,18 +21,25 @@ export async function boundOutputs(
       const text = outputText(part);
       const { blocks, handle, truncated } = await truncateToolContent<ToolContentBlock>(
         [{ type: "text", text }],
-        options.outputLimits,
+        outputLimits(),
         ports.spills,
         {
           signal,
           ...(options.redaction !== "off" && options.redactOutputs === "on" && { redact: options.redaction }),
         },
       );
-      const shown = blocks.map((block) => (isTextBlock(block) ? block.text : "")).join("\n");
+      const texts = blocks.map((block) => (isTextBlock(block) ? block.text : ""));
+      if (ports.spills === undefined) texts.push(keptNotice(handleOf(message, partIndex)));
+      const shown = texts.join("\n");
       if (truncated) edits.push(replace({ message, partIndex, part, text, shown, spill: handle }));
     }
   }
   return edits;
+}
+
+/** Without a store the transcript itself has the whole output, under the handle of the part. */
+function keptNotice(handle: Handle): string {
+  return `[Full output kept: handle ${handle}. Read parts of it with the recall tool and this handle.]`;
 }
 
 interface Bounded {

@@ -30,11 +30,20 @@ export interface ContextMeter {
   learn(message: Message): void;
   /** The model that is asked next. */
   setModel(model: ModelRef | undefined): void;
+  /** What is sent beside the messages from now on; true when that is something else than before. */
+  setBeside(beside: SentBeside): boolean;
+}
+
+/** Characters of the system prompt and of the tool definitions, where they are no messages. */
+export interface SentBeside {
+  readonly systemChars?: number;
+  readonly toolsChars?: number;
 }
 
 /** A meter of a window. */
 export function createContextMeter(window: Window, settings: MeterSettings): ContextMeter {
   let model = settings.model;
+  let { systemChars, toolsChars } = settings;
   let calibration = startCalibration(model?.id ?? "", familyOf(model));
   let applied = calibration;
   let epoch = 0;
@@ -46,7 +55,7 @@ export function createContextMeter(window: Window, settings: MeterSettings): Con
   const distrusted = new Set<MessageId>();
 
   function options(): ContextEstimateOptions {
-    const { systemChars, toolsChars, estimator } = settings;
+    const { estimator } = settings;
     const learned = applied.observations > 0 ? { calibration: applied } : {};
     return {
       estimator,
@@ -129,6 +138,13 @@ export function createContextMeter(window: Window, settings: MeterSettings): Con
       tally = undefined;
     },
 
+    setBeside(beside) {
+      if (beside.systemChars === systemChars && beside.toolsChars === toolsChars) return false;
+      ({ systemChars, toolsChars } = beside);
+      tally = undefined;
+      return true;
+    },
+
     options,
     epoch: () => epoch,
 
@@ -142,11 +158,9 @@ export function createContextMeter(window: Window, settings: MeterSettings): Con
   };
 }
 
-export interface MeterSettings {
+export interface MeterSettings extends SentBeside {
   readonly estimator: NonNullable<ContextEstimateOptions["estimator"]>;
   readonly model?: ModelRef;
-  readonly systemChars?: number;
-  readonly toolsChars?: number;
 }
 
 const withoutUsage = new WeakMap<Message, Message>();

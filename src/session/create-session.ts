@@ -4,13 +4,15 @@ import {
   changeSettings,
   type SettingsChange,
 } from "../compaction/compaction-settings-change.ts";
+import { detectSilentOverflow } from "../compaction/detect-silent-overflow.ts";
 import { effectiveTokenLimit } from "../compaction/effective-token-limit.ts";
 import { learnContextLimit } from "../compaction/provider-errors/learn-context-limit.ts";
 import { type TriggerStatus, triggerStatus } from "../compaction/should-compact-status.ts";
 import { type ModelLimits, usableTokens } from "../compaction/usable-tokens.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { ContextEstimate } from "../transcript/estimate-context-tokens.ts";
-import type { Message, ModelRef, Transcript } from "../transcript/message.ts";
+import type { Message, ModelRef, Transcript, Usage } from "../transcript/message.ts";
+import type { SentBeside } from "./context-meter.ts";
 import type { EditBatch } from "./edit-batch.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import { decideNextAction } from "./next-action.ts";
@@ -24,6 +26,7 @@ import type { SessionAction } from "./session-action.ts";
 import { createSessionCore } from "./session-core.ts";
 import { readSessionOptions, type SessionOptions } from "./session-options.ts";
 import type { SessionPorts } from "./session-ports.ts";
+import type { SessionState } from "./session-state.ts";
 import { type Asked, viewOf } from "./session-view.ts";
 
 /**
@@ -35,8 +38,10 @@ export interface Session {
   append(message: Message): void;
   /** Takes the newest full list of a transcript that a host owns. */
   observe(transcript: Transcript): void;
-  /** Observes a transcript and puts in force again what the journal says was done to it. */
-  restore(transcript: Transcript): Promise<Restored>;
+  /** Observes a transcript and puts in force again what the journal, or a state that was kept elsewhere, says was done to it. */
+  restore(transcript: Transcript, state?: unknown): Promise<Restored>;
+  /** What was done so far, for a store of one's own. */
+  toJSON(): SessionState;
   /** What the model is sent: without what is hidden, within the newest compaction, and nothing a provider would refuse. */
   projection(): Transcript;
   /** Every edit that makes the projection out of the transcript, for a format to apply to foreign messages. */
@@ -51,6 +56,8 @@ export interface Session {
   prepare(options?: PrepareOptions): Promise<SessionAction>;
   /** Takes in that the provider refused the request; `nextAction` then says what to do about it. */
   onProviderError(error: unknown, options?: { readonly provider?: string }): ProviderErrorReport;
+  /** Takes in an answer that holds nothing; `overflow` when that shows a full window: `nextAction` then says what to do. */
+  onEmptyAnswer(answer: EmptyAnswer): "overflow" | "empty";
   /** Takes the newest edits back: the projection is exactly what it was, with what has come in since. */
   undo(): Promise<UndoResult>;
   /** Brings back what the model no longer sees, bounded. */
@@ -62,10 +69,17 @@ export interface Session {
   change(change: SettingsChange): ChangedSettings;
   /** Another model is asked from now on: what the last one counted no longer holds. */
   useModel(model: ModelRef, limits: ModelLimits): void;
+  /** What is sent beside the messages from now on. */
+  sendBeside(beside: SentBeside): void;
 }
 
 export interface PrepareOptions extends Asked {
   readonly signal?: AbortSignal;
+}
+
+export interface EmptyAnswer {
+  readonly usage?: Usage;
+  readonly finish?: string;
 }
 
 export type UndoResult =
@@ -106,16 +120,37 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
   };
   warnOfWindow();
 
+  /** Makes a refusal the next thing to deal with. */
+  const refuse = (error: unknown, report: ProviderErrorReport): void => {
+    const contextTokens = learnContextLimit(memory.limits.contextTokens, report.limitTokens);
+    memory.limits = { ...memory.limits, contextTokens };
+    const limit = effectiveTokenLimit(memory.settings, {
+      contextWindowTokens: contextTokens,
+      ...(memory.model && { model: memory.model }),
+    });
+    memory.recovery = afterRefusal(memory.recovery, {
+      error,
+      report,
+      estimate: meter.estimateUncounted(),
+      limitTokens: limit.limitTokens ?? Number.POSITIVE_INFINITY,
+      windowTokens: contextTokens,
+      auto: memory.settings.autoCompact ? "on" : "off",
+    });
+    memory.version++;
+  };
+
   return {
     append: (message) => core.take((known) => known.append(message)),
     observe,
     nextAction,
     run,
 
-    async restore(transcript) {
+    async restore(transcript, state) {
       observe(transcript);
-      return restoreFrom(core);
+      return restoreFrom(core, state);
     },
+
+    toJSON: () => ({ v: 1, batches: line.batches() }),
 
     async prepare({ signal = never, ...asked } = {}) {
       for (let step = 0; step < MAX_STEPS; step++) {
@@ -130,23 +165,22 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
 
     onProviderError(error, { provider } = {}) {
       const report = classifyProviderError(error, { ...(provider !== undefined && { provider }) });
-      if (report.recovery === "none") return report;
-      const contextTokens = learnContextLimit(memory.limits.contextTokens, report.limitTokens);
-      memory.limits = { ...memory.limits, contextTokens };
-      const limit = effectiveTokenLimit(memory.settings, {
-        contextWindowTokens: contextTokens,
-        ...(memory.model && { model: memory.model }),
-      });
-      memory.recovery = afterRefusal(memory.recovery, {
-        error,
-        report,
-        estimate: meter.estimateUncounted(),
-        limitTokens: limit.limitTokens ?? Number.POSITIVE_INFINITY,
-        windowTokens: contextTokens,
-        auto: memory.settings.autoCompact ? "on" : "off",
-      });
-      memory.version++;
+      if (report.recovery !== "none") refuse(error, report);
       return report;
+    },
+
+    onEmptyAnswer({ usage, finish }) {
+      const { isOverflow } = detectSilentOverflow({
+        usage,
+        ...(finish !== undefined && { stopReason: finish }),
+        contextWindowTokens: memory.limits.contextTokens,
+        sentEstimateTokens: meter.estimate().tokens,
+        moment: memory.isJustCompacted ? "just-compacted" : "other",
+      });
+      if (!isOverflow) return "empty";
+      const error = new Error("The model answered nothing, because the conversation fills its window.");
+      refuse(error, { class: "context_overflow", isOverflow, recovery: "compact", message: error.message });
+      return "overflow";
     },
 
     async undo() {
@@ -183,6 +217,10 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
         memory.version++;
       }
       return changed;
+    },
+
+    sendBeside(beside) {
+      if (meter.setBeside(beside)) memory.version++;
     },
 
     useModel(model, limits) {

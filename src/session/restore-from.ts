@@ -3,13 +3,15 @@ import type { EditBatch } from "./edit-batch.ts";
 import type { JournalContent } from "./journal.ts";
 import type { SessionCore } from "./session-core.ts";
 import { batchOf, readRecord } from "./session-records.ts";
+import { readSessionState } from "./session-state.ts";
 
-/** Puts the batches of a journal in force that were neither undone nor dropped, in their order. */
-export async function restoreFrom(core: SessionCore): Promise<Restored> {
+/** Puts the batches of a state, and those of a journal that were neither undone nor dropped, in force in their order. */
+export async function restoreFrom(core: SessionCore, state: unknown): Promise<Restored> {
   const { line, ledger, log } = core;
   const content = await readJournal(core);
-  const batches = new Map<string, EditBatch>();
-  let unreadable = content.problems.length;
+  const kept = readSessionState(state);
+  const batches = new Map<string, EditBatch>(kept.batches.map((batch) => [batch.id, batch]));
+  let unreadable = content.problems.length + kept.unreadable;
   for (const { value } of content.entries) {
     const record = readRecord(value);
     if (record === undefined) unreadable++;
@@ -30,9 +32,8 @@ export async function restoreFrom(core: SessionCore): Promise<Restored> {
     if (!line.add(batch)) dropped++;
   }
   core.changed("restore", "journal");
-  if (unreadable > 0) log.warn("journal-damaged", `${unreadable} records of the journal cannot be read.`);
-  if (dropped > 0)
-    log.warn("edits-dropped", `${dropped} steps of the journal speak of messages that are gone.`);
+  if (unreadable > 0) log.warn("journal-damaged", `${unreadable} records of what was done cannot be read.`);
+  if (dropped > 0) log.warn("edits-dropped", `${dropped} recorded steps speak of messages that are gone.`);
   return { batches: line.batches().length, dropped, unreadable };
 }
 

@@ -114,7 +114,8 @@ function targetOf(edit: Edit): MessageId {
   return edit.type === "insert-message" ? edit.message.id : edit.messageId;
 }
 
-function isEdit(value: unknown): value is Edit {
+/** True for a value from outside that has the shape of an edit. */
+export function isEdit(value: unknown): value is Edit {
   if (!isFields(value) || typeof value.stage !== "string" || typeof value.reason !== "string") return false;
   switch (value.type) {
     case "hide-message":

@@ -293,6 +293,7 @@ describe("pins", () => {
       {
         pins: [{ handle: "s0/0" }, { text: "1 steady" }],
         prune: { protectTokens: 0, minimumTokens: 0 },
+        toolOutput: "off",
         compaction: { toolSummaryStrategy: "off", reserveTokens: 4_000 },
       },
     );

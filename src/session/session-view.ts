@@ -2,6 +2,7 @@ import { isOverflow } from "../compaction/is-overflow.ts";
 import type { RecoveryRequest } from "../compaction/recovery-ladder.ts";
 import { shouldCompact } from "../compaction/should-compact.ts";
 import { CHARS_PER_TOKEN } from "../text/estimate-tokens.ts";
+import type { SentBeside } from "./context-meter.ts";
 import { type MechanicalPlan, planMechanicalEdits } from "./mechanical-edits.ts";
 import type { Moment, SessionView } from "./next-action.ts";
 import { nextRecoveryAction } from "./recovery-action.ts";
@@ -42,9 +43,7 @@ export function viewOf(core: SessionCore, asked: Asked): SessionView {
           profile: cacheOf(options, memory.model),
           expectedTurns: options.expectedTurns,
           estimate: meter.options(),
-          leadingTokens: Math.ceil(
-            ((options.systemChars ?? 0) + (options.toolsChars ?? 0)) / CHARS_PER_TOKEN,
-          ),
+          leadingTokens: leadingTokens(meter.options()),
           ...(asked.idleMs !== undefined && { idleMs: asked.idleMs }),
           ...(neededTokens !== undefined && { neededTokens }),
         });
@@ -97,12 +96,9 @@ export interface Asked {
 }
 
 /** What the ladder of recovery is told about a session. */
-export function ladderOf({
-  memory,
-  meter,
-  options,
-  ports,
-}: SessionCore): Omit<RecoveryRequest, "limitTokens" | "tried"> {
+export function ladderOf(core: SessionCore): Omit<RecoveryRequest, "limitTokens" | "tried"> {
+  const { memory, meter, options, ports } = core;
+  const outputMaxChars = core.outputLimits()?.maxBytes ?? 0;
   const canAsk = ports.summarizer !== undefined && memory.recoveryCompactions < maxCompactionRecoveries;
   return {
     estimate: meter.options(),
@@ -110,9 +106,12 @@ export function ladderOf({
     representation: options.representation,
     redaction: options.redaction,
     ...(options.pins && { pins: options.pins }),
-    ...(options.outputLimits &&
-      options.outputLimits.maxBytes > 0 && { outputMaxChars: options.outputLimits.maxBytes }),
+    ...(outputMaxChars > 0 && { outputMaxChars }),
   };
+}
+
+function leadingTokens({ systemChars = 0, toolsChars = 0 }: SentBeside): number {
+  return Math.ceil((systemChars + toolsChars) / CHARS_PER_TOKEN);
 }
 
 /** Clearing has to leave some room, or the compaction follows a moment later. */

@@ -26,7 +26,8 @@ export type FaultRule =
   | ProviderRule;
 
 /** A rule of one provider's interface, or one that all have in common. */
-export type ProviderRule = `${"common" | "anthropic" | "openai-chat" | "openai-responses" | "gemini"}-${number}`;
+export type ProviderRule =
+  `${"common" | "anthropic" | "openai-chat" | "openai-responses" | "gemini"}-${number}`;
 
 /** Everything in the visible transcript that breaks the pairing of calls and results, or a rule common to all providers. */
 export function findFaults(transcript: Transcript): readonly Fault[] {

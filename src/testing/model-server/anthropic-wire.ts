@@ -25,6 +25,9 @@ export const anthropicWire: Wire = {
       ...[start, delta].filter((event) => event !== undefined),
     ];
   },
+  errorEvents({ type, message }) {
+    return [named("error", { error: { type, message } })];
+  },
   body(answer, context) {
     return { ...envelope(answer, context, contentOf(answer, context)), stop_reason: finishOf(answer) };
   },

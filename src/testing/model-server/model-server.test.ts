@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type ModelServer, startModelServer } from "./model-server.ts";
-import { call, callAll, refuseLength, say } from "./say.ts";
+import { call, callAll, refuseLength, refuseLengthInStream, say } from "./say.ts";
 
 let model: ModelServer;
 
@@ -109,6 +109,45 @@ describe("the scripted model server", () => {
     const response = await post("chat/completions", { model: "m", stream: true, messages: [] });
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ error: { code: "context_length_exceeded" } });
+  });
+
+  it("streams the same answer over the Responses wire", async () => {
+    model.script([call("read", { path: "a" }, { reasoning: "hm", text: "I look." })]);
+    const response = await post("responses", { model: "m", stream: true, input: [] });
+    const events = eventsIn(await response.text());
+    expect(events.map((event) => pick(event, "sequence_number"))).toEqual([...events.keys()]);
+    expect(events.map((event) => pick(event, "delta")).filter(Boolean)).toEqual([
+      "hm",
+      "I look.",
+      '{"path":"a"}',
+    ]);
+    expect(events.at(-1)).toMatchObject({
+      type: "response.completed",
+      response: { output: [{ type: "reasoning" }, { type: "message" }, { type: "function_call" }] },
+    });
+  });
+
+  it.each([
+    ["chat/completions", { error: { code: "context_length_exceeded" } }],
+    ["responses", { type: "error", error: { code: "context_length_exceeded" } }],
+    ["messages", { type: "error", error: { type: "invalid_request_error" } }],
+  ])("says an error in the stream of %s", async (path, expected) => {
+    model.script([refuseLengthInStream()]);
+    const response = await post(path, { model: "m", stream: true, messages: [] });
+    expect(response.status).toBe(200);
+    expect(eventsIn(await response.text()).at(-1)).toMatchObject(expected);
+  });
+
+  it("lets a judge answer before the script", async () => {
+    await model.stop();
+    model = await startModelServer({
+      judge: ({ rawBody }) =>
+        rawBody.length > 200 ? { type: "refusal", status: 413, body: { error: "too long" } } : undefined,
+    });
+    model.script([say("short enough")]);
+    expect(textIn(await ask("x".repeat(300)))).toBe("");
+    expect(textIn(await ask("x"))).toBe("short enough");
+    expect(model.requests.map(({ reply }) => reply.type)).toEqual(["refusal", "answer"]);
   });
 
   it("cuts the connection in the middle of a text", async () => {

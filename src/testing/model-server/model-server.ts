@@ -4,15 +4,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { anthropicWire } from "./anthropic-wire.ts";
 import { type Lane, laneOf } from "./lane.ts";
 import { openAiChatWire } from "./openai-chat-wire.ts";
+import { openAiResponsesWire } from "./openai-responses-wire.ts";
 import { type Reply, type Step, takeStep, UNSCRIPTED_ANSWERS } from "./step.ts";
 import type { AnswerContext, Wire, WireEvent } from "./wire.ts";
 
 /** Starts a model server on the loopback interface that answers by script and records every request. */
-export async function startModelServer(): Promise<ModelServer> {
+export async function startModelServer({ judge }: ModelServerOptions = {}): Promise<ModelServer> {
   const queue: Step[] = [];
   const requests: ModelRequest[] = [];
   const server = createServer((incoming, response) => {
-    answerRequest({ queue, requests, incoming, response }).catch(() => response.destroy());
+    answerRequest({ queue, requests, incoming, response, judge }).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
@@ -21,12 +22,24 @@ export async function startModelServer(): Promise<ModelServer> {
     requests,
     script: (steps) => void queue.push(...steps),
     unusedSteps: () => [...queue],
+    discardSteps: () => void queue.splice(0),
     async stop() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
       await closed;
     },
   };
+}
+
+export interface ModelServerOptions {
+  /** Looks at every request before the script does; a reply that it gives is sent instead. */
+  readonly judge?: (request: JudgedRequest) => Reply | undefined;
+}
+
+export interface JudgedRequest {
+  readonly wire: Wire["name"];
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly rawBody: string;
 }
 
 /** A running scripted model. */
@@ -38,6 +51,8 @@ export interface ModelServer {
   /** Adds steps behind those that still wait. */
   script(steps: readonly Step[]): void;
   unusedSteps(): readonly Step[];
+  /** Forgets the steps that still wait. */
+  discardSteps(): void;
   /** Ends every open stream too. */
   stop(): Promise<void>;
 }
@@ -57,16 +72,18 @@ export interface ModelRequest {
   readonly reply: Reply;
 }
 
-const WIRES: readonly Wire[] = [openAiChatWire, anthropicWire];
+const WIRES: readonly Wire[] = [openAiChatWire, openAiResponsesWire, anthropicWire];
 
 interface Exchange {
   readonly queue: Step[];
   readonly requests: ModelRequest[];
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
+  readonly judge: ModelServerOptions["judge"];
 }
 
-async function answerRequest({ queue, requests, incoming, response }: Exchange): Promise<void> {
+async function answerRequest(exchange: Exchange): Promise<void> {
+  const { queue, requests, incoming, response, judge } = exchange;
   const rawBody = await textOf(incoming);
   const wire = WIRES.find((candidate) => candidate.path === incoming.url?.split("?")[0]);
   if (wire === undefined || incoming.method !== "POST") {
@@ -76,7 +93,10 @@ async function answerRequest({ queue, requests, incoming, response }: Exchange):
   const lane = laneOf(rawBody);
   const headers = plainHeaders(incoming);
   const request = { lane, rawBody, ...sessionsOf(headers) };
-  const reply = takeStep(queue, request)?.reply ?? UNSCRIPTED_ANSWERS[lane];
+  const reply =
+    judge?.({ wire: wire.name, body, rawBody }) ??
+    takeStep(queue, request)?.reply ??
+    UNSCRIPTED_ANSWERS[lane];
   const context: AnswerContext = {
     number: requests.length + 1,
     model: String(body.model),
@@ -112,6 +132,11 @@ async function sendReply({ wire, reply, context, streamed, response }: Delivery)
       if (reply.delayMs !== undefined) await sleep(reply.delayMs);
       if (!streamed) return sendJson(response, { status: 200, body: wire.body(reply, context) });
       sendEvents(response, wire.events(reply, context));
+      response.end();
+      return;
+    case "stream-error":
+      if (!streamed) return sendJson(response, { status: 400, body: { error: reply.error } });
+      sendEvents(response, wire.errorEvents(reply.error, context));
       response.end();
       return;
     case "stall":

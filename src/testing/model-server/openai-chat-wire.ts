@@ -23,6 +23,9 @@ export const openAiChatWire: Wire = {
       chunk(context, { choices: [{ index: 0, delta, finish_reason: null }] }),
     );
   },
+  errorEvents(error) {
+    return [{ data: { error } }];
+  },
   body(answer, context) {
     const calls = toolCallsOf(answer, context);
     const message = {

@@ -22,6 +22,13 @@ export function refuseLength(fields: Omit<Step, "reply"> = {}): Step {
   return { ...fields, reply: { type: "refusal", status: 400, body: { error } } };
 }
 
+/** A step in which the provider accepts the request and says in the stream that it is too long. */
+export function refuseLengthInStream(fields: Omit<Step, "reply"> = {}): Step {
+  const message = "prompt is too long: 9001 tokens > 8000 maximum";
+  const error = { type: "invalid_request_error", code: "context_length_exceeded", message };
+  return { ...fields, reply: { type: "stream-error", error } };
+}
+
 /** A step in which the provider refuses the request for good, for any other reason. */
 export function refuse(message: string, fields: Omit<Step, "reply"> = {}): Step {
   const error = { message, type: "invalid_request_error" };

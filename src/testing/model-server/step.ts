@@ -1,4 +1,5 @@
 import type { Lane } from "./lane.ts";
+import type { WireError } from "./wire.ts";
 
 /** One scripted turn of the model: which request it waits for, and what it answers. */
 export interface Step {
@@ -16,7 +17,7 @@ export interface Step {
 }
 
 /** What the scripted model does with one request. */
-export type Reply = Answer | Refusal | Stall | Drop;
+export type Reply = Answer | Refusal | StreamError | Stall | Drop;
 
 /** A streamed answer: reasoning, then text, then tool calls, then usage. */
 export interface Answer {
@@ -38,6 +39,12 @@ export interface Refusal {
   readonly status: number;
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An error that comes in the stream of a request that was accepted; an HTTP error where no stream was asked for. */
+export interface StreamError {
+  readonly type: "stream-error";
+  readonly error: WireError;
 }
 
 /** Opens the stream, sends the text, and then says nothing until the client gives up or the server stops. */

@@ -2,15 +2,24 @@ import type { Answer } from "./step.ts";
 
 /** One provider protocol, as the scripted model speaks it. */
 export interface Wire {
-  readonly name: "openai-chat" | "anthropic";
+  readonly name: "openai-chat" | "openai-responses" | "anthropic";
   /** The request path that this wire answers. */
   readonly path: string;
   /** Server-sent events of a whole answer, in order; the last ones end the stream. */
   events(answer: Answer, context: AnswerContext): readonly WireEvent[];
   /** Server-sent events of an answer that breaks off in the middle of its text. */
   openingEvents(text: string, context: AnswerContext): readonly WireEvent[];
+  /** Server-sent events of an answer that breaks off with an error, although the status was 200. */
+  errorEvents(error: WireError, context: AnswerContext): readonly WireEvent[];
   /** The same answer for a client that did not ask for a stream. */
   body(answer: Answer, context: AnswerContext): unknown;
+}
+
+/** What a provider says is wrong. */
+export interface WireError {
+  readonly type: string;
+  readonly code?: string;
+  readonly message: string;
 }
 
 export interface WireEvent {

@@ -4,7 +4,11 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 
 /** Makes a home folder with one git project in it, in which OpenCode finds nothing of this machine. */
-export function createSandbox({ files = {}, pathFolders = [] }: SandboxOptions = {}): Sandbox {
+export function createSandbox({
+  files = {},
+  pathFolders = [],
+  env: more = {},
+}: SandboxOptions = {}): Sandbox {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "carryover-opencode-")));
   const home = join(root, "home");
   const project = join(home, "project");
@@ -17,9 +21,10 @@ export function createSandbox({ files = {}, pathFolders = [] }: SandboxOptions =
     mkdirSync(dirname(join(project, path)), { recursive: true });
     writeFileSync(join(project, path), content);
   }
-  const env = isolatedEnvironment({ home, modelsFile, pathFolders });
+  const env = { ...isolatedEnvironment({ home, modelsFile, pathFolders }), ...more };
   commitAll(project, env);
   return {
+    root,
     home,
     project,
     configFolder,
@@ -33,9 +38,13 @@ export interface SandboxOptions {
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
   /** Folders searched for programs before those of PATH. */
   readonly pathFolders?: readonly string[];
+  /** More for the environment of everything that runs in it. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface Sandbox {
+  /** Holds the home and whatever else belongs to the sandbox. */
+  readonly root: string;
   readonly home: string;
   readonly project: string;
   /** Where OpenCode reads its global configuration. */

@@ -6,7 +6,7 @@ export function scriptedConfig({ modelUrl, config = {} }: ScriptedConfigOptions)
     share: "disabled",
     lsp: false,
     formatter: false,
-    enabled_providers: ["scripted"],
+    enabled_providers: ["scripted", "scripted-anthropic"],
     model: `scripted/${LONG_WINDOW.modelID}`,
     small_model: `scripted/${LONG_WINDOW.modelID}`,
     permission: { "*": "allow" },
@@ -19,6 +19,14 @@ export function scriptedConfig({ modelUrl, config = {} }: ScriptedConfigOptions)
           [LONG_WINDOW.modelID]: model({ contextTokens: 200_000, outputTokens: 32_000 }),
           [MIDDLE_WINDOW.modelID]: model({ contextTokens: 100_000, outputTokens: 16_000 }),
           [SHORT_WINDOW.modelID]: model({ contextTokens: 8_000, outputTokens: 2_000 }),
+        },
+      },
+      "scripted-anthropic": {
+        npm: "@ai-sdk/anthropic", // inside the binary too
+        name: "Scripted, Anthropic's wire",
+        options: { baseURL: modelUrl, apiKey: "none" },
+        models: {
+          [ANTHROPIC_WINDOW.modelID]: model({ contextTokens: 200_000, outputTokens: 32_000 }),
         },
       },
     },
@@ -45,6 +53,12 @@ export const MIDDLE_WINDOW: ModelChoice = { providerID: "scripted", modelID: "mi
 
 /** 6,000 usable tokens: a reported usage of 6,000 makes OpenCode compact. */
 export const SHORT_WINDOW: ModelChoice = { providerID: "scripted", modelID: "short-window" };
+
+/** The long window again, over Anthropic's wire. */
+export const ANTHROPIC_WINDOW: ModelChoice = {
+  providerID: "scripted-anthropic",
+  modelID: "claude-long-window",
+};
 
 interface Window {
   readonly contextTokens: number;

@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { createWriteStream, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { installOpenCode } from "./install-opencode.ts";
 import { createOpenCodeClient, type OpenCodeClient } from "./opencode-client.ts";
 import { endProcessTree } from "./process-tree.ts";
+import { runOpenCode } from "./run-opencode.ts";
 import { createSandbox, type Sandbox } from "./sandbox.ts";
 import { scriptedConfig } from "./scripted-config.ts";
 
@@ -15,11 +17,16 @@ export async function startOpenCode(options: StartOpenCodeOptions): Promise<Open
     join(sandbox.configFolder, "opencode.json"),
     JSON.stringify(scriptedConfig({ modelUrl: options.modelUrl, config: options.config ?? {} }), null, 2),
   );
-  const child = spawn(binary, ["serve", "--hostname", "127.0.0.1", "--port", "0"], {
+  const env = { ...sandbox.env, ...options.env };
+  const child = spawn(binary, ["serve", "--hostname", "127.0.0.1", "--port", await freePort()], {
     cwd: sandbox.project,
-    env: { ...sandbox.env, ...options.env },
+    env,
     stdio: ["ignore", "pipe", "pipe"],
   });
+  const printed = createWriteStream(join(sandbox.root, "server-output.txt"), { flags: "a" });
+  child.stdout.pipe(printed, { end: false });
+  child.stderr.pipe(printed, { end: false });
+  child.once("exit", () => printed.end());
   const onExit = (): void => endProcessTree(child.pid);
   process.once("exit", onExit);
   const end = async (): Promise<void> => {
@@ -38,7 +45,12 @@ export async function startOpenCode(options: StartOpenCodeOptions): Promise<Open
     url,
     sandbox,
     kill: end,
-    runCommand: (...args) => commandOutput({ binary, args, sandbox }),
+    runCommand: async (...args) => {
+      const { code, stdout, stderr } = await runOpenCode({ binary, args, sandbox, env });
+      if (code !== 0)
+        throw new Error(`opencode ${args.join(" ")} ended with code ${code}: ${stderr.slice(-500)}`);
+      return stdout;
+    },
     async stop() {
       await end();
       if (options.sandbox === undefined) sandbox.remove();
@@ -66,25 +78,13 @@ export interface OpenCode extends OpenCodeClient {
   stop(): Promise<void>;
 }
 
-interface Command {
-  readonly binary: string;
-  readonly args: readonly string[];
-  readonly sandbox: Sandbox;
-}
-
-// Into a file: OpenCode ends before a pipe is drained, and a long export arrives cut in the middle.
-async function commandOutput({ binary, args, sandbox }: Command): Promise<string> {
-  const file = join(sandbox.home, "..", `${args[0]}-output`);
-  const output = openSync(file, "w");
-  const child = spawn(binary, args, {
-    cwd: sandbox.project,
-    env: sandbox.env,
-    stdio: ["ignore", output, "ignore"],
-  });
-  const code = await new Promise((resolve, reject) => child.once("error", reject).once("exit", resolve));
-  closeSync(output);
-  if (code !== 0) throw new Error(`opencode ${args.join(" ")} ended with code ${code}`);
-  return readFileSync(file, "utf8");
+// Left to itself OpenCode takes port 4096 again and again, and a connection kept from the last one that had it is dead.
+async function freePort(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return String(port);
 }
 
 const START_TIMEOUT_MS = 60_000;

@@ -1,0 +1,67 @@
+import { chooseProbes, type ProbeOptions } from "./choose-probes.ts";
+import type { EvalPolicy } from "./eval-policy.ts";
+import type { EvalSession } from "./eval-session.ts";
+import type { TargetClass } from "./has-identifier.ts";
+import { nextUse, type Probe } from "./next-use.ts";
+import { createScorer, type TextScore } from "./score-text.ts";
+
+/** What every policy keeps at one place of a session. */
+export interface ProbeResult {
+  readonly historyChars: number;
+  readonly targets: readonly TargetFacts[];
+  readonly scores: readonly PolicyScore[];
+}
+
+export interface TargetFacts {
+  readonly class: TargetClass;
+  readonly resultOnly: boolean;
+  readonly callsSince: number;
+}
+
+export interface PolicyScore extends TextScore {
+  readonly policy: string;
+  readonly budgetChars: number;
+}
+
+export interface RecallOptions extends ProbeOptions {
+  readonly policies: readonly EvalPolicy[];
+  readonly budgetsChars: readonly number[];
+}
+
+/** The probes of a session with everything that policies are judged by. */
+export function probesOf(session: EvalSession, options: ProbeOptions): readonly Probe[] {
+  const { workingDirectory } = session;
+  return chooseProbes(session.transcript, options)
+    .map(({ stretch, atIndex }) =>
+      nextUse(stretch, {
+        atIndex,
+        steps: options.steps,
+        ...(workingDirectory !== undefined && { workingDirectory }),
+      }),
+    )
+    .filter(({ targets }) => targets.length >= MIN_TARGETS);
+}
+
+/** Next-use recall of all policies at all budgets. Budgets that the history does not fill are left out: nothing is lost there. */
+export function measureRecall(probes: readonly Probe[], options: RecallOptions): readonly ProbeResult[] {
+  return probes.map((probe) => {
+    const score = createScorer(probe);
+    const scores: PolicyScore[] = [];
+    for (const budgetChars of options.budgetsChars) {
+      if (probe.historyChars <= budgetChars) continue;
+      for (const { name, run } of options.policies)
+        scores.push({ policy: name, budgetChars, ...score(run(probe.history, budgetChars)) });
+    }
+    return {
+      historyChars: probe.historyChars,
+      targets: probe.targets.map(({ class: kind, resultOnly, callsSince }) => ({
+        class: kind,
+        resultOnly,
+        callsSince,
+      })),
+      scores,
+    };
+  });
+}
+
+const MIN_TARGETS = 3;

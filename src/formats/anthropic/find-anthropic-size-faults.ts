@@ -1,0 +1,75 @@
+import type { Fault } from "../../transcript/find-faults.ts";
+import { fields, stringField } from "../fields.ts";
+import { someString } from "../wire-faults/each-string.ts";
+import { readImageSize } from "../wire-faults/read-image-size.ts";
+import { contentBlocks, wireList } from "../wire-faults/wire-list.ts";
+import { faultAt, type WirePlace } from "../wire-faults/wire-message.ts";
+
+/** anthropic-25: what is too large for Anthropic, the request as a whole or one of its images. */
+export function findAnthropicSizeFaults(wire: unknown): readonly Fault[] {
+  const faults: Fault[] = [];
+  const images = wireList(wire, "messages").flatMap(imagesOf);
+  const maxPixels = images.length > MANY_IMAGES ? MAX_PIXELS_OF_MANY : MAX_PIXELS;
+  for (const { base64, ...place } of images) {
+    if (base64.length > MAX_IMAGE_CHARS)
+      faults.push(faultAt("anthropic-25", place, "an image of more than 5 MB: make it smaller"));
+    const size = readImageSize(base64);
+    if (size !== undefined && Math.max(size.widthPixels, size.heightPixels) > maxPixels)
+      faults.push(
+        faultAt("anthropic-25", place, `an image of more than ${maxPixels} pixels: make it smaller`),
+      );
+  }
+  if (isTooLong(wire))
+    faults.push(faultAt("anthropic-25", { messageId: "" }, "more than 32 MB: leave out the oldest images"));
+  return faults;
+}
+
+const MAX_REQUEST_BYTES = 32 * 2 ** 20;
+const MAX_IMAGE_CHARS = 5 * 2 ** 20;
+const MAX_PIXELS = 8_000;
+const MAX_PIXELS_OF_MANY = 2_000;
+const MANY_IMAGES = 20;
+
+interface WireImage extends WirePlace {
+  readonly base64: string;
+}
+
+function imagesOf(message: unknown, index: number): readonly WireImage[] {
+  return contentBlocks(fields(message).content).flatMap((block, partIndex) =>
+    [block, ...contentBlocks(fields(block).content)].flatMap((item) => {
+      const { type, source } = fields(item);
+      const base64 = stringField(fields(source).data);
+      return type === "image" && base64 !== undefined
+        ? [{ messageId: `messages[${index}]`, partIndex, base64 }]
+        : [];
+    }),
+  );
+}
+
+/** Says whether the request is over its limit; its bytes are counted only when its characters could be too many. */
+function isTooLong(wire: unknown): boolean {
+  let chars = 0;
+  someString(wire, (text) => {
+    chars += text.length;
+    return chars * MOST_BYTES_PER_CHAR > MAX_REQUEST_BYTES;
+  });
+  if (chars * MOST_BYTES_PER_CHAR <= MAX_REQUEST_BYTES) return false;
+  let bytes = 0;
+  return someString(wire, (text) => {
+    bytes += utf8Bytes(text);
+    return bytes > MAX_REQUEST_BYTES;
+  });
+}
+
+const MOST_BYTES_PER_CHAR = 3;
+
+function utf8Bytes(text: string): number {
+  let bytes = text.length;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit >= 0x80) bytes++;
+    // The halves of a pair are two units of two bytes each.
+    if (unit >= 0x800 && (unit < 0xd800 || unit > 0xdfff)) bytes++;
+  }
+  return bytes;
+}

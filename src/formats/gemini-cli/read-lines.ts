@@ -1,0 +1,149 @@
+import { safeJson } from "../../text/safe-json.ts";
+import type { Usage } from "../../transcript/message.ts";
+import type { Part, ToolOutcome, ToolPart } from "../../transcript/part.ts";
+import { compact, type Fields, fields, numberField, stringField } from "../fields.ts";
+import type { LineReading, MessageHead, Piece } from "../transcript-file/piece.ts";
+import { timeOf } from "../transcript-file/time-of.ts";
+
+/** What each record of a session gives to the conversation; a record written again counts where it first stood. */
+export function readLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
+  const isLive = liveLines(lines);
+  const lastOf = new Map<string, number>();
+  for (const [index, line] of lines.entries()) {
+    const { id } = fields(line);
+    if (isLive[index] && typeof id === "string") lastOf.set(id, index);
+  }
+  return lines.map((line, index) => {
+    const record = fields(line);
+    const key = stringField(record.id);
+    if (!isLive[index] || key === undefined || !isMessage(record)) return NONE;
+    if (lastOf.get(key) !== index) return [{ key, head: headOf(record), pieces: [], repeats: true }];
+    return [{ key, head: headOf(record), pieces: readPieces(record) }];
+  });
+}
+
+/** For each record whether it counts: a rewind takes back the named one and everything behind it. */
+export function liveLines(lines: readonly unknown[]): readonly boolean[] {
+  const isLive = lines.map(() => true);
+  const firstOf = new Map<string, number>();
+  for (const [index, line] of lines.entries()) {
+    const { id, $rewindTo } = fields(line);
+    if (typeof $rewindTo === "string") {
+      const from = firstOf.get($rewindTo) ?? 0;
+      isLive.fill(false, from, index);
+      for (const [each, at] of firstOf) if (at >= from) firstOf.delete(each);
+    } else if (typeof id === "string" && !firstOf.has(id)) firstOf.set(id, index);
+  }
+  return isLive;
+}
+
+const NONE: readonly LineReading[] = [];
+
+/** Notices to the user (`info`, `warning`, `error`) are never sent. */
+function isMessage({ type }: Fields): boolean {
+  return type === "user" || type === "gemini";
+}
+
+function headOf(record: Fields): MessageHead {
+  const createdAt = timeOf(record.timestamp);
+  if (record.type === "user") return compact({ role: "user", createdAt });
+  const model = stringField(record.model);
+  return compact({
+    role: "assistant",
+    createdAt,
+    usage: readUsage(record.tokens),
+    model: model === undefined ? undefined : { provider: "google", id: model },
+  });
+}
+
+function readUsage(value: unknown): Usage | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { input, output, cached, thoughts, total } = fields(value);
+  const cacheReadTokens = numberField(cached) ?? 0;
+  return compact({
+    // The prompt count includes what came from the cache.
+    inputTokens: Math.max(0, (numberField(input) ?? 0) - cacheReadTokens),
+    outputTokens: numberField(output) ?? 0,
+    reasoningTokens: numberField(thoughts) ?? 0,
+    cacheReadTokens,
+    cacheWriteTokens: 0,
+    totalTokens: numberField(total),
+  });
+}
+
+/** Thoughts come before the text, calls behind it. */
+function readPieces(record: Fields): readonly Piece[] {
+  const parts: Part[] = [
+    ...list(record.thoughts).map(readThought),
+    ...readContent(record.content),
+    ...list(record.toolCalls).map(readCall),
+  ];
+  return parts.map((part) => ({ half: "whole", part }));
+}
+
+/** The parts of a message's content: a text, one part, or a list of parts. */
+export function readContent(content: unknown): readonly Part[] {
+  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+  if (Array.isArray(content)) return content.map(readPart);
+  return content === undefined || content === null ? [] : [readPart(content)];
+}
+
+function readPart(value: unknown): Part {
+  if (typeof value === "string") return { type: "text", text: value };
+  const part = fields(value);
+  if (typeof part.text === "string") {
+    return part.thought === true
+      ? { type: "reasoning", text: part.text }
+      : { type: "text", text: part.text };
+  }
+  const media = part.inlineData ?? part.fileData;
+  if (media !== undefined) {
+    const { mimeType, data } = fields(media);
+    return compact({
+      type: "file" as const,
+      mime: stringField(mimeType) ?? "application/octet-stream",
+      sizeBytes: typeof data === "string" ? Math.floor((data.length * 3) / 4) : undefined,
+    });
+  }
+  return { type: "opaque", name: Object.keys(part)[0] ?? "unknown" };
+}
+
+function readThought(value: unknown): Part {
+  const { subject, description } = fields(value);
+  const text = [stringField(subject), stringField(description)].filter((each) => each !== undefined).join("\n");
+  return { type: "reasoning", text };
+}
+
+function readCall(value: unknown): ToolPart {
+  const call = fields(value);
+  return {
+    type: "tool",
+    callId: stringField(call.id) ?? "",
+    tool: stringField(call.name) ?? "unknown",
+    input: call.args,
+    outcome: readOutcome(call),
+  };
+}
+
+function readOutcome({ result, resultDisplay, status }: Fields): ToolOutcome {
+  const parts = Array.isArray(result) ? result : result === undefined || result === null ? [] : [result];
+  const text = parts.map(resultText).join("\n") || (stringField(resultDisplay) ?? "");
+  if (status === "error" || status === "cancelled") return { status: "failed", error: text };
+  if (status !== "success" && parts.length === 0) return { status: "pending" };
+  const attachments = parts.map(readPart).filter((part) => part.type === "file");
+  return { status: "done", output: text, attachments };
+}
+
+function resultText(value: unknown): string {
+  if (typeof value === "string") return value;
+  const part = fields(value);
+  if (part.functionResponse === undefined) return stringField(part.text) ?? "";
+  const { response } = fields(part.functionResponse);
+  const { output, error } = fields(response);
+  const text = output ?? error ?? response;
+  return typeof text === "string" ? text : text === undefined ? "" : safeJson(text);
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

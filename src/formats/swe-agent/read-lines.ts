@@ -1,0 +1,156 @@
+import { createIdNamer } from "../../transcript/unique-ids.ts";
+import { compact, type Fields, fields, stringField } from "../fields.ts";
+import type { LineReading, Piece } from "../transcript-file/piece.ts";
+
+/** What each entry of a trajectory's history, and then each of its steps, gives to the conversation. */
+export function readLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
+  const nameCall = createIdNamer();
+  const nameMessage = createIdNamer();
+  const actions: Action[] = [];
+  /** The call that waits for the next observation, in histories where calls have no ids. */
+  let openCall: string | undefined;
+  const readings = lines.map((line): readonly LineReading[] => {
+    const entry = fields(line);
+    if (isStep(entry)) return NONE;
+    const role = stringField(entry.role);
+    if (role === undefined) return NONE;
+    const key = nameMessage(keyOf(entry));
+    if (role === "assistant") {
+      const calls = readCalls(entry, nameCall);
+      openCall = calls.at(-1)?.callId;
+      if (entry.is_demo !== true) actions.push({ key, entry });
+      return [{ key, head: { role }, pieces: [...textPieces(entry), ...calls.map(callPiece)] }];
+    }
+    const callId = answeredBy(entry) ?? (role === "user" && entry.is_demo !== true ? openCall : undefined);
+    openCall = undefined;
+    if (callId === undefined) {
+      return [{ key, head: { role: role === "tool" ? "user" : role }, pieces: contentPieces(entry) }];
+    }
+    const output = textOf(entry.content);
+    return [
+      {
+        key,
+        head: { role: "user" },
+        pieces: [{ half: "result", callId, outcome: { status: "done", output, attachments: [] } }],
+      },
+    ];
+  });
+  return withSteps(lines, readings, actions);
+}
+
+const NONE: readonly LineReading[] = [];
+
+interface Action {
+  readonly key: string;
+  readonly entry: Fields;
+}
+
+/** A step says again what an action and its observation say; one that matches none is left alone. */
+function withSteps(
+  lines: readonly unknown[],
+  readings: readonly (readonly LineReading[])[],
+  actions: readonly Action[],
+): readonly (readonly LineReading[])[] {
+  let next = 0;
+  return readings.map((ofLine, index) => {
+    const step = fields(lines[index]);
+    if (!isStep(step)) return ofLine;
+    for (let at = next; at < actions.length; at++) {
+      const action = actions[at];
+      if (action === undefined || !isSame(step, action.entry)) continue;
+      next = at + 1;
+      return [{ key: action.key, head: { role: "assistant" }, pieces: [], repeats: true }];
+    }
+    return ofLine;
+  });
+}
+
+/** True for an element of `trajectory`, which has no role. */
+export function isStep(entry: Fields): boolean {
+  return entry.role === undefined && entry.action !== undefined;
+}
+
+function isSame(step: Fields, entry: Fields): boolean {
+  return step.action === entry.action && (step.response === entry.content || step.thought === entry.thought);
+}
+
+interface Call {
+  readonly callId: string;
+  readonly tool: string;
+  readonly input: unknown;
+}
+
+/** The calls that an entry makes: those it names, or else its action as a command of the shell. */
+function readCalls(entry: Fields, nameCall: (wanted: string) => string): readonly Call[] {
+  if (Array.isArray(entry.tool_calls) && entry.tool_calls.length > 0) {
+    return entry.tool_calls.map((value) => {
+      const { id, function: called } = fields(value);
+      const { name, arguments: input } = fields(called);
+      return {
+        callId: nameCall(stringField(id) ?? keyOf(entry)),
+        tool: stringField(name) ?? "unknown",
+        input: parsed(input),
+      };
+    });
+  }
+  const action = stringField(entry.action);
+  if (action === undefined || action.trim() === "") return [];
+  return [{ callId: nameCall(`call-${keyOf(entry)}`), tool: "bash", input: { command: action } }];
+}
+
+function callPiece({ callId, tool, input }: Call): Piece {
+  return { half: "call", part: { type: "tool", callId, tool, input, outcome: { status: "pending" } } };
+}
+
+function parsed(input: unknown): unknown {
+  if (typeof input !== "string") return input;
+  try {
+    return JSON.parse(input);
+  } catch {
+    return input;
+  }
+}
+
+function answeredBy({ tool_call_ids }: Fields): string | undefined {
+  return Array.isArray(tool_call_ids) ? stringField(tool_call_ids[0]) : undefined;
+}
+
+/** The text of an action without the action itself, which is its call. */
+function textPieces(entry: Fields): readonly Piece[] {
+  const { thought } = entry;
+  if (entry.action === undefined || typeof thought !== "string") return contentPieces(entry);
+  return thought.trim() === "" ? [] : [{ half: "whole", part: { type: "text", text: thought } }];
+}
+
+function contentPieces({ content, is_demo }: Fields): readonly Piece[] {
+  const blocks = Array.isArray(content) ? content : [content];
+  return blocks.flatMap((block): readonly Piece[] => {
+    const text = typeof block === "string" ? block : stringField(fields(block).text);
+    if (text === undefined) {
+      const type = stringField(fields(block).type) ?? "unknown";
+      if (block === undefined || block === null) return [];
+      return [{ half: "whole", part: { type: "opaque", name: type } }];
+    }
+    const part = compact({ type: "text" as const, text, synthetic: is_demo === true ? (true as const) : undefined });
+    return [{ half: "whole", part }];
+  });
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content
+    .flatMap((block: unknown) => (typeof block === "string" ? block : (stringField(fields(block).text) ?? [])))
+    .join("\n");
+}
+
+/** A name from what an entry says, since entries have none of their own. */
+function keyOf({ role, content, action }: Fields): string {
+  let hash = 0x811c9dc5;
+  for (const text of [stringField(role) ?? "", textOf(content), stringField(action) ?? ""]) {
+    for (let index = 0; index < text.length; index++)
+      hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+    hash = Math.imul(hash ^ 0x1f, 0x01000193);
+  }
+  return `entry-${(hash >>> 0).toString(16).padStart(8, "0")}`;
+}

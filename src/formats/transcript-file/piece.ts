@@ -1,0 +1,76 @@
+import type { Message } from "../../transcript/message.ts";
+import type { CallId, OutputCut, Part, ToolOutcome, ToolPart } from "../../transcript/part.ts";
+
+/** One block of a line, as its format reads it: a whole part, or one half of a call and its result. */
+export type Piece = WholePiece | CallPiece | ResultPiece;
+
+export interface WholePiece {
+  readonly half: "whole";
+  readonly part: Part;
+}
+
+/** A call whose result stands elsewhere; its outcome is pending here. */
+export interface CallPiece {
+  readonly half: "call";
+  readonly part: ToolPart;
+}
+
+export interface ResultPiece {
+  readonly half: "result";
+  readonly callId: CallId;
+  readonly tool?: string;
+  readonly outcome: ToolOutcome;
+  /** What an edit left out of the outcome; only kept here when there is no call. */
+  readonly cut?: OutputCut;
+}
+
+/** What a line says about a message beside its parts. */
+export type MessageHead = Omit<Message, "id" | "parts">;
+
+/** What one line gives to one message. */
+export interface LineReading {
+  /** Lines of the same key are one message, which stands where the first of them stands; also its id. */
+  readonly key: string;
+  readonly head: MessageHead;
+  readonly pieces: readonly Piece[];
+  /** Set on a line that only repeats what others say of the message: it leaves as soon as the message is edited. */
+  readonly repeats?: true;
+}
+
+/** How a format reads lines, writes changed ones, and makes new ones. */
+export interface LineFormat<Wire> {
+  readonly name: string;
+  /** The lines of a file, in its order. */
+  open(wire: Wire): readonly unknown[];
+  /** What each line gives to the conversation; a line that gives nothing is kept as it is. */
+  read(lines: readonly unknown[]): readonly (readonly LineReading[])[];
+  /** The line with these pieces instead of its own, those of its first reading first. */
+  write(line: unknown, pieces: readonly NextPiece[]): object;
+  /** Lines for messages that an edit put in, one behind the other. */
+  create(messages: readonly Message[], context: CreateContext): readonly object[];
+  /** The file with other lines. */
+  close(wire: Wire, lines: readonly PlacedLine[]): Wire;
+}
+
+/** A piece that stays: as it was, or changed. */
+export interface NextPiece {
+  /** Which reading of the line it belongs to. */
+  readonly reading: number;
+  /** Its index among the pieces of that reading. */
+  readonly index: number;
+  readonly was: Piece;
+  /** The same reference when nothing changed. */
+  readonly now: Piece;
+}
+
+export interface PlacedLine {
+  readonly line: unknown;
+  /** Where it stood; -1 for a new one. */
+  readonly origin: number;
+}
+
+export interface CreateContext {
+  /** The lines of the whole file, to take names of sessions and folders from. */
+  readonly lines: readonly unknown[];
+  readonly at: number;
+}

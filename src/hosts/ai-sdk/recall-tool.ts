@@ -1,0 +1,82 @@
+import type { Tool } from "ai";
+import { fields, numberField, stringField } from "../../formats/fields.ts";
+import type { Session } from "../../session/create-session.ts";
+import type { Recalled, RecallRange } from "../../session/recall.ts";
+
+/** What the model may ask for: what a handle names, or the lines that hold a text; a range of lines where it is long. */
+export interface RecallInput {
+  readonly handle?: string;
+  readonly search?: string;
+  readonly fromLine?: number;
+  readonly toLine?: number;
+}
+
+/** The tool by which the model reads again what left its window. */
+export function createRecallTool(session: Session): Tool<RecallInput, string> {
+  const tool = {
+    description:
+      "Reads again what was left out of this conversation: the rest of a long tool output, or earlier messages that " +
+      "were summed up. Give the handle that a notice names, with lines where you need only a part, or a text to " +
+      "search for.",
+    inputSchema: {
+      [Symbol.for("vercel.ai.schema")]: true,
+      _type: undefined,
+      jsonSchema: INPUT_SCHEMA,
+      validate: (value: unknown) => ({ success: true, value: readInput(value) }),
+    },
+    async execute(input: RecallInput): Promise<string> {
+      const { handle = "", search, fromLine, toLine } = input;
+      const range: RecallRange | undefined =
+        fromLine === undefined && toLine === undefined
+          ? undefined
+          : { fromLine: fromLine ?? 1, ...(toLine !== undefined && { toLine }) };
+      return describe(await session.recall(search === undefined ? handle : { search }, range));
+    },
+  };
+  // A schema of the SDK is marked by a symbol whose type it does not export.
+  return tool as unknown as Tool<RecallInput, string>;
+}
+
+const INPUT_SCHEMA = {
+  type: "object",
+  properties: {
+    handle: { type: "string", description: "The handle of what to read." },
+    search: { type: "string", description: "A text to look for in everything that is out of sight." },
+    fromLine: { type: "integer", minimum: 1, description: "The first line to read, counted from 1." },
+    toLine: { type: "integer", minimum: 1, description: "The last line to read." },
+  },
+  additionalProperties: false,
+} as const;
+
+function readInput(value: unknown): RecallInput {
+  const given = fields(value);
+  const handle = stringField(given.handle);
+  const search = stringField(given.search);
+  const fromLine = numberField(given.fromLine);
+  const toLine = numberField(given.toLine);
+  return {
+    ...(handle !== undefined && { handle }),
+    // Models fill in every field: an empty search is none.
+    ...(search && { search }),
+    ...(fromLine !== undefined && { fromLine }),
+    ...(toLine !== undefined && { toLine }),
+  };
+}
+
+function describe(recalled: Recalled): string {
+  switch (recalled.status) {
+    case "found": {
+      const { text, input, totalChars, totalLines } = recalled;
+      const asked = input === undefined ? "" : `[Input: ${input}]\n`;
+      return `[${totalLines} lines, ${totalChars} characters]\n${asked}${text}`;
+    }
+    case "matches": {
+      const lines = recalled.matches.map(({ handle, line, text }) => `${handle}, line ${line}: ${text}`);
+      return [`[${recalled.totalMatches} lines found]`, ...lines].join("\n");
+    }
+    case "missing":
+      return recalled.hint;
+    default:
+      return recalled satisfies never;
+  }
+}

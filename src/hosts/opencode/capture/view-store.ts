@@ -1,0 +1,88 @@
+import { promisify } from "node:util";
+import { gunzip, gzip } from "node:zlib";
+import type { SessionMessage } from "../../../formats/opencode/session-message.ts";
+import { createFileSpillStore } from "../../../stores/files/file-spill-store.ts";
+import { nodeFileSystem } from "../../../stores/files/file-system.ts";
+import { isSha256, readSpillFile, spillPath } from "../../../stores/files/spill-file.ts";
+import { removeQuietly } from "../../../stores/files/whole-file.ts";
+
+/** Keeps what children inherited, compressed and named by content, so that siblings share it. Never throws. */
+export interface ViewStore {
+  put(messages: readonly SessionMessage[]): Promise<ViewStored | ViewFailure>;
+  /** The same messages byte for byte, or why they cannot be had. */
+  get(blob: string): Promise<ViewFound | ViewFailure>;
+  remove(blob: string): void;
+}
+
+export interface ViewStored {
+  readonly status: "stored";
+  readonly blob: string;
+}
+
+export interface ViewFound {
+  readonly status: "found";
+  readonly messages: readonly SessionMessage[];
+}
+
+export interface ViewFailure {
+  readonly status: "failed";
+  readonly reason: string;
+}
+
+export interface ViewStoreOptions {
+  readonly root: string;
+  readonly now?: () => number;
+}
+
+export function createViewStore({ root, now = Date.now }: ViewStoreOptions): ViewStore {
+  const files = createFileSpillStore({ root, now, maxAgeMs: KEPT_MS });
+  const recent = new Map<string, readonly SessionMessage[]>();
+  const keep = (blob: string, messages: readonly SessionMessage[]): void => {
+    recent.delete(blob);
+    recent.set(blob, messages);
+    const [oldest] = recent.keys();
+    if (recent.size > MAX_IN_MEMORY && oldest !== undefined) recent.delete(oldest);
+  };
+  return {
+    async put(messages) {
+      try {
+        const json = JSON.stringify(messages);
+        const stored = await files.put(await compress(json));
+        if (stored.status === "failed") return { status: "failed", reason: stored.reason };
+        // What siblings and a restarted host get is what went through JSON, so this one gets that too.
+        keep(stored.handle, JSON.parse(json) as readonly SessionMessage[]);
+        return { status: "stored", blob: stored.handle };
+      } catch (cause) {
+        return { status: "failed", reason: String(cause) };
+      }
+    },
+    async get(blob) {
+      const known = recent.get(blob);
+      if (known !== undefined) return { status: "found", messages: known };
+      if (!isSha256(blob)) return { status: "failed", reason: "its name is not one of ours" };
+      try {
+        const path = spillPath(root, blob);
+        const { sha256, bytes } = await readSpillFile(nodeFileSystem, path);
+        if (sha256 !== blob) return { status: "failed", reason: "the stored copy is damaged" };
+        const messages: unknown = JSON.parse((await decompress(bytes)).toString("utf8"));
+        if (!Array.isArray(messages)) return { status: "failed", reason: "the stored copy is no list" };
+        nodeFileSystem.touch(path, now());
+        keep(blob, messages as readonly SessionMessage[]);
+        return { status: "found", messages: messages as readonly SessionMessage[] };
+      } catch (cause) {
+        return { status: "failed", reason: `the stored copy cannot be read (${String(cause).slice(0, 200)})` };
+      }
+    },
+    remove(blob) {
+      recent.delete(blob);
+      if (isSha256(blob)) removeQuietly(nodeFileSystem, spillPath(root, blob));
+    },
+  };
+}
+
+/** Since last use. */
+const KEPT_MS = 14 * 24 * 3_600_000;
+const MAX_IN_MEMORY = 8;
+
+const compress = promisify<string, Buffer>(gzip);
+const decompress = promisify<Uint8Array, Buffer>(gunzip);

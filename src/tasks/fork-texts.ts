@@ -1,0 +1,47 @@
+import type { ForkRecord, LimitName } from "./fork-record.ts";
+
+/** What people call a fork. */
+export function forkName({ number, title }: Pick<ForkRecord, "number" | "title">): string {
+  return title === "" ? `Fork ${number}` : `Fork ${number} (${title})`;
+}
+
+/** What a child is told when it reached a limit. */
+export function wrapUpText(limit: LimitName): string {
+  return `${LIMIT_REASON[limit]} Stop working and report now, without another tool call: outcome, evidence as path:line, changed files, open points. Without a report you will be ended and only your last text is kept.`;
+}
+
+/** Why a limit was reached, as a sentence. */
+export const LIMIT_REASON: Readonly<Record<LimitName, string>> = {
+  time: "Your time is up.",
+  "tool-calls": "You have used all your tool calls.",
+  "repeated-call": "You have made the same call again and again.",
+  "fork-cost": "Your budget is spent.",
+  "root-cost": "The budget for all forks of this session is spent.",
+};
+
+/** What a child is told when it ended without a word. */
+export const NUDGE_TEXT =
+  "You ended without a report. Report now, without another tool call: outcome, evidence as path:line, changed files, open points.";
+
+/** What a child is told when a rate limit had stopped it. */
+export const CONTINUE_TEXT =
+  "The provider's rate limit stopped you. Go on from where you were, then report as asked.";
+
+/** What a child is told when the program that ran it had ended. */
+export const RESTART_TEXT =
+  "You were interrupted because the program that ran you ended. The last tool call may or may not have happened: look before you repeat it. Go on from where you were, then report as asked.";
+
+/** What a child is told when nobody answered its permission ask. */
+export function rejectionText(waitedMs: number): string {
+  const waited = waitedMs === 0 ? "Nobody is here to answer." : `Nobody answered for ${spanText(waitedMs)}.`;
+  return `${waited} The permission is refused. Do without it, or state this as the blocker and stop.`;
+}
+
+/** A span of time, as people say it. */
+export function spanText(spanMs: number): string {
+  const totalS = Math.max(0, Math.round(spanMs / 1_000));
+  if (totalS < 60) return `${totalS} s`;
+  const totalMin = Math.floor(totalS / 60);
+  if (totalMin < 60) return totalS % 60 === 0 ? `${totalMin} min` : `${totalMin} min ${totalS % 60} s`;
+  return `${Math.floor(totalMin / 60)} h ${totalMin % 60} min`;
+}

@@ -1,0 +1,106 @@
+import { networkInterfaces } from "node:os";
+import { describe, expect } from "vitest";
+import { call, say } from "../../../src/testing/model-server/say.ts";
+import { ANTHROPIC_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
+import { sharedPrefix, toolNamesOf } from "../../../src/testing/opencode/shared-prefix.ts";
+import { scenario, shareRig } from "./scenario.ts";
+
+describe("one OpenCode for several scenarios", () => {
+  const shared = shareRig();
+
+  scenario(
+    "a turn with a tool",
+    { shared, proves: "the host runs the call, tells its events and repeats the prefix" },
+    async (rig) => {
+      const id = await rig.newSession();
+      await rig.turn(id, "What is here?", [
+        call("bash", { command: "cat README.md", description: "Show" }),
+        say("That is all."),
+      ]);
+      const [first, second] = rig.requests({ sessionId: id });
+      if (first === undefined || second === undefined) throw new Error("Two requests were expected");
+      expect(sharedPrefix(first, second).share).toBe(1);
+      expect(toolNamesOf(second)).toContain("bash");
+      await rig.waitFor(
+        () =>
+          rig.events.some(({ type, properties }) => type === "session.idle" && properties.sessionID === id),
+        "the session's idle event",
+      );
+    },
+  );
+
+  scenario(
+    "the Anthropic wire",
+    { shared, proves: "a session can talk to the scripted model over Anthropic's wire, prefix kept" },
+    async (rig) => {
+      const id = await rig.newSession();
+      const prompt = { text: "Greet.", model: ANTHROPIC_WINDOW };
+      await rig.turn(id, prompt, [
+        call("bash", { command: "echo hi", description: "Greet" }, { reasoning: "A greeting." }),
+        say("Greeted."),
+      ]);
+      const [first, second] = rig.requests({ sessionId: id, wire: "anthropic" });
+      if (first === undefined || second === undefined) throw new Error("Two requests were expected");
+      expect(sharedPrefix(first, second).share).toBe(1);
+      expect(toolNamesOf(first)).toEqual(toolNamesOf(second));
+    },
+  );
+
+  scenario(
+    "a new scenario in a shared OpenCode",
+    { shared, proves: "it sees nothing of those before it" },
+    async (rig) => {
+      expect(rig.requests({ lane: "any" })).toEqual([]);
+      expect(rig.model.unusedSteps()).toEqual([]);
+    },
+  );
+});
+
+scenario(
+  "kill -9 and restart",
+  { proves: "sessions survive, and the second instance reads what the first one wrote" },
+  async (rig) => {
+    const id = await rig.newSession("Kept");
+    await rig.turn(id, "One.", [say("First.")]);
+    await rig.kill9();
+    expect(() => rig.opencode).toThrow("not running");
+    await rig.restart();
+    await rig.turn(id, "Two.", [say("Second.")]);
+    expect(JSON.stringify(rig.requests({ sessionId: id }).at(-1)?.body.messages)).toContain("First.");
+  },
+);
+
+scenario("two instances on one project", { proves: "both see the same sessions" }, async (rig) => {
+  const other = await rig.another();
+  const id = await other.createSession("Made by the other one");
+  await rig.turn(id, "One.", [say("First.")]);
+  expect(await other.messages(id)).toHaveLength(2);
+});
+
+scenario(
+  "opencode run without a server",
+  { start: "later", proves: "one turn in a process of its own, answered by the script" },
+  async (rig) => {
+    rig.model.script([say("Said by the script.")]);
+    const { code, stdout } = await rig.run("Say something.");
+    expect(code).toBe(0);
+    expect(stdout).toContain("Said by the script.");
+  },
+);
+
+scenario(
+  "the network trap",
+  { proves: "what a tool asks for beyond this machine is noticed and refused" },
+  async (rig) => {
+    const id = await rig.newSession();
+    await rig.turn(id, "Fetch it.", [
+      call("webfetch", { url: "http://carryover.invalid/page", format: "text" }),
+      say("Refused."),
+    ]);
+    expect(rig.trap.attempts).toEqual(["GET http://carryover.invalid/page"]);
+    rig.trap.forget();
+    if (process.env.CARRYOVER_NETWORK === "loopback") {
+      expect(Object.keys(networkInterfaces())).toEqual(["lo"]);
+    }
+  },
+);

@@ -1,0 +1,21 @@
+import { availableParallelism } from "node:os";
+import { defineConfig, type ViteUserConfig } from "vitest/config";
+import { ScenarioReporter } from "./test/opencode/harness/scenario-reporter.ts";
+
+const config: ViteUserConfig = defineConfig({
+  test: {
+    include: ["test/opencode/**/*.scenario.ts"],
+    setupFiles: ["test/support/setup.ts"],
+    globalSetup: ["test/opencode/harness/global-setup.ts"],
+    // A scenario computes for three seconds and waits for the rest.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
+    testTimeout: 180_000,
+    hookTimeout: 60_000,
+    reporters: [
+      new ScenarioReporter(),
+      ["json", { outputFile: process.env.CARRYOVER_OPENCODE_RESULTS ?? "reports/opencode.json" }],
+    ],
+  },
+});
+
+export default config;
