@@ -1,3 +1,4 @@
+import { fields, stringField } from "../formats/fields.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import { project } from "../transcript/visibility.ts";
 
@@ -11,11 +12,15 @@ export interface EvalSession {
   readonly workingDirectory?: string;
 }
 
-/** What the model could see between two compactions, oldest first. A stretch after a compaction begins with its summary. */
+/**
+ * What the model could see between two compactions, oldest first. A stretch after a compaction begins with its
+ * summary. Instructions are left out: they stand before every model anyway.
+ */
 export function stretchesOf(transcript: Transcript): readonly Transcript[] {
   const stretches: Message[][] = [];
   let stretch: Message[] = [];
   for (const message of project(transcript)) {
+    if (message.role === "system") continue;
     if (isSummary(message) && stretch.length > 0) {
       stretches.push(stretch);
       stretch = [];
@@ -34,4 +39,16 @@ export function isSummary(message: Message): boolean {
 /** True for a step of the agent: one answer of the model, a summary aside. */
 export function isStep(message: Message): boolean {
   return message.role === "assistant" && !isSummary(message);
+}
+
+/** The folder that a recorded session names as the one it worked in, in its head or in the first line that does. */
+export function workingDirectoryOf(wire: unknown): string | undefined {
+  const { info, cwd } = fields(wire);
+  const named = stringField(fields(info).directory) ?? stringField(cwd);
+  if (named !== undefined || !Array.isArray(wire)) return named || undefined;
+  for (const line of wire) {
+    const folder = stringField(fields(line).cwd) ?? stringField(fields(fields(line).payload).cwd);
+    if (folder) return folder;
+  }
+  return undefined;
 }

@@ -3,6 +3,7 @@ import type { EvalPolicy } from "./eval-policy.ts";
 import type { EvalSession } from "./eval-session.ts";
 import type { TargetClass } from "./has-identifier.ts";
 import { nextUse, type Probe } from "./next-use.ts";
+import { plainMessages } from "./plain-text.ts";
 import { createScorer, type TextScore } from "./score-text.ts";
 
 /** What every policy keeps at one place of a session. */
@@ -10,6 +11,13 @@ export interface ProbeResult {
   readonly historyChars: number;
   readonly targets: readonly TargetFacts[];
   readonly scores: readonly PolicyScore[];
+  readonly controls: ProbeControls;
+}
+
+/** What the measure itself must hold: the whole history keeps everything, no text keeps nothing. */
+export interface ProbeControls {
+  readonly missingInWhole: number;
+  readonly mentionedInNothing: number;
 }
 
 export interface TargetFacts {
@@ -60,8 +68,16 @@ export function measureRecall(probes: readonly Probe[], options: RecallOptions):
         callsSince,
       })),
       scores,
+      controls: {
+        missingInWhole: countOf(score(plainMessages(probe.history).join("")).usable, false),
+        mentionedInNothing: countOf(score("").mentioned, true),
+      },
     };
   });
 }
 
 const MIN_TARGETS = 3;
+
+function countOf(flags: readonly boolean[], wanted: boolean): number {
+  return flags.filter((flag) => flag === wanted).length;
+}

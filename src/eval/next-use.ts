@@ -12,6 +12,8 @@ import { unescapeText } from "./unescape-text.ts";
 /** A place in a recorded session, and what the agent used behind it that it could only know from before. */
 export interface Probe {
   readonly history: Transcript;
+  /** The first message behind the history. */
+  readonly next: Message | undefined;
   /** The length of the whole history as plain text. */
   readonly historyChars: number;
   readonly targets: readonly LocatedTarget[];
@@ -47,7 +49,13 @@ export function nextUse(stretch: Transcript, options: NextUseOptions): Probe {
     }
     revealed += revealedBy(message);
   }
-  return { history, historyChars: whole.sentChars, edits, targets: locateTargets(used, whole) };
+  return {
+    history,
+    next: stretch[options.atIndex],
+    historyChars: whole.sentChars,
+    edits,
+    targets: locateTargets(used, whole),
+  };
 }
 
 /** The messages from the probe to the end of the look-ahead, or to the next summary. */

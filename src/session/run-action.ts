@@ -41,7 +41,7 @@ async function perform(core: SessionCore, action: OwnAction, signal: AbortSignal
     case "bound-outputs": {
       const edits = await boundOutputs(core, action.handles, signal);
       if (signal.aborted) return { status: "aborted" };
-      return settle(core, { name: action.type, reason: "over-limit" }, edits);
+      return settle(core, { name: action.type, reason: "over-limit", unseen: true }, edits);
     }
     case "prune":
     case "supersede":

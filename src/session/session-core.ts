@@ -49,6 +49,8 @@ export interface Step {
   readonly name: string;
   readonly reason: string;
   readonly degraded?: true;
+  /** Set when the model has seen nothing yet of what is edited: then what it counted before still holds. */
+  readonly unseen?: true;
 }
 
 export interface Committed {
@@ -74,9 +76,13 @@ export function createSessionCore(ports: SessionPorts, options: KnownSessionOpti
 
   /** What a change of the window means for everything that was counted. */
   function startEpoch(kind: string, reason: string, tokensBefore: number): number {
-    memory.version++;
     meter.startEpoch();
     memory.trigger = afterContextChange(memory.trigger);
+    return tellChange(kind, reason, tokensBefore);
+  }
+
+  function tellChange(kind: string, reason: string, tokensBefore: number): number {
+    memory.version++;
     lookAtWindow();
     const tokensAfter = meter.estimateUncounted().tokens;
     log.emit({
@@ -170,13 +176,13 @@ export function createSessionCore(ports: SessionPorts, options: KnownSessionOpti
       lookAtWindow();
     },
 
-    commit({ name, reason, degraded }, edits) {
+    commit({ name, reason, degraded, unseen }, edits) {
       const at = ports.clock.now();
       const before = line.transcript();
       const tokensBefore = meter.estimateUncounted().tokens;
       const batch = { id: `${at}-${++batchCount}`, step: name, reason, at, edits };
       if (!line.add(batch)) return undefined;
-      const tokensAfter = startEpoch(name, reason, tokensBefore);
+      const tokensAfter = (unseen ? tellChange : startEpoch)(name, reason, tokensBefore);
       const figures = { tokensBefore, tokensAfter, ...(degraded && { degraded }) };
       if (memory.pendingMarker !== "none") memory.pendingMarker = pendingMarkerOf(line.transcript());
       note({ step: name, reason, outcome: "applied", ...figures }, at);

@@ -47,4 +47,5 @@ export type WarningCode =
   | "profiles-disagree"
   | "edits-dropped"
   | "usage-anomaly"
-  | "hook-failed";
+  | "hook-failed"
+  | "not-persisted";

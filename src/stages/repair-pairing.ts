@@ -6,6 +6,7 @@ import type { Edit, EditReason } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import {
   type CallId,
+  COMPACTION_QUESTION,
   outcomeText,
   type Part,
   type TextPart,
@@ -20,10 +21,12 @@ export function repairPairing(messages: Transcript, options: RepairPairingOption
   const callIds = new Set<CallId>();
   const leadingSystem: Message[] = [];
   let first: Message | undefined;
+  let last: Message | undefined;
+  let endsWithResults = false;
   for (const message of messages) {
     if (!isVisibleToModel(message)) continue;
     const repairs = message.parts.map((part) =>
-      reachesModel(part) ? repair({ message, part, callIds, options }) : undefined,
+      reachesModel(part) ? rewritten(part, repair({ message, part, callIds, options })) : undefined,
     );
     const isEmpty = !message.parts.some((part, index) => reachesModel(part) && repairs[index]?.part !== null);
     if (isEmpty) {
@@ -33,10 +36,17 @@ export function repairPairing(messages: Transcript, options: RepairPairingOption
     for (const [partIndex, found] of repairs.entries()) {
       if (found !== undefined) edits.push(partEdit({ message, partIndex, ...found }));
     }
-    if (message.role !== "system") first ??= message;
-    else if (first === undefined) leadingSystem.push(message);
+    if (message.role === "system") {
+      if (first === undefined) leadingSystem.push(message);
+      continue;
+    }
+    first ??= message;
+    last = message;
+    endsWithResults = message.parts.some((part, index) => isResult(part, repairs[index]));
   }
   if (first !== undefined && first.role !== "user") edits.push(insertFirst(first, leadingSystem.at(-1)));
+  const isAnswered = last === undefined || (last.role === "assistant" && !endsWithResults);
+  if (options.lastMessage === "user" && isAnswered) edits.push(insertLast(messages.at(-1)));
   return edits;
 }
 
@@ -45,7 +55,12 @@ export interface RepairPairingOptions {
   readonly missingResult?: "stub" | "strip";
   /** A result without a call is left out, or becomes a plain text. */
   readonly orphanResult?: "drop" | "asText";
+  /** Who has the last word: a request has to end with the user, a stored conversation may end with an answer. */
+  readonly lastMessage?: "any" | "user";
 }
+
+/** What the model reads where a request would end with its own answer. */
+export const CONTINUE_REQUEST = "Continue.";
 
 /** What the model reads where a call never got its result. */
 export const MISSING_RESULT = "[Tool result not available]";
@@ -76,6 +91,19 @@ function repair({ message, part, callIds, options }: Subject): Repair | undefine
   if (part.outcome.status !== "pending") return repairTool(part, part.outcome, "malformed-text");
   if (options.missingResult === "strip") return { part: null, reason: "missing-result" };
   return repairTool(part, { status: "done", output: MISSING_RESULT, attachments: [] }, "missing-result");
+}
+
+/** A part that stands wrong in the wire is written anew, whatever else was wrong with it. */
+function rewritten(part: Part, found: Repair | undefined): Repair | undefined {
+  if (part.irregular === undefined) return found;
+  const { irregular: _, ...regular } = found?.part ?? part;
+  if (found?.part === null) return found;
+  return { part: regular, reason: found?.reason ?? "irregular" };
+}
+
+function isResult(part: Part, found: Repair | undefined): boolean {
+  const now = found === undefined ? part : found.part;
+  return now?.type === "tool" && reachesModel(now) && now.outcome.status !== "pending";
 }
 
 function repairText(message: Message, part: TextPart): Repair | undefined {
@@ -138,5 +166,18 @@ function insertFirst(first: Message, lastSystem: Message | undefined): Edit {
   };
 }
 
-/** How a compaction marker reads to the model. */
-export const COMPACTION_QUESTION = "What did we do so far?";
+function insertLast(last: Message | undefined): Edit {
+  const message: Message = {
+    id: `${last?.id ?? "request"}~last`,
+    role: "user",
+    parts: [{ type: "text", text: CONTINUE_REQUEST, synthetic: true }],
+    metadata: { kind: "continue", userVisible: false },
+  };
+  return {
+    type: "insert-message",
+    message,
+    after: last?.id ?? null,
+    stage: STAGE,
+    reason: "last-message",
+  };
+}

@@ -4,7 +4,13 @@ import type { ForkEvent } from "./fork-event.ts";
 import type { ForkLimits } from "./fork-limits.ts";
 import type { ForkRecord } from "./fork-record.ts";
 import type { ForkStep } from "./fork-step.ts";
-import { countCall, countSpending, permissionAnswered, permissionAsked, rootCostReached } from "./limit-run.ts";
+import {
+  countCall,
+  countSpending,
+  permissionAnswered,
+  permissionAsked,
+  rootCostReached,
+} from "./limit-run.ts";
 import { childCreated, childRefused, giveSlot, promptAccepted, promptRefused } from "./start-run.ts";
 import { tick } from "./tick-run.ts";
 import { childChecked, childDeleted, childFailed, childStopped, sawStatus } from "./watch-run.ts";

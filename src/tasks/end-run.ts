@@ -1,7 +1,15 @@
 import { truncate } from "../text/truncate.ts";
 import type { ForkAction } from "./fork-action.ts";
-import type { Delivery, EndedRun, EndState, ForkError, ForkRecord, LiveRun, Stopping } from "./fork-record.ts";
-import { type ForkStep, unchanged, withRun, without } from "./fork-step.ts";
+import type {
+  Delivery,
+  EndedRun,
+  EndState,
+  ForkError,
+  ForkRecord,
+  LiveRun,
+  Stopping,
+} from "./fork-record.ts";
+import { type ForkStep, unchanged, without, withRun } from "./fork-step.ts";
 import { forkName } from "./fork-texts.ts";
 
 /** Ends the run for ever and puts its result into the outbox, once. */
@@ -32,6 +40,8 @@ export interface RunEnd {
   readonly text?: string;
   readonly changedFiles?: readonly string[];
   readonly error?: ForkError;
+  /** The result waits for the user's next message. */
+  readonly wakes?: "nobody";
   /** Set when nobody is to be told. */
   readonly closedBy?: "parent-deleted" | "next-run";
 }
@@ -91,12 +101,12 @@ const LIVE_ONLY = [
   "wrapUp",
   "stopping",
   "suspectedError",
-  "isAdopted",
+  "adoption",
 ] as const satisfies readonly (keyof LiveRun)[];
 
-function firstDelivery(run: LiveRun, { atMs, closedBy }: RunEnd): Delivery {
+function firstDelivery(run: LiveRun, { atMs, closedBy, wakes }: RunEnd): Delivery {
   if (closedBy !== undefined) return { state: "acked", sinceMs: atMs, sends: 0, closedBy };
-  const isHeld = run.isAdopted === true ? ({ isHeld: true } as const) : {};
+  const isHeld = run.adoption !== undefined || wakes === "nobody" ? ({ isHeld: true } as const) : {};
   // A result that was perhaps delivered before must be looked for first.
   if (run.isRebuilt === true) return { state: "sent", sinceMs: atMs, sends: 0, isUnsure: true, ...isHeld };
   return { state: "pending", sinceMs: atMs, sends: 0, ...isHeld };

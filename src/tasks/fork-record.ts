@@ -1,6 +1,6 @@
 /** Everything that is known about one fork, as plain JSON: one record a fork, written only by its owner. */
 export interface ForkRecord {
-  readonly schema: 1;
+  readonly schema: "fork/1";
   readonly id: string;
   /** Counts from 1 within the root session; what people and models call the fork. */
   readonly number: number;
@@ -88,6 +88,7 @@ export interface LiveRun extends RunBase {
   readonly creation?: Attempts;
   readonly lastSignAtMs: number;
   readonly lastWatchAtMs: number;
+  /** The host waits to repeat a request to the provider. */
   readonly isRetrying?: true;
   /** Permission asks that nobody has answered. */
   readonly asks: readonly PermissionAsk[];
@@ -96,8 +97,8 @@ export interface LiveRun extends RunBase {
   readonly stopping?: Stopping;
   /** Something said that the child failed; believed once the child was looked at. */
   readonly suspectedError?: ForkError;
-  /** Taken over from a dead owner and not looked at yet. */
-  readonly isAdopted?: true;
+  /** Taken over from a dead owner; how often a look at the child was asked for since. */
+  readonly adoption?: Attempts;
 }
 
 /** A run that is over, for ever. */
@@ -222,8 +223,11 @@ export function isLive(run: ForkRun): run is LiveRun {
 }
 
 /** The name of one message of ours to a child, to be stored with it so that it can be found again. */
-export function promptKey({ id }: ForkRecord, runNumber: number, promptNumber: number): string {
-  return `${id}.${runNumber}.${promptNumber}`;
+export function promptKey(
+  { id }: ForkRecord,
+  prompt: { readonly run: number; readonly number: number },
+): string {
+  return `${id}.${prompt.run}.${prompt.number}`;
 }
 
 /** The name of one result, to be stored with what is delivered so that it can be found again. */

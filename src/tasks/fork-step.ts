@@ -14,6 +14,7 @@ export function unchanged(record: ForkRecord): ForkStep {
 
 /** The record with its newest run replaced. */
 export function withRun(record: ForkRecord, run: ForkRun): ForkRecord {
+  if (record.runs.at(-1) === run) return record;
   return { ...record, runs: [...record.runs.slice(0, -1), run] };
 }
 

@@ -10,12 +10,12 @@ export function wrapUpText(limit: LimitName): string {
   return `${LIMIT_REASON[limit]} Stop working and report now, without another tool call: outcome, evidence as path:line, changed files, open points. Without a report you will be ended and only your last text is kept.`;
 }
 
-/** Why a limit was reached, as a sentence. */
+/** What happened at a limit, as a sentence. */
 export const LIMIT_REASON: Readonly<Record<LimitName, string>> = {
-  time: "Your time is up.",
-  "tool-calls": "You have used all your tool calls.",
-  "repeated-call": "You have made the same call again and again.",
-  "fork-cost": "Your budget is spent.",
+  time: "The time is up.",
+  "tool-calls": "All tool calls are used up.",
+  "repeated-call": "The same call was made again and again.",
+  "fork-cost": "The budget of this fork is spent.",
   "root-cost": "The budget for all forks of this session is spent.",
 };
 
@@ -45,3 +45,6 @@ export function spanText(spanMs: number): string {
   if (totalMin < 60) return totalS % 60 === 0 ? `${totalMin} min` : `${totalMin} min ${totalS % 60} s`;
   return `${Math.floor(totalMin / 60)} h ${totalMin % 60} min`;
 }
+
+/** What a parent is told that was handed results and did not answer. */
+export const KICK_TEXT = "Results of your forks are above and have not been answered. Go on with them.";

@@ -18,7 +18,7 @@ export function sendPrompts(
       type: "send-prompt",
       run: run.number,
       prompt: sent,
-      key: promptKey(record, run.number, prompt.number),
+      key: promptKey(record, { run: run.number, number: prompt.number }),
       attempt: attempts.count,
     });
     return sent;
@@ -71,7 +71,7 @@ export function checkChildAction(record: ForkRecord, run: LiveRun): ForkAction {
   return {
     type: "check-child",
     run: run.number,
-    key: promptKey(record, run.number, newest?.number ?? 1),
+    key: promptKey(record, { run: run.number, number: newest?.number ?? 1 }),
     ...(newest?.messageId === undefined ? {} : { messageId: newest.messageId }),
   };
 }

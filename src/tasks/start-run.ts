@@ -8,7 +8,7 @@ import {
   isLive,
   type LiveRun,
 } from "./fork-record.ts";
-import { type ForkStep, unchanged, withRun, without } from "./fork-step.ts";
+import { type ForkStep, unchanged, without, withRun } from "./fork-step.ts";
 import { CONTINUE_TEXT, forkName } from "./fork-texts.ts";
 import { addPrompt, isOutstanding, isUnsent, oneMore, sendPrompts, withPrompt } from "./prompt-child.ts";
 
@@ -29,7 +29,8 @@ export function giveSlot(record: ForkRecord, atMs: number): ForkStep {
   const told = started.prompts.some(isOutstanding)
     ? started
     : addPrompt(started, { kind: "continue", text: CONTINUE_TEXT });
-  const step = record.childSessionId === undefined ? createChild(record, told, atMs) : sendFirst(record, told, atMs);
+  const step =
+    record.childSessionId === undefined ? createChild(record, told, atMs) : sendFirst(record, told, atMs);
   if (!isFirst) return step;
   return {
     ...step,
@@ -47,7 +48,10 @@ export function createChild(record: ForkRecord, run: LiveRun, atMs: number): For
 }
 
 /** Takes the child session; a second one is nobody's. */
-export function childCreated(record: ForkRecord, { childSessionId, atMs }: EventOf<"child-created">): ForkStep {
+export function childCreated(
+  record: ForkRecord,
+  { childSessionId, atMs }: EventOf<"child-created">,
+): ForkStep {
   if (record.childSessionId !== undefined) return unchanged(record);
   const adopted: ForkRecord = { ...record, childSessionId };
   const run = currentRun(record);
@@ -55,7 +59,10 @@ export function childCreated(record: ForkRecord, { childSessionId, atMs }: Event
 }
 
 /** Ends the run, or queues it again after a rate limit. */
-export function childRefused(record: ForkRecord, { run: number, error, atMs }: EventOf<"child-refused">): ForkStep {
+export function childRefused(
+  record: ForkRecord,
+  { run: number, error, atMs }: EventOf<"child-refused">,
+): ForkStep {
   const run = currentRun(record);
   if (run.number !== number || run.state !== "starting" || record.childSessionId !== undefined) {
     return unchanged(record);
@@ -94,20 +101,22 @@ export function promptRefused(record: ForkRecord, event: EventOf<"prompt-refused
   const prompt = run.prompts.find(({ number }) => number === event.prompt);
   if (run.number !== event.run || prompt === undefined || !isOutstanding(prompt)) return unchanged(record);
   if (!isLive(run) || run.state === "queued" || run.stopping !== undefined) return unchanged(record);
-  if (isOpening(prompt)) return failOrRequeue(record, run, event);
-  if (prompt.kind === "nudge") return endRun(record, run, { state: "failed", ...event });
+  const { error, atMs } = event;
+  if (isOpening(prompt, run)) return failOrRequeue(record, run, { error, atMs });
+  if (prompt.kind === "nudge") return endRun(record, run, { state: "failed", error, atMs });
   return { record: withRun(record, withPrompt(run, prompt.number, { isDropped: true })), actions: [] };
 }
 
-/** True for the prompts without which the child does nothing. */
-export function isOpening({ kind }: ChildPrompt): boolean {
-  return kind === "directive" || kind === "continue";
+/** True for a prompt without which the child does nothing. */
+export function isOpening({ kind }: ChildPrompt, run: LiveRun): boolean {
+  return run.state === "starting" || kind === "directive" || kind === "continue";
 }
 
 /** Ends the run as failed; after a rate limit it waits in the queue instead, longer each time, a few times. */
 export function failOrRequeue(record: ForkRecord, run: LiveRun, failure: RunFailure): ForkStep {
   const { error, atMs } = failure;
-  const isPassing = error.kind === "rate_limit" && run.rateLimits < MAX_RATE_LIMITS && run.wrapUp === undefined;
+  const isPassing =
+    error.kind === "rate_limit" && run.rateLimits < MAX_RATE_LIMITS && run.wrapUp === undefined;
   if (!isPassing) {
     const { lastText: text = "", changedFiles = [] } = failure;
     return endRun(record, run, { state: "failed", error, atMs, text, changedFiles });
@@ -116,7 +125,7 @@ export function failOrRequeue(record: ForkRecord, run: LiveRun, failure: RunFail
   const backOffMs = Math.min(FIRST_BACK_OFF_MS * 2 ** run.rateLimits, MAX_BACK_OFF_MS);
   const notBeforeMs = atMs + Math.max(askedMs, backOffMs);
   const waiting: LiveRun = {
-    ...without(run, "creation", "isRetrying", "suspectedError", "isAdopted"),
+    ...without(run, "creation", "isRetrying", "suspectedError", "adoption"),
     state: "queued",
     asks: [],
     rateLimits: run.rateLimits + 1,

@@ -27,7 +27,7 @@ export type FaultRule =
 
 /** A rule of one provider's interface, or one that all have in common. */
 export type ProviderRule =
-  `${"common" | "anthropic" | "openai-chat" | "openai-responses" | "gemini"}-${number}`;
+  `${"common" | "anthropic" | "openai-chat" | "openai-responses" | "gemini" | "ai-sdk"}-${number}`;
 
 /** Everything in the visible transcript that breaks the pairing of calls and results, or a rule common to all providers. */
 export function findFaults(transcript: Transcript): readonly Fault[] {

@@ -9,6 +9,8 @@ export type Part = TextPart | ReasoningPart | ToolPart | FilePart | CompactionPa
 interface PartBase {
   /** False: kept in the transcript, not sent to the model. */
   readonly agentVisible?: false;
+  /** Set when the part stands in the wire in a way that its receiver may refuse; replacing it has it written anew. */
+  readonly irregular?: true;
 }
 
 export interface TextPart extends PartBase {
@@ -83,6 +85,9 @@ export interface OpaquePart extends PartBase {
   /** The type the source gives it. */
   readonly name: string;
 }
+
+/** How a compaction marker reads to the model. */
+export const COMPACTION_QUESTION = "What did we do so far?";
 
 /** What the model reads in place of an output that was cleared. */
 export const CLEARED_PLACEHOLDER = "[Old tool result content cleared]";

@@ -91,7 +91,8 @@ function inputText(part: ToolPart): string {
   return part.input === undefined ? "" : ` ${guarded(safeJson(part.input))}`;
 }
 
-function filePlaceholder({ mime, filename }: FilePart): string {
+/** How a file reads where only text can stand. */
+export function filePlaceholder({ mime, filename }: FilePart): string {
   return `[File: ${oneLine(filename === undefined ? mime : `${mime} ${filename}`)}]`;
 }
 

@@ -1,7 +1,7 @@
 import type { Fault } from "../../transcript/find-faults.ts";
 import { fields, stringField } from "../fields.ts";
-import { someString } from "../wire-faults/each-string.ts";
 import { readImageSize } from "../wire-faults/read-image-size.ts";
+import { someString } from "../wire-faults/some-string.ts";
 import { contentBlocks, wireList } from "../wire-faults/wire-list.ts";
 import { faultAt, type WirePlace } from "../wire-faults/wire-message.ts";
 

@@ -86,10 +86,11 @@ export interface PlacedBlock<Value> {
   readonly half: "whole" | "call" | "result";
   readonly part: Part;
   readonly value: Value;
-  /** The item it came from. */
+  /** The item it came from, and its place in it. */
   readonly item?: number;
-  /** Its place in that item; unset once its value is another. */
   readonly index?: number;
+  /** Set when the value is not the one that stands there. */
+  readonly changed?: true;
   /** Set on reasoning that an edit hid: only the API's own rule can keep it. */
   readonly hidden?: true;
 }

@@ -37,7 +37,12 @@ function readLine(line: Fields, index: number): LineReading | undefined {
   if (line.type !== "user" || message.content === undefined) return undefined;
   const pieces = readBlocks(message.content);
   if (line.isCompactSummary === true) {
-    const head: MessageHead = compact({ role: "assistant", createdAt, summary: true as const, finish: "stop" });
+    const head: MessageHead = compact({
+      role: "assistant",
+      createdAt,
+      summary: true as const,
+      finish: "stop",
+    });
     return { key, head, pieces: pieces.map(asSynthetic) };
   }
   const head: MessageHead = compact({ role: "user", createdAt });

@@ -1,6 +1,7 @@
 import { safeJson } from "../../text/safe-json.ts";
 import type { Usage } from "../../transcript/message.ts";
 import type { Part, ToolOutcome, ToolPart } from "../../transcript/part.ts";
+import { filePart } from "../blocks/file-part.ts";
 import { compact, type Fields, fields, numberField, stringField } from "../fields.ts";
 import type { LineReading, MessageHead, Piece } from "../transcript-file/piece.ts";
 import { timeOf } from "../transcript-file/time-of.ts";
@@ -92,25 +93,21 @@ function readPart(value: unknown): Part {
   if (typeof value === "string") return { type: "text", text: value };
   const part = fields(value);
   if (typeof part.text === "string") {
-    return part.thought === true
-      ? { type: "reasoning", text: part.text }
-      : { type: "text", text: part.text };
+    return part.thought === true ? { type: "reasoning", text: part.text } : { type: "text", text: part.text };
   }
   const media = part.inlineData ?? part.fileData;
   if (media !== undefined) {
     const { mimeType, data } = fields(media);
-    return compact({
-      type: "file" as const,
-      mime: stringField(mimeType) ?? "application/octet-stream",
-      sizeBytes: typeof data === "string" ? Math.floor((data.length * 3) / 4) : undefined,
-    });
+    return filePart({ mime: stringField(mimeType), base64: stringField(data) });
   }
   return { type: "opaque", name: Object.keys(part)[0] ?? "unknown" };
 }
 
 function readThought(value: unknown): Part {
   const { subject, description } = fields(value);
-  const text = [stringField(subject), stringField(description)].filter((each) => each !== undefined).join("\n");
+  const text = [stringField(subject), stringField(description)]
+    .filter((each) => each !== undefined)
+    .join("\n");
   return { type: "reasoning", text };
 }
 

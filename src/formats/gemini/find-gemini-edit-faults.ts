@@ -3,7 +3,7 @@ import { fields, stringField } from "../fields.ts";
 import { type EditExpectation, findCommonEditFaults } from "../wire-faults/find-common-edit-faults.ts";
 import { findSealedFaults, type Sealed } from "../wire-faults/find-sealed-faults.ts";
 import { faultAt, type WireBlock, type WireMessage } from "../wire-faults/wire-message.ts";
-import { readGeminiWire } from "./read-gemini-wire.ts";
+import { NO_SIGNATURES, readGeminiWire } from "./read-gemini-wire.ts";
 
 /** What an edit broke between a Gemini wire before and after it: gemini-44 and gemini-46, and what else is expected of the edit. */
 export function findGeminiEditFaults(
@@ -32,12 +32,6 @@ function signedParts(messages: readonly WireMessage[]): readonly Sealed[] {
     }),
   );
 }
-
-/** What Google says to send where there is no signature. */
-const NO_SIGNATURES: readonly string[] = [
-  "skip_thought_signature_validator",
-  "context_engineering_is_the_way_to_go",
-];
 
 /** The user's texts that stand between the results of one step and the calls of the next. */
 function textsInLoops(messages: readonly WireMessage[]): readonly WireBlock[] {

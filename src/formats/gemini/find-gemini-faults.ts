@@ -3,7 +3,7 @@ import { type Fields, fields, stringField } from "../fields.ts";
 import { findCommonFaults } from "../wire-faults/find-common-faults.ts";
 import { wireList } from "../wire-faults/wire-list.ts";
 import { faultAt, type WirePlace } from "../wire-faults/wire-message.ts";
-import { partsOf, readGeminiWire } from "./read-gemini-wire.ts";
+import { NO_SIGNATURES, partsOf, readGeminiWire } from "./read-gemini-wire.ts";
 
 /**
  * What Google's Gemini API would refuse in a request, or in its bare list of contents. Checks common-01 to common-12
@@ -113,7 +113,9 @@ function signatureFaults(contents: readonly Content[], model: string): readonly 
             "the first call of this step lost its signature: keep it there",
           ),
         );
-      if (siblings.some(isSigned))
+      // A sibling may keep a signature of its own; what was put there to please the check is refused.
+      const copied = [stringField(first?.thoughtSignature), ...NO_SIGNATURES];
+      if (siblings.some((part) => isSigned(part) && copied.includes(stringField(part.thoughtSignature))))
         faults.push(
           faultAt("gemini-43", placeOf(index), "a call beside the first is signed: sign the first only"),
         );

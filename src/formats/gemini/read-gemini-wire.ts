@@ -30,6 +30,12 @@ export function partsOf(content: unknown): readonly unknown[] {
   return Array.isArray(parts) ? parts : [];
 }
 
+/** What Google says to send where there is no signature. */
+export const NO_SIGNATURES: readonly string[] = [
+  "skip_thought_signature_validator",
+  "context_engineering_is_the_way_to_go",
+];
+
 interface PartContext {
   readonly messageId: string;
   readonly partIndex: number;
@@ -68,7 +74,11 @@ function createCallNamer(): CallNamer {
   let count = 0;
   return {
     startTurn() {
-      for (const [name, ids] of open) older.set(name, [...(older.get(name) ?? []), ...ids]);
+      for (const [name, ids] of open) {
+        const left = older.get(name);
+        if (left === undefined) older.set(name, ids);
+        else left.push(...ids);
+      }
       open = new Map();
     },
     call({ id, name }) {

@@ -1,4 +1,6 @@
 import type { FilePart, ToolOutcome } from "../../transcript/part.ts";
+import { filePart } from "../blocks/file-part.ts";
+import { type ResultShape, readResultContent } from "../blocks/result-content.ts";
 import { compact, type Fields, fields, stringField } from "../fields.ts";
 import type { Piece, ResultPiece } from "../transcript-file/piece.ts";
 
@@ -34,18 +36,14 @@ export function readResult(message: Fields): ResultPiece {
 }
 
 function readOutcome({ content, isError }: Fields): ToolOutcome {
-  const blocks = Array.isArray(content) ? content.map(fields) : [];
-  const text =
-    typeof content === "string" ? content : blocks.flatMap((block) => stringField(block.text) ?? []).join("\n");
-  if (isError === true) return { status: "failed", error: text };
-  const attachments = blocks.flatMap((block) => (block.type === "image" ? [readImage(block)] : []));
-  return { status: "done", output: text, attachments };
+  const { output, attachments } = readResultContent(content, RESULT_SHAPE);
+  return isError === true ? { status: "failed", error: output } : { status: "done", output, attachments };
 }
 
-function readImage({ mimeType, data }: Fields): FilePart {
-  return compact({
-    type: "file" as const,
-    mime: stringField(mimeType) ?? "image/png",
-    sizeBytes: typeof data === "string" ? Math.floor((data.length * 3) / 4) : undefined,
-  });
+function readImage(block: unknown): FilePart {
+  const { mimeType, data } = fields(block);
+  return filePart({ mime: stringField(mimeType), base64: stringField(data) });
 }
+
+/** How a `toolResult` message holds what the tool gave. */
+export const RESULT_SHAPE: ResultShape = { textType: "text", readFile: readImage };

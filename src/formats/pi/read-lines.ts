@@ -50,7 +50,11 @@ function readLine(line: Fields, key: string, keys: readonly (string | undefined)
       return readMessage(fields(line.message), key, createdAt);
     case "custom_message":
       return [
-        { key, head: compact({ role: "user", createdAt }), pieces: readBlocks(line.content).map(asSynthetic) },
+        {
+          key,
+          head: compact({ role: "user", createdAt }),
+          pieces: readBlocks(line.content).map(asSynthetic),
+        },
       ];
     case "branch_summary":
       return typeof line.summary === "string" && line.summary !== ""
@@ -120,7 +124,9 @@ function summaryPieces(summary: string, line: Fields): readonly Piece[] {
     pieces.push(syntheticText(summary.slice(start, start + length)));
     start += length + SUMMARY_GAP.length;
   }
-  return pieces.length > 0 && start === summary.length + SUMMARY_GAP.length ? pieces : [syntheticText(summary)];
+  return pieces.length > 0 && start === summary.length + SUMMARY_GAP.length
+    ? pieces
+    : [syntheticText(summary)];
 }
 
 /** Between the parts of a summary that are written as one text. */

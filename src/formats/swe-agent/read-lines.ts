@@ -6,6 +6,8 @@ import type { LineReading, Piece } from "../transcript-file/piece.ts";
 export function readLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
   const nameCall = createIdNamer();
   const nameMessage = createIdNamer();
+  /** Ids of calls are repeated across steps: a result is that of the newest. */
+  const newestOf = new Map<string, string>();
   const actions: Action[] = [];
   /** The call that waits for the next observation, in histories where calls have no ids. */
   let openCall: string | undefined;
@@ -16,12 +18,19 @@ export function readLines(lines: readonly unknown[]): readonly (readonly LineRea
     if (role === undefined) return NONE;
     const key = nameMessage(keyOf(entry));
     if (role === "assistant") {
-      const calls = readCalls(entry, nameCall);
+      const calls = readCalls(entry, (wanted) => {
+        const id = nameCall(wanted);
+        newestOf.set(wanted, id);
+        return id;
+      });
       openCall = calls.at(-1)?.callId;
       if (entry.is_demo !== true) actions.push({ key, entry });
       return [{ key, head: { role }, pieces: [...textPieces(entry), ...calls.map(callPiece)] }];
     }
-    const callId = answeredBy(entry) ?? (role === "user" && entry.is_demo !== true ? openCall : undefined);
+    const named = answeredBy(entry);
+    const callId =
+      (named === undefined ? undefined : (newestOf.get(named) ?? named)) ??
+      (role === "user" && entry.is_demo !== true ? openCall : undefined);
     openCall = undefined;
     if (callId === undefined) {
       return [{ key, head: { role: role === "tool" ? "user" : role }, pieces: contentPieces(entry) }];
@@ -131,7 +140,11 @@ function contentPieces({ content, is_demo }: Fields): readonly Piece[] {
       if (block === undefined || block === null) return [];
       return [{ half: "whole", part: { type: "opaque", name: type } }];
     }
-    const part = compact({ type: "text" as const, text, synthetic: is_demo === true ? (true as const) : undefined });
+    const part = compact({
+      type: "text" as const,
+      text,
+      synthetic: is_demo === true ? (true as const) : undefined,
+    });
     return [{ half: "whole", part }];
   });
 }
@@ -140,7 +153,9 @@ function textOf(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
   return content
-    .flatMap((block: unknown) => (typeof block === "string" ? block : (stringField(fields(block).text) ?? [])))
+    .flatMap((block: unknown) =>
+      typeof block === "string" ? block : (stringField(fields(block).text) ?? []),
+    )
     .join("\n");
 }
 

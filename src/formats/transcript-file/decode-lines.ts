@@ -9,7 +9,9 @@ export interface DecodedLines {
   readonly transcript: Transcript;
   /** `readings[line]`, as the format gave them, with our notes in. */
   readonly readings: readonly (readonly LineReading[])[];
-  /** `origins[line][reading][piece]`; undefined where a piece went nowhere. */
+  /** `messageIndexes[line][reading]`: the message that it is part of; -1 when it is nothing but results of others. */
+  readonly messageIndexes: readonly (readonly number[])[];
+  /** `origins[line][reading][piece]`. */
   readonly origins: readonly (readonly (readonly Origin[])[])[];
 }
 
@@ -55,8 +57,13 @@ export function decodeLines<Wire>(format: LineFormat<Wire>, lines: readonly unkn
   }
   const nameId = createIdNamer();
   return {
-    transcript: drafts.map((draft): Message => ({ id: nameId(draft.key), ...draft.head, parts: draft.parts })),
+    transcript: drafts.map(
+      (draft): Message => ({ id: nameId(draft.key), ...draft.head, parts: draft.parts }),
+    ),
     readings,
+    messageIndexes: readings.map((ofLine) =>
+      ofLine.map((each) => (isResultsOnly(each, callOf) ? -1 : (draftByKey.get(each.key)?.index ?? -1))),
+    ),
     origins: readings.map((ofLine) =>
       ofLine.map(({ pieces }) => pieces.map((piece) => placeOf.get(piece) ?? NOWHERE)),
     ),

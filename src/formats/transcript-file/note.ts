@@ -36,7 +36,10 @@ export function withPartNote(piece: Piece, note: unknown): Piece {
   if (piece.half === "result") return { ...piece, ...compact({ cut: asCut(cut) }) };
   const { part } = piece;
   if (part.type === "tool") {
-    return { ...piece, part: { ...part, ...compact({ cut: asCut(cut), inputCut: asCut(inputCut) }) } } as Piece;
+    return {
+      ...piece,
+      part: { ...part, ...compact({ cut: asCut(cut), inputCut: asCut(inputCut) }) },
+    } as Piece;
   }
   if (part.type !== "text") return piece;
   const flags = compact({

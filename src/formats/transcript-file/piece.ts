@@ -48,6 +48,8 @@ export interface LineFormat<Wire> {
   write(line: unknown, pieces: readonly NextPiece[]): object;
   /** Lines for messages that an edit put in, one behind the other. */
   create(messages: readonly Message[], context: CreateContext): readonly object[];
+  /** Lines for results of calls that had none. */
+  answer(results: readonly ResultPiece[], context: CreateContext): readonly object[];
   /** The file with other lines. */
   close(wire: Wire, lines: readonly PlacedLine[]): Wire;
 }
@@ -73,4 +75,18 @@ export interface CreateContext {
   /** The lines of the whole file, to take names of sessions and folders from. */
   readonly lines: readonly unknown[];
   readonly at: number;
+}
+
+/** The part that a result is when it stands alone. */
+export function resultPart({ callId, tool, outcome }: ResultPiece): ToolPart {
+  return { type: "tool", callId, tool: tool ?? "unknown", input: undefined, outcome };
+}
+
+/** The results of a message's finished calls. */
+export function resultPieces(parts: readonly Part[]): readonly ResultPiece[] {
+  return parts.flatMap((part): readonly ResultPiece[] => {
+    if (part.type !== "tool" || part.outcome.status === "pending") return [];
+    const { callId, tool, outcome } = part;
+    return [{ half: "result", callId, tool, outcome }];
+  });
 }

@@ -1,6 +1,6 @@
 import { safeJson } from "../../text/safe-json.ts";
 import type { Fault } from "../../transcript/find-faults.ts";
-import { someString } from "./each-string.ts";
+import { someString } from "./some-string.ts";
 import { faultAt, type WireMessage } from "./wire-message.ts";
 
 /** What an edit is held to beyond what it must always keep. */

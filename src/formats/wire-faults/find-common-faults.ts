@@ -1,7 +1,7 @@
 import { isMalformed } from "../../transcript/clean-text.ts";
 import type { Fault } from "../../transcript/find-faults.ts";
-import { someString } from "./each-string.ts";
 import { findPairingFaults } from "./find-pairing-faults.ts";
+import { someString } from "./some-string.ts";
 import { faultAt, type WireBlock, type WireMessage } from "./wire-message.ts";
 
 /** What every provider refuses, on a wire reduced to its blocks: rules common-01 to common-12. */
@@ -38,9 +38,10 @@ function pushBlockFaults(faults: Fault[], block: WireBlock): void {
   const { type, read, wire } = block;
   if (type === "text" && typeof read === "string" && read.trim() === "")
     faults.push(faultAt("common-10", block, "a text of nothing but blanks: leave it out"));
-  if (someString(wire, isIllFormed))
+  // Arguments in a JSON text hide half a pair behind an escape: what is read counts too.
+  if (someString(wire, isIllFormed) || someString(read, isIllFormed))
     faults.push(faultAt("common-11", block, "half of a surrogate pair: replace it by U+FFFD"));
-  if (read !== undefined && someString(read, hasControls))
+  if (someString(read, hasControls))
     faults.push(faultAt("common-12", block, "control characters in text for the model: take them out"));
 }
 

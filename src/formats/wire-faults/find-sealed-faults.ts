@@ -17,25 +17,31 @@ export interface SealedEdit {
 
 /** The sealed pieces that an edit has changed, made up, or put into another order within their message. */
 export function findSealedFaults({ rule, before, after }: SealedEdit): readonly Fault[] {
-  const known = new Map<string, Map<string, number>>();
-  for (const [index, { seal, wire }] of before.entries()) {
-    const shapes = known.get(seal) ?? new Map<string, number>();
+  const known = new Map<string, Map<string, Origin>>();
+  for (const [index, { seal, wire, messageId }] of before.entries()) {
+    const shapes = known.get(seal) ?? new Map<string, Origin>();
     known.set(seal, shapes);
     const shape = safeJson(wire);
-    if (!shapes.has(shape)) shapes.set(shape, index);
+    if (!shapes.has(shape)) shapes.set(shape, { messageId, index });
   }
   const faults: Fault[] = [];
-  let last: { readonly messageId: string; readonly index: number } | undefined;
+  let last: Origin | undefined;
   for (const sealed of after) {
     const shapes = known.get(sealed.seal);
-    const index = shapes?.get(safeJson(sealed.wire));
+    const origin = shapes?.get(safeJson(sealed.wire));
     if (shapes === undefined)
       faults.push(faultAt(rule, sealed, "a seal that nothing had before: leave it out"));
-    else if (index === undefined)
+    else if (origin === undefined)
       faults.push(faultAt(rule, sealed, "sealed content was changed: send it as it came"));
-    else if (last?.messageId === sealed.messageId && index < last.index)
+    else if (last?.messageId === origin.messageId && origin.index < last.index)
       faults.push(faultAt(rule, sealed, "sealed content changed places: keep its order"));
-    if (index !== undefined) last = { messageId: sealed.messageId, index };
+    last = origin ?? last;
   }
   return faults;
+}
+
+/** Where a sealed piece stood: within one message, pieces keep their order; a message may move. */
+interface Origin {
+  readonly messageId: string;
+  readonly index: number;
 }

@@ -1,9 +1,15 @@
 import { readUsage } from "../../compaction/read-usage.ts";
 import { fields, stringField } from "../../formats/fields.ts";
-import type { Message, Usage } from "../../transcript/message.ts";
+import type { Message } from "../../transcript/message.ts";
 
 /** What the messages of the AI SDK do not say about an answer: its usage, and why it ended. */
 export type AnswerFacts = Pick<Message, "usage" | "finish">;
+
+/** How a request ended, as far as that is known before anything is shown to the caller. */
+export type AttemptEnd =
+  | { readonly type: "answer" }
+  | { readonly type: "nothing"; readonly facts: AnswerFacts }
+  | { readonly type: "error"; readonly error: unknown };
 
 /** The facts of a result, a step or the last part of a stream. */
 export function answerFacts(result: unknown): AnswerFacts {
@@ -12,7 +18,7 @@ export function answerFacts(result: unknown): AnswerFacts {
   const { raw, unified } = fields(finishReason);
   const finish = stringField(finishReason) ?? stringField(raw) ?? stringField(unified);
   return {
-    ...(counted !== undefined && { usage: withTotal(counted) }),
+    ...(counted !== undefined && { usage: counted }),
     ...(finish !== undefined && { finish }),
   };
 }
@@ -39,8 +45,3 @@ const SILENT: ReadonlySet<string> = new Set([
   "raw",
   "finish",
 ]);
-
-/** The newer usage has no total, and a sum of our own fields is the same. */
-function withTotal({ totalTokens: _, ...usage }: Usage): Usage {
-  return usage;
-}

@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { ConfigurationError } from "../../text/configuration-error.ts";
 import { CliError } from "./cli-error.ts";
 import { colorsFor } from "./colors.ts";
+import { evalCommand } from "./eval-command.ts";
 import { forkCommand } from "./fork-command.ts";
 
 /** Runs the command line and gives its exit code: 0 done, 1 a fault of ours, 2 something the user can put right. */
@@ -10,6 +11,7 @@ export async function runCli(args: readonly string[], version: string): Promise<
     .description("What the model carries over to the next turn, the next window and the next agent.")
     .version(version)
     .addCommand(forkCommand())
+    .addCommand(evalCommand())
     .showHelpAfterError("(add --help for examples)")
     .exitOverride();
   for (const command of program.commands) command.exitOverride();

@@ -1,9 +1,19 @@
+import { createViewCapture } from "./capture/view-capture.ts";
+import { createViewStore } from "./capture/view-store.ts";
 import { combineHooks, type Feature } from "./combine-hooks.ts";
+import { createDeliveryFeature } from "./delivery/delivery-feature.ts";
+import { createChildEventsFeature } from "./forks/child-events-feature.ts";
+import { createForks } from "./forks/create-forks.ts";
+import { createForkBonds } from "./forks/fork-bonds.ts";
+import { createCacheAffinityFeature } from "./graft/cache-affinity-feature.ts";
+import { createGraftFeature } from "./graft/graft-feature.ts";
 import type { Hooks, PluginInput } from "./host.ts";
 import { createHostCalls } from "./host-calls.ts";
 import { createNotify } from "./notify.ts";
+import { createChildRestrictionsFeature } from "./permissions/child-restrictions-feature.ts";
 import { createPluginContext, type PluginContext } from "./plugin-context.ts";
 import { readPluginOptions } from "./plugin-options.ts";
+import { createToolsFeature } from "./tools/tools-feature.ts";
 
 /** The plugin as OpenCode loads it: reads the options, connects the features, and never throws. */
 export async function createServer(input: PluginInput, rawOptions?: unknown): Promise<Hooks> {
@@ -31,5 +41,17 @@ export async function createServer(input: PluginInput, rawOptions?: unknown): Pr
 
 /** In the order in which they see each hook. */
 function featuresOf(context: PluginContext): readonly Feature[] {
-  return [{ name: "session tree", hooks: { event: async ({ event }) => context.tree.observe(event) } }];
+  const capture = createViewCapture();
+  const views = createViewStore({ root: context.folders.views, now: context.now });
+  const bonds = createForkBonds(context.calls);
+  const forks = createForks({ context, capture, views, bonds });
+  return [
+    { name: "session tree", hooks: { event: async ({ event }) => context.tree.observe(event) } },
+    createToolsFeature({ context, forks }),
+    createChildRestrictionsFeature(bonds),
+    createChildEventsFeature(forks),
+    createGraftFeature({ context, capture, views, bonds }),
+    createCacheAffinityFeature(bonds),
+    createDeliveryFeature({ context, forks }),
+  ];
 }

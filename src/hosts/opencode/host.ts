@@ -130,5 +130,7 @@ export interface ToolContext extends SessionInput {
   readonly agent: string;
   readonly abort: AbortSignal;
   readonly callID?: string;
+  /** Not in the host's types: the model of this step, with its limits and prices. */
+  readonly extra?: { readonly model?: HostModel };
   metadata(input: { readonly title?: string; readonly metadata?: Readonly<Record<string, unknown>> }): void;
 }

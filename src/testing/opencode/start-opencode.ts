@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { createWriteStream, writeFileSync } from "node:fs";
+import { createWriteStream } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { installOpenCode } from "./install-opencode.ts";
@@ -7,18 +7,15 @@ import { createOpenCodeClient, type OpenCodeClient } from "./opencode-client.ts"
 import { endProcessTree } from "./process-tree.ts";
 import { runOpenCode } from "./run-opencode.ts";
 import { createSandbox, type Sandbox } from "./sandbox.ts";
-import { scriptedConfig } from "./scripted-config.ts";
+import { writeConfig } from "./write-config.ts";
 
 /** Runs the real OpenCode against a scripted model, in a sandbox, without a network. */
 export async function startOpenCode(options: StartOpenCodeOptions): Promise<OpenCode> {
   const binary = await installOpenCode();
   const sandbox = options.sandbox ?? createSandbox();
-  writeFileSync(
-    join(sandbox.configFolder, "opencode.json"),
-    JSON.stringify(scriptedConfig({ modelUrl: options.modelUrl, config: options.config ?? {} }), null, 2),
-  );
+  writeConfig(sandbox, { modelUrl: options.modelUrl, config: options.config ?? {} });
   const env = { ...sandbox.env, ...options.env };
-  const child = spawn(binary, ["serve", "--hostname", "127.0.0.1", "--port", await freePort()], {
+  const child = spawn(binary, ["serve", "--hostname", "127.0.0.1", "--port", await freePort(), ...LOGGING], {
     cwd: sandbox.project,
     env,
     stdio: ["ignore", "pipe", "pipe"],
@@ -77,6 +74,8 @@ export interface OpenCode extends OpenCodeClient {
   /** Ends the program with everything it started, and removes a sandbox that was made for it. */
   stop(): Promise<void>;
 }
+
+const LOGGING = ["--print-logs", "--log-level", "INFO"] as const;
 
 // Left to itself OpenCode takes port 4096 again and again, and a connection kept from the last one that had it is dead.
 async function freePort(): Promise<string> {

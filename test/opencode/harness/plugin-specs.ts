@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
@@ -9,6 +9,19 @@ export function pluginSpecs({ plugin = "none", otherPlugins = [] }: PluginChoice
     throw new Error("The plugin was not built: is there a src/server.ts, and did its build succeed?");
   }
   return [...otherPlugins, [pathToFileURL(PLUGIN_FILE).href, plugin]];
+}
+
+/** Writes small plugins, and gives their specs. */
+export function writeProbes(
+  folder: string,
+  sources: Readonly<Record<string, string>>,
+): readonly PluginSpec[] {
+  mkdirSync(folder, { recursive: true });
+  return Object.entries(sources).map(([name, source]) => {
+    const file = resolve(folder, `${name}.mjs`);
+    writeFileSync(file, source);
+    return pathToFileURL(file).href;
+  });
 }
 
 export interface PluginChoice {

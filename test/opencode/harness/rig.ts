@@ -15,7 +15,8 @@ import { type CommandResult, runOpenCode } from "../../../src/testing/opencode/r
 import { createSandbox, type Sandbox } from "../../../src/testing/opencode/sandbox.ts";
 import { type OpenCode, startOpenCode } from "../../../src/testing/opencode/start-opencode.ts";
 import { type Condition, type Wait, waitFor } from "../../../src/testing/opencode/wait-for.ts";
-import { type PluginChoice, pluginSpecs } from "./plugin-specs.ts";
+import { writeConfig } from "../../../src/testing/opencode/write-config.ts";
+import { type PluginChoice, pluginSpecs, writeProbes } from "./plugin-specs.ts";
 
 /** Starts the scripted model and the real OpenCode in a sandbox, with our plugin loaded if the options ask for it. */
 export async function createRig(options: RigOptions = {}): Promise<OpenRig> {
@@ -32,12 +33,13 @@ export async function createRig(options: RigOptions = {}): Promise<OpenRig> {
   let settings = options;
   let main: OpenCode | undefined;
 
+  const probes = writeProbes(join(sandbox.root, "probes"), options.probes ?? {});
+  const configuration = () => ({
+    modelUrl: model.url,
+    config: { ...settings.config, plugin: [...probes, ...pluginSpecs(settings)] },
+  });
   const start = async (): Promise<OpenCode> => {
-    const opencode = await startOpenCode({
-      modelUrl: model.url,
-      sandbox,
-      config: { ...settings.config, plugin: pluginSpecs(settings) },
-    });
+    const opencode = await startOpenCode({ sandbox, ...configuration() });
     running.add(opencode);
     const log = await collectEvents({ url: opencode.url, directory: sandbox.project, into: events });
     logs.set(opencode, log);
@@ -95,6 +97,7 @@ export async function createRig(options: RigOptions = {}): Promise<OpenRig> {
     },
     another: start,
     async run(...args) {
+      writeConfig(sandbox, configuration());
       return runOpenCode({ binary: await installOpenCode(), args: ["run", ...args], sandbox });
     },
     importSessions: async (sessions) =>
@@ -109,6 +112,8 @@ export interface RigOptions extends PluginChoice {
   /** Files of the project by path; committed before the agent starts. */
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
   readonly env?: Readonly<Record<string, string>>;
+  /** Small plugins by name, as the source of a module; loaded before all others. */
+  readonly probes?: Readonly<Record<string, string>>;
   /** Unset means at once; later means with the first `restart`. */
   readonly start?: "later";
 }

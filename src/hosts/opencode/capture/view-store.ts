@@ -70,7 +70,10 @@ export function createViewStore({ root, now = Date.now }: ViewStoreOptions): Vie
         keep(blob, messages as readonly SessionMessage[]);
         return { status: "found", messages: messages as readonly SessionMessage[] };
       } catch (cause) {
-        return { status: "failed", reason: `the stored copy cannot be read (${String(cause).slice(0, 200)})` };
+        return {
+          status: "failed",
+          reason: `the stored copy cannot be read (${String(cause).slice(0, 200)})`,
+        };
       }
     },
     remove(blob) {

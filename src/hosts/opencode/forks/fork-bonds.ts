@@ -1,17 +1,11 @@
-import { compact, type Fields, fields, numberField, stringField } from "../../../formats/fields.ts";
+import { type Fields, fields, stringField } from "../../../formats/fields.ts";
+import { type ForkMetadata, readForkMetadata } from "../../../tasks/fork-metadata.ts";
 import type { HostEvent } from "../host.ts";
 import type { HostCalls } from "../host-calls.ts";
 
 /** What ties a child session to its fork, as it stands in the metadata of the session. */
-export interface ForkBond {
-  readonly id: string;
-  readonly root: string;
-  /** The session that asked for the fork. */
-  readonly parent: string;
-  readonly run: number;
+export interface ForkBond extends ForkMetadata {
   readonly way: string;
-  /** The stored view that the child sees in front of its own messages; a text fork has none. */
-  readonly blob?: string;
 }
 
 /** Which sessions are children of ours; the host is asked at most once for each. */
@@ -48,14 +42,7 @@ export function createForkBonds(calls: HostCalls): ForkBonds {
 
 /** The bond in the metadata of a session, if it is a child of ours. */
 export function readBond(session: Fields): ForkBond | undefined {
-  const { id, root, parent, run, way, blob } = fields(fields(session.metadata).carryover);
-  if (typeof id !== "string" || typeof root !== "string" || typeof parent !== "string") return undefined;
-  return compact({
-    id,
-    root,
-    parent,
-    run: numberField(run) ?? 1,
-    way: stringField(way) ?? "text",
-    blob: stringField(blob),
-  });
+  const { carryover } = fields(session.metadata);
+  const metadata = readForkMetadata(carryover);
+  return metadata && { ...metadata, way: stringField(fields(carryover).way) ?? "text" };
 }

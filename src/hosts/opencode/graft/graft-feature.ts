@@ -18,7 +18,7 @@ export function createGraftFeature({ context, capture, views, bonds }: GraftSetu
         const sessionId = sessionOf(messages);
         if (sessionId === undefined) return;
         const bond = await bonds.bondOf(sessionId);
-        if (bond?.blob === undefined) return;
+        if (bond?.blob === undefined || bond.way === "text") return;
         if (await summaries.covers(sessionId, messages)) return;
         const view = await views.get(bond.blob);
         if (view.status === "found") {

@@ -1,0 +1,189 @@
+import { truncate } from "../text/truncate.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
+import { CLEARED_PLACEHOLDER } from "../transcript/part.ts";
+import { isStep } from "./eval-session.ts";
+import { outputOf, plainMessages, type ShownCall } from "./plain-text.ts";
+
+/** A way to hold a window while the session goes on: what is sent at each step, message by message. */
+export interface LoopPolicy {
+  readonly name: string;
+  readonly explain: string;
+  /** A new session. The window is asked for at every step, with one more piece of history each time. */
+  readonly start: () => LoopWindow;
+}
+
+/** The messages of the next request as text, oldest first. */
+export type LoopWindow = (history: readonly LoopMessage[]) => readonly string[];
+
+/** A message with its renderings, each made once. */
+export interface LoopMessage {
+  readonly isStep: boolean;
+  readonly calls: number;
+  readonly outputChars: number;
+  as(shape: LoopShape): string;
+}
+
+/** `middle` and `old` are the second and third documented tier. */
+export type LoopShape = "whole" | "middle" | "old" | "cleared";
+
+/** The ways that are replayed, the unmanaged one first. */
+export const LOOP_POLICIES: readonly LoopPolicy[] = [
+  {
+    name: "append-only",
+    explain: "everything stays as it is",
+    start: () => (history) => history.map((message) => message.as("whole")),
+  },
+  {
+    name: "last-100k",
+    explain: "at every step the newest messages that fit into 100,000 characters",
+    start: () => lastChars100k,
+  },
+  {
+    name: "tiers",
+    explain: "the documented tiers by age, at every step",
+    start: () => (history) => byTier(history, tierStarts(history)),
+  },
+  {
+    name: "tiers-batched",
+    explain: "the documented tiers by age, moved on every 25 results",
+    start: batchedTiers,
+  },
+  {
+    name: "mask-10",
+    explain: "at every step the results of all but the last 10 steps are cleared",
+    start: () => (history) => clearBefore(history, startOfLastSteps(history, 10)),
+  },
+  {
+    name: "mask-batched",
+    explain: "when 30 steps have gathered, the results of all but 10 are cleared",
+    start: batchedMask,
+  },
+  {
+    name: "prune-160k",
+    explain: "results beyond the newest 160,000 characters are cleared when that frees 80,000",
+    start: batchedPrune,
+  },
+];
+
+/** A transcript with its renderings. */
+export function loopMessages(transcript: Transcript): readonly LoopMessage[] {
+  return transcript.map((message) => {
+    const known = new Map<LoopShape, string>();
+    const calls = message.parts.filter((part) => part.type === "tool");
+    return {
+      isStep: isStep(message),
+      calls: calls.length,
+      outputChars: calls.reduce((sum, part) => sum + (outputOf(part)?.length ?? 0), 0),
+      as(shape) {
+        let text = known.get(shape);
+        if (text === undefined) {
+          text = render(message, shape);
+          known.set(shape, text);
+        }
+        return text;
+      },
+    };
+  });
+}
+
+function render(message: Message, shape: LoopShape): string {
+  const { inputChars, limitChars } = SHAPES[shape];
+  return plainMessages([message], (part): ShownCall => {
+    const output = outputOf(part);
+    if (output === undefined || limitChars === Number.POSITIVE_INFINITY) return { inputChars, output };
+    if (shape === "cleared") return { inputChars, output: CLEARED_PLACEHOLDER };
+    return { inputChars, output: truncate(output, { limitChars, method: "head-tail" }).text };
+  }).join("");
+}
+
+const SHAPES: Readonly<Record<LoopShape, { readonly inputChars: number; readonly limitChars: number }>> = {
+  whole: { inputChars: Number.POSITIVE_INFINITY, limitChars: Number.POSITIVE_INFINITY },
+  middle: { inputChars: 200, limitChars: 3000 },
+  old: { inputChars: 100, limitChars: 500 },
+  cleared: { inputChars: Number.POSITIVE_INFINITY, limitChars: 0 },
+};
+
+function lastChars100k(history: readonly LoopMessage[]): readonly string[] {
+  const texts = history.map((message) => message.as("whole"));
+  let totalChars = texts.reduce((sum, { length }) => sum + length, 0);
+  let first = 0;
+  while (totalChars > 100_000 && first < texts.length - 1) totalChars -= texts[first++]?.length ?? 0;
+  return texts.slice(first);
+}
+
+interface TierStarts {
+  /** The first message of the middle tier, and of the newest. */
+  readonly middle: number;
+  readonly newest: number;
+}
+
+function byTier(history: readonly LoopMessage[], { middle, newest }: TierStarts): readonly string[] {
+  return history.map((message, index) =>
+    message.as(index < middle ? "old" : index < newest ? "middle" : "whole"),
+  );
+}
+
+/** Where the newest 5 results begin, and the newest 15. */
+function tierStarts(history: readonly LoopMessage[]): TierStarts {
+  return { newest: startOfLastCalls(history, 5), middle: startOfLastCalls(history, 15) };
+}
+
+function startOfLastCalls(history: readonly LoopMessage[], count: number): number {
+  let calls = 0;
+  for (let index = history.length - 1; index >= 0; index--) {
+    if (calls >= count) return index + 1;
+    calls += history[index]?.calls ?? 0;
+  }
+  return 0;
+}
+
+function batchedTiers(): LoopWindow {
+  let seenCalls = 0;
+  let starts: TierStarts = { middle: 0, newest: 0 };
+  return (history) => {
+    const calls = history.reduce((sum, message) => sum + message.calls, 0);
+    if (calls - seenCalls >= 25) {
+      seenCalls = calls;
+      starts = tierStarts(history);
+    }
+    return byTier(history, starts);
+  };
+}
+
+function clearBefore(history: readonly LoopMessage[], first: number): readonly string[] {
+  return history.map((message, index) => message.as(index < first ? "cleared" : "whole"));
+}
+
+function startOfLastSteps(history: readonly LoopMessage[], count: number): number {
+  let steps = 0;
+  for (let index = history.length - 1; index >= 0; index--)
+    if (history[index]?.isStep && ++steps === count) return index;
+  return 0;
+}
+
+function batchedMask(): LoopWindow {
+  let first = 0;
+  return (history) => {
+    if (history.slice(first).filter((message) => message.isStep).length > 30)
+      first = startOfLastSteps(history, 10);
+    return clearBefore(history, first);
+  };
+}
+
+function batchedPrune(): LoopWindow {
+  let first = 0;
+  return (history) => {
+    let newerChars = 0;
+    let freedChars = 0;
+    let next = first;
+    for (let index = history.length - 1; index >= first; index--) {
+      const chars = history[index]?.outputChars ?? 0;
+      newerChars += chars;
+      if (newerChars <= 160_000) continue;
+      freedChars += chars;
+      next = Math.max(next, index + 1);
+    }
+    if (freedChars > 80_000) first = next;
+    return clearBefore(history, first);
+  };
+}

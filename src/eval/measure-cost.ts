@@ -1,0 +1,103 @@
+import { CACHE_PROFILES } from "../stages/provider-cache-profiles.ts";
+import type { Message } from "../transcript/message.ts";
+import { type EvalSession, stretchesOf } from "./eval-session.ts";
+import { LOOP_POLICIES, type LoopMessage, type LoopPolicy, loopMessages } from "./loop-policies.ts";
+import type { Probe } from "./next-use.ts";
+import { callsOf } from "./plain-text.ts";
+import { createScorer } from "./score-text.ts";
+import { shareOf } from "./share-of.ts";
+
+/** What a session would have cost with one way to hold the window, and what that window kept. */
+export interface LoopCost {
+  readonly policy: string;
+  readonly steps: number;
+  /** Characters weighed by price: one costs as much as an ordinary character of input. */
+  readonly costChars: number;
+  readonly sentChars: number;
+  /** How much of it the provider had in its cache. */
+  readonly cachedChars: number;
+  readonly peakChars: number;
+  /** Usable recall of the window at each probe of the session. */
+  readonly usable: readonly number[];
+}
+
+/** Replays every step of a session and prices each request by the prefix it shares with the one before. Short sessions say nothing and give nothing. */
+export function measureCost({ transcript }: EvalSession, probes: readonly Probe[]): readonly LoopCost[] {
+  const messages = stretchesOf(transcript).flat();
+  if (callsOf(messages).filter(({ outcome }) => outcome.status !== "pending").length < MIN_RESULTS) return [];
+  const replay: Replay = {
+    messages,
+    renderings: loopMessages(messages),
+    scorers: new Map(
+      probes.flatMap((probe) =>
+        probe.next === undefined ? [] : [[probe.next, usableScorer(probe)] as const],
+      ),
+    ),
+  };
+  return LOOP_POLICIES.map((policy) => replayPolicy(policy, replay));
+}
+
+const MIN_RESULTS = 50;
+/** What stands in front of every request: instructions and tool definitions. */
+const SYSTEM_CHARS = 60_000;
+const PRICES = CACHE_PROFILES.anthropic;
+
+interface Replay {
+  readonly messages: readonly Message[];
+  readonly renderings: readonly LoopMessage[];
+  /** By the message that came next at the probe. */
+  readonly scorers: ReadonlyMap<Message, (text: string) => number>;
+}
+
+function replayPolicy({ name, start }: LoopPolicy, { messages, renderings, scorers }: Replay): LoopCost {
+  const window = start();
+  const usable: number[] = [];
+  let [steps, costChars, sentChars, cachedChars, peakChars] = [0, 0, 0, 0, 0];
+  let previous: readonly string[] | undefined;
+  let previousAt: number | undefined;
+  for (const [index, message] of messages.entries()) {
+    if (!renderings[index]?.isStep) continue;
+    const current = window(renderings.slice(0, index));
+    const requestChars = current.reduce((sum, { length }) => sum + length, SYSTEM_CHARS);
+    const isCold = previous === undefined || idleMs(previousAt, message.createdAt) > PRICES.ttlMs;
+    const sharedChars = isCold ? 0 : SYSTEM_CHARS + sharedPrefix(current, previous ?? []);
+    costChars += PRICES.readMultiplier * sharedChars + PRICES.writeMultiplier * (requestChars - sharedChars);
+    sentChars += requestChars;
+    cachedChars += sharedChars;
+    peakChars = Math.max(peakChars, requestChars);
+    steps++;
+    previous = current;
+    previousAt = message.createdAt ?? previousAt;
+    const score = scorers.get(message);
+    if (score !== undefined) usable.push(score(current.join("")));
+  }
+  return { policy: name, steps, costChars, sentChars, cachedChars, peakChars, usable };
+}
+
+function usableScorer(probe: Probe): (text: string) => number {
+  const score = createScorer(probe);
+  return (text) => shareOf(score(text).usable) ?? 0;
+}
+
+function idleMs(before: number | undefined, now: number | undefined): number {
+  return before === undefined || now === undefined ? 0 : now - before;
+}
+
+/** How many characters two requests have in common from the start. */
+function sharedPrefix(one: readonly string[], other: readonly string[]): number {
+  let chars = 0;
+  for (const [index, text] of one.entries()) {
+    const otherText = other[index];
+    if (otherText === undefined) return chars;
+    if (text !== otherText) return chars + sharedStart(text, otherText);
+    chars += text.length;
+  }
+  return chars;
+}
+
+function sharedStart(one: string, other: string): number {
+  const end = Math.min(one.length, other.length);
+  let index = 0;
+  while (index < end && one.charCodeAt(index) === other.charCodeAt(index)) index++;
+  return index;
+}

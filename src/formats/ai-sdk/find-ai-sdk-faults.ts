@@ -1,0 +1,72 @@
+import { type Fault, findFaults } from "../../transcript/find-faults.ts";
+import type { Transcript } from "../../transcript/message.ts";
+import { type Fields, fields } from "../fields.ts";
+import { type AiSdkWire, contentOf } from "./ai-sdk-message.ts";
+
+/** What the AI SDK, or every provider behind it, would refuse in some messages. */
+export function findAiSdkFaults(wire: AiSdkWire, transcript: Transcript): readonly Fault[] {
+  return [...findFaults(transcript), ...shapeFaults(wire), ...orderFaults(wire)];
+}
+
+/** ai-sdk-1, `AI_InvalidPromptError`: a message of no known shape. */
+function shapeFaults(wire: AiSdkWire): readonly Fault[] {
+  return wire.flatMap((message, index) => {
+    const { role, content } = fields(message);
+    const known = PART_TYPES[String(role)];
+    const fault = (text: string): Fault => ({ rule: "ai-sdk-1", messageId: placeOf(index), text });
+    if (known === undefined) return [fault(`no message has the role ${String(role)}`)];
+    if (typeof content === "string") return role === "tool" ? [fault("results are a list of parts")] : [];
+    if (role === "system" || !Array.isArray(content))
+      return [fault("the content is neither text nor a list")];
+    return contentOf(message)
+      .filter(({ type }) => !known.has(String(type)))
+      .map(({ type }) => fault(`a message of the ${String(role)} holds no ${String(type)}`));
+  });
+}
+
+/** ai-sdk-2, `AI_MissingToolResultsError`: a call has to be answered before anybody else speaks. */
+function orderFaults(wire: AiSdkWire): readonly Fault[] {
+  const faults: Fault[] = [];
+  const open = new Map<string, number>();
+  const report = (): void => {
+    for (const [callId, index] of open) {
+      const text = `call ${callId} is not answered before the next message`;
+      faults.push({ rule: "ai-sdk-2", messageId: placeOf(index), text });
+    }
+    open.clear();
+  };
+  for (const [index, message] of wire.entries()) {
+    const { role } = fields(message);
+    if (role === "user" || role === "system") report();
+    for (const part of contentOf(message)) {
+      if (role === "assistant" && isOwnCall(part)) open.set(String(part.toolCallId), index);
+      if (role === "tool" && part.type === "tool-result") open.delete(String(part.toolCallId));
+    }
+  }
+  report();
+  return faults;
+}
+
+const PART_TYPES: Readonly<Record<string, ReadonlySet<string>>> = {
+  system: new Set(),
+  user: new Set(["text", "image", "file"]),
+  assistant: new Set([
+    "text",
+    "file",
+    "reasoning",
+    "reasoning-file",
+    "custom",
+    "tool-call",
+    "tool-result",
+    "tool-approval-request",
+  ]),
+  tool: new Set(["tool-result", "tool-approval-response"]),
+};
+
+function isOwnCall({ type, providerExecuted }: Fields): boolean {
+  return type === "tool-call" && providerExecuted !== true;
+}
+
+function placeOf(index: number): string {
+  return `messages[${index}]`;
+}

@@ -1,0 +1,28 @@
+import { jsonOf } from "../../text/safe-json.ts";
+
+/** The input of a call whose wire keeps it as JSON text. Nothing is an empty input; text that is no JSON is the input itself. */
+export function readArguments(text: unknown): unknown {
+  if (typeof text !== "string") return text ?? {};
+  if (text.trim() === "") return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The JSON text of an input. */
+export function writeArguments(input: unknown): string {
+  return jsonOf(input ?? {}) ?? "{}";
+}
+
+/** True for text that a strict receiver can parse. */
+export function isArguments(text: unknown): boolean {
+  if (typeof text !== "string") return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,90 @@
+import { type ApplyOptions, applyEdits } from "../../transcript/apply-edits.ts";
+import type { Edit } from "../../transcript/edit.ts";
+import type { Fault } from "../../transcript/find-faults.ts";
+import type { Format } from "../../transcript/format.ts";
+import type { Transcript } from "../../transcript/message.ts";
+import type { BlockAdapter } from "./block-adapter.ts";
+import { type PartOrigin, type Reading, readBlocks } from "./read-blocks.ts";
+import { writeBlocks } from "./write-blocks.ts";
+
+/** A format of an API whose wire is a list of turns made of blocks; what the APIs have in common is decided here once. */
+export function createBlockFormat<Wire, Item, Value>(
+  adapter: BlockAdapter<Wire, Item, Value>,
+  faults: (wire: Wire) => readonly Fault[],
+): BlockFormat<Wire> {
+  return {
+    name: adapter.name,
+    decode: (wire) => markIrregular(adapter, wire, readBlocks(adapter, wire)),
+    faults,
+
+    apply(wire, edits, { at }) {
+      if (edits.length === 0) return wire;
+      const reading = readBlocks(adapter, wire);
+      const edited = applyEdits(reading.transcript, edits, { at });
+      const firstChanged = firstDifference(reading.transcript, edited);
+      if (firstChanged === undefined) return wire;
+      const first = firstToWrite(reading, firstChanged);
+      const kept = reading.items.slice(0, reading.origins[first]?.item ?? reading.items.length);
+      const written = writeBlocks({ adapter, wire, reading, messages: edited.slice(first) });
+      const items = [...kept, ...written];
+      return adapter.close(wire, adapter.finish?.(items, wire) ?? items) as typeof wire;
+    },
+  };
+}
+
+/** A format that keeps the form it was given: a list stays a list, a request a request. */
+export interface BlockFormat<Wire> extends Format<Wire> {
+  apply<Given extends Wire>(wire: Given, edits: readonly Edit[], options: ApplyOptions): Given;
+}
+
+/**
+ * Marks the first part that the API would refuse for the way it stands in the wire, and that writing it anew mends:
+ * a result that came late, a cache mark too many. All that stands behind a part that is written anew is mended with it.
+ */
+function markIrregular<Wire, Item, Value>(
+  adapter: BlockAdapter<Wire, Item, Value>,
+  wire: Wire,
+  reading: Reading<Item, Value>,
+): Transcript {
+  const { items, transcript, origins } = reading;
+  const written = writeBlocks({ adapter, wire, reading, messages: transcript });
+  const regular = adapter.finish?.(written, wire) ?? written;
+  const index = firstDifference(items, regular);
+  if (index === undefined) return transcript;
+  const messageIndex = origins.findIndex(({ parts }) => parts.some((part) => standsIn(part, index)));
+  const partIndex = origins[messageIndex]?.parts.findIndex((part) => standsIn(part, index));
+  return transcript.map((message, place) =>
+    place === messageIndex
+      ? {
+          ...message,
+          parts: message.parts.map((part, i) => (i === partIndex ? { ...part, irregular: true } : part)),
+        }
+      : message,
+  );
+}
+
+function standsIn({ main, result }: PartOrigin<unknown>, item: number): boolean {
+  return main.item === item || result?.item === item;
+}
+
+/** The first place where two lists hold different things, or undefined. */
+function firstDifference(one: readonly unknown[], other: readonly unknown[]): number | undefined {
+  const length = Math.max(one.length, other.length);
+  for (let index = 0; index < length; index++) {
+    if (one[index] !== other[index]) return index;
+  }
+  return undefined;
+}
+
+/**
+ * The first message that has to be written when this one changed: the one before, with which it may have to be one,
+ * and every earlier one whose results stand among what is written.
+ */
+function firstToWrite({ origins }: Reading<unknown, unknown>, firstChanged: number): number {
+  let first = Math.max(0, Math.min(firstChanged, origins.length) - 1);
+  for (let index = first - 1; index >= 0; index--) {
+    const start = origins[first]?.item ?? 0;
+    if ((origins[index]?.lastItem ?? 0) >= start) first = index;
+  }
+  return first;
+}

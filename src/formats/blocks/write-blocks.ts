@@ -1,0 +1,281 @@
+import { safeJson } from "../../text/safe-json.ts";
+import type { Message, MessageId, Role, Transcript } from "../../transcript/message.ts";
+import type { FilePart, Part, ToolOutcome, ToolPart } from "../../transcript/part.ts";
+import { isVisibleToModel, reachesModel, shownOutcome } from "../../transcript/visibility.ts";
+import type { BlockAdapter, PlacedBlock, Source } from "./block-adapter.ts";
+import type { MessageOrigin, PartOrigin, Reading } from "./read-blocks.ts";
+
+export interface WriteInput<Wire, Item, Value> {
+  readonly adapter: BlockAdapter<Wire, Item, Value>;
+  readonly wire: Wire;
+  readonly reading: Reading<Item, Value>;
+  /** The messages to write, edited or not. */
+  readonly messages: Transcript;
+}
+
+/**
+ * The items of some messages: results right behind the turn that called, turns that have to be one in one item.
+ * An item of which nothing changed is the same reference.
+ */
+export function writeBlocks<Wire, Item, Value>({
+  adapter,
+  wire,
+  reading,
+  messages,
+}: WriteInput<Wire, Item, Value>): readonly Item[] {
+  const indexes = new Map<MessageId, number>();
+  for (const [index, { id }] of reading.transcript.entries()) indexes.set(id, index);
+  const turns: Turn<Value>[] = [];
+  for (const message of messages) {
+    if (!isVisibleToModel(message)) continue;
+    const index = indexes.get(message.id) ?? -1;
+    pushTurns(turns, {
+      adapter,
+      message,
+      before: reading.transcript[index],
+      origin: reading.origins[index],
+    });
+  }
+  const merged = mergeTurns(turns, adapter);
+  const last = merged.findLastIndex(({ role }) => role === "assistant");
+  return merged.flatMap(({ role, blocks, emptyItem }, index) => {
+    if (emptyItem !== undefined) return itemsAt(reading, emptyItem);
+    const settled = settle(adapter, blocks, { wire, role, isLast: index === last });
+    const whole = wholeItem(settled, reading);
+    if (whole !== undefined) return itemsAt(reading, whole);
+    if (settled.length === 0) return [];
+    const base = settled.find(
+      ({ item }) => item !== undefined && reading.contents[item]?.role === role,
+    )?.item;
+    return adapter.write({
+      role,
+      blocks: settled,
+      ...(base !== undefined && { base: reading.items[base] as Item }),
+    });
+  });
+}
+
+/** Consecutive blocks of one role. */
+interface Turn<Value> {
+  readonly role: Role;
+  readonly blocks: readonly PlacedBlock<Value>[];
+  /** The item of a message in which there is nothing. */
+  readonly emptyItem?: number;
+}
+
+interface TurnSubject<Wire, Item, Value> {
+  readonly adapter: BlockAdapter<Wire, Item, Value>;
+  readonly message: Message;
+  readonly before: Message | undefined;
+  readonly origin: MessageOrigin<Value> | undefined;
+}
+
+function pushTurns<Wire, Item, Value>(
+  turns: Turn<Value>[],
+  { adapter, message, before, origin }: TurnSubject<Wire, Item, Value>,
+): void {
+  const { role, parts } = message;
+  if (parts.length === 0) {
+    if (origin !== undefined) turns.push({ role, blocks: [], emptyItem: origin.item });
+    return;
+  }
+  const main: PlacedBlock<Value>[] = [];
+  const results: PlacedBlock<Value>[] = [];
+  for (const [index, part] of parts.entries()) {
+    const from = origin?.parts[index];
+    const old = before?.parts[index];
+    if (from !== undefined && part === old) {
+      main.push(from.main);
+      if (from.result !== undefined) results.push(from.result);
+    } else if (reachesModel(part)) {
+      writePart({ adapter, role, part, old, from, main, results });
+    } else if (part.type === "reasoning" && from !== undefined) {
+      main.push({ ...from.main, hidden: true });
+    }
+  }
+  // Reasoning is nothing without what was made of it.
+  const isReasoningLeft = message !== before && main.every(({ part }) => part.type === "reasoning");
+  const hadMore = before === undefined || before.parts.some((part) => part.type !== "reasoning");
+  if (main.length > 0 && !(isReasoningLeft && hadMore)) turns.push({ role, blocks: main });
+  if (results.length === 0) return;
+  const inOrder = results.length === 1 ? results : results.toSorted(byPlace);
+  if (adapter.results === "together") turns.push({ role: "user", blocks: inOrder });
+  else for (const result of inOrder) turns.push({ role: "user", blocks: [result] });
+}
+
+/** Results keep the order of the wire, which need not be that of their calls; new ones come last. */
+function byPlace(one: PlacedBlock<unknown>, other: PlacedBlock<unknown>): number {
+  const byItem = (one.item ?? Number.MAX_SAFE_INTEGER) - (other.item ?? Number.MAX_SAFE_INTEGER);
+  return byItem !== 0 ? byItem : (one.index ?? 0) - (other.index ?? 0);
+}
+
+interface PartSubject<Wire, Item, Value> {
+  readonly adapter: BlockAdapter<Wire, Item, Value>;
+  readonly role: Role;
+  readonly part: Part;
+  readonly old: Part | undefined;
+  readonly from: PartOrigin<Value> | undefined;
+  readonly main: PlacedBlock<Value>[];
+  readonly results: PlacedBlock<Value>[];
+}
+
+function writePart<Wire, Item, Value>({
+  adapter,
+  role,
+  part,
+  old,
+  from,
+  main,
+  results,
+}: PartSubject<Wire, Item, Value>): void {
+  if (part.type !== "tool") {
+    if (from !== undefined && isSamePart(part, old)) {
+      main.push({ ...from.main, part });
+      return;
+    }
+    const value = adapter.writePart(
+      part,
+      sourceOf(role, old?.type === part.type ? from?.main : undefined, old),
+    );
+    if (value !== undefined) main.push({ half: "whole", part, value, ...homeOf(from?.main) });
+    return;
+  }
+  const oldCall = old?.type === "tool" ? old : undefined;
+  const isLoose = oldCall !== undefined && from?.main.half === "result";
+  const shown = part.clearedAt === undefined ? part : { ...part, outcome: shownOutcome(part) };
+  const oldMain = oldCall === undefined ? undefined : from?.main;
+  if (!isLoose && !part.callMissing) {
+    const isSame = oldMain !== undefined && isSameCall(part, oldCall);
+    main.push(
+      isSame
+        ? { ...oldMain, part }
+        : {
+            half: "call",
+            part,
+            value: adapter.writeCall(part, sourceOf(role, oldMain, old)),
+            ...homeOf(from?.main),
+          },
+    );
+  }
+  if (shown.outcome.status === "pending") return;
+  const oldResult = isLoose ? oldMain : from?.result;
+  const isSame = oldResult !== undefined && isSameOutcome(shown.outcome, oldCall?.outcome);
+  const result: PlacedBlock<Value> = isSame
+    ? { ...oldResult, part }
+    : {
+        half: "result",
+        part,
+        value: adapter.writeResult(shown, sourceOf(role, oldResult, old)),
+        ...homeOf(oldResult),
+      };
+  // A result that answers nothing in sight stands where it stood.
+  (isLoose || part.callMissing ? main : results).push(result);
+}
+
+function sourceOf<Value>(
+  role: Role,
+  placed: PlacedBlock<Value> | undefined,
+  before: Part | undefined,
+): Source<Value> {
+  if (placed === undefined || before === undefined) return { role };
+  return { role, before, value: placed.value };
+}
+
+/** The place of a block that is no longer what stands there. */
+function homeOf(
+  placed: PlacedBlock<unknown> | undefined,
+): Pick<PlacedBlock<unknown>, "item" | "index" | "changed"> {
+  if (placed?.item === undefined || placed.index === undefined) return {};
+  return { item: placed.item, index: placed.index, changed: true };
+}
+
+function isSamePart(part: Part, old: Part | undefined): boolean {
+  if (old === undefined || part.type !== old.type) return false;
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return part.text === (old as typeof part).text;
+    case "file":
+      return isSameFile(part, old as FilePart);
+    default:
+      return true;
+  }
+}
+
+function isSameCall(part: ToolPart, old: ToolPart | undefined): boolean {
+  return (
+    old !== undefined &&
+    part.callId === old.callId &&
+    part.tool === old.tool &&
+    (part.input === old.input || safeJson(part.input) === safeJson(old.input))
+  );
+}
+
+function isSameOutcome(outcome: ToolOutcome, old: ToolOutcome | undefined): boolean {
+  if (outcome.status === "done" && old?.status === "done") {
+    return (
+      outcome.output === old.output &&
+      outcome.attachments.length === old.attachments.length &&
+      outcome.attachments.every((file, index) => isSameFile(file, old.attachments[index]))
+    );
+  }
+  return outcome.status === "failed" && old?.status === "failed" && outcome.error === old.error;
+}
+
+/** True for two files of which all that a transcript knows is the same. */
+export function isSameFile(file: FilePart, other: FilePart | undefined): boolean {
+  return file.mime === other?.mime && file.filename === other.filename && file.sizeBytes === other.sizeBytes;
+}
+
+function mergeTurns<Wire, Item, Value>(
+  turns: readonly Turn<Value>[],
+  adapter: BlockAdapter<Wire, Item, Value>,
+): readonly Turn<Value>[] {
+  const merged: Turn<Value>[] = [];
+  let open: PlacedBlock<Value>[] = [];
+  for (const turn of turns) {
+    const last = merged.at(-1);
+    const isOne =
+      last !== undefined &&
+      last.role === turn.role &&
+      last.emptyItem === undefined &&
+      turn.emptyItem === undefined &&
+      (adapter.merges(turn.role) || isOfOneItem(last.blocks.at(-1), turn.blocks[0]));
+    if (isOne) {
+      for (const block of turn.blocks) open.push(block);
+    } else {
+      open = [...turn.blocks];
+      merged.push({ ...turn, blocks: open });
+    }
+  }
+  return merged;
+}
+
+function isOfOneItem(one?: PlacedBlock<unknown>, other?: PlacedBlock<unknown>): boolean {
+  return one?.item !== undefined && one.item === other?.item;
+}
+
+function settle<Wire, Item, Value>(
+  adapter: BlockAdapter<Wire, Item, Value>,
+  blocks: readonly PlacedBlock<Value>[],
+  context: { readonly wire: Wire; readonly role: Role; readonly isLast: boolean },
+): readonly PlacedBlock<Value>[] {
+  if (adapter.settle !== undefined) return adapter.settle(blocks, context);
+  return blocks.some(({ hidden }) => hidden) ? blocks.filter(({ hidden }) => hidden !== true) : blocks;
+}
+
+/** The item that these blocks are, one by one and all of it; undefined when something is another, missing or new. */
+function wholeItem<Value>(
+  blocks: readonly PlacedBlock<Value>[],
+  { contents }: Reading<unknown, Value>,
+): number | undefined {
+  const item = blocks[0]?.item;
+  if (item === undefined || contents[item]?.blocks.length !== blocks.length) return undefined;
+  const isSame = (block: PlacedBlock<Value>, index: number) =>
+    block.item === item && block.index === index && block.changed === undefined;
+  return blocks.every(isSame) ? item : undefined;
+}
+
+function itemsAt<Item>({ items }: Reading<Item, unknown>, index: number): readonly Item[] {
+  return items.slice(index, index + 1);
+}

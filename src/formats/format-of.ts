@@ -1,0 +1,20 @@
+import type { Format } from "../transcript/format.ts";
+import { claudeCode } from "./claude-code/claude-code.ts";
+import type { FormatName } from "./detect-format.ts";
+import { geminiCli } from "./gemini-cli/gemini-cli.ts";
+import { opencode } from "./opencode/opencode.ts";
+import { pi } from "./pi/pi.ts";
+import { sweAgent } from "./swe-agent/swe-agent.ts";
+
+/** The format of a name, for a wire that was read from outside; each takes whatever it is given. */
+export function formatOf(name: FormatName): Format<unknown> | undefined {
+  return FORMATS[name] as Format<unknown> | undefined;
+}
+
+const FORMATS: Readonly<Partial<Record<FormatName, unknown>>> = {
+  opencode,
+  "claude-code": claudeCode,
+  pi,
+  "swe-agent": sweAgent,
+  "gemini-cli": geminiCli,
+};

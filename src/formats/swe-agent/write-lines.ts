@@ -1,0 +1,113 @@
+import type { Message } from "../../transcript/message.ts";
+import { outcomeText, type ToolPart } from "../../transcript/part.ts";
+import { textFor } from "../blocks/write-text.ts";
+import { compact, type Fields, fields, stringField } from "../fields.ts";
+import { withNote } from "../transcript-file/note.ts";
+import { ownNote, shownMessage } from "../transcript-file/own-note.ts";
+import {
+  type CreateContext,
+  type NextPiece,
+  type ResultPiece,
+  resultPieces,
+} from "../transcript-file/piece.ts";
+
+/** An entry of the history with other pieces. */
+export function writeLine(line: unknown, pieces: readonly NextPiece[]): object {
+  const entry = fields(line);
+  const [only] = pieces;
+  if (only?.now.half === "result") return { ...entry, content: outcomeText(only.now.outcome) };
+  if (entry.role === "assistant") return writeAction(entry, pieces);
+  const blocks = Array.isArray(entry.content) ? entry.content : undefined;
+  if (blocks === undefined) return { ...entry, content: textOf(pieces) };
+  return {
+    ...entry,
+    content: pieces.map(({ index, was, now }) =>
+      now === was ? blocks[index] : { type: "text", text: textOfPiece(now) },
+    ),
+  };
+}
+
+/** An action's content is what it thought and, in histories without named calls, the action itself. */
+function writeAction(entry: Fields, pieces: readonly NextPiece[]): object {
+  const calls = pieces.flatMap(({ was, now }) => (now.half === "call" ? [{ was, part: now.part, now }] : []));
+  const texts = pieces.filter(({ now }) => now.half !== "call");
+  const isTextSame = texts.every(({ was, now }) => was === now) && texts.length > 0;
+  const thought = isTextSame ? stringField(entry.thought) : textOf(texts);
+  const { action: _, tool_calls: __, thought: ___, ...rest } = entry;
+  const named = Array.isArray(entry.tool_calls) ? entry.tool_calls : undefined;
+  const [first] = calls;
+  if (first === undefined) return { ...rest, content: textOf(texts) };
+  const action = first.was === first.now ? stringField(entry.action) : commandOf(first.part);
+  if (named === undefined) {
+    return {
+      ...rest,
+      thought: thought ?? "",
+      action,
+      content: `${thought ?? ""}\n\`\`\`\n${action ?? ""}\n\`\`\``,
+    };
+  }
+  const kept = calls.map(({ was, now, part }) => {
+    const before = named.find((call) => fields(call).id === part.callId);
+    if (was === now && before !== undefined) return before;
+    return { ...fields(before), id: part.callId, type: "function", function: calledOf(part) };
+  });
+  return compact({ ...rest, content: thought ?? "", thought: thought ?? "", action, tool_calls: kept });
+}
+
+/** Entries for new messages. */
+export function createLines(messages: readonly Message[], context: CreateContext): readonly object[] {
+  return messages.map(shownMessage).flatMap((message) => {
+    const calls = message.parts.filter((part) => part.type === "tool");
+    const texts = message.parts.filter((part) => part.type !== "tool");
+    const content = texts.map((part) => textOfPiece({ half: "whole", part }));
+    const entry = compact({
+      role: message.role === "assistant" || message.role === "system" ? message.role : "user",
+      content: content.length === 1 ? content[0] : content.map((text) => ({ type: "text", text })),
+      tool_calls:
+        calls.length === 0
+          ? undefined
+          : calls.map((part) => ({ id: part.callId, type: "function", function: calledOf(part) })),
+      agent: agentOf(context),
+    });
+    const note = ownNote({ ...message, parts: [...texts, ...calls] });
+    return [withNote(entry, note), ...answerLines(resultPieces(calls), context)];
+  });
+}
+
+/** An observation for each result. */
+export function answerLines(results: readonly ResultPiece[], context: CreateContext): readonly object[] {
+  return results.map(({ callId, outcome }) => ({
+    role: "tool",
+    content: outcomeText(outcome),
+    agent: agentOf(context),
+    message_type: "observation",
+    tool_call_ids: [callId],
+  }));
+}
+
+function agentOf({ lines }: CreateContext): string {
+  for (const line of lines) {
+    const agent = stringField(fields(line).agent);
+    if (agent !== undefined) return agent;
+  }
+  return "main";
+}
+
+function calledOf({ tool, input }: ToolPart): Fields {
+  return { name: tool, arguments: typeof input === "string" ? input : (JSON.stringify(input ?? {}) ?? "{}") };
+}
+
+function commandOf({ input }: ToolPart): string {
+  return stringField(fields(input).command) ?? JSON.stringify(input ?? {});
+}
+
+function textOf(pieces: readonly NextPiece[]): string {
+  return pieces.map(({ now }) => textOfPiece(now)).join("\n\n");
+}
+
+function textOfPiece(piece: NextPiece["now"]): string {
+  if (piece.half === "result") return outcomeText(piece.outcome);
+  const { part } = piece;
+  if (part.type === "reasoning") return part.text;
+  return part.type === "tool" ? outcomeText(part.outcome) : (textFor(part) ?? "");
+}

@@ -1,0 +1,159 @@
+import { realpathSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { isMainThread } from "node:worker_threads";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { chartSvg } from "../../eval/chart.ts";
+import { createEvalCharts } from "../../eval/eval-charts.ts";
+import { controlsLine, evalPage } from "../../eval/eval-page.ts";
+import { createEvalReport, type EvalReport } from "../../eval/eval-report.ts";
+import { EVAL_DEFAULTS, MEASURES, type MeasureName } from "../../eval/measure-session.ts";
+import { BUILT_IN_POLICIES } from "../../eval/policies/built-in-policies.ts";
+import { CliError } from "./cli-error.ts";
+import { colorsFor } from "./colors.ts";
+import { cleanEvalCache, defaultEvalCacheFolder } from "./eval-cache.ts";
+import { findEvalFiles } from "./eval-files.ts";
+import { type EvalSetup, evalCodeVersion } from "./eval-job.ts";
+import { loadEvalPolicies } from "./eval-policy-file.ts";
+import { createEvalProgress } from "./eval-progress.ts";
+import { runEval } from "./eval-run.ts";
+import { evalText, policyList } from "./eval-text.ts";
+import { runEvalWorker } from "./eval-worker.ts";
+import { writeWhole } from "./write-whole.ts";
+
+/** `carryover eval`: what policies keep of recorded sessions, what that costs, and how fast they are. */
+export function evalCommand(): Command {
+  return new Command("eval")
+    .description("measure what context policies keep of your own sessions, without a model")
+    .argument("[paths...]", "transcript files, or folders of them; any format that can be read, also gzipped")
+    .option("--policy <names>", "policies to measure, or modules of your own; `list` explains them", listOf)
+    .option(
+      "--budget <chars>",
+      "budgets in characters, such as 25k,50k",
+      budgetsOf,
+      EVAL_DEFAULTS.budgetsChars,
+    )
+    .option("--against <names>", "policies that the others are held against (last-N and hybrid-50)", listOf)
+    .addOption(
+      new Option("--measure <names>", "what to measure")
+        .argParser(measuresOf)
+        .default(MEASURES, "everything"),
+    )
+    .option("--steps <n>", "how many next steps count as what was needed", countOf, EVAL_DEFAULTS.steps)
+    .option("--probes <n>", "most places that are tried in one session", countOf, EVAL_DEFAULTS.maxProbes)
+    .option("--json", "print the report for a program to read")
+    .option("--html <file>", "write the report as one page")
+    .option("--svg <folder>", "write the curves as pictures")
+    .option("--jobs <n>", "threads", countOf, availableParallelism())
+    .option("--cache <folder>", "where measured sessions are kept", defaultEvalCacheFolder(process.env))
+    .option("--no-cache", "measure everything again and keep nothing")
+    .addOption(new Option("--worker").hideHelp())
+    .addHelpText("after", EXAMPLES)
+    .action(startEval);
+}
+
+const EXAMPLES = `
+Examples:
+  carryover eval ~/.claude/projects --budget 50k
+  carryover eval sessions/ --html report.html
+  carryover eval sessions/ --policy last-N,hybrid-50,./mine.mjs --measure recall
+  carryover eval sessions/ --json | jq '.policies["hybrid-50"]["50000"].usable'
+
+A policy of your own: mine.mjs with \`export default (transcript, budgetChars) => text\`.`;
+
+/** The yardstick, and the strongest of the simple ways. */
+const AGAINST: readonly string[] = ["last-N", "hybrid-50"];
+
+interface EvalFlags {
+  readonly policy?: readonly string[];
+  readonly budget: readonly number[];
+  readonly against?: readonly string[];
+  readonly measure: readonly MeasureName[];
+  readonly steps: number;
+  readonly probes: number;
+  readonly json?: true;
+  readonly html?: string;
+  readonly svg?: string;
+  readonly jobs: number;
+  readonly cache: string | false;
+  readonly worker?: true;
+}
+
+async function startEval(paths: readonly string[], flags: EvalFlags): Promise<void> {
+  if (flags.worker && !isMainThread) return runEvalWorker();
+  if (flags.policy?.includes("list")) {
+    process.stdout.write(`${policyList(BUILT_IN_POLICIES)}\n`);
+    return;
+  }
+  const policyNames = flags.policy ?? BUILT_IN_POLICIES.map(({ name }) => name);
+  const policies = await loadEvalPolicies(policyNames);
+  const files = await findEvalFiles(paths.length === 0 ? ["."] : paths);
+  const program = realpathSync(process.argv[1] ?? "");
+  const setup: EvalSetup = {
+    policyNames,
+    budgetsChars: flags.budget,
+    measures: flags.measure,
+    steps: flags.steps,
+    maxProbes: flags.probes,
+    cacheFolder: flags.cache === false ? undefined : flags.cache,
+    codeVersion: await evalCodeVersion(policyNames, program),
+  };
+  if (setup.cacheFolder !== undefined) await cleanEvalCache(setup.cacheFolder, Date.now());
+
+  const progress = createEvalProgress(process.stderr, files.length);
+  const outcomes = await runEval({ files, setup, jobs: flags.jobs, program, onProgress: progress.step });
+  progress.end(files, outcomes);
+  const measures = outcomes.flatMap((outcome) => (outcome.status === "measured" ? [outcome.measure] : []));
+  if (measures.length === 0) throw new CliError("None of the files is a transcript that can be read");
+
+  const report = createEvalReport(measures, {
+    policies: policies.map(({ name }) => name),
+    budgetsChars: flags.budget,
+    against: flags.against ?? AGAINST,
+  });
+  if (flags.html !== undefined) await writeWhole(flags.html, evalPage(report, policies));
+  if (flags.svg !== undefined) await writeCharts(flags.svg, report);
+  process.stdout.write(
+    flags.json
+      ? `${JSON.stringify(report, null, 2)}\n`
+      : `${evalText(report, { policies, colors: colorsFor(process.stdout) })}\n`,
+  );
+  if (!report.controls.holds) throw new CliError(controlsLine(report));
+}
+
+async function writeCharts(folder: string, report: EvalReport): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const chart of createEvalCharts(report))
+    await writeWhole(join(folder, `${chart.name}.svg`), `${chartSvg(chart)}\n`);
+}
+
+function listOf(value: string, earlier: readonly string[] = []): readonly string[] {
+  return [...earlier, ...value.split(",").filter((name) => name !== "")];
+}
+
+function measuresOf(value: string): readonly MeasureName[] {
+  return value.split(",").map((name) => {
+    const known = MEASURES.find((measure) => measure === name);
+    if (known === undefined) throw new InvalidArgumentError(`Choose from ${MEASURES.join(", ")}.`);
+    return known;
+  });
+}
+
+function budgetsOf(value: string): readonly number[] {
+  return value.split(",").map((budget) => {
+    const [, digits = "", thousand] = /^(\d[\d_]*)(k?)$/i.exec(budget.trim()) ?? [];
+    const chars = Number(digits.replaceAll("_", "")) * (thousand ? 1000 : 1);
+    if (!(chars >= MIN_BUDGET_CHARS))
+      throw new InvalidArgumentError(`Give numbers of characters, at least ${MIN_BUDGET_CHARS}: 25k,50000.`);
+    return chars;
+  });
+}
+
+const MIN_BUDGET_CHARS = 512;
+
+function countOf(value: string): number {
+  const count = Number(value);
+  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError("Give a whole number from 1 on.");
+  return count;
+}

@@ -1,0 +1,87 @@
+import { createHash } from "node:crypto";
+import { fields, numberField, stringField } from "../../../formats/fields.ts";
+import { safeJson } from "../../../text/safe-json.ts";
+import type { Feature } from "../combine-hooks.ts";
+import { readChildError } from "./child-finding.ts";
+import type { Forks } from "./create-forks.ts";
+import type { NewEvent } from "./fork-keeper.ts";
+
+/** Tells forks what the host says about their children; what is said is checked before it is believed. */
+export function createChildEventsFeature(forks: Forks): Feature {
+  const { keeper, bonds } = forks;
+  const tellChild = (sessionId: unknown, event: NewEvent): void => {
+    const record = typeof sessionId === "string" ? keeper.ofChild(sessionId) : undefined;
+    if (record !== undefined) void keeper.tell(record.id, event);
+  };
+  return {
+    name: "fork events",
+    hooks: {
+      event: async ({ event }) => {
+        bonds.observe(event);
+        const { type, properties } = event;
+        const { sessionID } = properties;
+        switch (type) {
+          case "session.idle":
+            return tellChild(sessionID, { type: "status", status: "idle" });
+          case "session.status": {
+            const status = fields(properties.status).type;
+            if (status === "busy" || status === "retry") tellChild(sessionID, { type: "status", status });
+            return;
+          }
+          case "session.error": {
+            const error = readChildError(properties.error);
+            if (error !== undefined) tellChild(sessionID, { type: "child-failed", error });
+            return;
+          }
+          case "session.deleted": {
+            const id = stringField(fields(properties.info).id) ?? stringField(sessionID);
+            tellChild(id, { type: "child-deleted" });
+            for (const record of keeper.all()) {
+              if (record.parentSessionId === id) void keeper.tell(record.id, { type: "parent-deleted" });
+            }
+            return;
+          }
+          case "session.updated":
+            return countSpending(fields(properties.info));
+          case "permission.asked": {
+            const askId = stringField(properties.id);
+            if (askId !== undefined) tellChild(sessionID, { type: "permission-asked", askId });
+            return;
+          }
+          case "permission.replied": {
+            const askId = stringField(properties.requestID);
+            if (askId !== undefined) tellChild(sessionID, { type: "permission-answered", askId });
+            return;
+          }
+        }
+      },
+      "tool.execute.before": async ({ tool, sessionID }, { args }) => {
+        if (keeper.ofChild(sessionID) === undefined) return;
+        const hash = createHash("sha256")
+          .update(`${tool}\n${safeJson(args)}`)
+          .digest("hex")
+          .slice(0, 16);
+        tellChild(sessionID, { type: "tool-called", hash });
+      },
+      "chat.params": async ({ sessionID }) => {
+        const record = keeper.ofChild(sessionID);
+        if (record === undefined) return;
+        const { costUSD, tokens, steps } = record.spent;
+        tellChild(sessionID, { type: "spent", costUSD, tokens, steps: steps + 1 });
+      },
+    },
+  };
+
+  function countSpending(info: Readonly<Record<string, unknown>>): void {
+    const record = typeof info.id === "string" ? keeper.ofChild(info.id) : undefined;
+    if (record === undefined) return;
+    const { input, output, reasoning, cache } = fields(info.tokens);
+    const { read, write } = fields(cache);
+    const tokens = [input, output, reasoning, read, write].reduce<number>(
+      (sum, value) => sum + (numberField(value) ?? 0),
+      0,
+    );
+    const costUSD = numberField(info.cost) ?? 0;
+    void keeper.tell(record.id, { type: "spent", costUSD, tokens, steps: record.spent.steps });
+  }
+}

@@ -1,0 +1,147 @@
+import { fields, stringField } from "../../../formats/fields.ts";
+import type { SessionMessage } from "../../../formats/opencode/session-message.ts";
+import type { ForkModel } from "../../../tasks/fork-record.ts";
+import type { HostAnswer, HostCalls } from "../host-calls.ts";
+import type { ForkBond } from "./fork-bonds.ts";
+import { readBond } from "./fork-bonds.ts";
+
+/** Makes a session under the root: the host hides permission asks of anything deeper. */
+export async function createChildSession(calls: HostCalls, child: NewChild): Promise<HostValue<string>> {
+  const { bond, title, permission } = child;
+  const answer = await calls.call("POST", "/session", {
+    parentID: bond.root,
+    title,
+    permission,
+    metadata: { carryover: bond },
+  });
+  if (answer.status === "failed") return answer;
+  const id = stringField(fields(answer.body).id);
+  return id === undefined
+    ? { status: "failed", code: "no-answer", reason: "the host named no session" }
+    : { status: "ok", value: id };
+}
+
+export interface NewChild {
+  readonly bond: ForkBond;
+  readonly title: string;
+  readonly permission: readonly PermissionRule[];
+}
+
+export interface PermissionRule {
+  readonly permission: string;
+  readonly pattern: string;
+  readonly action: "allow" | "deny" | "ask";
+}
+
+export type HostValue<Value> =
+  | { readonly status: "ok"; readonly value: Value }
+  | Extract<HostAnswer, { readonly status: "failed" }>;
+
+/** The child session of a fork that the host may have made without our knowing. */
+export async function findChildSession(
+  calls: HostCalls,
+  { root, forkId }: { readonly root: string; readonly forkId: string },
+): Promise<HostValue<string | undefined>> {
+  const answer = await calls.call("GET", `/session/${encodeURIComponent(root)}/children`);
+  if (answer.status === "failed") return answer;
+  const children = Array.isArray(answer.body) ? answer.body.map(fields) : [];
+  const found = children.find((session) => readBond(session)?.id === forkId);
+  return { status: "ok", value: stringField(found?.id) };
+}
+
+/** The permission rules of a session: a child gets those of its parent. */
+export async function permissionRulesOf(
+  calls: HostCalls,
+  sessionId: string,
+): Promise<readonly PermissionRule[]> {
+  const answer = await calls.call("GET", `/session/${encodeURIComponent(sessionId)}`);
+  if (answer.status === "failed") return [];
+  const { permission } = fields(answer.body);
+  return Array.isArray(permission) ? (permission as readonly PermissionRule[]) : [];
+}
+
+export async function sessionMessages(
+  calls: HostCalls,
+  sessionId: string,
+): Promise<HostValue<readonly SessionMessage[]>> {
+  const answer = await calls.call("GET", `/session/${encodeURIComponent(sessionId)}/message`);
+  if (answer.status === "failed") return answer;
+  return {
+    status: "ok",
+    value: Array.isArray(answer.body) ? (answer.body as readonly SessionMessage[]) : [],
+  };
+}
+
+/** What a session is doing; the host lists only those that are not idle. */
+export async function sessionStatus(
+  calls: HostCalls,
+  sessionId: string,
+): Promise<"busy" | "retry" | "idle" | undefined> {
+  const answer = await calls.call("GET", "/session/status");
+  if (answer.status === "failed") return undefined;
+  const type = fields(fields(answer.body)[sessionId]).type;
+  return type === "busy" || type === "retry" ? type : "idle";
+}
+
+/** Sends a message to a session with the agent, model and variant given, so that nothing switches under anybody. */
+export function promptSession(calls: HostCalls, prompt: SessionPrompt): Promise<HostAnswer> {
+  const { sessionId, turn, messageId, parts, reply } = prompt;
+  const path = `/session/${encodeURIComponent(sessionId)}`;
+  const body = {
+    ...(messageId === undefined ? {} : { messageID: messageId }),
+    ...(turn.agent === undefined ? {} : { agent: turn.agent }),
+    ...(turn.model === undefined
+      ? {}
+      : { model: { providerID: turn.model.providerId, modelID: turn.model.modelId } }),
+    ...(turn.model?.variant === undefined ? {} : { variant: turn.model.variant }),
+    ...(turn.system === undefined ? {} : { system: turn.system }),
+    parts,
+  };
+  return reply === "none"
+    ? calls.call("POST", `${path}/message`, { ...body, noReply: true })
+    : calls.call("POST", `${path}/prompt_async`, body);
+}
+
+export interface SessionPrompt {
+  readonly sessionId: string;
+  readonly turn: TurnSettings;
+  readonly messageId?: string;
+  readonly parts: readonly TextInput[];
+  /** `none` stores the message and asks nobody. */
+  readonly reply: "wanted" | "none";
+}
+
+/** What a user turn of the host fixes for the answer. */
+export interface TurnSettings {
+  readonly agent?: string;
+  readonly model?: ForkModel;
+  readonly system?: string;
+}
+
+export interface TextInput {
+  readonly type: "text";
+  readonly text: string;
+  /** Written by a program; sent to the model. */
+  readonly synthetic?: true;
+  /** For people only; never sent. */
+  readonly ignored?: true;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+/** The settings of the newest user turn among some messages. */
+export function lastTurn(messages: readonly SessionMessage[]): TurnSettings {
+  const info = fields(messages.findLast(({ info }) => info.role === "user")?.info);
+  const model = fields(info.model);
+  const providerId = stringField(model.providerID);
+  const modelId = stringField(model.modelID);
+  const variant = stringField(model.variant) ?? stringField(info.variant);
+  const agent = stringField(info.agent);
+  const system = stringField(info.system);
+  return {
+    ...(agent === undefined ? {} : { agent }),
+    ...(providerId === undefined || modelId === undefined
+      ? {}
+      : { model: { providerId, modelId, ...(variant === undefined ? {} : { variant }) } }),
+    ...(system === undefined ? {} : { system }),
+  };
+}

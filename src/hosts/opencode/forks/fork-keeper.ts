@@ -1,0 +1,153 @@
+import { advanceFork } from "../../../tasks/advance-fork.ts";
+import type { ForkAction } from "../../../tasks/fork-action.ts";
+import type { ForkEvent } from "../../../tasks/fork-event.ts";
+import type { ForkLimits } from "../../../tasks/fork-limits.ts";
+import { currentRun, type ForkRecord } from "../../../tasks/fork-record.ts";
+import type { RecordState, RecordStore } from "../../../tasks/record-store.ts";
+import type { PluginContext } from "../plugin-context.ts";
+
+/** Keeps the records of the forks that this instance owns; every change of one goes through `tell`. */
+export interface ForkKeeper {
+  /** Stores a new fork. */
+  add(record: ForkRecord): Promise<void>;
+  /** Takes a stored fork over as it is; what happens to it next is told. */
+  take(record: ForkRecord, version: number): void;
+  /** Resolves once the event has been taken in and stored; what follows from it goes on by itself. */
+  tell(forkId: string, event: NewEvent): Promise<ForkRecord | undefined>;
+  get(forkId: string): ForkRecord | undefined;
+  ofChild(childSessionId: string): ForkRecord | undefined;
+  all(): readonly ForkRecord[];
+  /** Stores what was only counted until now. */
+  flush(): Promise<void>;
+}
+
+/** An event without its time, which the keeper adds. */
+export type NewEvent = ForkEvent extends infer Event
+  ? Event extends ForkEvent
+    ? Omit<Event, "atMs">
+    : never
+  : never;
+
+export interface ForkKeeperOptions {
+  readonly context: Pick<PluginContext, "notify" | "record" | "now">;
+  readonly store: RecordStore;
+  readonly limits: ForkLimits;
+  /** Does what follows from an event, after the record is stored; must not throw. */
+  readonly perform: (record: ForkRecord, action: ForkAction) => void;
+}
+
+export function createForkKeeper({ context, store, limits, perform }: ForkKeeperOptions): ForkKeeper {
+  const entries = new Map<string, Entry>();
+
+  async function save(entry: Entry): Promise<void> {
+    const { record } = entry;
+    const stored = await store.put({ id: record.id, value: record, expected: entry.state });
+    if (stored.status === "stored") {
+      entry.state = stored.version;
+      entry.isDirty = false;
+    } else if (stored.status === "conflict") {
+      // Somebody else owns it now, and it is for them to go on.
+      entries.delete(record.id);
+      context.notify.log("warn", `fork ${record.number} was taken over by another instance`);
+    } else {
+      entry.isDirty = true;
+      context.notify.log("error", `fork ${record.number} could not be stored: ${stored.reason}`);
+    }
+  }
+
+  async function advance(entry: Entry, event: ForkEvent): Promise<ForkRecord | undefined> {
+    const before = entry.record;
+    const { record, actions } = advanceFork(before, event, limits);
+    if (record !== before) {
+      entry.record = record;
+      entry.isDirty = true;
+      if (actions.length > 0 || !COUNTING.has(event.type) || stateOf(before) !== stateOf(record)) {
+        await save(entry);
+        if (!entries.has(record.id)) return undefined;
+      }
+      if (stateOf(before) !== stateOf(record)) journal(record, event);
+    }
+    for (const action of actions) perform(record, action);
+    return record;
+  }
+
+  function journal(record: ForkRecord, event: ForkEvent): void {
+    const run = currentRun(record);
+    context.record(record.parentSessionId, {
+      type: "fork",
+      fork: record.id,
+      number: record.number,
+      run: run.number,
+      state: run.state,
+      because: event.type,
+      ...(record.childSessionId === undefined ? {} : { child: record.childSessionId }),
+      ...("error" in run ? { error: run.error } : {}),
+    });
+  }
+
+  return {
+    async add(record) {
+      const entry: Entry = { record, state: "missing", isDirty: true, last: Promise.resolve(undefined) };
+      entries.set(record.id, entry);
+      await save(entry);
+      context.record(record.parentSessionId, {
+        type: "fork",
+        fork: record.id,
+        number: record.number,
+        run: 1,
+        state: "queued",
+        because: "asked",
+        title: record.title,
+        inherited: record.inherited,
+      });
+    },
+    take: (record, version) =>
+      void entries.set(record.id, {
+        record,
+        state: version,
+        isDirty: false,
+        last: Promise.resolve(undefined),
+      }),
+    tell(forkId, event) {
+      const entry = entries.get(forkId);
+      if (entry === undefined) return Promise.resolve(undefined);
+      const timed = { ...event, atMs: context.now() } as ForkEvent;
+      // One event after the other: each sees what the one before it left.
+      const next = entry.last.then(() => (entries.has(forkId) ? advance(entry, timed) : undefined));
+      entry.last = next.catch((cause: unknown) => {
+        context.notify.log("error", `fork event ${event.type} failed`, { cause: String(cause) });
+        return undefined;
+      });
+      return entry.last;
+    },
+    get: (forkId) => entries.get(forkId)?.record,
+    ofChild: (childSessionId) =>
+      [...entries.values()].find(({ record }) => record.childSessionId === childSessionId)?.record,
+    all: () => [...entries.values()].map(({ record }) => record),
+    async flush() {
+      for (const entry of entries.values()) {
+        if (!entry.isDirty) continue;
+        entry.last = entry.last.then(async () => {
+          if (entry.isDirty && entries.has(entry.record.id)) await save(entry);
+          return entry.record;
+        });
+        await entry.last;
+      }
+    },
+  };
+}
+
+interface Entry {
+  record: ForkRecord;
+  state: RecordState;
+  isDirty: boolean;
+  last: Promise<ForkRecord | undefined>;
+}
+
+/** Events that come with every step of a child; storing each would cost a write to the disk. */
+const COUNTING: ReadonlySet<ForkEvent["type"]> = new Set(["tool-called", "spent", "status", "tick"]);
+
+function stateOf(record: ForkRecord): string {
+  const run = currentRun(record);
+  return `${run.number}/${run.state}`;
+}

@@ -1,0 +1,215 @@
+import { buildForkPreamble } from "../../../fork/build-fork-preamble.ts";
+import { chooseForkWay, type ForkWay, type ForkWayFacts } from "../../../fork/choose-fork-way.ts";
+import { formatMessagesAsContext } from "../../../fork/format-messages-as-context.ts";
+import { type ForkResult, processMessagesForFork } from "../../../fork/process-messages-for-fork.ts";
+import type { ProcessingStats } from "../../../fork/processing-stats.ts";
+import { opencode } from "../../../formats/opencode/opencode.ts";
+import type { SessionMessage } from "../../../formats/opencode/session-message.ts";
+import { repairPairing } from "../../../stages/repair-pairing.ts";
+import { estimateMessageTokens } from "../../../transcript/estimate-message-tokens.ts";
+import type { Transcript } from "../../../transcript/message.ts";
+import { renderMessage } from "../../../transcript/render.ts";
+
+/** What a child is given of its parent's conversation. */
+export type Inherited = InheritedMessages | InheritedText | NothingInherited;
+
+interface InheritedBase {
+  readonly reason: string;
+  /** Tells the child what was done to the context. */
+  readonly preamble: string;
+  readonly chars: number;
+  readonly messageCount: number;
+}
+
+/** Real messages, shown in front of the child's own. */
+export interface InheritedMessages extends InheritedBase {
+  readonly way: "exact" | "graduated";
+  readonly messages: readonly SessionMessage[];
+}
+
+/** One text, stored in the child's session. */
+export interface InheritedText extends InheritedBase {
+  readonly way: "text";
+  readonly text: string;
+}
+
+/** The parent has said nothing yet, or its conversation could not be had. */
+export interface NothingInherited {
+  readonly way: "none";
+  readonly status: "empty" | "failed";
+  readonly reason: string;
+}
+
+export interface InheritInput {
+  /** What was last sent for the parent; unset when the host never showed it. */
+  readonly view?: { readonly messages: readonly SessionMessage[]; readonly ageMs: number };
+  /** The parent's stored messages, for a child that gets text. */
+  readonly stored: () => Promise<readonly SessionMessage[]>;
+  readonly parentSessionId: string;
+  readonly profile: "default" | "documented";
+  readonly setting: ForkWayFacts["setting"];
+  readonly budgetChars?: number;
+  readonly facts: Pick<
+    ForkWayFacts,
+    "receiver" | "windowTokens" | "cacheReadPrice" | "cacheWritePrice" | "finishedSteps"
+  >;
+}
+
+/** Prepares the context of a child in the way that fits; never throws. */
+export async function inherit(input: InheritInput): Promise<Inherited> {
+  try {
+    return input.view === undefined || input.profile === "documented"
+      ? await inheritText(
+          input,
+          input.profile === "documented" ? "the configuration asks for text" : undefined,
+        )
+      : await inheritView(input, input.view);
+  } catch (cause) {
+    return { way: "none", status: "failed", reason: cause instanceof Error ? cause.message : String(cause) };
+  }
+}
+
+async function inheritView(input: InheritInput, view: NonNullable<InheritInput["view"]>): Promise<Inherited> {
+  const transcript = opencode.decode(view.messages);
+  if (transcript.length === 0) return EMPTY;
+  const graduated = processMessagesForFork(transcript, pipelineOptions(input));
+  const fullTokens = tokensOf(transcript);
+  const { way, reason } = chooseForkWay({
+    setting: input.setting,
+    hook: "seen",
+    viewAgeMs: view.ageMs,
+    fullTokens,
+    graduatedTokens: tokensOf(graduated.messages),
+    fixedTokens: fixedTokens(transcript),
+    ...input.facts,
+  });
+  if (way === "text") return inheritText(input, reason);
+  if (way === "exact") return exact(view.messages, { transcript, reason });
+  return structured(view.messages, { graduated, reason });
+}
+
+function exact(messages: readonly SessionMessage[], { transcript, reason }: ExactInput): Inherited {
+  const { applied: _, ...stats } = processMessagesForFork(transcript, UNCUT).stats;
+  return {
+    way: "exact",
+    reason,
+    messages,
+    preamble: preambleOf(stats),
+    chars: transcript.reduce((sum, message) => sum + renderMessage(message).length, 0),
+    messageCount: messages.length,
+  };
+}
+
+interface ExactInput {
+  readonly transcript: Transcript;
+  readonly reason: string;
+}
+
+/** The same real messages after the pipeline, in a shape that every provider takes. */
+function structured(messages: readonly SessionMessage[], { graduated, reason }: StructuredInput): Inherited {
+  // Nothing on the wire shows this time; one from the messages keeps the stored bytes the same for all siblings.
+  const at = graduated.messages.at(-1)?.createdAt ?? 0;
+  const processed = opencode.apply(messages, graduated.edits, { at });
+  const repaired = opencode.apply(processed, repairPairing(opencode.decode(processed)), { at });
+  if (repaired.length === 0) return EMPTY;
+  return {
+    way: "graduated",
+    reason,
+    messages: repaired,
+    preamble: preambleOf(graduated.stats),
+    chars: graduated.stats.totalChars,
+    messageCount: repaired.length,
+  };
+}
+
+interface StructuredInput {
+  readonly graduated: ForkResult;
+  readonly reason: string;
+}
+
+async function inheritText(input: InheritInput, asked: string | undefined): Promise<Inherited> {
+  const stored = await input.stored();
+  const { messages, stats } = processMessagesForFork(opencode.decode(stored), pipelineOptions(input));
+  const formatted = formatMessagesAsContext(messages, stats, frameOptions(input));
+  if (formatted.text === "") return EMPTY;
+  return {
+    way: "text",
+    reason: asked ?? chooseForkWay({ ...NO_VIEW, ...input.facts, setting: input.setting }).reason,
+    text: formatted.text,
+    preamble: preambleOf(formatted.stats),
+    chars: formatted.text.length,
+    messageCount: formatted.stats.finalCount,
+  };
+}
+
+/** How the child learns what was left out; only the founding documents' own form says nothing of it. */
+function preambleOf(stats: ProcessingStats): string {
+  const isWhole =
+    stats.truncatedResults === 0 && stats.removedMessages === 0 && (stats.clearedResults ?? 0) === 0;
+  return buildForkPreamble(stats, isWhole ? {} : { recall: "the tool recall" });
+}
+
+function pipelineOptions(input: InheritInput): Parameters<typeof processMessagesForFork>[1] {
+  return {
+    ...frameOptions(input),
+    ...(input.facts.receiver === "other-provider" ? { secrets: "redact" } : {}),
+  };
+}
+
+function frameOptions({ profile, budgetChars, parentSessionId }: InheritInput): {
+  budgetChars?: number;
+  sessionId?: string;
+} {
+  return {
+    ...(budgetChars === undefined ? {} : { budgetChars }),
+    ...(profile === "documented" ? {} : { sessionId: parentSessionId }),
+  };
+}
+
+const EMPTY: NothingInherited = {
+  way: "none",
+  status: "empty",
+  reason: "the parent's conversation is empty",
+};
+
+const UNCUT: Parameters<typeof processMessagesForFork>[1] = {
+  budgetChars: Number.POSITIVE_INFINITY,
+  limits: {
+    tier1Count: Number.POSITIVE_INFINITY,
+    tier2Count: 0,
+    resultChars: {
+      1: Number.POSITIVE_INFINITY,
+      2: Number.POSITIVE_INFINITY,
+      3: Number.POSITIVE_INFINITY,
+    },
+    paramsChars: {
+      1: Number.POSITIVE_INFINITY,
+      2: Number.POSITIVE_INFINITY,
+      3: Number.POSITIVE_INFINITY,
+    },
+  },
+};
+
+const NO_VIEW: Omit<ForkWayFacts, keyof InheritInput["facts"]> = {
+  setting: "auto",
+  hook: "missing",
+  viewAgeMs: 0,
+  fullTokens: 0,
+  graduatedTokens: 0,
+  fixedTokens: 0,
+};
+
+function tokensOf(transcript: Transcript): number {
+  return transcript.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
+}
+
+/** System prompt and tools: what the provider counted beyond the messages. */
+function fixedTokens(transcript: Transcript): number {
+  const index = transcript.findLastIndex(({ usage }) => usage !== undefined && usage.inputTokens > 0);
+  const usage = transcript[index]?.usage;
+  if (usage === undefined) return 0;
+  const counted = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+  return Math.max(0, counted - tokensOf(transcript.slice(0, index)));
+}
+
+export type { ForkWay };

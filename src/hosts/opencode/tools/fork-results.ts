@@ -1,0 +1,17 @@
+import { currentRun, type ForkRecord, isLive } from "../../../tasks/fork-record.ts";
+import { resultNotice } from "../../../tasks/result-notice.ts";
+import type { ToolSetup } from "./tool-setup.ts";
+
+/** The result of a fork whose run is over, as text for its parent; reading it acknowledges it. */
+export async function resultOf({ forks }: ToolSetup, forkId: string): Promise<string | undefined> {
+  const record = forks.keeper.get(forkId);
+  const run = record === undefined ? undefined : currentRun(record);
+  if (record === undefined || run === undefined || isLive(run)) return undefined;
+  await forks.keeper.tell(forkId, { type: "delivery-sent", run: run.number, way: "read" });
+  return resultNotice([{ record, run }]);
+}
+
+/** True for a session that may know of a fork: its parent, or anything under the same root that is no child. */
+export function isOfRoot(record: ForkRecord, rootSessionId: string): boolean {
+  return record.rootSessionId === rootSessionId;
+}

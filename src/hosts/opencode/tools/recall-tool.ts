@@ -1,0 +1,81 @@
+import { z } from "zod";
+import { opencode } from "../../../formats/opencode/opencode.ts";
+import { boundRecall, RECALL_MAX_CHARS, type RecallRange, searchLines } from "../../../session/recall.ts";
+import { textAt, textsOutOfSight } from "../../../session/recall-text.ts";
+import type { Message, MessageId, Transcript } from "../../../transcript/message.ts";
+import { sessionMessages } from "../forks/child-session.ts";
+import type { ToolDefinition } from "../host.ts";
+import { readArguments } from "./tool-arguments.ts";
+import type { ToolSetup } from "./tool-setup.ts";
+
+/** Brings back the whole of what was cleared, cut or spilled, in a child also of its parent. */
+export function createRecallTool({ context, forks }: ToolSetup): ToolDefinition {
+  return {
+    description:
+      "Get back text that was cleared, cut or spilled from the conversation (also your parent's, if you are a fork).",
+    args: SHAPE,
+    async execute(given, tool) {
+      const read = readArguments(SHAPE, given);
+      if (read.status === "wrong") return read.text;
+      const { handle, search, range } = read.value;
+      const stored = await storedOf(tool.sessionID);
+      if (handle !== undefined) return recallHandle(stored, handle, readRange(range));
+      if (search === undefined || search.trim() === "") return "Give a handle, or a text to search for.";
+      const seen = new Map<MessageId, Message>();
+      const view = forks.capture.lastSent(tool.sessionID)?.messages ?? [];
+      for (const message of opencode.decode(view)) seen.set(message.id, message);
+      return matchesText(
+        search,
+        searchLines(textsOutOfSight(stored, seen), { search, maxChars: RECALL_MAX_CHARS, redact: undefined }),
+      );
+    },
+  };
+
+  /** Everything that the session holds, after everything that its parent holds. */
+  async function storedOf(sessionId: string): Promise<Transcript> {
+    const bond = await forks.bonds.bondOf(sessionId);
+    const sessions = bond === undefined ? [sessionId] : [bond.parent, sessionId];
+    const lists = await Promise.all(sessions.map((id) => sessionMessages(context.calls, id)));
+    return lists.flatMap((list) => (list.status === "ok" ? opencode.decode(list.value) : []));
+  }
+
+  async function recallHandle(
+    stored: Transcript,
+    handle: string,
+    range: RecallRange | undefined,
+  ): Promise<string> {
+    const byId = new Map(stored.map((message) => [message.id, message]));
+    const text = textAt(handle, (id) => byId.get(id))?.text ?? (await context.spills.get(handle));
+    if (text === undefined)
+      return `Nothing is kept under "${handle}". Search for a text of it, or run the tool again.`;
+    return boundRecall(text, { maxChars: RECALL_MAX_CHARS, range }).text;
+  }
+}
+
+const SHAPE = {
+  handle: z.string().min(1).optional(),
+  search: z.string().min(1).optional().describe("text to find; gives lines with their handles"),
+  range: z
+    .string()
+    .regex(/^\d{1,9}-\d{0,9}$/, 'must be lines such as "20-80"')
+    .optional()
+    .describe('lines, "20-80"'),
+};
+
+function readRange(range: string | undefined): RecallRange | undefined {
+  if (range === undefined) return undefined;
+  const [from = "", to = ""] = range.split("-");
+  return { fromLine: Math.max(1, Number(from)), ...(to === "" ? {} : { toLine: Number(to) }) };
+}
+
+function matchesText(search: string, found: ReturnType<typeof searchLines>): string {
+  if (found.totalMatches === 0)
+    return `Nothing out of sight holds "${search}". Try a shorter text, or run the tool again.`;
+  const lines = found.matches.map(({ handle, line, text }) => `${handle} line ${line}: ${text}`);
+  const rest = found.totalMatches - found.matches.length;
+  return [
+    `${found.totalMatches} lines; recall a handle for the whole text.`,
+    ...lines,
+    ...(rest > 0 ? [`(${rest} more)`] : []),
+  ].join("\n");
+}

@@ -1,0 +1,28 @@
+import { endRun } from "./end-run.ts";
+import type { ForkLimits } from "./fork-limits.ts";
+import type { ForkRecord, LiveRun } from "./fork-record.ts";
+import type { ForkStep } from "./fork-step.ts";
+import { RESTART_TEXT } from "./fork-texts.ts";
+import { openRun } from "./open-run.ts";
+
+/** Ends a run whose program is gone; with `onRestart: "resume"` the next run takes its place, once. */
+export function interruptRun(record: ForkRecord, run: LiveRun, interruption: Interruption): ForkStep {
+  const { text = "", changedFiles = [], atMs, limits, wasPrompted = true } = interruption;
+  const end = { state: "interrupted", error: INTERRUPTED, atMs, text, changedFiles } as const;
+  // A child that takes its program down with it must not do so again and again.
+  if (limits.onRestart === "report" || run.openedBy === "restart") return endRun(record, run, end);
+  const { record: ended } = endRun(record, run, { ...end, closedBy: "next-run" });
+  const directive = wasPrompted ? RESTART_TEXT : run.prompts[0]?.text || RESTART_TEXT;
+  return openRun(ended, { directive, atMs, openedBy: "restart" });
+}
+
+export interface Interruption {
+  readonly atMs: number;
+  readonly limits: ForkLimits;
+  readonly text?: string;
+  readonly changedFiles?: readonly string[];
+  /** False when the child was never told its task. */
+  readonly wasPrompted?: boolean;
+}
+
+const INTERRUPTED = { kind: "interrupted", message: "the program that ran it ended" } as const;

@@ -1,0 +1,29 @@
+import { countTokens } from "gpt-tokenizer";
+
+/** How many tokens a request has, counted as a provider does: exactly, and over everything that is sent. */
+export function countRequest(body: unknown): number {
+  let tokens = 0;
+  const visit = (value: unknown): void => {
+    if (typeof value === "string") tokens += countText(value);
+    else if (Array.isArray(value)) for (const item of value) visit(item);
+    else if (typeof value === "object" && value !== null)
+      for (const [key, item] of Object.entries(value)) {
+        tokens += 1 + Math.ceil(key.length / 8);
+        visit(item);
+      }
+  };
+  const { messages, input, system, tools } = body as Record<string, unknown>;
+  visit([system, messages ?? input, tools]);
+  return tokens;
+}
+
+const counted = new Map<string, number>();
+
+/** The same outputs are sent again and again, and counting is slow. */
+function countText(text: string): number {
+  const known = counted.get(text);
+  if (known !== undefined) return known;
+  const tokens = countTokens(text);
+  counted.set(text, tokens);
+  return tokens;
+}
