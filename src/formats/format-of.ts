@@ -1,5 +1,6 @@
 import type { Format } from "../transcript/format.ts";
 import { claudeCode } from "./claude-code/claude-code.ts";
+import { codex } from "./codex/codex.ts";
 import type { FormatName } from "./detect-format.ts";
 import { geminiCli } from "./gemini-cli/gemini-cli.ts";
 import { opencode } from "./opencode/opencode.ts";
@@ -14,6 +15,7 @@ export function formatOf(name: FormatName): Format<unknown> | undefined {
 const FORMATS: Readonly<Partial<Record<FormatName, unknown>>> = {
   opencode,
   "claude-code": claudeCode,
+  codex,
   pi,
   "swe-agent": sweAgent,
   "gemini-cli": geminiCli,

@@ -63,7 +63,7 @@ interface Chosen {
 }
 
 /** Less than this is not worth a change of the window: it waits for more. */
-const MIN_BATCH_TOKENS = 4_000;
+export const MIN_BATCH_TOKENS = 4_000;
 
 function protection({ protectTurns, protectedTools }: PruneOptions): Parameters<typeof supersede>[0] {
   return {

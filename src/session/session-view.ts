@@ -3,7 +3,7 @@ import type { RecoveryRequest } from "../compaction/recovery-ladder.ts";
 import { shouldCompact } from "../compaction/should-compact.ts";
 import { CHARS_PER_TOKEN } from "../text/estimate-tokens.ts";
 import type { SentBeside } from "./context-meter.ts";
-import { type MechanicalPlan, planMechanicalEdits } from "./mechanical-edits.ts";
+import { type MechanicalPlan, MIN_BATCH_TOKENS, planMechanicalEdits } from "./mechanical-edits.ts";
 import type { Moment, SessionView } from "./next-action.ts";
 import { nextRecoveryAction } from "./recovery-action.ts";
 import { maxCompactionRecoveries } from "./recovery-state.ts";
@@ -35,13 +35,14 @@ export function viewOf(core: SessionCore, asked: Asked): SessionView {
     settings: { ...options.overflow, auto: memory.settings.autoCompact },
   });
   const isSpent = (step: string): boolean => memory.spent.get(step) === memory.version;
-  const mechanical = (neededTokens?: number): MechanicalPlan | undefined =>
+  const profile = cacheOf(options, memory.model);
+  const mechanical = ({ neededTokens, expectedTurns }: Wanted): MechanicalPlan | undefined =>
     options.prune === "off" || isSpent("prune") || isSpent("supersede")
       ? undefined
       : planMechanicalEdits(line.transcript(), {
           prune: options.prune ?? {},
-          profile: cacheOf(options, memory.model),
-          expectedTurns: options.expectedTurns,
+          profile,
+          expectedTurns: expectedTurns ?? options.expectedTurns,
           estimate: meter.options(),
           leadingTokens: leadingTokens(meter.options()),
           ...(asked.idleMs !== undefined && { idleMs: asked.idleMs }),
@@ -75,13 +76,18 @@ export function viewOf(core: SessionCore, asked: Asked): SessionView {
         estimate.tokens - limitTokens * SPARED_SHARE,
         overflow.overflow ? overflow.countTokens - overflow.usableTokens * SPARED_SHARE : 0,
       );
-      return overTokens > 0 ? mechanical(Math.ceil(overTokens)) : undefined;
+      return overTokens > 0 ? mechanical({ neededTokens: Math.ceil(overTokens) }) : undefined;
     },
     payingEdits() {
-      if (estimate.tokens < limitTokens * PRESSING_SHARE) return undefined;
-      // What is old enough to go changes with the user's requests, not with every message.
-      const key = `${line.window().version()}/${memory.requests.size}/${asked.idleMs ?? ""}`;
-      if (memory.paying?.key !== key) memory.paying = { key, plan: mechanical() };
+      const isPressing = estimate.tokens >= limitTokens * PRESSING_SHARE;
+      const expectedTurns = isPressing
+        ? options.expectedTurns
+        : Math.max(1, options.expectedTurns * EASY_SHARE);
+      const isCold = (asked.idleMs ?? 0) > profile.ttlMs;
+      // What is old enough to go changes with the user's requests and with what has come in, not with every message.
+      const grown = Math.floor(estimate.tokens / MIN_BATCH_TOKENS);
+      const key = [line.window().version(), memory.requests.size, expectedTurns, isCold, grown].join("/");
+      if (memory.paying?.key !== key) memory.paying = { key, plan: mechanical({ expectedTurns }) };
       return memory.paying.plan;
     },
   };
@@ -116,8 +122,14 @@ function leadingTokens({ systemChars = 0, toolsChars = 0 }: SentBeside): number 
 
 /** Clearing has to leave some room, or the compaction follows a moment later. */
 const SPARED_SHARE = 0.9;
-/** Below this nobody needs the room. */
+/** Below this nobody needs the room: an edit has to pay for itself in a part of the requests that are expected. */
 const PRESSING_SHARE = 0.5;
+const EASY_SHARE = 0.5;
+
+interface Wanted {
+  readonly neededTokens?: number;
+  readonly expectedTurns?: number;
+}
 
 function isToolSummaryDue({ memory, results }: SessionCore): boolean {
   const { toolCallCutoff, toolSummaryStrategy } = memory.settings;

@@ -27,6 +27,12 @@ export function admitFork(view: ForkView, request: AdmissionRequest): Admission 
     if (isLive(run) && run.stopping !== undefined) {
       return refuse("stopping", "This fork is being stopped. Resume it once it has ended.");
     }
+    if (isLive(run) && run.adoption !== undefined) {
+      return refuse(
+        "stopping",
+        "This fork was left behind by a program that ended. Resume it once that is settled.",
+      );
+    }
     if (fork.spent.costUSD >= limits.forkUSD) {
       return refuse(
         "fork-cost",

@@ -1,10 +1,10 @@
 import { closeDeliveries, holdDeliveries } from "./advance-delivery.ts";
-import { endRun, stopRun } from "./end-run.ts";
+import { endRun, endStopped, stopRun } from "./end-run.ts";
 import type { ForkEvent } from "./fork-event.ts";
 import type { ForkLimits } from "./fork-limits.ts";
 import { currentRun, type ForkRecord, isLive, type LiveRun } from "./fork-record.ts";
 import { type ForkStep, unchanged, withRun } from "./fork-step.ts";
-import { interruptRun } from "./interrupt-run.ts";
+import { INTERRUPTED, interruptRun } from "./interrupt-run.ts";
 import { openRun } from "./open-run.ts";
 import { addPrompt, checkChildAction, isUnsent, sendPrompts } from "./prompt-child.ts";
 
@@ -24,7 +24,7 @@ export function resume(record: ForkRecord, event: EventOf<"resume-asked">): Fork
   const run = currentRun(record);
   if (wasDone) return unchanged(record);
   if (!isLive(run)) return openRun(record, { directive, atMs, requestId });
-  if (run.stopping !== undefined) return unchanged(record);
+  if (run.stopping !== undefined || run.adoption !== undefined) return unchanged(record);
   const steered = addPrompt(run, { kind: "steer", text: directive, requestId });
   if (run.state !== "running") return { record: withRun(record, steered), actions: [] };
   return sendPrompts(record, steered, { atMs, chosen: isUnsent });
@@ -68,6 +68,7 @@ export function adopt(record: ForkRecord, { owner, atMs }: EventOf<"adopted">, l
 export function leave(record: ForkRecord, atMs: number): ForkStep {
   const run = currentRun(record);
   if (!isLive(run)) return unchanged(record);
-  const error = { kind: "interrupted", message: "the program that ran it ended" };
-  return endRun(record, run, { state: "interrupted", error, atMs, wakes: "nobody" });
+  const { stopping } = run;
+  if (stopping !== undefined) return endStopped(record, { ...run, stopping }, { atMs, wakes: "nobody" });
+  return endRun(record, run, { state: "interrupted", error: INTERRUPTED, atMs, wakes: "nobody" });
 }

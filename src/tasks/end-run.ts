@@ -50,7 +50,7 @@ export interface RunEnd {
 export function endStopped(
   record: ForkRecord,
   run: LiveRun & { readonly stopping: Stopping },
-  end: Pick<RunEnd, "atMs" | "text" | "changedFiles">,
+  end: Omit<RunEnd, "state" | "error" | "closedBy">,
 ): ForkStep {
   const { as, error, isUnwanted } = run.stopping;
   return endRun(record, run, {

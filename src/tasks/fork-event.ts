@@ -46,7 +46,7 @@ export type ChildEvent =
       readonly changedFiles: readonly string[];
     }
   /** `hash` is the same for the same tool with the same input. */
-  | { readonly type: "tool-called"; readonly hash: string }
+  | { readonly type: "tool-called"; readonly callId: string; readonly hash: string }
   /** Totals of the child session. */
   | { readonly type: "spent"; readonly costUSD: number; readonly tokens: number; readonly steps: number }
   | { readonly type: "root-cost-reached" }

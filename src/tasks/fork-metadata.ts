@@ -69,7 +69,7 @@ export function rebuildForkRecord({ metadata, session, owner, number, atMs }: Lo
     prompts: [
       { number: 1, kind: "directive", text: "", attempts: { count: 1, lastAtMs: session.createdAtMs } },
     ],
-    calls: { total: 0, streak: 0 },
+    calls: { total: 0, streak: 0, recentIds: [] },
     rateLimits: 0,
     asks: [],
     adoption: { count: 1, lastAtMs: atMs },

@@ -146,13 +146,15 @@ export interface CallCounters {
   /** How often the newest call was made in a row. */
   readonly streak: number;
   readonly lastHash?: string;
+  /** By which a repeated event is known. */
+  readonly recentIds: readonly string[];
 }
 
 export interface PermissionAsk {
   readonly askId: string;
   readonly askedAtMs: number;
   /** How often the host was told to reject it. */
-  readonly rejects: number;
+  readonly rejects?: Attempts;
 }
 
 export interface WrapUp {
@@ -215,6 +217,12 @@ export function currentRun(record: ForkRecord): ForkRun {
   const run = record.runs.at(-1);
   if (run === undefined) throw new Error(`Fork ${record.id} has no run; read records with readForkRecord`);
   return run;
+}
+
+/** The newest run if its child exists and has a slot: only then can anything be heard of the child. */
+export function spokenRun(record: ForkRecord): LiveRun | undefined {
+  const run = currentRun(record);
+  return isLive(run) && run.state !== "queued" && record.childSessionId !== undefined ? run : undefined;
 }
 
 /** True until the run is over. */

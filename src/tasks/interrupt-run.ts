@@ -1,6 +1,6 @@
 import { endRun } from "./end-run.ts";
 import type { ForkLimits } from "./fork-limits.ts";
-import type { ForkRecord, LiveRun } from "./fork-record.ts";
+import type { ForkError, ForkRecord, LiveRun } from "./fork-record.ts";
 import type { ForkStep } from "./fork-step.ts";
 import { RESTART_TEXT } from "./fork-texts.ts";
 import { openRun } from "./open-run.ts";
@@ -25,4 +25,5 @@ export interface Interruption {
   readonly wasPrompted?: boolean;
 }
 
-const INTERRUPTED = { kind: "interrupted", message: "the program that ran it ended" } as const;
+/** What is said of a run whose program is gone. */
+export const INTERRUPTED: ForkError = { kind: "interrupted", message: "the program that ran it ended" };

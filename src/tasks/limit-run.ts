@@ -1,8 +1,16 @@
+import { isDueAgain, MAX_ATTEMPTS, oneMore } from "./attempts.ts";
 import { endRun, type Stop } from "./end-run.ts";
 import type { ForkAction } from "./fork-action.ts";
 import type { ForkEvent } from "./fork-event.ts";
 import type { ForkLimits } from "./fork-limits.ts";
-import { currentRun, type ForkRecord, isLive, type LimitName, type LiveRun } from "./fork-record.ts";
+import {
+  currentRun,
+  type ForkRecord,
+  isLive,
+  type LimitName,
+  type LiveRun,
+  spokenRun,
+} from "./fork-record.ts";
 import { type ForkStep, unchanged, withRun } from "./fork-step.ts";
 import { forkName, LIMIT_REASON, rejectionText, wrapUpText } from "./fork-texts.ts";
 import { addPrompt, isUnsent, sendPrompts } from "./prompt-child.ts";
@@ -12,13 +20,14 @@ type EventOf<T extends ForkEvent["type"]> = Extract<ForkEvent, { readonly type: 
 /** Counts a tool call of the child, and the same call in a row. */
 export function countCall(
   record: ForkRecord,
-  { hash, atMs }: EventOf<"tool-called">,
+  { callId, hash, atMs }: EventOf<"tool-called">,
   limits: ForkLimits,
 ): ForkStep {
-  const run = currentRun(record);
-  if (!isLive(run) || run.state === "queued") return unchanged(record);
+  const run = spokenRun(record);
+  if (run === undefined || run.calls.recentIds.includes(callId)) return unchanged(record);
   const streak = run.calls.lastHash === hash ? run.calls.streak + 1 : 1;
-  const calls = { total: run.calls.total + 1, streak, lastHash: hash };
+  const recentIds = [...run.calls.recentIds, callId].slice(-MAX_RECENT_IDS);
+  const calls = { total: run.calls.total + 1, streak, lastHash: hash, recentIds };
   const counted: LiveRun = { ...run, calls, lastSignAtMs: Math.max(run.lastSignAtMs, atMs) };
   if (calls.total >= limits.maxToolCalls) return wrapUp(record, counted, { limit: "tool-calls", atMs });
   if (streak >= limits.repeatLimit) return wrapUp(record, counted, { limit: "repeated-call", atMs });
@@ -38,8 +47,8 @@ export function countSpending(record: ForkRecord, event: EventOf<"spent">, limit
     spent.steps === record.spent.steps;
   if (isSame) return unchanged(record);
   const counted: ForkRecord = { ...record, spent };
-  const run = currentRun(record);
-  if (!isLive(run) || run.state === "queued" || spent.costUSD < limits.forkUSD) return unchanged(counted);
+  const run = spokenRun(record);
+  if (run === undefined || spent.costUSD < limits.forkUSD) return unchanged(counted);
   return wrapUp(counted, run, { limit: "fork-cost", atMs: event.atMs });
 }
 
@@ -58,7 +67,7 @@ export function wrapUp(
   run: LiveRun,
   { limit, atMs }: { readonly limit: LimitName; readonly atMs: number },
 ): ForkStep {
-  if (run.wrapUp !== undefined || run.stopping !== undefined) {
+  if (run.wrapUp !== undefined || run.stopping !== undefined || run.adoption !== undefined) {
     return { record: withRun(record, run), actions: [] };
   }
   const told = addPrompt({ ...run, wrapUp: { limit, atMs } }, { kind: "wrap-up", text: wrapUpText(limit) });
@@ -80,11 +89,9 @@ export function permissionAsked(
   { askId, atMs }: EventOf<"permission-asked">,
   limits: ForkLimits,
 ): ForkStep {
-  const run = currentRun(record);
-  if (!isLive(run) || run.state === "queued" || run.asks.some((ask) => ask.askId === askId)) {
-    return unchanged(record);
-  }
-  const asks = [...run.asks, { askId, askedAtMs: atMs, rejects: 0 }];
+  const run = spokenRun(record);
+  if (run === undefined || run.asks.some((ask) => ask.askId === askId)) return unchanged(record);
+  const asks = [...run.asks, { askId, askedAtMs: atMs }];
   const asked: LiveRun = { ...run, asks, lastSignAtMs: Math.max(run.lastSignAtMs, atMs) };
   if (limits.askTimeoutMs === 0) return rejectOverdue(record, asked, { atMs, limits });
   const text = `${forkName(record)} waits for a permission`;
@@ -108,15 +115,17 @@ export function rejectOverdue(
   const actions: ForkAction[] = [];
   const asks = run.asks.flatMap((ask) => {
     if (atMs < ask.askedAtMs + limits.askTimeoutMs) return [ask];
-    if (ask.rejects >= MAX_REJECTS) return [];
+    if (!isDueAgain(ask.rejects, atMs)) return [ask];
+    if ((ask.rejects?.count ?? 0) >= MAX_ATTEMPTS) return [];
     actions.push({ type: "reject-permission", askId: ask.askId, reason: rejectionText(limits.askTimeoutMs) });
-    return [{ ...ask, rejects: ask.rejects + 1 }];
+    return [{ ...ask, rejects: oneMore(ask.rejects, atMs) }];
   });
   const isSame = actions.length === 0 && asks.length === run.asks.length;
   return { record: withRun(record, isSame ? run : { ...run, asks }), actions };
 }
 
-const MAX_REJECTS = 3;
+/** A repeated event comes soon after the first. */
+const MAX_RECENT_IDS = 8;
 
 function greater(old: number, value: number): number {
   return Number.isFinite(value) && value > old ? value : old;

@@ -31,7 +31,7 @@ export function queuedRun(number: number, opening: RunOpening): LiveRun {
         ...(requestId === undefined ? {} : { requestId }),
       },
     ],
-    calls: { total: 0, streak: 0 },
+    calls: { total: 0, streak: 0, recentIds: [] },
     rateLimits: 0,
     asks: [],
     ...(openedBy === undefined ? {} : { openedBy }),

@@ -1,5 +1,6 @@
+import { oneMore } from "./attempts.ts";
 import type { ForkAction } from "./fork-action.ts";
-import type { Attempts, ChildPrompt, ForkRecord, LiveRun, PromptKind } from "./fork-record.ts";
+import type { ChildPrompt, ForkRecord, LiveRun, PromptKind } from "./fork-record.ts";
 import { promptKey } from "./fork-record.ts";
 import { type ForkStep, withRun } from "./fork-step.ts";
 
@@ -58,11 +59,6 @@ export function withPrompt(run: LiveRun, number: number, change: Partial<ChildPr
     ...run,
     prompts: run.prompts.map((prompt) => (prompt.number === number ? { ...prompt, ...change } : prompt)),
   };
-}
-
-/** Counts one attempt more. */
-export function oneMore(attempts: Attempts | undefined, atMs: number): Attempts {
-  return { count: (attempts?.count ?? 0) + 1, lastAtMs: atMs };
 }
 
 /** The action that looks whether our newest prompt was answered. */

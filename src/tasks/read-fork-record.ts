@@ -3,7 +3,7 @@ import type { ForkRecord } from "./fork-record.ts";
 
 /** A stored value as a fork record, or undefined when it is none that this version understands. */
 export function readForkRecord(value: unknown): ForkRecord | undefined {
-  return hasShape(value, RECORD) ? (value as unknown as ForkRecord) : undefined;
+  return isRecord(value) ? (value as ForkRecord) : undefined;
 }
 
 type Check = (value: unknown) => boolean;
@@ -19,10 +19,14 @@ const listOf =
   (check: Check): Check =>
   (value) =>
     Array.isArray(value) && value.every(check);
-const shaped =
-  (shape: Shape): Check =>
-  (value) =>
-    hasShape(value, shape);
+const shaped = (shape: Shape): Check => {
+  const checks = Object.entries(shape);
+  return (value) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+    const found = value as Readonly<Record<string, unknown>>;
+    return checks.every(([key, check]) => check(found[key]));
+  };
+};
 const oneOf =
   (...words: readonly string[]): Check =>
   (value) =>
@@ -44,7 +48,7 @@ const RUN_BASE: Shape = {
       messageId: optional(isText),
     }),
   ),
-  calls: shaped({ total: isCount, streak: isCount, lastHash: optional(isText) }),
+  calls: shaped({ total: isCount, streak: isCount, lastHash: optional(isText), recentIds: listOf(isText) }),
   rateLimits: isCount,
 };
 
@@ -55,7 +59,7 @@ const LIVE_RUN = shaped({
   creation: optional(ATTEMPTS),
   lastSignAtMs: isCount,
   lastWatchAtMs: isCount,
-  asks: listOf(shaped({ askId: isText, askedAtMs: isCount, rejects: isCount })),
+  asks: listOf(shaped({ askId: isText, askedAtMs: isCount, rejects: optional(ATTEMPTS) })),
   wrapUp: optional(
     shaped({ limit: oneOf("time", "tool-calls", "repeated-call", "fork-cost", "root-cost"), atMs: isCount }),
   ),
@@ -81,7 +85,7 @@ const ENDED_RUN = shaped({
   }),
 });
 
-const RECORD: Shape = {
+const isRecord = shaped({
   schema: oneOf("fork/1"),
   id: isText,
   number: isCount,
@@ -101,15 +105,9 @@ const RECORD: Shape = {
   owner: shaped({ instanceId: isText, process: isProcess, heartbeatAtMs: isCount }),
   spent: shaped({ costUSD: isCount, tokens: isCount, steps: isCount }),
   runs: isRunList,
-};
+});
 
 function isRunList(value: unknown): boolean {
   if (!Array.isArray(value) || value.length === 0) return false;
   return value.every((run, index) => ENDED_RUN(run) || (index === value.length - 1 && LIVE_RUN(run)));
-}
-
-function hasShape(value: unknown, shape: Shape): value is Readonly<Record<string, unknown>> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  const found = value as Readonly<Record<string, unknown>>;
-  return Object.entries(shape).every(([key, check]) => check(found[key]));
 }

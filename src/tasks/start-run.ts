@@ -1,3 +1,4 @@
+import { oneMore } from "./attempts.ts";
 import { endRun } from "./end-run.ts";
 import type { ForkEvent } from "./fork-event.ts";
 import {
@@ -10,7 +11,7 @@ import {
 } from "./fork-record.ts";
 import { type ForkStep, unchanged, without, withRun } from "./fork-step.ts";
 import { CONTINUE_TEXT, forkName } from "./fork-texts.ts";
-import { addPrompt, isOutstanding, isUnsent, oneMore, sendPrompts, withPrompt } from "./prompt-child.ts";
+import { addPrompt, isOutstanding, isUnsent, sendPrompts, withPrompt } from "./prompt-child.ts";
 
 type EventOf<T extends ForkEvent["type"]> = Extract<ForkEvent, { readonly type: T }>;
 
@@ -74,7 +75,7 @@ export function childRefused(
 export function promptAccepted(record: ForkRecord, event: EventOf<"prompt-accepted">): ForkStep {
   const run = currentRun(record);
   const prompt = run.prompts.find(({ number }) => number === event.prompt);
-  if (run.number !== event.run || prompt === undefined || prompt.messageId !== undefined) {
+  if (run.number !== event.run || prompt?.attempts === undefined || prompt.messageId !== undefined) {
     return unchanged(record);
   }
   const { messageId, atMs } = event;
@@ -99,7 +100,9 @@ export function promptAccepted(record: ForkRecord, event: EventOf<"prompt-accept
 export function promptRefused(record: ForkRecord, event: EventOf<"prompt-refused">): ForkStep {
   const run = currentRun(record);
   const prompt = run.prompts.find(({ number }) => number === event.prompt);
-  if (run.number !== event.run || prompt === undefined || !isOutstanding(prompt)) return unchanged(record);
+  if (run.number !== event.run || prompt?.attempts === undefined || !isOutstanding(prompt)) {
+    return unchanged(record);
+  }
   if (!isLive(run) || run.state === "queued" || run.stopping !== undefined) return unchanged(record);
   const { error, atMs } = event;
   if (isOpening(prompt, run)) return failOrRequeue(record, run, { error, atMs });

@@ -1,3 +1,4 @@
+import { isDueAgain, MAX_ATTEMPTS, oneMore, WATCH_MS } from "./attempts.ts";
 import { endStopped, stopRun } from "./end-run.ts";
 import type { ForkAction } from "./fork-action.ts";
 import type { ForkLimits } from "./fork-limits.ts";
@@ -12,13 +13,9 @@ import {
 import { type ForkStep, unchanged, withRun } from "./fork-step.ts";
 import { interruptRun } from "./interrupt-run.ts";
 import { endOfLimit, rejectOverdue, wrapUp } from "./limit-run.ts";
-import { checkChildAction, isOutstanding, oneMore, sendPrompts, withPrompt } from "./prompt-child.ts";
+import { checkChildAction, isOutstanding, sendPrompts, withPrompt } from "./prompt-child.ts";
 import { createChild, isOpening } from "./start-run.ts";
 
-/** Between two looks at a child's status, and before a host is asked for the same thing again. */
-export const WATCH_MS = 30_000;
-/** How often a host is asked for the same thing. */
-export const MAX_ATTEMPTS = 3;
 const MAX_ADOPTION_LOOKS = 10;
 
 /** What time alone brings: limits, asks that nobody answered, actions that got lost, results that wait. */
@@ -58,7 +55,7 @@ function lookAgain(
   run: LiveRun & { readonly adoption: Attempts },
   { atMs, limits }: Time,
 ): ForkStep {
-  if (atMs < run.adoption.lastAtMs + WATCH_MS) return unchanged(record);
+  if (!isDueAgain(run.adoption, atMs)) return unchanged(record);
   if (run.adoption.count >= MAX_ADOPTION_LOOKS) return interruptRun(record, run, { atMs, limits });
   return {
     record: withRun(record, { ...run, adoption: oneMore(run.adoption, atMs) }),
@@ -68,7 +65,7 @@ function lookAgain(
 
 function abortAgain(record: ForkRecord, run: LiveRun, { atMs }: Time): ForkStep {
   const { stopping } = run;
-  if (stopping === undefined || atMs < stopping.aborts.lastAtMs + WATCH_MS) return unchanged(record);
+  if (stopping === undefined || !isDueAgain(stopping.aborts, atMs)) return unchanged(record);
   if (stopping.aborts.count >= MAX_ATTEMPTS) return endStopped(record, { ...run, stopping }, { atMs });
   const aborts = oneMore(stopping.aborts, atMs);
   return {
@@ -90,7 +87,7 @@ function endTime(record: ForkRecord, run: LiveRun, { atMs, limits }: Time): Fork
 
 function createAgain(record: ForkRecord, run: LiveRun, { atMs }: Time): ForkStep {
   if (record.childSessionId !== undefined || run.stopping !== undefined) return unchanged(record);
-  if (atMs < (run.creation?.lastAtMs ?? 0) + WATCH_MS) return unchanged(record);
+  if (!isDueAgain(run.creation, atMs)) return unchanged(record);
   if ((run.creation?.count ?? 0) < MAX_ATTEMPTS) return createChild(record, run, atMs);
   return stopRun(record, run, { as: "failed", error: NOT_STARTED, atMs });
 }
@@ -98,7 +95,7 @@ function createAgain(record: ForkRecord, run: LiveRun, { atMs }: Time): ForkStep
 function sendAgain(record: ForkRecord, run: LiveRun, { atMs }: Time): ForkStep {
   if (record.childSessionId === undefined || run.stopping !== undefined) return unchanged(record);
   const isDue = (prompt: ChildPrompt) =>
-    isOutstanding(prompt) && prompt.attempts !== undefined && atMs >= prompt.attempts.lastAtMs + WATCH_MS;
+    isOutstanding(prompt) && prompt.attempts !== undefined && isDueAgain(prompt.attempts, atMs);
   const lost = run.prompts.find(
     (prompt) => isDue(prompt) && (prompt.attempts?.count ?? 0) >= MAX_ATTEMPTS + run.rateLimits,
   );

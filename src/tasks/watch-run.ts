@@ -1,7 +1,14 @@
 import { bounded, endRun, endStopped } from "./end-run.ts";
 import type { ChildFinding, ForkEvent } from "./fork-event.ts";
 import type { ForkLimits } from "./fork-limits.ts";
-import { currentRun, type ForkRecord, isLive, type LiveRun, type Stopping } from "./fork-record.ts";
+import {
+  currentRun,
+  type ForkRecord,
+  isLive,
+  type LiveRun,
+  type Stopping,
+  spokenRun,
+} from "./fork-record.ts";
 import { type ForkStep, unchanged, without, withRun } from "./fork-step.ts";
 import { NUDGE_TEXT } from "./fork-texts.ts";
 import { interruptRun } from "./interrupt-run.ts";
@@ -14,13 +21,13 @@ type Last = Pick<Extract<ChildFinding, { readonly type: "stopped" }>, "lastText"
 
 /** A busy child runs; an idle one is looked at before anything is believed. */
 export function sawStatus(record: ForkRecord, { status, atMs }: EventOf<"status">): ForkStep {
-  const run = currentRun(record);
-  if (!isLive(run) || run.state === "queued") return unchanged(record);
+  const run = spokenRun(record);
+  if (run === undefined) return unchanged(record);
   if (status === "idle") {
     return run.state === "running" ? { record, actions: [checkChildAction(record, run)] } : unchanged(record);
   }
   const wasTold = run.prompts.some((prompt) => prompt.attempts !== undefined);
-  const state = wasTold && record.childSessionId !== undefined ? "running" : run.state;
+  const state = wasTold ? "running" : run.state;
   const isRetrying = status === "retry";
   const isNews = state !== run.state || isRetrying !== (run.isRetrying === true);
   // A busy child says so at every step; a record is not written for each.
@@ -36,8 +43,8 @@ export function sawStatus(record: ForkRecord, { status, atMs }: EventOf<"status"
 
 /** An error may be a late one of an earlier run, so it is kept as a suspicion until the child was looked at. */
 export function childFailed(record: ForkRecord, { error }: EventOf<"child-failed">): ForkStep {
-  const run = currentRun(record);
-  if (!isLive(run) || run.state === "queued" || record.childSessionId === undefined) return unchanged(record);
+  const run = spokenRun(record);
+  if (run === undefined) return unchanged(record);
   return {
     record: withRun(record, { ...run, suspectedError: error }),
     actions: [checkChildAction(record, run)],
@@ -59,10 +66,9 @@ export function childChecked(
   limits: ForkLimits,
 ): ForkStep {
   const { finding, atMs } = event;
-  const run = currentRun(record);
-  if (run.number !== event.run) return unchanged(record);
-  if (!isLive(run)) return keepLateText(record, finding);
-  if (run.state === "queued") return unchanged(record);
+  if (currentRun(record).number !== event.run) return unchanged(record);
+  const run = spokenRun(record);
+  if (run === undefined) return keepLateText(record, finding);
   if (finding.type === "working") return { record: withRun(record, atWork(run, atMs)), actions: [] };
   if (isStopping(run)) return checkedWhileStopping(record, run, event);
 
@@ -147,8 +153,9 @@ function failed(
   failure: Extract<ChildFinding, { readonly type: "failed" }> & Omit<Silence, "last">,
 ): ForkStep {
   const { error, atMs, lastText: text, changedFiles } = failure;
+  const isPassing = error.kind === "aborted" || error.kind === "rate_limit";
+  if (isPassing && run.adoption !== undefined) return interruptRun(record, run, { ...failure, text });
   if (error.kind === "aborted") {
-    if (run.adoption !== undefined) return interruptRun(record, run, { ...failure, text });
     return endRun(record, run, { state: "cancelled", error, atMs, text, changedFiles });
   }
   return failOrRequeue(record, run, failure);

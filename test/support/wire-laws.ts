@@ -39,7 +39,13 @@ export function checkWireLaws<Wire>(format: Format<Wire>, wire: Wire): void {
 export const repairRequest: Stage = (messages) => repairPairing(messages, { lastMessage: "user" });
 
 /** What a cut can bring about and only the repair can mend: who has the first and the last word. */
-export const REPAIRED_RULES: readonly string[] = ["common-08", "common-09", "anthropic-26", "gemini-42"];
+export const REPAIRED_RULES: readonly string[] = [
+  "common-08",
+  "common-09",
+  "anthropic-26",
+  "gemini-41",
+  "gemini-42",
+];
 
 /** A result that lost its call is one fault, whatever it is called: it may have been a second or a late one before. */
 const PAIRING_RULES = ["common-01", "common-02", "common-03", "common-04", "common-05", "common-06"];

@@ -6,9 +6,9 @@ import type {
   PlacedBlock,
   SettleContext,
 } from "../blocks/block-adapter.ts";
-import { safeCallId } from "../blocks/safe-call-id.ts";
 import { filePart } from "../blocks/file-part.ts";
 import { type ResultShape, readResultContent, writeResultContent } from "../blocks/result-content.ts";
+import { safeCallId } from "../blocks/safe-call-id.ts";
 import { writeText } from "../blocks/write-text.ts";
 import { compact, type Fields, fields, stringField } from "../fields.ts";
 import type { AnthropicMessage, AnthropicWire } from "./anthropic-wire.ts";
@@ -18,6 +18,7 @@ import { limitCacheMarks } from "./limit-cache-marks.ts";
 export const anthropicAdapter: BlockAdapter<AnthropicWire, AnthropicMessage, Fields> = {
   name: "anthropic",
   results: "together",
+  system: "apart",
   merges: (role) => role !== "system",
   open: openAnthropic,
   close: closeAnthropic,

@@ -48,16 +48,33 @@ function imagesOf(message: unknown, index: number): readonly WireImage[] {
 
 /** Says whether the request is over its limit; its bytes are counted only when its characters could be too many. */
 function isTooLong(wire: unknown): boolean {
-  let chars = 0;
-  someString(wire, (text) => {
-    chars += text.length;
-    return chars * MOST_BYTES_PER_CHAR > MAX_REQUEST_BYTES;
-  });
-  if (chars * MOST_BYTES_PER_CHAR <= MAX_REQUEST_BYTES) return false;
+  const { system, tools } = fields(Array.isArray(wire) ? undefined : wire);
+  const pieces = [system, tools, ...wireList(wire, "messages").flatMap(piecesOf)];
+  return (
+    isMoreThan(MAX_REQUEST_BYTES, pieces, (text) => text.length * MOST_BYTES_PER_CHAR) &&
+    isMoreThan(MAX_REQUEST_BYTES, pieces, utf8Bytes)
+  );
+}
+
+function isMoreThan(
+  maxBytes: number,
+  pieces: readonly unknown[],
+  bytesOf: (text: string) => number,
+): boolean {
   let bytes = 0;
-  return someString(wire, (text) => {
-    bytes += utf8Bytes(text);
-    return bytes > MAX_REQUEST_BYTES;
+  return pieces.some((piece) =>
+    someString(piece, (text) => {
+      bytes += bytesOf(text);
+      return bytes > maxBytes;
+    }),
+  );
+}
+
+/** The blocks of a message one by one: an image that stands there twice is sent twice. */
+function piecesOf(message: unknown): readonly unknown[] {
+  return contentBlocks(fields(message).content).flatMap((block) => {
+    const { content } = fields(block);
+    return Array.isArray(content) ? content : [block];
   });
 }
 

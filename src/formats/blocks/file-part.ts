@@ -18,6 +18,11 @@ export interface FileFields {
   readonly url?: string | undefined;
 }
 
+/** True for two files of which all that a transcript knows is the same. */
+export function isSameFile(file: FilePart, other: FilePart | undefined): boolean {
+  return file.mime === other?.mime && file.filename === other.filename && file.sizeBytes === other.sizeBytes;
+}
+
 function mimeOfUrl(url: string | undefined): string | undefined {
   return url === undefined ? undefined : /^data:([^;,]+)/.exec(url.slice(0, 200))?.[1];
 }

@@ -7,7 +7,7 @@ import {
   type ToolPart,
 } from "../../transcript/part.ts";
 import { fields } from "../fields.ts";
-import { isSameFile } from "./write-blocks.ts";
+import { isSameFile } from "./file-part.ts";
 
 /** How an API writes what a tool gave: a string, or a list of texts and other things. */
 export interface ResultShape {
@@ -75,7 +75,7 @@ function textOf(block: unknown, textType: string): string | undefined {
 }
 
 /** Says of the files of a result, in their order, which the edit left. A failed result lists none and keeps all. */
-function createFileFilter({ outcome, clearedAt }: ToolPart): (file: FilePart) => boolean {
+export function createFileFilter({ outcome, clearedAt }: ToolPart): (file: FilePart) => boolean {
   const wanted = filesOf(outcome);
   if (wanted === undefined) return () => clearedAt === undefined;
   let next = 0;

@@ -3,6 +3,7 @@ import type { Message, MessageId, Role, Transcript } from "../../transcript/mess
 import type { FilePart, Part, ToolOutcome, ToolPart } from "../../transcript/part.ts";
 import { isVisibleToModel, reachesModel, shownOutcome } from "../../transcript/visibility.ts";
 import type { BlockAdapter, PlacedBlock, Source } from "./block-adapter.ts";
+import { isSameFile } from "./file-part.ts";
 import type { MessageOrigin, PartOrigin, Reading } from "./read-blocks.ts";
 
 export interface WriteInput<Wire, Item, Value> {
@@ -36,7 +37,7 @@ export function writeBlocks<Wire, Item, Value>({
       origin: reading.origins[index],
     });
   }
-  const merged = mergeTurns(turns, adapter);
+  const merged = mergeTurns(adapter.system === "apart" ? systemFirst(turns) : turns, adapter);
   const last = merged.findLastIndex(({ role }) => role === "assistant");
   return merged.flatMap(({ role, blocks, emptyItem }, index) => {
     if (emptyItem !== undefined) return itemsAt(reading, emptyItem);
@@ -165,7 +166,10 @@ function writePart<Wire, Item, Value>({
     : {
         half: "result",
         part,
-        value: adapter.writeResult(shown, sourceOf(role, oldResult, old)),
+        value: adapter.writeResult(shown, {
+          ...sourceOf(role, oldResult, old),
+          ...(!isLoose && oldMain !== undefined && { call: oldMain.value }),
+        }),
         ...homeOf(oldResult),
       };
   // A result that answers nothing in sight stands where it stood.
@@ -222,9 +226,10 @@ function isSameOutcome(outcome: ToolOutcome, old: ToolOutcome | undefined): bool
   return outcome.status === "failed" && old?.status === "failed" && outcome.error === old.error;
 }
 
-/** True for two files of which all that a transcript knows is the same. */
-export function isSameFile(file: FilePart, other: FilePart | undefined): boolean {
-  return file.mime === other?.mime && file.filename === other.filename && file.sizeBytes === other.sizeBytes;
+function systemFirst<Value>(turns: readonly Turn<Value>[]): readonly Turn<Value>[] {
+  const isInFront = turns.findLastIndex(({ role }) => role === "system") <= 0;
+  if (isInFront) return turns;
+  return [...turns.filter(({ role }) => role === "system"), ...turns.filter(({ role }) => role !== "system")];
 }
 
 function mergeTurns<Wire, Item, Value>(

@@ -8,9 +8,15 @@ import { readBlocks } from "./read-blocks.ts";
 /** What each line of a session file gives to the conversation. */
 export function readLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
   const isLive = liveLines(lines);
+  const keyById = new Map<string, string>();
   return lines.map((line, index) => {
+    const uuid = stringField(fields(line).uuid) ?? "";
+    const repeated = keyById.get(uuid);
+    if (repeated !== undefined) return [{ key: repeated, head: { role: "user" }, pieces: [], repeats: true }];
     const reading = isLive[index] ? readLine(fields(line), index) : undefined;
-    return reading === undefined ? NONE : [reading];
+    if (reading === undefined) return NONE;
+    if (uuid !== "") keyById.set(uuid, reading.key);
+    return [reading];
   });
 }
 

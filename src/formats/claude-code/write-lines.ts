@@ -17,6 +17,8 @@ import { newBlock, newResult, writableParts, writeBlocks } from "./write-blocks.
 /** A line with other pieces. What the agent keeps of an output beside the message leaves with the output. */
 export function writeLine(line: unknown, pieces: readonly NextPiece[]): object {
   const { toolUseResult, ...rest } = fields(line);
+  // Of a boundary there is nothing to change but what is noted.
+  if (rest.message === undefined) return rest;
   const isResultKept = pieces.every(({ was, now }) => was.half !== "result" || was === now);
   const isResultThere = pieces.some(({ was }) => was.half === "result");
   const whole =
@@ -66,19 +68,24 @@ export function answerLines(results: readonly ResultPiece[], context: CreateCont
 
 /** The lines with their chain of parents whole. */
 export function closeLines(lines: readonly unknown[], placed: readonly PlacedLine[]): readonly unknown[] {
-  return relink({
+  const isSubAgent = isOfSubAgent(lines);
+  const linked = relink({
     lines,
     placed,
-    isLive: liveLines(lines),
+    isLive: liveLines,
     linkOf: (line) => {
       const { link, isSidechain } = skeletonOf(line);
-      return isSidechain ? undefined : link;
+      return isSidechain && !isSubAgent ? undefined : link;
     },
     withParent: (line, parent) =>
       fields(line).subtype === "compact_boundary"
         ? compact({ ...line, parentUuid: null, logicalParentUuid: parent })
         : { ...line, parentUuid: parent ?? null },
   });
+  // Without the main conversation a sidechain would be taken for it.
+  return !isSubAgent && isOfSubAgent(linked)
+    ? linked.filter((line) => fields(line).isSidechain !== true)
+    : linked;
 }
 
 interface AssistantLine {
@@ -108,7 +115,7 @@ function baseOf({ lines, at }: CreateContext, uuid: string, createdAt: number | 
   const { userType, cwd, sessionId, version, gitBranch } = sample;
   return compact({
     parentUuid: null,
-    isSidechain: false,
+    isSidechain: isOfSubAgent(lines),
     userType: userType ?? "external",
     cwd,
     sessionId,
@@ -117,4 +124,16 @@ function baseOf({ lines, at }: CreateContext, uuid: string, createdAt: number | 
     uuid,
     timestamp: dateOf(createdAt ?? at),
   });
+}
+
+/** True for the file of a sub-agent, in which every message is of its sidechain. */
+function isOfSubAgent(lines: readonly unknown[]): boolean {
+  let isAny = false;
+  for (const line of lines) {
+    const { type, isSidechain } = fields(line);
+    if (type !== "user" && type !== "assistant") continue;
+    if (isSidechain !== true) return false;
+    isAny = true;
+  }
+  return isAny;
 }

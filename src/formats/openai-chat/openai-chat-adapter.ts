@@ -10,6 +10,7 @@ import { CHAT_RESULT, type ChatValue, REASONING_FIELDS, readChatMessage } from "
 export const openaiChatAdapter: BlockAdapter<ChatWire, ChatMessage, ChatValue> = {
   name: "openai-chat",
   results: "apart",
+  system: "among",
   merges: () => false,
   open: messagesOf,
   close: (wire, messages) =>

@@ -72,13 +72,6 @@ const SAMPLES: Readonly<Record<string, ChatWire>> = {
     tool("a"),
     tool("b"),
   ],
-  "function calls of the older kind": [
-    user("go"),
-    assistant(null, { function_call: { name: "bash", arguments: "{}" } }),
-    { role: "function", name: "bash", content: "out" } as ChatMessage,
-    assistant("ok"),
-    user("on"),
-  ],
   "custom tools": [
     user("go"),
     asks({ id: "a", type: "custom", custom: { name: "patch", input: "*** begin" } }),
@@ -168,6 +161,19 @@ describe("the chat format", () => {
     const message = { id: "s", role: "assistant", parts: [{ type: "text" as const, text: "sum" }] };
     const edited = openaiChat.apply(wire, [{ type: "insert-message", message, after, ...WHY }], AT);
     expect(edited[3]).toEqual(assistant("sum", { reasoning_content: "" }));
+  });
+
+  it("joins function calls of the older kind by their name", () => {
+    const wire = [
+      user("go"),
+      assistant(null, { function_call: { name: "bash", arguments: "{}" } }),
+      { role: "function", name: "bash", content: "out" },
+      user("on"),
+    ];
+    const transcript = openaiChat.decode(wire);
+    expect(transcript[1]?.parts).toMatchObject([{ tool: "bash", outcome: { output: "out" } }]);
+    const hide: Edit = { type: "hide-message", messageId: transcript[1]?.id ?? "", ...WHY };
+    expect(openaiChat.apply(wire, [hide], AT)).toEqual([wire[0], wire[3]]);
   });
 
   it("puts a late result right behind its call", () => {

@@ -92,14 +92,13 @@ function readCompaction(
   keys: readonly (string | undefined)[],
 ): readonly LineReading[] {
   const createdAt = timeOf(line.timestamp);
-  const { markerId, marker, auto } = fields(line.carryover);
+  const { markerId, marker } = fields(line.carryover);
   const firstKept = numberField(line.firstKeptEntryIndex);
   const tailStartId =
     stringField(line.firstKeptEntryId) ?? (firstKept === undefined ? undefined : keys[firstKept]);
-  const trigger = auto === false ? ("manual" as const) : ("auto" as const);
   const part = compact({
     type: "compaction" as const,
-    trigger,
+    trigger: "auto" as const,
     tailStartId: tailStartId === key ? undefined : tailStartId,
   });
   const asked: LineReading = {

@@ -2,7 +2,7 @@ import type { Message } from "../../transcript/message.ts";
 import type { CompactionPart } from "../../transcript/part.ts";
 import { compact, type Fields, fields, numberField } from "../fields.ts";
 import { withNote } from "../transcript-file/note.ts";
-import { ownNote, shownMessage } from "../transcript-file/own-note.ts";
+import { bothNotes, ownNote, shownMessage } from "../transcript-file/own-note.ts";
 import {
   type CreateContext,
   type NextPiece,
@@ -77,7 +77,7 @@ export function closeLines(lines: readonly unknown[], placed: readonly PlacedLin
   return relink({
     lines,
     placed,
-    isLive: liveLines(lines),
+    isLive: liveLines,
     linkOf,
     withParent: (line, parent) => ({ ...line, parentId: parent ?? null }),
   });
@@ -92,14 +92,13 @@ function withKeptIndex(line: unknown, newIndexOf: ReadonlyMap<number, number>): 
 }
 
 function writeCompaction(line: Fields, pieces: readonly NextPiece[]): object {
-  const hasMarker = pieces.some(({ was }) => was.half === "whole" && was.part.type === "compaction");
-  const texts = pieces.flatMap(({ now }) =>
-    now.half === "whole" && now.part.type === "text" ? [now.part.text] : [],
-  );
-  return withSummary(
-    { ...line, carryover: { ...fields(line.carryover), ...(!hasMarker && { marker: false }) } },
-    texts,
-  );
+  const parts = pieces.flatMap(({ now }) => (now.half === "whole" ? [now.part] : []));
+  const marker = parts.find((part) => part.type === "compaction");
+  const carryover = { ...fields(line.carryover), ...(marker === undefined && { marker: false }) };
+  const kept = marker?.tailStartId === undefined ? {} : { firstKeptEntryId: marker.tailStartId };
+  const isTree = line.firstKeptEntryIndex === undefined;
+  const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  return withSummary({ ...line, ...(isTree && kept), carryover }, texts);
 }
 
 /** A summary of several parts is one text in this file; where each ends is noted. */
@@ -112,11 +111,7 @@ function withSummary(line: Fields, texts: readonly string[]): Fields {
 function compactionLine(marker: Message | undefined, summary: Message, context: CreateContext): object {
   const part = marker === undefined ? undefined : markerPart(marker);
   const base = baseOf(context, summary.id, summary.createdAt);
-  const carryover = compact({
-    marker: marker === undefined ? false : undefined,
-    markerId: marker?.id,
-    auto: part === undefined || part.trigger === "auto" ? undefined : false,
-  });
+  const carryover = marker === undefined ? { marker: false } : { markerId: marker.id };
   const line = {
     ...base,
     type: "compaction",
@@ -126,13 +121,16 @@ function compactionLine(marker: Message | undefined, summary: Message, context: 
     fromHook: true,
     carryover,
   };
-  const texts = summary.parts.flatMap((each) => (each.type === "text" ? [each.text] : []));
-  return withNote(withSummary(line, texts), ownNote(summary, marker === undefined ? 0 : 1));
+  const parts = summary.parts.filter((each) => each.type === "text");
+  const texts = parts.map(({ text }) => text);
+  const note = ownNote({ ...summary, parts }, marker === undefined ? 0 : 1);
+  const asked = marker === undefined ? undefined : ownNote(marker);
+  return withNote(withSummary(line, texts), bothNotes(asked, note));
 }
 
 /** A marker whose summary has not come is a compaction that says nothing yet. */
 function markerLine(marker: Message, context: CreateContext): object {
-  const carryover = { markerId: marker.id, ...(markerPart(marker)?.trigger === "manual" && { auto: false }) };
+  const carryover = { markerId: marker.id };
   const base = baseOf(context, marker.id, marker.createdAt);
   const line = { ...base, type: "compaction", summary: "", tokensBefore: 0, fromHook: true, carryover };
   return withNote(

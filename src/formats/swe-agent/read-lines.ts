@@ -1,4 +1,5 @@
 import { createIdNamer } from "../../transcript/unique-ids.ts";
+import { hashText } from "../blocks/place-id.ts";
 import { compact, type Fields, fields, stringField } from "../fields.ts";
 import type { LineReading, Piece } from "../transcript-file/piece.ts";
 
@@ -23,14 +24,14 @@ export function readLines(lines: readonly unknown[]): readonly (readonly LineRea
         newestOf.set(wanted, id);
         return id;
       });
-      openCall = calls.at(-1)?.callId;
+      openCall = Array.isArray(entry.tool_calls) ? undefined : calls.at(-1)?.callId;
       if (entry.is_demo !== true) actions.push({ key, entry });
       return [{ key, head: { role }, pieces: [...textPieces(entry), ...calls.map(callPiece)] }];
     }
     const named = answeredBy(entry);
     const callId =
       (named === undefined ? undefined : (newestOf.get(named) ?? named)) ??
-      (role === "user" && entry.is_demo !== true ? openCall : undefined);
+      (isObservation(entry) ? openCall : undefined);
     openCall = undefined;
     if (callId === undefined) {
       return [{ key, head: { role: role === "tool" ? "user" : role }, pieces: contentPieces(entry) }];
@@ -74,8 +75,13 @@ function withSteps(
   });
 }
 
+/** In a history without named calls whatever the user says behind an action is what the action gave, unless it is noted. */
+function isObservation({ role, is_demo, carryover }: Fields): boolean {
+  return role === "user" && is_demo !== true && fields(carryover).observes !== false;
+}
+
 /** True for an element of `trajectory`, which has no role. */
-export function isStep(entry: Fields): boolean {
+function isStep(entry: Fields): boolean {
   return entry.role === undefined && entry.action !== undefined;
 }
 
@@ -104,7 +110,9 @@ function readCalls(entry: Fields, nameCall: (wanted: string) => string): readonl
   }
   const action = stringField(entry.action);
   if (action === undefined || action.trim() === "") return [];
-  return [{ callId: nameCall(`call-${keyOf(entry)}`), tool: "bash", input: { command: action } }];
+  // An edit notes the id: it may change what the id is made of.
+  const wanted = stringField(fields(entry.carryover).callId) ?? `call-${hashOf([action])}`;
+  return [{ callId: nameCall(wanted), tool: "bash", input: { command: action } }];
 }
 
 function callPiece({ callId, tool, input }: Call): Piece {
@@ -161,11 +169,11 @@ function textOf(content: unknown): string {
 
 /** A name from what an entry says, since entries have none of their own. */
 function keyOf({ role, content, action }: Fields): string {
-  let hash = 0x811c9dc5;
-  for (const text of [stringField(role) ?? "", textOf(content), stringField(action) ?? ""]) {
-    for (let index = 0; index < text.length; index++)
-      hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-    hash = Math.imul(hash ^ 0x1f, 0x01000193);
-  }
-  return `entry-${(hash >>> 0).toString(16).padStart(8, "0")}`;
+  return `entry-${hashOf([stringField(role) ?? "", textOf(content), stringField(action) ?? ""])}`;
+}
+
+function hashOf(texts: readonly string[]): string {
+  let hash: number | undefined;
+  for (const text of texts) hash = hashText(text, hash);
+  return ((hash ?? 0) >>> 0).toString(36);
 }

@@ -39,12 +39,9 @@ function writeAction(entry: Fields, pieces: readonly NextPiece[]): object {
   if (first === undefined) return { ...rest, content: textOf(texts) };
   const action = first.was === first.now ? stringField(entry.action) : commandOf(first.part);
   if (named === undefined) {
-    return {
-      ...rest,
-      thought: thought ?? "",
-      action,
-      content: `${thought ?? ""}\n\`\`\`\n${action ?? ""}\n\`\`\``,
-    };
+    const carryover = { ...fields(entry.carryover), callId: first.part.callId };
+    const content = `${thought ?? ""}\n\`\`\`\n${action ?? ""}\n\`\`\``;
+    return { ...rest, thought: thought ?? "", action, content, carryover };
   }
   const kept = calls.map(({ was, now, part }) => {
     const before = named.find((call) => fields(call).id === part.callId);

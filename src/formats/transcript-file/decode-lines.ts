@@ -94,8 +94,7 @@ function withNotes(readings: readonly LineReading[], line: unknown): readonly Li
   if (note === undefined) return readings;
   return readings.map((reading, index) => ({
     ...reading,
-    // A note on the head is about the message that the line is, which stands last.
-    head: index === readings.length - 1 ? { ...reading.head, ...note.head } : reading.head,
+    head: { ...reading.head, ...note.heads?.[`${index}`] },
     pieces: reading.pieces.map((piece, place) => withPartNote(piece, note.parts?.[`${index}/${place}`])),
   }));
 }

@@ -2,8 +2,8 @@ import type { Part, ToolPart } from "../../transcript/part.ts";
 import { shownOutcome } from "../../transcript/visibility.ts";
 import type { DecodedLines, Origin } from "./decode-lines.ts";
 import type { EditedPair } from "./encode-lines.ts";
-import { type LineNote, type PartNote, partNote, readNote, withNote } from "./note.ts";
-import type { LineFormat, NextPiece, Piece } from "./piece.ts";
+import { type PartNote, partNote, readNote, withNote } from "./note.ts";
+import type { LineFormat, MessageHead, NextPiece, Piece } from "./piece.ts";
 
 export interface EncodeLine<Wire> {
   readonly format: LineFormat<Wire>;
@@ -24,7 +24,9 @@ export function encodeLine<Wire>({
   const readings = decoded.readings[index] ?? [];
   if (readings.length === 0) return line;
   const next: NextPiece[] = [];
+  const before = readNote(line);
   const notes: Record<string, PartNote> = {};
+  const heads: Record<string, Partial<MessageHead>> = {};
   let isChanged = false;
   let kept = 0;
   for (const [reading, { pieces, repeats }] of readings.entries()) {
@@ -43,14 +45,15 @@ export function encodeLine<Wire>({
       remaining.push({ reading, index: place, was, now: change.now });
     }
     const isLeft = remaining.length > 0 || (pieces.length === 0 && own?.isGone === false);
+    const head = before?.heads?.[`${reading}`];
+    if (isLeft && head !== undefined) heads[`${kept}`] = head;
     if (isLeft) kept++;
     else isChanged = true;
     next.push(...remaining);
   }
   if (!isChanged) return line;
   if (kept === 0) return undefined;
-  const note: LineNote = { ...readNote(line), parts: notes };
-  return withNote(format.write(line, next), note);
+  return withNote(format.write(line, next), { parts: notes, heads });
 }
 
 interface Change {

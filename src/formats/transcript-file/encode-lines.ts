@@ -66,7 +66,8 @@ function noteHeads(
 }
 
 function withHead(line: object, head: MessageHead): object {
-  return withNote(line, { ...readNote(line), head });
+  const note = readNote(line);
+  return withNote(line, { ...note, heads: { ...note?.heads, 0: head } });
 }
 
 interface Answering<Wire> extends EncodeLines<Wire> {

@@ -1,6 +1,6 @@
 import { readCarriedFacts } from "../../transcript/carried-facts.ts";
 import type { MessageMetadata, ModelRef, Usage } from "../../transcript/message.ts";
-import type { Part, TextPart, ToolPart } from "../../transcript/part.ts";
+import type { CompactionPart, Part, TextPart, ToolPart } from "../../transcript/part.ts";
 import { compact, type Fields, fields, numberField, stringField } from "../fields.ts";
 import type { MessageHead, Piece } from "./piece.ts";
 
@@ -10,22 +10,27 @@ import type { MessageHead, Piece } from "./piece.ts";
  */
 export interface LineNote {
   readonly parts?: Readonly<Record<string, PartNote>>;
-  readonly head?: Partial<MessageHead>;
+  /** By the reading of the line; what is noted here goes before what the line says. */
+  readonly heads?: Readonly<Record<string, Partial<MessageHead>>>;
 }
 
 /** What a foreign block cannot say of a part. */
 export type PartNote = Partial<
-  Pick<ToolPart, "cut" | "inputCut"> & Pick<TextPart, "synthetic" | "ignored" | "own">
+  Pick<ToolPart, "cut" | "inputCut"> &
+    Pick<TextPart, "synthetic" | "ignored" | "own"> &
+    Pick<CompactionPart, "trigger" | "overflow" | "tailStartId">
 >;
 
 /** The note in a line, without anything that has the wrong shape. */
 export function readNote(line: unknown): LineNote | undefined {
   const { carryover } = fields(line);
   if (carryover === undefined) return undefined;
-  const { parts, head } = fields(carryover);
+  const { parts, heads } = fields(carryover);
   return {
     parts: fields(parts) as LineNote["parts"] & object,
-    ...(head !== undefined && { head: readHead(fields(head)) }),
+    heads: Object.fromEntries(
+      Object.entries(fields(heads)).map(([key, head]) => [key, readHead(fields(head))]),
+    ),
   };
 }
 
@@ -41,6 +46,8 @@ export function withPartNote(piece: Piece, note: unknown): Piece {
       part: { ...part, ...compact({ cut: asCut(cut), inputCut: asCut(inputCut) }) },
     } as Piece;
   }
+  if (part.type === "compaction")
+    return { half: "whole", part: { ...part, ...compactionNote(fields(note)) } };
   if (part.type !== "text") return piece;
   const flags = compact({
     synthetic: synthetic === true ? true : undefined,
@@ -54,6 +61,10 @@ export function withPartNote(piece: Piece, note: unknown): Piece {
 /** What must be noted of a part; undefined when its block says everything. */
 export function partNote(part: Part): PartNote | undefined {
   if (part.type === "tool") return ifAny(compact({ cut: part.cut, inputCut: part.inputCut }));
+  if (part.type === "compaction") {
+    const { trigger, overflow, tailStartId } = part;
+    return compact({ trigger, overflow, tailStartId });
+  }
   if (part.type !== "text") return undefined;
   const { synthetic, ignored, own, cut } = part;
   return ifAny(compact({ synthetic, ignored, own, cut }));
@@ -62,8 +73,20 @@ export function partNote(part: Part): PartNote | undefined {
 /** The line with a note in it, or without one. */
 export function withNote(line: object, note: LineNote): object {
   const { carryover, ...rest } = fields(line);
-  const own = ifAny(compact({ ...fields(carryover), parts: note.parts, head: note.head }));
+  const own = ifAny(compact({ ...fields(carryover), parts: filled(note.parts), heads: filled(note.heads) }));
   return own === undefined ? rest : { ...rest, carryover: own };
+}
+
+function compactionNote({ trigger, overflow, tailStartId }: Fields): Partial<CompactionPart> {
+  return compact({
+    trigger: trigger === "manual" ? ("manual" as const) : trigger === "auto" ? ("auto" as const) : undefined,
+    overflow: overflow === true ? (true as const) : undefined,
+    tailStartId: stringField(tailStartId),
+  });
+}
+
+function filled<T extends object>(value: T | undefined): T | undefined {
+  return value === undefined ? undefined : ifAny(value);
 }
 
 function ifAny<T extends object>(value: T): T | undefined {

@@ -15,5 +15,13 @@ export function ownNote(message: Message, reading = 0): LineNote {
     const note = partNote(part);
     if (note !== undefined) notes[`${reading}/${index}`] = note;
   }
-  return { head, parts: notes };
+  return { heads: { [reading]: head }, parts: notes };
+}
+
+/** What a line notes that is two messages. */
+export function bothNotes(first: LineNote | undefined, second: LineNote): LineNote {
+  return {
+    heads: { ...first?.heads, ...second.heads },
+    parts: { ...first?.parts, ...second.parts },
+  };
 }

@@ -63,7 +63,9 @@ export function openSession(base: LanguageModelLike, options: CarryoverOptions, 
   try {
     const session = createSession(ports, {
       limits: knownLimits(model.id),
+      ...LOOP_SETTINGS,
       ...rest,
+      compaction: { ...LOOP_SETTINGS.compaction, ...rest.compaction },
       model,
       ...summarizerLimits(summarizer),
       onEvent: wiring.onEvent,
@@ -75,6 +77,15 @@ export function openSession(base: LanguageModelLike, options: CarryoverOptions, 
   }
   throw new ConfigurationError(problems);
 }
+
+/**
+ * An agent's loop is one turn of the user, so old outputs may go within it; and summing up a few results at a time
+ * would break the provider's cache every few steps.
+ */
+const LOOP_SETTINGS = {
+  prune: { protectTurns: 0 },
+  compaction: { toolSummaryStrategy: "off" },
+} as const satisfies SessionOptions;
 
 export interface Wiring {
   readonly headers: () => ModelCall["headers"];

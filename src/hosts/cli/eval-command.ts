@@ -42,6 +42,7 @@ export function evalCommand(): Command {
     )
     .option("--steps <n>", "how many next steps count as what was needed", countOf, EVAL_DEFAULTS.steps)
     .option("--probes <n>", "most places that are tried in one session", countOf, EVAL_DEFAULTS.maxProbes)
+    .option("--live", "only the branch that a session would go on with, not those it has left again")
     .option("--json", "print the report for a program to read")
     .option("--html <file>", "write the report as one page")
     .option("--svg <folder>", "write the curves as pictures")
@@ -72,6 +73,7 @@ interface EvalFlags {
   readonly measure: readonly MeasureName[];
   readonly steps: number;
   readonly probes: number;
+  readonly live?: true;
   readonly json?: true;
   readonly html?: string;
   readonly svg?: string;
@@ -96,6 +98,7 @@ async function startEval(paths: readonly string[], flags: EvalFlags): Promise<vo
     measures: flags.measure,
     steps: flags.steps,
     maxProbes: flags.probes,
+    branches: flags.live ? "live" : "file",
     cacheFolder: flags.cache === false ? undefined : flags.cache,
     codeVersion: await evalCodeVersion(policyNames, program),
   };

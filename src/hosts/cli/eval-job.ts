@@ -3,11 +3,12 @@ import { readFile } from "node:fs/promises";
 import { type EvalOptions, measureSession, type SessionMeasure } from "../../eval/measure-session.ts";
 import { createEvalCache } from "./eval-cache.ts";
 import { isPolicyFile, loadEvalPolicies } from "./eval-policy-file.ts";
-import { readEvalSession } from "./read-eval-session.ts";
+import { type EvalBranches, readEvalSession } from "./read-eval-session.ts";
 
 /** Everything that a worker must know, as plain data. */
 export interface EvalSetup extends Pick<EvalOptions, "budgetsChars" | "measures" | "steps" | "maxProbes"> {
   readonly policyNames: readonly string[];
+  readonly branches: EvalBranches;
   /** Undefined: nothing is kept. */
   readonly cacheFolder: string | undefined;
   /** Changes with the program, and with policies of the user's own. */
@@ -31,7 +32,7 @@ export async function createEvalJob(setup: EvalSetup): Promise<(path: string) =>
       const known = await cache?.get(key);
       if (known !== undefined)
         return { status: "measured", source: "cache", measure: { ...known, name: path } };
-      const session = await readEvalSession(path, bytes);
+      const session = await readEvalSession(bytes, { name: path, branches: setup.branches });
       if (session.status === "unreadable") return { status: "skipped", reason: session.reason };
       const measure = measureSession(session.session, {
         ...setup,

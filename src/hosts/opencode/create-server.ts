@@ -5,8 +5,10 @@ import { createDeliveryFeature } from "./delivery/delivery-feature.ts";
 import { createChildEventsFeature } from "./forks/child-events-feature.ts";
 import { createForks } from "./forks/create-forks.ts";
 import { createForkBonds } from "./forks/fork-bonds.ts";
+import { createForkClockFeature } from "./forks/fork-clock-feature.ts";
 import { createCacheAffinityFeature } from "./graft/cache-affinity-feature.ts";
 import { createGraftFeature } from "./graft/graft-feature.ts";
+import { createPrefixCheckFeature } from "./graft/prefix-check-feature.ts";
 import type { Hooks, PluginInput } from "./host.ts";
 import { createHostCalls } from "./host-calls.ts";
 import { createNotify } from "./notify.ts";
@@ -52,6 +54,8 @@ function featuresOf(context: PluginContext): readonly Feature[] {
     createChildEventsFeature(forks),
     createGraftFeature({ context, capture, views, bonds }),
     createCacheAffinityFeature(bonds),
+    createPrefixCheckFeature({ context, forks }),
+    createForkClockFeature({ context, forks }),
     createDeliveryFeature({ context, forks }),
   ];
 }

@@ -50,11 +50,11 @@ export async function makeMove(world: ForkWorld, [kind, which, how]: ForkMove): 
   } else await askFork(world, program, { kind, how });
 }
 
-/** From here on nothing is lost: programs run, children finish, users speak. False if a fork is still open after half an hour. */
+/** Programs run, children finish, users speak, and soon nothing is lost any more. False if a fork is still open half an hour later. */
 export async function settle(world: ForkWorld): Promise<boolean> {
-  world.mood = "fair";
-  for (const program of world.programs) if (program.status === "asleep") program.status = "running";
-  for (let round = 0; round < 60; round++) {
+  for (let round = 0; round < UNFAIR_ROUNDS + 60; round++) {
+    if (round === UNFAIR_ROUNDS) world.mood = "fair";
+    for (const program of world.programs) if (program.status === "asleep") program.status = "running";
     startProgram(world, 0);
     startProgram(world, 1);
     world.nowMs += 31_000;
@@ -64,13 +64,16 @@ export async function settle(world: ForkWorld): Promise<boolean> {
     }
     for (const child of world.children) moveChild(world, child, 10);
     for (const parent of world.parents) {
-      await moveParent(world, parent, 4);
-      await moveParent(world, parent, 7);
+      await moveParent(world, parent, world.mood === "fair" ? 4 : world.random(8));
+      await moveParent(world, parent, world.mood === "fair" ? 7 : world.random(8));
     }
-    if (world.programs.every(({ inbox }) => inbox.length === 0) && (await isOver(world))) return true;
+    const isQuiet = world.programs.every(({ inbox }) => inbox.length === 0);
+    if (world.mood === "fair" && isQuiet && (await isOver(world))) return true;
   }
   return false;
 }
+
+const UNFAIR_ROUNDS = 4;
 
 async function isOver(world: ForkWorld): Promise<boolean> {
   const records = await readRecords(world);
@@ -180,7 +183,10 @@ function moveChild(world: ForkWorld, child: FakeChild, how: number): void {
     emit(world, { instanceId: loop.instanceId, forkId: child.metadata.id }, ...events);
   if (how < 2) {
     say(world, child, { finish: "tool-calls", text: "looking" });
-    tell({ type: "tool-called", hash: `h${how}` }, { type: "status", status: how === 0 ? "retry" : "busy" });
+    tell(
+      { type: "tool-called", callId: newId(world, "call"), hash: `h${how}` },
+      { type: "status", status: how === 0 ? "retry" : "busy" },
+    );
   } else if (how === 2) tell({ type: "permission-asked", askId: `a${world.nowMs}` });
   else if (how === 3) loop.isHung = true;
   else {
@@ -217,7 +223,8 @@ async function moveParent(world: ForkWorld, parent: FakeParent, how: number): Pr
       }
     }
   } else {
-    parent.told.push(ANSWER);
+    // A turn may also end without an answer.
+    if (how !== 5) parent.told.push(ANSWER);
     parent.state = { status: "idle" };
   }
 }

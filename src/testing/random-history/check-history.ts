@@ -1,6 +1,8 @@
+import type { EditExpectation } from "../../formats/wire-faults/find-common-edit-faults.ts";
 import { repairPairing } from "../../stages/repair-pairing.ts";
-import type { Stage } from "../../transcript/edit.ts";
+import type { Edit, Stage } from "../../transcript/edit.ts";
 import type { Fault } from "../../transcript/find-faults.ts";
+import type { Format } from "../../transcript/format.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { runStages } from "../../transcript/run-stages.ts";
 import { deepFreeze } from "../deep-freeze.ts";
@@ -46,19 +48,26 @@ export function checkHistory(
       AT,
     );
     const edited = format.apply(wire, deepFreeze(edits), AT);
-    return { edited, repaired: format.apply(wire, [...edits, ...repair(after)], AT) };
+    return { edits, edited, repaired: format.apply(wire, [...edits, ...repair(after)], AT) };
   };
 
-  const { edited, repaired } = run();
+  const { edits, edited, repaired } = run();
   const isWild = chosen.some((stage) => stage.isWild);
   const brought = newFaults(format.faults(wire), format.faults(edited), isWild ? ENDS : FIRST);
   if (brought.length > 0) return problem("an edit brings no fault", brought, edited);
-  const broken = findEditFaults(wire, edited).filter((fault) => !(isWild && fault.rule === "gemini-46"));
-  if (broken.length > 0) return problem("an edit leaves sealed content alone", broken, edited);
+  const expected: EditExpectation = {
+    ...(chosen.every((stage) => stage.saves) && { size: "not-larger" }),
+    ...(chosen.every((stage) => stage.keepsRequest) && { newestRequest: "verbatim" }),
+  };
+  const broken = findEditFaults(wire, edited, expected);
+  const told = isWild ? broken.filter((fault) => fault.rule !== "gemini-46") : broken;
+  if (told.length > 0) return problem("an edit keeps what it must not touch", told, edited);
+  if (seed % CHECK_PREFIX_EVERY === 0 && !isPrefixKept({ format, wire, edited, edits }))
+    return problem("what stands before the first edit does not change", [], edited);
 
   const left = format.faults(repaired);
   if (left.length > 0) return problem("repair leaves no fault", left, repaired);
-  if (seed % RUN_TWICE_EVERY === 0 && JSON.stringify(run()) !== JSON.stringify({ edited, repaired }))
+  if (seed % RUN_TWICE_EVERY === 0 && JSON.stringify(run()) !== JSON.stringify({ edits, edited, repaired }))
     return problem("the same input gives the same bytes", [], repaired);
   if (repair(format.decode(repaired)).length > 0)
     return problem("repairing again does nothing", [], repaired);
@@ -67,6 +76,7 @@ export function checkHistory(
 
 /** Running twice costs twice: every fourth shows whether chance or order got in. */
 const RUN_TWICE_EVERY = 4;
+const CHECK_PREFIX_EVERY = 8;
 
 const AT = { at: 1_700_000_000_000 };
 
@@ -89,6 +99,39 @@ function newFaults(
     counts.set(kindOf(rule), left);
     return left < 0 && !allowed.includes(rule);
   });
+}
+
+interface PrefixCheck {
+  readonly format: Format<unknown>;
+  readonly wire: unknown;
+  readonly edited: unknown;
+  readonly edits: readonly Edit[];
+}
+
+/** common-18: the wire messages that alone give the transcript before the first edit are the same, byte for byte. */
+function isPrefixKept({ format, wire, edited, edits }: PrefixCheck): boolean {
+  const transcript = format.decode(wire);
+  const indexes = new Map(transcript.map((message, index) => [message.id, index]));
+  const systems = transcript.findIndex((message) => message.role !== "system");
+  const first = Math.min(...edits.map((edit) => firstTouched(edit, indexes))) - Math.max(0, systems);
+  const messages = listOf(wire);
+  // An edit may make its message one with the message before: that one is left out of the comparison.
+  let kept = 0;
+  while (kept < messages.length && format.decode(messages.slice(0, kept + 1)).length < first) kept++;
+  const start = JSON.stringify(messages.slice(0, kept));
+  return JSON.stringify(listOf(edited).slice(0, kept)) === start;
+}
+
+function firstTouched(edit: Edit, indexes: ReadonlyMap<string, number>): number {
+  const after = "after" in edit && edit.after !== null ? (indexes.get(edit.after) ?? 0) + 1 : 0;
+  if (edit.type === "insert-message") return after;
+  const own = indexes.get(edit.messageId) ?? 0;
+  return edit.type === "move-message" ? Math.min(own, after) : own;
+}
+
+function listOf(wire: unknown): readonly unknown[] {
+  const { messages, input, contents } = wire as Readonly<Record<string, readonly unknown[] | undefined>>;
+  return messages ?? input ?? contents ?? [];
 }
 
 /** A result that is one too many breaks another rule when its call is hidden: what is loose stays loose. */

@@ -5,8 +5,8 @@ export const PLAIN_TEXTS: readonly string[] = [
   "src/app.ts:12: error: expected a number",
   "line one\nline two\nline three\n",
   "Fixed; two files changed.",
-  "export const answer: number = 42;\n".repeat(12),
-  "compiling module\n".repeat(60),
+  "export const answer: number = 42;\n".repeat(8),
+  "compiling module\n".repeat(16),
   '{"status":"ok","items":[1,2,3]}',
 ];
 

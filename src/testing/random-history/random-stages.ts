@@ -22,14 +22,24 @@ export interface RandomStage {
   readonly stage: (seed: number) => Stage;
   /** Set for edits that no policy would make of such histories: they may take every message away, or speak into a tool loop. */
   readonly isWild?: true;
+  /** Set for edits that leave what the user has typed alone. */
+  readonly keepsRequest?: true;
+  /** Set for edits that never take more room than they save. */
+  readonly saves?: true;
 }
 
 /** Everything of ours that edits a transcript, with limits so small that short histories feel it, and edits at random. */
 export const RANDOM_STAGES: readonly RandomStage[] = [
-  { name: "prune", stage: () => pruneStage({ protectTokens: 0, minimumTokens: 0, protectTurns: 1 }) },
-  { name: "supersede", stage: () => supersede({ protectTurns: 1 }) },
+  {
+    name: "prune",
+    keepsRequest: true,
+    stage: () => pruneStage({ protectTokens: 0, minimumTokens: 0, protectTurns: 1 }),
+  },
+  { name: "supersede", keepsRequest: true, saves: true, stage: () => supersede({ protectTurns: 1 }) },
   {
     name: "tiers",
+    keepsRequest: true,
+    saves: true,
     stage: () =>
       graduatedTiers({
         limits: {
@@ -40,19 +50,28 @@ export const RANDOM_STAGES: readonly RandomStage[] = [
         },
       }),
   },
-  { name: "small budget", isWild: true, stage: () => charBudget({ maxChars: 512 }) },
-  { name: "budget", stage: () => charBudget({ maxChars: 3_000 }) },
+  { name: "small budget", saves: true, isWild: true, stage: () => charBudget({ maxChars: 512 }) },
+  { name: "budget", saves: true, stage: () => charBudget({ maxChars: 3_000 }) },
   { name: "redact", stage: () => redactTranscript() },
-  { name: "tool summaries", stage: () => summarizeTools },
-  { name: "recent results", stage: () => (transcript) => compactToolResultsInRecent(transcript, 1) },
-  { name: "drop media", stage: () => (transcript) => dropMedia(transcript, "all") },
-  { name: "fold into a pivot", stage: () => (transcript) => foldOld(transcript, { limitTokens: 4_000 }) },
+  { name: "tool summaries", keepsRequest: true, stage: () => summarizeTools },
+  {
+    name: "recent results",
+    keepsRequest: true,
+    stage: () => (transcript) => compactToolResultsInRecent(transcript, 1),
+  },
+  { name: "drop media", keepsRequest: true, stage: () => (transcript) => dropMedia(transcript, "all") },
+  {
+    name: "fold into a pivot",
+    keepsRequest: true,
+    stage: () => (transcript) => foldOld(transcript, { limitTokens: 4_000 }),
+  },
   {
     name: "fold into a user summary",
+    keepsRequest: true,
     stage: () => (transcript) => foldOld(transcript, { limitTokens: 4_000, representation: "user-summary" }),
   },
-  { name: "omit for a child", stage: () => omitForChild() },
-  { name: "clear outputs", stage: (seed) => clearOutputs(createDice(seed)) },
+  { name: "omit for a child", keepsRequest: true, saves: true, stage: () => omitForChild() },
+  { name: "clear outputs", keepsRequest: true, stage: (seed) => clearOutputs(createDice(seed)) },
   { name: "hide messages", isWild: true, stage: (seed) => hideMessages(createDice(seed)) },
   { name: "hide parts", isWild: true, stage: (seed) => hideParts(createDice(seed)) },
   { name: "insert messages", isWild: true, stage: (seed) => insertMessages(createDice(seed), seed) },

@@ -72,9 +72,9 @@ export async function startScriptedProvider(options: ScriptedProviderOptions = {
   const settings = { baseURL: server.url, apiKey: "scripted" };
   const models = {
     "openai-compatible": () => createOpenAICompatible({ name: "scripted", includeUsage: true, ...settings })("m"),
-    anthropic: () => createAnthropic(settings)("claude-scripted"),
-    "openai-responses": () => createOpenAI(settings).responses("gpt-5-scripted"),
-    "openai-chat": () => createOpenAI(settings).chat("gpt-5-scripted"),
+    anthropic: () => createAnthropic(settings)("claude-sonnet-4-5"),
+    "openai-responses": () => createOpenAI(settings).responses("gpt-5"),
+    "openai-chat": () => createOpenAI(settings).chat("gpt-5"),
   } as const satisfies Record<ProviderName, unknown>;
   return {
     server,

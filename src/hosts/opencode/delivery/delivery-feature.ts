@@ -2,6 +2,7 @@ import { fields, stringField } from "../../../formats/fields.ts";
 import type { SessionMessage } from "../../../formats/opencode/session-message.ts";
 import { deliveryId } from "../../../tasks/fork-record.ts";
 import { forkRoster } from "../../../tasks/fork-table.ts";
+import { KICK_TEXT } from "../../../tasks/fork-texts.ts";
 import {
   type DeliveryMoment,
   type DeliveryPlan,
@@ -23,6 +24,7 @@ export function createDeliveryFeature({ context, forks }: DeliverySetup): Featur
   const states = createParentStates();
   const timers = new Map<string, ReturnType<typeof setTimeout>>();
   const open = new Set<string>();
+  const taken = new Set<string>();
 
   const planFor = (parentSessionId: string, moment: DeliveryMoment): DeliveryPlan => {
     const { records, instanceId } = forks.view();
@@ -31,8 +33,17 @@ export function createDeliveryFeature({ context, forks }: DeliverySetup): Featur
   };
   const tellAll = (results: readonly ForkResult[], event: (run: number) => NewEvent): Promise<unknown> =>
     Promise.all(results.map(({ record, run }) => forks.keeper.tell(record.id, event(run.number))));
-  const markSent = (send: NonNullable<DeliveryPlan["send"]>): Promise<unknown> =>
-    tellAll(send.results, (run) => ({ type: "delivery-sent", run, way: send.way }));
+  /** Takes results for sending; what two tools that end together both plan is sent by the first. */
+  async function take(send: DeliveryPlan["send"]): Promise<readonly ForkResult[]> {
+    const results = (send?.results ?? []).filter(
+      ({ record, run }) => !taken.has(deliveryId(record, run.number)),
+    );
+    if (send === undefined || results.length === 0) return [];
+    for (const { record, run } of results) taken.add(deliveryId(record, run.number));
+    await tellAll(results, (run) => ({ type: "delivery-sent", run, way: send.way }));
+    for (const { record, run } of results) taken.delete(deliveryId(record, run.number));
+    return results;
+  }
 
   /** What time brings: prompts that are due, looks at what was sent, and the next time to ask. */
   async function plan(parentSessionId: string): Promise<void> {
@@ -73,9 +84,9 @@ export function createDeliveryFeature({ context, forks }: DeliverySetup): Featur
     });
   }
 
-  async function sendPrompt(parentSessionId: string, send: NonNullable<DeliveryPlan["send"]>): Promise<void> {
-    await markSent(send);
-    await prompt(parentSessionId, resultNotice(send.results));
+  async function sendPrompt(parentSessionId: string, send: DeliveryPlan["send"]): Promise<void> {
+    const results = await take(send);
+    if (results.length > 0) await prompt(parentSessionId, resultNotice(results));
   }
 
   async function prompt(parentSessionId: string, text: string): Promise<void> {
@@ -121,9 +132,8 @@ export function createDeliveryFeature({ context, forks }: DeliverySetup): Featur
         const isOurs = output.parts.some((part) => fields(part.metadata).carryover === true);
         if (isOurs) return;
         states.userSpoke(sessionID, now());
-        const { send } = planFor(sessionID, "user-message");
-        if (send === undefined) return;
-        await markSent(send);
+        const results = await take(planFor(sessionID, "user-message").send);
+        if (results.length === 0) return;
         const messageID = stringField(output.message.id);
         const id = createMessageId(now()).replace("msg_", "prt_");
         output.parts.push({
@@ -131,17 +141,16 @@ export function createDeliveryFeature({ context, forks }: DeliverySetup): Featur
           sessionID,
           messageID,
           type: "text",
-          text: resultNotice(send.results),
+          text: resultNotice(results),
           synthetic: true,
           metadata: OURS,
         });
       },
       "tool.execute.after": async ({ sessionID }, output) => {
         states.toolEnded(sessionID, now());
-        const { send } = planFor(sessionID, "tool-end");
-        if (send === undefined) return;
-        await markSent(send);
-        const notice = `\n\n${resultNotice(send.results)}`;
+        const results = await take(planFor(sessionID, "tool-end").send);
+        if (results.length === 0) return;
+        const notice = `\n\n${resultNotice(results)}`;
         const ride = { offset: output.output.length, length: notice.length };
         output.metadata = {
           ...fields(output.metadata),
@@ -183,7 +192,6 @@ export interface DeliverySetup {
 /** Marks text as ours, so that forks leave it out. */
 const OURS: Readonly<Record<string, unknown>> = { carryover: true };
 
-const KICK_TEXT = "Results of your forks have arrived above. Go on with them.";
 const RETRY_MS = 100;
 const AFTER_SEND_MS = 2_100;
 

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import { fields, numberField, stringField } from "../../../formats/fields.ts";
+import { rootCostUSD } from "../../../tasks/admit-fork.ts";
+import { currentRun, isLive } from "../../../tasks/fork-record.ts";
 import { safeJson } from "../../../text/safe-json.ts";
 import type { Feature } from "../combine-hooks.ts";
 import { readChildError } from "./child-finding.ts";
@@ -12,6 +14,11 @@ export function createChildEventsFeature(forks: Forks): Feature {
   const tellChild = (sessionId: unknown, event: NewEvent): void => {
     const record = typeof sessionId === "string" ? keeper.ofChild(sessionId) : undefined;
     if (record !== undefined) void keeper.tell(record.id, event);
+  };
+  const tellForksOf = (sessionId: unknown, event: NewEvent): void => {
+    for (const record of keeper.all()) {
+      if (record.parentSessionId === sessionId) void keeper.tell(record.id, event);
+    }
   };
   return {
     name: "fork events",
@@ -31,14 +38,13 @@ export function createChildEventsFeature(forks: Forks): Feature {
           case "session.error": {
             const error = readChildError(properties.error);
             if (error !== undefined) tellChild(sessionID, { type: "child-failed", error });
+            if (error?.kind === "aborted") tellForksOf(sessionID, { type: "parent-aborted" });
             return;
           }
           case "session.deleted": {
             const id = stringField(fields(properties.info).id) ?? stringField(sessionID);
             tellChild(id, { type: "child-deleted" });
-            for (const record of keeper.all()) {
-              if (record.parentSessionId === id) void keeper.tell(record.id, { type: "parent-deleted" });
-            }
+            tellForksOf(id, { type: "parent-deleted" });
             return;
           }
           case "session.updated":
@@ -55,13 +61,13 @@ export function createChildEventsFeature(forks: Forks): Feature {
           }
         }
       },
-      "tool.execute.before": async ({ tool, sessionID }, { args }) => {
+      "tool.execute.before": async ({ tool, sessionID, callID }, { args }) => {
         if (keeper.ofChild(sessionID) === undefined) return;
         const hash = createHash("sha256")
           .update(`${tool}\n${safeJson(args)}`)
           .digest("hex")
           .slice(0, 16);
-        tellChild(sessionID, { type: "tool-called", hash });
+        tellChild(sessionID, { type: "tool-called", callId: callID, hash });
       },
       "chat.params": async ({ sessionID }) => {
         const record = keeper.ofChild(sessionID);
@@ -71,6 +77,14 @@ export function createChildEventsFeature(forks: Forks): Feature {
       },
     },
   };
+
+  function stopAtRootCost(rootSessionId: string): void {
+    const ofRoot = keeper.all().filter((record) => record.rootSessionId === rootSessionId);
+    if (rootCostUSD(ofRoot) < forks.limits.rootUSD) return;
+    for (const record of ofRoot) {
+      if (isLive(currentRun(record))) void keeper.tell(record.id, { type: "root-cost-reached" });
+    }
+  }
 
   function countSpending(info: Readonly<Record<string, unknown>>): void {
     const record = typeof info.id === "string" ? keeper.ofChild(info.id) : undefined;
@@ -82,6 +96,8 @@ export function createChildEventsFeature(forks: Forks): Feature {
       0,
     );
     const costUSD = numberField(info.cost) ?? 0;
-    void keeper.tell(record.id, { type: "spent", costUSD, tokens, steps: record.spent.steps });
+    void keeper
+      .tell(record.id, { type: "spent", costUSD, tokens, steps: record.spent.steps })
+      .then(() => stopAtRootCost(record.rootSessionId));
   }
 }

@@ -11,6 +11,7 @@ import {
   type ForkRecord,
   isLive,
 } from "../../../tasks/fork-record.ts";
+import type { RecordStore } from "../../../tasks/record-store.ts";
 import type { ViewCapture } from "../capture/view-capture.ts";
 import type { ViewStore } from "../capture/view-store.ts";
 import type { PluginContext } from "../plugin-context.ts";
@@ -22,6 +23,7 @@ import { createForkKeeper, type ForkKeeper } from "./fork-keeper.ts";
 /** All that the features about forks share. */
 export interface Forks {
   readonly keeper: ForkKeeper;
+  readonly store: RecordStore;
   readonly limits: ForkLimits;
   readonly capture: ViewCapture;
   readonly views: ViewStore;
@@ -52,6 +54,7 @@ export function createForks({ context, capture, views, bonds }: ForksSetup): For
   const limits = limitsOf(context.options.fork);
   const instanceId = randomUUID();
   const process = currentProcess();
+  const owner = (): ForkOwner => ({ instanceId, process, heartbeatAtMs: context.now() });
   const waiting = new Set<() => void>();
   let planDelivery: (parentSessionId: string) => void = () => {};
 
@@ -72,10 +75,14 @@ export function createForks({ context, capture, views, bonds }: ForksSetup): For
     planDelivery: (parentSessionId) => planDelivery(parentSessionId),
   });
 
+  const store = createFileRecordStore({
+    root: join(context.folders.forks, projectName(context.directory)),
+  });
   const keeper: ForkKeeper = createForkKeeper({
     context,
-    store: createFileRecordStore({ root: join(context.folders.forks, projectName(context.directory)) }),
+    store,
     limits,
+    owner,
     perform(record, action) {
       actions.perform(record, action);
       if (!isLive(currentRun(record))) for (const look of waiting) look();
@@ -84,11 +91,12 @@ export function createForks({ context, capture, views, bonds }: ForksSetup): For
 
   return {
     keeper,
+    store,
     limits,
     capture,
     views,
     bonds,
-    owner: () => ({ instanceId, process, heartbeatAtMs: context.now() }),
+    owner,
     view,
     waitForEnd(forkId, { limitMs, signal }) {
       return new Promise((resolve) => {

@@ -83,6 +83,13 @@ export function createForkActions(setup: ForkActionsSetup): ForkActions {
           : undefined;
       if (found?.info.id !== undefined) return void (await accept(found.info.id));
     }
+    // A later run is a run of the same child; its metadata must let a lost record be rebuilt.
+    if (prompt.kind === "directive" && run > 1) {
+      const carryover: ForkBond = { ...forkMetadata(record), way: record.inherited.way };
+      await calls.call("PATCH", `/session/${encodeURIComponent(childSessionId)}`, {
+        metadata: { carryover },
+      });
+    }
     const messageId = createMessageId(now());
     const answer = await promptSession(calls, {
       sessionId: childSessionId,

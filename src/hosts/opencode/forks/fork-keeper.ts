@@ -2,7 +2,7 @@ import { advanceFork } from "../../../tasks/advance-fork.ts";
 import type { ForkAction } from "../../../tasks/fork-action.ts";
 import type { ForkEvent } from "../../../tasks/fork-event.ts";
 import type { ForkLimits } from "../../../tasks/fork-limits.ts";
-import { currentRun, type ForkRecord } from "../../../tasks/fork-record.ts";
+import { currentRun, type ForkOwner, type ForkRecord } from "../../../tasks/fork-record.ts";
 import type { RecordState, RecordStore } from "../../../tasks/record-store.ts";
 import type { PluginContext } from "../plugin-context.ts";
 
@@ -10,7 +10,7 @@ import type { PluginContext } from "../plugin-context.ts";
 export interface ForkKeeper {
   /** Stores a new fork. */
   add(record: ForkRecord): Promise<void>;
-  /** Takes a stored fork over as it is; what happens to it next is told. */
+  /** Gets to know a stored fork of an instance that is gone; the first event told to it makes it ours. */
   take(record: ForkRecord, version: number): void;
   /** Resolves once the event has been taken in and stored; what follows from it goes on by itself. */
   tell(forkId: string, event: NewEvent): Promise<ForkRecord | undefined>;
@@ -32,11 +32,12 @@ export interface ForkKeeperOptions {
   readonly context: Pick<PluginContext, "notify" | "record" | "now">;
   readonly store: RecordStore;
   readonly limits: ForkLimits;
+  readonly owner: () => ForkOwner;
   /** Does what follows from an event, after the record is stored; must not throw. */
   readonly perform: (record: ForkRecord, action: ForkAction) => void;
 }
 
-export function createForkKeeper({ context, store, limits, perform }: ForkKeeperOptions): ForkKeeper {
+export function createForkKeeper({ context, store, limits, owner, perform }: ForkKeeperOptions): ForkKeeper {
   const entries = new Map<string, Entry>();
 
   async function save(entry: Entry): Promise<void> {
@@ -56,6 +57,11 @@ export function createForkKeeper({ context, store, limits, perform }: ForkKeeper
   }
 
   async function advance(entry: Entry, event: ForkEvent): Promise<ForkRecord | undefined> {
+    const self = owner();
+    if (entry.record.owner.instanceId !== self.instanceId && event.type !== "adopted") {
+      await advance(entry, { type: "adopted", owner: self, atMs: event.atMs });
+      if (!entries.has(entry.record.id)) return undefined;
+    }
     const before = entry.record;
     const { record, actions } = advanceFork(before, event, limits);
     if (record !== before) {
@@ -89,7 +95,9 @@ export function createForkKeeper({ context, store, limits, perform }: ForkKeeper
     async add(record) {
       const entry: Entry = { record, state: "missing", isDirty: true, last: Promise.resolve(undefined) };
       entries.set(record.id, entry);
-      await save(entry);
+      // In the line of its events: one that comes before it is stored must wait.
+      entry.last = save(entry).then(() => record);
+      await entry.last;
       context.record(record.parentSessionId, {
         type: "fork",
         fork: record.id,

@@ -1,5 +1,5 @@
 import { buildForkPreamble } from "../../../fork/build-fork-preamble.ts";
-import { chooseForkWay, type ForkWay, type ForkWayFacts } from "../../../fork/choose-fork-way.ts";
+import { chooseForkWay, type ForkWayFacts } from "../../../fork/choose-fork-way.ts";
 import { formatMessagesAsContext } from "../../../fork/format-messages-as-context.ts";
 import { type ForkResult, processMessagesForFork } from "../../../fork/process-messages-for-fork.ts";
 import type { ProcessingStats } from "../../../fork/processing-stats.ts";
@@ -9,6 +9,7 @@ import { repairPairing } from "../../../stages/repair-pairing.ts";
 import { estimateMessageTokens } from "../../../transcript/estimate-message-tokens.ts";
 import type { Transcript } from "../../../transcript/message.ts";
 import { renderMessage } from "../../../transcript/render.ts";
+import { withoutRides } from "../delivery/without-rides.ts";
 
 /** What a child is given of its parent's conversation. */
 export type Inherited = InheritedMessages | InheritedText | NothingInherited;
@@ -72,7 +73,8 @@ export async function inherit(input: InheritInput): Promise<Inherited> {
 async function inheritView(input: InheritInput, view: NonNullable<InheritInput["view"]>): Promise<Inherited> {
   const transcript = opencode.decode(view.messages);
   if (transcript.length === 0) return EMPTY;
-  const graduated = processMessagesForFork(transcript, pipelineOptions(input));
+  const quiet = withoutRides(view.messages);
+  const graduated = processMessagesForFork(opencode.decode(quiet), pipelineOptions(input));
   const fullTokens = tokensOf(transcript);
   const { way, reason } = chooseForkWay({
     setting: input.setting,
@@ -85,7 +87,7 @@ async function inheritView(input: InheritInput, view: NonNullable<InheritInput["
   });
   if (way === "text") return inheritText(input, reason);
   if (way === "exact") return exact(view.messages, { transcript, reason });
-  return structured(view.messages, { graduated, reason });
+  return structured(quiet, { graduated, reason });
 }
 
 function exact(messages: readonly SessionMessage[], { transcript, reason }: ExactInput): Inherited {
@@ -128,7 +130,7 @@ interface StructuredInput {
 }
 
 async function inheritText(input: InheritInput, asked: string | undefined): Promise<Inherited> {
-  const stored = await input.stored();
+  const stored = withoutRides(await input.stored());
   const { messages, stats } = processMessagesForFork(opencode.decode(stored), pipelineOptions(input));
   const formatted = formatMessagesAsContext(messages, stats, frameOptions(input));
   if (formatted.text === "") return EMPTY;
@@ -211,5 +213,3 @@ function fixedTokens(transcript: Transcript): number {
   const counted = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
   return Math.max(0, counted - tokensOf(transcript.slice(0, index)));
 }
-
-export type { ForkWay };

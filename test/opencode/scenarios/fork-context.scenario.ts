@@ -1,0 +1,303 @@
+import { describe, expect } from "vitest";
+import { call, say } from "../../../src/testing/model-server/say.ts";
+import { ANTHROPIC_WINDOW, SHORT_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
+import { sharedPrefix, toolNamesOf } from "../../../src/testing/opencode/shared-prefix.ts";
+import type { Rig } from "../harness/rig.ts";
+import { scenario, shareRig } from "../harness/scenario.ts";
+import { childrenOf, firstChildRequest, requestWith, textOf } from "./fork-support.ts";
+
+const LONG_TEXT = Array.from({ length: 400 }, (_, line) => `line ${line} of the long file`).join("\n");
+const FILES = { "long.txt": `${LONG_TEXT}\n`, "notes.txt": "The cat is grey.\n" };
+
+describe("a graduated fork", () => {
+  const shared = shareRig({ plugin: { fork: { way: "graduated" } }, files: FILES });
+
+  scenario(
+    "a graduated fork gets real messages, old outputs cut, the same for all siblings",
+    { shared, proves: "tool messages on the wire, tier limits applied, siblings byte for byte alike" },
+    async (rig) => {
+      const id = await rig.newSession();
+      await readManyTimes(rig, id, 17);
+      rig.model.script([
+        say("Report one.", { family: "child", contains: "Task one." }),
+        say("Report two.", { family: "child", contains: "Task two." }),
+      ]);
+      await rig.turn(id, "Fork.", [
+        call("fork", { prompt: "Task one." }),
+        call("fork", { prompt: "Task two." }),
+        say("Forked."),
+      ]);
+      const children = await rig.waitFor(() => {
+        const found = rig.requests({ parentSessionId: id });
+        return found.length === 2 && found;
+      }, "two children");
+      const [first, second] = children;
+      if (first === undefined || second === undefined) throw new Error("No children");
+      const messages = first.body.messages as readonly { readonly role: string; readonly content: unknown }[];
+      const outputs = messages
+        .filter(({ role }) => role === "tool")
+        .map(({ content }) => JSON.stringify(content));
+      expect(outputs.length).toBeGreaterThanOrEqual(17);
+      expect(outputs[0]?.length).toBeLessThan(700);
+      expect(outputs[0]).toContain("line 0 of");
+      expect(outputs.at(-2)).toContain("line 399 of");
+      expect(textOf(first)).toContain("truncated to 500 chars");
+      const shared = sharedPrefix(first, second);
+      expect(shared.earlierChars - shared.sharedChars).toBeLessThan(3_000);
+    },
+  );
+
+  scenario(
+    "a graduated fork of a compacted parent begins with a user message and keeps the tail",
+    { shared, proves: "summary, retained tail and later messages; valid on Anthropic's wire" },
+    async (rig) => {
+      const id = await rig.newSession();
+      await rig.turn(id, "The dog is brown.", [say("Noted: brown.")]);
+      await rig.turn(id, { text: "What colour is the cat?", model: SHORT_WINDOW }, [
+        call(
+          "bash",
+          { command: "cat notes.txt", description: "Read" },
+          { usage: { inputTokens: 5_000, outputTokens: 10 } },
+        ),
+        say("The cat is grey.", { usage: { inputTokens: 5_990, outputTokens: 20 } }),
+        say("## Objective\n- SUMMARY-OF-ALL", { lane: "summary" }),
+        say("Nothing is left to do."),
+      ]);
+      rig.model.script([say("The report.", { family: "child" })]);
+      await rig.turn(id, { text: "Fork it.", model: ANTHROPIC_WINDOW }, [
+        call("fork", { prompt: "Check." }),
+        say("Forked."),
+      ]);
+      const child = await firstChildRequest(rig, id);
+      const messages = child.body.messages as readonly { readonly role: string }[];
+      expect(messages[0]?.role).toBe("user");
+      expect(textOf(child)).toContain("SUMMARY-OF-ALL");
+      expect(textOf(child)).toContain("Compaction summary included");
+      expect(textOf(child)).not.toContain("The dog is brown.");
+    },
+  );
+});
+
+describe("an exact fork", () => {
+  const shared = shareRig({
+    plugin: { fork: { way: "exact" } },
+    files: FILES,
+    config: { compaction: { prune: true } },
+  });
+
+  scenario(
+    "an exact fork of a compacted parent sees the host's own window",
+    { shared, proves: "marker, summary and retained tail as the parent's request has them" },
+    async (rig) => {
+      const id = await rig.newSession();
+      await rig.turn(id, "The dog is brown.", [say("Noted: brown.")]);
+      await rig.turn(id, { text: "What colour is the cat?", model: SHORT_WINDOW }, [
+        call(
+          "bash",
+          { command: "cat notes.txt", description: "Read" },
+          { usage: { inputTokens: 5_000, outputTokens: 10 } },
+        ),
+        say("The cat is grey.", { usage: { inputTokens: 5_990, outputTokens: 20 } }),
+        say("## Objective\n- SUMMARY-OF-ALL", { lane: "summary" }),
+        say("Nothing is left to do."),
+      ]);
+      rig.model.script([say("The report.", { family: "child" })]);
+      await rig.turn(id, "Fork it.", [call("fork", { prompt: "Check." }), say("Forked.")]);
+      const child = await firstChildRequest(rig, id);
+      const parent = requestWith(rig, id, "Fork it.");
+      expect(sharedPrefix(parent, child).share).toBeGreaterThan(0.99);
+      expect(textOf(child)).toContain("SUMMARY-OF-ALL");
+    },
+  );
+
+  scenario(
+    "a pruned output stays pruned in a fork, and can be recalled there",
+    { shared, proves: "the placeholder is inherited; recall in the child gives the exact original" },
+    async (rig) => {
+      const id = await rig.newSession();
+      await pruneOldOutput(rig, id);
+      rig.model.script([
+        call("recall", { search: "SECRET-LINE-7 " }, { family: "child" }),
+        say("Found.", { family: "child" }),
+      ]);
+      await rig.turn(id, "Fork it.", [call("fork", { prompt: "Recall." }), say("Forked.")]);
+      const child = await firstChildRequest(rig, id);
+      expect(textOf(child)).toContain("[Old tool result content cleared]");
+      expect(textOf(child)).not.toContain("SECRET-LINE-7 ");
+      const found = await rig.waitFor(
+        () => rig.requests({ parentSessionId: id })[1],
+        "the child's second step",
+      );
+      const handle = /(msg_\w+\/\d+) line/.exec(textOf(found))?.[1];
+      expect(handle).toBeDefined();
+      rig.model.script([
+        call("recall", { handle, range: "7-9" }, { family: "child" }),
+        say("Whole.", { family: "child" }),
+      ]);
+      const [session] = await childrenOf(rig, id);
+      await rig.opencode.prompt(session?.id ?? "", { text: "Once more." });
+      const whole = rig.requests({ parentSessionId: id }).at(-1);
+      expect(whole && textOf(whole)).toContain(
+        "SECRET-LINE-6 of a long output\\nSECRET-LINE-7 of a long output",
+      );
+    },
+  );
+});
+
+describe("a text fork", () => {
+  scenario(
+    "a text fork carries preamble, outputs and errors in one message",
+    {
+      plugin: { fork: { way: "text" } },
+      files: FILES,
+      proves: "preamble, inherited context with outputs and errors, then the task",
+    },
+    async (rig) => {
+      const id = await rig.newSession();
+      await rig.turn(id, "Look around.", [
+        call("bash", { command: "cat notes.txt", description: "Read" }),
+        call("read", { filePath: "missing.txt" }),
+        say("One is missing."),
+      ]);
+      rig.model.script([say("The report.", { family: "child" })]);
+      await rig.turn(id, "Fork it.", [call("fork", { prompt: "Check." }), say("Forked.")]);
+      const child = await firstChildRequest(rig, id);
+      const users = usersOf(child.body.messages);
+      expect(users).toHaveLength(2);
+      expect(users[0]).toContain("You are working with forked context from a parent agent session.");
+      expect(users[0]).toContain("<inherited_context n=");
+      expect(users[0]).toContain("The cat is grey.");
+      expect(users[0]).toContain("[Tool error]");
+      expect(users[0]).not.toContain("[Tool: fork]");
+      expect(users[1]).toContain("You are fork 1");
+      const parent = requestWith(rig, id, "Fork it.");
+      expect(toolNamesOf(child)).toEqual(toolNamesOf(parent));
+    },
+  );
+
+  scenario(
+    "the documented profile sends exactly preamble and context, then the task",
+    {
+      plugin: { profile: "documented" },
+      files: FILES,
+      proves: "two user messages, nothing of ours around the task",
+    },
+    async (rig) => {
+      const id = await rig.newSession();
+      await rig.turn(id, "Look around.", [
+        call("bash", { command: "cat notes.txt", description: "Read" }),
+        say("Grey."),
+      ]);
+      rig.model.script([say("The report.", { family: "child" })]);
+      await rig.turn(id, "Fork it.", [call("fork", { prompt: "Check the colour." }), say("Forked.")]);
+      const child = await firstChildRequest(rig, id);
+      const users = usersOf(child.body.messages);
+      expect(users[0]).toMatch(
+        /^You are working with forked context[^]*\n\n<inherited_context>\nUser:\nLook around\.[^]*<\/inherited_context>$/,
+      );
+      expect(users.slice(1)).toEqual(["Check the colour."]);
+    },
+  );
+});
+
+describe("the tools", () => {
+  scenario(
+    "the definitions of all tools take at most 2,400 characters",
+    { plugin: {}, proves: "their JSON as sent, together" },
+    async (rig) => {
+      const id = await rig.newSession();
+      await rig.turn(id, "Hello.", [say("Hello.")]);
+      const [request] = rig.requests({ sessionId: id });
+      const tools = (request?.body.tools ?? []) as readonly {
+        readonly function: { readonly name: string };
+      }[];
+      const ours = tools.filter(({ function: { name } }) =>
+        ["fork", "fork_result", "fork_cancel", "recall"].includes(name),
+      );
+      expect(ours).toHaveLength(4);
+      console.log(JSON.stringify(ours).length, JSON.stringify(ours));
+      expect(JSON.stringify(ours).length).toBeLessThanOrEqual(2_400);
+    },
+  );
+
+  scenario(
+    "wrong arguments are answered with what is wrong",
+    { plugin: {}, proves: "no fork is made, and the model reads why" },
+    async (rig) => {
+      const id = await rig.newSession();
+      await rig.turn(id, "Fork.", [
+        call("fork", { prompt: 5, agent: "" }),
+        call("fork", { prompt: "Go.", agent: "nobody" }),
+        call("fork", { prompt: "Go.", resume: "9" }),
+        call("fork_cancel", {}),
+        call("recall", {}),
+        say("I see."),
+      ]);
+      const last = rig.requests({ sessionId: id }).at(-1);
+      const text = last === undefined ? "" : textOf(last);
+      expect(text).toContain("Nothing was done. prompt:");
+      expect(text).toContain('There is no agent \\"nobody\\". Agents: build');
+      expect(text).toContain('There is no fork \\"9\\"');
+      expect(text).toContain("Give a handle, or a text to search for.");
+      expect(await childrenOf(rig, id)).toEqual([]);
+    },
+  );
+
+  scenario(
+    "the command /handoff makes the agent fork",
+    { plugin: {}, proves: "the directive is in the prompt that the command sends" },
+    async (rig) => {
+      const id = await rig.newSession();
+      rig.model.script([
+        call("fork", { prompt: "Count the cats." }),
+        say("Forked."),
+        say("Two.", { family: "child" }),
+      ]);
+      await rig.opencode.call("POST", `/session/${id}/command`, {
+        command: "handoff",
+        arguments: "Count the cats.",
+      });
+      const [request] = rig.requests({ sessionId: id });
+      expect(request && textOf(request)).toContain("Call the tool fork once");
+      expect(request && textOf(request)).toContain("Count the cats.");
+      await firstChildRequest(rig, id);
+    },
+  );
+});
+
+async function readManyTimes(rig: Rig, id: string, times: number): Promise<void> {
+  await rig.turn(id, "Read it often.", [
+    ...Array.from({ length: times }, () => call("bash", { command: "cat long.txt", description: "Read" })),
+    say("Read."),
+  ]);
+}
+
+/** Makes the host clear the first output of a session. */
+async function pruneOldOutput(rig: Rig, id: string): Promise<void> {
+  const command = "for i in $(seq 0 2999); do echo SECRET-LINE-$i of a long output; done";
+  await rig.turn(id, "Print.", [call("bash", { command, description: "Print" }), say("Printed.")]);
+  const noise = "head -c 45000 /dev/zero | tr '\\\\0' x";
+  for (const turn of ["Second.", "Third.", "Fourth.", "Fifth.", "Sixth."]) {
+    await rig.turn(id, turn, [
+      call("bash", { command: noise, description: "Noise" }),
+      call("bash", { command: noise, description: "Noise" }),
+      say("Done."),
+    ]);
+  }
+  await rig.waitFor(async () => {
+    const [first] = (await rig.opencode.messages(id))
+      .flatMap(({ parts }) => parts)
+      .filter((part) => part.type === "tool");
+    return (first?.state as { time?: { compacted?: number } } | undefined)?.time?.compacted !== undefined;
+  }, "the host's pruning");
+}
+
+function usersOf(messages: unknown): readonly string[] {
+  return (messages as readonly { readonly role: string; readonly content: unknown }[])
+    .filter(({ role }) => role === "user")
+    .map(({ content }) =>
+      typeof content === "string"
+        ? content
+        : (content as readonly { readonly text: string }[]).map(({ text }) => text).join("\n"),
+    );
+}

@@ -1,0 +1,208 @@
+import { describe, expect } from "vitest";
+import { call, callAll, refuse, say } from "../../../src/testing/model-server/say.ts";
+import { scenario, shareRig } from "../harness/scenario.ts";
+import {
+  childrenOf,
+  deliveriesOf,
+  firstChildRequest,
+  requestWith,
+  textOf,
+  waitForDeliveries,
+} from "./fork-support.ts";
+
+describe("the life of a fork", () => {
+  const shared = shareRig({ plugin: {}, files: { "notes.txt": "The cat is grey.\n" } });
+
+  scenario(
+    "three forks of an idle parent give three results, each once",
+    { shared, proves: "three children in parallel, every result once, the parent answers" },
+    async (rig) => {
+      const id = await rig.newSession();
+      rig.model.script([
+        ...["one", "two", "three"].map((name) =>
+          say(`Report ${name}.`, { family: "child", contains: `Task ${name}.` }),
+        ),
+        say("I have seen results.", { sessionId: id, contains: "fork_result delivery", times: "always" }),
+      ]);
+      await rig.turn(id, "Fork three.", [
+        callAll(
+          ["one", "two", "three"].map((name) => ({ tool: "fork", input: { prompt: `Task ${name}.` } })),
+        ),
+        say("Forked."),
+      ]);
+      const delivered = await waitForDeliveries(rig, id, 3);
+      expect(new Set(delivered).size).toBe(3);
+      expect(delivered).toHaveLength(3);
+      const children = await childrenOf(rig, id);
+      expect(children.map(({ parentID }) => parentID)).toEqual([id, id, id]);
+      expect(new Set(children.map(({ metadata }) => metadata?.carryover?.blob)).size).toBe(1);
+      const last = textOf(requestWith(rig, id, "Report three."));
+      expect(last).toContain("data to judge");
+    },
+  );
+
+  scenario(
+    "results ride on the tool outputs of a busy parent",
+    { shared, proves: "no prompt interrupts a working parent; each result once" },
+    async (rig) => {
+      const id = await rig.newSession();
+      rig.model.script([
+        ...["one", "two", "three"].map((name) =>
+          say(`Report ${name}.`, { family: "child", contains: `Task ${name}.` }),
+        ),
+      ]);
+      await rig.turn(id, "Fork three and work.", [
+        callAll(
+          ["one", "two", "three"].map((name) => ({ tool: "fork", input: { prompt: `Task ${name}.` } })),
+        ),
+        call("bash", { command: "sleep 4", description: "Work" }),
+        say("Done, with the results."),
+      ]);
+      const delivered = await deliveriesOf(rig, id);
+      expect(delivered).toHaveLength(3);
+      expect(new Set(delivered).size).toBe(3);
+      const bash = (await rig.opencode.messages(id))
+        .flatMap(({ parts }) => parts)
+        .find((part) => part.tool === "bash");
+      const state = bash?.state as {
+        output: string;
+        metadata: { carryover: { ride: { offset: number; length: number } } };
+      };
+      const { offset, length } = state.metadata.carryover.ride;
+      expect(state.output.slice(offset, offset + length)).toContain("Report two.");
+      expect(state.output.slice(0, offset)).not.toContain("Report");
+      expect(rig.requests({ sessionId: id })).toHaveLength(3);
+    },
+  );
+
+  scenario(
+    "a fork that waits gives its result at once",
+    { shared, proves: "wait_s returns the report; it is not delivered a second time" },
+    async (rig) => {
+      const id = await rig.newSession();
+      rig.model.script([say("The report.", { family: "child" })]);
+      await rig.turn(id, "Fork and wait.", [call("fork", { prompt: "Look.", wait_s: 30 }), say("Thanks.")]);
+      expect(textOf(requestWith(rig, id, "fork_result delivery"))).toContain("The report.");
+      await new Promise((resolve) => setTimeout(resolve, 3_500));
+      expect(await deliveriesOf(rig, id)).toHaveLength(1);
+      expect(rig.requests({ sessionId: id })).toHaveLength(2);
+    },
+  );
+
+  scenario(
+    "a provider's error ends a fork as failed",
+    { shared, proves: "the error and its kind reach the parent; nothing says completed" },
+    async (rig) => {
+      const id = await rig.newSession();
+      rig.model.script([
+        refuse("The model is on strike.", { family: "child" }),
+        say("A pity.", { sessionId: id, contains: "fork_result delivery" }),
+      ]);
+      await rig.turn(id, "Fork.", [call("fork", { prompt: "Look." }), say("Forked.")]);
+      await waitForDeliveries(rig, id, 1);
+      const text = textOf(requestWith(rig, id, "fork_result delivery"));
+      expect(text).toContain('state=\\"failed\\"');
+      expect(text).toContain("The model is on strike.");
+    },
+  );
+
+  scenario(
+    "a fork cannot fork",
+    { shared, proves: "the tools stay declared, and every attempt is refused with what to do" },
+    async (rig) => {
+      const id = await rig.newSession();
+      rig.model.script([
+        call("fork", { prompt: "Deeper." }, { family: "child" }),
+        call(
+          "task",
+          { prompt: "Deeper.", description: "Deeper", subagent_type: "general" },
+          { family: "child" },
+        ),
+        say("I did it myself.", { family: "child" }),
+        say("Fine.", { sessionId: id, contains: "fork_result delivery" }),
+      ]);
+      await rig.turn(id, "Fork.", [call("fork", { prompt: "Look." }), say("Forked.")]);
+      await waitForDeliveries(rig, id, 1);
+      const child = rig.requests({ parentSessionId: id }).at(-1);
+      expect(child && textOf(child)).toContain("You are a fork and cannot fork. Do it yourself.");
+      expect(child && textOf(child)).toContain("cannot start subagents. Do it yourself.");
+      expect(await childrenOf(rig, id)).toHaveLength(1);
+    },
+  );
+
+  scenario(
+    "a cancelled fork gives what it had written, and can be resumed",
+    { shared, proves: "cancel keeps the partial text; the next run sees the prefix and the first run" },
+    async (rig) => {
+      const id = await rig.newSession();
+      rig.model.script([
+        call(
+          "bash",
+          { command: "sleep 30", description: "Wait" },
+          { family: "child", text: "Half of it is done." },
+        ),
+      ]);
+      await rig.turn(id, "Fork.", [call("fork", { prompt: "Look long." }), say("Forked.")]);
+      await firstChildRequest(rig, id);
+      await rig.waitFor(async () => {
+        const [child] = await childrenOf(rig, id);
+        const parts = child && (await rig.opencode.messages(child.id)).flatMap((message) => message.parts);
+        return parts?.some(
+          (part) => part.tool === "bash" && (part.state as { status: string }).status === "running",
+        );
+      }, "the child's running command");
+      await rig.turn(id, "Stop it.", [call("fork_cancel", { id: "1" }), say("Stopped.")]);
+      const stopped = textOf(requestWith(rig, id, "fork_result delivery"));
+      expect(stopped).toContain('state=\\"cancelled\\"');
+      expect(stopped).toContain("Half of it is done.");
+      rig.model.script([
+        say("All of it is done.", { family: "child" }),
+        say("Good.", { sessionId: id, contains: "All of it is done." }),
+      ]);
+      await rig.turn(id, "Go on.", [call("fork", { prompt: "Do the rest.", resume: "1" }), say("Resumed.")]);
+      await waitForDeliveries(rig, id, 2);
+      const second = rig.requests({ parentSessionId: id }).at(-1);
+      expect(second && textOf(second)).toContain("Half of it is done.");
+      expect(second && textOf(second)).toContain("Do the rest.");
+      expect(await childrenOf(rig, id)).toHaveLength(1);
+      expect(await childrenOf(rig, id)).toMatchObject([{ metadata: { carryover: { run: 2 } } }]);
+    },
+  );
+
+  scenario(
+    "a running fork can be steered",
+    { shared, proves: "the new words reach the child at its next step, in the same run" },
+    async (rig) => {
+      const id = await rig.newSession();
+      rig.model.script([
+        call("bash", { command: "sleep 3", description: "Wait" }, { family: "child" }),
+        say("Done as told.", { family: "child" }),
+        say("Good.", { sessionId: id, contains: "Done as told." }),
+      ]);
+      await rig.turn(id, "Fork.", [call("fork", { prompt: "Look." }), say("Forked.")]);
+      await firstChildRequest(rig, id);
+      await rig.turn(id, "Tell it.", [
+        call("fork", { prompt: "Look at the dog too.", resume: "1" }),
+        say("Told."),
+      ]);
+      const delivered = await waitForDeliveries(rig, id, 1);
+      expect(delivered).toHaveLength(1);
+      expect(rig.requests({ parentSessionId: id }).map(textOf).join()).toContain("Look at the dog too.");
+    },
+  );
+
+  scenario(
+    "a child that says nothing is asked once to report",
+    { shared, proves: "an empty answer is followed by one nudge, and its report is delivered" },
+    async (rig) => {
+      const id = await rig.newSession();
+      rig.model.script([
+        say("", { family: "child" }),
+        say("Here is the report.", { family: "child", contains: "ended without a report" }),
+        say("Good.", { sessionId: id, contains: "Here is the report." }),
+      ]);
+      await rig.turn(id, "Fork.", [call("fork", { prompt: "Look." }), say("Forked.")]);
+      expect(await waitForDeliveries(rig, id, 1)).toHaveLength(1);
+    },
+  );
+});

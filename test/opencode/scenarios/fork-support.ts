@@ -1,0 +1,59 @@
+import { deliveriesIn } from "../../../src/tasks/result-notice.ts";
+import type { ModelRequest } from "../../../src/testing/model-server/model-server.ts";
+import type { Rig } from "../harness/rig.ts";
+
+/** The first request of the first child of a session, once it was made. */
+export function firstChildRequest(rig: Rig, parentSessionId: string): Promise<ModelRequest> {
+  return rig.waitFor(() => rig.requests({ parentSessionId })[0], "the child's first request");
+}
+
+/** The oldest request of a session that holds this text. */
+export function requestWith(rig: Rig, sessionId: string, text: string): ModelRequest {
+  const found = rig.requests({ sessionId }).find((request) => textOf(request).includes(text));
+  if (found === undefined) throw new Error(`No request of ${sessionId} holds ${JSON.stringify(text)}`);
+  return found;
+}
+
+/** The messages of a request as text. */
+export function textOf({ body }: ModelRequest): string {
+  return JSON.stringify(body.messages);
+}
+
+/** The child sessions of a session. */
+export async function childrenOf(rig: Rig, sessionId: string): Promise<readonly ChildSession[]> {
+  return (await rig.opencode.call("GET", `/session/${sessionId}/children`)) as readonly ChildSession[];
+}
+
+export interface ChildSession {
+  readonly id: string;
+  readonly title: string;
+  readonly parentID: string;
+  readonly metadata?: { readonly carryover?: Readonly<Record<string, unknown>> };
+  readonly permission?: readonly unknown[];
+}
+
+/** The delivery ids of all results that stand in a session, once for each time they do. */
+export async function deliveriesOf(rig: Rig, sessionId: string): Promise<readonly string[]> {
+  const messages = await rig.opencode.messages(sessionId);
+  return messages.flatMap(({ parts }) =>
+    parts.flatMap((part) => {
+      const state = part.state as { readonly output?: string } | undefined;
+      const text = part.type === "text" ? String(part.text) : (state?.output ?? "");
+      return deliveriesIn(text);
+    }),
+  );
+}
+
+/** Waits until so many results stand in a session and it is idle again; gives their ids. */
+export async function waitForDeliveries(
+  rig: Rig,
+  sessionId: string,
+  count: number,
+): Promise<readonly string[]> {
+  await rig.waitFor(async () => (await deliveriesOf(rig, sessionId)).length >= count, {
+    what: `${count} results in ${sessionId}`,
+    timeoutMs: 30_000,
+  });
+  await rig.opencode.waitUntilIdle(sessionId);
+  return deliveriesOf(rig, sessionId);
+}
