@@ -91,7 +91,7 @@ export function escapeMarkup(text: string): string {
 /** Marks at equal distances. */
 export function linearTicks({ from, to, step }: TickRange): readonly ChartTick[] {
   const count = Math.round((to - from) / step);
-  const digits = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
+  const digits = String(step).split(".")[1]?.length ?? 0;
   return Array.from({ length: count + 1 }, (_, index) => {
     const at = from + index * step;
     return { at, label: at.toFixed(digits) };

@@ -9,7 +9,7 @@ import { outputText } from "./unbounded-outputs.ts";
 
 /** Bounds outputs of the window one after another; what is left out goes into the spill store, if there is one. */
 export async function boundOutputs(
-  { line, options, ports, outputLimits }: SessionCore,
+  { line, options, ports, memory }: SessionCore,
   handles: readonly Handle[],
   signal: AbortSignal,
 ): Promise<readonly Edit[]> {
@@ -21,7 +21,7 @@ export async function boundOutputs(
       const text = outputText(part);
       const { blocks, handle, truncated } = await truncateToolContent<ToolContentBlock>(
         [{ type: "text", text }],
-        outputLimits(),
+        memory.unbounded.limits,
         ports.spills,
         {
           signal,

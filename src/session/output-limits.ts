@@ -4,39 +4,64 @@ import type { ToolOutputLimits } from "../tool-output/tool-output-limits.ts";
 import type { SessionMemory } from "./session-memory.ts";
 import type { KnownSessionOptions } from "./session-options.ts";
 
-/**
- * The limits of one output, as they are now: those that were asked for, or the defaults, but of a small window no
- * more than a share. The same object as long as the window stays.
- */
+/** How much of an output may enter the window: what was asked for, or the defaults within shares of the window. */
+export interface OutputLimits {
+  /** For one output; undefined when nothing is bounded. */
+  one(): ToolOutputLimits | undefined;
+  /** For each of the outputs that come in together, which must leave room for everything else. */
+  each(outputChars: readonly number[]): ToolOutputLimits | undefined;
+}
+
+/** The limits of a session's outputs, as its window is now. */
 export function createOutputLimits(
   { toolOutput, outputLimits }: KnownSessionOptions,
   memory: SessionMemory,
-): () => ToolOutputLimits | undefined {
-  if (outputLimits === undefined || toolOutput !== undefined) return () => outputLimits;
-  let known = { contextTokens: Number.NaN, limits: outputLimits };
-  return () => {
-    const { contextTokens } = memory.limits;
-    if (known.contextTokens === contextTokens) return known.limits;
-    known = { contextTokens, limits: withinWindow(outputLimits, shareOf(memory)) };
-    return known.limits;
+): OutputLimits {
+  if (outputLimits === undefined || toolOutput !== undefined)
+    return { one: () => outputLimits, each: () => outputLimits };
+  const share = (part: number): number => roomChars(memory) * part;
+  const one = (): ToolOutputLimits => within(outputLimits, share(ONE_SHARE));
+  return {
+    one,
+    each(outputChars) {
+      const limits = one();
+      return within(limits, levelFor(outputChars, limits.maxBytes, share(STEP_SHARE)));
+    },
   };
 }
 
-/** A call often has several outputs, and the model has to read more than the newest ones. */
-const SHARE_OF_LIMIT = 0.25;
+/** A step often has several outputs, and the model has to read more than the newest ones. */
+const ONE_SHARE = 0.25;
+const STEP_SHARE = 0.5;
 /** Less would not even show an error with its surroundings. */
-const MIN_BYTES = 4_096;
+const MIN_BYTES = 2_048;
 
-function shareOf({ limits, settings, model }: SessionMemory): number {
+/** What the window holds before it is compacted; Infinity when nobody knows. */
+function roomChars({ limits, settings, model }: SessionMemory): number {
   const { contextTokens } = limits;
   if (!(contextTokens > 0)) return Number.POSITIVE_INFINITY;
   const { limitTokens = contextTokens } = effectiveTokenLimit(settings, {
     contextWindowTokens: contextTokens,
     ...(model && { model }),
   });
-  return Math.max(MIN_BYTES, Math.floor(limitTokens * SHARE_OF_LIMIT * CHARS_PER_TOKEN));
+  return limitTokens * CHARS_PER_TOKEN;
 }
 
-function withinWindow(limits: ToolOutputLimits, maxBytes: number): ToolOutputLimits {
+function within(limits: ToolOutputLimits, mostBytes: number): ToolOutputLimits {
+  const maxBytes = Math.max(MIN_BYTES, Math.floor(mostBytes));
   return maxBytes < limits.maxBytes ? { ...limits, maxBytes } : limits;
+}
+
+/** The size to which the larger ones have to come down so that all of them fit; small ones leave their share to others. */
+function levelFor(outputChars: readonly number[], mostChars: number, totalChars: number): number {
+  let leftChars = totalChars;
+  let leftOutputs = outputChars.length;
+  for (const chars of outputChars
+    .map((size) => Math.min(size, mostChars))
+    .sort((one, other) => one - other)) {
+    if (chars > leftChars / leftOutputs) return leftChars / leftOutputs;
+    leftChars -= chars;
+    leftOutputs--;
+  }
+  return Number.POSITIVE_INFINITY;
 }

@@ -4,14 +4,13 @@ import { hasPendingMarker } from "../compaction/overflow-check.ts";
 import { typedText } from "../compaction/plan-compaction-requests.ts";
 import { afterContextChange, COOL_DOWN_TURNS } from "../compaction/should-compact-trigger-state.ts";
 import { compactionPart } from "../stages/completed-compaction.ts";
-import type { ToolOutputLimits } from "../tool-output/tool-output-limits.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import { isVisibleToModel, reachesModel } from "../transcript/visibility.ts";
 import { type ContextMeter, createContextMeter } from "./context-meter.ts";
 import type { EditBatch } from "./edit-batch.ts";
 import { createLedger, type Ledger, type LedgerEntry } from "./ledger.ts";
-import { createOutputLimits } from "./output-limits.ts";
+import { createOutputLimits, type OutputLimits } from "./output-limits.ts";
 import { createResultCounter, type ResultCounter } from "./result-counter.ts";
 import { createSessionLine, type LineChange, type SessionLine } from "./session-line.ts";
 import { createSessionLog, type SessionLog } from "./session-log.ts";
@@ -31,8 +30,7 @@ export interface SessionCore {
   readonly ledger: Ledger;
   readonly log: SessionLog;
   readonly memory: SessionMemory;
-  /** How much of one output may enter the window of the model that is asked next; undefined when nothing is bounded. */
-  outputLimits(): ToolOutputLimits | undefined;
+  readonly outputLimits: OutputLimits;
   /** Takes in what the owner of the transcript changed. */
   take(change: (line: SessionLine) => LineChange): void;
   /** Puts edits in force, journalled; undefined when they speak of messages that are gone. */
@@ -97,8 +95,7 @@ export function createSessionCore(ports: SessionPorts, options: KnownSessionOpti
   }
 
   function lookAtWindow(): void {
-    const limits = outputLimits();
-    memory.unbounded = limits === undefined ? [] : findUnboundedOutputs(line.window().marked(), limits);
+    memory.unbounded = findUnboundedOutputs(line.window().marked(), outputLimits);
   }
 
   function hear(message: Message, sentTokens: number, isAlone: boolean): void {

@@ -1,12 +1,12 @@
 import type { HookStrikes } from "../compaction/session-hooks.ts";
 import { FRESH_TRIGGER, type TriggerState } from "../compaction/should-compact-trigger-state.ts";
 import type { PendingToolSummary } from "../compaction/tool-summary-work.ts";
-import type { Handle } from "../transcript/edit.ts";
 import type { MessageId } from "../transcript/message.ts";
 import type { MechanicalPlan } from "./mechanical-edits.ts";
 import type { RecoveryState } from "./recovery-state.ts";
 import type { WarningCode } from "./session-event.ts";
 import type { KnownSessionOptions } from "./session-options.ts";
+import { NOTHING_UNBOUNDED, type UnboundedOutputs } from "./unbounded-outputs.ts";
 
 /** What a session remembers from one moment to the next. */
 export interface SessionMemory {
@@ -27,7 +27,7 @@ export interface SessionMemory {
   /** A compaction that was asked for in the transcript and has not happened yet. */
   pendingMarker: PendingMarker;
   heldThroughTurn: number;
-  unbounded: readonly Handle[];
+  unbounded: UnboundedOutputs;
   pendingSummaries: readonly PendingToolSummary[];
   hookStrikes: HookStrikes;
   /** The mechanical edits that would pay, by what they depend on. */
@@ -60,7 +60,7 @@ export function createSessionMemory(options: KnownSessionOptions): SessionMemory
     isJustCompacted: false,
     pendingMarker: "none",
     heldThroughTurn: -1,
-    unbounded: [],
+    unbounded: NOTHING_UNBOUNDED,
     pendingSummaries: [],
     hookStrikes: {},
     paying: undefined,

@@ -61,7 +61,7 @@ export function viewOf(core: SessionCore, asked: Asked): SessionView {
         version: memory.version,
         ladder: ladderOf(core),
       }),
-    unboundedOutputs: isSpent("bound-outputs") ? [] : memory.unbounded,
+    unboundedOutputs: isSpent("bound-outputs") ? [] : memory.unbounded.handles,
     marker: memory.pendingMarker,
     markerOwner: memory.owner,
     isToolSummaryDue: isToolSummaryDue(core),
@@ -104,7 +104,7 @@ export interface Asked {
 /** What the ladder of recovery is told about a session. */
 export function ladderOf(core: SessionCore): Omit<RecoveryRequest, "limitTokens" | "tried"> {
   const { memory, meter, options, ports } = core;
-  const outputMaxChars = core.outputLimits()?.maxBytes ?? 0;
+  const outputMaxChars = core.outputLimits.one()?.maxBytes ?? 0;
   const canAsk = ports.summarizer !== undefined && memory.recoveryCompactions < maxCompactionRecoveries;
   return {
     estimate: meter.options(),

@@ -1,23 +1,36 @@
-import { textSize } from "../tool-output/text-size.ts";
+import { type TextSize, textSize } from "../tool-output/text-size.ts";
 import type { ToolOutputLimits } from "../tool-output/tool-output-limits.ts";
 import type { Handle } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { ToolPart } from "../transcript/part.ts";
 import { handleOf, isCleared } from "../transcript/tool-results.ts";
 import { reachesModel } from "../transcript/visibility.ts";
+import type { OutputLimits } from "./output-limits.ts";
 
 /** Outputs longer than the limits that the model has not answered yet: only these can be bounded at no cost. */
-export function findUnboundedOutputs(marked: Transcript, limits: ToolOutputLimits): readonly Handle[] {
-  const handles: Handle[] = [];
+export function findUnboundedOutputs(marked: Transcript, { each }: OutputLimits): UnboundedOutputs {
+  const outputs: { readonly handle: Handle; readonly part: ToolPart }[] = [];
   const newest = Math.max(0, marked.findLastIndex(isAnswer));
   for (const message of marked.slice(newest)) {
     for (const [partIndex, part] of message.parts.entries()) {
-      if (part.type === "tool" && reachesModel(part) && isUnbounded(part, limits))
-        handles.push(handleOf(message, partIndex));
+      if (part.type === "tool" && reachesModel(part) && !isCleared(part))
+        outputs.push({ handle: handleOf(message, partIndex), part });
     }
   }
-  return handles;
+  const limits = each(outputs.map(({ part }) => outputText(part).length));
+  if (limits === undefined) return NOTHING_UNBOUNDED;
+  const handles = outputs.filter(({ part }) => isUnbounded(part, limits)).map(({ handle }) => handle);
+  return { handles, limits };
 }
+
+/** The outputs to bound, and to what. */
+export interface UnboundedOutputs {
+  readonly handles: readonly Handle[];
+  readonly limits?: ToolOutputLimits;
+}
+
+/** When nothing came in that is too long. */
+export const NOTHING_UNBOUNDED: UnboundedOutputs = { handles: [] };
 
 /** The text of a finished call. */
 export function outputText({ outcome }: ToolPart): string {
@@ -33,30 +46,27 @@ function isAnswer({ role, summary }: Message): boolean {
 const NOTICE_BYTES = 4_096;
 const NOTICE_LINES = 24;
 
-const known = new WeakMap<ToolPart, { readonly limits: ToolOutputLimits; readonly isOver: boolean }>();
+const known = new WeakMap<ToolPart, TextSize>();
 
-/** Parts never change, so each is measured once as long as the limits stay. */
-function isUnbounded(part: ToolPart, limits: ToolOutputLimits): boolean {
-  if (part.cut !== undefined || isCleared(part)) return false;
-  const before = known.get(part);
-  if (before?.limits === limits) return before.isOver;
-  const isOver = exceeds(outputText(part), limits);
-  known.set(part, { limits, isOver });
-  return isOver;
+/** Parts never change, so each is measured once. */
+function sizeOf(part: ToolPart): TextSize {
+  const size = known.get(part) ?? textSize(outputText(part).toWellFormed());
+  known.set(part, size);
+  return size;
 }
 
-function exceeds(
-  text: string,
+function isUnbounded(
+  part: ToolPart,
   { maxBytes, maxChars, maxLines, largeOutputThreshold }: ToolOutputLimits,
 ): boolean {
+  if (part.cut !== undefined) return false;
+  const { length } = outputText(part);
   const isOver = (size: number, limit: number, slack: number): boolean => limit > 0 && size > limit + slack;
   // Most outputs are so short that nothing has to be counted.
   const isShort =
-    !isOver(text.length * 3, maxBytes, 0) &&
-    !isOver(text.length, maxLines, 0) &&
-    !isOver(text.length, maxChars, 0);
-  if (isShort && !isOver(text.length, largeOutputThreshold, 0)) return false;
-  const size = textSize(text.toWellFormed());
+    !isOver(length * 3, maxBytes, 0) && !isOver(length, maxLines, 0) && !isOver(length, maxChars, 0);
+  if (isShort && !isOver(length, largeOutputThreshold, 0)) return false;
+  const size = sizeOf(part);
   return (
     isOver(size.bytes, maxBytes, NOTICE_BYTES) ||
     isOver(size.chars, maxChars, NOTICE_BYTES) ||

@@ -4,6 +4,7 @@ import type { ForkEvent } from "./fork-event.ts";
 import type { ForkLimits } from "./fork-limits.ts";
 import type { ForkRecord } from "./fork-record.ts";
 import type { ForkStep } from "./fork-step.ts";
+import { childChecked } from "./judge-child.ts";
 import {
   countCall,
   countSpending,
@@ -13,7 +14,7 @@ import {
 } from "./limit-run.ts";
 import { childCreated, childRefused, giveSlot, promptAccepted, promptRefused } from "./start-run.ts";
 import { tick } from "./tick-run.ts";
-import { childChecked, childDeleted, childFailed, childStopped, sawStatus } from "./watch-run.ts";
+import { childDeleted, childFailed, childStopped, sawStatus } from "./watch-run.ts";
 
 /**
  * The one function that changes a fork: the record after an event, and what the host is to do once that record is

@@ -52,4 +52,4 @@ export type AppliedEvent =
   /** Nothing was done; a later tick asks again. */
   | { readonly status: "failed"; readonly code: string; readonly reason: string };
 
-const MAX_CONFLICTS = 8;
+const MAX_CONFLICTS = 64;

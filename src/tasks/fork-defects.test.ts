@@ -97,7 +97,7 @@ describe("what went wrong in the founding plugin does not here", () => {
     const record = runningFork();
     await store.put({ id: record.id, value: record, expected: "missing" });
     const options = { instanceId: OWNER.instanceId, limits: { ...DEFAULT_FORK_LIMITS, repeatLimit: 99 } };
-    const calls = Array.from({ length: 6 }, (_, index) =>
+    const calls = Array.from({ length: 20 }, (_, index) =>
       applyForkEvent(
         store,
         { type: "tool-called", callId: `c${index}`, hash: "h", atMs: AT_MS, forkId: record.id },
@@ -105,10 +105,10 @@ describe("what went wrong in the founding plugin does not here", () => {
       ),
     );
     const statuses = (await Promise.all(calls)).map(({ status }) => status);
-    expect(statuses).toEqual(Array.from({ length: 6 }, () => "applied"));
+    expect(statuses).toEqual(Array.from({ length: 20 }, () => "applied"));
     const found = await store.get(record.id);
     const stored = found.status === "found" ? readForkRecord(found.value) : undefined;
-    expect(stored && currentRun(stored).calls.total).toBe(6);
+    expect(stored && currentRun(stored).calls.total).toBe(20);
   });
 
   it("DA-39: everything about a run survives JSON, and a run of a dead owner is settled", () => {

@@ -28,7 +28,7 @@ it("5,000 schedules of crashes, losses, repeats and delays leave no fork stuck a
   const counts = [...seen].map(([what, count]) => `${what} ${count}`).sort();
   console.log(`what happened: ${counts.join(", ")}`);
   expect(MUST_HAPPEN.filter((what) => !seen.has(what))).toEqual([]);
-});
+}, 900_000);
 
 /** Without these the schedules would prove little. */
 const MUST_HAPPEN = [

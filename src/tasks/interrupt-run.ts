@@ -9,8 +9,9 @@ import { openRun } from "./open-run.ts";
 export function interruptRun(record: ForkRecord, run: LiveRun, interruption: Interruption): ForkStep {
   const { text = "", changedFiles = [], atMs, limits, wasPrompted = true } = interruption;
   const end = { state: "interrupted", error: INTERRUPTED, atMs, text, changedFiles } as const;
-  // A child that takes its program down with it must not do so again and again.
-  if (limits.onRestart === "report" || run.openedBy === "restart") return endRun(record, run, end);
+  // A child that takes its program down must not do so again and again; one whose record was lost may have been cancelled.
+  const mayGoOn = run.openedBy !== "restart" && run.isRebuilt !== true;
+  if (limits.onRestart === "report" || !mayGoOn) return endRun(record, run, end);
   const { record: ended } = endRun(record, run, { ...end, closedBy: "next-run" });
   const directive = wasPrompted ? RESTART_TEXT : run.prompts[0]?.text || RESTART_TEXT;
   return openRun(ended, { directive, atMs, openedBy: "restart" });

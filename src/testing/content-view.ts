@@ -3,13 +3,15 @@ import { COMPACTION_QUESTION, outcomeText, type Part } from "../transcript/part.
 import { project } from "../transcript/visibility.ts";
 
 /**
- * What a provider's wire can say of a transcript: roles, texts, calls, results and files. Turns of one role are one turn
- * and calls are told apart by their order. Results without a call come first in their turn, and reasoning is left out,
- * since the provider's own rules decide where the one stands and what stays of the other.
+ * What a provider's wire can say of a transcript: the system text, then roles, texts, calls, results and files. Turns of
+ * one role are one turn and calls are told apart by their order. Results without a call come first in their turn, and
+ * reasoning is left out, since the provider's own rules decide where the one stands and what stays of the other.
  */
 export function contentView(transcript: Transcript): readonly ContentTurn[] {
   const turns: { role: string; parts: PartContent[] }[] = [];
-  for (const message of project(transcript)) {
+  const shown = project(transcript);
+  const systems = shown.filter(({ role }) => role === "system");
+  for (const message of [...systems, ...shown.filter(({ role }) => role !== "system")]) {
     const parts = message.parts.flatMap(partContent);
     if (parts.length === 0) continue;
     const last = turns.at(-1);

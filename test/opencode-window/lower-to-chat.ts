@@ -35,7 +35,7 @@ function userContent(part: Part): readonly UserContent[] {
       return part.ignored || part.text === "" ? [] : [{ type: "text", text: part.text }];
     case "file":
       // A text file or a folder was read when it was attached; what was read stands beside it as text.
-      return part.mime === "text/plain" || part.mime === "application/x-directory" ? [] : [image(part)];
+      return part.mime === "text/plain" || part.mime === "application/x-directory" ? [] : [media(part)];
     case "compaction":
       return [{ type: "text", text: "What did we do so far?" }];
     case "opaque":
@@ -51,10 +51,10 @@ function lowerAssistant(message: Message, model: ModelRef): readonly ChatMessage
   if (message.error !== undefined && !isAbortedWithContent(message)) return [];
   const ofAnotherModel = message.model?.provider !== model.provider || message.model.id !== model.id;
   const steps = splitSteps(message.parts);
-  const media = steps.flat().flatMap(attachedMedia);
+  const files = steps.flat().flatMap(attachedMedia);
   const lowered = steps.flatMap((step) => lowerStep(step, ofAnotherModel));
-  if (media.length === 0) return lowered;
-  const content = [{ type: "text", text: "Attached media from tool result:" }, ...media.map(image)];
+  if (files.length === 0) return lowered;
+  const content = [{ type: "text", text: "Attached media from tool result:" }, ...files.map(media)];
   return [...lowered, { role: "user", content }];
 }
 
@@ -93,7 +93,7 @@ function lowerStep(step: readonly Part[], ofAnotherModel: boolean): readonly Cha
   const answer: ChatMessage = {
     role: "assistant",
     content: texts.join(""),
-    ...(reasoning.length === 0 ? {} : { reasoning_content: reasoning.join("") }),
+    ...(reasoning.join("") === "" ? {} : { reasoning_content: reasoning.join("") }),
     ...(tools.length === 0 ? {} : { tool_calls: tools.map(lowerCall) }),
   };
   return [answer, ...tools.map(lowerResult)];
@@ -128,7 +128,14 @@ function attachedMedia(part: Part): readonly FilePart[] {
   );
 }
 
-/** The transcript keeps what a file is and not its bytes, so pictures are compared by their type. */
-function image({ mime }: FilePart): UserContent {
-  return { type: "image_url", image_url: { url: `data:${mime}` } };
+/**
+ * The scripted models see pictures and nothing else; the host tells them what they cannot see.
+ * The transcript keeps what a file is and not its bytes, so pictures are compared by their type.
+ */
+function media({ mime, filename }: FilePart): UserContent {
+  if (mime.startsWith("image/")) return { type: "image_url", image_url: { url: `data:${mime}` } };
+  const kind = mime === "application/pdf" ? "pdf" : mime.split("/")[0];
+  const name = filename === undefined ? kind : `"${filename}"`;
+  const text = `ERROR: Cannot read ${name} (this model does not support ${kind} input). Inform the user.`;
+  return { type: "text", text };
 }

@@ -40,6 +40,7 @@ export const repairRequest: Stage = (messages) => repairPairing(messages, { last
 
 /** What a cut can bring about and only the repair can mend: who has the first and the last word. */
 export const REPAIRED_RULES: readonly string[] = [
+  "first-message-is-user",
   "common-08",
   "common-09",
   "anthropic-26",

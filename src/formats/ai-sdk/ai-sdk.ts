@@ -24,6 +24,7 @@ function adapter(): BlockAdapter<AiSdkWire, AiSdkMessage, Fields> {
     writeCall,
     writeResult,
     results: "together",
+    system: "among",
     merges: () => false,
     settle: settleTurn,
   };

@@ -5,7 +5,8 @@ import { type AiSdkWire, contentOf } from "./ai-sdk-message.ts";
 
 /** What the AI SDK, or every provider behind it, would refuse in some messages. */
 export function findAiSdkFaults(wire: AiSdkWire, transcript: Transcript): readonly Fault[] {
-  return [...findFaults(transcript), ...shapeFaults(wire), ...orderFaults(wire)];
+  const messages = Array.isArray(wire) ? wire : [];
+  return [...findFaults(transcript), ...shapeFaults(messages), ...orderFaults(messages)];
 }
 
 /** ai-sdk-1, `AI_InvalidPromptError`: a message of no known shape. */

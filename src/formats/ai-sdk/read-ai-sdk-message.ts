@@ -1,6 +1,7 @@
 import { safeJson } from "../../text/safe-json.ts";
 import type { FilePart, ToolOutcome } from "../../transcript/part.ts";
 import type { Block, ItemContent } from "../blocks/block-adapter.ts";
+import { type ResultShape, readResultContent } from "../blocks/result-content.ts";
 import { compact, type Fields, fields, stringField } from "../fields.ts";
 import { type AiSdkMessage, contentOf } from "./ai-sdk-message.ts";
 
@@ -20,23 +21,15 @@ export function readOutput(output: unknown): ToolOutcome {
       return { status: "failed", error: textOf(value) };
     case "execution-denied":
       return { status: "failed", error: stringField(reason) ?? DENIED };
-    case "content": {
-      const entries = Array.isArray(value) ? value.map(fields) : [];
-      return {
-        status: "done",
-        output: entries.filter(isText).map(textIn).join("\n"),
-        attachments: entries.filter((entry) => !isText(entry)).map(readFile),
-      };
-    }
+    case "content":
+      return { status: "done", ...readResultContent(value, RESULT_SHAPE) };
     default:
       return { status: "done", output: textOf(type === undefined ? output : value), attachments: [] };
   }
 }
 
-/** True for an entry of an output that is text. */
-export function isText(entry: Fields): boolean {
-  return entry.type === "text" && typeof entry.text === "string";
-}
+/** How an output of several texts and files is written. */
+export const RESULT_SHAPE: ResultShape = { textType: "text", readFile: (entry) => readFile(fields(entry)) };
 
 /** A file, an image or anything else that is no text, as far as a transcript knows it. */
 export function readFile(part: Fields): FilePart {
@@ -85,10 +78,6 @@ function readPart(value: Fields, role: string): Block<Fields> {
       break;
   }
   return { type: "part", value, part: { type: "opaque", name: stringField(value.type) ?? "unknown" } };
-}
-
-function textIn(entry: Fields): string {
-  return stringField(entry.text) ?? "";
 }
 
 function textOf(value: unknown): string {

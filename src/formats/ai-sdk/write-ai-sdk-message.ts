@@ -1,9 +1,10 @@
-import { COMPACTION_QUESTION, type Part, type ToolPart } from "../../transcript/part.ts";
+import { outcomeText, type Part, type ToolPart } from "../../transcript/part.ts";
 import type { ItemDraft, PlacedBlock, SettleContext, Source } from "../blocks/block-adapter.ts";
-import { isSameFile } from "../blocks/write-blocks.ts";
+import { writeResultContent } from "../blocks/result-content.ts";
+import { writeText } from "../blocks/write-text.ts";
 import { compact, type Fields, fields } from "../fields.ts";
 import { type AiSdkMessage, type AiSdkWire, contentOf, hasItemId, withoutItemId } from "./ai-sdk-message.ts";
-import { isText, readFile } from "./read-ai-sdk-message.ts";
+import { RESULT_SHAPE } from "./read-ai-sdk-message.ts";
 
 /** The messages of a turn that an edit changed: results in a `tool` message, everything else in one of its role. */
 export function writeAiSdkMessage(draft: ItemDraft<AiSdkMessage, Fields>): readonly AiSdkMessage[] {
@@ -17,22 +18,13 @@ export function writeAiSdkMessage(draft: ItemDraft<AiSdkMessage, Fields>): reado
 }
 
 /** The value of a changed or new part. Reasoning that carries a provider's proof cannot be another text. */
-export function writePart(part: Exclude<Part, ToolPart>, { value }: Source<Fields>): Fields | undefined {
-  switch (part.type) {
-    case "text":
-      return { type: "text", ...value, text: part.text };
-    case "reasoning":
-      return value?.providerOptions === undefined
-        ? { type: "reasoning", ...value, text: part.text }
-        : undefined;
-    case "compaction":
-      return { type: "text", text: COMPACTION_QUESTION };
-    case "file":
-    case "opaque":
-      return value;
-    default:
-      return part satisfies never;
-  }
+export function writePart(part: Exclude<Part, ToolPart>, source: Source<Fields>): Fields | undefined {
+  const { value } = source;
+  if (part.type === "reasoning")
+    return value?.providerOptions === undefined
+      ? { type: "reasoning", ...value, text: part.text }
+      : undefined;
+  return part.type === "opaque" ? value : writeText(part, source, "text");
 }
 
 /** The value of a changed or new call. */
@@ -41,20 +33,20 @@ export function writeCall({ callId, tool, input }: ToolPart, { value }: Source<F
 }
 
 /** The value of a changed or new result; media that the edit left stay as they are. */
-export function writeResult({ callId, tool, outcome }: ToolPart, { value }: Source<Fields>): Fields {
+export function writeResult(part: ToolPart, { value, before }: Source<Fields>): Fields {
+  const { callId, tool, outcome } = part;
+  const result = { type: "tool-result", toolCallId: callId, toolName: tool, ...value };
   const output = fields(value?.output);
   const kept = compact({ providerOptions: output.providerOptions });
-  const result = { type: "tool-result", toolCallId: callId, toolName: tool, ...value };
   if (outcome.status === "failed")
     return { ...result, output: { type: "error-text", value: outcome.error, ...kept } };
-  const text = outcome.status === "done" ? outcome.output : "";
-  const files = outcome.status === "done" ? outcome.attachments : [];
-  const entries = Array.isArray(output.value) ? output.value.map(fields) : [];
-  const media = entries.filter(
-    (entry) => !isText(entry) && files.some((file) => isSameFile(readFile(entry), file)),
-  );
-  if (media.length === 0) return { ...result, output: { type: "text", value: text, ...kept } };
-  const content = text === "" ? media : [{ type: "text", text }, ...media];
+  const isList = outcome.status === "done" && outcome.attachments.length > 0 && Array.isArray(output.value);
+  if (!isList) return { ...result, output: { type: "text", value: outcomeText(outcome), ...kept } };
+  const content = writeResultContent(part, {
+    before,
+    content: output.value,
+    shape: RESULT_SHAPE,
+  });
   return { ...result, output: { ...output, value: content } };
 }
 

@@ -223,8 +223,9 @@ function keepThinkingOfLastCall(
 ): readonly PlacedBlock<Fields>[] {
   const isCalling = isLast && blocks.some(({ half }) => half === "call");
   const mayThink = Array.isArray(wire) || THINKING_ON.includes(fields(fields(wire).thinking).type);
-  if (isCalling && mayThink) return thinkingFirst(blocks);
-  return blocks.some(({ hidden }) => hidden) ? blocks.filter(({ hidden }) => hidden !== true) : blocks;
+  const isKept = (isCalling && mayThink) || !blocks.some(({ hidden }) => hidden);
+  const kept = isKept ? blocks : blocks.filter(({ hidden }) => hidden !== true);
+  return isCalling ? thinkingFirst(kept) : kept;
 }
 
 const THINKING_ON: readonly unknown[] = ["enabled", "adaptive"];

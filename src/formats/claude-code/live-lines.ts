@@ -18,7 +18,7 @@ export interface Skeleton {
 
 /** The skeleton of a line. */
 export function skeletonOf(line: unknown): Skeleton {
-  const { type, uuid, parentUuid, logicalParentUuid, isSidechain, message } = fields(line);
+  const { type, subtype, uuid, parentUuid, logicalParentUuid, isSidechain, message } = fields(line);
   const { id, content } = fields(message);
   const isMessage = type === "user" || type === "assistant";
   const blocks: readonly Fields[] = isMessage && Array.isArray(content) ? content.map(fields) : [];
@@ -29,7 +29,7 @@ export function skeletonOf(line: unknown): Skeleton {
             id: uuid,
             // A compaction starts a new root and says on the side what it follows.
             parent: stringField(parentUuid) ?? stringField(logicalParentUuid),
-            isLeaf: isMessage,
+            isLeaf: isMessage || subtype === "compact_boundary",
           }
         : undefined,
     isSidechain: isSidechain === true,

@@ -1,3 +1,4 @@
+import { safeJson } from "../../text/safe-json.ts";
 import type { Fault } from "../../transcript/find-faults.ts";
 import { fields, stringField } from "../fields.ts";
 import { type EditExpectation, findCommonEditFaults } from "../wire-faults/find-common-edit-faults.ts";
@@ -12,14 +13,9 @@ export function findGeminiEditFaults(
   expected: EditExpectation = {},
 ): readonly Fault[] {
   const [old, now] = [readGeminiWire(before), readGeminiWire(after)];
-  const known = new Set(textsInLoops(old).map((block) => block.read));
   return [
     ...findSealedFaults({ rule: "gemini-44", before: signedParts(old), after: signedParts(now) }),
-    ...textsInLoops(now)
-      .filter((block) => !known.has(block.read))
-      .map((block) =>
-        faultAt("gemini-46", block, "a user's text inside a tool loop ends the turn: put it before the loop"),
-      ),
+    ...loopFaults(interruptions(old), interruptions(now)),
     ...findCommonEditFaults(old, now, expected),
   ];
 }
@@ -33,20 +29,41 @@ function signedParts(messages: readonly WireMessage[]): readonly Sealed[] {
   );
 }
 
-/** The user's texts that stand between the results of one step and the calls of the next. */
-function textsInLoops(messages: readonly WireMessage[]): readonly WireBlock[] {
-  const inLoops: WireBlock[] = [];
-  let texts: WireBlock[] = [];
-  let isBehindResult = false;
+/** gemini-46: what an edit put between the steps of a tool loop; in place of what stood there before, it does no harm. */
+function loopFaults(before: readonly Interruption[], after: readonly Interruption[]): readonly Fault[] {
+  const isNew = (those: readonly Interruption[]) => {
+    const known = new Set(those.flatMap((blocks) => blocks.map(({ wire }) => safeJson(wire))));
+    return (blocks: Interruption) => !blocks.some(({ wire }) => known.has(safeJson(wire)));
+  };
+  const replaced = before.filter(isNew(after)).length;
+  return after
+    .filter(isNew(before))
+    .slice(replaced)
+    .map(([first]) =>
+      faultAt(
+        "gemini-46",
+        first ?? { messageId: "" },
+        "what the user says inside a tool loop ends the turn: put it before the loop",
+      ),
+    );
+}
+
+/** What the user says between one step with calls and the next. */
+type Interruption = readonly WireBlock[];
+
+function interruptions(messages: readonly WireMessage[]): readonly Interruption[] {
+  const found: Interruption[] = [];
+  let said: WireBlock[] = [];
+  let isInLoop = false;
   for (const { side, blocks } of messages) {
-    if (side === "assistant") {
-      if (isBehindResult && blocks.some((block) => block.type === "call")) inLoops.push(...texts);
-      texts = [];
-      isBehindResult = false;
+    if (side !== "assistant") {
+      said.push(...blocks.filter((block) => block.type !== "result"));
       continue;
     }
-    if (blocks.some((block) => block.type === "result")) isBehindResult = true;
-    texts.push(...blocks.filter((block) => block.type === "text"));
+    const isStep = blocks.some((block) => block.type === "call");
+    if (isInLoop && isStep && said.length > 0) found.push(said);
+    said = [];
+    isInLoop = isStep;
   }
-  return inLoops;
+  return found;
 }

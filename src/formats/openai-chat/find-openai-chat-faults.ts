@@ -26,7 +26,8 @@ export interface OpenAIChatFaultOptions {
   readonly vendor?: ChatVendor;
 }
 
-function vendorOfModel(model: string): ChatVendor {
+/** Whose API a model is asked through, as far as its name tells. */
+export function vendorOfModel(model: string): ChatVendor {
   if (/(?:^|\/)(?:mistral|ministral|magistral|codestral|devstral|pixtral)/i.test(model)) return "mistral";
   return /(?:^|\/)(?:deepseek|kimi|glm)/i.test(model) ? "reasoning-content" : "openai";
 }

@@ -2,7 +2,8 @@ import type { BlockAdapter, ItemDraft } from "../blocks/block-adapter.ts";
 import { writeArguments } from "../blocks/call-arguments.ts";
 import { writeResultContent } from "../blocks/result-content.ts";
 import { writeText } from "../blocks/write-text.ts";
-import { compact, type Fields, fields } from "../fields.ts";
+import { compact, type Fields, fields, stringField } from "../fields.ts";
+import { vendorOfModel } from "./find-openai-chat-faults.ts";
 import type { ChatMessage, ChatWire } from "./openai-chat-wire.ts";
 import { CHAT_RESULT, type ChatValue, REASONING_FIELDS, readChatMessage } from "./read-chat-message.ts";
 
@@ -10,7 +11,6 @@ import { CHAT_RESULT, type ChatValue, REASONING_FIELDS, readChatMessage } from "
 export const openaiChatAdapter: BlockAdapter<ChatWire, ChatMessage, ChatValue> = {
   name: "openai-chat",
   results: "apart",
-  system: "among",
   merges: () => false,
   open: messagesOf,
   close: (wire, messages) =>
@@ -120,17 +120,23 @@ function writeReasoningFields(old: Fields, values: readonly ChatValue[]): Fields
   return written;
 }
 
-/** Where one turn tells its reasoning, every turn of the current tool loop has to, if only with an empty text. */
+/** Where a vendor wants reasoning told, every turn of the current tool loop has to, if only with an empty text. */
 function tellReasoningInLoop(items: readonly ChatMessage[], wire: ChatWire): readonly ChatMessage[] {
-  if (!messagesOf(wire).some((message) => isTold(fields(message)))) return items;
+  if (!wantsReasoning(wire)) return items;
   const start = items.findLastIndex((item) => fields(item).role === "user");
   const isMissing = (item: ChatMessage, index: number): boolean =>
-    index > start && fields(item).role === "assistant" && !isTold(fields(item));
+    index > start && fields(item).role === "assistant" && !isTold(item);
   return items.some(isMissing)
     ? items.map((item, index) => (isMissing(item, index) ? { ...item, reasoning_content: "" } : item))
     : items;
 }
 
-function isTold({ role, reasoning_content: reasoning }: Fields): boolean {
+function wantsReasoning(wire: ChatWire): boolean {
+  const model = stringField(fields(wire).model) ?? "";
+  return vendorOfModel(model) === "reasoning-content" || messagesOf(wire).some(isTold);
+}
+
+function isTold(item: ChatMessage): boolean {
+  const { role, reasoning_content: reasoning } = fields(item);
   return role === "assistant" && typeof reasoning === "string";
 }

@@ -19,7 +19,6 @@ import { settleReasoning } from "./settle-reasoning.ts";
 export const openaiResponsesAdapter: BlockAdapter<ResponsesWire, ResponsesRun, ResponsesValue> = {
   name: "openai-responses",
   results: "apart",
-  system: "among",
   merges: () => false,
   open: runsOf,
   close: withRuns,

@@ -17,6 +17,10 @@ export function writeLine(line: unknown, pieces: readonly NextPiece[]): object {
   const [only] = pieces;
   if (only?.now.half === "result") return { ...entry, content: outcomeText(only.now.outcome) };
   if (entry.role === "assistant") return writeAction(entry, pieces);
+  if (only?.was.half === "result") {
+    const { tool_call_ids: _, ...rest } = entry;
+    return { ...rest, role: "user", content: textOf(pieces) };
+  }
   const blocks = Array.isArray(entry.content) ? entry.content : undefined;
   if (blocks === undefined) return { ...entry, content: textOf(pieces) };
   return {

@@ -148,7 +148,7 @@ describe.each(formats)("the laws of $name", ({ name, write, folds }) => {
           }
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 80 },
     );
   });
 });

@@ -66,7 +66,7 @@ const history = (...steps: readonly Step[]): History => ({
   system: "be brief",
   steps,
   isThinking: false,
-  isCaching: false,
+  cacheMarks: 0,
 });
 
 const good = history(

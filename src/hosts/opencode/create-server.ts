@@ -16,6 +16,11 @@ import { createChildRestrictionsFeature } from "./permissions/child-restrictions
 import { createPluginContext, type PluginContext } from "./plugin-context.ts";
 import { readPluginOptions } from "./plugin-options.ts";
 import { createToolsFeature } from "./tools/tools-feature.ts";
+import { createBoundToolOutput } from "./window/bound-tool-output.ts";
+import { createModelWindows } from "./window/model-windows.ts";
+import { createPinnedTexts } from "./window/pinned-texts.ts";
+import { createPruneWindow } from "./window/prune-window.ts";
+import { createRecordRequests } from "./window/record-requests.ts";
 
 /** The plugin as OpenCode loads it: reads the options, connects the features, and never throws. */
 export async function createServer(input: PluginInput, rawOptions?: unknown): Promise<Hooks> {
@@ -47,8 +52,16 @@ function featuresOf(context: PluginContext): readonly Feature[] {
   const views = createViewStore({ root: context.folders.views, now: context.now });
   const bonds = createForkBonds(context.calls);
   const forks = createForks({ context, capture, views, bonds });
+  const pins = createPinnedTexts(context.options.pin);
+  const windows = createModelWindows(context.options);
+  const isChild = async (sessionId: string): Promise<boolean> =>
+    (await bonds.bondOf(sessionId)) !== undefined;
   return [
     { name: "session tree", hooks: { event: async ({ event }) => context.tree.observe(event) } },
+    createRecordRequests(context),
+    windows.feature,
+    createBoundToolOutput(context),
+    createPruneWindow({ context, pins, windows, isChild }),
     createToolsFeature({ context, forks }),
     createChildRestrictionsFeature(bonds),
     createChildEventsFeature(forks),

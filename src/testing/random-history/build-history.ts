@@ -46,7 +46,7 @@ export function buildHistory({ steps: thrown, manner }: HistoryDice): History {
     system: manner % 3 === 0 ? "You help with code." : undefined,
     steps,
     isThinking: held.isThinking,
-    isCaching: manner % 5 < 2,
+    cacheMarks: manner % 5 < 2 ? ([2, 2, 3, 6][manner % 4] ?? 0) : 0,
   };
 }
 

@@ -53,7 +53,12 @@ export function checkHistory(
 
   const { edits, edited, repaired } = run();
   const isWild = chosen.some((stage) => stage.isWild);
-  const brought = newFaults(format.faults(wire), format.faults(edited), isWild ? ENDS : FIRST);
+  const mayEnd = isWild || chosen.some((stage) => stage.mayEmpty);
+  const given = format.faults(wire);
+  // What is loose already may be loose in more than one way once its neighbours are gone.
+  const isLoose = isWild && given.some((fault) => PAIRING.includes(fault.rule));
+  const allowed = [...(mayEnd ? ENDS : FIRST), ...(isLoose ? PAIRING : [])];
+  const brought = newFaults(given, format.faults(edited), allowed);
   if (brought.length > 0) return problem("an edit brings no fault", brought, edited);
   const expected: EditExpectation = {
     ...(chosen.every((stage) => stage.saves) && { size: "not-larger" }),
@@ -62,7 +67,9 @@ export function checkHistory(
   const broken = findEditFaults(wire, edited, expected);
   const told = isWild ? broken.filter((fault) => fault.rule !== "gemini-46") : broken;
   if (told.length > 0) return problem("an edit keeps what it must not touch", told, edited);
-  if (seed % CHECK_PREFIX_EVERY === 0 && !isPrefixKept({ format, wire, edited, edits }))
+  // A wire with faults is mended by the way, wherever they are.
+  const hasPrefix = given.length === 0 && seed % CHECK_PREFIX_EVERY === 0;
+  if (hasPrefix && !isPrefixKept({ format, wire, edited, edits }))
     return problem("what stands before the first edit does not change", [], edited);
 
   const left = format.faults(repaired);
@@ -84,7 +91,7 @@ const repair: Stage = (transcript) => repairPairing(transcript, { lastMessage: "
 
 /** Only the repair can put a question before an answer that a cut has left in front. */
 const FIRST: readonly string[] = ["common-09", "gemini-41", "gemini-42"];
-/** Wild edits may take the question away that was asked last, too. */
+/** Some edits may take the question away that was asked last, too. */
 const ENDS: readonly string[] = [...FIRST, "common-08", "anthropic-26"];
 
 function newFaults(

@@ -4,8 +4,8 @@ export interface History {
   readonly steps: readonly Step[];
   /** Whether the client asks the model to think. */
   readonly isThinking: boolean;
-  /** Whether the client marks what the provider shall cache. */
-  readonly isCaching: boolean;
+  /** How many of the newest messages of the user the client marks to be cached; some mark more than the provider takes. */
+  readonly cacheMarks: number;
 }
 
 export type Step = UserStep | ModelStep | ResultsStep;

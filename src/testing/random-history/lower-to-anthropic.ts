@@ -20,13 +20,13 @@ export function lowerToAnthropic(history: History): WireObject {
     if (last?.role === role) last.content.push(...content);
     else messages.push({ role, content: [...content] });
   }
-  const { system, isCaching } = history;
-  if (isCaching)
-    for (const { content } of messages.filter(({ role }) => role === "user").slice(-2)) markLast(content);
+  const { system, cacheMarks } = history;
+  const marked = messages.filter(({ role }) => role === "user");
+  for (const { content } of cacheMarks === 0 ? [] : marked.slice(-cacheMarks)) markLast(content);
   return {
     model: askedModel(history),
     max_tokens: 4_096,
-    ...(system !== undefined && { system: [{ type: "text", text: system, ...(isCaching && MARK) }] }),
+    ...(system !== undefined && { system: [{ type: "text", text: system, ...(cacheMarks > 0 && MARK) }] }),
     ...(mayThink(history) && { thinking: { type: "enabled", budget_tokens: 2_048 } }),
     messages,
   };

@@ -36,8 +36,8 @@ function partsOf(step: Step, history: History): readonly WireObject[] {
 }
 
 /** Vertex gives calls no ids; the newer interface does. */
-function hasIds({ isCaching }: History): boolean {
-  return !isCaching;
+function hasIds({ cacheMarks }: History): boolean {
+  return cacheMarks === 0;
 }
 
 function modelParts(step: ModelStep, history: History): readonly WireObject[] {

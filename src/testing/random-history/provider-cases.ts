@@ -1,5 +1,7 @@
 import { anthropic } from "../../formats/anthropic/anthropic.ts";
 import { findAnthropicEditFaults } from "../../formats/anthropic/find-anthropic-edit-faults.ts";
+import { findGeminiEditFaults } from "../../formats/gemini/find-gemini-edit-faults.ts";
+import { gemini } from "../../formats/gemini/gemini.ts";
 import { findOpenAIChatEditFaults } from "../../formats/openai-chat/find-openai-chat-edit-faults.ts";
 import { openaiChat } from "../../formats/openai-chat/openai-chat.ts";
 import { findOpenAIResponsesEditFaults } from "../../formats/openai-responses/find-openai-responses-edit-faults.ts";
@@ -9,6 +11,7 @@ import type { Fault } from "../../transcript/find-faults.ts";
 import type { Format } from "../../transcript/format.ts";
 import type { History } from "./history.ts";
 import { lowerToAnthropic } from "./lower-to-anthropic.ts";
+import { lowerToGemini } from "./lower-to-gemini.ts";
 import { lowerToOpenAIChat } from "./lower-to-openai-chat.ts";
 import { lowerToOpenAIResponses } from "./lower-to-openai-responses.ts";
 
@@ -39,5 +42,11 @@ export const PROVIDER_CASES: readonly ProviderCase[] = [
     format: openaiResponses as Format<unknown>,
     lower: lowerToOpenAIResponses,
     findEditFaults: findOpenAIResponsesEditFaults,
+  },
+  {
+    api: "gemini",
+    format: gemini as Format<unknown>,
+    lower: lowerToGemini,
+    findEditFaults: findGeminiEditFaults,
   },
 ];

@@ -20,8 +20,10 @@ import { createDice, type Dice } from "./dice.ts";
 export interface RandomStage {
   readonly name: string;
   readonly stage: (seed: number) => Stage;
-  /** Set for edits that no policy would make of such histories: they may take every message away, or speak into a tool loop. */
+  /** Set for edits that no policy would make of such histories: they may take the first or last message away, or speak into a tool loop. */
   readonly isWild?: true;
+  /** Set for edits that hold a limit even where the newest message alone is over it. */
+  readonly mayEmpty?: true;
   /** Set for edits that leave what the user has typed alone. */
   readonly keepsRequest?: true;
   /** Set for edits that never take more room than they save. */
@@ -50,8 +52,8 @@ export const RANDOM_STAGES: readonly RandomStage[] = [
         },
       }),
   },
-  { name: "small budget", saves: true, isWild: true, stage: () => charBudget({ maxChars: 512 }) },
-  { name: "budget", saves: true, stage: () => charBudget({ maxChars: 3_000 }) },
+  { name: "small budget", saves: true, mayEmpty: true, stage: () => charBudget({ maxChars: 512 }) },
+  { name: "budget", saves: true, mayEmpty: true, stage: () => charBudget({ maxChars: 3_000 }) },
   { name: "redact", stage: () => redactTranscript() },
   { name: "tool summaries", keepsRequest: true, stage: () => summarizeTools },
   {

@@ -52,7 +52,8 @@ function sameStart(one: string, other: string): number {
   // Whole pieces first: comparing strings is far faster than comparing characters.
   let same = 0;
   for (let size = 1 << 20; size >= 1; size >>= 2) {
-    while (same + size <= most && one.slice(same, same + size) === other.slice(same, same + size)) same += size;
+    while (same + size <= most && one.slice(same, same + size) === other.slice(same, same + size))
+      same += size;
   }
   return same;
 }

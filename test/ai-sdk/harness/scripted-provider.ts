@@ -46,8 +46,14 @@ export interface AnsweredRequest {
 }
 
 /** Starts one. */
-export async function startScriptedProvider(options: ScriptedProviderOptions = {}): Promise<ScriptedProvider> {
-  const { windowTokens = Number.POSITIVE_INFINITY, answer, summarize = ({ count }) => summary(count) } = options;
+export async function startScriptedProvider(
+  options: ScriptedProviderOptions = {},
+): Promise<ScriptedProvider> {
+  const {
+    windowTokens = Number.POSITIVE_INFINITY,
+    answer,
+    summarize = ({ count }) => summary(count),
+  } = options;
   const faults: Fault[] = [];
   let refusals = 0;
   let largestTokens = 0;
@@ -71,7 +77,8 @@ export async function startScriptedProvider(options: ScriptedProviderOptions = {
   });
   const settings = { baseURL: server.url, apiKey: "scripted" };
   const models = {
-    "openai-compatible": () => createOpenAICompatible({ name: "scripted", includeUsage: true, ...settings })("m"),
+    "openai-compatible": () =>
+      createOpenAICompatible({ name: "scripted", includeUsage: true, ...settings })("m"),
     anthropic: () => createAnthropic(settings)("claude-sonnet-4-5"),
     "openai-responses": () => createOpenAI(settings).responses("gpt-5"),
     "openai-chat": () => createOpenAI(settings).chat("gpt-5"),

@@ -1,4 +1,4 @@
-import { generateText, stepCountIs, tool } from "ai";
+import { generateText, stepCountIs, streamText, tool } from "ai";
 import { z } from "zod";
 import { type CarryoverOptions, carryover } from "../../../src/ai-sdk.ts";
 import type { LedgerEntry } from "../../../src/session/ledger.ts";
@@ -11,6 +11,8 @@ export interface LoopOptions extends OutputRange {
   readonly provider: ProviderName;
   readonly steps: number;
   readonly windowTokens: number;
+  /** Whether answers are streamed. */
+  readonly way?: "generate" | "stream";
   /** Calls of one step. */
   readonly parallel?: number;
   /** Unset: the loop runs without us. */
@@ -58,7 +60,7 @@ export async function runToolLoop(options: LoopOptions): Promise<LoopReport> {
     execute: () => toolText(++seed, outputBytes(seed, options)),
   });
   try {
-    const { text } = await generateText({
+    const request = {
       model: wrapped?.model ?? base,
       tools: { read, ...wrapped?.tools },
       system: "You are a careful reader of code.",
@@ -66,7 +68,11 @@ export async function runToolLoop(options: LoopOptions): Promise<LoopReport> {
       stopWhen: stepCountIs(steps + 1),
       maxRetries: 0,
       providerOptions: { openai: { store: false } },
-    });
+    };
+    const text =
+      options.way === "stream"
+        ? await streamText({ ...request, onError: () => undefined }).text
+        : (await generateText(request)).text;
     return report(text);
   } catch (error) {
     return { ...report(""), error };

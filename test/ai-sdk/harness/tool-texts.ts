@@ -23,13 +23,17 @@ export interface OutputRange {
 
 type Random = () => number;
 
-const WORDS = "parser index session render socket reader buffer import module token window journal".split(" ");
+const WORDS = "parser index session render socket reader buffer import module token window journal".split(
+  " ",
+);
 const word = (random: Random): string => WORDS[Math.floor(random() * WORDS.length)] ?? "word";
 const number = (random: Random, below: number): number => Math.floor(random() * below);
 
 const LINES: readonly ((random: Random) => string)[] = [
-  (random) => `src/${word(random)}/${word(random)}.ts:${number(random, 900)}: ${word(random)} is not ${word(random)}`,
-  (random) => `[${number(random, 24)}:${number(random, 60)}] INFO ${word(random)} took ${number(random, 5000)} ms`,
+  (random) =>
+    `src/${word(random)}/${word(random)}.ts:${number(random, 900)}: ${word(random)} is not ${word(random)}`,
+  (random) =>
+    `[${number(random, 24)}:${number(random, 60)}] INFO ${word(random)} took ${number(random, 5000)} ms`,
   (random) => `export function ${word(random)}${number(random, 99)}(${word(random)}: string): number {`,
   (random) => `  ✓ ${word(random)} ${word(random)} ${word(random)} (${number(random, 300)} ms)`,
   (random) => `{"id":${number(random, 1e6)},"name":"${word(random)}-${word(random)}","ok":true}`,

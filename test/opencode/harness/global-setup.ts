@@ -7,14 +7,12 @@ import { PACKED_FOLDER, PLUGIN_ENTRY, PLUGIN_FILE } from "./plugin-specs.ts";
 
 /** Before the first scenario: the binary is there, the plugin is one file, the package is unpacked. */
 export async function setup(): Promise<void> {
-  rmSync(REPORTS, { recursive: true, force: true });
   await installOpenCode();
   if (existsSync(PLUGIN_ENTRY)) await buildPlugin();
   if (existsSync(resolve(PROJECT, "dist/server.js"))) unpackPackage();
 }
 
 const PROJECT = resolve(import.meta.dirname, "../../..");
-const REPORTS = resolve(PROJECT, "reports/opencode");
 
 async function buildPlugin(): Promise<void> {
   const bundle = await rolldown({ input: PLUGIN_ENTRY, platform: "node", logLevel: "warn" });

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ModelRequest } from "../../../src/testing/model-server/model-server.ts";
 import type { OpenCodeClient } from "../../../src/testing/opencode/opencode-client.ts";
@@ -6,7 +6,6 @@ import type { Rig } from "./rig.ts";
 
 /** Writes down everything that helps to see why a scenario failed; what cannot be had is left out. */
 export async function leaveReport({ folder, rig, requests, cause }: Failure): Promise<void> {
-  rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const write = (file: string, value: unknown): void =>
     writeFileSync(join(folder, file), typeof value === "string" ? value : JSON.stringify(value, null, 2));

@@ -1,3 +1,4 @@
+import type { UserConsoleLog } from "vitest";
 import type { Reporter, TestCase, TestModule } from "vitest/node";
 
 /** Prints one line for each scenario: how it went, how long it took, its name, and what it proved. */
@@ -10,6 +11,10 @@ export class ScenarioReporter implements Reporter {
     console.log(`${word} ${seconds} s  ${test.name}${proves === undefined ? "" : ` — ${proves}`}`);
     for (const error of errors ?? []) console.log(`              ${firstLines(error.message)}`);
     if (report !== undefined) console.log(`              left behind: ${report}/`);
+  }
+
+  onUserConsoleLog({ content }: UserConsoleLog): void {
+    process.stdout.write(content);
   }
 
   onTestModuleEnd(module: TestModule): void {

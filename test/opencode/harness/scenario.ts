@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, it } from "vitest";
 import type { ModelRequest } from "../../../src/testing/model-server/model-server.ts";
@@ -12,6 +13,8 @@ export function scenario(name: string, options: ScenarioOptions, play: (rig: Rig
   const { proves, timeoutMs = 60_000, leftoverSteps = "fail", shared } = options;
   it(name, { timeout: timeoutMs + START_AND_REPORT_MS }, async ({ task }) => {
     Object.assign(task.meta, { proves });
+    const folder = reportFolderOf(name);
+    rmSync(folder, { recursive: true, force: true });
     const rig = shared === undefined ? await createRig(options) : await shared.open();
     const startedAt = rig.model.requests.length;
     try {
@@ -23,7 +26,6 @@ export function scenario(name: string, options: ScenarioOptions, play: (rig: Rig
         throw new Error(`Never asked for: ${JSON.stringify(waiting).slice(0, 1_000)}`);
       }
     } catch (cause) {
-      const folder = reportFolderOf(name);
       Object.assign(task.meta, { report: folder });
       await leaveReport({ folder, rig, requests: rig.model.requests.slice(startedAt), cause });
       throw cause;

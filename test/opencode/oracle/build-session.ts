@@ -1,14 +1,11 @@
 import type {
   SessionExport,
   SessionMessage,
+  SessionMessageInfo,
   SessionPart,
 } from "../../../src/formats/opencode/session-message.ts";
 import { OPENCODE_VERSION } from "../../../src/testing/opencode/install-opencode.ts";
-import {
-  LONG_WINDOW,
-  MIDDLE_WINDOW,
-  type ModelChoice,
-} from "../../../src/testing/opencode/scripted-config.ts";
+import { LONG_WINDOW, MIDDLE_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
 import type {
   AnswerPlan,
   CallPlan,
@@ -53,13 +50,13 @@ function createBuilder(sessionID: string): Builder {
   const messages: SessionMessage[] = [];
   let count = 0;
   let windowStart = 0;
-  const add = (info: Record<string, unknown>, parts: readonly SessionPart[]): string => {
+  const add = (info: SessionMessageInfo, parts: readonly SessionPart[]): string => {
     count++;
     const id = `msg_${idOf(sessionID, count)}`;
     const created = STARTED_MS + count * 1_000;
     const time = { created, ...(info.role === "assistant" ? { completed: created + 500 } : {}) };
     messages.push({
-      info: { id, sessionID, time, ...info } as SessionMessage["info"],
+      info: { id, sessionID, time, ...info },
       parts: parts.map((part, index) => ({
         id: `prt_${idOf(sessionID, count)}${String(index).padStart(4, "0")}`,
         sessionID,
@@ -152,8 +149,8 @@ function idOf(sessionID: string, count: number): string {
   return `000${sessionID.slice(-8)}${String(count).padStart(6, "0")}`;
 }
 
-function lastUserId(messages: readonly SessionMessage[]): string | undefined {
-  return messages.findLast(({ info }) => info.role === "user")?.info.id;
+function lastUserId(messages: readonly SessionMessage[]): string {
+  return messages.findLast(({ info }) => info.role === "user")?.info.id ?? "";
 }
 
 /** OpenCode lets a tail begin at a message of the window, and never at a marker or a summary. */

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { SessionExport } from "../../../src/formats/opencode/session-message.ts";
@@ -6,46 +6,80 @@ import { say } from "../../../src/testing/model-server/say.ts";
 import type { ChatMessage } from "../../../src/testing/opencode/recording.ts";
 import { LONG_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
 import { comparable } from "../../opencode-window/wire-session.ts";
+import { reportFolderOf } from "../harness/leave-report.ts";
 import type { Rig } from "../harness/rig.ts";
 import { scenario } from "../harness/scenario.ts";
 import { buildSession } from "./build-session.ts";
-import { type KnownShape, predictRequest } from "./predict-request.ts";
+import { type Prediction, predictRequest } from "./predict-request.ts";
 import { sessionPlan } from "./session-plan.ts";
 
 const SESSIONS = Number(process.env.CARRYOVER_ORACLE_SESSIONS ?? 20);
 
+const NAME = `the oracle, ${SESSIONS} generated sessions`;
+const DIFFERENCES = `${reportFolderOf(NAME)}-differences`;
+
 scenario(
-  `the oracle: ${SESSIONS} generated sessions`,
+  NAME,
   {
     proves:
       "each request that the host sends is the one our OpenCode format predicts, or differs as documented",
+    config: { snapshot: false },
     timeoutMs: 60_000 + SESSIONS * 3_000,
   },
   async (rig) => {
+    rmSync(DIFFERENCES, { recursive: true, force: true });
     const sessions = fc.sample(sessionPlan, SESSIONS).map(buildSession);
     await rig.importSessions(sessions);
-    const seen = new Map<KnownShape | "same", number>();
-    const unexplained: string[] = [];
-    for (const session of sessions) {
-      const { sent, prediction } = await ask(rig, session);
-      const { ours, hosts, shapes } = prediction;
-      const isOurs = isEqual(sent, ours);
-      for (const kind of isOurs ? ["same" as const] : shapes) seen.set(kind, (seen.get(kind) ?? 0) + 1);
-      if (isEqual(sent, hosts) && (isOurs || shapes.length > 0)) continue;
-      unexplained.push(`${session.info.id} (${shapes.join(", ") || "no known shape"})`);
-      mkdirSync("reports/opencode/oracle", { recursive: true });
-      writeFileSync(
-        `reports/opencode/oracle/${session.info.id}.json`,
-        JSON.stringify({ session, sent, ours, hosts, shapes }, null, 2),
-      );
-    }
-    console.log(`              ${[...seen].map(([kind, count]) => `${count} ${kind}`).join(", ")}`);
-    expect(unexplained, "see reports/opencode/oracle").toEqual([]);
+    const verdicts: Verdict[] = [];
+    const waiting = [...sessions];
+    const work = async (): Promise<void> => {
+      for (let session = waiting.pop(); session !== undefined; session = waiting.pop()) {
+        verdicts.push(await judge(rig, session));
+      }
+    };
+    await Promise.all(Array.from({ length: ASKED_AT_ONCE }, work));
+    console.log(`             ${countOf(verdicts)}`);
+    const unexplained = verdicts.filter(({ verdict }) => verdict === "unexplained");
+    expect(
+      unexplained.map(({ id }) => id),
+      `see ${DIFFERENCES}`,
+    ).toEqual([]);
   },
 );
 
-async function ask(rig: Rig, session: SessionExport) {
+const ASKED_AT_ONCE = 3;
+
+interface Verdict {
+  readonly id: string;
+  /** As predicted, unexplained, or the faults that explain the difference. */
+  readonly verdict: string;
+}
+
+async function judge(rig: Rig, session: SessionExport): Promise<Verdict> {
   const id = session.info.id ?? "";
+  const { sent, prediction } = await ask(rig, id);
+  const { ours, hosts, healed, faults } = prediction;
+  if (isEqual(sent, hosts) && isEqual(ours, healed)) {
+    if (isEqual(sent, ours)) return { id, verdict: "as predicted" };
+    if (faults.length > 0) return { id, verdict: faults.join(" and ") };
+  }
+  mkdirSync(DIFFERENCES, { recursive: true });
+  writeFileSync(`${DIFFERENCES}/${id}.json`, JSON.stringify({ sent, ...prediction, session }, null, 2));
+  return { id, verdict: "unexplained" };
+}
+
+function countOf(verdicts: readonly Verdict[]): string {
+  const counts = new Map<string, number>();
+  for (const { verdict } of verdicts) counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
+  return [...counts].map(([verdict, count]) => `${count} ${verdict}`).join(", ");
+}
+
+interface Asked {
+  readonly sent: readonly ChatMessage[];
+  readonly prediction: Prediction;
+}
+
+async function ask(rig: Rig, id: string): Promise<Asked> {
   await rig.turn(id, { text: "Go on.", model: LONG_WINDOW }, [say("Gone on.")]);
   const [request] = rig.requests({ sessionId: id });
   if (request === undefined) throw new Error(`Nothing was asked for ${id}`);

@@ -1,12 +1,18 @@
 import { describe, expect } from "vitest";
-import { call, say } from "../../../src/testing/model-server/say.ts";
-import { ANTHROPIC_WINDOW, SHORT_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
+import { call, callAll, say } from "../../../src/testing/model-server/say.ts";
+import {
+  ANTHROPIC_WINDOW,
+  LONG_WINDOW,
+  SHORT_WINDOW,
+} from "../../../src/testing/opencode/scripted-config.ts";
 import { sharedPrefix, toolNamesOf } from "../../../src/testing/opencode/shared-prefix.ts";
 import type { Rig } from "../harness/rig.ts";
 import { scenario, shareRig } from "../harness/scenario.ts";
 import { childrenOf, firstChildRequest, requestWith, textOf } from "./fork-support.ts";
 
 const LONG_TEXT = Array.from({ length: 400 }, (_, line) => `line ${line} of the long file`).join("\n");
+/** So that the host compacts only when told to. */
+const FEW = { inputTokens: 1_000, outputTokens: 10 };
 const FILES = { "long.txt": `${LONG_TEXT}\n`, "notes.txt": "The cat is grey.\n" };
 
 describe("a graduated fork", () => {
@@ -23,8 +29,7 @@ describe("a graduated fork", () => {
         say("Report two.", { family: "child", contains: "Task two." }),
       ]);
       await rig.turn(id, "Fork.", [
-        call("fork", { prompt: "Task one." }),
-        call("fork", { prompt: "Task two." }),
+        callAll(["one", "two"].map((name) => ({ tool: "fork", input: { prompt: `Task ${name}.` } }))),
         say("Forked."),
       ]);
       const children = await rig.waitFor(() => {
@@ -52,7 +57,7 @@ describe("a graduated fork", () => {
     { shared, proves: "summary, retained tail and later messages; valid on Anthropic's wire" },
     async (rig) => {
       const id = await rig.newSession();
-      await rig.turn(id, "The dog is brown.", [say("Noted: brown.")]);
+      await rig.turn(id, "The dog is brown.", [say("Noted: brown.", { usage: FEW })]);
       await rig.turn(id, { text: "What colour is the cat?", model: SHORT_WINDOW }, [
         call(
           "bash",
@@ -60,8 +65,8 @@ describe("a graduated fork", () => {
           { usage: { inputTokens: 5_000, outputTokens: 10 } },
         ),
         say("The cat is grey.", { usage: { inputTokens: 5_990, outputTokens: 20 } }),
-        say("## Objective\n- SUMMARY-OF-ALL", { lane: "summary" }),
-        say("Nothing is left to do."),
+        say("## Objective\n- SUMMARY-OF-ALL", { lane: "summary", usage: FEW }),
+        say("Nothing is left to do.", { usage: FEW }),
       ]);
       rig.model.script([say("The report.", { family: "child" })]);
       await rig.turn(id, { text: "Fork it.", model: ANTHROPIC_WINDOW }, [
@@ -80,7 +85,7 @@ describe("a graduated fork", () => {
 
 describe("an exact fork", () => {
   const shared = shareRig({
-    plugin: { fork: { way: "exact" } },
+    plugin: { fork: { way: "exact" }, toolOutput: false },
     files: FILES,
     config: { compaction: { prune: true } },
   });
@@ -90,7 +95,7 @@ describe("an exact fork", () => {
     { shared, proves: "marker, summary and retained tail as the parent's request has them" },
     async (rig) => {
       const id = await rig.newSession();
-      await rig.turn(id, "The dog is brown.", [say("Noted: brown.")]);
+      await rig.turn(id, "The dog is brown.", [say("Noted: brown.", { usage: FEW })]);
       await rig.turn(id, { text: "What colour is the cat?", model: SHORT_WINDOW }, [
         call(
           "bash",
@@ -98,11 +103,14 @@ describe("an exact fork", () => {
           { usage: { inputTokens: 5_000, outputTokens: 10 } },
         ),
         say("The cat is grey.", { usage: { inputTokens: 5_990, outputTokens: 20 } }),
-        say("## Objective\n- SUMMARY-OF-ALL", { lane: "summary" }),
-        say("Nothing is left to do."),
+        say("## Objective\n- SUMMARY-OF-ALL", { lane: "summary", usage: FEW }),
+        say("Nothing is left to do.", { usage: FEW }),
       ]);
       rig.model.script([say("The report.", { family: "child" })]);
-      await rig.turn(id, "Fork it.", [call("fork", { prompt: "Check." }), say("Forked.")]);
+      await rig.turn(id, { text: "Fork it.", model: LONG_WINDOW }, [
+        call("fork", { prompt: "Check." }),
+        say("Forked."),
+      ]);
       const child = await firstChildRequest(rig, id);
       const parent = requestWith(rig, id, "Fork it.");
       expect(sharedPrefix(parent, child).share).toBeGreaterThan(0.99);
@@ -193,7 +201,7 @@ describe("a text fork", () => {
       const child = await firstChildRequest(rig, id);
       const users = usersOf(child.body.messages);
       expect(users[0]).toMatch(
-        /^You are working with forked context[^]*\n\n<inherited_context>\nUser:\nLook around\.[^]*<\/inherited_context>$/,
+        /^You are working with forked context[\s\S]*\n\n<inherited_context>\nUser:\nLook around\.[\s\S]*<\/inherited_context>$/,
       );
       expect(users.slice(1)).toEqual(["Check the colour."]);
     },
@@ -215,7 +223,6 @@ describe("the tools", () => {
         ["fork", "fork_result", "fork_cancel", "recall"].includes(name),
       );
       expect(ours).toHaveLength(4);
-      console.log(JSON.stringify(ours).length, JSON.stringify(ours));
       expect(JSON.stringify(ours).length).toBeLessThanOrEqual(2_400);
     },
   );
@@ -274,14 +281,17 @@ async function readManyTimes(rig: Rig, id: string, times: number): Promise<void>
 
 /** Makes the host clear the first output of a session. */
 async function pruneOldOutput(rig: Rig, id: string): Promise<void> {
-  const command = "for i in $(seq 0 2999); do echo SECRET-LINE-$i of a long output; done";
-  await rig.turn(id, "Print.", [call("bash", { command, description: "Print" }), say("Printed.")]);
-  const noise = "head -c 45000 /dev/zero | tr '\\\\0' x";
+  const command = "for i in $(seq 0 1399); do echo SECRET-LINE-$i of a long output; done";
+  await rig.turn(id, "Print.", [
+    call("bash", { command, description: "Print" }, { usage: FEW }),
+    say("Printed.", { usage: FEW }),
+  ]);
+  const noise = "head -c 45000 /dev/zero | tr '\\0' x";
   for (const turn of ["Second.", "Third.", "Fourth.", "Fifth.", "Sixth."]) {
     await rig.turn(id, turn, [
-      call("bash", { command: noise, description: "Noise" }),
-      call("bash", { command: noise, description: "Noise" }),
-      say("Done."),
+      call("bash", { command: noise, description: "Noise" }, { usage: FEW }),
+      call("bash", { command: noise, description: "Noise" }, { usage: FEW }),
+      say("Done.", { usage: FEW }),
     ]);
   }
   await rig.waitFor(async () => {

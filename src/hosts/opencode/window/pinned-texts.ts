@@ -1,0 +1,92 @@
+import type { Pin } from "../../../compaction/pins.ts";
+import { fileAccess } from "../../../stages/supersede-file-access.ts";
+import type { Message, Transcript } from "../../../transcript/message.ts";
+import { outcomeText, type Part } from "../../../transcript/part.ts";
+import { handleOf } from "../../../transcript/tool-results.ts";
+import { isVisibleToModel, reachesModel, shownOutcome } from "../../../transcript/visibility.ts";
+import { globToRegExp, isGlob } from "./glob.ts";
+
+/** What the user wants kept: texts and files of the option `pin`, and messages marked with `#pin`. */
+export interface PinnedTexts {
+  /** The pins as they stand in a transcript. */
+  pinsOf(transcript: Transcript): readonly Pin[];
+  /** Texts that were pinned as such. */
+  readonly texts: readonly string[];
+  /** Patterns of files whose content is pinned. */
+  readonly globs: readonly string[];
+}
+
+export function createPinnedTexts(pins: readonly string[]): PinnedTexts {
+  const globs = pins.filter(isGlob);
+  const texts = pins.filter((pin) => !isGlob(pin));
+  const patterns = globs.map(globToRegExp);
+  return {
+    texts,
+    globs,
+    pinsOf: (transcript) => [
+      ...texts.map((text): Pin => ({ text })),
+      ...transcript.flatMap((message): Pin[] => {
+        if (isMarked(message)) return [{ handle: message.id }];
+        if (patterns.length === 0) return [];
+        return message.parts.flatMap((part, index): Pin[] =>
+          patterns.some((pattern) => pattern.test(pathOf(part)))
+            ? [{ handle: handleOf(message, index) }]
+            : [],
+        );
+      }),
+    ],
+  };
+}
+
+/** The pins that the model saw before and does not see after. */
+export function missingPins(pins: readonly Pin[], { before, after }: BeforeAndAfter): readonly Pin[] {
+  const [seenBefore, seenAfter] = [before, after].map(readableTexts) as [ReadableTexts, ReadableTexts];
+  return pins.filter((pin) => {
+    if ("handle" in pin) return seenBefore.at(pin.handle) !== seenAfter.at(pin.handle);
+    return seenBefore.holds(pin.text) && !seenAfter.holds(pin.text);
+  });
+}
+
+export interface BeforeAndAfter {
+  readonly before: Transcript;
+  readonly after: Transcript;
+}
+
+/** A user's message with `#pin` in it, as a word of its own. */
+function isMarked({ role, parts }: Message): boolean {
+  return (
+    role === "user" &&
+    parts.some((part) => part.type === "text" && !part.synthetic && PIN_MARK.test(part.text))
+  );
+}
+
+const PIN_MARK = /(?:^|\s)#pin(?=\s|$)/;
+
+function pathOf(part: Part): string {
+  const access = part.type === "tool" ? fileAccess(part) : undefined;
+  return access?.path ?? "";
+}
+
+interface ReadableTexts {
+  at(handle: string): string | undefined;
+  holds(text: string): boolean;
+}
+
+function readableTexts(transcript: Transcript): ReadableTexts {
+  const byHandle = new Map<string, string>();
+  for (const message of transcript) {
+    if (!isVisibleToModel(message)) continue;
+    const texts = message.parts.map((part) => (reachesModel(part) ? textOf(part) : ""));
+    byHandle.set(message.id, texts.join("\n"));
+    for (const [index, text] of texts.entries()) byHandle.set(handleOf(message, index), text);
+  }
+  return {
+    at: (handle) => byHandle.get(handle),
+    holds: (text) => [...byHandle.values()].some((each) => each.includes(text)),
+  };
+}
+
+function textOf(part: Part): string {
+  if (part.type === "text") return part.text;
+  return part.type === "tool" ? outcomeText(shownOutcome(part)) : "";
+}

@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { aiSdk } from "../../src/formats/ai-sdk/ai-sdk.ts";
+import type { AiSdkWire } from "../../src/formats/ai-sdk/ai-sdk-message.ts";
+import { findAnthropicFaults } from "../../src/formats/anthropic/find-anthropic-faults.ts";
+import { findGeminiFaults } from "../../src/formats/gemini/find-gemini-faults.ts";
+import { findOpenAIChatFaults } from "../../src/formats/openai-chat/find-openai-chat-faults.ts";
+import { findOpenAIResponsesFaults } from "../../src/formats/openai-responses/find-openai-responses-faults.ts";
+import { runStages } from "../../src/transcript/run-stages.ts";
+import { CONVERSATION, type RecordedApi, recordRequest } from "../support/ai-sdk-requests.ts";
+import { repairRequest, WIRE_STAGES } from "../support/wire-laws.ts";
+
+const APIS = {
+  anthropic: (body) => findAnthropicFaults(body),
+  "openai-chat": (body) => findOpenAIChatFaults(body),
+  "openai-responses": (body) => findOpenAIResponsesFaults(body),
+  gemini: (body) => findGeminiFaults(body),
+} as const satisfies Record<RecordedApi, (body: unknown) => readonly unknown[]>;
+
+const OPTIONS: readonly Readonly<Record<string, unknown>>[] = [{}, { openai: { store: false } }];
+
+describe.each(Object.keys(APIS) as readonly RecordedApi[])("edited messages on their way to %s", (api) => {
+  it.each(WIRE_STAGES.map((stage, index) => ({ name: stage.name || `edits ${index + 1}`, stage })))(
+    "the real provider makes a request without fault of them: $name",
+    async ({ stage }) => {
+      const wire = CONVERSATION as AiSdkWire;
+      const { edits } = runStages(aiSdk.decode(wire), [stage, repairRequest], { at: 0 });
+      const messages = aiSdk.apply(wire, edits, { at: 0 }) as unknown as typeof CONVERSATION;
+      expect(aiSdk.faults(messages as AiSdkWire)).toEqual([]);
+      for (const providerOptions of OPTIONS) {
+        expect(APIS[api](await recordRequest(api, { messages, providerOptions }))).toEqual([]);
+      }
+    },
+  );
+});
