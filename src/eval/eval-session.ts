@@ -14,13 +14,13 @@ export interface EvalSession {
 
 /**
  * What the model could see between two compactions, oldest first. A stretch after a compaction begins with its
- * summary. Instructions are left out: they stand before every model anyway.
+ * summary. Instructions are left out, since they stand before every model anyway, and so are bare markers.
  */
 export function stretchesOf(transcript: Transcript): readonly Transcript[] {
   const stretches: Message[][] = [];
   let stretch: Message[] = [];
   for (const message of project(transcript)) {
-    if (message.role === "system") continue;
+    if (message.role === "system" || isBareMarker(message)) continue;
     if (isSummary(message) && stretch.length > 0) {
       stretches.push(stretch);
       stretch = [];
@@ -29,6 +29,10 @@ export function stretchesOf(transcript: Transcript): readonly Transcript[] {
   }
   if (stretch.length > 0) stretches.push(stretch);
   return stretches;
+}
+
+function isBareMarker({ parts }: Message): boolean {
+  return parts.length > 0 && parts.every(({ type }) => type === "compaction");
 }
 
 /** True for a message that stands for everything before it. */

@@ -1,3 +1,4 @@
+import { safeJson } from "../text/safe-json.ts";
 import { tokenFamilyOf } from "../text/token-model-families.ts";
 import { estimateMessageTokens, messageSizes } from "../transcript/estimate-message-tokens.ts";
 import type { Message, Usage } from "../transcript/message.ts";
@@ -65,7 +66,7 @@ function isClearCall({ outcome, input }: ToolPart): boolean {
   if (outcome.status === "pending") return false;
   if (outcome.status === "done" && outcome.attachments.length > 0) return false;
   const text = outcomeText(outcome);
-  return !text.includes("[image]") && !isBlankedOut(text) && !isBlankedOut(JSON.stringify(input) ?? "");
+  return !text.includes("[image]") && !isBlankedOut(text) && !isBlankedOut(safeJson(input));
 }
 
 /** Published sessions have their secrets replaced: the provider counted what stood there before. */

@@ -76,7 +76,7 @@ describe("chooseProbes", () => {
 });
 
 describe("a recorded session", () => {
-  it("is cut into stretches where a summary stands, without instructions and hidden messages", () => {
+  it("is cut into stretches where a summary stands, without instructions, markers and hidden messages", () => {
     const message = (id: string, change: Partial<Message> = {}): Message => ({
       id,
       role: "user",
@@ -87,6 +87,7 @@ describe("a recorded session", () => {
       message("rules", { role: "system" }),
       message("a"),
       message("hidden", { metadata: { agentVisible: false } }),
+      message("marker", { parts: [{ type: "compaction", trigger: "auto" }] }),
       message("s", { role: "assistant", summary: true }),
       message("b"),
     ]);

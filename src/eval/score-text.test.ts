@@ -56,6 +56,11 @@ describe("the score of a text", () => {
       inContext: false,
     },
     {
+      name: "a line without the one behind it is not in context",
+      text: `${lineOf(17, 19)}\n${lineOf(17, 20)}`,
+      inContext: false,
+    },
+    {
       name: "a line inside the JSON of an input counts",
       text: JSON.stringify({ text: `${lineOf(17, 19)}\n${lineOf(17, 20)}\n${lineOf(17, 21)}\n` }),
       inContext: false,

@@ -38,7 +38,7 @@ export async function readTranscript(
   /** Everything, for as long as the file may be one value over many lines. */
   let chunks: Uint8Array[] | undefined = [];
   for await (const chunk of chunksOf(source)) {
-    chunks?.push(chunk.slice());
+    chunks?.push(chunk);
     for (const { value } of lines.take(chunk)) collector.take(value);
     if (collector.isLines()) chunks = undefined;
   }

@@ -6,7 +6,12 @@ import { findFaults } from "../transcript/find-faults.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { Part, ToolPart } from "../transcript/part.ts";
 import { project } from "../transcript/visibility.ts";
-import { MISSING_RESULT, type RepairPairingOptions, repairPairing } from "./repair-pairing.ts";
+import {
+  CONTINUE_REQUEST,
+  MISSING_RESULT,
+  type RepairPairingOptions,
+  repairPairing,
+} from "./repair-pairing.ts";
 
 function repair(messages: Transcript, options?: RepairPairingOptions): Transcript {
   return project(applyEdits(deepFreeze(messages), repairPairing(messages, options), { at: 0 }));
@@ -75,6 +80,42 @@ describe("repairPairing", () => {
       { input: { path: "ab", list: ["\ufffd"] }, outcome: { error: "no" } },
       { text: "\ufffd ok" },
     ]);
+  });
+
+  it.each([
+    {
+      name: "asks to go on where a request would end with an answer",
+      before: "u:3 a:2",
+      after: "u:3 a:2 u:9",
+    },
+    { name: "looks past what is hidden as empty", before: "u:3 a:2 u:0", after: "u:3 a:2 u:9" },
+    { name: "leaves a request that ends with a question", before: "u:3 a:2 u:1", after: "u:3 a:2 u:1" },
+    { name: "leaves a request that ends with results", before: "u:3 a:2(bash:9)", after: "u:3 a:2(bash:9)" },
+    { name: "asks for something where there is nothing", before: "y:4", after: "y:4 u:9" },
+  ])("$name", ({ before, after }) => {
+    const repaired = repair(transcript(before), { lastMessage: "user" });
+    expect(notate(repaired)).toBe(after);
+    expect(repairPairing(repaired, { lastMessage: "user" })).toEqual([]);
+  });
+
+  it("asks to go on in words of its own", () => {
+    const [, , last] = repair(transcript("u:3 a:2"), { lastMessage: "user" });
+    expect(last).toMatchObject({ parts: [{ text: CONTINUE_REQUEST, synthetic: true }] });
+  });
+
+  it("replaces a part that stands wrong in the wire by itself, so that it is written anew", () => {
+    const messages = [user, message("a", "assistant", call("c", { irregular: true }))];
+    expect(repairPairing(messages)).toMatchObject([
+      { type: "replace-part", messageId: "a", partIndex: 0, part: call("c"), reason: "irregular" },
+    ]);
+    expect(repairPairing(repair(messages))).toEqual([]);
+  });
+
+  it("hides a part that stands wrong and answers nothing", () => {
+    const lost = call("c", { irregular: true, callMissing: true });
+    expect(notate(repair([user, message("a", "assistant", lost, { type: "text", text: "so" })]))).toBe(
+      "u:2 a:2",
+    );
   });
 
   it("changes nothing the second time", () => {

@@ -256,6 +256,44 @@ describe("advanceFork", () => {
     }
   });
 
+  it("believes nothing about a run that was found out about another", () => {
+    const second = afterEvents(
+      completed,
+      { type: "resume-asked", directive: "more", requestId: "r1" },
+      { type: "slot-given" },
+      { type: "prompt-accepted", run: 2, prompt: 1, messageId: "m3" },
+    );
+    for (const name of [
+      "finds a report",
+      "finds an error",
+      "finds an abort",
+      "finds it stopped",
+      "child-stopped",
+    ]) {
+      const event = EVENTS[name];
+      if (event === undefined) throw new Error(name);
+      expect(step(second, event)).toEqual({ record: second, actions: [] });
+    }
+  });
+
+  it("stops a child that a late prompt woke after the end", () => {
+    const steered = afterEvents(running, { type: "resume-asked", directive: "more", requestId: "r1" });
+    const ended = afterEvents(steered, { type: "child-deleted" });
+    const late = { type: "prompt-accepted", run: 1, prompt: 2, messageId: "m2" } as const;
+    const woken = step(ended, late);
+    expect(woken.actions).toEqual([{ type: "abort-child", run: 1 }]);
+    expect(step(woken.record, late).actions).toEqual([]);
+  });
+
+  it("lets nobody adopt his own fork, or one that somebody else has taken meanwhile", () => {
+    const other = { ...OWNER, instanceId: "i2" };
+    expect(step(running, { type: "adopted", owner: OWNER }).record).toBe(running);
+    expect(step(running, { type: "adopted", owner: other, fromInstanceId: "i0" }).record).toBe(running);
+    expect(step(running, { type: "adopted", owner: other, fromInstanceId: "i1" }).record.owner).toEqual(
+      other,
+    );
+  });
+
   it.each(Object.entries(STATES))("takes the same event twice as once, when %s", (_, record) => {
     for (const [name, event] of Object.entries(EVENTS)) {
       const once = step(record, event).record;

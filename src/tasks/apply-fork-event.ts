@@ -25,6 +25,7 @@ export async function applyForkEvent(
       return { status: "foreign", record: before };
     }
     const { record, actions } = advanceFork(before, event, limits);
+    if (record.owner.instanceId !== instanceId) return { status: "foreign", record };
     if (record === before) return { status: "applied", before, record, actions };
     const stored = await store.put({ id: forkId, value: record, expected: found.version });
     if (stored.status === "stored") return { status: "applied", before, record, actions };

@@ -46,8 +46,10 @@ export function parentDeleted(record: ForkRecord, atMs: number): ForkStep {
 }
 
 /** Takes the fork of a dead owner over: what the child did meanwhile is looked at, and nothing wakes the parent. */
-export function adopt(record: ForkRecord, { owner, atMs }: EventOf<"adopted">, limits: ForkLimits): ForkStep {
-  if (owner.instanceId === record.owner.instanceId) return unchanged(record);
+export function adopt(record: ForkRecord, event: EventOf<"adopted">, limits: ForkLimits): ForkStep {
+  const { owner, atMs, fromInstanceId = record.owner.instanceId } = event;
+  const isTaken = record.owner.instanceId !== fromInstanceId;
+  if (isTaken || owner.instanceId === record.owner.instanceId) return unchanged(record);
   const owned: ForkRecord = { ...holdDeliveries(record), owner };
   const run = currentRun(owned);
   if (!isLive(run)) return unchanged(owned);

@@ -86,7 +86,12 @@ export type ControlEvent =
 export type OwnerEvent =
   | { readonly type: "tick" }
   /** The old owner is gone (`canAdopt`); allowed to somebody who is not the owner yet. */
-  | { readonly type: "adopted"; readonly owner: ForkOwner }
+  | {
+      readonly type: "adopted";
+      readonly owner: ForkOwner;
+      /** The instance that was seen to be gone; a fork that somebody else has taken meanwhile stays theirs. */
+      readonly fromInstanceId?: string;
+    }
   /** This program ends in an orderly way, and the child with it. */
   | { readonly type: "owner-leaving" };
 

@@ -71,7 +71,8 @@ function checkedWhileStopping(
   run: LiveRun & { readonly stopping: Stopping },
   { finding, atMs }: Check,
 ): ForkStep {
-  if (finding.type === "finished" && finding.text.trim() !== "" && run.stopping.as !== "cancelled") {
+  const isWelcome = run.stopping.as !== "cancelled" && run.stopping.isUnwanted !== true;
+  if (finding.type === "finished" && finding.text.trim() !== "" && isWelcome) {
     return reported(record, run, { finding, atMs });
   }
   const text = finding.type === "finished" ? finding.text || finding.lastText : lastOf(finding).lastText;

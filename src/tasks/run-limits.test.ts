@@ -45,6 +45,19 @@ describe("limits of a run", () => {
     expect(endedRun(record)).toMatchObject({ state: "completed", text: "report", limit: "time" });
   });
 
+  it("takes a report that crosses the abort, unless nobody is left to read it", () => {
+    const finding = { type: "finished", text: "report", ...last } as const;
+    const late = afterEvents(
+      runningFork(),
+      { type: "tick", atMs: AT_MS + 20 * MINUTE_MS },
+      { type: "tick", atMs: AT_MS + 22 * MINUTE_MS },
+    );
+    const check = { type: "child-checked", run: 1, finding } as const;
+    expect(endedRun(afterEvents(late, check))).toMatchObject({ state: "completed", text: "report" });
+    const unread = afterEvents(late, { type: "parent-deleted" }, check);
+    expect(endedRun(unread)).toMatchObject({ state: "timed-out", delivery: { closedBy: "parent-deleted" } });
+  });
+
   it("wraps up at the last allowed tool call, and at the fifth equal call in a row", () => {
     const call = (index: number, hash: string) =>
       ({ type: "tool-called", callId: `c${index}`, hash }) as const;

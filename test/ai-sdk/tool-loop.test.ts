@@ -5,7 +5,10 @@ const WINDOW_TOKENS = 32_000;
 const small = { leastBytes: 5_000, mostBytes: 200_000, windowTokens: WINDOW_TOKENS } as const;
 const limits = { contextTokens: WINDOW_TOKENS, outputTokens: 4_000 } as const;
 
-describe("a long loop in a window of 32k tokens, with outputs of 5 to 200 KB", () => {
+/** Nothing is timed; a busy machine may take its time. */
+const PATIENCE = { timeout: 600_000 };
+
+describe("a long loop in a window of 32k tokens, with outputs of 5 to 200 KB", PATIENCE, () => {
   const loops: readonly Omit<LoopOptions, keyof typeof small>[] = [
     { provider: "openai-compatible", way: "generate", steps: 300 },
     { provider: "anthropic", way: "stream", steps: 300 },
@@ -35,7 +38,7 @@ describe("a long loop in a window of 32k tokens, with outputs of 5 to 200 KB", (
   });
 });
 
-describe("a long loop in a window in which it also fits without us", () => {
+describe("a long loop in a window in which it also fits without us", PATIENCE, () => {
   it.each([
     { provider: "anthropic", steps: 60, leastBytes: 5_000, mostBytes: 200_000 },
     { provider: "anthropic", steps: 150, leastBytes: 5_000, mostBytes: 20_000 },

@@ -24,7 +24,6 @@ function adapter(): BlockAdapter<AiSdkWire, AiSdkMessage, Fields> {
     writeCall,
     writeResult,
     results: "together",
-    system: "among",
     merges: () => false,
     settle: settleTurn,
   };

@@ -24,8 +24,8 @@ export interface BlockAdapter<Wire, Item, Value> {
   writeResult(part: ToolPart, source: Source<Value>): Value;
   /** Whether all results of a turn stand in one item, or each in its own. */
   readonly results: "together" | "apart";
-  /** Set when the system text stands apart, before all turns; else it is a turn among the others. */
-  readonly system?: "apart";
+  /** Whether the system text stands apart, before all turns, or is a turn among the others, as when unset. */
+  readonly system?: "apart" | "among";
   /** True when two turns of this role in a row have to be one. */
   merges(role: Role): boolean;
   /** Brings a turn in line with what the API demands of it: which hidden reasoning stays, which ids go. Hidden blocks leave by default. */

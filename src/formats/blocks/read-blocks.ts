@@ -100,29 +100,50 @@ interface OpenCall<Value> {
 /** Calls that wait for their result: by id, or, where the wire gives none, by tool and order within the newest turn. */
 function createOpenCalls<Value>() {
   const byId = new Map<CallId, OpenCall<Value>[]>();
-  let nameless: OpenCall<Value>[] = [];
+  /** Newest first, so that the oldest can be taken from the end. */
+  let byTool = new Map<string, OpenCall<Value>[]>();
+  let turn: OpenMessage<Value> | undefined;
+  let arrived: OpenCall<Value>[] = [];
+
+  function sortArrived(): void {
+    for (const call of arrived.toReversed()) push(byTool, toolOf(call), call);
+    arrived = [];
+  }
+
   return {
     add(call: OpenCall<Value>): void {
-      if (call.callId === undefined) {
-        if (nameless.at(-1)?.message !== call.message) nameless = [];
-        nameless.push(call);
+      if (call.callId !== undefined) {
+        push(byId, call.callId, call);
         return;
       }
-      const calls = byId.get(call.callId);
-      if (calls === undefined) byId.set(call.callId, [call]);
-      else calls.push(call);
+      if (turn !== call.message) {
+        turn = call.message;
+        byTool = new Map();
+        arrived = [];
+      }
+      arrived.push(call);
     },
     take({ callId, tool }: ResultBlock<Value>): OpenCall<Value> | undefined {
       const named = callId === undefined ? undefined : byId.get(callId)?.pop();
       if (named !== undefined) return named;
-      const index = nameless.findIndex(({ open }) => tool === undefined || isOf(open.part, tool));
-      return index === -1 ? undefined : nameless.splice(index, 1)[0];
+      sortArrived();
+      const wanted = tool ?? byTool.keys().next().value;
+      const calls = wanted === undefined ? undefined : byTool.get(wanted);
+      const call = calls?.pop();
+      if (wanted !== undefined && calls?.length === 0) byTool.delete(wanted);
+      return call;
     },
   };
 }
 
-function isOf(part: Part, tool: string): boolean {
-  return part.type === "tool" && (part.tool === tool || part.tool === UNKNOWN_TOOL);
+function push<Key, Item>(lists: Map<Key, Item[]>, key: Key, item: Item): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [item]);
+  else list.push(item);
+}
+
+function toolOf({ open }: OpenCall<unknown>): string {
+  return open.part.type === "tool" ? open.part.tool : UNKNOWN_TOOL;
 }
 
 /** The tool of a result whose call is not there to name it. */

@@ -1,18 +1,8 @@
-import { safeJson } from "../../text/safe-json.ts";
 import type { Message, MessageId, Role, Transcript } from "../../transcript/message.ts";
-import type { FilePart, Part, ToolOutcome, ToolPart } from "../../transcript/part.ts";
-import { isVisibleToModel, reachesModel, shownOutcome } from "../../transcript/visibility.ts";
-import type { BlockAdapter, PlacedBlock, Source } from "./block-adapter.ts";
-import { isSameFile } from "./file-part.ts";
-import type { MessageOrigin, PartOrigin, Reading } from "./read-blocks.ts";
-
-export interface WriteInput<Wire, Item, Value> {
-  readonly adapter: BlockAdapter<Wire, Item, Value>;
-  readonly wire: Wire;
-  readonly reading: Reading<Item, Value>;
-  /** The messages to write, edited or not. */
-  readonly messages: Transcript;
-}
+import { isVisibleToModel, reachesModel } from "../../transcript/visibility.ts";
+import type { BlockAdapter, PlacedBlock, SettleContext } from "./block-adapter.ts";
+import type { MessageOrigin, Reading } from "./read-blocks.ts";
+import { writePart } from "./write-part.ts";
 
 /**
  * The items of some messages: results right behind the turn that called, turns that have to be one in one item.
@@ -54,6 +44,14 @@ export function writeBlocks<Wire, Item, Value>({
       ...(base !== undefined && { base: reading.items[base] as Item }),
     });
   });
+}
+
+export interface WriteInput<Wire, Item, Value> {
+  readonly adapter: BlockAdapter<Wire, Item, Value>;
+  readonly wire: Wire;
+  readonly reading: Reading<Item, Value>;
+  /** The messages to write, edited or not. */
+  readonly messages: Transcript;
 }
 
 /** Consecutive blocks of one role. */
@@ -110,122 +108,6 @@ function byPlace(one: PlacedBlock<unknown>, other: PlacedBlock<unknown>): number
   return byItem !== 0 ? byItem : (one.index ?? 0) - (other.index ?? 0);
 }
 
-interface PartSubject<Wire, Item, Value> {
-  readonly adapter: BlockAdapter<Wire, Item, Value>;
-  readonly role: Role;
-  readonly part: Part;
-  readonly old: Part | undefined;
-  readonly from: PartOrigin<Value> | undefined;
-  readonly main: PlacedBlock<Value>[];
-  readonly results: PlacedBlock<Value>[];
-}
-
-function writePart<Wire, Item, Value>({
-  adapter,
-  role,
-  part,
-  old,
-  from,
-  main,
-  results,
-}: PartSubject<Wire, Item, Value>): void {
-  if (part.type !== "tool") {
-    if (from !== undefined && isSamePart(part, old)) {
-      main.push({ ...from.main, part });
-      return;
-    }
-    const value = adapter.writePart(
-      part,
-      sourceOf(role, old?.type === part.type ? from?.main : undefined, old),
-    );
-    if (value !== undefined) main.push({ half: "whole", part, value, ...homeOf(from?.main) });
-    return;
-  }
-  const oldCall = old?.type === "tool" ? old : undefined;
-  const isLoose = oldCall !== undefined && from?.main.half === "result";
-  const shown = part.clearedAt === undefined ? part : { ...part, outcome: shownOutcome(part) };
-  const oldMain = oldCall === undefined ? undefined : from?.main;
-  if (!isLoose && !part.callMissing) {
-    const isSame = oldMain !== undefined && isSameCall(part, oldCall);
-    main.push(
-      isSame
-        ? { ...oldMain, part }
-        : {
-            half: "call",
-            part,
-            value: adapter.writeCall(part, sourceOf(role, oldMain, old)),
-            ...homeOf(from?.main),
-          },
-    );
-  }
-  if (shown.outcome.status === "pending") return;
-  const oldResult = isLoose ? oldMain : from?.result;
-  const isSame = oldResult !== undefined && isSameOutcome(shown.outcome, oldCall?.outcome);
-  const result: PlacedBlock<Value> = isSame
-    ? { ...oldResult, part }
-    : {
-        half: "result",
-        part,
-        value: adapter.writeResult(shown, {
-          ...sourceOf(role, oldResult, old),
-          ...(!isLoose && oldMain !== undefined && { call: oldMain.value }),
-        }),
-        ...homeOf(oldResult),
-      };
-  // A result that answers nothing in sight stands where it stood.
-  (isLoose || part.callMissing ? main : results).push(result);
-}
-
-function sourceOf<Value>(
-  role: Role,
-  placed: PlacedBlock<Value> | undefined,
-  before: Part | undefined,
-): Source<Value> {
-  if (placed === undefined || before === undefined) return { role };
-  return { role, before, value: placed.value };
-}
-
-/** The place of a block that is no longer what stands there. */
-function homeOf(
-  placed: PlacedBlock<unknown> | undefined,
-): Pick<PlacedBlock<unknown>, "item" | "index" | "changed"> {
-  if (placed?.item === undefined || placed.index === undefined) return {};
-  return { item: placed.item, index: placed.index, changed: true };
-}
-
-function isSamePart(part: Part, old: Part | undefined): boolean {
-  if (old === undefined || part.type !== old.type) return false;
-  switch (part.type) {
-    case "text":
-    case "reasoning":
-      return part.text === (old as typeof part).text;
-    case "file":
-      return isSameFile(part, old as FilePart);
-    default:
-      return true;
-  }
-}
-
-function isSameCall(part: ToolPart, old: ToolPart | undefined): boolean {
-  return (
-    old !== undefined &&
-    part.callId === old.callId &&
-    part.tool === old.tool &&
-    (part.input === old.input || safeJson(part.input) === safeJson(old.input))
-  );
-}
-
-function isSameOutcome(outcome: ToolOutcome, old: ToolOutcome | undefined): boolean {
-  if (outcome.status === "done" && old?.status === "done") {
-    return (
-      outcome.output === old.output &&
-      outcome.attachments.length === old.attachments.length &&
-      outcome.attachments.every((file, index) => isSameFile(file, old.attachments[index]))
-    );
-  }
-  return outcome.status === "failed" && old?.status === "failed" && outcome.error === old.error;
-}
-
 function systemFirst<Value>(turns: readonly Turn<Value>[]): readonly Turn<Value>[] {
   const isInFront = turns.findLastIndex(({ role }) => role === "system") <= 0;
   if (isInFront) return turns;
@@ -263,7 +145,7 @@ function isOfOneItem(one?: PlacedBlock<unknown>, other?: PlacedBlock<unknown>): 
 function settle<Wire, Item, Value>(
   adapter: BlockAdapter<Wire, Item, Value>,
   blocks: readonly PlacedBlock<Value>[],
-  context: { readonly wire: Wire; readonly role: Role; readonly isLast: boolean },
+  context: SettleContext<Wire>,
 ): readonly PlacedBlock<Value>[] {
   if (adapter.settle !== undefined) return adapter.settle(blocks, context);
   return blocks.some(({ hidden }) => hidden) ? blocks.filter(({ hidden }) => hidden !== true) : blocks;

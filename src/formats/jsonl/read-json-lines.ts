@@ -18,7 +18,8 @@ export interface ReadJsonLinesOptions {
 
 /**
  * The values of a file of JSON lines, in order and in batches of what came together. Broken lines are reported and passed
- * over; a first byte-order mark, line ends of either kind and empty lines do not matter. Never holds more than one chunk and one line.
+ * over; a first byte-order mark, line ends of either kind and empty lines do not matter. Holds no more than one line and the
+ * chunks that it came in, which the source must not write to again.
  */
 export async function* readJsonLines(
   source: AsyncIterable<Uint8Array>,
@@ -85,7 +86,7 @@ export function createLineReader(onProblem: (problem: LineProblem) => void): Lin
       let start = 0;
       let end = chunk.indexOf(NEWLINE);
       if (end === -1) {
-        if (chunk.length > 0) rest.push(chunk.slice());
+        if (chunk.length > 0) rest.push(chunk);
         return lines;
       }
       if (rest.length > 0) {
@@ -99,8 +100,7 @@ export function createLineReader(onProblem: (problem: LineProblem) => void): Lin
         start = end + 1;
         end = chunk.indexOf(NEWLINE, start);
       }
-      // A source may fill the same buffer again.
-      if (start < chunk.length) rest.push(chunk.slice(start));
+      if (start < chunk.length) rest.push(chunk.subarray(start));
       return lines;
     },
     end() {
@@ -128,7 +128,7 @@ function joined(chunks: readonly Uint8Array[]): Uint8Array {
 
 /** True for nothing but blanks, carriage returns and a byte-order mark. */
 function isBlank(bytes: Uint8Array): boolean {
-  for (const byte of bytes) if (!BLANKS.includes(byte)) return false;
+  for (let index = 0; index < bytes.length; index++) if (!BLANKS.includes(bytes[index] ?? 0)) return false;
   return true;
 }
 

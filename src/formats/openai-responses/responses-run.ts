@@ -57,14 +57,18 @@ function findKeptCalls(items: readonly Fields[]): ReadonlyMap<Fields, CallId> {
   const kept = new Map<Fields, CallId>();
   const known = new Set<unknown>();
   let named: Fields[] = [];
+  let taken = 0;
   for (const item of items) {
     if (isCall(item.type)) known.add(item.call_id);
     if (item.type === "item_reference" && isCallName(item.id)) named.push(item);
     else if (isOutput(item.type) && !known.has(item.call_id)) {
       const callId = stringField(item.call_id);
-      const call = named.shift();
+      const call = named[taken++];
       if (call !== undefined && callId !== undefined) kept.set(call, callId);
-    } else if (item.role === "user") named = [];
+    } else if (item.role === "user") {
+      named = [];
+      taken = 0;
+    }
   }
   return kept;
 }

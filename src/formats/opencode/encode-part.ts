@@ -7,6 +7,7 @@ import {
   type ToolPart,
   withText,
 } from "../../transcript/part.ts";
+import { isSameFile } from "../blocks/file-part.ts";
 import { compact, type Fields, fields } from "../fields.ts";
 
 /** Where an encoded part belongs, and when it was written. */
@@ -136,7 +137,14 @@ function encodeOutcome({ outcome }: ToolPart, before: ToolPart | undefined, stat
     case "done": {
       const old = before?.outcome.status === "done" ? before.outcome.attachments : [];
       const wireFiles = Array.isArray(state.attachments) ? state.attachments : [];
-      const attachments = outcome.attachments.map((file) => wireFiles[old.indexOf(file)] ?? encodeFile(file));
+      let next = 0;
+      const attachments = outcome.attachments.map((file) => {
+        // The edit may come from another decoding of the same wire: what it knows of a file tells which it is.
+        const index = old.findIndex((known, place) => place >= next && isSameFile(known, file));
+        if (index === -1) return encodeFile(file);
+        next = index + 1;
+        return wireFiles[index] ?? encodeFile(file);
+      });
       const isUnchanged =
         attachments.length === wireFiles.length && attachments.every((file, i) => file === wireFiles[i]);
       return {

@@ -10,6 +10,7 @@ import { repairPairing } from "../../stages/repair-pairing.ts";
 import { FIXED_TIER_LIMITS } from "../../stages/tool-result-tier.ts";
 import { formatLaws } from "../../testing/format-contract.ts";
 import type { Edit, Stage } from "../../transcript/edit.ts";
+import type { ToolPart } from "../../transcript/part.ts";
 import { toolResults } from "../../transcript/tool-results.ts";
 import { opencode } from "./opencode.ts";
 import type { OpenCodeWire, SessionMessage } from "./session-message.ts";
@@ -81,4 +82,33 @@ it("a call that an edit moves behind its separate result keeps its outcome", () 
   expect(moved.map((message) => message.id)).toEqual(["b", "a"]);
   expect(moved[1]?.parts).toMatchObject([{ callId: "c", outcome: { status: "done", output: "out" } }]);
   expect(opencode.faults(opencode.apply(wire, [move], { at: 1 }))).toEqual([]);
+});
+
+it("an attachment keeps its bytes when an edit shortens the output beside it", () => {
+  const attachments = ["AAAA", "BBBBBBBB"].map((data) => ({
+    type: "file",
+    mime: "image/png",
+    url: `data:image/png;base64,${data}`,
+  }));
+  const state = { status: "completed", input: {}, output: "long", attachments };
+  const wire = [
+    { info: { id: "a", role: "assistant" }, parts: [{ type: "tool", tool: "shot", callID: "c", state }] },
+  ];
+  const part = opencode.decode(wire)[0]?.parts[0];
+  if (part?.type !== "tool" || part.outcome.status !== "done") throw new Error("this is a finished call");
+  const files = part.outcome.attachments;
+  const shorter = (kept: number): Edit => ({
+    type: "replace-part",
+    messageId: "a",
+    partIndex: 0,
+    part: {
+      ...part,
+      outcome: { status: "done", output: "short", attachments: files.slice(-kept) },
+    } as ToolPart,
+    stage: "test",
+    reason: "test",
+  });
+  const stateAfter = (kept: number) => opencode.apply(wire, [shorter(kept)], { at: 1 })[0]?.parts[0]?.state;
+  expect(stateAfter(2)).toMatchObject({ output: "short", attachments });
+  expect(stateAfter(1)).toMatchObject({ output: "short", attachments: attachments.slice(1) });
 });

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { History, HistoryResult, ModelStep, Step } from "../../testing/random-history/history.ts";
@@ -79,6 +79,13 @@ const good = history(
   results("c"),
 );
 
+interface EditExample {
+  readonly rule: string;
+  readonly kept: History;
+  readonly broken: History;
+  readonly expected: EditExpectation;
+}
+
 const common = [
   { rule: "common-01", bad: history(user(), results("a"), says("x"), user()) },
   { rule: "common-02", bad: history(user(), calls("a", "b"), results("a"), user("wait"), results("b")) },
@@ -106,6 +113,27 @@ const common = [
   },
 ] as const;
 
+const edits: readonly EditExample[] = [
+  {
+    rule: "common-15",
+    kept: history(user("do it")),
+    broken: history(user("do it, and here is a long notice")),
+    expected: { size: "not-larger" },
+  },
+  {
+    rule: "common-17",
+    kept: history(says("earlier"), user("do it")),
+    broken: history(user("do")),
+    expected: { newestRequest: "verbatim" },
+  },
+  {
+    rule: "common-18",
+    kept: history(user("do it"), says("cut"), user("do it")),
+    broken: history(user("do that"), says("earlier"), user("do it")),
+    expected: { unchangedMessages: 1 },
+  },
+];
+
 describe.each(apis)("rules that all providers have, on $api", ({ lower, find, findEdit }) => {
   it("let a good history pass", () => {
     expect(find(lower(good))).toEqual([]);
@@ -115,26 +143,7 @@ describe.each(apis)("rules that all providers have, on $api", ({ lower, find, fi
     expect(find(lower(bad)).map((fault) => fault.rule)).toContain(rule);
   });
 
-  it.each<{ rule: string; kept: History; broken: History; expected: EditExpectation }>([
-    {
-      rule: "common-15",
-      kept: history(user("do it")),
-      broken: history(user("do it, and here is a long notice")),
-      expected: { size: "not-larger" },
-    },
-    {
-      rule: "common-17",
-      kept: history(says("earlier"), user("do it")),
-      broken: history(user("do")),
-      expected: { newestRequest: "verbatim" },
-    },
-    {
-      rule: "common-18",
-      kept: history(user("do it"), says("cut"), user("do it")),
-      broken: history(user("do that"), says("earlier"), user("do it")),
-      expected: { unchangedMessages: 1 },
-    },
-  ])("$rule is found between before and after", ({ rule, kept, broken, expected }) => {
+  it.each(edits)("$rule is found between before and after", ({ rule, kept, broken, expected }) => {
     const withoutSystem = (given: History) => lower({ ...given, system: undefined });
     const before = withoutSystem(history(user("do it"), says("earlier"), user("do it")));
     const rules = (after: History) =>
@@ -165,4 +174,17 @@ describe("the table of rules", () => {
   it("has 46 rules", () => {
     expect(PROVIDER_RULES).toHaveLength(46);
   });
+
+  const formats = resolve(import.meta.dirname, "..");
+  const examples = readdirSync(formats, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith("-faults.test.ts"))
+    .map((file) => readFileSync(resolve(formats, file), "utf8"));
+  const known = [...examples, JSON.stringify(common), JSON.stringify(edits)].join("\n");
+
+  it.each(PROVIDER_RULES.filter(({ checkedOn }) => checkedOn !== "run"))(
+    "$rule has an example that breaks it",
+    ({ rule }) => {
+      expect(known).toContain(rule);
+    },
+  );
 });

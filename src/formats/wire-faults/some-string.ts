@@ -2,16 +2,23 @@
 export function someString(value: unknown, visit: (text: string) => boolean): boolean {
   if (typeof value === "string") return visit(value);
   if (typeof value !== "object" || value === null) return false;
-  const seen = new Set<object>([value]);
   const open: object[] = [value];
+  let seen: Set<object> | undefined;
+  const take = (item: unknown): boolean => {
+    if (typeof item === "string") return visit(item);
+    if (typeof item !== "object" || item === null) return false;
+    seen ??= new Set([value]);
+    if (seen.has(item)) return false;
+    seen.add(item);
+    open.push(item);
+    return false;
+  };
   for (let current = open.pop(); current !== undefined; current = open.pop()) {
-    for (const [key, item] of Object.entries(current)) {
-      if (!Array.isArray(current) && visit(key)) return true;
-      if (typeof item === "string") {
-        if (visit(item)) return true;
-      } else if (typeof item === "object" && item !== null && !seen.has(item)) {
-        seen.add(item);
-        open.push(item);
+    if (Array.isArray(current)) {
+      for (const item of current) if (take(item)) return true;
+    } else {
+      for (const key of Object.keys(current)) {
+        if (visit(key) || take((current as Readonly<Record<string, unknown>>)[key])) return true;
       }
     }
   }

@@ -13,10 +13,12 @@ import type { Hooks, PluginInput } from "./host.ts";
 import { createHostCalls } from "./host-calls.ts";
 import { createNotify } from "./notify.ts";
 import { createChildRestrictionsFeature } from "./permissions/child-restrictions-feature.ts";
+import { createFileWritersFeature } from "./permissions/file-writers-feature.ts";
 import { createPluginContext, type PluginContext } from "./plugin-context.ts";
 import { readPluginOptions } from "./plugin-options.ts";
 import { createToolsFeature } from "./tools/tools-feature.ts";
 import { createBoundToolOutput } from "./window/bound-tool-output.ts";
+import { createCompactionContext } from "./window/compaction-context.ts";
 import { createModelWindows } from "./window/model-windows.ts";
 import { createPinnedTexts } from "./window/pinned-texts.ts";
 import { createPruneWindow } from "./window/prune-window.ts";
@@ -39,6 +41,7 @@ export async function createServer(input: PluginInput, rawOptions?: unknown): Pr
     calls,
     notify,
     env: process.env,
+    attendance: process.argv[2] === "run" ? "headless" : "attended",
   });
   return combineHooks(featuresOf(context), ({ feature, hook, cause }) => {
     notify.log("error", `${feature}: ${hook} failed and changed nothing`, { cause: String(cause) });
@@ -62,9 +65,11 @@ function featuresOf(context: PluginContext): readonly Feature[] {
     windows.feature,
     createBoundToolOutput(context),
     createPruneWindow({ context, pins, windows, isChild }),
+    createCompactionContext({ context, pins, capture }),
     createToolsFeature({ context, forks }),
     createChildRestrictionsFeature(bonds),
-    createChildEventsFeature(forks),
+    createFileWritersFeature({ context, forks }),
+    createChildEventsFeature({ context, forks }),
     createGraftFeature({ context, capture, views, bonds }),
     createCacheAffinityFeature(bonds),
     createPrefixCheckFeature({ context, forks }),

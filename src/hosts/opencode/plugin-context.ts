@@ -17,6 +17,8 @@ export interface PluginContext {
   readonly folders: PluginFolders;
   readonly spills: SpillStore;
   readonly tree: SessionTree;
+  /** Headless: nobody is there to answer a permission ask. */
+  readonly attendance: "attended" | "headless";
   /** Where the present time comes from, in milliseconds. */
   readonly now: () => number;
   /** Writes to the log of the root session that this one belongs to; a failed write is logged, never thrown. */
@@ -37,11 +39,12 @@ export interface PluginContextOptions {
   readonly calls: HostCalls;
   readonly notify: Notify;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly attendance?: PluginContext["attendance"];
   readonly now?: () => number;
 }
 
 export function createPluginContext(setup: PluginContextOptions): PluginContext {
-  const { options, directory, calls, notify, env, now = Date.now } = setup;
+  const { options, directory, calls, notify, env, attendance = "attended", now = Date.now } = setup;
   const folders = pluginFolders({ store: options.store, env });
   const tree = createSessionTree(calls);
   const journals = new Map<string, Journal>();
@@ -60,6 +63,7 @@ export function createPluginContext(setup: PluginContextOptions): PluginContext 
     folders,
     spills: createFileSpillStore({ root: folders.spill }),
     tree,
+    attendance,
     now,
     journal,
     record(sessionId, entry) {

@@ -58,10 +58,13 @@ export async function settle(world: ForkWorld): Promise<boolean> {
     startProgram(world, 0);
     startProgram(world, 1);
     world.nowMs += 31_000;
-    for (const program of world.programs) {
-      await tickProgram(world, program);
-      await takeSome(world, program, Number.POSITIVE_INFINITY);
-    }
+    // Both at once, so that their reads and writes interleave.
+    await Promise.all(
+      world.programs.map(async (program) => {
+        await tickProgram(world, program);
+        await takeSome(world, program, Number.POSITIVE_INFINITY);
+      }),
+    );
     for (const child of world.children) moveChild(world, child, 10);
     for (const parent of world.parents) {
       await moveParent(world, parent, world.mood === "fair" ? 4 : world.random(8));
@@ -132,7 +135,10 @@ async function tickProgram(world: ForkWorld, program: Program): Promise<void> {
       await takeEvent(world, program, { forkId, event: { type: "tick" } });
     } else if (await isOrphan(world, instanceId, record)) {
       note(world, "adopted");
-      await takeEvent(world, program, { forkId, event: { type: "adopted", owner: ownerOf(world, program) } });
+      await takeEvent(world, program, {
+        forkId,
+        event: { type: "adopted", owner: ownerOf(world, program), fromInstanceId: record.owner.instanceId },
+      });
     }
   }
   await rebuildLost(world, program, records);

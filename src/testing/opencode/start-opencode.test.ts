@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ModelServer, startModelServer } from "../model-server/model-server.ts";
 import { call, say } from "../model-server/say.ts";
 import { OPENCODE_VERSION, rigFolder } from "./install-opencode.ts";
+import { ANTHROPIC_WINDOW } from "./scripted-config.ts";
 import { type OpenCode, startOpenCode } from "./start-opencode.ts";
 
 const isInstalled = existsSync(join(rigFolder(), `opencode-${OPENCODE_VERSION}`));
@@ -46,10 +47,8 @@ describe.skipIf(!isInstalled)("the real OpenCode", () => {
       ),
       say("Greeted."),
     ]);
-    const other = await startOpenCode({ modelUrl: model.url, config: anthropicConfig(model.url) });
-    const sessionId = await other.createSession("Anthropic");
-    await other.prompt(sessionId, { text: "Greet." });
-    await other.stop();
+    const sessionId = await opencode.createSession("Anthropic");
+    await opencode.prompt(sessionId, { text: "Greet.", model: ANTHROPIC_WINDOW });
     const requests = model.requests.filter((each) => each.wire === "anthropic" && each.lane === "main");
     expect(requests.map((each) => each.sessionId)).toEqual([sessionId, sessionId]);
     expect(requests[1]?.body.messages).toMatchObject([
@@ -73,22 +72,6 @@ describe.skipIf(!isInstalled)("the real OpenCode", () => {
     expect(existsSync(other.sandbox.home)).toBe(false);
   });
 });
-
-function anthropicConfig(baseURL: string): Record<string, unknown> {
-  const limit = { context: 200_000, output: 32_000 };
-  return {
-    enabled_providers: ["scripted-anthropic"],
-    model: "scripted-anthropic/claude",
-    small_model: "scripted-anthropic/claude",
-    provider: {
-      "scripted-anthropic": {
-        npm: "@ai-sdk/anthropic",
-        options: { baseURL, apiKey: "none" },
-        models: { claude: { name: "Scripted", tool_call: true, reasoning: true, limit } },
-      },
-    },
-  };
-}
 
 /** The command lines of everything that runs with this home folder. */
 function processesIn(home: string): readonly string[] {

@@ -12,7 +12,7 @@ export function randomHistory(): fc.Arbitrary<History> {
   return fc
     .record({
       steps: fc.oneof(
-        { arbitrary: stepsUpTo(8), weight: 94 },
+        { arbitrary: stepsUpTo(6), weight: 94 },
         { arbitrary: stepsUpTo(30), weight: 5 },
         { arbitrary: stepsUpTo(100), weight: 1 },
       ),

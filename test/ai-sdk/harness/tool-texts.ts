@@ -12,7 +12,7 @@ export function toolText(seed: number, bytes: number): string {
 
 /** A size between two others, most of them small, as outputs are. */
 export function outputBytes(seed: number, { leastBytes, mostBytes }: OutputRange): number {
-  const share = randomFrom(seed * 7 + 1)() ** 2;
+  const share = randomFrom(seed * 7 + 1)() ** 3;
   return Math.round(leastBytes * (mostBytes / leastBytes) ** share);
 }
 

@@ -1,8 +1,11 @@
+import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
+import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { call, say } from "../../../src/testing/model-server/say.ts";
 import { ANTHROPIC_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
 import { sharedPrefix, toolNamesOf } from "../../../src/testing/opencode/shared-prefix.ts";
+import { leaveReport } from "./leave-report.ts";
 import { scenario, shareRig } from "./scenario.ts";
 
 describe("one OpenCode for several scenarios", () => {
@@ -102,5 +105,23 @@ scenario(
     if (process.env.CARRYOVER_NETWORK === "loopback") {
       expect(Object.keys(networkInterfaces())).toEqual(["lo"]);
     }
+  },
+);
+
+scenario(
+  "what a failure leaves",
+  { proves: "requests, messages, events and logs lie in the folder that the failure names" },
+  async (rig) => {
+    const id = await rig.newSession();
+    await rig.turn(id, "One.", [say("First.")]);
+    const folder = join(rig.sandbox.root, "report");
+    await leaveReport({ folder, rig, requests: rig.requests({ lane: "any" }), cause: new Error("Made up") });
+    const read = (file: string): string => readFileSync(join(folder, file), "utf8");
+    expect(read("error.txt")).toContain("Made up");
+    expect(read("requests.json")).toContain("First.");
+    expect(JSON.parse(read(`messages-${id}.json`))).toHaveLength(2);
+    expect(read("events.json")).toContain("session.status");
+    expect(read("server-output.txt")).toContain("listening on");
+    expect(read("opencode.json")).toContain("scripted");
   },
 );

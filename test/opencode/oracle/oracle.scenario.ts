@@ -61,7 +61,7 @@ async function judge(rig: Rig, session: SessionExport): Promise<Verdict> {
   const { ours, hosts, healed, faults } = prediction;
   if (isEqual(sent, hosts) && isEqual(ours, healed)) {
     if (isEqual(sent, ours)) return { id, verdict: "as predicted" };
-    if (faults.length > 0) return { id, verdict: faults.join(" and ") };
+    if (faults.length > 0) return { id, verdict: faults.toSorted().join(" and ") };
   }
   mkdirSync(DIFFERENCES, { recursive: true });
   writeFileSync(`${DIFFERENCES}/${id}.json`, JSON.stringify({ sent, ...prediction, session }, null, 2));

@@ -160,7 +160,7 @@ export function createDeliveryFeature({ context, forks }: DeliverySetup): Featur
       },
       "experimental.session.compacting": async ({ sessionID }, output) => {
         states.compacting(sessionID);
-        if (context.options.compaction === "off") return;
+        if (context.options.compaction === "off" || context.options.profile === "documented") return;
         const roster = forkRoster(
           forks.keeper.all().filter((record) => record.parentSessionId === sessionID),
           now(),

@@ -34,7 +34,10 @@ export function createParentStates(): ParentStates {
         states.delete(sessionId);
       }
     },
-    toolEnded: busyFrom,
+    toolEnded(sessionId, atMs) {
+      // A tool that was running when the user stopped the session ends too.
+      if (states.get(sessionId)?.status !== "aborted") busyFrom(sessionId, atMs);
+    },
     compacting: (sessionId) => void states.set(sessionId, { status: "compacting" }),
     userSpoke: busyFrom,
   };

@@ -4,16 +4,28 @@ import { rootCostUSD } from "../../../tasks/admit-fork.ts";
 import { currentRun, isLive } from "../../../tasks/fork-record.ts";
 import { safeJson } from "../../../text/safe-json.ts";
 import type { Feature } from "../combine-hooks.ts";
+import type { PluginContext } from "../plugin-context.ts";
 import { readChildError } from "./child-finding.ts";
+import { sessionStatus } from "./child-session.ts";
 import type { Forks } from "./create-forks.ts";
 import type { NewEvent } from "./fork-keeper.ts";
 
 /** Tells forks what the host says about their children; what is said is checked before it is believed. */
-export function createChildEventsFeature(forks: Forks): Feature {
+export function createChildEventsFeature({ context, forks }: ChildEventsSetup): Feature {
   const { keeper, bonds } = forks;
+  const { calls } = context;
   const tellChild = (sessionId: unknown, event: NewEvent): void => {
     const record = typeof sessionId === "string" ? keeper.ofChild(sessionId) : undefined;
     if (record !== undefined) void keeper.tell(record.id, event);
+  };
+  /** A child that stops right after its prompt may only be starting; it is looked at again when that is over. */
+  const lookAgain = (sessionId: unknown): void => {
+    if (typeof sessionId !== "string" || keeper.ofChild(sessionId) === undefined) return;
+    const timer = setTimeout(async () => {
+      const status = await sessionStatus(calls, sessionId);
+      if (status === "idle") tellChild(sessionId, { type: "status", status });
+    }, SETTLED_MS);
+    timer.unref?.();
   };
   const tellForksOf = (sessionId: unknown, event: NewEvent): void => {
     for (const record of keeper.all()) {
@@ -29,7 +41,8 @@ export function createChildEventsFeature(forks: Forks): Feature {
         const { sessionID } = properties;
         switch (type) {
           case "session.idle":
-            return tellChild(sessionID, { type: "status", status: "idle" });
+            tellChild(sessionID, { type: "status", status: "idle" });
+            return lookAgain(sessionID);
           case "session.status": {
             const status = fields(properties.status).type;
             if (status === "busy" || status === "retry") tellChild(sessionID, { type: "status", status });
@@ -101,3 +114,10 @@ export function createChildEventsFeature(forks: Forks): Feature {
       .then(() => stopAtRootCost(record.rootSessionId));
   }
 }
+
+export interface ChildEventsSetup {
+  readonly context: PluginContext;
+  readonly forks: Forks;
+}
+
+const SETTLED_MS = 5_200;

@@ -1,10 +1,11 @@
 import { classifyProviderError } from "../../../compaction/classify-provider-error.ts";
-import { type Fields, fields, stringField } from "../../../formats/fields.ts";
+import { fields, stringField } from "../../../formats/fields.ts";
 import { opencode } from "../../../formats/opencode/opencode.ts";
 import type { SessionMessage } from "../../../formats/opencode/session-message.ts";
 import { checkChild } from "../../../tasks/check-child.ts";
 import type { ChildFinding } from "../../../tasks/fork-event.ts";
 import type { ForkError } from "../../../tasks/fork-record.ts";
+import { writtenFiles } from "./written-files.ts";
 
 /** What a child's messages and status say about our newest prompt to it. */
 export function childFinding({ messages, status, messageId, key }: ChildLook): ChildFinding {
@@ -12,7 +13,7 @@ export function childFinding({ messages, status, messageId, key }: ChildLook): C
     ({ info, parts }) => info.id === messageId || parts.some((part) => promptKeyOf(part) === key),
   );
   const failed = messages.findLast(({ info }) => info.role === "assistant")?.info.error;
-  return checkChild({
+  const finding = checkChild({
     messages: opencode.decode(messages),
     ...(prompt?.info.id === undefined ? {} : { promptMessageId: prompt.info.id }),
     status,
@@ -20,6 +21,17 @@ export function childFinding({ messages, status, messageId, key }: ChildLook): C
     // The host's own error says more than its name and text.
     readError: ({ name, text }) => readChildError(failed) ?? { kind: name, message: text },
   });
+  // What the child wrote before its newest prompt, such as the one to wrap up, is of this run too.
+  return "lastText" in finding && finding.lastText === ""
+    ? { ...finding, lastText: lastWords(runOf(messages, key)).lastText }
+    : finding;
+}
+
+/** The messages of the run that a prompt key belongs to. */
+export function runOf(messages: readonly SessionMessage[], key: string): readonly SessionMessage[] {
+  const first = `${key.slice(0, key.lastIndexOf("."))}.1`;
+  const start = messages.findIndex(({ parts }) => parts.some((part) => promptKeyOf(part) === first));
+  return start === -1 ? messages : messages.slice(start);
 }
 
 export interface ChildLook {
@@ -71,21 +83,8 @@ function textOf({ parts }: SessionMessage): string {
 }
 
 function changedFiles(messages: readonly SessionMessage[]): readonly string[] {
-  const files = new Set<string>();
-  for (const { parts } of messages) {
-    for (const part of parts) {
-      if (part.type !== "tool" || fields(part.state).status !== "completed") continue;
-      const path = CHANGING_TOOLS.has(String(part.tool))
-        ? changedPath(fields(fields(part.state).input))
-        : undefined;
-      if (path !== undefined) files.add(path);
-    }
-  }
-  return [...files];
-}
-
-const CHANGING_TOOLS: ReadonlySet<string> = new Set(["write", "edit", "multiedit", "apply_patch", "patch"]);
-
-function changedPath(input: Fields): string | undefined {
-  return stringField(input.filePath) ?? stringField(input.path);
+  const done = messages
+    .flatMap(({ parts }) => parts)
+    .filter((part) => part.type === "tool" && fields(part.state).status === "completed");
+  return [...new Set(done.flatMap((part) => writtenFiles(String(part.tool), fields(part.state).input)))];
 }

@@ -15,7 +15,6 @@ import type { RecordStore } from "../../../tasks/record-store.ts";
 import type { ViewCapture } from "../capture/view-capture.ts";
 import type { ViewStore } from "../capture/view-store.ts";
 import type { PluginContext } from "../plugin-context.ts";
-import type { PluginForkOptions } from "../plugin-options.ts";
 import { createForkActions } from "./fork-actions.ts";
 import type { ForkBonds } from "./fork-bonds.ts";
 import { createForkKeeper, type ForkKeeper } from "./fork-keeper.ts";
@@ -51,7 +50,7 @@ export interface ForksSetup {
 }
 
 export function createForks({ context, capture, views, bonds }: ForksSetup): Forks {
-  const limits = limitsOf(context.options.fork);
+  const limits = limitsOf(context);
   const instanceId = randomUUID();
   const process = currentProcess();
   const owner = (): ForkOwner => ({ instanceId, process, heartbeatAtMs: context.now() });
@@ -127,11 +126,11 @@ function projectName(directory: string): string {
   return createHash("sha256").update(directory).digest("hex").slice(0, 16);
 }
 
-function limitsOf(options: PluginForkOptions): ForkLimits {
-  const { way: _, budgetChars: __, onForkError: ___, allowCrossProvider: ____, ...limits } = options;
+function limitsOf({ options, attendance }: PluginContext): ForkLimits {
+  const { way: _, budgetChars: __, onForkError: ___, allowCrossProvider: ____, ...limits } = options.fork;
   const read = readForkLimits(limits);
   if (read.status === "invalid") throw new Error(read.problems.join("; "));
-  return read.limits;
+  return attendance === "headless" ? { ...read.limits, askTimeoutMs: 0 } : read.limits;
 }
 
 function endOf(record: ForkRecord | undefined): EndedRun | undefined {

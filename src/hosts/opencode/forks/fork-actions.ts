@@ -1,10 +1,10 @@
 import { fields } from "../../../formats/fields.ts";
 import type { ForkAction } from "../../../tasks/fork-action.ts";
 import { forkMetadata } from "../../../tasks/fork-metadata.ts";
-import type { ForkError, ForkRecord } from "../../../tasks/fork-record.ts";
+import { type ForkError, type ForkRecord, promptKey } from "../../../tasks/fork-record.ts";
 import type { ViewStore } from "../capture/view-store.ts";
 import type { PluginContext } from "../plugin-context.ts";
-import { childFinding, lastWords, promptKeyOf } from "./child-finding.ts";
+import { childFinding, lastWords, promptKeyOf, runOf } from "./child-finding.ts";
 import {
   createChildSession,
   findChildSession,
@@ -132,7 +132,8 @@ export function createForkActions(setup: ForkActionsSetup): ForkActions {
     if (childSessionId === undefined) return;
     await calls.call("POST", `/session/${encodeURIComponent(childSessionId)}/abort`, {});
     const messages = await sessionMessages(calls, childSessionId);
-    const last = messages.status === "ok" ? lastWords(messages.value) : { lastText: "", changedFiles: [] };
+    const key = promptKey(record, { run, number: 1 });
+    const last = messages.status === "ok" ? lastWords(runOf(messages.value, key)) : NO_WORDS;
     await keeper().tell(record.id, {
       type: "child-stopped",
       run,
@@ -203,6 +204,8 @@ export interface ForkActionsSetup {
 }
 
 type ActionOf<Type extends ForkAction["type"]> = Extract<ForkAction, { readonly type: Type }>;
+
+const NO_WORDS: ReturnType<typeof lastWords> = { lastText: "", changedFiles: [] };
 
 /** Refused at execution: hiding a tool would change the request, and with it lose the provider's cached prefix. */
 const CHILD_RULES: readonly PermissionRule[] = [

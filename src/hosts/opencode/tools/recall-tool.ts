@@ -1,5 +1,7 @@
 import { z } from "zod";
+import { fields, stringField } from "../../../formats/fields.ts";
 import { opencode } from "../../../formats/opencode/opencode.ts";
+import type { SessionMessage } from "../../../formats/opencode/session-message.ts";
 import { boundRecall, RECALL_MAX_CHARS, type RecallRange, searchLines } from "../../../session/recall.ts";
 import { textAt, textsOutOfSight } from "../../../session/recall-text.ts";
 import type { Message, MessageId, Transcript } from "../../../transcript/message.ts";
@@ -18,25 +20,41 @@ export function createRecallTool({ context, forks }: ToolSetup): ToolDefinition 
       const read = readArguments(SHAPE, given);
       if (read.status === "wrong") return read.text;
       const { handle, search, range } = read.value;
-      const stored = await storedOf(tool.sessionID);
+      const messages = await storedOf(tool.sessionID);
+      const stored = opencode.decode(messages);
       if (handle !== undefined) return recallHandle(stored, handle, readRange(range));
       if (search === undefined || search.trim() === "") return "Give a handle, or a text to search for.";
       const seen = new Map<MessageId, Message>();
       const view = forks.capture.lastSent(tool.sessionID)?.messages ?? [];
       for (const message of opencode.decode(view)) seen.set(message.id, message);
+      const texts = [...textsOutOfSight(stored, seen), ...(await spilledTexts(messages))];
       return matchesText(
         search,
-        searchLines(textsOutOfSight(stored, seen), { search, maxChars: RECALL_MAX_CHARS, redact: undefined }),
+        searchLines(texts, { search, maxChars: RECALL_MAX_CHARS, redact: undefined }),
       );
     },
   };
 
   /** Everything that the session holds, after everything that its parent holds. */
-  async function storedOf(sessionId: string): Promise<Transcript> {
+  async function storedOf(sessionId: string): Promise<readonly SessionMessage[]> {
     const bond = await forks.bonds.bondOf(sessionId);
     const sessions = bond === undefined ? [sessionId] : [bond.parent, sessionId];
     const lists = await Promise.all(sessions.map((id) => sessionMessages(context.calls, id)));
-    return lists.flatMap((list) => (list.status === "ok" ? opencode.decode(list.value) : []));
+    return lists.flatMap((list) => (list.status === "ok" ? list.value : []));
+  }
+
+  /** The whole of each output that was cut as it came in, newest first. */
+  async function spilledTexts(messages: readonly SessionMessage[]): Promise<readonly SpilledText[]> {
+    const texts: SpilledText[] = [];
+    let chars = 0;
+    for (const handle of spillHandles(messages).reverse().slice(0, MAX_SEARCHED_SPILLS)) {
+      const text = await context.spills.get(handle);
+      if (text === undefined) continue;
+      chars += text.length;
+      if (chars > MAX_SEARCHED_CHARS) break;
+      texts.push({ handle, text });
+    }
+    return texts;
   }
 
   async function recallHandle(
@@ -50,6 +68,23 @@ export function createRecallTool({ context, forks }: ToolSetup): ToolDefinition 
       return `Nothing is kept under "${handle}". Search for a text of it, or run the tool again.`;
     return boundRecall(text, { maxChars: RECALL_MAX_CHARS, range }).text;
   }
+}
+
+interface SpilledText {
+  readonly handle: string;
+  readonly text: string;
+}
+
+const MAX_SEARCHED_SPILLS = 200;
+const MAX_SEARCHED_CHARS = 50_000_000;
+
+function spillHandles(messages: readonly SessionMessage[]): string[] {
+  return messages.flatMap(({ parts }) =>
+    parts.flatMap((part) => {
+      const handle = stringField(fields(fields(fields(part.state).metadata).carryover).handle);
+      return part.type === "tool" && handle !== undefined ? [handle] : [];
+    }),
+  );
 }
 
 const SHAPE = {

@@ -1,5 +1,6 @@
 import { open } from "node:fs/promises";
 import { fields, stringField } from "../../../formats/fields.ts";
+import { DEFAULT_TOOL_OUTPUT_LIMITS } from "../../../tool-output/tool-output-limits.ts";
 import { truncateToolContent } from "../../../tool-output/truncate-tool-content.ts";
 import type { Feature } from "../combine-hooks.ts";
 import { isOwnTool } from "../own-tools.ts";
@@ -11,8 +12,9 @@ import type { PluginContext } from "../plugin-context.ts";
  */
 export function createBoundToolOutput(context: PluginContext): Feature {
   const { options, spills } = context;
-  const limits = options.toolOutput;
-  if (limits === false || options.profile === "documented") return { name: "tool output", hooks: {} };
+  if (options.toolOutput === false || options.profile === "documented")
+    return { name: "tool output", hooks: {} };
+  const limits = { ...DEFAULT_TOOL_OUTPUT_LIMITS, ...options.toolOutput };
   return {
     name: "tool output",
     hooks: {

@@ -1,0 +1,119 @@
+import { generateText, type ModelMessage } from "ai";
+import { MockLanguageModelV3 } from "ai/test";
+import { describe, expect, it } from "vitest";
+import { ConfigurationError } from "../../text/configuration-error.ts";
+import { carryover } from "./carryover.ts";
+import type { CarryoverOptions } from "./carryover-options.ts";
+import { knownLimits } from "./known-limits.ts";
+
+const usage = {
+  inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 2, text: 2, reasoning: 0 },
+};
+const answering = (text: string) =>
+  new MockLanguageModelV3({
+    doGenerate: {
+      content: [{ type: "text", text }],
+      finishReason: { unified: "stop", raw: "stop" },
+      usage,
+      warnings: [],
+    },
+  });
+
+describe("carryover", () => {
+  it("gives a model of the same name and version", async () => {
+    const base = answering("hi");
+    const { model } = carryover(base);
+    expect([model.provider, model.modelId, model.specificationVersion]).toEqual([
+      base.provider,
+      base.modelId,
+      "v3",
+    ]);
+    expect(await model.supportedUrls).toEqual(await base.supportedUrls);
+  });
+
+  it("sends what fits as it is, with everything else of the request", async () => {
+    const base = answering("hi");
+    const { model } = carryover(base);
+    const providerOptions = { acme: { effort: "low" } };
+    await generateText({ model, prompt: "hello", temperature: 0.5, providerOptions });
+    expect(base.doGenerateCalls).toHaveLength(1);
+    expect(base.doGenerateCalls[0]).toMatchObject({
+      prompt: [{ role: "user", content: [{ type: "text", text: "hello" }] }],
+      temperature: 0.5,
+      providerOptions,
+    });
+  });
+
+  it("counts what the model counted", async () => {
+    const { model, session } = carryover(answering("hi"));
+    const messages: ModelMessage[] = [{ role: "user", content: "hello" }];
+    const { response } = await generateText({ model, messages });
+    await generateText({
+      model,
+      messages: [...messages, ...response.messages, { role: "user", content: "on" }],
+    });
+    expect(session.status().estimate).toMatchObject({ source: "usage", usageTokens: 12 });
+  });
+
+  it("does one thing after another when it is called twice at once", async () => {
+    const base = answering("hi");
+    const { model } = carryover(base);
+    const answers = await Promise.all([
+      generateText({ model, prompt: "one" }),
+      generateText({ model, prompt: "two" }),
+    ]);
+    expect(answers.map(({ text }) => text)).toEqual(["hi", "hi"]);
+    const prompts = base.doGenerateCalls.map(({ prompt }) => JSON.stringify(prompt));
+    expect(prompts.some((prompt) => prompt.includes("one"))).toBe(true);
+    expect(prompts.some((prompt) => prompt.includes("two"))).toBe(true);
+  });
+
+  it("says everything that is wrong with the options at once", () => {
+    const options = {
+      limits: { contextTokens: -1, outputTokens: "many" },
+      summarizer: "gpt-5",
+      store: { spills: {}, journal: { append: () => undefined } },
+      onCompact: "yes",
+      restore: "{}",
+      expectedTurns: 0,
+      colour: "red",
+    } as unknown as CarryoverOptions;
+    const problems = problemsOf(() => carryover("openai/gpt-5" as never, options));
+    for (const part of [
+      "the model is string",
+      "limits.contextTokens is -1",
+      "limits.outputTokens is many",
+      "summarizer is string",
+      "store.spills has no function put",
+      "store.spills has no function get",
+      "store.journal has no function read",
+      "onCompact is string",
+      "restore is a string",
+      "expectedTurns is 0",
+      "colour is not an option",
+    ])
+      expect(problems.some((problem) => problem.includes(part))).toBe(true);
+    expect(problems).toHaveLength(11);
+  });
+
+  it("knows the windows of the models that people use, and a common one for the rest", () => {
+    expect(knownLimits("anthropic/claude-sonnet-4.5").contextTokens).toBe(200_000);
+    expect(knownLimits("gpt-5-mini")).toMatchObject({ contextTokens: 400_000, inputTokens: 272_000 });
+    expect(knownLimits("gemini-2.5-pro").contextTokens).toBe(1_048_576);
+    expect(knownLimits("some-new-model").contextTokens).toBe(128_000);
+    expect(
+      carryover(new MockLanguageModelV3({ modelId: "gpt-4.1" })).session.status().contextWindowTokens,
+    ).toBe(1_047_576);
+  });
+});
+
+function problemsOf(work: () => unknown): readonly string[] {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.problems;
+    throw error;
+  }
+  return [];
+}

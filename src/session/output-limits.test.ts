@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+import { createFakeClock } from "../testing/fake-clock.ts";
+import type { Message } from "../transcript/message.ts";
+import { outcomeText, type Part } from "../transcript/part.ts";
+import { createSession, type Session } from "./create-session.ts";
+import type { SessionOptions } from "./session-options.ts";
+
+const ASK: Message = { id: "u", role: "user", parts: [{ type: "text", text: "go" }] };
+const line = (index: number): string => `line ${index} of a log that goes on for a while\n`;
+const text = (bytes: number): string =>
+  Array.from({ length: Math.ceil(bytes / 40) }, (_, index) => line(index))
+    .join("")
+    .slice(0, bytes);
+const calls = (...sizes: readonly number[]): Message => ({
+  id: "a",
+  role: "assistant",
+  finish: "tool-calls",
+  parts: sizes.map(
+    (bytes, index): Part => ({
+      type: "tool",
+      callId: `c${index}`,
+      tool: "bash",
+      input: {},
+      outcome: { status: "done", output: text(bytes), attachments: [] },
+    }),
+  ),
+});
+
+async function bounded(message: Message, options: SessionOptions): Promise<Session> {
+  const session = createSession({ clock: createFakeClock() }, options);
+  session.observe([ASK, message]);
+  await session.prepare();
+  return session;
+}
+
+const shownBytes = (session: Session): readonly number[] =>
+  session
+    .projection()
+    .flatMap(({ parts }) => parts)
+    .flatMap((part) => (part.type === "tool" ? [outcomeText(part.outcome).length] : []));
+
+describe("the limits of an output", () => {
+  it("are the defaults in a large window", async () => {
+    const session = await bounded(calls(80_000), { limits: { contextTokens: 200_000, outputTokens: 8_000 } });
+    const [bytes = 0] = shownBytes(session);
+    expect(bytes).toBeGreaterThan(50_000);
+    expect(bytes).toBeLessThan(52_500);
+  });
+
+  it("are a quarter of what a small window holds", async () => {
+    const session = await bounded(calls(80_000), { limits: { contextTokens: 32_000, outputTokens: 4_000 } });
+    const [bytes = 0] = shownBytes(session);
+    expect(bytes).toBeGreaterThan(14_000);
+    expect(bytes).toBeLessThan(16_500);
+  });
+
+  it("leave half of the window free however many outputs come at once, and short ones whole", async () => {
+    const session = await bounded(calls(1_000, 60_000, 60_000, 60_000, 60_000, 3_000), {
+      limits: { contextTokens: 32_000, outputTokens: 4_000 },
+    });
+    const bytes = shownBytes(session);
+    expect([bytes[0], bytes[5]]).toEqual([1_000, 3_000]);
+    expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(15_616 * 2 + 4 * 400);
+    expect(session.nextAction()).toMatchObject({ type: "none", fits: true });
+  });
+
+  it("are kept as they were asked for", async () => {
+    const session = await bounded(calls(80_000, 80_000), {
+      limits: { contextTokens: 32_000, outputTokens: 4_000 },
+      compaction: { autoCompact: false },
+      toolOutput: { maxBytes: 70_000 },
+    });
+    expect(shownBytes(session).every((bytes) => bytes > 69_000)).toBe(true);
+  });
+});
+
+describe("an output that was bounded without a store", () => {
+  it("names the handle under which the transcript still has it", async () => {
+    const session = await bounded(calls(80_000), { limits: { contextTokens: 200_000, outputTokens: 8_000 } });
+    expect(JSON.stringify(session.projection())).toContain("[Full output kept: handle a/0.");
+    const found = await session.recall("a/0", { fromLine: 1_000, toLine: 1_000 });
+    expect(found).toMatchObject({ status: "found", text: line(999) });
+  });
+
+  it("leaves what was counted before it in force", async () => {
+    const usage = {
+      inputTokens: 5_000,
+      outputTokens: 20,
+      reasoningTokens: 0,
+      cacheReadTokens: 0,
+      cacheWriteTokens: 0,
+    };
+    const session = await bounded(
+      { ...calls(80_000), usage },
+      { limits: { contextTokens: 200_000, outputTokens: 8_000 } },
+    );
+    expect(session.ledger().map(({ step }) => step)).toEqual(["bound-outputs"]);
+    expect(session.status().estimate).toMatchObject({ source: "usage", usageTokens: 5_020 });
+  });
+});

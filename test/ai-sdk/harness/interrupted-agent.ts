@@ -1,0 +1,34 @@
+import { join } from "node:path";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { generateText, type ModelMessage, stepCountIs, tool } from "ai";
+import { z } from "zod";
+import { carryover } from "../../../src/ai-sdk.ts";
+import { createFileJournal } from "../../../src/stores/files/file-journal.ts";
+import { createFileSpillStore } from "../../../src/stores/files/file-spill-store.ts";
+import { toolText } from "./tool-texts.ts";
+
+// A small agent as people write them: it has no handler for Ctrl-C, and what it knows is in its store.
+const [url = "", folder = ""] = process.argv.slice(2);
+const base = createOpenAICompatible({ name: "scripted", baseURL: url, includeUsage: true })("m");
+const { model, tools } = carryover(base, {
+  limits: { contextTokens: 32_000, outputTokens: 2_000 },
+  store: {
+    journal: createFileJournal({ root: join(folder, "journal"), session: "agent" }),
+    spills: createFileSpillStore({ root: join(folder, "spills") }),
+  },
+});
+let listed = 0;
+const list = tool({
+  inputSchema: z.object({ folder: z.string() }),
+  execute: () => toolText(++listed, 40_000),
+});
+const messages: ModelMessage[] = [{ role: "user", content: "List every folder." }];
+await generateText({
+  model,
+  tools: { list, ...tools },
+  messages,
+  stopWhen: stepCountIs(100),
+  onStepFinish({ response }) {
+    process.send?.([...messages, ...response.messages]);
+  },
+});

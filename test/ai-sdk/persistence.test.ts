@@ -1,0 +1,142 @@
+import { generateText, type ModelMessage } from "ai";
+import { afterEach, describe, expect, it } from "vitest";
+import { type CarryoverOptions, type CompactedConversation, carryover } from "../../src/ai-sdk.ts";
+import type { SessionEvent } from "../../src/session/session-event.ts";
+import { createMemoryJournal } from "../../src/stores/memory/memory-journal.ts";
+import { createMemorySpillStore } from "../../src/stores/memory/memory-spill-store.ts";
+import { longConversation } from "./harness/conversation.ts";
+import { type ScriptedProvider, startScriptedProvider } from "./harness/scripted-provider.ts";
+import { read } from "./harness/tools.ts";
+
+let provider: ScriptedProvider;
+afterEach(() => provider.stop());
+
+const limits = { contextTokens: 32_000, outputTokens: 2_000 };
+const history: ModelMessage[] = [
+  ...longConversation({ turns: 16, outputBytes: 6_000 }),
+  { role: "user", content: "Which module was the last one?" },
+];
+
+async function start(): Promise<void> {
+  provider = await startScriptedProvider({
+    windowTokens: 32_000,
+    answer: () => ({ type: "answer", text: "Module 15." }),
+  });
+}
+
+/** One request of a server that forgets everything between two of them. */
+async function serve(messages: ModelMessage[], options: CarryoverOptions): Promise<ModelMessage[]> {
+  const { model } = carryover(provider.model("openai-compatible"), { limits, ...options });
+  const { response } = await generateText({ model, messages, tools: { read }, maxRetries: 0 });
+  return [...messages, ...response.messages];
+}
+
+const lastMessages = (): readonly unknown[] =>
+  provider.server.requests.at(-1)?.body.messages as readonly unknown[];
+const summaries = (): number =>
+  provider.server.requests.filter(({ body }) => body.tools === undefined).length;
+const next = (messages: ModelMessage[]): ModelMessage[] => [
+  ...messages,
+  { role: "user", content: "And the first one?" },
+];
+
+describe("what onCompact hands over", () => {
+  it("gives, with all messages, the same window in another process", async () => {
+    await start();
+    let saved = "";
+    const messages = await serve(history, {
+      onCompact: ({ state }) => {
+        saved = JSON.stringify(state);
+      },
+    });
+    const sent = lastMessages();
+    await serve(next(messages), { restore: JSON.parse(saved) });
+    expect(lastMessages().slice(0, sent.length)).toEqual(sent);
+    expect(summaries()).toBe(1);
+    expect(provider.faults()).toEqual([]);
+  });
+
+  it("can be kept in place of all messages", async () => {
+    await start();
+    let kept: readonly ModelMessage[] = [];
+    await serve(history, {
+      onCompact({ messages }) {
+        kept = messages;
+      },
+    });
+    expect(JSON.stringify(kept).length).toBeLessThan(JSON.stringify(history).length / 2);
+    const sent = lastMessages();
+    await serve(next([...(JSON.parse(JSON.stringify(kept)) as ModelMessage[])]), {});
+    expect(lastMessages().slice(0, sent.length)).toEqual(sent);
+    expect(summaries()).toBe(1);
+    expect(provider.faults()).toEqual([]);
+  });
+
+  it("is handed over only when something was edited, before the request is sent", async () => {
+    await start();
+    const handed: CompactedConversation[] = [];
+    const { model } = carryover(provider.model("openai-compatible"), {
+      limits,
+      async onCompact(changed) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        expect(provider.server.requests.filter(({ body }) => body.tools !== undefined)).toHaveLength(0);
+        handed.push(changed);
+      },
+    });
+    const first = await generateText({ model, messages: history, tools: { read } });
+    await generateText({ model, messages: next([...history, ...first.response.messages]), tools: { read } });
+    expect(handed).toHaveLength(1);
+    expect(handed[0]?.state.batches.map(({ step }) => step)).toEqual(["compact"]);
+  });
+
+  it("costs a warning and not the request when it cannot be kept", async () => {
+    await start();
+    const events: SessionEvent[] = [];
+    const fail = () => {
+      throw new Error("disk full");
+    };
+    await serve(history, { onCompact: fail, onEvent: (event) => events.push(event) });
+    expect(lastMessages().length).toBeGreaterThan(1);
+    expect(events).toContainEqual({
+      type: "warning",
+      code: "not-persisted",
+      message: "onCompact threw: Error: disk full",
+    });
+  });
+});
+
+describe("a store", () => {
+  it("is read at the first request, so that nothing is done twice", async () => {
+    await start();
+    const store = { journal: createMemoryJournal(), spills: createMemorySpillStore() };
+    const messages = await serve(history, { store });
+    const sent = lastMessages();
+    await serve(next(messages), { store });
+    expect(lastMessages().slice(0, sent.length)).toEqual(sent);
+    expect(summaries()).toBe(1);
+  });
+
+  it("is not needed: a state that makes no sense is a warning, and the session starts anew", async () => {
+    await start();
+    const events: SessionEvent[] = [];
+    await serve(history, { restore: { v: 7, batches: "none" }, onEvent: (event) => events.push(event) });
+    expect(events).toContainEqual(expect.objectContaining({ type: "warning", code: "journal-damaged" }));
+    expect(provider.faults()).toEqual([]);
+    expect(provider.refusals()).toBe(0);
+  });
+
+  it("does not stand in the way of an edited history: what no longer holds is dropped", async () => {
+    await start();
+    let state: unknown;
+    await serve(history, {
+      onCompact(changed) {
+        state = changed.state;
+      },
+    });
+    const edited = history.with(0, { role: "user", content: "Something else entirely." });
+    await serve(edited, { restore: state });
+    expect(provider.faults()).toEqual([]);
+    expect(provider.refusals()).toBe(0);
+    expect(JSON.stringify(lastMessages())).toContain("Which module was the last one?");
+  });
+});

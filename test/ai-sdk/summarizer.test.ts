@@ -1,0 +1,116 @@
+import { generateText, type ModelMessage } from "ai";
+import { afterEach, describe, expect, it } from "vitest";
+import { type CarryoverOptions, carryover } from "../../src/ai-sdk.ts";
+import type { SessionEvent } from "../../src/session/session-event.ts";
+import { createFakeClock } from "../../src/testing/fake-clock.ts";
+import type { Reply } from "../../src/testing/model-server/step.ts";
+import { longConversation } from "./harness/conversation.ts";
+import {
+  type ScriptedProvider,
+  type ScriptedProviderOptions,
+  startScriptedProvider,
+  summary,
+} from "./harness/scripted-provider.ts";
+import { read } from "./harness/tools.ts";
+
+let provider: ScriptedProvider;
+afterEach(() => provider.stop());
+
+const messages: ModelMessage[] = [
+  ...longConversation({ turns: 16, outputBytes: 6_000 }),
+  { role: "user", content: "Which module was the last one?" },
+];
+const limits = { contextTokens: 32_000, outputTokens: 2_000 };
+const DONE: Reply = { type: "answer", text: "Module 15." };
+
+async function ask(options: ScriptedProviderOptions, carryoverOptions: CarryoverOptions = {}) {
+  provider = await startScriptedProvider({ windowTokens: 32_000, answer: () => DONE, ...options });
+  const events: SessionEvent[] = [];
+  const { model, session } = carryover(provider.model("openai-compatible"), {
+    limits,
+    onEvent: (event) => events.push(event),
+    ...carryoverOptions,
+  });
+  return { answer: generateText({ model, messages, tools: { read }, maxRetries: 0 }), session, events };
+}
+
+describe("a summary", () => {
+  it("is asked of the model itself, without tools, and stands in the next request", async () => {
+    const { answer } = await ask({ summarize: () => summary(1) });
+    expect((await answer).text).toBe("Module 15.");
+    const [first, last] = provider.server.requests.map(({ body }) => body);
+    expect(first?.tools).toBeUndefined();
+    expect(JSON.stringify(first)).toContain("You keep the memory of a coding agent");
+    expect(JSON.stringify(last?.messages)).toContain("Read every file.");
+    expect(JSON.stringify(last?.messages)).toContain("Which module was the last one?");
+    expect(provider.faults()).toEqual([]);
+  });
+
+  it("can be asked of another model", async () => {
+    const other = await startScriptedProvider({ summarize: () => summary(2) });
+    const { answer } = await ask({}, { summarizer: other.model("anthropic") });
+    await answer;
+    await other.stop();
+    expect(other.server.requests).toHaveLength(1);
+    expect(provider.server.requests).toHaveLength(1);
+  });
+
+  it("can be written by code of one's own", async () => {
+    const { answer } = await ask({}, { summarizer: { summarize: async () => "## Goal\nOur own words." } });
+    await answer;
+    expect(JSON.stringify(provider.server.requests.at(-1)?.body)).toContain("Our own words.");
+  });
+
+  it("is sent with the headers of the request it is for", async () => {
+    provider = await startScriptedProvider({ windowTokens: 32_000, answer: () => DONE });
+    const { model } = carryover(provider.model("openai-compatible"), { limits });
+    await generateText({ model, messages, tools: { read }, headers: { "x-tenant": "acme" } });
+    expect(provider.server.requests.map(({ headers }) => headers["x-tenant"])).toEqual(["acme", "acme"]);
+  });
+});
+
+describe("a summarizer that fails", () => {
+  const failures: Readonly<Record<string, Reply>> = {
+    "with an error": { type: "refusal", status: 500, body: { error: { message: "out of order" } } },
+    "with nothing": { type: "answer", text: "" },
+    "with a refusal": { type: "answer", text: "I'm sorry, but I can't help with that." },
+    "with a call": { type: "answer", calls: [{ tool: "read", input: {} }] },
+    "with half a sentence": { type: "drop", text: "## Goal" },
+    "with far too much": { type: "answer", text: "word ".repeat(60_000) },
+  };
+
+  it.each(Object.entries(failures))("%s costs the summary and not the answer", async (_, failure) => {
+    const { answer, events } = await ask({ summarize: () => failure });
+    expect((await answer).text).toBe("Module 15.");
+    const ends = events.filter((event) => event.type === "compaction_end");
+    expect(ends).toMatchObject([{ degraded: expect.any(String) }]);
+    expect(provider.refusals()).toBe(0);
+    expect(provider.faults()).toEqual([]);
+  });
+
+  it.each([
+    ["before the first word", { type: "stall" }],
+    ["in the middle", { type: "stall", text: "## Goal" }],
+  ] as const)("by hanging %s is not waited for", async (_, stall) => {
+    const clock = createFakeClock();
+    const { answer, events } = await ask({ summarize: () => stall }, { clock });
+    const isAsked = () => provider.server.requests.length > 0 && clock.waiting > 0;
+    while (!isAsked()) await tick();
+    let isOver = false;
+    answer.finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      await clock.advance(10_000);
+      await tick();
+    }
+    expect((await answer).text).toBe("Module 15.");
+    expect(events.filter((event) => event.type === "compaction_end")).toMatchObject([
+      { degraded: expect.any(String) },
+    ]);
+  });
+});
+
+function tick(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 5));
+}
