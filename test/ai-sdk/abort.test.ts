@@ -7,8 +7,9 @@ import { carryover } from "../../src/ai-sdk.ts";
 import { createFileJournal } from "../../src/stores/files/file-journal.ts";
 import { createFileSpillStore } from "../../src/stores/files/file-spill-store.ts";
 import type { Reply } from "../../src/testing/model-server/step.ts";
-import { bundleChild } from "../stores/bundle-child.ts";
+
 import { temporaryFolder } from "../stores/temporary-folder.ts";
+import { bundleAgent } from "./harness/bundle-agent.ts";
 import { longConversation } from "./harness/conversation.ts";
 import {
   type ScriptedProvider,
@@ -91,7 +92,7 @@ describe("Ctrl-C", () => {
             ? DONE
             : { type: "stall" },
     });
-    const program = await bundleChild(join(import.meta.dirname, "harness/interrupted-agent.ts"));
+    const program = await bundleAgent();
     const child = fork(program.path, [provider.server.url, folder], {
       stdio: ["ignore", "ignore", "pipe", "ipc"],
     });

@@ -21,7 +21,7 @@ describe.each(PROVIDER_CASES)("any history of $api", ({ format, lower }) => {
         const edited = format.decode(format.apply(wire, edits, AT));
         expect(contentView(edited)).toEqual(contentView(applyEdits(transcript, edits, AT)));
       }),
-      { numRuns: 400 },
+      { numRuns: 200 },
     );
   });
 
@@ -35,7 +35,7 @@ describe.each(PROVIDER_CASES)("any history of $api", ({ format, lower }) => {
           ids.slice(0, Math.max(0, shorter.length - 1)),
         );
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 });

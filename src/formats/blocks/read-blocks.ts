@@ -49,20 +49,14 @@ export function readBlocks<Wire, Item, Value>(
         const part = pendingPart(block, place);
         const open: OpenPart<Value> = { part, main: { half: "call", part, ...placed } };
         message.parts.push(open);
-        openCalls.add({ open, message, callId: block.callId });
+        openCalls.add({ open, message, callId: block.callId, tool: block.tool });
       } else {
         const call = openCalls.take(block);
         if (call === undefined) {
           const part = loosePart(block, place, isCallElsewhere);
           message.parts.push({ part, main: { half: "result", part, ...placed } });
         } else {
-          const { open } = call;
-          open.part = {
-            ...(open.part as ToolPart),
-            callId: call.callId ?? block.callId ?? (open.part as ToolPart).callId,
-            outcome: block.outcome,
-          };
-          open.result = { half: "result", part: open.part, ...placed };
+          answer(call, block, placed);
           call.message.lastItem = item;
         }
       }
@@ -95,55 +89,54 @@ interface OpenCall<Value> {
   readonly open: OpenPart<Value>;
   readonly message: OpenMessage<Value>;
   readonly callId: CallId | undefined;
+  readonly tool: string;
+}
+
+function answer<Value>(
+  { open, callId }: OpenCall<Value>,
+  { callId: resultOf, outcome }: ResultBlock<Value>,
+  placed: Placed<Value>,
+): void {
+  if (open.part.type !== "tool") return;
+  const part = { ...open.part, callId: callId ?? resultOf ?? open.part.callId, outcome };
+  open.part = part;
+  open.result = { half: "result", part, ...placed };
 }
 
 /** Calls that wait for their result: by id, or, where the wire gives none, by tool and order within the newest turn. */
 function createOpenCalls<Value>() {
   const byId = new Map<CallId, OpenCall<Value>[]>();
-  /** Newest first, so that the oldest can be taken from the end. */
-  let byTool = new Map<string, OpenCall<Value>[]>();
+  let byTool = new Map<string, CallQueue<Value>>();
   let turn: OpenMessage<Value> | undefined;
-  let arrived: OpenCall<Value>[] = [];
-
-  function sortArrived(): void {
-    for (const call of arrived.toReversed()) push(byTool, toolOf(call), call);
-    arrived = [];
-  }
-
   return {
     add(call: OpenCall<Value>): void {
-      if (call.callId !== undefined) {
-        push(byId, call.callId, call);
+      const { callId, tool } = call;
+      if (callId !== undefined) {
+        const calls = byId.get(callId);
+        if (calls === undefined) byId.set(callId, [call]);
+        else calls.push(call);
         return;
       }
-      if (turn !== call.message) {
-        turn = call.message;
-        byTool = new Map();
-        arrived = [];
-      }
-      arrived.push(call);
+      if (turn !== call.message) byTool = new Map();
+      turn = call.message;
+      const queue = byTool.get(tool);
+      if (queue === undefined) byTool.set(tool, { calls: [call], next: 0 });
+      else queue.calls.push(call);
     },
     take({ callId, tool }: ResultBlock<Value>): OpenCall<Value> | undefined {
       const named = callId === undefined ? undefined : byId.get(callId)?.pop();
       if (named !== undefined) return named;
-      sortArrived();
-      const wanted = tool ?? byTool.keys().next().value;
-      const calls = wanted === undefined ? undefined : byTool.get(wanted);
-      const call = calls?.pop();
-      if (wanted !== undefined && calls?.length === 0) byTool.delete(wanted);
+      const queue = tool === undefined ? byTool.values().next().value : byTool.get(tool);
+      const call = queue?.calls[queue.next++];
+      if (call !== undefined && queue?.next === queue?.calls.length) byTool.delete(call.tool);
       return call;
     },
   };
 }
 
-function push<Key, Item>(lists: Map<Key, Item[]>, key: Key, item: Item): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [item]);
-  else list.push(item);
-}
-
-function toolOf({ open }: OpenCall<unknown>): string {
-  return open.part.type === "tool" ? open.part.tool : UNKNOWN_TOOL;
+interface CallQueue<Value> {
+  readonly calls: OpenCall<Value>[];
+  next: number;
 }
 
 /** The tool of a result whose call is not there to name it. */

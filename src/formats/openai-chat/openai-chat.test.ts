@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { CONVERSATION, recordRequest } from "../../../test/support/ai-sdk-requests.ts";
 import { checkWireLaws, repairRequest } from "../../../test/support/wire-laws.ts";
@@ -102,6 +103,18 @@ const SAMPLES: Readonly<Record<string, ChatWire>> = {
 
 describe("the laws of a format", () => {
   it.each(Object.entries(SAMPLES))("hold on %s", (_, wire) => checkWireLaws(openaiChat, wire));
+
+  const folder = new URL("../../../test/recordings/opencode/", import.meta.url);
+  it.each(readdirSync(folder).filter((name) => name.endsWith(".json")))(
+    "hold on the longest request that OpenCode sent: %s",
+    (name) => {
+      const { requests = [] } = JSON.parse(readFileSync(new URL(name, folder), "utf8")) as {
+        readonly requests?: readonly ChatRequest[];
+      };
+      const longest = requests.toSorted((one, other) => other.messages.length - one.messages.length)[0];
+      if (longest !== undefined) checkWireLaws(openaiChat, longest);
+    },
+  );
 
   it("hold on a request of the AI SDK", async () => {
     const request = await recordRequest("openai-chat", { system: "Be brief.", messages: CONVERSATION });

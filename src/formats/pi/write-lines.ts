@@ -73,7 +73,11 @@ export function answerLines(results: readonly ResultPiece[], context: CreateCont
 export function closeLines(lines: readonly unknown[], placed: readonly PlacedLine[]): readonly unknown[] {
   const isTree = lines.some((line) => linkOf(line) !== undefined);
   const newIndexOf = new Map(placed.map(({ origin }, index) => [origin, index]));
-  if (!isTree) return placed.map(({ line }) => withKeptIndex(line, newIndexOf));
+  if (!isTree) {
+    return placed.map(({ line, origin }, index) =>
+      origin === -1 ? withoutId(line, index) : withKeptIndex(line, newIndexOf),
+    );
+  }
   return relink({
     lines,
     placed,
@@ -89,6 +93,12 @@ function withKeptIndex(line: unknown, newIndexOf: ReadonlyMap<number, number>): 
   return index === undefined || now === undefined || now === index
     ? line
     : { ...fields(line), firstKeptEntryIndex: now };
+}
+
+/** A new line in a file whose lines have no ids. A compaction that names its own number keeps nothing from before. */
+function withoutId(line: unknown, index: number): object {
+  const { id: _, parentId: __, firstKeptEntryId, ...rest } = fields(line);
+  return firstKeptEntryId === undefined ? rest : { ...rest, firstKeptEntryIndex: index };
 }
 
 function writeCompaction(line: Fields, pieces: readonly NextPiece[]): object {

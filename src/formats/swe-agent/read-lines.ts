@@ -45,7 +45,25 @@ export function readLines(lines: readonly unknown[]): readonly (readonly LineRea
       },
     ];
   });
-  return withSteps(lines, readings, actions);
+  const hasHistory = readings.some((ofLine) => ofLine.length > 0);
+  return hasHistory ? withSteps(lines, readings, actions) : lines.map(readStep);
+}
+
+/** A run of which only the steps were kept: each is an action together with what it gave. */
+function readStep(line: unknown, index: number): readonly LineReading[] {
+  const step = fields(line);
+  if (!isStep(step)) return NONE;
+  const { thought, action, observation, carryover } = step;
+  const callId = stringField(fields(carryover).callId) ?? `step-${index + 1}`;
+  const output = stringField(observation) ?? "";
+  const outcome = { status: "done", output, attachments: [] } as const;
+  const tool = { type: "tool", callId, tool: "bash", input: { command: action }, outcome } as const;
+  const text = stringField(thought) ?? "";
+  const pieces: readonly Piece[] = [
+    ...(text.trim() === "" ? [] : [{ half: "whole" as const, part: { type: "text" as const, text } }]),
+    { half: "whole", part: tool },
+  ];
+  return [{ key: callId, head: { role: "assistant" }, pieces }];
 }
 
 const NONE: readonly LineReading[] = [];
@@ -81,7 +99,7 @@ function isObservation({ role, is_demo, carryover }: Fields): boolean {
 }
 
 /** True for an element of `trajectory`, which has no role. */
-function isStep(entry: Fields): boolean {
+export function isStep(entry: Fields): boolean {
   return entry.role === undefined && entry.action !== undefined;
 }
 

@@ -10,10 +10,12 @@ import {
   type ResultPiece,
   resultPieces,
 } from "../transcript-file/piece.ts";
+import { isStep } from "./read-lines.ts";
 
 /** An entry of the history with other pieces. */
 export function writeLine(line: unknown, pieces: readonly NextPiece[]): object {
   const entry = fields(line);
+  if (isStep(entry)) return writeStep(entry, pieces);
   const [only] = pieces;
   if (only?.now.half === "result") return { ...entry, content: outcomeText(only.now.outcome) };
   if (entry.role === "assistant") return writeAction(entry, pieces);
@@ -29,6 +31,16 @@ export function writeLine(line: unknown, pieces: readonly NextPiece[]): object {
       now === was ? blocks[index] : { type: "text", text: textOfPiece(now) },
     ),
   };
+}
+
+function writeStep(step: Fields, pieces: readonly NextPiece[]): object {
+  const parts = pieces.flatMap(({ now }) => (now.half === "whole" ? [now.part] : []));
+  const call = parts.find((part) => part.type === "tool");
+  const thought = parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
+  const carryover = { ...fields(step.carryover), ...(call && { callId: call.callId }) };
+  const action = call === undefined ? "" : commandOf(call);
+  const observation = call === undefined ? "" : outcomeText(call.outcome);
+  return { ...step, thought, action, observation, response: thought, carryover };
 }
 
 /** An action's content is what it thought and, in histories without named calls, the action itself. */

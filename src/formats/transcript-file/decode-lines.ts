@@ -52,7 +52,8 @@ export function decodeLines<Wire>(format: LineFormat<Wire>, lines: readonly unkn
     const parts = place === undefined ? undefined : drafts[place.messageIndex]?.parts;
     const part = place === undefined ? undefined : parts?.[place.partIndex];
     if (place === undefined || parts === undefined || part?.type !== "tool") continue;
-    parts[place.partIndex] = { ...part, outcome: result.outcome };
+    const { outcome, cut } = result;
+    parts[place.partIndex] = { ...part, outcome, ...(cut !== undefined && { cut }) };
     placeOf.set(result, { ...place, half: "result" });
   }
   const nameId = createIdNamer();

@@ -68,11 +68,25 @@ function nextPiece(was: Piece, origin: Origin, pairs: readonly EditedPair[]): Ch
   const old = pair?.before.parts[origin.partIndex];
   const now = pair?.after.parts[origin.partIndex];
   if (pair === undefined || pair.isGone || now === undefined || now.agentVisible === false) return undefined;
-  // A result tells nothing of its own: what is noted of a call and its result is noted with the call.
-  const note = origin.half === "result" ? undefined : partNote(now);
-  if (now === old) return { now: was, isChanged: false, note };
+  const note = noteOf(now, origin);
+  if (now === old || old === undefined) return { now: was, isChanged: false, note };
   const piece = pieceOf(was, origin, now);
-  return piece === undefined ? undefined : { now: piece, isChanged: true, note };
+  if (piece === undefined) return undefined;
+  return { now: piece, isChanged: piece !== was || !isSameNote(note, noteOf(old, origin)), note };
+}
+
+/** What is cut of an input is noted with the call, what is cut of an output with the result. */
+function noteOf(part: Part, { half }: Origin): PartNote | undefined {
+  const note = partNote(part);
+  if (note === undefined || (half !== "call" && half !== "result")) return note;
+  const { cut, inputCut } = note;
+  if (half === "result") return cut && { cut };
+  return inputCut && { inputCut };
+}
+
+function isSameNote(one: PartNote | undefined, other: PartNote | undefined): boolean {
+  const keys = new Set([...Object.keys(one ?? {}), ...Object.keys(other ?? {})]) as Set<keyof PartNote>;
+  return [...keys].every((key) => one?.[key] === other?.[key]);
 }
 
 function pieceOf(was: Piece, { half }: Origin, now: Part): Piece | undefined {

@@ -20,7 +20,7 @@ export interface ResultPiece {
   readonly callId: CallId;
   readonly tool?: string;
   readonly outcome: ToolOutcome;
-  /** What an edit left out of the outcome; only kept here when there is no call. */
+  /** What an edit left out of the outcome. */
   readonly cut?: OutputCut;
 }
 

@@ -32,6 +32,7 @@ export function relink(options: Relink): readonly unknown[] {
 
 interface Linked {
   readonly line: unknown;
+  readonly id?: string;
   readonly place: "free" | "other" | "live" | "leaf";
 }
 
@@ -47,7 +48,7 @@ function chained(
   return placed.map(({ line, origin }): Linked => {
     const link = linkOf(line);
     if (link === undefined) return { line, place: "free" };
-    if (origin !== -1 && !wasLive[origin]) return { line, place: "other" };
+    if (origin !== -1 && !wasLive[origin]) return { line, id: link.id, place: "other" };
     const isPlaced = origin === -1 || origin < lastOrigin;
     const isBroken = isPlaced || isBehindNew || (link.parent !== undefined && !stayed.has(link.parent));
     const parent = isBroken || which === "all" ? lastId : link.parent;
@@ -56,6 +57,7 @@ function chained(
     lastOrigin = Math.max(lastOrigin, origin);
     return {
       line: parent === link.parent ? line : withParent(line as object, parent),
+      id: link.id,
       place: link.isLeaf ? "leaf" : "live",
     };
   });
@@ -68,8 +70,11 @@ function isRearranged(placed: readonly PlacedLine[], count: number): boolean {
 function ordered(linked: readonly Linked[]): readonly Linked[] {
   const newest = linked.findLastIndex(({ place }) => place === "leaf");
   if (!linked.some(({ place }, index) => place === "other" && index > newest)) return linked;
-  // Without a live line the newest of another branch would be taken for the conversation.
-  const others = newest === -1 ? [] : linked.filter(({ place }) => place === "other");
+  const liveIds = new Set(linked.flatMap(({ id, place }) => (place === "other" ? [] : (id ?? []))));
+  // Without a live line the newest of another branch would be taken for the conversation, and of two lines of one id
+  // the first counts.
+  const others =
+    newest === -1 ? [] : linked.filter(({ id, place }) => place === "other" && !liveIds.has(id ?? ""));
   const first = linked.findIndex(({ place }) => place === "live" || place === "leaf");
   return linked.flatMap((each, index) => {
     const own = each.place === "other" ? [] : [each];

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -20,6 +21,7 @@ import type { Edit, Stage } from "../../transcript/edit.ts";
 import type { Format } from "../../transcript/format.ts";
 import { toolResults } from "../../transcript/tool-results.ts";
 import { formatOf } from "../format-of.ts";
+import { readTranscript } from "../read-transcript.ts";
 
 const clearEverything: Stage = (messages) =>
   toolResults(messages).map(
@@ -129,26 +131,38 @@ const formats: readonly {
   { name: "swe-agent", write: sweAgentRun, folds: false },
 ];
 
+function checkLaws(format: Format<unknown>, wire: unknown, folds: boolean): void {
+  const laws = formatLaws<unknown>({
+    format,
+    wire,
+    stages: folds ? [...stages, foldOldHalf] : stages,
+    repair: repairPairing,
+    expectEqual: (actual, expected) => expect(actual).toEqual(expected),
+  });
+  for (const law of laws) {
+    try {
+      law.check();
+    } catch (error) {
+      throw new Error(law.name, { cause: error });
+    }
+  }
+}
+
 describe.each(formats)("the laws of $name", ({ name, write, folds }) => {
+  const format = formatOf(name) as Format<unknown>;
+
   it("hold on any conversation", () => {
     fc.assert(
-      fc.property(anyScript, (script) => {
-        const laws = formatLaws<unknown>({
-          format: formatOf(name) as Format<unknown>,
-          wire: write(script),
-          stages: folds ? [...stages, foldOldHalf] : stages,
-          repair: repairPairing,
-          expectEqual: (actual, expected) => expect(actual).toEqual(expected),
-        });
-        for (const law of laws) {
-          try {
-            law.check();
-          } catch (error) {
-            throw new Error(law.name, { cause: error });
-          }
-        }
-      }),
-      { numRuns: 80 },
+      fc.property(anyScript, (script) => checkLaws(format, write(script), folds)),
+      { numRuns: 60 },
     );
+  });
+
+  const folder = new URL(`../../../test/recordings/${name}/`, import.meta.url);
+  it.each(readdirSync(folder))("hold on %s", async (file) => {
+    const read = await readTranscript(readFileSync(new URL(file, folder)));
+    expect(read).toMatchObject({ format: name, problems: [] });
+    expect(read.transcript.length).toBeGreaterThan(2);
+    checkLaws(format, read.wire, folds);
   });
 });

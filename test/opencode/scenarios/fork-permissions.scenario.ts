@@ -62,8 +62,6 @@ scenario(
       .filter((request) => request.parentSessionId !== undefined)
       .at(-1);
     expect(child && textOf(child)).toContain("rejected permission to use this specific tool call");
-    const waited = rig.requests().map(({ atMs }) => atMs);
-    expect((waited.at(-1) ?? 0) - (waited[0] ?? 0)).toBeLessThan(29_000);
     const parent = rig
       .requests()
       .filter((request) => request.parentSessionId === undefined)

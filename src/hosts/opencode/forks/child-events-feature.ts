@@ -14,6 +14,7 @@ import type { NewEvent } from "./fork-keeper.ts";
 export function createChildEventsFeature({ context, forks }: ChildEventsSetup): Feature {
   const { keeper, bonds } = forks;
   const { calls } = context;
+  const gone = new Set<string>();
   const tellChild = (sessionId: unknown, event: NewEvent): void => {
     const record = typeof sessionId === "string" ? keeper.ofChild(sessionId) : undefined;
     if (record !== undefined) void keeper.tell(record.id, event);
@@ -57,6 +58,7 @@ export function createChildEventsFeature({ context, forks }: ChildEventsSetup): 
           case "session.deleted": {
             const id = stringField(fields(properties.info).id) ?? stringField(sessionID);
             tellChild(id, { type: "child-deleted" });
+            if (id !== undefined) dropView(id);
             tellForksOf(id, { type: "parent-deleted" });
             return;
           }
@@ -90,6 +92,17 @@ export function createChildEventsFeature({ context, forks }: ChildEventsSetup): 
       },
     },
   };
+
+  /** What a child inherited goes with its session, unless a sibling still shows it. */
+  function dropView(childSessionId: string): void {
+    gone.add(childSessionId);
+    const blob = keeper.ofChild(childSessionId)?.inherited.snapshotId;
+    if (blob === undefined) return;
+    const isShared = keeper
+      .all()
+      .some((other) => other.inherited.snapshotId === blob && !gone.has(other.childSessionId ?? ""));
+    if (!isShared) forks.views.remove(blob);
+  }
 
   function stopAtRootCost(rootSessionId: string): void {
     const ofRoot = keeper.all().filter((record) => record.rootSessionId === rootSessionId);

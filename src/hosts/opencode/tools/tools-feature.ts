@@ -1,4 +1,5 @@
 import type { Feature } from "../combine-hooks.ts";
+import type { ToolDefinition } from "../host.ts";
 import { createForkCancelTool } from "./fork-cancel-tool.ts";
 import { createForkResultTool } from "./fork-result-tool.ts";
 import { createForkTool } from "./fork-tool.ts";
@@ -11,10 +12,10 @@ export function createToolsFeature(setup: ToolSetup): Feature {
     name: "tools",
     hooks: {
       tool: {
-        fork: createForkTool(setup),
-        fork_result: createForkResultTool(setup),
-        fork_cancel: createForkCancelTool(setup),
-        recall: createRecallTool(setup),
+        fork: guarded(setup, createForkTool(setup)),
+        fork_result: guarded(setup, createForkResultTool(setup)),
+        fork_cancel: guarded(setup, createForkCancelTool(setup)),
+        recall: guarded(setup, createRecallTool(setup)),
       },
       config: async (config) => {
         config.command = {
@@ -26,6 +27,21 @@ export function createToolsFeature(setup: ToolSetup): Feature {
           ...config.command,
         };
       },
+    },
+  };
+}
+
+/** An error of ours is text that says what to do, never an exception. */
+function guarded({ context }: ToolSetup, tool: ToolDefinition): ToolDefinition {
+  return {
+    ...tool,
+    async execute(args, call) {
+      try {
+        return await tool.execute(args, call);
+      } catch (cause) {
+        context.notify.log("error", "a tool failed", { cause: String(cause) });
+        return `This did not work: ${String(cause).slice(0, 300)}. Go on without it, or try once more.`;
+      }
     },
   };
 }
