@@ -1,4 +1,3 @@
-import type { Format } from "../transcript/format.ts";
 import type { Transcript } from "../transcript/message.ts";
 import { type DetectedFormat, detectFormat, type FormatName } from "./detect-format.ts";
 import { formatOf } from "./format-of.ts";
@@ -71,8 +70,7 @@ function decoded({ detected, form, wire, problems }: Detection): TranscriptFile 
   if (detected.format === "unknown") {
     return { format: "unknown", reason, form, wire: undefined, transcript: [], problems };
   }
-  const format: Format<unknown> | undefined = formatOf(detected.format);
-  const transcript = format?.decode(wire) ?? [];
+  const transcript = formatOf(detected.format).decode(wire);
   return { format: detected.format, reason, form, wire, transcript, problems };
 }
 

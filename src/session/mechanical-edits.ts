@@ -1,4 +1,4 @@
-import { planEdits } from "../stages/plan-edits.ts";
+import { type CacheArithmetic, planEdits } from "../stages/plan-edits.ts";
 import type { CacheProfile } from "../stages/provider-cache-profiles.ts";
 import { type PruneOptions, prune } from "../stages/prune.ts";
 import { supersede } from "../stages/supersede.ts";
@@ -16,7 +16,8 @@ export function planMechanicalEdits(
   request: MechanicalRequest,
 ): MechanicalPlan | undefined {
   const { neededTokens, estimate } = request;
-  const superseded = supersede(protection(request.prune))(transcript);
+  const spare = request.spare ?? ((edits) => edits);
+  const superseded = spare(supersede(protection(request.prune))(transcript));
   const choose = (edits: readonly Edit[]): Chosen => {
     const { apply, arithmetic } = planEdits({
       transcript,
@@ -28,7 +29,7 @@ export function planMechanicalEdits(
       ...(request.idleMs !== undefined && { idleMs: request.idleMs }),
       ...(neededTokens !== undefined && { neededTokens }),
     });
-    return { edits: apply, savedTokens: arithmetic.chosen.savedTokensPerTurn };
+    return { edits: apply, savedTokens: arithmetic.chosen.savedTokensPerTurn, arithmetic };
   };
   const isEnough = ({ edits, savedTokens }: Chosen): boolean =>
     edits.length > 0 && savedTokens >= (neededTokens ?? MIN_BATCH_TOKENS);
@@ -36,7 +37,7 @@ export function planMechanicalEdits(
   const gentle = choose(superseded);
   if (neededTokens !== undefined && isEnough(gentle)) return { type: "supersede", ...gentle };
   const left = applyEdits(transcript, superseded, { at: 0 });
-  const both = choose([...superseded, ...prune(left, request.prune).edits]);
+  const both = choose([...superseded, ...spare(prune(left, request.prune).edits)]);
   if (isEnough(both)) return { type: both.edits.some(isPrune) ? "prune" : "supersede", ...both };
   return undefined;
 }
@@ -51,6 +52,8 @@ export interface MechanicalRequest {
   readonly idleMs?: number;
   /** What has to go so that no compaction is needed; unset: only what pays for itself. */
   readonly neededTokens?: number;
+  /** Leaves out what must not be edited, so that it is not counted as saved either. */
+  readonly spare?: (edits: readonly Edit[]) => readonly Edit[];
 }
 
 export interface MechanicalPlan extends Chosen {
@@ -60,6 +63,7 @@ export interface MechanicalPlan extends Chosen {
 interface Chosen {
   readonly edits: readonly Edit[];
   readonly savedTokens: number;
+  readonly arithmetic: CacheArithmetic;
 }
 
 /** Less than this is not worth a change of the window: it waits for more. */

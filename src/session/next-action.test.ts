@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CompactDecision } from "../compaction/should-compact.ts";
+import { planEdits } from "../stages/plan-edits.ts";
+import { cacheProfileFor } from "../stages/provider-cache-profiles.ts";
 import { decideNextAction, type SessionView } from "./next-action.ts";
 import type { SessionAction } from "./session-action.ts";
 
@@ -15,7 +17,13 @@ const decision = (change: Partial<CompactDecision> = {}): CompactDecision => ({
 const DUE = decision({ compact: true, reason: "over-limit", contextTokens: 1_200 });
 const RETRY: SessionAction = { type: "retry" };
 const EDITS = [{ type: "hide-message", messageId: "m1", stage: "prune", reason: "pruned" }] as const;
-const PLAN = { type: "prune", edits: EDITS, savedTokens: 900 } as const;
+const { arithmetic } = planEdits({
+  transcript: [],
+  edits: EDITS,
+  profile: cacheProfileFor({ id: "" }),
+  expectedTurns: 1,
+});
+const PLAN = { type: "prune", edits: EDITS, savedTokens: 900, arithmetic } as const;
 
 function decide(change: Partial<SessionView> = {}): SessionAction {
   return decideNextAction({

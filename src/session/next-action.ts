@@ -3,7 +3,7 @@ import type { CompactDecision } from "../compaction/should-compact.ts";
 import type { Handle } from "../transcript/edit.ts";
 import { MAX_IDLE_COMPACTIONS } from "./ledger.ts";
 import type { MechanicalPlan } from "./mechanical-edits.ts";
-import type { GiveUp, IdleReason, SessionAction } from "./session-action.ts";
+import type { EditWindow, GiveUp, IdleReason, SessionAction } from "./session-action.ts";
 
 /**
  * Exactly one thing to do next, decided from the view alone: a refused request first, then what came in, then what
@@ -25,7 +25,7 @@ export function decideNextAction(view: SessionView): SessionAction {
   const trigger = triggerOf(view);
   if (trigger !== undefined) return compaction(view, trigger);
   const paying = view.moment === "after-turn" && !view.isHeld ? view.payingEdits() : undefined;
-  if (paying !== undefined) return { type: paying.type, reason: "pays", version, edits: paying.edits };
+  if (paying !== undefined) return editWindow(paying, { reason: "pays", version });
   return idle(view.isHeld && view.decision.compact ? "after-undo" : view.decision.reason);
 }
 
@@ -78,11 +78,17 @@ function compaction(view: SessionView, trigger: CompactionTrigger): SessionActio
   if (trigger !== "manual") {
     if (view.idleCompactions >= MAX_IDLE_COMPACTIONS) return noGain(view);
     const sparing = view.marker === "none" ? view.sparingEdits() : undefined;
-    if (sparing !== undefined)
-      return { type: sparing.type, reason: "over-limit", version, edits: sparing.edits };
+    if (sparing !== undefined) return editWindow(sparing, { reason: "over-limit", version });
   }
   if (view.isCompactionSpent) return { type: "none", reason: "nothing-to-gain", fits: view.fits };
   return { type: "compact", version, trigger };
+}
+
+function editWindow(
+  { type, edits, arithmetic }: MechanicalPlan,
+  decided: Pick<EditWindow, "reason" | "version">,
+): EditWindow {
+  return { type, ...decided, edits, arithmetic };
 }
 
 function noGain({ decision, idleCompactions }: SessionView): GiveUp {

@@ -1,19 +1,22 @@
 import { callWithin } from "../compaction/compact-call.ts";
+import { COOL_DOWN_TURNS } from "../compaction/should-compact-trigger-state.ts";
 import type { EditBatch } from "./edit-batch.ts";
 import type { JournalContent } from "./journal.ts";
 import type { SessionCore } from "./session-core.ts";
-import { batchOf, readRecord } from "./session-records.ts";
+import { batchOf, readRecord, type SessionRecord } from "./session-records.ts";
 import { readSessionState } from "./session-state.ts";
 
 /** Puts the batches of a state, and those of a journal that were neither undone nor dropped, in force in their order. */
 export async function restoreFrom(core: SessionCore, state: unknown): Promise<Restored> {
-  const { line, ledger, log } = core;
+  const { line, ledger, log, memory } = core;
   const content = await readJournal(core);
   const kept = readSessionState(state);
   const batches = new Map<string, EditBatch>(kept.batches.map((batch) => [batch.id, batch]));
   let unreadable = content.problems.length + kept.unreadable;
+  let newest: SessionRecord["type"] | undefined;
   for (const { value } of content.entries) {
     const record = readRecord(value);
+    newest = record?.type ?? newest;
     if (record === undefined) unreadable++;
     else if (record.type === "batch") {
       batches.set(record.id, batchOf(record));
@@ -32,6 +35,8 @@ export async function restoreFrom(core: SessionCore, state: unknown): Promise<Re
     if (!line.add(batch)) dropped++;
   }
   core.changed("restore", "journal");
+  // Whoever has taken something back does not want it done again at once, before a restart or after it.
+  if (newest === "undo") memory.heldThroughTurn = memory.answers.size + COOL_DOWN_TURNS;
   if (unreadable > 0) log.warn("journal-damaged", `${unreadable} records of what was done cannot be read.`);
   if (dropped > 0) log.warn("edits-dropped", `${dropped} recorded steps speak of messages that are gone.`);
   return { batches: line.batches().length, dropped, unreadable };

@@ -45,7 +45,11 @@ async function perform(core: SessionCore, action: OwnAction, signal: AbortSignal
     }
     case "prune":
     case "supersede":
-      return settle(core, { name: action.type, reason: action.reason }, spared(core, action.edits));
+      return settle(
+        core,
+        { name: action.type, reason: action.reason, arithmetic: action.arithmetic },
+        spared(core, action.edits),
+      );
     case "summarize-tool-results":
       return summarize(core, signal);
     case "compact":

@@ -1,6 +1,7 @@
 import type { CompactionTrigger } from "../compaction/plan-compaction-types.ts";
 import type { RecoveryRung } from "../compaction/recovery-ladder.ts";
 import type { CompactReason } from "../compaction/should-compact.ts";
+import type { CacheArithmetic } from "../stages/plan-edits.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 
 /** The one thing to do next. The session runs the first seven; the others are for whoever calls the model. */
@@ -26,6 +27,8 @@ export interface EditWindow extends Decided {
   readonly type: "prune" | "supersede";
   readonly reason: "pays" | "over-limit";
   readonly edits: readonly Edit[];
+  /** What they save against what they cost. */
+  readonly arithmetic: CacheArithmetic;
 }
 
 /** More tool results are visible than the cutoff allows, or summaries asked for earlier may have arrived. */

@@ -4,6 +4,7 @@ import { hasPendingMarker } from "../compaction/overflow-check.ts";
 import { typedText } from "../compaction/plan-compaction-requests.ts";
 import { afterContextChange, COOL_DOWN_TURNS } from "../compaction/should-compact-trigger-state.ts";
 import { compactionPart } from "../stages/completed-compaction.ts";
+import type { CacheArithmetic } from "../stages/plan-edits.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import { isVisibleToModel, reachesModel } from "../transcript/visibility.ts";
@@ -49,6 +50,8 @@ export interface Step {
   readonly degraded?: true;
   /** Set when the model has seen nothing yet of what is edited: then what it counted before still holds. */
   readonly unseen?: true;
+  /** Set when it was weighed what the edits save against what they cost. */
+  readonly arithmetic?: CacheArithmetic;
 }
 
 export interface Committed {
@@ -173,7 +176,7 @@ export function createSessionCore(ports: SessionPorts, options: KnownSessionOpti
       lookAtWindow();
     },
 
-    commit({ name, reason, degraded, unseen }, edits) {
+    commit({ name, reason, degraded, unseen, arithmetic }, edits) {
       const at = ports.clock.now();
       const before = line.transcript();
       const tokensBefore = meter.estimateUncounted().tokens;
@@ -184,7 +187,13 @@ export function createSessionCore(ports: SessionPorts, options: KnownSessionOpti
       if (memory.pendingMarker !== "none") memory.pendingMarker = pendingMarkerOf(line.transcript());
       note({ step: name, reason, outcome: "applied", ...figures }, at);
       log.write(
-        batchRecord(batch, { before, after: line.transcript(), estimate: meter.options(), ...figures }),
+        batchRecord(batch, {
+          before,
+          after: line.transcript(),
+          estimate: meter.options(),
+          ...figures,
+          ...(arithmetic && { arithmetic }),
+        }),
       );
       return { batch, tokensBefore, tokensAfter };
     },

@@ -1,3 +1,4 @@
+import type { CacheArithmetic, CachePrices, EditTally } from "../stages/plan-edits.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import { estimateMessageTokens, type MessageEstimateOptions } from "../transcript/estimate-message-tokens.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
@@ -20,7 +21,15 @@ export interface BatchRecord extends Omit<EditBatch, "edits"> {
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   readonly degraded?: true;
+  /** Set when it was weighed what the edits save against what they cost. */
+  readonly arithmetic?: BatchArithmetic;
   readonly edits: readonly JournalledEdit[];
+}
+
+/** The figures behind a batch: what it saves on every request, what it makes the provider read anew, and when that is paid. */
+export interface BatchArithmetic extends CachePrices, Omit<EditTally, "breakEvenTurns"> {
+  /** Unset when it is never paid: then the edits were needed all the same. */
+  readonly breakEvenTurns?: number;
 }
 
 export interface JournalledEdit {
@@ -32,7 +41,7 @@ export interface JournalledEdit {
 
 /** The record of a batch, given the transcript before and after it. */
 export function batchRecord(batch: EditBatch, moment: BatchMoment): BatchRecord {
-  const { tokensBefore, tokensAfter, degraded } = moment;
+  const { tokensBefore, tokensAfter, degraded, arithmetic } = moment;
   const saved = savedTokensOf(batch.edits, moment);
   return {
     v: 1,
@@ -41,6 +50,7 @@ export function batchRecord(batch: EditBatch, moment: BatchMoment): BatchRecord 
     tokensBefore,
     tokensAfter,
     ...(degraded && { degraded }),
+    ...(arithmetic && { arithmetic: batchArithmetic(arithmetic) }),
     edits: batch.edits.map((edit, index) => ({
       edit,
       savedTokens: saved[index] ?? 0,
@@ -56,6 +66,12 @@ export interface BatchMoment {
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   readonly degraded?: true;
+  readonly arithmetic?: CacheArithmetic;
+}
+
+function batchArithmetic({ chosen, all: _, ...prices }: CacheArithmetic): BatchArithmetic {
+  const { breakEvenTurns, ...sums } = chosen;
+  return { ...prices, ...sums, ...(Number.isFinite(breakEvenTurns) && { breakEvenTurns }) };
 }
 
 /** The record in a value that was read from a journal; undefined when it is none of ours. */

@@ -9,6 +9,7 @@ import { nextRecoveryAction } from "./recovery-action.ts";
 import { maxCompactionRecoveries } from "./recovery-state.ts";
 import type { SessionCore } from "./session-core.ts";
 import { cacheOf } from "./session-options.ts";
+import { sparePins } from "./spare-pins.ts";
 
 /** Reads everything a decision depends on out of a session, changing nothing. */
 export function viewOf(core: SessionCore, asked: Asked): SessionView {
@@ -47,6 +48,7 @@ export function viewOf(core: SessionCore, asked: Asked): SessionView {
           leadingTokens: leadingTokens(meter.options()),
           ...(asked.idleMs !== undefined && { idleMs: asked.idleMs }),
           ...(neededTokens !== undefined && { neededTokens }),
+          spare: (edits) => sparePins(edits, options.pins ?? [], line.find),
         });
   return {
     version: memory.version,

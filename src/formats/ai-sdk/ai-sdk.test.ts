@@ -223,6 +223,12 @@ describe("the AI SDK format", () => {
     }
   });
 
+  it("takes what a provider executed itself for a part of the answer that is nobody else's", () => {
+    const wire = SAMPLES["what a provider executed itself"] ?? [];
+    expect(aiSdk.decode(wire)[1]?.parts.map(({ type }) => type)).toEqual(["opaque", "opaque", "text"]);
+    expect(aiSdk.apply(wire, repairRequest(aiSdk.decode(wire)), { at: 0 })).toBe(wire);
+  });
+
   it("reads whatever it is given", () => {
     for (const wire of [undefined, null, 7, {}, [null], [{}], [{ role: 1, content: [null, 3] }]])
       expect(() => aiSdk.faults(wire as unknown as AiSdkWire)).not.toThrow();

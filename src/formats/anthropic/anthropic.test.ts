@@ -92,6 +92,11 @@ const SAMPLES: Readonly<Record<string, AnthropicWire>> = {
       user(text("go", mark)),
     ],
   },
+  "a cache mark on thinking that is redacted": [
+    user(text("go")),
+    assistant({ type: "redacted_thinking", data: "c2VjcmV0", ...mark }, text("so")),
+    user(text("on")),
+  ],
   "nothing in it": [],
   "empty contents": [
     user(text("go")),
@@ -224,6 +229,41 @@ describe("the Anthropic format", () => {
     expect(anthropic.apply(quiet, omitForChild()(anthropic.decode(quiet)), AT).messages[3]).toEqual(
       assistant(call("b")),
     );
+  });
+
+  it("lets thinking go with all that came of it", () => {
+    const wire = [user(text("go")), assistant(thinking("t"), call("a")), user(result("a"), text("so"))];
+    const turn = anthropic.decode(wire)[1];
+    const edit: Edit = { type: "hide-part", what: "part", messageId: turn?.id ?? "", partIndex: 1, ...WHY };
+    expect(anthropic.apply(wire, [edit], AT)).toEqual([user(text("go"), text("so"))]);
+  });
+
+  it("does not lose a late result when only what stands around it is edited", () => {
+    const wire = [
+      user(text("go")),
+      assistant(call("a")),
+      user(text("and")),
+      assistant(text("hm")),
+      user(text("so"), result("a")),
+    ];
+    const last = anthropic.decode(wire).at(-1);
+    const edit: Edit = { type: "hide-message", messageId: last?.id ?? "", ...WHY };
+    expect(anthropic.apply(wire, [edit], AT)).toEqual([
+      wire[0],
+      wire[1],
+      user(result("a"), text("and")),
+      wire[3],
+    ]);
+  });
+
+  it("leaves out as many of the same picture as an edit did", () => {
+    const wire = [user(text("go")), assistant(call("a")), user(result("a", [image(), image(), text("two")]))];
+    const turn = anthropic.decode(wire)[1];
+    const part = turn?.parts[0] as ToolPart;
+    const files = part.outcome.status === "done" ? part.outcome.attachments.slice(1) : [];
+    const fewer: ToolPart = { ...part, outcome: { status: "done", output: "two", attachments: files } };
+    const edit: Edit = { type: "replace-part", messageId: turn?.id ?? "", partIndex: 0, part: fewer, ...WHY };
+    expect(anthropic.apply(wire, [edit], AT)[2]).toEqual(user(result("a", [image(), text("two")])));
   });
 
   it("puts a late result right behind its call, and before the user's text", () => {

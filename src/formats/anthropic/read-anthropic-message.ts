@@ -19,10 +19,7 @@ function readBlock(value: Fields): Block<Fields> {
   switch (value.type) {
     case "text":
       return typeof value.text === "string"
-        ? {
-            ...readPart(value, { type: "text", text: value.text }),
-            ...(value.text.trim() === "" && unmarked(value)),
-          }
+        ? readPart(value, { type: "text", text: value.text })
         : opaque(value);
     case "thinking":
       return {
@@ -51,7 +48,7 @@ function opaque(value: Fields): Block<Fields> {
   return readPart(value, { type: "opaque", name: stringField(value.type) ?? "unknown" });
 }
 
-/** No cache mark may stand on thinking or on a blank text. */
+/** No cache mark may stand on thinking. */
 function unmarked(value: Fields): { readonly mended?: Fields } {
   if (value.cache_control === undefined || value.cache_control === null) return {};
   const { cache_control: _, ...mended } = value;

@@ -64,7 +64,7 @@ const NONE: readonly LineReading[] = [];
 const MARKER = { type: "compaction", trigger: "auto" } as const;
 
 /** For each line whether it counts: a rollback takes the newest turns back. */
-export function liveLines(lines: readonly unknown[]): readonly boolean[] {
+function liveLines(lines: readonly unknown[]): readonly boolean[] {
   const isLive = lines.map(() => true);
   let turns: number[] = [];
   for (const [index, line] of lines.entries()) {
@@ -72,9 +72,8 @@ export function liveLines(lines: readonly unknown[]): readonly boolean[] {
     if (read.type === "item" && startsTurn(read.item)) turns.push(index);
     if (read.type === "compacted") turns = [];
     if (read.type !== "rolled-back" || read.turns === 0 || turns.length === 0) continue;
-    const first = turns[Math.max(0, turns.length - read.turns)] ?? index;
+    const [first = index] = turns.splice(Math.max(0, turns.length - read.turns));
     isLive.fill(false, first, index);
-    turns = turns.slice(0, Math.max(0, turns.length - read.turns));
   }
   return isLive;
 }

@@ -24,16 +24,26 @@ export function readLines(lines: readonly unknown[]): readonly (readonly LineRea
 }
 
 /** For each record whether it counts: a rewind takes back the named one and everything behind it. */
-export function liveLines(lines: readonly unknown[]): readonly boolean[] {
+function liveLines(lines: readonly unknown[]): readonly boolean[] {
   const isLive = lines.map(() => true);
-  const firstOf = new Map<string, number>();
+  /** The lines of each record that counts, oldest record first. */
+  const records: { readonly id: string; readonly at: number[] }[] = [];
+  const placeOf = new Map<string, number>();
   for (const [index, line] of lines.entries()) {
     const { id, $rewindTo } = fields(line);
     if (typeof $rewindTo === "string") {
-      const from = firstOf.get($rewindTo) ?? 0;
-      isLive.fill(false, from, index);
-      for (const [each, at] of firstOf) if (at >= from) firstOf.delete(each);
-    } else if (typeof id === "string" && !firstOf.has(id)) firstOf.set(id, index);
+      for (const record of records.splice(placeOf.get($rewindTo) ?? 0)) {
+        placeOf.delete(record.id);
+        for (const at of record.at) isLive[at] = false;
+      }
+    } else if (typeof id === "string") {
+      const place = placeOf.get(id);
+      if (place !== undefined) records[place]?.at.push(index);
+      else {
+        placeOf.set(id, records.length);
+        records.push({ id, at: [index] });
+      }
+    }
   }
   return isLive;
 }

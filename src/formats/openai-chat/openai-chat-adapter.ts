@@ -85,7 +85,7 @@ function writeMessage(
   const hasCalls = calls.length > 0 || legacy !== undefined;
   return compact({
     ...old,
-    ...writeReasoningFields(old, values),
+    ...writeReasoningFields(values),
     content: writeContent(old, values, hasCalls),
     refusal:
       values.find((value) => value.in === "refusal")?.wire ?? (old.refusal === null ? null : undefined),
@@ -109,15 +109,10 @@ function noContent({ content }: Fields): unknown {
   return content === undefined ? undefined : null;
 }
 
-/** The reasoning that is left. A vendor that wants the field wants it empty rather than not at all. */
-function writeReasoningFields(old: Fields, values: readonly ChatValue[]): Fields {
-  const told = values.find((value) => value.in === "reasoning")?.fields;
-  if (told !== undefined) return told;
-  const written: Record<string, unknown> = {};
-  for (const name of REASONING_FIELDS) {
-    if (old[name] !== undefined) written[name] = name === "reasoning_content" ? "" : undefined;
-  }
-  return written;
+/** The reasoning that is left; where none is, all of its fields leave. */
+function writeReasoningFields(values: readonly ChatValue[]): Fields {
+  const none = Object.fromEntries(REASONING_FIELDS.map((name) => [name, undefined]));
+  return { ...none, ...values.find((value) => value.in === "reasoning")?.fields };
 }
 
 /** Where a vendor wants reasoning told, every turn of the current tool loop has to, if only with an empty text. */

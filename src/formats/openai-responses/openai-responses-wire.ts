@@ -1,6 +1,7 @@
 /** An item of the input of OpenAI's Responses API. Types and fields that are not known are kept as they are. */
 export interface ResponsesItem {
   readonly type?: string | undefined;
+  readonly role?: string | undefined;
 }
 
 /** A request of that API; `instructions`, `store` and what it continues are looked at, everything else is kept. */

@@ -32,7 +32,7 @@ export function linkOf(line: unknown): LineLink | undefined {
 }
 
 /** The name of each line: its id, or in the first version of the file its time. */
-function keysOf(lines: readonly unknown[]): readonly (string | undefined)[] {
+export function keysOf(lines: readonly unknown[]): readonly (string | undefined)[] {
   const name = createIdNamer();
   return lines.map((line, index) => {
     const { type, id, timestamp } = fields(line);

@@ -12,7 +12,7 @@ import {
 } from "../transcript-file/piece.ts";
 import { relink } from "../transcript-file/relink.ts";
 import { dateOf } from "../transcript-file/time-of.ts";
-import { linkOf, liveLines, SUMMARY_GAP } from "./read-lines.ts";
+import { keysOf, linkOf, liveLines, SUMMARY_GAP } from "./read-lines.ts";
 import { changedResult, newBlock, newResult, writeBlocks } from "./write-blocks.ts";
 
 /** A line with other pieces. */
@@ -74,8 +74,9 @@ export function closeLines(lines: readonly unknown[], placed: readonly PlacedLin
   const isTree = lines.some((line) => linkOf(line) !== undefined);
   const newIndexOf = new Map(placed.map(({ origin }, index) => [origin, index]));
   if (!isTree) {
+    const keys = keysOf(lines);
     return placed.map(({ line, origin }, index) =>
-      origin === -1 ? withoutId(line, index) : withKeptIndex(line, newIndexOf),
+      origin === -1 ? withoutId(line, index) : withKeptIndex(line, { newIndexOf, keys }),
     );
   }
   return relink({
@@ -87,12 +88,19 @@ export function closeLines(lines: readonly unknown[], placed: readonly PlacedLin
   });
 }
 
-function withKeptIndex(line: unknown, newIndexOf: ReadonlyMap<number, number>): unknown {
-  const index = numberField(fields(line).firstKeptEntryIndex);
-  const now = index === undefined ? undefined : newIndexOf.get(index);
-  return index === undefined || now === undefined || now === index
-    ? line
-    : { ...fields(line), firstKeptEntryIndex: now };
+/** A compaction that names the first line it kept by its number; when that line left, by its name. */
+function withKeptIndex(
+  line: unknown,
+  { newIndexOf, keys }: { newIndexOf: ReadonlyMap<number, number>; keys: readonly (string | undefined)[] },
+): unknown {
+  const { firstKeptEntryIndex, ...rest } = fields(line);
+  const index = numberField(firstKeptEntryIndex);
+  if (index === undefined) return line;
+  const now = newIndexOf.get(index);
+  if (now === index) return line;
+  return now === undefined
+    ? compact({ ...rest, firstKeptEntryId: keys[index] })
+    : { ...rest, firstKeptEntryIndex: now };
 }
 
 /** A new line in a file whose lines have no ids. A compaction that names its own number keeps nothing from before. */

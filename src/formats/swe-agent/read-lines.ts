@@ -151,7 +151,7 @@ function answeredBy({ tool_call_ids }: Fields): string | undefined {
 }
 
 /** The text of an action without the action itself, which is its call. */
-function textPieces(entry: Fields): readonly Piece[] {
+export function textPieces(entry: Fields): readonly Piece[] {
   const { thought } = entry;
   if (entry.action === undefined || typeof thought !== "string") return contentPieces(entry);
   return thought.trim() === "" ? [] : [{ half: "whole", part: { type: "text", text: thought } }];

@@ -10,7 +10,7 @@ import {
   type ResultPiece,
   resultPieces,
 } from "../transcript-file/piece.ts";
-import { isStep } from "./read-lines.ts";
+import { isStep, textPieces } from "./read-lines.ts";
 
 /** An entry of the history with other pieces. */
 export function writeLine(line: unknown, pieces: readonly NextPiece[]): object {
@@ -45,7 +45,9 @@ function writeStep(step: Fields, pieces: readonly NextPiece[]): object {
 
 /** An action's content is what it thought and, in histories without named calls, the action itself. */
 function writeAction(entry: Fields, pieces: readonly NextPiece[]): object {
-  const calls = pieces.flatMap(({ was, now }) => (now.half === "call" ? [{ was, part: now.part, now }] : []));
+  const calls = pieces.flatMap(({ index, was, now }) =>
+    now.half === "call" ? [{ was, now, part: now.part, index }] : [],
+  );
   const texts = pieces.filter(({ now }) => now.half !== "call");
   const isTextSame = texts.every(({ was, now }) => was === now) && texts.length > 0;
   const thought = isTextSame ? stringField(entry.thought) : textOf(texts);
@@ -59,10 +61,11 @@ function writeAction(entry: Fields, pieces: readonly NextPiece[]): object {
     const content = `${thought ?? ""}\n\`\`\`\n${action ?? ""}\n\`\`\``;
     return { ...rest, thought: thought ?? "", action, content, carryover };
   }
-  const kept = calls.map(({ was, now, part }) => {
-    const before = named.find((call) => fields(call).id === part.callId);
-    if (was === now && before !== undefined) return before;
-    return { ...fields(before), id: part.callId, type: "function", function: calledOf(part) };
+  const firstCall = textPieces(entry).length;
+  const kept = calls.map(({ was, now, part, index }) => {
+    const before: unknown = named[index - firstCall];
+    // Ids are repeated across steps, and a result names its call as the file does.
+    return was === now ? before : { ...fields(before), function: calledOf(part) };
   });
   return compact({ ...rest, content: thought ?? "", thought: thought ?? "", action, tool_calls: kept });
 }

@@ -1,7 +1,7 @@
+import type { Message } from "../../transcript/message.ts";
 import type { Part, ToolPart } from "../../transcript/part.ts";
 import { shownOutcome } from "../../transcript/visibility.ts";
 import type { DecodedLines, Origin } from "./decode-lines.ts";
-import type { EditedPair } from "./encode-lines.ts";
 import { type PartNote, partNote, readNote, withNote } from "./note.ts";
 import type { LineFormat, MessageHead, NextPiece, Piece } from "./piece.ts";
 
@@ -11,6 +11,13 @@ export interface EncodeLine<Wire> {
   readonly index: number;
   readonly decoded: DecodedLines;
   readonly pairs: readonly EditedPair[];
+}
+
+/** A message before and after the edits. */
+export interface EditedPair {
+  readonly before: Message;
+  readonly after: Message;
+  readonly isGone: boolean;
 }
 
 /** The line with its edited pieces; the same reference if none was, undefined if nothing is left of it. */

@@ -1,7 +1,7 @@
 import type { Message, Transcript } from "../../transcript/message.ts";
 import { isVisibleToModel, project } from "../../transcript/visibility.ts";
 import type { DecodedLines } from "./decode-lines.ts";
-import { encodeLine } from "./encode-line.ts";
+import { type EditedPair, encodeLine } from "./encode-line.ts";
 import { readNote, withNote } from "./note.ts";
 import type { CreateContext, LineFormat, MessageHead, PlacedLine, ResultPiece } from "./piece.ts";
 
@@ -26,13 +26,6 @@ export function encodeLines<Wire>(input: EncodeLines<Wire>): readonly PlacedLine
   const context: CreateContext = { lines, at };
   const answers = answerCalls({ ...input, context, pairs });
   return placeLines({ ...input, encoded, answers, pairs, context });
-}
-
-/** A message before and after the edits. */
-export interface EditedPair {
-  readonly before: Message;
-  readonly after: Message;
-  readonly isGone: boolean;
 }
 
 function isGone(message: Message): boolean {
@@ -128,36 +121,38 @@ function placeLines<Wire>({
     .filter(({ message, owned }) => owned.length > 0 || (!indexById.has(message.id) && !isGone(message)));
 
   /** What stands before a line, keyed by its index. */
-  const before = new Map<number, PlacedLine[]>();
+  const before = new Map<number, readonly PlacedLine[]>();
   const moved = new Set<number>();
   let next = encoded.length;
+  /** What has to stand before the next line, and new messages among it that are not written yet; newest first. */
+  let waiting: (readonly PlacedLine[])[] = [];
   let run: Message[] = [];
-  let waiting: PlacedLine[] = [];
-  const flush = (): void => {
-    if (run.length > 0) waiting = [...created(format.create(run, context)), ...waiting];
+  const writeRun = (): void => {
+    if (run.length > 0) waiting.push(created(format.create(run.toReversed(), context)));
     run = [];
+  };
+  const settle = (): void => {
+    writeRun();
+    if (waiting.length > 0) before.set(next, [...waiting.toReversed().flat(), ...(before.get(next) ?? [])]);
+    waiting = [];
   };
   // From the end: a message that stands before the next one stayed, any other was moved.
   for (const { message, owned } of sequence.toReversed()) {
     const [first] = owned;
     if (first === undefined) {
-      run.unshift(message);
-      continue;
-    }
-    flush();
-    if (first > next) {
+      run.push(message);
+    } else if (first > next) {
+      writeRun();
       // One line can be two messages.
       const fresh = owned.filter((line) => !moved.has(line));
       for (const line of fresh) moved.add(line);
-      waiting = [...fresh.flatMap((line) => placed(encoded, answers, line)), ...waiting];
-      continue;
+      waiting.push(fresh.flatMap((line) => placed(encoded, answers, line)));
+    } else {
+      settle();
+      next = first;
     }
-    if (waiting.length > 0) before.set(next, [...waiting, ...(before.get(next) ?? [])]);
-    waiting = [];
-    next = first;
   }
-  flush();
-  if (waiting.length > 0) before.set(next, [...waiting, ...(before.get(next) ?? [])]);
+  settle();
 
   const result: PlacedLine[] = [];
   for (let line = 0; line <= encoded.length; line++) {

@@ -149,7 +149,7 @@ function checkLaws(format: Format<unknown>, wire: unknown, folds: boolean): void
 }
 
 describe.each(formats)("the laws of $name", ({ name, write, folds }) => {
-  const format = formatOf(name) as Format<unknown>;
+  const format = formatOf(name);
 
   it("hold on any conversation", () => {
     fc.assert(

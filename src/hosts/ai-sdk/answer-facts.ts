@@ -43,5 +43,6 @@ const SILENT: ReadonlySet<string> = new Set([
   "reasoning-start",
   "reasoning-end",
   "raw",
+  "custom",
   "finish",
 ]);

@@ -70,7 +70,7 @@ describe("a stream that is held", () => {
   });
 
   it("says that nothing came, with what the end tells", async () => {
-    const { held } = await hold([START, FINISH]);
+    const { held } = await hold([START, { type: "custom", kind: "anthropic.message_start" }, FINISH]);
     expect(held.end).toMatchObject({ type: "nothing", facts: { finish: "end_turn" } });
   });
 

@@ -23,12 +23,16 @@ const list = tool({
   execute: () => toolText(++listed, 40_000),
 });
 const messages: ModelMessage[] = [{ role: "user", content: "List every folder." }];
+let answered: ModelMessage[] = [];
 await generateText({
   model,
   tools: { list, ...tools },
   messages,
   stopWhen: stepCountIs(100),
   onStepFinish({ response }) {
-    process.send?.([...messages, ...response.messages]);
+    // One version gives all messages so far, the next one only those of the step.
+    const isAll = JSON.stringify(response.messages.slice(0, answered.length)) === JSON.stringify(answered);
+    answered = isAll ? response.messages : [...answered, ...response.messages];
+    process.send?.([...messages, ...answered]);
   },
 });

@@ -15,7 +15,7 @@ export function scenario(name: string, options: ScenarioOptions, play: (rig: Rig
     Object.assign(task.meta, { proves });
     const folder = reportFolderOf(name);
     rmSync(folder, { recursive: true, force: true });
-    const rig = shared === undefined ? await createRig(options) : await shared.open();
+    const rig = options.shared === undefined ? await createRig(options) : await options.shared.open();
     const startedAt = rig.model.requests.length;
     try {
       await inTime(play(shared === undefined ? rig : sinceNow(rig)), timeoutMs);
@@ -55,15 +55,17 @@ export interface SharedRig {
   open(): Promise<OpenRig>;
 }
 
-export interface ScenarioOptions extends RigOptions {
+/** A scenario has a rig of its own, made by these options, or plays in a shared one, whose options stand there. */
+export type ScenarioOptions = ScenarioFields &
+  ((RigOptions & { readonly shared?: undefined }) | { readonly shared: SharedRig });
+
+export interface ScenarioFields {
   /** What is known once it has passed, as a sentence that stands beside the name. */
   readonly proves: string;
   /** How long the play may take; a minute when unset. */
   readonly timeoutMs?: number;
   /** Whether scripted steps that nobody asked for are a failure; they are when unset. */
   readonly leftoverSteps?: "fail" | "allow";
-  /** Plays in this rig rather than in one of its own; the rig's options are then those of `shareRig`. */
-  readonly shared?: SharedRig;
 }
 
 const START_AND_REPORT_MS = 120_000;

@@ -38,12 +38,14 @@ scenario(
       }
     };
     await Promise.all(Array.from({ length: ASKED_AT_ONCE }, work));
-    console.log(`             ${countOf(verdicts)}`);
+    const tails = verdicts.filter(({ hasTail }) => hasTail).length;
+    console.log(`             ${countOf(verdicts)}; ${tails} windows with a retained tail`);
     const unexplained = verdicts.filter(({ verdict }) => verdict === "unexplained");
     expect(
       unexplained.map(({ id }) => id),
       `see ${DIFFERENCES}`,
     ).toEqual([]);
+    expect(tails, "retained tails were among the sessions").toBeGreaterThan(0);
   },
 );
 
@@ -51,6 +53,7 @@ const ASKED_AT_ONCE = 3;
 
 interface Verdict {
   readonly id: string;
+  readonly hasTail: boolean;
   /** As predicted, unexplained, or the faults that explain the difference. */
   readonly verdict: string;
 }
@@ -58,14 +61,14 @@ interface Verdict {
 async function judge(rig: Rig, session: SessionExport): Promise<Verdict> {
   const id = session.info.id ?? "";
   const { sent, prediction } = await ask(rig, id);
-  const { ours, hosts, healed, faults } = prediction;
+  const { ours, hosts, healed, faults, hasTail } = prediction;
   if (isEqual(sent, hosts) && isEqual(ours, healed)) {
-    if (isEqual(sent, ours)) return { id, verdict: "as predicted" };
-    if (faults.length > 0) return { id, verdict: faults.toSorted().join(" and ") };
+    if (isEqual(sent, ours)) return { id, hasTail, verdict: "as predicted" };
+    if (faults.length > 0) return { id, hasTail, verdict: faults.toSorted().join(" and ") };
   }
   mkdirSync(DIFFERENCES, { recursive: true });
   writeFileSync(`${DIFFERENCES}/${id}.json`, JSON.stringify({ sent, ...prediction, session }, null, 2));
-  return { id, verdict: "unexplained" };
+  return { id, hasTail, verdict: "unexplained" };
 }
 
 function countOf(verdicts: readonly Verdict[]): string {

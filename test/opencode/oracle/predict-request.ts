@@ -17,6 +17,7 @@ export function predictRequest({ stored, model }: WireRequest): Prediction {
     hosts: lower(hostWindow(transcript)),
     healed: lower(hostWindow(healed.transcript)),
     faults: healed.faults,
+    hasTail: hasTail(filterCompacted(transcript)),
   };
 }
 
@@ -28,4 +29,10 @@ export interface Prediction {
   /** The host's window of the same session without its faults. */
   readonly healed: readonly ChatMessage[];
   readonly faults: readonly CompactionFault[];
+  /** Whether our window begins with a marker and what follows was said before it. */
+  readonly hasTail: boolean;
+}
+
+function hasTail(window: Transcript): boolean {
+  return window.some(({ createdAt = 0 }, index) => createdAt < (window[index - 1]?.createdAt ?? 0));
 }

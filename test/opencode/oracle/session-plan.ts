@@ -128,10 +128,13 @@ const talk: fc.Arbitrary<TalkPlan> = fc.record({
 const compaction: fc.Arbitrary<CompactionPlan> = fc.record({
   type: fc.constant("compaction"),
   trigger: fc.constantFrom("auto", "manual", "overflow"),
-  summary: fc.constantFrom("good", "good", "good", "good", "good", "failed", "killed", "empty", "adopted"),
+  summary: fc.oneof(
+    { weight: 12, arbitrary: fc.constant("good") },
+    { weight: 4, arbitrary: fc.constantFrom("failed", "killed", "empty", "adopted") },
+  ),
   tail: fc.oneof(
-    { weight: 4, arbitrary: fc.double({ min: 0, max: 1, noNaN: true }) },
-    { weight: 3, arbitrary: fc.constant("none") },
+    { weight: 9, arbitrary: fc.double({ min: 0, max: 1, noNaN: true }) },
+    { weight: 4, arbitrary: fc.constant("none") },
     { weight: 1, arbitrary: fc.constant("dangling") },
   ),
   text,
@@ -140,6 +143,6 @@ const compaction: fc.Arbitrary<CompactionPlan> = fc.record({
 
 /** Any session that OpenCode could have stored, and some that only a crash or another program leaves behind. */
 export const sessionPlan: fc.Arbitrary<readonly TurnPlan[]> = fc.array(
-  fc.oneof({ weight: 3, arbitrary: talk }, { weight: 1, arbitrary: compaction }),
-  { minLength: 1, maxLength: 9, size: "max" },
+  fc.oneof({ weight: 7, arbitrary: talk }, { weight: 3, arbitrary: compaction }),
+  { minLength: 2, maxLength: 9, size: "max" },
 );

@@ -1,0 +1,1 @@
+export { type ClaudeCodeWire, claudeCode } from "./formats/claude-code/claude-code.ts";

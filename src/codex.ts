@@ -1,0 +1,1 @@
+export { type CodexWire, codex } from "./formats/codex/codex.ts";

@@ -1,0 +1,1 @@
+export { type GeminiCliWire, geminiCli } from "./formats/gemini-cli/gemini-cli.ts";

@@ -1,0 +1,1 @@
+export { type PiWire, pi } from "./formats/pi/pi.ts";

@@ -1,0 +1,1 @@
+export { type SweAgentWire, sweAgent } from "./formats/swe-agent/swe-agent.ts";

@@ -1,0 +1,68 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { History, ModelStep } from "./history.ts";
+import { PROVIDER_CASES } from "./provider-cases.ts";
+import { randomHistory } from "./random-history.ts";
+
+const histories = fc.sample(randomHistory(), { numRuns: 2_000, seed: 1 });
+const share = (isSuch: (history: History) => boolean) => histories.filter(isSuch).length / histories.length;
+const turns = ({ steps }: History) => steps.filter((step): step is ModelStep => step.type === "model");
+const calls = (history: History) => turns(history).flatMap((turn) => turn.calls.map((call) => call.id));
+const answers = ({ steps }: History) =>
+  steps.flatMap((step) => (step.type === "results" ? step.results.map((result) => result.callId) : []));
+
+describe("random histories", () => {
+  it("are 1 to 200 messages long, most of them short", () => {
+    const lengths = histories.map((history) => history.steps.length);
+    expect(Math.min(...lengths)).toBe(1);
+    expect(Math.max(...lengths)).toBeGreaterThan(120);
+    expect(share((history) => history.steps.length <= 16)).toBeGreaterThan(0.8);
+  });
+
+  it("call up to eight tools in a turn", () => {
+    const counts = new Set(histories.flatMap((history) => turns(history).map((turn) => turn.calls.length)));
+    expect([...counts].toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+  });
+
+  it.each<{ name: string; isSuch: (history: History) => boolean; atLeast: number }>([
+    {
+      name: "calls without a result",
+      isSuch: (history) => calls(history).some((id) => !answers(history).includes(id)),
+      atLeast: 0.1,
+    },
+    {
+      name: "calls with two results",
+      isSuch: (history) => new Set(answers(history)).size < answers(history).length,
+      atLeast: 0.04,
+    },
+    {
+      name: "results that come after the user has spoken",
+      isSuch: ({ steps }) =>
+        steps.some((step, n) => step.type === "results" && steps[n - 1]?.type === "user"),
+      atLeast: 0.02,
+    },
+    {
+      name: "call ids that come again",
+      isSuch: (history) => new Set(calls(history)).size < calls(history).length,
+      atLeast: 0.02,
+    },
+    {
+      name: "two models",
+      isSuch: (history) => new Set(turns(history).map((turn) => turn.model)).size === 2,
+      atLeast: 0.03,
+    },
+    { name: "thinking", isSuch: (history) => history.isThinking, atLeast: 0.4 },
+    { name: "more cache marks than are taken", isSuch: (history) => history.cacheMarks > 4, atLeast: 0.05 },
+    {
+      name: "images",
+      isSuch: ({ steps }) => steps.some((step) => step.type === "user" && step.images.length > 0),
+      atLeast: 0.1,
+    },
+  ])("hold $name often enough", ({ isSuch, atLeast }) => {
+    expect(share(isSuch)).toBeGreaterThan(atLeast);
+  });
+
+  it.each(PROVIDER_CASES)("are without a fault on $api at least every fourth time", ({ format, lower }) => {
+    expect(share((history) => format.faults(lower(history)).length === 0)).toBeGreaterThan(0.25);
+  });
+});

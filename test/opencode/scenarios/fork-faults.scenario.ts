@@ -1,0 +1,137 @@
+import { expect } from "vitest";
+import { call, say } from "../../../src/testing/model-server/say.ts";
+import type { Step } from "../../../src/testing/model-server/step.ts";
+import { scenario } from "../harness/scenario.ts";
+import {
+  childrenOf,
+  deliveriesOf,
+  firstChildRequest,
+  requestWith,
+  textOf,
+  waitForDeliveries,
+} from "./fork-support.ts";
+
+function trouble(status: number, headers: Readonly<Record<string, string>> = {}): Step {
+  const error = { message: status === 429 ? "Rate limit reached" : "Internal server error" };
+  return { family: "child", reply: { type: "refusal", status, body: { error }, headers } };
+}
+
+scenario(
+  "a provider's 500 and 429 do not end a fork",
+  { plugin: {}, timeoutMs: 120_000, proves: "the child goes on when the provider does, and reports once" },
+  async (rig) => {
+    const id = await rig.newSession();
+    rig.model.script([
+      trouble(500),
+      trouble(429, { "retry-after": "1" }),
+      say("The report, at last.", { family: "child" }),
+      say("Seen.", { sessionId: id, contains: "fork_result delivery" }),
+    ]);
+    await rig.turn(id, "Fork.", [call("fork", { prompt: "Look." }), say("Forked.")]);
+    expect(await waitForDeliveries(rig, id, 1)).toHaveLength(1);
+    expect(textOf(requestWith(rig, id, "The report, at last."))).toContain("completed");
+  },
+);
+
+scenario(
+  "a stream that stalls ends with the time, and what was said is kept",
+  {
+    plugin: { fork: { timeoutMin: 0.08, graceS: 2 } },
+    timeoutMs: 120_000,
+    proves: "timed out with the partial text",
+  },
+  async (rig) => {
+    const id = await rig.newSession();
+    rig.model.script([
+      { family: "child", reply: { type: "stall", text: "I began to say" } },
+      say("Seen.", { sessionId: id, contains: "fork_result delivery" }),
+    ]);
+    await rig.turn(id, "Fork.", [call("fork", { prompt: "Look." }), say("Forked.")]);
+    await waitForDeliveries(rig, id, 1);
+    const text = textOf(requestWith(rig, id, "fork_result delivery"));
+    expect(text).toContain('state=\\"timed-out\\"');
+    expect(text).toContain("I began to say");
+  },
+);
+
+scenario(
+  "a second instance leaves the forks of the first alone, and takes them when it dies",
+  {
+    plugin: {},
+    timeoutMs: 170_000,
+    proves:
+      "one result while both run; after kill -9 the other reports the interruption with the user's next message",
+  },
+  async (rig) => {
+    const id = await rig.newSession();
+    rig.model.script([
+      call("bash", { command: "sleep 6", description: "Work" }, { family: "child", contains: "Short task." }),
+      say("Short report.", { family: "child", contains: "Short task." }),
+      say("Seen.", { sessionId: id, contains: "Short report." }),
+    ]);
+    await rig.turn(id, "Fork.", [call("fork", { prompt: "Short task." }), say("Forked.")]);
+    await firstChildRequest(rig, id);
+    const other = await rig.another();
+    await other.messages(id);
+    expect(await waitForDeliveries(rig, id, 1)).toHaveLength(1);
+    rig.model.script([
+      call("bash", { command: "sleep 90", description: "Work" }, { family: "child", contains: "Long task." }),
+    ]);
+    await rig.turn(id, "Fork again.", [call("fork", { prompt: "Long task." }), say("Forked.")]);
+    await rig.waitFor(
+      () => rig.requests({ parentSessionId: id }).some((request) => textOf(request).includes("Long task.")),
+      "the second child",
+    );
+    await rig.kill9();
+    // The other instance looks for orphans every 30 s.
+    await new Promise((resolve) => setTimeout(resolve, 35_000));
+    rig.model.script([say("I know now.", { sessionId: id })]);
+    await other.prompt(id, { text: "What happened?" });
+    expect(textOf(requestWith(rig, id, "What happened?"))).toContain('state=\\"interrupted\\"');
+  },
+);
+
+scenario(
+  "a result that was ready when the host died comes with the user's next message",
+  { plugin: {}, timeoutMs: 120_000, proves: "finished while away: delivered once, nothing wakes the parent" },
+  async (rig) => {
+    const id = await rig.newSession();
+    rig.model.script([
+      say("The report.", { family: "child" }),
+      call("fork", { prompt: "Look." }, { sessionId: id }),
+      call("bash", { command: "sleep 60", description: "Wait" }, { sessionId: id }),
+    ]);
+    await rig.opencode.promptInBackground(id, { text: "Fork and work." });
+    await firstChildRequest(rig, id);
+    const [child] = await childrenOf(rig, id);
+    await rig.opencode.waitUntilIdle(child?.id ?? "");
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await rig.kill9();
+    await rig.restart();
+    expect(await deliveriesOf(rig, id)).toEqual([]);
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    expect(await deliveriesOf(rig, id)).toEqual([]);
+    await rig.turn(id, "And?", [say("I have it.")]);
+    expect(await deliveriesOf(rig, id)).toHaveLength(1);
+    expect(textOf(requestWith(rig, id, "And?"))).toContain("The report.");
+  },
+);
+
+scenario(
+  "a deleted parent stops its forks",
+  { plugin: {}, leftoverSteps: "allow", proves: "the child does not go on for nobody" },
+  async (rig) => {
+    const id = await rig.newSession();
+    rig.model.script([
+      call("bash", { command: "sleep 4", description: "Work" }, { family: "child" }),
+      say("For nobody.", { family: "child" }),
+    ]);
+    await rig.turn(id, "Fork.", [call("fork", { prompt: "Look." }), say("Forked.")]);
+    await firstChildRequest(rig, id);
+    await rig.opencode.call("DELETE", `/session/${id}`);
+    await new Promise((resolve) => setTimeout(resolve, 6_000));
+    expect(rig.requests({ parentSessionId: id }).map(textOf).join()).not.toContain("For nobody.");
+    const other = await rig.newSession();
+    await rig.turn(other, "Still there?", [say("Yes.")]);
+  },
+);

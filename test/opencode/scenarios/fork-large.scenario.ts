@@ -1,0 +1,153 @@
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { expect } from "vitest";
+import { call, say } from "../../../src/testing/model-server/say.ts";
+import { sharedPrefix } from "../../../src/testing/opencode/shared-prefix.ts";
+import type { Rig } from "../harness/rig.ts";
+import { scenario } from "../harness/scenario.ts";
+import { buildSession } from "../oracle/build-session.ts";
+import type { TurnPlan } from "../oracle/session-plan.ts";
+import { childrenOf, firstChildRequest, requestWith, textOf, waitForDeliveries } from "./fork-support.ts";
+
+const FEW = { inputTokens: 1_000, outputTokens: 10 };
+
+/** A hundred turns of three messages: a question, a call with 1,600 characters of output, an answer. */
+const LONG_SESSION: readonly TurnPlan[] = Array.from({ length: 100 }, (_, turn) => ({
+  type: "talk",
+  user: [{ type: "text", text: `Question ${turn} about the cat.`, mark: "plain" }],
+  answers: [
+    {
+      end: "called",
+      model: "same",
+      steps: [
+        {
+          reasoning: [],
+          texts: ["I look."],
+          calls: [
+            {
+              tool: "bash",
+              input: { command: `cat ${turn}.txt` },
+              state: "done",
+              output: `OUTPUT-${turn} ${"grey ".repeat(420)}`,
+              attachments: [],
+            },
+          ],
+        },
+      ],
+    },
+    { end: "said", model: "same", steps: [{ reasoning: [], texts: [`Answer ${turn}.`], calls: [] }] },
+  ],
+}));
+
+scenario(
+  "a parent of 300 messages and 200,000 characters forks exactly",
+  {
+    plugin: { fork: { way: "exact" } },
+    start: "later",
+    timeoutMs: 150_000,
+    proves: "99 % of a large body is the child's prefix, and no session rows were copied",
+  },
+  async (rig) => {
+    const [id = ""] = await rig.importSessions([buildSession(LONG_SESSION, 1)]);
+    await rig.restart();
+    rig.model.script([
+      say("The report.", { family: "child", usage: FEW }),
+      say("Seen.", { sessionId: id, contains: "fork_result delivery", usage: FEW }),
+    ]);
+    await rig.turn(id, "Fork it.", [
+      call("fork", { prompt: "Check." }, { usage: FEW }),
+      say("Forked.", { usage: FEW }),
+    ]);
+    const child = await firstChildRequest(rig, id);
+    const parent = requestWith(rig, id, "Fork it.");
+    const shared = sharedPrefix(parent, child);
+    expect(shared.earlierChars).toBeGreaterThan(200_000);
+    expect(shared.share).toBeGreaterThan(0.99);
+    await waitForDeliveries(rig, id, 1);
+    const [session] = await childrenOf(rig, id);
+    expect((await rig.opencode.messages(session?.id ?? "")).length).toBe(2);
+    expect(listeningSockets(rig)).toBe(1);
+  },
+);
+
+scenario(
+  "a parent that is larger than half of the window forks graduated by itself",
+  {
+    plugin: {},
+    start: "later",
+    timeoutMs: 150_000,
+    proves: "the choice and its reason are told; the child's context fits the budget",
+  },
+  async (rig) => {
+    const [id = ""] = await rig.importSessions([
+      buildSession([...LONG_SESSION, ...LONG_SESSION, ...LONG_SESSION], 2),
+    ]);
+    await rig.restart();
+    rig.model.script([
+      say("The report.", { family: "child", usage: FEW }),
+      say("Seen.", { sessionId: id, contains: "fork_result delivery", usage: FEW }),
+    ]);
+    await rig.turn(id, "Fork it.", [
+      call("fork", { prompt: "Check." }, { usage: FEW }),
+      say("Forked.", { usage: FEW }),
+    ]);
+    const child = await firstChildRequest(rig, id);
+    expect(textOf(requestWith(rig, id, "(graduated: the conversation"))).toContain(
+      "would fill more than half of the child's window",
+    );
+    expect(textOf(child).length).toBeLessThan(300_000);
+    await waitForDeliveries(rig, id, 1);
+  },
+);
+
+scenario(
+  "an exact fork that misses the cache is noticed",
+  { plugin: { fork: { way: "exact" } }, proves: "one toast, and a line in the journal; a hit says nothing" },
+  async (rig) => {
+    const id = await rig.newSession();
+    const many = { inputTokens: 10_000, outputTokens: 10 };
+    await rig.turn(id, "Hello.", [say("Hello.", { usage: many })]);
+    const missed = (): number =>
+      rig.events.filter(
+        ({ type, properties }) =>
+          type === "tui.toast.show" && String(properties.message).includes("provider's cache"),
+      ).length;
+    for (const [cachedTokens, toasts] of [
+      [9_900, 0],
+      [100, 1],
+    ] as const) {
+      rig.model.script([
+        say("The report.", { family: "child", usage: { ...many, cachedTokens } }),
+        say("Seen.", { sessionId: id, contains: "fork_result delivery", usage: FEW }),
+      ]);
+      await rig.turn(id, "Fork it.", [
+        call("fork", { prompt: "Check." }, { usage: many }),
+        say("Forked.", { usage: many }),
+      ]);
+      await rig.waitFor(() => rig.model.unusedSteps().length === 0, "the delivery");
+      await rig.opencode.waitUntilIdle(id);
+      expect(missed()).toBe(toasts);
+    }
+  },
+);
+
+/** How many ports the programs of the sandbox listen on. */
+function listeningSockets(rig: Rig): number {
+  const inodes = new Set<string>();
+  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    try {
+      if (!readFileSync(`/proc/${pid}/environ`, "utf8").includes(`HOME=${rig.sandbox.home}`)) continue;
+      for (const fd of readdirSync(`/proc/${pid}/fd`)) {
+        const inode = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1];
+        if (inode !== undefined) inodes.add(inode);
+      }
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  const listening = ["/proc/net/tcp", "/proc/net/tcp6"]
+    .flatMap((file) => readFileSync(file, "utf8").split("\n").slice(1))
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, , , state]) => state === "0A")
+    .map((columns) => columns[9] ?? "");
+  return listening.filter((inode) => inodes.has(inode)).length;
+}
