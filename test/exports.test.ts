@@ -129,6 +129,63 @@ describe("the public surface", () => {
     expect(Object.keys(await import("../src/opencode.ts")).sort()).toEqual(["opencode"]);
   });
 
+  it.each([
+    { entry: "anthropic", names: ["anthropic"] },
+    { entry: "openai", names: ["openaiChat", "openaiResponses"] },
+    { entry: "gemini", names: ["gemini"] },
+    { entry: "ai-sdk", names: ["GiveUpError", "aiSdk", "carryover"] },
+    { entry: "claude-code", names: ["claudeCode"] },
+    { entry: "codex", names: ["codex"] },
+    { entry: "pi", names: ["pi"] },
+    { entry: "swe-agent", names: ["sweAgent"] },
+    { entry: "gemini-cli", names: ["geminiCli"] },
+    {
+      entry: "transcripts",
+      names: ["detectFormat", "formatOf", "readJsonLines", "readTranscript", "transcriptText"],
+    },
+    { entry: "server", names: ["default"] },
+  ])("of carryover/$entry", async ({ entry, names }) => {
+    expect(Object.keys(await import(`../src/${entry}.ts`)).sort()).toEqual(names);
+  });
+
+  it("of carryover/tasks", async () => {
+    expect(Object.keys(await import("../src/tasks.ts")).sort()).toMatchInlineSnapshot(`
+      [
+        "DEFAULT_FORK_LIMITS",
+        "activityOf",
+        "admitFork",
+        "advanceFork",
+        "applyForkEvent",
+        "canAdopt",
+        "checkChild",
+        "createForkRecord",
+        "createLease",
+        "currentRun",
+        "deliveriesIn",
+        "deliveryId",
+        "findFork",
+        "forkMetadata",
+        "forkRoster",
+        "forkTable",
+        "isLive",
+        "leaseState",
+        "mustRenew",
+        "nextForkNumber",
+        "nextToStart",
+        "planDelivery",
+        "promptKey",
+        "quoteChild",
+        "readForkLimits",
+        "readForkMetadata",
+        "readForkRecord",
+        "readLease",
+        "rebuildForkRecord",
+        "resultNotice",
+        "rootCostUSD",
+      ]
+    `);
+  });
+
   it("of carryover/node", async () => {
     expect(Object.keys(await import("../src/node.ts")).sort()).toEqual([
       "cleanSpills",

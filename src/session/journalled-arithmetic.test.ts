@@ -35,7 +35,6 @@ function observing(journal: Journal, options: SessionOptions = {}): Session {
   return createSession(
     { clock: createFakeClock(), journal },
     {
-      model: { provider: "anthropic", id: "claude-sonnet-4-5" },
       toolOutput: "off",
       prune: { protectTokens: 4_000 },
       compaction: { autoCompact: false, toolSummaryStrategy: "off" },
@@ -54,7 +53,7 @@ async function recordsIn(journal: Journal): Promise<readonly BatchRecord[]> {
 describe("a batch in the journal", () => {
   it("says what it saves on every request, what it makes the provider read anew, and when that is paid", async () => {
     const journal = createMemoryJournal();
-    const session = observing(journal);
+    const session = observing(journal, { model: { provider: "anthropic", id: "claude-sonnet-4-5" } });
     session.observe(CONVERSATION);
     await session.prepare({ moment: "after-turn" });
     const [record] = await recordsIn(journal);

@@ -1,7 +1,9 @@
+import type { CompactionSettings } from "../compaction/compaction-settings.ts";
 import { effectiveTokenLimit } from "../compaction/effective-token-limit.ts";
+import type { ModelLimits } from "../compaction/usable-tokens.ts";
 import { CHARS_PER_TOKEN } from "../text/estimate-tokens.ts";
 import type { ToolOutputLimits } from "../tool-output/tool-output-limits.ts";
-import type { SessionMemory } from "./session-memory.ts";
+import type { ModelRef } from "../transcript/message.ts";
 import type { KnownSessionOptions } from "./session-options.ts";
 
 /** How much of an output may enter the window: what was asked for, or the defaults within shares of the window. */
@@ -15,11 +17,11 @@ export interface OutputLimits {
 /** The limits of a session's outputs, as its window is now. */
 export function createOutputLimits(
   { toolOutput, outputLimits }: KnownSessionOptions,
-  memory: SessionMemory,
+  window: OutputWindow,
 ): OutputLimits {
   if (outputLimits === undefined || toolOutput !== undefined)
     return { one: () => outputLimits, each: () => outputLimits };
-  const share = (part: number): number => roomChars(memory) * part;
+  const share = (part: number): number => roomChars(window) * part;
   const one = (): ToolOutputLimits => within(outputLimits, share(ONE_SHARE));
   return {
     one,
@@ -30,6 +32,13 @@ export function createOutputLimits(
   };
 }
 
+/** The window of the model that is asked next; it may change. */
+export interface OutputWindow {
+  readonly limits: ModelLimits;
+  readonly settings: CompactionSettings;
+  readonly model: ModelRef | undefined;
+}
+
 /** A step often has several outputs, and the model has to read more than the newest ones. */
 const ONE_SHARE = 0.25;
 const STEP_SHARE = 0.5;
@@ -37,7 +46,7 @@ const STEP_SHARE = 0.5;
 const MIN_BYTES = 2_048;
 
 /** What the window holds before it is compacted; Infinity when nobody knows. */
-function roomChars({ limits, settings, model }: SessionMemory): number {
+function roomChars({ limits, settings, model }: OutputWindow): number {
   const { contextTokens } = limits;
   if (!(contextTokens > 0)) return Number.POSITIVE_INFINITY;
   const { limitTokens = contextTokens } = effectiveTokenLimit(settings, {

@@ -76,6 +76,54 @@ describe.each(PROVIDERS)("a request that is too long for %s", (name) => {
   );
 });
 
+describe("a request that is refused for something else than its text", () => {
+  it("asks for a shorter answer when that is all that does not fit", async () => {
+    const message =
+      "input length and `max_tokens` exceed context limit: 40000 + 64000 > 64000, decrease input length or `max_tokens` and try again";
+    const error = { type: "error", error: { type: "invalid_request_error", message } };
+    await start({
+      answer: ({ count }) => (count === 0 ? { type: "refusal", status: 400, body: error } : DONE),
+    });
+    const { model, session } = carryover(provider.model("anthropic"), { limits });
+    expect((await generateText({ model, messages, tools: { read } })).text).toBe("Module 11.");
+    const [first, last] = provider.server.requests.map(({ body }) => body);
+    expect(last?.messages).toEqual(first?.messages);
+    expect(last?.max_tokens).toBe(21_600);
+    expect(session.ledger()).toEqual([]);
+  });
+
+  it("goes without its oldest pictures when it has too many bytes", async () => {
+    await start({
+      answer: ({ count }) =>
+        count === 0
+          ? { type: "refusal", status: 413, body: { error: { message: "Request exceeds the maximum size" } } }
+          : DONE,
+    });
+    const picture = (name: string): ModelMessage => ({
+      role: "user",
+      content: [
+        { type: "text", text: `This is ${name}.` },
+        { type: "image", image: "iVBORw0KGgo=", mediaType: "image/png" },
+      ],
+    });
+    const { model } = carryover(provider.model("openai-compatible"), { limits });
+    const seen = ["one", "two", "three"].flatMap((name): ModelMessage[] => [
+      picture(name),
+      { role: "assistant", content: `I see ${name}.` },
+    ]);
+    const last: ModelMessage = { role: "user", content: "Which was the first?" };
+    expect((await generateText({ model, messages: [...seen, last], tools: { read } })).text).toBe(
+      "Module 11.",
+    );
+    const pictures = provider.server.requests.map(
+      ({ body }) => JSON.stringify(body).split("iVBORw0KGgo=").length - 1,
+    );
+    expect(pictures[0]).toBe(3);
+    expect(pictures[1]).toBeLessThan(3);
+    expect(provider.faults()).toEqual([]);
+  });
+});
+
 describe("what cannot be recovered", () => {
   it("ends in an error that says what was tried, with the provider's own as its cause", async () => {
     await start({ answer: () => tooLong(70_000, 64_000) });

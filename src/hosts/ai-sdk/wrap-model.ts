@@ -1,5 +1,6 @@
 import { fields } from "../../formats/fields.ts";
 import type { Session } from "../../session/create-session.ts";
+import { safeJson } from "../../text/safe-json.ts";
 import { type AttemptEnd, answerFacts, isEmptyContent } from "./answer-facts.ts";
 import type { Conversation } from "./conversation.ts";
 import { GiveUpError } from "./give-up-error.ts";
@@ -24,7 +25,7 @@ export function wrapModel(
     const { abortSignal, tools } = call;
     const { wire, action } = await conversation.prepare(call.prompt, {
       ...(abortSignal && { signal: abortSignal }),
-      toolsChars: tools === undefined ? 0 : JSON.stringify(tools).length,
+      toolsChars: tools === undefined ? 0 : safeJson(tools).length,
     });
     abortSignal?.throwIfAborted();
     if (action.type === "give-up") throw new GiveUpError(action);

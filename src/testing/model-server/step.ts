@@ -1,5 +1,4 @@
 import type { Lane } from "./lane.ts";
-import type { WireError } from "./wire.ts";
 
 /** One scripted turn of the model: which request it waits for, and what it answers. */
 export interface Step {
@@ -45,6 +44,13 @@ export interface Refusal {
 export interface StreamError {
   readonly type: "stream-error";
   readonly error: WireError;
+}
+
+/** What a provider says is wrong. */
+export interface WireError {
+  readonly type: string;
+  readonly code?: string;
+  readonly message: string;
 }
 
 /** Opens the stream, sends the text, and then says nothing until the client gives up or the server stops. */

@@ -1,4 +1,4 @@
-import type { Answer } from "./step.ts";
+import type { Answer, WireError } from "./step.ts";
 
 /** One provider protocol, as the scripted model speaks it. */
 export interface Wire {
@@ -13,13 +13,6 @@ export interface Wire {
   errorEvents(error: WireError, context: AnswerContext): readonly WireEvent[];
   /** The same answer for a client that did not ask for a stream. */
   body(answer: Answer, context: AnswerContext): unknown;
-}
-
-/** What a provider says is wrong. */
-export interface WireError {
-  readonly type: string;
-  readonly code?: string;
-  readonly message: string;
 }
 
 export interface WireEvent {

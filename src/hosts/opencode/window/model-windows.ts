@@ -1,14 +1,26 @@
+import { fields, numberField } from "../../../formats/fields.ts";
+import { type CacheProfile, cacheProfileFor } from "../../../stages/provider-cache-profiles.ts";
 import type { Feature } from "../combine-hooks.ts";
+import type { HostModel } from "../host.ts";
 import type { ModelThresholds, PluginOptions } from "../plugin-options.ts";
 
-/** What the options say about a model, in tokens. */
+/** What the host and the options say about the models that were used; a model is named "provider/model". */
 export interface ModelWindows {
-  thresholds(model: string | undefined): WindowThresholds;
-  /** The window that the host names for a model, once it has been asked. */
-  contextTokens(model: string | undefined): number | undefined;
+  thresholds(model: string): WindowThresholds;
+  /** Unset until the host has asked the model once. */
+  windowOf(model: string): ModelWindow | undefined;
   readonly feature: Feature;
 }
 
+/** A model as the host describes it. */
+export interface ModelWindow {
+  readonly contextTokens: number;
+  readonly outputTokens: number;
+  /** What a cached prompt costs; unset when the host names no prices. */
+  readonly cache?: CacheProfile;
+}
+
+/** What the options say about a model, in tokens. */
 export interface WindowThresholds {
   /** Below it nothing is pruned; 0 when the options say nothing. */
   readonly pruneAtTokens: number;
@@ -20,33 +32,61 @@ export interface WindowThresholds {
 
 /** Knows the windows of the models that were used. */
 export function createModelWindows({ models }: Pick<PluginOptions, "models">): ModelWindows {
-  const windowTokens = new Map<string, number>();
-  const contextTokens = (model: string | undefined): number | undefined =>
-    model === undefined ? undefined : windowTokens.get(model);
+  const known = new Map<string, ModelWindow>();
   return {
-    contextTokens,
+    windowOf: (model) => known.get(model),
     thresholds(model) {
-      const { pruneAt, keepRecent, inheritAtMost }: ModelThresholds = models[model ?? ""] ?? {};
-      const tokens = (threshold: number | string | undefined): number | undefined =>
-        toTokens(threshold, contextTokens(model));
+      const { pruneAt, keepRecent, inheritAtMost }: ModelThresholds = models[model] ?? {};
+      const windowTokens = known.get(model)?.contextTokens;
       return {
-        pruneAtTokens: tokens(pruneAt) ?? 0,
-        keepRecentTokens: tokens(keepRecent),
-        inheritAtMostTokens: tokens(inheritAtMost),
+        pruneAtTokens: toTokens(pruneAt, windowTokens) ?? 0,
+        keepRecentTokens: toTokens(keepRecent, windowTokens),
+        inheritAtMostTokens: toTokens(inheritAtMost, windowTokens),
       };
     },
     feature: {
       name: "model windows",
       hooks: {
         "chat.params": async ({ model }) => {
-          const context = model.limit?.context;
-          if (context !== undefined && context > 0)
-            windowTokens.set(`${model.providerID}/${model.id}`, context);
+          const window = readWindow(model);
+          if (window !== undefined) known.set(`${model.providerID}/${model.id}`, window);
         },
       },
     },
   };
 }
+
+function readWindow(model: HostModel): ModelWindow | undefined {
+  const contextTokens = numberField(model.limit?.context) ?? 0;
+  if (!(contextTokens > 0)) return undefined;
+  const cache = readPrices(model);
+  return {
+    contextTokens,
+    outputTokens: Math.max(0, numberField(model.limit?.output) ?? 0),
+    ...(cache && { cache }),
+  };
+}
+
+/** The host's own prices before those that go with the name; how long a prompt is kept only the name tells. */
+function readPrices({ id, cost }: HostModel): CacheProfile | undefined {
+  const { input, cache } = fields(cost);
+  const [price, read, write] = [input, fields(cache).read, fields(cache).write].map(
+    (each) => numberField(each) ?? 0,
+  ) as [number, number, number];
+  if (!(price > 0) || !(read > 0)) return undefined;
+  const named = cacheProfileFor({ id });
+  return {
+    ...named,
+    ttlMs: named.ttlMs > 0 ? named.ttlMs : UNKNOWN_TTL_MS,
+    minimumTokens: named.minimumTokens > 0 ? named.minimumTokens : UNKNOWN_MINIMUM_TOKENS,
+    readMultiplier: read / price,
+    writeMultiplier: write > 0 ? write / price : 1,
+  };
+}
+
+/** What most providers keep a prompt for at least, and the shortest that they keep. */
+const UNKNOWN_TTL_MS = 5 * 60_000;
+const UNKNOWN_MINIMUM_TOKENS = 1_024;
 
 /** A share of a window that is not known yet says nothing. */
 function toTokens(

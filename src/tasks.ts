@@ -1,0 +1,17 @@
+export { activityOf } from "./tasks/activity-of.ts";
+export { admitFork, nextForkNumber, nextToStart, rootCostUSD } from "./tasks/admit-fork.ts";
+export { advanceFork } from "./tasks/advance-fork.ts";
+export { applyForkEvent } from "./tasks/apply-fork-event.ts";
+export { checkChild } from "./tasks/check-child.ts";
+export { createForkRecord } from "./tasks/create-fork-record.ts";
+export { findFork } from "./tasks/find-fork.ts";
+export type { ForkAction } from "./tasks/fork-action.ts";
+export type { ForkEvent } from "./tasks/fork-event.ts";
+export { canAdopt, createLease, leaseState, mustRenew, readLease } from "./tasks/fork-lease.ts";
+export { DEFAULT_FORK_LIMITS, type ForkLimits, readForkLimits } from "./tasks/fork-limits.ts";
+export { forkMetadata, readForkMetadata, rebuildForkRecord } from "./tasks/fork-metadata.ts";
+export { currentRun, deliveryId, type ForkRecord, isLive, promptKey } from "./tasks/fork-record.ts";
+export { forkRoster, forkTable } from "./tasks/fork-table.ts";
+export { planDelivery } from "./tasks/plan-delivery.ts";
+export { readForkRecord } from "./tasks/read-fork-record.ts";
+export { deliveriesIn, quoteChild, resultNotice } from "./tasks/result-notice.ts";
