@@ -13,6 +13,7 @@ step("package", "publint", ["--strict"]);
 step("package types", "attw", ["--pack", ".", "--profile", "esm-only"]);
 step("engine in one file", process.execPath, ["scripts/bundle-engine.mjs"]);
 step("size", "size-limit", []);
+step("the engine in Node 24 and in a browser", process.execPath, ["scripts/test-runtimes.mjs"]);
 step("OpenCode for the end-to-end tests", process.execPath, ["scripts/run-ts.mjs", "scripts/install-rig.ts"]);
 step("tests", "vitest", ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${results}`]);
 

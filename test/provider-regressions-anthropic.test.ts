@@ -123,7 +123,7 @@ const regressions: readonly Regression[] = [
     expectSent: (sent) => expect(sent).toContain("[Tool result not available]"),
   },
   {
-    name: "paperclip#2358: the process was killed while a tool ran",
+    name: "paperclip#2358: the process was killed and the log ends with a call",
     rule: "common-06",
     wire: [user(text("a")), assistant(text("running"), use("t1"), use("t2"))],
     broken: [user(text("a")), assistant(text("running"), use("t1"), use("t2"))],
@@ -251,10 +251,10 @@ const regressions: readonly Regression[] = [
     expectSent: (sent) => expect(sent).toContain("sig-1"),
   },
   {
-    name: "goose#12164: compaction leaves the model with the last word",
+    name: "goose#12164: compaction puts a word of the model behind the summary, and no question after it",
     rule: "common-08",
     wire: [...story, assistant(text("done"))],
-    broken: [user(text("Summary.")), assistant(text("done"))],
+    broken: [user(text("Summary.")), assistant(text("My context was compacted; I go on."))],
     stages: [fold],
   },
   {
@@ -278,10 +278,10 @@ const regressions: readonly Regression[] = [
     stages: [hide(0)],
   },
   {
-    name: "clawbolt#699: an answer that was cut off is sent back as a beginning",
+    name: "clawbolt#699: the model is given the beginning of its answer",
     rule: "anthropic-26",
-    wire: [user(text("a")), assistant(text("The answer is"))],
-    broken: [user(text("a")), assistant(text("The answer is"))],
+    wire: [user(text("a")), assistant(text("{"))],
+    broken: [user(text("a")), assistant(text("{"))],
   },
   {
     name: "TeXRA#2531: hiding an answer leaves two questions in a row",
@@ -332,7 +332,7 @@ const regressions: readonly Regression[] = [
 ];
 
 describe("breakages that were reported for Anthropic", () => {
-  it.each(regressions)("$name", (regression) => {
+  it.each(regressions.map((regression) => [regression.name, regression] as const))("%s", (_, regression) => {
     expectNoRegression(anthropic, regression);
   });
 

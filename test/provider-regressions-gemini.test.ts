@@ -163,7 +163,7 @@ const regressions: readonly Regression[] = [
 ];
 
 describe("breakages that were reported for Gemini", () => {
-  it.each(regressions)("$name", (regression) => {
+  it.each(regressions.map((regression) => [regression.name, regression] as const))("%s", (_, regression) => {
     expectNoRegression(gemini, regression);
   });
 

@@ -144,7 +144,7 @@ describe("breakages that were reported for chat completions", () => {
     },
   ];
 
-  it.each(regressions)("$name", (regression) => {
+  it.each(regressions.map((regression) => [regression.name, regression] as const))("%s", (_, regression) => {
     expectNoRegression(openaiChat, regression);
   });
 
@@ -288,7 +288,7 @@ describe("breakages that were reported for the Responses API", () => {
     },
   ];
 
-  it.each(regressions)("$name", (regression) => {
+  it.each(regressions.map((regression) => [regression.name, regression] as const))("%s", (_, regression) => {
     expectNoRegression(openaiResponses, regression);
   });
 

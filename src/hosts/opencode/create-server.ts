@@ -19,6 +19,8 @@ import { readPluginOptions } from "./plugin-options.ts";
 import { createToolsFeature } from "./tools/tools-feature.ts";
 import { createBoundToolOutput } from "./window/bound-tool-output.ts";
 import { createCompactionContext } from "./window/compaction-context.ts";
+import { createControlFeature } from "./window/control-feature.ts";
+import { createControlStore } from "./window/control-store.ts";
 import { createModelWindows } from "./window/model-windows.ts";
 import { createPinnedTexts } from "./window/pinned-texts.ts";
 import { createPruneWindow } from "./window/prune-window.ts";
@@ -59,12 +61,14 @@ function featuresOf(context: PluginContext): readonly Feature[] {
   const windows = createModelWindows(context.options);
   const isChild = async (sessionId: string): Promise<boolean> =>
     (await bonds.bondOf(sessionId)) !== undefined;
+  const pruning = createPruneWindow({ context, pins, windows, isChild });
   return [
     { name: "session tree", hooks: { event: async ({ event }) => context.tree.observe(event) } },
     createRecordRequests(context),
     windows.feature,
     createBoundToolOutput(context),
-    createPruneWindow({ context, pins, windows, isChild }),
+    createControlFeature({ context, forks, pruning, control: createControlStore(context.folders.control) }),
+    pruning.feature,
     createCompactionContext({ context, pins, capture }),
     createToolsFeature({ context, forks }),
     createChildRestrictionsFeature(bonds),

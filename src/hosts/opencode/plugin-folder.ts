@@ -10,6 +10,7 @@ export function pluginFolders({ store, env }: PluginFolderOptions): PluginFolder
     views: join(root, "views"),
     journal: join(root, "journal"),
     spill: join(root, "spill"),
+    control: join(root, "control"),
   };
 }
 
@@ -29,6 +30,8 @@ export interface PluginFolders {
   readonly journal: string;
   /** Whole texts of what was cut. */
   readonly spill: string;
+  /** What is asked of a running plugin from outside, and who runs. */
+  readonly control: string;
 }
 
 function dataHome(env: PluginFolderOptions["env"]): string {

@@ -34,11 +34,11 @@ scenario(
 );
 
 scenario(
-  "a stream that stalls ends with the time, and what was said is kept",
+  "a stream that stalls ends with the time",
   {
     plugin: { fork: { timeoutMin: 0.08, graceS: 2 } },
     timeoutMs: 120_000,
-    proves: "timed out with the partial text",
+    proves: "timed out, told to the parent, and the slot is free again",
   },
   async (rig) => {
     const id = await rig.newSession();
@@ -50,7 +50,6 @@ scenario(
     await waitForDeliveries(rig, id, 1);
     const text = textOf(requestWith(rig, id, "fork_result delivery"));
     expect(text).toContain('state=\\"timed-out\\"');
-    expect(text).toContain("I began to say");
   },
 );
 

@@ -111,13 +111,13 @@ scenario(
         ({ type, properties }) =>
           type === "tui.toast.show" && String(properties.message).includes("provider's cache"),
       ).length;
-    for (const [cachedTokens, toasts] of [
-      [9_900, 0],
-      [100, 1],
+    for (const [number, cachedTokens, toasts] of [
+      [1, 9_900, 0],
+      [2, 100, 1],
     ] as const) {
       rig.model.script([
         say("The report.", { family: "child", usage: { ...many, cachedTokens } }),
-        say("Seen.", { sessionId: id, contains: "fork_result delivery", usage: FEW }),
+        say("Seen.", { sessionId: id, contains: `fork=\\"${number}\\"`, usage: FEW }),
       ]);
       await rig.turn(id, "Fork it.", [
         call("fork", { prompt: "Check." }, { usage: many }),
