@@ -1,3 +1,5 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "vitest";
 import { call, say } from "../../../src/testing/model-server/say.ts";
 import { sharedPrefix } from "../../../src/testing/opencode/shared-prefix.ts";
@@ -47,5 +49,42 @@ scenario(
     expect(sharedPrefix(before, resumed).share).toBeGreaterThan(0.99);
     expect(textOf(resumed)).toContain("Go on.");
     expect(await childrenOf(rig, id)).toHaveLength(1);
+  },
+);
+
+scenario(
+  "a fork whose record is lost is rebuilt from its session",
+  {
+    plugin: {},
+    timeoutMs: 120_000,
+    proves: "what was delivered is not delivered again; what was not comes with the user's next message",
+  },
+  async (rig) => {
+    const id = await rig.newSession();
+    rig.model.script([
+      say("The first report.", { family: "child", contains: "First task." }),
+      say("Seen.", { sessionId: id, contains: "The first report." }),
+    ]);
+    await rig.turn(id, "Fork.", [call("fork", { prompt: "First task." }), say("Forked.")]);
+    await waitForDeliveries(rig, id, 1);
+    rig.model.script([
+      say("The second report.", { family: "child", contains: "Second task." }),
+      call("fork", { prompt: "Second task." }, { sessionId: id }),
+      call("bash", { command: "sleep 60", description: "Wait" }, { sessionId: id }),
+    ]);
+    await rig.opencode.promptInBackground(id, { text: "Fork and work." });
+    await rig.waitFor(async () => (await childrenOf(rig, id)).length === 2, "the second child");
+    for (const child of await childrenOf(rig, id)) await rig.opencode.waitUntilIdle(child.id);
+    await rig.kill9();
+    const folder = join(rig.sandbox.home, ".local", "share", "carryover", "forks");
+    rmSync(folder, { recursive: true });
+    await rig.restart();
+    await rig.opencode.messages(id);
+    await new Promise((resolve) => setTimeout(resolve, 6_000));
+    await rig.turn(id, "And?", [say("I have it.")]);
+    const delivered = await deliveriesOf(rig, id);
+    expect(delivered).toHaveLength(2);
+    expect(new Set(delivered).size).toBe(2);
+    expect(textOf(requestWith(rig, id, "And?"))).toContain("The second report.");
   },
 );

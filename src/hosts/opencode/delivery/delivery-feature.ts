@@ -94,6 +94,7 @@ export function createDeliveryFeature({ context, forks }: DeliverySetup): Featur
     await promptSession(calls, {
       sessionId: parentSessionId,
       turn: stored.status === "ok" ? lastTurn(stored.value) : {},
+      messageId: createMessageId(now()),
       parts: [{ type: "text", text, synthetic: true, metadata: OURS }],
       reply: "wanted",
     });

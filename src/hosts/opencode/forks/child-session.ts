@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { fields, stringField } from "../../../formats/fields.ts";
 import type { SessionMessage } from "../../../formats/opencode/session-message.ts";
 import type { ForkModel } from "../../../tasks/fork-record.ts";
@@ -83,12 +84,15 @@ export async function sessionStatus(
   return type === "busy" || type === "retry" ? type : "idle";
 }
 
-/** Sends a message to a session with the agent, model and variant given, so that nothing switches under anybody. */
-export function promptSession(calls: HostCalls, prompt: SessionPrompt): Promise<HostAnswer> {
+/**
+ * Sends a message to a session with the agent, model and variant given, so that nothing switches under anybody. Resolves
+ * once the message is stored: the host takes a prompt before it has written it down.
+ */
+export async function promptSession(calls: HostCalls, prompt: SessionPrompt): Promise<HostAnswer> {
   const { sessionId, turn, messageId, parts, reply } = prompt;
   const path = `/session/${encodeURIComponent(sessionId)}`;
   const body = {
-    ...(messageId === undefined ? {} : { messageID: messageId }),
+    messageID: messageId,
     ...(turn.agent === undefined ? {} : { agent: turn.agent }),
     ...(turn.model === undefined
       ? {}
@@ -97,15 +101,24 @@ export function promptSession(calls: HostCalls, prompt: SessionPrompt): Promise<
     ...(turn.system === undefined ? {} : { system: turn.system }),
     parts,
   };
-  return reply === "none"
-    ? calls.call("POST", `${path}/message`, { ...body, noReply: true })
-    : calls.call("POST", `${path}/prompt_async`, body);
+  if (reply === "none") return calls.call("POST", `${path}/message`, { ...body, noReply: true });
+  const answer = await calls.call("POST", `${path}/prompt_async`, body);
+  if (answer.status === "failed") return answer;
+  for (let look = 0; look < STORED_LOOKS; look++) {
+    const stored = await calls.call("GET", `${path}/message/${messageId}`);
+    if (stored.status === "ok") return answer;
+    await sleep(STORED_LOOK_MS);
+  }
+  return { status: "failed", code: "no-answer", reason: "the host took the prompt and did not store it" };
 }
+
+const STORED_LOOKS = 60;
+const STORED_LOOK_MS = 250;
 
 export interface SessionPrompt {
   readonly sessionId: string;
   readonly turn: TurnSettings;
-  readonly messageId?: string;
+  readonly messageId: string;
   readonly parts: readonly TextInput[];
   /** `none` stores the message and asks nobody. */
   readonly reply: "wanted" | "none";

@@ -63,6 +63,7 @@ export function createForkActions(setup: ForkActionsSetup): ForkActions {
     const answer = await promptSession(calls, {
       sessionId: childSessionId,
       turn: { agent: record.agent, model: record.model },
+      messageId: createMessageId(now()),
       parts: [{ type: "text", text, synthetic: true, metadata: { carryover: { inherited: record.id } } }],
       reply: "none",
     });

@@ -6,6 +6,7 @@ import type { RecordFound, RecordState } from "../../../tasks/record-store.ts";
 import type { Feature } from "../combine-hooks.ts";
 import type { PluginContext } from "../plugin-context.ts";
 import type { Forks } from "./create-forks.ts";
+import { rebuildForks } from "./rebuild-forks.ts";
 
 /** Brings time to the forks: signs of life of this instance, limits, and the forks of instances that are gone. */
 export function createForkClockFeature({ context, forks }: ForkClockSetup): Feature {
@@ -15,6 +16,7 @@ export function createForkClockFeature({ context, forks }: ForkClockSetup): Feat
   let beatAtMs = Number.NEGATIVE_INFINITY;
   let adoptedAtMs = Number.NEGATIVE_INFINITY;
   let isBeating = false;
+  let hasRebuilt = false;
 
   async function beat(): Promise<void> {
     if (isBeating) return;
@@ -50,6 +52,10 @@ export function createForkClockFeature({ context, forks }: ForkClockSetup): Feat
         `the record ${id ?? place} of a fork cannot be read and was set aside: ${reason}`,
       );
     }
+    const stored = new Map<string, RecordState>([
+      ...listed.records.map(({ id, version }) => [id, version] as const),
+      ...listed.problems.flatMap(({ id }) => (id === undefined ? [] : [[id, "corrupt"] as const])),
+    ]);
     const leases = new Map(listed.records.flatMap(({ value }) => withId(readLease(value))));
     for (const found of listed.records) {
       const record = readForkRecord(found.value);
@@ -65,6 +71,9 @@ export function createForkClockFeature({ context, forks }: ForkClockSetup): Feat
       if (isOld(record, context.now())) await store.delete(record.id, found.version);
       else await takeOver(record, found);
     }
+    if (hasRebuilt) return;
+    hasRebuilt = true;
+    await rebuildForks({ context, forks, stored, sinceMs: context.now() - KEPT_MS });
   }
 
   async function takeOver(record: ForkRecord, { version }: RecordFound): Promise<void> {

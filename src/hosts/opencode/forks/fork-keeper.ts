@@ -8,8 +8,8 @@ import type { PluginContext } from "../plugin-context.ts";
 
 /** Keeps the records of the forks that this instance owns; every change of one goes through `tell`. */
 export interface ForkKeeper {
-  /** Stores a new fork. */
-  add(record: ForkRecord): Promise<void>;
+  /** Stores a new fork, or one that was rebuilt, and does what follows from it. */
+  add(step: NewRecord): Promise<void>;
   /** Gets to know a stored fork of an instance that is gone; the first event told to it makes it ours. */
   take(record: ForkRecord, version: number): void;
   /** Resolves once the event has been taken in and stored; what follows from it goes on by itself. */
@@ -19,6 +19,13 @@ export interface ForkKeeper {
   all(): readonly ForkRecord[];
   /** Stores what was only counted until now. */
   flush(): Promise<void>;
+}
+
+export interface NewRecord {
+  readonly record: ForkRecord;
+  readonly actions?: readonly ForkAction[];
+  /** What is stored of it until now. */
+  readonly expected?: RecordState;
 }
 
 /** An event without its time, which the keeper adds. */
@@ -92,8 +99,8 @@ export function createForkKeeper({ context, store, limits, owner, perform }: For
   }
 
   return {
-    async add(record) {
-      const entry: Entry = { record, state: "missing", isDirty: true, last: Promise.resolve(undefined) };
+    async add({ record, actions = [], expected = "missing" }) {
+      const entry: Entry = { record, state: expected, isDirty: true, last: Promise.resolve(undefined) };
       entries.set(record.id, entry);
       // In the line of its events: one that comes before it is stored must wait.
       entry.last = save(entry).then(() => record);
@@ -102,12 +109,13 @@ export function createForkKeeper({ context, store, limits, owner, perform }: For
         type: "fork",
         fork: record.id,
         number: record.number,
-        run: 1,
-        state: "queued",
-        because: "asked",
+        run: currentRun(record).number,
+        state: currentRun(record).state,
+        because: actions.length === 0 ? "asked" : "rebuilt",
         title: record.title,
         inherited: record.inherited,
       });
+      if (entries.has(record.id)) for (const action of actions) perform(record, action);
     },
     take: (record, version) =>
       void entries.set(record.id, {

@@ -91,7 +91,7 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
     directive: directiveText({ number, task: request.prompt, inherited, profile: context.options.profile }),
     atMs: context.now(),
   });
-  await forks.keeper.add(record);
+  await forks.keeper.add({ record });
   forks.fillSlots();
   return { status: "launched", record, inherited };
 }

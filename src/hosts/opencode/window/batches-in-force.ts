@@ -21,13 +21,19 @@ export function batchesInForce(entries: readonly PluginEntry[]): readonly BatchI
 }
 
 /** Takes a batch back where no plugin runs: the next one that opens the session does without it. Gives why not, if it cannot. */
-export async function undoInJournal(
-  { folder, rootSessionId }: PluginJournalPlace,
-  { sessionId, batch }: BatchInForce,
-  atMs: number,
-): Promise<string | undefined> {
+export async function undoInJournal({
+  folder,
+  rootSessionId,
+  undone,
+  atMs,
+}: UndoInJournal): Promise<string | undefined> {
   const journal = createFileJournal({ root: folder, session: rootSessionId });
-  const record = { v: 1, type: "undo", batchId: batch.id, at: atMs };
-  const written = await journal.append({ atMs, sessionId, type: "engine", record });
+  const record = { v: 1, type: "undo", batchId: undone.batch.id, at: atMs };
+  const written = await journal.append({ atMs, sessionId: undone.sessionId, type: "engine", record });
   return written.status === "failed" ? written.reason : undefined;
+}
+
+export interface UndoInJournal extends PluginJournalPlace {
+  readonly undone: BatchInForce;
+  readonly atMs: number;
 }

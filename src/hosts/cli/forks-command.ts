@@ -1,0 +1,149 @@
+import { Command } from "commander";
+import { processState } from "../../stores/files/process-identity.ts";
+import { currentRun, type ForkRecord, isLive } from "../../tasks/fork-record.ts";
+import { spanText } from "../../tasks/fork-texts.ts";
+import type { PluginFolders } from "../opencode/plugin-folder.ts";
+import { askPlugin } from "../opencode/window/ask-plugin.ts";
+import { createControlStore } from "../opencode/window/control-store.ts";
+import { CliError } from "./cli-error.ts";
+import { findPluginFolders, readForks } from "./forks-store.ts";
+import { renderTable } from "./render-table.ts";
+
+/** `carryover forks`: the forks of the OpenCode plugin, and a way to stop one from here. */
+export function forksCommand(): Command {
+  return new Command("forks")
+    .description("list the forks of the OpenCode plugin, or stop one")
+    .argument("[action]", "cancel")
+    .argument("[id]", "the fork to cancel: its id, its number if only one that runs has it, or all")
+    .option("--json", "print for a program to read")
+    .option("--store <folder>", "the plugin's folder, if it is not the one of OpenCode's configuration here")
+    .addHelpText("after", EXAMPLES)
+    .action(runForks);
+}
+
+const EXAMPLES = `
+Examples:
+  carryover forks
+  carryover forks --json | jq '.forks[] | select(.isLive)'
+  carryover forks cancel 3
+
+Exit codes: 0 listed or stopped, 2 nothing to stop or nobody answered, 1 a fault of Carryover.`;
+
+interface ForksFlags {
+  readonly json?: true;
+  readonly store?: string;
+}
+
+async function runForks(
+  action: string | undefined,
+  id: string | undefined,
+  { json, store }: ForksFlags,
+): Promise<void> {
+  const folders = await findPluginFolders(store);
+  if (action === undefined) return list(folders, json);
+  if (action !== "cancel") throw new CliError(`There is no "forks ${action}"`, ["Use: forks cancel <id>"]);
+  if (id === undefined)
+    throw new CliError("Which fork?", ["Use: forks cancel <id>; `carryover forks` lists them."]);
+  return cancel(folders, id, json);
+}
+
+async function list(folders: PluginFolders, json: true | undefined): Promise<void> {
+  const { records, problems } = await readForks(folders);
+  for (const problem of problems) process.stderr.write(`warning: ${problem}\n`);
+  const forks = records.map((record) => describe(record, Date.now()));
+  if (json) print(JSON.stringify({ store: folders.root, forks }, null, 2));
+  else
+    print(
+      renderTable(
+        forks.map((fork) => [
+          `#${fork.number}`,
+          fork.title,
+          fork.state,
+          `${fork.calls} calls`,
+          `$${fork.costUSD.toFixed(2)}`,
+          fork.way,
+          fork.id,
+        ]),
+        { empty: `No forks are recorded in ${folders.forks}.` },
+      ),
+    );
+}
+
+async function cancel(folders: PluginFolders, id: string, json: true | undefined): Promise<void> {
+  const { records } = await readForks(folders);
+  const wanted = named(records, id);
+  const control = createControlStore(folders.control);
+  const answers: { readonly fork: string; readonly outcome: string; readonly text: string }[] = [];
+  for (const { id: forkId } of wanted) {
+    const asked = await askPlugin(control, { type: "cancel-fork", forkId });
+    if (asked.status === "answered") answers.push({ fork: forkId, outcome: asked.outcome, text: asked.text });
+    else if (asked.status === "failed") throw new CliError(`Fork ${forkId}: ${asked.reason}`, ["Try again."]);
+    else
+      throw new CliError(`Fork ${forkId} does not run: its OpenCode has ended`, [
+        "It counts as interrupted as soon as OpenCode starts again in its project, and can be resumed there.",
+      ]);
+  }
+  print(json ? JSON.stringify({ answers }, null, 2) : answers.map(({ text }) => text).join("\n"));
+}
+
+/** The forks that a person means: never a guess between two. */
+function named(records: readonly ForkRecord[], id: string): readonly ForkRecord[] {
+  const live = records.filter((record) => isLive(currentRun(record)));
+  if (id === "all" && live.length > 0) return live;
+  if (id === "all") throw new CliError("No fork runs", []);
+  const exact = records.find((record) => record.id === id);
+  const found = exact ? [exact] : live.filter(({ number }) => `${number}` === id.replace(/^#/, ""));
+  const [record] = found;
+  if (record === undefined)
+    throw new CliError(`No fork that runs is called ${id}`, ["`carryover forks` lists them."]);
+  if (found.length > 1)
+    throw new CliError(`${found.length} forks that run have the number ${id}`, [
+      `Name one by its id: ${found.map((each) => each.id).join(", ")}`,
+    ]);
+  if (!isLive(currentRun(record))) throw new CliError(`Fork ${id} is over: ${currentRun(record).state}`, []);
+  return [record];
+}
+
+function describe(record: ForkRecord, nowMs: number): ListedFork {
+  const run = currentRun(record);
+  const isOwned = processState(record.owner.process) !== "gone";
+  const sinceMs = run.startedAtMs ?? run.queuedAtMs;
+  const span = spanText((isLive(run) ? nowMs : run.endedAtMs) - sinceMs);
+  const lost = "interrupted (its OpenCode is gone)";
+  return {
+    id: record.id,
+    number: record.number,
+    title: record.title,
+    run: run.number,
+    state: isLive(run) ? (isOwned ? `${run.state} for ${span}` : lost) : `${run.state} after ${span}`,
+    isLive: isLive(run) && isOwned,
+    calls: run.calls.total,
+    costUSD: record.spent.costUSD,
+    way: record.inherited.way,
+    rootSessionId: record.rootSessionId,
+    parentSessionId: record.parentSessionId,
+    ...(record.childSessionId !== undefined && { childSessionId: record.childSessionId }),
+    ...(isLive(run) ? {} : { delivery: run.delivery.state }),
+  };
+}
+
+/** A fork as `--json` shows it. */
+interface ListedFork {
+  readonly id: string;
+  readonly number: number;
+  readonly title: string;
+  readonly run: number;
+  readonly state: string;
+  readonly isLive: boolean;
+  readonly calls: number;
+  readonly costUSD: number;
+  readonly way: string;
+  readonly rootSessionId: string;
+  readonly parentSessionId: string;
+  readonly childSessionId?: string;
+  readonly delivery?: string;
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

@@ -1,0 +1,45 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { fields, stringField } from "../../formats/fields.ts";
+import { createFileRecordStore } from "../../stores/files/file-record-store.ts";
+import type { ForkRecord } from "../../tasks/fork-record.ts";
+import { readForkRecord } from "../../tasks/read-fork-record.ts";
+import { type PluginFolders, pluginFolders } from "../opencode/plugin-folder.ts";
+import { isCarryover, readHostConfiguration } from "./doctor-config.ts";
+
+/** The folders of the plugin: those of `--store`, else those that OpenCode's configuration for this folder names, else the default. */
+export async function findPluginFolders(store: string | undefined): Promise<PluginFolders> {
+  const { env } = process;
+  if (store !== undefined) return pluginFolders({ store, env });
+  const { plugins } = await readHostConfiguration({ directory: process.cwd(), env });
+  const options = fields(plugins.find(isCarryover)?.options);
+  return pluginFolders({ store: stringField(options.store), env });
+}
+
+/** Every fork that is recorded, of all projects, newest first, and what could not be read. */
+export async function readForks({ forks }: Pick<PluginFolders, "forks">): Promise<RecordedForks> {
+  const records: ForkRecord[] = [];
+  const problems: string[] = [];
+  for (const project of await readdir(forks).catch(() => [])) {
+    const listed = await createFileRecordStore({ root: join(forks, project), durable: false }).list();
+    if (listed.status === "failed") {
+      problems.push(`${join(forks, project)}: ${listed.reason}`);
+      continue;
+    }
+    for (const { value } of listed.records) {
+      const record = readForkRecord(value);
+      if (record !== undefined) records.push(record);
+    }
+    for (const { id, place, reason } of listed.problems) problems.push(`${id ?? place}: ${reason}`);
+  }
+  return { records: records.sort((left, right) => queuedAt(right) - queuedAt(left)), problems };
+}
+
+export interface RecordedForks {
+  readonly records: readonly ForkRecord[];
+  readonly problems: readonly string[];
+}
+
+function queuedAt({ runs }: ForkRecord): number {
+  return Math.max(0, ...runs.map(({ queuedAtMs }) => queuedAtMs));
+}
