@@ -2,8 +2,11 @@ import { Command, CommanderError } from "commander";
 import { ConfigurationError } from "../../text/configuration-error.ts";
 import { CliError } from "./cli-error.ts";
 import { colorsFor } from "./colors.ts";
+import { doctorCommand } from "./doctor-command.ts";
 import { evalCommand } from "./eval-command.ts";
 import { forkCommand } from "./fork-command.ts";
+import { forksCommand } from "./forks-command.ts";
+import { undoCommand } from "./undo-command.ts";
 
 /** Runs the command line and gives its exit code: 0 done, 1 a fault of ours, 2 something the user can put right. */
 export async function runCli(args: readonly string[], version: string): Promise<number> {
@@ -12,6 +15,9 @@ export async function runCli(args: readonly string[], version: string): Promise<
     .version(version)
     .addCommand(forkCommand())
     .addCommand(evalCommand())
+    .addCommand(forksCommand())
+    .addCommand(undoCommand())
+    .addCommand(doctorCommand())
     .showHelpAfterError("(add --help for examples)")
     .exitOverride();
   for (const command of program.commands) command.exitOverride();

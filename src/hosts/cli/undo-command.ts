@@ -48,7 +48,7 @@ async function runUndo({ session, json, store }: UndoFlags): Promise<void> {
     const problem = await undoInJournal({ ...found, folder: folders.journal, atMs: Date.now() });
     if (problem !== undefined) throw new CliError(`Cannot write the journal: ${problem}`, []);
   }
-  const where = asked.status === "answered" ? "plugin" : "journal";
+  const where: UndoResult["where"] = asked.status === "answered" ? "plugin" : "journal";
   const result = {
     sessionId,
     batchId: batch.id,
