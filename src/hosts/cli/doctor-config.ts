@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
@@ -77,12 +78,12 @@ function configHome(env: ConfigurationPlace["env"]): string {
   return given && isAbsolute(given) ? given : join(env.HOME || homedir(), ".config");
 }
 
-/** The folders above and the folder itself, outermost first, each with its `.opencode`. */
+/** The folders of the project down to this one, outermost first, each with its `.opencode`. */
 function projectFolders(directory: string): readonly string[] {
   const folders: string[] = [];
   for (let folder = resolve(directory); ; folder = dirname(folder)) {
     folders.unshift(folder, join(folder, ".opencode"));
-    if (folder === dirname(folder)) return folders;
+    if (folder === dirname(folder) || existsSync(join(folder, ".git"))) return folders;
   }
 }
 

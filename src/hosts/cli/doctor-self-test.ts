@@ -180,9 +180,8 @@ function proved(check: string, what: string, isProved: boolean | undefined): Fin
       };
 }
 
-function isCut(result: string | undefined): boolean {
+function isCut(result = ""): boolean {
   return (
-    result !== undefined &&
     result.includes("line 0 of") &&
     result.includes("line 5999 of") &&
     !result.includes("line 3000 of") &&
