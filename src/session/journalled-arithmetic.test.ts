@@ -96,5 +96,8 @@ describe("an undo in the journal", () => {
     expect(await again.restore(CONVERSATION)).toMatchObject({ batches: 0 });
     await again.prepare({ moment: "after-turn" });
     expect(again.status().batches).toEqual([]);
+    for (const turn of [1, 2, 3, 4]) again.append(step(`later-${turn}`, "short"));
+    await again.prepare({ moment: "after-turn" });
+    expect(again.status().batches).toHaveLength(1);
   });
 });

@@ -3,7 +3,7 @@ import { COOL_DOWN_TURNS } from "../compaction/should-compact-trigger-state.ts";
 import type { EditBatch } from "./edit-batch.ts";
 import type { JournalContent } from "./journal.ts";
 import type { SessionCore } from "./session-core.ts";
-import { batchOf, readRecord, type SessionRecord } from "./session-records.ts";
+import { batchOf, readRecord } from "./session-records.ts";
 import { readSessionState } from "./session-state.ts";
 
 /** Puts the batches of a state, and those of a journal that were neither undone nor dropped, in force in their order. */
@@ -13,10 +13,9 @@ export async function restoreFrom(core: SessionCore, state: unknown): Promise<Re
   const kept = readSessionState(state);
   const batches = new Map<string, EditBatch>(kept.batches.map((batch) => [batch.id, batch]));
   let unreadable = content.problems.length + kept.unreadable;
-  let newest: SessionRecord["type"] | undefined;
+  let undoneAt: number | undefined;
   for (const { value } of content.entries) {
     const record = readRecord(value);
-    newest = record?.type ?? newest;
     if (record === undefined) unreadable++;
     else if (record.type === "batch") {
       batches.set(record.id, batchOf(record));
@@ -26,7 +25,10 @@ export async function restoreFrom(core: SessionCore, state: unknown): Promise<Re
     } else if (record.type === "step") {
       const { v: _, type: __, ...entry } = record;
       ledger.enter(entry);
-    } else batches.delete(record.batchId);
+    } else {
+      if (record.type === "undo") undoneAt = record.at;
+      batches.delete(record.batchId);
+    }
   }
   const known = new Set(line.batches().map(({ id }) => id));
   let dropped = 0;
@@ -35,11 +37,15 @@ export async function restoreFrom(core: SessionCore, state: unknown): Promise<Re
     if (!line.add(batch)) dropped++;
   }
   core.changed("restore", "journal");
-  // Whoever has taken something back does not want it done again at once, before a restart or after it.
-  if (newest === "undo") memory.heldThroughTurn = memory.answers.size + COOL_DOWN_TURNS;
+  if (undoneAt !== undefined) memory.heldThroughTurn = answersUntil(core, undoneAt) + COOL_DOWN_TURNS;
   if (unreadable > 0) log.warn("journal-damaged", `${unreadable} records of what was done cannot be read.`);
   if (dropped > 0) log.warn("edits-dropped", `${dropped} recorded steps speak of messages that are gone.`);
   return { batches: line.batches().length, dropped, unreadable };
+}
+
+/** Whoever has taken something back does not want it done again at once: the wait goes on after a restart. */
+function answersUntil({ line, memory }: SessionCore, at: number): number {
+  return line.base().filter(({ id, createdAt = 0 }) => memory.answers.has(id) && createdAt <= at).length;
 }
 
 export interface Restored {

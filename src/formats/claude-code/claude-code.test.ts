@@ -79,6 +79,41 @@ describe("reading", () => {
   });
 });
 
+/** A line of a session that says one thing. */
+function line(uuid: string, parentUuid: string | null, message: object): object {
+  return { type: "role" in message ? "assistant" : "user", uuid, parentUuid, sessionId: "s", message };
+}
+
+const said = (id: string, text: string) => ({ id, role: "assistant", content: [{ type: "text", text }] });
+
+describe("an answer whose lines hang beside each other", () => {
+  const wire = deepFreeze([
+    line("u1", null, { content: "go" }),
+    line("a1", "u1", said("answer", "other")),
+    line("u2", "u1", { content: "more" }),
+    line("a2", "u2", said("answer", "one")),
+    line("a3", "a2", said("next", "last")),
+  ]);
+
+  it("is read with all of them", () => {
+    expect(notate(claudeCode.decode(wire))).toBe("u:2 a:8 u:4 a:4");
+  });
+
+  it("keeps the others when the one that held them leaves", () => {
+    const edit = {
+      type: "hide-part",
+      what: "part",
+      messageId: "answer",
+      partIndex: 1,
+      stage: "test",
+      reason: "test",
+    };
+    const edited = claudeCode.decode(claudeCode.apply(wire, [edit as Edit], { at: 1 }));
+    expect(edited.flatMap(({ parts }) => parts)).toContainEqual({ type: "text", text: "other" });
+    expect(edited).toHaveLength(4);
+  });
+});
+
 describe("writing", () => {
   it("keeps the chain of parents whole around lines that leave", () => {
     const wire = recorded("session");

@@ -52,6 +52,20 @@ describe("writing", () => {
     expect(notate(geminiCli.decode(edited))).toBe("u:17 u:9 a(write_file:16)");
   });
 
+  it("keeps no older record of a message that was edited", () => {
+    const edit: Edit = {
+      type: "hide-part",
+      what: "part",
+      messageId: "rec-2",
+      partIndex: 1,
+      stage: "test",
+      reason: "secret",
+    };
+    const edited = geminiCli.apply(recorded("session.jsonl"), [edit], { at: 1 });
+    expect(JSON.stringify(edited)).not.toContain("I will look.");
+    expect(JSON.stringify(edited)).toContain("red.md");
+  });
+
   it("edits the messages inside a checkpoint", () => {
     const edited = geminiCli.apply(recorded("checkpoint.jsonl"), [hide("rec-5")], { at: 1 });
     expect(notate(geminiCli.decode(edited))).toBe("a(write_file:16) u:5");

@@ -1,6 +1,7 @@
 import type { EvalOutcome } from "./eval-job.ts";
+import { createFileProgress } from "./file-progress.ts";
 
-/** Says on standard error how far a run is: one line that changes on a terminal, a few lines elsewhere. */
+/** Says on standard error how far a run is, and in the end which files were skipped. */
 export interface EvalProgress {
   readonly step: (done: number, outcome: EvalOutcome) => void;
   readonly end: (files: readonly string[], outcomes: readonly EvalOutcome[]) => void;
@@ -8,19 +9,15 @@ export interface EvalProgress {
 
 /** The progress of measuring this many files. */
 export function createEvalProgress(stream: NodeJS.WriteStream, total: number): EvalProgress {
+  const progress = createFileProgress(stream, total);
   let fromCache = 0;
-  let saidTenths = 0;
   return {
     step(done, outcome) {
       if (outcome.status === "measured" && outcome.source === "cache") fromCache++;
-      const line = `${done} of ${total} files${fromCache > 0 ? `, ${fromCache} known from before` : ""}`;
-      const tenths = Math.floor((10 * done) / total);
-      if (stream.isTTY) stream.write(`\r${line}`);
-      else if (tenths > saidTenths) stream.write(`${line}\n`);
-      saidTenths = tenths;
+      progress.step(done, fromCache > 0 ? `, ${fromCache} known from before` : "");
     },
     end(files, outcomes) {
-      if (stream.isTTY) stream.write("\n");
+      progress.end();
       for (const [index, outcome] of outcomes.entries())
         if (outcome.status === "skipped") stream.write(`skipped ${files[index]}: ${outcome.reason}\n`);
     },

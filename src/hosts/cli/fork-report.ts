@@ -2,6 +2,7 @@ import type { ProcessingStats } from "../../fork/processing-stats.ts";
 import type { Edit } from "../../transcript/edit.ts";
 import type { Colors } from "./colors.ts";
 import { renderTable } from "./render-table.ts";
+import { shownNumber } from "./shown-text.ts";
 
 export interface ForkReportInput {
   readonly stats: ProcessingStats;
@@ -21,15 +22,15 @@ export function forkReport({ stats, edits, preamble, title, colors }: ForkReport
     "",
     colors.bold("Inherited"),
     renderTable([
-      ["messages", number(stats.finalCount), `of ${number(stats.originalCount)}`],
-      ["characters", number(stats.totalChars), `${share} % of the budget of ${number(budgetChars)}`],
+      ["messages", shownNumber(stats.finalCount), `of ${shownNumber(stats.originalCount)}`],
+      ["characters", shownNumber(stats.totalChars), `${share} % of the budget of ${shownNumber(budgetChars)}`],
       [
         "tool results",
-        number(tier1 + tier2 + tier3),
+        shownNumber(tier1 + tier2 + tier3),
         `${tier1} newest, ${tier2} in the middle, ${tier3} old`,
       ],
       ...(stats.clearedResults
-        ? [["cleared results", number(stats.clearedResults), "placeholders: the host had pruned them"]]
+        ? [["cleared results", shownNumber(stats.clearedResults), "placeholders: the host had pruned them"]]
         : []),
       ...(stats.compactionDetected
         ? [["summary", "1", "of the compaction, with what the host kept word for word"]]
@@ -58,7 +59,7 @@ function cutRows(edits: readonly Edit[]): readonly (readonly string[])[] {
     .sort(([a], [b]) => order.indexOf(a) - order.indexOf(b))
     .map(([reason, { count, chars }]) => {
       const [what, why] = EXPLANATIONS[reason] ?? [reason, ""];
-      return [what, number(count), `${number(chars)} chars`, why];
+      return [what, shownNumber(count), `${shownNumber(chars)} chars`, why];
     });
 }
 
@@ -78,7 +79,3 @@ const EXPLANATIONS: Readonly<Record<string, readonly [what: string, why: string]
   "over-budget": ["messages", "the oldest left, to keep the budget"],
   oversize: ["long texts", "shortened: the budget is hard"],
 };
-
-function number(value: number): string {
-  return value.toLocaleString("en-US");
-}

@@ -1,4 +1,5 @@
 import { compact, type Fields, fields, stringField } from "../../formats/fields.ts";
+import { shownText } from "./shown-text.ts";
 
 /** What a session is called, as far as its file says so. */
 export interface SessionName {
@@ -21,8 +22,11 @@ export function sessionNameOf(wire: unknown): SessionName {
 
 /** How a session is shown: its title, its id, or what its file is called. */
 export function sessionLabel({ title, sessionId }: SessionName, otherwise: string): string {
-  return [title, sessionId].filter((name) => name !== undefined).join(" · ") || otherwise;
+  const names = [title, sessionId].filter((name) => name !== undefined).map((name) => shownText(name, MAX_CHARS));
+  return names.join(" · ") || otherwise;
 }
+
+const MAX_CHARS = 120;
 
 function idOf(line: Fields): string | undefined {
   const { info, payload, type } = line;
@@ -31,9 +35,9 @@ function idOf(line: Fields): string | undefined {
   return stringField(line.sessionId) ?? (type === undefined ? ownId(fields(info)) : undefined);
 }
 
-/** Messages of OpenCode have an `info` too; theirs names the session that they belong to. */
+/** Messages of OpenCode have an `info` too, but theirs is not the session's. */
 function ownId(info: Fields): string | undefined {
-  return info.role === undefined ? stringField(info.id) : stringField(info.sessionID);
+  return info.role === undefined ? stringField(info.id) : undefined;
 }
 
 function titleOf(line: Fields): string | undefined {

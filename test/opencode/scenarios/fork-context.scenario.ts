@@ -208,6 +208,62 @@ describe("a text fork", () => {
   );
 });
 
+const TOKEN = `ghp_${"a1B2c3D4e5".repeat(4).slice(0, 36)}`;
+const AGENTS = {
+  agent: {
+    near: { description: "Near", mode: "all", prompt: "You are near." },
+    far: {
+      description: "Far",
+      mode: "all",
+      model: `${ANTHROPIC_WINDOW.providerID}/${ANTHROPIC_WINDOW.modelID}`,
+    },
+  },
+};
+
+describe("a fork as another agent", () => {
+  scenario(
+    "another agent gets the context graduated; one at another provider is refused",
+    {
+      plugin: {},
+      config: AGENTS,
+      proves: "the way and its reason; nothing leaves for a provider that was not allowed",
+    },
+    async (rig) => {
+      const id = await rig.newSession();
+      rig.model.script([say("The report.", { family: "child" })]);
+      await rig.turn(id, "Fork twice.", [
+        call("fork", { prompt: "Look.", agent: "near" }),
+        call("fork", { prompt: "Look.", agent: "far" }),
+        say("Forked."),
+      ]);
+      const text = textOf(requestWith(rig, id, "allowCrossProvider"));
+      expect(text).toContain("(graduated: another agent has another system prompt");
+      const child = await firstChildRequest(rig, id);
+      expect(textOf(child)).toContain("You are near.");
+      expect(rig.requests({ wire: "anthropic" })).toEqual([]);
+    },
+  );
+
+  scenario(
+    "a fork at another provider, when allowed, gets no secrets",
+    {
+      plugin: { fork: { allowCrossProvider: true } },
+      config: AGENTS,
+      proves: "the token in the conversation is redacted on the other wire",
+    },
+    async (rig) => {
+      const id = await rig.newSession();
+      rig.model.script([say("The report.", { family: "child" })]);
+      await rig.turn(id, `The token is ${TOKEN}, keep it.`, [say("Kept.")]);
+      await rig.turn(id, "Fork.", [call("fork", { prompt: "Look.", agent: "far" }), say("Forked.")]);
+      const child = await firstChildRequest(rig, id);
+      expect(child.wire).toBe("anthropic");
+      expect(JSON.stringify(child.body)).toContain("keep it.");
+      expect(JSON.stringify(child.body)).not.toContain(TOKEN);
+    },
+  );
+});
+
 describe("the tools", () => {
   scenario(
     "the definitions of all tools take at most 2,400 characters",

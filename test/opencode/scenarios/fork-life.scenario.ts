@@ -5,9 +5,12 @@ import {
   childrenOf,
   deliveriesOf,
   firstChildRequest,
+  letGo,
   requestWith,
   textOf,
   waitForDeliveries,
+  waitForEnds,
+  waitingCommand,
 } from "./fork-support.ts";
 
 describe("the life of a fork", () => {
@@ -51,13 +54,20 @@ describe("the life of a fork", () => {
           say(`Report ${name}.`, { family: "child", contains: `Task ${name}.` }),
         ),
       ]);
-      await rig.turn(id, "Fork three and work.", [
-        callAll(
-          ["one", "two", "three"].map((name) => ({ tool: "fork", input: { prompt: `Task ${name}.` } })),
-        ),
-        call("bash", { command: "sleep 4", description: "Work" }),
-        say("Done, with the results."),
-      ]);
+      rig.model.script(
+        [
+          callAll(
+            ["one", "two", "three"].map((name) => ({ tool: "fork", input: { prompt: `Task ${name}.` } })),
+          ),
+          call("bash", waitingCommand("go-on")),
+          say("Done, with the results."),
+        ].map((step) => ({ sessionId: id, ...step })),
+      );
+      await rig.opencode.promptInBackground(id, { text: "Fork three and work." });
+      await waitForEnds(rig, 3);
+      letGo(rig, "go-on");
+      await rig.waitFor(() => rig.requests({ sessionId: id }).length === 3, "the parent's last step");
+      await rig.opencode.waitUntilIdle(id);
       const delivered = await deliveriesOf(rig, id);
       expect(delivered).toHaveLength(3);
       expect(new Set(delivered).size).toBe(3);
@@ -175,7 +185,7 @@ describe("the life of a fork", () => {
     async (rig) => {
       const id = await rig.newSession();
       rig.model.script([
-        call("bash", { command: "sleep 3", description: "Wait" }, { family: "child" }),
+        call("bash", waitingCommand("told"), { family: "child" }),
         say("Done as told.", { family: "child" }),
         say("Good.", { sessionId: id, contains: "Done as told." }),
       ]);
@@ -185,6 +195,7 @@ describe("the life of a fork", () => {
         call("fork", { prompt: "Look at the dog too.", resume: "1" }),
         say("Told."),
       ]);
+      letGo(rig, "told");
       const delivered = await waitForDeliveries(rig, id, 1);
       expect(delivered).toHaveLength(1);
       expect(rig.requests({ parentSessionId: id }).map(textOf).join()).toContain("Look at the dog too.");
@@ -203,6 +214,42 @@ describe("the life of a fork", () => {
       ]);
       await rig.turn(id, "Fork.", [call("fork", { prompt: "Look." }), say("Forked.")]);
       expect(await waitForDeliveries(rig, id, 1)).toHaveLength(1);
+    },
+  );
+
+  scenario(
+    "fork_result shows the table, the report and the transcript, and does not let itself be polled",
+    { shared, proves: "each view as the model reads it; asking twice for a running fork is refused" },
+    async (rig) => {
+      const id = await rig.newSession();
+      rig.model.script([
+        call("bash", waitingCommand("enough"), { family: "child", text: "I begin." }),
+        say("The report.", { family: "child" }),
+        say("Seen.", { sessionId: id, contains: "fork_result delivery" }),
+      ]);
+      await rig.turn(id, "Fork and ask.", [
+        call("fork", { prompt: "Look.", title: "A look" }),
+        call("fork_result", {}),
+        call("fork_result", { id: "1" }),
+        call("fork_result", { id: "1" }),
+        call("fork_result", { id: "7" }),
+        say("I wait."),
+      ]);
+      const asked = textOf(rig.requests({ sessionId: id }).at(-1) ?? requestWith(rig, id, "Fork and ask."));
+      expect(asked).toContain("#1 A look · ");
+      expect(asked).toContain("Fork 1 is not done");
+      expect(asked).toContain("Fork 1 still runs. Do not poll");
+      expect(asked).toContain('There is no fork \\"7\\".');
+      letGo(rig, "enough");
+      expect(await waitForDeliveries(rig, id, 1)).toHaveLength(1);
+      await rig.turn(id, "Show it.", [
+        call("fork_result", { id: "1", view: "transcript", limit: 2 }),
+        call("fork_result", { id: "1", view: "transcript", after: 2 }),
+        say("Shown."),
+      ]);
+      const shown = textOf(requestWith(rig, id, "Messages 1 to 2 of 3 of fork 1. More: after 2."));
+      expect(shown).toContain("I begin.");
+      expect(textOf(requestWith(rig, id, "Messages 3 to 3 of 3 of fork 1."))).toContain("The report.");
     },
   );
 });

@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { call, say } from "../../../src/testing/model-server/say.ts";
@@ -11,6 +11,7 @@ import {
   requestWith,
   textOf,
   waitForDeliveries,
+  waitForEnds,
 } from "./fork-support.ts";
 
 scenario(
@@ -73,14 +74,17 @@ scenario(
       call("bash", { command: "sleep 60", description: "Wait" }, { sessionId: id }),
     ]);
     await rig.opencode.promptInBackground(id, { text: "Fork and work." });
-    await rig.waitFor(async () => (await childrenOf(rig, id)).length === 2, "the second child");
-    for (const child of await childrenOf(rig, id)) await rig.opencode.waitUntilIdle(child.id);
+    await waitForEnds(rig, 2);
+    await rig.waitFor(() => rig.model.unusedSteps().length === 0, "the parent's long call");
     await rig.kill9();
     const folder = join(rig.sandbox.home, ".local", "share", "carryover", "forks");
     rmSync(folder, { recursive: true });
     await rig.restart();
     await rig.opencode.messages(id);
-    await new Promise((resolve) => setTimeout(resolve, 6_000));
+    await rig.waitFor(() => recordsIn(folder).includes('"delivery":{"state":"pending"'), {
+      what: "a rebuilt record with a result to deliver",
+      timeoutMs: 60_000,
+    });
     await rig.turn(id, "And?", [say("I have it.")]);
     const delivered = await deliveriesOf(rig, id);
     expect(delivered).toHaveLength(2);
@@ -88,3 +92,16 @@ scenario(
     expect(textOf(requestWith(rig, id, "And?"))).toContain("The second report.");
   },
 );
+
+/** All that the records in a folder hold. */
+function recordsIn(folder: string): string {
+  try {
+    return readdirSync(folder, { recursive: true, encoding: "utf8" })
+      .map((name) => join(folder, name))
+      .filter((path) => statSync(path).isFile())
+      .map((path) => readFileSync(path, "utf8"))
+      .join("\n");
+  } catch {
+    return ""; // A record was replaced while we looked.
+  }
+}

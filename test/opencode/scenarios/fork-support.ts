@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { deliveriesIn } from "../../../src/tasks/result-notice.ts";
 import type { ModelRequest } from "../../../src/testing/model-server/model-server.ts";
 import type { Rig } from "../harness/rig.ts";
@@ -56,4 +58,24 @@ export async function waitForDeliveries(
   });
   await rig.opencode.waitUntilIdle(sessionId);
   return deliveriesOf(rig, sessionId);
+}
+
+/** A command that ends when `letGo` says so: how long anything takes is no matter of the test then. */
+export function waitingCommand(name: string): { readonly command: string; readonly description: string } {
+  return { command: `until [ -f ${name} ]; do sleep 0.2; done`, description: "Work" };
+}
+
+export function letGo(rig: Rig, name: string): void {
+  writeFileSync(join(rig.sandbox.project, name), "");
+}
+
+/** Waits until people were told so often that a fork has ended in this state. */
+export async function waitForEnds(rig: Rig, count: number, state = "completed"): Promise<void> {
+  await rig.waitFor(
+    () =>
+      rig.events.filter(
+        ({ type, properties }) => type === "tui.toast.show" && String(properties.message).includes(state),
+      ).length >= count,
+    { what: `${count} forks that are ${state}`, timeoutMs: 60_000 },
+  );
 }

@@ -39,7 +39,8 @@ export function createModelWindows({ models }: Pick<PluginOptions, "models">): M
       const { pruneAt, keepRecent, inheritAtMost }: ModelThresholds = models[model] ?? {};
       const windowTokens = known.get(model)?.contextTokens;
       return {
-        pruneAtTokens: toTokens(pruneAt, windowTokens) ?? 0,
+        // A share of a window that nobody knows yet is not reached.
+        pruneAtTokens: toTokens(pruneAt, windowTokens) ?? (pruneAt === undefined ? 0 : Infinity),
         keepRecentTokens: toTokens(keepRecent, windowTokens),
         inheritAtMostTokens: toTokens(inheritAtMost, windowTokens),
       };

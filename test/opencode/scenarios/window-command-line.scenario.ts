@@ -1,0 +1,79 @@
+import { expect } from "vitest";
+import { call, say } from "../../../src/testing/model-server/say.ts";
+import { scenario } from "../harness/scenario.ts";
+import { clearedIn, journalOf, makeReports, REPORT_FILES, runCarryover } from "./window-support.ts";
+
+scenario(
+  "undo from another process",
+  {
+    plugin: {
+      prune: "auto",
+      toolOutput: false,
+      models: { "scripted/long-window": { keepRecent: 1_000 } },
+    },
+    files: REPORT_FILES,
+    timeoutMs: 240_000,
+    proves: "our last edit is taken back in the journal while nothing runs, and in the plugin while it does",
+  },
+  async (rig) => {
+    const id = await rig.newSession();
+    const lastRequest = () => rig.requests({ sessionId: id }).at(-1);
+    await rig.turn(id, "Make four.", makeReports(["first", "second", "third", "fourth"]));
+    for (const turn of [2, 3, 4]) await rig.turn(id, `Turn ${turn}.`, [say("Seen.")]);
+    expect(clearedIn(lastRequest())).toBe(4);
+
+    await rig.kill9();
+    const offline = await runCarryover(rig, "undo", "--json");
+    expect(offline.stderr).toBe("");
+    expect(JSON.parse(offline.stdout)).toMatchObject({ sessionId: id, where: "journal", edits: 4 });
+    expect((await runCarryover(rig, "undo")).code).toBe(2);
+    await rig.restart();
+    await rig.turn(id, "And now?", [say("Seen.")]);
+    expect(clearedIn(lastRequest())).toBe(0);
+
+    for (const turn of [5, 6, 7, 8]) await rig.turn(id, `Turn ${turn}.`, [say("Seen.")]);
+    expect(clearedIn(lastRequest())).toBe(4);
+    const online = await runCarryover(rig, "undo", "--session", id, "--json");
+    expect(online.stderr).toBe("");
+    expect(JSON.parse(online.stdout)).toMatchObject({ sessionId: id, where: "plugin", edits: 4 });
+    await rig.turn(id, "And now?", [say("Seen.")]);
+    expect(clearedIn(lastRequest())).toBe(0);
+    const undone = (await journalOf(rig, id)).filter(
+      (entry) => entry.type === "engine" && entry.record.type === "undo",
+    );
+    expect(undone).toHaveLength(2);
+  },
+);
+
+scenario(
+  "a fork is listed and stopped from another process",
+  {
+    plugin: {},
+    timeoutMs: 120_000,
+    proves:
+      "`carryover forks` shows it as running, `forks cancel` stops it within seconds, and its parent is told",
+  },
+  async (rig) => {
+    const id = await rig.newSession();
+    rig.model.script([call("bash", { command: "sleep 120", description: "Wait" }, { family: "child" })]);
+    await rig.turn(id, "Fork it.", [call("fork", { prompt: "Wait.", title: "Waiter" }), say("Forked.")]);
+    const running = await rig.waitFor(async () => {
+      const { stdout } = await runCarryover(rig, "forks", "--json");
+      const [fork] = JSON.parse(stdout).forks;
+      return fork?.state.startsWith("running") && fork.calls === 1 && fork;
+    }, "the fork in the list");
+    expect(running).toMatchObject({ title: "Waiter", isLive: true, parentSessionId: id });
+
+    rig.model.script([say("It was stopped.", { sessionId: id })]);
+    const stopped = await runCarryover(rig, "forks", "cancel", "1");
+    expect(stopped.stdout).toContain("is cancelled.");
+    expect(stopped.code).toBe(0);
+    const told = await rig.waitFor(
+      () => rig.requests({ sessionId: id }).find(({ body }) => JSON.stringify(body).includes("cancelled")),
+      "the parent to be told",
+    );
+    expect(JSON.stringify(told.body)).toContain("stopped from the command line");
+    expect((await runCarryover(rig, "forks", "cancel", running.id)).code).toBe(2);
+    expect((await runCarryover(rig, "forks")).stdout).toContain("cancelled after");
+  },
+);

@@ -1,0 +1,65 @@
+import { expect } from "vitest";
+import { batchesInForce } from "../../../src/hosts/opencode/window/batches-in-force.ts";
+import { say } from "../../../src/testing/model-server/say.ts";
+import { LONG_WINDOW, MIDDLE_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
+import { CLEARED_PLACEHOLDER } from "../../../src/transcript/part.ts";
+import { scenario } from "../harness/scenario.ts";
+import { clearedIn, journalOf, makeReports, REPORT_FILES } from "./window-support.ts";
+
+const FULL = { inputTokens: 83_995, outputTokens: 10 };
+
+scenario(
+  "pruning, thresholds and the host's compaction",
+  {
+    plugin: {
+      prune: "auto",
+      toolOutput: false,
+      models: {
+        "scripted/long-window": { pruneAt: "90%", keepRecent: 1_000 },
+        "scripted/middle-window": { pruneAt: 1_000, keepRecent: "1%" },
+      },
+    },
+    files: REPORT_FILES,
+    timeoutMs: 240_000,
+    proves:
+      "each model has its own threshold; the request for a summary sees what was cleared; pruning goes on after it",
+  },
+  async (rig) => {
+    const id = await rig.newSession();
+    const lastRequest = () => rig.requests({ sessionId: id }).at(-1);
+    await rig.turn(
+      id,
+      { text: "Make four.", model: LONG_WINDOW },
+      makeReports(["first", "second", "third", "fourth"]),
+    );
+    for (const turn of [2, 3, 4])
+      await rig.turn(id, { text: `Turn ${turn}.`, model: LONG_WINDOW }, [say("Seen.")]);
+    expect(clearedIn(lastRequest())).toBe(0);
+
+    for (const turn of [5, 6])
+      await rig.turn(id, { text: `Turn ${turn}.`, model: MIDDLE_WINDOW }, [say("Seen.")]);
+    expect(clearedIn(lastRequest())).toBe(4);
+
+    await rig.turn(id, { text: "Fill it.", model: MIDDLE_WINDOW }, [
+      say("Full.", { usage: FULL }),
+      say("## Objective\n- Go on", { lane: "summary" }),
+      say("Nothing is left."),
+    ]);
+    const [summary] = rig.requests({ sessionId: id, lane: "summary" });
+    const asked = JSON.stringify(summary?.body);
+    expect(asked).toContain("first line 7 of a long report");
+    expect(asked).not.toContain(CLEARED_PLACEHOLDER);
+
+    const before = batchesInForce(await journalOf(rig, id)).length;
+    await rig.turn(
+      id,
+      { text: "Make four more.", model: MIDDLE_WINDOW },
+      makeReports(["fifth", "sixth", "seventh", "eighth"]),
+    );
+    for (const turn of [7, 8, 9])
+      await rig.turn(id, { text: `Turn ${turn}.`, model: MIDDLE_WINDOW }, [say("Seen.")]);
+    expect(JSON.stringify(lastRequest()?.body)).toContain("## Objective");
+    expect(clearedIn(lastRequest())).toBeGreaterThanOrEqual(3);
+    expect(batchesInForce(await journalOf(rig, id)).length).toBe(before + 1);
+  },
+);

@@ -1,0 +1,53 @@
+import { expect } from "vitest";
+import { batchesInForce } from "../../../src/hosts/opencode/window/batches-in-force.ts";
+import { say } from "../../../src/testing/model-server/say.ts";
+import { scenario } from "../harness/scenario.ts";
+import { clearedIn, journalOf, makeReports, messagesOf, REPORT_FILES } from "./window-support.ts";
+
+const PRUNING = {
+  prune: "auto",
+  toolOutput: false,
+  models: { "scripted/long-window": { keepRecent: 1_000 } },
+};
+
+scenario(
+  "pins outlive edits",
+  {
+    plugin: { ...PRUNING, pin: ["first line 7 of"] },
+    files: REPORT_FILES,
+    timeoutMs: 180_000,
+    proves:
+      "a pinned text and a #pin message stay; an edit that hides a new pin is taken back and journalled",
+  },
+  async (rig) => {
+    const id = await rig.newSession();
+    const lastRequest = () => rig.requests({ sessionId: id }).at(-1);
+    const shown = () => JSON.stringify(messagesOf(lastRequest()));
+    await rig.turn(
+      id,
+      "Remember #pin the port is 4711.",
+      makeReports(["first", "second", "third", "fourth", "fifth"]),
+    );
+    for (const turn of [2, 3, 4]) await rig.turn(id, `Turn ${turn}.`, [say("Seen.")]);
+    expect(clearedIn(lastRequest())).toBe(4);
+    expect(shown()).toContain("first line 7 of a long report");
+    expect(shown()).not.toContain("second line 7 of a long report");
+    expect(shown()).toContain("#pin the port is 4711.");
+    const [batch] = batchesInForce(await journalOf(rig, id));
+    expect(batch?.batch.arithmetic).toMatchObject({ cache: "uncached", expectedTurns: expect.any(Number) });
+    expect(batch?.batch.arithmetic?.savedTokensPerTurn).toBeGreaterThan(10_000);
+
+    await rig.kill9();
+    await rig.restart({ plugin: { ...PRUNING, pin: ["second line 7 of"] } });
+    await rig.turn(id, "And now?", [say("Seen.")]);
+    expect(shown()).toContain("second line 7 of a long report");
+    expect(clearedIn(lastRequest())).toBe(0);
+    const kept = (await journalOf(rig, id)).filter(({ type }) => type === "pins-kept");
+    expect(kept).toMatchObject([{ batches: [batch?.batch.id] }]);
+
+    for (const turn of [5, 6, 7, 8]) await rig.turn(id, `Turn ${turn}.`, [say("Seen.")]);
+    expect(clearedIn(lastRequest())).toBe(4);
+    expect(shown()).toContain("second line 7 of a long report");
+    expect(shown()).not.toContain("first line 7 of a long report");
+  },
+);

@@ -1,0 +1,66 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { fields } from "../../../src/formats/fields.ts";
+import {
+  type PluginEntry,
+  readPluginJournal,
+} from "../../../src/hosts/opencode/window/read-plugin-journal.ts";
+import type { ModelRequest } from "../../../src/testing/model-server/model-server.ts";
+import { call, say } from "../../../src/testing/model-server/say.ts";
+import type { Step } from "../../../src/testing/model-server/step.ts";
+import { CLEARED_PLACEHOLDER } from "../../../src/transcript/part.ts";
+import { buildCli } from "../../support/build-cli.ts";
+import type { Rig } from "../harness/rig.ts";
+
+/** A script of the project that prints a long report, about 7,000 tokens, under the name that it is given. */
+export const REPORT_FILES: Readonly<Record<string, string>> = {
+  "make.sh":
+    'i=0; echo "$1"; while [ $i -lt 700 ]; do echo "$1 line $i of a long report"; i=$((i+1)); done\n',
+};
+
+/** Steps that make the named reports, and an end. */
+export function makeReports(names: readonly string[]): readonly Step[] {
+  return [
+    ...names.map((name) => call("bash", { command: `sh make.sh ${name}`, description: "Make a report" })),
+    say("Made."),
+  ];
+}
+
+/** How many outputs of a request are cleared. */
+export function clearedIn(request: ModelRequest | undefined): number {
+  return JSON.stringify(request?.body ?? {}).split(CLEARED_PLACEHOLDER).length - 1;
+}
+
+/** The messages of a request without the system's. */
+export function messagesOf(request: ModelRequest | undefined): readonly unknown[] {
+  const messages = (fields(request?.body).messages ?? []) as readonly { readonly role: string }[];
+  return messages.filter(({ role }) => role !== "system");
+}
+
+/** What the plugin wrote down about a session. */
+export async function journalOf(rig: Rig, rootSessionId: string): Promise<readonly PluginEntry[]> {
+  const folder = join(rig.sandbox.home, ".local", "share", "carryover", "journal");
+  const { entries, problems } = await readPluginJournal({ folder, rootSessionId });
+  const lost = problems.filter(({ type }) => type !== "torn-tail");
+  if (lost.length > 0) throw new Error(`The journal is damaged: ${JSON.stringify(lost)}`);
+  return entries;
+}
+
+/** Runs the command line as another process of the same user, in the project. */
+export async function runCarryover(rig: Rig, ...args: readonly string[]): Promise<CommandEnd> {
+  const cli = await buildCli();
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [cli, ...args],
+      { cwd: rig.sandbox.project, env: rig.sandbox.env },
+      (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
+    );
+  });
+}
+
+export interface CommandEnd {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
