@@ -1,4 +1,5 @@
 import { benchFork } from "./fork.bench.ts";
+import { benchJsonl } from "./jsonl.bench.ts";
 import { benchRedact } from "./redact.bench.ts";
 import { benchSession } from "./session.bench.ts";
 import { benchTokens } from "./tokens.bench.ts";
@@ -10,6 +11,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   redact: benchRedact,
   "tool-output": benchToolOutput,
   session: benchSession,
+  jsonl: benchJsonl,
 };
 
 const names = process.argv.slice(2);

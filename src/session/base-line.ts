@@ -42,8 +42,7 @@ export function createBaseLine(): BaseLine {
   }
 
   /** Looks only at what differs from what is known: known ids are unique. */
-  function hasRepeatedIds(transcript: Transcript): boolean {
-    const same = firstDifference(messages, transcript);
+  function hasRepeatedIds(transcript: Transcript, same: number): boolean {
     const seen = new Set<MessageId>();
     return transcript.slice(same).some(({ id }) => {
       if (seen.has(id) || (indexes.get(id) ?? same) < same) return true;
@@ -75,8 +74,10 @@ export function createBaseLine(): BaseLine {
 
     observe(transcript) {
       const given = transcript.every(isMessage) ? transcript : transcript.filter(isMessage);
-      const newest = hasRepeatedIds(given) ? withUniqueIds(given) : given;
-      const same = firstDifference(messages, newest);
+      const alike = firstDifference(messages, given);
+      const isRepeating = hasRepeatedIds(given, alike);
+      const newest = isRepeating ? withUniqueIds(given) : given;
+      const same = isRepeating ? firstDifference(messages, newest) : alike;
       if (same === messages.length && same === newest.length) return unchanged(same);
       const isOnlyLonger = same === messages.length;
       if (isOnlyLonger) {

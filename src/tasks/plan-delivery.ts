@@ -23,11 +23,12 @@ export function planDelivery(view: OutboxView): DeliveryPlan {
   const isQuiet = view.parent.status === "idle" && view.moment === "time";
   const unanswered = isQuiet ? seen : [];
   const waiting = unanswered.filter(({ run }) => run.delivery.isHeld !== true);
+  const { answerMs = ANSWER_MS } = view.waits ?? {};
   const kick = waiting.filter(
-    ({ run }) => run.delivery.kickedAtMs === undefined && isDue(run.delivery.sinceMs + ANSWER_MS),
+    ({ run }) => run.delivery.kickedAtMs === undefined && isDue(run.delivery.sinceMs + answerMs),
   );
   const giveUp = waiting.filter(
-    ({ run }) => run.delivery.kickedAtMs !== undefined && isDue(run.delivery.kickedAtMs + ANSWER_MS),
+    ({ run }) => run.delivery.kickedAtMs !== undefined && isDue(run.delivery.kickedAtMs + answerMs),
   );
   return {
     ...(send === undefined ? {} : { send }),
@@ -46,6 +47,16 @@ export interface OutboxView {
   readonly parent: ParentState;
   readonly moment: DeliveryMoment;
   readonly nowMs: number;
+  /** Unset means what is right for people. */
+  readonly waits?: DeliveryWaits;
+}
+
+/** How long a parent may take. */
+export interface DeliveryWaits {
+  /** Busy without a tool end, before it is prompted anyway. */
+  readonly busyMs?: number;
+  /** Idle without an answer, before it is asked once more, and before that is given up. */
+  readonly answerMs?: number;
 }
 
 /** `tool-end`: a tool output of the parent can carry results. `user-message`: a message of the user can. `time`: neither. */
@@ -90,7 +101,7 @@ const LOOK_MS = 2_000;
 const ANSWER_MS = 30_000;
 
 function planSend(
-  { parent, moment }: OutboxView,
+  { parent, moment, waits }: OutboxView,
   pending: readonly ForkResult[],
   isDue: (atMs: number) => boolean,
 ): DeliveryPlan["send"] {
@@ -100,8 +111,9 @@ function planSend(
   const wakers = pending.filter(({ run }) => run.delivery.isHeld !== true);
   if (wakers.length === 0 || parent.status === "aborted") return undefined;
   const oldestMs = Math.min(...wakers.map(({ run }) => run.delivery.sinceMs));
+  const { busyMs = BUSY_MS } = waits ?? {};
   const dueMs =
-    parent.status === "busy" ? Math.max(parent.sinceMs, oldestMs) + BUSY_MS : oldestMs + COALESCE_MS;
+    parent.status === "busy" ? Math.max(parent.sinceMs, oldestMs) + busyMs : oldestMs + COALESCE_MS;
   return isDue(dueMs) ? { way: "prompt", results: pending } : undefined;
 }
 

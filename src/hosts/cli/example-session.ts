@@ -39,7 +39,12 @@ function user(text: string): SessionMessage {
 }
 
 function agent(text: string, ...calls: readonly SessionPart[]): SessionMessage {
-  const info = { role: "assistant", finish: calls.length > 0 ? "tool-calls" : "stop", modelID: "example-model", providerID: "example" };
+  const info = {
+    role: "assistant",
+    finish: calls.length > 0 ? "tool-calls" : "stop",
+    modelID: "example-model",
+    providerID: "example",
+  };
   return { info, parts: [{ type: "text", text }, ...calls] };
 }
 
@@ -55,16 +60,28 @@ const read = (filePath: string, output: string): SessionPart => call("read", { f
 const bash = (command: string, output: string): SessionPart => call("bash", { command }, done(output));
 
 function edit(source: string): SessionPart {
-  return call("edit", { filePath: "src/invoice.ts", oldString: source.slice(0, 300), newString: source.slice(0, 320) }, done("Done."));
+  return call(
+    "edit",
+    { filePath: "src/invoice.ts", oldString: source.slice(0, 300), newString: source.slice(0, 320) },
+    done("Done."),
+  );
 }
 
 function failedEdit(source: string): SessionPart {
   const input = { filePath: "src/invoice.ts", oldString: source.slice(10, 600), newString: "…" };
-  return call("edit", input, { status: "error", error: "oldString was not found", time: { start: 1, end: 2 } });
+  return call("edit", input, {
+    status: "error",
+    error: "oldString was not found",
+    time: { start: 1, end: 2 },
+  });
 }
 
 function sourceText(): string {
-  return lines(120, (line) => `${line}  const amount${line} = Math.round(items[${line}].price * items[${line}].count * 100) / 100;`);
+  return lines(
+    120,
+    (line) =>
+      `${line}  const amount${line} = Math.round(items[${line}].price * items[${line}].count * 100) / 100;`,
+  );
 }
 
 function grepText(): string {

@@ -16,7 +16,9 @@ export interface FoundSession {
 
 /** The newest session of OpenCode, Claude Code, Codex or pi on this machine; where there is none, an example. */
 export async function findNewestSession(env: NodeJS.ProcessEnv): Promise<FoundSession> {
-  const candidates = (await Promise.all(PLACES.map((find) => find(env)))).filter((each) => each !== undefined);
+  const candidates = (await Promise.all(PLACES.map((find) => find(env)))).filter(
+    (each) => each !== undefined,
+  );
   const passedOver: string[] = [];
   for (const { agent, place, open } of candidates.sort((a, b) => b.modifiedMs - a.modifiedMs)) {
     try {
@@ -27,7 +29,8 @@ export async function findNewestSession(env: NodeJS.ProcessEnv): Promise<FoundSe
     }
   }
   const file = await readBytes(Buffer.from(JSON.stringify(exampleSession())), "the example");
-  const found = "There is no session of OpenCode, Claude Code, Codex or pi on this machine; this is an example";
+  const found =
+    "There is no session of OpenCode, Claude Code, Codex or pi on this machine; this is an example";
   return { file, found, passedOver };
 }
 
@@ -98,5 +101,10 @@ async function findLines(
 ): Promise<Candidate | undefined> {
   const newest = await newestFile(folder, (name) => /\.jsonl(\.gz)?$/.test(name) && isSession(name));
   if (newest === undefined) return undefined;
-  return { agent, place: newest.path, modifiedMs: newest.modifiedMs, open: () => readInput(newest.path, "live") };
+  return {
+    agent,
+    place: newest.path,
+    modifiedMs: newest.modifiedMs,
+    open: () => readInput(newest.path, "live"),
+  };
 }

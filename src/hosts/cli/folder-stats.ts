@@ -1,5 +1,6 @@
-import type { LargeItem, ToolProfile } from "./profile-session.ts";
+import { groupBy } from "../../eval/group-by.ts";
 import type { SecretCount } from "./profile-secrets.ts";
+import type { LargeItem, ToolProfile } from "./profile-session.ts";
 import type { FileStats } from "./stats-file.ts";
 
 /** What a folder of sessions holds, and which of them stand out. */
@@ -45,7 +46,7 @@ export interface Worst {
 export function folderStats(outcomes: readonly FileStats[], { top }: { readonly top: number }): FolderStats {
   const read = outcomes.filter((outcome) => outcome.status === "read");
   const skipped = outcomes.filter((outcome) => outcome.status === "skipped");
-  const formats = Map.groupBy(read, ({ format }) => format);
+  const formats = groupBy(read, ({ format }) => format);
   return {
     files: { total: outcomes.length, read: read.length, skipped: skipped.length },
     totals: totals(read),
@@ -87,7 +88,7 @@ function percentiles(values: readonly number[]): Percentiles {
 }
 
 function sumTools(tools: readonly ToolProfile[]): readonly ToolProfile[] {
-  const groups = Map.groupBy(tools, ({ tool }) => tool);
+  const groups = groupBy(tools, ({ tool }) => tool);
   const sum = (group: readonly ToolProfile[], of: Exclude<keyof ToolProfile, "tool">): number =>
     group.reduce((all, each) => all + each[of], 0);
   return Array.from(groups, ([tool, group]) => ({
@@ -100,7 +101,7 @@ function sumTools(tools: readonly ToolProfile[]): readonly ToolProfile[] {
 }
 
 function sumSecrets(secrets: readonly SecretCount[]): readonly SecretCount[] {
-  const groups = Map.groupBy(secrets, ({ type }) => type);
+  const groups = groupBy(secrets, ({ type }) => type);
   return Array.from(groups, ([type, group]) => ({ type, count: countIn(group) })).sort(
     (a, b) => b.count - a.count,
   );

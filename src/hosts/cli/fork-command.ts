@@ -25,7 +25,9 @@ export function forkCommand(): Command {
     .option("--text", "print what the child is sent: the preamble and the inherited context")
     .option("--json", "print { preamble, text, stats, edits } for a program to read")
     .addOption(
-      new Option("--as <form>", "print the text, the messages in the file's own format, or json").choices(FORMS),
+      new Option("--as <form>", "print the text, the messages in the file's own format, or json").choices(
+        FORMS,
+      ),
     )
     .option("--out <file>", "write it to a file: the text, or what --as says")
     .option("--budget <chars>", "most characters of the inherited context", budgetOf, FORK_CHAR_BUDGET)

@@ -23,7 +23,11 @@ export function forkReport({ stats, edits, preamble, title, colors }: ForkReport
     colors.bold("Inherited"),
     renderTable([
       ["messages", shownNumber(stats.finalCount), `of ${shownNumber(stats.originalCount)}`],
-      ["characters", shownNumber(stats.totalChars), `${share} % of the budget of ${shownNumber(budgetChars)}`],
+      [
+        "characters",
+        shownNumber(stats.totalChars),
+        `${share} % of the budget of ${shownNumber(budgetChars)}`,
+      ],
       [
         "tool results",
         shownNumber(tier1 + tier2 + tier3),

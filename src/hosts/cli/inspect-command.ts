@@ -37,7 +37,8 @@ async function runInspect(path: string | undefined, { json, top }: InspectFlags)
   const patience = createPatience();
   try {
     patience.say(`reading ${path ?? "the newest session"}`);
-    const { file, found } = path === undefined ? await newest() : { file: await readInput(path, "live"), found: undefined };
+    const { file, found } =
+      path === undefined ? await newest() : { file: await readInput(path, "live"), found: undefined };
     warn(file);
     patience.say(`measuring ${file.transcript.length} messages`);
     const profile = profileSession(file.transcript, { top });

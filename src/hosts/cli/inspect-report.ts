@@ -30,12 +30,15 @@ export function inspectReport(input: InspectReportInput): string {
     ...section("Window", [
       ["format", format],
       ...(profile.model === undefined ? [] : [["model", shownText(profile.model, MAX_PATH_CHARS)]]),
-      ["tokens", shownNumber(window.tokens), `between ${range(window)}; ${SOURCES[window.source]}`],
+      ["tokens", shownNumber(window.tokens), `${range(window)}${SOURCES[window.source]}`],
       ["characters", shownNumber(window.chars)],
       ["messages", shownNumber(window.messages), ...outside(profile)],
       ["tool results", shownNumber(window.toolResults)],
     ]),
-    ...section("What fills it", profile.byKind.map((row) => kindRow(row, share(row.tokens)))),
+    ...section(
+      "What fills it",
+      profile.byKind.map((row) => kindRow(row, share(row.tokens))),
+    ),
     ...section(
       "By tool",
       profile.byTool
@@ -80,9 +83,18 @@ export function inspectReport(input: InspectReportInput): string {
         ]),
       ...(profile.superseded.results === 0
         ? []
-        : [["needless by now", counted(profile.superseded.results, "result"), `${shownNumber(profile.superseded.chars)} chars`]]),
+        : [
+            [
+              "needless by now",
+              counted(profile.superseded.results, "result"),
+              `${shownNumber(profile.superseded.chars)} chars`,
+            ],
+          ]),
     ]),
-    ...section("Secrets", profile.secrets.map(({ type, count }) => [type, shownNumber(count)])),
+    ...section(
+      "Secrets",
+      profile.secrets.map(({ type, count }) => [type, shownNumber(count)]),
+    ),
   ].join("\n");
 }
 
@@ -95,13 +107,15 @@ const SOURCES: Readonly<Record<SessionProfile["window"]["source"], string>> = {
 };
 
 function range({ tokensLow, tokensHigh }: Size): string {
-  return `${shownNumber(tokensLow)} and ${shownNumber(tokensHigh)}`;
+  return tokensLow === tokensHigh ? "" : `between ${shownNumber(tokensLow)} and ${shownNumber(tokensHigh)}; `;
 }
 
 function outside({ messages, chars, window, compactions }: SessionProfile): readonly string[] {
   if (compactions === 0 || messages <= window.messages) return [];
   const [gone, goneChars] = [messages - window.messages, Math.max(0, chars - window.chars)];
-  return [`${shownNumber(gone)} more with ${shownNumber(goneChars)} chars are behind ${counted(compactions, "compaction")}`];
+  return [
+    `${shownNumber(gone)} more with ${shownNumber(goneChars)} chars are behind ${counted(compactions, "compaction")}`,
+  ];
 }
 
 function kindRow({ kind, count, chars }: KindProfile, share: string): readonly string[] {

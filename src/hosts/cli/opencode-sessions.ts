@@ -15,8 +15,7 @@ export async function openDatabase(env: NodeJS.ProcessEnv): Promise<Uint8Array> 
 }
 
 /** Forks and sub-agents have a parent; the conversation that a person has does not. */
-const NEWEST_SESSION =
-  "select id from session where parent_id is null order by time_updated desc limit 1";
+const NEWEST_SESSION = "select id from session where parent_id is null order by time_updated desc limit 1";
 
 /** Into a file: OpenCode ends before a pipe is drained, and a long export arrives cut in the middle. */
 async function run(binary: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Buffer> {

@@ -2,8 +2,8 @@ import { type FileAccess, fileAccess } from "../../stages/supersede-file-access.
 import { estimateTokens } from "../../text/estimate-tokens.ts";
 import { safeJson } from "../../text/safe-json.ts";
 import type { TokenFamily } from "../../text/token-model-families.ts";
-import { IMAGE_CHARS } from "../../transcript/estimate-message-tokens.ts";
 import type { Handle } from "../../transcript/edit.ts";
+import { IMAGE_CHARS } from "../../transcript/estimate-message-tokens.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import { outcomeText, type Part, type ToolPart } from "../../transcript/part.ts";
 import { handleOf } from "../../transcript/tool-results.ts";

@@ -1,15 +1,15 @@
 import { compact } from "../../formats/fields.ts";
-import { filterCompacted } from "../../stages/filter-compacted.ts";
 import { findCompletedCompaction } from "../../stages/completed-compaction.ts";
+import { filterCompacted } from "../../stages/filter-compacted.ts";
 import { supersede } from "../../stages/supersede.ts";
+import { tokenFamilyOf } from "../../text/token-model-families.ts";
 import { estimateContextTokens } from "../../transcript/estimate-context-tokens.ts";
 import type { Message, ModelRef, Transcript } from "../../transcript/message.ts";
 import { charsOf } from "../../transcript/size.ts";
 import { toolResults } from "../../transcript/tool-results.ts";
 import { isVisibleToModel } from "../../transcript/visibility.ts";
-import { tokenFamilyOf } from "../../text/token-model-families.ts";
 import { type FileProfile, profileFiles } from "./profile-files.ts";
-import { type Item, itemsOf, type ItemKind } from "./profile-items.ts";
+import { type Item, type ItemKind, itemsOf } from "./profile-items.ts";
 import { countSecrets, type SecretCount } from "./profile-secrets.ts";
 
 /** What is in a session and what fills its window. Says sizes, names and places, never what a text says. */
@@ -85,7 +85,10 @@ export function profileSession(transcript: Transcript, { top }: ProfileOptions):
     byKind: byKind(items),
     byTool: byTool(items),
     byFile: profileFiles(items),
-    largest: items.toSorted((a, b) => b.tokens - a.tokens).slice(0, top).map(largeItem),
+    largest: items
+      .toSorted((a, b) => b.tokens - a.tokens)
+      .slice(0, top)
+      .map(largeItem),
     superseded: {
       results: superseded.length,
       chars: superseded.reduce((sum, edit) => sum + (edit.omitted?.chars ?? 0), 0),

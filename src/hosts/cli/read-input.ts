@@ -82,7 +82,8 @@ async function standardInput(): Promise<Uint8Array> {
 }
 
 async function packingOf(path: string): Promise<InputFile["packing"]> {
-  for await (const chunk of createReadStream(path, { end: 1 })) return isGzip(chunk as Buffer) ? "gzip" : "plain";
+  for await (const chunk of createReadStream(path, { end: 1 }))
+    return isGzip(chunk as Buffer) ? "gzip" : "plain";
   return "plain";
 }
 

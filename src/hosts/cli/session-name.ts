@@ -22,7 +22,9 @@ export function sessionNameOf(wire: unknown): SessionName {
 
 /** How a session is shown: its title, its id, or what its file is called. */
 export function sessionLabel({ title, sessionId }: SessionName, otherwise: string): string {
-  const names = [title, sessionId].filter((name) => name !== undefined).map((name) => shownText(name, MAX_CHARS));
+  const names = [title, sessionId]
+    .filter((name) => name !== undefined)
+    .map((name) => shownText(name, MAX_CHARS));
   return names.join(" · ") || otherwise;
 }
 

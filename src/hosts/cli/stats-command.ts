@@ -84,7 +84,13 @@ async function measureFiles(
         keep(path, await fileStats(path));
       }
     } else {
-      await runThreadPool({ items: files, threads: jobs, argv: ["stats", "--worker"], onAnswer: keep, signal });
+      await runThreadPool({
+        items: files,
+        threads: jobs,
+        argv: ["stats", "--worker"],
+        onAnswer: keep,
+        signal,
+      });
     }
   } finally {
     progress.end();

@@ -25,7 +25,9 @@ export function statsReport(stats: FolderStats, { colors, folder, top }: StatsRe
       ["", "sessions", "messages", "tool results", "characters", "tokens", "compactions"],
       ...stats.byFormat.map((row) => [
         row.format,
-        ...[row.sessions, row.messages, row.toolResults, row.chars, row.tokens, row.compactions].map(shownNumber),
+        ...[row.sessions, row.messages, row.toolResults, row.chars, row.tokens, row.compactions].map(
+          shownNumber,
+        ),
       ]),
     ]),
     ...section("Of 100 sessions", [

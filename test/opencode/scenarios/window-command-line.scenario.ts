@@ -31,7 +31,7 @@ scenario(
     await rig.turn(id, "And now?", [say("Seen.")]);
     expect(clearedIn(lastRequest())).toBe(0);
 
-    for (const turn of [5, 6, 7, 8]) await rig.turn(id, `Turn ${turn}.`, [say("Seen.")]);
+    for (const turn of [5, 6, 7, 8, 9]) await rig.turn(id, `Turn ${turn}.`, [say("Seen.")]);
     expect(clearedIn(lastRequest())).toBe(4);
     const online = await runCarryover(rig, "undo", "--session", id, "--json");
     expect(online.stderr).toBe("");

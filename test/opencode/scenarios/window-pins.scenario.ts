@@ -45,7 +45,7 @@ scenario(
     const kept = (await journalOf(rig, id)).filter(({ type }) => type === "pins-kept");
     expect(kept).toMatchObject([{ batches: [batch?.batch.id] }]);
 
-    for (const turn of [5, 6, 7, 8]) await rig.turn(id, `Turn ${turn}.`, [say("Seen.")]);
+    for (const turn of [5, 6, 7, 8, 9]) await rig.turn(id, `Turn ${turn}.`, [say("Seen.")]);
     expect(clearedIn(lastRequest())).toBe(4);
     expect(shown()).toContain("second line 7 of a long report");
     expect(shown()).not.toContain("first line 7 of a long report");

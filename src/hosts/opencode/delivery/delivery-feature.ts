@@ -1,5 +1,4 @@
 import { fields, stringField } from "../../../formats/fields.ts";
-import type { SessionMessage } from "../../../formats/opencode/session-message.ts";
 import { deliveryId } from "../../../tasks/fork-record.ts";
 import { forkRoster } from "../../../tasks/fork-table.ts";
 import { KICK_TEXT } from "../../../tasks/fork-texts.ts";
@@ -9,40 +8,66 @@ import {
   type ForkResult,
   planDelivery,
 } from "../../../tasks/plan-delivery.ts";
-import { deliveriesIn, resultNotice } from "../../../tasks/result-notice.ts";
+import { resultNotice } from "../../../tasks/result-notice.ts";
 import type { Feature } from "../combine-hooks.ts";
-import { lastTurn, promptSession, sessionMessages } from "../forks/child-session.ts";
+import { promptSession, sessionMessages } from "../forks/child-session.ts";
 import type { Forks } from "../forks/create-forks.ts";
 import type { NewEvent } from "../forks/fork-keeper.ts";
+import { createLeftForks, isUnfinished } from "../forks/left-forks.ts";
 import { createMessageId } from "../forks/message-id.ts";
 import type { PluginContext } from "../plugin-context.ts";
+import { closeLostParent } from "./close-lost-parent.ts";
+import { readDeliveryWaits } from "./delivery-waits.ts";
+import { type Carrier, type Carrying, findDelivery } from "./find-delivery.ts";
+import { lastUserTurn } from "./last-user-turn.ts";
 import { createParentStates } from "./parent-states.ts";
 
 /** Brings the results of forks to their parents, each once: on a tool output, with a message of the user, or by a prompt of its own. */
 export function createDeliveryFeature({ context, forks }: DeliverySetup): Feature {
   const { calls, now } = context;
+  const { keeper } = forks;
+  const waits = readDeliveryWaits(process.env);
   const states = createParentStates();
+  const left = createLeftForks({ context, forks });
   const timers = new Map<string, ReturnType<typeof setTimeout>>();
   const open = new Set<string>();
   const taken = new Set<string>();
+  const carriers = new Map<string, Carrier>();
+  const lookedAt = new Map<string, number>();
 
   const planFor = (parentSessionId: string, moment: DeliveryMoment): DeliveryPlan => {
     const { records, instanceId } = forks.view();
     const parent = states.of(parentSessionId);
-    return planDelivery({ records, instanceId, parentSessionId, parent, moment, nowMs: now() });
+    return planDelivery({ records, instanceId, parentSessionId, parent, moment, nowMs: now(), waits });
   };
-  const tellAll = (results: readonly ForkResult[], event: (run: number) => NewEvent): Promise<unknown> =>
-    Promise.all(results.map(({ record, run }) => forks.keeper.tell(record.id, event(run.number))));
-  /** Takes results for sending; what two tools that end together both plan is sent by the first. */
-  async function take(send: DeliveryPlan["send"]): Promise<readonly ForkResult[]> {
-    const results = (send?.results ?? []).filter(
-      ({ record, run }) => !taken.has(deliveryId(record, run.number)),
+  const idOf = ({ record, run }: ForkResult): string => deliveryId(record, run.number);
+
+  /** Those results that the event has moved, by what is stored now: nothing may be done about any other. */
+  async function moved(
+    results: readonly ForkResult[],
+    event: (run: number) => NewEvent,
+  ): Promise<readonly ForkResult[]> {
+    const told = await Promise.all(
+      results.map(({ record, run }) => keeper.tell(record.id, event(run.number))),
     );
-    if (send === undefined || results.length === 0) return [];
-    for (const { record, run } of results) taken.add(deliveryId(record, run.number));
-    await tellAll(results, (run) => ({ type: "delivery-sent", run, way: send.way }));
-    for (const { record, run } of results) taken.delete(deliveryId(record, run.number));
-    return results;
+    return results.filter((_, index) => {
+      const step = told[index];
+      return step !== undefined && step.record !== step.before;
+    });
+  }
+
+  /** Takes results for sending; what two tools that end together both plan is sent by the first. */
+  async function take(send: DeliveryPlan["send"], thing: Carrying): Promise<readonly ForkResult[]> {
+    const free = (send?.results ?? []).filter((result) => !taken.has(idOf(result)));
+    if (send === undefined || free.length === 0) return [];
+    for (const result of free) taken.add(idOf(result));
+    try {
+      const ours = await moved(free, (run) => ({ type: "delivery-sent", run, way: send.way }));
+      for (const result of ours) carriers.set(idOf(result), { thing, atMs: now() });
+      return ours;
+    } finally {
+      for (const result of free) taken.delete(idOf(result));
+    }
   }
 
   /** What time brings: prompts that are due, looks at what was sent, and the next time to ask. */
@@ -53,22 +78,27 @@ export function createDeliveryFeature({ context, forks }: DeliverySetup): Featur
     try {
       const found = planFor(parentSessionId, "time");
       if (found.send !== undefined) await sendPrompt(parentSessionId, found.send);
-      const unanswered = found.look.length === 0 ? found.look : await look(parentSessionId, found.look);
+      const unanswered = isWorthALook(parentSessionId, found) ? await look(parentSessionId, found.look) : [];
       const stillOpen = (results: readonly ForkResult[]) =>
-        results.filter(({ record, run }) =>
-          unanswered.some((each) => each.record.id === record.id && each.run.number === run.number),
-        );
-      const kick = stillOpen(found.kick);
-      if (kick.length > 0) {
-        await tellAll(kick, (run) => ({ type: "delivery-kicked", run }));
-        await prompt(parentSessionId, KICK_TEXT);
-      }
-      await tellAll(stillOpen(found.giveUp), (run) => ({ type: "delivery-unanswered", run }));
+        results.filter((result) => unanswered.some((each) => idOf(each) === idOf(result)));
+      const kicked = await moved(stillOpen(found.kick), (run) => ({ type: "delivery-kicked", run }));
+      if (kicked.length > 0) await prompt(parentSessionId, { text: KICK_TEXT });
+      await moved(stillOpen(found.giveUp), (run) => ({ type: "delivery-unanswered", run }));
       const next = found.send === undefined ? found.nextAtMs : now() + AFTER_SEND_MS;
       if (next !== undefined) later(parentSessionId, next);
     } finally {
       open.delete(parentSessionId);
     }
+  }
+
+  /** A parent that has done nothing since the last look has not answered either. */
+  function isWorthALook(parentSessionId: string, found: DeliveryPlan): boolean {
+    if (found.kick.length > 0 || found.giveUp.length > 0) return true;
+    const isAllSeen = found.look.every(({ run }) => run.delivery.state === "seen");
+    return (
+      found.look.length > 0 &&
+      !(isAllSeen && lookedAt.get(parentSessionId) === states.changesOf(parentSessionId))
+    );
   }
 
   function later(parentSessionId: string, atMs: number): void {
@@ -85,19 +115,32 @@ export function createDeliveryFeature({ context, forks }: DeliverySetup): Featur
   }
 
   async function sendPrompt(parentSessionId: string, send: DeliveryPlan["send"]): Promise<void> {
-    const results = await take(send);
-    if (results.length > 0) await prompt(parentSessionId, resultNotice(results));
+    const messageId = createMessageId(now());
+    const results = await take(send, { type: "message", messageId });
+    if (results.length === 0) return;
+    const answer = await prompt(parentSessionId, { text: resultNotice(results), messageId });
+    if (answer === "refused") for (const result of results) carriers.delete(idOf(result));
   }
 
-  async function prompt(parentSessionId: string, text: string): Promise<void> {
+  /** `unknown` when the host may still store the message. */
+  async function prompt(
+    parentSessionId: string,
+    { text, messageId = createMessageId(now()) }: { readonly text: string; readonly messageId?: string },
+  ): Promise<"stored" | "refused" | "unknown"> {
     const stored = await sessionMessages(calls, parentSessionId);
-    await promptSession(calls, {
+    if (stored.status === "failed" && stored.code === 404) {
+      await closeLostParent({ calls, keeper }, parentSessionId);
+      return "refused";
+    }
+    const answer = await promptSession(calls, {
       sessionId: parentSessionId,
-      turn: stored.status === "ok" ? lastTurn(stored.value) : {},
-      messageId: createMessageId(now()),
+      turn: stored.status === "ok" ? lastUserTurn(stored.value) : {},
+      messageId,
       parts: [{ type: "text", text, synthetic: true, metadata: OURS }],
       reply: "wanted",
     });
+    if (answer.status === "ok") return "stored";
+    return answer.code === "no-answer" ? "unknown" : "refused";
   }
 
   /** Looks for results among the parent's messages; gives those that are there and not answered. */
@@ -105,16 +148,25 @@ export function createDeliveryFeature({ context, forks }: DeliverySetup): Featur
     parentSessionId: string,
     results: readonly ForkResult[],
   ): Promise<readonly ForkResult[]> {
+    lookedAt.set(parentSessionId, states.changesOf(parentSessionId));
     const stored = await sessionMessages(calls, parentSessionId);
-    if (stored.status === "failed") return [];
+    if (stored.status === "failed") {
+      if (stored.code === 404) await closeLostParent({ calls, keeper }, parentSessionId);
+      return [];
+    }
     const unanswered: ForkResult[] = [];
     for (const result of results) {
-      const { record, run } = result;
-      const index = stored.value.findIndex((message) => holds(message, deliveryId(record, run.number)));
-      const isAnswered = index !== -1 && stored.value.slice(index).some(isFinishedAnswer);
-      const type = index === -1 ? "delivery-absent" : isAnswered ? "delivery-answered" : "delivery-seen";
-      if (type === "delivery-seen") unanswered.push(result);
-      await forks.keeper.tell(record.id, { type, run: run.number });
+      const delivery = idOf(result);
+      const carrier = carriers.get(delivery);
+      const found = findDelivery(stored.value, {
+        delivery,
+        nowMs: now(),
+        ...(carrier === undefined ? {} : { carrier }),
+      });
+      if (found === "in-flight") continue;
+      carriers.delete(delivery);
+      if (found === "seen") unanswered.push(result);
+      await keeper.tell(result.record.id, { type: `delivery-${found}`, run: result.run.number });
     }
     return unanswered;
   }
@@ -130,26 +182,28 @@ export function createDeliveryFeature({ context, forks }: DeliverySetup): Featur
           ask(sessionId);
       },
       "chat.message": async ({ sessionID }, output) => {
-        const isOurs = output.parts.some((part) => fields(part.metadata).carryover === true);
-        if (isOurs) return;
+        if (output.parts.some((part) => fields(part.metadata).carryover !== undefined)) return;
         states.userSpoke(sessionID, now());
-        const results = await take(planFor(sessionID, "user-message").send);
+        await left.takeRoot(await context.tree.rootOf(sessionID));
+        const messageId = stringField(output.message.id);
+        if (messageId === undefined) return;
+        const results = await take(planFor(sessionID, "user-message").send, { type: "message", messageId });
         if (results.length === 0) return;
-        const messageID = stringField(output.message.id);
-        const id = createMessageId(now()).replace("msg_", "prt_");
         output.parts.push({
-          id,
+          id: createMessageId(now()).replace("msg_", "prt_"),
           sessionID,
-          messageID,
+          messageID: messageId,
           type: "text",
           text: resultNotice(results),
           synthetic: true,
           metadata: OURS,
         });
       },
-      "tool.execute.after": async ({ sessionID }, output) => {
+      "tool.execute.after": async ({ sessionID, callID }, output) => {
         states.toolEnded(sessionID, now());
-        const results = await take(planFor(sessionID, "tool-end").send);
+        // Tools of other servers give no text that could carry anything.
+        if (typeof output.output !== "string") return;
+        const results = await take(planFor(sessionID, "tool-end").send, { type: "tool", callId: callID });
         if (results.length === 0) return;
         const notice = `\n\n${resultNotice(results)}`;
         const ride = { offset: output.output.length, length: notice.length };
@@ -163,7 +217,7 @@ export function createDeliveryFeature({ context, forks }: DeliverySetup): Featur
         states.compacting(sessionID);
         if (context.options.compaction === "off" || context.options.profile === "documented") return;
         const roster = forkRoster(
-          forks.keeper.all().filter((record) => record.parentSessionId === sessionID),
+          keeper.all().filter((record) => record.parentSessionId === sessionID),
           now(),
         );
         if (roster !== "") output.context.push(roster);
@@ -175,13 +229,7 @@ export function createDeliveryFeature({ context, forks }: DeliverySetup): Featur
   };
 
   function hasOpenResults(sessionId: string): boolean {
-    return forks.keeper
-      .all()
-      .some(
-        (record) =>
-          record.parentSessionId === sessionId &&
-          record.runs.some((run) => "delivery" in run && run.delivery.state !== "acked"),
-      );
+    return keeper.all().some((record) => record.parentSessionId === sessionId && isUnfinished(record));
   }
 }
 
@@ -195,21 +243,3 @@ const OURS: Readonly<Record<string, unknown>> = { carryover: true };
 
 const RETRY_MS = 100;
 const AFTER_SEND_MS = 2_100;
-
-function holds({ parts }: SessionMessage, delivery: string): boolean {
-  return parts.some((part) => {
-    const text =
-      part.type === "text" ? part.text : part.type === "tool" ? fields(part.state).output : undefined;
-    return typeof text === "string" && text.includes(delivery) && deliveriesIn(text).includes(delivery);
-  });
-}
-
-function isFinishedAnswer({ info }: SessionMessage): boolean {
-  return (
-    info.role === "assistant" &&
-    info.summary !== true &&
-    info.error === undefined &&
-    info.finish !== undefined &&
-    info.finish !== "tool-calls"
-  );
-}

@@ -53,6 +53,7 @@ describe("the state of a parent", () => {
       events: [busy, aborted, idle, idle],
       status: "aborted",
     },
+    { name: "aborted although a late sign of work follows", events: [aborted, busy], status: "aborted" },
     { name: "idle after an error of the provider", events: [busy, failed, idle], status: "idle" },
     { name: "busy again after a compaction", events: [busy, event("session.compacted")], status: "busy" },
   ])("is $name", ({ events, status }) => {

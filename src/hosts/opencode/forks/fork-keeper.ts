@@ -3,17 +3,18 @@ import type { ForkAction } from "../../../tasks/fork-action.ts";
 import type { ForkEvent } from "../../../tasks/fork-event.ts";
 import type { ForkLimits } from "../../../tasks/fork-limits.ts";
 import { currentRun, type ForkOwner, type ForkRecord } from "../../../tasks/fork-record.ts";
+import { readForkRecord } from "../../../tasks/read-fork-record.ts";
 import type { RecordState, RecordStore } from "../../../tasks/record-store.ts";
 import type { PluginContext } from "../plugin-context.ts";
 
 /** Keeps the records of the forks that this instance owns; every change of one goes through `tell`. */
 export interface ForkKeeper {
-  /** Stores a new fork, or one that was rebuilt, and does what follows from it. */
-  add(step: NewRecord): Promise<void>;
-  /** Gets to know a stored fork of an instance that is gone; the first event told to it makes it ours. */
-  take(record: ForkRecord, version: number): void;
-  /** Resolves once the event has been taken in and stored; what follows from it goes on by itself. */
-  tell(forkId: string, event: NewEvent): Promise<ForkRecord | undefined>;
+  /** Stores a new fork, or one that was rebuilt, and does what follows from it; one that cannot be stored is not kept. */
+  add(step: NewRecord): Promise<"kept" | "not-kept">;
+  /** Makes a stored fork ours, unless it was changed since it was read; gives the record if it is ours now. */
+  adopt(record: ForkRecord, version: number): Promise<ForkRecord | undefined>;
+  /** What the event made of the fork, once that is stored; nothing if it could not be, or the fork is not ours. What follows goes on by itself. */
+  tell(forkId: string, event: NewEvent): Promise<Told | undefined>;
   get(forkId: string): ForkRecord | undefined;
   ofChild(childSessionId: string): ForkRecord | undefined;
   all(): readonly ForkRecord[];
@@ -26,6 +27,12 @@ export interface NewRecord {
   readonly actions?: readonly ForkAction[];
   /** What is stored of it until now. */
   readonly expected?: RecordState;
+}
+
+/** The same record twice means that the event changed nothing. */
+export interface Told {
+  readonly before: ForkRecord;
+  readonly record: ForkRecord;
 }
 
 /** An event without its time, which the keeper adds. */
@@ -46,45 +53,68 @@ export interface ForkKeeperOptions {
 
 export function createForkKeeper({ context, store, limits, owner, perform }: ForkKeeperOptions): ForkKeeper {
   const entries = new Map<string, Entry>();
+  const isKept = (entry: Entry): boolean => entries.get(entry.record.id) === entry;
 
-  async function save(entry: Entry): Promise<void> {
-    const { record } = entry;
+  /** The entry becomes the record once that is stored, and not before. */
+  async function save(entry: Entry, record: ForkRecord): Promise<"stored" | "conflict" | "failed"> {
     const stored = await store.put({ id: record.id, value: record, expected: entry.state });
     if (stored.status === "stored") {
-      entry.state = stored.version;
-      entry.isDirty = false;
-    } else if (stored.status === "conflict") {
-      // Somebody else owns it now, and it is for them to go on.
-      entries.delete(record.id);
-      context.notify.log("warn", `fork ${record.number} was taken over by another instance`);
-    } else {
-      entry.isDirty = true;
+      Object.assign(entry, { record, state: stored.version, isDirty: false, isUnsure: false });
+      entry.hasFailed = false;
+      return "stored";
+    }
+    // A failed write may have arrived: what is stored is known only after another look.
+    entry.isUnsure = true;
+    if (stored.status === "failed" && !entry.hasFailed) {
+      entry.hasFailed = true;
       context.notify.log("error", `fork ${record.number} could not be stored: ${stored.reason}`);
     }
+    return stored.status;
   }
 
-  async function advance(entry: Entry, event: ForkEvent): Promise<ForkRecord | undefined> {
-    const self = owner();
-    if (entry.record.owner.instanceId !== self.instanceId && event.type !== "adopted") {
-      await advance(entry, { type: "adopted", owner: self, atMs: event.atMs });
-      if (!entries.has(entry.record.id)) return undefined;
+  /** Whether the fork is still ours, by what is stored now. */
+  async function readAgain(entry: Entry): Promise<boolean> {
+    const found = await store.get(entry.record.id);
+    if (found.status === "failed") return false;
+    entry.isUnsure = false;
+    if (found.status !== "found") {
+      entry.state = found.status;
+      return true;
     }
-    const before = entry.record;
-    const { record, actions } = advanceFork(before, event, limits);
-    if (record !== before) {
-      entry.record = record;
-      entry.isDirty = true;
-      if (actions.length > 0 || !COUNTING.has(event.type) || stateOf(before) !== stateOf(record)) {
-        await save(entry);
-        if (!entries.has(record.id)) return undefined;
+    const record = readForkRecord(found.value);
+    if (record === undefined || record.owner.instanceId !== owner().instanceId) {
+      if (isKept(entry)) entries.delete(entry.record.id);
+      context.notify.log("info", `fork ${entry.record.number} was taken over by another instance`);
+      return false;
+    }
+    const isNewer = typeof entry.state !== "number" || found.version > entry.state;
+    if (isNewer) entry.record = record;
+    entry.state = found.version;
+    return true;
+  }
+
+  async function advance(entry: Entry, event: ForkEvent): Promise<Told | undefined> {
+    for (let attempt = 1; attempt <= MAX_CONFLICTS; attempt++) {
+      if (entry.isUnsure && !(await readAgain(entry))) return undefined;
+      const before = entry.record;
+      const { record, actions } = advanceFork(before, event, limits);
+      const isMoved = stateOf(before) !== stateOf(record);
+      if (record !== before && (actions.length > 0 || isMoved || !COUNTING.has(event.type))) {
+        const outcome = await save(entry, record);
+        if (outcome === "conflict") continue;
+        if (outcome === "failed") return undefined;
+        if (isMoved) journal(record, event.type);
+      } else if (record !== before) {
+        entry.record = record;
+        entry.isDirty = true;
       }
-      if (stateOf(before) !== stateOf(record)) journal(record, event);
+      for (const action of actions) perform(record, action);
+      return { before, record };
     }
-    for (const action of actions) perform(record, action);
-    return record;
+    return undefined;
   }
 
-  function journal(record: ForkRecord, event: ForkEvent): void {
+  function journal(record: ForkRecord, because: string): void {
     const run = currentRun(record);
     context.record(record.parentSessionId, {
       type: "fork",
@@ -92,49 +122,65 @@ export function createForkKeeper({ context, store, limits, owner, perform }: For
       number: record.number,
       run: run.number,
       state: run.state,
-      because: event.type,
+      because,
       ...(record.childSessionId === undefined ? {} : { child: record.childSessionId }),
       ...("error" in run ? { error: run.error } : {}),
+      ...(because === "asked" || because === "rebuilt"
+        ? { title: record.title, inherited: record.inherited }
+        : {}),
     });
+  }
+
+  /** One after the other: each step sees what the one before it left. */
+  function inLine<Value>(entry: Entry, step: () => Promise<Value>): Promise<Value | undefined> {
+    const next = entry.last
+      .then(() => (isKept(entry) ? step() : undefined))
+      .catch((cause: unknown) => {
+        context.notify.log("error", `a step of fork ${entry.record.number} failed`, { cause: String(cause) });
+        return undefined;
+      });
+    entry.last = next;
+    return next;
   }
 
   return {
     async add({ record, actions = [], expected = "missing" }) {
-      const entry: Entry = { record, state: expected, isDirty: true, last: Promise.resolve(undefined) };
+      const entry = newEntry(record, expected);
       entries.set(record.id, entry);
       // In the line of its events: one that comes before it is stored must wait.
-      entry.last = save(entry).then(() => record);
-      await entry.last;
-      context.record(record.parentSessionId, {
-        type: "fork",
-        fork: record.id,
-        number: record.number,
-        run: currentRun(record).number,
-        state: currentRun(record).state,
-        because: actions.length === 0 ? "asked" : "rebuilt",
-        title: record.title,
-        inherited: record.inherited,
-      });
-      if (entries.has(record.id)) for (const action of actions) perform(record, action);
+      const outcome = await inLine(entry, () => save(entry, record));
+      if (outcome !== "stored") {
+        if (isKept(entry)) entries.delete(record.id);
+        return "not-kept";
+      }
+      journal(record, actions.length === 0 ? "asked" : "rebuilt");
+      for (const action of actions) perform(record, action);
+      return "kept";
     },
-    take: (record, version) =>
-      void entries.set(record.id, {
-        record,
-        state: version,
-        isDirty: false,
-        last: Promise.resolve(undefined),
-      }),
+    async adopt(record, version) {
+      const self = owner();
+      const fromInstanceId = record.owner.instanceId;
+      const entry = newEntry(record, version);
+      const known = entries.get(record.id);
+      if (known !== undefined) entry.last = known.last;
+      entries.set(record.id, entry);
+      if (fromInstanceId === self.instanceId) return record;
+      const adopted = await inLine(entry, async () => {
+        const event = { type: "adopted", owner: self, fromInstanceId, atMs: context.now() } as const;
+        const step = advanceFork(record, event, limits);
+        if ((await save(entry, step.record)) !== "stored") return undefined;
+        if (stateOf(record) !== stateOf(step.record)) journal(step.record, event.type);
+        for (const action of step.actions) perform(step.record, action);
+        return step.record;
+      });
+      if (adopted === undefined && isKept(entry)) entries.delete(record.id);
+      return adopted;
+    },
     tell(forkId, event) {
       const entry = entries.get(forkId);
       if (entry === undefined) return Promise.resolve(undefined);
       const timed = { ...event, atMs: context.now() } as ForkEvent;
-      // One event after the other: each sees what the one before it left.
-      const next = entry.last.then(() => (entries.has(forkId) ? advance(entry, timed) : undefined));
-      entry.last = next.catch((cause: unknown) => {
-        context.notify.log("error", `fork event ${event.type} failed`, { cause: String(cause) });
-        return undefined;
-      });
-      return entry.last;
+      return inLine(entry, () => advance(entry, timed));
     },
     get: (forkId) => entries.get(forkId)?.record,
     ofChild: (childSessionId) =>
@@ -143,11 +189,10 @@ export function createForkKeeper({ context, store, limits, owner, perform }: For
     async flush() {
       for (const entry of entries.values()) {
         if (!entry.isDirty) continue;
-        entry.last = entry.last.then(async () => {
-          if (entry.isDirty && entries.has(entry.record.id)) await save(entry);
-          return entry.record;
+        await inLine(entry, async () => {
+          if (entry.isUnsure && !(await readAgain(entry))) return;
+          if (entry.isDirty) await save(entry, entry.record);
         });
-        await entry.last;
       }
     },
   };
@@ -156,9 +201,19 @@ export function createForkKeeper({ context, store, limits, owner, perform }: For
 interface Entry {
   record: ForkRecord;
   state: RecordState;
+  /** Something was counted that is not stored. */
   isDirty: boolean;
-  last: Promise<ForkRecord | undefined>;
+  /** A write did not go through, and what is stored must be read before the next one. */
+  isUnsure: boolean;
+  hasFailed: boolean;
+  last: Promise<unknown>;
 }
+
+function newEntry(record: ForkRecord, state: RecordState): Entry {
+  return { record, state, isDirty: false, isUnsure: false, hasFailed: false, last: Promise.resolve() };
+}
+
+const MAX_CONFLICTS = 3;
 
 /** Events that come with every step of a child; storing each would cost a write to the disk. */
 const COUNTING: ReadonlySet<ForkEvent["type"]> = new Set(["tool-called", "spent", "status", "tick"]);

@@ -28,6 +28,27 @@ describe("what a child inherits", () => {
     expect(inherited.preamble).toContain("What is missing can be read with the tool recall.");
   });
 
+  it("begins with a user message when the parent was compacted", async () => {
+    const marker: SessionMessage = {
+      info: { id: "m", role: "user" },
+      parts: [{ type: "compaction", auto: true }],
+    };
+    const summary: SessionMessage = {
+      info: { id: "s", role: "assistant", parentID: "m", summary: true, finish: "stop" },
+      parts: [{ type: "text", text: "SUMMARY" }],
+    };
+    const messages = [marker, summary, ...conversation(1)];
+    const inherited = await inherit(input({ setting: "graduated", messages }));
+    if (inherited.way !== "graduated") throw new Error(inherited.way);
+    expect(inherited.messages.map(({ info }) => info.role)).toEqual([
+      "user",
+      "assistant",
+      "user",
+      "assistant",
+    ]);
+    expect(JSON.stringify(inherited.messages[1])).toContain("SUMMARY");
+  });
+
   it("has the same bytes whenever it is prepared", async () => {
     const make = async () =>
       JSON.stringify(await inherit(input({ setting: "graduated", messages: conversation(20) })));

@@ -2,6 +2,8 @@ import { factsOf, pinsOf } from "../../../compaction/facts-of.ts";
 import type { Pin } from "../../../compaction/pins.ts";
 import { SECRETS_RULE } from "../../../compaction/summary-prompt.ts";
 import { opencode } from "../../../formats/opencode/opencode.ts";
+import type { Transcript } from "../../../transcript/message.ts";
+import type { Part } from "../../../transcript/part.ts";
 import type { ViewCapture } from "../capture/view-capture.ts";
 import type { Feature } from "../combine-hooks.ts";
 import type { PluginContext } from "../plugin-context.ts";
@@ -20,7 +22,7 @@ export function createCompactionContext({ context, pins, capture }: CompactionCo
     name: "compaction",
     hooks: {
       "experimental.session.compacting": async ({ sessionID }, output) => {
-        const transcript = opencode.decode(capture.lastSent(sessionID)?.messages ?? []);
+        const transcript = withCleared(opencode.decode(capture.lastSent(sessionID)?.messages ?? []));
         const files = await readPinnedFiles(directory, pins.globs);
         const pinned: readonly Pin[] = [
           ...pins.pinsOf(transcript),
@@ -43,6 +45,20 @@ export interface CompactionContextSetup {
   readonly context: PluginContext;
   readonly pins: PinnedTexts;
   readonly capture: ViewCapture;
+}
+
+/** With the outputs that were cleared: their facts are lost first. */
+function withCleared(transcript: Transcript): Transcript {
+  return transcript.map((message) => {
+    if (!message.parts.some((part) => part.type === "tool" && part.clearedAt !== undefined)) return message;
+    return { ...message, parts: message.parts.map(uncleared) };
+  });
+}
+
+function uncleared(part: Part): Part {
+  if (part.type !== "tool") return part;
+  const { clearedAt: _, ...rest } = part;
+  return rest;
 }
 
 const KEEP =

@@ -3,6 +3,7 @@ import { fields, numberField } from "../../../formats/fields.ts";
 import { opencode } from "../../../formats/opencode/opencode.ts";
 import type { SessionMessage } from "../../../formats/opencode/session-message.ts";
 import { createSession, type Session, type UndoResult } from "../../../session/create-session.ts";
+import { targetsOf } from "../../../session/edit-batch.ts";
 import { createSystemClock } from "../../../stores/system-clock.ts";
 import type { Transcript } from "../../../transcript/message.ts";
 import type { PluginContext } from "../plugin-context.ts";
@@ -117,11 +118,19 @@ function createEngine(
   );
 }
 
-/** The list with every batch of edits in force, each at its own time. */
+/** The list with every batch of edits in force, each at its own time; only the messages that they speak of are looked at. */
 function withEdits(messages: readonly SessionMessage[], session: Session): readonly SessionMessage[] {
-  let edited = messages;
-  for (const { edits, at } of session.status().batches) edited = opencode.apply(edited, edits, { at });
-  return edited;
+  const { batches } = session.status();
+  if (batches.length === 0) return messages;
+  const targets = new Set(batches.flatMap(({ edits }) => edits.flatMap(targetsOf)));
+  let edited: readonly SessionMessage[] = messages.filter(({ info }) => targets.has(String(info.id)));
+  for (const { edits, at } of batches) edited = opencode.apply(edited, edits, { at });
+  const byId = new Map(edited.map((message) => [message.info.id, message]));
+  return messages.flatMap((message) => {
+    if (!targets.has(String(message.info.id))) return [message];
+    const kept = byId.get(message.info.id);
+    return kept === undefined ? [] : [kept];
+  });
 }
 
 /** How long ago the model last answered: by then the provider may have dropped what it cached. */

@@ -1,0 +1,63 @@
+import { fields } from "../../../formats/fields.ts";
+import type { SessionMessage } from "../../../formats/opencode/session-message.ts";
+import { deliveriesIn } from "../../../tasks/result-notice.ts";
+
+/** How far a result has got among the messages of its parent; `in-flight` while what carries it may not be stored yet. */
+export function findDelivery(
+  messages: readonly SessionMessage[],
+  { delivery, carrier, nowMs }: WantedDelivery,
+): "answered" | "seen" | "absent" | "in-flight" {
+  const index = messages.findIndex((message) => holds(message, delivery));
+  if (index !== -1) return messages.slice(index).some(isFinishedAnswer) ? "answered" : "seen";
+  const mayStillCome = carrier !== undefined && nowMs - carrier.atMs < FLIGHT_MS;
+  return mayStillCome && !isStored(messages, carrier.thing) ? "in-flight" : "absent";
+}
+
+export interface WantedDelivery {
+  readonly delivery: string;
+  /** Unset for what somebody else has sent. */
+  readonly carrier?: Carrier;
+  readonly nowMs: number;
+}
+
+/** What a result was given to, and when. */
+export interface Carrier {
+  readonly thing: Carrying;
+  readonly atMs: number;
+}
+
+/** Something of the host that carries results, by the host's name for it. */
+export type Carrying =
+  | { readonly type: "tool"; readonly callId: string }
+  | { readonly type: "message"; readonly messageId: string };
+
+/** What the host has not stored after so long it will not store. */
+const FLIGHT_MS = 30_000;
+
+function isStored(messages: readonly SessionMessage[], thing: Carrying): boolean {
+  if (thing.type === "message") return messages.some(({ info }) => info.id === thing.messageId);
+  return messages.some(({ parts }) =>
+    parts.some((part) => {
+      const { status } = fields(part.state);
+      return part.callID === thing.callId && status !== "running" && status !== "pending";
+    }),
+  );
+}
+
+function holds({ parts }: SessionMessage, delivery: string): boolean {
+  return parts.some((part) => {
+    const text =
+      part.type === "text" ? part.text : part.type === "tool" ? fields(part.state).output : undefined;
+    return typeof text === "string" && text.includes(delivery) && deliveriesIn(text).includes(delivery);
+  });
+}
+
+function isFinishedAnswer({ info }: SessionMessage): boolean {
+  return (
+    info.role === "assistant" &&
+    info.summary !== true &&
+    info.error === undefined &&
+    info.finish !== undefined &&
+    info.finish !== "tool-calls"
+  );
+}

@@ -1,0 +1,87 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createTestContext } from "../../../../test/support/plugin-context.ts";
+import { combineHooks } from "../combine-hooks.ts";
+import type { ToolOutput } from "../host.ts";
+import type { PluginContext } from "../plugin-context.ts";
+import { createBoundToolOutput } from "./bound-tool-output.ts";
+
+const LINES = Array.from({ length: 6_000 }, (_, index) => `${index} a line`).join("\n");
+
+async function finish(context: PluginContext, output: ToolOutput, tool = "bash"): Promise<ToolOutput> {
+  const failures: unknown[] = [];
+  const hooks = combineHooks([createBoundToolOutput(context)], (failure) => failures.push(failure));
+  await hooks["tool.execute.after"]?.({ tool, sessionID: "ses_1", callID: "call_1", args: {} }, output);
+  return output;
+}
+
+describe("a tool output", () => {
+  it("keeps head and tail, names a handle, and can be read in full from the spill", async () => {
+    const { context, entries } = createTestContext();
+    const bounded = await finish(context, { title: "t", output: LINES, metadata: { exit: 0 } });
+    expect(bounded.output.length).toBeLessThan(LINES.length / 2);
+    expect(bounded.output).toMatch(/^0 a line\n[\s\S]*5999 a line/);
+    const { carryover, exit } = bounded.metadata as { carryover: { handle: string }; exit: number };
+    expect(exit).toBe(0);
+    expect(await context.spills.get(carryover.handle)).toBe(LINES);
+    expect(bounded.output).toContain(carryover.handle);
+    expect(bounded.output).toContain("recall");
+    await expect
+      .poll(() => entries("ses_1"))
+      .toMatchObject([{ type: "tool-output", totalChars: LINES.length }]);
+  });
+
+  it("is cut again from the host's file where the host kept only the head", async () => {
+    const { context, folder } = createTestContext();
+    const outputPath = join(folder, "whole.txt");
+    writeFileSync(outputPath, LINES);
+    const metadata = { truncated: true, outputPath };
+    const bounded = await finish(context, { title: "t", output: "0 a line\n… cut by the host", metadata });
+    expect(bounded.output).toContain("5999 a line");
+  });
+
+  it.each([
+    { name: "short", output: "short", tool: "bash", options: {} },
+    { name: "of one of our own tools", output: LINES, tool: "recall", options: {} },
+    { name: "with outputs left alone", output: LINES, tool: "bash", options: { toolOutput: false } },
+    { name: "with the documented profile", output: LINES, tool: "bash", options: { profile: "documented" } },
+  ])("that is $name stays byte for byte", async ({ output, tool, options }) => {
+    const { context } = createTestContext({ options });
+    const given = { title: "t", output, metadata: { exit: 0 } };
+    expect(await finish(context, { ...given }, tool)).toEqual(given);
+  });
+
+  it("stays as the host made it when its file is gone, or its output is no text", async () => {
+    const { context } = createTestContext();
+    const cut = { title: "t", output: "head", metadata: { truncated: true, outputPath: "/nowhere/x" } };
+    expect(await finish(context, { ...cut })).toEqual(cut);
+    const odd = { title: "t", output: undefined as unknown as string, metadata: null };
+    expect(await finish(context, { ...odd })).toEqual(odd);
+  });
+
+  it("is bounded all the same, and says so, when the whole cannot be kept", async () => {
+    const { context } = createTestContext();
+    const full = { status: "failed", code: "ENOSPC", reason: "full" } as const;
+    const spills = { put: async () => full, get: async () => undefined };
+    const bounded = await finish({ ...context, spills }, { title: "t", output: LINES, metadata: {} });
+    expect(bounded.output).toContain("ENOSPC");
+    expect(bounded.output.length).toBeLessThan(LINES.length / 2);
+  });
+
+  it("stays as the host made it when the store throws", async () => {
+    const { context } = createTestContext();
+    const spills = {
+      put: () => {
+        throw new Error("broken");
+      },
+      get: async () => undefined,
+    };
+    const record = (): never => {
+      throw new Error("broken too");
+    };
+    const given = { title: "t", output: LINES, metadata: { exit: 0 } };
+    const output = await finish({ ...context, spills, record }, { ...given });
+    expect(output).toEqual(given);
+  });
+});
