@@ -67,7 +67,7 @@ interface Chosen {
 }
 
 /** Less than this is not worth a change of the window: it waits for more. */
-export const MIN_BATCH_TOKENS = 4_000;
+const MIN_BATCH_TOKENS = 4_000;
 
 function protection({ protectTurns, protectedTools }: PruneOptions): Parameters<typeof supersede>[0] {
   return {

@@ -3,7 +3,7 @@ import type { RecoveryRequest } from "../compaction/recovery-ladder.ts";
 import { shouldCompact } from "../compaction/should-compact.ts";
 import { CHARS_PER_TOKEN } from "../text/estimate-tokens.ts";
 import type { SentBeside } from "./context-meter.ts";
-import { type MechanicalPlan, MIN_BATCH_TOKENS, planMechanicalEdits } from "./mechanical-edits.ts";
+import { type MechanicalPlan, planMechanicalEdits } from "./mechanical-edits.ts";
 import type { Moment, SessionView } from "./next-action.ts";
 import { nextRecoveryAction } from "./recovery-action.ts";
 import { maxCompactionRecoveries } from "./recovery-state.ts";
@@ -86,9 +86,11 @@ export function viewOf(core: SessionCore, asked: Asked): SessionView {
         ? options.expectedTurns
         : Math.max(1, options.expectedTurns * EASY_SHARE);
       const isCold = (asked.idleMs ?? 0) > profile.ttlMs;
-      // What is old enough to go changes with the user's requests and with what has come in, not with every message.
-      const grown = Math.floor(estimate.tokens / MIN_BATCH_TOKENS);
-      const key = [line.window().version(), memory.requests.size, expectedTurns, isCold, grown].join("/");
+      // What is old enough to go changes with the user's requests and with what has come in, not with every message;
+      // while nobody needs the room, looking again after some growth is enough.
+      const requests = isPressing ? memory.requests.size : "easy";
+      const grown = Math.floor(Math.log(Math.max(1, estimate.tokens)) / Math.log(1 + GROWTH_SHARE));
+      const key = [line.window().version(), requests, isCold, grown].join("/");
       if (memory.paying?.key !== key) memory.paying = { key, plan: mechanical({ expectedTurns }) };
       return memory.paying.plan;
     },
@@ -127,6 +129,8 @@ const SPARED_SHARE = 0.9;
 /** Below this nobody needs the room: an edit has to pay for itself in a part of the requests that are expected. */
 const PRESSING_SHARE = 0.5;
 const EASY_SHARE = 0.5;
+/** A plan reads the whole window, so it is made anew only when that has become larger by this share. */
+const GROWTH_SHARE = 0.05;
 
 interface Wanted {
   readonly neededTokens?: number;

@@ -1,8 +1,9 @@
 import type { Message } from "../../transcript/message.ts";
-import { COMPACTION_QUESTION, type CompactionPart } from "../../transcript/part.ts";
+import { COMPACTION_QUESTION } from "../../transcript/part.ts";
 import { compact, type Fields, fields } from "../fields.ts";
+import { joinCompactions } from "../transcript-file/join-compactions.ts";
 import { type LineNote, withNote } from "../transcript-file/note.ts";
-import { bothNotes, ownNote, shownMessage } from "../transcript-file/own-note.ts";
+import { bothNotes, ownNote } from "../transcript-file/own-note.ts";
 import {
   type CreateContext,
   type NextPiece,
@@ -25,21 +26,11 @@ export function writeLine(line: unknown, pieces: readonly NextPiece[]): object {
 
 /** Lines for new messages. A marker and the summary behind it are one line of this file. */
 export function createLines(messages: readonly Message[], context: CreateContext): readonly object[] {
-  const lines: object[] = [];
-  let marker: Message | undefined;
-  for (const message of messages.map(shownMessage)) {
-    if (marker !== undefined) {
-      const isAnswer = message.summary === true;
-      lines.push(isAnswer ? compactedLine(marker, message, context) : markerLine(marker, context));
-      marker = undefined;
-      if (isAnswer) continue;
-    }
-    if (markerPart(message) !== undefined) marker = message;
-    else if (message.summary === true) lines.push(compactedLine(undefined, message, context));
-    else lines.push(...messageLines(message, context));
-  }
-  if (marker !== undefined) lines.push(markerLine(marker, context));
-  return lines;
+  return joinCompactions(messages, context, {
+    compaction: compactedLine,
+    marker: markerLine,
+    message: messageLines,
+  });
 }
 
 /** A line for each result. */
@@ -102,11 +93,6 @@ function markerLine(marker: Message, { at }: CreateContext): object {
     { ...itemLine(item, marker.createdAt ?? at), carryover: { id: marker.id, asks: true } },
     ownNote(marker),
   );
-}
-
-function markerPart(message: Message): CompactionPart | undefined {
-  const [only] = message.parts;
-  return message.parts.length === 1 && only?.type === "compaction" ? only : undefined;
 }
 
 /** Texts are one item, each call is its own; only the assistant's items run together, so the first says where they begin. */

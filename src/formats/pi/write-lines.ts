@@ -1,8 +1,8 @@
 import type { Message } from "../../transcript/message.ts";
-import type { CompactionPart } from "../../transcript/part.ts";
 import { compact, type Fields, fields, numberField } from "../fields.ts";
+import { joinCompactions, markerPart } from "../transcript-file/join-compactions.ts";
 import { withNote } from "../transcript-file/note.ts";
-import { bothNotes, ownNote, shownMessage } from "../transcript-file/own-note.ts";
+import { bothNotes, ownNote } from "../transcript-file/own-note.ts";
 import {
   type CreateContext,
   type NextPiece,
@@ -43,21 +43,11 @@ export function writeLine(value: unknown, pieces: readonly NextPiece[]): object 
 
 /** Lines for new messages. A marker and the summary behind it are one line of this file. */
 export function createLines(messages: readonly Message[], context: CreateContext): readonly object[] {
-  const lines: object[] = [];
-  let marker: Message | undefined;
-  for (const message of messages.map(shownMessage)) {
-    if (marker !== undefined) {
-      const isAnswer = message.summary === true;
-      lines.push(isAnswer ? compactionLine(marker, message, context) : markerLine(marker, context));
-      marker = undefined;
-      if (isAnswer) continue;
-    }
-    if (markerPart(message) !== undefined) marker = message;
-    else if (message.summary === true) lines.push(compactionLine(undefined, message, context));
-    else lines.push(...messageLines(message, context));
-  }
-  if (marker !== undefined) lines.push(markerLine(marker, context));
-  return lines;
+  return joinCompactions(messages, context, {
+    compaction: compactionLine,
+    marker: markerLine,
+    message: messageLines,
+  });
 }
 
 /** A line for each result, as the agent writes them. */
@@ -155,11 +145,6 @@ function markerLine(marker: Message, context: CreateContext): object {
     { ...line, firstKeptEntryId: markerPart(marker)?.tailStartId ?? marker.id },
     ownNote(marker),
   );
-}
-
-function markerPart(message: Message): CompactionPart | undefined {
-  const [only] = message.parts;
-  return message.parts.length === 1 && only?.type === "compaction" ? only : undefined;
 }
 
 function messageLines(message: Message, context: CreateContext): readonly object[] {

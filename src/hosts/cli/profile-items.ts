@@ -51,6 +51,17 @@ export function itemsOf(window: Transcript, family: TokenFamily): readonly Item[
   return items;
 }
 
+/** The characters of everything that takes room, reasoning included. */
+export function charsIn(window: Transcript): number {
+  let chars = 0;
+  for (const message of window) {
+    if (!isVisibleToModel(message)) continue;
+    for (const part of message.parts)
+      if (part.agentVisible !== false) for (const { text } of textsOf(message, part)) chars += text.length;
+  }
+  return chars;
+}
+
 const MEDIA_TOKENS = IMAGE_CHARS / 4;
 
 type ItemText = Omit<Item, "handle" | "chars" | "tokens"> & { readonly text: string };

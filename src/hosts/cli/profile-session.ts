@@ -5,11 +5,10 @@ import { supersede } from "../../stages/supersede.ts";
 import { tokenFamilyOf } from "../../text/token-model-families.ts";
 import { estimateContextTokens } from "../../transcript/estimate-context-tokens.ts";
 import type { Message, ModelRef, Transcript } from "../../transcript/message.ts";
-import { charsOf } from "../../transcript/size.ts";
 import { toolResults } from "../../transcript/tool-results.ts";
 import { isVisibleToModel } from "../../transcript/visibility.ts";
 import { type FileProfile, profileFiles } from "./profile-files.ts";
-import { type Item, type ItemKind, itemsOf } from "./profile-items.ts";
+import { charsIn, type Item, type ItemKind, itemsOf } from "./profile-items.ts";
 import { countSecrets, type SecretCount } from "./profile-secrets.ts";
 
 /** What is in a session and what fills its window. Says sizes, names and places, never what a text says. */
@@ -132,7 +131,7 @@ function counts(transcript: Transcript): Pick<Size, "messages" | "toolResults" |
   return {
     messages: transcript.filter(isOfConversation).length,
     toolResults: toolResults(transcript).length,
-    chars: transcript.reduce((sum, message) => sum + charsOf(message), 0),
+    chars: charsIn(transcript),
   };
 }
 

@@ -1,3 +1,4 @@
+import { fields, stringField } from "../../formats/fields.ts";
 import type { Hooks } from "./host.ts";
 
 /** One thing the plugin does, as the hooks it needs. */
@@ -15,6 +16,8 @@ export interface HookFailure {
   readonly feature: string;
   readonly hook: string;
   readonly cause: unknown;
+  /** Unset where the hook does not tell which session it is about. */
+  readonly sessionId?: string;
 }
 
 /**
@@ -34,7 +37,8 @@ export function combineHooks(features: readonly Feature[], onFailure: (failure: 
         } catch (cause) {
           if (cause instanceof ToolRefusal && name === "tool.execute.before") throw cause;
           putBack();
-          onFailure({ feature, hook: name, cause });
+          const sessionId = sessionIn(input, output);
+          onFailure({ feature, hook: name, cause, ...(sessionId !== undefined && { sessionId }) });
         }
       }
     };
@@ -43,6 +47,17 @@ export function combineHooks(features: readonly Feature[], onFailure: (failure: 
     ...combined,
     tool: Object.assign({}, ...features.map((feature) => feature.hooks.tool ?? {})),
   };
+}
+
+function sessionIn(input: unknown, output: unknown): string | undefined {
+  const { sessionID, event } = fields(input);
+  const { messages } = fields(output);
+  const newest = Array.isArray(messages) ? fields(messages.at(-1)) : {};
+  return (
+    stringField(sessionID) ??
+    stringField(fields(newest.info).sessionID) ??
+    stringField(fields(fields(event).properties).sessionID)
+  );
 }
 
 type AnyHook = (input: unknown, output: unknown) => Promise<void>;

@@ -45,7 +45,9 @@ export async function createServer(input: PluginInput, rawOptions?: unknown): Pr
     env: process.env,
     attendance: process.argv[2] === "run" ? "headless" : "attended",
   });
-  return combineHooks(featuresOf(context), ({ feature, hook, cause }) => {
+  return combineHooks(featuresOf(context), ({ feature, hook, cause, sessionId }) => {
+    if (sessionId !== undefined)
+      context.record(sessionId, { type: "hook-failed", feature, hook, reason: String(cause) });
     notify.log("error", `${feature}: ${hook} failed and changed nothing`, { cause: String(cause) });
     notify.toastOnce(`${feature} failed in ${hook}; the conversation goes on without it.`, "error");
   });

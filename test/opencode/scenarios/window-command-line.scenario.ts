@@ -1,7 +1,14 @@
 import { expect } from "vitest";
 import { call, say } from "../../../src/testing/model-server/say.ts";
 import { scenario } from "../harness/scenario.ts";
-import { clearedIn, journalOf, makeReports, REPORT_FILES, runCarryover } from "./window-support.ts";
+import {
+  clearedIn,
+  journalOf,
+  makeReports,
+  messagesOf,
+  REPORT_FILES,
+  runCarryover,
+} from "./window-support.ts";
 
 scenario(
   "undo from another process",
@@ -69,10 +76,14 @@ scenario(
     expect(stopped.stdout).toContain("is cancelled.");
     expect(stopped.code).toBe(0);
     const told = await rig.waitFor(
-      () => rig.requests({ sessionId: id }).find(({ body }) => JSON.stringify(body).includes("cancelled")),
+      () =>
+        rig
+          .requests({ sessionId: id })
+          .map((request) => JSON.stringify(messagesOf(request)))
+          .find((messages) => messages.includes("cancelled")),
       "the parent to be told",
     );
-    expect(JSON.stringify(told.body)).toContain("stopped from the command line");
+    expect(told).toContain("Waiter");
     expect((await runCarryover(rig, "forks", "cancel", running.id)).code).toBe(2);
     expect((await runCarryover(rig, "forks")).stdout).toContain("cancelled after");
   },

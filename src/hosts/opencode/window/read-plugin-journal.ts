@@ -34,6 +34,13 @@ export type PluginEntry = { readonly atMs: number; readonly sessionId: string } 
   | { readonly type: "engine"; readonly record: SessionRecord }
   | ForkEntry
   | { readonly type: "pins-kept"; readonly batches: readonly string[] }
+  /** A hook of ours failed and changed nothing. */
+  | {
+      readonly type: "hook-failed";
+      readonly feature: string;
+      readonly hook: string;
+      readonly reason: string;
+    }
   /** Something written by a newer version, or by an older one. */
   | { readonly type: "other"; readonly name: string; readonly value: Fields }
 );
@@ -136,6 +143,12 @@ const READERS: Readonly<Record<string, (value: Fields) => KnownEntry | undefined
     state: text(value.state),
     because: text(value.because),
     ...(typeof value.child === "string" && { child: value.child }),
+  }),
+  "hook-failed": ({ feature, hook, reason }) => ({
+    type: "hook-failed",
+    feature: text(feature),
+    hook: text(hook),
+    reason: text(reason),
   }),
   "pins-kept": ({ batches }) => ({
     type: "pins-kept",

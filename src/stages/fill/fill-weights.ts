@@ -1,0 +1,68 @@
+import type { FillSource } from "./fill-rows.ts";
+
+/**
+ * What makes a line worth its characters, as found on recorded sessions: the logarithm of its value is a sum of
+ * these. How they were found, and what was tried beside them, is in docs/decisions/0020-fill.md.
+ */
+export const FILL_WEIGHTS: FillWeights = {
+  source: { user: 0, agent: 0.2, call: 0, change: 0, input: 0.2, read: 0.3, search: -0.6, output: 0 },
+  age: -1.1,
+  firstNewName: 2.5,
+  secondNewName: 0.6,
+  thirdNewName: 0.3,
+  activity: 0.9,
+  activitySquared: -0.12,
+  repeated: -3,
+  fileTouches: 0.4,
+  segmentRows: -0.2,
+  lineChars: -0.35,
+  tinyLine: -2.8,
+};
+
+export interface FillWeights {
+  readonly source: Readonly<Record<FillSource, number>>;
+  /** Per logarithm of the results since. */
+  readonly age: number;
+  /** For names that no newer line has. */
+  readonly firstNewName: number;
+  readonly secondNewName: number;
+  readonly thirdNewName: number;
+  /** Per unit of what agent and user wrote lately about the line's words. */
+  readonly activity: number;
+  readonly activitySquared: number;
+  /** For a line that is shown again later. */
+  readonly repeated: number;
+  /** Per logarithm of the calls about the same file. */
+  readonly fileTouches: number;
+  /** Per logarithm of the rows of its segment. */
+  readonly segmentRows: number;
+  /** Per logarithm of its length. */
+  readonly lineChars: number;
+  /** For a line of a bracket or two. */
+  readonly tinyLine: number;
+}
+
+/** How the budget is shared out. */
+export const FILL_SHARES: FillShares = {
+  tail: 0.15,
+  recent: 0.55,
+  words: 0.15,
+  longSegment: 0.15,
+  neighbour: 0.6,
+  closedGapChars: 40,
+};
+
+export interface FillShares {
+  /** Of the budget, for the newest messages as they are. */
+  readonly tail: number;
+  /** Of the budget, up to where recent segments stay without what is shown again. */
+  readonly recent: number;
+  /** Of the budget, for what users said and for results that are never cut. */
+  readonly words: number;
+  /** A segment that takes more of the budget than this is always chosen by line. */
+  readonly longSegment: number;
+  /** What a line passes on to the lines beside it. */
+  readonly neighbour: number;
+  /** A gap that saves less is not made. */
+  readonly closedGapChars: number;
+}
