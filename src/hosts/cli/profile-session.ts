@@ -4,7 +4,7 @@ import { filterCompacted } from "../../stages/filter-compacted.ts";
 import { supersede } from "../../stages/supersede.ts";
 import { tokenFamilyOf } from "../../text/token-model-families.ts";
 import { estimateContextTokens } from "../../transcript/estimate-context-tokens.ts";
-import type { Message, ModelRef, Transcript } from "../../transcript/message.ts";
+import type { ModelRef, Transcript } from "../../transcript/message.ts";
 import { toolResults } from "../../transcript/tool-results.ts";
 import { isVisibleToModel } from "../../transcript/visibility.ts";
 import { type FileProfile, profileFiles } from "./profile-files.ts";
@@ -29,7 +29,7 @@ export interface SessionProfile extends Size {
   readonly secrets: readonly SecretCount[];
 }
 
-/** How much a transcript is: messages without system prompts and bare compaction markers, finished calls. */
+/** How much a transcript is: messages without system prompts, finished calls, all texts. */
 export interface Size {
   readonly messages: number;
   readonly toolResults: number;
@@ -129,15 +129,10 @@ function epochStart(transcript: Transcript, window: Transcript): number {
 
 function counts(transcript: Transcript): Pick<Size, "messages" | "toolResults" | "chars"> {
   return {
-    messages: transcript.filter(isOfConversation).length,
+    messages: transcript.filter((message) => message.role !== "system" && isVisibleToModel(message)).length,
     toolResults: toolResults(transcript).length,
     chars: charsIn(transcript),
   };
-}
-
-function isOfConversation(message: Message): boolean {
-  const isBareMarker = message.parts.length > 0 && message.parts.every(({ type }) => type === "compaction");
-  return message.role !== "system" && isVisibleToModel(message) && !isBareMarker;
 }
 
 function byKind(items: readonly Item[]): readonly KindProfile[] {

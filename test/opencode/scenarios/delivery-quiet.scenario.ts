@@ -1,5 +1,8 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { call, callAll, say } from "../../../src/testing/model-server/say.ts";
+import type { ScriptedCall } from "../../../src/testing/model-server/step.ts";
 import { LONG_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
 import type { Rig } from "../harness/rig.ts";
 import { scenario, shareRig } from "../harness/scenario.ts";
@@ -9,10 +12,13 @@ import { deliveriesOf, firstChildRequest, requestWith, textOf, waitForDeliveries
 const FEW = { inputTokens: 1_000, outputTokens: 10 };
 
 /** A parent that the user stops in the middle of a command while its fork works. */
-async function stopParent(rig: Rig, title: string): Promise<string> {
+async function stopParent(rig: Rig, title: string, more: readonly ScriptedCall[] = []): Promise<string> {
   const id = await rig.newSession(title);
   rig.model.script([
-    call("fork", { prompt: "Look.", title: "The look" }, { sessionId: id, usage: FEW }),
+    callAll([{ tool: "fork", input: { prompt: "Look.", title: "The look" } }, ...more], {
+      sessionId: id,
+      usage: FEW,
+    }),
     call("bash", { command: "sleep 60", description: "Wait" }, { sessionId: id, usage: FEW }),
     say("The report.", { family: "child", contains: "Look.", delayMs: 3_000, usage: FEW }),
   ]);
@@ -78,28 +84,35 @@ describe("results for a parent that must not be woken", () => {
         "a waiting result and a running fork stand in the request for the summary; each result arrives once, afterwards",
     },
     async (rig) => {
-      const id = await stopParent(rig, "Compacting");
-      await waitForRuns(rig, id, ["completed"]);
+      const second = { tool: "fork", input: { prompt: "Look twice.", title: "The second look" } };
       rig.model.script([
-        say("The second report.", { family: "child", contains: "Look twice.", delayMs: 6_000, usage: FEW }),
+        call(
+          "bash",
+          { command: "until [ -e go ]; do sleep 0.2; done", description: "Wait" },
+          { family: "child", contains: "Look twice.", usage: FEW },
+        ),
+        say("The second report.", { family: "child", contains: "Look twice.", usage: FEW }),
       ]);
-      await rig.turn(id, { text: "Fork again, quietly.", model: LONG_WINDOW }, [
-        callAll([{ tool: "fork", input: { prompt: "Look twice.", title: "The second look" } }], {
-          usage: FEW,
-        }),
-        say("Forked.", { usage: FEW }),
-      ]);
+      const id = await stopParent(rig, "Compacting", [second]);
+      await rig.waitFor(
+        async () => (await forksOf(rig, id))[0]?.runs[0]?.state === "completed",
+        "the first report",
+      );
       rig.model.script([
-        say("## Objective\n- SUMMARY", { lane: "summary", delayMs: 9_000, usage: FEW }),
+        say("## Objective\n- SUMMARY", { lane: "summary", delayMs: 6_000, usage: FEW }),
         say("Good.", { sessionId: id, contains: "The second report.", usage: FEW }),
       ]);
       const compacting = rig.opencode.summarize(id, LONG_WINDOW);
+      const summary = await rig.waitFor(
+        () => rig.requests({ sessionId: id, lane: "summary" })[0],
+        "the request for the summary",
+      );
+      writeFileSync(join(rig.sandbox.project, "go"), "");
       await waitForRuns(rig, id, ["completed"]);
-      expect(rig.requests({ sessionId: id, lane: "summary" })).toHaveLength(1);
-      expect(await deliveriesOf(rig, id)).toHaveLength(1);
+      expect(await deliveriesOf(rig, id)).toEqual([]);
       await compacting;
-      const [summary] = rig.requests({ sessionId: id, lane: "summary" });
-      expect(summary && textOf(summary)).toContain("#2 The second look");
+      expect(textOf(summary)).toContain("#1 The look · completed: its result will come by itself");
+      expect(textOf(summary)).toContain("#2 The second look · running");
       expect(await waitForDeliveries(rig, id, 2)).toHaveLength(2);
       expect(textOf(requestWith(rig, id, "The second report."))).toContain("SUMMARY");
     },
