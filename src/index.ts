@@ -128,8 +128,10 @@ export { type FormattedContext, formatMessagesAsContext } from "./fork/format-me
 export { type ForkResult, processMessagesForFork } from "./fork/process-messages-for-fork.ts";
 export type { ProcessingStats, TierDistribution } from "./fork/processing-stats.ts";
 export { sliceFromCompactionBoundary } from "./fork/slice-from-compaction-boundary.ts";
+export type { SentBeside } from "./session/context-meter.ts";
 export {
   createSession,
+  type EmptyAnswer,
   type PrepareOptions,
   type Session,
   type SessionStatus,
@@ -153,6 +155,7 @@ export type { GiveUpReason, IdleReason, SessionAction } from "./session/session-
 export type { SessionEvent } from "./session/session-event.ts";
 export type { SessionOptions } from "./session/session-options.ts";
 export type { SessionPorts } from "./session/session-ports.ts";
+export type { SessionState } from "./session/session-state.ts";
 export type { Asked } from "./session/session-view.ts";
 export { type CharBudgetOptions, charBudget } from "./stages/char-budget.ts";
 export { compactionBoundary, findCompactionBoundary } from "./stages/compaction-boundary.ts";

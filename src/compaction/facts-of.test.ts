@@ -7,7 +7,7 @@ const BUDGET = { wordsChars: 4_000, filesChars: 2_000, anchorsChars: 2_000 };
 const KEY = `sk-ant-api03-${"aB3xY9".repeat(16)}-AA`;
 
 const CONVERSATION: Transcript = deepFreeze([
-  { id: "u1", role: "user", parts: [{ type: "text", text: "Make the parser faster." }] },
+  { id: "u1", role: "user", parts: [{ type: "text", text: `Make the parser faster. The key is ${KEY}` }] },
   {
     id: "a1",
     role: "assistant",

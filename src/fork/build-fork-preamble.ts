@@ -1,15 +1,17 @@
+import { GAP_MARKER } from "../stages/fill/select-rows.ts";
 import { FORK_TIER2_LIMIT, FORK_TIER3_LIMIT } from "../stages/tool-result-tier.ts";
 import { FORK_CHAR_BUDGET } from "./fork-options.ts";
 import type { ProcessingStats } from "./processing-stats.ts";
 
 /** Tells a child what was done to the context that it inherits, with the numbers that were really applied. */
 export function buildForkPreamble(stats: ProcessingStats, { recall }: ForkPreambleOptions = {}): string {
-  const applied = stats.applied ?? {
+  const applied: NonNullable<ProcessingStats["applied"]> = stats.applied ?? {
     tier2Chars: FORK_TIER2_LIMIT,
     tier3Chars: FORK_TIER3_LIMIT,
     budgetChars: FORK_CHAR_BUDGET,
   };
   const { full, tier2, tier3 } = resultCounts(stats);
+  const tieredResults = `- Tool results: ${full} full, ${tier2} truncated to ${applied.tier2Chars} chars, ${tier3} truncated to ${applied.tier3Chars} chars`;
   const oversize = stats.oversizeTruncated ?? 0;
   return [
     PREAMBLE_FIRST_LINE,
@@ -17,9 +19,9 @@ export function buildForkPreamble(stats: ProcessingStats, { recall }: ForkPreamb
     stats.compactionDetected
       ? "- Compaction summary included (messages before compaction removed)"
       : "- No compaction detected",
-    `- Tool results: ${full} full, ${tier2} truncated to ${applied.tier2Chars} chars, ${tier3} truncated to ${applied.tier3Chars} chars`,
+    applied.profile === "fill" ? filledResults(stats, full) : tieredResults,
     stats.removedMessages > 0
-      ? `- ${stats.removedMessages} oldest messages removed to fit ${applied.budgetChars} char budget`
+      ? `- ${stats.removedMessages} ${applied.profile === "fill" ? "older" : "oldest"} messages removed to fit ${applied.budgetChars} char budget`
       : "- All messages preserved",
     "If you need complete file contents or detailed results, re-read the files directly.",
     ...(stats.totalChars > 0 ? [`Inherited context: ${stats.totalChars} chars in all.`] : []),
@@ -30,6 +32,13 @@ export function buildForkPreamble(stats: ProcessingStats, { recall }: ForkPreamb
       : []),
     ...(recall === undefined ? [] : [`What is missing can be read with ${recall}.`]),
   ].join("\n");
+}
+
+function filledResults(
+  { selectedResults = 0, supersededResults = 0 }: ProcessingStats,
+  full: number,
+): string {
+  return `- Tool results: ${full} full, ${selectedResults} reduced to the lines most likely needed (${GAP_MARKER} stands for what was left out), ${supersededResults} replaced by newer ones`;
 }
 
 export interface ForkPreambleOptions {

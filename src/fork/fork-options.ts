@@ -7,6 +7,8 @@ import { ConfigurationError } from "../text/configuration-error.ts";
 export interface ForkOptions {
   /** Most characters (UTF-16 units) of the wrapped text; at least 512. */
   readonly budgetChars?: number;
+  /** `fixed` cuts results by age to the documented limits; `fill` uses the whole budget, line by line. */
+  readonly profile?: ForkProfile;
   readonly limits?: TierLimits;
   /** Names the wrapper, so that text from elsewhere cannot imitate it. */
   readonly sessionId?: string;
@@ -20,6 +22,8 @@ export interface ForkOptions {
   readonly secrets?: "keep" | "redact";
 }
 
+export type ForkProfile = "fixed" | "fill";
+
 export const FORK_CHAR_BUDGET = 200_000;
 export const FORK_CHAR_NO_REMOVAL = 120_000;
 export const FORK_NO_TRIM_THRESHOLD: number = FORK_CHAR_NO_REMOVAL;
@@ -30,6 +34,7 @@ export type ResolvedForkOptions = Required<Omit<ForkOptions, "sessionId">> & Pic
 export function resolveForkOptions(options: ForkOptions): ResolvedForkOptions {
   const resolved: ResolvedForkOptions = {
     budgetChars: FORK_CHAR_BUDGET,
+    profile: "fixed",
     limits: FIXED_TIER_LIMITS,
     neverCutTools: FORK_NO_TRUNCATION_TOOLS,
     ownTools: FORK_OWN_TOOLS,
@@ -45,8 +50,11 @@ export function resolveForkOptions(options: ForkOptions): ResolvedForkOptions {
 /** Less than this could not hold the wrapper and a notice. */
 const MIN_BUDGET_CHARS = 512;
 
-function findProblems({ budgetChars, limits }: ResolvedForkOptions): readonly string[] {
+function findProblems({ budgetChars, limits, profile }: ResolvedForkOptions): readonly string[] {
   const problems: string[] = [];
+  if (profile !== "fixed" && profile !== "fill") {
+    problems.push(`profile is ${String(profile)}; it must be fixed or fill`);
+  }
   if (!(budgetChars >= MIN_BUDGET_CHARS)) {
     problems.push(`budgetChars is ${budgetChars}; it must be at least ${MIN_BUDGET_CHARS}`);
   }

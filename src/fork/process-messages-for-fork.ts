@@ -1,56 +1,103 @@
 import { charBudget } from "../stages/char-budget.ts";
 import { compactionBoundary, findCompactionBoundary } from "../stages/compaction-boundary.ts";
+import { fillBudget } from "../stages/fill/fill-budget.ts";
+import { whenOver } from "../stages/fill/when-over.ts";
 import { graduatedTiers } from "../stages/graduated-tiers.ts";
 import { omitForChild } from "../stages/omit-for-child.ts";
+import { PRUNE_PROTECTED_TOOLS } from "../stages/prune-guard.ts";
 import { restore } from "../stages/prune-restore.ts";
 import { redactTranscript } from "../stages/redact-transcript.ts";
+import { supersede } from "../stages/supersede.ts";
 import type { Edit, Stage } from "../transcript/edit.ts";
-import type { Transcript } from "../transcript/message.ts";
-import { renderMessage } from "../transcript/render.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
+import { createRenderer } from "../transcript/render.ts";
 import { runStages } from "../transcript/run-stages.ts";
 import { withUniqueIds } from "../transcript/unique-ids.ts";
 import { isVisibleToModel } from "../transcript/visibility.ts";
-import { createContextFrame } from "./context-frame.ts";
-import { type ForkOptions, resolveForkOptions } from "./fork-options.ts";
+import { type ContextFrame, createContextFrame } from "./context-frame.ts";
+import { type ForkOptions, type ResolvedForkOptions, resolveForkOptions } from "./fork-options.ts";
 import { omitNestedPreamble } from "./omit-nested-preamble.ts";
 import { countResults, type ProcessingStats, sizeStats } from "./processing-stats.ts";
 
 /** What a child inherits of its parent's conversation: the messages, every edit that led to them, and the statistics. */
 export function processMessagesForFork(messages: Transcript, options: ForkOptions = {}): ForkResult {
   const resolved = resolveForkOptions(options);
-  const { limits, budgetChars, neverCutTools, ownTools } = resolved;
+  const { limits, budgetChars, profile } = resolved;
   const frame = createContextFrame(resolved.sessionId);
   const input = withUniqueIds(messages);
+  const render = createRenderer();
 
   const prepared = runStages(input, [
     compactionBoundary({ from: "summary" }),
-    omitForChild({ ownTools }),
+    omitForChild({ ownTools: resolved.ownTools }),
     omitNestedPreamble,
     ...(resolved.pruned === "restore" ? [restoreAll] : []),
     ...(resolved.secrets === "redact" ? [redactTranscript()] : []),
-    graduatedTiers({ limits, neverCutTools }),
   ]);
-  const budgeted = runStages(prepared.transcript, [
-    charBudget({ maxChars: budgetChars, frameChars: frame.chars }),
+  const shaped = runStages(prepared.transcript, shapingStages(resolved, { frame, render }));
+  const budgeted = runStages(shaped.transcript, [
+    charBudget({
+      maxChars: budgetChars,
+      frameChars: (hidden) => frame.chars(hidden + hiddenBy(shaped.edits)),
+      render,
+    }),
   ]);
   const kept = budgeted.transcript.filter(isVisibleToModel);
 
+  const budgetEdits = [...shaped.edits.filter(({ type }) => type === "hide-message"), ...budgeted.edits];
   const results = countResults(kept, limits);
-  const beforeBudget = budgeted.edits.length === 0 ? results : countResults(prepared.transcript, limits);
+  const beforeBudget = profile === "fill" ? prepared : shaped;
   const compactionSliceIndex = findCompactionBoundary(input);
   return {
     messages: kept,
-    edits: [...prepared.edits, ...budgeted.edits],
+    edits: [...prepared.edits, ...shaped.edits, ...budgeted.edits],
     stats: {
       originalCount: messages.length,
       compactionDetected: compactionSliceIndex !== -1,
       compactionSliceIndex,
       ...results,
-      tierDistributionBeforeBudget: beforeBudget.tierDistribution,
-      ...sizeStats({ kept, budgetEdits: budgeted.edits, frame, render: renderMessage }),
-      applied: { tier2Chars: limits.resultChars[2], tier3Chars: limits.resultChars[3], budgetChars },
+      tierDistributionBeforeBudget:
+        budgetEdits.length === 0
+          ? results.tierDistribution
+          : countResults(beforeBudget.transcript, limits).tierDistribution,
+      ...sizeStats({
+        kept,
+        budgetEdits,
+        frame,
+        render,
+        wasFilled: profile === "fill" && shaped.edits.length > 0,
+      }),
+      applied: {
+        tier2Chars: limits.resultChars[2],
+        tier3Chars: limits.resultChars[3],
+        budgetChars,
+        ...(profile === "fill" && { profile }),
+      },
     },
   };
+}
+
+interface Shaping {
+  readonly frame: ContextFrame;
+  readonly render: (message: Message) => string;
+}
+
+/** What brings the texts down to size before the hard budget. */
+function shapingStages(
+  { profile, limits, neverCutTools, budgetChars: maxChars }: ResolvedForkOptions,
+  { frame, render }: Shaping,
+): readonly Stage[] {
+  if (profile === "fixed") return [graduatedTiers({ limits, neverCutTools })];
+  const budget = { maxChars, frameChars: frame.chars, render };
+  const protectedTools = [...PRUNE_PROTECTED_TOOLS, ...neverCutTools];
+  return [
+    whenOver(budget, supersede({ protectTurns: 0, protectedTools })),
+    fillBudget({ ...budget, neverCutTools }),
+  ];
+}
+
+function hiddenBy(edits: readonly Edit[]): number {
+  return edits.filter(({ type }) => type === "hide-message").length;
 }
 
 export interface ForkResult {

@@ -6,6 +6,7 @@ import {
 } from "../stages/tool-result-tier.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
+import type { ToolPart } from "../transcript/part.ts";
 import type { ContextFrame } from "./context-frame.ts";
 import { FORK_CHAR_NO_REMOVAL } from "./fork-options.ts";
 
@@ -32,6 +33,10 @@ export interface ProcessingStats {
   /** Results of each tier that were really cut. */
   readonly truncatedByTier?: TierDistribution;
   readonly budgetZone?: "under" | "between" | "over";
+  /** Results of which lines were chosen. */
+  readonly selectedResults?: number;
+  /** Results that a line naming something newer stands for. */
+  readonly supersededResults?: number;
   /** Texts shortened because the budget is hard. */
   readonly oversizeTruncated?: number;
   /** The numbers that were applied. */
@@ -39,6 +44,8 @@ export interface ProcessingStats {
     readonly tier2Chars: number;
     readonly tier3Chars: number;
     readonly budgetChars: number;
+    /** Set when lines were chosen; the limits of the tiers then were not applied. */
+    readonly profile?: "fill";
   };
 }
 
@@ -58,6 +65,8 @@ export type ResultStats = Required<
     | "clearedResults"
     | "errorResults"
     | "truncatedByTier"
+    | "selectedResults"
+    | "supersededResults"
   >
 >;
 
@@ -73,7 +82,19 @@ export function countResults(messages: Transcript, limits: TierLimits): ResultSt
     clearedResults: results.filter(({ result }) => result.cleared).length,
     errorResults: numbered.filter(({ result }) => result.status === "failed").length,
     truncatedByTier: distribution(cut),
+    selectedResults: cut.filter(({ result }) => result.part.cut?.method === "lines").length,
+    supersededResults: cut.filter(({ result }) => isSuperseded(result.part)).length,
   };
+}
+
+/** Nothing of the output is left but a line that names the newer one. */
+function isSuperseded({ cut }: ToolPart): boolean {
+  return (
+    cut !== undefined &&
+    cut.method === "head" &&
+    cut.omittedChars >= cut.originalChars &&
+    cut.originalChars > 0
+  );
 }
 
 function distribution(results: readonly TieredResult[]): TierDistribution {
@@ -86,18 +107,20 @@ export interface SizeInput {
   readonly budgetEdits: readonly Edit[];
   readonly frame: ContextFrame;
   readonly render: (message: Message) => string;
+  /** True when lines were chosen because not everything fits. */
+  readonly wasFilled?: boolean;
   /** What an earlier pass of the budget did. */
   readonly earlier?: ProcessingStats;
 }
 
 /** The part of the statistics that the budget decides. */
-export function sizeStats({ kept, budgetEdits, frame, render, earlier }: SizeInput): SizeStats {
+export function sizeStats({ kept, budgetEdits, frame, render, wasFilled, earlier }: SizeInput): SizeStats {
   const sizes = kept.map((message) => render(message).length).filter((chars) => chars > 0);
   const messagesChars = sizes.reduce((sum, chars) => sum + chars, 0);
   const hidden = budgetEdits.filter((edit) => edit.type === "hide-message").length;
   const removedMessages = (earlier?.removedMessages ?? 0) + hidden;
   const totalChars = sizes.length === 0 ? 0 : messagesChars + frame.chars(removedMessages);
-  const wasOver = budgetEdits.length > 0 || earlier?.budgetZone === "over";
+  const wasOver = wasFilled || budgetEdits.length > 0 || earlier?.budgetZone === "over";
   return {
     finalCount: sizes.length,
     totalChars,

@@ -31,12 +31,13 @@ export interface TruncateOptions {
 /** The shortened text; `cut` is unset when nothing was left out. */
 export interface Truncation {
   readonly text: string;
-  readonly cut?: Cut;
+  readonly cut?: Cut & Pick<TruncateOptions, "method">;
 }
 
-/** What a truncation left out: kept + omitted is always the original length. */
+/** What was left out of a text. Of a truncation, kept + omitted is always the original length. */
 export interface Cut {
-  readonly method: "head" | "head-tail";
+  /** Its beginning stays, its ends stay, or lines chosen from all of it. */
+  readonly method: "head" | "head-tail" | "lines";
   readonly originalChars: number;
   readonly omittedChars: number;
   readonly limitChars: number;

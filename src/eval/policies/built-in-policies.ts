@@ -1,4 +1,5 @@
 import type { EvalPolicy } from "../eval-policy.ts";
+import { fill } from "./fill.ts";
 import { fixed } from "./fixed.ts";
 import { hybrid50 } from "./hybrid-50.ts";
 import { lastN } from "./last-n.ts";
@@ -14,4 +15,5 @@ export const BUILT_IN_POLICIES: readonly EvalPolicy[] = [
   pruneProtect,
   hybrid50,
   fixed,
+  fill,
 ];

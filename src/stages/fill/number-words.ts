@@ -96,7 +96,8 @@ function readLine(text: string, { from, to, add }: LineReader): number {
       shape = nextShape(shape, kind);
       continue;
     }
-    if (wordChars >= MIN_WORD_CHARS && (shape & LETTER) !== 0) add(wordHash, isName(shape, wordChars) ? 1 : 0);
+    if (wordChars >= MIN_WORD_CHARS && (shape & LETTER) !== 0)
+      add(wordHash, isName(shape, wordChars) ? 1 : 0);
     wordChars = 0;
     wordHash = SEED;
     shape = 0;

@@ -109,7 +109,10 @@ const MAX_ACTIVITY = 4;
 const ACTIVITY_RESULTS = 15;
 
 /** Per word: how much agent and user wrote it lately, less for words that stand everywhere. */
-function wordActivity({ segments, parts }: FillRows, { words, firstWord, wordCount }: NumberedWords): Float64Array {
+function wordActivity(
+  { segments, parts }: FillRows,
+  { words, firstWord, wordCount }: NumberedWords,
+): Float64Array {
   const activity = new Float64Array(wordCount);
   const uses = new Int32Array(wordCount);
   for (const { source, partNumber, firstRow, endRow } of segments) {

@@ -35,7 +35,10 @@ export interface ChildSession {
 }
 
 /** The delivery ids of all results that stand in a session, once for each time they do. */
-export async function deliveriesOf(rig: Rig, sessionId: string): Promise<readonly string[]> {
+export async function deliveriesOf(
+  rig: Pick<Rig, "opencode">,
+  sessionId: string,
+): Promise<readonly string[]> {
   const messages = await rig.opencode.messages(sessionId);
   return messages.flatMap(({ parts }) =>
     parts.flatMap((part) => {

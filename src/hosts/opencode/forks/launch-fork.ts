@@ -17,12 +17,9 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
   const { sessionId } = request;
   const rootSessionId = await context.tree.rootOf(sessionId);
   const isInsideFork = (await forks.bonds.bondOf(sessionId)) !== undefined;
-  const refusal = (): NotLaunched | undefined => {
-    const admission = admitFork(forks.view(), { type: "new", rootSessionId, isInsideFork });
-    return admission.status === "refused" ? { status: "refused", reason: admission.text } : undefined;
-  };
-  const refused = refusal();
-  if (refused !== undefined) return refused;
+  const admission = () => admitFork(forks.view(), { type: "new", rootSessionId, isInsideFork });
+  const first = admission();
+  if (first.status === "refused") return { status: "refused", reason: first.text };
   const captured = forks.capture.lastSent(sessionId);
   const snapshot = captured === undefined ? undefined : snapshotOf(captured.messages);
   const view = snapshot && { messages: snapshot, ageMs: context.now() - (captured?.atMs ?? 0) };
@@ -69,8 +66,8 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
     return { status: "refused", reason: `Not started: the context could not be kept (${kept.reason}).` };
 
   // Others may have been admitted while this one was prepared; from here to `add` nobody can come between.
-  const late = refusal();
-  if (late !== undefined) return late;
+  const last = admission();
+  if (last.status === "refused") return { status: "refused", reason: last.text };
   const number = nextForkNumber(forks.keeper.all(), rootSessionId);
   const record = createForkRecord({
     id: `fk_${randomBytes(9).toString("base64url")}`,
@@ -93,7 +90,7 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
   });
   await forks.keeper.add({ record });
   forks.fillSlots();
-  return { status: "launched", record, inherited };
+  return { status: "launched", record, inherited, place: last.place === "queue" ? "queue" : "slot" };
 }
 
 export interface LaunchInput {
@@ -117,6 +114,8 @@ export interface Launched {
   readonly status: "launched";
   readonly record: ForkRecord;
   readonly inherited: Inherited;
+  /** Whether it starts at once. */
+  readonly place: "slot" | "queue";
 }
 
 export interface NotLaunched {

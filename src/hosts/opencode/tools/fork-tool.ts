@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { admitFork } from "../../../tasks/admit-fork.ts";
 import { findFork } from "../../../tasks/find-fork.ts";
-import { currentRun, type ForkRecord } from "../../../tasks/fork-record.ts";
+import type { ForkRecord } from "../../../tasks/fork-record.ts";
 import { sizeText } from "../forks/directive.ts";
 import { type Launched, launchFork } from "../forks/launch-fork.ts";
 import type { ToolContext, ToolDefinition } from "../host.ts";
@@ -60,12 +60,11 @@ async function start(setup: ToolSetup, tool: ToolContext, { request, waitS }: St
   });
   if (outcome.status === "refused") return outcome.reason;
   const result = await resultInTime(setup, tool, { record: outcome.record, waitS });
-  return result ?? startedText(setup, outcome);
+  return result ?? startedText(outcome);
 }
 
-function startedText({ forks }: ToolSetup, { record, inherited }: Launched): string {
-  const state = currentRun(forks.keeper.get(record.id) ?? record).state;
-  const what = state === "queued" ? "is queued and starts when another ends" : "started";
+function startedText({ record, inherited, place }: Launched): string {
+  const what = place === "queue" ? "is queued and starts when another ends" : "started";
   const context =
     inherited.way === "none"
       ? `WARNING: no context was inherited (${inherited.reason}); it knows only your prompt.`

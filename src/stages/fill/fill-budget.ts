@@ -1,0 +1,48 @@
+import { applyEdits } from "../../transcript/apply-edits.ts";
+import type { Edit, Stage } from "../../transcript/edit.ts";
+import { renderMessage } from "../../transcript/render.ts";
+import { FORK_NO_TRUNCATION_TOOLS } from "../graduated-tiers.ts";
+import { fillEdits } from "./fill-edits.ts";
+import { fillRows } from "./fill-rows.ts";
+import { type Budget, fitsBudget } from "./fits-budget.ts";
+import { numberWords } from "./number-words.ts";
+import { scoreRows } from "./score-rows.ts";
+import { selectRows } from "./select-rows.ts";
+
+/**
+ * Fills a budget with the lines that are most likely needed next: the newest messages as they are, what users said,
+ * the newest work without what is shown again, then old lines by what they are worth a character. Changes nothing
+ * where everything fits. Deterministic, and linear in the length of the transcript.
+ */
+export function fillBudget(options: FillBudgetOptions): Stage {
+  const { maxChars, frameChars = () => 0, render = renderMessage } = options;
+  const { neverCutTools = FORK_NO_TRUNCATION_TOOLS } = options;
+  return (transcript) => {
+    if (fitsBudget(transcript, options)) return [];
+    const fill = fillRows(transcript);
+    const scores = scoreRows(fill, numberWords(fill));
+    let roomChars = maxChars - frameChars(fill.messages.length);
+    let edits: readonly Edit[] = [];
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      edits = fillEdits(fill, selectRows(fill, scores, { maxChars: roomChars, render, neverCutTools }));
+      const left = applyEdits(transcript, edits, { at: 0 });
+      const hidden = edits.filter(({ type }) => type === "hide-message").length;
+      const excessChars = left.reduce(
+        (sum, message) => sum + render(message).length,
+        frameChars(hidden) - maxChars,
+      );
+      if (excessChars <= 0) break;
+      roomChars -= excessChars + SPARE_CHARS;
+    }
+    return edits;
+  };
+}
+
+export interface FillBudgetOptions extends Budget {
+  /** Tools whose results stay whole as long as there is room; a name matches when it contains one of these. */
+  readonly neverCutTools?: readonly string[];
+}
+
+/** Escapes and labels take a little more than is counted; what is still too long then is for the hard budget behind. */
+const ATTEMPTS = 4;
+const SPARE_CHARS = 32;

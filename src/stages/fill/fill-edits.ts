@@ -1,0 +1,92 @@
+import { safeJson } from "../../text/safe-json.ts";
+import type { Edit } from "../../transcript/edit.ts";
+import { type TextPart, type ToolPart, withText } from "../../transcript/part.ts";
+import { charsOf, charsOfPart } from "../../transcript/size.ts";
+import { handleOf } from "../../transcript/tool-results.ts";
+import type { FillPart, FillRows, FillSegment } from "./fill-rows.ts";
+import { keptText } from "./kept-text.ts";
+import type { RowSelection } from "./select-rows.ts";
+
+/** A selection as edits: messages and parts of which nothing stays are hidden, the others get the lines that stay. */
+export function fillEdits(fill: FillRows, selection: RowSelection): readonly Edit[] {
+  const edits: Edit[] = [];
+  const { isShown, firstWholePart } = selection;
+  let number = 0;
+  while (number < firstWholePart) {
+    const { message, messageNumber } = fill.parts[number] as FillPart;
+    let end = number;
+    while (end < firstWholePart && fill.parts[end]?.messageNumber === messageNumber) end++;
+    if (isShown.subarray(number, end).includes(1)) {
+      for (; number < end; number++) edits.push(...editPart(fill, selection, number));
+    } else {
+      const omitted = { chars: charsOf(message), handle: message.id };
+      edits.push({
+        type: "hide-message",
+        messageId: message.id,
+        stage: STAGE,
+        reason: "over-budget",
+        omitted,
+      });
+    }
+    number = end;
+  }
+  return edits;
+}
+
+const STAGE = "fill-budget";
+
+function editPart(fill: FillRows, selection: RowSelection, number: number): readonly Edit[] {
+  const filled = fill.parts[number] as FillPart;
+  const { message, partIndex, part } = filled;
+  const where = { messageId: message.id, partIndex, stage: STAGE } as const;
+  const handle = handleOf(message, partIndex);
+  if (selection.isShown[number] !== 1) {
+    const omitted = { chars: charsOfPart(part), handle };
+    return [{ type: "hide-part", what: "part", reason: "over-budget", omitted, ...where }];
+  }
+  const changed =
+    part.type === "text"
+      ? withKeptText(part, filled, { fill, selection })
+      : part.type === "tool"
+        ? withKeptLines(part, filled, { fill, selection })
+        : part;
+  if (changed === part) return [];
+  const omitted = { chars: Math.max(0, charsOfPart(part) - charsOfPart(changed)), handle };
+  return [{ type: "replace-part", part: changed, reason: "selected-lines", omitted, ...where }];
+}
+
+interface Selected {
+  readonly fill: FillRows;
+  readonly selection: RowSelection;
+}
+
+function withKeptText(part: TextPart, { firstSegment }: FillPart, { fill, selection }: Selected): TextPart {
+  const text = keptText(fill, fill.segments[firstSegment] as FillSegment, selection);
+  return text === undefined
+    ? part
+    : { ...part, text, cut: linesCut(part.cut?.originalChars ?? part.text.length, text) };
+}
+
+function withKeptLines(part: ToolPart, filled: FillPart, { fill, selection }: Selected): ToolPart {
+  let changed = part;
+  const strings = new Map<string, string>();
+  for (let segment = filled.firstSegment; segment < filled.endSegment; segment++) {
+    const found = fill.segments[segment] as FillSegment;
+    if (found.source === "call") continue;
+    const text = keptText(fill, found, selection);
+    if (found.source === "change" || found.source === "input") strings.set(found.text, text ?? found.text);
+    else if (text !== undefined) {
+      const cut = linesCut(part.cut?.originalChars ?? found.text.length, text);
+      changed = { ...changed, outcome: withText(part.outcome, text), cut: { ...part.cut, ...cut } };
+    }
+  }
+  const input = filled.call?.withStrings?.((text) => strings.get(text) ?? text);
+  if (input === undefined) return changed;
+  const inputCut = { ...linesCut(safeJson(part.input).length, input.preview), preview: input.preview };
+  return { ...changed, input: input.input, inputCut };
+}
+
+function linesCut(originalChars: number, kept: string) {
+  const omittedChars = Math.max(0, originalChars - kept.length);
+  return { method: "lines", originalChars, omittedChars, limitChars: kept.length } as const;
+}

@@ -1,0 +1,29 @@
+import type { FillRows, FillSegment } from "./fill-rows.ts";
+import { GAP_MARKER, type RowSelection } from "./select-rows.ts";
+
+/** What is left of a text, each gap one line; undefined when nothing was left out. */
+export function keptText(
+  { rows }: FillRows,
+  { text, firstRow, endRow }: FillSegment,
+  { isKept }: RowSelection,
+): string | undefined {
+  if (isKept.subarray(firstRow, endRow).every((kept) => kept === 1)) return undefined;
+  let kept = "";
+  let previous = firstRow - 1;
+  for (let row = firstRow; row < endRow; row++) {
+    const { start, end, blankLines } = rows[row] ?? NO_ROW;
+    if (isKept[row] !== 1) continue;
+    const isNext = row === previous + 1;
+    if (!isNext) kept += kept === "" ? GAP_MARKER : `\n${GAP_MARKER}`;
+    if (!isNext || blankLines !== -1) {
+      if (kept !== "") kept += "\n";
+      if (isNext && blankLines > 0) kept += "\n".repeat(blankLines);
+    }
+    kept += text.slice(start, end);
+    previous = row;
+  }
+  if (previous < endRow - 1) kept += kept === "" ? GAP_MARKER : `\n${GAP_MARKER}`;
+  return kept;
+}
+
+const NO_ROW = { start: 0, end: 0, blankLines: 0 } as const;

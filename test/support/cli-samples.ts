@@ -1,0 +1,146 @@
+import type { FormatName } from "../../src/formats/detect-format.ts";
+import { exportOf, workingSession } from "./eval-session.ts";
+import {
+  claudeCodeLines,
+  codexLines,
+  geminiCliLines,
+  piLines,
+  type Script,
+  sweAgentRun,
+} from "./transcript-script.ts";
+
+/** A transcript file of one format, as its text. */
+export interface Sample {
+  readonly format: FormatName;
+  readonly fileName: string;
+  readonly text: string;
+}
+
+const STEPS = 24;
+
+/** One working session of two dozen calls, written in every format that is known. */
+export function cliSamples(): readonly Sample[] {
+  return [
+    {
+      format: "opencode",
+      fileName: "opencode.json",
+      text: JSON.stringify(exportOf(workingSession({ steps: STEPS }))),
+    },
+    { format: "claude-code", fileName: "claude-code.jsonl", text: jsonLines(claudeCodeLines(script())) },
+    { format: "codex", fileName: "codex.jsonl", text: jsonLines(codexLines(script())) },
+    { format: "pi", fileName: "pi.jsonl", text: jsonLines(piLines(script())) },
+    { format: "gemini-cli", fileName: "gemini-cli.jsonl", text: jsonLines(geminiCliLines(script())) },
+    { format: "swe-agent", fileName: "swe-agent.traj", text: JSON.stringify(sweAgentRun(script())) },
+    { format: "anthropic", fileName: "anthropic.json", text: JSON.stringify(anthropicRequest()) },
+    { format: "openai-chat", fileName: "chat.json", text: JSON.stringify(chatRequest()) },
+    { format: "openai-responses", fileName: "responses.json", text: JSON.stringify(responsesRequest()) },
+    { format: "gemini", fileName: "gemini.json", text: JSON.stringify(geminiRequest()) },
+    { format: "ai-sdk", fileName: "ai-sdk.json", text: JSON.stringify(aiSdkMessages()) },
+  ];
+}
+
+/** What a call of the session printed. */
+export function outputOf(step: number): string {
+  return Array.from({ length: 60 }, (_, line) => `${line}: value ${step * 1000 + line} of the table`).join(
+    "\n",
+  );
+}
+
+function script(): Script {
+  return [
+    { type: "user", text: "Please tidy up the tables." },
+    ...steps((step) => ({
+      type: "assistant" as const,
+      blocks: [
+        { type: "text" as const, text: `Step ${step}.` },
+        {
+          type: "call" as const,
+          tool: "read",
+          input: { path: `src/table-${step % 20}.ts` },
+          result: { text: outputOf(step), isError: false, hasImage: false },
+        },
+      ],
+    })),
+    { type: "user", text: "And now the rest." },
+  ];
+}
+
+function anthropicRequest(): object {
+  const messages = steps((step) => [
+    {
+      role: "assistant",
+      content: [{ type: "tool_use", id: `toolu_${step}`, name: "read", input: inputOf(step) }],
+    },
+    {
+      role: "user",
+      content: [{ type: "tool_result", tool_use_id: `toolu_${step}`, content: outputOf(step) }],
+    },
+  ]);
+  return { system: "Be good.", messages: [{ role: "user", content: "Tidy up." }, ...messages.flat()] };
+}
+
+function chatRequest(): object {
+  const messages = steps((step) => [
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [
+        {
+          id: `call_${step}`,
+          type: "function",
+          function: { name: "read", arguments: JSON.stringify(inputOf(step)) },
+        },
+      ],
+    },
+    { role: "tool", tool_call_id: `call_${step}`, content: outputOf(step) },
+  ]);
+  return { model: "gpt-5", messages: [{ role: "user", content: "Tidy up." }, ...messages.flat()] };
+}
+
+function responsesRequest(): object {
+  const items = steps((step) => [
+    {
+      type: "function_call",
+      call_id: `call_${step}`,
+      name: "read",
+      arguments: JSON.stringify(inputOf(step)),
+    },
+    { type: "function_call_output", call_id: `call_${step}`, output: outputOf(step) },
+  ]);
+  return { model: "gpt-5", input: [{ role: "user", content: "Tidy up." }, ...items.flat()] };
+}
+
+function geminiRequest(): object {
+  const contents = steps((step) => [
+    { role: "model", parts: [{ functionCall: { id: `c${step}`, name: "read", args: inputOf(step) } }] },
+    {
+      role: "user",
+      parts: [{ functionResponse: { id: `c${step}`, name: "read", response: { output: outputOf(step) } } }],
+    },
+  ]);
+  return { contents: [{ role: "user", parts: [{ text: "Tidy up." }] }, ...contents.flat()] };
+}
+
+function aiSdkMessages(): readonly object[] {
+  const messages = steps((step) => {
+    const about = { toolCallId: `call_${step}`, toolName: "read" };
+    const output = { type: "text", value: outputOf(step) };
+    return [
+      { role: "assistant", content: [{ type: "tool-call", ...about, input: inputOf(step) }] },
+      { role: "tool", content: [{ type: "tool-result", ...about, output }] },
+    ];
+  });
+  return [{ role: "user", content: "Tidy up." }, ...messages.flat()];
+}
+
+function inputOf(step: number): object {
+  return { path: `src/table-${step % 20}.ts` };
+}
+
+function steps<T>(make: (step: number) => T): readonly T[] {
+  return Array.from({ length: STEPS }, (_, step) => make(step));
+}
+
+function jsonLines(lines: readonly unknown[]): string {
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+}
