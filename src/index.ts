@@ -119,6 +119,15 @@ export { type ModelLimits, usableTokens } from "./compaction/usable-tokens.ts";
 export { applyGraduatedTruncation } from "./fork/apply-graduated-truncation.ts";
 export { buildForkPreamble, type ForkPreambleOptions } from "./fork/build-fork-preamble.ts";
 export {
+  breakEvenSteps,
+  chooseForkWay,
+  EXACT_VIEW_MAX_AGE_MS,
+  EXPECTED_FORK_STEPS,
+  type ForkWay,
+  type ForkWayChoice,
+  type ForkWayFacts,
+} from "./fork/choose-fork-way.ts";
+export {
   FORK_CHAR_BUDGET,
   FORK_CHAR_NO_REMOVAL,
   FORK_NO_TRIM_THRESHOLD,

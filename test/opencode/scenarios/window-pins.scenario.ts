@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { batchesInForce } from "../../../src/hosts/opencode/window/batches-in-force.ts";
 import { say } from "../../../src/testing/model-server/say.ts";
 import { scenario } from "../harness/scenario.ts";
-import { clearedIn, journalOf, makeReports, messagesOf, REPORT_FILES } from "./window-support.ts";
+import { clearedIn, journalOf, longPrompt, makeReports, messagesOf, REPORT_FILES } from "./window-support.ts";
 
 const PRUNING = {
   prune: "auto",
@@ -28,7 +28,7 @@ scenario(
       "Remember #pin the port is 4711.",
       makeReports(["first", "second", "third", "fourth", "fifth"]),
     );
-    for (const turn of [2, 3, 4]) await rig.turn(id, `Turn ${turn}.`, [say("Seen.")]);
+    for (const turn of [2, 3, 4]) await rig.turn(id, longPrompt(`Turn ${turn}.`), [say("Seen.")]);
     expect(clearedIn(lastRequest())).toBe(4);
     expect(shown()).toContain("first line 7 of a long report");
     expect(shown()).not.toContain("second line 7 of a long report");
@@ -45,7 +45,7 @@ scenario(
     const kept = (await journalOf(rig, id)).filter(({ type }) => type === "pins-kept");
     expect(kept).toMatchObject([{ batches: [batch?.batch.id] }]);
 
-    for (const turn of [5, 6, 7, 8, 9]) await rig.turn(id, `Turn ${turn}.`, [say("Seen.")]);
+    for (const turn of [5, 6, 7, 8, 9]) await rig.turn(id, longPrompt(`Turn ${turn}.`), [say("Seen.")]);
     expect(clearedIn(lastRequest())).toBe(4);
     expect(shown()).toContain("second line 7 of a long report");
     expect(shown()).not.toContain("first line 7 of a long report");

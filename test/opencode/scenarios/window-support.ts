@@ -26,6 +26,11 @@ export function makeReports(names: readonly string[]): readonly Step[] {
   ];
 }
 
+/** A prompt of about 5,000 tokens: what can be cleared is looked for again when the window has grown. */
+export function longPrompt(text: string): string {
+  return `${text} ${"And some more words to think about. ".repeat(600)}`;
+}
+
 /** How many outputs of a request are cleared. */
 export function clearedIn(request: ModelRequest | undefined): number {
   return JSON.stringify(request?.body ?? {}).split(CLEARED_PLACEHOLDER).length - 1;

@@ -168,7 +168,11 @@ export function createForkKeeper({ context, store, limits, owner, perform }: For
       const adopted = await inLine(entry, async () => {
         const event = { type: "adopted", owner: self, fromInstanceId, atMs: context.now() } as const;
         const step = advanceFork(record, event, limits);
-        if ((await save(entry, step.record)) !== "stored") return undefined;
+        if ((await save(entry, step.record)) !== "stored") {
+          // Two looks at the same time may both have wanted it, and the first has made it ours.
+          const isOurs = (await readAgain(entry)) && entry.record.owner.instanceId === self.instanceId;
+          return isOurs ? entry.record : undefined;
+        }
         if (stateOf(record) !== stateOf(step.record)) journal(step.record, event.type);
         for (const action of step.actions) perform(step.record, action);
         return step.record;

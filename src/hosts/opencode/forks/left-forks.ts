@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { processState } from "../../../stores/files/process-identity.ts";
 import { canAdopt, type InstanceLease, readLease } from "../../../tasks/fork-lease.ts";
 import { currentRun, type ForkRecord, isLive } from "../../../tasks/fork-record.ts";
@@ -87,15 +88,10 @@ export function createLeftForks({ context, forks }: LeftForksSetup): LeftForks {
           isForgotten(record) ||
           (record.owner.instanceId !== instanceId && (found?.isGone(record) === true || isAtRest(record))),
       );
-      const taken = await Promise.all(wanted.map(take));
-      const signal = AbortSignal.timeout(LOOK_MS);
-      await Promise.all(
-        taken.map((record) =>
-          record === undefined || !isLive(currentRun(record))
-            ? undefined
-            : forks.waitForEnd(record.id, { limitMs: LOOK_MS, signal }),
-        ),
-      );
+      await Promise.all(wanted.map(take));
+      const untilMs = context.now() + LOOK_MS;
+      while (context.now() < untilMs && keeper.all().some((record) => isUnknown(record, rootSessionId)))
+        await sleep(50);
     },
   };
 }
@@ -114,7 +110,7 @@ export function isUnfinished(record: ForkRecord): boolean {
 export const KEPT_MS: number = 14 * 24 * 3_600_000;
 
 /** How long a message of the user waits for a look at the children of a program that is gone. */
-const LOOK_MS = 1_500;
+const LOOK_MS = 5_000;
 
 interface FoundFork extends RecordFound {
   readonly record: ForkRecord;
@@ -129,6 +125,12 @@ interface Found {
 /** Nothing runs, and nothing is on its way: whoever stores the next step of it first does that step alone. */
 function isAtRest({ runs }: ForkRecord): boolean {
   return runs.every((run) => !isLive(run) && run.delivery.state !== "sent");
+}
+
+/** Taken over, and what became of its child is not known yet. */
+function isUnknown(record: ForkRecord, rootSessionId: string): boolean {
+  const run = currentRun(record);
+  return record.rootSessionId === rootSessionId && isLive(run) && run.adoption !== undefined;
 }
 
 function isOld(record: ForkRecord, nowMs: number): boolean {

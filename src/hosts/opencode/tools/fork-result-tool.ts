@@ -55,10 +55,10 @@ export function createForkResultTool(setup: ToolSetup): ToolDefinition {
 
 const SHAPE = {
   id: z.string().min(1).optional(),
-  wait_s: WAIT_S,
+  wait_s: WAIT_S.describe("0 to 600"),
   view: z.enum(["result", "transcript"]).optional(),
   after: z.number().int().min(0).optional().describe("transcript: skip so many messages"),
-  limit: z.number().int().min(1).max(100).optional(),
+  limit: z.number().int().min(1).max(100).optional().describe("1 to 100"),
 };
 
 /** Asking for a running fork again within this time is polling. */

@@ -28,10 +28,10 @@ export function createForkTool(setup: ToolSetup): ToolDefinition {
 
 const SHAPE = {
   prompt: z.string().trim().min(1).describe("the directive"),
-  title: z.string().trim().max(60).optional(),
+  title: z.string().trim().max(60).optional().describe("at most 60 characters"),
   agent: z.string().min(1).optional().describe("default: yours"),
   resume: z.string().min(1).optional().describe("fork id: steer it while it runs, continue it after"),
-  wait_s: WAIT_S.describe("wait for the result"),
+  wait_s: WAIT_S.describe("seconds to wait for the result, 0 to 600"),
 };
 
 interface Start {

@@ -1,0 +1,201 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { readTranscript } from "../src/formats/read-transcript.ts";
+import { findCompactionBoundary } from "../src/stages/compaction-boundary.ts";
+import { type ModelServer, startModelServer } from "../src/testing/model-server/model-server.ts";
+import { refuse, say } from "../src/testing/model-server/say.ts";
+import { buildCli } from "./support/build-cli.ts";
+import { cliSamples } from "./support/cli-samples.ts";
+import { createCliRunner } from "./support/run-cli.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "carryover-compact-"));
+const samples = cliSamples();
+const claudeCode = samples.find(({ format }) => format === "claude-code")?.text ?? "";
+const SUMMARY = "## Objective\nTidy up the tables.\n\n## Done\n- All tables up to number twenty were read.";
+let cli = "";
+let model: ModelServer;
+let path = "";
+const carryover = createCliRunner(() => cli);
+
+beforeAll(async () => {
+  cli = await buildCli("cli-compact");
+});
+beforeEach(async () => {
+  model = await startModelServer();
+  path = join(mkdtempSync(join(folder, "case-")), "session.jsonl");
+  writeFileSync(path, claudeCode, { mode: 0o600 });
+});
+afterEach(() => model.stop());
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const withModel = () => ["--keep", "2000", "--model", "some-model", "--url", model.url];
+
+async function compacted(bytes: Uint8Array | string) {
+  const { format, transcript } = await readTranscript(Buffer.from(bytes));
+  const text = JSON.stringify(transcript);
+  return { format, messages: transcript.length, boundary: findCompactionBoundary(transcript), text };
+}
+
+describe("carryover compact", () => {
+  it.each(samples.map((sample) => [sample.format, sample] as const))(
+    "shows what it would do to %s, and does nothing",
+    async (format, sample) => {
+      writeFileSync(path, sample.text);
+      const { status, stdout, stderr } = await carryover(["compact", path, "--keep", "2000", "--json"]);
+      expect({ status, stderr }).toMatchObject({ status: 0 });
+      const plan = JSON.parse(stdout);
+      expect(plan).toMatchObject({ status: "planned", format, request: { omittedMessages: 0 } });
+      expect(plan.summarized.messages).toBeGreaterThan(5);
+      expect(plan.kept.messages).toBeGreaterThan(0);
+      expect(plan.tokensAfter).toBeLessThan(plan.tokensBefore);
+      expect(readFileSync(path, "utf8")).toBe(sample.text);
+    },
+  );
+
+  it("tells a person the same", async () => {
+    const { stdout } = await carryover(["compact", path, "--keep", "2000"]);
+    expect(stdout).toMatch(/\nA compaction would leave\n {2}summed up +\d+ {2}messages/);
+    expect(stdout).toMatch(/\n {2}kept +\d+ {2}messages word for word/);
+    expect(stdout).toMatch(/\n {2}cleared +\d+ {2}results/);
+    expect(stdout).toContain("Nothing was done.");
+  });
+
+  it.each(samples.map((sample) => [sample.format, sample] as const))(
+    "has a model sum up %s and writes it in its own format",
+    async (format, sample) => {
+      writeFileSync(path, sample.text);
+      model.script([say(SUMMARY, { lane: "any" })]);
+      const out = `${path}.compacted`;
+      const { status, stderr } = await carryover(["compact", path, ...withModel(), "--out", out]);
+      expect({ status, stderr }).toMatchObject({ status: 0 });
+      const after = await compacted(readFileSync(out));
+      expect(after).toMatchObject({ format });
+      expect(after.text).toContain("All tables up to number twenty were read.");
+      expect(after.text.length).toBeLessThan((await compacted(sample.text)).text.length);
+      if (["opencode", "claude-code", "codex", "pi"].includes(format))
+        expect(after.boundary).toBeGreaterThanOrEqual(0);
+      expect(model.requests).toMatchObject([{ model: "some-model", body: { stream: true } }]);
+      expect(readFileSync(path, "utf8")).toBe(sample.text);
+    },
+  );
+
+  it("prints the session where no place is named, and the report beside it", async () => {
+    model.script([say(SUMMARY, { lane: "any" })]);
+    const { stdout, stderr } = await carryover(["compact", path, ...withModel()]);
+    expect((await compacted(stdout)).boundary).toBeGreaterThanOrEqual(0);
+    expect(stderr).toMatch(/\nCompacted\n[\s\S]*\nSummary\n {2}## Objective/);
+  });
+
+  it("writes into the file itself only when asked to, whole, with a copy beside it", async () => {
+    for (const backup of [`${path}.bak`, `${path}.bak1`]) {
+      writeFileSync(path, claudeCode, { mode: 0o600 });
+      model.script([say(SUMMARY, { lane: "any" })]);
+      const { stdout } = await carryover(["compact", path, ...withModel(), "--write", "--json"]);
+      expect(JSON.parse(stdout)).toMatchObject({
+        status: "compacted",
+        written: path,
+        backup,
+        summary: SUMMARY,
+      });
+      expect(readFileSync(backup, "utf8")).toBe(claudeCode);
+      for (const each of [path, backup]) expect(statSync(each).mode & 0o777).toBe(0o600);
+      expect((await compacted(readFileSync(path))).boundary).toBeGreaterThanOrEqual(0);
+    }
+  });
+
+  it("follows a link and keeps a gzipped file gzipped", async () => {
+    const [packed, link] = [`${path}.gz`, `${path}.link`];
+    writeFileSync(packed, gzipSync(claudeCode));
+    symlinkSync(packed, link);
+    const { status } = await carryover(["compact", link, "--keep", "2000", "--fold", "--write"]);
+    expect(status).toBe(0);
+    expect((await compacted(gunzipSync(readFileSync(packed)))).boundary).toBeGreaterThanOrEqual(0);
+    expect(gunzipSync(readFileSync(`${packed}.bak`)).toString()).toBe(claudeCode);
+    expect(readFileSync(link).equals(readFileSync(packed))).toBe(true);
+  });
+
+  it("leaves a file alone that somebody writes to meanwhile", async () => {
+    const server = createServer((_, response) => {
+      writeFileSync(path, `${claudeCode}\n`);
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({ choices: [{ message: { content: SUMMARY } }] }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const args = ["--keep", "2000", "--model", "m", "--url", url, "--write"];
+    const { status, stderr } = await carryover(["compact", path, ...args]);
+    server.close();
+    expect(status).toBe(2);
+    expect(stderr).toContain("has changed since it was read; it was left as it is");
+    expect(readFileSync(path, "utf8")).toBe(`${claudeCode}\n`);
+  });
+
+  it("sends the key that an environment variable holds", async () => {
+    const seen: (string | undefined)[] = [];
+    const server = createServer((request, response) => {
+      seen.push(request.url, request.headers.authorization);
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({ choices: [{ message: { content: SUMMARY } }] }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/`;
+    const args = ["compact", path, "--keep", "2000", "--model", "m", "--url", url, "--key-env", "MY_KEY"];
+    const { status, stdout, stderr } = await carryover(args, { env: { MY_KEY: "open-sesame" } });
+    server.close();
+    expect(status).toBe(0);
+    expect(seen).toEqual(["/v1/chat/completions", "Bearer open-sesame"]);
+    expect(stdout + stderr).not.toContain("open-sesame");
+  });
+
+  it("changes nothing and says why when the model gives no summary", async () => {
+    model.script([refuse("no such model", { lane: "any", times: "always" })]);
+    const { status, stderr } = await carryover(["compact", path, ...withModel(), "--write"]);
+    expect(status).toBe(3);
+    expect(stderr).toMatch(/gave no summary that can be used: error \(.*no such model/);
+    expect(readFileSync(path, "utf8")).toBe(claudeCode);
+    expect(existsSync(`${path}.bak`)).toBe(false);
+  });
+
+  it("stops at Ctrl-C and changes nothing", async () => {
+    const server = createServer(() => {});
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const args = ["compact", path, "--keep", "2000", "--model", "slow", "--url", url, "--write"];
+    const { status, stderr } = await carryover(args, {
+      stopAt: "slow writes the summary",
+    });
+    server.closeAllConnections();
+    server.close();
+    expect(status).toBe(130);
+    expect(stderr).toContain("Stopped; nothing was changed");
+    expect(readFileSync(path, "utf8")).toBe(claudeCode);
+  });
+
+  it("says that there is nothing to compact in a short session", async () => {
+    writeFileSync(path, claudeCode.split("\n").slice(0, 3).join("\n"));
+    const { status, stdout } = await carryover(["compact", path, "--fold"]);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/: nothing to compact, /);
+  });
+
+  it.each([
+    { args: ["--write"], says: /There is nothing to write/ },
+    { args: ["--fold", "--write", "--out", "x"], says: /--write and --out name two places/ },
+    { args: ["--model", "m"], says: /--model and --url belong together/ },
+    { args: ["--model", "m", "--url", "nowhere"], says: /nowhere is no address of an API/ },
+    { args: ["--model", "m", "--url", "file:///etc"], says: /is no address of an API/ },
+    { args: ["--model", "m", "--url", "http://x", "--fold"], says: /--fold is without a model/ },
+    { args: ["--model", "m", "--url", "http://x", "--key-env", "UNSET"], says: /UNSET is not set/ },
+    { args: ["--key-env", "HOME"], says: /--key-env is for a model/ },
+    { args: ["--window", "wide"], says: /Give a whole number/ },
+  ])("answers $args with a clear line", async ({ args, says }) => {
+    const { status, stderr } = await carryover(["compact", path, ...args]);
+    expect(status).toBe(2);
+    expect(stderr).toMatch(says);
+  });
+});
