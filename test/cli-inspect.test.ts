@@ -76,6 +76,20 @@ describe("carryover inspect", () => {
     expect(stdout).not.toContain("\x1b[");
   });
 
+  it.each([["inspect", "--top", "4"], ["compact"]])(
+    "prints what the documentation shows of %s",
+    async (command, ...flags) => {
+      const session = "examples/sessions/opencode-session.json";
+      const { stdout } = await carryover([
+        command ?? "",
+        resolve(import.meta.dirname, "..", session),
+        ...flags,
+      ]);
+      const shown = `$ carryover ${[command, session, ...flags].join(" ")}\n${stdout}\`\`\`\n`;
+      expect(readFileSync(join(import.meta.dirname, "../docs/cli.md"), "utf8")).toContain(shown);
+    },
+  );
+
   it("counts secrets by kind and shows none", async () => {
     const key = ["sk", "ant", "api03", "Zx9Qw8Er7Ty6Ui5Op4As3Df2Gh1Jk0LzXcVbNmQwErTy"].join("-");
     const messages = [

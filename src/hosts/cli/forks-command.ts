@@ -75,7 +75,7 @@ async function cancel(folders: PluginFolders, id: string, json: true | undefined
   const control = createControlStore(folders.control);
   const answers: { readonly fork: string; readonly outcome: string; readonly text: string }[] = [];
   for (const { id: forkId } of wanted) {
-    const asked = await askPlugin(control, { type: "cancel-fork", forkId });
+    const asked = await askPlugin({ control, want: { type: "cancel-fork", forkId } });
     if (asked.status === "answered") answers.push({ fork: forkId, outcome: asked.outcome, text: asked.text });
     else if (asked.status === "failed") throw new CliError(`Fork ${forkId}: ${asked.reason}`, ["Try again."]);
     else

@@ -1,7 +1,7 @@
 import type { Colors } from "./colors.ts";
 import type { KindProfile, SessionProfile, Size } from "./profile-session.ts";
 import { renderTable } from "./render-table.ts";
-import { shownNumber, shownPath, shownShare, shownText } from "./shown-text.ts";
+import { counted, shownNumber, shownPath, shownShare, shownText } from "./shown-text.ts";
 
 export interface InspectReportInput {
   readonly profile: SessionProfile;
@@ -119,11 +119,7 @@ function outside({ messages, chars, window, compactions }: SessionProfile): read
 }
 
 function kindRow({ kind, count, chars }: KindProfile, share: string): readonly string[] {
-  return [`${kind}`, share, `${shownNumber(chars)} chars`, counted(count, "part")];
-}
-
-function counted(count: number, noun: string): string {
-  return `${shownNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
+  return [kind, share, `${shownNumber(chars)} chars`, counted(count, "part")];
 }
 
 function relative(path: string, workingDirectory: string | undefined): string {

@@ -99,7 +99,10 @@ function cannotRead(name: string, error: NodeJS.ErrnoException): CliError {
   const { code = "", message } = error;
   const reason = REASONS[code] ?? (code.startsWith("Z_") ? `its gzip is broken (${message})` : message);
   const isWord = code === "ENOENT" && /^[a-z-]+$/.test(name);
-  const advice = isWord ? [`There is no command ${name} either: carryover --help lists them.`] : [];
+  const advice = [
+    ...(isWord ? [`There is no command ${name} either: carryover --help lists them.`] : []),
+    ...(code === "EISDIR" ? ["`carryover stats` reads folders."] : []),
+  ];
   return new CliError(`Cannot read ${name}: ${reason}`, advice, { cause: error });
 }
 

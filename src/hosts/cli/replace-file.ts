@@ -23,14 +23,19 @@ export async function fileVersion(path: string): Promise<FileVersion> {
  * to since it was read is left alone.
  */
 export async function replaceFile(version: FileVersion, content: string | Uint8Array): Promise<string> {
+  await checkUnchanged(version);
   const backup = await copyAside(version.path);
-  const now = await fileVersion(version.path);
-  if (now.sizeBytes !== version.sizeBytes || now.modifiedMs !== version.modifiedMs)
-    throw new CliError(`${version.path} has changed since it was read; it was left as it is`, [
-      "An agent is probably at work in this session. End it and try again.",
-    ]);
+  await checkUnchanged(version);
   await writeWhole(version.path, content, { mode: version.mode });
   return backup;
+}
+
+async function checkUnchanged(version: FileVersion): Promise<void> {
+  const now = await fileVersion(version.path);
+  if (now.sizeBytes === version.sizeBytes && now.modifiedMs === version.modifiedMs) return;
+  throw new CliError(`${version.path} has changed since it was read; it was left as it is`, [
+    "An agent is probably at work in this session. End it and try again.",
+  ]);
 }
 
 /** The first free name: an older copy is never written over. */

@@ -28,6 +28,11 @@ export function shownNumber(value: number): string {
   return value.toLocaleString("en-US");
 }
 
+/** A number of things, the word in the plural where there is not exactly one. */
+export function counted(count: number, noun: string): string {
+  return `${shownNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 /** A part of a whole in percent; less than half a percent that is not nothing is `<1`. */
 export function shownShare(part: number, whole: number): string {
   if (whole <= 0 || part <= 0) return "0 %";

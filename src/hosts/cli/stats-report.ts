@@ -1,7 +1,7 @@
 import type { Colors } from "./colors.ts";
 import { type FolderStats, MEASURES, type Measure } from "./folder-stats.ts";
 import { renderTable } from "./render-table.ts";
-import { shownNumber, shownPath, shownShare, shownText } from "./shown-text.ts";
+import { counted, shownNumber, shownPath, shownShare, shownText } from "./shown-text.ts";
 
 export interface StatsReportOptions {
   readonly colors: Colors;
@@ -19,7 +19,7 @@ export function statsReport(stats: FolderStats, { colors, folder, top }: StatsRe
     rows.length === 0 ? [] : ["", colors.bold(name), renderTable(rows)];
   return [
     colors.bold(
-      `${shownNumber(stats.files.read)} sessions in ${shownNumber(stats.files.total)} files, ${shownNumber(totals.messages)} messages, ${shownNumber(totals.toolResults)} tool results, about ${shownNumber(totals.tokens)} tokens`,
+      `${counted(stats.files.read, "session")} in ${counted(stats.files.total, "file")}, ${counted(totals.messages, "message")}, ${counted(totals.toolResults, "tool result")}, about ${counted(totals.tokens, "token")}`,
     ),
     ...section("By format", [
       ["", "sessions", "messages", "tool results", "characters", "tokens", "compactions"],
@@ -43,7 +43,7 @@ export function statsReport(stats: FolderStats, { colors, folder, top }: StatsRe
         shownText(tool, MAX_NAME_CHARS),
         `${shownNumber(tokens)} tokens`,
         `${shownNumber(chars)} chars`,
-        `${shownNumber(calls)} calls`,
+        counted(calls, "call"),
         failed > 0 ? `${shownShare(failed, calls)} failed` : "",
       ]),
     ),
@@ -64,7 +64,7 @@ export function statsReport(stats: FolderStats, { colors, folder, top }: StatsRe
       "Results that something newer made needless",
       worst.needless.map(({ path: file, results, chars }) => [
         path(file),
-        `${shownNumber(results)} results`,
+        counted(results, "result"),
         `${shownNumber(chars)} chars`,
       ]),
     ),

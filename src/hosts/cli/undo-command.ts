@@ -41,7 +41,10 @@ async function runUndo({ session, json, store }: UndoFlags): Promise<void> {
       [],
     );
   const { sessionId, batch } = found.undone;
-  const asked = await askPlugin(createControlStore(folders.control), { type: "undo", sessionId });
+  const asked = await askPlugin({
+    control: createControlStore(folders.control),
+    want: { type: "undo", sessionId },
+  });
   if (asked.status === "failed" || (asked.status === "answered" && asked.outcome !== "done"))
     throw new CliError(asked.status === "failed" ? asked.reason : asked.text, ["Try again."]);
   if (asked.status !== "answered") {

@@ -1,7 +1,5 @@
-import { safeJson } from "../../text/safe-json.ts";
 import type { Edit } from "../../transcript/edit.ts";
 import { type TextPart, type ToolPart, withText } from "../../transcript/part.ts";
-import { charsOf, charsOfPart } from "../../transcript/size.ts";
 import { handleOf } from "../../transcript/tool-results.ts";
 import type { FillPart, FillRows, FillSegment } from "./fill-rows.ts";
 import { keptText } from "./kept-text.ts";
@@ -19,7 +17,8 @@ export function fillEdits(fill: FillRows, selection: RowSelection): readonly Edi
     if (isShown.subarray(number, end).includes(1)) {
       for (; number < end; number++) edits.push(...editPart(fill, selection, number));
     } else {
-      const omitted = { chars: charsOf(message), handle: message.id };
+      const chars = fill.parts.slice(number, end).reduce((sum, part) => sum + part.chars, 0);
+      const omitted = { chars, handle: message.id };
       edits.push({
         type: "hide-message",
         messageId: message.id,
@@ -41,17 +40,18 @@ function editPart(fill: FillRows, selection: RowSelection, number: number): read
   const where = { messageId: message.id, partIndex, stage: STAGE } as const;
   const handle = handleOf(message, partIndex);
   if (selection.isShown[number] !== 1) {
-    const omitted = { chars: charsOfPart(part), handle };
+    const omitted = { chars: filled.chars, handle };
     return [{ type: "hide-part", what: "part", reason: "over-budget", omitted, ...where }];
   }
-  const changed =
+  const left =
     part.type === "text"
       ? withKeptText(part, filled, { fill, selection })
       : part.type === "tool"
         ? withKeptLines(part, filled, { fill, selection })
-        : part;
-  if (changed === part) return [];
-  const omitted = { chars: Math.max(0, charsOfPart(part) - charsOfPart(changed)), handle };
+        : undefined;
+  if (left === undefined) return [];
+  const { part: changed } = left;
+  const omitted = { chars: Math.max(0, filled.chars - left.chars), handle };
   return [{ type: "replace-part", part: changed, reason: "selected-lines", omitted, ...where }];
 }
 
@@ -60,15 +60,30 @@ interface Selected {
   readonly selection: RowSelection;
 }
 
-function withKeptText(part: TextPart, { firstSegment }: FillPart, { fill, selection }: Selected): TextPart {
-  const text = keptText(fill, fill.segments[firstSegment] as FillSegment, selection);
-  return text === undefined
-    ? part
-    : { ...part, text, cut: linesCut(part.cut?.originalChars ?? part.text.length, text) };
+/** What became of a part; undefined when it stays as it is. */
+interface Left<P> {
+  readonly part: P;
+  readonly chars: number;
 }
 
-function withKeptLines(part: ToolPart, filled: FillPart, { fill, selection }: Selected): ToolPart {
+function withKeptText(
+  part: TextPart,
+  { firstSegment }: FillPart,
+  { fill, selection }: Selected,
+): Left<TextPart> | undefined {
+  const text = keptText(fill, fill.segments[firstSegment] as FillSegment, selection);
+  if (text === undefined) return undefined;
+  const cut = linesCut(part.cut?.originalChars ?? part.text.length, text);
+  return { part: { ...part, text, cut }, chars: text.length };
+}
+
+function withKeptLines(
+  part: ToolPart,
+  filled: FillPart,
+  { fill, selection }: Selected,
+): Left<ToolPart> | undefined {
   let changed = part;
+  let chars = filled.chars;
   const strings = new Map<string, string>();
   for (let segment = filled.firstSegment; segment < filled.endSegment; segment++) {
     const found = fill.segments[segment] as FillSegment;
@@ -78,12 +93,17 @@ function withKeptLines(part: ToolPart, filled: FillPart, { fill, selection }: Se
     else if (text !== undefined) {
       const cut = linesCut(part.cut?.originalChars ?? found.text.length, text);
       changed = { ...changed, outcome: withText(part.outcome, text), cut: { ...part.cut, ...cut } };
+      chars += text.length - found.text.length;
     }
   }
   const input = filled.call?.withStrings?.((text) => strings.get(text) ?? text);
-  if (input === undefined) return changed;
-  const inputCut = { ...linesCut(safeJson(part.input).length, input.preview), preview: input.preview };
-  return { ...changed, input: input.input, inputCut };
+  if (input !== undefined) {
+    const originalChars = filled.call?.inputChars ?? 0;
+    const inputCut = { ...linesCut(originalChars, input.preview), preview: input.preview };
+    changed = { ...changed, input: input.input, inputCut };
+    chars += input.inputChars - originalChars;
+  }
+  return changed === part ? undefined : { part: changed, chars };
 }
 
 function linesCut(originalChars: number, kept: string) {

@@ -26,6 +26,8 @@ export interface FillPart {
   readonly path: string | undefined;
   readonly call: FillCall | undefined;
   readonly headChars: number;
+  /** How much it brings into a window. */
+  readonly chars: number;
   readonly firstSegment: number;
   readonly endSegment: number;
 }
@@ -64,6 +66,7 @@ export function fillRows(transcript: Transcript): FillRows {
       }
       if (segments.length === firstSegment) continue;
       const { path, headChars } = call ?? { path: undefined, headChars: 0 };
+      const chars = call?.chars ?? (part.type === "text" ? part.text.length : 0);
       const endSegment = segments.length;
       parts.push({
         message,
@@ -74,6 +77,7 @@ export function fillRows(transcript: Transcript): FillRows {
         path,
         call,
         headChars,
+        chars,
         firstSegment,
         endSegment,
       });

@@ -5,7 +5,7 @@ import type { FillSource } from "./fill-rows.ts";
  * these. How they were found, and what was tried beside them, is in docs/decisions/0020-fill.md.
  */
 export const FILL_WEIGHTS: FillWeights = {
-  source: { user: 0, agent: 0.2, call: 0, change: 0, input: 0.2, read: 0.3, search: -0.6, output: 0 },
+  source: { user: 0, agent: 0.2, call: 0, change: 0.7, input: 0.2, read: 0.3, search: -0.6, output: 0 },
   age: -1.1,
   firstNewName: 2.5,
   secondNewName: 0.6,
@@ -17,6 +17,7 @@ export const FILL_WEIGHTS: FillWeights = {
   segmentRows: -0.2,
   lineChars: -0.35,
   tinyLine: -2.8,
+  recent: 2,
 };
 
 export interface FillWeights {
@@ -40,12 +41,14 @@ export interface FillWeights {
   readonly lineChars: number;
   /** For a line of a bracket or two. */
   readonly tinyLine: number;
+  /** For a line of the newest work. */
+  readonly recent: number;
 }
 
 /** How the budget is shared out. */
 export const FILL_SHARES: FillShares = {
   tail: 0.15,
-  recent: 0.55,
+  recent: 0.7,
   words: 0.15,
   longSegment: 0.15,
   neighbour: 0.6,
@@ -55,7 +58,7 @@ export const FILL_SHARES: FillShares = {
 export interface FillShares {
   /** Of the budget, for the newest messages as they are. */
   readonly tail: number;
-  /** Of the budget, up to where recent segments stay without what is shown again. */
+  /** Of the budget, up to where work counts as the newest. */
   readonly recent: number;
   /** Of the budget, for what users said and for results that are never cut. */
   readonly words: number;

@@ -56,14 +56,6 @@ const MIN_PATH_CHARS = 5;
 const SEED = 0x811c9dc5;
 const PRIME = 0x01000193;
 
-/** What was met in a word so far, as bits. */
-const LOWER_BEFORE = 1;
-const HUMP = 2;
-const UNDERSCORE_BEFORE = 4;
-const INNER_UNDERSCORE = 8;
-const LETTER = 16;
-const LETTER_THEN_DIGIT = 32;
-
 interface LineReader {
   readonly from: number;
   readonly to: number;
@@ -73,54 +65,61 @@ interface LineReader {
 /** Adds the words of a line, and of each path its last two names as one more; gives the hash of the line. */
 function readLine(text: string, { from, to, add }: LineReader): number {
   let lineHash = SEED;
-  let isIndent = true;
-  let wordHash = SEED;
-  let wordChars = 0;
-  let shape = 0;
   let nameHash = SEED;
   let folderHash = SEED;
   let slashes = 0;
-  let pathChars = 0;
-  for (let at = from; at <= to; at++) {
-    const unit = at === to ? 0 : text.charCodeAt(at);
-    if (at < to && (unit > 32 || !isIndent)) {
-      isIndent = false;
-      lineHash = Math.imul(lineHash ^ unit, PRIME);
-    }
-    const kind = unit < 128 ? (KINDS[unit] ?? 0) : 0;
+  let pathStart = from;
+  let at = from;
+  while (at < to && text.charCodeAt(at) <= SPACE) at++;
+  while (at < to) {
+    let unit = text.charCodeAt(at);
+    let kind = unit < 128 ? (KINDS[unit] ?? 0) : 0;
     if (kind >= UNDERSCORE) {
-      wordHash = Math.imul(wordHash ^ unit, PRIME);
-      nameHash = Math.imul(nameHash ^ unit, PRIME);
-      wordChars++;
-      pathChars++;
-      shape = nextShape(shape, kind);
-      continue;
+      const wordStart = at;
+      let wordHash = SEED;
+      let shape = 0;
+      do {
+        wordHash = Math.imul(wordHash ^ unit, PRIME);
+        shape = SHAPES[(shape << 3) | kind] ?? 0;
+        at++;
+        if (at === to) break;
+        unit = text.charCodeAt(at);
+        kind = unit < 128 ? (KINDS[unit] ?? 0) : 0;
+      } while (kind >= UNDERSCORE);
+      lineHash = Math.imul(lineHash ^ wordHash, PRIME);
+      nameHash = Math.imul(nameHash ^ wordHash, PRIME);
+      const wordChars = at - wordStart;
+      if (wordChars >= MIN_WORD_CHARS && (shape & LETTER) !== 0)
+        add(wordHash, isName(shape, wordChars) ? 1 : 0);
+      if (at === to) break;
     }
-    if (wordChars >= MIN_WORD_CHARS && (shape & LETTER) !== 0)
-      add(wordHash, isName(shape, wordChars) ? 1 : 0);
-    wordChars = 0;
-    wordHash = SEED;
-    shape = 0;
+    lineHash = Math.imul(lineHash ^ unit, PRIME);
     if (kind === SLASH) {
       slashes++;
-      pathChars++;
       folderHash = nameHash;
       nameHash = SEED;
     } else if (kind === PATH_SIGN) {
-      pathChars++;
       nameHash = Math.imul(nameHash ^ unit, PRIME);
     } else {
-      if (slashes > 0 && pathChars >= MIN_PATH_CHARS && nameHash !== SEED)
-        add(Math.imul(folderHash, 31) ^ nameHash, 1);
+      if (slashes > 0 && at - pathStart >= MIN_PATH_CHARS && nameHash !== SEED)
+        add(pathHash(folderHash, nameHash), 1);
       slashes = 0;
-      pathChars = 0;
+      pathStart = at + 1;
       nameHash = SEED;
       folderHash = SEED;
     }
+    at++;
   }
+  if (slashes > 0 && to - pathStart >= MIN_PATH_CHARS && nameHash !== SEED)
+    add(pathHash(folderHash, nameHash), 1);
   return lineHash;
 }
 
+function pathHash(folderHash: number, nameHash: number): number {
+  return Math.imul(folderHash, 31) ^ nameHash;
+}
+
+const SPACE = 32;
 const PATH_SIGN = 1;
 const SLASH = 2;
 const UNDERSCORE = 3;
@@ -136,6 +135,19 @@ const KINDS: Uint8Array = Uint8Array.from({ length: 128 }, (_, unit) => {
   if (sign === "/") return SLASH;
   return /[.@+-]/.test(sign) ? PATH_SIGN : 0;
 });
+
+/** What was met in a word so far, as bits. */
+const LOWER_BEFORE = 1;
+const HUMP = 2;
+const UNDERSCORE_BEFORE = 4;
+const INNER_UNDERSCORE = 8;
+const LETTER = 16;
+const LETTER_THEN_DIGIT = 32;
+
+/** The next shape of a word, by its shape so far and the kind of the next character. */
+const SHAPES: Uint8Array = Uint8Array.from({ length: 64 << 3 }, (_, index) =>
+  nextShape(index >> 3, index & 7),
+);
 
 function nextShape(shape: number, kind: number): number {
   if (kind === UNDERSCORE) return (shape & (LETTER | LOWER_BEFORE)) === 0 ? shape : shape | UNDERSCORE_BEFORE;

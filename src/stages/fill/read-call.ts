@@ -15,19 +15,23 @@ export interface FillCall {
   /** What the call takes as soon as it is shown: its head, the label of its result, its attachments. */
   readonly headChars: number;
   readonly texts: readonly { readonly source: FillSource; readonly text: string }[];
+  /** The length of the input's JSON, and of input and output together. */
+  readonly inputChars: number;
+  readonly chars: number;
   /** The input with other texts for its long strings, and how that reads; undefined where the input stays as it is. */
   readonly withStrings: ((change: (text: string) => string) => ChangedInput) | undefined;
 }
 
 export interface ChangedInput {
   readonly input: unknown;
+  readonly inputChars: number;
   readonly preview: string;
 }
 
 /** Reads a call. */
 export function readCall(part: ToolPart): FillCall {
   const access = fileAccess(part);
-  const { head, strings, withStrings } = readInput(part);
+  const { head, strings, inputChars, withStrings } = readInput(part);
   const output = outputOf(part);
   const texts: { source: FillSource; text: string }[] = [];
   if (!part.callMissing) texts.push({ source: "call", text: head });
@@ -35,7 +39,8 @@ export function readCall(part: ToolPart): FillCall {
   for (const text of strings) texts.push({ source: isChange ? "change" : "input", text });
   if (output !== "") texts.push({ source: outputSource(part.tool, access), text: output });
   const headChars = (part.callMissing ? 0 : head.length + 1) + resultChars(part);
-  return { path: access?.path, headChars, texts, withStrings };
+  const chars = inputChars + (isCleared(part) ? CLEARED_PLACEHOLDER.length : output.length);
+  return { path: access?.path, headChars, texts, inputChars, chars, withStrings };
 }
 
 /** Strings of an input that are longer than this, or have several lines, are chosen by line. */
@@ -50,36 +55,45 @@ function isLong(text: string): boolean {
   return text.length > LONG_STRING_CHARS || text.includes("\n");
 }
 
-interface ReadInput extends Pick<FillCall, "withStrings"> {
+interface ReadInput extends Pick<FillCall, "inputChars" | "withStrings"> {
   readonly head: string;
   readonly strings: readonly string[];
 }
 
 function readInput({ tool, input, inputCut }: ToolPart): ReadInput {
   const name = `[Tool: ${tool}]`;
+  if (input === undefined) return { head: name, strings: [], inputChars: 0, withStrings: undefined };
+  const whole = safeJson(input);
+  const inputChars = whole.length;
   if (inputCut !== undefined)
-    return { head: `${name} ${inputCut.preview}`, strings: [], withStrings: undefined };
-  if (input === undefined) return { head: name, strings: [], withStrings: undefined };
+    return { head: `${name} ${inputCut.preview}`, strings: [], inputChars, withStrings: undefined };
+  const mayHaveLong = inputChars > LONG_STRING_CHARS || whole.includes("\\n");
+  if (!mayHaveLong) return { head: `${name} ${whole}`, strings: [], inputChars, withStrings: undefined };
   const strings: string[] = [];
   const rest = mapStrings(input, (text) => {
     if (!isLong(text)) return text;
     strings.push(text);
     return "";
   });
-  const json = safeJson(rest);
+  const json = strings.length === 0 ? whole : safeJson(rest);
   if (json.length > MAX_HEAD_CHARS) {
-    const whole = safeJson(input);
     const preview = readableJson(whole.slice(0, headCut(whole, MAX_HEAD_CHARS)) + ELLIPSIS);
-    const clipped = { input: clipJson(input, MAX_HEAD_CHARS), preview };
-    return { head: `${name} ${preview}`, strings: [], withStrings: () => clipped };
+    const withStrings = (): ChangedInput => {
+      const clipped = clipJson(input, MAX_HEAD_CHARS);
+      return { input: clipped, inputChars: safeJson(clipped).length, preview };
+    };
+    return { head: `${name} ${preview}`, strings: [], inputChars, withStrings };
   }
-  if (strings.length === 0) return { head: `${name} ${json}`, strings, withStrings: undefined };
+  const head = `${name} ${json}`;
+  if (strings.length === 0) return { head, strings, inputChars, withStrings: undefined };
   return {
-    head: `${name} ${json}`,
+    head,
     strings,
+    inputChars,
     withStrings(change) {
       const changed = mapStrings(input, (text) => (isLong(text) ? change(text) : text));
-      return { input: changed, preview: readableJson(safeJson(changed)) };
+      const changedJson = changed === input ? whole : safeJson(changed);
+      return { input: changed, inputChars: changedJson.length, preview: readableJson(changedJson) };
     },
   };
 }

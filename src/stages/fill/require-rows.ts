@@ -4,10 +4,12 @@ import { FILL_SHARES } from "./fill-weights.ts";
 import type { RowScores } from "./score-rows.ts";
 import { charsOfRow } from "./split-rows.ts";
 
-/** What stays whatever it is worth. */
+/** What stays whatever it is worth, and what is preferred. */
 export interface RequiredRows {
   /** Per row: 1 when it must stay. */
   readonly isRequired: Uint8Array;
+  /** Per row: 1 when it belongs to the newest work and is not shown again. */
+  readonly isRecent: Uint8Array;
   /** Parts from here on stay as they are, and take this much. */
   readonly firstWholePart: number;
   readonly tailChars: number;
@@ -20,14 +22,14 @@ export interface RequireOptions {
   readonly neverCutTools: readonly string[];
 }
 
-/** The newest messages as they are, what was said by users, and the newest work without what is shown again. */
+/** Requires the newest messages as they are and what was said by users; prefers the newest work. */
 export function requireRows(fill: FillRows, scores: RowScores, options: RequireOptions): RequiredRows {
   const tail = wholeTail(fill, options);
   const isRequired = new Uint8Array(fill.rows.length);
   const wordsChars = requireWords({ fill, isRequired, ...tail, ...options });
   const roomChars = FILL_SHARES.recent * options.maxChars - tail.tailChars - wordsChars;
-  requireRecent({ fill, scores, isRequired, roomChars, ...tail, ...options });
-  return { isRequired, ...tail };
+  const isRecent = recentRows({ fill, scores, isRequired, roomChars, ...tail, ...options });
+  return { isRequired, isRecent, ...tail };
 }
 
 type Tail = Pick<RequiredRows, "firstWholePart" | "tailChars">;
@@ -83,8 +85,9 @@ interface RecentInput extends WordsInput {
   readonly roomChars: number;
 }
 
-function requireRecent(input: RecentInput): void {
+function recentRows(input: RecentInput): Uint8Array {
   const { fill, scores, isRequired, firstWholePart, maxChars } = input;
+  const isRecent = new Uint8Array(fill.rows.length);
   let roomChars = input.roomChars;
   for (let number = firstWholePart - 1; number >= 0 && roomChars > 0; number--) {
     const part = fill.parts[number] as FillPart;
@@ -97,10 +100,11 @@ function requireRecent(input: RecentInput): void {
       for (let row = firstRow; row < endRow; row++)
         if (scores.isRepeated[row] === 0 && isRequired[row] === 0) chars += charsOfRowAt(fill, row);
       if (chars > FILL_SHARES.longSegment * maxChars || chars > roomChars) continue;
-      for (let row = firstRow; row < endRow; row++) if (scores.isRepeated[row] === 0) isRequired[row] = 1;
+      for (let row = firstRow; row < endRow; row++) if (scores.isRepeated[row] === 0) isRecent[row] = 1;
       roomChars -= chars;
     }
   }
+  return isRecent;
 }
 
 function charsOfPart(fill: FillRows, { headChars, firstSegment, endSegment }: FillPart): number {

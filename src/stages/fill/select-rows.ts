@@ -1,5 +1,5 @@
 import type { FillPart, FillRows, FillSegment } from "./fill-rows.ts";
-import { FILL_SHARES } from "./fill-weights.ts";
+import { FILL_SHARES, FILL_WEIGHTS } from "./fill-weights.ts";
 import { type RequiredRows, type RequireOptions, requireRows } from "./require-rows.ts";
 import type { RowScores } from "./score-rows.ts";
 import { charsOfRow } from "./split-rows.ts";
@@ -42,10 +42,11 @@ export function selectRows(fill: FillRows, scores: RowScores, options: RequireOp
 }
 
 /** Logarithms between which every threshold is. */
-const LOWEST = -40;
-const HIGHEST = 20;
-const ROUNDS = 26;
-const FULL_ENOUGH = 0.997;
+const LOWEST = -24;
+const HIGHEST = 8;
+const ROUNDS = 24;
+const RECENT_FACTOR: number = Math.exp(FILL_WEIGHTS.recent);
+const FULL_ENOUGH = 0.995;
 const GAP_CHARS: number = GAP_MARKER.length + 1;
 /** A label with its line breaks. */
 const LABEL_CHARS = 8;
@@ -88,7 +89,7 @@ function keepFrom(input: KeepInput): number {
 
 function keepInSegment(
   { source, firstRow, endRow }: FillSegment,
-  { fill, scores: { density }, required: { isRequired }, draft: { isKept }, threshold }: KeepInput,
+  { fill, scores: { density }, required: { isRequired, isRecent }, draft: { isKept }, threshold }: KeepInput,
 ): { readonly chars: number; readonly rows: number } {
   let chars = 0;
   let rows = 0;
@@ -103,7 +104,8 @@ function keepInSegment(
   };
   for (let row = firstRow; row < endRow; row++) {
     isKept[row] = 0;
-    if (isRequired[row] !== 1 && (density[row] ?? 0) < threshold) continue;
+    const worth = (density[row] ?? 0) * (isRecent[row] === 1 ? RECENT_FACTOR : 1);
+    if (isRequired[row] !== 1 && worth < threshold) continue;
     isKept[row] = 1;
     rows++;
     if (row > previous + 1) chars += closeGap(previous + 1, row);

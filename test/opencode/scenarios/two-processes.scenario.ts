@@ -32,12 +32,13 @@ scenario(
     ];
     const rounds: Round[] = [];
     rig.model.script(script(dice));
+    console.log(rowOf(HEAD));
     for (let number = 1; number <= ROUNDS; number++) {
       const round = await playRound({ rig, dice, sides, number });
       rounds.push(round);
+      console.log(rowOf(cellsOf(round)));
       if (round.lost.length > 0 || round.twice.length > 0) break;
     }
-    console.log(tableOf(rounds));
     await pause(3_000);
     const doubled: string[] = [];
     for (const { sessions } of rounds) {
@@ -198,24 +199,15 @@ function damagedFiles(rig: Rig): readonly string[] {
   );
 }
 
-function tableOf(rounds: readonly Round[]): string {
-  const lines = rounds.map((round) => {
-    const count = (state: string): number => round.states.filter((each) => each === state).length;
-    const cells = [
-      round.number,
-      round.killed,
-      round.killMs,
-      round.forks,
-      count("completed"),
-      count("interrupted"),
-      round.messages,
-      round.lost.length,
-      round.twice.length,
-    ];
-    return cells.map((cell) => String(cell).padStart(WIDTH)).join("");
-  });
-  const head = ["round", "killed", "at ms", "forks", "completed", "interrupted", "messages", "lost", "twice"];
-  return [head.map((cell) => cell.padStart(WIDTH)).join(""), ...lines].join("\n");
+const HEAD = ["round", "killed", "at ms", "forks", "completed", "interrupted", "messages", "lost", "twice"];
+
+function cellsOf(round: Round): readonly (string | number)[] {
+  const count = (state: string): number => round.states.filter((each) => each === state).length;
+  const { number, killed, killMs, forks, messages, lost, twice } = round;
+  const ends = [count("completed"), count("interrupted")];
+  return [number, killed, killMs, forks, ...ends, messages, lost.length, twice.length];
 }
 
-const WIDTH = 12;
+function rowOf(cells: readonly (string | number)[]): string {
+  return cells.map((cell) => String(cell).padStart(12)).join("");
+}

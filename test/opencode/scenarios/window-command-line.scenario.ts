@@ -46,10 +46,13 @@ scenario(
     expect(JSON.parse(online.stdout)).toMatchObject({ sessionId: id, where: "plugin", edits: 4 });
     await rig.turn(id, "And now?", [say("Seen.")]);
     expect(clearedIn(lastRequest())).toBe(0);
-    const undone = (await journalOf(rig, id)).filter(
-      (entry) => entry.type === "engine" && entry.record.type === "undo",
+    const entries = await journalOf(rig, id);
+    expect(entries.filter((entry) => entry.type === "engine" && entry.record.type === "undo")).toHaveLength(
+      2,
     );
-    expect(undone).toHaveLength(2);
+    const requests = entries.filter((entry) => entry.type === "request");
+    expect(requests.length).toBeGreaterThanOrEqual(rig.requests({ sessionId: id }).length - 2);
+    expect(requests[0]).toMatchObject({ model: "scripted/long-window", inputTokens: expect.any(Number) });
   },
 );
 

@@ -88,7 +88,12 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
     directive: directiveText({ number, task: request.prompt, inherited, profile: context.options.profile }),
     atMs: context.now(),
   });
-  await forks.keeper.add({ record });
+  if ((await forks.keeper.add({ record })) === "not-kept") {
+    return {
+      status: "refused",
+      reason: "Not started: its record could not be stored. Do the work yourself.",
+    };
+  }
   forks.fillSlots();
   return { status: "launched", record, inherited, place: last.place === "queue" ? "queue" : "slot" };
 }

@@ -97,7 +97,8 @@ async function speak(
   const admission = admitFork(forks.view(), { type: "resume", forkId: record.id });
   if (admission.status === "refused") return admission.text;
   const requestId = tool.callID ?? tool.messageID;
-  await forks.keeper.tell(record.id, { type: "resume-asked", directive: prompt, requestId });
+  const told = await forks.keeper.tell(record.id, { type: "resume-asked", directive: prompt, requestId });
+  if (told === undefined) return `Nothing was done: the record of fork ${record.number} could not be stored.`;
   const result = await resultInTime(setup, tool, { record, waitS });
   if (result !== undefined) return result;
   return admission.place === "steer"

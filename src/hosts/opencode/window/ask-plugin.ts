@@ -11,7 +11,11 @@ import {
 } from "./control-store.ts";
 
 /** Asks the running plugins for something, and gives the answer of the one that it concerns. */
-export async function askPlugin(control: ControlStore, want: ControlWant): Promise<AskedPlugin> {
+export async function askPlugin({
+  control,
+  want,
+  answerMs = ANSWER_MS,
+}: AskPluginRequest): Promise<AskedPlugin> {
   if (!(await isAnyRunning(control))) return { status: "none-runs" };
   const request: ControlRequest = {
     schema: "control/1",
@@ -22,7 +26,7 @@ export async function askPlugin(control: ControlStore, want: ControlWant): Promi
   };
   const stored = await control.requests.put({ id: request.id, value: request, expected: "missing" });
   if (stored.status !== "stored") return { status: "failed", reason: reasonOf(stored) };
-  const giveUpAtMs = Date.now() + ANSWER_MS;
+  const giveUpAtMs = Date.now() + answerMs;
   for (let wasTaken = false; ; ) {
     await sleep(POLL_MS);
     const found = await control.requests.get(request.id);
@@ -39,6 +43,13 @@ export async function askPlugin(control: ControlStore, want: ControlWant): Promi
     if (withdrawn.status === "deleted") return { status: "nobody-concerned" };
     wasTaken = true;
   }
+}
+
+export interface AskPluginRequest {
+  readonly control: ControlStore;
+  readonly want: ControlWant;
+  /** How long somebody has to take it; unset means long enough for a busy machine. */
+  readonly answerMs?: number;
 }
 
 export type AskedPlugin =

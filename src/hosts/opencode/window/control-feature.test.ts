@@ -11,7 +11,7 @@ import { createControlStore } from "./control-store.ts";
 import type { PruneWindow } from "./prune-window.ts";
 
 /** A plugin that runs one fork, `fk_1`, and prunes one session, `ses_1`. */
-function start() {
+function start(ends: "at once" | "never" = "at once") {
   const { context } = createTestContext();
   const control = createControlStore(context.folders.control);
   const told: unknown[] = [];
@@ -19,7 +19,7 @@ function start() {
   const owner = { instanceId: "i1", process: currentProcess(), heartbeatAtMs: 0 };
   const forks = {
     owner: () => owner,
-    waitForEnd: async () => ({ state: "cancelled" }),
+    waitForEnd: () => (ends === "never" ? new Promise(() => {}) : Promise.resolve({ state: "cancelled" })),
     keeper: {
       get: (id: string) => (id === "fk_1" ? live : undefined),
       tell: async (id: string, event: object) => void told.push({ id, ...event }),
@@ -47,35 +47,54 @@ describe("a request from another process", () => {
   it("stops a fork, takes an edit back, and is answered within seconds", async () => {
     const { control, told, begin } = start();
     await begin();
-    expect(await askPlugin(control, { type: "cancel-fork", forkId: "fk_1" })).toMatchObject({
+    expect(await askPlugin({ control, want: { type: "cancel-fork", forkId: "fk_1" } })).toMatchObject({
       status: "answered",
       outcome: "done",
       text: "Fork fk_1 is cancelled.",
     });
     expect(told).toMatchObject([{ id: "fk_1", type: "cancel-asked" }]);
-    expect(await askPlugin(control, { type: "undo", sessionId: "ses_1" })).toMatchObject({
+    expect(await askPlugin({ control, want: { type: "undo", sessionId: "ses_1" } })).toMatchObject({
       status: "answered",
       outcome: "done",
     });
     expect(await control.requests.list()).toMatchObject({ records: [] });
   });
 
+  it("holds no conversation up while a fork takes its time to stop", async () => {
+    const { control, hooks, begin } = start("never");
+    await begin();
+    const asked = { schema: "control/1", id: "c1", askedAtMs: Date.now(), state: { status: "asked" } };
+    const value = { ...asked, want: { type: "cancel-fork", forkId: "fk_1" } };
+    await control.requests.put({ id: "c1", value, expected: "missing" });
+    await hooks["experimental.chat.messages.transform"]?.({}, { messages: [] });
+    await expect
+      .poll(() => control.requests.get("c1"))
+      .toMatchObject({ value: { state: { status: "taken" } } });
+    await hooks["experimental.chat.messages.transform"]?.({}, { messages: [] });
+  });
+
   it("is withdrawn when it concerns nobody who runs", async () => {
     const { control, begin } = start();
     await begin();
-    expect(await askPlugin(control, { type: "undo", sessionId: "ses_other" })).toEqual({
+    expect(
+      await askPlugin({ control, want: { type: "undo", sessionId: "ses_other" }, answerMs: 1_500 }),
+    ).toEqual({
       status: "nobody-concerned",
     });
     expect(await control.requests.list()).toMatchObject({ records: [] });
-  }, 20_000);
+  });
 
   it("is not even made when nobody runs, or only somebody who was killed", async () => {
     const { control } = start();
-    expect(await askPlugin(control, { type: "undo", sessionId: "ses_1" })).toEqual({ status: "none-runs" });
+    expect(await askPlugin({ control, want: { type: "undo", sessionId: "ses_1" } })).toEqual({
+      status: "none-runs",
+    });
     const gone = { ...currentProcess(), pid: 2 ** 22 + 1 };
     const value = createLease({ instanceId: "dead", process: gone }, 0);
     await control.instances.put({ id: "instance-dead", value, expected: "missing" });
-    expect(await askPlugin(control, { type: "undo", sessionId: "ses_1" })).toEqual({ status: "none-runs" });
+    expect(await askPlugin({ control, want: { type: "undo", sessionId: "ses_1" } })).toEqual({
+      status: "none-runs",
+    });
   });
 });
 

@@ -52,7 +52,11 @@ export function createControlFeature(setup: ControlSetup): Feature {
       const request = readControlRequest(found.value);
       if (request === undefined || context.now() - request.askedAtMs > FORGOTTEN_MS)
         await control.requests.delete(found.id, found.version);
-      else if (request.state.status === "asked" && concerns(setup, request.want)) await take(request, found);
+      else if (request.state.status === "asked" && concerns(setup, request.want)) {
+        const taken = take(request, found).catch(report);
+        // The next request is to show what was taken back; a fork that takes its time to stop holds nobody up.
+        if (request.want.type === "undo") await taken;
+      }
     }
   }
 
@@ -73,8 +77,12 @@ export function createControlFeature(setup: ControlSetup): Feature {
     context.notify.log("info", `asked from outside: ${answer.text}`, { ...request.want });
   }
 
+  function report(cause: unknown): void {
+    context.notify.log("error", "control failed", { cause: String(cause) });
+  }
+
   const timer = setInterval(() => {
-    look().catch((cause: unknown) => context.notify.log("error", "control failed", { cause: String(cause) }));
+    look().catch(report);
   }, LOOK_MS);
   timer.unref?.();
 
