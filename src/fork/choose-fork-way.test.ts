@@ -71,6 +71,18 @@ describe("chooseForkWay", () => {
       reason: /half of the child's window/,
     },
     {
+      name: "more than the options allow: graduated",
+      change: { fullTokens: 40_000, inheritAtMostTokens: 30_000 },
+      way: "graduated",
+      reason: /longer than the options allow/,
+    },
+    {
+      name: "more than half of the window, and the options allow it: exact",
+      change: { fullTokens: 120_000, graduatedTokens: 119_000, inheritAtMostTokens: 150_000 },
+      way: "exact",
+      reason: /cheapest/,
+    },
+    {
       name: "children that take many steps: graduated",
       change: { finishedSteps: [20, 30, 40] },
       way: "graduated",

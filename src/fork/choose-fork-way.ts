@@ -39,6 +39,8 @@ export interface ForkWayFacts {
   readonly fixedTokens: number;
   /** The child's whole window; unset when the host does not tell. */
   readonly windowTokens?: number;
+  /** What the options allow a child to inherit unchanged; unset means half of its window. */
+  readonly inheritAtMostTokens?: number;
   /** What a token costs that is read from the provider's cache, and one that is written to it, in any one unit. */
   readonly cacheReadPrice: number;
   readonly cacheWritePrice: number;
@@ -64,9 +66,15 @@ export function breakEvenSteps(
   return ((cacheWritePrice - cacheReadPrice) / cacheReadPrice) * (graduatedTokens / savedTokens);
 }
 
-function whyTooLong({ fullTokens, fixedTokens, windowTokens }: ForkWayFacts): string | undefined {
-  if (windowTokens === undefined || fullTokens + fixedTokens <= windowTokens / 2) return undefined;
-  return `the conversation (${count(fullTokens + fixedTokens)} tokens) would fill more than half of the child's window (${count(windowTokens)})`;
+function whyTooLong(facts: ForkWayFacts): string | undefined {
+  const { fullTokens, fixedTokens, windowTokens, inheritAtMostTokens } = facts;
+  const wholeTokens = fullTokens + fixedTokens;
+  if (inheritAtMostTokens !== undefined) {
+    if (wholeTokens <= inheritAtMostTokens) return undefined;
+    return `the conversation (${count(wholeTokens)} tokens) is longer than the options allow (${count(inheritAtMostTokens)})`;
+  }
+  if (windowTokens === undefined || wholeTokens <= windowTokens / 2) return undefined;
+  return `the conversation (${count(wholeTokens)} tokens) would fill more than half of the child's window (${count(windowTokens)})`;
 }
 
 function chooseByCost(facts: ForkWayFacts): ForkWayChoice {

@@ -58,9 +58,9 @@ function featuresOf(context: PluginContext): readonly Feature[] {
   const capture = createViewCapture();
   const views = createViewStore({ root: context.folders.views, now: context.now });
   const bonds = createForkBonds(context.calls);
-  const forks = createForks({ context, capture, views, bonds });
-  const pins = createPinnedTexts(context.options.pin);
   const windows = createModelWindows(context.options);
+  const forks = createForks({ context, capture, views, bonds, windows });
+  const pins = createPinnedTexts(context.options.pin);
   const isChild = async (sessionId: string): Promise<boolean> =>
     (await bonds.bondOf(sessionId)) !== undefined;
   const pruning = createPruneWindow({ context, pins, windows, isChild });

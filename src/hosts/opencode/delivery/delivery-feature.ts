@@ -157,7 +157,7 @@ export function createDeliveryFeature({ context, forks }: DeliverySetup): Featur
     const unanswered: ForkResult[] = [];
     for (const result of results) {
       const delivery = idOf(result);
-      const carrier = carriers.get(delivery);
+      const carrier = carriers.get(delivery) ?? readerOf(result);
       const found = findDelivery(stored.value, {
         delivery,
         nowMs: now(),
@@ -236,6 +236,12 @@ export function createDeliveryFeature({ context, forks }: DeliverySetup): Featur
 export interface DeliverySetup {
   readonly context: PluginContext;
   readonly forks: Forks;
+}
+
+/** What a tool of this program gives as its output is not stored before that tool ends. */
+function readerOf({ run: { delivery } }: ForkResult): Carrier | undefined {
+  if (delivery.way !== "read" || delivery.isUnsure === true) return undefined;
+  return { thing: { type: "own-tool" }, atMs: delivery.sinceMs };
 }
 
 /** Marks text as ours, so that forks leave it out. */

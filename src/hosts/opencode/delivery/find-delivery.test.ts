@@ -11,15 +11,16 @@ const user = (text: string, id = "u"): SessionMessage => ({
   info: { id, role: "user" },
   parts: [{ type: "text", text }],
 });
-const tool = (status: string, output?: string): SessionMessage => ({
+const tool = (status: string, output?: string, name = "bash"): SessionMessage => ({
   info: { id: "t", role: "assistant", finish: "tool-calls" },
-  parts: [{ type: "tool", callID: "c", state: { status, output } }],
+  parts: [{ type: "tool", tool: name, callID: "c", state: { status, output } }],
 });
 const answer = (more: Readonly<Record<string, unknown>> = {}): SessionMessage => ({
   info: { id: "a", role: "assistant", finish: "stop", ...more },
   parts: [],
 });
 const byTool: Carrier = { thing: { type: "tool", callId: "c" }, atMs: 0 };
+const byOwnTool: Carrier = { thing: { type: "own-tool" }, atMs: 0 };
 const byMessage: Carrier = { thing: { type: "message", messageId: "m" }, atMs: 0 };
 
 describe("a look for a result", () => {
@@ -63,6 +64,18 @@ describe("a look for a result", () => {
       name: "misses it in a message that is",
       messages: [user("x", "m")],
       carrier: byMessage,
+      found: "absent",
+    },
+    {
+      name: "waits for a tool of ours that has not ended",
+      messages: [tool("running", undefined, "fork_cancel")],
+      carrier: byOwnTool,
+      found: "in-flight",
+    },
+    {
+      name: "does not wait for other tools when ours has ended",
+      messages: [tool("completed", "x", "fork_cancel"), tool("running")],
+      carrier: byOwnTool,
       found: "absent",
     },
     { name: "does not wait for ever", messages: [], carrier: byMessage, nowMs: 30_000, found: "absent" },

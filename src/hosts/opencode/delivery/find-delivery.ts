@@ -1,6 +1,7 @@
 import { fields } from "../../../formats/fields.ts";
-import type { SessionMessage } from "../../../formats/opencode/session-message.ts";
+import type { SessionMessage, SessionPart } from "../../../formats/opencode/session-message.ts";
 import { deliveriesIn } from "../../../tasks/result-notice.ts";
+import { OWN_TOOLS } from "../own-tools.ts";
 
 /** How far a result has got among the messages of its parent; `in-flight` while what carries it may not be stored yet. */
 export function findDelivery(
@@ -29,19 +30,28 @@ export interface Carrier {
 /** Something of the host that carries results, by the host's name for it. */
 export type Carrying =
   | { readonly type: "tool"; readonly callId: string }
-  | { readonly type: "message"; readonly messageId: string };
+  | { readonly type: "message"; readonly messageId: string }
+  /** A tool of ours that gives results as its own output. */
+  | { readonly type: "own-tool" };
 
 /** What the host has not stored after so long it will not store. */
 const FLIGHT_MS = 30_000;
 
 function isStored(messages: readonly SessionMessage[], thing: Carrying): boolean {
-  if (thing.type === "message") return messages.some(({ info }) => info.id === thing.messageId);
-  return messages.some(({ parts }) =>
-    parts.some((part) => {
-      const { status } = fields(part.state);
-      return part.callID === thing.callId && status !== "running" && status !== "pending";
-    }),
-  );
+  const parts = messages.flatMap((message) => message.parts);
+  switch (thing.type) {
+    case "message":
+      return messages.some(({ info }) => info.id === thing.messageId);
+    case "tool":
+      return parts.some((part) => part.callID === thing.callId && !isRunning(part));
+    case "own-tool":
+      return !parts.some((part) => OWN_TOOLS.has(String(part.tool)) && isRunning(part));
+  }
+}
+
+function isRunning({ state }: SessionPart): boolean {
+  const { status } = fields(state);
+  return status === "running" || status === "pending";
 }
 
 function holds({ parts }: SessionMessage, delivery: string): boolean {

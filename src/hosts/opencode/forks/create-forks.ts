@@ -15,6 +15,7 @@ import type { RecordStore } from "../../../tasks/record-store.ts";
 import type { ViewCapture } from "../capture/view-capture.ts";
 import type { ViewStore } from "../capture/view-store.ts";
 import type { PluginContext } from "../plugin-context.ts";
+import type { ModelWindows } from "../window/model-windows.ts";
 import { createForkActions } from "./fork-actions.ts";
 import type { ForkBonds } from "./fork-bonds.ts";
 import { createForkKeeper, type ForkKeeper } from "./fork-keeper.ts";
@@ -27,6 +28,7 @@ export interface Forks {
   readonly capture: ViewCapture;
   readonly views: ViewStore;
   readonly bonds: ForkBonds;
+  readonly windows: ModelWindows;
   /** Who writes the records of this instance. */
   owner(): ForkOwner;
   /** What admission and delivery look at. */
@@ -47,9 +49,10 @@ export interface ForksSetup {
   readonly capture: ViewCapture;
   readonly views: ViewStore;
   readonly bonds: ForkBonds;
+  readonly windows: ModelWindows;
 }
 
-export function createForks({ context, capture, views, bonds }: ForksSetup): Forks {
+export function createForks({ context, capture, views, bonds, windows }: ForksSetup): Forks {
   const limits = limitsOf(context);
   const instanceId = randomUUID();
   const process = currentProcess();
@@ -95,6 +98,7 @@ export function createForks({ context, capture, views, bonds }: ForksSetup): For
     capture,
     views,
     bonds,
+    windows,
     owner,
     view,
     waitForEnd(forkId, { limitMs, signal }) {

@@ -52,7 +52,12 @@ export interface InheritInput {
   readonly budgetChars?: number;
   readonly facts: Pick<
     ForkWayFacts,
-    "receiver" | "windowTokens" | "cacheReadPrice" | "cacheWritePrice" | "finishedSteps"
+    | "receiver"
+    | "windowTokens"
+    | "inheritAtMostTokens"
+    | "cacheReadPrice"
+    | "cacheWritePrice"
+    | "finishedSteps"
   >;
 }
 

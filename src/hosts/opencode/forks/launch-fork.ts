@@ -7,6 +7,7 @@ import { createForkRecord } from "../../../tasks/create-fork-record.ts";
 import { currentRun, type ForkModel, type ForkRecord, isLive } from "../../../tasks/fork-record.ts";
 import type { HostModel } from "../host.ts";
 import type { PluginContext } from "../plugin-context.ts";
+import type { ModelWindows } from "../window/model-windows.ts";
 import { lastTurn, sessionMessages, type TurnSettings } from "./child-session.ts";
 import type { Forks } from "./create-forks.ts";
 import { directiveText } from "./directive.ts";
@@ -46,6 +47,7 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
       receiver: receiver.differs,
       ...pricesOf(request.model),
       ...windowOf(request.model),
+      ...inheritAtMost(forks.windows, request.model),
       finishedSteps: finishedSteps(forks.keeper.all()),
     },
   });
@@ -218,6 +220,14 @@ function pricesOf(model: HostModel | undefined): { cacheReadPrice: number; cache
 function windowOf(model: HostModel | undefined): { windowTokens?: number } {
   const tokens = model?.limit?.input ?? model?.limit?.context;
   return tokens === undefined || tokens <= 0 ? {} : { windowTokens: tokens };
+}
+
+function inheritAtMost(
+  windows: ModelWindows,
+  model: HostModel | undefined,
+): { inheritAtMostTokens?: number } {
+  const { inheritAtMostTokens } = windows.thresholds(`${model?.providerID}/${model?.id}`);
+  return inheritAtMostTokens === undefined ? {} : { inheritAtMostTokens };
 }
 
 function finishedSteps(records: readonly ForkRecord[]): readonly number[] {

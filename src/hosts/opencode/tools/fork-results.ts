@@ -7,7 +7,10 @@ export async function resultOf({ forks }: ToolSetup, forkId: string): Promise<st
   const record = forks.keeper.get(forkId);
   const run = record === undefined ? undefined : currentRun(record);
   if (record === undefined || run === undefined || isLive(run)) return undefined;
-  await forks.keeper.tell(forkId, { type: "delivery-sent", run: run.number, way: "read" });
+  const told = await forks.keeper.tell(forkId, { type: "delivery-sent", run: run.number, way: "read" });
+  if (run.delivery.state === "pending" && told !== undefined && told.record === told.before) {
+    return `Fork ${record.number} has ended; its result was delivered to you a moment ago.`;
+  }
   return resultNotice([{ record, run }]);
 }
 
