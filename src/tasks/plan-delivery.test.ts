@@ -43,6 +43,12 @@ describe("planDelivery", () => {
     ["leaves a busy parent alone", pending, { parent: busy, afterMs: 59_000 }, "again in 1000"],
     ["prompts a parent that is busy for a minute", pending, { parent: busy, afterMs: 60_000 }, "send prompt"],
     [
+      "takes shorter waits",
+      pending,
+      { parent: busy, afterMs: 4_000, waits: { busyMs: 5_000 } },
+      "again in 1000",
+    ],
+    [
       "leaves a compacting parent alone",
       pending,
       { parent: { status: "compacting" }, afterMs: 99_000 },

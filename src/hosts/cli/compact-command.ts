@@ -3,8 +3,7 @@ import { Command } from "commander";
 import { compact } from "../../compaction/compact.ts";
 import type { Compacted, CompactOutcome } from "../../compaction/compact-outcome.ts";
 import type { Summarizer } from "../../compaction/summarizer.ts";
-import { formatOf } from "../../formats/format-of.ts";
-import { readTranscript, transcriptText } from "../../formats/read-transcript.ts";
+import { readTranscript } from "../../formats/read-transcript.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
 import { CliError, EXIT_CODES } from "./cli-error.ts";
 import { colorsFor } from "./colors.ts";
@@ -13,6 +12,7 @@ import { planFor } from "./compact-plan.ts";
 import { compactReport } from "./compact-report.ts";
 import { sizeOf } from "./count-of.ts";
 import { describeCompaction } from "./describe-compaction.ts";
+import { editedText } from "./edited-text.ts";
 import { createPatience } from "./patience.ts";
 import { type InputFile, readInput } from "./read-input.ts";
 import { type FileVersion, fileVersion, replaceFile } from "./replace-file.ts";
@@ -124,8 +124,7 @@ const MAX_DETAIL_CHARS = 300;
 
 /** The file with the edits in it, read once more before anybody relies on it. */
 async function compactedText(file: InputFile, outcome: Compacted): Promise<string> {
-  const wire = formatOf(file.format).apply(file.wire, outcome.edits, { at: Date.now() });
-  const text = transcriptText({ form: file.form, wire });
+  const text = editedText(file, outcome.edits, { at: Date.now(), order: "of-time" });
   const again = await readTranscript(Buffer.from(text));
   const holdsSummary = again.transcript.some(({ parts }) =>
     parts.some((part) => part.type === "text" && part.text.includes(outcome.summary)),

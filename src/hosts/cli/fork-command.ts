@@ -4,14 +4,13 @@ import { buildForkPreamble } from "../../fork/build-fork-preamble.ts";
 import { FORK_CHAR_BUDGET } from "../../fork/fork-options.ts";
 import { formatMessagesAsContext } from "../../fork/format-messages-as-context.ts";
 import { processMessagesForFork } from "../../fork/process-messages-for-fork.ts";
-import { formatOf } from "../../formats/format-of.ts";
-import { transcriptText } from "../../formats/read-transcript.ts";
 import { repairPairing } from "../../stages/repair-pairing.ts";
 import { applyEdits } from "../../transcript/apply-edits.ts";
 import type { Edit } from "../../transcript/edit.ts";
 import { CliError } from "./cli-error.ts";
 import { colorsFor } from "./colors.ts";
 import { sizeOf } from "./count-of.ts";
+import { editedText } from "./edited-text.ts";
 import { forkReport } from "./fork-report.ts";
 import { createPatience } from "./patience.ts";
 import { type InputFile, readInput } from "./read-input.ts";
@@ -104,10 +103,10 @@ function formAsked({ text, json, as }: ForkFlags): Form | undefined {
 }
 
 /** What is left may begin with an answer or hold half a call; it is mended, so that it can be sent. */
-function messagesText({ format, form, wire, transcript }: InputFile, edits: readonly Edit[]): string {
+function messagesText(session: InputFile, edits: readonly Edit[]): string {
   const at = Date.now();
-  const repairs = repairPairing(applyEdits(transcript, edits, { at }));
-  return transcriptText({ form, wire: formatOf(format).apply(wire, [...edits, ...repairs], { at }) });
+  const repairs = repairPairing(applyEdits(session.transcript, edits, { at }));
+  return editedText(session, [...edits, ...repairs], { at, order: "of-the-list" });
 }
 
 function whereTo(out: string | undefined): string {

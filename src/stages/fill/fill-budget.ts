@@ -32,7 +32,7 @@ export function fillBudget(options: FillBudgetOptions): Stage {
         frameChars(hidden) - maxChars,
       );
       if (excessChars <= 0) break;
-      roomChars -= excessChars + SPARE_CHARS;
+      roomChars -= (excessChars + SPARE_CHARS) * 2 ** attempt;
     }
     return edits;
   };

@@ -12,11 +12,9 @@ export const FILL_WEIGHTS: FillWeights = {
   thirdNewName: 0.3,
   activity: 0.9,
   activitySquared: -0.12,
-  repeated: -3,
   fileTouches: 0.4,
   segmentRows: -0.2,
   lineChars: -0.35,
-  tinyLine: -2.8,
   recent: 2,
 };
 
@@ -31,16 +29,12 @@ export interface FillWeights {
   /** Per unit of what agent and user wrote lately about the line's words. */
   readonly activity: number;
   readonly activitySquared: number;
-  /** For a line that is shown again later. */
-  readonly repeated: number;
   /** Per logarithm of the calls about the same file. */
   readonly fileTouches: number;
   /** Per logarithm of the rows of its segment. */
   readonly segmentRows: number;
   /** Per logarithm of its length. */
   readonly lineChars: number;
-  /** For a line of a bracket or two. */
-  readonly tinyLine: number;
   /** For a line of the newest work. */
   readonly recent: number;
 }
@@ -51,8 +45,8 @@ export const FILL_SHARES: FillShares = {
   recent: 0.7,
   words: 0.15,
   longSegment: 0.15,
-  neighbour: 0.6,
-  closedGapChars: 40,
+  neighbour: 0.8,
+  closedGapChars: 60,
 };
 
 export interface FillShares {

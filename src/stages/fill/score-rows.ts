@@ -12,16 +12,24 @@ export interface RowScores {
 
 /** Scores rows by how likely the agent needs them next: by source, age, names found nowhere newer, and what is being worked on. */
 export function scoreRows(fill: FillRows, numbered: NumberedWords): RowScores {
-  const { value, isRepeated } = valueRows(fill, numbered);
-  const density = new Float64Array(value.length);
+  const { lineValue, nameValue, isRepeated } = valueRows(fill, numbered);
+  const density = new Float64Array(lineValue.length);
+  const costChars = (row: number): number => {
+    const { start = 0, end = 0 } = fill.rows[row] ?? {};
+    return end - start + GAP_SHARE_CHARS;
+  };
   for (const { firstRow, endRow } of fill.segments) {
     for (let row = firstRow; row < endRow; row++) {
-      const before = row > firstRow ? (value[row - 1] ?? 0) : 0;
-      const after = row + 1 < endRow ? (value[row + 1] ?? 0) : 0;
-      const inherited = FILL_SHARES.neighbour * Math.max(before, after);
-      const { start = 0, end = 0 } = fill.rows[row] ?? {};
+      const cost = costChars(row);
+      // A name is of use only between its neighbours; a short one must not come without the line that it belongs to.
+      let names = (nameValue[row] ?? 0) / cost;
+      for (const beside of [row - 1, row + 1]) {
+        const value = beside < firstRow || beside >= endRow ? 0 : (nameValue[beside] ?? 0);
+        if (value > 0)
+          names = Math.max(names, (FILL_SHARES.neighbour * value) / Math.max(cost, costChars(beside)));
+      }
       const tieBreak = 1 + row * 1e-9;
-      density[row] = (Math.max(value[row] ?? 0, inherited) / (end - start + GAP_SHARE_CHARS)) * tieBreak;
+      density[row] = ((lineValue[row] ?? 0) / cost + names) * tieBreak;
     }
   }
   return { density, isRepeated };
@@ -29,17 +37,22 @@ export function scoreRows(fill: FillRows, numbered: NumberedWords): RowScores {
 
 /** A row alone costs a line break and part of a gap marker beside its text. */
 const GAP_SHARE_CHARS = 6;
+/** A line that is shown again later, or has no word in it, comes behind everything else. */
+const LEFTOVER_FACTOR = 1e-4;
 const AGE_OFFSET = 3;
-const TINY_CHARS = 3;
 
 interface RowValues {
-  readonly value: Float64Array;
+  /** What the line itself is worth, which an edit may have to repeat. */
+  readonly lineValue: Float64Array;
+  /** What the names are worth that no newer line has. */
+  readonly nameValue: Float64Array;
   readonly isRepeated: Uint8Array;
 }
 
 function valueRows(fill: FillRows, numbered: NumberedWords): RowValues {
   const { words, firstWord, isIdentifier, lineOf } = numbered;
-  const value = new Float64Array(fill.rows.length);
+  const lineValue = new Float64Array(fill.rows.length);
+  const nameValue = new Float64Array(fill.rows.length);
   const isRepeated = new Uint8Array(fill.rows.length);
   const activity = wordActivity(fill, numbered);
   const isKnownWord = new Uint8Array(numbered.wordCount);
@@ -60,18 +73,18 @@ function valueRows(fill: FillRows, numbered: NumberedWords): RowValues {
       const line = lineOf[row] ?? 0;
       if (isKnownLine[line] === 1) isRepeated[row] = 1;
       isKnownLine[line] = 1;
-      const { start = 0, bodyStart = 0, end = 0 } = fill.rows[row] ?? {};
+      const isLeftover = isRepeated[row] === 1 || lastWord === firstWord[row];
+      const { start = 0, end = 0 } = fill.rows[row] ?? {};
       const weight =
         base +
         activityWeight(Math.min(MAX_ACTIVITY, active)) +
-        newNameWeight(newNames) +
-        FILL_WEIGHTS.lineChars * Math.log(1 + end - start) +
-        (isRepeated[row] === 1 ? FILL_WEIGHTS.repeated : 0) +
-        (end - bodyStart <= TINY_CHARS ? FILL_WEIGHTS.tinyLine : 0);
-      value[row] = Math.exp(weight);
+        FILL_WEIGHTS.lineChars * Math.log(1 + end - start);
+      const worth = Math.exp(weight) * (isLeftover ? LEFTOVER_FACTOR : 1);
+      lineValue[row] = worth;
+      if (newNames > 0) nameValue[row] = worth * (NEW_NAME_FACTORS[Math.min(newNames, 3)] ?? 0);
     }
   }
-  return { value, isRepeated };
+  return { lineValue, nameValue, isRepeated };
 }
 
 function segmentWeight(
@@ -92,11 +105,14 @@ function activityWeight(active: number): number {
   return FILL_WEIGHTS.activity * active + FILL_WEIGHTS.activitySquared * active * active;
 }
 
-function newNameWeight(newNames: number): number {
-  if (newNames === 0) return 0;
-  const { firstNewName, secondNewName, thirdNewName } = FILL_WEIGHTS;
-  return firstNewName + (newNames > 1 ? secondNewName : 0) + (newNames > 2 ? thirdNewName : 0);
-}
+const { firstNewName, secondNewName, thirdNewName } = FILL_WEIGHTS;
+/** How many times a line's own value its new names are worth, by their number. */
+const NEW_NAME_FACTORS: readonly number[] = [
+  0,
+  Math.exp(firstNewName) - 1,
+  Math.exp(firstNewName + secondNewName) - 1,
+  Math.exp(firstNewName + secondNewName + thirdNewName) - 1,
+];
 
 function countTouches({ parts }: FillRows): ReadonlyMap<string, number> {
   const touches = new Map<string, number>();

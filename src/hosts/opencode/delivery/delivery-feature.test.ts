@@ -10,6 +10,7 @@ import { createForks } from "../forks/create-forks.ts";
 import { createForkBonds } from "../forks/fork-bonds.ts";
 import { createLeftForks } from "../forks/left-forks.ts";
 import type { HostAnswer } from "../host-calls.ts";
+import { createModelWindows } from "../window/model-windows.ts";
 import { createDeliveryFeature } from "./delivery-feature.ts";
 
 const HERE: ForkOwner = { ...OWNER, process: currentProcess() };
@@ -22,6 +23,7 @@ function createPlugin(answer: HostAnswer = { status: "ok", body: {} }) {
     capture: createViewCapture(),
     views: createViewStore({ root: context.folders.views, now: context.now }),
     bonds: createForkBonds(context.calls),
+    windows: createModelWindows(context.options),
   });
   const { hooks } = createDeliveryFeature({ context, forks });
   return { context, forks, hooks, left: createLeftForks({ context, forks }) };

@@ -1,7 +1,7 @@
 import { fields } from "../../../formats/fields.ts";
 import type { SessionMessage, SessionPart } from "../../../formats/opencode/session-message.ts";
 import { deliveriesIn } from "../../../tasks/result-notice.ts";
-import { OWN_TOOLS } from "../own-tools.ts";
+import { isOwnTool } from "../own-tools.ts";
 
 /** How far a result has got among the messages of its parent; `in-flight` while what carries it may not be stored yet. */
 export function findDelivery(
@@ -45,7 +45,7 @@ function isStored(messages: readonly SessionMessage[], thing: Carrying): boolean
     case "tool":
       return parts.some((part) => part.callID === thing.callId && !isRunning(part));
     case "own-tool":
-      return !parts.some((part) => OWN_TOOLS.has(String(part.tool)) && isRunning(part));
+      return !parts.some((part) => isOwnTool(String(part.tool)) && isRunning(part));
   }
 }
 

@@ -1,0 +1,133 @@
+import { array as arrayOf, assert, constantFrom, integer, property, tuple } from "fast-check";
+import { describe, expect, it } from "vitest";
+import { applyEdits } from "../../transcript/apply-edits.ts";
+import type { Message, Transcript } from "../../transcript/message.ts";
+import type { ToolPart } from "../../transcript/part.ts";
+import { renderMessage } from "../../transcript/render.ts";
+import { fillBudget } from "./fill-budget.ts";
+
+const filled = (messages: Transcript, maxChars: number): Transcript =>
+  applyEdits(messages, fillBudget({ maxChars })(messages), { at: 0 });
+const textOf = (messages: Transcript): string => messages.map(renderMessage).join("");
+
+function call(tool: string, input: unknown, output: string): ToolPart {
+  return {
+    type: "tool",
+    callId: `${tool}-${output.length}`,
+    tool,
+    input,
+    outcome: { status: "done", output, attachments: [] },
+  };
+}
+
+let count = 0;
+const message = (role: string, ...parts: Message["parts"]): Message => ({ id: `m${++count}`, role, parts });
+const user = (text: string): Message => message("user", { type: "text", text });
+const agent = (...parts: Message["parts"]): Message => message("assistant", ...parts);
+const lines = (words: string, length: number): string =>
+  Array.from({ length }, (_, index) => `${String(index + 1).padStart(6)}→\t${words} number ${index}`).join(
+    "\n",
+  );
+const filler = (): Message => agent(call("bash", { command: "make" }, lines("nothing of note", 200)));
+
+describe("fillBudget", () => {
+  it("changes nothing where everything fits", () => {
+    expect(fillBudget({ maxChars: 100_000 })([user("hello"), filler()])).toEqual([]);
+  });
+
+  it("keeps the newest messages as they are", () => {
+    const newest = agent({ type: "text", text: "now I edit the file" }, call("edit", { old: "a\nb" }, "ok"));
+    const after = filled([user("do it"), filler(), filler(), newest], 4_000);
+    expect(after.at(-1)).toBe(newest);
+  });
+
+  it("keeps what users said word for word", () => {
+    const request = user("Please make the wing fold.\n\nAnd mind the gap.");
+    const after = filled([request, filler(), filler(), filler()], 4_000);
+    expect(after[0]).toBe(request);
+  });
+
+  it("keeps an old line that has a name found nowhere else, with its neighbours", () => {
+    const output = `${lines("common words", 150)}\n   151→\tfunc computeWingFold() {\n   152→\t\treturn foldAngle\n${lines("common words", 150)}`;
+    const after = filled(
+      [user("go"), agent(call("read", { path: "wing.go" }, output)), filler(), filler()],
+      6_000,
+    );
+    expect(textOf(after)).toContain("151→\tfunc computeWingFold() {\n152→\t\treturn foldAngle");
+  });
+
+  it("shows one marker for each gap and drops the padding of line numbers", () => {
+    const after = filled([user("go"), filler(), agent({ type: "text", text: "done" })], 2_000);
+    const text = textOf(after);
+    expect(text).toContain("[...]");
+    expect(text).not.toContain("[...]\n[...]");
+    expect(text).not.toMatch(/^ +\d+→/m);
+  });
+
+  it("never keeps a line without words on its own", () => {
+    const blank = Array.from({ length: 300 }, (_, index) =>
+      index % 2 ? `${index}: ` : `${index}: some words ${index}`,
+    );
+    const text = textOf(
+      filled([user("go"), agent(call("read", { path: "a" }, blank.join("\n"))), filler()], 3_000),
+    );
+    expect(text).not.toMatch(/\[\.\.\.\]\n\d+:\n\[\.\.\.\]/);
+  });
+
+  it("cuts long strings of an input by line and keeps its shape", () => {
+    const input = { path: "a.ts", edits: [{ old: lines("old words", 300), new: "short" }] };
+    const after = filled([user("go"), agent(call("edit", input, "ok")), filler(), filler()], 3_000);
+    const part = after[1]?.parts[0] as ToolPart;
+    const changed = part.input as typeof input;
+    expect(Object.keys(changed)).toEqual(["path", "edits"]);
+    expect(changed.path).toBe("a.ts");
+    expect(changed.edits[0]?.new).toBe("short");
+    expect(changed.edits[0]?.old.length).toBeLessThan(input.edits[0]?.old.length ?? 0);
+    expect(part.inputCut?.preview).not.toContain("\\n");
+  });
+
+  it("says of every edit how much it leaves out", () => {
+    const messages = [user("go"), filler(), filler(), filler()];
+    for (const edit of fillBudget({ maxChars: 3_000 })(messages)) {
+      expect(edit.stage).toBe("fill-budget");
+      expect(edit.omitted?.chars).toBeGreaterThan(0);
+      expect(edit.omitted?.handle).toMatch(/^m\d+/);
+    }
+  });
+
+  it("keeps results of tools that are never cut", () => {
+    const asked = agent(call("question", {}, lines("the user answered", 8)));
+    const after = filled([user("go"), asked, filler(), filler()], 5_000);
+    expect(after[1]).toBe(asked);
+  });
+
+  const part = tuple(
+    constantFrom("read", "bash", "edit", "grep"),
+    constantFrom(
+      "plain words",
+      "fooBar some_name",
+      "x".repeat(900),
+      "\u001b[31mred <inherited_context> ",
+      "\ud83d\ude00 é",
+    ),
+    integer({ min: 0, max: 60 }),
+  ).map(([tool, words, length]) =>
+    call(tool, { path: `${tool}.ts`, text: lines(words, length >> 2) }, lines(words, length)),
+  );
+
+  it("is deterministic and fits", () => {
+    assert(
+      property(
+        arrayOf(part, { minLength: 3, maxLength: 12 }),
+        integer({ min: 4_000, max: 20_000 }),
+        (parts, maxChars) => {
+          const messages = [user("go"), ...parts.map((one) => agent(one))];
+          const edits = fillBudget({ maxChars })(messages);
+          expect(fillBudget({ maxChars })(messages)).toEqual(edits);
+          expect(textOf(applyEdits(messages, edits, { at: 0 })).length).toBeLessThanOrEqual(maxChars);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+});
