@@ -3,6 +3,7 @@ import type { Message, Transcript } from "../transcript/message.ts";
 import { CLEARED_PLACEHOLDER } from "../transcript/part.ts";
 import { isStep } from "./eval-session.ts";
 import { outputOf, plainMessages, type ShownCall } from "./plain-text.ts";
+import { refilled } from "./refilled.ts";
 
 /** A way to hold a window while the session goes on: what is sent at each step, message by message. */
 export interface LoopPolicy {
@@ -17,6 +18,7 @@ export type LoopWindow = (history: readonly LoopMessage[]) => readonly string[];
 
 /** A message with its renderings, each made once. */
 export interface LoopMessage {
+  readonly message: Message;
   readonly isStep: boolean;
   readonly calls: number;
   readonly outputChars: number;
@@ -63,6 +65,11 @@ export const LOOP_POLICIES: readonly LoopPolicy[] = [
     explain: "results beyond the newest 160,000 characters are cleared when that frees 80,000",
     start: batchedPrune,
   },
+  {
+    name: "fill-batched",
+    explain: "when 100,000 characters have gathered, they are filled into 50,000",
+    start: () => refilled({ gatherChars: 100_000, keepChars: 50_000 }),
+  },
 ];
 
 /** A transcript with its renderings. */
@@ -71,6 +78,7 @@ export function loopMessages(transcript: Transcript): readonly LoopMessage[] {
     const known = new Map<LoopShape, string>();
     const calls = message.parts.filter((part) => part.type === "tool");
     return {
+      message,
       isStep: isStep(message),
       calls: calls.length,
       outputChars: calls.reduce((sum, part) => sum + (outputOf(part)?.length ?? 0), 0),

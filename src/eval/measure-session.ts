@@ -29,9 +29,9 @@ export interface EvalOptions {
   readonly now: () => number;
 }
 
-export type MeasureName = "recall" | "compaction" | "cost" | "tokens" | "speed";
+export type MeasureName = "recall" | "search" | "compaction" | "cost" | "tokens" | "speed";
 
-export const MEASURES: readonly MeasureName[] = ["recall", "compaction", "cost", "tokens", "speed"];
+export const MEASURES: readonly MeasureName[] = ["recall", "search", "compaction", "cost", "tokens", "speed"];
 
 export const EVAL_DEFAULTS: Pick<EvalOptions, "budgetsChars" | "steps" | "maxProbes"> = {
   budgetsChars: [25_000, 50_000, 100_000, 200_000],
@@ -47,7 +47,9 @@ export function measureSession(session: EvalSession, options: EvalOptions): Sess
   return {
     name: session.name,
     format: session.format,
-    probes: wants("recall") ? measureRecall(probes, options) : [],
+    probes: wants("recall")
+      ? measureRecall(probes, { ...options, ...(wants("search") && { search: "measured" }) })
+      : [],
     compaction: wants("compaction")
       ? measureCompaction(session, options)
       : { compactions: [], readsAfter: [], readsElsewhere: [] },

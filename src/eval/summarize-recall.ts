@@ -11,6 +11,8 @@ export interface RecallFigures {
   readonly usable: number;
   readonly usableLow: number;
   readonly usableHigh: number;
+  /** The same when the child may search the archive once for each target; not a number where that was not measured. */
+  readonly usableWithRecall: number;
   /** Share of the targets whose bare name is there. */
   readonly mention: number;
   /** Share of the targets whose line stands between its neighbours (ctx±1). */
@@ -83,6 +85,7 @@ export function summarizeRecall(scored: readonly ScoredProbe[]): RecallFigures {
     usable: usable.mean,
     usableLow: usable.low,
     usableHigh: usable.high,
+    usableWithRecall: mean(({ score }) => score.usableWithRecall && shareOf(score.usableWithRecall)),
     mention: mean(FIGURES.mention),
     context: mean(FIGURES.context),
     editReady: mean(FIGURES.editReady),

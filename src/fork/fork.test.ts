@@ -11,6 +11,7 @@ import type { Message, Transcript } from "../transcript/message.ts";
 import type { Part } from "../transcript/part.ts";
 import { isVisibleToModel } from "../transcript/visibility.ts";
 import { buildForkPreamble } from "./build-fork-preamble.ts";
+import type { ForkProfile } from "./fork-options.ts";
 import { formatMessagesAsContext } from "./format-messages-as-context.ts";
 import { processMessagesForFork } from "./process-messages-for-fork.ts";
 
@@ -243,9 +244,81 @@ describe("the budget", () => {
   });
 });
 
+describe("a fork that fills its budget", () => {
+  const history: Transcript = [
+    message("user", text("Fold the wing.")),
+    ...Array.from({ length: 40 }, (_, number): Message => {
+      const output = Array.from({ length: 100 }, (__, line) => `step ${number} says ${line} of it`).join(
+        "\n",
+      );
+      const outcome = { status: "done", output, attachments: [] } as const;
+      const input = { command: `make step${number}` };
+      return {
+        id: `a${number}`,
+        role: "assistant",
+        parts: [{ type: "tool", callId: `c${number}`, tool: "bash", input, outcome }],
+      };
+    }),
+  ];
+
+  it("changes nothing where everything fits (FORK-80)", () => {
+    const { edits, kept } = fork(history, { profile: "fill", budgetChars: 400_000 });
+    expect(edits).toEqual([]);
+    expect(kept).toEqual(history);
+  });
+
+  it("comes close to its budget and counts what it did", () => {
+    const { text: all, stats, kept } = fork(history, { profile: "fill", budgetChars: 30_000 });
+    expect(all.length).toBeLessThanOrEqual(30_000);
+    expect(all.length).toBeGreaterThan(25_000);
+    expect(stats).toMatchObject({ totalChars: all.length, budgetZone: "over", oversizeTruncated: 0 });
+    expect(stats.selectedResults).toBeGreaterThan(0);
+    expect(stats.removedMessages).toBe(history.length - kept.length);
+  });
+
+  it("tells the child what was really done (FORK-61, FORK-81)", () => {
+    const { stats } = fork(history, { profile: "fill", budgetChars: 60_000 });
+    const preamble = buildForkPreamble(stats);
+    expect(preamble).toContain(`${stats.selectedResults} reduced to the lines most likely needed`);
+    expect(preamble).toContain(`${stats.supersededResults} replaced by newer ones`);
+    expect(preamble).not.toContain("truncated to 3000");
+    expect(preamble.length).toBeLessThanOrEqual(1_000);
+  });
+
+  it("leaves a line for what something newer replaces (FORK-82)", () => {
+    const read = (id: string): Message => ({
+      id,
+      role: "assistant",
+      parts: [
+        {
+          type: "tool",
+          callId: id,
+          tool: "read",
+          input: { path: "a.ts" },
+          outcome: { status: "done", output: `${id} ${"words of a file\n".repeat(200)}`, attachments: [] },
+        },
+      ],
+    });
+    const { text: all, stats } = fork([read("old"), ...history, read("new")], {
+      profile: "fill",
+      budgetChars: 60_000,
+    });
+    expect(stats.supersededResults).toBeGreaterThan(0);
+    expect(all).not.toContain("old words");
+  });
+
+  it("refuses a profile that it does not know", () => {
+    expect(() => processMessagesForFork([], { profile: "best" as ForkProfile })).toThrow(/profile is best/);
+  });
+});
+
 describe("any fork", () => {
   const anyOptions = fc.record(
-    { budgetChars: fc.integer({ min: 512, max: 20_000 }), sessionId: fc.string() },
+    {
+      budgetChars: fc.integer({ min: 512, max: 20_000 }),
+      sessionId: fc.string(),
+      profile: fc.constantFrom<ForkProfile>("fixed", "fill"),
+    },
     { requiredKeys: ["budgetChars"] },
   );
 

@@ -1,6 +1,7 @@
 import type { EvalPolicy } from "../eval-policy.ts";
 import { fill } from "./fill.ts";
 import { fixed } from "./fixed.ts";
+import { fold } from "./fold.ts";
 import { hybrid50 } from "./hybrid-50.ts";
 import { lastN } from "./last-n.ts";
 import { mask10 } from "./mask-10.ts";
@@ -16,4 +17,5 @@ export const BUILT_IN_POLICIES: readonly EvalPolicy[] = [
   hybrid50,
   fixed,
   fill,
+  fold,
 ];

@@ -2,6 +2,7 @@ import type { Message, Transcript } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
 import { filePlaceholder } from "../../transcript/render.ts";
 import { isVisibleToModel } from "../../transcript/visibility.ts";
+import type { FillSource } from "./fill-source.ts";
 import { type FillCall, readCall } from "./read-call.ts";
 import { type FillRow, splitRows } from "./split-rows.ts";
 
@@ -40,9 +41,6 @@ export interface FillSegment {
   readonly firstRow: number;
   readonly endRow: number;
 }
-
-/** Where a text comes from, which says how likely it is needed again. */
-export type FillSource = "user" | "agent" | "call" | "change" | "input" | "read" | "search" | "output";
 
 /** Reads the visible part of a transcript into rows. */
 export function fillRows(transcript: Transcript): FillRows {

@@ -1,4 +1,4 @@
-import type { FillSource } from "./fill-rows.ts";
+import type { FillSource } from "./fill-source.ts";
 
 /**
  * What makes a line worth its characters, as found on recorded sessions: the logarithm of its value is a sum of

@@ -6,7 +6,7 @@ import { CLEARED_PLACEHOLDER, outcomeText, type ToolPart } from "../../transcrip
 import { filePlaceholder } from "../../transcript/render.ts";
 import { isCleared } from "../../transcript/tool-results.ts";
 import { type FileAccess, fileAccess } from "../supersede-file-access.ts";
-import type { FillSource } from "./fill-rows.ts";
+import type { FillSource } from "./fill-source.ts";
 import { readableJson } from "./readable-json.ts";
 
 /** A call by its texts: a head that names it, the long strings of its input, its output. */

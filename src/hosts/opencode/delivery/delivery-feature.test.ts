@@ -108,6 +108,14 @@ describe("what other instances have left", () => {
     expect(await speak(plugin)).toContain("The bug is in a.ts:1.");
   });
 
+  it("is looked for before it is sent again, and then goes with the same message", async () => {
+    const plugin = createPlugin();
+    const sent = { type: "delivery-sent", run: 1, way: "prompt" } as const;
+    await store(plugin, step(completedFork({ owner: GONE, rootSessionId: "parent" }), sent).record);
+    expect(await speak(plugin)).toContain("The bug is in a.ts:1.");
+    expect(await speak(plugin)).toBe("[]");
+  });
+
   it("is left alone while its program runs", async () => {
     const plugin = createPlugin();
     await store(plugin, runningFork({ owner: HERE }));

@@ -157,6 +157,8 @@ export function createDeliveryFeature({ context, forks }: DeliverySetup): Featur
     const unanswered: ForkResult[] = [];
     for (const result of results) {
       const delivery = idOf(result);
+      // It is being sent again since the messages were read.
+      if (taken.has(delivery)) continue;
       const carrier = carriers.get(delivery) ?? readerOf(result);
       const found = findDelivery(stored.value, {
         delivery,
@@ -187,6 +189,10 @@ export function createDeliveryFeature({ context, forks }: DeliverySetup): Featur
         await left.takeRoot(await context.tree.rootOf(sessionID));
         const messageId = stringField(output.message.id);
         if (messageId === undefined) return;
+        // What a program that is gone has perhaps sent is looked for first: it may be wanted with this very message.
+        const { look: sent } = planFor(sessionID, "user-message");
+        const unsure = sent.filter(({ run }) => run.delivery.isUnsure === true);
+        if (unsure.length > 0) await look(sessionID, unsure);
         const results = await take(planFor(sessionID, "user-message").send, { type: "message", messageId });
         if (results.length === 0) return;
         output.parts.push({
