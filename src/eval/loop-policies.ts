@@ -65,11 +65,15 @@ export const LOOP_POLICIES: readonly LoopPolicy[] = [
     explain: "results beyond the newest 160,000 characters are cleared when that frees 80,000",
     start: batchedPrune,
   },
-  {
-    name: "fill-batched",
-    explain: "when 100,000 characters have gathered, they are filled into 50,000",
-    start: () => refilled({ gatherChars: 100_000, keepChars: 50_000 }),
-  },
+  ...[
+    { gatherChars: 60_000, keepChars: 25_000 },
+    { gatherChars: 120_000, keepChars: 50_000 },
+    { gatherChars: 150_000, keepChars: 75_000 },
+  ].map((refill) => ({
+    name: `fill-${refill.gatherChars / 1000}k-${refill.keepChars / 1000}k`,
+    explain: `when ${refill.gatherChars / 1000},000 characters have gathered, ${refill.keepChars / 1000},000 of them stay, by line`,
+    start: () => refilled(refill),
+  })),
 ];
 
 /** A transcript with its renderings. */

@@ -1,7 +1,13 @@
 import { fillBudget } from "../stages/fill/fill-budget.ts";
 import { applyEdits } from "../transcript/apply-edits.ts";
+import type { Message } from "../transcript/message.ts";
 import { renderMessage } from "../transcript/render.ts";
-import type { LoopMessage, LoopWindow } from "./loop-policies.ts";
+
+/** A message and how it reads whole. */
+export interface Refillable {
+  readonly message: Message;
+  as(shape: "whole"): string;
+}
 
 export interface RefillOptions {
   /** The window is filled anew when it is longer than this. */
@@ -11,7 +17,10 @@ export interface RefillOptions {
 }
 
 /** A window that grows by whole messages, and is now and then filled with the lines most likely needed of all that was. */
-export function refilled({ gatherChars, keepChars }: RefillOptions): LoopWindow {
+export function refilled({
+  gatherChars,
+  keepChars,
+}: RefillOptions): (history: readonly Refillable[]) => readonly string[] {
   let filled: readonly string[] = [];
   return (history) => {
     const added = history.slice(filled.length).map((message) => message.as("whole"));
@@ -22,7 +31,7 @@ export function refilled({ gatherChars, keepChars }: RefillOptions): LoopWindow 
   };
 }
 
-function fillAll(history: readonly LoopMessage[], maxChars: number): readonly string[] {
+function fillAll(history: readonly Refillable[], maxChars: number): readonly string[] {
   const messages = history.map(({ message }) => message);
   return applyEdits(messages, fillBudget({ maxChars })(messages), { at: 0 }).map(renderMessage);
 }

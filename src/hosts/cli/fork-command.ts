@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { buildForkPreamble } from "../../fork/build-fork-preamble.ts";
-import { FORK_CHAR_BUDGET } from "../../fork/fork-options.ts";
+import { FORK_CHAR_BUDGET, type ForkProfile } from "../../fork/fork-options.ts";
 import { formatMessagesAsContext } from "../../fork/format-messages-as-context.ts";
 import { processMessagesForFork } from "../../fork/process-messages-for-fork.ts";
 import { repairPairing } from "../../stages/repair-pairing.ts";
@@ -32,10 +32,20 @@ export function forkCommand(): Command {
     )
     .option("--out <file>", "write it to a file: the text, or what --as says")
     .option("--budget <chars>", "most characters of the inherited context", budgetOf, FORK_CHAR_BUDGET)
+    .addOption(
+      new Option(
+        "--profile <name>",
+        "fixed cuts by age to the documented limits, fill uses the whole budget line by line",
+      )
+        .choices(PROFILES)
+        .default("fixed"),
+    )
     .option("--redact", "replace secrets by placeholders, for a child of another provider")
     .addHelpText("after", EXAMPLES)
     .action(runFork);
 }
+
+const PROFILES: readonly ForkProfile[] = ["fixed", "fill"];
 
 type Form = "text" | "messages" | "json";
 const FORMS: readonly Form[] = ["text", "messages", "json"];
@@ -54,6 +64,7 @@ interface ForkFlags {
   readonly as?: Form;
   readonly out?: string;
   readonly budget: number;
+  readonly profile: ForkProfile;
   readonly redact?: true;
 }
 
@@ -66,6 +77,7 @@ async function runFork(path: string, flags: ForkFlags): Promise<void> {
 
   const options = {
     budgetChars: flags.budget,
+    profile: flags.profile,
     ...(session.sessionId !== undefined && { sessionId: session.sessionId }),
     ...(flags.redact && { secrets: "redact" as const }),
   };

@@ -79,6 +79,8 @@ const EXPLANATIONS: Readonly<Record<string, readonly [what: string, why: string]
   "tier-2": ["middle results", "past their limit: the beginning stays, or both ends"],
   "tier-3": ["old results", "past their limit: the beginning stays, or both ends"],
   params: ["tool inputs", "shortened by age; their results are whole"],
+  superseded: ["replaced results", "something newer shows the same; a line says what"],
+  "selected-lines": ["texts", "only the lines most likely needed stay"],
   restored: ["cleared outputs", "brought back on request"],
   "over-budget": ["messages", "the oldest left, to keep the budget"],
   oversize: ["long texts", "shortened: the budget is hard"],

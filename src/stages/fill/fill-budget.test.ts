@@ -41,6 +41,12 @@ describe("fillBudget", () => {
     expect(after.at(-1)).toBe(newest);
   });
 
+  it("keeps what users said even where a newer output repeats it", () => {
+    const request = user("nothing of note number 1\nnothing of note number 2");
+    const after = filled([request, filler(), filler(), filler()], 4_000);
+    expect(after[0]).toBe(request);
+  });
+
   it("keeps what users said word for word", () => {
     const request = user("Please make the wing fold.\n\nAnd mind the gap.");
     const after = filled([request, filler(), filler(), filler()], 4_000);

@@ -20,7 +20,9 @@ describe("what a child inherits", () => {
   });
 
   it("has old outputs cut and no fault of any provider when graduated", async () => {
-    const inherited = await inherit(input({ setting: "graduated", messages: conversation(20) }));
+    const inherited = await inherit(
+      input({ setting: "graduated", budgetChars: 30_000, messages: conversation(20) }),
+    );
     if (inherited.way !== "graduated") throw new Error(inherited.way);
     expect(opencode.faults(inherited.messages)).toEqual([]);
     expect(inherited.messages[0]?.info.role).toBe("user");

@@ -159,6 +159,7 @@ function preambleOf(stats: ProcessingStats): string {
 function pipelineOptions(input: InheritInput): Parameters<typeof processMessagesForFork>[1] {
   return {
     ...frameOptions(input),
+    profile: input.profile === "documented" ? "fixed" : "fill",
     ...(input.facts.receiver === "other-provider" ? { secrets: "redact" } : {}),
   };
 }
