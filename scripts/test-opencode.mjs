@@ -22,7 +22,7 @@ if (!existsSync(rig) || !readdirSync(rig).some((name) => name.startsWith("openco
 const vitest = [
   ...["node_modules/vitest/vitest.mjs", "run", "--config", "vitest.opencode.config.ts"],
   ...args.filter((argument) => argument !== "--long"),
-  ...(isLong && args.length === 1 ? ["test/opencode/oracle"] : []),
+  ...(isLong && args.length === 1 ? ["test/opencode/oracle", "two-processes"] : []),
 ];
 const cage = networkCage();
 console.log(
@@ -38,7 +38,7 @@ const { status } = spawnSync(command, rest, {
     ...process.env,
     CARRYOVER_OPENCODE_RESULTS: results,
     ...(cage.length > 0 ? { CARRYOVER_NETWORK: "loopback" } : {}),
-    ...(isLong ? { CARRYOVER_ORACLE_SESSIONS: "200" } : {}),
+    ...(isLong ? { CARRYOVER_ORACLE_SESSIONS: "200", CARRYOVER_LONG: "1" } : {}),
   },
 });
 

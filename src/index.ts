@@ -132,6 +132,7 @@ export {
   FORK_CHAR_NO_REMOVAL,
   FORK_NO_TRIM_THRESHOLD,
   type ForkOptions,
+  type ForkProfile,
 } from "./fork/fork-options.ts";
 export { type FormattedContext, formatMessagesAsContext } from "./fork/format-messages-as-context.ts";
 export { type ForkResult, processMessagesForFork } from "./fork/process-messages-for-fork.ts";

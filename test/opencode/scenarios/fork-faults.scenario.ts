@@ -54,43 +54,6 @@ scenario(
 );
 
 scenario(
-  "a second instance leaves the forks of the first alone, and takes them when it dies",
-  {
-    plugin: {},
-    timeoutMs: 170_000,
-    proves:
-      "one result while both run; after kill -9 the other reports the interruption with the user's next message",
-  },
-  async (rig) => {
-    const id = await rig.newSession();
-    rig.model.script([
-      call("bash", { command: "sleep 6", description: "Work" }, { family: "child", contains: "Short task." }),
-      say("Short report.", { family: "child", contains: "Short task." }),
-      say("Seen.", { sessionId: id, contains: "Short report." }),
-    ]);
-    await rig.turn(id, "Fork.", [call("fork", { prompt: "Short task." }), say("Forked.")]);
-    await firstChildRequest(rig, id);
-    const other = await rig.another();
-    await other.messages(id);
-    expect(await waitForDeliveries(rig, id, 1)).toHaveLength(1);
-    rig.model.script([
-      call("bash", { command: "sleep 90", description: "Work" }, { family: "child", contains: "Long task." }),
-    ]);
-    await rig.turn(id, "Fork again.", [call("fork", { prompt: "Long task." }), say("Forked.")]);
-    await rig.waitFor(
-      () => rig.requests({ parentSessionId: id }).some((request) => textOf(request).includes("Long task.")),
-      "the second child",
-    );
-    await rig.kill9();
-    // The other instance looks for orphans every 30 s.
-    await new Promise((resolve) => setTimeout(resolve, 35_000));
-    rig.model.script([say("I know now.", { sessionId: id })]);
-    await other.prompt(id, { text: "What happened?" });
-    expect(textOf(requestWith(rig, id, "What happened?"))).toContain('state=\\"interrupted\\"');
-  },
-);
-
-scenario(
   "a result that was ready when the host died comes with the user's next message",
   { plugin: {}, timeoutMs: 120_000, proves: "finished while away: delivered once, nothing wakes the parent" },
   async (rig) => {
