@@ -2,6 +2,7 @@ import { FORK_NO_TRUNCATION_TOOLS } from "../stages/graduated-tiers.ts";
 import { FORK_OWN_TOOLS } from "../stages/omit-for-child.ts";
 import { FIXED_TIER_LIMITS, type TierLimits } from "../stages/tool-result-tier.ts";
 import { ConfigurationError } from "../text/configuration-error.ts";
+import type { RedactOptions } from "../text/redact-secrets.ts";
 
 /** What may be set for a fork; everything unset is as the founding documents say. */
 export interface ForkOptions {
@@ -20,6 +21,8 @@ export interface ForkOptions {
   readonly pruned?: "placeholder" | "restore";
   /** Secrets are kept for a child of the same provider; for any other, ask to redact them. */
   readonly secrets?: "keep" | "redact";
+  /** How secrets are found where they are redacted. */
+  readonly redaction?: RedactOptions;
 }
 
 export type ForkProfile = "fixed" | "fill";
@@ -40,6 +43,7 @@ export function resolveForkOptions(options: ForkOptions): ResolvedForkOptions {
     ownTools: FORK_OWN_TOOLS,
     pruned: "placeholder",
     secrets: "keep",
+    redaction: {},
     ...options,
   };
   const problems = findProblems(resolved);

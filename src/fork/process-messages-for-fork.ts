@@ -32,7 +32,7 @@ export function processMessagesForFork(messages: Transcript, options: ForkOption
     omitForChild({ ownTools: resolved.ownTools }),
     omitNestedPreamble,
     ...(resolved.pruned === "restore" ? [restoreAll] : []),
-    ...(resolved.secrets === "redact" ? [redactTranscript()] : []),
+    ...(resolved.secrets === "redact" ? [redactTranscript(resolved.redaction)] : []),
   ]);
   const shaped = runStages(prepared.transcript, shapingStages(resolved, { frame, render }));
   const budgeted = runStages(shaped.transcript, [

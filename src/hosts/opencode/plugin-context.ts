@@ -1,6 +1,7 @@
 import type { Journal } from "../../session/journal.ts";
 import { createFileJournal } from "../../stores/files/file-journal.ts";
 import { createFileSpillStore } from "../../stores/files/file-spill-store.ts";
+import type { RedactOptions } from "../../text/redact-secrets.ts";
 import type { SpillStore } from "../../tool-output/spill-store.ts";
 import type { HostCalls } from "./host-calls.ts";
 import type { Notify } from "./notify.ts";
@@ -16,6 +17,8 @@ export interface PluginContext {
   readonly notify: Notify;
   readonly folders: PluginFolders;
   readonly spills: SpillStore;
+  /** The usual secrets, and those of the option `redact`. */
+  readonly redaction: RedactOptions;
   readonly tree: SessionTree;
   /** Headless: nobody is there to answer a permission ask. */
   readonly attendance: "attended" | "headless";
@@ -62,6 +65,9 @@ export function createPluginContext(setup: PluginContextOptions): PluginContext 
     notify,
     folders,
     spills: createFileSpillStore({ root: folders.spill }),
+    redaction: {
+      extraRules: options.redact.map((source) => ({ type: "own", pattern: new RegExp(source, "g") })),
+    },
     tree,
     attendance,
     now,

@@ -34,7 +34,7 @@ export interface PluginOptions {
   readonly pin: readonly string[];
   /** Thresholds by "provider/model". */
   readonly models: Readonly<Record<string, ModelThresholds>>;
-  /** A folder, or the address of a database. */
+  /** The folder in which everything is kept. */
   readonly store?: string | undefined;
   /** Regular expressions of further secrets. */
   readonly redact: readonly string[];
@@ -106,8 +106,12 @@ const OPTIONS: z.ZodType<PluginOptions> = z.strictObject({
   compaction: z.enum(["roster", "assist", "off"]).default("roster"),
   pin: z.array(z.string().min(1)).default([]),
   models: z.record(z.string().regex(/^[^/]+\/.+$/, 'must be "provider/model"'), MODEL).default({}),
-  store: z.string().min(1).optional(),
-  redact: z.array(z.string().min(1)).default([]),
+  store: z
+    .string()
+    .min(1)
+    .refine((store) => !/^\w+:\/\//.test(store), "must be a folder: databases are not supported yet")
+    .optional(),
+  redact: z.array(z.string().min(1).refine(isPattern, "must be a regular expression")).default([]),
   log: z.enum(["debug", "info", "warn", "error", "off"]).default("info"),
 });
 
@@ -116,6 +120,14 @@ function checkLimits(limits: unknown, context: z.core.$RefinementCtx): void {
     resolveToolOutputLimits(limits);
   } catch (cause) {
     context.addIssue({ code: "custom", message: cause instanceof Error ? cause.message : String(cause) });
+  }
+}
+
+function isPattern(source: string): boolean {
+  try {
+    return new RegExp(source, "g").source !== "";
+  } catch {
+    return false;
   }
 }
 

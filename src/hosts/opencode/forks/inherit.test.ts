@@ -58,10 +58,11 @@ describe("what a child inherits", () => {
   });
 
   it("has no secrets when the child runs at another provider", async () => {
-    const messages = conversation(2, `token ${SECRET}`);
+    const messages = conversation(2, `token ${SECRET} of corp-4711`);
     const inherited = await inherit(input({ messages, facts: { ...FACTS, receiver: "other-provider" } }));
     expect(inherited.way).toBe("graduated");
     expect(JSON.stringify(inherited)).not.toContain(SECRET);
+    expect(JSON.stringify(inherited)).not.toContain("corp-4711");
   });
 
   it("is nothing, with the reason, when the parent cannot be read", async () => {
@@ -111,6 +112,7 @@ function input(
     parentSessionId: "ses_1",
     profile: "default",
     setting: "auto",
+    redaction: { extraRules: [{ type: "own", pattern: /corp-\d+/g }] },
     facts: FACTS,
     ...rest,
   };

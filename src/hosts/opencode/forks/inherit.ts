@@ -6,6 +6,7 @@ import type { ProcessingStats } from "../../../fork/processing-stats.ts";
 import { opencode } from "../../../formats/opencode/opencode.ts";
 import type { SessionMessage } from "../../../formats/opencode/session-message.ts";
 import { repairPairing } from "../../../stages/repair-pairing.ts";
+import type { RedactOptions } from "../../../text/redact-secrets.ts";
 import { estimateMessageTokens } from "../../../transcript/estimate-message-tokens.ts";
 import type { Transcript } from "../../../transcript/message.ts";
 import { renderMessage } from "../../../transcript/render.ts";
@@ -50,6 +51,8 @@ export interface InheritInput {
   readonly profile: "default" | "documented";
   readonly setting: ForkWayFacts["setting"];
   readonly budgetChars?: number;
+  /** How secrets are found for a child at another provider. */
+  readonly redaction: RedactOptions;
   readonly facts: Pick<
     ForkWayFacts,
     | "receiver"
@@ -160,7 +163,7 @@ function pipelineOptions(input: InheritInput): Parameters<typeof processMessages
   return {
     ...frameOptions(input),
     profile: input.profile === "documented" ? "fixed" : "fill",
-    ...(input.facts.receiver === "other-provider" ? { secrets: "redact" } : {}),
+    ...(input.facts.receiver === "other-provider" ? { secrets: "redact", redaction: input.redaction } : {}),
   };
 }
 

@@ -40,6 +40,7 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
     parentSessionId: sessionId,
     profile: context.options.profile,
     setting: context.options.fork.way,
+    redaction: context.redaction,
     ...(context.options.fork.budgetChars === undefined
       ? {}
       : { budgetChars: context.options.fork.budgetChars }),

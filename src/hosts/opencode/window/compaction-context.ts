@@ -15,7 +15,7 @@ import type { PinnedTexts } from "./pinned-texts.ts";
  * conversation. The host's prompt stays: a replaced one would lose the summary before it.
  */
 export function createCompactionContext({ context, pins, capture }: CompactionContextSetup): Feature {
-  const { options, directory } = context;
+  const { options, directory, redaction } = context;
   if (options.compaction === "off" || options.profile === "documented")
     return { name: "compaction", hooks: {} };
   return {
@@ -29,11 +29,11 @@ export function createCompactionContext({ context, pins, capture }: CompactionCo
           ...files.map(({ name, content }) => ({ text: `${name}:\n${content}` })),
         ];
         if (options.compaction === "roster") {
-          const text = pinsOf(transcript, { pins: pinned });
+          const text = pinsOf(transcript, { pins: pinned, redaction });
           if (text !== "") output.context.push(`${KEEP}\n${text}`);
           return;
         }
-        const facts = factsOf(transcript, { pins: pinned, budget: ASSIST_BUDGET });
+        const facts = factsOf(transcript, { pins: pinned, budget: ASSIST_BUDGET, redaction });
         output.context.push(`${SECRETS_RULE}\n\n${KEEP}\n${facts}`);
         context.record(sessionID, { type: "compaction-assist", chars: facts.length });
       },
