@@ -279,8 +279,8 @@ describe("a fork that fills its budget", () => {
   it("tells the child what was really done (FORK-61, FORK-81)", () => {
     const { stats } = fork(history, { profile: "fill", budgetChars: 60_000 });
     const preamble = buildForkPreamble(stats);
-    expect(preamble).toContain(`${stats.selectedResults} reduced to the lines most likely needed`);
-    expect(preamble).toContain(`${stats.supersededResults} replaced by newer ones`);
+    expect(preamble).toContain(`${stats.selectedResults ?? 0} reduced to the lines most likely needed`);
+    expect(preamble).toContain(`${stats.supersededResults ?? 0} replaced by newer ones`);
     expect(preamble).not.toContain("truncated to 3000");
     expect(preamble.length).toBeLessThanOrEqual(1_000);
   });

@@ -65,10 +65,9 @@ export type ResultStats = Required<
     | "clearedResults"
     | "errorResults"
     | "truncatedByTier"
-    | "selectedResults"
-    | "supersededResults"
   >
->;
+> &
+  Pick<ProcessingStats, "selectedResults" | "supersededResults">;
 
 /** Counts the results of a processed transcript: nothing is kept by hand beside the work. */
 export function countResults(messages: Transcript, limits: TierLimits): ResultStats {
@@ -82,9 +81,14 @@ export function countResults(messages: Transcript, limits: TierLimits): ResultSt
     clearedResults: results.filter(({ result }) => result.cleared).length,
     errorResults: numbered.filter(({ result }) => result.status === "failed").length,
     truncatedByTier: distribution(cut),
-    selectedResults: cut.filter(({ result }) => result.part.cut?.method === "lines").length,
-    supersededResults: cut.filter(({ result }) => isSuperseded(result.part)).length,
+    ...unlessNone("selectedResults", cut.filter(({ result }) => result.part.cut?.method === "lines").length),
+    ...unlessNone("supersededResults", cut.filter(({ result }) => isSuperseded(result.part)).length),
   };
+}
+
+/** The documented limits never do such a thing, and their statistics do not speak of it. */
+function unlessNone<Name extends string>(name: Name, count: number): { readonly [N in Name]?: number } {
+  return count === 0 ? {} : ({ [name]: count } as { readonly [N in Name]?: number });
 }
 
 /** Nothing of the output is left but a line that names the newer one. */
