@@ -95,11 +95,14 @@ describe("a recorded session", () => {
   });
 
   it.each([
-    { name: "an OpenCode export", wire: { info: { directory: "/work/app" } } },
-    { name: "lines that name it", wire: [{ type: "summary" }, { cwd: "/work/app" }, { cwd: "/elsewhere" }] },
-    { name: "a Codex head", wire: [{ payload: { cwd: "/work/app" } }] },
+    { name: "an OpenCode export", wire: { info: { directory: "/home/dev/app" } } },
+    {
+      name: "lines that name it",
+      wire: [{ type: "summary" }, { cwd: "/home/dev/app" }, { cwd: "/elsewhere" }],
+    },
+    { name: "a Codex head", wire: [{ payload: { cwd: "/home/dev/app" } }] },
   ])("names its folder in $name", ({ wire }) => {
-    expect(workingDirectoryOf(wire)).toBe("/work/app");
+    expect(workingDirectoryOf(wire)).toBe("/home/dev/app");
   });
 
   it("has no folder where none is named", () => {

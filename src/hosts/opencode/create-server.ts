@@ -11,7 +11,7 @@ import { createGraftFeature } from "./graft/graft-feature.ts";
 import { createPrefixCheckFeature } from "./graft/prefix-check-feature.ts";
 import type { Hooks, PluginInput } from "./host.ts";
 import { createHostCalls } from "./host-calls.ts";
-import { createNotify } from "./notify.ts";
+import { createNotify, type Notify } from "./notify.ts";
 import { createChildRestrictionsFeature } from "./permissions/child-restrictions-feature.ts";
 import { createFileWritersFeature } from "./permissions/file-writers-feature.ts";
 import { createPluginContext, type PluginContext } from "./plugin-context.ts";
@@ -32,11 +32,6 @@ export async function createServer(input: PluginInput, rawOptions?: unknown): Pr
   const calls = createHostCalls({ client: input.client, directory: input.directory });
   if (calls === undefined) return {};
   const notify = createNotify({ calls, level: options.log });
-  if (problems.length > 0) {
-    const message = `Options that were not understood count as unset: ${problems.join("; ")}`;
-    notify.log("error", message);
-    notify.toastOnce(message, "warning");
-  }
   const context = createPluginContext({
     options,
     directory: input.directory,
@@ -45,12 +40,26 @@ export async function createServer(input: PluginInput, rawOptions?: unknown): Pr
     env: process.env,
     attendance: process.argv[2] === "run" ? "headless" : "attended",
   });
-  return combineHooks(featuresOf(context), ({ feature, hook, cause, sessionId }) => {
-    if (sessionId !== undefined)
-      context.record(sessionId, { type: "hook-failed", feature, hook, reason: String(cause) });
-    notify.log("error", `${feature}: ${hook} failed and changed nothing`, { cause: String(cause) });
-    notify.toastOnce(`${feature} failed in ${hook}; the conversation goes on without it.`, "error");
-  });
+  return combineHooks(
+    [tellProblems(problems, notify), ...featuresOf(context)],
+    ({ feature, hook, cause, sessionId }) => {
+      if (sessionId !== undefined)
+        context.record(sessionId, { type: "hook-failed", feature, hook, reason: String(cause) });
+      notify.log("error", `${feature}: ${hook} failed and changed nothing`, { cause: String(cause) });
+      notify.toastOnce(`${feature} failed in ${hook}; the conversation goes on without it.`, "error");
+    },
+  );
+}
+
+/** Logs what is wrong with the options at once, and shows it when somebody is there to see it. */
+function tellProblems(problems: readonly string[], notify: Notify): Feature {
+  if (problems.length === 0) return { name: "options", hooks: {} };
+  const message = `Options that were not understood count as unset: ${problems.join("; ")}`;
+  notify.log("error", message);
+  return {
+    name: "options",
+    hooks: { "chat.message": async () => notify.toastOnce(message, "warning") },
+  };
 }
 
 /** In the order in which they see each hook. */
