@@ -1,13 +1,15 @@
 import { mkdirSync } from "node:fs";
 import { root, run } from "./run.mjs";
 
-// The main job on an embedded example: hand a recorded OpenCode session over to a child.
+// The main job on an embedded example: show what fills the window of a recorded OpenCode session, and why.
 run(process.execPath, ["scripts/build.mjs"]);
 mkdirSync(`${root}.carryover`, { recursive: true });
 run(process.execPath, [
   "dist/cli.js",
-  "fork",
+  "inspect",
   "examples/sessions/opencode-session.json",
-  "--out",
-  ".carryover/inherited-context.txt",
+  "--top",
+  "4",
+  "--html",
+  ".carryover/inspector.html",
 ]);

@@ -34,10 +34,10 @@ function file(name: string, content: string): string {
 
 describe("carryover fork", () => {
   it("shows what was inherited, what was cut and why, and the preamble", () => {
-    const { status, stdout } = carryover(["fork", session]);
+    const { status, stdout } = carryover(["fork", session, "--budget", "50000"]);
     expect(status).toBe(0);
     const readme = readFileSync(join(import.meta.dirname, "../README.md"), "utf8");
-    const shown = /<!-- example:start -->\n```\n([\s\S]*)\n```\n<!-- example:end -->/.exec(readme)?.[1];
+    const shown = /<!-- fork:start -->\n```\n([\s\S]*)\n```\n<!-- fork:end -->/.exec(readme)?.[1];
     expect(stdout).toBe(`${shown}\n\nAdd --text to print the whole of it, or --out <file> to write it.\n`);
   });
 

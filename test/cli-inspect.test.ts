@@ -43,6 +43,16 @@ async function inspect(path: string, input?: string | Uint8Array) {
 }
 
 describe("carryover inspect", () => {
+  it("shows what the README shows", async () => {
+    const root = resolve(import.meta.dirname, "..");
+    const session = join(root, "examples/sessions/opencode-session.json");
+    const { status, stdout } = await carryover(["inspect", session, "--top", "4"]);
+    expect(status).toBe(0);
+    const readme = readFileSync(join(root, "README.md"), "utf8");
+    const shown = /<!-- example:start -->\n```\n([\s\S]*)\n```\n<!-- example:end -->/.exec(readme)?.[1];
+    expect(stdout).toBe(`${shown}\n`);
+  });
+
   it.each(samples.map((sample) => [sample.format, sample] as const))("reads %s", async (format, sample) => {
     const found = await inspect(file(sample.fileName, sample.text));
     expect(found).toMatchObject({ format, toolResults: found.window.toolResults });

@@ -35,17 +35,17 @@ export function forkCommand(): Command {
     .addOption(
       new Option(
         "--profile <name>",
-        "fixed cuts by age to the documented limits, fill uses the whole budget line by line",
+        "fill keeps the lines most likely needed next, up to the budget; fixed cuts by age to the documented limits",
       )
         .choices(PROFILES)
-        .default("fixed"),
+        .default("fill"),
     )
     .option("--redact", "replace secrets by placeholders, for a child of another provider")
     .addHelpText("after", EXAMPLES)
     .action(runFork);
 }
 
-const PROFILES: readonly ForkProfile[] = ["fixed", "fill"];
+const PROFILES: readonly ForkProfile[] = ["fill", "fixed"];
 
 type Form = "text" | "messages" | "json";
 const FORMS: readonly Form[] = ["text", "messages", "json"];
