@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyHistory } from "../../test/support/opencode-arbitrary.ts";
+import { runs } from "../../test/support/runs.ts";
 import { opencode } from "../formats/opencode/opencode.ts";
 import { repairPairing } from "../stages/repair-pairing.ts";
 import { deepFreeze } from "../testing/deep-freeze.ts";
@@ -329,7 +330,7 @@ describe("any fork", () => {
         expect(all.length).toBeLessThanOrEqual(options.budgetChars);
         expect(stats.totalChars).toBe(all.length);
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 
@@ -341,7 +342,7 @@ describe("any fork", () => {
         expect(twice.edits).toEqual([]);
         expect(twice.messages).toEqual(once.messages);
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 
@@ -352,7 +353,7 @@ describe("any fork", () => {
           fork(opencode.decode(history)).text,
         );
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 
@@ -364,7 +365,7 @@ describe("any fork", () => {
         expect(applyEdits(decoded, edits, { at: 0 }).filter(isVisibleToModel)).toEqual(messages);
         expect(findFaults(applyEdits(messages, repairPairing(messages), { at: 0 }))).toEqual([]);
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 });

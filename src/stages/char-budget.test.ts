@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyHistory } from "../../test/support/opencode-arbitrary.ts";
+import { runs } from "../../test/support/runs.ts";
 import { opencode } from "../formats/opencode/opencode.ts";
 import { deepFreeze } from "../testing/deep-freeze.ts";
 import { notate, transcript } from "../testing/notation.ts";
@@ -64,7 +65,7 @@ describe("charBudget", () => {
       fc.property(anyHistory, fc.integer({ min: 512, max: 9_000 }), (history, maxChars) => {
         expect(chars(budget(opencode.decode(history), maxChars))).toBeLessThanOrEqual(maxChars);
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 });

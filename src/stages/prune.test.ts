@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyHistory } from "../../test/support/opencode-arbitrary.ts";
+import { runs } from "../../test/support/runs.ts";
 import { opencode } from "../formats/opencode/opencode.ts";
 import type { SessionMessage } from "../formats/opencode/session-message.ts";
 import { deepFreeze } from "../testing/deep-freeze.ts";
@@ -371,7 +372,7 @@ describe("prune on any history", () => {
         const names = plan.candidates.map(({ handle }) => handle);
         expect(applyEdits(after, restore(after, names), { at: 6 })).toEqual(messages);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { runs } from "../../test/support/runs.ts";
 import { createForkWorld, type ForkWorld, note, readRecords } from "../testing/forks/fork-world.ts";
 import { MOVE_RANGE, makeMove, settle } from "../testing/forks/fork-world-moves.ts";
 import { DEFAULT_FORK_LIMITS, type ForkLimits } from "./fork-limits.ts";
@@ -23,7 +24,7 @@ it("5,000 schedules of crashes, losses, repeats and delays leave no fork stuck a
       await checkDeliveries(world);
       for (const [what, count] of world.seen) seen.set(what, (seen.get(what) ?? 0) + count);
     }),
-    { numRuns: Number(process.env.FORK_SCHEDULES ?? 5_000) },
+    { numRuns: runs(Number(process.env.FORK_SCHEDULES ?? 5_000)) },
   );
   const counts = [...seen].map(([what, count]) => `${what} ${count}`).sort();
   console.log(`what happened: ${counts.join(", ")}`);

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runs } from "../../test/support/runs.ts";
 import {
   AT_MS,
   afterEvents,
@@ -92,7 +93,7 @@ describe("resultNotice", () => {
         expect(deliveriesIn(notice)).toEqual(["f1.1"]);
         expect(notice.match(/<\s*\/?\s*fork_result(?!\w)/gi)).toHaveLength(2);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runs } from "../../test/support/runs.ts";
 import { clipJson } from "./clip-json.ts";
 import { mapStrings } from "./map-strings.ts";
 import { safeJson } from "./safe-json.ts";
@@ -57,7 +58,7 @@ describe("clipJson", () => {
         const json = safeJson(clipJson(value, limitChars));
         expect(json.length).toBeLessThanOrEqual(limitChars);
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 });

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { exactTokens } from "../../scripts/token-model/exact-tokens.ts";
 import { counted, heldOutTexts, judge } from "../../scripts/token-model/judge.ts";
 import { BOUNDED_KINDS } from "../../scripts/token-model/sample-kinds.ts";
+import { runs } from "../../test/support/runs.ts";
 import { estimateInterval, estimateTokens } from "./estimate-tokens.ts";
 
 const calibrated = (text: string): number => estimateTokens(text, { estimator: "calibrated" });
@@ -150,7 +151,7 @@ describe("estimateTokens, for any text", () => {
         expect(Number.isSafeInteger(tokens) && tokens >= 0).toBe(true);
         expect(estimateTokens(text, options)).toBe(tokens);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -159,7 +160,7 @@ describe("estimateTokens, for any text", () => {
       fc.property(anyText, anyText, anyOptions, (text, more, options) => {
         expect(estimateTokens(text + more, options)).toBeGreaterThanOrEqual(estimateTokens(text, options));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

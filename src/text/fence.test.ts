@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runs } from "../../test/support/runs.ts";
 import { FENCED_TAGS, fence, fenceData } from "./fence.ts";
 
 const TAGS = ["inherited_context", "summary", "system-reminder"];
@@ -66,7 +67,7 @@ describe("fence", () => {
         expect(folded).not.toMatch(/<\s*\/?\s*(?:inherited_context|summary|system-reminder)\b/i);
         expect(fence(fenced, TAGS)).toBe(fenced);
       }),
-      { numRuns: 20_000 },
+      { numRuns: runs(20_000) },
     );
   });
 });

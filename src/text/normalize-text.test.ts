@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runs } from "../../test/support/runs.ts";
 import { normalizeText, normalizeTextWithCounts, toWellFormed } from "./normalize-text.ts";
 
 const ESC = "\x1b";
@@ -64,7 +65,7 @@ describe("normalizeText", () => {
         expect(once.isWellFormed()).toBe(true);
         expect(once).not.toMatch(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)/);
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     );
   });
 });

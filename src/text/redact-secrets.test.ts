@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runs } from "../../test/support/runs.ts";
 import { redactSecrets, redactSecretsWithReport } from "./redact-secrets.ts";
 
 const LOWER = "abcdefghijklmnopqrstuvwxyz";
@@ -331,7 +332,7 @@ describe("any text", () => {
         expect(redactSecrets(redacted)).toBe(redacted);
         expect(redacted.replace(PLACEHOLDER, "").length).toBeLessThanOrEqual(text.length);
       }),
-      { numRuns: 10_000 },
+      { numRuns: runs(10_000) },
     );
   });
 

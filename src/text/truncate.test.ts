@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyText } from "../../test/support/opencode-arbitrary.ts";
+import { runs } from "../../test/support/runs.ts";
 import { ConfigurationError } from "./configuration-error.ts";
 import { truncate, truncationMarker } from "./truncate.ts";
 import { truncateWithStrategy } from "./truncate-with-strategy.ts";
@@ -130,7 +131,7 @@ describe("truncate", () => {
         expect(kept.length - marker.length + cut.omittedChars).toBe(text.length);
         expect(kept.length - marker.length).toBeLessThanOrEqual(Math.max(0, Math.floor(options.limitChars)));
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 
@@ -139,7 +140,7 @@ describe("truncate", () => {
       fc.property(fc.string({ unit: "binary", maxLength: 200 }), anyOptions, (text, options) => {
         expect(truncate(text, options).text.isWellFormed()).toBe(true);
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 
@@ -148,7 +149,7 @@ describe("truncate", () => {
       fc.property(anyText, (text) => {
         expect(truncateWithStrategy(text, Infinity, true)).toBe(text);
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 });

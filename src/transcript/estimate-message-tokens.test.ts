@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runs } from "../../test/support/runs.ts";
 import { deepFreeze } from "../testing/deep-freeze.ts";
 import { estimateTokens } from "../text/estimate-tokens.ts";
 import { estimateMessageTokens, estimateResultTokens } from "./estimate-message-tokens.ts";
@@ -223,7 +224,7 @@ describe("estimateMessageTokens, for any message", () => {
           expect(after).toBeGreaterThanOrEqual(before);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

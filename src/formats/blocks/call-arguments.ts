@@ -1,14 +1,11 @@
 import { jsonOf } from "../../text/safe-json.ts";
+import { jsonOrText } from "../json-or-text.ts";
 
 /** The input of a call whose wire keeps it as JSON text. Nothing is an empty input; text that is no JSON is the input itself. */
 export function readArguments(text: unknown): unknown {
   if (typeof text !== "string") return text ?? {};
   if (text.trim() === "") return {};
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  return jsonOrText(text);
 }
 
 /** The JSON text of an input. */

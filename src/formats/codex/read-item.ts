@@ -2,6 +2,7 @@ import type { FilePart, Part, ToolOutcome } from "../../transcript/part.ts";
 import { filePart } from "../blocks/file-part.ts";
 import { type ResultShape, readResultContent } from "../blocks/result-content.ts";
 import { type Fields, fields, stringField } from "../fields.ts";
+import { jsonOrText } from "../json-or-text.ts";
 import type { Piece } from "../transcript-file/piece.ts";
 
 /** The pieces of an item; one that is not understood is a single opaque part. */
@@ -13,7 +14,7 @@ export function readItem(item: Fields): readonly Piece[] {
     case "reasoning":
       return [whole({ type: "reasoning", text: reasoningText(item) })];
     case "function_call":
-      return callId === undefined ? [opaque(item)] : [callPiece(item, callId, parsed(item.arguments))];
+      return callId === undefined ? [opaque(item)] : [callPiece(item, callId, jsonOrText(item.arguments))];
     case "custom_tool_call":
       return callId === undefined ? [opaque(item)] : [callPiece(item, callId, item.input)];
     case "local_shell_call":
@@ -75,15 +76,6 @@ function reasoningText({ summary, content }: Fields): string {
 function callPiece(item: Fields, callId: string, input: unknown): Piece {
   const tool = stringField(item.name) ?? "unknown";
   return { half: "call", part: { type: "tool", callId, tool, input, outcome: { status: "pending" } } };
-}
-
-function parsed(input: unknown): unknown {
-  if (typeof input !== "string") return input;
-  try {
-    return JSON.parse(input);
-  } catch {
-    return input;
-  }
 }
 
 function opaque({ type }: Fields): Piece {

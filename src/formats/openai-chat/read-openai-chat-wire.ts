@@ -1,4 +1,5 @@
 import { type Fields, fields, stringField } from "../fields.ts";
+import { jsonOrText } from "../json-or-text.ts";
 import { contentBlocks, wireList } from "../wire-faults/wire-list.ts";
 import type { WireBlock, WireMessage, WirePlace } from "../wire-faults/wire-message.ts";
 
@@ -52,17 +53,7 @@ function callBlock(call: unknown, place: WirePlace): WireBlock {
     ...place,
     type: "call",
     callId: stringField(id) ?? "",
-    read: [name, parsedArguments(input)],
+    read: [name, jsonOrText(input)],
     wire: call,
   };
-}
-
-/** The input of a call; arguments that are no JSON are read as the text they are. */
-export function parsedArguments(input: unknown): unknown {
-  if (typeof input !== "string") return input;
-  try {
-    return JSON.parse(input);
-  } catch {
-    return input;
-  }
 }

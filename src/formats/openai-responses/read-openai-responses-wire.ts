@@ -1,5 +1,5 @@
 import { fields, stringField } from "../fields.ts";
-import { parsedArguments } from "../openai-chat/read-openai-chat-wire.ts";
+import { jsonOrText } from "../json-or-text.ts";
 import { contentBlocks } from "../wire-faults/wire-list.ts";
 import type { WireBlock, WireMessage } from "../wire-faults/wire-message.ts";
 
@@ -69,8 +69,7 @@ function readItem(item: unknown, messageId: string): readonly WireBlock[] {
   const { type, call_id: callId, name, arguments: input, input: text, output, content } = fields(item);
   const place = { messageId, wire: item };
   const id = stringField(callId) ?? "";
-  if (isCall(type))
-    return [{ ...place, type: "call", callId: id, read: [name, parsedArguments(input), text] }];
+  if (isCall(type)) return [{ ...place, type: "call", callId: id, read: [name, jsonOrText(input), text] }];
   if (isOutput(type)) {
     const read = contentBlocks(output).map((block) => fields(block).text);
     return [{ ...place, type: "result", callId: id, read }];

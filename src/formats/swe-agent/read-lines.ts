@@ -1,6 +1,7 @@
 import { createIdNamer } from "../../transcript/unique-ids.ts";
 import { hashText } from "../blocks/place-id.ts";
 import { compact, type Fields, fields, stringField } from "../fields.ts";
+import { jsonOrText } from "../json-or-text.ts";
 import type { LineReading, Piece } from "../transcript-file/piece.ts";
 
 /** What each entry of a trajectory's history, and then each of its steps, gives to the conversation. */
@@ -122,7 +123,7 @@ function readCalls(entry: Fields, nameCall: (wanted: string) => string): readonl
       return {
         callId: nameCall(stringField(id) ?? keyOf(entry)),
         tool: stringField(name) ?? "unknown",
-        input: parsed(input),
+        input: jsonOrText(input),
       };
     });
   }
@@ -135,15 +136,6 @@ function readCalls(entry: Fields, nameCall: (wanted: string) => string): readonl
 
 function callPiece({ callId, tool, input }: Call): Piece {
   return { half: "call", part: { type: "tool", callId, tool, input, outcome: { status: "pending" } } };
-}
-
-function parsed(input: unknown): unknown {
-  if (typeof input !== "string") return input;
-  try {
-    return JSON.parse(input);
-  } catch {
-    return input;
-  }
 }
 
 function answeredBy({ tool_call_ids }: Fields): string | undefined {

@@ -15,6 +15,23 @@ const LONG_TEXT = Array.from({ length: 400 }, (_, line) => `line ${line} of the 
 const FEW = { inputTokens: 1_000, outputTokens: 10 };
 const FILES = { "long.txt": `${LONG_TEXT}\n`, "notes.txt": "The cat is grey.\n" };
 
+/** A session whose host has compacted it: the dog is behind the summary, the cat is in the tail. */
+async function compactedSession(rig: Rig): Promise<string> {
+  const id = await rig.newSession();
+  await rig.turn(id, "The dog is brown.", [say("Noted: brown.", { usage: FEW })]);
+  await rig.turn(id, { text: "What colour is the cat?", model: SHORT_WINDOW }, [
+    call(
+      "bash",
+      { command: "cat notes.txt", description: "Read" },
+      { usage: { inputTokens: 5_000, outputTokens: 10 } },
+    ),
+    say("The cat is grey.", { usage: { inputTokens: 5_990, outputTokens: 20 } }),
+    say("## Objective\n- SUMMARY-OF-ALL", { lane: "summary", usage: FEW }),
+    say("Nothing is left to do.", { usage: FEW }),
+  ]);
+  return id;
+}
+
 describe("a graduated fork", () => {
   const shared = shareRig({ plugin: { fork: { way: "graduated", budgetChars: 40_000 } }, files: FILES });
 
@@ -58,18 +75,7 @@ describe("a graduated fork", () => {
     "a graduated fork of a compacted parent begins with a user message and keeps the tail",
     { shared, proves: "summary, retained tail and later messages; valid on Anthropic's wire" },
     async (rig) => {
-      const id = await rig.newSession();
-      await rig.turn(id, "The dog is brown.", [say("Noted: brown.", { usage: FEW })]);
-      await rig.turn(id, { text: "What colour is the cat?", model: SHORT_WINDOW }, [
-        call(
-          "bash",
-          { command: "cat notes.txt", description: "Read" },
-          { usage: { inputTokens: 5_000, outputTokens: 10 } },
-        ),
-        say("The cat is grey.", { usage: { inputTokens: 5_990, outputTokens: 20 } }),
-        say("## Objective\n- SUMMARY-OF-ALL", { lane: "summary", usage: FEW }),
-        say("Nothing is left to do.", { usage: FEW }),
-      ]);
+      const id = await compactedSession(rig);
       rig.model.script([say("The report.", { family: "child" })]);
       await rig.turn(id, { text: "Fork it.", model: ANTHROPIC_WINDOW }, [
         call("fork", { prompt: "Check." }),
@@ -96,18 +102,7 @@ describe("an exact fork", () => {
     "an exact fork of a compacted parent sees the host's own window",
     { shared, proves: "marker, summary and retained tail as the parent's request has them" },
     async (rig) => {
-      const id = await rig.newSession();
-      await rig.turn(id, "The dog is brown.", [say("Noted: brown.", { usage: FEW })]);
-      await rig.turn(id, { text: "What colour is the cat?", model: SHORT_WINDOW }, [
-        call(
-          "bash",
-          { command: "cat notes.txt", description: "Read" },
-          { usage: { inputTokens: 5_000, outputTokens: 10 } },
-        ),
-        say("The cat is grey.", { usage: { inputTokens: 5_990, outputTokens: 20 } }),
-        say("## Objective\n- SUMMARY-OF-ALL", { lane: "summary", usage: FEW }),
-        say("Nothing is left to do.", { usage: FEW }),
-      ]);
+      const id = await compactedSession(rig);
       rig.model.script([say("The report.", { family: "child" })]);
       await rig.turn(id, { text: "Fork it.", model: LONG_WINDOW }, [
         call("fork", { prompt: "Check." }),

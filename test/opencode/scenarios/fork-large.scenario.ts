@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { expect } from "vitest";
+import type { ModelRequest } from "../../../src/testing/model-server/model-server.ts";
 import { call, say } from "../../../src/testing/model-server/say.ts";
 import { sharedPrefix } from "../../../src/testing/opencode/shared-prefix.ts";
 import type { Rig } from "../harness/rig.ts";
@@ -48,16 +49,7 @@ scenario(
   },
   async (rig) => {
     const [id = ""] = await rig.importSessions([buildSession(LONG_SESSION, 1)]);
-    await rig.restart();
-    rig.model.script([
-      say("The report.", { family: "child", usage: FEW }),
-      say("Seen.", { sessionId: id, contains: "fork_result delivery", usage: FEW }),
-    ]);
-    await rig.turn(id, "Fork it.", [
-      call("fork", { prompt: "Check." }, { usage: FEW }),
-      say("Forked.", { usage: FEW }),
-    ]);
-    const child = await firstChildRequest(rig, id);
+    const child = await forkOf(rig, id);
     const parent = requestWith(rig, id, "Fork it.");
     const shared = sharedPrefix(parent, child);
     expect(shared.earlierChars).toBeGreaterThan(200_000);
@@ -81,16 +73,7 @@ scenario(
     const [id = ""] = await rig.importSessions([
       buildSession([...LONG_SESSION, ...LONG_SESSION, ...LONG_SESSION], 2),
     ]);
-    await rig.restart();
-    rig.model.script([
-      say("The report.", { family: "child", usage: FEW }),
-      say("Seen.", { sessionId: id, contains: "fork_result delivery", usage: FEW }),
-    ]);
-    await rig.turn(id, "Fork it.", [
-      call("fork", { prompt: "Check." }, { usage: FEW }),
-      say("Forked.", { usage: FEW }),
-    ]);
-    const child = await firstChildRequest(rig, id);
+    const child = await forkOf(rig, id);
     expect(textOf(requestWith(rig, id, "(graduated: the conversation"))).toContain(
       "would fill more than half of the child's window",
     );
@@ -150,4 +133,18 @@ function listeningSockets(rig: Rig): number {
     .filter(([, , , state]) => state === "0A")
     .map((columns) => columns[9] ?? "");
   return listening.filter((inode) => inodes.has(inode)).length;
+}
+
+/** The first request of a child of an imported session, which its parent starts with the whole conversation. */
+async function forkOf(rig: Rig, id: string): Promise<ModelRequest> {
+  await rig.restart();
+  rig.model.script([
+    say("The report.", { family: "child", usage: FEW }),
+    say("Seen.", { sessionId: id, contains: "fork_result delivery", usage: FEW }),
+  ]);
+  await rig.turn(id, "Fork it.", [
+    call("fork", { prompt: "Check." }, { usage: FEW }),
+    say("Forked.", { usage: FEW }),
+  ]);
+  return firstChildRequest(rig, id);
 }

@@ -1,0 +1,58 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { build } from "vite";
+import { root } from "./run.mjs";
+
+/** Builds the inspector's page: one script and one stylesheet, which the server serves and the single file contains. */
+export async function buildPage(folder = `${root}dist/inspector`) {
+  const made = await build({
+    root: `${root}src/hosts/inspector/page`,
+    configFile: false,
+    logLevel: "warn",
+    publicDir: false,
+    oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+    build: {
+      write: false,
+      target: "es2023",
+      cssCodeSplit: false,
+      modulePreload: false,
+      minify: true,
+      rolldownOptions: {
+        input: `${root}src/hosts/inspector/page/main.tsx`,
+        // A plain script and no module: it works in a file that was opened from disk as well.
+        output: { format: "iife", entryFileNames: "app.js", assetFileNames: "app[extname]" },
+      },
+    },
+  });
+  const files = (Array.isArray(made) ? made : [made]).flatMap(({ output }) => output);
+  const names = files.map(({ fileName }) => fileName).sort();
+  if (names.join() !== "app.css,app.js") throw new Error(`The page became ${names.join(", ")}`);
+  mkdirSync(folder, { recursive: true });
+  for (const file of files) {
+    const text = file.type === "chunk" ? file.code : String(file.source);
+    check(file.fileName, text);
+    writeFileSync(`${folder}/${file.fileName}`, text);
+  }
+}
+
+/** What would not work under the page's content security policy, or inside one file. */
+const FORBIDDEN = [
+  /<\/(script|style)/i,
+  /<!--/,
+  /\beval\(/,
+  /\bnew Function\b/,
+  /\bimport\(/,
+  /\burl\((?!['"]?data:)/,
+  /sourceMappingURL/,
+];
+
+function check(name, text) {
+  for (const pattern of FORBIDDEN) {
+    const place = text.search(pattern);
+    if (place >= 0) throw new Error(`${name} contains ${pattern}: …${text.slice(place - 40, place + 40)}…`);
+  }
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  await buildPage();
+}

@@ -1,0 +1,159 @@
+import type { InsertedRow, ItemRow, MessageRow, WindowView } from "../../view/types.ts";
+
+/** Puts every item of a session under the one before it: oldest at the top, height by tokens. */
+export function layBands(a: WindowView, { b, windowTokens }: LayoutOptions): BandLayout {
+  const bands: Band[] = [];
+  const places = new Map<string, number>();
+  const rowTopsPx: number[] = [];
+  const lines = linesOf(a, windowTokens);
+  const inserted = insertedByIndex(a, b);
+  let topPx = 0;
+  const push = (band: BandContent, heightPx: number): void => {
+    if (band.type !== "line") places.set(band.key, bands.length);
+    bands.push({ ...band, topPx, heightPx });
+    topPx += heightPx;
+  };
+  const pushBetween = (index: number): void => {
+    for (const { row, side } of inserted.get(index) ?? []) {
+      push({ type: "inserted", key: `${side}:${row.id}`, side, inserted: row }, heightOf(row.tokens) + GAP_PX);
+    }
+    const here = lines.get(index);
+    if (here !== undefined) push({ type: "line", key: `line:${index}`, lines: here }, LINE_PX);
+  };
+  for (const [index, row] of a.rows.entries()) {
+    pushBetween(index);
+    rowTopsPx.push(topPx);
+    const other = b?.rows[index];
+    if (row.items.length === 0) push({ type: "empty", key: `message:${row.id}`, row }, MIN_PX + GAP_PX);
+    for (const [at, item] of row.items.entries()) {
+      const gapPx = at === row.items.length - 1 ? GAP_PX : 0;
+      const itemB = other?.items[at];
+      push(
+        { type: "item", key: item.key, row, item, isFirst: at === 0, ...(itemB !== undefined && { itemB }) },
+        heightOf(item.tokens) + gapPx,
+      );
+    }
+  }
+  pushBetween(a.rows.length);
+  rowTopsPx.push(topPx);
+  return { bands, places, rowTopsPx, heightPx: topPx, cached: cachedSpan(a, rowTopsPx) };
+}
+
+/** How high an item is drawn: by the square root of its tokens, so that small ones stay visible and large ones fit. */
+export function heightOf(tokens: number): number {
+  return Math.round(Math.min(MAX_PX, Math.max(MIN_PX, BASE_PX + PX_PER_ROOT_TOKEN * Math.sqrt(Math.max(0, tokens)))));
+}
+
+/** The bands that are at least partly between two heights. */
+export function bandsBetween({ bands }: BandLayout, fromPx: number, toPx: number): readonly Band[] {
+  let low = 0;
+  let high = bands.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const band = bands[middle];
+    if (band !== undefined && band.topPx + band.heightPx <= fromPx) low = middle + 1;
+    else high = middle;
+  }
+  let end = low;
+  while (end < bands.length && (bands[end]?.topPx ?? 0) < toPx) end++;
+  return bands.slice(low, end);
+}
+
+export interface LayoutOptions {
+  /** What another policy makes of the same messages. */
+  readonly b?: WindowView | undefined;
+  readonly windowTokens: number;
+}
+
+export interface BandLayout {
+  readonly bands: readonly Band[];
+  /** Where in `bands` a key is; lines have no place, since nothing can be asked of them. */
+  readonly places: ReadonlyMap<string, number>;
+  /** Top of each message, and the bottom of the last. */
+  readonly rowTopsPx: readonly number[];
+  readonly heightPx: number;
+  /** Where the cached prefix is drawn; unset when nothing is cached. */
+  readonly cached?: { readonly topPx: number; readonly heightPx: number; readonly tokens: number } | undefined;
+}
+
+export type Band = BandContent & { readonly topPx: number; readonly heightPx: number };
+
+export type BandContent =
+  | {
+      readonly type: "item";
+      readonly key: string;
+      readonly row: MessageRow;
+      readonly item: ItemRow;
+      readonly itemB?: ItemRow;
+      readonly isFirst: boolean;
+    }
+  | { readonly type: "empty"; readonly key: string; readonly row: MessageRow }
+  | { readonly type: "inserted"; readonly key: string; readonly side: Side; readonly inserted: InsertedRow }
+  | { readonly type: "line"; readonly key: string; readonly lines: readonly StrataLine[] };
+
+/** Which of two policies that are compared. */
+export type Side = "a" | "b";
+
+/** A line across the strata. */
+export type StrataLine = "compaction" | "window" | "full";
+
+function linesOf(view: WindowView, windowTokens: number): ReadonlyMap<number, readonly StrataLine[]> {
+  const lines = new Map<number, StrataLine[]>();
+  const add = (index: number, line: StrataLine): void => {
+    lines.set(index, [...(lines.get(index) ?? []), line]);
+  };
+  for (const index of view.boundaries) add(index, "compaction");
+  const first = firstSent(view);
+  if (first !== undefined) add(first, "window");
+  let sumTokens = 0;
+  for (let index = view.rows.length - 1; index >= 0; index--) {
+    sumTokens += view.rows[index]?.keptTokens ?? 0;
+    if (sumTokens <= windowTokens) continue;
+    add(index + 1, "full");
+    break;
+  }
+  return lines;
+}
+
+function firstSent(view: WindowView): number | undefined {
+  const index = view.rows.findIndex(({ keptTokens }) => keptTokens > 0);
+  return index < 0 ? undefined : index;
+}
+
+function cachedSpan(view: WindowView, rowTopsPx: readonly number[]): BandLayout["cached"] {
+  const { endIndex, tokens } = view.cachedPrefix;
+  const first = firstSent(view);
+  const topPx = first === undefined ? undefined : rowTopsPx[first];
+  const bottomPx = rowTopsPx[endIndex];
+  if (topPx === undefined || bottomPx === undefined || bottomPx <= topPx || tokens <= 0) return undefined;
+  return { topPx, heightPx: bottomPx - topPx - GAP_PX, tokens };
+}
+
+interface SidedRow {
+  readonly row: InsertedRow;
+  readonly side: Side;
+}
+
+function insertedByIndex(a: WindowView, b: WindowView | undefined): ReadonlyMap<number, readonly SidedRow[]> {
+  const byIndex = new Map<number, SidedRow[]>();
+  const sides: readonly (readonly [Side, readonly InsertedRow[]])[] = [
+    ["a", a.inserted],
+    ["b", b?.inserted ?? []],
+  ];
+  for (const [side, rows] of sides) {
+    for (const row of rows) {
+      const at = Math.min(row.beforeIndex, a.rows.length);
+      const here = byIndex.get(at);
+      if (here === undefined) byIndex.set(at, [{ row, side }]);
+      else here.push({ row, side });
+    }
+  }
+  return byIndex;
+}
+
+const MIN_PX = 19;
+const MAX_PX = 150;
+const BASE_PX = 15;
+const PX_PER_ROOT_TOKEN = 0.8;
+const GAP_PX = 4;
+const LINE_PX = 24;

@@ -1,0 +1,77 @@
+/** Why a request is not answered, or undefined when it may go on to its route; says nothing about tokens. */
+export function judgeRequest(request: RequestHead, ownPort: number): Refusal | undefined {
+  const [host, ...moreHosts] = valuesOf(request, "host");
+  // A name that resolves to this machine (DNS rebinding) is not ours either.
+  if (host === undefined || moreHosts.length > 0 || !isOwnHost(host, ownPort))
+    return { status: 403, reason: "not this host" };
+  if (valuesOf(request, "origin").some((origin) => origin !== `http://${host}`))
+    return { status: 403, reason: "another origin" };
+  if (valuesOf(request, "sec-fetch-site").some((site) => site !== "same-origin" && site !== "none"))
+    return { status: 403, reason: "asked by another site" };
+  if (!request.target.startsWith("/") || request.target.length > MAX_TARGET_CHARS)
+    return { status: 400, reason: "no path" };
+  if (valuesOf(request, "upgrade").length > 0) return { status: 400, reason: "nothing to upgrade to" };
+  const isWrite = request.target === TOKEN_PATH;
+  if (!(isWrite ? WRITE_METHODS : READ_METHODS).includes(request.method))
+    return {
+      status: 405,
+      reason: "not that method",
+      allow: (isWrite ? WRITE_METHODS : READ_METHODS).join(", "),
+    };
+  return isWrite ? judgeBody(request) : judgeNoBody(request);
+}
+
+/** The start of a request, as it came over the wire. */
+export interface RequestHead {
+  readonly method: string;
+  /** What stands behind the method: path and query. */
+  readonly target: string;
+  /** Names and values in turn, repeated ones included. */
+  readonly rawHeaders: readonly string[];
+}
+
+export interface Refusal {
+  readonly status: 400 | 403 | 405 | 413 | 415;
+  readonly reason: string;
+  /** The methods that would do. */
+  readonly allow?: string;
+}
+
+/** The one route that takes a body. */
+export const TOKEN_PATH = "/api/token";
+export const MAX_BODY_BYTES = 65_536;
+
+const READ_METHODS = ["GET", "HEAD"];
+const WRITE_METHODS = ["POST"];
+const MAX_TARGET_CHARS = 2_048;
+
+function judgeBody(request: RequestHead): Refusal | undefined {
+  const [type, ...moreTypes] = valuesOf(request, "content-type");
+  // A form of another site can send any body, but not with this type.
+  if (type === undefined || moreTypes.length > 0 || !/^application\/json\s*(;|$)/i.test(type))
+    return { status: 415, reason: "only JSON" };
+  return declaredBytes(request) > MAX_BODY_BYTES ? { status: 413, reason: "too long" } : undefined;
+}
+
+function judgeNoBody(request: RequestHead): Refusal | undefined {
+  if (declaredBytes(request) > MAX_BODY_BYTES) return { status: 413, reason: "too long" };
+  const hasBody = declaredBytes(request) > 0 || valuesOf(request, "transfer-encoding").length > 0;
+  return hasBody ? { status: 400, reason: "no body is wanted" } : undefined;
+}
+
+function declaredBytes(request: RequestHead): number {
+  return Math.max(0, ...valuesOf(request, "content-length").map(Number));
+}
+
+function isOwnHost(host: string, port: number): boolean {
+  return OWN_NAMES.some((name) => host === `${name}:${port}` || (port === 80 && host === name));
+}
+
+const OWN_NAMES = ["127.0.0.1", "localhost", "[::1]"];
+
+function valuesOf({ rawHeaders }: RequestHead, name: string): readonly string[] {
+  const values: string[] = [];
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2)
+    if (rawHeaders[index]?.toLowerCase() === name) values.push(rawHeaders[index + 1] ?? "");
+  return values;
+}

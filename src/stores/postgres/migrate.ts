@@ -1,0 +1,68 @@
+import { MIGRATIONS, type Migration } from "./migrations.ts";
+import type { PostgresClient } from "./postgres-pool.ts";
+
+/** Brings the schema up to date, in one step against all others that start at the same time; throws what the server says. */
+export async function migrate(client: PostgresClient, schema: string, migrations: readonly Migration[] = MIGRATIONS): Promise<void> {
+  if ((await versionOf(client, schema)) >= migrations.length) return;
+  await checkEncoding(client);
+  await client.query({ text: "begin", values: [] });
+  await client.query({
+    text: "select pg_advisory_xact_lock(hashtextextended($1, 0))",
+    values: [`carryover schema ${schema}`],
+  });
+  // Asking first: only the owner of a database may even ask for a schema that is there already.
+  if (!(await isThere(client, schema))) await client.query({ text: `create schema ${schema}`, values: [] });
+  await client.query({
+    text: `create table if not exists ${schema}.migrations (version integer primary key, applied_at timestamptz not null default now())`,
+    values: [],
+  });
+  const present = await versionOf(client, schema);
+  for (const [index, migration] of migrations.entries()) {
+    if (index < present) continue;
+    await client.query({ text: migration(schema), values: [] });
+    await client.query({ text: `insert into ${schema}.migrations (version) values ($1)`, values: [index + 1] });
+  }
+  await client.query({ text: "commit", values: [] });
+}
+
+/** How a schema's name stands in a statement. */
+export function quoteSchema(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+async function versionOf(client: PostgresClient, schema: string): Promise<number> {
+  const { rows: found } = await client.query({
+    text: "select to_regclass($1) is not null as yes",
+    values: [`${schema}.migrations`],
+  });
+  if (!isYes(found)) return 0;
+  const { rows } = await client.query({
+    text: `select coalesce(max(version), 0)::float8 as version from ${schema}.migrations`,
+    values: [],
+  });
+  return (rows[0] as { readonly version: number }).version;
+}
+
+async function isThere(client: PostgresClient, schema: string): Promise<boolean> {
+  const { rows } = await client.query({
+    text: "select to_regnamespace($1) is not null as yes",
+    values: [schema],
+  });
+  return isYes(rows);
+}
+
+/** In any other encoding some text could not be stored, or would come back changed. */
+async function checkEncoding(client: PostgresClient): Promise<void> {
+  const { rows } = await client.query({
+    text: "select current_setting('server_encoding') as encoding",
+    values: [],
+  });
+  const { encoding } = rows[0] as { readonly encoding: string };
+  if (encoding === "UTF8") return;
+  const reason = `The database is encoded as ${encoding}; make one with: create database carryover encoding 'UTF8' template template0`;
+  throw Object.assign(new Error(reason), { code: "BAD_ENCODING" });
+}
+
+function isYes(rows: readonly unknown[]): boolean {
+  return (rows[0] as { readonly yes: boolean } | undefined)?.yes === true;
+}

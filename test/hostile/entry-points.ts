@@ -1,0 +1,247 @@
+import { compact } from "../../src/compaction/compact.ts";
+import { planCompaction } from "../../src/compaction/plan-compaction.ts";
+import type { SessionHook } from "../../src/compaction/session-hooks.ts";
+import { createTextCleaner, fenceQuote } from "../../src/compaction/summary-clean-text.ts";
+import { formatMessagesAsContext } from "../../src/fork/format-messages-as-context.ts";
+import { processMessagesForFork } from "../../src/fork/process-messages-for-fork.ts";
+import { inspectReport } from "../../src/hosts/cli/inspect-report.ts";
+import { profileSession } from "../../src/hosts/cli/profile-session.ts";
+import { sessionLabel } from "../../src/hosts/cli/session-name.ts";
+import { createSession } from "../../src/session/create-session.ts";
+import { createMemorySpillStore } from "../../src/stores/memory/memory-spill-store.ts";
+import { deepFreeze } from "../../src/testing/deep-freeze.ts";
+import { createFakeClock } from "../../src/testing/fake-clock.ts";
+import { createFakeSummarizer, type FakeSummarizer } from "../../src/testing/fake-summarizer.ts";
+import type { History } from "../../src/testing/random-history/history.ts";
+import { PROVIDER_CASES } from "../../src/testing/random-history/provider-cases.ts";
+import { truncateToolContent } from "../../src/tool-output/truncate-tool-content.ts";
+import { applyEdits } from "../../src/transcript/apply-edits.ts";
+import type { Message, Transcript } from "../../src/transcript/message.ts";
+import type { ToolPart } from "../../src/transcript/part.ts";
+
+/** One way by which a text from outside comes in, and everything that it leaves on its way. */
+export interface EntryPoint {
+  readonly name: string;
+  enter(text: string): Promise<Entered>;
+}
+
+/** What came of a text. */
+export interface Entered {
+  /** What a model or a person then reads of it. */
+  readonly read: readonly string[];
+  /** The same after it has come in once more: nothing may be left to do. */
+  readonly again: readonly string[];
+  /** What a provider would refuse of the requests that hold it. */
+  readonly faults: readonly unknown[];
+  /** The strings of those requests, in which the user's own words are changed as little as possible. */
+  readonly sent: readonly string[];
+}
+
+/** The six ways that RELIABILITY.md names. */
+export const ENTRY_POINTS: readonly EntryPoint[] = [
+  { name: "output", enter: enterAsOutput },
+  { name: "input", enter: enterAsInput },
+  { name: "summary", enter: enterAsSummary },
+  { name: "inherited", enter: enterAsInheritance },
+  { name: "hook", enter: enterThroughHook },
+  { name: "inspector", enter: enterInspector },
+];
+
+async function enterAsOutput(text: string): Promise<Entered> {
+  const limits = { maxChars: 20_000, maxLines: 500, largeOutputThreshold: 40_000 };
+  const spills = createMemorySpillStore();
+  const once = await truncateToolContent([{ type: "text", text }], limits, spills, { redact: {} });
+  const twice = await truncateToolContent(once.blocks, limits, spills, { redact: {} });
+  const recalling = createSession({ clock: createFakeClock(), spills });
+  const recalled = once.handle === undefined ? undefined : await recalling.recall(once.handle);
+  // A name that the text itself gives leads nowhere.
+  const named = await recalling.recall(text.slice(0, 200));
+  const { faults, sent } = await send({ output: text });
+  return {
+    read: [
+      ...once.blocks.map((block) => block.text),
+      recalled?.status === "found" ? recalled.text : "",
+      inheritedText(talk({ output: text })),
+    ],
+    again: [...twice.blocks.map((block) => block.text)],
+    faults: [...faults, ...(named.status === "missing" ? [] : [named])],
+    sent,
+  };
+}
+
+async function enterAsInput(text: string): Promise<Entered> {
+  const inherited = inheritedText(talk({ input: text }));
+  return { read: [inherited], again: [inherited], ...(await send({ input: text })) };
+}
+
+async function enterAsSummary(text: string): Promise<Entered> {
+  const read: string[] = [];
+  for (const answer of [text.slice(0, 3_000), `## Goal\n${text.slice(0, 3_000)}`]) {
+    for (const representation of ["pivot", "user-summary"] as const) {
+      const summarizer = createFakeSummarizer(answer, "## Goal\nGo on.");
+      const first = await compacted({ transcript: longTalk(), summarizer, representation });
+      read.push(...first.written);
+      const later = [...first.transcript, ...longTalk("later")];
+      const second = await compacted({ transcript: later, summarizer, representation });
+      read.push(...second.written, ...summarizer.calls.map(({ request }) => request.prompt));
+    }
+  }
+  const { data } = createTextCleaner();
+  const prose = fenceQuote(data(text));
+  return { read, again: [prose, fenceQuote(data(prose))], faults: [], sent: [] };
+}
+
+async function enterAsInheritance(text: string): Promise<Entered> {
+  const everywhere = talk({ input: text, output: text, error: text, tool: text, answer: text });
+  const read = (["fixed", "fill"] as const).map((profile) => inheritedText(everywhere, profile));
+  const once = processMessagesForFork(everywhere);
+  const typed = inheritedText(talk({ request: text }));
+  return {
+    read,
+    again: processMessagesForFork(once.messages).edits.map((edit) => JSON.stringify(edit)),
+    faults: [],
+    sent: [typed],
+  };
+}
+
+async function enterThroughHook(text: string): Promise<Entered> {
+  const hooks: readonly SessionHook[] = [
+    { name: "adds", compacting: () => ({ context: [text.slice(0, 20_000)] }) },
+    {
+      name: "throws",
+      compacting: () => {
+        throw new Error(text);
+      },
+    },
+    { name: "rejects", compacting: () => Promise.reject(text) },
+  ];
+  const asks: SessionHook = { name: "asks", compacting: () => ({ prompt: text.slice(0, 20_000) }) };
+  const read: string[] = [];
+  for (const asked of [hooks, [asks]]) {
+    const summarizer = createFakeSummarizer("## Goal\nGo on.");
+    const { written, failures } = await compacted({ transcript: longTalk(), summarizer, hooks: asked });
+    read.push(...written, ...failures, ...summarizer.calls.map(({ request }) => request.prompt));
+  }
+  return { read, again: [], faults: [], sent: [] };
+}
+
+async function enterInspector(text: string): Promise<Entered> {
+  const everywhere = talk({ input: text, output: text, error: text, tool: text, answer: text, request: text });
+  const profile = profileSession(everywhere, { top: 10 });
+  const plain = (shown: string): string => shown;
+  const report = inspectReport({
+    profile: { ...profile, model: text },
+    title: sessionLabel({ title: text, sessionId: text }, "session.json"),
+    format: "opencode",
+    top: 10,
+    workingDirectory: text,
+    colors: { bold: plain, red: plain, dim: plain },
+  });
+  return { read: [report], again: [], faults: [], sent: [] };
+}
+
+interface Places {
+  readonly request?: string;
+  readonly answer?: string;
+  readonly tool?: string;
+  readonly input?: string;
+  readonly output?: string;
+  readonly error?: string;
+}
+
+/** A short conversation with a text in the places that are named. */
+function talk({ request, answer, tool, input, output, error }: Places): Transcript {
+  const call: ToolPart = {
+    type: "tool",
+    callId: "call_1",
+    tool: tool ?? "bash",
+    input: input === undefined ? { path: "a.ts" } : { path: input, [input.slice(0, 40)]: [{ deep: input }] },
+    outcome: { status: "done", output: output ?? "ok", attachments: [] },
+  };
+  const failed: ToolPart = {
+    ...call,
+    callId: "call_2",
+    outcome: { status: "failed", error: error ?? "no" },
+  };
+  return deepFreeze([
+    say("m1", "user", request ?? "Look at it."),
+    { id: "m2", role: "assistant", parts: [{ type: "text", text: answer ?? "I look." }, call, failed] },
+    say("m3", "user", "Go on."),
+  ]);
+}
+
+function longTalk(prefix = "m"): Transcript {
+  return [
+    say(`${prefix}1`, "user", "Make the parser faster."),
+    say(`${prefix}2`, "assistant", "an ordinary answer ".repeat(2_500)),
+    say(`${prefix}3`, "user", "Go on."),
+  ];
+}
+
+function say(id: string, role: string, text: string): Message {
+  return { id, role, parts: [{ type: "text", text }] };
+}
+
+function inheritedText(transcript: Transcript, profile: "fixed" | "fill" = "fixed"): string {
+  const { messages, stats } = processMessagesForFork(transcript, { profile, budgetChars: 20_000 });
+  return formatMessagesAsContext(messages, stats).text;
+}
+
+interface Compacting {
+  readonly transcript: Transcript;
+  readonly summarizer: FakeSummarizer;
+  readonly representation?: "pivot" | "user-summary";
+  readonly hooks?: readonly SessionHook[];
+}
+
+async function compacted({ transcript, summarizer, representation = "pivot", hooks = [] }: Compacting) {
+  const clock = createFakeClock();
+  const plan = planCompaction({ transcript, trigger: "manual", tailTokens: 10, representation });
+  const outcome = await clock.runUntilDone(compact(plan, { summarizer, clock }, { at: 1, hooks }));
+  const inserted = outcome.edits.flatMap((edit) => (edit.type === "insert-message" ? [edit.message] : []));
+  return {
+    transcript: applyEdits(transcript, outcome.edits, { at: 1 }),
+    written: inserted.flatMap(({ parts }) => parts.flatMap((part) => ("text" in part ? [part.text] : []))),
+    failures: outcome.hookFailures.map((failure) => failure.text),
+  };
+}
+
+/** Sends a text to every provider through a session, as the middleware does. */
+async function send({ input, output }: Places): Promise<Pick<Entered, "faults" | "sent">> {
+  const history: History = {
+    system: "be brief",
+    steps: [
+      { type: "user", texts: ["go on"], images: [] },
+      {
+        type: "model",
+        model: "north",
+        thought: undefined,
+        text: "I look.",
+        calls: [{ id: "call_1", tool: "read", input: { path: input ?? "a.ts", deep: [{ text: input ?? "" }] } }],
+      },
+      {
+        type: "results",
+        results: [{ callId: "call_1", tool: "read", text: output ?? "ok", isError: false, image: undefined }],
+      },
+    ],
+    isThinking: false,
+    cacheMarks: 1,
+  };
+  const faults: unknown[] = [];
+  const sent: string[] = [];
+  for (const { format, lower } of PROVIDER_CASES) {
+    const wire = deepFreeze(lower(history));
+    const session = createSession({ clock: createFakeClock(), spills: createMemorySpillStore() });
+    session.observe(format.decode(wire));
+    await session.prepare();
+    const request = format.apply(wire, session.edits(), { at: 1 });
+    faults.push(...format.faults(request));
+    sent.push(...stringsIn(request));
+  }
+  return { faults, sent };
+}
+
+function stringsIn(value: unknown): readonly string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsIn) : [];
+}
