@@ -54,5 +54,5 @@ function check(name, text) {
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  await buildPage();
+  await buildPage(process.argv[2]);
 }

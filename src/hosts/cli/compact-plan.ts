@@ -3,7 +3,12 @@ import { planCompaction } from "../../compaction/plan-compaction.ts";
 import type { CompactionPlan, NothingToCompact } from "../../compaction/plan-compaction-types.ts";
 import type { Representation } from "../../compaction/summary-message.ts";
 import type { FormatName } from "../../formats/detect-format.ts";
-import type { InputFile } from "./read-input.ts";
+import type { Transcript } from "../../transcript/message.ts";
+
+export interface PlannedFile {
+  readonly transcript: Transcript;
+  readonly format: FormatName;
+}
 
 export interface PlanOptions {
   readonly windowTokens: number;
@@ -12,7 +17,7 @@ export interface PlanOptions {
 
 /** A compaction of a file that a person asks for, in the way that the file's own agent understands. */
 export function planFor(
-  { transcript, format }: InputFile,
+  { transcript, format }: PlannedFile,
   { windowTokens, keepTokens }: PlanOptions,
 ): CompactionPlan | NothingToCompact {
   const model = transcript.findLast((message) => message.model !== undefined)?.model;

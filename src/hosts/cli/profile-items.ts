@@ -1,13 +1,12 @@
-import { type FileAccess, fileAccess } from "../../stages/supersede-file-access.ts";
+import type { FileAccess } from "../../stages/supersede-file-access.ts";
 import { estimateTokens } from "../../text/estimate-tokens.ts";
-import { safeJson } from "../../text/safe-json.ts";
 import type { TokenFamily } from "../../text/token-model-families.ts";
 import type { Handle } from "../../transcript/edit.ts";
 import { IMAGE_CHARS } from "../../transcript/estimate-message-tokens.ts";
-import type { Message, Transcript } from "../../transcript/message.ts";
-import { outcomeText, type Part, type ToolPart } from "../../transcript/part.ts";
+import type { Transcript } from "../../transcript/message.ts";
 import { handleOf } from "../../transcript/tool-results.ts";
-import { isVisibleToModel, shownOutcome } from "../../transcript/visibility.ts";
+import { isVisibleToModel } from "../../transcript/visibility.ts";
+import { mediaIn, partTexts, type TextKind } from "../inspector/view/part-texts.ts";
 
 /** One thing that takes room in a window. */
 export interface Item {
@@ -22,15 +21,7 @@ export interface Item {
   readonly access?: FileAccess;
 }
 
-export type ItemKind =
-  | "system"
-  | "user"
-  | "agent"
-  | "summary"
-  | "reasoning"
-  | "tool input"
-  | "tool output"
-  | "media";
+export type ItemKind = TextKind;
 
 /** Everything that takes room in a window, oldest first. A call gives two items, its input and its output. */
 export function itemsOf(window: Transcript, family: TokenFamily): readonly Item[] {
@@ -40,11 +31,11 @@ export function itemsOf(window: Transcript, family: TokenFamily): readonly Item[
     for (const [partIndex, part] of message.parts.entries()) {
       if (part.agentVisible === false) continue;
       const handle = handleOf(message, partIndex);
-      for (const { text, ...item } of textsOf(message, part)) {
+      for (const { text, side: _, ...item } of partTexts(message, part, "shown")) {
         const tokens = estimateTokens(text, { estimator: "calibrated", family });
         if (text !== "") items.push({ ...item, handle, chars: text.length, tokens });
       }
-      const media = mediaIn(part);
+      const media = mediaIn(part, "shown");
       if (media > 0) items.push({ kind: "media", handle, chars: 0, tokens: media * MEDIA_TOKENS });
     }
   }
@@ -57,56 +48,10 @@ export function charsIn(window: Transcript): number {
   for (const message of window) {
     if (!isVisibleToModel(message)) continue;
     for (const part of message.parts)
-      if (part.agentVisible !== false) for (const { text } of textsOf(message, part)) chars += text.length;
+      if (part.agentVisible !== false)
+        for (const { text } of partTexts(message, part, "shown")) chars += text.length;
   }
   return chars;
 }
 
 const MEDIA_TOKENS = IMAGE_CHARS / 4;
-
-type ItemText = Omit<Item, "handle" | "chars" | "tokens"> & { readonly text: string };
-
-function textsOf(message: Message, part: Part): readonly ItemText[] {
-  switch (part.type) {
-    case "text":
-      return part.ignored ? [] : [{ kind: kindOf(message), text: part.text }];
-    case "reasoning":
-      return [{ kind: "reasoning", text: part.text }];
-    case "tool":
-      return textsOfCall(part);
-    case "file":
-    case "compaction":
-    case "opaque":
-      return [];
-    default:
-      return part satisfies never;
-  }
-}
-
-function textsOfCall(part: ToolPart): readonly ItemText[] {
-  const { tool } = part;
-  const access = fileAccess(part);
-  const about = { tool, ...(access && { access }) };
-  const input = part.input === undefined ? "{}" : safeJson(part.input);
-  const output = outcomeText(shownOutcome(part));
-  return [
-    { kind: "tool input", text: input, ...about },
-    {
-      kind: "tool output",
-      text: output,
-      ...about,
-      ...(part.outcome.status === "failed" && { failed: true as const }),
-    },
-  ];
-}
-
-function kindOf({ role, summary, metadata }: Message): ItemKind {
-  if (summary || metadata?.kind === "compaction_summary") return "summary";
-  if (role === "assistant") return "agent";
-  return role === "user" ? "user" : "system";
-}
-
-function mediaIn(part: Part): number {
-  const files = part.type === "tool" && part.outcome.status === "done" ? part.outcome.attachments : [part];
-  return files.filter((file) => file.type === "file" && !/^text\/|x-directory$/.test(file.mime)).length;
-}

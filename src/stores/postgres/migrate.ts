@@ -2,7 +2,11 @@ import { MIGRATIONS, type Migration } from "./migrations.ts";
 import type { PostgresClient } from "./postgres-pool.ts";
 
 /** Brings the schema up to date, in one step against all others that start at the same time; throws what the server says. */
-export async function migrate(client: PostgresClient, schema: string, migrations: readonly Migration[] = MIGRATIONS): Promise<void> {
+export async function migrate(
+  client: PostgresClient,
+  schema: string,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<void> {
   if ((await versionOf(client, schema)) >= migrations.length) return;
   await checkEncoding(client);
   await client.query({ text: "begin", values: [] });
@@ -20,7 +24,10 @@ export async function migrate(client: PostgresClient, schema: string, migrations
   for (const [index, migration] of migrations.entries()) {
     if (index < present) continue;
     await client.query({ text: migration(schema), values: [] });
-    await client.query({ text: `insert into ${schema}.migrations (version) values ($1)`, values: [index + 1] });
+    await client.query({
+      text: `insert into ${schema}.migrations (version) values ($1)`,
+      values: [index + 1],
+    });
   }
   await client.query({ text: "commit", values: [] });
 }

@@ -4,7 +4,8 @@ import { codeOf, type StoreFailure } from "../files/store-failure.ts";
 export function postgresFailure(error: unknown, redact: (text: string) => string): StoreFailure {
   const message = error instanceof Error ? error.message : "not an error object";
   // Several addresses of one host that all refuse come as one error without words.
-  const inner = error instanceof AggregateError ? error.errors.find((each) => codeOf(each) !== undefined) : undefined;
+  const inner =
+    error instanceof AggregateError ? error.errors.find((each) => codeOf(each) !== undefined) : undefined;
   const reason = message || (inner instanceof Error ? inner.message : "") || "the server cannot be reached";
   const code = codeOf(error) ?? codeOf(inner) ?? (isCut(message) ? "CONNECTION_LOST" : "UNKNOWN");
   return { status: "failed", code, reason: redact(reason) };

@@ -31,7 +31,10 @@ export interface PoolSettings {
 }
 
 /** A pool of the package `pg`, which is loaded only now, or why there is none. */
-export async function openPool(settings: PoolSettings, load: LoadPg = loadPg): Promise<OpenedPool | StoreFailure> {
+export async function openPool(
+  settings: PoolSettings,
+  load: LoadPg = loadPg,
+): Promise<OpenedPool | StoreFailure> {
   let pg: PgModule;
   try {
     pg = await load();
@@ -40,7 +43,12 @@ export async function openPool(settings: PoolSettings, load: LoadPg = loadPg): P
     return { status: "failed", code: "PG_NOT_INSTALLED", reason };
   }
   const { Pool } = pg.default ?? pg;
-  if (Pool === undefined) return { status: "failed", code: "PG_NOT_INSTALLED", reason: "The package pg has no Pool. Install it: npm install pg" };
+  if (Pool === undefined)
+    return {
+      status: "failed",
+      code: "PG_NOT_INSTALLED",
+      reason: "The package pg has no Pool. Install it: npm install pg",
+    };
   const pool = new Pool({
     connectionString: settings.connectionString,
     max: settings.maxConnections,

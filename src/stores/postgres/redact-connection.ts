@@ -27,7 +27,10 @@ function passwordsOf(connectionString: string): readonly string[] {
   const credentials = afterScheme.slice(0, Math.max(0, afterScheme.lastIndexOf("@")));
   const colon = credentials.indexOf(":");
   const parameter = /[?&]password=([^&]*)/i.exec(connectionString)?.[1];
-  return [...(colon < 0 ? [] : [credentials.slice(colon + 1)]), ...(parameter === undefined ? [] : [parameter])];
+  return [
+    ...(colon < 0 ? [] : [credentials.slice(colon + 1)]),
+    ...(parameter === undefined ? [] : [parameter]),
+  ];
 }
 
 function decoded(text: string): string {

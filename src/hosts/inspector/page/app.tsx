@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { createInspection } from "../view/create-inspection.ts";
 import { applyLiveEvent, type LiveState, liveStateOf } from "../view/live.ts";
-import type { Inspection, InspectedSession } from "../view/types.ts";
+import type { InspectedSession, Inspection } from "../view/types.ts";
 import { Inspector } from "./inspector.tsx";
 import type { FollowSession, FollowState } from "./source/follow-events.ts";
 import { type LoadProgress, loadSession } from "./source/load-session.ts";
@@ -15,7 +15,8 @@ export function App(): VNode {
   const [problem, setProblem] = useState<string>();
   useEffect(() => {
     loadSession(setProgress).then(
-      ({ session, follow }) => setLoaded({ inspection: createInspection(session), ...(follow && { follow }) }),
+      ({ session, follow }) =>
+        setLoaded({ inspection: createInspection(session), ...(follow && { follow }) }),
       (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
     );
   }, []);

@@ -5,7 +5,7 @@ import type { PageAssets } from "./page-assets.ts";
 /** The served page: a frame without a word of the session, which the script fetches. */
 export const PAGE_SHELL: string = html({
   head: '<link rel="stylesheet" href="/app.css">',
-  body: '<script type="module" src="/app.js"></script>',
+  body: '<script src="/app.js"></script>',
 });
 
 /** The whole page with its session in one file, which asks nobody for anything and runs nothing but its own script. */
@@ -27,7 +27,7 @@ export function singleFile(session: InspectedSession, assets: PageAssets): strin
 <meta name="referrer" content="no-referrer">
 <style>${style}</style>`,
     body: `<script type="application/json" id="carryover-data">${jsonBlock({ session })}</script>
-<script type="module">${script}</script>`,
+<script>${script}</script>`,
   });
 }
 

@@ -25,7 +25,7 @@ export async function serveInspector(options: ServeOptions): Promise<ServedInspe
   let ownPort = port;
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     lastAskedAtMs = performance.now();
-    for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
+    secure(response);
     const { method = "", url: target = "", rawHeaders } = request;
     const refusal = judgeRequest({ method, target, rawHeaders }, ownPort);
     if (refusal !== undefined) refuse(response, refusal);
@@ -47,21 +47,22 @@ export async function serveInspector(options: ServeOptions): Promise<ServedInspe
   );
   server.on("connect", (_, socket) => endSocket(socket, 405));
   server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
-    response.statusCode = 417;
-    for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
-    response.setHeader("connection", "close").end();
+    secure(response);
+    response.writeHead(417, { connection: "close" }).end();
     request.resume();
   });
   await listen(server, port);
   ownPort = (server.address() as AddressInfo).port;
 
-  const end = Promise.withResolvers<EndReason>();
-  const stop = (reason: EndReason): void => {
-    clearInterval(watch);
-    streams.closeAll();
-    server.close(() => end.resolve(reason));
-    server.closeAllConnections();
-  };
+  let stop: (reason: EndReason) => void = () => {};
+  const ended = new Promise<EndReason>((resolve) => {
+    stop = (reason) => {
+      clearInterval(watch);
+      streams.closeAll();
+      server.close(() => resolve(reason));
+      server.closeAllConnections();
+    };
+  });
   const watch = setInterval(
     () => {
       if (streams.count() === 0 && performance.now() - lastAskedAtMs >= idleMs) stop("idle");
@@ -72,10 +73,10 @@ export async function serveInspector(options: ServeOptions): Promise<ServedInspe
   return {
     origin,
     invite: () => `${origin}/#t=${access.invite()}`,
-    ended: end.promise,
+    ended,
     async stop() {
       stop("stopped");
-      await end.promise;
+      await ended;
     },
   };
 }
@@ -111,6 +112,11 @@ const CLIENT_ERRORS: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
 };
+
+/** Set before anything else happens, so that no answer can be without them. */
+function secure(response: ServerResponse): void {
+  for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
+}
 
 function refuse(response: ServerResponse, { status, reason, allow }: Refusal): void {
   if (allow !== undefined) response.setHeader("allow", allow);

@@ -130,10 +130,7 @@ function wholeItem(
   return { key: `${handle}/${side}`, kind, partIndex, side, handle, fate: "kept" };
 }
 
-type Sized = Pick<
-  ItemRow,
-  "chars" | "tokens" | "keptChars" | "keptTokens" | "savedChars" | "savedTokens"
->;
+type Sized = Pick<ItemRow, "chars" | "tokens" | "keptChars" | "keptTokens" | "savedChars" | "savedTokens">;
 
 function sized(chars: number, tokens: number): Sized {
   return { chars, tokens, keptChars: chars, keptTokens: tokens, savedChars: 0, savedTokens: 0 };

@@ -1,5 +1,5 @@
-import type { Edit, HideMessage, HidePart, InsertMessage, ReplacePart } from "../../../transcript/edit.ts";
-import type { Message, MessageId, Transcript } from "../../../transcript/message.ts";
+import type { Edit, HideMessage, HidePart, ReplacePart } from "../../../transcript/edit.ts";
+import type { Message, MessageId } from "../../../transcript/message.ts";
 import type { Part } from "../../../transcript/part.ts";
 import { isVisibleToModel } from "../../../transcript/visibility.ts";
 import { fateOfReason, type Why } from "./explain-reason.ts";
@@ -46,11 +46,6 @@ export function createWindowRows(recorded: RecordedRows): WindowRows {
       });
     },
   };
-}
-
-/** The messages that edits put in, in their order. */
-export function insertedBy(edits: readonly Edit[]): readonly InsertMessage[] {
-  return edits.filter((edit) => edit.type === "insert-message");
 }
 
 type PartEdit = HidePart | ReplacePart;
@@ -164,19 +159,4 @@ function leftOf(
   const texts = partTexts(left, after, "shown");
   const text = (texts.find(({ side }) => side === item.side) ?? texts[0])?.text ?? "";
   return { chars: text.length, tokens: recorded.tokensOf(text) };
-}
-
-/** Where a message stands that was put in: before the recorded message that follows it. */
-export function placesOf(
-  after: Transcript,
-  indexes: ReadonlyMap<MessageId, number>,
-): ReadonlyMap<MessageId, number> {
-  const places = new Map<MessageId, number>();
-  let next = indexes.size;
-  for (const { id } of after.toReversed()) {
-    const index = indexes.get(id);
-    if (index === undefined) places.set(id, next);
-    else next = index;
-  }
-  return places;
 }

@@ -1,12 +1,18 @@
 import type { LiveEvent } from "../../view/live.ts";
 
 /** Starts to follow; the returned function ends it. */
-export type FollowSession = (onEvent: (event: LiveEvent) => void, onState: (state: FollowState) => void) => () => void;
+export type FollowSession = (
+  onEvent: (event: LiveEvent) => void,
+  onState: (state: FollowState) => void,
+) => () => void;
 
 export type FollowState = "connected" | "reconnecting" | "ended";
 
 /** Follows the server's events over `fetch`, since an EventSource cannot send the token. */
-export function followEvents(headers: Readonly<Record<string, string>>, firstRevision: number): FollowSession {
+export function followEvents(
+  headers: Readonly<Record<string, string>>,
+  firstRevision: number,
+): FollowSession {
   return (onEvent, onState) => {
     const abort = new AbortController();
     let revision = firstRevision;
@@ -40,7 +46,9 @@ const RETRY_MS = 1_000;
 
 /** The events in a text/event-stream; lines that are no data are passed over. */
 export async function* eventsOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<LiveEvent> {
-  const reader = stream.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>).getReader();
+  const reader = stream
+    .pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
+    .getReader();
   let rest = "";
   for (;;) {
     const { done, value } = await reader.read();

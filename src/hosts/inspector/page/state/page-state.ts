@@ -28,7 +28,11 @@ export function nextState(state: PageState, action: PageAction): PageState {
       return { ...state, [action.side]: { policy, budgets: { ...budgets, [policy]: action.budget } } };
     }
     case "scrub":
-      return { ...state, upTo: clampTo(action.upTo, action.messages), follows: action.upTo >= action.messages };
+      return {
+        ...state,
+        upTo: clampTo(action.upTo, action.messages),
+        follows: action.upTo >= action.messages,
+      };
     case "grow":
       return state.follows ? { ...state, upTo: action.messages } : state;
     case "compare":

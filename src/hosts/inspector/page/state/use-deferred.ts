@@ -2,9 +2,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 /**
  * The newest result of `compute`, and the one before while a newer one is on its way: typing and sliding never wait.
- * It is computed again when `key` changes; of several changes in a row the last one is.
+ * It is computed again when one of `inputs` changes; of several changes in a row the last one is.
  */
-export function useDeferred<Result>(key: string, compute: () => Result): Result | undefined {
+export function useDeferred<Result>(compute: () => Result, inputs: readonly unknown[]): Result | undefined {
   const [shown, setShown] = useState<{ readonly result?: Result }>({});
   const newest = useRef(compute);
   newest.current = compute;
@@ -22,7 +22,7 @@ export function useDeferred<Result>(key: string, compute: () => Result): Result 
       clearTimeout(timer.current);
       timer.current = setTimeout(run, REST_MS);
     } else timer.current ??= setTimeout(run, 0);
-  }, [key]);
+  }, inputs);
   useEffect(() => () => clearTimeout(timer.current), []);
   return shown.result;
 }

@@ -10,7 +10,7 @@ export function useTheme(): { readonly theme: Theme; readonly toggle: () => void
     return () => media.removeEventListener("change", follow);
   }, []);
   useEffect(() => {
-    document.documentElement.dataset["theme"] = theme;
+    document.documentElement.dataset.theme = theme;
   }, [theme]);
   return { theme, toggle: () => setTheme((now) => (now === "dark" ? "light" : "dark")) };
 }

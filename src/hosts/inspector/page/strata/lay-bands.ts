@@ -15,7 +15,10 @@ export function layBands(a: WindowView, { b, windowTokens }: LayoutOptions): Ban
   };
   const pushBetween = (index: number): void => {
     for (const { row, side } of inserted.get(index) ?? []) {
-      push({ type: "inserted", key: `${side}:${row.id}`, side, inserted: row }, heightOf(row.tokens) + GAP_PX);
+      push(
+        { type: "inserted", key: `${side}:${row.id}`, side, inserted: row },
+        heightOf(row.tokens) + GAP_PX,
+      );
     }
     const here = lines.get(index);
     if (here !== undefined) push({ type: "line", key: `line:${index}`, lines: here }, LINE_PX);
@@ -41,7 +44,9 @@ export function layBands(a: WindowView, { b, windowTokens }: LayoutOptions): Ban
 
 /** How high an item is drawn: by the square root of its tokens, so that small ones stay visible and large ones fit. */
 export function heightOf(tokens: number): number {
-  return Math.round(Math.min(MAX_PX, Math.max(MIN_PX, BASE_PX + PX_PER_ROOT_TOKEN * Math.sqrt(Math.max(0, tokens)))));
+  return Math.round(
+    Math.min(MAX_PX, Math.max(MIN_PX, BASE_PX + PX_PER_ROOT_TOKEN * Math.sqrt(Math.max(0, tokens)))),
+  );
 }
 
 /** The bands that are at least partly between two heights. */
@@ -73,7 +78,9 @@ export interface BandLayout {
   readonly rowTopsPx: readonly number[];
   readonly heightPx: number;
   /** Where the cached prefix is drawn; unset when nothing is cached. */
-  readonly cached?: { readonly topPx: number; readonly heightPx: number; readonly tokens: number } | undefined;
+  readonly cached?:
+    | { readonly topPx: number; readonly heightPx: number; readonly tokens: number }
+    | undefined;
 }
 
 export type Band = BandContent & { readonly topPx: number; readonly heightPx: number };

@@ -30,7 +30,10 @@ function excerptOf(part: Part, { side }: ItemRow): string {
     case "tool":
       if (side === "input") return inputExcerpt(part.input);
       if (part.outcome.status === "pending") return "still running";
-      return (part.outcome.status === "done" ? part.outcome.output : part.outcome.error).slice(0, EXCERPT_CHARS);
+      return (part.outcome.status === "done" ? part.outcome.output : part.outcome.error).slice(
+        0,
+        EXCERPT_CHARS,
+      );
     case "file":
       return part.filename ?? part.mime;
     case "compaction":
@@ -48,7 +51,12 @@ function inputExcerpt(input: unknown): string {
   let chars = 0;
   for (const value of Object.values(input)) {
     if (chars > EXCERPT_CHARS) break;
-    const word = typeof value === "string" ? value.slice(0, EXCERPT_CHARS) : typeof value === "number" ? String(value) : "";
+    const word =
+      typeof value === "string"
+        ? value.slice(0, EXCERPT_CHARS)
+        : typeof value === "number"
+          ? String(value)
+          : "";
     if (word === "") continue;
     words.push(word);
     chars += word.length;

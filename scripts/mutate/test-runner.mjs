@@ -1,0 +1,143 @@
+import { readdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { performance } from "node:perf_hooks";
+import { pathToFileURL } from "node:url";
+import { Script } from "node:vm";
+import { INSTRUMENTER_CONSTANTS } from "@stryker-mutator/api/core";
+import { declareClassPlugin, PluginKind } from "@stryker-mutator/api/plugin";
+import { rolldown } from "rolldown";
+import { createSmallVitest } from "./small-vitest.mjs";
+
+// Vitest needs a second to start for each mutant, and there are thousands: here the tests are bundled once and
+// evaluated anew for each mutant in one process, which takes milliseconds.
+class BundleTestRunner {
+  #namespace = {};
+  #evaluate;
+  #dryRunMs = new Map();
+
+  capabilities() {
+    return { reloadEnvironment: true };
+  }
+
+  async init() {
+    globalThis[INSTRUMENTER_CONSTANTS.NAMESPACE] = this.#namespace;
+    this.#evaluate = await bundleTests(testFiles());
+  }
+
+  async dryRun() {
+    const tests = this.#evaluate();
+    const results = [];
+    for (const test of tests) {
+      this.#namespace.currentTestId = test.id;
+      const result = await runTest(test);
+      this.#namespace.currentTestId = undefined;
+      this.#dryRunMs.set(test.id, result.timeSpentMs);
+      results.push(result);
+    }
+    return { status: "complete", tests: results, mutantCoverage: this.#namespace.mutantCoverage };
+  }
+
+  async mutantRun({ activeMutant, mutantActivation, testFilter, hitLimit }) {
+    Object.assign(this.#namespace, { activeMutant: undefined, hitCount: 0, hitLimit });
+    if (mutantActivation === "static") this.#namespace.activeMutant = activeMutant.id;
+    const wanted = testFilter && new Set(testFilter);
+    const tests = this.#evaluate().filter(({ id }) => wanted === undefined || wanted.has(id));
+    tests.sort((one, other) => this.#msOf(one) - this.#msOf(other));
+    this.#namespace.activeMutant = activeMutant.id;
+    let nrOfTests = 0;
+    for (const test of tests) {
+      nrOfTests += 1;
+      const { status, failureMessage } = await runTest(test);
+      if (this.#namespace.hitCount > hitLimit) return { status: "timeout", reason: "endless loop" };
+      if (status === FAILED) return { status: "killed", killedBy: [test.id], failureMessage, nrOfTests };
+    }
+    return { status: "survived", nrOfTests };
+  }
+
+  #msOf({ id }) {
+    return this.#dryRunMs.get(id) ?? 0;
+  }
+}
+
+// Stryker's `TestStatus`, which its package does not export to JavaScript as a name.
+const SUCCESS = 0;
+const FAILED = 1;
+
+async function runTest({ id, file, body }) {
+  const startMs = performance.now();
+  const result = (rest) => ({
+    id,
+    name: id,
+    fileName: file,
+    timeSpentMs: performance.now() - startMs,
+    ...rest,
+  });
+  try {
+    await body();
+    return result({ status: SUCCESS });
+  } catch (error) {
+    return result({ status: FAILED, failureMessage: String(error) });
+  }
+}
+
+// The hostile texts lie outside the project, where the copy that Stryker makes does not reach.
+function testFiles() {
+  return (process.env.CARRYOVER_MUTATE_TESTS ?? "src")
+    .split(",")
+    .flatMap((folder) => readdirSync(folder, { recursive: true }).map((name) => `${folder}/${name}`))
+    .filter((path) => path.endsWith(".test.ts") && !path.endsWith("/hostile-text.test.ts"))
+    .sort();
+}
+
+async function bundleTests(files) {
+  const root = process.cwd();
+  const entry = files.flatMap((file, index) => [`import "enter:${index}";`, `import "${root}/${file}";`]);
+  const bundle = await rolldown({
+    input: "entry:",
+    platform: "node",
+    external: (id) => !/^[./]|^(?:entry|enter):/.test(id),
+    logLevel: "silent",
+    treeshake: false,
+    plugins: [
+      {
+        name: "tests",
+        resolveId: (id) => (/^(?:entry|enter):/.test(id) ? { id, moduleSideEffects: true } : undefined),
+        load: (id) => {
+          if (id === "entry:") return entry.join("\n");
+          if (id.startsWith("enter:")) {
+            return `globalThis.enterTestFile(${JSON.stringify(files[id.slice(6)])});`;
+          }
+          return undefined;
+        },
+        transform: (code, id) => code.replaceAll("import.meta.url", JSON.stringify(pathToFileURL(id).href)),
+      },
+    ],
+  });
+  const { output } = await bundle.generate({ format: "cjs", exports: "none" });
+  const [chunk] = output;
+  const script = new Script(`(function (require, exports, module) {${chunk.code}\n})`, {
+    filename: `${root}/tests.cjs`,
+  });
+  const nodeRequire = createRequire(`${root}/tests.cjs`);
+  const body = script.runInThisContext();
+  const packages = await loadPackages(chunk.imports);
+  return () => {
+    const vitest = createSmallVitest();
+    globalThis.enterTestFile = vitest.enter;
+    const require = (id) => (id === "vitest" ? vitest.exports : (packages.get(id) ?? nodeRequire(id)));
+    const module = { exports: {} };
+    body(require, module.exports, module);
+    return vitest.tests;
+  };
+}
+
+async function loadPackages(ids) {
+  const packages = new Map();
+  for (const id of ids) {
+    if (id !== "vitest") packages.set(id, await import(id));
+  }
+  return packages;
+}
+
+/** Found by Stryker: the test runner `bundle`. */
+export const strykerPlugins = [declareClassPlugin(PluginKind.TestRunner, "bundle", BundleTestRunner)];

@@ -1,0 +1,72 @@
+import type { VNode } from "preact";
+import type { InspectedSession, WindowView } from "../view/types.ts";
+import { SearchBox, type SearchBoxProps } from "./controls/search-box.tsx";
+import type { Theme } from "./state/use-theme.ts";
+import { count, plural } from "./words/numbers.ts";
+import { verdictOf } from "./words/verdict.ts";
+
+/** The session in a glance: what it is, how full its window is, and what happened to the rest. */
+export function Header({ session, view, search, theme, onTheme, onHelp }: HeaderProps): VNode {
+  const { windowTokens, windowKnown } = session;
+  const share = Math.min(1, view.tokensAfter / windowTokens);
+  const fill = view.tokensAfter > windowTokens ? "over" : "within";
+  return (
+    <header class="head">
+      <div class="name">
+        <h1>{session.title ?? session.name}</h1>
+        <p>
+          {[session.format, session.model, plural(session.transcript.length, "message")]
+            .filter((word) => word !== undefined)
+            .join(" · ")}
+          <Redaction secrets={session.redactedSecrets} />
+          {session.problems.length > 0 && (
+            <span class="tag warn" title={session.problems.join("\n")}>
+              {plural(session.problems.length, "problem")} while reading
+            </span>
+          )}
+        </p>
+      </div>
+      <div class="full">
+        <p class="figure">
+          <b id="window-tokens">{count(view.tokensAfter)}</b> of {count(windowTokens)} tokens in the window
+          {!windowKnown && <span class="dim"> (size assumed)</span>}
+        </p>
+        <div class={`meter ${fill}`} aria-hidden="true">
+          <span style={{ width: `${100 * share}%` }} />
+        </div>
+        <p class="verdict">{verdictOf(view, session.transcript)}</p>
+      </div>
+      <div class="tools">
+        <SearchBox {...search} />
+        <button
+          type="button"
+          onClick={onTheme}
+          aria-label={`Switch to ${theme === "dark" ? "light" : "dark"}`}
+        >
+          {theme === "dark" ? "Light" : "Dark"}
+        </button>
+        <button type="button" onClick={onHelp} aria-label="Help">
+          ?
+        </button>
+      </div>
+    </header>
+  );
+}
+
+interface HeaderProps {
+  readonly session: InspectedSession;
+  readonly view: WindowView;
+  readonly search: SearchBoxProps;
+  readonly theme: Theme;
+  readonly onTheme: () => void;
+  readonly onHelp: () => void;
+}
+
+function Redaction({ secrets }: { readonly secrets: number }): VNode | null {
+  if (secrets === 0) return null;
+  return (
+    <span class="tag" title="They were replaced before the page got them">
+      {plural(secrets, "secret")} redacted
+    </span>
+  );
+}

@@ -1,0 +1,60 @@
+import type { VNode } from "preact";
+import type { CacheSum } from "../../view/types.ts";
+import { count, plural } from "../words/numbers.ts";
+
+/** The cache arithmetic of several choices, one column each. */
+export function CacheTable({ columns, caption }: CacheTableProps): VNode {
+  return (
+    <table class="cache">
+      <caption>{caption}</caption>
+      <thead>
+        <tr>
+          <td />
+          {columns.map(({ name }) => (
+            <th key={name} scope="col">
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {LINES.map(({ label, value }) => (
+          <tr key={label}>
+            <th scope="row">{label}</th>
+            {columns.map(({ name, cache }) => (
+              <td key={name}>{cache === undefined ? "" : value(cache)}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+interface CacheTableProps {
+  readonly caption: string;
+  readonly columns: readonly { readonly name: string; readonly cache: CacheSum | undefined }[];
+}
+
+/** How prices are known, in a sentence. */
+export function priceText({ pricesKnown, readMultiplier, writeMultiplier }: CacheSum): string {
+  if (!pricesKnown) return "The model's name says nothing about its cache, so nothing counts as cached.";
+  return `A token that is read from the cache costs ${readMultiplier} of an ordinary one, one that is written ${writeMultiplier}.`;
+}
+
+const LINES: readonly { readonly label: string; readonly value: (cache: CacheSum) => string }[] = [
+  { label: "read from the cache", value: ({ readTokens }) => count(readTokens) },
+  { label: "written anew", value: ({ writtenTokens }) => count(writtenTokens) },
+  { label: "first request costs", value: ({ firstBaseTokens }) => count(firstBaseTokens) },
+  { label: "unchanged it would cost", value: ({ appendOnlyBaseTokens }) => count(appendOnlyBaseTokens) },
+  {
+    label: "price over all requests",
+    value: ({ relativeCost, expectedSteps }) =>
+      `${Math.round(100 * relativeCost)} % in ${plural(expectedSteps, "request")}`,
+  },
+  {
+    label: "cheaper from request",
+    value: ({ breakEvenSteps }) =>
+      breakEvenSteps === undefined ? "never" : count(Math.ceil(breakEvenSteps)),
+  },
+];

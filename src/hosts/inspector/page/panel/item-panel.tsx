@@ -1,0 +1,121 @@
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { Inspection, ItemRow, WindowOptions } from "../../view/types.ts";
+import { useDeferred } from "../state/use-deferred.ts";
+import { FateBadge } from "../strata/fate-badge.tsx";
+import type { Band, Side } from "../strata/lay-bands.ts";
+import { itemLabel } from "../words/item-label.ts";
+import { count } from "../words/numbers.ts";
+import { LongText } from "./long-text.tsx";
+
+/** One item before and after, with what was cut marked. */
+export function ItemPanel({ inspection, band, options }: ItemPanelProps): VNode {
+  if (band === undefined || band.type === "line" || band.type === "empty") {
+    return <p class="dim">Choose a bar to see its text before and after.</p>;
+  }
+  if (band.type === "inserted") {
+    const { about, text, chars, tokens } = band.inserted;
+    return (
+      <>
+        <h2>Put in by the policy</h2>
+        <p>{about}</p>
+        <h3>
+          Text <Amount chars={chars} tokens={tokens} />
+        </h3>
+        <LongText text={text} label="Text that was put in" />
+      </>
+    );
+  }
+  return <RecordedItem inspection={inspection} band={band} options={options} />;
+}
+
+interface ItemPanelProps {
+  readonly inspection: Inspection;
+  readonly band: Band | undefined;
+  /** What each side asks of the engine; B only while two policies are compared. */
+  readonly options: Readonly<{ a: WindowOptions; b?: WindowOptions }>;
+}
+
+type ItemBand = Extract<Band, { type: "item" }>;
+
+interface RecordedItemProps extends ItemPanelProps {
+  readonly band: ItemBand;
+}
+
+function RecordedItem({ inspection, band, options }: RecordedItemProps): VNode {
+  const [chosen, setChosen] = useState<Side>("a");
+  const side: Side = options.b === undefined ? "a" : chosen;
+  const asked = (side === "b" ? options.b : undefined) ?? options.a;
+  const item = (side === "b" ? band.itemB : undefined) ?? band.item;
+  const { row } = band;
+  const { partIndex, side: itemSide } = item;
+  const text = useDeferred(
+    () => ({
+      key: item.key,
+      texts: inspection.itemText(asked, { messageId: row.id, partIndex, side: itemSide }),
+    }),
+    [inspection, item.key, side, asked.policy, asked.budget, asked.upTo],
+  );
+  const texts = text?.key === item.key ? text.texts : undefined;
+  const { what, detail } = itemLabel(inspection.session.transcript[row.index], item);
+  return (
+    <>
+      <h2>
+        {what} <span class="detail">{detail.slice(0, 80)}</span>
+      </h2>
+      <p class="facts">
+        message {count(row.index + 1)} · {row.role} · <span class="mono">{item.handle}</span>
+      </p>
+      {options.b !== undefined && <SideSwitch side={side} onSide={setChosen} />}
+      <Why item={item} />
+      {texts !== undefined && (
+        <div class="sides">
+          <section>
+            <h3>
+              Before <Amount chars={item.chars} tokens={item.tokens} />
+            </h3>
+            <LongText text={texts.before} label="Text before" ranges={texts.cuts} />
+          </section>
+          <section>
+            <h3>
+              After <Amount chars={item.keptChars} tokens={item.keptTokens} />
+            </h3>
+            <LongText text={texts.after} label="Text after" ranges={texts.added} mark="added" />
+          </section>
+        </div>
+      )}
+    </>
+  );
+}
+
+function SideSwitch({ side, onSide }: { readonly side: Side; readonly onSide: (side: Side) => void }): VNode {
+  return (
+    <fieldset class="switch">
+      <legend>Policy</legend>
+      {(["a", "b"] as const).map((name) => (
+        <label key={name}>
+          <input type="radio" name="item-side" checked={side === name} onChange={() => onSide(name)} />
+          {name.toUpperCase()}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+function Why({ item }: { readonly item: ItemRow }): VNode {
+  return (
+    <p class="why">
+      <FateBadge fate={item.fate} /> <b>{item.fate}</b>
+      {item.reason !== undefined && `: ${item.reason}`}
+      {item.stage !== undefined && <span class="dim"> · {item.stage}</span>}
+    </p>
+  );
+}
+
+function Amount({ chars, tokens }: { readonly chars: number; readonly tokens: number }): VNode {
+  return (
+    <span class="amount">
+      {count(chars)} chars, {count(tokens)} tokens
+    </span>
+  );
+}

@@ -1,0 +1,174 @@
+import type { VNode } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Transcript } from "../../../../transcript/message.ts";
+import { short } from "../words/numbers.ts";
+import { BandRow, bandElementId } from "./band-row.tsx";
+import { HoverCard } from "./hover-card.tsx";
+import { type Band, type BandLayout, bandsBetween } from "./lay-bands.ts";
+import { Minimap } from "./minimap.tsx";
+import { placeAfterKey } from "./place-after-key.ts";
+
+/** The session as strata: oldest on top, one band an item; only what is on the screen is in the page. */
+export function Strata(props: StrataProps): VNode {
+  const { layout, transcript, active, matches, compare, onPoint, onOpen, sticksToEnd } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const { topPx, heightPx, follow } = useScroll(scroller);
+  const [hovered, setHovered] = useState<string>();
+  const [isFocused, setFocused] = useState(false);
+  useRevealed(scroller, layout, active);
+  useStuckToEnd(scroller, layout, sticksToEnd);
+
+  const visible = bandsBetween(layout, topPx - OVERSCAN_PX, topPx + heightPx + OVERSCAN_PX);
+  const shownKey = hovered ?? (isFocused ? active : undefined);
+  const shownPlace = shownKey === undefined ? undefined : layout.places.get(shownKey);
+  const shown = shownPlace === undefined ? undefined : layout.bands[shownPlace];
+  const move = (event: KeyboardEvent): void => {
+    const place = placeAfterKey(event.key, layout, active);
+    if (place === undefined) {
+      if ((event.key !== "Enter" && event.key !== " ") || active === undefined) return;
+      event.preventDefault();
+      onOpen(active);
+      return;
+    }
+    event.preventDefault();
+    setHovered(undefined);
+    onPoint(place);
+  };
+  return (
+    <div class="strata" data-compare={compare}>
+      <Minimap layout={layout} matches={matches} topPx={topPx} heightPx={heightPx} scroller={scroller} />
+      <div
+        class="scroller"
+        ref={scroller}
+        role="listbox"
+        aria-label="Everything in the session, oldest first"
+        tabIndex={0}
+        aria-activedescendant={isVisible(visible, active) ? bandElementId(active) : undefined}
+        onScroll={follow}
+        onKeyDown={move}
+        onFocus={() => {
+          setFocused(true);
+          const first = visible.find(({ type }) => type !== "line");
+          if (active === undefined && first !== undefined) onPoint(first.key);
+        }}
+        onBlur={() => setFocused(false)}
+        onPointerOver={({ target }) => setHovered(keyOf(target))}
+        onPointerLeave={() => setHovered(undefined)}
+        onClick={({ target }) => {
+          const key = keyOf(target);
+          // A band may scroll out of the page and would take the focus along.
+          scroller.current?.focus();
+          if (key !== undefined) onOpen(key);
+        }}
+      >
+        <div class="ground" role="presentation" style={{ height: `${layout.heightPx}px` }}>
+          {layout.cached && (
+            <div
+              class="cached"
+              role="presentation"
+              style={{ top: `${layout.cached.topPx}px`, height: `${layout.cached.heightPx}px` }}
+            >
+              <span>cached {short(layout.cached.tokens)}</span>
+            </div>
+          )}
+          {visible.map((band) => (
+            <BandRow
+              key={band.key}
+              band={band}
+              message={"row" in band ? transcript[band.row.index] : undefined}
+              isActive={band.key === active}
+              isMatch={matches.has(band.key)}
+              place={layout.places.get(band.key) ?? 0}
+              total={layout.places.size}
+              compare={compare}
+            />
+          ))}
+          {shown && <HoverCard band={shown} topPx={topPx} heightPx={heightPx} compare={compare} />}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+export interface StrataProps {
+  readonly layout: BandLayout;
+  readonly transcript: Transcript;
+  readonly active: string | undefined;
+  /** Keys of the items that contain what is searched for. */
+  readonly matches: ReadonlySet<string>;
+  readonly compare: "on" | "off";
+  /** New messages scroll into view as they come. */
+  readonly sticksToEnd: boolean;
+  readonly onPoint: (key: string) => void;
+  readonly onOpen: (key: string) => void;
+}
+
+const OVERSCAN_PX = 240;
+
+function keyOf(target: EventTarget | null): string | undefined {
+  return target instanceof Element ? target.closest<HTMLElement>(".band")?.dataset.key : undefined;
+}
+
+function isVisible(visible: readonly Band[], key: string | undefined): key is string {
+  return key !== undefined && visible.some((band) => band.key === key);
+}
+
+interface Scroll {
+  readonly topPx: number;
+  readonly heightPx: number;
+  readonly follow: () => void;
+}
+
+function useScroll(scroller: { readonly current: HTMLDivElement | null }): Scroll {
+  const [place, setPlace] = useState({ topPx: 0, heightPx: 800 });
+  const follow = (): void => {
+    const element = scroller.current;
+    if (element !== null) setPlace({ topPx: element.scrollTop, heightPx: element.clientHeight });
+  };
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    follow();
+    const observer = new ResizeObserver(follow);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return { ...place, follow };
+}
+
+/** Scrolls just as far as the band needs that the keyboard or a search went to. */
+function useRevealed(
+  scroller: { readonly current: HTMLDivElement | null },
+  layout: BandLayout,
+  active: string | undefined,
+): void {
+  useEffect(() => {
+    const element = scroller.current;
+    const place = active === undefined ? undefined : layout.places.get(active);
+    const band = place === undefined ? undefined : layout.bands[place];
+    if (element === null || band === undefined) return;
+    const bottomPx = band.topPx + band.heightPx;
+    if (band.topPx < element.scrollTop) element.scrollTop = band.topPx - EDGE_PX;
+    else if (bottomPx > element.scrollTop + element.clientHeight) {
+      element.scrollTop = bottomPx - element.clientHeight + EDGE_PX;
+    }
+  }, [active]);
+}
+
+const EDGE_PX = 40;
+
+function useStuckToEnd(
+  scroller: { readonly current: HTMLDivElement | null },
+  layout: BandLayout,
+  sticks: boolean,
+): void {
+  const wasAtEnd = useRef(sticks);
+  const element = scroller.current;
+  if (element !== null)
+    wasAtEnd.current = element.scrollTop + element.clientHeight >= element.scrollHeight - 2;
+  useLayoutEffect(() => {
+    if (sticks && wasAtEnd.current && scroller.current !== null) {
+      scroller.current.scrollTop = scroller.current.scrollHeight;
+    }
+  }, [layout.heightPx, sticks]);
+}

@@ -1,0 +1,102 @@
+import type { BatchRecord } from "../../../../session/session-records.ts";
+import type { Edit } from "../../../../transcript/edit.ts";
+import type { PluginEntry } from "../../../opencode/window/read-plugin-journal.ts";
+import type { LeftItem, LiveBatch, LiveEntry } from "../../view/live.ts";
+
+/** What the page is told of one entry of the plugin's journal; undefined for what only the engine needs. */
+export function liveEntry(entry: PluginEntry, redact: (text: string) => string): LiveEntry | undefined {
+  const { atMs, sessionId } = entry;
+  const moment = { atMs, sessionId };
+  switch (entry.type) {
+    case "request":
+      return { ...entry, ...(entry.error !== undefined && { error: redact(entry.error) }) };
+    case "tool-output":
+      return entry;
+    case "fork": {
+      const { type, fork, number, state, because } = entry;
+      return { ...moment, type, fork, number, state, because: redact(because) };
+    }
+    case "engine":
+      return engineEntry(entry, moment);
+    case "pins-kept":
+      return { ...moment, ...note("info", `${entry.batches.length} edits taken back: they hid a pin`) };
+    case "hook-failed":
+      return {
+        ...moment,
+        ...note("problem", redact(`${entry.feature} failed in ${entry.hook}: ${entry.reason}`)),
+      };
+    case "other":
+      return { ...moment, ...note("info", redact(describe(entry))) };
+    default:
+      entry satisfies never;
+      return undefined;
+  }
+}
+
+interface Moment {
+  readonly atMs: number;
+  readonly sessionId: string;
+}
+
+function engineEntry(
+  { record }: Extract<PluginEntry, { readonly type: "engine" }>,
+  moment: Moment,
+): LiveEntry | undefined {
+  switch (record.type) {
+    case "batch":
+      return { ...moment, ...batchEntry(record) };
+    case "undo":
+    case "drop":
+      return { ...moment, type: "batch-gone", batchId: record.batchId, why: record.type };
+    case "step":
+      return undefined;
+    default:
+      record satisfies never;
+      return undefined;
+  }
+}
+
+function batchEntry(batch: BatchRecord): LiveBatch {
+  const { id: batchId, step, reason, at: atMs, tokensBefore, tokensAfter, arithmetic, edits } = batch;
+  const left = edits.flatMap(({ edit, savedTokens, handle }): LeftItem[] => {
+    const place = placeOf(edit);
+    if (place === undefined) return [];
+    return [{ batchId, atMs, ...place, stage: edit.stage, reason: edit.reason, savedTokens, handle }];
+  });
+  return {
+    type: "batch",
+    batchId,
+    step,
+    reason,
+    tokensBefore,
+    tokensAfter,
+    left,
+    ...(arithmetic && {
+      savedTokensPerTurn: arithmetic.savedTokensPerTurn,
+      rewrittenTokens: arithmetic.rewrittenTokens,
+    }),
+    ...(arithmetic?.breakEvenTurns !== undefined && { breakEvenTurns: arithmetic.breakEvenTurns }),
+  };
+}
+
+/** What an edit takes from; nothing for one that only adds or moves. */
+function placeOf(edit: Edit): Pick<LeftItem, "messageId" | "partIndex"> | undefined {
+  if (edit.type === "hide-message") return { messageId: edit.messageId };
+  if (edit.type === "hide-part" || edit.type === "replace-part")
+    return { messageId: edit.messageId, partIndex: edit.partIndex };
+  return undefined;
+}
+
+function describe({ name, value }: Extract<PluginEntry, { readonly type: "other" }>): string {
+  const { atMs: _, sessionId: __, type: ___, ...rest } = value;
+  return `${name} ${JSON.stringify(rest)}`.slice(0, MAX_NOTE_CHARS);
+}
+
+const MAX_NOTE_CHARS = 300;
+
+function note(
+  level: "info" | "problem",
+  text: string,
+): Pick<Extract<LiveEntry, { type: "note" }>, "type" | "level" | "text"> {
+  return { type: "note", level, text };
+}

@@ -1,0 +1,11 @@
+export type { PostgresCleanReport, PostgresSpillLimits } from "./stores/postgres/clean-postgres-spills.ts";
+export type { PostgresDatabaseOptions } from "./stores/postgres/postgres-database.ts";
+export type { PostgresClient, PostgresPool, Statement } from "./stores/postgres/postgres-pool.ts";
+export {
+  createPostgresStores,
+  type Opened,
+  type PostgresStores,
+  type PostgresStoresOptions,
+  type Released,
+  type SessionStores,
+} from "./stores/postgres/postgres-stores.ts";

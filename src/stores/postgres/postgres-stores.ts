@@ -1,0 +1,97 @@
+import type { Journal } from "../../session/journal.ts";
+import type { RecordStore } from "../../tasks/record-store.ts";
+import type { SpillStore } from "../../tool-output/spill-store.ts";
+import type { StoreFailure } from "../files/store-failure.ts";
+import {
+  cleanPostgresSpills,
+  isCleaningDue,
+  type PostgresCleanReport,
+  type PostgresSpillLimits,
+} from "./clean-postgres-spills.ts";
+import { createPostgresDatabase, type PostgresDatabaseOptions } from "./postgres-database.ts";
+import { createPostgresJournal } from "./postgres-journal.ts";
+import { createPostgresRecordStore } from "./postgres-record-store.ts";
+import { createPostgresSpillStore } from "./postgres-spill-store.ts";
+import { storableText } from "./text-key.ts";
+
+/** All that the engine stores in one PostgreSQL, for agents on many machines. Connects when first used, and never throws. */
+export function createPostgresStores(options: PostgresStoresOptions): PostgresStores {
+  const database = createPostgresDatabase(options);
+  const { cleaning = "hourly" } = options;
+  let askedMs = Number.NEGATIVE_INFINITY;
+
+  async function cleanWhenDue(): Promise<void> {
+    if (cleaning === "never" || database.now() - askedMs < CLEANING_INTERVAL_MS) return;
+    askedMs = database.now();
+    if (!(await isCleaningDue(database))) return;
+    const report = await cleanPostgresSpills(database, options);
+    options.onCleaned?.(report);
+  }
+
+  const spillsOf = (holder?: string): SpillStore =>
+    createPostgresSpillStore({
+      database,
+      ...(holder === undefined ? {} : { holder }),
+      onPut: () => void cleanWhenDue().catch(() => {}),
+    });
+  const journal = (sessionId: string): Journal => createPostgresJournal(database, sessionId);
+
+  return {
+    spills: spillsOf(),
+    journal,
+    records: (scope) => createPostgresRecordStore(database, scope),
+    session: (sessionId) => ({ spills: spillsOf(sessionId), journal: journal(sessionId) }),
+    async release(sessionId) {
+      const text = `delete from ${database.table("spill_holds")} where holder = $1`;
+      const done = await database.use((connection) => connection.rows(text, [storableText(sessionId)]));
+      return "status" in done ? done : { status: "released" };
+    },
+    clean: (limits) => cleanPostgresSpills(database, { ...options, ...limits }),
+    async open() {
+      const answer = await database.use((connection) => connection.rows("select 1", []));
+      return "status" in answer ? answer : { status: "open" };
+    },
+    now: database.now,
+    close: database.close,
+  };
+}
+
+export interface PostgresStoresOptions extends PostgresDatabaseOptions, PostgresSpillLimits {
+  /** Hourly means with a put, by one of all machines, at most once an hour; default hourly. */
+  readonly cleaning?: "hourly" | "never";
+  readonly onCleaned?: (report: PostgresCleanReport | StoreFailure) => void;
+}
+
+export interface PostgresStores {
+  /** Outputs that nobody holds: the limits decide how long they are kept. */
+  readonly spills: SpillStore;
+  journal(sessionId: string): Journal;
+  /** The records of one scope; those of another are never seen in it. */
+  records(scope: string): RecordStore;
+  /** What one session needs: its log, and a place for outputs that are kept until `release`. */
+  session(sessionId: string): SessionStores;
+  /** Lets go of the outputs of a session; those that no other session holds may then be cleaned away. */
+  release(sessionId: string): Promise<Released | StoreFailure>;
+  clean(limits?: PostgresSpillLimits): Promise<PostgresCleanReport | StoreFailure>;
+  /** Connects and migrates now, and says whether that worked; everything else does so by itself. */
+  open(): Promise<Opened | StoreFailure>;
+  /** The server's time in milliseconds, for leases that several machines look at. */
+  now(): number;
+  /** Ends the connections that were opened; a pool of yours is left alone. */
+  close(): Promise<void>;
+}
+
+export interface SessionStores {
+  readonly spills: SpillStore;
+  readonly journal: Journal;
+}
+
+export interface Released {
+  readonly status: "released";
+}
+
+export interface Opened {
+  readonly status: "open";
+}
+
+const CLEANING_INTERVAL_MS = 3_600_000;

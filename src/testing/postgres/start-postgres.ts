@@ -1,0 +1,185 @@
+import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { endProcessTree } from "../opencode/process-tree.ts";
+import { installPostgres } from "./install-postgres.ts";
+
+/** Starts a real PostgreSQL server of its own on a temporary folder; undefined where none can be had. */
+export async function startPostgres(): Promise<PostgresServer | undefined> {
+  const programs = await installPostgres();
+  return programs === undefined ? undefined : startFrom(programs);
+}
+
+/** A server that a test may kill. */
+export interface PostgresServer {
+  /** Through the socket in the server's folder, with a password that must never be seen anywhere. */
+  readonly connectionString: string;
+  /** The same server through the loopback, as another machine would reach it. */
+  readonly tcpConnectionString: string;
+  readonly password: string;
+  /** Ends every process of the server at once, as a power cut would. */
+  kill(): Promise<void>;
+  /** Starts it again on the same data, and returns when it answers. */
+  restart(): Promise<void>;
+  /** Runs statements as the owner of the server. */
+  run(sql: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+const PASSWORD = "s3cret/of:the@tests";
+const START_MS = 60_000;
+
+async function startFrom(programs: string): Promise<PostgresServer> {
+  const user = serverUser();
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "carryover-postgres-")));
+  const data = join(folder, "data");
+  chmodSync(folder, 0o755);
+  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid ?? user.uid);
+  await promisify(execFile)(
+    join(programs, "initdb"),
+    ["-D", data, "-U", "owner", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"],
+    { ...user, cwd: folder },
+  );
+  const port = await freePort();
+  appendFileSync(join(data, "postgresql.conf"), settings(folder, port));
+  writeFileSync(join(data, "pg_hba.conf"), WHO_MAY);
+  let server: ChildProcess | undefined;
+  const start = async (): Promise<void> => {
+    server = spawn(join(programs, "postgres"), ["-D", data], { ...user, cwd: folder, stdio: "ignore" });
+    await answering({ programs, folder, port, server });
+  };
+  const end = async (): Promise<void> => {
+    const running = server;
+    server = undefined;
+    if (running?.pid === undefined || running.exitCode !== null || running.signalCode !== null) return;
+    const gone = new Promise((resolve) => running.once("exit", resolve));
+    endProcessTree(running.pid);
+    await gone;
+  };
+  const onExit = (): void => {
+    endProcessTree(server?.pid);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  process.once("exit", onExit);
+  const run = async (sql: string): Promise<string> => {
+    const flags = [
+      "-h",
+      folder,
+      "-p",
+      String(port),
+      "-U",
+      "owner",
+      "-d",
+      "postgres",
+      "-X",
+      "-A",
+      "-t",
+      "-v",
+      "ON_ERROR_STOP=1",
+    ];
+    const { stdout } = await promisify(execFile)(join(programs, "psql"), [...flags, "-c", sql], {
+      env: { ...process.env, LC_ALL: "C" },
+    });
+    return stdout.trim();
+  };
+  await start();
+  await run(`create role agent login password '${PASSWORD}'`);
+  await run("grant create on database postgres to agent");
+  const credentials = `agent:${encodeURIComponent(PASSWORD)}`;
+  return {
+    connectionString: `postgres://${credentials}@/postgres?host=${encodeURIComponent(folder)}&port=${port}`,
+    tcpConnectionString: `postgres://${credentials}@127.0.0.1:${port}/postgres`,
+    password: PASSWORD,
+    kill: end,
+    restart: start,
+    run,
+    async stop() {
+      process.off("exit", onExit);
+      await end();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+interface User {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/** The server refuses to run as root. */
+function serverUser(): User {
+  if (process.getuid?.() !== 0) return {};
+  for (const name of ["postgres", "nobody"]) {
+    try {
+      const [uid, gid] = ["-u", "-g"].map((flag) =>
+        Number(execFileSync("id", [flag, name], { encoding: "utf8" })),
+      );
+      if (uid !== undefined && gid !== undefined) return { uid, gid };
+    } catch {
+      // The next one, then.
+    }
+  }
+  return { uid: 65_534, gid: 65_534 };
+}
+
+/** The owner from here without a password, agents only with theirs. */
+const WHO_MAY = `
+local all owner trust
+local all all scram-sha-256
+host all all 127.0.0.1/32 scram-sha-256
+`;
+
+/** Everything that makes a commit safe stays on. */
+function settings(folder: string, port: number): string {
+  return `
+listen_addresses = '127.0.0.1'
+port = ${port}
+unix_socket_directories = '${folder}'
+max_connections = 200
+shared_buffers = 64MB
+fsync = on
+synchronous_commit = on
+full_page_writes = on
+`;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === "object" && address !== null ? address.port : 5_432;
+}
+
+interface Answering {
+  readonly programs: string;
+  readonly folder: string;
+  readonly port: number;
+  readonly server: ChildProcess;
+}
+
+async function answering({ programs, folder, port, server }: Answering): Promise<void> {
+  const isReady = promisify(execFile);
+  for (const startedMs = Date.now(); Date.now() - startedMs < START_MS; ) {
+    if (server.exitCode !== null) throw new Error(`The server ended with code ${server.exitCode}`);
+    const ready = await isReady(join(programs, "pg_isready"), ["-q", "-h", folder, "-p", String(port)]).then(
+      () => true,
+      () => false,
+    );
+    if (ready) return;
+    await sleep(50);
+  }
+  throw new Error("The server did not answer within a minute");
+}
