@@ -36,6 +36,13 @@ describe("buildForkPreamble", () => {
     expect(lines[4]).toBe("- 4 oldest messages removed to fit 200000 char budget");
   });
 
+  it("calls what was left out of a filled budget older, and counts its texts", () => {
+    const applied = { tier2Chars: 3_000, tier3Chars: 500, budgetChars: 900, profile: "fill" } as const;
+    const preamble = buildForkPreamble({ ...nine, removedMessages: 2, oversizeTruncated: 2, applied });
+    expect(preamble).toContain("- 2 older messages removed to fit 900 char budget");
+    expect(preamble).toContain("To keep that budget, 2 long texts were shortened further.");
+  });
+
   it("calls short results full, however old they are (DA-15)", () => {
     const { stats } = processMessagesForFork(transcript(Array(20).fill("a(read:20)").join(" ")));
     expect(buildForkPreamble(stats)).toContain(

@@ -83,6 +83,23 @@ describe("chooseForkWay", () => {
       reason: /cheapest/,
     },
     {
+      name: "exactly what the options allow: exact",
+      change: {
+        fullTokens: 40_000,
+        graduatedTokens: 39_000,
+        fixedTokens: 10_000,
+        inheritAtMostTokens: 50_000,
+      },
+      way: "exact",
+      reason: /cheapest/,
+    },
+    {
+      name: "as many steps as the break-even: exact",
+      change: { fullTokens: 30_000, graduatedTokens: 20_000, cacheReadPrice: 1, cacheWritePrice: 7 },
+      way: "exact",
+      reason: /12 expected steps, break-even at 12\.0/,
+    },
+    {
       name: "children that take many steps: graduated",
       change: { finishedSteps: [20, 30, 40] },
       way: "graduated",
@@ -161,5 +178,14 @@ describe("chooseForkWay", () => {
     const exactCost = steps * 0.1 * full;
     const graduatedCost = 1.25 * graduated + (steps - 1) * 0.1 * graduated;
     expect(exactCost).toBeCloseTo(graduatedCost, 6);
+  });
+
+  it.each([
+    { name: "nothing is saved", change: { graduatedTokens: 100 }, steps: Number.POSITIVE_INFINITY },
+    { name: "reading is free", change: { cacheReadPrice: 0 }, steps: Number.POSITIVE_INFINITY },
+    { name: "everything is free", change: { cacheReadPrice: 0, cacheWritePrice: 0 }, steps: 0 },
+  ])("knows the break-even when $name", ({ change, steps }) => {
+    const facts = { fullTokens: 100, graduatedTokens: 50, cacheReadPrice: 1, cacheWritePrice: 2 };
+    expect(breakEvenSteps({ ...facts, ...change })).toBe(steps);
   });
 });

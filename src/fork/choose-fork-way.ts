@@ -91,7 +91,7 @@ function chooseByCost(facts: ForkWayFacts): ForkWayChoice {
       reason: `the parent's view is ${Math.round(viewAgeMs / 1000)} s old, so its cached prefix may be gone`,
     };
   }
-  const expected = finishedSteps.length === 0 ? EXPECTED_FORK_STEPS : median(finishedSteps);
+  const expected = expectedSteps(finishedSteps);
   const limit = breakEvenSteps(facts);
   const steps = `${count(expected)} expected steps, break-even at ${Number.isFinite(limit) ? limit.toFixed(1) : "any number"}`;
   return expected <= limit
@@ -99,8 +99,9 @@ function chooseByCost(facts: ForkWayFacts): ForkWayChoice {
     : { way: "graduated", reason: `a shorter prefix is cheaper over time (${steps})` };
 }
 
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
+/** The median of what children took until now. */
+function expectedSteps(finishedSteps: readonly number[]): number {
+  const sorted = [...finishedSteps].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   const upper = sorted[middle] ?? EXPECTED_FORK_STEPS;
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;

@@ -35,16 +35,17 @@ export function processMessagesForFork(messages: Transcript, options: ForkOption
     ...(resolved.secrets === "redact" ? [redactTranscript(resolved.redaction)] : []),
   ]);
   const shaped = runStages(prepared.transcript, shapingStages(resolved, { frame, render }));
+  const hides = shaped.edits.filter(({ type }) => type === "hide-message");
   const budgeted = runStages(shaped.transcript, [
     charBudget({
       maxChars: budgetChars,
-      frameChars: (hidden) => frame.chars(hidden + hiddenBy(shaped.edits)),
+      frameChars: (hidden) => frame.chars(hidden + hides.length),
       render,
     }),
   ]);
   const kept = budgeted.transcript.filter(isVisibleToModel);
 
-  const budgetEdits = [...shaped.edits.filter(({ type }) => type === "hide-message"), ...budgeted.edits];
+  const budgetEdits = [...hides, ...budgeted.edits];
   const results = countResults(kept, limits);
   const beforeBudget = profile === "fill" ? prepared : shaped;
   const compactionSliceIndex = findCompactionBoundary(input);
@@ -94,10 +95,6 @@ function shapingStages(
     whenOver(budget, supersede({ protectTurns: 0, protectedTools })),
     fillBudget({ ...budget, neverCutTools }),
   ];
-}
-
-function hiddenBy(edits: readonly Edit[]): number {
-  return edits.filter(({ type }) => type === "hide-message").length;
 }
 
 export interface ForkResult {

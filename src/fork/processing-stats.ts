@@ -6,7 +6,7 @@ import {
 } from "../stages/tool-result-tier.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
-import type { ToolPart } from "../transcript/part.ts";
+import type { OutputCut } from "../transcript/part.ts";
 import type { ContextFrame } from "./context-frame.ts";
 import { FORK_CHAR_NO_REMOVAL } from "./fork-options.ts";
 
@@ -74,15 +74,16 @@ export function countResults(messages: Transcript, limits: TierLimits): ResultSt
   const results = resultsWithTiers(messages, limits);
   const numbered = results.filter(({ isNumbered }) => isNumbered);
   const cut = numbered.filter(({ result }) => result.part.cut !== undefined);
+  const cuts = numbered.flatMap(({ result }) => result.part.cut ?? []);
   return {
-    truncatedResults: cut.length,
+    truncatedResults: cuts.length,
     tierDistribution: distribution(numbered),
-    headTailApplied: cut.filter(({ result }) => result.part.cut?.method === "head-tail").length,
+    headTailApplied: cuts.filter(({ method }) => method === "head-tail").length,
     clearedResults: results.filter(({ result }) => result.cleared).length,
     errorResults: numbered.filter(({ result }) => result.status === "failed").length,
     truncatedByTier: distribution(cut),
-    ...unlessNone("selectedResults", cut.filter(({ result }) => result.part.cut?.method === "lines").length),
-    ...unlessNone("supersededResults", cut.filter(({ result }) => isSuperseded(result.part)).length),
+    ...unlessNone("selectedResults", cuts.filter(({ method }) => method === "lines").length),
+    ...unlessNone("supersededResults", cuts.filter(leavesALine).length),
   };
 }
 
@@ -92,13 +93,8 @@ function unlessNone<Name extends string>(name: Name, count: number): { readonly 
 }
 
 /** Nothing of the output is left but a line that names the newer one. */
-function isSuperseded({ cut }: ToolPart): boolean {
-  return (
-    cut !== undefined &&
-    cut.method === "head" &&
-    cut.omittedChars >= cut.originalChars &&
-    cut.originalChars > 0
-  );
+function leavesALine({ method, omittedChars, originalChars }: OutputCut): boolean {
+  return method === "head" && omittedChars >= originalChars && originalChars > 0;
 }
 
 function distribution(results: readonly TieredResult[]): TierDistribution {

@@ -1,11 +1,15 @@
+import { filterCompacted } from "../stages/filter-compacted.ts";
+import { keepLines } from "../stages/keep-lines.ts";
 import { type CacheArithmetic, planEdits } from "../stages/plan-edits.ts";
 import type { CacheProfile } from "../stages/provider-cache-profiles.ts";
-import { type PruneOptions, prune } from "../stages/prune.ts";
+import { prune } from "../stages/prune.ts";
 import { supersede } from "../stages/supersede.ts";
 import { applyEdits } from "../transcript/apply-edits.ts";
 import type { Edit } from "../transcript/edit.ts";
 import { estimateMessageTokens, type MessageEstimateOptions } from "../transcript/estimate-message-tokens.ts";
 import type { Transcript } from "../transcript/message.ts";
+import { charsOf } from "../transcript/size.ts";
+import type { KnownPrune, LeaveLines } from "./session-prune.ts";
 
 /**
  * The edits without a model that make a compaction needless or that pay for themselves, or undefined when there are
@@ -34,16 +38,20 @@ export function planMechanicalEdits(
   const isEnough = ({ edits, savedTokens }: Chosen): boolean =>
     edits.length > 0 && savedTokens >= (neededTokens ?? MIN_BATCH_TOKENS);
 
-  const gentle = choose(superseded);
-  if (neededTokens !== undefined && isEnough(gentle)) return { type: "supersede", ...gentle };
+  if (neededTokens !== undefined) {
+    const gentle = choose(superseded);
+    if (isEnough(gentle)) return { type: "supersede", ...gentle };
+  }
   const left = applyEdits(transcript, superseded, { at: 0 });
-  const both = choose([...superseded, ...spare(prune(left, request.prune).edits)]);
-  if (isEnough(both)) return { type: both.edits.some(isPrune) ? "prune" : "supersede", ...both };
+  for (const old of oldWork(left, request)) {
+    const both = choose([...superseded, ...spare(old())]);
+    if (isEnough(both)) return { type: both.edits.every(isSuperseded) ? "supersede" : "prune", ...both };
+  }
   return undefined;
 }
 
 export interface MechanicalRequest {
-  readonly prune: PruneOptions;
+  readonly prune: KnownPrune;
   readonly profile: CacheProfile;
   readonly expectedTurns: number;
   readonly estimate: MessageEstimateOptions;
@@ -69,13 +77,36 @@ interface Chosen {
 /** Less than this is not worth a change of the window: it waits for more. */
 const MIN_BATCH_TOKENS = 4_000;
 
-function protection({ protectTurns, protectedTools }: PruneOptions): Parameters<typeof supersede>[0] {
+function protection(known: KnownPrune): Parameters<typeof supersede>[0] {
+  const { protectTurns, protectedTools } = known.how === "lines" ? known : known.options;
   return {
     ...(protectTurns !== undefined && { protectTurns }),
     ...(protectedTools !== undefined && { protectedTools }),
   };
 }
 
-function isPrune({ stage }: Edit): boolean {
-  return stage === "prune";
+/** The ways in which what is only old can go, the one that leaves most first. */
+function oldWork(left: Transcript, request: MechanicalRequest): readonly (() => readonly Edit[])[] {
+  const known = request.prune;
+  const clear = (): readonly Edit[] => prune(left, known.options).edits;
+  if (known.how === "clear") return [clear];
+  const lines = (): readonly Edit[] => leaveLines(left, known, request);
+  return request.neededTokens === undefined ? [lines] : [lines, clear];
+}
+
+function leaveLines(left: Transcript, known: LeaveLines, request: MechanicalRequest): readonly Edit[] {
+  const window = filterCompacted(left);
+  const windowTokens = window.reduce(
+    (sum, message) => sum + estimateMessageTokens(message, request.estimate),
+    0,
+  );
+  if (request.neededTokens === undefined && windowTokens < known.highTokens) return [];
+  const windowChars = window.reduce((sum, message) => sum + charsOf(message), 0);
+  const keepChars = Math.round((known.lowTokens * windowChars) / Math.max(1, windowTokens));
+  const { protectResults, protectTurns, protectedTools } = known;
+  return keepLines({ keepChars, protectResults, protectTurns, protectedTools })(left);
+}
+
+function isSuperseded({ stage }: Edit): boolean {
+  return stage === "supersede";
 }

@@ -7,7 +7,6 @@ import type { Redaction } from "../compaction/summary-clean-text.ts";
 import type { Representation } from "../compaction/summary-message.ts";
 import type { ModelLimits } from "../compaction/usable-tokens.ts";
 import { type CacheProfile, cacheProfileFor } from "../stages/provider-cache-profiles.ts";
-import { type PruneOptions, prune } from "../stages/prune.ts";
 import { ConfigurationError } from "../text/configuration-error.ts";
 import type { TokenEstimator } from "../text/estimate-tokens.ts";
 import {
@@ -19,6 +18,7 @@ import {
 import type { ModelRef } from "../transcript/message.ts";
 import { RECALL_MAX_CHARS } from "./recall.ts";
 import type { SessionEvent } from "./session-event.ts";
+import { type KnownPrune, readSessionPrune, type SessionPruneOptions } from "./session-prune.ts";
 
 /** How a session behaves; everything has a default. */
 export interface SessionOptions {
@@ -36,8 +36,8 @@ export interface SessionOptions {
   /** What has to stay before the model whatever is compacted. */
   readonly pins?: readonly Pin[];
   readonly autoContinue?: "as-needed" | "never";
-  /** `off`: old outputs are cleared only after a refusal. */
-  readonly prune?: PruneOptions | "off";
+  /** How old work leaves the window without a model; `off`: only after a refusal. */
+  readonly prune?: SessionPruneOptions | "off";
   /** What caching costs; by the model's name when unset. */
   readonly cache?: CacheProfile;
   /** Requests that are expected to follow, for weighing what an edit saves. */
@@ -64,6 +64,8 @@ export interface KnownSessionOptions extends SessionOptions {
   readonly representation: Representation;
   readonly expectedTurns: number;
   readonly outputLimits: ToolOutputLimits | undefined;
+  /** Unset when nothing is pruned. */
+  readonly pruning: KnownPrune | undefined;
   readonly estimator: TokenEstimator;
   readonly redaction: Redaction;
   readonly recallMaxChars: number;
@@ -78,7 +80,9 @@ export function readSessionOptions(options: SessionOptions): KnownSessionOptions
   if (validated.status === "invalid")
     problems.push(...validated.problems.map(({ path, problem }) => `compaction.${path}: ${problem}`));
   const outputLimits = attempt(problems, () => readOutputLimits(options.toolOutput));
-  attempt(problems, () => (options.prune === "off" ? undefined : prune([], options.prune)));
+  const pruning = attempt(problems, () =>
+    options.prune === "off" ? undefined : readSessionPrune(options.prune),
+  );
   const { expectedTurns = EXPECTED_TURNS, recallMaxChars = RECALL_MAX_CHARS } = options;
   if (!(expectedTurns >= 1 && Number.isFinite(expectedTurns)))
     problems.push(`expectedTurns is ${expectedTurns}; give a finite number of 1 or more`);
@@ -96,6 +100,7 @@ export function readSessionOptions(options: SessionOptions): KnownSessionOptions
     representation: options.representation ?? "pivot",
     expectedTurns,
     outputLimits,
+    pruning,
     estimator: options.estimator ?? "calibrated",
     redaction: options.redaction ?? {},
     recallMaxChars,

@@ -9,6 +9,7 @@ import { nextRecoveryAction } from "./recovery-action.ts";
 import { maxCompactionRecoveries } from "./recovery-state.ts";
 import type { SessionCore } from "./session-core.ts";
 import { cacheOf } from "./session-options.ts";
+import { marksWithin } from "./session-prune.ts";
 import { sparePins } from "./spare-pins.ts";
 
 /** Reads everything a decision depends on out of a session, changing nothing. */
@@ -37,11 +38,12 @@ export function viewOf(core: SessionCore, asked: Asked): SessionView {
   });
   const isSpent = (step: string): boolean => memory.spent.get(step) === memory.version;
   const profile = cacheOf(options, memory.model);
+  const { pruning } = options;
   const mechanical = ({ neededTokens, expectedTurns }: Wanted): MechanicalPlan | undefined =>
-    options.prune === "off" || isSpent("prune") || isSpent("supersede")
+    pruning === undefined || isSpent("prune") || isSpent("supersede")
       ? undefined
       : planMechanicalEdits(line.transcript(), {
-          prune: options.prune ?? {},
+          prune: pruning.how === "lines" ? marksWithin(pruning, limitTokens) : pruning,
           profile,
           expectedTurns: expectedTurns ?? options.expectedTurns,
           estimate: meter.options(),

@@ -1,14 +1,12 @@
 import { closeDeliveries, holdDeliveries } from "./advance-delivery.ts";
 import { endRun, endStopped, stopRun } from "./end-run.ts";
-import type { ForkEvent } from "./fork-event.ts";
+import type { EventOf } from "./fork-event.ts";
 import type { ForkLimits } from "./fork-limits.ts";
 import { currentRun, type ForkRecord, isLive, type LiveRun } from "./fork-record.ts";
 import { type ForkStep, unchanged, withRun } from "./fork-step.ts";
 import { INTERRUPTED, interruptRun } from "./interrupt-run.ts";
 import { openRun } from "./open-run.ts";
-import { addPrompt, checkChildAction, isUnsent, sendPrompts } from "./prompt-child.ts";
-
-type EventOf<T extends ForkEvent["type"]> = Extract<ForkEvent, { readonly type: T }>;
+import { addPrompt, checkChildAction, isUnsent, sendPrompts, wasTold } from "./prompt-child.ts";
 
 /** Stops a live run on request; its last text is kept and delivered. */
 export function cancel(record: ForkRecord, { reason, atMs }: EventOf<"cancel-asked">): ForkStep {
@@ -57,8 +55,7 @@ export function adopt(record: ForkRecord, event: EventOf<"adopted">, limits: For
   if (run.state === "queued" && limits.onRestart === "resume") {
     return { record: owned, actions: [{ type: "fill-slots" }] };
   }
-  const wasTold = run.prompts.some((prompt) => prompt.attempts !== undefined);
-  if (owned.childSessionId === undefined || !wasTold) {
+  if (owned.childSessionId === undefined || !wasTold(run)) {
     return interruptRun(owned, adopted, { atMs, limits, wasPrompted: false });
   }
   const state = run.state === "queued" ? "starting" : run.state;

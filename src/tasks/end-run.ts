@@ -11,6 +11,7 @@ import type {
 } from "./fork-record.ts";
 import { type ForkStep, unchanged, without, withRun } from "./fork-step.ts";
 import { forkName } from "./fork-texts.ts";
+import { wasTold } from "./prompt-child.ts";
 
 /** Ends the run for ever and puts its result into the outbox, once. */
 export function endRun(record: ForkRecord, run: LiveRun, end: RunEnd): ForkStep {
@@ -72,8 +73,7 @@ export function stopRun(record: ForkRecord, run: LiveRun, stop: Stop): ForkStep 
     };
   }
   const stopping: Stopping = { ...how, aborts: { count: 1, lastAtMs: atMs } };
-  const wasTold = run.prompts.some((prompt) => prompt.attempts !== undefined);
-  if (record.childSessionId === undefined || !wasTold) {
+  if (record.childSessionId === undefined || !wasTold(run)) {
     return endStopped(record, { ...run, stopping }, { atMs });
   }
   return {

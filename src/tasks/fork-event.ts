@@ -12,6 +12,9 @@ export type ForkEvent = { readonly atMs: number } & (
   | DeliveryEvent
 );
 
+/** The events of one type. */
+export type EventOf<Type extends ForkEvent["type"]> = Extract<ForkEvent, { readonly type: Type }>;
+
 /** A run on its way from the queue to its first prompt. */
 export type StartEvent =
   /** A slot is free, and `nextToStart` named this fork. */

@@ -1,5 +1,5 @@
 import { bounded, endRun, endStopped } from "./end-run.ts";
-import type { ChildFinding, ForkEvent } from "./fork-event.ts";
+import type { ChildFinding, EventOf } from "./fork-event.ts";
 import type { ForkLimits } from "./fork-limits.ts";
 import {
   currentRun,
@@ -17,7 +17,7 @@ import { endOfLimit } from "./limit-run.ts";
 import { addPrompt, isOutstanding, isUnsent, sendPrompts } from "./prompt-child.ts";
 import { failOrRequeue } from "./start-run.ts";
 
-type Check = Extract<ForkEvent, { readonly type: "child-checked" }>;
+type Check = EventOf<"child-checked">;
 type Last = Pick<Extract<ChildFinding, { readonly type: "stopped" }>, "lastText" | "changedFiles">;
 
 /** Decides from what a look at the child showed. */

@@ -1,7 +1,7 @@
 import { isDueAgain, MAX_ATTEMPTS, oneMore } from "./attempts.ts";
 import { endRun, type Stop } from "./end-run.ts";
 import type { ForkAction } from "./fork-action.ts";
-import type { ForkEvent } from "./fork-event.ts";
+import type { EventOf } from "./fork-event.ts";
 import type { ForkLimits } from "./fork-limits.ts";
 import {
   currentRun,
@@ -14,8 +14,6 @@ import {
 import { type ForkStep, unchanged, withRun } from "./fork-step.ts";
 import { forkName, LIMIT_REASON, rejectionText, wrapUpText } from "./fork-texts.ts";
 import { addPrompt, isUnsent, sendPrompts } from "./prompt-child.ts";
-
-type EventOf<T extends ForkEvent["type"]> = Extract<ForkEvent, { readonly type: T }>;
 
 /** Counts a tool call of the child, and the same call in a row. */
 export function countCall(

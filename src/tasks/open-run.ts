@@ -3,7 +3,7 @@ import type { ForkStep } from "./fork-step.ts";
 
 /** Puts the next run of a fork whose last run is over into the queue. */
 export function openRun(record: ForkRecord, opening: RunOpening): ForkStep {
-  const run = queuedRun(record.runs.length === 0 ? 1 : (record.runs.at(-1)?.number ?? 0) + 1, opening);
+  const run = queuedRun((record.runs.at(-1)?.number ?? 0) + 1, opening);
   return { record: { ...record, runs: [...record.runs, run] }, actions: [{ type: "fill-slots" }] };
 }
 

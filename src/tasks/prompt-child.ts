@@ -5,11 +5,7 @@ import { promptKey } from "./fork-record.ts";
 import { type ForkStep, withRun } from "./fork-step.ts";
 
 /** Sends the chosen prompts that the host does not have yet, oldest first. */
-export function sendPrompts(
-  record: ForkRecord,
-  run: LiveRun,
-  { atMs, chosen = isOutstanding }: SendOptions,
-): ForkStep {
+export function sendPrompts(record: ForkRecord, run: LiveRun, { atMs, chosen }: SendOptions): ForkStep {
   const actions: ForkAction[] = [];
   const prompts = run.prompts.map((prompt) => {
     if (!isOutstanding(prompt) || !chosen(prompt)) return prompt;
@@ -29,7 +25,7 @@ export function sendPrompts(
 
 export interface SendOptions {
   readonly atMs: number;
-  readonly chosen?: (prompt: ChildPrompt) => boolean;
+  readonly chosen: (prompt: ChildPrompt) => boolean;
 }
 
 /** The run with one more thing to say to the child. */
@@ -51,6 +47,11 @@ export function isOutstanding(prompt: ChildPrompt): boolean {
 /** True for a prompt that was never sent. */
 export function isUnsent(prompt: ChildPrompt): boolean {
   return prompt.attempts === undefined;
+}
+
+/** True once anything of a run may have reached its child. */
+export function wasTold({ prompts }: LiveRun): boolean {
+  return prompts.some((prompt) => !isUnsent(prompt));
 }
 
 /** The run with one prompt changed. */

@@ -1,6 +1,6 @@
 import { oneMore } from "./attempts.ts";
 import { endRun } from "./end-run.ts";
-import type { ForkEvent } from "./fork-event.ts";
+import type { EventOf } from "./fork-event.ts";
 import {
   type ChildPrompt,
   currentRun,
@@ -12,8 +12,6 @@ import {
 import { type ForkStep, unchanged, without, withRun } from "./fork-step.ts";
 import { CONTINUE_TEXT, forkName } from "./fork-texts.ts";
 import { addPrompt, isOutstanding, isUnsent, sendPrompts, withPrompt } from "./prompt-child.ts";
-
-type EventOf<T extends ForkEvent["type"]> = Extract<ForkEvent, { readonly type: T }>;
 
 /** Takes a run out of the queue: its child is made, or told. */
 export function giveSlot(record: ForkRecord, atMs: number): ForkStep {

@@ -1,11 +1,9 @@
 import { endRun, endStopped } from "./end-run.ts";
-import type { ForkEvent } from "./fork-event.ts";
+import type { EventOf } from "./fork-event.ts";
 import { currentRun, type ForkRecord, isLive, type LiveRun, spokenRun } from "./fork-record.ts";
 import { type ForkStep, unchanged, without, withRun } from "./fork-step.ts";
 import { CHILD_DELETED, isStopping } from "./judge-child.ts";
-import { checkChildAction } from "./prompt-child.ts";
-
-type EventOf<T extends ForkEvent["type"]> = Extract<ForkEvent, { readonly type: T }>;
+import { checkChildAction, wasTold } from "./prompt-child.ts";
 
 /** A busy child runs; an idle one is looked at before anything is believed. */
 export function sawStatus(record: ForkRecord, { status, atMs }: EventOf<"status">): ForkStep {
@@ -14,8 +12,7 @@ export function sawStatus(record: ForkRecord, { status, atMs }: EventOf<"status"
   if (status === "idle") {
     return run.state === "running" ? { record, actions: [checkChildAction(record, run)] } : unchanged(record);
   }
-  const wasTold = run.prompts.some((prompt) => prompt.attempts !== undefined);
-  const state = wasTold ? "running" : run.state;
+  const state = wasTold(run) ? "running" : run.state;
   const isRetrying = status === "retry";
   const isNews = state !== run.state || isRetrying !== (run.isRetrying === true);
   // A busy child says so at every step; a record is not written for each.

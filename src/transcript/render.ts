@@ -1,4 +1,4 @@
-import { fence } from "../text/fence.ts";
+import { fenceData } from "../text/fence.ts";
 import { normalizeText } from "../text/normalize-text.ts";
 import { safeJson } from "../text/safe-json.ts";
 import { cleanText } from "./clean-text.ts";
@@ -109,7 +109,7 @@ function guarded(text: string): string {
 }
 
 function fenced(text: string): string {
-  return fence(text, CONTEXT_TAGS);
+  return fenceData(text, CONTEXT_TAGS);
 }
 
 /** True for text in which there is nothing to normalize or to fence: most of it, and finding that out is cheap. */
@@ -119,7 +119,8 @@ function isPlain(text: string): boolean {
 
 const NOT_PLAIN = /[^\t\n\x20-\x3b\x3d-\x7e]/;
 const PLAIN_WORD = /^[\w .:/-]{1,100}$/;
-const CONTEXT_TAGS: readonly string[] = [CONTEXT_TAG];
+// A reminder is how hosts speak in the user's name, and inherited text is sent in that name.
+const CONTEXT_TAGS: readonly string[] = [CONTEXT_TAG, "system-reminder"];
 
 function label(role: Role): string {
   if (role === "user") return "User";

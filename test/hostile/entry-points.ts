@@ -1,7 +1,7 @@
 import { compact } from "../../src/compaction/compact.ts";
 import { planCompaction } from "../../src/compaction/plan-compaction.ts";
 import type { SessionHook } from "../../src/compaction/session-hooks.ts";
-import { createTextCleaner, fenceQuote } from "../../src/compaction/summary-clean-text.ts";
+import { createTextCleaner, fenceQuote, SUMMARY_TAGS } from "../../src/compaction/summary-clean-text.ts";
 import { formatMessagesAsContext } from "../../src/fork/format-messages-as-context.ts";
 import { processMessagesForFork } from "../../src/fork/process-messages-for-fork.ts";
 import { inspectReport } from "../../src/hosts/cli/inspect-report.ts";
@@ -14,6 +14,7 @@ import { createFakeClock } from "../../src/testing/fake-clock.ts";
 import { createFakeSummarizer, type FakeSummarizer } from "../../src/testing/fake-summarizer.ts";
 import type { History } from "../../src/testing/random-history/history.ts";
 import { PROVIDER_CASES } from "../../src/testing/random-history/provider-cases.ts";
+import type { TextBlock } from "../../src/tool-output/tool-content-block.ts";
 import { truncateToolContent } from "../../src/tool-output/truncate-tool-content.ts";
 import { applyEdits } from "../../src/transcript/apply-edits.ts";
 import type { Message, Transcript } from "../../src/transcript/message.ts";
@@ -28,13 +29,25 @@ export interface EntryPoint {
 /** What came of a text. */
 export interface Entered {
   /** What a model or a person then reads of it. */
-  readonly read: readonly string[];
-  /** The same after it has come in once more: nothing may be left to do. */
-  readonly again: readonly string[];
+  readonly read: readonly Reading[];
+  /** What a second passage would still change. */
+  readonly unsettled: readonly unknown[];
   /** What a provider would refuse of the requests that hold it. */
   readonly faults: readonly unknown[];
   /** The strings of those requests, in which the user's own words are changed as little as possible. */
   readonly sent: readonly string[];
+}
+
+/** A text as it is read; without frames it stands alone, as a provider or a screen shows it. */
+export interface Reading {
+  readonly text: string;
+  readonly frames?: Frames;
+}
+
+/** The elements that a text may open and close once, and those of which it may hold none. */
+export interface Frames {
+  readonly own: readonly string[];
+  readonly foreign: readonly string[];
 }
 
 /** The six ways that RELIABILITY.md names. */
@@ -50,8 +63,12 @@ export const ENTRY_POINTS: readonly EntryPoint[] = [
 async function enterAsOutput(text: string): Promise<Entered> {
   const limits = { maxChars: 20_000, maxLines: 500, largeOutputThreshold: 40_000 };
   const spills = createMemorySpillStore();
-  const once = await truncateToolContent([{ type: "text", text }], limits, spills, { redact: {} });
-  const twice = await truncateToolContent(once.blocks, limits, spills, { redact: {} });
+  const bound = async (blocks: readonly TextBlock[]): Promise<BoundedOutput> => {
+    const { blocks: bounded, handle } = await truncateToolContent(blocks, limits, spills, { redact: {} });
+    return { blocks: bounded, shown: bounded.map((block) => block.text), handle };
+  };
+  const once = await bound([{ type: "text", text }]);
+  const twice = await bound(once.blocks);
   const recalling = createSession({ clock: createFakeClock(), spills });
   const recalled = once.handle === undefined ? undefined : await recalling.recall(once.handle);
   // A name that the text itself gives leads nowhere.
@@ -59,54 +76,66 @@ async function enterAsOutput(text: string): Promise<Entered> {
   const { faults, sent } = await send({ output: text });
   return {
     read: [
-      ...once.blocks.map((block) => block.text),
-      recalled?.status === "found" ? recalled.text : "",
-      inheritedText(talk({ output: text })),
+      ...once.shown.map((shown) => ({ text: shown })),
+      ...(recalled?.status === "found" ? [{ text: recalled.text }] : []),
+      inherited(talk({ output: text })),
     ],
-    again: [...twice.blocks.map((block) => block.text)],
+    unsettled: once.shown.join("\n") === twice.shown.join("\n") ? [] : ["bounded twice"],
     faults: [...faults, ...(named.status === "missing" ? [] : [named])],
     sent,
   };
 }
 
+interface BoundedOutput {
+  readonly blocks: readonly TextBlock[];
+  readonly shown: readonly string[];
+  readonly handle: string | undefined;
+}
+
 async function enterAsInput(text: string): Promise<Entered> {
-  const inherited = inheritedText(talk({ input: text }));
-  return { read: [inherited], again: [inherited], ...(await send({ input: text })) };
+  const once = processMessagesForFork(talk({ input: text }));
+  return {
+    read: [inherited(talk({ input: text }))],
+    unsettled: processMessagesForFork(once.messages).edits,
+    ...(await send({ input: text })),
+  };
 }
 
 async function enterAsSummary(text: string): Promise<Entered> {
-  const read: string[] = [];
+  const read: Reading[] = [];
   for (const answer of [text.slice(0, 3_000), `## Goal\n${text.slice(0, 3_000)}`]) {
     for (const representation of ["pivot", "user-summary"] as const) {
       const summarizer = createFakeSummarizer(answer, "## Goal\nGo on.");
       const first = await compacted({ transcript: longTalk(), summarizer, representation });
-      read.push(...first.written);
       const later = [...first.transcript, ...longTalk("later")];
       const second = await compacted({ transcript: later, summarizer, representation });
-      read.push(...second.written, ...summarizer.calls.map(({ request }) => request.prompt));
+      read.push(...first.read, ...second.read);
     }
   }
   const { data } = createTextCleaner();
   const prose = fenceQuote(data(text));
-  return { read, again: [prose, fenceQuote(data(prose))], faults: [], sent: [] };
+  return {
+    read,
+    unsettled: fenceQuote(data(prose)) === prose ? [] : ["cleaned twice"],
+    faults: [],
+    sent: [],
+  };
 }
 
 async function enterAsInheritance(text: string): Promise<Entered> {
   const everywhere = talk({ input: text, output: text, error: text, tool: text, answer: text });
-  const read = (["fixed", "fill"] as const).map((profile) => inheritedText(everywhere, profile));
   const once = processMessagesForFork(everywhere);
-  const typed = inheritedText(talk({ request: text }));
   return {
-    read,
-    again: processMessagesForFork(once.messages).edits.map((edit) => JSON.stringify(edit)),
+    read: [inherited(everywhere, "fixed"), inherited(everywhere, "fill")],
+    unsettled: processMessagesForFork(once.messages).edits,
     faults: [],
-    sent: [typed],
+    sent: [inherited(talk({ request: text })).text],
   };
 }
 
 async function enterThroughHook(text: string): Promise<Entered> {
-  const hooks: readonly SessionHook[] = [
-    { name: "adds", compacting: () => ({ context: [text.slice(0, 20_000)] }) },
+  const said = text.slice(0, 20_000);
+  const failing: readonly SessionHook[] = [
     {
       name: "throws",
       compacting: () => {
@@ -115,29 +144,35 @@ async function enterThroughHook(text: string): Promise<Entered> {
     },
     { name: "rejects", compacting: () => Promise.reject(text) },
   ];
-  const asks: SessionHook = { name: "asks", compacting: () => ({ prompt: text.slice(0, 20_000) }) };
-  const read: string[] = [];
-  for (const asked of [hooks, [asks]]) {
+  const read: Reading[] = [];
+  for (const answer of [{ context: [said] }, { prompt: said }]) {
+    const hooks = [...failing, { name: "says", compacting: () => answer }];
     const summarizer = createFakeSummarizer("## Goal\nGo on.");
-    const { written, failures } = await compacted({ transcript: longTalk(), summarizer, hooks: asked });
-    read.push(...written, ...failures, ...summarizer.calls.map(({ request }) => request.prompt));
+    const { read: written, failures } = await compacted({ transcript: longTalk(), summarizer, hooks });
+    read.push(...written, ...failures.map((failure) => ({ text: failure })));
   }
-  return { read, again: [], faults: [], sent: [] };
+  return { read, unsettled: [], faults: [], sent: [] };
 }
 
 async function enterInspector(text: string): Promise<Entered> {
-  const everywhere = talk({ input: text, output: text, error: text, tool: text, answer: text, request: text });
-  const profile = profileSession(everywhere, { top: 10 });
+  const everywhere = talk({
+    input: text,
+    output: text,
+    error: text,
+    tool: text,
+    answer: text,
+    request: text,
+  });
   const plain = (shown: string): string => shown;
   const report = inspectReport({
-    profile: { ...profile, model: text },
+    profile: { ...profileSession(everywhere, { top: 10 }), model: text },
     title: sessionLabel({ title: text, sessionId: text }, "session.json"),
     format: "opencode",
     top: 10,
     workingDirectory: text,
     colors: { bold: plain, red: plain, dim: plain },
   });
-  return { read: [report], again: [], faults: [], sent: [] };
+  return { read: [{ text: report }], unsettled: [], faults: [], sent: [] };
 }
 
 interface Places {
@@ -182,9 +217,9 @@ function say(id: string, role: string, text: string): Message {
   return { id, role, parts: [{ type: "text", text }] };
 }
 
-function inheritedText(transcript: Transcript, profile: "fixed" | "fill" = "fixed"): string {
+function inherited(transcript: Transcript, profile: "fixed" | "fill" = "fixed"): Reading {
   const { messages, stats } = processMessagesForFork(transcript, { profile, budgetChars: 20_000 });
-  return formatMessagesAsContext(messages, stats).text;
+  return { text: formatMessagesAsContext(messages, stats).text, frames: INHERITED };
 }
 
 interface Compacting {
@@ -194,17 +229,29 @@ interface Compacting {
   readonly hooks?: readonly SessionHook[];
 }
 
+/** Compacts, and gives every text that is written on the way: what the summarizer is asked, and what stays. */
 async function compacted({ transcript, summarizer, representation = "pivot", hooks = [] }: Compacting) {
   const clock = createFakeClock();
   const plan = planCompaction({ transcript, trigger: "manual", tailTokens: 10, representation });
+  const asked = summarizer.calls.length;
   const outcome = await clock.runUntilDone(compact(plan, { summarizer, clock }, { at: 1, hooks }));
   const inserted = outcome.edits.flatMap((edit) => (edit.type === "insert-message" ? [edit.message] : []));
+  const texts = [
+    ...inserted.flatMap(({ parts }) => parts.flatMap((part) => ("text" in part ? [part.text] : []))),
+    ...summarizer.calls.slice(asked).map(({ request }) => request.prompt),
+  ];
   return {
     transcript: applyEdits(transcript, outcome.edits, { at: 1 }),
-    written: inserted.flatMap(({ parts }) => parts.flatMap((part) => ("text" in part ? [part.text] : []))),
+    read: texts.map((text): Reading => ({ text, frames: SUMMED_UP })),
     failures: outcome.hookFailures.map((failure) => failure.text),
   };
 }
+
+const INHERITED: Frames = { own: ["inherited_context"], foreign: ["system-reminder"] };
+const SUMMED_UP: Frames = {
+  own: SUMMARY_TAGS.filter((tag) => tag !== "inherited_context" && tag !== "system-reminder"),
+  foreign: ["inherited_context", "system-reminder"],
+};
 
 /** Sends a text to every provider through a session, as the middleware does. */
 async function send({ input, output }: Places): Promise<Pick<Entered, "faults" | "sent">> {
@@ -217,7 +264,9 @@ async function send({ input, output }: Places): Promise<Pick<Entered, "faults" |
         model: "north",
         thought: undefined,
         text: "I look.",
-        calls: [{ id: "call_1", tool: "read", input: { path: input ?? "a.ts", deep: [{ text: input ?? "" }] } }],
+        calls: [
+          { id: "call_1", tool: "read", input: { path: input ?? "a.ts", deep: [{ text: input ?? "" }] } },
+        ],
       },
       {
         type: "results",

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
-import { ENTRY_POINTS, type EntryPoint, type Entered } from "./entry-points.ts";
-import { countFrames, findHarm, findMalformed } from "./find-harm.ts";
+import { ENTRY_POINTS, type EntryPoint } from "./entry-points.ts";
+import { findHarm, findMalformed } from "./find-harm.ts";
 import { type HostileText, hostileTexts } from "./hostile-texts.ts";
 
 const fixture = resolve(import.meta.dirname, "../../../shared/fixtures/hostile-inputs.mjs");
@@ -38,25 +38,7 @@ describe.each(Object.entries(sets))("%s hostile texts", (name, texts) => {
   it("are eighty", () => expect(texts).toHaveLength(80));
 });
 
-async function harmDone(entryPoint: EntryPoint, text: string): Promise<readonly unknown[]> {
-  const harmless = await entryPoint.enter("harmless");
-  const entered = await entryPoint.enter(text);
-  const allowed = countFrames(harmless.read);
-  const brokenOut = Object.entries(countFrames(entered.read)).filter(
-    ([tag, count]) => count > (allowed[tag] ?? 0),
-  );
-  return [
-    ...entered.read.flatMap(findHarm),
-    ...entered.sent.flatMap(findMalformed),
-    ...brokenOut.map(([tag]) => `broke out of ${tag}`),
-    ...entered.faults,
-    ...unsettled(entryPoint, entered),
-  ];
-}
-
-/** What a second passage would still change. */
-function unsettled({ name }: EntryPoint, { read, again }: Entered): readonly string[] {
-  if (name === "inherited") return again;
-  if (name === "summary") return again[0] === again[1] ? [] : ["cleaned twice is not cleaned once"];
-  return again.every((text, index) => text === read[index]) ? [] : ["a second passage changes it"];
+async function harmDone({ enter }: EntryPoint, text: string): Promise<readonly unknown[]> {
+  const { read, sent, faults, unsettled } = await enter(text);
+  return [...read.flatMap(findHarm), ...sent.flatMap(findMalformed), ...faults, ...unsettled];
 }

@@ -5,6 +5,7 @@ import type { RecordStore } from "../../src/tasks/record-store.ts";
 // One of several programs on the same database; prints what it has to report as one line of JSON.
 const [task = "", connectionString = "", schema = "", countText] = process.argv.slice(2);
 const count = Number(countText);
+const LEASE_MS = 60;
 const stores = createPostgresStores({ connectionString, schema, maxConnections: 2, cleaning: "never" });
 const tasks: Readonly<Record<string, (stores: PostgresStores) => Promise<unknown>>> = { open, update, lease };
 process.stdout.write(JSON.stringify(await tasks[task]?.(stores)));
@@ -56,8 +57,6 @@ async function lease({ records, now }: PostgresStores): Promise<unknown> {
   }
   return { held, accepted, refused } satisfies LeaseReport;
 }
-
-const LEASE_MS = 60;
 
 export interface LeaseReport {
   readonly held: readonly HeldLease[];

@@ -9,6 +9,7 @@ import { evalCommand } from "./eval-command.ts";
 import { forkCommand } from "./fork-command.ts";
 import { forksCommand } from "./forks-command.ts";
 import { inspectCommand } from "./inspect-command.ts";
+import { purgeCommand } from "./purge-command.ts";
 import { statsCommand } from "./stats-command.ts";
 import { undoCommand } from "./undo-command.ts";
 
@@ -25,6 +26,7 @@ export async function runCli(args: readonly string[], version: string): Promise<
     .addCommand(forksCommand())
     .addCommand(undoCommand())
     .addCommand(doctorCommand())
+    .addCommand(purgeCommand())
     .addCommand(completionCommand())
     .addHelpText("after", HELP)
     .showHelpAfterError("(add --help for examples)")

@@ -1,3 +1,4 @@
+import { workingDirectoryOf } from "../../../src/eval/eval-session.ts";
 import { readInput } from "../../../src/hosts/cli/read-input.ts";
 import { inspectedSession } from "../../../src/hosts/inspector/server/inspected-session.ts";
 import type { InspectedSession } from "../../../src/hosts/inspector/view/types.ts";
@@ -7,10 +8,16 @@ import type { Part } from "../../../src/transcript/part.ts";
 /** The recorded session of the examples. */
 export async function exampleSession(): Promise<InspectedSession> {
   const path = "examples/sessions/opencode-session.json";
-  const { title, format, sessionId, transcript } = await readInput(path, "live");
+  const { title, format, sessionId, transcript, wire } = await readInput(path, "live");
+  const workingDirectory = workingDirectoryOf(wire);
   const read = { name: "opencode-session.json", format, transcript, problems: [] };
   return inspectedSession(
-    { ...read, ...(title !== undefined && { title }), ...(sessionId !== undefined && { sessionId }) },
+    {
+      ...read,
+      ...(title !== undefined && { title }),
+      ...(sessionId !== undefined && { sessionId }),
+      ...(workingDirectory !== undefined && { workingDirectory }),
+    },
     "redacted",
   );
 }

@@ -34,7 +34,7 @@ export function Header({ session, view, search, theme, onTheme, onHelp }: Header
         <div class={`meter ${fill}`} aria-hidden="true">
           <span style={{ width: `${100 * share}%` }} />
         </div>
-        <p class="verdict">{verdictOf(view, session.transcript)}</p>
+        <p class="verdict">{verdictOf(view, session)}</p>
       </div>
       <div class="tools">
         <SearchBox {...search} />

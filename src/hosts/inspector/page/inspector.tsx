@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useEffect, useMemo, useReducer } from "preact/hooks";
-import type { Inspection } from "../view/types.ts";
+import type { Inspection, WindowView } from "../view/types.ts";
 import { Controls } from "./controls/controls.tsx";
 import { Header } from "./header.tsx";
 import { HelpDialog } from "./help-dialog.tsx";
@@ -87,10 +87,11 @@ export function Inspector({ inspection, live }: InspectorProps): VNode {
         <div class="left">
           <Strata
             layout={layout}
-            transcript={transcript}
+            source={session}
             active={state.active}
             matches={matchKeys}
             compare={viewB === undefined ? "off" : "on"}
+            columns={columnsOf(inspection, viewA, viewB)}
             sticksToEnd={live !== undefined && state.follows}
             onPoint={(key) => dispatch({ type: "point", key })}
             onOpen={(key) => dispatch({ type: "open", key })}
@@ -98,7 +99,7 @@ export function Inspector({ inspection, live }: InspectorProps): VNode {
           <Legend />
         </div>
         <Panel tab={state.tab} onTab={(tab) => dispatch({ type: "show-tab", tab })}>
-          {state.tab === "totals" && <TotalsPanel a={viewA} b={viewB} />}
+          {state.tab === "totals" && <TotalsPanel a={viewA} b={viewB} session={session} />}
           {state.tab === "item" && (
             <ItemPanel
               inspection={inspection}
@@ -113,6 +114,11 @@ export function Inspector({ inspection, live }: InspectorProps): VNode {
       {state.help === "open" && <HelpDialog onClose={() => dispatch({ type: "close" })} />}
     </div>
   );
+}
+
+function columnsOf({ policies }: Inspection, a: WindowView, b: WindowView | undefined): readonly string[] {
+  const label = ({ policy }: WindowView): string => policies.find(({ id }) => id === policy)?.label ?? policy;
+  return b === undefined ? [`${label(a)}: what is sent`] : [`A: ${label(a)}`, `B: ${label(b)}`];
 }
 
 interface InspectorProps {

@@ -11,6 +11,7 @@ export function judgeRequest(request: RequestHead, ownPort: number): Refusal | u
   if (!request.target.startsWith("/") || request.target.length > MAX_TARGET_CHARS)
     return { status: 400, reason: "no path" };
   if (valuesOf(request, "upgrade").length > 0) return { status: 400, reason: "nothing to upgrade to" };
+  if (declaredBytes(request) > MAX_BODY_BYTES) return { status: 413, reason: "too long" };
   const isWrite = request.target === TOKEN_PATH;
   if (!(isWrite ? WRITE_METHODS : READ_METHODS).includes(request.method))
     return {
@@ -50,11 +51,10 @@ function judgeBody(request: RequestHead): Refusal | undefined {
   // A form of another site can send any body, but not with this type.
   if (type === undefined || moreTypes.length > 0 || !/^application\/json\s*(;|$)/i.test(type))
     return { status: 415, reason: "only JSON" };
-  return declaredBytes(request) > MAX_BODY_BYTES ? { status: 413, reason: "too long" } : undefined;
+  return undefined;
 }
 
 function judgeNoBody(request: RequestHead): Refusal | undefined {
-  if (declaredBytes(request) > MAX_BODY_BYTES) return { status: 413, reason: "too long" };
   const hasBody = declaredBytes(request) > 0 || valuesOf(request, "transfer-encoding").length > 0;
   return hasBody ? { status: 400, reason: "no body is wanted" } : undefined;
 }

@@ -1,18 +1,15 @@
 import type { Message, Transcript } from "../../../transcript/message.ts";
-import { isVisibleToModel } from "../../../transcript/visibility.ts";
 import type { CachedPrefix, MessageRow } from "./types.ts";
 
 /** What two requests have in common from the front: the same messages, unchanged. */
 export function cachedPrefix(sent: Transcript, next: Transcript, rows: readonly MessageRow[]): CachedPrefix {
-  const before = sent.filter(isVisibleToModel);
-  const indexes = new Map(rows.map((row) => [row.id, row]));
+  const rowsById = new Map(rows.map((row) => [row.id, row]));
   let messages = 0;
   let tokens = 0;
   let endIndex = 0;
   for (const message of next) {
-    if (!isVisibleToModel(message)) continue;
-    if (before[messages] !== message) break;
-    const row = indexes.get(message.id);
+    if (sent[messages] !== message) break;
+    const row = rowsById.get(message.id);
     messages++;
     tokens += row?.keptTokens ?? 0;
     endIndex = Math.max(endIndex, (row?.index ?? -1) + 1);

@@ -2,7 +2,6 @@ import { cacheProfileFor } from "../../../stages/provider-cache-profiles.ts";
 import { type TokenFamily, tokenFamilyOf } from "../../../text/token-model-families.ts";
 import type { Transcript } from "../../../transcript/message.ts";
 import { withUniqueIds } from "../../../transcript/unique-ids.ts";
-import { isVisibleToModel } from "../../../transcript/visibility.ts";
 import { cachedPrefix, lastRequestEnd } from "./cached-prefix.ts";
 import { insertedRows } from "./inserted-rows.ts";
 import { itemTextOf } from "./item-text.ts";
@@ -15,7 +14,7 @@ import { createRecordedRows, isCompactionSummary, type RecordedRows } from "./re
 import { searchItems } from "./search-items.ts";
 import type { InspectedSession, Inspection, PolicyInfo, WindowOptions, WindowView } from "./types.ts";
 import { createWindowRows, type WindowRows } from "./window-rows.ts";
-import { windowTotals } from "./window-totals.ts";
+import { createWindowTotals } from "./window-totals.ts";
 
 /** Looks at a session with the engine itself; texts are measured once, and the last few views are kept. */
 export function createInspection(session: InspectedSession): Inspection {
@@ -39,6 +38,7 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
   const past = createPastTranscript(transcript);
   const profile = cacheProfileFor({ id: modelOf(session) ?? "" });
   const policies = policiesFor(sizeOf(session, transcript, recorded));
+  const totals = createWindowTotals();
   const runs = new Map<string, Run>();
 
   function asked({ policy, budget, upTo = transcript.length }: WindowOptions): Asked {
@@ -70,7 +70,7 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
     return run;
   }
 
-  const sentAt = (upTo: number): Transcript => runOf({ policy: "as-sent", upTo }).run.after;
+  const sentAt = (upTo: number): Transcript => runOf({ policy: "as-sent", upTo }).run.left;
 
   function viewOf(options: Asked, run: PolicyRun): WindowView {
     const rows = caches.rows.rowsOf(run);
@@ -80,8 +80,8 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
       rows,
       inserted,
       boundaries: run.source.flatMap((message, index) => (isCompactionSummary(message) ? [index] : [])),
-      cachedPrefix: cachedPrefix(sentAt(lastRequestEnd(run.source)), run.after, rows),
-      ...windowTotals(rows, inserted),
+      cachedPrefix: cachedPrefix(sentAt(lastRequestEnd(run.source)), run.left, rows),
+      ...totals.of(options.policy, { rows, inserted }),
     };
   }
 
@@ -103,7 +103,7 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
       return previewForkOf(
         {
           recorded: past.upTo(upTo),
-          sent: sentAt(upTo).filter(isVisibleToModel),
+          sent: sentAt(upTo),
           family,
           profile,
           tokensOf: recorded.tokensOf,

@@ -9,12 +9,12 @@ import type { InsertedRow } from "./types.ts";
 
 /** The messages that a policy put in, each with the place at which it stands among the recorded ones. */
 export function insertedRows(
-  { source, after, edits }: PolicyRun,
+  { source, left, edits }: PolicyRun,
   { tokensOf }: RecordedRows,
 ): readonly InsertedRow[] {
   const inserts = edits.filter((edit) => edit.type === "insert-message");
   if (inserts.length === 0) return [];
-  const places = placesOf(after, source);
+  const places = placesOf(left, source);
   return inserts.map((edit) => rowOf(edit, { beforeIndex: places.get(edit.message.id) ?? 0, tokensOf }));
 }
 
@@ -48,11 +48,11 @@ function kindOf(message: Message): InsertedRow["kind"] {
 }
 
 /** Before which recorded message each of the others stands. */
-function placesOf(after: Transcript, source: Transcript): ReadonlyMap<MessageId, number> {
+function placesOf(left: Transcript, source: Transcript): ReadonlyMap<MessageId, number> {
   const indexes = new Map(source.map(({ id }, index) => [id, index]));
   const places = new Map<MessageId, number>();
   let next = source.length;
-  for (const { id } of after.toReversed()) {
+  for (const { id } of left.toReversed()) {
     const index = indexes.get(id);
     if (index === undefined) places.set(id, next);
     else next = index;

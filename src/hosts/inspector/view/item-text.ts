@@ -1,30 +1,24 @@
 import type { Message, MessageId, Transcript } from "../../../transcript/message.ts";
 import type { Part } from "../../../transcript/part.ts";
 import { filePlaceholder } from "../../../transcript/render.ts";
-import { isVisibleToModel, shownOutcome } from "../../../transcript/visibility.ts";
+import { shownOutcome } from "../../../transcript/visibility.ts";
 import { partTexts, type TextsAs } from "./part-texts.ts";
 import type { PolicyRun } from "./policy-run.ts";
 import { textCuts } from "./text-cuts.ts";
 import type { ItemPlace, ItemText } from "./types.ts";
 
 /** The text of one item before and after a policy; undefined when there is no such item. */
-export function itemTextOf({ source, after }: PolicyRun, place: ItemPlace): ItemText | undefined {
+export function itemTextOf({ source, left }: PolicyRun, place: ItemPlace): ItemText | undefined {
   const message = find(source, place.messageId);
-  const left = find(after, place.messageId) ?? message;
   const part = message?.parts[place.partIndex];
-  if (message === undefined || left === undefined || part === undefined) return undefined;
+  if (message === undefined || part === undefined) return undefined;
   const before = textOf(message, part, { place, as: "recorded" });
   if (before === undefined) return undefined;
-  const leftPart = left.parts[place.partIndex];
-  const isSent = isVisibleToModel(left) && leftPart !== undefined && leftPart.agentVisible !== false;
-  const shown = isSent ? (textOf(left, leftPart, { place, as: "shown" }) ?? "") : "";
+  const rest = find(left, place.messageId);
+  const leftPart = rest?.parts[place.partIndex];
+  const isSent = rest !== undefined && leftPart !== undefined && leftPart.agentVisible !== false;
+  const shown = isSent ? (textOf(rest, leftPart, { place, as: "shown" }) ?? "") : "";
   return { before, after: shown, ...textCuts(before, shown) };
-}
-
-/** The recorded text of one item; undefined when there is none. */
-export function recordedText(message: Message, place: ItemPlace): string | undefined {
-  const part = message.parts[place.partIndex];
-  return part === undefined ? undefined : textOf(message, part, { place, as: "recorded" });
 }
 
 function find(transcript: Transcript, id: MessageId): Message | undefined {

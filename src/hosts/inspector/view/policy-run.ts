@@ -5,19 +5,19 @@ import { charBudget } from "../../../stages/char-budget.ts";
 import { compactionBoundary } from "../../../stages/compaction-boundary.ts";
 import { PRUNE_MINIMUM, PRUNE_PROTECT, pruneStage } from "../../../stages/prune.ts";
 import { supersede } from "../../../stages/supersede.ts";
-import { applyEdits } from "../../../transcript/apply-edits.ts";
 import type { Edit, Stage } from "../../../transcript/edit.ts";
 import type { Transcript } from "../../../transcript/message.ts";
 import { createRenderer } from "../../../transcript/render.ts";
 import { runStages } from "../../../transcript/run-stages.ts";
-import { foldNow } from "./fold-now.ts";
+import { isVisibleToModel } from "../../../transcript/visibility.ts";
+import { type FoldNowOptions, foldNow } from "./fold-now.ts";
 import type { PolicyId } from "./types.ts";
 
-/** What a policy did: its edits, and the transcript with them, hidden messages included. */
+/** What a policy did: its edits, and the messages that are left for the model, in the order in which they are sent. */
 export interface PolicyRun {
   readonly source: Transcript;
   readonly edits: readonly Edit[];
-  readonly after: Transcript;
+  readonly left: Transcript;
 }
 
 export interface PolicyRequest {
@@ -31,45 +31,48 @@ export interface PolicyRequest {
 
 /** Runs the engine itself on a transcript whose ids are unique. */
 export function runPolicy(source: Transcript, request: PolicyRequest): PolicyRun {
-  const edits = editsOf(source, request);
-  return { source, edits, after: applyEdits(source, edits, AT) };
+  const { policy, budget, sessionId } = request;
+  switch (policy) {
+    case "as-sent":
+      return runOf(source, []);
+    case "session":
+      return sessionRun(source, request);
+    case "fixed":
+    case "fill": {
+      const options = { budgetChars: budget, profile: policy };
+      const named = sessionId === undefined ? options : { ...options, sessionId };
+      const { messages, edits } = processMessagesForFork(source, named);
+      return { source, edits, left: messages };
+    }
+    case "supersede":
+      return runOf(source, [supersede()]);
+    case "prune":
+      return runOf(source, [pruneStage(pruneTo(budget))]);
+    case "fold":
+      return foldRun(source, { ...request, keepTokens: budget });
+    case "last-n":
+      return lastRun(source, budget);
+    default:
+      return policy satisfies never;
+  }
 }
 
 /** Nothing that is shown depends on the time of an edit. */
 const AT = { at: 0 };
 
-/** The newest compaction as a host sends it: it comes last, since the other stages look at the window by themselves. */
-const asHostSends: Stage = compactionBoundary({ from: "marker" });
+/** Stages, and then the newest compaction as a host sends it: stages find the window by themselves. */
+function runOf(source: Transcript, stages: readonly Stage[]): PolicyRun {
+  return leftBy(source, [...stages, compactionBoundary({ from: "marker" })]);
+}
 
-function editsOf(source: Transcript, request: PolicyRequest): readonly Edit[] {
-  const { policy, budget, sessionId } = request;
-  switch (policy) {
-    case "as-sent":
-      return asHostSends(source);
-    case "session":
-      return sessionEdits(source, request);
-    case "fixed":
-    case "fill":
-      return processMessagesForFork(source, {
-        budgetChars: budget,
-        profile: policy,
-        ...(sessionId !== undefined && { sessionId }),
-      }).edits;
-    case "supersede":
-      return runStages(source, [supersede(), asHostSends], AT).edits;
-    case "prune":
-      return runStages(source, [pruneStage(pruneTo(budget)), asHostSends], AT).edits;
-    case "fold":
-      return foldEdits(source, { ...request, keepTokens: budget });
-    case "last-n":
-      return runStages(
-        source,
-        [compactionBoundary({ from: "summary" }), charBudget({ maxChars: budget, render: createRenderer() })],
-        AT,
-      ).edits;
-    default:
-      return policy satisfies never;
-  }
+function leftBy(source: Transcript, stages: readonly Stage[]): PolicyRun {
+  const { transcript, edits } = runStages(source, stages, AT);
+  return { source, edits, left: transcript.filter(isVisibleToModel) };
+}
+
+function lastRun(source: Transcript, maxChars: number): PolicyRun {
+  const newest = charBudget({ maxChars, render: createRenderer() });
+  return leftBy(source, [compactionBoundary({ from: "summary" }), newest]);
 }
 
 /** The minimum goes with the protected amount as it does in the documented pair. */
@@ -81,7 +84,7 @@ function pruneTo(protectTokens: number): Parameters<typeof pruneStage>[0] {
 }
 
 /** The one thing that a session would do next; where that is a compaction, the one without a model. */
-function sessionEdits(source: Transcript, request: PolicyRequest): readonly Edit[] {
+function sessionRun(source: Transcript, request: PolicyRequest): PolicyRun {
   const model = source.findLast((message) => message.model !== undefined)?.model;
   const session = createSession(
     { clock: STANDING_CLOCK },
@@ -92,21 +95,17 @@ function sessionEdits(source: Transcript, request: PolicyRequest): readonly Edit
       ...(model && { model }),
     },
   );
-  for (const message of source) session.append(message);
+  session.observe(source);
   const action = session.nextAction({ moment: "after-turn" });
-  if (action.type === "prune" || action.type === "supersede")
-    return runStages(source, [() => action.edits, asHostSends], AT).edits;
-  return action.type === "compact"
-    ? foldEdits(source, { ...request, windowTokens: request.budget })
-    : asHostSends(source);
+  if (action.type === "compact") return foldRun(source, { ...request, windowTokens: request.budget });
+  const edits = action.type === "prune" || action.type === "supersede" ? action.edits : [];
+  return runOf(source, [() => edits]);
 }
 
 const STANDING_CLOCK = { now: () => 0, sleep: async () => {} };
 
-function foldEdits(
-  source: Transcript,
-  options: Omit<Parameters<typeof foldNow>[1], "estimator">,
-): readonly Edit[] {
+function foldRun(source: Transcript, options: FoldNowOptions): PolicyRun {
   const folded = foldNow(source, options);
-  return folded.status === "compacted" ? folded.edits : asHostSends(source);
+  if (folded.status === "unchanged") return runOf(source, []);
+  return { source, edits: folded.edits, left: folded.messages.filter(isVisibleToModel) };
 }

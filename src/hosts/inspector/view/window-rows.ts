@@ -1,7 +1,6 @@
 import type { Edit, HideMessage, HidePart, ReplacePart } from "../../../transcript/edit.ts";
 import type { Message, MessageId } from "../../../transcript/message.ts";
 import type { Part } from "../../../transcript/part.ts";
-import { isVisibleToModel } from "../../../transcript/visibility.ts";
 import { fateOfReason, type Why } from "./explain-reason.ts";
 import { mediaIn, partTexts } from "./part-texts.ts";
 import type { PolicyRun } from "./policy-run.ts";
@@ -17,32 +16,48 @@ export interface WindowRows {
 export function createWindowRows(recorded: RecordedRows): WindowRows {
   const goneRows = new Map<string, WeakMap<MessageRow, MessageRow>>();
 
-  function goneRow(row: MessageRow, { stage, reason }: Why): MessageRow {
-    const name = `${stage}/${reason}`;
+  /** Rows without a message, each made once for a reason. */
+  function goneRowsOf(why: Why): (row: MessageRow) => MessageRow {
+    const name = `${why.stage}/${why.reason}`;
     const known = goneRows.get(name) ?? new WeakMap<MessageRow, MessageRow>();
     goneRows.set(name, known);
-    const same = known.get(row);
-    if (same !== undefined) return same;
-    const items = row.items.map((item) => leave(item, { stage, reason }));
-    const made = withItems(row, items);
-    known.set(row, made);
-    return made;
+    return (row) => {
+      let made = known.get(row);
+      if (made === undefined) {
+        made = withItems(
+          row,
+          row.items.map((item) => leave(item, why)),
+        );
+        known.set(row, made);
+      }
+      return made;
+    };
   }
 
   return {
-    rowsOf({ source, after, edits }) {
-      const afterById = new Map(after.map((message) => [message.id, message]));
-      const { hides, parts } = indexEdits(edits);
-      return source.map((message, index) => {
-        const row = recorded.rowOf(message, index);
-        const left = afterById.get(message.id) ?? message;
-        if (left === message || !isVisibleToModel(message)) return row;
+    rowsOf({ source, left, edits }) {
+      const rows = source.map((message, index) => recorded.rowOf(message, index));
+      if (edits.length === 0) return rows;
+      const leftById = new Map(left.map((message) => [message.id, message]));
+      const { hides, parts } = indexEdits(edits, leftById);
+      let why: Why = { stage: "", reason: "" };
+      let goneRow = goneRowsOf(why);
+      return rows.map((row, index) => {
+        const message = source[index] as Message;
+        const rest = leftById.get(message.id);
+        if (rest === message) return row;
+        if (rest !== undefined)
+          return withItems(
+            row,
+            changedItems({ row, message, left: rest, edits: parts.get(message.id) ?? [], recorded }),
+          );
         const hide = hides.get(message.id);
-        if (hide !== undefined && !isVisibleToModel(left)) return goneRow(row, hide);
-        const edited = parts.get(message.id);
-        return edited === undefined
-          ? row
-          : withItems(row, changedItems({ row, message, left, edits: edited, recorded }));
+        if (hide === undefined) return row;
+        if (hide.stage !== why.stage || hide.reason !== why.reason) {
+          why = hide;
+          goneRow = goneRowsOf(hide);
+        }
+        return goneRow(row);
       });
     },
   };
@@ -55,12 +70,14 @@ interface EditIndex {
   readonly parts: ReadonlyMap<MessageId, readonly PartEdit[]>;
 }
 
-function indexEdits(edits: readonly Edit[]): EditIndex {
+/** Edits of parts matter only where something is left. */
+function indexEdits(edits: readonly Edit[], leftById: ReadonlyMap<MessageId, Message>): EditIndex {
   const hides = new Map<MessageId, HideMessage>();
   const parts = new Map<MessageId, PartEdit[]>();
   for (const edit of edits) {
     if (edit.type === "hide-message") hides.set(edit.messageId, edit);
     if (edit.type !== "hide-part" && edit.type !== "replace-part") continue;
+    if (!leftById.has(edit.messageId)) continue;
     const known = parts.get(edit.messageId);
     if (known === undefined) parts.set(edit.messageId, [edit]);
     else known.push(edit);

@@ -1,30 +1,21 @@
 import type { VNode } from "preact";
 import type { PolicyId, PolicyInfo } from "../../view/types.ts";
-import {
-  BUDGET_STEPS,
-  budgetOf,
-  budgetOfStep,
-  type PolicyChoice,
-  stepOfBudget,
-} from "../state/page-state.ts";
+import type { PolicyChoice } from "../state/page-state.ts";
+import { budgetOf } from "../state/page-state.ts";
 import type { Side } from "../strata/lay-bands.ts";
-import { count } from "../words/numbers.ts";
+import { BudgetControl } from "./budget-control.tsx";
 
 /** Which policy a side shows, and how much it may keep. */
-export function PolicyControl({
-  side,
-  name,
-  choice,
-  policies,
-  onPolicy,
-  onBudget,
-}: PolicyControlProps): VNode {
+export function PolicyControl(props: PolicyControlProps): VNode {
+  const { side, name, choice, policies, onPolicy, onBudget } = props;
   const policy = policies.find(({ id }) => id === choice.policy);
   const budget = policy && budgetOf(choice, policy);
   return (
-    <div class="control policy">
-      <label>
-        <span class="label">{name}</span>
+    <>
+      <div class="control policy">
+        <label class="label" for={`policy-${side}`}>
+          {name}
+        </label>
         <select
           id={`policy-${side}`}
           value={choice.policy}
@@ -40,41 +31,13 @@ export function PolicyControl({
             </option>
           ))}
         </select>
-      </label>
+      </div>
       {policy?.budget && budget !== undefined ? (
-        <div class="budget">
-          <label class="label" for={`budget-${side}`} title={policy.budget.label}>
-            {policy.budget.label}
-          </label>
-          <input
-            id={`budget-${side}`}
-            type="range"
-            min={0}
-            max={BUDGET_STEPS}
-            step={1}
-            value={stepOfBudget(budget, policy.budget)}
-            aria-valuetext={`${count(budget)} ${policy.budget.unit}`}
-            onInput={({ currentTarget }) => {
-              if (policy.budget) onBudget(budgetOfStep(currentTarget.valueAsNumber, policy.budget));
-            }}
-          />
-          <input
-            type="number"
-            class="exact"
-            aria-label={`${policy.budget.label} in ${policy.budget.unit}, exactly`}
-            min={policy.budget.min}
-            max={policy.budget.max}
-            value={budget}
-            onChange={({ currentTarget }) => {
-              if (Number.isFinite(currentTarget.valueAsNumber)) onBudget(currentTarget.valueAsNumber);
-            }}
-          />
-          <span class="unit">{policy.budget.unit}</span>
-        </div>
+        <BudgetControl side={side} limits={policy.budget} budget={budget} onBudget={onBudget} />
       ) : (
-        <p class="about">{policy?.about}</p>
+        <p class="control about">{policy?.about}</p>
       )}
-    </div>
+    </>
   );
 }
 

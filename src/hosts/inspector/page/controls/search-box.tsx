@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { count } from "../words/numbers.ts";
+import { count, plural } from "../words/numbers.ts";
 
 /** Search in everything that was said; Enter goes to the next place, Shift+Enter to the one before. */
 export function SearchBox({ query, total, at, onSearch, onStep }: SearchBoxProps): VNode {
@@ -23,14 +23,20 @@ export function SearchBox({ query, total, at, onSearch, onStep }: SearchBoxProps
           ? ""
           : total === 0
             ? "none"
-            : `${at === undefined ? "–" : count(at + 1)} of ${count(total)}`}
+            : at === undefined
+              ? plural(total, "item")
+              : `${count(at + 1)} of ${count(total)}`}
       </output>
-      <button type="button" disabled={!total} onClick={() => onStep(-1)} aria-label="Previous match">
-        ↑
-      </button>
-      <button type="button" disabled={!total} onClick={() => onStep(1)} aria-label="Next match">
-        ↓
-      </button>
+      {total !== undefined && total > 0 && (
+        <>
+          <button type="button" onClick={() => onStep(-1)} aria-label="Previous match">
+            ↑
+          </button>
+          <button type="button" onClick={() => onStep(1)} aria-label="Next match">
+            ↓
+          </button>
+        </>
+      )}
     </search>
   );
 }

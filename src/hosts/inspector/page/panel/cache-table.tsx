@@ -38,8 +38,13 @@ interface CacheTableProps {
 
 /** How prices are known, in a sentence. */
 export function priceText({ pricesKnown, readMultiplier, writeMultiplier }: CacheSum): string {
-  if (!pricesKnown) return "The model's name says nothing about its cache, so nothing counts as cached.";
+  if (!pricesKnown) return "The model's name says nothing about its prices: every token counts the same.";
   return `A token that is read from the cache costs ${readMultiplier} of an ordinary one, one that is written ${writeMultiplier}.`;
+}
+
+function breakEvenText(steps: number | undefined): string {
+  if (steps === undefined) return "never";
+  return steps <= 1 ? "1, at once" : count(Math.ceil(steps));
 }
 
 const LINES: readonly { readonly label: string; readonly value: (cache: CacheSum) => string }[] = [
@@ -54,7 +59,6 @@ const LINES: readonly { readonly label: string; readonly value: (cache: CacheSum
   },
   {
     label: "cheaper from request",
-    value: ({ breakEvenSteps }) =>
-      breakEvenSteps === undefined ? "never" : count(Math.ceil(breakEvenSteps)),
+    value: ({ breakEvenSteps }) => breakEvenText(breakEvenSteps),
   },
 ];

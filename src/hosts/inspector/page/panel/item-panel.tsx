@@ -57,7 +57,7 @@ function RecordedItem({ inspection, band, options }: RecordedItemProps): VNode {
     [inspection, item.key, side, asked.policy, asked.budget, asked.upTo],
   );
   const texts = text?.key === item.key ? text.texts : undefined;
-  const { what, detail } = itemLabel(inspection.session.transcript[row.index], item);
+  const { what, detail } = itemLabel(inspection.session, row, item);
   return (
     <>
       <h2>

@@ -12,7 +12,8 @@ export function LongText({ text, label, ranges = [], mark = "cut" }: LongTextPro
   const { pieces, hiddenChars } = textPieces(text, {
     ranges,
     maxChars: MAX_CHARS * times,
-    pieceChars: PIECE_CHARS * times,
+    // Every mark is to be seen, so what lies between gives way first.
+    pieceChars: ranges.length === 0 ? Number.POSITIVE_INFINITY : PIECE_CHARS * times,
   });
   return (
     <div class="text">

@@ -54,6 +54,6 @@ interface PanelProps {
 const TABS: readonly { readonly id: PanelTab; readonly label: string }[] = [
   { id: "totals", label: "Totals" },
   { id: "item", label: "Before / after" },
-  { id: "child", label: "What a child would get" },
-  { id: "compaction", label: "What a compaction would leave" },
+  { id: "child", label: "Child" },
+  { id: "compaction", label: "Compaction" },
 ];

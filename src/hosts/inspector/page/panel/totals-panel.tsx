@@ -1,29 +1,34 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { NamedTotal, ReasonTotal, Sizes, WindowView } from "../../view/types.ts";
+import type { InspectedSession, NamedTotal, ReasonTotal, Sizes, WindowView } from "../../view/types.ts";
 import { FateBadge } from "../strata/fate-badge.tsx";
 import { FATES } from "../words/fates.ts";
+import { inProject } from "../words/item-label.ts";
 import { count, percent, signed } from "../words/numbers.ts";
 
 /** Sums over the whole session: by fate, why bytes left, by tool, by file. */
-export function TotalsPanel({ a, b }: TotalsPanelProps): VNode {
+export function TotalsPanel({ a, b, session }: TotalsPanelProps): VNode {
   return (
     <>
       <FateTable a={a} b={b} />
       <ReasonTable rows={a.byReason} name={b && "A"} />
       {b && <ReasonTable rows={b.byReason} name="B" />}
-      <NamedTable title="By tool" a={a.byTool} b={b?.byTool} />
-      <NamedTable title="By file" a={a.byFile} b={b?.byFile} />
+      <NamedTable title="By tool" a={a.byTool} b={b?.byTool} shown={(name) => name} />
+      <NamedTable title="By file" a={a.byFile} b={b?.byFile} shown={(name) => inProject(name, session)} />
     </>
   );
 }
 
-interface TotalsPanelProps {
+interface TotalsPanelProps extends Views {
+  readonly session: InspectedSession;
+}
+
+interface Views {
   readonly a: WindowView;
   readonly b: WindowView | undefined;
 }
 
-function FateTable({ a, b }: TotalsPanelProps): VNode {
+function FateTable({ a, b }: Views): VNode {
   const rows = FATES.map(({ fate, label }) => ({
     fate,
     label,
@@ -147,23 +152,24 @@ interface NamedTableProps {
   readonly title: string;
   readonly a: readonly NamedTotal[];
   readonly b: readonly NamedTotal[] | undefined;
+  readonly shown: (name: string) => string;
 }
 
-function NamedTable({ title, a, b }: NamedTableProps): VNode | null {
+function NamedTable({ title, a, b, shown }: NamedTableProps): VNode | null {
   const [isWhole, setWhole] = useState(false);
   if (a.length === 0) return null;
   const others = new Map(b?.map((total) => [total.name, total]));
-  const shown = isWhole ? a.slice(0, MAX_NAMES) : a.slice(0, FIRST_NAMES);
+  const totals = isWhole ? a.slice(0, MAX_NAMES) : a.slice(0, FIRST_NAMES);
   return (
     <section>
       <h2>{title}</h2>
       <table class="names">
         <Head first={title === "By tool" ? "tool" : "file"} hasB={b !== undefined} />
         <tbody>
-          {shown.map((total) => (
+          {totals.map((total) => (
             <tr key={total.name}>
               <th scope="row" title={total.name}>
-                {total.name}
+                {shown(total.name)}
               </th>
               <Cells a={total} b={others.get(total.name)} hasB={b !== undefined} />
             </tr>

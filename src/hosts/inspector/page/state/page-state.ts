@@ -1,4 +1,4 @@
-import type { Inspection, PolicyBudget, PolicyId, PolicyInfo, WindowOptions } from "../../view/types.ts";
+import type { Inspection, PolicyId, PolicyInfo, WindowOptions } from "../../view/types.ts";
 import type { Side } from "../strata/lay-bands.ts";
 
 /** What the page shows before anybody touches it: what was really sent, all of it. */
@@ -7,8 +7,8 @@ export function firstState({ policies, session }: Inspection): PageState {
   const first = policies[0]?.id ?? "as-sent";
   const choice = (id: PolicyId): PolicyChoice => ({ policy: has(id) ? id : first, budgets: {} });
   return {
-    a: choice("fixed"),
-    b: choice("fill"),
+    a: choice("as-sent"),
+    b: choice("fixed"),
     compare: "off",
     upTo: session.transcript.length,
     follows: true,
@@ -63,25 +63,6 @@ export function windowOptions(state: PageState, side: Side): WindowOptions {
 export function budgetOf({ budgets }: PolicyChoice, { id, budget }: PolicyInfo): number | undefined {
   return budget === undefined ? undefined : (budgets[id] ?? budget.default);
 }
-
-/** Where on a slider of `BUDGET_STEPS` steps a budget is: equal steps multiply it equally. */
-export function stepOfBudget(value: number, { min, max }: PolicyBudget): number {
-  const low = Math.max(1, min);
-  if (max <= low) return 0;
-  return Math.round((BUDGET_STEPS * Math.log(Math.max(low, value) / low)) / Math.log(max / low));
-}
-
-/** The budget at a step, rounded to two digits except at the ends. */
-export function budgetOfStep(step: number, { min, max }: PolicyBudget): number {
-  if (step <= 0) return min;
-  if (step >= BUDGET_STEPS) return max;
-  const low = Math.max(1, min);
-  const exact = low * (max / low) ** (step / BUDGET_STEPS);
-  const grain = 10 ** Math.max(0, Math.floor(Math.log10(exact)) - 1);
-  return Math.min(max, Math.max(min, Math.round(exact / grain) * grain));
-}
-
-export const BUDGET_STEPS = 120;
 
 export interface PageState {
   readonly a: PolicyChoice;

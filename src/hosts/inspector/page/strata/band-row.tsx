@@ -1,7 +1,6 @@
 import { Component, type VNode } from "preact";
-import type { Message } from "../../../../transcript/message.ts";
 import type { ItemRow, MessageRow } from "../../view/types.ts";
-import { itemLabel } from "../words/item-label.ts";
+import { itemLabel, type LabelSource } from "../words/item-label.ts";
 import { count } from "../words/numbers.ts";
 import { FateBadge } from "./fate-badge.tsx";
 import type { Band, StrataLine } from "./lay-bands.ts";
@@ -18,11 +17,17 @@ export class BandRow extends Component<BandRowProps> {
     const { band, isActive, isMatch, place, total } = props;
     if (band.type === "line") return <Line band={band} lines={band.lines} />;
     const isFirst = band.type !== "item" || band.isFirst;
+    const names = [
+      isFirst && "first",
+      isActive && "active",
+      isMatch && "match",
+      band.heightPx >= TALL_PX && "tall",
+    ];
     return (
       <div
         id={bandElementId(band.key)}
         data-key={band.key}
-        class={`band ${band.type}${isFirst ? " first" : ""}${isActive ? " active" : ""}${isMatch ? " match" : ""}`}
+        class={["band", band.type, ...names.filter((name) => name !== false)].join(" ")}
         role="option"
         tabIndex={-1}
         aria-selected={isActive}
@@ -37,6 +42,9 @@ export class BandRow extends Component<BandRowProps> {
   }
 }
 
+/** From here on a label has room for a second line. */
+const TALL_PX = 42;
+
 /** The id of a band's element, for whoever points at it. */
 export function bandElementId(key: string): string {
   return `band-${key}`;
@@ -44,7 +52,7 @@ export function bandElementId(key: string): string {
 
 export interface BandRowProps {
   readonly band: Band;
-  readonly message: Message | undefined;
+  readonly source: LabelSource;
   readonly isActive: boolean;
   readonly isMatch: boolean;
   /** Its number among all bands, and how many there are. */
@@ -55,7 +63,7 @@ export interface BandRowProps {
 
 const BAND_PROPS: readonly (keyof BandRowProps)[] = [
   "band",
-  "message",
+  "source",
   "isActive",
   "isMatch",
   "place",
@@ -63,10 +71,10 @@ const BAND_PROPS: readonly (keyof BandRowProps)[] = [
   "compare",
 ];
 
-function content({ band, message, compare }: BandRowProps): VNode | null {
+function content({ band, source, compare }: BandRowProps): VNode | null {
   switch (band.type) {
     case "item": {
-      const { what, detail } = itemLabel(message, band.item);
+      const { what, detail } = itemLabel(source, band.row, band.item);
       return (
         <>
           <span class="who">{band.isFirst && <Who row={band.row} />}</span>
@@ -173,12 +181,12 @@ const LINE_TEXTS: Readonly<Record<StrataLine, string>> = {
   full: "the window is full here: what is above does not fit",
 };
 
-function describe({ band, message }: BandRowProps): string {
+function describe({ band, source }: BandRowProps): string {
   if (band.type === "inserted") return `${band.inserted.kind}, put in: ${band.inserted.about}`;
   if (band.type !== "item")
     return band.type === "empty" ? `message ${band.row.index + 1}, nothing in it` : "";
   const { item, row } = band;
-  const { what, detail } = itemLabel(message, item);
+  const { what, detail } = itemLabel(source, row, item);
   const size =
     item.keptTokens === item.tokens
       ? `${count(item.tokens)} tokens`

@@ -17,7 +17,7 @@ export function Legend(): VNode {
           </li>
         ))}
       </ul>
-      <p>Height: square root of tokens. Solid: what is sent. Faint: what left.</p>
+      <p>Height: √ tokens. Solid: sent. Faint: left.</p>
     </div>
   );
 }

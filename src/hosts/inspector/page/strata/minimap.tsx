@@ -2,6 +2,7 @@ import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { FATES } from "../words/fates.ts";
 import type { BandLayout } from "./lay-bands.ts";
+import { minimapRows } from "./minimap-rows.ts";
 
 /** The whole session in one small column, whatever its length; a press or a drag goes there. */
 export function Minimap({ layout, matches, topPx, heightPx, scroller }: MinimapProps): VNode {
@@ -45,35 +46,23 @@ function paint(canvas: HTMLCanvasElement, layout: BandLayout, matches: ReadonlyS
   const context = canvas.getContext("2d");
   if (context === null) return;
   const ratio = devicePixelRatio;
-  const width = Math.round(canvas.clientWidth * ratio);
-  const height = Math.round(canvas.clientHeight * ratio);
-  canvas.width = width;
-  canvas.height = height;
-  if (layout.heightPx === 0) return;
+  canvas.width = Math.round(canvas.clientWidth * ratio);
+  canvas.height = Math.round(canvas.clientHeight * ratio);
   const colors = colorsOf(canvas);
-  const scale = height / layout.heightPx;
-  const barWidth = width - 5 * ratio;
-  for (const band of layout.bands) {
-    const y = band.topPx * scale;
-    const size = Math.max(1, band.heightPx * scale - (band.heightPx * scale > 3 ? 1 : 0));
-    if (band.type === "line") {
-      context.globalAlpha = 1;
-      context.fillStyle = colors.get("ink") ?? "";
-      context.fillRect(0, y, width, Math.max(1, ratio));
-      continue;
-    }
-    if (band.type === "empty") continue;
-    const isItem = band.type === "item";
-    context.fillStyle = colors.get(isItem ? band.item.fate : "inserted") ?? "";
-    const share = isItem && band.item.tokens > 0 ? band.item.keptTokens / band.item.tokens : 1;
+  const barWidth = canvas.width - 5 * ratio;
+  const { rows, marks } = minimapRows(layout, { rowCount: canvas.height, matches });
+  for (const [y, row] of rows.entries()) {
+    if (row === undefined) continue;
+    context.fillStyle = colors.get(row.color) ?? "";
     context.globalAlpha = 0.25;
-    context.fillRect(0, y, barWidth, size);
+    context.fillRect(0, y, barWidth, 1);
     context.globalAlpha = 1;
-    context.fillRect(0, y, barWidth * Math.min(1, share), size);
-    if (!matches.has(band.key)) continue;
-    context.fillStyle = colors.get("match") ?? "";
-    context.fillRect(width - 4 * ratio, y - ratio, 4 * ratio, Math.max(3 * ratio, size));
+    context.fillRect(0, y, barWidth * row.share, 1);
   }
+  context.fillStyle = colors.get("ink") ?? "";
+  for (const y of marks.lines) context.fillRect(0, y, canvas.width, ratio);
+  context.fillStyle = colors.get("match") ?? "";
+  for (const y of marks.matches) context.fillRect(canvas.width - 4 * ratio, y - ratio, 4 * ratio, 3 * ratio);
 }
 
 /** The stylesheet's colours as a canvas takes them. */

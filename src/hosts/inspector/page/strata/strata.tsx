@@ -1,6 +1,6 @@
-import type { VNode } from "preact";
+import { Fragment, type VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Transcript } from "../../../../transcript/message.ts";
+import type { LabelSource } from "../words/item-label.ts";
 import { short } from "../words/numbers.ts";
 import { BandRow, bandElementId } from "./band-row.tsx";
 import { HoverCard } from "./hover-card.tsx";
@@ -10,7 +10,7 @@ import { placeAfterKey } from "./place-after-key.ts";
 
 /** The session as strata: oldest on top, one band an item; only what is on the screen is in the page. */
 export function Strata(props: StrataProps): VNode {
-  const { layout, transcript, active, matches, compare, onPoint, onOpen, sticksToEnd } = props;
+  const { layout, source, active, matches, compare, columns, onPoint, onOpen, sticksToEnd } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const { topPx, heightPx, follow } = useScroll(scroller);
   const [hovered, setHovered] = useState<string>();
@@ -61,6 +61,7 @@ export function Strata(props: StrataProps): VNode {
           if (key !== undefined) onOpen(key);
         }}
       >
+        <Columns names={columns} />
         <div class="ground" role="presentation" style={{ height: `${layout.heightPx}px` }}>
           {layout.cached && (
             <div
@@ -75,7 +76,7 @@ export function Strata(props: StrataProps): VNode {
             <BandRow
               key={band.key}
               band={band}
-              message={"row" in band ? transcript[band.row.index] : undefined}
+              source={source}
               isActive={band.key === active}
               isMatch={matches.has(band.key)}
               place={layout.places.get(band.key) ?? 0}
@@ -92,11 +93,13 @@ export function Strata(props: StrataProps): VNode {
 
 export interface StrataProps {
   readonly layout: BandLayout;
-  readonly transcript: Transcript;
+  readonly source: LabelSource;
   readonly active: string | undefined;
   /** Keys of the items that contain what is searched for. */
   readonly matches: ReadonlySet<string>;
   readonly compare: "on" | "off";
+  /** The policies that are shown: one, or two side by side. */
+  readonly columns: readonly string[];
   /** New messages scroll into view as they come. */
   readonly sticksToEnd: boolean;
   readonly onPoint: (key: string) => void;
@@ -104,6 +107,23 @@ export interface StrataProps {
 }
 
 const OVERSCAN_PX = 240;
+
+function Columns({ names }: { readonly names: readonly string[] }): VNode {
+  return (
+    <div class="columns" role="presentation">
+      <span>message</span>
+      <span />
+      <span>what</span>
+      {names.map((name, at) => (
+        <Fragment key={name}>
+          {at > 0 && <span />}
+          <span>{name}</span>
+          <span class="tokens">tokens</span>
+        </Fragment>
+      ))}
+    </div>
+  );
+}
 
 function keyOf(target: EventTarget | null): string | undefined {
   return target instanceof Element ? target.closest<HTMLElement>(".band")?.dataset.key : undefined;

@@ -1,7 +1,7 @@
 import { safeJson } from "../../../../text/safe-json.ts";
-import type { Message } from "../../../../transcript/message.ts";
+import type { Transcript } from "../../../../transcript/message.ts";
 import type { Part } from "../../../../transcript/part.ts";
-import type { ItemRow } from "../../view/types.ts";
+import type { InspectedSession, ItemRow, MessageRow } from "../../view/types.ts";
 
 /** What an item is, in a bold word and the beginning of what it says. */
 export interface ItemLabel {
@@ -9,11 +9,35 @@ export interface ItemLabel {
   readonly detail: string;
 }
 
+/** Where the words of labels come from. */
+export type LabelSource = Pick<InspectedSession, "workingDirectory"> & { readonly transcript: Transcript };
+
 /** The label of an item; its text is read only as far as a line shows it. */
-export function itemLabel(message: Message | undefined, item: ItemRow): ItemLabel {
-  const part = message?.parts[item.partIndex];
-  const detail = item.path ?? oneLine(part === undefined ? "" : excerptOf(part, item));
-  return { what: whatOf(item), detail };
+export function itemLabel(
+  source: LabelSource,
+  { index }: Pick<MessageRow, "index">,
+  item: ItemRow,
+): ItemLabel {
+  const part = source.transcript[index]?.parts[item.partIndex];
+  const words = item.path ?? (part === undefined ? "" : excerptOf(part, item, source));
+  return { what: whatOf(item), detail: oneLine(inProject(words, source)) };
+}
+
+/** The name of an item in a sentence: a file, or what its call asked for. */
+export function itemName(source: LabelSource, row: Pick<MessageRow, "index">, item: ItemRow): string {
+  const { what, detail } = itemLabel(source, row, item.side === "output" ? { ...item, side: "input" } : item);
+  const short = detail.length > NAME_CHARS ? `${detail.slice(0, NAME_CHARS).trimEnd()}…` : detail;
+  return short === "" ? (item.tool ?? what) : `${item.tool ?? what} ${short}`;
+}
+
+/** A path as it is called inside the session's project. */
+export function inProject(
+  path: string,
+  { workingDirectory }: Pick<InspectedSession, "workingDirectory">,
+): string {
+  return workingDirectory !== undefined && path.startsWith(`${workingDirectory}/`)
+    ? path.slice(workingDirectory.length + 1)
+    : path;
 }
 
 function whatOf({ kind, tool, failed, side }: ItemRow): string {
@@ -22,13 +46,13 @@ function whatOf({ kind, tool, failed, side }: ItemRow): string {
   return failed ? `${tool} failed` : tool;
 }
 
-function excerptOf(part: Part, { side }: ItemRow): string {
+function excerptOf(part: Part, { side }: ItemRow, source: LabelSource): string {
   switch (part.type) {
     case "text":
     case "reasoning":
       return part.text.slice(0, EXCERPT_CHARS);
     case "tool":
-      if (side === "input") return inputExcerpt(part.input);
+      if (side === "input") return inputExcerpt(part.input, source);
       if (part.outcome.status === "pending") return "still running";
       return (part.outcome.status === "done" ? part.outcome.output : part.outcome.error).slice(
         0,
@@ -44,7 +68,7 @@ function excerptOf(part: Part, { side }: ItemRow): string {
 }
 
 /** The values of a call's input, without the names: they tell calls of one tool apart. */
-function inputExcerpt(input: unknown): string {
+function inputExcerpt(input: unknown, source: LabelSource): string {
   if (typeof input === "string") return input.slice(0, EXCERPT_CHARS);
   if (typeof input !== "object" || input === null) return safeJson(input).slice(0, EXCERPT_CHARS);
   const words: string[] = [];
@@ -53,9 +77,9 @@ function inputExcerpt(input: unknown): string {
     if (chars > EXCERPT_CHARS) break;
     const word =
       typeof value === "string"
-        ? value.slice(0, EXCERPT_CHARS)
+        ? inProject(value.slice(0, EXCERPT_CHARS), source)
         : typeof value === "number"
-          ? String(value)
+          ? `${value}`
           : "";
     if (word === "") continue;
     words.push(word);
@@ -69,3 +93,4 @@ function oneLine(text: string): string {
 }
 
 const EXCERPT_CHARS = 160;
+const NAME_CHARS = 32;

@@ -1,37 +1,30 @@
-import type { Transcript } from "../../../../transcript/message.ts";
-import type { ItemRow, WindowView } from "../../view/types.ts";
-import { itemLabel } from "./item-label.ts";
+import type { InspectedSession, ItemRow, MessageRow, WindowView } from "../../view/types.ts";
+import { itemName } from "./item-label.ts";
 import { short } from "./numbers.ts";
 
 /** A window in one line: what was said, what is sent, and what made the difference. */
-export function verdictOf(view: WindowView, transcript: Transcript): string {
+export function verdictOf(view: WindowView, session: InspectedSession): string {
   if (view.rows.length === 0) return "Nothing was said yet.";
   const sizes = `${short(view.charsBefore)} chars seen, ${short(view.charsAfter)} sent`;
-  const largest = largestOf(view, view.charsBefore > view.charsAfter ? "savedChars" : "chars");
+  const measure = view.charsBefore > view.charsAfter ? "savedChars" : "chars";
+  const largest = largestOf(view, measure);
   if (largest === undefined) return sizes;
-  const { what, detail } = itemLabel(transcript[largest.index], largest.item);
-  const isLeft = largest.item.savedChars > 0;
-  const name =
-    detail === ""
-      ? what
-      : `${what} of ${detail.length > NAME_CHARS ? `${detail.slice(0, NAME_CHARS)}…` : detail}`;
-  const chars = isLeft ? largest.item.savedChars : largest.item.chars;
-  return `${sizes}; ${isLeft ? "most that left" : "largest"}: ${name}, ${short(chars)}`;
+  const { row, item } = largest;
+  const words = measure === "savedChars" ? "most that left" : "largest";
+  return `${sizes}; ${words}: ${itemName(session, row, item)} (${short(item[measure])})`;
 }
-
-const NAME_CHARS = 40;
 
 function largestOf({ rows }: WindowView, measure: "chars" | "savedChars"): Largest | undefined {
   let largest: Largest | undefined;
-  for (const { index, items } of rows) {
-    for (const item of items) {
-      if (item[measure] > (largest?.item[measure] ?? 0)) largest = { index, item };
+  for (const row of rows) {
+    for (const item of row.items) {
+      if (item[measure] > (largest?.item[measure] ?? 0)) largest = { row, item };
     }
   }
   return largest;
 }
 
 interface Largest {
-  readonly index: number;
+  readonly row: MessageRow;
   readonly item: ItemRow;
 }

@@ -1,0 +1,80 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { setPriority } from "node:os";
+import { root } from "./run.mjs";
+
+// A mutant is tried against the tests of its room and of the rooms that show most of what it does.
+const TESTS = {
+  text: ["text"],
+  transcript: ["transcript", "stages", "fork"],
+  stages: ["stages", "fork"],
+  fork: ["fork"],
+  tasks: ["tasks"],
+};
+const LEAST_PERCENT = 85;
+const ROOM_TIMEOUT_MS = 60 * 60_000;
+
+const rooms = process.argv.slice(2);
+const unknown = rooms.filter((room) => !(room in TESTS));
+if (unknown.length > 0) {
+  console.error(`no such room: ${unknown.join(", ")}; there are ${Object.keys(TESTS).join(", ")}`);
+  process.exit(2);
+}
+setPriority(15);
+mkdirSync(`${root}reports/mutate`, { recursive: true });
+const rows = (rooms.length > 0 ? rooms : Object.keys(TESTS)).map(mutateRoom);
+console.table(Object.fromEntries(rows.map(({ room, ...row }) => [room, row])));
+console.log("survivors: reports/mutate/<room>.txt");
+if (rows.some(({ score }) => !(Number.parseFloat(score) >= LEAST_PERCENT))) process.exit(1);
+
+function mutateRoom(room) {
+  console.log(`\n— ${room}`);
+  const results = `${root}reports/mutate/${room}.json`;
+  const stryker = spawnSync(
+    "node_modules/.bin/stryker",
+    ["run", "--mutate", `src/${room}/**/*.ts,!src/**/*.test.ts`, "--incrementalFile", results],
+    {
+      cwd: root,
+      stdio: "inherit",
+      timeout: ROOM_TIMEOUT_MS,
+      env: {
+        ...process.env,
+        FUZZ_RUNS: process.env.FUZZ_RUNS ?? "8",
+        CARRYOVER_MUTATE_TESTS: TESTS[room].map((folder) => `src/${folder}`).join(","),
+      },
+    },
+  );
+  if (stryker.status !== 0) {
+    console.error(`Stryker did not finish ${room}`);
+    process.exit(1);
+  }
+  const mutants = readMutants(results);
+  const left = mutants.filter(({ status }) => status === "Survived" || status === "NoCoverage");
+  writeFileSync(`${root}reports/mutate/${room}.txt`, left.map(describeMutant).join(""));
+  return summarize(room, mutants);
+}
+
+function readMutants(file) {
+  const { files } = JSON.parse(readFileSync(file, "utf8"));
+  return Object.entries(files).flatMap(([path, { source, mutants }]) =>
+    mutants.map((mutant) => ({ ...mutant, path, source })),
+  );
+}
+
+function summarize(room, mutants) {
+  const count = (status) => mutants.filter((mutant) => mutant.status === status).length;
+  const [killed, timeout] = [count("Killed"), count("Timeout")];
+  const [survived, uncovered] = [count("Survived"), count("NoCoverage")];
+  const all = killed + timeout + survived + uncovered;
+  const score = `${((100 * (killed + timeout)) / all).toFixed(1)} %`;
+  return { room, mutants: all, killed, timeout, survived, "no coverage": uncovered, score };
+}
+
+function describeMutant({ path, source, location: { start, end }, mutatorName, status, replacement }) {
+  const lines = source.split("\n").slice(start.line - 1, end.line);
+  lines[lines.length - 1] = lines[lines.length - 1].slice(0, end.column - 1);
+  lines[0] = lines[0].slice(start.column - 1);
+  const [before, after] = [lines.join("\n"), replacement ?? ""].map((text) => text.replace(/\s+/g, " "));
+  const mark = status === "NoCoverage" ? " (not covered)" : "";
+  return `${path}:${start.line}:${start.column} ${mutatorName}${mark}\n  - ${before}\n  + ${after}\n`;
+}

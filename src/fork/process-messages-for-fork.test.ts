@@ -1,0 +1,126 @@
+import { describe, expect, it } from "vitest";
+import { deepFreeze } from "../testing/deep-freeze.ts";
+import { notate, transcript } from "../testing/notation.ts";
+import type { Message } from "../transcript/message.ts";
+import { applyGraduatedTruncation } from "./apply-graduated-truncation.ts";
+import { type ForkOptions, resolveForkOptions } from "./fork-options.ts";
+import { processMessagesForFork } from "./process-messages-for-fork.ts";
+import { sliceFromCompactionBoundary } from "./slice-from-compaction-boundary.ts";
+
+function read(id: string, output: string): Message {
+  const outcome = { status: "done", output, attachments: [] } as const;
+  return {
+    id,
+    role: "assistant",
+    parts: [{ type: "tool", callId: id, tool: "read", input: { path: "a.ts" }, outcome }],
+  };
+}
+
+function statsOf(notation: string, options: ForkOptions = {}) {
+  return processMessagesForFork(deepFreeze(transcript(notation)), options).stats;
+}
+
+describe("processMessagesForFork", () => {
+  it.each([
+    { before: "u:3 a:3", detected: false, index: -1 },
+    { before: "m s:3", detected: true, index: 1 },
+    { before: "u:3 m s:3 u:3", detected: true, index: 2 },
+  ])("of $before a summary is found: $detected, at $index", ({ before, detected, index }) => {
+    expect(statsOf(before)).toMatchObject({ compactionDetected: detected, compactionSliceIndex: index });
+  });
+
+  it("keeps secrets for the same provider, and redacts them when asked", () => {
+    const secret = `ghp_${"a1B2c3D4e5F6".repeat(3)}`;
+    const history = [read("r", `token ${secret}`)];
+    expect(JSON.stringify(processMessagesForFork(history).messages)).toContain(secret);
+    expect(JSON.stringify(processMessagesForFork(history, { secrets: "redact" }).messages)).not.toContain(
+      secret,
+    );
+  });
+
+  it("names the limits that it applied, and the profile only where lines are chosen", () => {
+    expect(statsOf("u:3").applied).toEqual({ tier2Chars: 3_000, tier3Chars: 500, budgetChars: 200_000 });
+    expect(statsOf("u:3", { profile: "fill" }).applied).toHaveProperty("profile", "fill");
+  });
+
+  it("is not over its budget because old results were cut, or because it could have chosen lines", () => {
+    expect(statsOf(Array(20).fill("a(read:5000)").join(" "))).toMatchObject({
+      budgetZone: "under",
+      oversizeTruncated: 0,
+      removedMessages: 0,
+    });
+    expect(statsOf("u:3 a(read:9)", { profile: "fill" }).budgetZone).toBe("under");
+  });
+
+  it("counts the results before the budget as well when messages had to go", () => {
+    const history = Array.from({ length: 30 }, (_, number) =>
+      read(`a${number}`, `line ${number} of one${number}\n`.repeat(20)),
+    );
+    for (const profile of ["fixed", "fill"] as const) {
+      const { messages, stats } = processMessagesForFork(history, { profile, budgetChars: 2_000 });
+      const { tierDistribution, tierDistributionBeforeBudget, removedMessages } = stats;
+      expect(removedMessages).toBe(history.length - messages.length);
+      expect(removedMessages).toBeGreaterThan(0);
+      expect(tierDistributionBeforeBudget).toEqual({ tier1: 5, tier2: 10, tier3: 15 });
+      expect(tierDistribution.tier3).toBeLessThan(15);
+    }
+  });
+
+  it("leaves results alone that something newer replaces, of tools that are never cut", () => {
+    const history = [
+      read("old", "one\n".repeat(300)),
+      read("between", "two\n".repeat(3_000)),
+      read("new", "one\n".repeat(300)),
+    ];
+    const options = { profile: "fill", budgetChars: 6_000 } as const;
+    const replaced = (more: ForkOptions) =>
+      processMessagesForFork(history, { ...options, ...more }).edits.filter(
+        ({ reason }) => reason === "superseded",
+      ).length;
+    expect(replaced({})).toBeGreaterThan(0);
+    expect(replaced({ neverCutTools: ["read"] })).toBe(0);
+  });
+});
+
+describe("the functions of the founding documents", () => {
+  it("sliceFromCompactionBoundary keeps the newest summary and what follows", () => {
+    expect(sliceFromCompactionBoundary(transcript("u:1 m s:2 u:3 m s:4 u:5")).map(({ id }) => id)).toEqual([
+      "m6",
+      "m7",
+    ]);
+    const whole = transcript("u:1 a:2");
+    expect(sliceFromCompactionBoundary(whole)).toEqual(whole);
+  });
+
+  it("applyGraduatedTruncation cuts by age, to the documented limits or others", () => {
+    const history = transcript("a(read:400) a(read:400)");
+    expect(notate(applyGraduatedTruncation(history))).toBe("a(read:400) a(read:400)");
+    const limits = {
+      tier1Count: 1,
+      tier2Count: 0,
+      resultChars: { 1: 900, 2: 900, 3: 100 },
+      paramsChars: { 1: 9, 2: 9, 3: 9 },
+    };
+    expect(notate(applyGraduatedTruncation(history, limits))).toMatch(/^a\(read:1\d\d\) a\(read:400\)$/);
+  });
+});
+
+describe("resolveForkOptions", () => {
+  it("takes limits of zero, and names what is less", () => {
+    const none = { 1: 0, 2: 0, 3: 0 } as const;
+    const limits = { tier1Count: 0, tier2Count: 0, resultChars: none, paramsChars: none };
+    expect(resolveForkOptions({ limits, budgetChars: 512 }).limits).toBe(limits);
+    expect(() => resolveForkOptions({ limits: { ...limits, paramsChars: { ...none, 3: -1 } } })).toThrow(
+      "limits.paramsChars[3] is -1",
+    );
+    expect(() => resolveForkOptions({ budgetChars: 511 })).toThrow("budgetChars is 511");
+  });
+
+  it("keeps what was cleared and what is secret as it is, unless told otherwise", () => {
+    expect(resolveForkOptions({})).toMatchObject({
+      profile: "fixed",
+      pruned: "placeholder",
+      secrets: "keep",
+    });
+  });
+});

@@ -1,0 +1,171 @@
+import { createInterface } from "node:readline/promises";
+import { Command, InvalidArgumentError } from "commander";
+import { pathName } from "../../stores/files/path-name.ts";
+import { CliError, EXIT_CODES } from "./cli-error.ts";
+import { colorsFor } from "./colors.ts";
+import { findPluginFolders } from "./forks-store.ts";
+import { type Inventory, takeInventory } from "./purge-inventory.ts";
+import { type PurgePlan, type PurgeWish, planPurge } from "./purge-plan.ts";
+import { purgeReport, shownBytes } from "./purge-report.ts";
+import { type Purged, runPurge } from "./purge-run.ts";
+import { counted } from "./shown-text.ts";
+
+/** `carryover purge`: says what is kept on this machine, and deletes what is named. */
+export function purgeCommand(): Command {
+  return new Command("purge")
+    .description("list what Carryover keeps on this machine, and delete what you name")
+    .option("--session <id>", "what belongs to this root session, and to nothing else")
+    .option("--older-than <span>", "what was not used for so long, such as 30d or 12h", spanOf)
+    .option("--all", "everything")
+    .option("--dry-run", "only list what would go")
+    .option("--yes", "do not ask")
+    .option("--force", "also what a running program works with")
+    .option("--json", "print for a program to read")
+    .option("--store <folder>", "the plugin's folder, if it is not the one of OpenCode's configuration here")
+    .addHelpText("after", EXAMPLES)
+    .action(runPurgeCommand);
+}
+
+const EXAMPLES = `
+Examples:
+  carryover purge                            what is kept, and how much
+  carryover purge --older-than 30d --dry-run
+  carryover purge --session ses_abc
+  carryover purge --all --yes
+
+What a running OpenCode works with stays unless --force is given. Sessions of OpenCode itself are never touched.
+Exit codes: 0 deleted or listed, 2 nothing was chosen or not everything could be deleted, 130 stopped with Ctrl-C.`;
+
+interface PurgeFlags {
+  readonly session?: string;
+  readonly olderThan?: number;
+  readonly all?: true;
+  readonly dryRun?: true;
+  readonly yes?: true;
+  readonly force?: true;
+  readonly json?: true;
+  readonly store?: string;
+}
+
+async function runPurgeCommand(flags: PurgeFlags): Promise<void> {
+  const wish = wishOf(flags);
+  const folders = await findPluginFolders(flags.store);
+  const nowMs = Date.now();
+  const places = flags.store === undefined ? "usual" : "named";
+  const inventory = await takeInventory({ folders, places, nowMs });
+  for (const problem of inventory.problems) process.stderr.write(`warning: ${problem}\n`);
+  const force = flags.force ? "in-use-too" : "never";
+  const plan = planPurge(inventory, { wish: wish ?? { type: "all" }, force, nowMs });
+  const isOnlyShown = wish === undefined || flags.dryRun === true;
+  if (!flags.json || isOnlyShown) show({ plan, inventory, flags, nowMs, root: folders.root });
+  if (wish === undefined && !flags.json)
+    process.stdout.write("\nNothing was deleted. Say what: --session, --older-than or --all.\n");
+  if (isOnlyShown) return;
+  if (wish.type === "session" && plan.sessions.length + plan.inUse.length === 0)
+    throw new CliError(`Nothing is kept under the root session ${flags.session}`, [
+      "`carryover purge` lists what there is.",
+    ]);
+  if (isEmpty(plan)) return finish(flags, plan, NOTHING);
+  if (!(await isConfirmed(flags))) return;
+  finish(flags, plan, await purge(plan, inventory));
+}
+
+const NOTHING: Purged = { status: "purged", files: 0, bytes: 0, problems: [] };
+
+function wishOf({ session, olderThan, all }: PurgeFlags): PurgeWish | undefined {
+  const wishes: PurgeWish[] = [
+    ...(session === undefined ? [] : [{ type: "session" as const, name: pathName(session) }]),
+    ...(olderThan === undefined ? [] : [{ type: "older" as const, thanMs: olderThan }]),
+    ...(all ? [{ type: "all" as const }] : []),
+  ];
+  if (wishes.length > 1) throw new CliError("Give one of --session, --older-than and --all", []);
+  return wishes[0];
+}
+
+function spanOf(value: string): number {
+  const [, count = "", unit = ""] = /^(\d{1,6})(m|h|d|w)$/.exec(value.trim()) ?? [];
+  const unitMs = UNITS_MS[unit];
+  if (unitMs === undefined) throw new InvalidArgumentError("Give a span such as 30d, 12h, 90m or 2w.");
+  return Number(count) * unitMs;
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = {
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
+
+interface Shown {
+  readonly plan: PurgePlan;
+  readonly inventory: Inventory;
+  readonly flags: PurgeFlags;
+  readonly nowMs: number;
+  readonly root: string;
+}
+
+function show({ plan, inventory, flags, nowMs, root }: Shown): void {
+  const { running } = inventory;
+  const text = flags.json
+    ? JSON.stringify({ store: root, running, ...jsonOf(plan) }, null, 2)
+    : purgeReport({ plan, root, running, nowMs, colors: colorsFor(process.stdout) });
+  process.stdout.write(`${text}\n`);
+}
+
+function jsonOf({ sessions, contents, leftovers, inUse }: PurgePlan) {
+  const files = (each: { readonly path: string; readonly sizeBytes: number }) => ({
+    path: each.path,
+    bytes: each.sizeBytes,
+  });
+  return {
+    sessions: sessions.map(({ id, logs, forks }) => ({
+      id,
+      files: [...logs, ...forks].map(files),
+    })),
+    contents: contents.map(({ kind, ...content }) => ({ kind, ...files(content) })),
+    leftovers: leftovers.map(files),
+    inUse: inUse.map(({ id, usedBy }) => ({ id, usedBy })),
+  };
+}
+
+function isEmpty({ sessions, contents, leftovers }: PurgePlan): boolean {
+  return sessions.length + contents.length + leftovers.length === 0;
+}
+
+async function isConfirmed({ yes, json }: PurgeFlags): Promise<boolean> {
+  if (yes) return true;
+  if (json || !process.stdin.isTTY)
+    throw new CliError("Nothing was deleted: nobody is there to be asked", ["Add --yes, or --dry-run."]);
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await lines
+    .question("Delete this? It cannot be brought back. [y/N] ")
+    .finally(() => lines.close());
+  if (/^y(?:es)?$/i.test(answer.trim())) return true;
+  process.stdout.write("Nothing was deleted.\n");
+  return false;
+}
+
+/** Ctrl-C stops between two files, so that what is left is whole. */
+async function purge(plan: PurgePlan, { running }: Inventory): Promise<Purged> {
+  const stopping = new AbortController();
+  const stop = (): void => stopping.abort();
+  process.once("SIGINT", stop);
+  try {
+    return await runPurge(plan, { isQuiet: running === 0, signal: stopping.signal });
+  } finally {
+    process.off("SIGINT", stop);
+  }
+}
+
+function finish({ json }: PurgeFlags, plan: PurgePlan, purged: Purged): void {
+  const { status, files, bytes, problems } = purged;
+  process.stdout.write(
+    json
+      ? `${JSON.stringify({ ...purged, ...jsonOf(plan) }, null, 2)}\n`
+      : `\n${status === "stopped" ? "Stopped. " : ""}Deleted ${counted(files, "file")}, ${shownBytes(bytes)}.\n`,
+  );
+  for (const problem of problems) process.stderr.write(`warning: not deleted: ${problem}\n`);
+  if (status === "stopped")
+    throw new CliError("Stopped; ask again for the rest", [], { exitCode: EXIT_CODES.stopped });
+  if (problems.length > 0) throw new CliError("Not everything could be deleted", ["Try again."]);
+}

@@ -1,0 +1,111 @@
+/** What lies in the folders of Carryover, as far as it can be told apart. */
+export interface Kept {
+  /** What belongs to one root session: its log, and the records of its forks. */
+  readonly sessions: readonly KeptSession[];
+  /** Files that are named by their content, and may belong to several sessions. */
+  readonly contents: readonly KeptContent[];
+  /** Everything else: measurements, requests to a running plugin, what a kill has left. */
+  readonly leftovers: readonly KeptFile[];
+}
+
+export interface KeptSession {
+  /** Its id, or the name of its files where only that is known. */
+  readonly id: string;
+  /** What its files are called. */
+  readonly name: string;
+  readonly logs: readonly KeptFile[];
+  readonly forks: readonly KeptFork[];
+  /** The handles that its log and its forks mention. */
+  readonly handles: ReadonlySet<string>;
+  /** Why it must not be touched now; unset when nobody works with it. */
+  readonly usedBy?: string;
+}
+
+export interface KeptFile {
+  readonly path: string;
+  readonly sizeBytes: number;
+  readonly usedAtMs: number;
+}
+
+/** The record of a fork, which only the record store may remove. */
+export interface KeptFork extends KeptFile {
+  readonly folder: string;
+  readonly id: string;
+}
+
+export interface KeptContent extends KeptFile {
+  /** The folder that holds all contents of its kind. */
+  readonly root: string;
+  readonly handle: string;
+  /** `spill`: whole outputs; `view`: what children inherited; `long`: long entries of logs. */
+  readonly kind: "spill" | "view" | "long";
+}
+
+/** What a person wants to be rid of. */
+export type PurgeWish =
+  | { readonly type: "all" }
+  | { readonly type: "older"; readonly thanMs: number }
+  | { readonly type: "session"; readonly name: string };
+
+export interface PurgePlan {
+  readonly sessions: readonly KeptSession[];
+  readonly contents: readonly KeptContent[];
+  readonly leftovers: readonly KeptFile[];
+  /** What was asked for and stays, since somebody works with it. */
+  readonly inUse: readonly KeptSession[];
+}
+
+/** Decides what goes; touches nothing. What a session that stays mentions stays too. */
+export function planPurge(kept: Kept, { wish, force, nowMs }: PurgeQuestion): PurgePlan {
+  const isWanted = (session: KeptSession): boolean => {
+    if (wish.type === "all") return true;
+    if (wish.type === "session") return session.name === wish.name;
+    return nowMs - usedAt(session) > wish.thanMs;
+  };
+  const wanted = kept.sessions.filter(isWanted);
+  const isFree = ({ usedBy }: KeptSession): boolean => force === "in-use-too" || usedBy === undefined;
+  const sessions = wanted.filter(isFree);
+  const gone = new Set(sessions);
+  const needed = new Set(
+    kept.sessions.filter((session) => !gone.has(session)).flatMap(({ handles }) => [...handles]),
+  );
+  const mentioned = new Set(sessions.flatMap(({ handles }) => [...handles]));
+  const isOld = ({ usedAtMs }: KeptFile): boolean => wish.type === "older" && nowMs - usedAtMs > wish.thanMs;
+  return {
+    sessions,
+    contents: kept.contents.filter(
+      (content) =>
+        !needed.has(content.handle) &&
+        // An entry of a log goes with the log, however old it is.
+        (wish.type === "all" || mentioned.has(content.handle) || (content.kind !== "long" && isOld(content))),
+    ),
+    leftovers: kept.leftovers.filter((file) => wish.type === "all" || isOld(file)),
+    inUse: wanted.filter((session) => !isFree(session)),
+  };
+}
+
+export interface PurgeQuestion {
+  readonly wish: PurgeWish;
+  readonly force: "in-use-too" | "never";
+  readonly nowMs: number;
+}
+
+/** When anything of a session was last written. */
+export function usedAt({ logs, forks }: KeptSession): number {
+  return Math.max(0, ...[...logs, ...forks].map(({ usedAtMs }) => usedAtMs));
+}
+
+/** How much a plan would free. */
+export function sizeOfPlan({ sessions, contents, leftovers }: Omit<PurgePlan, "inUse">): PlanSize {
+  const files = [
+    ...sessions.flatMap(({ logs, forks }) => [...logs, ...forks]),
+    ...contents,
+    ...leftovers,
+  ] satisfies readonly KeptFile[];
+  return { files: files.length, bytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };
+}
+
+export interface PlanSize {
+  readonly files: number;
+  readonly bytes: number;
+}

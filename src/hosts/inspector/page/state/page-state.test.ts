@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { createInspection } from "../../view/create-inspection.ts";
+import { firstState, nextState, type PageAction, type PageState, windowOptions } from "./page-state.ts";
+
+const transcript = Array.from({ length: 9 }, (_, index) => ({
+  id: `m${index}`,
+  role: "user",
+  parts: [{ type: "text" as const, text: "hello" }],
+}));
+const inspection = createInspection({
+  name: "made",
+  format: "opencode",
+  windowTokens: 1_000,
+  windowKnown: true,
+  transcript,
+  redactedSecrets: 0,
+  problems: [],
+});
+const stateAfter = (...actions: readonly PageAction[]): PageState =>
+  actions.reduce(nextState, firstState(inspection));
+
+describe("the state of the page", () => {
+  it("begins with what was really sent, all of it", () => {
+    expect(windowOptions(stateAfter(), "a")).toEqual({ policy: "as-sent", upTo: 9 });
+  });
+
+  it("remembers the budget of each policy and side", () => {
+    const state = stateAfter(
+      { type: "choose-policy", side: "a", policy: "fill" },
+      { type: "set-budget", side: "a", budget: 700 },
+      { type: "choose-policy", side: "a", policy: "last-n" },
+      { type: "set-budget", side: "b", budget: 900 },
+      { type: "choose-policy", side: "a", policy: "fill" },
+    );
+    expect(windowOptions(state, "a")).toEqual({ policy: "fill", upTo: 9, budget: 700 });
+    expect(windowOptions(state, "b")).toEqual({ policy: "fixed", upTo: 9, budget: 900 });
+  });
+
+  it.each([
+    { asked: 4, upTo: 4, follows: false },
+    { asked: 0, upTo: 1, follows: false },
+    { asked: 99, upTo: 9, follows: true },
+  ])("scrubs to $upTo when $asked is asked for", ({ asked, upTo, follows }) => {
+    expect(stateAfter({ type: "scrub", upTo: asked, messages: 9 })).toMatchObject({ upTo, follows });
+  });
+
+  it("follows what is new only while the end is shown", () => {
+    expect(stateAfter({ type: "grow", messages: 12 }).upTo).toBe(12);
+    expect(stateAfter({ type: "scrub", upTo: 4, messages: 9 }, { type: "grow", messages: 12 }).upTo).toBe(4);
+  });
+
+  it("closes one thing at a time", () => {
+    const close: PageAction = { type: "close" };
+    const open = stateAfter({ type: "search", query: "x" }, { type: "open", key: "k" }, { type: "help" });
+    const first = nextState(open, close);
+    expect(first).toMatchObject({ help: "closed", opened: "k", tab: "item", query: "x" });
+    const second = nextState(first, close);
+    expect(second).toMatchObject({ tab: "totals", query: "x" });
+    expect(second.opened).toBeUndefined();
+    expect(nextState(second, close).query).toBe("");
+  });
+});

@@ -1,0 +1,132 @@
+import { ConfigurationError } from "../text/configuration-error.ts";
+import type { Edit, Stage } from "../transcript/edit.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
+import { outcomeText, type Part, type ToolPart } from "../transcript/part.ts";
+import { charsOfPart } from "../transcript/size.ts";
+import { handleOf, toolResults } from "../transcript/tool-results.ts";
+import { fillBudget } from "./fill/fill-budget.ts";
+import { filterCompacted } from "./filter-compacted.ts";
+import { FORK_NO_TRUNCATION_TOOLS } from "./graduated-tiers.ts";
+import { createToolGuard, limitProblems, PRUNE_PROTECTED_TOOLS, pruneGuard } from "./prune-guard.ts";
+
+/**
+ * Leaves of old work what is most likely needed next: of an output its best lines, of what the agent wrote, its calls
+ * included, all or nothing, so that it never learns from its own words with gaps in them. What users said, summaries and
+ * the newest results stay as they are, so what is left can be more than `keepChars`.
+ */
+export function keepLines({
+  keepChars,
+  protectResults = KEEP_LINES_PROTECT_RESULTS,
+  protectTurns = 0,
+  protectedTools = KEEP_LINES_PROTECTED_TOOLS,
+}: KeepLinesOptions): Stage {
+  const problems = limitProblems({ keepChars, protectResults, protectTurns });
+  if (problems.length > 0) throw new ConfigurationError(problems);
+  const isProtected = createToolGuard(protectedTools);
+  const mayGo = (part: Part): boolean =>
+    part.type !== "tool" || (part.outcome.status !== "pending" && !isProtected(part.tool));
+
+  return (transcript) => {
+    const window = filterCompacted(transcript);
+    const end = Math.min(startOfNewest(window, protectResults), pruneGuard(window, protectTurns));
+    const old = new Map(
+      window
+        .slice(0, end)
+        .filter(isOwnWork)
+        .map((message) => [message.id, message]),
+    );
+    if (old.size === 0) return [];
+    return fillBudget({ maxChars: keepChars })(window).flatMap((edit) => {
+      const message = "messageId" in edit ? old.get(edit.messageId) : undefined;
+      return message === undefined ? [] : allowed(edit, message, mayGo);
+    });
+  };
+}
+
+export interface KeepLinesOptions {
+  /** How much to keep, in characters of the window as text. */
+  readonly keepChars: number;
+  /** How many of the newest results stay whole, with everything that came after the first of them. */
+  readonly protectResults?: number;
+  /** How many of the newest turns stay whole. */
+  readonly protectTurns?: number;
+  /** Tools whose calls are never touched; upper and lower case are the same. */
+  readonly protectedTools?: readonly string[];
+}
+
+export const KEEP_LINES_PROTECT_RESULTS = 10;
+
+/** What `prune` never clears, and what users answered. */
+export const KEEP_LINES_PROTECTED_TOOLS: readonly string[] = [
+  ...new Set([...PRUNE_PROTECTED_TOOLS, ...FORK_NO_TRUNCATION_TOOLS]),
+];
+
+/** The index of the message with the oldest of the newest results; 0 while there are no more than those. */
+function startOfNewest(window: Transcript, count: number): number {
+  if (count === 0) return window.length;
+  const first = toolResults(window).at(-count)?.message;
+  return first === undefined ? 0 : window.indexOf(first);
+}
+
+/** True for what the agent said and did; a part that nobody understands may belong to the one beside it. */
+function isOwnWork({ role, summary, metadata, parts }: Message): boolean {
+  const isSummary = summary === true || SUMMARY_KINDS.has(metadata?.kind ?? "");
+  return role === "assistant" && !isSummary && parts.every(({ type }) => PLAIN_PARTS.has(type));
+}
+
+const SUMMARY_KINDS: ReadonlySet<string> = new Set(["tool_summary", "compaction_summary"]);
+const PLAIN_PARTS: ReadonlySet<string> = new Set(["text", "reasoning", "tool"]);
+const STAGE = "keep-lines";
+
+/** What an edit of `fillBudget` becomes in a conversation that goes on. */
+function allowed(edit: Edit, message: Message, mayGo: (part: Part) => boolean): readonly Edit[] {
+  if (edit.type === "hide-message") {
+    if (message.parts.every(mayGo)) return [{ ...edit, stage: STAGE, reason: "pruned" }];
+    return message.parts.flatMap((part, partIndex) =>
+      part.type === "tool" && part.agentVisible !== false && mayGo(part)
+        ? [hideCall(message, partIndex, part)]
+        : [],
+    );
+  }
+  const part = "partIndex" in edit ? message.parts[edit.partIndex] : undefined;
+  if (part === undefined || !mayGo(part)) return [];
+  if (edit.type === "hide-part") return [{ ...edit, stage: STAGE, reason: "pruned" }];
+  if (edit.type !== "replace-part" || part.type !== "tool" || edit.part.type !== "tool") return [];
+  return withLines({ message, partIndex: edit.partIndex, part, chosen: edit.part });
+}
+
+function hideCall(message: Message, partIndex: number, part: ToolPart): Edit {
+  return {
+    type: "hide-part",
+    what: "part",
+    messageId: message.id,
+    partIndex,
+    stage: STAGE,
+    reason: "pruned",
+    omitted: { chars: charsOfPart(part), handle: handleOf(message, partIndex) },
+  };
+}
+
+interface ChosenLines {
+  readonly message: Message;
+  readonly partIndex: number;
+  readonly part: ToolPart;
+  readonly chosen: ToolPart;
+}
+
+/** The call as it was, with the lines of its output that were chosen. */
+function withLines({ message, partIndex, part, chosen }: ChosenLines): readonly Edit[] {
+  const [text, left] = [outcomeText(part.outcome), outcomeText(chosen.outcome)];
+  if (left.length >= text.length) return [];
+  return [
+    {
+      type: "replace-part",
+      messageId: message.id,
+      partIndex,
+      part: { ...part, outcome: chosen.outcome, ...(chosen.cut && { cut: chosen.cut }) },
+      stage: STAGE,
+      reason: "selected-lines",
+      omitted: { chars: text.length - left.length, handle: handleOf(message, partIndex) },
+    },
+  ];
+}

@@ -1,0 +1,248 @@
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { createInspection } from "../../src/hosts/inspector/view/create-inspection.ts";
+import type { Inspection, WindowView } from "../../src/hosts/inspector/view/types.ts";
+import { chromiumPath, type OpenedPage, type PageRig, startPageRig } from "./support/page-rig.ts";
+import { exampleSession } from "./support/sessions.ts";
+
+describe.skipIf(chromiumPath === undefined)("the page of the example", () => {
+  let rig: PageRig;
+  let inspection: Inspection;
+  let opened: OpenedPage;
+  beforeAll(async () => {
+    rig = await startPageRig();
+    inspection = createInspection(await exampleSession());
+  });
+  afterAll(() => rig?.stop());
+  afterEach(async () => {
+    expect(opened.problems).toEqual([]);
+    await opened.page.context().close();
+  });
+  const open = async (): Promise<Page> => {
+    opened = await rig.open(inspection.session);
+    return opened.page;
+  };
+
+  it("says in its head what the session is and how full its window is", async () => {
+    const page = await open();
+    const view = inspection.inspectWindow({ policy: "as-sent" });
+    const head = await page.locator(".head").innerText();
+    expect(head).toContain("Invoice totals are a cent off");
+    expect(head).toContain("opencode · scripted/middle-window · 50 messages");
+    expect(head).toContain(`${number(view.tokensAfter)} of 200,000 tokens in the window`);
+    expect(head).toContain("chars seen");
+    expect(await page.locator(".band").count()).toBeGreaterThan(15);
+    expect(await totalsOf(page)).toEqual(expectedTotals(view));
+  });
+
+  it("draws what is sent solid, and the rest beside it", async () => {
+    const page = await open();
+    await page.selectOption("#policy-a", "fixed");
+    const view = inspection.inspectWindow({ policy: "fixed" });
+    await expect.poll(() => page.locator("#window-tokens").innerText()).toBe(number(view.tokensAfter));
+    const item = view.rows.flatMap(({ items }) => items).find(({ fate }) => fate === "clipped");
+    if (item === undefined) throw new Error("nothing is clipped");
+    const band = page.locator(`[data-key="${item.key}"]`);
+    await scrollTo(page, item.key);
+    const [track, sent] = await Promise.all([width(band.locator(".track")), width(band.locator(".sent"))]);
+    expect(sent / track).toBeCloseTo(item.keptTokens / item.tokens, 1);
+  });
+
+  it("shows reason, stage, saving and handle under the pointer", async () => {
+    const page = await open();
+    const band = page.locator(".band", { has: page.locator(".badge.summarized") }).first();
+    await band.hover();
+    const key = await band.getAttribute("data-key");
+    const item = itemsOf(inspection.inspectWindow({ policy: "as-sent" })).find((one) => one.key === key);
+    const card = await page.locator(".card").innerText();
+    expect(card).toContain(item?.reason ?? "?");
+    expect(card).toContain(item?.stage ?? "?");
+    expect(card).toContain(`${number(item?.savedChars ?? 0)} of ${number(item?.chars ?? 0)} chars`);
+    expect(card).toContain(item?.handle ?? "?");
+  });
+
+  it("opens the text before and after, with the cut marked", async () => {
+    const page = await open();
+    await page.selectOption("#policy-a", "fixed");
+    const view = inspection.inspectWindow({ policy: "fixed" });
+    const row = view.rows.find(({ items }) => items.some(isShortAndClipped));
+    const item = row?.items.find(isShortAndClipped);
+    if (row === undefined || item === undefined) throw new Error("nothing short is clipped");
+    const { partIndex, side } = item;
+    const texts = inspection.itemText({ policy: "fixed" }, { messageId: row.id, partIndex, side });
+    await expect.poll(() => page.locator("#window-tokens").innerText()).toBe(number(view.tokensAfter));
+    await scrollTo(page, item.key);
+    await page.locator(`[data-key="${item.key}"]`).click();
+    const before = page.getByLabel("Text before");
+    await before.waitFor();
+    expect(await before.locator("pre").textContent()).toBe(texts?.before);
+    expect(await page.getByLabel("Text after").locator("pre").textContent()).toBe(texts?.after);
+    const marked = (await before.locator("del").allTextContents()).join("");
+    expect(marked).toBe(texts?.cuts.map(({ start, end }) => texts.before.slice(start, end)).join(""));
+    expect(marked.length).toBeGreaterThan(100);
+  });
+
+  it.each(["fill", "fixed", "last-n"] as const)(
+    "gives for every budget of %s what the engine gives in Node",
+    async (policy) => {
+      const page = await open();
+      await page.selectOption("#policy-a", policy);
+      for (const step of [30, 72, 90]) {
+        await page.locator("#budget-a").fill(String(step));
+        const budget = Number(await page.locator("#exact-a").inputValue());
+        const view = inspection.inspectWindow({ policy, budget });
+        await expect.poll(() => totalsOf(page)).toEqual(expectedTotals(view));
+        expect(await page.locator("#window-tokens").innerText()).toBe(number(view.tokensAfter));
+      }
+    },
+  );
+
+  it("takes an exact budget", async () => {
+    const page = await open();
+    await page.selectOption("#policy-a", "fill");
+    await page.locator("#exact-a").fill("43210");
+    await page.keyboard.press("Tab");
+    const view = inspection.inspectWindow({ policy: "fill", budget: 43_210 });
+    await expect.poll(() => totalsOf(page)).toEqual(expectedTotals(view));
+  });
+
+  it("goes back in time", async () => {
+    const page = await open();
+    for (const upTo of [23, 26, 1]) {
+      await page.locator("#time").fill(String(upTo));
+      const view = inspection.inspectWindow({ policy: "as-sent", upTo });
+      await expect.poll(() => totalsOf(page)).toEqual(expectedTotals(view));
+      expect(await page.locator(".time output").innerText()).toContain(`message ${upTo} of 50`);
+    }
+  });
+
+  it("shows two policies side by side with the difference", async () => {
+    const page = await open();
+    await page.getByRole("button", { name: "Compare" }).click();
+    await page.selectOption("#policy-a", "last-n");
+    await page.locator("#exact-a").fill("90000");
+    await page.keyboard.press("Enter");
+    await page.selectOption("#policy-b", "fixed");
+    const a = inspection.inspectWindow({ policy: "last-n", budget: 90_000 });
+    const b = inspection.inspectWindow({ policy: "fixed" });
+    const difference = b.tokensAfter - a.tokensAfter;
+    const words = `${difference > 0 ? "+" : "−"}${number(Math.abs(difference))}`;
+    await expect.poll(() => page.locator("#difference").innerText()).toBe(words);
+    const key = itemsOf(a)[0]?.key;
+    expect(await page.locator(`[data-key="${key}"] .track`).count()).toBe(2);
+    expect(await page.locator("#by-fate tfoot").innerText()).toContain(words);
+  });
+
+  it("finds a text and goes from place to place", async () => {
+    const page = await open();
+    const matches = inspection.search("refund");
+    await page.keyboard.press("/");
+    await page.keyboard.type("refund");
+    await expect.poll(() => page.locator(".search output").innerText()).toBe(`${matches.length} items`);
+    for (const [at, match] of matches.slice(0, 3).entries()) {
+      await page.keyboard.press("Enter");
+      await expect.poll(() => activeKey(page)).toBe(match.key);
+      expect(await page.locator(".search output").innerText()).toBe(`${at + 1} of ${matches.length}`);
+    }
+    await page.keyboard.press("Shift+Enter");
+    await expect.poll(() => activeKey(page)).toBe(matches[1]?.key);
+    expect(await page.locator(".band.active.match").count()).toBe(1);
+  });
+
+  it("shows exactly what a child would get, by each way", async () => {
+    const page = await open();
+    await page.getByRole("tab", { name: "Child" }).click();
+    await page.selectOption("#child-profile", "fixed");
+    for (const way of ["text", "graduated", "exact"] as const) {
+      const preview = inspection.previewFork({ way, profile: "fixed", budgetChars: 200_000 });
+      await page.locator(`input[value=${way}]`).check();
+      const text = page.getByLabel(`What a child would read, ${way}`);
+      await text.waitFor();
+      const row = await page.locator(".ways tr.chosen").innerText();
+      await expect.poll(() => page.locator(".ways tr.chosen").innerText()).toContain(number(preview.tokens));
+      expect(row).toContain(number(preview.chars));
+      while (await page.getByRole("button", { name: "Show more" }).isVisible()) {
+        await page.getByRole("button", { name: "Show more" }).click();
+      }
+      expect(await text.locator("pre").textContent()).toBe(preview.text);
+    }
+    expect(await page.locator(".cache").innerText()).toContain("read from the cache");
+  });
+
+  it("shows exactly what a compaction would leave", async () => {
+    const page = await open();
+    await page.getByRole("tab", { name: "Compaction" }).click();
+    const preview = inspection.previewCompaction({ upTo: 50 });
+    if (preview.status !== "planned") throw new Error(preview.reason);
+    const panel = page.getByRole("tabpanel");
+    await page.getByLabel("The summary", { exact: true }).waitFor();
+    expect(await page.getByLabel("The summary", { exact: true }).locator("pre").textContent()).toBe(
+      preview.summary,
+    );
+    expect(await panel.innerText()).toContain(
+      `${number(preview.tokensBefore)} → ${number(preview.tokensAfter)} tokens`,
+    );
+  });
+});
+
+const number = (value: number): string => value.toLocaleString("en-US");
+
+function itemsOf(view: WindowView): readonly WindowView["rows"][number]["items"][number][] {
+  return view.rows.flatMap(({ items }) => items);
+}
+
+function isShortAndClipped({
+  fate,
+  chars,
+  savedChars,
+}: WindowView["rows"][number]["items"][number]): boolean {
+  return fate === "clipped" && chars < 2_400 && savedChars > 150;
+}
+
+/** Rows of the table of fates, as text. */
+async function totalsOf(page: Page): Promise<readonly string[]> {
+  const rows = await page.locator("#by-fate tbody tr, #by-fate tfoot tr").allInnerTexts();
+  return rows.map((row) =>
+    row
+      .replace(/^\w\s+/, "")
+      .split(/\s+/)
+      .slice(0, 4)
+      .join(" "),
+  );
+}
+
+function expectedTotals(view: WindowView): readonly string[] {
+  const order = ["kept", "clipped", "cleared", "summarized", "superseded", "hidden"];
+  const fates = view.byFate.toSorted((one, other) => order.indexOf(one.fate) - order.indexOf(other.fate));
+  const items = view.byFate.reduce((sum, total) => sum + total.items, 0);
+  return [
+    ...fates.map((total) => ({ name: total.fate as string, ...total })),
+    { name: "all", items, ...view },
+  ].map((total) =>
+    [total.name, number(total.items), number(total.tokensBefore), number(total.tokensAfter)].join(" "),
+  );
+}
+
+async function width(locator: ReturnType<Page["locator"]>): Promise<number> {
+  return (await locator.boundingBox())?.width ?? 0;
+}
+
+function activeKey(page: Page): Promise<string | null> {
+  return page.locator(".band.active").getAttribute("data-key");
+}
+
+/** Scrolls until a band is in the page: only what is near the screen is. */
+async function scrollTo(page: Page, key: string): Promise<void> {
+  const scroller = page.locator(".scroller");
+  for (let topPx = 0; topPx < 20_000; topPx += 400) {
+    await scroller.evaluate((element, top) => {
+      element.scrollTop = top;
+    }, topPx);
+    await page.waitForTimeout(30);
+    if ((await page.locator(`[data-key="${key}"]`).count()) > 0) {
+      await page.locator(`[data-key="${key}"]`).scrollIntoViewIfNeeded();
+      return;
+    }
+  }
+  throw new Error(`${key} is nowhere`);
+}
