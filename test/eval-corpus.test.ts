@@ -75,7 +75,7 @@ async function evaluate(files: readonly string[]) {
     const file = await readEvalSession(readFileSync(join(corpus, name)), { name, branches: "file" });
     if (file.status === "unreadable") throw new Error(`${name}: ${file.reason}`);
     measures.push(
-      measureSession(file.session, {
+      await measureSession(file.session, {
         ...EVAL_DEFAULTS,
         policies: BUILT_IN_POLICIES,
         measures: ["recall"],

@@ -2,17 +2,18 @@ import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { performance } from "node:perf_hooks";
 import { pathToFileURL } from "node:url";
-import { Script } from "node:vm";
+import { constants, Script } from "node:vm";
 import { INSTRUMENTER_CONSTANTS } from "@stryker-mutator/api/core";
 import { declareClassPlugin, PluginKind } from "@stryker-mutator/api/plugin";
 import { rolldown } from "rolldown";
 import { createSmallVitest } from "./small-vitest.mjs";
 
-// Vitest needs a second to start for each mutant, and there are thousands: here the tests are bundled once and
-// evaluated anew for each mutant in one process, which takes milliseconds.
+// Vitest needs a second to start for each mutant, and there are thousands: here the tests are bundled once, and for
+// each mutant the files that reach it are evaluated anew in one process, which takes milliseconds.
 class BundleTestRunner {
   #namespace = {};
-  #evaluate;
+  #files = [];
+  #load;
   #dryRunMs = new Map();
 
   capabilities() {
@@ -21,11 +22,12 @@ class BundleTestRunner {
 
   async init() {
     globalThis[INSTRUMENTER_CONSTANTS.NAMESPACE] = this.#namespace;
-    this.#evaluate = await bundleTests(testFiles());
+    this.#files = testFiles();
+    this.#load = await bundleTests(this.#files);
   }
 
   async dryRun() {
-    const tests = this.#evaluate();
+    const tests = await this.#load(this.#files);
     const results = [];
     for (const test of tests) {
       this.#namespace.currentTestId = test.id;
@@ -40,8 +42,10 @@ class BundleTestRunner {
   async mutantRun({ activeMutant, mutantActivation, testFilter, hitLimit }) {
     Object.assign(this.#namespace, { activeMutant: undefined, hitCount: 0, hitLimit });
     if (mutantActivation === "static") this.#namespace.activeMutant = activeMutant.id;
-    const wanted = testFilter && new Set(testFilter);
-    const tests = this.#evaluate().filter(({ id }) => wanted === undefined || wanted.has(id));
+    const wanted = new Set(testFilter ?? this.#dryRunMs.keys());
+    const files = new Set([...wanted].map((id) => id.split("#", 1)[0]));
+    const loaded = await this.#load(this.#files.filter((file) => files.has(file)));
+    const tests = loaded.filter(({ id }) => wanted.has(id));
     tests.sort((one, other) => this.#msOf(one) - this.#msOf(other));
     this.#namespace.activeMutant = activeMutant.id;
     let nrOfTests = 0;
@@ -91,45 +95,44 @@ function testFiles() {
 
 async function bundleTests(files) {
   const root = process.cwd();
-  const entry = files.flatMap((file, index) => [`import "enter:${index}";`, `import "${root}/${file}";`]);
+  const loaders = files.map((file) => `${JSON.stringify(file)}: () => import("${root}/${file}")`);
   const bundle = await rolldown({
-    input: "entry:",
+    input: ENTRY,
     platform: "node",
-    external: (id) => !/^[./]|^(?:entry|enter):/.test(id),
+    external: (id) => id !== ENTRY && !/^[./]/.test(id),
     logLevel: "silent",
     treeshake: false,
     plugins: [
       {
         name: "tests",
-        resolveId: (id) => (/^(?:entry|enter):/.test(id) ? { id, moduleSideEffects: true } : undefined),
-        load: (id) => {
-          if (id === "entry:") return entry.join("\n");
-          if (id.startsWith("enter:")) {
-            return `globalThis.enterTestFile(${JSON.stringify(files[id.slice(6)])});`;
-          }
-          return undefined;
-        },
+        resolveId: (id) => (id === ENTRY ? id : undefined),
+        load: (id) => (id === ENTRY ? `export const loaders = { ${loaders.join(", ")} };` : undefined),
         transform: (code, id) => code.replaceAll("import.meta.url", JSON.stringify(pathToFileURL(id).href)),
       },
     ],
   });
-  const { output } = await bundle.generate({ format: "cjs", exports: "none" });
+  const { output } = await bundle.generate({ format: "cjs", codeSplitting: false });
   const [chunk] = output;
-  const script = new Script(`(function (require, exports, module) {${chunk.code}\n})`, {
-    filename: `${root}/tests.cjs`,
-  });
-  const nodeRequire = createRequire(`${root}/tests.cjs`);
-  const body = script.runInThisContext();
+  const filename = `${root}/tests.cjs`;
+  const evaluate = new Script(`(function (require, exports) {${chunk.code}\n})`, {
+    filename,
+    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+  }).runInThisContext();
   const packages = await loadPackages(chunk.imports);
-  return () => {
+  const nodeRequire = createRequire(filename);
+  return async (wanted) => {
     const vitest = createSmallVitest();
-    globalThis.enterTestFile = vitest.enter;
-    const require = (id) => (id === "vitest" ? vitest.exports : (packages.get(id) ?? nodeRequire(id)));
-    const module = { exports: {} };
-    body(require, module.exports, module);
+    const exports = {};
+    evaluate((id) => (id === "vitest" ? vitest.exports : (packages.get(id) ?? nodeRequire(id))), exports);
+    for (const file of wanted) {
+      vitest.enter(file);
+      await exports.loaders[file]();
+    }
     return vitest.tests;
   };
 }
+
+const ENTRY = "tests:";
 
 async function loadPackages(ids) {
   const packages = new Map();

@@ -11,23 +11,25 @@ import { BUILT_IN_POLICIES } from "./policies/built-in-policies.ts";
 
 const budgetsChars = [25_000, 50_000];
 
-function reportOf(policies: readonly EvalPolicy[], sessions = 4) {
+async function reportOf(policies: readonly EvalPolicy[], sessions = 4) {
   let clockMs = 0;
-  const measures = Array.from({ length: sessions }, (_, index) =>
-    measureSession(
-      {
-        name: `session ${index}`,
-        format: index === 0 ? "pi" : "opencode",
-        transcript: workingSession({ steps: 60 + 5 * index, editsBackSteps: 3 + 6 * index }),
-      },
-      { ...EVAL_DEFAULTS, budgetsChars, policies, measures: MEASURES, now: () => clockMs++ },
+  const measures = await Promise.all(
+    Array.from({ length: sessions }, (_, index) =>
+      measureSession(
+        {
+          name: `session ${index}`,
+          format: index === 0 ? "pi" : "opencode",
+          transcript: workingSession({ steps: 60 + 5 * index, editsBackSteps: 3 + 6 * index }),
+        },
+        { ...EVAL_DEFAULTS, budgetsChars, policies, measures: MEASURES, now: () => clockMs++ },
+      ),
     ),
   );
   const names = policies.map(({ name }) => name);
   return createEvalReport(measures, { policies: names, budgetsChars, against: ["last-N", "absent"] });
 }
 
-const report = reportOf(BUILT_IN_POLICIES);
+const report = await reportOf(BUILT_IN_POLICIES);
 
 describe("a report", () => {
   it("counts sessions, probes and targets, and holds its controls", () => {
@@ -67,13 +69,13 @@ describe("a report", () => {
     expect(hybrid?.differences.usable.mean).toBeCloseTo((ours ?? 0) - (theirs ?? 0), 12);
   });
 
-  it("notices a policy that exceeds its budget", () => {
+  it("notices a policy that exceeds its budget", async () => {
     const greedy: EvalPolicy = {
       name: "greedy",
       explain: "everything",
       run: (_, budgetChars) => "x".repeat(budgetChars + 1),
     };
-    const { controls, policies } = reportOf([greedy], 1);
+    const { controls, policies } = await reportOf([greedy], 1);
     expect(controls.holds).toBe(false);
     expect(controls.overBudget).toBe(
       policies.greedy?.["25000"]?.probes === undefined ? 0 : controls.overBudget,

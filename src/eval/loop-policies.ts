@@ -4,6 +4,7 @@ import { CLEARED_PLACEHOLDER } from "../transcript/part.ts";
 import { isStep } from "./eval-session.ts";
 import { outputOf, plainMessages, type ShownCall } from "./plain-text.ts";
 import { refilled } from "./refilled.ts";
+import { sessionReplay } from "./session-replay.ts";
 
 /** A way to hold a window while the session goes on: what is sent at each step, message by message. */
 export interface LoopPolicy {
@@ -13,8 +14,11 @@ export interface LoopPolicy {
   readonly start: () => LoopWindow;
 }
 
-/** The messages of the next request as text, oldest first. */
-export type LoopWindow = (history: readonly LoopMessage[]) => readonly string[];
+/** The messages of the next request as text, oldest first, given the time since the last one. */
+export type LoopWindow = (
+  history: readonly LoopMessage[],
+  idleMs: number,
+) => readonly string[] | Promise<readonly string[]>;
 
 /** A message with its renderings, each made once. */
 export interface LoopMessage {
@@ -73,6 +77,25 @@ export const LOOP_POLICIES: readonly LoopPolicy[] = [
     name: `fill-${refill.gatherChars / 1000}k-${refill.keepChars / 1000}k`,
     explain: `when ${refill.gatherChars / 1000},000 characters have gathered, ${refill.keepChars / 1000},000 of them stay, by line`,
     start: () => refilled(refill),
+  })),
+  {
+    name: "session-clear",
+    explain: "the session clears outputs older than the newest 40,000 tokens of them when that pays",
+    start: () => sessionReplay({ how: "clear", protectTurns: 0 }),
+  },
+  {
+    name: "session",
+    explain:
+      "the session as it is: when it pays, what is needed least of old work goes, down to 12,000 tokens",
+    start: () => sessionReplay({}),
+  },
+  ...[
+    { lowTokens: 8_000, highTokens: 16_000 },
+    { lowTokens: 20_000, highTokens: 40_000 },
+  ].map((marks) => ({
+    name: `session-${marks.lowTokens / 1000}k`,
+    explain: `the same, down to ${marks.lowTokens / 1000},000 tokens`,
+    start: () => sessionReplay(marks),
   })),
 ];
 

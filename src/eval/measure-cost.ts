@@ -1,7 +1,7 @@
-import { CACHE_PROFILES } from "../stages/provider-cache-profiles.ts";
 import type { Message } from "../transcript/message.ts";
 import { type EvalSession, stretchesOf } from "./eval-session.ts";
 import { LOOP_POLICIES, type LoopMessage, type LoopPolicy, loopMessages } from "./loop-policies.ts";
+import { LOOP_PRICES, LOOP_SYSTEM_CHARS } from "./loop-prices.ts";
 import type { Probe } from "./next-use.ts";
 import { callsOf } from "./plain-text.ts";
 import { createScorer } from "./score-text.ts";
@@ -22,7 +22,10 @@ export interface LoopCost {
 }
 
 /** Replays every step of a session and prices each request by the prefix it shares with the one before. Short sessions say nothing and give nothing. */
-export function measureCost({ transcript }: EvalSession, probes: readonly Probe[]): readonly LoopCost[] {
+export async function measureCost(
+  { transcript }: EvalSession,
+  probes: readonly Probe[],
+): Promise<readonly LoopCost[]> {
   const messages = stretchesOf(transcript).flat();
   if (callsOf(messages).filter(({ outcome }) => outcome.status !== "pending").length < MIN_RESULTS) return [];
   const replay: Replay = {
@@ -34,13 +37,12 @@ export function measureCost({ transcript }: EvalSession, probes: readonly Probe[
       ),
     ),
   };
-  return LOOP_POLICIES.map((policy) => replayPolicy(policy, replay));
+  const costs: LoopCost[] = [];
+  for (const policy of LOOP_POLICIES) costs.push(await replayPolicy(policy, replay));
+  return costs;
 }
 
 const MIN_RESULTS = 50;
-/** What stands in front of every request: instructions and tool definitions. */
-const SYSTEM_CHARS = 60_000;
-const PRICES = CACHE_PROFILES.anthropic;
 
 interface Replay {
   readonly messages: readonly Message[];
@@ -49,7 +51,8 @@ interface Replay {
   readonly scorers: ReadonlyMap<Message, (text: string) => number>;
 }
 
-function replayPolicy({ name, start }: LoopPolicy, { messages, renderings, scorers }: Replay): LoopCost {
+async function replayPolicy({ name, start }: LoopPolicy, replay: Replay): Promise<LoopCost> {
+  const { messages, renderings, scorers } = replay;
   const window = start();
   const usable: number[] = [];
   let [steps, costChars, sentChars, cachedChars, peakChars] = [0, 0, 0, 0, 0];
@@ -57,11 +60,13 @@ function replayPolicy({ name, start }: LoopPolicy, { messages, renderings, score
   let previousAt: number | undefined;
   for (const [index, message] of messages.entries()) {
     if (!renderings[index]?.isStep) continue;
-    const current = window(renderings.slice(0, index));
-    const requestChars = current.reduce((sum, { length }) => sum + length, SYSTEM_CHARS);
-    const isCold = previous === undefined || idleMs(previousAt, message.createdAt) > PRICES.ttlMs;
-    const sharedChars = isCold ? 0 : SYSTEM_CHARS + sharedPrefix(current, previous ?? []);
-    costChars += PRICES.readMultiplier * sharedChars + PRICES.writeMultiplier * (requestChars - sharedChars);
+    const idle = idleMs(previousAt, message.createdAt);
+    const current = await window(renderings.slice(0, index), idle);
+    const requestChars = current.reduce((sum, { length }) => sum + length, LOOP_SYSTEM_CHARS);
+    const isCold = previous === undefined || idle > LOOP_PRICES.ttlMs;
+    const sharedChars = isCold ? 0 : LOOP_SYSTEM_CHARS + sharedPrefix(current, previous ?? []);
+    costChars +=
+      LOOP_PRICES.readMultiplier * sharedChars + LOOP_PRICES.writeMultiplier * (requestChars - sharedChars);
     sentChars += requestChars;
     cachedChars += sharedChars;
     peakChars = Math.max(peakChars, requestChars);
@@ -80,7 +85,7 @@ function usableScorer(probe: Probe): (text: string) => number {
 }
 
 function idleMs(before: number | undefined, now: number | undefined): number {
-  return before === undefined || now === undefined ? 0 : now - before;
+  return before === undefined || now === undefined ? 0 : Math.max(0, now - before);
 }
 
 /** How many characters two requests have in common from the start. */

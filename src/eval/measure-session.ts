@@ -40,7 +40,7 @@ export const EVAL_DEFAULTS: Pick<EvalOptions, "budgetsChars" | "steps" | "maxPro
 };
 
 /** Measures one session. The same session and options give the same figures, times aside. */
-export function measureSession(session: EvalSession, options: EvalOptions): SessionMeasure {
+export async function measureSession(session: EvalSession, options: EvalOptions): Promise<SessionMeasure> {
   const wants = (name: MeasureName): boolean => options.measures.includes(name);
   const probes = probesOf(session, options);
   const longest = probes.toSorted((one, other) => other.historyChars - one.historyChars)[0];
@@ -53,7 +53,7 @@ export function measureSession(session: EvalSession, options: EvalOptions): Sess
     compaction: wants("compaction")
       ? measureCompaction(session, options)
       : { compactions: [], readsAfter: [], readsElsewhere: [] },
-    cost: wants("cost") ? measureCost(session, probes) : [],
+    cost: wants("cost") ? await measureCost(session, probes) : [],
     tokens: wants("tokens") ? measureTokens(session) : [],
     speed: wants("speed") && longest !== undefined ? measureSpeed(longest.history, options) : [],
   };

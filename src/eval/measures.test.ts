@@ -72,10 +72,10 @@ describe("measureCompaction", () => {
   });
 });
 
-describe("measureCost", () => {
+describe("measureCost", async () => {
   const session = sessionOf(workingSession({ steps: 60 }));
   const probes = probesOf(session, { steps: 10, maxProbes: 8 });
-  const costs = new Map(measureCost(session, probes).map((cost) => [cost.policy, cost]));
+  const costs = new Map((await measureCost(session, probes)).map((cost) => [cost.policy, cost]));
   const cost = (policy: string) => {
     const found = costs.get(policy);
     if (found === undefined) throw new Error(`no ${policy}`);
@@ -103,25 +103,25 @@ describe("measureCost", () => {
     expect(cost("prune-160k").sentChars).toBeLessThanOrEqual(cost("append-only").sentChars);
   });
 
-  it("scores the window at each probe", () => {
+  it("scores the window at each probe", async () => {
     expect(cost("append-only").usable).toEqual(probes.map(() => 1));
     const farBack = sessionOf(workingSession({ steps: 60, editsBackSteps: 20 }));
-    const far = measureCost(farBack, probesOf(farBack, { steps: 10, maxProbes: 8 }));
+    const far = await measureCost(farBack, probesOf(farBack, { steps: 10, maxProbes: 8 }));
     const usable = (policy: string) => far.find((each) => each.policy === policy)?.usable ?? [];
     expect(Math.max(...usable("mask-10"))).toBeLessThan(Math.min(...usable("append-only")));
   });
 
-  it("starts anew after the cache has gone cold", () => {
+  it("starts anew after the cache has gone cold", async () => {
     const paused = session.transcript.map((message, index) => ({
       ...message,
       ...(message.createdAt !== undefined && index > 30 && { createdAt: message.createdAt + 3_600_000 }),
     }));
-    const [cold] = measureCost(sessionOf(paused), []);
+    const [cold] = await measureCost(sessionOf(paused), []);
     expect(cold?.cachedChars).toBeLessThan(cost("append-only").cachedChars);
   });
 
-  it("gives nothing for a short session", () => {
-    expect(measureCost(sessionOf(workingSession({ steps: 10 })), [])).toEqual([]);
+  it("gives nothing for a short session", async () => {
+    expect(await measureCost(sessionOf(workingSession({ steps: 10 })), [])).toEqual([]);
   });
 });
 

@@ -1,10 +1,11 @@
 import { ConfigurationError } from "../text/configuration-error.ts";
 import type { Edit, Stage } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
-import { outcomeText, type Part, type ToolPart } from "../transcript/part.ts";
+import { CLEARED_PLACEHOLDER, outcomeText, type Part, type ToolPart } from "../transcript/part.ts";
 import { charsOfPart } from "../transcript/size.ts";
 import { handleOf, toolResults } from "../transcript/tool-results.ts";
 import { fillBudget } from "./fill/fill-budget.ts";
+import { GAP_MARKER } from "./fill/select-rows.ts";
 import { filterCompacted } from "./filter-compacted.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "./graduated-tiers.ts";
 import { createToolGuard, limitProblems, PRUNE_PROTECTED_TOOLS, pruneGuard } from "./prune-guard.ts";
@@ -114,19 +115,17 @@ interface ChosenLines {
   readonly chosen: ToolPart;
 }
 
-/** The call as it was, with the lines of its output that were chosen. */
+/** The call as it was, with the lines of its output that were chosen; an output without any is cleared. */
 function withLines({ message, partIndex, part, chosen }: ChosenLines): readonly Edit[] {
   const [text, left] = [outcomeText(part.outcome), outcomeText(chosen.outcome)];
   if (left.length >= text.length) return [];
-  return [
-    {
-      type: "replace-part",
-      messageId: message.id,
-      partIndex,
-      part: { ...part, outcome: chosen.outcome, ...(chosen.cut && { cut: chosen.cut }) },
-      stage: STAGE,
-      reason: "selected-lines",
-      omitted: { chars: text.length - left.length, handle: handleOf(message, partIndex) },
-    },
-  ];
+  const where = { messageId: message.id, partIndex, stage: STAGE } as const;
+  const handle = handleOf(message, partIndex);
+  if (left === GAP_MARKER && part.outcome.status === "done" && text.length > CLEARED_PLACEHOLDER.length) {
+    const omitted = { chars: text.length, handle };
+    return [{ type: "hide-part", what: "output", reason: "pruned", omitted, ...where }];
+  }
+  const omitted = { chars: text.length - left.length, handle };
+  const lines = { ...part, outcome: chosen.outcome, ...(chosen.cut && { cut: chosen.cut }) };
+  return [{ type: "replace-part", part: lines, reason: "selected-lines", omitted, ...where }];
 }

@@ -12,6 +12,7 @@ import {
   type TextPart,
   type ToolOutcome,
   type ToolPart,
+  withText,
 } from "../transcript/part.ts";
 import { isVisibleToModel, reachesModel } from "../transcript/visibility.ts";
 
@@ -96,8 +97,8 @@ function repair({ message, part, callIds, options }: Subject): Repair | undefine
 /** A part that stands wrong in the wire is written anew, whatever else was wrong with it. */
 function rewritten(part: Part, found: Repair | undefined): Repair | undefined {
   if (part.irregular === undefined) return found;
-  const { irregular: _, ...regular } = found?.part ?? part;
   if (found?.part === null) return found;
+  const { irregular: _, ...regular } = found?.part ?? part;
   return { part: regular, reason: found?.reason ?? "irregular" };
 }
 
@@ -121,19 +122,12 @@ function repairTool(part: ToolPart, outcome: ToolOutcome, reason: EditReason): R
 }
 
 function cleanOutcome(outcome: ToolOutcome): ToolOutcome {
-  if (outcome.status === "done" && isMalformed(outcome.output)) {
-    return { ...outcome, output: normalizeText(outcome.output) };
-  }
-  if (outcome.status === "failed" && isMalformed(outcome.error)) {
-    return { ...outcome, error: normalizeText(outcome.error) };
-  }
-  return outcome;
+  const text = outcomeText(outcome);
+  return isMalformed(text) ? withText(outcome, normalizeText(text)) : outcome;
 }
 
 function asText(part: ToolPart): TextPart | null {
-  const { outcome } = part;
-  const text = outcomeText(outcome);
-  const clean = normalizeText(text);
+  const clean = normalizeText(outcomeText(part.outcome));
   return clean.trim() === "" ? null : { type: "text", text: clean, synthetic: true };
 }
 

@@ -2,7 +2,7 @@ import { truncate } from "../text/truncate.ts";
 import { cutOutcome } from "../transcript/cut-outcome.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { Message } from "../transcript/message.ts";
-import type { Part } from "../transcript/part.ts";
+import { outcomeText, type Part } from "../transcript/part.ts";
 import { renderMessage } from "../transcript/render.ts";
 import { handleOf, isCleared } from "../transcript/tool-results.ts";
 
@@ -56,8 +56,7 @@ function textOf(part: Part): string | undefined {
   if (part.agentVisible === false) return undefined;
   if (part.type === "text") return part.ignored || part.own ? undefined : part.text;
   if (part.type !== "tool" || isCleared(part)) return undefined;
-  if (part.outcome.status === "done") return part.outcome.output;
-  return part.outcome.status === "failed" ? part.outcome.error : undefined;
+  return outcomeText(part.outcome);
 }
 
 function replacements(before: readonly Message[], after: readonly Message[]): readonly Edit[] {

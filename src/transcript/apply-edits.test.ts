@@ -86,4 +86,106 @@ describe("applyEdits", () => {
     expect(after[1]?.metadata).toEqual({ userVisible: true });
     expect(messages[0]?.metadata).toEqual({ userVisible: true });
   });
+
+  it("replaces a part, and the same message once more, without touching what it was given", () => {
+    const text = { type: "text", text: "four" } as const;
+    const replace = (partIndex: number): Edit => ({
+      type: "replace-part",
+      messageId: "m2",
+      partIndex,
+      part: text,
+      ...why,
+    });
+    const after = applyEdits(before, [replace(0), replace(2), replace(3)], { at });
+    expect(after[1]?.parts).toEqual([text, before[1]?.parts[1], text]);
+    expect(after[0]).toBe(before[0]);
+    expect(applyEdits(before, [replace(9)], { at })[1]).toBe(before[1]);
+  });
+
+  it("keeps the time at which an output was cleared first, and clears nothing but outputs", () => {
+    const clear = (partIndex: number): Edit => ({
+      type: "hide-part",
+      what: "output",
+      messageId: "m2",
+      partIndex,
+      ...why,
+    });
+    const once = deepFreeze(applyEdits(before, [clear(1)], { at: 1 }));
+    expect(applyEdits(once, [clear(1)], { at: 2 })[1]).toBe(once[1]);
+    expect(applyEdits(before, [clear(0)], { at: 2 })[1]).toBe(before[1]);
+  });
+
+  it("stamps a new message with the time, unless it has one, and takes an id once", () => {
+    const insert = (more = {}): Edit => ({
+      type: "insert-message",
+      message: { ...inserted, ...more },
+      after: "m1",
+      ...why,
+    });
+    const after = applyEdits(before, [insert(), insert(), insert({ id: "old", createdAt: 3 })], { at });
+    expect(after.map(({ id, createdAt }) => [id, createdAt])).toEqual([
+      ["m1", undefined],
+      ["old", 3],
+      ["new", 7],
+      ["m2", undefined],
+      ["m3", undefined],
+    ]);
+    const nowhere = { ...insert(), after: "no" } as Edit;
+    expect(applyEdits(before, [nowhere], { at })).toEqual(before);
+  });
+
+  it.each([
+    { name: "to where it is", moves: [["m2", "m1"]], after: "m1 m2 m3 m4" },
+    { name: "behind itself", moves: [["m2", "m2"]], after: "m1 m2 m3 m4" },
+    { name: "of something that is not there", moves: [["no", "m1"]], after: "m1 m2 m3 m4" },
+    {
+      name: "of neighbours",
+      moves: [
+        ["m1", "m2"],
+        ["m4", "m1"],
+      ],
+      after: "m2 m1 m4 m3",
+    },
+    {
+      name: "of all to the front",
+      moves: [
+        ["m2", null],
+        ["m3", null],
+        ["m4", null],
+      ],
+      after: "m4 m3 m2 m1",
+    },
+    {
+      name: "to the end and back",
+      moves: [
+        ["m1", "m4"],
+        ["m1", null],
+      ],
+      after: "m1 m2 m3 m4",
+    },
+    {
+      name: "behind a moved one",
+      moves: [
+        ["m4", null],
+        ["m3", "m4"],
+      ],
+      after: "m4 m3 m1 m2",
+    },
+  ] as readonly {
+    readonly name: string;
+    readonly moves: readonly [string, string | null][];
+    readonly after: string;
+  }[])("moves $name: $after", ({ moves, after }) => {
+    const edits = moves.map(
+      ([messageId, place]): Edit => ({ type: "move-message", messageId, after: place, ...why }),
+    );
+    const moved = applyEdits(transcript("u:1 u:1 u:1 u:1"), edits, { at });
+    expect(moved.map(({ id }) => id).join(" ")).toBe(after);
+  });
+
+  it("means the first of two messages with one id", () => {
+    const twins = transcript("u:1 u:2").map((message) => ({ ...message, id: "x" }));
+    const after = applyEdits(twins, [{ type: "hide-message", messageId: "x", ...why }], { at });
+    expect(notate(after)).toBe("u:2");
+  });
 });

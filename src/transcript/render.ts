@@ -3,7 +3,7 @@ import { normalizeText } from "../text/normalize-text.ts";
 import { safeJson } from "../text/safe-json.ts";
 import { cleanText } from "./clean-text.ts";
 import type { Message, Role } from "./message.ts";
-import { CLEARED_PLACEHOLDER, type FilePart, type Part, type ToolPart } from "./part.ts";
+import { CLEARED_PLACEHOLDER, type FilePart, outcomeText, type Part, type ToolPart } from "./part.ts";
 import { isCleared } from "./tool-results.ts";
 import { isVisibleToModel } from "./visibility.ts";
 
@@ -82,7 +82,7 @@ function renderTool(part: ToolPart, lines: string[]): void {
     lines.push(CLEARED_PLACEHOLDER);
     return;
   }
-  pushText(lines, guarded(outcome.status === "failed" ? outcome.error : outcome.output));
+  pushText(lines, guarded(outcomeText(outcome)));
   if (outcome.status === "done") lines.push(...outcome.attachments.map(filePlaceholder));
 }
 

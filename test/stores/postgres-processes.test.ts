@@ -28,7 +28,7 @@ describe.skipIf(postgres === undefined)(`${PROCESSES} processes on one database`
     expect(await postgres?.server.run(`select version from "${schema}".migrations`)).toBe("1");
   });
 
-  it("lose none of 500 updates each of the same record", async () => {
+  it("lose none of 500 updates each of the same record", { timeout: 600_000 }, async () => {
     const schema = postgres?.newSchema() ?? "";
     const store = postgres?.open(schema).records("counters");
     await store?.put({ id: "shared", value: 0, expected: "missing" });

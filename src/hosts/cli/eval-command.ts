@@ -12,6 +12,7 @@ import { EVAL_DEFAULTS, MEASURES, type MeasureName } from "../../eval/measure-se
 import { BUILT_IN_POLICIES } from "../../eval/policies/built-in-policies.ts";
 import { CliError } from "./cli-error.ts";
 import { colorsFor } from "./colors.ts";
+import { countOf } from "./count-of.ts";
 import { cleanEvalCache, defaultEvalCacheFolder } from "./eval-cache.ts";
 import { findEvalFiles } from "./eval-files.ts";
 import { type EvalSetup, evalCodeVersion } from "./eval-job.ts";
@@ -154,9 +155,3 @@ function budgetsOf(value: string): readonly number[] {
 }
 
 const MIN_BUDGET_CHARS = 512;
-
-function countOf(value: string): number {
-  const count = Number(value);
-  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError("Give a whole number from 1 on.");
-  return count;
-}

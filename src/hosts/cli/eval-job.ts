@@ -34,7 +34,7 @@ export async function createEvalJob(setup: EvalSetup): Promise<(path: string) =>
         return { status: "measured", source: "cache", measure: { ...known, name: path } };
       const session = await readEvalSession(bytes, { name: path, branches: setup.branches });
       if (session.status === "unreadable") return { status: "skipped", reason: session.reason };
-      const measure = measureSession(session.session, {
+      const measure = await measureSession(session.session, {
         ...setup,
         policies,
         now: () => performance.now(),

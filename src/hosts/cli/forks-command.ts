@@ -8,6 +8,7 @@ import { createControlStore } from "../opencode/window/control-store.ts";
 import { CliError } from "./cli-error.ts";
 import { findPluginFolders, readForks } from "./forks-store.ts";
 import { renderTable } from "./render-table.ts";
+import { shownText } from "./shown-text.ts";
 
 /** `carryover forks`: the forks of the OpenCode plugin, and a way to stop one from here. */
 export function forksCommand(): Command {
@@ -57,7 +58,8 @@ async function list(folders: PluginFolders, json: true | undefined): Promise<voi
       renderTable(
         forks.map((fork) => [
           `#${fork.number}`,
-          fork.title,
+          // The model chose it: it must not speak to the terminal.
+          shownText(fork.title, MAX_TITLE_CHARS),
           fork.state,
           `${fork.calls} calls`,
           `$${fork.costUSD.toFixed(2)}`,
@@ -143,6 +145,8 @@ interface ListedFork {
   readonly childSessionId?: string;
   readonly delivery?: string;
 }
+
+const MAX_TITLE_CHARS = 60;
 
 function print(text: string): void {
   process.stdout.write(`${text}\n`);

@@ -1,5 +1,4 @@
 import { createViewCapture } from "./capture/view-capture.ts";
-import { createViewStore } from "./capture/view-store.ts";
 import { combineHooks, type Feature } from "./combine-hooks.ts";
 import { createDeliveryFeature } from "./delivery/delivery-feature.ts";
 import { createChildEventsFeature } from "./forks/child-events-feature.ts";
@@ -20,7 +19,6 @@ import { createToolsFeature } from "./tools/tools-feature.ts";
 import { createBoundToolOutput } from "./window/bound-tool-output.ts";
 import { createCompactionContext } from "./window/compaction-context.ts";
 import { createControlFeature } from "./window/control-feature.ts";
-import { createControlStore } from "./window/control-store.ts";
 import { createModelWindows } from "./window/model-windows.ts";
 import { createPinnedTexts } from "./window/pinned-texts.ts";
 import { createPruneWindow } from "./window/prune-window.ts";
@@ -65,7 +63,7 @@ function tellProblems(problems: readonly string[], notify: Notify): Feature {
 /** In the order in which they see each hook. */
 function featuresOf(context: PluginContext): readonly Feature[] {
   const capture = createViewCapture();
-  const views = createViewStore({ root: context.folders.views, now: context.now });
+  const { views, control } = context.stores;
   const bonds = createForkBonds(context.calls);
   const windows = createModelWindows(context.options);
   const forks = createForks({ context, capture, views, bonds, windows });
@@ -78,7 +76,7 @@ function featuresOf(context: PluginContext): readonly Feature[] {
     createRecordRequests(context),
     windows.feature,
     createBoundToolOutput(context),
-    createControlFeature({ context, forks, pruning, control: createControlStore(context.folders.control) }),
+    createControlFeature({ context, forks, pruning, control }),
     pruning.feature,
     createCompactionContext({ context, pins, capture }),
     createToolsFeature({ context, forks }),
@@ -90,5 +88,6 @@ function featuresOf(context: PluginContext): readonly Feature[] {
     createPrefixCheckFeature({ context, forks }),
     createForkClockFeature({ context, forks }),
     createDeliveryFeature({ context, forks }),
+    { name: "stores", hooks: { dispose: () => context.stores.close() } },
   ];
 }

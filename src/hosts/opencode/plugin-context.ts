@@ -1,12 +1,11 @@
 import type { Journal } from "../../session/journal.ts";
-import { createFileJournal } from "../../stores/files/file-journal.ts";
-import { createFileSpillStore } from "../../stores/files/file-spill-store.ts";
 import type { RedactOptions } from "../../text/redact-secrets.ts";
 import type { SpillStore } from "../../tool-output/spill-store.ts";
 import type { HostCalls } from "./host-calls.ts";
 import type { Notify } from "./notify.ts";
 import { type PluginFolders, pluginFolders } from "./plugin-folder.ts";
 import type { PluginOptions } from "./plugin-options.ts";
+import { isDatabase, openPluginStores, type PluginStores } from "./plugin-stores.ts";
 import { createSessionTree, type SessionTree } from "./session-tree.ts";
 
 /** What every feature of the plugin works with. */
@@ -15,7 +14,9 @@ export interface PluginContext {
   readonly directory: string;
   readonly calls: HostCalls;
   readonly notify: Notify;
+  /** Where files are kept; with a database only what belongs to this home. */
   readonly folders: PluginFolders;
+  readonly stores: PluginStores;
   readonly spills: SpillStore;
   /** The usual secrets, and those of the option `redact`. */
   readonly redaction: RedactOptions;
@@ -48,13 +49,15 @@ export interface PluginContextOptions {
 
 export function createPluginContext(setup: PluginContextOptions): PluginContext {
   const { options, directory, calls, notify, env, attendance = "attended", now = Date.now } = setup;
-  const folders = pluginFolders({ store: options.store, env });
+  const { store } = options;
+  const folders = pluginFolders({ store: store !== undefined && isDatabase(store) ? undefined : store, env });
+  const stores = openPluginStores({ store, folders, now });
   const tree = createSessionTree(calls);
   const journals = new Map<string, Journal>();
   const journal = (rootSessionId: string): Journal => {
     const known = journals.get(rootSessionId);
     if (known !== undefined) return known;
-    const made = createFileJournal({ root: folders.journal, session: rootSessionId, durable: false });
+    const made = stores.journal(rootSessionId);
     journals.set(rootSessionId, made);
     return made;
   };
@@ -64,7 +67,8 @@ export function createPluginContext(setup: PluginContextOptions): PluginContext 
     calls,
     notify,
     folders,
-    spills: createFileSpillStore({ root: folders.spill }),
+    stores,
+    spills: stores.spills,
     redaction: {
       extraRules: options.redact.map((source) => ({ type: "own", pattern: new RegExp(source, "g") })),
     },

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { resolveToolOutputLimits } from "../../tool-output/tool-output-limits.ts";
+import { isDatabase } from "./plugin-stores.ts";
 
 /** The options of the plugin with every default filled in, and all that was wrong with those given; a wrong one counts as unset. */
 export function readPluginOptions(raw: unknown): ReadOptions {
@@ -34,7 +35,7 @@ export interface PluginOptions {
   readonly pin: readonly string[];
   /** Thresholds by "provider/model". */
   readonly models: Readonly<Record<string, ModelThresholds>>;
-  /** The folder in which everything is kept. */
+  /** The folder in which everything is kept, or `postgres://…` for a database that a fleet shares. */
   readonly store?: string | undefined;
   /** Regular expressions of further secrets. */
   readonly redact: readonly string[];
@@ -109,7 +110,7 @@ const OPTIONS: z.ZodType<PluginOptions> = z.strictObject({
   store: z
     .string()
     .min(1)
-    .refine((store) => !/^\w+:\/\//.test(store), "must be a folder: databases are not supported yet")
+    .refine(isStore, "must be a folder, or postgres://user:password@host/database")
     .optional(),
   redact: z.array(z.string().min(1).refine(isPattern, "must be a regular expression")).default([]),
   log: z.enum(["debug", "info", "warn", "error", "off"]).default("info"),
@@ -121,6 +122,10 @@ function checkLimits(limits: unknown, context: z.core.$RefinementCtx): void {
   } catch (cause) {
     context.addIssue({ code: "custom", message: cause instanceof Error ? cause.message : String(cause) });
   }
+}
+
+function isStore(store: string): boolean {
+  return isDatabase(store) || !/^[\w+.-]+:\/\//.test(store);
 }
 
 function isPattern(source: string): boolean {

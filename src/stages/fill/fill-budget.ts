@@ -1,6 +1,8 @@
 import { applyEdits } from "../../transcript/apply-edits.ts";
 import type { Edit, Stage } from "../../transcript/edit.ts";
+import type { Transcript } from "../../transcript/message.ts";
 import { renderMessage } from "../../transcript/render.ts";
+import type { StagesResult } from "../../transcript/run-stages.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../graduated-tiers.ts";
 import { fillEdits } from "./fill-edits.ts";
 import { fillRows } from "./fill-rows.ts";
@@ -15,27 +17,7 @@ import { selectRows } from "./select-rows.ts";
  * where everything fits. Deterministic, and linear in the length of the transcript.
  */
 export function fillBudget(options: FillBudgetOptions): Stage {
-  const { maxChars, frameChars = () => 0, render = renderMessage } = options;
-  const { neverCutTools = FORK_NO_TRUNCATION_TOOLS } = options;
-  return (transcript) => {
-    if (fitsBudget(transcript, options)) return [];
-    const fill = fillRows(transcript);
-    const scores = scoreRows(fill, numberWords(fill));
-    let roomChars = maxChars - frameChars(fill.messages.length);
-    let edits: readonly Edit[] = [];
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      edits = fillEdits(fill, selectRows(fill, scores, { maxChars: roomChars, render, neverCutTools }));
-      const left = applyEdits(transcript, edits, { at: 0 });
-      const hidden = edits.filter(({ type }) => type === "hide-message").length;
-      const excessChars = left.reduce(
-        (sum, message) => sum + render(message).length,
-        frameChars(hidden) - maxChars,
-      );
-      if (excessChars <= 0) break;
-      roomChars -= (excessChars + SPARE_CHARS) * 2 ** attempt;
-    }
-    return edits;
-  };
+  return (transcript) => fillTranscript(transcript, options).edits;
 }
 
 export interface FillBudgetOptions extends Budget {
@@ -43,6 +25,28 @@ export interface FillBudgetOptions extends Budget {
   readonly neverCutTools?: readonly string[];
 }
 
+/** What `fillBudget` says, together with the transcript after it, whose size had to be found out anyway. */
+export function fillTranscript(transcript: Transcript, options: FillBudgetOptions): StagesResult {
+  const { maxChars, frameChars = () => 0, render = renderMessage } = options;
+  const { neverCutTools = FORK_NO_TRUNCATION_TOOLS } = options;
+  if (fitsBudget(transcript, options)) return { transcript, edits: [] };
+  const fill = fillRows(transcript);
+  const scores = scoreRows(fill, numberWords(fill));
+  let roomChars = maxChars - frameChars(fill.messages.length);
+  for (let attempt = 1; ; attempt++) {
+    const edits = fillEdits(fill, selectRows(fill, scores, { maxChars: roomChars, render, neverCutTools }));
+    const filled = applyEdits(transcript, edits, { at: 0 });
+    let excessChars = frameChars(hiddenBy(edits)) - maxChars;
+    for (const message of filled) excessChars += render(message).length;
+    if (excessChars <= 0 || attempt === ATTEMPTS) return { transcript: filled, edits };
+    roomChars -= (excessChars + SPARE_CHARS) * 2 ** (attempt - 1);
+  }
+}
+
 /** Escapes and labels take a little more than is counted; what is still too long then is for the hard budget behind. */
 const ATTEMPTS = 4;
 const SPARE_CHARS = 32;
+
+function hiddenBy(edits: readonly Edit[]): number {
+  return edits.filter(({ type }) => type === "hide-message").length;
+}

@@ -2,6 +2,7 @@ import type { Edit } from "../../transcript/edit.ts";
 import { type TextPart, type ToolPart, withText } from "../../transcript/part.ts";
 import { handleOf } from "../../transcript/tool-results.ts";
 import type { FillPart, FillRows, FillSegment } from "./fill-rows.ts";
+import type { FillSource } from "./fill-source.ts";
 import { keptText } from "./kept-text.ts";
 import type { RowSelection } from "./select-rows.ts";
 
@@ -77,6 +78,8 @@ function withKeptText(
   return { part: { ...part, text, cut }, chars: text.length };
 }
 
+const INPUT_SOURCES: ReadonlySet<FillSource> = new Set(["change", "removed", "input"]);
+
 function withKeptLines(
   part: ToolPart,
   filled: FillPart,
@@ -89,7 +92,7 @@ function withKeptLines(
     const found = fill.segments[segment] as FillSegment;
     if (found.source === "call") continue;
     const text = keptText(fill, found, selection);
-    if (found.source === "change" || found.source === "input") strings.set(found.text, text ?? found.text);
+    if (INPUT_SOURCES.has(found.source)) strings.set(found.text, text ?? found.text);
     else if (text !== undefined) {
       const cut = linesCut(part.cut?.originalChars ?? found.text.length, text);
       changed = { ...changed, outcome: withText(part.outcome, text), cut: { ...part.cut, ...cut } };

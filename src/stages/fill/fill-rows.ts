@@ -4,7 +4,8 @@ import { filePlaceholder } from "../../transcript/render.ts";
 import { isVisibleToModel } from "../../transcript/visibility.ts";
 import type { FillSource } from "./fill-source.ts";
 import { type FillCall, readCall } from "./read-call.ts";
-import { type FillRow, splitRows } from "./split-rows.ts";
+import { createRowDraft, type RowTable } from "./row-table.ts";
+import { splitRows } from "./split-rows.ts";
 
 /** A transcript by its rows: messages hold parts, parts hold segments, segments hold rows. */
 export interface FillRows {
@@ -12,7 +13,7 @@ export interface FillRows {
   /** Oldest first, as are segments and rows. */
   readonly parts: readonly FillPart[];
   readonly segments: readonly FillSegment[];
-  readonly rows: readonly FillRow[];
+  readonly rows: RowTable;
 }
 
 /** A part of a message with what must be written as soon as any of it is. */
@@ -47,7 +48,7 @@ export function fillRows(transcript: Transcript): FillRows {
   const messages = transcript.filter(isVisibleToModel);
   const parts: FillPart[] = [];
   const segments: FillSegment[] = [];
-  const rows: FillRow[] = [];
+  const rows = createRowDraft();
   let callsSince = countResults(messages);
   for (const [messageNumber, message] of messages.entries()) {
     for (const [partIndex, part] of message.parts.entries()) {
@@ -56,11 +57,11 @@ export function fillRows(transcript: Transcript): FillRows {
       if (part.type === "tool" && part.outcome.status !== "pending") callsSince--;
       const firstSegment = segments.length;
       for (const { source, text } of call?.texts ?? ownTexts(part, message)) {
-        const firstRow = rows.length;
+        const firstRow = rows.count();
         splitRows(text, rows);
-        if (source === "call" && rows.length > firstRow + 1) rows.length = firstRow + 1;
-        if (rows.length === firstRow) continue;
-        segments.push({ source, text, partNumber: parts.length, firstRow, endRow: rows.length });
+        if (source === "call" && rows.count() > firstRow + 1) rows.cutTo(firstRow + 1);
+        if (rows.count() === firstRow) continue;
+        segments.push({ source, text, partNumber: parts.length, firstRow, endRow: rows.count() });
       }
       if (segments.length === firstSegment) continue;
       const { path, headChars } = call ?? { path: undefined, headChars: 0 };
@@ -81,7 +82,7 @@ export function fillRows(transcript: Transcript): FillRows {
       });
     }
   }
-  return { messages, parts, segments, rows };
+  return { messages, parts, segments, rows: rows.table() };
 }
 
 function countResults(messages: Transcript): number {

@@ -5,17 +5,30 @@ import type { FillSource } from "./fill-source.ts";
  * these. How they were found, and what was tried beside them, is in docs/decisions/0020-fill.md.
  */
 export const FILL_WEIGHTS: FillWeights = {
-  source: { user: 0, agent: 0.2, call: 0, change: 0.7, input: 0.2, read: 0.3, search: -0.6, output: 0 },
+  source: {
+    user: 0,
+    agent: 0.2,
+    call: 0,
+    change: 0.7,
+    removed: -1,
+    input: 0.2,
+    read: 0.3,
+    search: -0.6,
+    output: 0,
+  },
   age: -1.1,
   firstNewName: 2.5,
   secondNewName: 0.6,
   thirdNewName: 0.3,
+  nameTexts: 0.4,
   activity: 0.9,
   activitySquared: -0.12,
+  blockNames: 1.5,
   fileTouches: 0.4,
   segmentRows: -0.2,
   lineChars: -0.35,
   recent: 2,
+  recentLong: 0.7,
 };
 
 export interface FillWeights {
@@ -26,9 +39,13 @@ export interface FillWeights {
   readonly firstNewName: number;
   readonly secondNewName: number;
   readonly thirdNewName: number;
+  /** Per logarithm of the texts that such a name stands in. */
+  readonly nameTexts: number;
   /** Per unit of what agent and user wrote lately about the line's words. */
   readonly activity: number;
   readonly activitySquared: number;
+  /** For a line whose names, or those of the block around it, were written lately. */
+  readonly blockNames: number;
   /** Per logarithm of the calls about the same file. */
   readonly fileTouches: number;
   /** Per logarithm of the rows of its segment. */
@@ -37,6 +54,8 @@ export interface FillWeights {
   readonly lineChars: number;
   /** For a line of the newest work. */
   readonly recent: number;
+  /** For a line of the newest work in a text that is too long to be taken whole. */
+  readonly recentLong: number;
 }
 
 /** How the budget is shared out. */
@@ -56,7 +75,7 @@ export interface FillShares {
   readonly recent: number;
   /** Of the budget, for what users said and for results that are never cut. */
   readonly words: number;
-  /** A segment that takes more of the budget than this is always chosen by line. */
+  /** A segment that takes more of the budget than this is long. */
   readonly longSegment: number;
   /** What a line passes on to the lines beside it. */
   readonly neighbour: number;

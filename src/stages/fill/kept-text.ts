@@ -11,19 +11,17 @@ export function keptText(
   let kept = "";
   let previous = firstRow - 1;
   for (let row = firstRow; row < endRow; row++) {
-    const { start, end, blankLines } = rows[row] ?? NO_ROW;
     if (isKept[row] !== 1) continue;
+    const blankLines = rows.blankLines[row] ?? 0;
     const isNext = row === previous + 1;
     if (!isNext) kept += kept === "" ? GAP_MARKER : `\n${GAP_MARKER}`;
     if (!isNext || blankLines !== -1) {
       if (kept !== "") kept += "\n";
       if (isNext && blankLines > 0) kept += "\n".repeat(blankLines);
     }
-    kept += text.slice(start, end);
+    kept += text.slice(rows.start[row], rows.end[row]);
     previous = row;
   }
   if (previous < endRow - 1) kept += kept === "" ? GAP_MARKER : `\n${GAP_MARKER}`;
   return kept;
 }
-
-const NO_ROW = { start: 0, end: 0, blankLines: 0 } as const;

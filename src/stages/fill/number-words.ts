@@ -12,14 +12,20 @@ export interface NumberedWords {
   /** Per row, a number that rows with the same line share, line numbers and indentation aside. */
   readonly lineOf: Int32Array;
   readonly lineCount: number;
+  /** Per row: the columns of white space in front of what it says. */
+  readonly indent: Int32Array;
+  /** Per row: 1 for a comment or a decorator, which belongs to what follows. */
+  readonly isRemark: Uint8Array;
 }
 
 /** Reads every character of every row once. */
 export function numberWords({ segments, rows }: FillRows): NumberedWords {
   const table = createNumberTable();
   const lines = createNumberTable();
-  const firstWord = new Int32Array(rows.length + 1);
-  const lineOf = new Int32Array(rows.length);
+  const firstWord = new Int32Array(rows.count + 1);
+  const lineOf = new Int32Array(rows.count);
+  const indent = new Int32Array(rows.count);
+  const isRemark = new Uint8Array(rows.count);
   let words = new Int32Array(1 << 14);
   let isIdentifier = new Uint8Array(1 << 12);
   let used = 0;
@@ -35,12 +41,22 @@ export function numberWords({ segments, rows }: FillRows): NumberedWords {
   for (const { text, firstRow, endRow } of segments) {
     for (let row = firstRow; row < endRow; row++) {
       firstWord[row] = used;
-      const { bodyStart = 0, end = 0 } = rows[row] ?? {};
-      lineOf[row] = lines.numberOf(readLine(text, { from: bodyStart, to: end, add }));
+      const end = rows.end[row] ?? 0;
+      let at = rows.bodyStart[row] ?? 0;
+      let columns = 0;
+      let unit = text.charCodeAt(at);
+      while (at < end && unit <= SPACE) {
+        columns += unit === TAB ? TAB_COLUMNS : 1;
+        unit = text.charCodeAt(++at);
+      }
+      indent[row] = columns;
+      if (unit === 0x2f || unit === 0x23 || unit === 0x2a || unit === 0x40) isRemark[row] = 1;
+      lineOf[row] = lines.numberOf(readLine(text, { from: at, to: end, add }));
     }
   }
-  firstWord[rows.length] = used;
-  return { words, firstWord, isIdentifier, wordCount: table.size(), lineOf, lineCount: lines.size() };
+  firstWord[rows.count] = used;
+  const counts = { wordCount: table.size(), lineCount: lines.size() };
+  return { words, firstWord, isIdentifier, lineOf, indent, isRemark, ...counts };
 }
 
 function doubled<T extends Int32Array | Uint8Array>(array: T, Type: new (length: number) => T): T {
@@ -70,7 +86,6 @@ function readLine(text: string, { from, to, add }: LineReader): number {
   let slashes = 0;
   let pathStart = from;
   let at = from;
-  while (at < to && text.charCodeAt(at) <= SPACE) at++;
   while (at < to) {
     let unit = text.charCodeAt(at);
     let kind = unit < 128 ? (KINDS[unit] ?? 0) : 0;
@@ -120,6 +135,8 @@ function pathHash(folderHash: number, nameHash: number): number {
 }
 
 const SPACE = 32;
+const TAB = 9;
+const TAB_COLUMNS = 4;
 const PATH_SIGN = 1;
 const SLASH = 2;
 const UNDERSCORE = 3;

@@ -36,7 +36,9 @@ export function readCall(part: ToolPart): FillCall {
   const texts: { source: FillSource; text: string }[] = [];
   if (!part.callMissing) texts.push({ source: "call", text: head });
   const isChange = access !== undefined && access.type !== "read";
-  for (const text of strings) texts.push({ source: isChange ? "change" : "input", text });
+  const removed = isChange && part.outcome.status === "done" ? removedTexts(part.input) : [];
+  for (const text of strings)
+    texts.push({ source: removed.includes(text) ? "removed" : isChange ? "change" : "input", text });
   if (output !== "") texts.push({ source: outputSource(part.tool, access), text: output });
   const headChars = (part.callMissing ? 0 : head.length + 1) + resultChars(part);
   const chars = inputChars + (isCleared(part) ? CLEARED_PLACEHOLDER.length : output.length);
@@ -53,6 +55,22 @@ const SEARCH_TOOL = /grep|glob|search|find|^ls$|list/i;
 
 function isLong(text: string): boolean {
   return text.length > LONG_STRING_CHARS || text.includes("\n");
+}
+
+/** What an edit took out of a file: no longer there, unless its other half puts it back. */
+function removedTexts(input: unknown): readonly string[] {
+  const { edits } = fieldsOf(input);
+  const changes = Array.isArray(edits) ? [input, ...edits] : [input];
+  return changes.flatMap((change) => {
+    const fields = fieldsOf(change);
+    return REMOVED_FIELDS.map((name) => fields[name]).filter((text) => typeof text === "string");
+  });
+}
+
+const REMOVED_FIELDS = ["old_string", "oldString", "old_str", "oldText", "old_text"];
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 interface ReadInput extends Pick<FillCall, "inputChars" | "withStrings"> {

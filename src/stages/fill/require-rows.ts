@@ -1,15 +1,14 @@
 import type { Message } from "../../transcript/message.ts";
 import type { FillPart, FillRows, FillSegment } from "./fill-rows.ts";
-import { FILL_SHARES } from "./fill-weights.ts";
+import type { FillSource } from "./fill-source.ts";
+import { FILL_SHARES, FILL_WEIGHTS } from "./fill-weights.ts";
+import { charsOfRow } from "./row-table.ts";
 import type { RowScores } from "./score-rows.ts";
-import { charsOfRow } from "./split-rows.ts";
 
 /** What stays whatever it is worth, and what is preferred. */
 export interface RequiredRows {
-  /** Per row: 1 when it must stay. */
-  readonly isRequired: Uint8Array;
-  /** Per row: 1 when it belongs to the newest work and is not shown again. */
-  readonly isRecent: Uint8Array;
+  /** Per row: its value a character within this budget; infinite when it must stay. */
+  readonly worth: Float64Array;
   /** Parts from here on stay as they are, and take this much. */
   readonly firstWholePart: number;
   readonly tailChars: number;
@@ -25,11 +24,11 @@ export interface RequireOptions {
 /** Requires the newest messages as they are and what was said by users; prefers the newest work. */
 export function requireRows(fill: FillRows, scores: RowScores, options: RequireOptions): RequiredRows {
   const tail = wholeTail(fill, options);
-  const isRequired = new Uint8Array(fill.rows.length);
-  const wordsChars = requireWords({ fill, isRequired, ...tail, ...options });
+  const worth = scores.density.slice();
+  const wordsChars = requireWords({ fill, worth, ...tail, ...options });
   const roomChars = FILL_SHARES.recent * options.maxChars - tail.tailChars - wordsChars;
-  const isRecent = recentRows({ fill, scores, isRequired, roomChars, ...tail, ...options });
-  return { isRequired, isRecent, ...tail };
+  preferRecent({ fill, scores, worth, roomChars, ...tail, ...options });
+  return { worth, ...tail };
 }
 
 type Tail = Pick<RequiredRows, "firstWholePart" | "tailChars">;
@@ -48,26 +47,26 @@ function wholeTail({ messages, parts }: FillRows, { maxChars, render }: RequireO
 
 interface WordsInput extends Tail, RequireOptions {
   readonly fill: FillRows;
-  readonly isRequired: Uint8Array;
+  readonly worth: Float64Array;
 }
 
 /** Summaries, the first request, then everything that users said, newest first, as far as its share goes. */
-function requireWords({ fill, isRequired, firstWholePart, maxChars, neverCutTools }: WordsInput): number {
+function requireWords({ fill, worth, firstWholePart, maxChars, neverCutTools }: WordsInput): number {
   const shareChars = FILL_SHARES.words * maxChars;
   let usedChars = 0;
-  const require = (part: FillPart, limitChars: number): void => {
+  const require = (part: FillPart): void => {
     const chars = charsOfPart(fill, part);
-    if (chars > limitChars) return;
+    if (chars > shareChars - usedChars) return;
     usedChars += chars;
     for (let segment = part.firstSegment; segment < part.endSegment; segment++) {
       const { firstRow, endRow } = fill.segments[segment] as FillSegment;
-      isRequired.fill(1, firstRow, endRow);
+      worth.fill(Number.POSITIVE_INFINITY, firstRow, endRow);
     }
   };
   const said = fill.parts.slice(0, firstWholePart).filter((part) => isSaid(fill, part, neverCutTools));
-  const first = said.filter((part, index) => index === 0 || part.message.summary);
-  for (const part of first) require(part, shareChars - usedChars);
-  for (const part of said.toReversed()) if (!first.includes(part)) require(part, shareChars - usedChars);
+  const isFirst = (part: FillPart): boolean => part === said[0] || part.message.summary === true;
+  for (const part of said) if (isFirst(part)) require(part);
+  for (const part of said.toReversed()) if (!isFirst(part)) require(part);
   return usedChars;
 }
 
@@ -85,26 +84,29 @@ interface RecentInput extends WordsInput {
   readonly roomChars: number;
 }
 
-function recentRows(input: RecentInput): Uint8Array {
-  const { fill, scores, isRequired, firstWholePart, maxChars } = input;
-  const isRecent = new Uint8Array(fill.rows.length);
+/** What a search or a program printed is seldom needed whole, and often long; what was removed is needed least. */
+const NEVER_RECENT: ReadonlySet<FillSource> = new Set(["search", "output", "removed"]);
+
+/** Raises the newest work, from the newest to the oldest, as far as its share goes. */
+function preferRecent(input: RecentInput): void {
+  const { fill, scores, worth, firstWholePart, maxChars } = input;
   let roomChars = input.roomChars;
   for (let number = firstWholePart - 1; number >= 0 && roomChars > 0; number--) {
     const part = fill.parts[number] as FillPart;
     roomChars -= part.headChars;
     for (let segment = part.endSegment - 1; segment >= part.firstSegment; segment--) {
       const { source, firstRow, endRow } = fill.segments[segment] as FillSegment;
-      // What a search or a program printed is seldom needed whole, and often long.
-      if (source === "search" || source === "output") continue;
+      if (NEVER_RECENT.has(source) || worth[firstRow] === Number.POSITIVE_INFINITY) continue;
       let chars = 0;
       for (let row = firstRow; row < endRow; row++)
-        if (scores.isRepeated[row] === 0 && isRequired[row] === 0) chars += charsOfRowAt(fill, row);
-      if (chars > FILL_SHARES.longSegment * maxChars || chars > roomChars) continue;
-      for (let row = firstRow; row < endRow; row++) if (scores.isRepeated[row] === 0) isRecent[row] = 1;
-      roomChars -= chars;
+        if (scores.isRepeated[row] === 0) chars += charsOfRow(fill.rows, row);
+      const isLong = chars > FILL_SHARES.longSegment * maxChars || chars > roomChars;
+      const factor = Math.exp(isLong ? FILL_WEIGHTS.recentLong : FILL_WEIGHTS.recent);
+      for (let row = firstRow; row < endRow; row++)
+        if (scores.isRepeated[row] === 0) worth[row] = (worth[row] ?? 0) * factor;
+      if (!isLong) roomChars -= chars;
     }
   }
-  return isRecent;
 }
 
 function charsOfPart(fill: FillRows, { headChars, firstSegment, endSegment }: FillPart): number {
@@ -112,12 +114,7 @@ function charsOfPart(fill: FillRows, { headChars, firstSegment, endSegment }: Fi
   for (let segment = firstSegment; segment < endSegment; segment++) {
     const { source, firstRow, endRow } = fill.segments[segment] as FillSegment;
     if (source === "call") continue;
-    for (let row = firstRow; row < endRow; row++) chars += charsOfRowAt(fill, row);
+    for (let row = firstRow; row < endRow; row++) chars += charsOfRow(fill.rows, row);
   }
   return chars;
-}
-
-function charsOfRowAt({ rows }: FillRows, row: number): number {
-  const found = rows[row];
-  return found === undefined ? 0 : charsOfRow(found);
 }

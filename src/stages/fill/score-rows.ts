@@ -1,6 +1,9 @@
+import { blockNames } from "./block-names.ts";
 import type { FillRows, FillSegment } from "./fill-rows.ts";
 import { FILL_SHARES, FILL_WEIGHTS } from "./fill-weights.ts";
 import type { NumberedWords } from "./number-words.ts";
+import { type RowFacts, readNewestFirst } from "./read-newest-first.ts";
+import { wordUse } from "./word-use.ts";
 
 /** What each row is worth. */
 export interface RowScores {
@@ -12,27 +15,28 @@ export interface RowScores {
 
 /** Scores rows by how likely the agent needs them next: by source, age, names found nowhere newer, and what is being worked on. */
 export function scoreRows(fill: FillRows, numbered: NumberedWords): RowScores {
-  const { lineValue, nameValue, isRepeated } = valueRows(fill, numbered);
-  const density = new Float64Array(lineValue.length);
-  const costChars = (row: number): number => {
-    const { start = 0, end = 0 } = fill.rows[row] ?? {};
-    return end - start + GAP_SHARE_CHARS;
-  };
-  for (const { firstRow, endRow } of fill.segments) {
+  const facts = readNewestFirst(fill, numbered, wordUse(fill, numbered));
+  const { rows, segments } = fill;
+  const lineValue = valueLines(fill, numbered, facts);
+  const density = new Float64Array(rows.count);
+  const nameValue = (row: number): number => (lineValue[row] ?? 0) * (facts.newNames[row] ?? 0);
+  const costChars = (row: number): number => (rows.end[row] ?? 0) - (rows.start[row] ?? 0) + GAP_SHARE_CHARS;
+  for (const { firstRow, endRow } of segments) {
     for (let row = firstRow; row < endRow; row++) {
       const cost = costChars(row);
       // A name is of use only between its neighbours; a short one must not come without the line that it belongs to.
-      let names = (nameValue[row] ?? 0) / cost;
-      for (const beside of [row - 1, row + 1]) {
-        const value = beside < firstRow || beside >= endRow ? 0 : (nameValue[beside] ?? 0);
-        if (value > 0)
-          names = Math.max(names, (FILL_SHARES.neighbour * value) / Math.max(cost, costChars(beside)));
-      }
+      let names = nameValue(row) / cost;
+      if (row > firstRow) names = Math.max(names, inherited(nameValue(row - 1), cost, costChars(row - 1)));
+      if (row < endRow - 1) names = Math.max(names, inherited(nameValue(row + 1), cost, costChars(row + 1)));
       const tieBreak = 1 + row * 1e-9;
       density[row] = ((lineValue[row] ?? 0) / cost + names) * tieBreak;
     }
   }
-  return { density, isRepeated };
+  return { density, isRepeated: facts.isRepeated };
+}
+
+function inherited(nameValue: number, ownCost: number, itsCost: number): number {
+  return nameValue === 0 ? 0 : (FILL_SHARES.neighbour * nameValue) / Math.max(ownCost, itsCost);
 }
 
 /** A row alone costs a line break and part of a gap marker beside its text. */
@@ -41,50 +45,34 @@ const GAP_SHARE_CHARS = 6;
 const LEFTOVER_FACTOR = 1e-4;
 const AGE_OFFSET = 3;
 
-interface RowValues {
-  /** What the line itself is worth, which an edit may have to repeat. */
-  readonly lineValue: Float64Array;
-  /** What the names are worth that no newer line has. */
-  readonly nameValue: Float64Array;
-  readonly isRepeated: Uint8Array;
-}
-
-function valueRows(fill: FillRows, numbered: NumberedWords): RowValues {
-  const { words, firstWord, isIdentifier, lineOf } = numbered;
-  const lineValue = new Float64Array(fill.rows.length);
-  const nameValue = new Float64Array(fill.rows.length);
-  const isRepeated = new Uint8Array(fill.rows.length);
-  const activity = wordActivity(fill, numbered);
-  const isKnownWord = new Uint8Array(numbered.wordCount);
-  const isKnownLine = new Uint8Array(numbered.lineCount);
+/** What each line itself is worth, which an edit may have to repeat. */
+function valueLines(fill: FillRows, numbered: NumberedWords, facts: RowFacts): Float64Array {
+  const { rows, segments } = fill;
+  const { activity, isRepeated } = facts;
+  const block = blockNames(fill, numbered, facts);
   const touches = countTouches(fill);
-  for (const segment of fill.segments.toReversed()) {
+  const value = new Float64Array(rows.count);
+  for (const segment of segments) {
     const base = segmentWeight(segment, fill, touches);
-    for (let row = segment.endRow - 1; row >= segment.firstRow; row--) {
-      let active = 0;
-      let newNames = 0;
-      const lastWord = firstWord[row + 1] ?? 0;
-      for (let at = firstWord[row] ?? 0; at < lastWord; at++) {
-        const word = words[at] ?? 0;
-        active += activity[word] ?? 0;
-        if (isIdentifier[word] === 1 && isKnownWord[word] === 0) newNames++;
-        isKnownWord[word] = 1;
-      }
-      const line = lineOf[row] ?? 0;
-      if (isKnownLine[line] === 1) isRepeated[row] = 1;
-      isKnownLine[line] = 1;
-      const isLeftover = isRepeated[row] === 1 || lastWord === firstWord[row];
-      const { start = 0, end = 0 } = fill.rows[row] ?? {};
+    for (let row = segment.firstRow; row < segment.endRow; row++) {
+      const active = activity[row] ?? 0;
       const weight =
         base +
-        activityWeight(Math.min(MAX_ACTIVITY, active)) +
-        FILL_WEIGHTS.lineChars * Math.log(1 + end - start);
-      const worth = Math.exp(weight) * (isLeftover ? LEFTOVER_FACTOR : 1);
-      lineValue[row] = worth;
-      if (newNames > 0) nameValue[row] = worth * (NEW_NAME_FACTORS[Math.min(newNames, 3)] ?? 0);
+        FILL_WEIGHTS.activity * active +
+        FILL_WEIGHTS.activitySquared * active * active +
+        FILL_WEIGHTS.blockNames * (block[row] ?? 0) +
+        FILL_WEIGHTS.lineChars * logOf((rows.end[row] ?? 0) - (rows.start[row] ?? 0));
+      const isLeftover = isRepeated[row] === 1 || numbered.firstWord[row] === numbered.firstWord[row + 1];
+      value[row] = Math.exp(weight) * (isLeftover ? LEFTOVER_FACTOR : 1);
     }
   }
-  return { lineValue, nameValue, isRepeated };
+  return value;
+}
+
+const LOGARITHMS: Float64Array = Float64Array.from({ length: 512 }, (_, chars) => Math.log(1 + chars));
+
+function logOf(chars: number): number {
+  return LOGARITHMS[chars] ?? Math.log(1 + chars);
 }
 
 function segmentWeight(
@@ -101,47 +89,8 @@ function segmentWeight(
   );
 }
 
-function activityWeight(active: number): number {
-  return FILL_WEIGHTS.activity * active + FILL_WEIGHTS.activitySquared * active * active;
-}
-
-const { firstNewName, secondNewName, thirdNewName } = FILL_WEIGHTS;
-/** How many times a line's own value its new names are worth, by their number. */
-const NEW_NAME_FACTORS: readonly number[] = [
-  0,
-  Math.exp(firstNewName) - 1,
-  Math.exp(firstNewName + secondNewName) - 1,
-  Math.exp(firstNewName + secondNewName + thirdNewName) - 1,
-];
-
 function countTouches({ parts }: FillRows): ReadonlyMap<string, number> {
   const touches = new Map<string, number>();
   for (const { path } of parts) if (path !== undefined) touches.set(path, (touches.get(path) ?? 0) + 1);
   return touches;
-}
-
-const MAX_ACTIVITY = 4;
-/** After so many results, words that were written count a third. */
-const ACTIVITY_RESULTS = 15;
-
-/** Per word: how much agent and user wrote it lately, less for words that stand everywhere. */
-function wordActivity(
-  { segments, parts }: FillRows,
-  { words, firstWord, wordCount }: NumberedWords,
-): Float64Array {
-  const activity = new Float64Array(wordCount);
-  const uses = new Int32Array(wordCount);
-  for (const { source, partNumber, firstRow, endRow } of segments) {
-    const isWritten = source !== "read" && source !== "search" && source !== "output";
-    const fresh = isWritten ? Math.exp(-(parts[partNumber]?.callsSince ?? 0) / ACTIVITY_RESULTS) : 0;
-    const lastWord = firstWord[endRow] ?? 0;
-    for (let at = firstWord[firstRow] ?? 0; at < lastWord; at++) {
-      const word = words[at] ?? 0;
-      uses[word] = (uses[word] ?? 0) + 1;
-      activity[word] = (activity[word] ?? 0) + fresh;
-    }
-  }
-  for (let word = 0; word < wordCount; word++)
-    activity[word] = Math.min(MAX_ACTIVITY, activity[word] ?? 0) / Math.sqrt(uses[word] ?? 1);
-  return activity;
 }

@@ -1,11 +1,17 @@
 import { assert, property, string } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type FillRow, splitRows } from "./split-rows.ts";
+import { createRowDraft, type RowTable } from "./row-table.ts";
+import { splitRows } from "./split-rows.ts";
+
+function tableOf(text: string): RowTable {
+  const rows = createRowDraft();
+  splitRows(text, rows);
+  return rows.table();
+}
 
 function rowsOf(text: string): readonly string[] {
-  const rows: FillRow[] = [];
-  splitRows(text, rows);
-  return rows.map(({ start, end }) => text.slice(start, end));
+  const { start, end } = tableOf(text);
+  return Array.from(start, (from, row) => text.slice(from, end[row]));
 }
 
 describe("splitRows", () => {
@@ -20,39 +26,34 @@ describe("splitRows", () => {
   });
 
   it("counts the blank lines in front of a row", () => {
-    const rows: FillRow[] = [];
-    splitRows("a\n\n\nb", rows);
-    expect(rows.map(({ blankLines }) => blankLines)).toEqual([0, 2]);
+    expect([...tableOf("a\n\n\nb").blankLines]).toEqual([0, 2]);
   });
 
   it("splits a very long line into pieces that are its text", () => {
     const text = `${"word ".repeat(500)}end`;
-    const rows: FillRow[] = [];
-    splitRows(text, rows);
-    expect(rows.length).toBeGreaterThan(5);
+    const { count, blankLines } = tableOf(text);
+    expect(count).toBeGreaterThan(5);
     expect(rowsOf(text).join("")).toBe(text);
-    expect(rows.slice(1).every(({ blankLines }) => blankLines === -1)).toBe(true);
+    expect(blankLines.subarray(1).every((lines) => lines === -1)).toBe(true);
   });
 
   it("leaves the middle of an enormous text in one row", () => {
     const text = "some words here\n".repeat(400_000);
-    const rows: FillRow[] = [];
-    splitRows(text, rows);
-    expect(Math.max(...rows.slice(60_000, 65_000).map(({ start, end }) => end - start))).toBeGreaterThan(
-      1_000_000,
+    const { start, end } = tableOf(text);
+    const lengths = Array.from(
+      start.subarray(60_000, 65_000),
+      (from, row) => (end[60_000 + row] ?? 0) - from,
     );
+    expect(Math.max(...lengths)).toBeGreaterThan(1_000_000);
   });
 
   it("gives rows in order, without overlap, never blank", () => {
     assert(
       property(string({ unit: "binary", maxLength: 200 }), (text) => {
-        const rows: FillRow[] = [];
-        splitRows(text, rows);
-        let end = 0;
-        for (const row of rows) {
-          expect(row.start).toBeGreaterThanOrEqual(end);
-          expect(row.end).toBeGreaterThan(row.start);
-          end = row.end;
+        const { start, end } = tableOf(text);
+        for (const [row, from] of start.entries()) {
+          expect(from).toBeGreaterThanOrEqual(row === 0 ? 0 : (end[row - 1] ?? 0));
+          expect(end[row]).toBeGreaterThan(from);
         }
       }),
     );

@@ -1,23 +1,8 @@
 import { headCut } from "../../text/truncate.ts";
-
-/** A line that is not blank, or a piece of a very long one: the smallest thing that is kept or left out. */
-export interface FillRow {
-  /** Behind the padding of a line number. */
-  readonly start: number;
-  /** Behind the line number itself. */
-  readonly bodyStart: number;
-  readonly end: number;
-  /** Blank lines in front; -1 when the row goes on where the one before ends. */
-  readonly blankLines: number;
-}
-
-/** What a row takes when it is written. */
-export function charsOfRow({ start, end, blankLines }: FillRow): number {
-  return end - start + 1 + Math.max(0, blankLines);
-}
+import type { RowDraft } from "./row-table.ts";
 
 /** Adds the rows of a text. What is too long to be looked at in whole has its middle in one row, which never fits. */
-export function splitRows(text: string, rows: FillRow[]): void {
+export function splitRows(text: string, rows: RowDraft): void {
   if (text.length <= MAX_TEXT_CHARS) {
     splitLines(text, { from: 0, to: text.length, rows });
     return;
@@ -25,7 +10,7 @@ export function splitRows(text: string, rows: FillRow[]): void {
   const headEnd = headCut(text, MAX_TEXT_CHARS / 2);
   const tailStart = headCut(text, text.length - MAX_TEXT_CHARS / 2);
   splitLines(text, { from: 0, to: headEnd, rows });
-  rows.push({ start: headEnd, bodyStart: tailStart, end: tailStart, blankLines: 0 });
+  rows.add({ start: headEnd, bodyStart: tailStart, end: tailStart, blankLines: 0 });
   splitLines(text, { from: tailStart, to: text.length, rows });
 }
 
@@ -37,7 +22,7 @@ const WORD_SEARCH_CHARS = 80;
 interface Stretch {
   readonly from: number;
   readonly to: number;
-  readonly rows: FillRow[];
+  readonly rows: RowDraft;
 }
 
 function splitLines(text: string, { from, to, rows }: Stretch): void {
@@ -48,7 +33,7 @@ function splitLines(text: string, { from, to, rows }: Stretch): void {
     const end = trimmedEnd(text, at, lineEnd);
     if (end === at) blankLines++;
     else {
-      pushLine(text, { start: at, end, blankLines }, rows);
+      addLine(text, { from: at, to: end, rows }, blankLines);
       blankLines = 0;
     }
     at = lineEnd + 1;
@@ -61,23 +46,24 @@ function trimmedEnd(text: string, start: number, lineEnd: number): number {
   return end;
 }
 
-function pushLine(text: string, line: Omit<FillRow, "bodyStart">, rows: FillRow[]): void {
-  let { start, blankLines } = line;
-  let bodyStart = start;
-  const digits = skipSpaces(text, start);
+function addLine(text: string, { from, to, rows }: Stretch, blankLines: number): void {
+  let start = from;
+  let bodyStart = from;
+  const digits = skipSpaces(text, from);
   const sign = skipDigits(text, digits);
-  if (sign > digits && sign < line.end && isNumberSign(text.charCodeAt(sign))) {
+  if (sign > digits && sign < to && isNumberSign(text.charCodeAt(sign))) {
     start = digits;
     bodyStart = sign + 1;
   }
-  while (line.end - start > MAX_ROW_CHARS) {
+  let blankLinesLeft = blankLines;
+  while (to - start > MAX_ROW_CHARS) {
     const end = wordEnd(text, start + MAX_ROW_CHARS);
-    rows.push({ start, bodyStart: Math.min(bodyStart, end), end, blankLines });
+    rows.add({ start, bodyStart: Math.min(bodyStart, end), end, blankLines: blankLinesLeft });
     start = end;
     bodyStart = end;
-    blankLines = -1;
+    blankLinesLeft = -1;
   }
-  rows.push({ start, bodyStart, end: line.end, blankLines });
+  rows.add({ start, bodyStart, end: to, blankLines: blankLinesLeft });
 }
 
 const SPACE = 32;

@@ -161,7 +161,7 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
   return {
     table: (name) => `${schema}.${name}`,
     use: (job) => gate(() => persist(job)),
-    now: () => clock.now() + offsetMs,
+    now: () => Math.round(clock.now() + offsetMs),
     async close() {
       isClosed = true;
       const pool = await opening?.catch(() => undefined);

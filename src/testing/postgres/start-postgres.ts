@@ -3,6 +3,7 @@ import {
   appendFileSync,
   chmodSync,
   chownSync,
+  existsSync,
   mkdtempSync,
   realpathSync,
   rmSync,
@@ -17,10 +18,13 @@ import { endProcessTree } from "../opencode/process-tree.ts";
 import { installPostgres } from "./install-postgres.ts";
 
 /** Starts a real PostgreSQL server of its own on a temporary folder; undefined where none can be had. */
-export async function startPostgres(): Promise<PostgresServer | undefined> {
+export async function startPostgres(medium: Medium = "memory"): Promise<PostgresServer | undefined> {
   const programs = await installPostgres();
-  return programs === undefined ? undefined : startFrom(programs);
+  return programs === undefined ? undefined : startFrom(programs, medium);
 }
+
+/** Where its data lie. A killed process leaves the same behind in memory as on a disk, and sooner. */
+export type Medium = "memory" | "disk";
 
 /** A server that a test may kill. */
 export interface PostgresServer {
@@ -39,11 +43,13 @@ export interface PostgresServer {
 }
 
 const PASSWORD = "s3cret/of:the@tests";
+const MEMORY = "/dev/shm";
 const START_MS = 60_000;
 
-async function startFrom(programs: string): Promise<PostgresServer> {
+async function startFrom(programs: string, medium: Medium): Promise<PostgresServer> {
   const user = serverUser();
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "carryover-postgres-")));
+  const parent = medium === "memory" && existsSync(MEMORY) ? MEMORY : tmpdir();
+  const folder = realpathSync(mkdtempSync(join(parent, "carryover-postgres-")));
   const data = join(folder, "data");
   chmodSync(folder, 0o755);
   if (user.uid !== undefined) chownSync(folder, user.uid, user.gid ?? user.uid);
@@ -149,6 +155,9 @@ port = ${port}
 unix_socket_directories = '${folder}'
 max_connections = 200
 shared_buffers = 64MB
+dynamic_shared_memory_type = mmap
+min_wal_size = 32MB
+max_wal_size = 128MB
 fsync = on
 synchronous_commit = on
 full_page_writes = on

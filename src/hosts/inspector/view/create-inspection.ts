@@ -12,7 +12,14 @@ import { previewCompactionOf } from "./preview-compaction.ts";
 import { previewForkOf } from "./preview-fork.ts";
 import { createRecordedRows, isCompactionSummary, type RecordedRows } from "./recorded-rows.ts";
 import { searchItems } from "./search-items.ts";
-import type { InspectedSession, Inspection, PolicyInfo, WindowOptions, WindowView } from "./types.ts";
+import type {
+  InspectedSession,
+  Inspection,
+  PolicyId,
+  PolicyInfo,
+  WindowOptions,
+  WindowView,
+} from "./types.ts";
 import { createWindowRows, type WindowRows } from "./window-rows.ts";
 import { createWindowTotals } from "./window-totals.ts";
 
@@ -24,12 +31,12 @@ export function createInspection(session: InspectedSession): Inspection {
 interface Caches {
   readonly family: TokenFamily;
   readonly recorded: RecordedRows;
-  readonly rows: WindowRows;
+  readonly rows: Map<PolicyId, WindowRows>;
 }
 
 function createCaches(family: TokenFamily): Caches {
   const recorded = createRecordedRows(family);
-  return { family, recorded, rows: createWindowRows(recorded) };
+  return { family, recorded, rows: new Map() };
 }
 
 function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
@@ -73,7 +80,9 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
   const sentAt = (upTo: number): Transcript => runOf({ policy: "as-sent", upTo }).run.left;
 
   function viewOf(options: Asked, run: PolicyRun): WindowView {
-    const rows = caches.rows.rowsOf(run);
+    const maker = caches.rows.get(options.policy) ?? createWindowRows(recorded);
+    caches.rows.set(options.policy, maker);
+    const rows = maker.rowsOf(run);
     const inserted = insertedRows(run, recorded);
     return {
       ...options,

@@ -58,26 +58,25 @@ export function mediaIn(part: Part, as: TextsAs): number {
 const NOT_MEDIA = /^text\/|x-directory$/;
 
 function callTexts(part: ToolPart, as: TextsAs): readonly PartText[] {
-  const { tool, input, inputCut } = part;
+  const { tool } = part;
   const access = fileAccess(part);
   const about = { tool, ...(access && { access }) };
-  const read = as === "shown" ? inputCut?.preview : undefined;
-  const output = outcomeText(as === "shown" ? shownOutcome(part) : part.outcome);
+  const failed = part.outcome.status === "failed" ? { failed: true as const } : {};
   return [
-    {
-      kind: "tool input",
-      side: "input",
-      text: read ?? (input === undefined ? "{}" : safeJson(input)),
-      ...about,
-    },
-    {
-      kind: "tool output",
-      side: "output",
-      text: output,
-      ...about,
-      ...(part.outcome.status === "failed" && { failed: true as const }),
-    },
+    { kind: "tool input", side: "input", text: inputText(part, as), ...about },
+    { kind: "tool output", side: "output", text: outputText(part, as), ...about, ...failed },
   ];
+}
+
+/** The input of a call as JSON, or as it reads where it was cut. */
+export function inputText({ input, inputCut }: ToolPart, as: TextsAs): string {
+  if (as === "shown" && inputCut !== undefined) return inputCut.preview;
+  return input === undefined ? "{}" : safeJson(input);
+}
+
+/** The output or the error of a call. */
+export function outputText(part: ToolPart, as: TextsAs): string {
+  return outcomeText(as === "shown" ? shownOutcome(part) : part.outcome);
 }
 
 function messageKind({ role, summary, metadata }: Message): TextKind {

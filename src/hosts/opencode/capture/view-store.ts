@@ -5,6 +5,7 @@ import { createFileSpillStore } from "../../../stores/files/file-spill-store.ts"
 import { nodeFileSystem } from "../../../stores/files/file-system.ts";
 import { isSha256, readSpillFile, spillPath } from "../../../stores/files/spill-file.ts";
 import { removeQuietly } from "../../../stores/files/whole-file.ts";
+import type { SpillFailure, SpillRef, SpillStore } from "../../../tool-output/spill-store.ts";
 
 /** Keeps what children inherited, compressed and named by content, so that siblings share it. Never throws. */
 export interface ViewStore {
@@ -36,6 +37,43 @@ export interface ViewStoreOptions {
 
 export function createViewStore({ root, now = Date.now }: ViewStoreOptions): ViewStore {
   const files = createFileSpillStore({ root, now, maxAgeMs: KEPT_MS });
+  return viewStoreOn({
+    put: async (json) => files.put(await compress(json)),
+    async get(blob) {
+      const path = spillPath(root, blob);
+      const { sha256, bytes } = await readSpillFile(nodeFileSystem, path);
+      if (sha256 !== blob) return undefined;
+      const json = (await decompress(bytes)).toString("utf8");
+      nodeFileSystem.touch(path, now());
+      return json;
+    },
+    remove: (blob) => removeQuietly(nodeFileSystem, spillPath(root, blob)),
+  });
+}
+
+/** Keeps views among the outputs of a store that several machines use, which compresses and cleans by itself. */
+export function createSharedViewStore(spills: SpillStore): ViewStore {
+  return viewStoreOn({
+    put: (json) => spills.put(json),
+    async get(blob) {
+      const json = await spills.get(blob);
+      if (json === undefined) throw new Error("it is not there, or the store cannot be reached");
+      return json;
+    },
+    // A child elsewhere may show the same: its age decides.
+    remove: () => {},
+  });
+}
+
+/** Where the text of a view lies. */
+interface ViewTexts {
+  put(json: string): Promise<SpillRef | SpillFailure>;
+  /** Undefined for a damaged one; may throw. */
+  get(blob: string): Promise<string | undefined>;
+  remove(blob: string): void;
+}
+
+function viewStoreOn(texts: ViewTexts): ViewStore {
   const recent = new Map<string, readonly SessionMessage[]>();
   const keep = (blob: string, messages: readonly SessionMessage[]): void => {
     recent.delete(blob);
@@ -47,7 +85,7 @@ export function createViewStore({ root, now = Date.now }: ViewStoreOptions): Vie
     async put(messages) {
       try {
         const json = JSON.stringify(messages);
-        const stored = await files.put(await compress(json));
+        const stored = await texts.put(json);
         if (stored.status === "failed") return { status: "failed", reason: stored.reason };
         // What siblings and a restarted host get is what went through JSON, so this one gets that too.
         keep(stored.handle, JSON.parse(json) as readonly SessionMessage[]);
@@ -61,12 +99,10 @@ export function createViewStore({ root, now = Date.now }: ViewStoreOptions): Vie
       if (known !== undefined) return { status: "found", messages: known };
       if (!isSha256(blob)) return { status: "failed", reason: "its name is not one of ours" };
       try {
-        const path = spillPath(root, blob);
-        const { sha256, bytes } = await readSpillFile(nodeFileSystem, path);
-        if (sha256 !== blob) return { status: "failed", reason: "the stored copy is damaged" };
-        const messages: unknown = JSON.parse((await decompress(bytes)).toString("utf8"));
+        const json = await texts.get(blob);
+        if (json === undefined) return { status: "failed", reason: "the stored copy is damaged" };
+        const messages: unknown = JSON.parse(json);
         if (!Array.isArray(messages)) return { status: "failed", reason: "the stored copy is no list" };
-        nodeFileSystem.touch(path, now());
         keep(blob, messages as readonly SessionMessage[]);
         return { status: "found", messages: messages as readonly SessionMessage[] };
       } catch (cause) {
@@ -78,7 +114,7 @@ export function createViewStore({ root, now = Date.now }: ViewStoreOptions): Vie
     },
     remove(blob) {
       recent.delete(blob);
-      if (isSha256(blob)) removeQuietly(nodeFileSystem, spillPath(root, blob));
+      if (isSha256(blob)) texts.remove(blob);
     },
   };
 }

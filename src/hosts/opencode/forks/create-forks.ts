@@ -1,6 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
-import { join } from "node:path";
-import { createFileRecordStore } from "../../../stores/files/file-record-store.ts";
+import { randomUUID } from "node:crypto";
 import { currentProcess } from "../../../stores/files/process-identity.ts";
 import { type ForkView, nextToStart } from "../../../tasks/admit-fork.ts";
 import { type ForkLimits, readForkLimits } from "../../../tasks/fork-limits.ts";
@@ -56,7 +54,7 @@ export function createForks({ context, capture, views, bonds, windows }: ForksSe
   const limits = limitsOf(context);
   const instanceId = randomUUID();
   const process = currentProcess();
-  const owner = (): ForkOwner => ({ instanceId, process, heartbeatAtMs: context.now() });
+  const owner = (): ForkOwner => ({ instanceId, process, heartbeatAtMs: context.stores.now() });
   const waiting = new Set<() => void>();
   let planDelivery: (parentSessionId: string) => void = () => {};
 
@@ -77,9 +75,7 @@ export function createForks({ context, capture, views, bonds, windows }: ForksSe
     planDelivery: (parentSessionId) => planDelivery(parentSessionId),
   });
 
-  const store = createFileRecordStore({
-    root: join(context.folders.forks, projectName(context.directory)),
-  });
+  const store = context.stores.forks(context.directory);
   const keeper: ForkKeeper = createForkKeeper({
     context,
     store,
@@ -123,11 +119,6 @@ export function createForks({ context, capture, views, bonds, windows }: ForksSe
       planDelivery = plan;
     },
   };
-}
-
-/** Forks of different projects never meet: an instance of the host serves one. */
-function projectName(directory: string): string {
-  return createHash("sha256").update(directory).digest("hex").slice(0, 16);
 }
 
 function limitsOf({ options, attendance }: PluginContext): ForkLimits {

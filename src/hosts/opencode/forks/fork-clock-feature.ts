@@ -33,7 +33,7 @@ export function createForkClockFeature({ context, forks }: ForkClockSetup): Feat
       if (waiting.length > 0 && now - beatAtMs >= HEARTBEAT_MS) {
         beatAtMs = now;
         await keeper.flush();
-        const value = createLease({ instanceId, process }, now);
+        const value = createLease({ instanceId, process }, context.stores.now());
         const stored = await store.put({ id: leaseRecordId(instanceId), value, expected: lease });
         if (stored.status === "stored") lease = stored.version;
         else if (stored.status === "conflict") lease = stored.actual;

@@ -37,7 +37,12 @@ export function createLeftForks({ context, forks }: LeftForksSetup): LeftForks {
     const isGone = (record: ForkRecord): boolean => {
       const lease = leases.get(record.owner.instanceId);
       const process = processState(record.owner.process);
-      const sight = { instanceId, nowMs: context.now(), process, ...(lease === undefined ? {} : { lease }) };
+      const sight = {
+        instanceId,
+        nowMs: context.stores.now(),
+        process,
+        ...(lease === undefined ? {} : { lease }),
+      };
       return canAdopt(record, sight);
     };
     return { listed, forks: forksFound, isGone };

@@ -6,6 +6,7 @@ import { boundRecall, RECALL_MAX_CHARS, type RecallRange, searchLines } from "..
 import { textAt, textsOutOfSight } from "../../../session/recall-text.ts";
 import type { Message, MessageId, Transcript } from "../../../transcript/message.ts";
 import { sessionMessages } from "../forks/child-session.ts";
+import type { ForkBond } from "../forks/fork-bonds.ts";
 import type { ToolDefinition } from "../host.ts";
 import { readArguments } from "./tool-arguments.ts";
 import type { ToolSetup } from "./tool-setup.ts";
@@ -38,9 +39,17 @@ export function createRecallTool({ context, forks }: ToolSetup): ToolDefinition 
   /** Everything that the session holds, after everything that its parent holds. */
   async function storedOf(sessionId: string): Promise<readonly SessionMessage[]> {
     const bond = await forks.bonds.bondOf(sessionId);
-    const sessions = bond === undefined ? [sessionId] : [bond.parent, sessionId];
-    const lists = await Promise.all(sessions.map((id) => sessionMessages(context.calls, id)));
-    return lists.flatMap((list) => (list.status === "ok" ? list.value : []));
+    const own = await sessionMessages(context.calls, sessionId);
+    const inherited = bond === undefined ? [] : await parentMessages(bond);
+    return [...inherited, ...(own.status === "ok" ? own.value : [])];
+  }
+
+  /** Of a parent that lives on another machine there is what the child inherited. */
+  async function parentMessages({ parent, blob }: ForkBond): Promise<readonly SessionMessage[]> {
+    const stored = await sessionMessages(context.calls, parent);
+    if (stored.status === "ok") return stored.value;
+    const view = blob === undefined ? undefined : await forks.views.get(blob);
+    return view?.status === "found" ? view.messages : [];
   }
 
   /** The whole of each output that was cut as it came in, newest first. */

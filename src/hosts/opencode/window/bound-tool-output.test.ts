@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createTestContext } from "../../../../test/support/plugin-context.ts";
@@ -34,11 +34,25 @@ describe("a tool output", () => {
 
   it("is cut again from the host's file where the host kept only the head", async () => {
     const { context, folder } = createTestContext();
-    const outputPath = join(folder, "whole.txt");
+    const outputPath = join(folder, "tool-output", "tool_1");
+    mkdirSync(join(folder, "tool-output"));
     writeFileSync(outputPath, LINES);
     const metadata = { truncated: true, outputPath };
     const bounded = await finish(context, { title: "t", output: "0 a line\n… cut by the host", metadata });
     expect(bounded.output).toContain("5999 a line");
+  });
+
+  it("never reads another file that its metadata names, nor a link", async () => {
+    const { context, folder } = createTestContext();
+    const secret = join(folder, "id_ed25519");
+    const link = join(folder, "tool-output", "tool_1");
+    writeFileSync(secret, LINES);
+    mkdirSync(join(folder, "tool-output"));
+    symlinkSync(secret, link);
+    for (const outputPath of [secret, link, join(folder, "tool-output"), join(folder, "tool-output", "..")]) {
+      const given = { title: "t", output: "head", metadata: { truncated: true, outputPath } };
+      expect(await finish(context, { ...given })).toEqual(given);
+    }
   });
 
   it.each([

@@ -1,4 +1,6 @@
+import { constants } from "node:fs";
 import { open } from "node:fs/promises";
+import { basename, dirname } from "node:path";
 import { fields, stringField } from "../../../formats/fields.ts";
 import { DEFAULT_TOOL_OUTPUT_LIMITS } from "../../../tool-output/tool-output-limits.ts";
 import { truncateToolContent } from "../../../tool-output/truncate-tool-content.ts";
@@ -48,16 +50,24 @@ export function createBoundToolOutput(context: PluginContext): Feature {
 async function wholeOutput(metadata: unknown): Promise<string | undefined> {
   const { truncated, outputPath } = fields(metadata);
   const path = stringField(outputPath);
-  if (truncated !== true || path === undefined) return undefined;
-  const file = await open(path, "r").catch(() => undefined);
+  // The path came with the result of a tool: it must not make us read any other file for it.
+  if (truncated !== true || path === undefined || basename(dirname(path)) !== HOST_FOLDER) return undefined;
+  const file = await open(path, READ_FLAGS).catch(() => undefined);
   if (file === undefined) return undefined;
   try {
-    const { size } = await file.stat();
-    return size > MAX_WHOLE_BYTES ? undefined : await file.readFile("utf8");
+    const stat = await file.stat();
+    return stat.isFile() && stat.size <= MAX_WHOLE_BYTES ? await file.readFile("utf8") : undefined;
   } finally {
     await file.close();
   }
 }
+
+/** Where the host keeps what it cut. */
+const HOST_FOLDER = "tool-output";
+
+// Neither a link nor a pipe; Windows has no such flags.
+const { O_NOFOLLOW = 0, O_NONBLOCK = 0 }: Partial<typeof constants> = constants;
+const READ_FLAGS = constants.O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 
 /** A longer file stays as the host cut it: reading it would hold up the agent. */
 const MAX_WHOLE_BYTES = 64 * 1024 * 1024;

@@ -30,7 +30,7 @@ export function createControlFeature(setup: ControlSetup): Feature {
       const isGone = lease === undefined || processState(lease.process) === "gone";
       if (isGone) await control.instances.delete(id, version);
     }
-    const value = createLease({ instanceId, process: currentProcess() }, context.now());
+    const value = createLease({ instanceId, process: currentProcess() }, context.stores.now());
     const stored = await control.instances.put({ id: leaseRecordId(instanceId), value, expected: "missing" });
     if (stored.status === "failed")
       context.notify.log("warn", `the command line will not find this instance: ${stored.reason}`);

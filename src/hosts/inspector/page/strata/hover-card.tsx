@@ -7,11 +7,14 @@ import type { Band } from "./lay-bands.ts";
 /** Why a band is what it is: reason, stage, saving, handle. */
 export function HoverCard({ band, topPx, heightPx, compare }: HoverCardProps): VNode | null {
   if (band.type === "line" || band.type === "empty") return null;
-  const belowPx = band.topPx + Math.min(band.heightPx, CARD_BELOW_PX) + 2;
-  const fitsBelow = belowPx + CARD_PX < topPx + heightPx;
-  const cardTopPx = fitsBelow ? belowPx : Math.max(topPx, band.topPx - CARD_PX);
+  const bandPx = HEAD_PX + band.topPx - topPx;
+  const belowPx = bandPx + Math.min(band.heightPx, CARD_BELOW_PX) + 2;
+  const style =
+    belowPx + CARD_PX < heightPx
+      ? { top: `${belowPx}px` }
+      : { bottom: `${Math.max(0, heightPx - bandPx + 2)}px` };
   return (
-    <div class="card" role="presentation" style={{ top: `${cardTopPx}px` }}>
+    <div class="card" role="presentation" style={style}>
       {band.type === "inserted" ? (
         <>
           <p>
@@ -55,7 +58,10 @@ interface HoverCardProps {
   readonly compare: "on" | "off";
 }
 
-const CARD_PX = 190;
+/** The head of the columns, under which the bands begin. */
+const HEAD_PX = 22;
+/** About as much room as a card needs, and how far under the top of a band it is at most. */
+const CARD_PX = 230;
 const CARD_BELOW_PX = 90;
 
 function Why({ item, name }: { readonly item: ItemRow; readonly name: string | undefined }): VNode {

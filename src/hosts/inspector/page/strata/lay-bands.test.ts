@@ -43,7 +43,9 @@ describe("the strata", () => {
         const expected = laid.bands.filter(
           ({ topPx, heightPx }) => topPx + heightPx > fromPx && topPx < fromPx + sizePx,
         );
-        expect(bandsBetween(laid, fromPx, fromPx + sizePx)).toEqual(expected);
+        const { first, bands } = bandsBetween(laid, fromPx, fromPx + sizePx);
+        expect(bands).toEqual(expected);
+        if (bands.length > 0) expect(laid.bands[first]).toBe(bands[0]);
       }),
     );
   });

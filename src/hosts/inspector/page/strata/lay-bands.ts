@@ -49,8 +49,8 @@ export function heightOf(tokens: number): number {
   );
 }
 
-/** The bands that are at least partly between two heights. */
-export function bandsBetween({ bands }: BandLayout, fromPx: number, toPx: number): readonly Band[] {
+/** The bands that are at least partly between two heights, and where in the layout they begin. */
+export function bandsBetween({ bands }: BandLayout, fromPx: number, toPx: number): BandRange {
   let low = 0;
   let high = bands.length;
   while (low < high) {
@@ -61,7 +61,12 @@ export function bandsBetween({ bands }: BandLayout, fromPx: number, toPx: number
   }
   let end = low;
   while (end < bands.length && (bands[end]?.topPx ?? 0) < toPx) end++;
-  return bands.slice(low, end);
+  return { first: low, bands: bands.slice(low, end) };
+}
+
+export interface BandRange {
+  readonly first: number;
+  readonly bands: readonly Band[];
 }
 
 export interface LayoutOptions {

@@ -19,7 +19,7 @@ export function Minimap({ layout, matches, topPx, heightPx, scroller }: MinimapP
   useEffect(() => {
     if (canvas.current !== null) paint(canvas.current, layout, matches);
   }, [layout, matches, paintedTheme, sizePx]);
-  const scale = layout.heightPx > 0 ? 100 / layout.heightPx : 0;
+  const scale = layout.heightPx > 0 ? sizePx / layout.heightPx : 0;
   const go = (event: PointerEvent): void => {
     const element = canvas.current;
     if (element === null || scroller.current === null || event.buttons === 0) return;
@@ -29,10 +29,18 @@ export function Minimap({ layout, matches, topPx, heightPx, scroller }: MinimapP
   return (
     <div class="minimap" aria-hidden="true" onPointerDown={go} onPointerMove={go}>
       <canvas ref={canvas} />
-      <div class="lens" style={{ top: `${topPx * scale}%`, height: `${Math.min(100, heightPx * scale)}%` }} />
+      <div
+        class="lens"
+        style={{
+          transform: `translateY(${topPx * scale}px)`,
+          height: `${Math.min(sizePx, Math.max(MIN_LENS_PX, heightPx * scale))}px`,
+        }}
+      />
     </div>
   );
 }
+
+const MIN_LENS_PX = 6;
 
 interface MinimapProps {
   readonly layout: BandLayout;

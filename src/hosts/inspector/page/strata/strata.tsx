@@ -18,7 +18,8 @@ export function Strata(props: StrataProps): VNode {
   useRevealed(scroller, layout, active);
   useStuckToEnd(scroller, layout, sticksToEnd);
 
-  const visible = bandsBetween(layout, topPx - OVERSCAN_PX, topPx + heightPx + OVERSCAN_PX);
+  const { first, bands: visible } = bandsBetween(layout, topPx - OVERSCAN_PX, topPx + heightPx + OVERSCAN_PX);
+  const slots = useSlots(visible.length);
   const shownKey = hovered ?? (isFocused ? active : undefined);
   const shownPlace = shownKey === undefined ? undefined : layout.places.get(shownKey);
   const shown = shownPlace === undefined ? undefined : layout.bands[shownPlace];
@@ -48,8 +49,8 @@ export function Strata(props: StrataProps): VNode {
         onKeyDown={move}
         onFocus={() => {
           setFocused(true);
-          const first = visible.find(({ type }) => type !== "line");
-          if (active === undefined && first !== undefined) onPoint(first.key);
+          const nearest = visible.find(({ type }) => type !== "line");
+          if (active === undefined && nearest !== undefined) onPoint(nearest.key);
         }}
         onBlur={() => setFocused(false)}
         onPointerOver={({ target }) => setHovered(keyOf(target))}
@@ -72,9 +73,9 @@ export function Strata(props: StrataProps): VNode {
               <span>cached {short(layout.cached.tokens)}</span>
             </div>
           )}
-          {visible.map((band) => (
+          {visible.map((band, at) => (
             <BandRow
-              key={band.key}
+              key={(first + at) % slots}
               band={band}
               source={source}
               isActive={band.key === active}
@@ -84,9 +85,9 @@ export function Strata(props: StrataProps): VNode {
               compare={compare}
             />
           ))}
-          {shown && <HoverCard band={shown} topPx={topPx} heightPx={heightPx} compare={compare} />}
         </div>
       </div>
+      {shown && <HoverCard band={shown} topPx={topPx} heightPx={heightPx} compare={compare} />}
     </div>
   );
 }
@@ -106,7 +107,7 @@ export interface StrataProps {
   readonly onOpen: (key: string) => void;
 }
 
-const OVERSCAN_PX = 240;
+const OVERSCAN_PX = 160;
 
 function Columns({ names }: { readonly names: readonly string[] }): VNode {
   return (
@@ -132,6 +133,15 @@ function keyOf(target: EventTarget | null): string | undefined {
 function isVisible(visible: readonly Band[], key: string | undefined): key is string {
   return key !== undefined && visible.some((band) => band.key === key);
 }
+
+/** How many elements take turns to show bands, so that scrolling makes and drops as few as it can. */
+function useSlots(needed: number): number {
+  const slots = useRef(SLOT_STEP);
+  if (needed > slots.current) slots.current = Math.ceil(needed / SLOT_STEP) * SLOT_STEP;
+  return slots.current;
+}
+
+const SLOT_STEP = 16;
 
 interface Scroll {
   readonly topPx: number;

@@ -1,0 +1,124 @@
+import type { VNode } from "preact";
+import type { InsertedRow, ItemRow, MessageRow } from "../../view/types.ts";
+import { itemLabel, type LabelSource } from "../words/item-label.ts";
+import { count } from "../words/numbers.ts";
+import { FateBadge } from "./fate-badge.tsx";
+import type { Band, Side } from "./lay-bands.ts";
+
+/** The cells of a band. What the eye sees by colour and place is said in words as well. */
+export function BandCells({ band, source, compare }: BandCellsProps): VNode | null {
+  switch (band.type) {
+    case "item": {
+      const { what, detail } = itemLabel(source, band.row, band.item);
+      return (
+        <>
+          <Who row={band.row} isFirst={band.isFirst} />
+          <FateBadge fate={band.item.fate} />
+          <span class="what">
+            <b>{what}</b> {detail}
+          </span>
+          <Track item={band.item} />
+          <Size item={band.item} />
+          {compare === "on" && band.itemB && (
+            <>
+              <FateBadge fate={band.itemB.fate} />
+              <Track item={band.itemB} />
+              <Size item={band.itemB} />
+            </>
+          )}
+        </>
+      );
+    }
+    case "empty":
+      return (
+        <>
+          <Who row={band.row} isFirst />
+          <span />
+          <span class="what">nothing that takes room</span>
+        </>
+      );
+    case "inserted":
+      return <Inserted inserted={band.inserted} side={band.side} />;
+    case "line":
+      return null;
+  }
+}
+
+export interface BandCellsProps {
+  readonly band: Band;
+  readonly source: LabelSource;
+  readonly compare: "on" | "off";
+}
+
+function Who({ row, isFirst }: { readonly row: MessageRow; readonly isFirst: boolean }): VNode {
+  const role = row.role === "assistant" ? "agent" : row.role;
+  if (!isFirst) {
+    return (
+      <span class="who">
+        <span class="unseen">{`message ${count(row.index + 1)} ${role} `}</span>
+      </span>
+    );
+  }
+  return (
+    <span class="who">
+      <span class="unseen">message </span>
+      <i>{count(row.index + 1)}</i> {role}
+    </span>
+  );
+}
+
+function Track({ item }: { readonly item: ItemRow }): VNode {
+  const share = item.tokens > 0 ? item.keptTokens / item.tokens : item.fate === "kept" ? 1 : 0;
+  return (
+    <span class={`track ${item.fate}`}>
+      <span class="sent" style={{ width: `${Math.min(100, 100 * share)}%` }} />
+      <span class="unseen"> {item.fate} </span>
+    </span>
+  );
+}
+
+function Size({ item }: { readonly item: ItemRow }): VNode {
+  return (
+    <span class="size">
+      {count(item.tokens)}
+      {item.keptTokens !== item.tokens && (
+        <>
+          {" → "}
+          <b>{count(item.keptTokens)}</b>
+        </>
+      )}
+      <span class="unseen"> tokens{item.reason !== undefined && `. ${item.reason}`}</span>
+    </span>
+  );
+}
+
+function Inserted({ inserted, side }: { readonly inserted: InsertedRow; readonly side: Side }): VNode {
+  return (
+    <>
+      <span class="who">new</span>
+      <span class="badge inserted" aria-hidden="true">
+        +
+      </span>
+      <span class="what">
+        <b>{inserted.kind === "other" ? inserted.role : inserted.kind}</b>{" "}
+        {inserted.text.slice(0, EXCERPT_CHARS)}
+      </span>
+      {side === "b" && (
+        <>
+          <span />
+          <span />
+          <span />
+        </>
+      )}
+      <span class="track">
+        <span class="sent inserted" />
+      </span>
+      <span class="size">
+        +{count(inserted.tokens)}
+        <span class="unseen"> tokens. {inserted.about}</span>
+      </span>
+    </>
+  );
+}
+
+const EXCERPT_CHARS = 160;

@@ -1,0 +1,73 @@
+/**
+ * The rows of a transcript, oldest first, as columns. A row is a line that is not blank, or a piece of a very long one:
+ * the smallest thing that is kept or left out.
+ */
+export interface RowTable {
+  readonly count: number;
+  /** Where each row begins in its text: behind the padding of a line number. */
+  readonly start: Int32Array;
+  /** Behind the line number itself. */
+  readonly bodyStart: Int32Array;
+  readonly end: Int32Array;
+  /** Blank lines in front; -1 where a row goes on where the one before ends. */
+  readonly blankLines: Int32Array;
+}
+
+/** One row of a table. */
+export interface FillRow {
+  readonly start: number;
+  readonly bodyStart: number;
+  readonly end: number;
+  readonly blankLines: number;
+}
+
+/** Rows while they are gathered. */
+export interface RowDraft {
+  add(row: FillRow): void;
+  count(): number;
+  /** Takes back all rows from a number on. */
+  cutTo(count: number): void;
+  table(): RowTable;
+}
+
+/** A draft without rows. */
+export function createRowDraft(): RowDraft {
+  let columns = new Int32Array(FIELDS * 1024);
+  let count = 0;
+  return {
+    add({ start, bodyStart, end, blankLines }) {
+      const at = count * FIELDS;
+      if (at === columns.length) columns = doubled(columns);
+      columns[at] = start;
+      columns[at + 1] = bodyStart;
+      columns[at + 2] = end;
+      columns[at + 3] = blankLines;
+      count++;
+    },
+    count: () => count,
+    cutTo(newCount) {
+      count = newCount;
+    },
+    table() {
+      const column = (field: number): Int32Array => {
+        const values = new Int32Array(count);
+        for (let row = 0; row < count; row++) values[row] = columns[row * FIELDS + field] ?? 0;
+        return values;
+      };
+      return { count, start: column(0), bodyStart: column(1), end: column(2), blankLines: column(3) };
+    },
+  };
+}
+
+const FIELDS = 4;
+
+function doubled(array: Int32Array): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(array.length * 2);
+  larger.set(array);
+  return larger;
+}
+
+/** What a row takes when it is written. */
+export function charsOfRow({ start, end, blankLines }: RowTable, row: number): number {
+  return (end[row] ?? 0) - (start[row] ?? 0) + 1 + Math.max(0, blankLines[row] ?? 0);
+}

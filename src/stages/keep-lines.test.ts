@@ -1,0 +1,171 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { anyHistory } from "../../test/support/opencode-arbitrary.ts";
+import { opencode } from "../formats/opencode/opencode.ts";
+import { deepFreeze } from "../testing/deep-freeze.ts";
+import { applyEdits } from "../transcript/apply-edits.ts";
+import { findFaults } from "../transcript/find-faults.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
+import { CLEARED_PLACEHOLDER, outcomeText, type ToolPart } from "../transcript/part.ts";
+import { runStages } from "../transcript/run-stages.ts";
+import { charsOf } from "../transcript/size.ts";
+import { project } from "../transcript/visibility.ts";
+import { type KeepLinesOptions, keepLines } from "./keep-lines.ts";
+import { repairPairing } from "./repair-pairing.ts";
+
+const report = (name: string, lines: number): string =>
+  Array.from({ length: lines }, (_, line) => `${name} line ${line} of a long report`).join("\n");
+
+function step(id: string, { output = report(id, 60), ...part }: StepOptions = {}): Message {
+  const outcome = { status: "done", output, attachments: [] } as const;
+  const input = { command: `run ${id}` };
+  return {
+    id,
+    role: "assistant",
+    parts: [{ type: "tool", callId: `${id}-call`, tool: "bash", input, outcome, ...part }],
+  };
+}
+
+interface StepOptions extends Partial<ToolPart> {
+  readonly output?: string;
+}
+
+const user = (id: string, text: string): Message => ({ id, role: "user", parts: [{ type: "text", text }] });
+const steps = (count: number): Transcript => Array.from({ length: count }, (_, index) => step(`s${index}`));
+
+function kept(messages: Transcript, options: Partial<KeepLinesOptions> = {}): Transcript {
+  const edits = keepLines({ keepChars: 4_000, protectResults: 2, ...options })(deepFreeze(messages));
+  return applyEdits(messages, edits, { at: 1 });
+}
+
+const find = (messages: Transcript, id: string): Message | undefined =>
+  project(messages).find((message) => message.id === id);
+const sent = (messages: Transcript): string => JSON.stringify(project(messages));
+
+describe("keepLines", () => {
+  it("changes nothing where everything fits", () => {
+    expect(keepLines({ keepChars: 1_000_000 })(steps(30))).toEqual([]);
+  });
+
+  it("changes nothing while there are no more results than stay whole", () => {
+    expect(keepLines({ keepChars: 100 })(steps(9))).toEqual([]);
+    expect(keepLines({ keepChars: 100 })(steps(20))).not.toEqual([]);
+  });
+
+  it("leaves the newest results and what users said as they are", () => {
+    const request = user("u1", report("request", 200));
+    const messages = [request, ...steps(8), user("u2", "go on")];
+    const after = kept(messages);
+    expect([after[0], ...after.slice(-3)]).toEqual([request, ...messages.slice(-3)]);
+    for (const message of [after[0], ...after.slice(-3)]) expect(messages).toContain(message);
+    expect(sent(after).length).toBeLessThan(sent(messages).length - 6_000);
+  });
+
+  it("leaves the newest turns as they are where that is asked for", () => {
+    const messages = [user("u1", "go"), ...steps(4), user("u2", "go"), ...steps(4)].map((message, index) => ({
+      ...message,
+      id: `m${index}`,
+    }));
+    expect(kept(messages, { protectTurns: 1 }).slice(5)).toEqual(messages.slice(5));
+  });
+
+  it("keeps of an old output the line that has a name found nowhere else, and says where the rest is", () => {
+    const output = `${report("common", 100)}\nfunc computeWingFold() {\n${report("common", 100)}`;
+    const messages = [user("u1", "go"), step("old", { output }), ...steps(6)];
+    const [edit] = keepLines({ keepChars: 4_000, protectResults: 2 })(messages);
+    expect(edit).toMatchObject({
+      type: "replace-part",
+      messageId: "old",
+      stage: "keep-lines",
+      reason: "selected-lines",
+      omitted: { handle: "old/0" },
+      part: { cut: { method: "lines", originalChars: output.length } },
+    });
+    expect(sent(kept(messages))).toContain("computeWingFold");
+  });
+
+  it("never leaves a part of what the agent wrote, calls included", () => {
+    const long = { path: "a.ts", old: report("old", 80), next: report("computeWingFold", 80) };
+    const wrote: Message = {
+      id: "wrote",
+      role: "assistant",
+      parts: [
+        { type: "text", text: report("thought", 80) },
+        ...step("x", { tool: "edit", input: long }).parts,
+      ],
+    };
+    for (const keepChars of [500, 2_000, 4_000, 8_000, 12_000, 16_000]) {
+      const messages = [user("u1", "go"), wrote, ...steps(6)];
+      const { parts = [] } = find(kept(messages, { keepChars }), "wrote") ?? {};
+      for (const part of parts) {
+        if (part.type === "text") expect(part).toEqual(wrote.parts[0]);
+        if (part.type === "tool") expect(part.input).toEqual(long);
+      }
+    }
+  });
+
+  it.each<{ name: string; old: Message }>([
+    { name: "a call of a protected tool", old: step("old", { tool: "Skill" }) },
+    { name: "what a user answered", old: step("old", { tool: "question" }) },
+    { name: "a call that has no result yet", old: step("old", { outcome: { status: "pending" } }) },
+    { name: "a summary", old: { ...step("old"), summary: true } },
+    { name: "a tool summary", old: { ...step("old"), metadata: { kind: "tool_summary" } } },
+    {
+      name: "a message with something that nobody understands",
+      old: { ...step("old"), parts: [...step("old").parts, { type: "opaque", name: "x" }] },
+    },
+  ])("does not touch $name", ({ old }) => {
+    const messages = [user("u1", "go"), old, ...steps(8)];
+    expect(kept(messages, { keepChars: 300 })[1]).toBe(old);
+  });
+
+  it("hides the other calls beside one that may not go", () => {
+    const old = step("old", { tool: "skill" });
+    const both = { ...old, parts: [...old.parts, ...step("b").parts] };
+    const { parts } = find(kept([user("u1", "go"), both, ...steps(8)], { keepChars: 300 }), "old") ?? {};
+    expect(parts).toEqual(old.parts);
+  });
+
+  it("clears an output of which no line is worth keeping, and leaves the call", () => {
+    const old = step("computeWingFold", { output: report("s5", 60) });
+    const after = find(kept([user("u1", "go"), old, ...steps(8)], { keepChars: 2_500 }), "computeWingFold");
+    expect(after?.parts[0]).toMatchObject({
+      input: { command: "run computeWingFold" },
+      outcome: { output: CLEARED_PLACEHOLDER },
+    });
+  });
+
+  it("can be repeated as the conversation grows", () => {
+    let messages: Transcript = [user("u1", "go")];
+    for (let round = 0; round < 5; round++) {
+      const more = steps(10).map((message) => ({ ...message, id: `${message.id}-${round}` }));
+      messages = kept([...messages, ...more]);
+      const chars = project(messages).reduce((sum, message) => sum + charsOf(message), 0);
+      expect(chars).toBeLessThan(4_000 + 3 * report("s1", 60).length);
+    }
+  });
+
+  it("says everything that is wrong with its options", () => {
+    expect(() => keepLines({ keepChars: -1, protectResults: Number.NaN })).toThrow(
+      /keepChars is -1.*protectResults is NaN/s,
+    );
+  });
+
+  it("makes no text longer, says what it leaves out, and leaves nothing that a provider would refuse", () => {
+    fc.assert(
+      fc.property(anyHistory, fc.nat(2_000), fc.nat(3), (wire, keepChars, protectResults) => {
+        const before = deepFreeze(opencode.decode(wire));
+        const { transcript, edits } = runStages(before, [keepLines({ keepChars, protectResults })]);
+        for (const edit of edits) {
+          expect(edit.omitted?.chars).toBeGreaterThanOrEqual(0);
+          if (edit.type !== "replace-part" || edit.part.type !== "tool") continue;
+          const part = before.find(({ id }) => id === edit.messageId)?.parts[edit.partIndex] as ToolPart;
+          expect(edit.part.input).toBe(part.input);
+          expect(outcomeText(edit.part.outcome).length).toBeLessThan(outcomeText(part.outcome).length);
+        }
+        const repaired = runStages(transcript, [repairPairing]).transcript;
+        expect(findFaults(repaired)).toEqual([]);
+      }),
+    );
+  });
+});

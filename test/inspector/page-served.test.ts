@@ -1,0 +1,142 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { serveInspector } from "../../src/hosts/inspector/server/serve-inspector.ts";
+import { fixedSource, type LiveSource } from "../../src/hosts/inspector/server/session-source.ts";
+import { createInspection } from "../../src/hosts/inspector/view/create-inspection.ts";
+import type { LiveEvent, LiveFork } from "../../src/hosts/inspector/view/live.ts";
+import type { Message } from "../../src/transcript/message.ts";
+import { chromiumPath, type PageRig, startPageRig } from "./support/page-rig.ts";
+import { exampleSession, message, sessionWith, text } from "./support/sessions.ts";
+
+describe.skipIf(chromiumPath === undefined)("the served page", () => {
+  let rig: PageRig;
+  beforeAll(async () => {
+    rig = await startPageRig();
+  });
+  afterAll(() => rig?.stop());
+  const visit = async (address: string): Promise<{ page: Page; problems: string[] }> => {
+    const context = await rig.browser.newContext({ viewport: { width: 1_400, height: 900 } });
+    const page = await context.newPage();
+    const problems: string[] = [];
+    page.on("pageerror", (error) => problems.push(String(error)));
+    page.on("console", (entry) => entry.type() === "error" && problems.push(entry.text()));
+    await page.goto(address);
+    return { page, problems };
+  };
+
+  it("shows the same as the single file and forgets the token in its address", async () => {
+    const session = await exampleSession();
+    const inspector = await serveInspector({ source: fixedSource(session), assets: rig.assets });
+    try {
+      const { page, problems } = await visit(inspector.invite());
+      await page.locator(".strata").waitFor();
+      expect(page.url()).toBe(`${inspector.origin}/`);
+      const { tokensAfter } = createInspection(session).inspectWindow({ policy: "as-sent" });
+      expect(await page.locator("#window-tokens").innerText()).toBe(tokensAfter.toLocaleString("en-US"));
+      await page.locator(".band").first().click();
+      await page.getByLabel("Text before").waitFor();
+      expect(problems).toEqual([]);
+      await page.reload();
+      await expect.poll(() => page.locator("h1").innerText()).toBe("The session could not be read");
+      expect(await page.locator("main").innerText()).toContain("carryover inspect --open");
+      await page.context().close();
+    } finally {
+      await inspector.stop();
+    }
+  });
+
+  it("says so when an address is used twice", async () => {
+    const inspector = await serveInspector({ source: fixedSource(sessionWith([])), assets: rig.assets });
+    try {
+      const address = inspector.invite();
+      const first = await visit(address);
+      await first.page.locator(".strata").waitFor();
+      await first.page.context().close();
+      const { page } = await visit(address);
+      await expect.poll(() => page.locator("main").innerText()).toContain("was used before");
+      await page.context().close();
+    } finally {
+      await inspector.stop();
+    }
+  });
+
+  it("grows while the session runs, and shows its forks, its cache and its cost", async () => {
+    const { source, say } = talkingSource();
+    const inspector = await serveInspector({ source, assets: rig.assets });
+    try {
+      const { page, problems } = await visit(inspector.invite());
+      await page.locator(".live").waitFor();
+      await expect.poll(() => page.locator(".band").count()).toBe(2);
+      say({ type: "session", session: HEAD, activity: "working", forks: [FORK] });
+      say({ type: "journal", entries: [{ atMs: 5_000, sessionId: "ses_1", ...REQUEST }] });
+      for (let count = 3; count <= 30; count++) {
+        const index = count - 1;
+        const changes = [{ index, message: message(`m${index}`, "assistant", [text(`answer ${index}`)]) }];
+        say({ type: "messages", revision: count, count, changes });
+      }
+      await expect.poll(() => page.locator(".time output").innerText()).toContain("message 30 of 30");
+      await expect.poll(() => page.locator(".band").last().textContent()).toContain("answer 29");
+      const strip = await page.locator(".live").innerText();
+      expect(strip).toContain("working");
+      expect(strip).toContain("#1 running check rounding");
+      expect(strip).toMatch(/from cache\s+90 %/);
+      expect(strip).toMatch(/cost\s+\$0\.0120/);
+      await page.locator("#time").fill("4");
+      say({ type: "messages", revision: 31, count: 31, changes: [{ index: 30, message: LAST }] });
+      await expect.poll(() => page.locator(".time output").innerText()).toContain("message 4 of 31");
+      expect(problems).toEqual([]);
+      await page.context().close();
+    } finally {
+      await inspector.stop();
+    }
+  });
+});
+
+const { transcript: FIRST, ...HEAD } = {
+  ...sessionWith([message("m0", "user", [text("hello")]), message("m1", "assistant", [text("hi")])]),
+  sessionId: "ses_1",
+};
+const LAST: Message = message("m30", "user", [text("and now")]);
+
+const FORK: LiveFork = {
+  id: "fork",
+  number: 1,
+  title: "check rounding",
+  state: "running",
+  isLive: true,
+  way: "exact",
+  calls: 2,
+  tokens: 12_000,
+  costUSD: 0.002,
+  queuedAtMs: 1_000,
+};
+
+const REQUEST = {
+  type: "request",
+  messageId: "m1",
+  model: "scripted/model",
+  inputTokens: 50,
+  outputTokens: 20,
+  reasoningTokens: 0,
+  cacheReadTokens: 900,
+  cacheWriteTokens: 50,
+  costUSD: 0.012,
+} as const;
+
+/** A source that says what the test lets it say. */
+function talkingSource() {
+  const listeners = new Set<(event: LiveEvent) => void>();
+  const live: LiveSource = {
+    revision: () => 2,
+    listen(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+  return {
+    source: { head: () => HEAD, transcript: () => FIRST, live },
+    say: (event: LiveEvent): void => {
+      for (const listener of listeners) listener(event);
+    },
+  };
+}

@@ -1,0 +1,191 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { chromium } from "playwright-core";
+import { expect } from "vitest";
+import {
+  applyLiveEvent,
+  cacheHitShare,
+  type LiveEvent,
+  type LiveState,
+  liveStateOf,
+  type ServedSession,
+} from "../../../src/hosts/inspector/view/live.ts";
+import { call, say } from "../../../src/testing/model-server/say.ts";
+import { installOpenCode } from "../../../src/testing/opencode/install-opencode.ts";
+import type { Message } from "../../../src/transcript/message.ts";
+import { builtPage } from "../../inspector/server-built-page.ts";
+import { tokenOf } from "../../inspector/server-support.ts";
+import { chromiumPath } from "../../inspector/support/page-rig.ts";
+import { buildCli } from "../../support/build-cli.ts";
+import type { Rig } from "../harness/rig.ts";
+import { scenario } from "../harness/scenario.ts";
+import { longPrompt, makeReports, REPORT_FILES } from "./window-support.ts";
+
+scenario(
+  "a session is followed from another process",
+  {
+    plugin: {
+      prune: "auto",
+      toolOutput: false,
+      models: { "scripted/long-window": { keepRecent: 1_000 } },
+    },
+    files: REPORT_FILES,
+    timeoutMs: 300_000,
+    proves:
+      "`carryover inspect --live` tells a page of every message, what left and why, forks and their state, tokens, cache and cost",
+  },
+  async (rig) => {
+    builtPage();
+    const id = await rig.newSession("A long session");
+    await rig.turn(id, "Make four.", makeReports(["first", "second", "third", "fourth"]));
+
+    const served = await startInspector(rig);
+    const follower = await followSession(served.address);
+    try {
+      expect(follower.state()).toMatchObject({
+        session: { sessionId: id, title: "A long session", format: "opencode", problems: [] },
+        forks: [],
+      });
+      const storedCount = async (): Promise<number> => (await rig.opencode.messages(id)).length;
+      expect(follower.state().session.transcript).toHaveLength(await storedCount());
+
+      for (const turn of [2, 3, 4]) await rig.turn(id, longPrompt(`Turn ${turn}.`), [say("Seen.")]);
+      await rig.waitFor(() => follower.state().left.length === 4, {
+        what: "what left",
+        timeoutMs: 60_000,
+      });
+      await rig.waitFor(async () => follower.state().session.transcript.length === (await storedCount()), {
+        what: "all messages",
+        timeoutMs: 60_000,
+      });
+      const { left, own, session, lastRequest } = follower.state();
+      expect(left.every(({ stage, reason }) => stage === "prune" && reason === "pruned")).toBe(true);
+      const cleared = session.transcript.filter(({ parts }) =>
+        parts.some((part) => part.type === "tool" && part.clearedAt !== undefined),
+      );
+      expect(new Set(cleared.map((message) => message.id))).toEqual(
+        new Set(left.map(({ messageId }) => messageId)),
+      );
+      expect(own.requests).toBe(rig.requests({ sessionId: id }).length);
+      expect(own.inputTokens + own.cacheReadTokens + own.cacheWriteTokens).toBeGreaterThan(1_000);
+      expect(cacheHitShare(own)).toBeGreaterThanOrEqual(0);
+      expect(lastRequest?.model).toBe("scripted/long-window");
+
+      rig.model.script([say("Waited.", { family: "child" })]);
+      await rig.turn(id, "Fork it.", [call("fork", { prompt: "Wait.", title: "Waiter" }), say("Forked.")]);
+      rig.model.script([say("Heard.", { sessionId: id, times: "always" })]);
+      const fork = await rig.waitFor(
+        () => follower.state().forks.find(({ state }) => state === "completed"),
+        { what: "the fork's end", timeoutMs: 60_000 },
+      );
+      expect(fork).toMatchObject({ number: 1, title: "Waiter", isLive: false });
+      expect(follower.state().entries.some((entry) => entry.type === "fork")).toBe(true);
+      expect(follower.state().children.requests).toBeGreaterThan(0);
+
+      await seenInBrowser(rig);
+      await rig.kill9();
+      await rig.waitFor(() => follower.state().activity === "ended", "the end");
+      served.child.kill("SIGINT");
+      expect(await served.ended).toBe(0);
+      expect(served.output().split(tokenOf(served.address))).toHaveLength(2);
+    } finally {
+      follower.leave();
+      served.child.kill("SIGKILL");
+    }
+  },
+);
+
+interface StartedInspector {
+  readonly child: ChildProcess;
+  readonly address: string;
+  readonly output: () => string;
+  readonly ended: Promise<number | null>;
+}
+
+async function startInspector(rig: Rig): Promise<StartedInspector> {
+  const cli = await buildCli();
+  const child = spawn(process.execPath, [cli, "inspect", "--live"], {
+    cwd: rig.sandbox.project,
+    env: { ...rig.sandbox.env, OPENCODE_BIN: await installOpenCode() },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  const hear = (chunk: Buffer): void => {
+    output += chunk.toString();
+  };
+  child.stdout.on("data", hear);
+  child.stderr.on("data", hear);
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  const address = await rig.waitFor(() => /^Page: (http\S+)\n/m.exec(output)?.[1], {
+    what: "the address",
+    timeoutMs: 60_000,
+  });
+  return { child, address, output: () => output, ended };
+}
+
+interface Follower {
+  readonly state: () => LiveState;
+  readonly leave: () => void;
+}
+
+/** Does what the page does, without a page. */
+async function followSession(address: string): Promise<Follower> {
+  const { origin } = new URL(address);
+  const entered = await fetch(`${origin}/api/token`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ token: tokenOf(address) }),
+  });
+  const { token } = (await entered.json()) as { readonly token: string };
+  const abort = new AbortController();
+  const ask = (path: string): Promise<Response> =>
+    fetch(origin + path, { headers: { authorization: `Bearer ${token}` }, signal: abort.signal });
+  const { live, messages: _, ...head } = (await (await ask("/api/session")).json()) as ServedSession;
+  const { messages } = (await (await ask("/api/messages")).json()) as {
+    readonly messages: readonly Message[];
+  };
+  let state = liveStateOf({ ...head, transcript: messages });
+  const stream = await ask(`/api/events?revision=${live?.revision}`);
+  const listen = async (): Promise<void> => {
+    let rest = "";
+    const decoder = new TextDecoder();
+    for await (const chunk of stream.body ?? []) {
+      const lines = (rest + decoder.decode(chunk as Uint8Array, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines)
+        if (line.startsWith("data: ")) state = applyLiveEvent(state, JSON.parse(line.slice(6)) as LiveEvent);
+    }
+  };
+  void listen().catch(() => {});
+  return { state: () => state, leave: () => abort.abort() };
+}
+
+/** A person with a browser sees the same. */
+async function seenInBrowser(rig: Rig): Promise<void> {
+  if (chromiumPath === undefined) {
+    console.log("skipped: there is no Chromium to follow the session in");
+    return;
+  }
+  const served = await startInspector(rig);
+  const browser = await chromium.launch({
+    executablePath: chromiumPath,
+    args: ["--no-sandbox", "--disable-gpu"],
+  });
+  try {
+    const page = await browser.newPage({ viewport: { width: 1_400, height: 900 } });
+    await page.goto(served.address);
+    const strip = page.locator(".live");
+    await strip.waitFor();
+    await rig.waitFor(async () => (await strip.textContent())?.includes("Waiter"), "the fork on the page");
+    const text = (await strip.textContent()) ?? "";
+    expect(text).toMatch(/requests\s*\d/);
+    expect(text).toMatch(/left\s*[\d.]+ ?k?/);
+    expect(await page.title()).not.toContain(tokenOf(served.address));
+    expect(page.url()).not.toContain("#t=");
+    if (process.env.CARRYOVER_LIVE_PICTURE)
+      await page.screenshot({ path: process.env.CARRYOVER_LIVE_PICTURE });
+  } finally {
+    await browser.close();
+    served.child.kill("SIGINT");
+    await served.ended;
+  }
+}

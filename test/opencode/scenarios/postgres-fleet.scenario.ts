@@ -1,0 +1,116 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect } from "vitest";
+import type { SessionExport } from "../../../src/formats/opencode/session-message.ts";
+import { call, say } from "../../../src/testing/model-server/say.ts";
+import { startPostgres } from "../../../src/testing/postgres/start-postgres.ts";
+import { createRig, type Rig } from "../harness/rig.ts";
+import { scenario } from "../harness/scenario.ts";
+import { childrenOf, firstChildRequest, textOf, waitForDeliveries } from "./fork-support.ts";
+
+const LINES = Array.from({ length: 6_000 }, (_, index) => `${index} a line of the long report`).join("\n");
+const server = await startPostgres();
+const plugin = { store: server?.tcpConnectionString ?? "", fork: { way: "exact" } };
+
+afterAll(() => server?.stop());
+
+describe.skipIf(server === undefined)("two machines with one database", () => {
+  scenario(
+    "a child on one machine recalls what its parent saw on the other",
+    {
+      plugin,
+      files: { "long.txt": `${LINES}\n` },
+      timeoutMs: 180_000,
+      proves:
+        "outputs, inherited context and log come from the database; nothing of them lies in either home",
+    },
+    async (here) => {
+      const parent = await here.newSession();
+      await here.turn(parent, "Show the report.", [
+        call("bash", { command: "cat long.txt", description: "Show" }),
+        say("Seen."),
+      ]);
+      here.model.script([say("The child's report.", { family: "child" })]);
+      await here.turn(parent, "Fork it.", [call("fork", { prompt: "Look into it." }), say("Forked.")]);
+      const handle = handleIn(textOf(await firstChildRequest(here, parent)));
+      here.model.script([say("I see.", { sessionId: parent, times: "always" })]);
+      await waitForDeliveries(here, parent, 1);
+      const [child] = await childrenOf(here, parent);
+      const moved = await exportSession(here, child?.id ?? "");
+
+      const there = await createRig({ plugin });
+      try {
+        const [id = ""] = await there.importSessions([moved]);
+        await there.turn(id, "What stands in the middle?", [
+          call("recall", { handle, range: "3001-3002" }),
+          call("recall", { search: "4321 a line" }),
+          say("Found."),
+        ]);
+        const requests = there.requests({ sessionId: id });
+        expect(textOf(requests[0] ?? fail("no request"))).toContain("Show the report.");
+        expect(textOf(requests[1] ?? fail("no recall"))).toContain(
+          "3000 a line of the long report\\n3001 a line of the long report",
+        );
+        expect(textOf(requests[2] ?? fail("no search"))).toContain("4321 a line of the long report");
+        expect([...keptIn(here), ...keptIn(there)]).toEqual([]);
+        for (const rig of [here, there]) expect(filesWith(rig, server?.password ?? "")).toEqual([]);
+      } finally {
+        await there.stop();
+      }
+    },
+  );
+
+  scenario(
+    "a database that is away costs the whole of an output, and nothing else",
+    {
+      plugin: { store: "postgres://agent:s3cret@127.0.0.1:1/postgres" },
+      files: { "long.txt": `${LINES}\n` },
+      timeoutMs: 120_000,
+      proves: "the turn goes on, the output is cut, and the password is nowhere",
+    },
+    async (rig) => {
+      const id = await rig.newSession();
+      await rig.turn(id, "Show the report.", [
+        call("bash", { command: "cat long.txt", description: "Show" }),
+        say("Seen."),
+      ]);
+      const shown = textOf(rig.requests({ sessionId: id }).at(-1) ?? fail("no request"));
+      expect(shown).toContain("5999 a line of the long report");
+      expect(shown).not.toContain("3000 a line of the long report");
+      expect(shown).toContain("ECONNREFUSED");
+      expect(filesWith(rig, "s3cret")).toEqual([]);
+    },
+  );
+});
+
+function handleIn(text: string): string {
+  const handle = /handle(?: and sha256)? (\w{16,})/.exec(text)?.[1];
+  return handle ?? fail("the child was shown no handle");
+}
+
+function fail(what: string): never {
+  throw new Error(what);
+}
+
+async function exportSession({ opencode }: Rig, sessionId: string): Promise<SessionExport> {
+  const info = (await opencode.call("GET", `/session/${sessionId}`)) as SessionExport["info"];
+  const messages = (await opencode.messages(sessionId)) as unknown as SessionExport["messages"];
+  return { info, messages };
+}
+
+/** Everything that the plugin keeps in files but the name of the home. */
+function keptIn({ sandbox }: Rig): readonly string[] {
+  const folder = join(sandbox.home, ".local", "share", "carryover");
+  return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name !== "home");
+}
+
+/** The files of a sandbox that hold a text, but for the configuration, where it must stand. */
+function filesWith({ sandbox }: Rig, text: string): readonly string[] {
+  return readdirSync(sandbox.root, { recursive: true, encoding: "utf8" })
+    .filter((name) => !name.endsWith("opencode.json"))
+    .filter((name) => {
+      const path = join(sandbox.root, name);
+      const size = statSync(path, { throwIfNoEntry: false });
+      return size?.isFile() === true && readFileSync(path).includes(text);
+    });
+}
