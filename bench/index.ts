@@ -1,6 +1,7 @@
 import { benchFork } from "./fork.bench.ts";
 import { benchJsonl } from "./jsonl.bench.ts";
 import { benchRedact } from "./redact.bench.ts";
+import { benchScale } from "./scale.bench.ts";
 import { benchSession } from "./session.bench.ts";
 import { benchTokens } from "./tokens.bench.ts";
 import { benchToolOutput } from "./tool-output.bench.ts";
@@ -12,6 +13,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   "tool-output": benchToolOutput,
   session: benchSession,
   jsonl: benchJsonl,
+  scale: benchScale,
 };
 
 const names = process.argv.slice(2);

@@ -50,11 +50,8 @@ async function packagesIn(input) {
 
 function describe([name, files]) {
   const folder = `${root}node_modules/${name}/`;
-  const { version, license, homepage, repository } = JSON.parse(
-    readFileSync(`${folder}package.json`, "utf8"),
-  );
-  const source = homepage ?? repository?.url ?? repository ?? "";
-  return { name, version, license, files, source, text: licenceText(folder) };
+  const { version, license } = JSON.parse(readFileSync(`${folder}package.json`, "utf8"));
+  return { name, version, license, files, text: licenceText(folder) };
 }
 
 function licenceText(folder) {

@@ -33,8 +33,9 @@ export function createSmallVitest() {
 function withTables(declare) {
   return Object.assign((title, body) => declare(title, body), {
     each: (rows) => (title, body) => {
+      const areLists = rows.every(Array.isArray);
       for (const [index, row] of rows.entries()) {
-        const values = Array.isArray(row) ? row : [row];
+        const values = areLists ? row : [row];
         declare(`${title} ${index}`, () => body(...values));
       }
     },

@@ -1,3 +1,12 @@
+import {
+  type ChartLabel,
+  type ChartSpot,
+  nearestEdge,
+  type PlacedLabel,
+  placeLabels,
+  stackLabels,
+} from "./chart-labels.ts";
+
 /** A picture of some series: figures over figures, as lines or as single points. */
 export interface Chart {
   /** What a file with the picture is called. */
@@ -7,6 +16,13 @@ export interface Chart {
   readonly y: ChartAxis;
   readonly marks: "lines" | "points";
   readonly series: readonly ChartSeries[];
+  /** A thin line behind the points, and what it says. */
+  readonly frontier?: ChartFrontier;
+}
+
+export interface ChartFrontier {
+  readonly label: string;
+  readonly points: readonly ChartPoint[];
 }
 
 export interface ChartAxis {
@@ -23,6 +39,7 @@ export interface ChartTick {
 
 export interface ChartSeries {
   readonly name: string;
+  readonly tone: ChartTone;
   readonly points: readonly ChartPoint[];
 }
 
@@ -34,26 +51,42 @@ export interface ChartPoint {
   readonly high?: number;
 }
 
+/** What a picture is about is strong, what it is held against is grey; everything else has a colour of its own. */
+export type ChartTone = "strong" | "second" | "grey" | "colour";
+
 /** The picture as an SVG that needs nothing else, light or dark as the reader has it. */
-export function chartSvg({ title, x, y, marks, series }: Chart): string {
+export function chartSvg({ title, x, y, marks, series, frontier }: Chart): string {
   const placeX = createPlace(x, { from: LEFT, to: WIDTH - RIGHT });
   const placeY = createPlace(y, { from: HEIGHT - BOTTOM, to: TOP });
-  const drawn = series.map(({ name, points }, index) => ({
+  const place = (point: ChartPoint): Placed => ({ ...point, left: placeX(point.x), top: placeY(point.y) });
+  const drawn = series.map(({ name, tone, points }, index) => ({
     name,
-    color: COLORS[index % COLORS.length] ?? "currentColor",
-    points: points.map((point) => ({ ...point, left: placeX(point.x), top: placeY(point.y) })),
+    tone,
+    color: colorOf(tone, index),
+    points: points.map(place),
   }));
-  const labels = spread(
-    drawn.flatMap(({ name, color, points }) => {
-      const last = points.at(-1);
-      return last === undefined ? [] : [{ name, color, left: last.left, top: last.top }];
-    }),
-  );
+  const border = frontier?.points.map(place) ?? [];
+  const names = drawn.flatMap(({ name, tone, color, points }) => {
+    const last = points.at(-1);
+    return last === undefined ? [] : [{ name, tone, color, left: last.left, top: last.top }];
+  });
+  const labels =
+    marks === "lines"
+      ? stackLabels(names)
+      : placeLabels(names.toSorted(byTone), {
+          obstacles: [...drawn.flatMap(({ points }) => points), ...spotsAlong(border)],
+          within: {
+            left: LEFT + 2,
+            top: TOP - 14,
+            width: WIDTH - LEFT - 6,
+            height: HEIGHT - TOP - BOTTOM + 12,
+          },
+        });
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" class="chart" aria-label="${escapeMarkup(title)}">`,
     `<style>${STYLE}</style>`,
     `<rect class="paper" width="${WIDTH}" height="${HEIGHT}"/>`,
-    `<text class="title" x="${LEFT}" y="24">${escapeMarkup(title)}</text>`,
+    `<text class="title" x="${LEFT}" y="20">${escapeMarkup(title)}</text>`,
     ...x.ticks.map(({ at, label }) => {
       const left = round(placeX(at));
       return `<line class="grid" x1="${left}" x2="${left}" y1="${TOP}" y2="${HEIGHT - BOTTOM}"/><text class="tick" text-anchor="middle" x="${left}" y="${HEIGHT - BOTTOM + 18}">${escapeMarkup(label)}</text>`;
@@ -64,21 +97,9 @@ export function chartSvg({ title, x, y, marks, series }: Chart): string {
     }),
     `<text class="axis" text-anchor="middle" x="${(LEFT + WIDTH - RIGHT) / 2}" y="${HEIGHT - 8}">${escapeMarkup(x.label)}</text>`,
     `<text class="axis" text-anchor="middle" transform="translate(14 ${(TOP + HEIGHT - BOTTOM) / 2}) rotate(-90)">${escapeMarkup(y.label)}</text>`,
-    ...drawn.flatMap(({ color, points }) => [
-      ...(marks === "lines" ? [line(points, color)] : []),
-      ...points.map((point) => {
-        const [left, top] = [round(point.left), round(point.top)];
-        const whisker =
-          Number.isFinite(point.low) && Number.isFinite(point.high)
-            ? `<line stroke="${color}" opacity="0.45" x1="${left}" x2="${left}" y1="${round(placeY(point.low ?? 0))}" y2="${round(placeY(point.high ?? 0))}"/>`
-            : "";
-        return `${whisker}<circle fill="${color}" cx="${left}" cy="${top}" r="${marks === "lines" ? 3 : 5}"/>`;
-      }),
-    ]),
-    ...labels.map(
-      ({ name, color, left, top, labelTop }) =>
-        `<line stroke="${color}" opacity="0.5" x1="${round(left + 6)}" y1="${round(top)}" x2="${round(left + 16)}" y2="${round(labelTop)}"/><text class="name" fill="${color}" x="${round(left + 19)}" y="${round(labelTop + 4)}">${escapeMarkup(name)}</text>`,
-    ),
+    ...(frontier === undefined ? [] : [frontierMarkup(frontier.label, border)]),
+    ...drawn.toSorted((one, other) => byTone(other, one)).map((each) => seriesMarkup(each, marks, placeY)),
+    ...labels.map(labelMarkup),
     "</svg>",
   ].join("\n");
 }
@@ -105,25 +126,29 @@ export interface TickRange {
 }
 
 const WIDTH = 720;
-const HEIGHT = 400;
+const HEIGHT = 420;
 const LEFT = 64;
-const RIGHT = 150;
-const TOP = 44;
+const RIGHT = 130;
+const TOP = 56;
 const BOTTOM = 52;
-const LABEL_CHARS_HEIGHT = 15;
 /** Told apart by people who see few colours, on light and on dark paper. */
-const COLORS = [
-  "#0072b2",
-  "#d55e00",
-  "#009e73",
-  "#cc79a7",
-  "#b8860b",
-  "#56a4d9",
-  "#7f7f7f",
-  "#8a63d2",
-] as const;
+const COLORS = ["#009e73", "#cc79a7", "#b8860b", "#56a4d9", "#8a63d2"] as const;
+const TONES: Readonly<Record<Exclude<ChartTone, "colour">, string>> = {
+  strong: "#0072b2",
+  second: "#d55e00",
+  grey: "#8b8b8b",
+};
+const TONE_ORDER: readonly ChartTone[] = ["strong", "second", "colour", "grey"];
 const STYLE =
   ".chart{font:13px system-ui,sans-serif}.chart .paper{fill:#fff}.chart .title{font-weight:600;font-size:15px;fill:#1b1b1b}.chart .tick,.chart .axis{fill:#555}.chart .grid{stroke:#0001}.chart .name{font-weight:600}@media (prefers-color-scheme:dark){.chart .paper{fill:#16181c}.chart .title{fill:#eee}.chart .tick,.chart .axis{fill:#aaa}.chart .grid{stroke:#fff2}}";
+
+function colorOf(tone: ChartTone, index: number): string {
+  return tone === "colour" ? (COLORS[index % COLORS.length] ?? "currentColor") : TONES[tone];
+}
+
+function byTone(one: { readonly tone: ChartTone }, other: { readonly tone: ChartTone }): number {
+  return TONE_ORDER.indexOf(one.tone) - TONE_ORDER.indexOf(other.tone);
+}
 
 function createPlace(
   { scale, ticks }: ChartAxis,
@@ -135,26 +160,71 @@ function createPlace(
   return (value) => from + ((position(value) - low) / (high - low || 1)) * (to - from);
 }
 
-interface Placed {
-  readonly left: number;
-  readonly top: number;
+interface Placed extends ChartPoint, ChartSpot {}
+
+interface DrawnSeries {
+  readonly tone: ChartTone;
+  readonly color: string;
+  readonly points: readonly Placed[];
 }
 
-function line(points: readonly Placed[], color: string): string {
-  const path = points.map(({ left, top }) => `${round(left)},${round(top)}`).join(" ");
-  return `<polyline fill="none" stroke="${color}" stroke-width="2" points="${path}"/>`;
+function seriesMarkup(
+  { tone, color, points }: DrawnSeries,
+  marks: Chart["marks"],
+  placeY: (value: number) => number,
+): string {
+  const isStrong = tone !== "grey";
+  const line =
+    marks === "lines"
+      ? `<polyline fill="none" stroke="${color}" stroke-width="${isStrong ? 2.5 : 1.5}" points="${pathOf(points)}"/>`
+      : "";
+  const dots = points.map(({ left, top, low, high }) => {
+    const whisker =
+      Number.isFinite(low) && Number.isFinite(high)
+        ? `<line stroke="${color}" opacity="0.45" x1="${round(left)}" x2="${round(left)}" y1="${round(placeY(low ?? 0))}" y2="${round(placeY(high ?? 0))}"/>`
+        : "";
+    return `${whisker}<circle fill="${color}" cx="${round(left)}" cy="${round(top)}" r="${marks === "lines" ? 3 : isStrong ? 5.5 : 4.5}"/>`;
+  });
+  return line + dots.join("");
 }
 
-/** Names beside their last point, moved apart as far as needed to be read. */
-function spread<T extends Placed>(labels: readonly T[]): readonly (T & { readonly labelTop: number })[] {
-  const placed: (T & { readonly labelTop: number })[] = [];
-  for (const label of labels.toSorted((one, other) => one.top - other.top)) {
-    const crowd = placed.filter(({ left }) => Math.abs(left - label.left) < RIGHT);
-    const lowest = crowd.reduce((top, other) => Math.max(top, other.labelTop), Number.NEGATIVE_INFINITY);
-    placed.push({ ...label, labelTop: Math.max(label.top, lowest + LABEL_CHARS_HEIGHT) });
-  }
-  return placed;
+function labelMarkup({ name, color, left, top, box }: PlacedLabel<ChartLabel & DrawnName>): string {
+  const end = nearestEdge({ left, top }, box);
+  const isNear = Math.hypot(end.left - left, end.top - top) < NEAR;
+  const leader = isNear
+    ? ""
+    : `<line stroke="${color}" opacity="0.5" x1="${round(left)}" y1="${round(top)}" x2="${round(end.left)}" y2="${round(end.top)}"/>`;
+  // Centred in its box, so that a narrower font leaves the same room on both sides.
+  return `${leader}<text class="name" text-anchor="middle" fill="${color}" x="${round(box.left + box.width / 2)}" y="${round(box.top + box.height - 3.5)}">${escapeMarkup(name)}</text>`;
 }
+
+interface DrawnName {
+  readonly color: string;
+}
+
+const NEAR = 12;
+
+function frontierMarkup(label: string, points: readonly Placed[]): string {
+  return `<polyline fill="none" stroke="${TONES.strong}" opacity="0.45" stroke-width="1.5" stroke-dasharray="5 4" points="${pathOf(points)}"/><text class="tick" x="${LEFT}" y="40"><tspan fill="${TONES.strong}">- - -</tspan> ${escapeMarkup(label)}</text>`;
+}
+
+function pathOf(points: readonly ChartSpot[]): string {
+  return points.map(({ left, top }) => `${round(left)},${round(top)}`).join(" ");
+}
+
+/** Places along a line, near enough to each other that no name fits between them. */
+function spotsAlong(points: readonly ChartSpot[]): readonly ChartSpot[] {
+  return points.flatMap((from, index) => {
+    const to = points[index + 1] ?? from;
+    const count = Math.ceil(Math.hypot(to.left - from.left, to.top - from.top) / SPOT_DISTANCE);
+    return Array.from({ length: count }, (_, spot) => ({
+      left: from.left + ((to.left - from.left) * spot) / count,
+      top: from.top + ((to.top - from.top) * spot) / count,
+    }));
+  });
+}
+
+const SPOT_DISTANCE = 8;
 
 function round(value: number): number {
   return Math.round(value * 10) / 10;

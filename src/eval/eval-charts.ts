@@ -1,5 +1,13 @@
-import { type Chart, type ChartAxis, type ChartSeries, linearTicks } from "./chart.ts";
+import {
+  type Chart,
+  type ChartAxis,
+  type ChartPoint,
+  type ChartSeries,
+  type ChartTone,
+  linearTicks,
+} from "./chart.ts";
 import type { EvalReport } from "./eval-report.ts";
+import { BUILT_IN_POLICIES } from "./policies/built-in-policies.ts";
 import type { RecallFigures } from "./summarize-recall.ts";
 
 /** The curves of a report: recall and edit-readiness against the budget, recall against cost. */
@@ -35,6 +43,7 @@ function curves(
   return Object.entries(policies)
     .map(([name, budgets]) => ({
       name,
+      tone: toneOf(name),
       points: Object.entries(budgets)
         .map(([budget, figures]) => ({ x: Number(budget), ...figure(figures) }))
         .filter(({ y }) => Number.isFinite(y))
@@ -43,10 +52,21 @@ function curves(
     .filter(({ points }) => points.length > 0);
 }
 
+/** Our own way to choose, what is made of it, the baselines that come with the measure; what users bring has its own colours. */
+function toneOf(name: string): ChartTone {
+  if (name === "fill") return "strong";
+  if (name === "fold") return "second";
+  return BUILT_IN_POLICIES.some((policy) => policy.name === name) ? "grey" : "colour";
+}
+
 function costChart({ cost }: EvalReport): Chart {
   const series = cost
     .filter(({ usable }) => Number.isFinite(usable))
-    .map(({ policy, cost: price, usable }) => ({ name: policy, points: [{ x: price, y: usable }] }));
+    .map(({ policy, cost: price, usable }) => ({
+      name: policy,
+      tone: loopToneOf(policy),
+      points: [{ x: price, y: usable }],
+    }));
   const prices = cost.map(({ cost: price }) => price);
   return {
     name: "eval-cost",
@@ -56,10 +76,30 @@ function costChart({ cost }: EvalReport): Chart {
       scale: "linear",
       ticks: linearTicks(around(prices, 0.1)),
     },
-    y: shareAxis("usable recall of the window", series),
+    y: shareAxis("usable recall of the window", series, 0.05),
     marks: "points",
     series,
+    frontier: {
+      label: "nothing else here is cheaper and keeps more",
+      points: frontierOf(series.flatMap(({ points }) => points)),
+    },
   };
+}
+
+/** What a session does, and what the same choice of lines could do with a free hand. */
+function loopToneOf(policy: string): ChartTone {
+  if (/^session(-\d+k)?$/.test(policy)) return "strong";
+  return policy.startsWith("fill-") ? "second" : "grey";
+}
+
+/** The points for which there is none that costs no more and keeps as much, by cost. */
+function frontierOf(points: readonly ChartPoint[]): readonly ChartPoint[] {
+  const frontier: ChartPoint[] = [];
+  for (const point of points.toSorted((one, other) => one.x - other.x || other.y - one.y)) {
+    const best = frontier.at(-1);
+    if (best === undefined || point.y > best.y) frontier.push(point);
+  }
+  return frontier;
 }
 
 function budgetAxis({ policies }: EvalReport): ChartAxis {
@@ -73,10 +113,10 @@ function budgetAxis({ policies }: EvalReport): ChartAxis {
   };
 }
 
-function shareAxis(label: string, series: readonly ChartSeries[]): ChartAxis {
+function shareAxis(label: string, series: readonly ChartSeries[], step = 0.1): ChartAxis {
   const values = series.flatMap(({ points }) => points.flatMap(({ y, low }) => [y, low ?? y]));
-  const { from } = around(values.filter(Number.isFinite), 0.1);
-  return { label, scale: "linear", ticks: linearTicks({ from: Math.min(from, 0.9), to: 1, step: 0.1 }) };
+  const { from } = around(values.filter(Number.isFinite), step);
+  return { label, scale: "linear", ticks: linearTicks({ from: Math.min(from, 0.9), to: 1, step }) };
 }
 
 function around(values: readonly number[], step: number): { from: number; to: number; step: number } {

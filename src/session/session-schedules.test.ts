@@ -209,11 +209,20 @@ const EXCUSES = new Set([
   "host-compacts",
 ]);
 
-async function play(
-  moves: readonly Move[],
-  answer: FakeAnswer,
-  summaries: "llm" | "heuristic",
-): Promise<void> {
+/** Marks so low that these short schedules reach them. */
+const PRUNING = {
+  clear: { protectTokens: 1_000, minimumTokens: 200 },
+  lines: { lowTokens: 600, highTokens: 1_200, protectResults: 2 },
+} as const;
+
+interface Play {
+  readonly moves: readonly Move[];
+  readonly answer: FakeAnswer;
+  readonly summaries: "llm" | "heuristic";
+  readonly how: keyof typeof PRUNING;
+}
+
+async function play({ moves, answer, summaries, how }: Play): Promise<void> {
   const clock: FakeClock = createFakeClock();
   const journal = createMemoryJournal();
   const events: SessionEvent[] = [];
@@ -232,7 +241,7 @@ async function play(
       {
         limits: { contextTokens: 10_000, outputTokens: 1_000 },
         compaction: { reserveTokens: 1_000, toolCallCutoff: 6, toolSummaryStrategy: summaries },
-        prune: { protectTokens: 1_000, minimumTokens: 200 },
+        prune: PRUNING[how],
         onEvent(event) {
           events.push(event);
           if (event.type === "compaction_start") callsInCompaction = 0;
@@ -308,7 +317,8 @@ describe("any schedule of messages, errors, aborts, undos and restarts", () => {
         fc.asyncProperty(
           fc.array(anyMove, { minLength: 3, maxLength: 30 }),
           fc.constantFrom("llm" as const, "heuristic" as const),
-          (moves, summaries) => play(moves, answer, summaries),
+          fc.constantFrom("clear" as const, "lines" as const),
+          (moves, summaries, how) => play({ moves, answer, summaries, how }),
         ),
         { numRuns: 40, endOnFailure: true },
       );

@@ -68,4 +68,90 @@ describe("charBudget", () => {
       { numRuns: runs(1_000) },
     );
   });
+
+  it("says in each edit why, how much and where to recall it", () => {
+    const edits = charBudget({ maxChars: 600 })(deepFreeze(transcript("u:400 a:900")));
+    expect(edits).toEqual([
+      {
+        type: "hide-message",
+        messageId: "m1",
+        stage: "char-budget",
+        reason: "over-budget",
+        omitted: { chars: 400, handle: "m1" },
+      },
+      {
+        type: "replace-part",
+        messageId: "m2",
+        partIndex: 0,
+        part: expect.objectContaining({ type: "text" }),
+        stage: "char-budget",
+        reason: "oversize",
+        omitted: { chars: expect.any(Number), handle: "m2/0" },
+      },
+    ]);
+    const [, cut] = edits;
+    const left = cut?.type === "replace-part" && cut.part.type === "text" ? cut.part.text.length : 0;
+    expect(cut?.omitted?.chars).toBe(900 - left);
+  });
+
+  it("says of each dropped part why, how much and where to recall it", () => {
+    const calls = Array.from({ length: 20 }, (_, n) => `${"t".repeat(100)}${n}?`).join(",");
+    const edits = charBudget({ maxChars: 512 })(deepFreeze(transcript(`a(${calls})`)));
+    expect(edits[0]).toEqual({
+      type: "hide-part",
+      messageId: "m1",
+      partIndex: 0,
+      what: "part",
+      stage: "char-budget",
+      reason: "oversize",
+      omitted: { chars: `\nAgent:\n[Tool: ${"t".repeat(100)}0] {}`.length, handle: "m1/0" },
+    });
+    expect(edits).toHaveLength(16);
+  });
+
+  it("keeps a message that fits to the last character", () => {
+    const exactly = transcript("u:250 a:247");
+    const size = chars(exactly);
+    expect(size).toBe(512);
+    expect(charBudget({ maxChars: 512 })(exactly)).toEqual([]);
+    expect(notate(budget(transcript("u:250 a:248"), 512))).toBe("a:248");
+  });
+
+  it("counts what is written around the messages, more when something is hidden", () => {
+    const frameChars = (hidden: number) => (hidden === 0 ? 0 : 100);
+    const left = (maxChars: number) =>
+      notate(runStages(transcript("u:300 u:300 u:300"), [charBudget({ maxChars, frameChars })]).transcript);
+    const one = chars(transcript("u:300"));
+    expect(left(3 * one)).toBe("u:300 u:300 u:300");
+    expect(left(3 * one - 1)).toBe("u:300 u:300");
+    expect(left(2 * one + 100)).toBe("u:300 u:300");
+    expect(left(2 * one + 99)).toBe("u:300");
+  });
+
+  it("hides what stands before a summary before it shortens anything", () => {
+    expect(notate(budget(transcript("u:200 s:200 u:100 a:200"), 560))).toBe("s:200 u:100 a:200");
+    expect(notate(budget(transcript("u:200 s:200 u:100 a:200"), 512))).toBe("s:200 a:200");
+  });
+
+  it("leaves alone what is not rendered", () => {
+    const hidden = transcript("u:900 a:9 u:9").map((message, index) =>
+      index === 0 ? { ...message, metadata: { agentVisible: false } } : message,
+    );
+    expect(charBudget({ maxChars: 512 })(hidden)).toEqual([]);
+  });
+
+  it("takes a way to render of the caller's own", () => {
+    const render = () => "x".repeat(300);
+    const edits = charBudget({ maxChars: 512, render })(transcript("u:1 u:1"));
+    expect(edits.map(({ type }) => type)).toEqual(["hide-message"]);
+  });
+
+  it("shortens several texts to one length, also outputs and errors, and not what is cleared", () => {
+    const messages = budget(transcript("a:2000(bash:2000,read!2000,read~2000,bash:10)"), 1_500);
+    const lengths = [...notate(messages).matchAll(/(\d{2,})/g)].map(([, length]) => Number(length));
+    expect(chars(messages)).toBeLessThanOrEqual(1_500);
+    expect(chars(messages)).toBeGreaterThan(1_200);
+    expect(new Set(lengths.slice(0, 3)).size).toBe(1);
+    expect(lengths.slice(3)).toEqual([2000, 10]);
+  });
 });

@@ -6,7 +6,9 @@ import { safeJson } from "../text/safe-json.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { ToolPart } from "../transcript/part.ts";
 import { CLEARED_PLACEHOLDER } from "../transcript/part.ts";
+import { runStages } from "../transcript/run-stages.ts";
 import { toolResults } from "../transcript/tool-results.ts";
+import { graduatedTiers } from "./graduated-tiers.ts";
 import { FORK_PARAMS_TIER_LIMITS, getToolResultTier } from "./tool-result-tier.ts";
 
 const cut = (notation: string) => notate(applyGraduatedTruncation(deepFreeze(transcript(notation))));
@@ -144,5 +146,66 @@ describe("graduatedTiers", () => {
   it("changes nothing the second time (TEXT-8, DA-10)", () => {
     const once = applyGraduatedTruncation(transcript(tools(30, "bash:9000")));
     expect(applyGraduatedTruncation(deepFreeze(once))).toBe(once);
+  });
+
+  it("says in each edit why, how much and where to recall it", () => {
+    const limits = {
+      tier1Count: 1,
+      tier2Count: 1,
+      resultChars: { 1: 900, 2: 300, 3: 100 },
+      paramsChars: { 1: 50, 2: 40, 3: 30 },
+    };
+    const input = { path: "p".repeat(80) };
+    const history = withParts(
+      (part, index) => (index > 2 ? { ...part, input } : part),
+      "a(read:800) a(read:800) a(read:9) a(read?)",
+    );
+    const edits = graduatedTiers({ limits })(deepFreeze(history));
+    expect(edits).toMatchObject([
+      {
+        type: "replace-part",
+        messageId: "m1",
+        partIndex: 0,
+        stage: "graduated-tiers",
+        reason: "tier-3",
+        omitted: { chars: 700, handle: "m1/0" },
+        part: { cut: { method: "head", originalChars: 800, omittedChars: 700, limitChars: 100 } },
+      },
+      { messageId: "m2", reason: "tier-2", omitted: { chars: 500 } },
+      {
+        messageId: "m4",
+        reason: "params",
+        omitted: { chars: JSON.stringify(input).length - 50, handle: "m4/0" },
+        part: {
+          inputCut: {
+            method: "head",
+            originalChars: JSON.stringify(input).length,
+            limitChars: 50,
+            preview: `${JSON.stringify(input).slice(0, 50)}...`,
+          },
+        },
+      },
+    ]);
+    expect(edits).toHaveLength(3);
+  });
+
+  it("cuts an input only where that makes it shorter, and further as it grows older", () => {
+    const limits = (chars: number) => ({
+      tier1Count: 9,
+      tier2Count: 0,
+      resultChars: { 1: 9, 2: 9, 3: 9 },
+      paramsChars: { 1: chars, 2: chars, 3: chars },
+    });
+    const history = withParts((part) => ({ ...part, input: "i".repeat(98) }), "a(read:5)");
+    const stage = (chars: number) => graduatedTiers({ limits: limits(chars) });
+    expect(stage(97)(history)).toEqual([]);
+    expect(stage(96)(history)).toHaveLength(1);
+    const once = runStages(history, [stage(90)]).transcript;
+    expect(stage(90)(once)).toEqual([]);
+    expect(stage(95)(once)).toEqual([]);
+    const twice = runStages(once, [stage(40)]);
+    expect(twice.edits[0]?.omitted?.chars).toBe(50);
+    const part = twice.transcript[0]?.parts[0];
+    expect(part?.type === "tool" && part.inputCut).toMatchObject({ originalChars: 100, omittedChars: 60 });
   });
 });

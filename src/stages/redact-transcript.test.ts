@@ -61,4 +61,47 @@ describe("redactTranscript", () => {
     const once = runStages([message], [redactTranscript()]).transcript;
     expect(redactTranscript()(once)).toEqual([]);
   });
+
+  it("says in each edit what it replaced, and nothing of the rest", () => {
+    const said: Message = { id: "u", role: "user", parts: [{ type: "text", text: "no secret" }] };
+    const [edit, ...more] = redactTranscript()(
+      deepFreeze([said, { ...message, parts: message.parts.slice(0, 2) }]),
+    );
+    expect(more).toEqual([]);
+    expect(edit).toMatchObject({
+      type: "replace-part",
+      messageId: "m",
+      partIndex: 0,
+      stage: "redact-transcript",
+      reason: "secret",
+    });
+  });
+
+  it("does not touch what is hidden, message or part", () => {
+    const hidden = { ...message, metadata: { agentVisible: false } };
+    const parts = message.parts.map((part) => ({ ...part, agentVisible: false as const }));
+    expect(redactTranscript()([hidden, { ...message, parts }])).toEqual([]);
+  });
+
+  it("redacts how a shortened input reads, and keeps the rest of its note", () => {
+    const inputCut = { method: "head", originalChars: 90, omittedChars: 9, limitChars: 81 } as const;
+    const outcome = { status: "pending" } as const;
+    const part = { type: "tool", callId: "c", tool: "bash", input: {}, outcome } as const;
+    const shortened = (preview: string): Message => ({
+      id: "a",
+      role: "assistant",
+      parts: [{ ...part, inputCut: { ...inputCut, preview } }],
+    });
+    expect(redactTranscript()([shortened("plain...")])).toEqual([]);
+    const [edit] = redactTranscript()([shortened(`{"env":"${key}"...`)]);
+    const changed = edit?.type === "replace-part" && edit.part.type === "tool" ? edit.part : undefined;
+    expect(changed?.inputCut).toMatchObject(inputCut);
+    expect(changed?.inputCut?.preview).toMatch(/^\{"env":"\[REDACTED:/);
+    expect(changed?.outcome).toBe(outcome);
+  });
+
+  it("does not normalize where there is no secret", () => {
+    const text = "\u001b[31mred\u001b[0m";
+    expect(redactTranscript()([{ id: "a", role: "assistant", parts: [{ type: "text", text }] }])).toEqual([]);
+  });
 });

@@ -122,4 +122,96 @@ describe("repairPairing", () => {
     const once = repair(transcript("a(bash?) a u:0 a:3(read!5)"));
     expect(repairPairing(once)).toEqual([]);
   });
+
+  it("says in each edit what it is and why", () => {
+    const messages = [
+      message("y", "system", { type: "text", text: "rules" }),
+      message("a", "assistant", call("c"), call("c"), call("d", { callMissing: true })),
+      message("e", "user", { type: "text", text: " " }),
+      message(
+        "b",
+        "assistant",
+        { type: "text", text: "a\u0000" },
+        call("f", { outcome: { status: "pending" } }),
+      ),
+    ];
+    const stage = "repair-pairing";
+    expect(repairPairing(deepFreeze(messages), { missingResult: "strip", lastMessage: "user" })).toEqual([
+      { type: "hide-part", what: "part", messageId: "a", partIndex: 1, stage, reason: "duplicate-call" },
+      { type: "hide-part", what: "part", messageId: "a", partIndex: 2, stage, reason: "orphan-result" },
+      { type: "hide-message", messageId: "e", stage, reason: "empty" },
+      {
+        type: "replace-part",
+        part: { type: "text", text: "a" },
+        messageId: "b",
+        partIndex: 0,
+        stage,
+        reason: "malformed-text",
+      },
+      { type: "hide-part", what: "part", messageId: "b", partIndex: 1, stage, reason: "missing-result" },
+      {
+        type: "insert-message",
+        message: {
+          id: "a~first",
+          role: "user",
+          parts: [{ type: "text", text: "What did we do so far?", synthetic: true }],
+          metadata: { kind: "hint", userVisible: false },
+        },
+        after: "y",
+        stage,
+        reason: "first-message",
+      },
+      {
+        type: "insert-message",
+        message: {
+          id: "b~last",
+          role: "user",
+          parts: [{ type: "text", text: CONTINUE_REQUEST, synthetic: true }],
+          metadata: { kind: "continue", userVisible: false },
+        },
+        after: "b",
+        stage,
+        reason: "last-message",
+      },
+    ]);
+  });
+
+  it("does not look at what is hidden, message or part", () => {
+    const hidden = { agentVisible: false } as const;
+    const messages = [
+      user,
+      { ...message("h", "assistant", call("c")), metadata: hidden },
+      message("a", "assistant", { ...call("c"), ...hidden }, call("c")),
+    ];
+    expect(repairPairing(deepFreeze(messages))).toEqual([]);
+  });
+
+  it("repairs an error as it repairs an output", () => {
+    const failed = call("c", { outcome: { status: "failed", error: "no\u0000" } });
+    expect(repairPairing([user, message("a", "assistant", failed)])).toMatchObject([
+      { part: { outcome: { status: "failed", error: "no" } }, reason: "malformed-text" },
+    ]);
+  });
+
+  it("leaves out a result without a call that has no text, and a text of nothing but controls", () => {
+    const empty = call("c", { callMissing: true, outcome: { status: "done", output: " ", attachments: [] } });
+    const messages = [user, message("a", "assistant", { type: "text", text: "x" }, empty)];
+    expect(repairPairing(messages, { orphanResult: "asText" })).toMatchObject([{ type: "hide-part" }]);
+    const controls = message("u", "user", { type: "text", text: "\u0000" }, { type: "text", text: "x" });
+    expect(repairPairing([controls])).toMatchObject([{ type: "hide-part", reason: "empty" }]);
+  });
+
+  it("asks for something where there is nothing at all", () => {
+    expect(repairPairing([], { lastMessage: "user" })).toMatchObject([
+      { type: "insert-message", after: null, message: { id: "request~last" } },
+    ]);
+  });
+
+  it("does not take a result that is hidden, or left out, for the end of a request", () => {
+    const answer = { type: "text", text: "done" } as const;
+    for (const part of [call("c", { agentVisible: false }), call("c", { callMissing: true })]) {
+      const edits = repairPairing([user, message("a", "assistant", answer, part)], { lastMessage: "user" });
+      expect(edits.at(-1)).toMatchObject({ reason: "last-message" });
+    }
+  });
 });

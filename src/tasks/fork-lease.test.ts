@@ -48,4 +48,20 @@ describe("a lease", () => {
       expect(readLease(value)).toBeUndefined();
     }
   });
+
+  it("is not read where a single field of it is wrong", () => {
+    const whole = lease(AT_MS);
+    const process = (change: object) => ({ ...whole, process: { ...whole.process, ...change } });
+    for (const value of [
+      { ...whole, schema: "instance/2" },
+      { ...whole, instanceId: 1 },
+      { ...whole, heartbeatAtMs: "1" },
+      { ...whole, process: "h" },
+      process({ host: 1 }),
+      process({ pid: "7" }),
+      process({ start: undefined }),
+    ]) {
+      expect(readLease(value), JSON.stringify(value)).toBeUndefined();
+    }
+  });
 });

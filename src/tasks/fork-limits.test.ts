@@ -60,4 +60,26 @@ describe("readForkLimits", () => {
   it("is not fooled by inherited names", () => {
     expect(readForkLimits(JSON.parse('{"__proto__":1,"constructor":2}')).status).toBe("invalid");
   });
+
+  it.each([
+    { option: "maxRunning", wrong: [0, 1.5, "1"], right: [1] },
+    { option: "repeatLimit", wrong: [1], right: [2] },
+    { option: "timeoutMin", wrong: [0, -1, Number.POSITIVE_INFINITY, "1", null], right: [0.1] },
+    { option: "graceS", wrong: [-0.1, Number.NaN, Number.POSITIVE_INFINITY, "1", {}], right: [0, 0.1] },
+    { option: "rootUSD", wrong: [0, true], right: [0.01] },
+    { option: "onParentAbort", wrong: ["", "report"], right: ["keep", "cancel"] },
+  ])("$option takes $right and refuses $wrong", ({ option, wrong, right }) => {
+    for (const value of right) expect(readForkLimits({ [option]: value }).status).toBe("valid");
+    for (const value of wrong) expect(readForkLimits({ [option]: value }).status).toBe("invalid");
+  });
+
+  it("quotes what it was given, briefly", () => {
+    const problem = (maxRunning: unknown) => {
+      const result = readForkLimits({ maxRunning });
+      return result.status === "invalid" ? result.problems[0] : undefined;
+    };
+    expect(problem({ a: 1 })).toMatch(/not an object$/);
+    expect(problem("x".repeat(50))).toMatch(/not "x{40}"$/);
+    expect(problem(true)).toMatch(/not true$/);
+  });
 });

@@ -11,7 +11,7 @@ import {
 } from "../testing/forks/fork-samples.ts";
 import type { ForkRecord } from "./fork-record.ts";
 import { forkRoster, forkTable } from "./fork-table.ts";
-import { spanText } from "./fork-texts.ts";
+import { forkName, rejectionText, spanText, wrapUpText } from "./fork-texts.ts";
 import { deliveriesIn, MAX_RESULT_CHARS, quoteChild, resultNotice } from "./result-notice.ts";
 
 const resultOf = (record: ForkRecord) => ({ record, run: endedRun(record) });
@@ -67,6 +67,55 @@ describe("resultNotice", () => {
       completedFork({ id: `f${index}`, number: index + 1 }, "y".repeat(40_000)),
     );
     expect(noticeOf(...records).length).toBeLessThan(40_000);
+  });
+
+  it("counts the forks when there are several, and shares the room between them", () => {
+    const records = [1, 2, 3, 4, 5, 6].map((number) =>
+      completedFork({ id: `f${number}`, number }, "y".repeat(9_000)),
+    );
+    expect(noticeOf(...records.slice(0, 2))).toMatch(/^2 forks that you started have ended\./);
+    const shown = (count: number) => noticeOf(...records.slice(0, count)).match(/y{9,}/)?.[0].length ?? 0;
+    expect(shown(4)).toBe(shown(1));
+    expect(shown(6)).toBeLessThan(shown(4));
+    expect(shown(6)).toBeGreaterThan(3_500);
+  });
+
+  it("says so when there is no report, and writes nothing about what was written", () => {
+    const silent = afterEvents(runningFork(), { type: "child-deleted" });
+    expect(noticeOf(silent)).toContain(
+      "\nfailed: the child session was deleted\n(no report)\n</fork_result>",
+    );
+  });
+
+  it("names 30 changed files and counts the rest", () => {
+    const files = (count: number) => {
+      const changedFiles = Array.from({ length: count }, (_, number) => `${number}.ts`);
+      const finding = { type: "finished", text: "done", lastText: "", changedFiles } as const;
+      return noticeOf(afterEvents(runningFork(), { type: "child-checked", run: 1, finding }));
+    };
+    expect(files(30)).toContain(", 28.ts, 29.ts\n");
+    expect(files(32)).toContain(", 28.ts, 29.ts, and 2 more\n");
+  });
+
+  it("writes a title as one short attribute", () => {
+    const notice = noticeOf(completedFork({ title: `a  "b"\n<c> ${"d".repeat(300)}` }));
+    expect(notice).toMatch(/ title="a 'b' &lt;c> d{180,190}" time=/);
+  });
+
+  it("counts the time from the start of a run, or from the queue where it had none", () => {
+    const late = afterEvents(
+      sampleFork(),
+      { type: "slot-given", atMs: AT_MS + 60_000 },
+      { type: "cancel-asked", reason: "no", atMs: AT_MS + 90_000 },
+    );
+    expect(noticeOf(late)).toContain('time="30 s"');
+    const never = afterEvents(sampleFork(), { type: "cancel-asked", reason: "no", atMs: AT_MS + 90_000 });
+    expect(noticeOf(never)).toContain('time="1 min 30 s"');
+  });
+
+  it("keeps a text that just fits, without the blanks around it", () => {
+    expect(quoteChild(` \n${"z".repeat(100)}\n`, 100)).toBe("z".repeat(100));
+    expect(quoteChild("z".repeat(101), 100)).not.toContain("z".repeat(50));
   });
 
   it("lets no text of a child leave its frame", () => {
@@ -130,7 +179,50 @@ describe("lists of forks", () => {
   });
 });
 
+describe("a line of a list", () => {
+  const lineOf = (record: ForkRecord, nowMs = AT_MS) => forkTable([record], nowMs);
+
+  it("says what a run is doing, once it runs", () => {
+    const starting = afterEvents(sampleFork(), { type: "slot-given" });
+    expect(lineOf(starting, AT_MS + 200_000)).toContain("· starting for 3 min 20 s ·");
+    expect(lineOf(runningFork(), AT_MS + 200_000)).toContain("· running, stalled for 3 min 20 s ·");
+    const call = { type: "tool-called", callId: "c", hash: "h" } as const;
+    expect(lineOf(afterEvents(runningFork(), call))).toContain("· running for 0 s · 1 call · $0.00");
+  });
+
+  it("does not call a result unread that was answered", () => {
+    const read = afterEvents(
+      completedFork(),
+      { type: "delivery-sent", run: 1, way: "prompt" },
+      { type: "delivery-answered", run: 1 },
+    );
+    expect(lineOf(read)).toContain("· completed after 0 s · 0 calls");
+  });
+
+  it("of a result that is on its way says that it will come, and of one that was seen what it is", () => {
+    const untitled = completedFork({ title: "" }, "one\n\n\ntwo");
+    const sent = afterEvents(untitled, { type: "delivery-sent", run: 1, way: "prompt" });
+    expect(forkRoster([sent], AT_MS)).toMatch(/\n- #1 untitled · completed: its result will come by itself$/);
+    const seen = afterEvents(sent, { type: "delivery-seen", run: 1 });
+    expect(forkRoster([seen], AT_MS)).toMatch(/ gives all of it\): one two$/);
+  });
+});
+
+describe("names and texts", () => {
+  it("call a fork by its number, and its title where it has one", () => {
+    expect(forkName({ number: 2, title: "" })).toBe("Fork 2");
+    expect(forkName({ number: 2, title: "find it" })).toBe("Fork 2 (find it)");
+  });
+
+  it("tell a child at a limit what is up, and what to do", () => {
+    expect(wrapUpText("time")).toMatch(/^The time is up\. Stop working and report now/);
+    expect(rejectionText(0)).toMatch(/^Nobody is here to answer\. The permission is refused\./);
+    expect(rejectionText(60_000)).toMatch(/^Nobody answered for 1 min\. /);
+  });
+});
+
 it.each([
+  [3_600_000, "1 h 0 min"],
   [0, "0 s"],
   [59_499, "59 s"],
   [60_000, "1 min"],

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { compact } from "../../src/compaction/compact.ts";
 import { planCompaction } from "../../src/compaction/plan-compaction.ts";
 import type { SessionHook } from "../../src/compaction/session-hooks.ts";
@@ -7,6 +8,9 @@ import { processMessagesForFork } from "../../src/fork/process-messages-for-fork
 import { inspectReport } from "../../src/hosts/cli/inspect-report.ts";
 import { profileSession } from "../../src/hosts/cli/profile-session.ts";
 import { sessionLabel } from "../../src/hosts/cli/session-name.ts";
+import { inspectedSession } from "../../src/hosts/inspector/server/inspected-session.ts";
+import { jsonBlock } from "../../src/hosts/inspector/server/page-html.ts";
+import { createInspection } from "../../src/hosts/inspector/view/create-inspection.ts";
 import { createSession } from "../../src/session/create-session.ts";
 import { createMemorySpillStore } from "../../src/stores/memory/memory-spill-store.ts";
 import { deepFreeze } from "../../src/testing/deep-freeze.ts";
@@ -154,6 +158,7 @@ async function enterThroughHook(text: string): Promise<Entered> {
   return { read, unsettled: [], faults: [], sent: [] };
 }
 
+/** On a terminal, and in the page: everything that it shows is worked out, and its data cannot leave their block. */
 async function enterInspector(text: string): Promise<Entered> {
   const everywhere = talk({
     input: text,
@@ -172,7 +177,19 @@ async function enterInspector(text: string): Promise<Entered> {
     workingDirectory: text,
     colors: { bold: plain, red: plain, dim: plain },
   });
-  return { read: [{ text: report }], unsettled: [], faults: [], sent: [] };
+  const named = { name: text, title: text, sessionId: text, workingDirectory: text, problems: [text] };
+  const session = inspectedSession({ ...named, format: "opencode", transcript: everywhere }, "redacted");
+  const inspection = createInspection(session);
+  for (const { id } of inspection.policies) inspection.inspectWindow({ policy: id });
+  const preview = inspection.previewFork({ way: "text", profile: "fixed", budgetChars: 20_000 });
+  const block = jsonBlock({ session });
+  return {
+    read: [{ text: report }],
+    unsettled: isDeepStrictEqual(JSON.parse(block), { session }) ? [] : ["the page gets something else"],
+    faults:
+      /[<>&\u2028\u2029]/.test(block) || !block.isWellFormed() ? ["the data can leave their block"] : [],
+    sent: [preview.text],
+  };
 }
 
 interface Places {

@@ -5,7 +5,8 @@ import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { singleFile } from "../../src/hosts/inspector/server/page-html.ts";
 import { serveInspector } from "../../src/hosts/inspector/server/serve-inspector.ts";
-import { fixedSource } from "../../src/hosts/inspector/server/session-source.ts";
+import { fixedSource, type LiveSource } from "../../src/hosts/inspector/server/session-source.ts";
+import type { LiveEvent } from "../../src/hosts/inspector/view/live.ts";
 import type { InspectedSession } from "../../src/hosts/inspector/view/types.ts";
 import type { Message } from "../../src/transcript/message.ts";
 import type { Part, ToolPart } from "../../src/transcript/part.ts";
@@ -195,4 +196,60 @@ describe.skipIf(chromiumPath === undefined)("30 hostile texts in eight places", 
       await inspector.stop();
     }
   });
+
+  it("run nothing when they come while the session is followed", async () => {
+    const { transcript, ...session } = hostileSession(HOSTILE_TEXTS.slice(0, 3));
+    const events = HOSTILE_TEXTS.flatMap(hostileEvents);
+    const live: LiveSource = {
+      revision: () => 0,
+      listen(listener) {
+        for (const event of events) listener(event);
+        return () => {};
+      },
+    };
+    const source = { ...fixedSource({ ...session, transcript }), live };
+    const inspector = await serveInspector({ source, assets: rig.assets });
+    try {
+      const { opened, ...signs } = await signsAt(inspector.invite(), HOSTILE_TEXTS.slice(-1));
+      expect(signs).toEqual(NOTHING);
+    } finally {
+      await inspector.stop();
+    }
+  });
 });
+
+/** A fork, a failed request and a note that say the text. */
+function hostileEvents(hostile: string): readonly LiveEvent[] {
+  const moment = { atMs: 1_760_000_000_000, sessionId: hostile };
+  const { transcript: _, ...session } = hostileSession([hostile]);
+  return [
+    {
+      type: "session",
+      session,
+      activity: "working",
+      forks: [
+        {
+          id: hostile,
+          number: 1,
+          title: hostile,
+          state: hostile,
+          isLive: true,
+          way: hostile,
+          calls: 1,
+          tokens: 1,
+          costUSD: 1,
+          queuedAtMs: 1,
+          error: hostile,
+        },
+      ],
+    },
+    {
+      type: "journal",
+      entries: [
+        { ...moment, type: "note", level: "problem", text: hostile },
+        { ...moment, type: "fork", fork: hostile, number: 1, state: hostile, because: hostile },
+        { ...moment, type: "tool-output", tool: hostile, callId: hostile, shownChars: 1, totalChars: 2 },
+      ],
+    },
+  ];
+}

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { SECURITY_HEADERS } from "../../src/hosts/inspector/server/security-headers.ts";
 import { type ServedInspector, serveInspector } from "../../src/hosts/inspector/server/serve-inspector.ts";
 import { fixedSource, type SessionSource } from "../../src/hosts/inspector/server/session-source.ts";
-import { ask, enter, FAKE_ASSETS, sessionOf, tokenOf } from "./server-support.ts";
+import { ask, enter, FAKE_ASSETS, sendRaw, sessionOf, tokenOf } from "./server-support.ts";
 
 const open: ServedInspector[] = [];
 afterEach(async () => {
@@ -56,6 +57,62 @@ describe("the inspector's server", () => {
   it("listens on this machine only", async () => {
     const inspector = await serve(fixedSource(sessionOf(1)));
     expect(inspector.origin).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  });
+
+  it.each([
+    { name: "an expectation that nobody meets", head: "GET / HTTP/1.1\r\nexpect: miracles", status: 417 },
+    { name: "a read with a body", head: "GET / HTTP/1.1\r\ncontent-length: 1", body: "x", status: 400 },
+    {
+      name: "a read with a body in chunks",
+      head: "GET / HTTP/1.1\r\ntransfer-encoding: chunked",
+      status: 400,
+    },
+    { name: "a write with the method of a read", head: "GET /api/token HTTP/1.1", status: 405 },
+    { name: "something that is no HTTP", head: "\x16\x03\x01 hello", status: 400 },
+    { name: "a path of 3,000 characters", head: `GET /${"a".repeat(3_000)} HTTP/1.1`, status: 400 },
+    {
+      name: "a token with a second content type",
+      head: "POST /api/token HTTP/1.1\r\ncontent-type: application/json\r\ncontent-type: text/plain\r\ncontent-length: 0",
+      status: 415,
+    },
+    {
+      name: "a type that only begins like JSON",
+      head: "POST /api/token HTTP/1.1\r\ncontent-type: application/json-seq\r\ncontent-length: 0",
+      status: 415,
+    },
+    {
+      name: "the route of the token with a query",
+      head: "POST /api/token?x HTTP/1.1\r\ncontent-type: application/json\r\ncontent-length: 0",
+      status: 405,
+    },
+  ])("answers $name with $status and every header", async ({ head, body = "", status }) => {
+    const inspector = await serve(fixedSource(sessionOf(1)));
+    const port = Number(new URL(inspector.origin).port);
+    const bytes = `${head}\r\nhost: 127.0.0.1:${port}\r\nconnection: close\r\n\r\n${body}`;
+    const answer = await sendRaw(port, bytes);
+    expect(answer.status).toBe(status);
+    for (const [name, value] of Object.entries(SECURITY_HEADERS))
+      expect(answer.headers.get(name)).toBe(value);
+    if (status === 405) expect(answer.headers.get("allow")).toMatch(/^(GET, HEAD|POST)$/);
+  });
+
+  it("answers a fault of its own with every header and without a word about it", async () => {
+    const broken: SessionSource = {
+      head: () => {
+        throw new Error("a secret reason");
+      },
+      transcript: () => [],
+    };
+    const inspector = await serve(broken);
+    const response = await ask(
+      inspector,
+      await enter(inspector, tokenOf(inspector.invite())),
+      "/api/session",
+    );
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toContain("secret reason");
+    for (const [name, value] of Object.entries(SECURITY_HEADERS))
+      expect(response.headers.get(name)).toBe(value);
   });
 
   it("has no events of a session that is over", async () => {

@@ -5,14 +5,16 @@ import { delimiter, isAbsolute, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { Command } from "commander";
+import { isDatabase } from "../opencode/plugin-stores.ts";
 import { CliError } from "./cli-error.ts";
 import { type Colors, colorsFor } from "./colors.ts";
 import { type HostConfiguration, isCarryover, readHostConfiguration } from "./doctor-config.ts";
+import { checkDatabase } from "./doctor-database.ts";
 import type { Finding } from "./doctor-finding.ts";
 import { runSelfTest } from "./doctor-self-test.ts";
 import { checkSettings } from "./doctor-settings.ts";
 import { checkStore } from "./doctor-store.ts";
-import { findPluginFolders } from "./forks-store.ts";
+import { findPluginFolders, findStoreOption } from "./forks-store.ts";
 
 /** `carryover doctor`: whether the OpenCode plugin works here, and what to do if it does not. */
 export function doctorCommand(): Command {
@@ -50,10 +52,13 @@ async function runDoctor(flags: DoctorFlags): Promise<void> {
   const { env } = process;
   const configuration = await readHostConfiguration({ directory: process.cwd(), env });
   const binary = await findProgram(flags.opencode ?? "opencode", env.PATH ?? "");
+  const store = await findStoreOption(flags.store);
   const findings = [
     ...(await checkHost(binary)),
     ...checkSettings(configuration, env),
-    ...(await checkStore(await findPluginFolders(flags.store))),
+    ...(store !== undefined && isDatabase(store)
+      ? await checkDatabase(store)
+      : await checkStore(await findPluginFolders(store))),
   ];
   if (flags.selfTest && binary !== undefined) {
     if (!flags.json) process.stderr.write("Running OpenCode once; this takes some seconds.\n");

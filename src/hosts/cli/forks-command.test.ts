@@ -46,6 +46,12 @@ describe("carryover forks", () => {
   });
 });
 
+it("refuses a database, and never shows its address", async () => {
+  const refused = run("--store", "postgres://agent:hidd3n@host/db").catch(String);
+  expect(await refused).toContain("in a database");
+  expect(await refused).not.toContain("hidd3n");
+});
+
 describe("carryover forks cancel", () => {
   it.each([
     { name: "without an id", args: ["cancel"], says: "Which fork?" },

@@ -7,6 +7,7 @@ import { askPlugin } from "../opencode/window/ask-plugin.ts";
 import { createControlStore } from "../opencode/window/control-store.ts";
 import { CliError } from "./cli-error.ts";
 import { findPluginFolders, readForks } from "./forks-store.ts";
+import { refuseDatabase } from "./refuse-database.ts";
 import { renderTable } from "./render-table.ts";
 import { shownText } from "./shown-text.ts";
 
@@ -40,6 +41,7 @@ async function runForks(
   id: string | undefined,
   { json, store }: ForksFlags,
 ): Promise<void> {
+  await refuseDatabase(store);
   const folders = await findPluginFolders(store);
   if (action === undefined) return list(folders, json);
   if (action !== "cancel") throw new CliError(`There is no "forks ${action}"`, ["Use: forks cancel <id>"]);

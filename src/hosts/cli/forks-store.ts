@@ -5,15 +5,24 @@ import { createFileRecordStore } from "../../stores/files/file-record-store.ts";
 import type { ForkRecord } from "../../tasks/fork-record.ts";
 import { readForkRecord } from "../../tasks/read-fork-record.ts";
 import { type PluginFolders, pluginFolders } from "../opencode/plugin-folder.ts";
+import { isDatabase } from "../opencode/plugin-stores.ts";
 import { isCarryover, readHostConfiguration } from "./doctor-config.ts";
 
 /** The folders of the plugin: those of `--store`, else those that OpenCode's configuration for this folder names, else the default. */
 export async function findPluginFolders(store: string | undefined): Promise<PluginFolders> {
-  const { env } = process;
-  if (store !== undefined) return pluginFolders({ store, env });
-  const { plugins } = await readHostConfiguration({ directory: process.cwd(), env });
-  const options = fields(plugins.find(isCarryover)?.options);
-  return pluginFolders({ store: stringField(options.store), env });
+  const named = await findStoreOption(store);
+  // The address of a database is no path, and its password must not get into one.
+  return pluginFolders({
+    store: named === undefined || isDatabase(named) ? undefined : named,
+    env: process.env,
+  });
+}
+
+/** Where the plugin was told to keep things: `--store`, else the option in OpenCode's configuration for this folder. */
+export async function findStoreOption(store: string | undefined): Promise<string | undefined> {
+  if (store !== undefined) return store;
+  const { plugins } = await readHostConfiguration({ directory: process.cwd(), env: process.env });
+  return stringField(fields(plugins.find(isCarryover)?.options).store);
 }
 
 /** Every fork that is recorded, of all projects, newest first, and what could not be read. */

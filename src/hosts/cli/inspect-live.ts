@@ -7,13 +7,16 @@ import { listPluginJournals } from "../opencode/window/read-plugin-journal.ts";
 import { CliError } from "./cli-error.ts";
 import { findPluginFolders } from "./forks-store.ts";
 import { askOpenCode } from "./inspect-ask-opencode.ts";
-import { type InspectFlags, secretsOf, serveFlagsOf } from "./inspect-flags.ts";
+import { type InspectFlags, sayOf, secretsOf, serveFlagsOf } from "./inspect-flags.ts";
 import { serveUntilStopped } from "./inspect-serve.ts";
 import { createPatience } from "./patience.ts";
+import { refuseDatabase } from "./refuse-database.ts";
+import { sessionLabel } from "./session-name.ts";
 
 /** Serves the page of a session that runs: the one named, or the one of which the plugin wrote last. */
 export async function inspectLive(sessionId: string | undefined, flags: InspectFlags): Promise<void> {
   const { env } = process;
+  await refuseDatabase(flags.store);
   const folders = await findPluginFolders(flags.store);
   const rootSessionId = await findSession(folders, sessionId);
   const session = createFollowedSession({
@@ -39,6 +42,7 @@ export async function inspectLive(sessionId: string | undefined, flags: InspectF
   try {
     await isRead;
     patience.end();
+    sayOf(flags)(`Following ${sessionLabel(session.head(), rootSessionId)}`);
     await serveUntilStopped(session, serveFlagsOf(flags));
   } finally {
     patience.end();

@@ -212,6 +212,12 @@ describe("carryover purge", () => {
     expect(filesBelow(store)).toEqual(before);
   });
 
+  it("says that it does not reach into a database, and never its password", async () => {
+    expect(await purge("--all", "--yes", "--store", "postgres://me:hunter2@db.test/carryover")).toBe(0);
+    expect(stderr).toContain("database");
+    expect(stdout + stderr).not.toContain("hunter2");
+  });
+
   it("prints for a program what it deleted", async () => {
     await fill("ses_a");
     expect(await purge("--all", "--yes", "--json")).toBe(0);

@@ -1,9 +1,10 @@
 import { createInterface } from "node:readline/promises";
 import { Command, InvalidArgumentError } from "commander";
 import { pathName } from "../../stores/files/path-name.ts";
+import { isDatabase } from "../opencode/plugin-stores.ts";
 import { CliError, EXIT_CODES } from "./cli-error.ts";
 import { colorsFor } from "./colors.ts";
-import { findPluginFolders } from "./forks-store.ts";
+import { findPluginFolders, findStoreOption } from "./forks-store.ts";
 import { type Inventory, takeInventory } from "./purge-inventory.ts";
 import { type PurgePlan, type PurgeWish, planPurge } from "./purge-plan.ts";
 import { purgeReport, shownBytes } from "./purge-report.ts";
@@ -49,7 +50,9 @@ interface PurgeFlags {
 
 async function runPurgeCommand(flags: PurgeFlags): Promise<void> {
   const wish = wishOf(flags);
-  const folders = await findPluginFolders(flags.store);
+  const store = await findStoreOption(flags.store);
+  if (store !== undefined && isDatabase(store)) process.stderr.write(`warning: ${IN_DATABASE}\n`);
+  const folders = await findPluginFolders(store);
   const nowMs = Date.now();
   const places = flags.store === undefined ? "usual" : "named";
   const inventory = await takeInventory({ folders, places, nowMs });
@@ -69,6 +72,9 @@ async function runPurgeCommand(flags: PurgeFlags): Promise<void> {
   if (!(await isConfirmed(flags))) return;
   finish(flags, plan, await purge(plan, inventory));
 }
+
+const IN_DATABASE =
+  "the plugin keeps things in a database here, which this command does not touch; docs/security.md says how to delete there";
 
 const NOTHING: Purged = { status: "purged", files: 0, bytes: 0, problems: [] };
 

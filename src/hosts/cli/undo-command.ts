@@ -6,6 +6,7 @@ import { createControlStore } from "../opencode/window/control-store.ts";
 import { listPluginJournals, readPluginJournal } from "../opencode/window/read-plugin-journal.ts";
 import { CliError } from "./cli-error.ts";
 import { findPluginFolders } from "./forks-store.ts";
+import { refuseDatabase } from "./refuse-database.ts";
 
 /** `carryover undo`: takes the newest edit of the OpenCode plugin back. */
 export function undoCommand(): Command {
@@ -33,6 +34,7 @@ interface UndoFlags {
 }
 
 async function runUndo({ session, json, store }: UndoFlags): Promise<void> {
+  await refuseDatabase(store);
   const folders = await findPluginFolders(store);
   const found = await newestEdit(folders, session);
   if (found === undefined)

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { CliError } from "./cli-error.ts";
 
@@ -7,9 +8,10 @@ export async function writeWhole(
   content: string | Uint8Array,
   { mode }: WriteWholeOptions = {},
 ): Promise<void> {
-  const temporary = `${path}.${process.pid}.tmp`;
+  // In a folder that others can write to, a name that can be guessed may be a link that leads elsewhere.
+  const temporary = `${path}.${process.pid}-${randomBytes(8).toString("hex")}.tmp`;
   try {
-    await writeFile(temporary, content, { flush: true, ...(mode !== undefined && { mode }) });
+    await writeFile(temporary, content, { flag: "wx", flush: true, ...(mode !== undefined && { mode }) });
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });

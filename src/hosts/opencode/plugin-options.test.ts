@@ -69,6 +69,20 @@ describe("the options of the plugin", () => {
     });
   });
 
+  it.each([
+    ["~/fleet", true],
+    ["C:\\work", true],
+    ["postgres://agent:hidd3n@host/db", true],
+    ["postgresql://host/db", true],
+    ["mysql://agent:hidd3n@host/db", false],
+    ["https://host/db", false],
+  ])("take %s as a store: %j", (store, isTaken) => {
+    const { options, problems } = readPluginOptions({ store });
+    expect(options.store === store).toBe(isTaken);
+    expect(problems).toHaveLength(isTaken ? 0 : 1);
+    expect(problems.join()).not.toContain("hidd3n");
+  });
+
   it.each([[7], ["text"], [null], [[]]])("of a wrong kind altogether (%j) are the defaults", (raw) => {
     expect(readPluginOptions(raw).options).toEqual(readPluginOptions({}).options);
   });

@@ -26,7 +26,12 @@ export async function cleanPostgresSpills(
 
   // Slices, each a statement of its own: nobody waits long for a row, and what was done stays done.
   return database.use(async (connection) => {
-    while ((await removeOldest(connection, { ageMs: maxAgeMs, excessBytes: Number.MAX_SAFE_INTEGER })) > 0);
+    while (
+      (await removeOldest(connection, {
+        ageMs: Math.max(maxAgeMs, minAgeMs),
+        excessBytes: Number.MAX_SAFE_INTEGER,
+      })) > 0
+    );
     let kept = await size(connection);
     while (kept.bytes > maxBytes) {
       const slice = { ageMs: minAgeMs, excessBytes: kept.bytes - maxBytes };

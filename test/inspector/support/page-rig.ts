@@ -75,4 +75,5 @@ const FLAGS: string[] = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
+  "--disable-lcd-text",
 ];

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useErrorBoundary, useMemo, useState } from "preact/hooks";
 import { createInspection } from "../view/create-inspection.ts";
 import { applyLiveEvent, type LiveState, liveStateOf } from "../view/live.ts";
 import type { InspectedSession, Inspection } from "../view/types.ts";
@@ -13,13 +13,15 @@ export function App(): VNode {
   const [progress, setProgress] = useState<LoadProgress>();
   const [loaded, setLoaded] = useState<Loaded>();
   const [problem, setProblem] = useState<string>();
+  const [failure] = useErrorBoundary();
   useEffect(() => {
-    loadSession(setProgress).then(
-      ({ session, follow }) =>
-        setLoaded({ inspection: createInspection(session), ...(follow && { follow }) }),
-      (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
-    );
+    loadSession(setProgress)
+      .then(({ session, follow }) => {
+        setLoaded({ inspection: createInspection(session), ...(follow && { follow }) });
+      })
+      .catch((error: unknown) => setProblem(error instanceof Error ? error.message : String(error)));
   }, []);
+  if (failure !== undefined) return <Notice title="The page failed" text={String(failure)} />;
   if (problem !== undefined) return <Notice title="The session could not be read" text={problem} />;
   if (loaded === undefined) return <Notice title="Reading the session" text={progressText(progress)} />;
   const { inspection, follow } = loaded;

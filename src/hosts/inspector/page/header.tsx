@@ -19,12 +19,8 @@ export function Header({ session, view, search, theme, onTheme, onHelp }: Header
             .filter((word) => word !== undefined)
             .join(" · ")}
           <Redaction secrets={session.redactedSecrets} />
-          {session.problems.length > 0 && (
-            <span class="tag warn" title={session.problems.join("\n")}>
-              {plural(session.problems.length, "problem")} while reading
-            </span>
-          )}
         </p>
+        <Problems problems={session.problems} />
       </div>
       <div class="full">
         <p class="figure">
@@ -61,6 +57,22 @@ interface HeaderProps {
   readonly onTheme: () => void;
   readonly onHelp: () => void;
 }
+
+function Problems({ problems }: { readonly problems: readonly string[] }): VNode | null {
+  if (problems.length === 0) return null;
+  return (
+    <details class="tag warn">
+      <summary>{plural(problems.length, "problem")} while reading</summary>
+      <ul>
+        {problems.slice(0, MAX_PROBLEMS).map((problem) => (
+          <li key={problem}>{problem}</li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+const MAX_PROBLEMS = 50;
 
 function Redaction({ secrets }: { readonly secrets: number }): VNode | null {
   if (secrets === 0) return null;

@@ -24,6 +24,10 @@ export function Inspector({ inspection, live }: InspectorProps): VNode {
   const { transcript, windowTokens } = session;
   const [state, dispatch] = useReducer(nextState, inspection, firstState);
   const { theme, toggle } = useTheme();
+  const title = session.title ?? session.name;
+  useEffect(() => {
+    document.title = `${title} · Carryover`;
+  }, [title]);
   useEffect(() => dispatch({ type: "grow", messages: transcript.length }), [transcript.length]);
 
   const isCompared = state.compare === "on";
@@ -89,6 +93,7 @@ export function Inspector({ inspection, live }: InspectorProps): VNode {
             layout={layout}
             source={session}
             active={state.active}
+            opened={state.tab === "item" ? state.opened : undefined}
             matches={matchKeys}
             compare={viewB === undefined ? "off" : "on"}
             columns={columnsOf(inspection, viewA, viewB)}
@@ -118,7 +123,7 @@ export function Inspector({ inspection, live }: InspectorProps): VNode {
 
 function columnsOf({ policies }: Inspection, a: WindowView, b: WindowView | undefined): readonly string[] {
   const label = ({ policy }: WindowView): string => policies.find(({ id }) => id === policy)?.label ?? policy;
-  return b === undefined ? [`${label(a)}: what is sent`] : [`A: ${label(a)}`, `B: ${label(b)}`];
+  return b === undefined ? [`sent · ${label(a)}`] : [`A: ${label(a)}`, `B: ${label(b)}`];
 }
 
 interface InspectorProps {

@@ -47,7 +47,7 @@ export function createRecallTool({ context, forks }: ToolSetup): ToolDefinition 
   /** Of a parent that lives on another machine there is what the child inherited. */
   async function parentMessages({ parent, blob }: ForkBond): Promise<readonly SessionMessage[]> {
     const stored = await sessionMessages(context.calls, parent);
-    if (stored.status === "ok") return stored.value;
+    if (stored.status === "ok" && stored.value.length > 0) return stored.value;
     const view = blob === undefined ? undefined : await forks.views.get(blob);
     return view?.status === "found" ? view.messages : [];
   }

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { Inspection, ItemRow, WindowOptions } from "../../view/types.ts";
+import type { Inspection, ItemRow, ItemText, WindowOptions } from "../../view/types.ts";
 import { useDeferred } from "../state/use-deferred.ts";
 import { FateBadge } from "../strata/fate-badge.tsx";
 import type { Band, Side } from "../strata/lay-bands.ts";
@@ -68,23 +68,35 @@ function RecordedItem({ inspection, band, options }: RecordedItemProps): VNode {
       </p>
       {options.b !== undefined && <SideSwitch side={side} onSide={setChosen} />}
       <Why item={item} />
-      {texts !== undefined && (
-        <div class="sides">
-          <section>
-            <h3>
-              Before <Amount chars={item.chars} tokens={item.tokens} />
-            </h3>
-            <LongText text={texts.before} label="Text before" ranges={texts.cuts} />
-          </section>
-          <section>
-            <h3>
-              After <Amount chars={item.keptChars} tokens={item.keptTokens} />
-            </h3>
-            <LongText text={texts.after} label="Text after" ranges={texts.added} mark="added" />
-          </section>
-        </div>
-      )}
+      {texts !== undefined && <Texts item={item} texts={texts} />}
     </>
+  );
+}
+
+function Texts({ item, texts }: { readonly item: ItemRow; readonly texts: ItemText }): VNode {
+  const { before, after, cuts, added } = texts;
+  const amount = <Amount chars={item.chars} tokens={item.tokens} />;
+  if (before === after) {
+    return (
+      <>
+        <h3>The same before and after {amount}</h3>
+        <LongText text={before} label="Text before and after" />
+      </>
+    );
+  }
+  return (
+    <div class="sides">
+      <section>
+        <h3>Before {amount}</h3>
+        <LongText text={before} label="Text before" ranges={cuts} />
+      </section>
+      <section>
+        <h3>
+          After <Amount chars={item.keptChars} tokens={item.keptTokens} />
+        </h3>
+        <LongText text={after} label="Text after" ranges={added} mark="added" />
+      </section>
+    </div>
   );
 }
 

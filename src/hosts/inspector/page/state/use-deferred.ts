@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
  * It is computed again when one of `inputs` changes; of several changes in a row the last one is.
  */
 export function useDeferred<Result>(compute: () => Result, inputs: readonly unknown[]): Result | undefined {
-  const [shown, setShown] = useState<{ readonly result?: Result }>({});
+  const [shown, setShown] = useState<Computed<Result>>({});
   const newest = useRef(compute);
   newest.current = compute;
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
@@ -14,9 +14,8 @@ export function useDeferred<Result>(compute: () => Result, inputs: readonly unkn
     const run = (): void => {
       timer.current = undefined;
       const startMs = performance.now();
-      const result = newest.current();
+      setShown(attempt(newest.current));
       lastMs.current = performance.now() - startMs;
-      setShown({ result });
     };
     if (lastMs.current > SLOW_MS) {
       clearTimeout(timer.current);
@@ -24,7 +23,19 @@ export function useDeferred<Result>(compute: () => Result, inputs: readonly unkn
     } else timer.current ??= setTimeout(run, 0);
   }, inputs);
   useEffect(() => () => clearTimeout(timer.current), []);
+  if ("failure" in shown) throw shown.failure;
   return shown.result;
+}
+
+type Computed<Result> = { readonly result?: Result } | { readonly failure: unknown };
+
+/** A failure is thrown where the page is drawn, so that the page can say it. */
+function attempt<Result>(compute: () => Result): Computed<Result> {
+  try {
+    return { result: compute() };
+  } catch (failure) {
+    return { failure };
+  }
 }
 
 /** What takes longer than this waits until the hand rests. */

@@ -10,7 +10,7 @@ import { placeAfterKey } from "./place-after-key.ts";
 
 /** The session as strata: oldest on top, one band an item; only what is on the screen is in the page. */
 export function Strata(props: StrataProps): VNode {
-  const { layout, source, active, matches, compare, columns, onPoint, onOpen, sticksToEnd } = props;
+  const { layout, source, active, opened, matches, compare, columns, onPoint, onOpen, sticksToEnd } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const { topPx, heightPx, follow } = useScroll(scroller);
   const [hovered, setHovered] = useState<string>();
@@ -20,7 +20,8 @@ export function Strata(props: StrataProps): VNode {
 
   const { first, bands: visible } = bandsBetween(layout, topPx - OVERSCAN_PX, topPx + heightPx + OVERSCAN_PX);
   const slots = useSlots(visible.length);
-  const shownKey = hovered ?? (isFocused ? active : undefined);
+  const pointedKey = hovered ?? (isFocused ? active : undefined);
+  const shownKey = pointedKey === opened ? undefined : pointedKey;
   const shownPlace = shownKey === undefined ? undefined : layout.places.get(shownKey);
   const shown = shownPlace === undefined ? undefined : layout.bands[shownPlace];
   const move = (event: KeyboardEvent): void => {
@@ -96,6 +97,8 @@ export interface StrataProps {
   readonly layout: BandLayout;
   readonly source: LabelSource;
   readonly active: string | undefined;
+  /** The band that the panel says everything about already. */
+  readonly opened: string | undefined;
   /** Keys of the items that contain what is searched for. */
   readonly matches: ReadonlySet<string>;
   readonly compare: "on" | "off";

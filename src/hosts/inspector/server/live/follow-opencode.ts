@@ -52,8 +52,10 @@ function createFollower(session: FollowedSession, places: FollowPlaces): Followe
   const control = createControlStore(folders.control);
   let journalSign = "never read";
   let databaseSign = "never read";
+  let isDue = true;
   let restMs = 0;
-  let readAgainAtMs = 0;
+  let readAtMs = Number.NEGATIVE_INFINITY;
+  let tookMs = 0;
   let changedAtMs = Number.NEGATIVE_INFINITY;
   const problems = { journal: [] as readonly string[], messages: [] as readonly string[] };
 
@@ -70,11 +72,15 @@ function createFollower(session: FollowedSession, places: FollowPlaces): Followe
   }
 
   async function lookAtMessages(hasJournalChanged: boolean): Promise<boolean> {
-    if (hasJournalChanged) restMs = 0;
-    else if (performance.now() < readAgainAtMs) return false;
+    if (hasJournalChanged) {
+      isDue = true;
+      restMs = MIN_REST_MS;
+    }
+    if (performance.now() < readAtMs + Math.max(restMs, tookMs * 2)) return false;
     const sign = await signOf(databaseFiles);
-    if (sign === databaseSign && !hasJournalChanged) return false;
+    if (sign === databaseSign && !isDue) return false;
     databaseSign = sign;
+    isDue = false;
     const startedAtMs = performance.now();
     let isNew = false;
     try {
@@ -84,10 +90,10 @@ function createFollower(session: FollowedSession, places: FollowPlaces): Followe
     } catch (error) {
       problems.messages = [`the messages cannot be read: ${(error as Error).message}`];
     }
-    const tookMs = performance.now() - startedAtMs;
+    readAtMs = performance.now();
+    tookMs = readAtMs - startedAtMs;
     // Our own reading can touch the files as well, so that no news makes it wait longer.
     restMs = isNew ? MIN_REST_MS : Math.min(Math.max(MIN_REST_MS, restMs * 2), MAX_REST_MS);
-    readAgainAtMs = performance.now() + Math.max(restMs, tookMs * 2);
     return isNew;
   }
 

@@ -1,3 +1,4 @@
+import type { Fields } from "../../../../formats/fields.ts";
 import type { BatchRecord } from "../../../../session/session-records.ts";
 import type { Edit } from "../../../../transcript/edit.ts";
 import type { PluginEntry } from "../../../opencode/window/read-plugin-journal.ts";
@@ -89,8 +90,16 @@ function placeOf(edit: Edit): Pick<LeftItem, "messageId" | "partIndex"> | undefi
 
 function describe({ name, value }: Extract<PluginEntry, { readonly type: "other" }>): string {
   const { atMs: _, sessionId: __, type: ___, ...rest } = value;
-  return `${name} ${JSON.stringify(rest)}`.slice(0, MAX_NOTE_CHARS);
+  const said = SENTENCES[name]?.(rest) ?? `${name} ${JSON.stringify(rest)}`;
+  return said.slice(0, MAX_NOTE_CHARS);
 }
+
+const SENTENCES: Readonly<Record<string, (value: Fields) => string>> = {
+  "prefix-miss": ({ readTokens, parentTokens }) =>
+    `a fork read ${readTokens} of its parent's ${parentTokens} tokens from the cache`,
+  "fork-context-lost": ({ reason }) => `a fork runs without what it inherited: ${reason}`,
+  "compaction-assist": ({ chars }) => `${chars} characters of facts went into a compaction`,
+};
 
 const MAX_NOTE_CHARS = 300;
 

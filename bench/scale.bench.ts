@@ -1,0 +1,243 @@
+import { randomBytes } from "node:crypto";
+import pg from "pg";
+import { createPostgresStores, type PostgresStores } from "../src/stores/postgres/postgres-stores.ts";
+import type { RecordStore } from "../src/tasks/record-store.ts";
+import { type PostgresServer, startPostgres } from "../src/testing/postgres/start-postgres.ts";
+import { printTable } from "./measure.ts";
+
+const CONNECTIONS = 4;
+const TURNS = 12;
+const CALLS_PER_TURN = 40;
+const GROWTH_OUTPUTS = [1_000, 10_000, 50_000] as const;
+
+/** Prints what a real PostgreSQL on this machine's disk holds of ours, beside a plain insert of the same bytes in the same run. */
+export async function benchScale(): Promise<void> {
+  const server = await startPostgres("disk");
+  if (server === undefined) return;
+  const { connectionString } = server;
+  const stores = createPostgresStores({ connectionString, maxConnections: CONNECTIONS, cleaning: "never" });
+  const pool = new pg.Pool({ connectionString, max: CONNECTIONS });
+  try {
+    await stores.open();
+    await pool.query("create table carryover.plain (id bigserial primary key, body bytea)");
+    const insert = async (bytes: number): Promise<void> => {
+      await pool.query("insert into carryover.plain (body) values ($1)", [randomBytes(bytes)]);
+    };
+    await benchCalls(stores, insert);
+    await benchGrowth({ stores, server, insert });
+    await benchBytes(server);
+    await benchCleaning(stores, server);
+  } finally {
+    await stores.close();
+    await pool.end();
+    await server.stop();
+  }
+}
+
+type Insert = (bytes: number) => Promise<void>;
+
+interface Case {
+  readonly name: string;
+  /** Of the plain insert beside it. */
+  readonly bytes: number;
+  /** Called by one of several workers, each with its number. */
+  readonly call: (worker: number) => Promise<unknown>;
+}
+
+async function benchCalls(stores: PostgresStores, insert: Insert): Promise<void> {
+  const rows: string[][] = [["call", "a second", "MB/s", "p50 / insert", "p99 / insert"]];
+  for (const each of await casesOf(stores)) {
+    const { own, plain, ownMs } = await inTurns(each.call, () => insert(each.bytes));
+    const perSecond = (own.length / ownMs) * 1_000;
+    rows.push([
+      each.name,
+      perSecond.toFixed(0),
+      ((perSecond * each.bytes) / 1e6).toFixed(1),
+      ratio(own, plain, 0.5),
+      ratio(own, plain, 0.99),
+    ]);
+  }
+  printTable(
+    `PostgreSQL, ${CONNECTIONS} connections of one program, beside a plain insert of as many bytes`,
+    rows,
+  );
+}
+
+async function casesOf(stores: PostgresStores): Promise<readonly Case[]> {
+  const put = (bytes: number, spills = stores.spills) => succeed(spills.put(randomBytes(bytes)));
+  const known = await succeed(stores.spills.put(randomBytes(20_000)));
+  const journals = Array.from({ length: CONNECTIONS }, (_, worker) => stores.journal(`journal ${worker}`));
+  const entry = { type: "request", text: "x".repeat(400) };
+  const leases = await Promise.all(
+    Array.from({ length: CONNECTIONS }, (_, worker) =>
+      openLease(stores.records("leases"), `instance-${worker}`),
+    ),
+  );
+  const contended = await openLease(stores.records("leases"), "contended");
+  return [
+    { name: "output of 1 KB", bytes: 1_000, call: () => put(1_000) },
+    { name: "output of 20 KB", bytes: 20_000, call: () => put(20_000) },
+    { name: "output of 200 KB", bytes: 200_000, call: () => put(200_000) },
+    { name: "output of 2 MB, in pieces", bytes: 2_000_000, call: () => put(2_000_000) },
+    {
+      name: "output of 20 KB, held by a session",
+      bytes: 20_000,
+      call: (worker) => put(20_000, stores.session(`s${worker}`).spills),
+    },
+    {
+      name: "the same output of 20 KB again",
+      bytes: 20_000,
+      call: () => succeed(stores.spills.put(randomBytes(0))),
+    },
+    {
+      name: "reading an output of 20 KB",
+      bytes: 20_000,
+      call: () => stores.spills.get("handle" in known ? known.handle : ""),
+    },
+    { name: "entry of a log", bytes: 400, call: (worker) => succeed(journals[worker]?.append(entry)) },
+    {
+      name: "50 entries of a log at once",
+      bytes: 400,
+      call: (worker) =>
+        Promise.all(Array.from({ length: 50 }, () => succeed(journals[worker]?.append(entry)))),
+    },
+    { name: "renewing a lease", bytes: 200, call: (worker) => leases[worker]?.() ?? Promise.reject() },
+    { name: "taking one lease, all at once", bytes: 200, call: () => contended() },
+  ];
+}
+
+/** A function that writes the lease anew and gives up when somebody else was faster. */
+async function openLease(records: RecordStore, id: string): Promise<() => Promise<unknown>> {
+  const value = { schema: "instance/1", heartbeatAtMs: Date.now(), note: "x".repeat(100) };
+  await succeed(records.put({ id, value, expected: "missing" }));
+  return async () => {
+    const found = await records.get(id);
+    if (found.status === "found") await records.put({ id, value, expected: found.version });
+  };
+}
+
+interface GrowthSetup {
+  readonly stores: PostgresStores;
+  readonly server: PostgresServer;
+  readonly insert: Insert;
+}
+
+async function benchGrowth({ stores, server, insert }: GrowthSetup): Promise<void> {
+  const rows: string[][] = [["outputs kept", "put p50", "put p99", "get p50", "get p99", "database"]];
+  for (const outputs of GROWTH_OUTPUTS) {
+    await server.run(`
+      insert into carryover.spills (sha256, bytes, content, used_at)
+      select sha256(body), length(body), body, now() - number * interval '1 second'
+      from (select number, convert_to(repeat(md5(number::text), 32), 'UTF8') as body
+            from generate_series((select count(*) from carryover.spills) + 1, ${outputs}) as number) as made
+      on conflict do nothing`);
+    await server.run("analyze carryover.spills");
+    const handles = (
+      await server.run("select encode(sha256, 'hex') from carryover.spills order by random() limit 500")
+    ).split("\n");
+    const put = await inTurns(
+      () => succeed(stores.spills.put(randomBytes(1_000))),
+      () => insert(1_000),
+    );
+    let next = 0;
+    const get = await inTurns(
+      () => stores.spills.get(handles[next++ % handles.length] ?? ""),
+      () => insert(1_000),
+    );
+    rows.push([
+      outputs.toLocaleString("en"),
+      ratio(put.own, put.plain, 0.5),
+      ratio(put.own, put.plain, 0.99),
+      ratio(get.own, get.plain, 0.5),
+      ratio(get.own, get.plain, 0.99),
+      `${(Number(await server.run("select pg_database_size('postgres')")) / 1e6).toFixed(0)} MB`,
+    ]);
+  }
+  printTable("The same as the store grows, as a multiple of a plain insert of 1 KB", rows);
+}
+
+async function benchBytes(server: PostgresServer): Promise<void> {
+  const rows: string[][] = [["table", "rows", "bytes a row beside the content"]];
+  const tables = [
+    ["spills", "bytes"],
+    ["journal_entries", "length(value)"],
+    ["records", "length(value)"],
+  ] as const;
+  await server.run("vacuum full carryover.spills, carryover.journal_entries, carryover.records");
+  for (const [table, size] of tables) {
+    const answer = await server.run(
+      `select count(*), (pg_total_relation_size('carryover.${table}') - sum(coalesce(pg_column_size(${table === "spills" ? "content" : "value"}), 0))) / count(*) from carryover.${table} where ${size} is not null`,
+    );
+    const [count = "", overhead = ""] = answer.split("|");
+    rows.push([table, Number(count).toLocaleString("en"), overhead.split(".")[0] ?? ""]);
+  }
+  printTable("What a row costs, with its indexes, after a vacuum", rows);
+}
+
+async function benchCleaning(stores: PostgresStores, server: PostgresServer): Promise<void> {
+  await server.run(
+    "update carryover.spills set used_at = now() - interval '15 days' where content is not null",
+  );
+  const startedMs = performance.now();
+  const report = await stores.clean();
+  const seconds = (performance.now() - startedMs) / 1_000;
+  const removed = report.status === "cleaned" ? report.removedOutputs : 0;
+  printTable("Cleaning", [
+    ["removed", "kept because held", "a second"],
+    [
+      removed.toLocaleString("en"),
+      (report.status === "cleaned" ? report.keptOutputs : 0).toLocaleString("en"),
+      (removed / seconds).toFixed(0),
+    ],
+  ]);
+}
+
+interface Turns {
+  readonly own: readonly number[];
+  readonly plain: readonly number[];
+  /** All of the turns of ours together. */
+  readonly ownMs: number;
+}
+
+/** Both in turns, so that a busy machine slows both; each call by as many workers as there are connections. */
+async function inTurns(call: Case["call"], baseline: () => Promise<unknown>): Promise<Turns> {
+  const own: number[] = [];
+  const plain: number[] = [];
+  let ownMs = 0;
+  await runTurn(call, []);
+  for (let turn = 0; turn < TURNS; turn += 1) {
+    await runTurn(baseline, plain);
+    const startedMs = performance.now();
+    await runTurn(call, own);
+    ownMs += performance.now() - startedMs;
+  }
+  return { own, plain, ownMs };
+}
+
+async function runTurn(call: Case["call"], into: number[]): Promise<void> {
+  const work = async (worker: number): Promise<void> => {
+    for (let count = 0; count < CALLS_PER_TURN / CONNECTIONS; count += 1) {
+      const startedMs = performance.now();
+      await call(worker);
+      into.push(performance.now() - startedMs);
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, (_, worker) => work(worker)));
+}
+
+function ratio(own: readonly number[], plain: readonly number[], share: number): string {
+  return `${(quantile(own, share) / quantile(plain, share)).toFixed(2)}x`;
+}
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((left, right) => left - right);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+async function succeed<Outcome extends { readonly status: string }>(
+  outcome: Promise<Outcome> | undefined,
+): Promise<Outcome> {
+  const settled = await outcome;
+  if (settled === undefined || settled.status === "failed") throw new Error(JSON.stringify(settled));
+  return settled;
+}

@@ -1,0 +1,78 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { GAP_MARKER } from "../../../stages/fill/select-rows.ts";
+import { truncate } from "../../../text/truncate.ts";
+import { textCuts } from "./text-cuts.ts";
+import type { TextRange } from "./types.ts";
+
+const without = (text: string, ranges: readonly TextRange[]): string =>
+  ranges.reduceRight((rest, { start, end }) => rest.slice(0, start) + rest.slice(end), text);
+
+describe("the cuts between two texts", () => {
+  it("are none where nothing was cut", () => {
+    expect(textCuts("same", "same")).toEqual({ cuts: [], added: [] });
+  });
+
+  it("are all of a text of which nothing is left", () => {
+    expect(textCuts("gone", "")).toEqual({ cuts: [{ start: 0, end: 4 }], added: [] });
+  });
+
+  it("are the middle of a text whose ends stay, and the marker is what was added", () => {
+    const before = `${"a".repeat(60)}${"b".repeat(60)}${"c".repeat(60)}`;
+    const after = `${"a".repeat(60)}<cut>${"c".repeat(60)}`;
+    expect(textCuts(before, after)).toEqual({
+      cuts: [{ start: 60, end: 120 }],
+      added: [{ start: 60, end: 65 }],
+    });
+  });
+
+  it("are the lines that a choice of lines left out", () => {
+    const lines = Array.from({ length: 40 }, (_, number) => `line ${number} of the file`);
+    const kept = [...lines.slice(3, 6), GAP_MARKER, ...lines.slice(20, 22)];
+    const after = [GAP_MARKER, ...kept, GAP_MARKER].join("\n");
+    const before = lines.join("\n");
+    const { cuts } = textCuts(before, after);
+    const left = without(before, cuts);
+    expect(left).toBe(`${lines.slice(3, 6).join("\n")}${lines.slice(20, 22).join("\n")}`);
+  });
+
+  it("find lines in the JSON of an input too", () => {
+    const lines = Array.from({ length: 9 }, (_, number) => `const name${number} = ${number};`);
+    const before = JSON.stringify({ content: lines.join("\n") });
+    const after = JSON.stringify({
+      content: [lines[0], GAP_MARKER, lines[5], GAP_MARKER, lines[8]].join("\n"),
+    });
+    const { cuts, added } = textCuts(before, after);
+    const left = without(before, cuts);
+    expect(left).toContain("name5");
+    expect(left).not.toContain("name3");
+    expect(left).toBe(without(after, added));
+  });
+
+  it("leave the same of both, whatever the texts", () => {
+    const text = fc.string({ unit: fc.constantFrom("a", "b", "\n", GAP_MARKER, "\\n"), maxLength: 60 });
+    fc.assert(
+      fc.property(text, text, (before, after) => {
+        const { cuts, added } = textCuts(before, after);
+        expect(without(before, cuts)).toBe(without(after, added));
+      }),
+    );
+  });
+
+  it("of a truncation are exactly what it says it left out", () => {
+    fc.assert(
+      fc.property(
+        fc.nat(200),
+        fc.constantFrom("head" as const, "head-tail" as const),
+        (limitChars, method) => {
+          const before = Array.from({ length: 400 }, (_, index) => String.fromCharCode(0x4e00 + index)).join(
+            "",
+          );
+          const { text, cut } = truncate(before, { limitChars, method });
+          const { cuts } = textCuts(before, text);
+          expect(cuts.reduce((sum, { start, end }) => sum + end - start, 0)).toBe(cut?.omittedChars);
+        },
+      ),
+    );
+  });
+});

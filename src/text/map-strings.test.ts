@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import { deepFreeze } from "../testing/deep-freeze.ts";
+import { mapStrings } from "./map-strings.ts";
+import { jsonOf, safeJson } from "./safe-json.ts";
+import { normalizeTypedText } from "./typed-text.ts";
+
+const shout = (text: string) => text.toUpperCase();
+
+describe("mapStrings", () => {
+  it("changes every string and nothing else", () => {
+    const value = deepFreeze({ a: "x", b: [1, "y", null, { c: "z" }], d: undefined, e: true });
+    expect(mapStrings(value, shout)).toEqual({
+      a: "X",
+      b: [1, "Y", null, { c: "Z" }],
+      d: undefined,
+      e: true,
+    });
+    expect(mapStrings("x", shout)).toBe("X");
+    expect(mapStrings(null, shout)).toBeNull();
+  });
+
+  it("gives the same reference for every piece in which nothing changed", () => {
+    const value = { same: { list: ["X", Number.NaN, [1]] }, other: ["y"] };
+    const mapped = mapStrings(value, shout) as typeof value;
+    expect(mapped).not.toBe(value);
+    expect(mapped.same).toBe(value.same);
+    expect(mapStrings(value.same, shout)).toBe(value.same);
+  });
+
+  it("reads a piece that stands in two places once", () => {
+    const piece = { text: "x" };
+    let count = 0;
+    const mapped = mapStrings([piece, piece], (text) => {
+      count += 1;
+      return shout(text);
+    }) as readonly object[];
+    expect(count).toBe(1);
+    expect(mapped[0]).toBe(mapped[1]);
+  });
+
+  it("ends on a cycle", () => {
+    const cyclic: Record<string, unknown> = { text: "x" };
+    cyclic.self = cyclic;
+    expect(mapStrings(cyclic, shout)).toMatchObject({ text: "X" });
+  });
+
+  it("leaves what is deeper than 500 levels as it is, and what throws", () => {
+    const nested = (depth: number): unknown => (depth === 0 ? "x" : [nested(depth - 1)]);
+    const deepest = (value: unknown): unknown => (Array.isArray(value) ? deepest(value[0]) : value);
+    expect(deepest(mapStrings(nested(499), shout))).toBe("X");
+    expect(deepest(mapStrings(nested(500), shout))).toBe("X");
+    expect(deepest(mapStrings(nested(501), shout))).toBe("x");
+    const hostile = {
+      get text(): string {
+        throw new Error("no");
+      },
+    };
+    expect(mapStrings(hostile, shout)).toBe(hostile);
+  });
+});
+
+describe("safeJson", () => {
+  it("is the JSON of a value, or says that there is none", () => {
+    expect(safeJson({ a: [1] })).toBe('{"a":[1]}');
+    expect(safeJson(undefined)).toBe("{...}");
+    expect(safeJson({ n: 1n })).toBe("{...}");
+    expect(jsonOf({ n: 1n })).toBeUndefined();
+  });
+});
+
+describe("normalizeTypedText", () => {
+  it("takes out control characters and repairs halves of characters, and keeps what languages need", () => {
+    expect(normalizeTypedText("a\u0000b\u0007c\u009fd")).toBe("abcd");
+    expect(normalizeTypedText("a\ud800b")).toBe("a\ufffdb");
+    const kept = "line\n\ttab\r\n\u200d\u200f\u0628";
+    expect(normalizeTypedText(kept)).toBe(kept);
+  });
+});

@@ -1,0 +1,170 @@
+import pg from "pg";
+import { describe, expect, it } from "vitest";
+import type { PostgresPool } from "../../src/stores/postgres/postgres-pool.ts";
+import { createPostgresStores } from "../../src/stores/postgres/postgres-stores.ts";
+import { postgresForTests } from "./postgres-place.ts";
+
+const place = await postgresForTests();
+
+describe.skipIf(place === undefined)("what can go wrong with a database", () => {
+  it("a wrong password is told without it", async () => {
+    const address = server().connectionString.replace(/:[^:@]+@/, ":wr0ng@");
+    const stores = postgres().open(postgres().newSchema(), { connectionString: address });
+    const outcome = await stores.spills.put("text");
+    expect(outcome).toMatchObject({ status: "failed", code: "28P01" });
+    expect(JSON.stringify(outcome)).not.toContain("wr0ng");
+  });
+
+  it.each(["postgres://:::", "postgres://user:hidd3n@[bad/x", "nonsense"])(
+    "the address %s is a failure, not a throw",
+    async (connectionString) => {
+      const stores = postgres().open("x", { connectionString, retryMs: 0, connectTimeoutMs: 1_000 });
+      const outcome = await stores.open();
+      expect(outcome.status).toBe("failed");
+      expect(JSON.stringify(outcome)).not.toContain("hidd3n");
+    },
+  );
+
+  it("a restart is noticed by nobody who can wait", async () => {
+    const stores = postgres().open(postgres().newSchema(), { retryMs: 30_000 });
+    const records = stores.records("r");
+    await records.put({ id: "a", value: 1, expected: "missing" });
+    await server().kill();
+    const writing = [records.get("a"), stores.journal("s").append("kept"), stores.spills.put("kept")];
+    await server().restart();
+    expect(
+      (await Promise.all(writing)).map((outcome) => typeof outcome === "object" && outcome.status),
+    ).toEqual(["found", "appended", "stored"]);
+  });
+
+  it("a lock that is not let go ends a statement in time", async () => {
+    const schema = postgres().newSchema();
+    const stores = postgres().open(schema, { statementTimeoutMs: 300 });
+    await stores.open();
+    const client = new pg.Client({ connectionString: server().connectionString });
+    await client.connect();
+    await client.query(`begin; lock table "${schema}".records in access exclusive mode`);
+    const outcome = await stores.records("r").put({ id: "a", value: 1, expected: "missing" });
+    expect(outcome.status === "failed" && ["57014", "55P03"].includes(outcome.code)).toBe(true);
+    await client.query("rollback");
+    await client.end();
+    expect(await stores.records("r").get("a")).toEqual({ status: "missing" });
+  });
+
+  it("a damaged record is never taken for a missing one, and can be replaced", async () => {
+    const schema = postgres().newSchema();
+    const records = postgres().open(schema).records("r");
+    await records.put({ id: "a", value: { whole: true }, expected: "missing" });
+    await records.put({ id: "b", value: 2, expected: "missing" });
+    await server().run(`update "${schema}".records set value = '{"wh' where id = '"a"'`);
+    expect(await records.get("a")).toMatchObject({ status: "corrupt" });
+    expect(await records.list()).toMatchObject({
+      records: [{ id: "b" }],
+      problems: [{ id: "a", code: "CORRUPT" }],
+    });
+    expect(await records.put({ id: "a", value: 1, expected: "missing" })).toEqual({
+      status: "conflict",
+      actual: "corrupt",
+    });
+    expect(await records.put({ id: "a", value: 1, expected: "corrupt" })).toMatchObject({ status: "stored" });
+    expect(await records.get("a")).toMatchObject({ status: "found", value: 1 });
+  });
+
+  it("a damaged entry of a log is told, and the others are read", async () => {
+    const schema = postgres().newSchema();
+    const journal = postgres().open(schema).journal("s");
+    for (const value of [1, 2, 3]) await journal.append(value);
+    await server().run(`update "${schema}".journal_entries set value = '{' where sequence = 2`);
+    const { entries, problems } = await journal.read();
+    expect(entries.map(({ value }) => value)).toEqual([1, 3]);
+    expect(problems).toMatchObject([{ type: "bad-line" }]);
+  });
+
+  it("a damaged output is never given out", async () => {
+    const schema = postgres().newSchema();
+    const { spills } = postgres().open(schema);
+    const stored = await spills.put("the truth");
+    await server().run(`update "${schema}".spills set content = 'the lie'`);
+    expect(await spills.get(stored.status === "stored" ? stored.handle : "")).toBeUndefined();
+  });
+
+  it("a log that was removed goes on", async () => {
+    const schema = postgres().newSchema();
+    const journal = postgres().open(schema).journal("s");
+    await journal.append(1);
+    await server().run(`delete from "${schema}".journals`);
+    expect((await journal.append(2)).status).toBe("failed");
+    expect(await journal.append(3)).toMatchObject({ status: "appended" });
+    expect((await journal.read()).entries.map(({ value }) => value)).toEqual([3]);
+  });
+
+  it("a schema that was dropped is made again", async () => {
+    const schema = postgres().newSchema();
+    const stores = postgres().open(schema);
+    await stores.open();
+    await server().run(`drop schema "${schema}" cascade`);
+    expect(await stores.records("r").get("a")).toMatchObject({ status: "failed", code: "42P01" });
+    expect(await stores.records("r").put({ id: "a", value: 1, expected: "missing" })).toMatchObject({
+      status: "stored",
+    });
+  });
+
+  it("a schema may have any name", async () => {
+    const stores = postgres().open(`Fleet "one"; drop ${Date.now()}`);
+    expect(await stores.records("r").put({ id: "a", value: 1, expected: "missing" })).toMatchObject({
+      status: "stored",
+    });
+  });
+
+  it("a database that cannot hold every text is refused, with what to do", async () => {
+    await server().run("create database latin encoding 'LATIN1' template template0 locale 'C'");
+    await server().run("grant create on database latin to agent");
+    const connectionString = server().connectionString.replace("/postgres?", "/latin?");
+    expect(await postgres().open("carryover", { connectionString }).open()).toMatchObject({
+      status: "failed",
+      code: "BAD_ENCODING",
+      reason: expect.stringContaining("create database") as string,
+    });
+  });
+
+  it("a user without any right but on the tables can work once the schema is there", async () => {
+    const schema = postgres().newSchema();
+    await postgres().open(schema).open();
+    await server().run(`
+      create role guest login password 'guest';
+      grant usage on schema "${schema}" to guest;
+      grant select, insert, update, delete on all tables in schema "${schema}" to guest`);
+    const connectionString = server().connectionString.replace(/\/\/[^@]+@/, "//guest:guest@");
+    const stores = postgres().open(schema, { connectionString });
+    expect(await stores.spills.put("text")).toMatchObject({ status: "stored" });
+    expect(await stores.journal("s").append(1)).toMatchObject({ status: "appended" });
+  });
+
+  it("a pool of somebody else is used and left open", async () => {
+    const pool = new pg.Pool({ connectionString: server().connectionString, max: 1 });
+    const stores = createPostgresStores({
+      pool: pool satisfies PostgresPool,
+      schema: postgres().newSchema(),
+    });
+    expect(await stores.session("s").spills.put("text")).toMatchObject({ status: "stored" });
+    await stores.close();
+    expect((await pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
+    await pool.end();
+  });
+
+  it("the time is the server's", async () => {
+    const stores = postgres().open(postgres().newSchema());
+    await stores.open();
+    const serverMs = Number(await server().run("select extract(epoch from clock_timestamp()) * 1000"));
+    expect(Math.abs(stores.now() - serverMs)).toBeLessThan(20_000);
+  });
+});
+
+function postgres(): NonNullable<typeof place> {
+  if (place === undefined) throw new Error("no server");
+  return place;
+}
+
+function server(): NonNullable<typeof place>["server"] {
+  return postgres().server;
+}

@@ -1,0 +1,63 @@
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import type { SessionMessage } from "../../src/formats/opencode/session-message.ts";
+import { checkDatabase } from "../../src/hosts/cli/doctor-database.ts";
+import { pluginFolders } from "../../src/hosts/opencode/plugin-folder.ts";
+import { openPluginStores, type PluginStores } from "../../src/hosts/opencode/plugin-stores.ts";
+import { postgresForTests } from "./postgres-place.ts";
+
+const postgres = await postgresForTests();
+const homes: string[] = [];
+
+afterAll(() => {
+  for (const home of homes) rmSync(home, { recursive: true, force: true });
+});
+
+describe.skipIf(postgres === undefined)("the plugin with a database", () => {
+  it("shares outputs, views and logs with other homes, and keeps forks and wishes of a home together", async () => {
+    const [home, other] = [newHome(), newHome()];
+    const [first, second, elsewhere] = [open(home), open(home), open(other)];
+    const output = await first.spills.put("a long output");
+    expect(await elsewhere.spills.get(output.status === "stored" ? output.handle : "")).toBe("a long output");
+    const view = [{ info: { id: "msg_\ud800" }, parts: [{ type: "text", text: "\0 ✓ \udc00" }] }] as const;
+    const stored = await first.views.put(view as unknown as readonly SessionMessage[]);
+    expect(await elsewhere.views.get(stored.status === "stored" ? stored.blob : "")).toEqual({
+      status: "found",
+      messages: view,
+    });
+    await first.journal("ses_1").append({ type: "request" });
+    expect((await elsewhere.journal("ses_1").read()).entries).toHaveLength(1);
+    for (const records of [
+      (stores: PluginStores) => stores.forks("/work/app"),
+      ({ control }: PluginStores) => control.requests,
+    ]) {
+      await records(first).put({ id: "a", value: 1, expected: "missing" });
+      expect(await records(second).get("a")).toMatchObject({ status: "found" });
+      expect(await records(elsewhere).get("a")).toEqual({ status: "missing" });
+    }
+    expect(await second.forks("/work/other").get("a")).toEqual({ status: "missing" });
+    expect(readdirSync(join(home, "carryover"))).toEqual(["home"]);
+    await Promise.all([first, second, elsewhere].map((stores) => stores.close()));
+  });
+
+  it("is looked at by the doctor, who never shows the address", async () => {
+    const address = postgres?.server.connectionString ?? "";
+    expect(await checkDatabase(address)).toMatchObject([{ level: "ok" }]);
+    const [problem] = await checkDatabase(address.replace(/:[^:@]+@/, ":wr0ng@"));
+    expect(problem).toMatchObject({ level: "problem", what: expect.stringContaining("28P01") as string });
+    expect(JSON.stringify(problem)).not.toContain("wr0ng");
+  });
+});
+
+function newHome(): string {
+  const home = mkdtempSync(join(tmpdir(), "carryover-home-"));
+  homes.push(home);
+  return home;
+}
+
+function open(home: string): PluginStores {
+  const folders = pluginFolders({ store: undefined, env: { XDG_DATA_HOME: home } });
+  return openPluginStores({ store: postgres?.server.tcpConnectionString, folders, now: Date.now });
+}
