@@ -8,7 +8,7 @@ import { printTable } from "./measure.ts";
 const CONNECTIONS = 4;
 const TURNS = 12;
 const CALLS_PER_TURN = 40;
-const GROWTH_OUTPUTS = [1_000, 10_000, 50_000] as const;
+const GROWTH_OUTPUTS = [1_000, 10_000, 100_000] as const;
 
 /** Prints what a real PostgreSQL on this machine's disk holds of ours, beside a plain insert of the same bytes in the same run. */
 export async function benchScale(): Promise<void> {
@@ -65,7 +65,8 @@ async function benchCalls(stores: PostgresStores, insert: Insert): Promise<void>
 
 async function casesOf(stores: PostgresStores): Promise<readonly Case[]> {
   const put = (bytes: number, spills = stores.spills) => succeed(spills.put(randomBytes(bytes)));
-  const known = await succeed(stores.spills.put(randomBytes(20_000)));
+  const content = randomBytes(20_000);
+  const known = await succeed(stores.spills.put(content));
   const journals = Array.from({ length: CONNECTIONS }, (_, worker) => stores.journal(`journal ${worker}`));
   const entry = { type: "request", text: "x".repeat(400) };
   const leases = await Promise.all(
@@ -73,21 +74,21 @@ async function casesOf(stores: PostgresStores): Promise<readonly Case[]> {
       openLease(stores.records("leases"), `instance-${worker}`),
     ),
   );
-  const contended = await openLease(stores.records("leases"), "contended");
+  const contended = await contendedLease(stores.records("leases"));
   return [
     { name: "output of 1 KB", bytes: 1_000, call: () => put(1_000) },
     { name: "output of 20 KB", bytes: 20_000, call: () => put(20_000) },
     { name: "output of 200 KB", bytes: 200_000, call: () => put(200_000) },
     { name: "output of 2 MB, in pieces", bytes: 2_000_000, call: () => put(2_000_000) },
     {
-      name: "output of 20 KB, held by a session",
+      name: "output of 20 KB, claimed by a session",
       bytes: 20_000,
       call: (worker) => put(20_000, stores.session(`s${worker}`).spills),
     },
     {
       name: "the same output of 20 KB again",
       bytes: 20_000,
-      call: () => succeed(stores.spills.put(randomBytes(0))),
+      call: () => succeed(stores.spills.put(content)),
     },
     {
       name: "reading an output of 20 KB",
@@ -106,14 +107,27 @@ async function casesOf(stores: PostgresStores): Promise<readonly Case[]> {
   ];
 }
 
-/** A function that writes the lease anew and gives up when somebody else was faster. */
+/** A function that writes a lease of its own anew. */
 async function openLease(records: RecordStore, id: string): Promise<() => Promise<unknown>> {
-  const value = { schema: "instance/1", heartbeatAtMs: Date.now(), note: "x".repeat(100) };
-  await succeed(records.put({ id, value, expected: "missing" }));
+  let { version } = await succeed(records.put({ id, value: lease(), expected: "missing" }));
+  return async () => {
+    const stored = await succeed(records.put({ id, value: lease(), expected: version }));
+    version = stored.version;
+  };
+}
+
+/** A function that looks at a lease that all want, and takes it unless somebody else was faster. */
+async function contendedLease(records: RecordStore): Promise<() => Promise<unknown>> {
+  const id = "contended";
+  await succeed(records.put({ id, value: lease(), expected: "missing" }));
   return async () => {
     const found = await records.get(id);
-    if (found.status === "found") await records.put({ id, value, expected: found.version });
+    if (found.status === "found") await records.put({ id, value: lease(), expected: found.version });
   };
+}
+
+function lease(): unknown {
+  return { schema: "instance/1", heartbeatAtMs: Date.now(), note: "x".repeat(100) };
 }
 
 interface GrowthSetup {
@@ -123,7 +137,7 @@ interface GrowthSetup {
 }
 
 async function benchGrowth({ stores, server, insert }: GrowthSetup): Promise<void> {
-  const rows: string[][] = [["outputs kept", "put p50", "put p99", "get p50", "get p99", "database"]];
+  const rows: string[][] = [["outputs kept", "put p50", "put p99", "get p50", "get p99", "with indexes"]];
   for (const outputs of GROWTH_OUTPUTS) {
     await server.run(`
       insert into carryover.spills (sha256, bytes, content, used_at)
@@ -133,7 +147,9 @@ async function benchGrowth({ stores, server, insert }: GrowthSetup): Promise<voi
       on conflict do nothing`);
     await server.run("analyze carryover.spills");
     const handles = (
-      await server.run("select encode(sha256, 'hex') from carryover.spills order by random() limit 500")
+      await server.run(
+        "select encode(sha256, 'hex') from carryover.spills where bytes <= 2000 order by random() limit 500",
+      )
     ).split("\n");
     const put = await inTurns(
       () => succeed(stores.spills.put(randomBytes(1_000))),
@@ -150,7 +166,7 @@ async function benchGrowth({ stores, server, insert }: GrowthSetup): Promise<voi
       ratio(put.own, put.plain, 0.99),
       ratio(get.own, get.plain, 0.5),
       ratio(get.own, get.plain, 0.99),
-      `${(Number(await server.run("select pg_database_size('postgres')")) / 1e6).toFixed(0)} MB`,
+      `${(Number(await server.run("select pg_total_relation_size('carryover.spills')")) / 1e6).toFixed(0)} MB`,
     ]);
   }
   printTable("The same as the store grows, as a multiple of a plain insert of 1 KB", rows);
@@ -163,6 +179,10 @@ async function benchBytes(server: PostgresServer): Promise<void> {
     ["journal_entries", "length(value)"],
     ["records", "length(value)"],
   ] as const;
+  await server.run(`
+    insert into carryover.records (scope, key, id, version, value, write_id)
+    select '"bench"', sha256(number::text::bytea), to_json(number::text), 1, repeat('x', 1000), gen_random_uuid()
+    from generate_series(1, 10000) as number`);
   await server.run("vacuum full carryover.spills, carryover.journal_entries, carryover.records");
   for (const [table, size] of tables) {
     const answer = await server.run(
@@ -183,7 +203,7 @@ async function benchCleaning(stores: PostgresStores, server: PostgresServer): Pr
   const seconds = (performance.now() - startedMs) / 1_000;
   const removed = report.status === "cleaned" ? report.removedOutputs : 0;
   printTable("Cleaning", [
-    ["removed", "kept because held", "a second"],
+    ["removed", "kept because claimed", "a second"],
     [
       removed.toLocaleString("en"),
       (report.status === "cleaned" ? report.keptOutputs : 0).toLocaleString("en"),
@@ -236,8 +256,13 @@ function quantile(values: readonly number[], share: number): number {
 
 async function succeed<Outcome extends { readonly status: string }>(
   outcome: Promise<Outcome> | undefined,
-): Promise<Outcome> {
+): Promise<Exclude<Outcome, Unwanted>> {
   const settled = await outcome;
-  if (settled === undefined || settled.status === "failed") throw new Error(JSON.stringify(settled));
-  return settled;
+  if (settled === undefined || settled.status === "failed" || settled.status === "conflict")
+    throw new Error(JSON.stringify(settled));
+  return settled as Exclude<Outcome, Unwanted>;
+}
+
+interface Unwanted {
+  readonly status: "failed" | "conflict";
 }

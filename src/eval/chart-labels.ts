@@ -65,8 +65,8 @@ export function nearestEdge({ left, top }: ChartSpot, box: ChartBox): ChartSpot 
 const LETTER_WIDTH = 7.8;
 const LINE_HEIGHT = 15;
 const POINT_RADIUS = 6;
-const GAP = 9;
-const DISTANCES: readonly number[] = [GAP, 18, 30, 44, 60, 78, 98, 120];
+const GAP = 11;
+const DISTANCES: readonly number[] = [GAP, 20, 30, 44, 60, 78, 98, 120];
 const DIRECTIONS = 16;
 
 function boxBeside({ name, left, top }: ChartLabel): ChartBox {

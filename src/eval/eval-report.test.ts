@@ -130,6 +130,44 @@ describe("the page of a report", () => {
   });
 });
 
+describe("the picture of cost against recall", () => {
+  const { cost, ...rest } = report;
+  const figures = (policy: string, price: number, usable: number) => ({
+    ...(cost[0] as (typeof cost)[number]),
+    policy,
+    cost: price,
+    usable,
+  });
+  const chart = createEvalCharts({
+    ...rest,
+    cost: [
+      figures("append-only", 1, 1),
+      figures("session", 0.5, 0.96),
+      figures("mask-10", 1.04, 0.88),
+      figures("fill-60k-25k", 0.4, 0.9),
+      figures("tiers-batched", 0.5, 0.91),
+    ],
+  }).find(({ name }) => name === "eval-cost");
+
+  it("joins what nothing else beats", () => {
+    expect(chart?.frontier?.points).toEqual([
+      { x: 0.4, y: 0.9 },
+      { x: 0.5, y: 0.96 },
+      { x: 1, y: 1 },
+    ]);
+  });
+
+  it("has our own in colour and the baselines in grey", () => {
+    expect(chart?.series.map(({ name, tone }) => `${name} ${tone}`)).toEqual([
+      "append-only grey",
+      "session strong",
+      "mask-10 grey",
+      "fill-60k-25k second",
+      "tiers-batched grey",
+    ]);
+  });
+});
+
 describe("linearTicks", () => {
   it("marks both ends with as many digits as the step has", () => {
     expect(linearTicks({ from: 0.5, to: 1, step: 0.25 }).map(({ label }) => label)).toEqual([

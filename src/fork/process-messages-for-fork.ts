@@ -1,6 +1,6 @@
 import { charBudget } from "../stages/char-budget.ts";
 import { compactionBoundary, findCompactionBoundary } from "../stages/compaction-boundary.ts";
-import { fillBudget } from "../stages/fill/fill-budget.ts";
+import { fillTranscript } from "../stages/fill/fill-budget.ts";
 import { whenOver } from "../stages/fill/when-over.ts";
 import { graduatedTiers } from "../stages/graduated-tiers.ts";
 import { omitForChild } from "../stages/omit-for-child.ts";
@@ -11,7 +11,7 @@ import { supersede } from "../stages/supersede.ts";
 import type { Edit, Stage } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import { createRenderer } from "../transcript/render.ts";
-import { runStages } from "../transcript/run-stages.ts";
+import { runStages, type StagesResult } from "../transcript/run-stages.ts";
 import { withUniqueIds } from "../transcript/unique-ids.ts";
 import { isVisibleToModel } from "../transcript/visibility.ts";
 import { type ContextFrame, createContextFrame } from "./context-frame.ts";
@@ -34,7 +34,7 @@ export function processMessagesForFork(messages: Transcript, options: ForkOption
     ...(resolved.pruned === "restore" ? [restoreAll] : []),
     ...(resolved.secrets === "redact" ? [redactTranscript(resolved.redaction)] : []),
   ]);
-  const shaped = runStages(prepared.transcript, shapingStages(resolved, { frame, render }));
+  const shaped = shape(prepared.transcript, { resolved, frame, render });
   const hides = shaped.edits.filter(({ type }) => type === "hide-message");
   const budgeted = runStages(shaped.transcript, [
     charBudget({
@@ -79,22 +79,22 @@ export function processMessagesForFork(messages: Transcript, options: ForkOption
 }
 
 interface Shaping {
+  readonly resolved: ResolvedForkOptions;
   readonly frame: ContextFrame;
   readonly render: (message: Message) => string;
 }
 
-/** What brings the texts down to size before the hard budget. */
-function shapingStages(
-  { profile, limits, neverCutTools, budgetChars: maxChars }: ResolvedForkOptions,
-  { frame, render }: Shaping,
-): readonly Stage[] {
-  if (profile === "fixed") return [graduatedTiers({ limits, neverCutTools })];
+/** Brings the texts down to size before the hard budget. */
+function shape(transcript: Transcript, { resolved, frame, render }: Shaping): StagesResult {
+  const { profile, limits, neverCutTools, budgetChars: maxChars } = resolved;
+  if (profile === "fixed") return runStages(transcript, [graduatedTiers({ limits, neverCutTools })]);
   const budget = { maxChars, frameChars: frame.chars, render };
   const protectedTools = [...PRUNE_PROTECTED_TOOLS, ...neverCutTools];
-  return [
+  const superseded = runStages(transcript, [
     whenOver(budget, supersede({ protectTurns: 0, protectedTools })),
-    fillBudget({ ...budget, neverCutTools }),
-  ];
+  ]);
+  const filled = fillTranscript(superseded.transcript, { ...budget, neverCutTools });
+  return { transcript: filled.transcript, edits: [...superseded.edits, ...filled.edits] };
 }
 
 export interface ForkResult {

@@ -68,7 +68,10 @@ describe("estimateTokens, with a function of one's own", () => {
   });
 });
 
-describe("estimateTokens, calibrated, on texts made from words the fit has not seen", () => {
+// How well the constants fit says nothing about a wrong line, and takes long: not for a run with few cases.
+const isShort = runs(40) < 40;
+
+describe.skipIf(isShort)("estimateTokens, calibrated, on texts made from words the fit has not seen", () => {
   it.each(Object.entries(BOUNDED_KINDS))("%s: mean within 10 %, 95 of 100 within 15 %", (kind, sampler) => {
     const judgement = judge(kind, heldOutTexts(sampler, { seed: 4711, count: 40 }), calibrated);
     expect(Math.abs(judgement.meanError)).toBeLessThanOrEqual(0.1);
@@ -88,7 +91,7 @@ describe("estimateTokens, calibrated, on texts made from words the fit has not s
   });
 });
 
-describe("estimateTokens, calibrated, on files that were never used to fit it", () => {
+describe.skipIf(isShort)("estimateTokens, calibrated, on files that were never used to fit it", () => {
   const root = new URL("../../", import.meta.url);
   it.each([
     { kind: "lock file", file: "package-lock.json" },

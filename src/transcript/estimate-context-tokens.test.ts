@@ -308,3 +308,45 @@ describe("createContextTally", () => {
     expect(asked).toBe(6);
   });
 });
+
+describe("what stands around the messages", () => {
+  it("counts by the family of a calibrated estimate, or as the session has learned", () => {
+    const chars = { systemChars: 4_000, toolsChars: 4_000 };
+    const tokens = (options: ContextEstimateOptions) =>
+      estimateContextTokens([], { ...chars, ...options }).tokens;
+    expect(tokens({ family: "claude" })).toBe(2_000);
+    expect(tokens({ family: "claude", estimator: "calibrated" })).toBe(2_260);
+    const calibration = { ...startCalibration("m", "gpt"), scale: 1.5 };
+    expect(tokens({ calibration })).toBe(3_000);
+    expect(tokens({ systemChars: -9, toolsChars: 8 })).toBe(2);
+  });
+});
+
+describe("usage of a model", () => {
+  const one = { provider: "p", id: "m" };
+  const answer = { usage: usage({ inputTokens: 500 }), model: one };
+
+  it.each([
+    { name: "the same model", model: { provider: "p", id: "m" }, source: "usage" },
+    { name: "the same name at another provider", model: { provider: "q", id: "m" }, source: "heuristic" },
+    { name: "another name at the same provider", model: { provider: "p", id: "n" }, source: "heuristic" },
+  ])("counts for $name: $source", ({ model, source }) => {
+    const messages = transcript("u:9 a:9", { 1: answer });
+    expect(estimateContextTokens(messages, { model }).source).toBe(source);
+  });
+
+  it("counts when an output was cleared at that very moment, and not when it was later", () => {
+    const cleared = (clearedAt: number) =>
+      transcript("u:9 a(read:9) a:9", {
+        1: {
+          parts: (notated("a(read:9)")[0]?.parts ?? []).map((part) => ({
+            ...part,
+            clearedAt,
+          })) as Message["parts"],
+        },
+        2: { ...answer, createdAt: 50 },
+      });
+    expect(estimateContextTokens(cleared(50)).source).toBe("usage");
+    expect(estimateContextTokens(cleared(51)).source).toBe("heuristic");
+  });
+});

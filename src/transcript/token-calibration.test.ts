@@ -86,3 +86,27 @@ describe("calibrate", () => {
     expect(state.scale).toBe(scale);
   });
 });
+
+describe("the bounds of an observation", () => {
+  it.each([
+    { name: "200 estimated tokens", change: { estimatedTokens: 200, usageTokens: 200 }, learns: true },
+    { name: "199 estimated tokens", change: { estimatedTokens: 199, usageTokens: 199 }, learns: false },
+    { name: "four times the estimate", change: { usageTokens: 4_000 }, learns: true },
+    { name: "more than four times", change: { usageTokens: 4_001 }, learns: false },
+    { name: "a quarter of the estimate", change: { usageTokens: 250 }, learns: true },
+    { name: "less than a quarter", change: { usageTokens: 249 }, learns: false },
+  ])("$name: $learns", ({ change, learns }) => {
+    expect(calibrate(start, observation(change)) !== start).toBe(learns);
+  });
+
+  it("pulls by a fifth of the scale at the most, whatever the scale is", () => {
+    for (const scale of [0.5, 2]) {
+      const state = { ...start, scale, spread: 0 };
+      const up = calibrate(state, observation({ usageTokens: 4_000 }));
+      expect(up.scale).toBeCloseTo(scale * 1.1, 6);
+      expect(up.spread).toBeCloseTo((0.5 * (4 - up.scale)) / up.scale, 6);
+      const down = calibrate(state, observation({ usageTokens: 250 }));
+      expect(down.scale).toBeCloseTo(Math.max(0.5, scale * 0.9), 6);
+    }
+  });
+});

@@ -94,3 +94,37 @@ describe("visibility", () => {
     expect(back?.metadata).toEqual(inserted.metadata);
   });
 });
+
+describe("project", () => {
+  const done = { status: "done", output: "out", attachments: [{ type: "file", mime: "a/b" }] } as const;
+  const call = { type: "tool", callId: "c", tool: "read", input: {}, outcome: done } as const;
+  const said = { type: "text", text: "hello" } as const;
+  const of = (...parts: Message["parts"]): Message => deepFreeze({ id: "m", role: "assistant", parts });
+
+  it("gives the same reference where the model sees everything", () => {
+    const messages = [of(said, call), of({ ...said, ignored: true })];
+    expect(project(messages)).toBe(messages);
+    expect(project(messages)[0]).toBe(messages[0]);
+  });
+
+  it("leaves out hidden parts, and a message of which nothing is left", () => {
+    const hidden = { ...said, agentVisible: false } as const;
+    const note = { ...said, ignored: true } as const;
+    expect(project([of(hidden, said), of(hidden), of(hidden, note)])).toEqual([of(said)]);
+    expect(project([of(hidden, said, note)])).toEqual([of(said, note)]);
+  });
+
+  it("shows a cleared result as its placeholder, without the time and the attachments", () => {
+    const text = "[Old tool result content cleared]";
+    const failed = { status: "failed", error: "no" } as const;
+    expect(
+      project([of({ ...call, clearedAt: 1 }, { ...call, outcome: failed, clearedAt: 1 }, call)]),
+    ).toEqual([
+      of(
+        { ...call, outcome: { status: "done", output: text, attachments: [] } },
+        { ...call, outcome: { status: "failed", error: text } },
+        call,
+      ),
+    ]);
+  });
+});

@@ -1,13 +1,9 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createInspection } from "../../src/hosts/inspector/view/create-inspection.ts";
 import type { InspectedSession } from "../../src/hosts/inspector/view/types.ts";
 import { chromiumPath, type PageRig, startPageRig } from "./support/page-rig.ts";
+import { seriousFindings } from "./support/serious-findings.ts";
 import { exampleSession } from "./support/sessions.ts";
-
-const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 describe.skipIf(chromiumPath === undefined)("the page is for everybody", () => {
   let rig: PageRig;
@@ -151,17 +147,3 @@ const FOCUS_MARK = `(() => {
 
 const DURATIONS = `[...new Set([...document.querySelectorAll(".meter span")]
   .map((element) => getComputedStyle(element).transitionDuration))]`;
-
-async function seriousFindings(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axeSource);
-  const violations = (await page.evaluate("axe.run().then(({ violations }) => violations)")) as readonly {
-    readonly id: string;
-    readonly impact: string | null;
-    readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
-  }[];
-  return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .flatMap(({ id, nodes }) =>
-      nodes.slice(0, 4).map(({ html, failureSummary }) => `${id} ${html} ${failureSummary}`),
-    );
-}

@@ -6,6 +6,7 @@ import { createInspection } from "../../src/hosts/inspector/view/create-inspecti
 import type { LiveEvent, LiveFork } from "../../src/hosts/inspector/view/live.ts";
 import type { Message } from "../../src/transcript/message.ts";
 import { chromiumPath, type PageRig, startPageRig } from "./support/page-rig.ts";
+import { seriousFindings } from "./support/serious-findings.ts";
 import { exampleSession, message, sessionWith, text } from "./support/sessions.ts";
 
 describe.skipIf(chromiumPath === undefined)("the served page", () => {
@@ -68,7 +69,14 @@ describe.skipIf(chromiumPath === undefined)("the served page", () => {
       await page.locator(".live").waitFor();
       await expect.poll(() => page.locator(".band").count()).toBe(2);
       say({ type: "session", session: HEAD, activity: "working", forks: [FORK] });
-      say({ type: "journal", entries: [{ atMs: 5_000, sessionId: "ses_1", ...REQUEST }] });
+      const at = { atMs: 5_000, sessionId: "ses_1" };
+      say({
+        type: "journal",
+        entries: [
+          { ...at, ...REQUEST },
+          { ...at, ...BATCH },
+        ],
+      });
       for (let count = 3; count <= 30; count++) {
         const index = count - 1;
         const changes = [{ index, message: message(`m${index}`, "assistant", [text(`answer ${index}`)]) }];
@@ -81,6 +89,13 @@ describe.skipIf(chromiumPath === undefined)("the served page", () => {
       expect(strip).toContain("#1 running check rounding");
       expect(strip).toMatch(/from cache\s+90 %/);
       expect(strip).toMatch(/cost\s+\$0\.0120/);
+      await page.getByRole("tab", { name: "Live" }).click();
+      const panel = await page.getByRole("tabpanel").innerText();
+      expect(panel).toMatch(/this session\s+1\s+50\s+900\s+50\s+20\s+\$0\.0120/);
+      expect(panel).toContain("90 % of what was sent came from the cache.");
+      expect(panel).toContain("m0/1");
+      expect(panel).toMatch(/#1 check rounding exact\s+running\s+2\s+12,000/);
+      expect(await seriousFindings(page)).toEqual([]);
       await page.locator("#time").fill("4");
       say({ type: "messages", revision: 31, count: 31, changes: [{ index: 30, message: LAST }] });
       await expect.poll(() => page.locator(".time output").innerText()).toContain("message 4 of 31");
@@ -121,6 +136,27 @@ const REQUEST = {
   cacheReadTokens: 900,
   cacheWriteTokens: 50,
   costUSD: 0.012,
+} as const;
+
+const BATCH = {
+  type: "batch",
+  batchId: "batch",
+  step: "prune",
+  reason: "it pays",
+  tokensBefore: 900,
+  tokensAfter: 500,
+  left: [
+    {
+      batchId: "batch",
+      atMs: 5_000,
+      messageId: "m0",
+      partIndex: 1,
+      stage: "prune",
+      reason: "pruned",
+      savedTokens: 400,
+      handle: "m0/1",
+    },
+  ],
 } as const;
 
 /** A source that says what the test lets it say. */

@@ -22,7 +22,7 @@ describe.skipIf(postgres === undefined)("with a real server", () => {
   const runner = { describe, it };
   spillStoreContract(runner, { name: "postgres", createPlace: createPlace(({ spills }) => spills) });
   spillStoreContract(runner, {
-    name: "postgres, held by a session",
+    name: "postgres, claimed by a session",
     createPlace: createPlace((stores) => stores.session("ses_1").spills),
   });
   journalContract(runner, {

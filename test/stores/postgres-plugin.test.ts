@@ -1,11 +1,13 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import type { SessionMessage } from "../../src/formats/opencode/session-message.ts";
 import { checkDatabase } from "../../src/hosts/cli/doctor-database.ts";
+import { openForks } from "../../src/hosts/cli/open-forks.ts";
 import { pluginFolders } from "../../src/hosts/opencode/plugin-folder.ts";
 import { openPluginStores, type PluginStores } from "../../src/hosts/opencode/plugin-stores.ts";
+import { sampleFork } from "../../src/testing/forks/fork-samples.ts";
 import { postgresForTests } from "./postgres-place.ts";
 
 const postgres = await postgresForTests();
@@ -16,7 +18,7 @@ afterAll(() => {
 });
 
 describe.skipIf(postgres === undefined)("the plugin with a database", () => {
-  it("shares outputs, views and logs with other homes, and keeps forks and wishes of a home together", async () => {
+  it("shares outputs, views and logs with other homes, and keeps the forks of a home together", async () => {
     const [home, other] = [newHome(), newHome()];
     const [first, second, elsewhere] = [open(home), open(home), open(other)];
     const output = await first.spills.put("a long output");
@@ -29,17 +31,25 @@ describe.skipIf(postgres === undefined)("the plugin with a database", () => {
     });
     await first.journal("ses_1").append({ type: "request" });
     expect((await elsewhere.journal("ses_1").read()).entries).toHaveLength(1);
-    for (const records of [
-      (stores: PluginStores) => stores.forks("/work/app"),
-      ({ control }: PluginStores) => control.requests,
-    ]) {
-      await records(first).put({ id: "a", value: 1, expected: "missing" });
-      expect(await records(second).get("a")).toMatchObject({ status: "found" });
-      expect(await records(elsewhere).get("a")).toEqual({ status: "missing" });
-    }
+    await first.forks("/work/app").put({ id: "a", value: 1, expected: "missing" });
+    expect(await second.forks("/work/app").get("a")).toMatchObject({ status: "found" });
+    expect(await elsewhere.forks("/work/app").get("a")).toEqual({ status: "missing" });
     expect(await second.forks("/work/other").get("a")).toEqual({ status: "missing" });
     expect(readdirSync(join(home, "carryover"))).toEqual(["home"]);
     await Promise.all([first, second, elsewhere].map((stores) => stores.close()));
+  });
+
+  it("has its forks listed for the folder that one is in", async () => {
+    const home = newHome();
+    vi.stubEnv("XDG_DATA_HOME", home);
+    const stores = open(home);
+    const fork = sampleFork({ id: "fork-in-database" });
+    await stores.forks(process.cwd()).put({ id: fork.id, value: fork, expected: "missing" });
+    const { read, store } = await openForks(postgres?.server.tcpConnectionString);
+    expect(store).toBe("database");
+    expect(await read()).toMatchObject({ records: [{ id: "fork-in-database" }], problems: [] });
+    await stores.close();
+    vi.unstubAllEnvs();
   });
 
   it("is looked at by the doctor, who never shows the address", async () => {

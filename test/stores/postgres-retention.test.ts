@@ -55,10 +55,10 @@ describe.skipIf(postgres === undefined)("cleaning the outputs in a database", ()
     expect(report).toMatchObject({ removedOutputs: 0, keptOutputs: 1 });
   });
 
-  it("never removes what a session holds, and counts every session that does", async () => {
+  it("never removes what a session claims, and counts every session that does", async () => {
     const place = open();
     const [one, other] = [place.stores.session("ses_1"), place.stores.session("ses_\0\ud800")];
-    const held = await put(one.spills, "seen by both");
+    const claimed = await put(one.spills, "seen by both");
     await put(other.spills, "seen by both");
     const large = await put(other.spills, "y".repeat(2_000_000));
     await place.age(100 * DAY_MS);
@@ -66,13 +66,13 @@ describe.skipIf(postgres === undefined)("cleaning the outputs in a database", ()
     expect(await place.stores.clean(everything)).toMatchObject({ removedOutputs: 0, keptOutputs: 2 });
     expect(await place.stores.release("ses_\0\ud800")).toEqual({ status: "released" });
     expect(await place.stores.clean(everything)).toMatchObject({ removedOutputs: 1, keptOutputs: 1 });
-    expect(await place.handlesLeft()).toEqual([held]);
+    expect(await place.handlesLeft()).toEqual([claimed]);
     expect(await one.spills.get(large)).toBeUndefined();
     await place.stores.release("ses_1");
     expect(await place.stores.clean(everything)).toMatchObject({ removedOutputs: 1, keptOutputs: 0 });
   });
 
-  it("never removes under the hands of those who put and hold", async () => {
+  it("never removes under the hands of those who put and claim", async () => {
     const place = open({ maxConnections: 6 });
     const everything = { maxBytes: 0, maxAgeMs: 0, minAgeMs: 0 };
     const handles: string[] = [];

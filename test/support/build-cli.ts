@@ -10,9 +10,10 @@ export async function buildCli(name = "cli"): Promise<string> {
   const bundle = await rolldown({
     input: resolve(root, "src/hosts/cli/main.ts"),
     platform: "node",
+    external: ["pg"],
     logLevel: "warn",
   });
-  await bundle.write({ file, format: "esm" });
+  await bundle.write({ file, format: "esm", codeSplitting: false });
   await bundle.close();
   return file;
 }

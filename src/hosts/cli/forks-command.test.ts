@@ -41,15 +41,24 @@ describe("carryover forks", () => {
     expect(await run("--store", test.folder)).toMatch(/#2 +find the bug +queued for[\s\S]*\n +#1 /);
   });
 
+  it("shows a title, which a model chose, without what a terminal would obey", async () => {
+    const test = createTestContext();
+    await record(test, { title: "\u001b]0;owned\u0007find\u001b[2J the \u202ebug", owner: HERE });
+    expect(await run("--store", test.folder)).toMatch(/#1 +find the bug +queued/);
+  });
+
   it("says so when there are none", async () => {
     expect(await run("--store", createTestContext().folder)).toContain("No forks are recorded");
   });
 });
 
-it("refuses a database, and never shows its address", async () => {
-  const refused = run("--store", "postgres://agent:hidd3n@host/db").catch(String);
-  expect(await refused).toContain("in a database");
-  expect(await refused).not.toContain("hidd3n");
+it("says why a database cannot be read, and never shows its address", async () => {
+  const warnings: string[] = [];
+  vi.spyOn(process.stderr, "write").mockImplementation((text) => warnings.push(String(text)) > 0);
+  const printed = await run("--store", "postgres://agent:hidd3n@127.0.0.1:1/db");
+  expect(printed).toContain("No forks are recorded in the database");
+  expect(warnings.join()).toContain("ECONNREFUSED");
+  expect(printed + warnings.join()).not.toContain("hidd3n");
 });
 
 describe("carryover forks cancel", () => {

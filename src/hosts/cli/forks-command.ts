@@ -2,12 +2,10 @@ import { Command } from "commander";
 import { processState } from "../../stores/files/process-identity.ts";
 import { currentRun, type ForkRecord, isLive } from "../../tasks/fork-record.ts";
 import { spanText } from "../../tasks/fork-texts.ts";
-import type { PluginFolders } from "../opencode/plugin-folder.ts";
 import { askPlugin } from "../opencode/window/ask-plugin.ts";
 import { createControlStore } from "../opencode/window/control-store.ts";
 import { CliError } from "./cli-error.ts";
-import { findPluginFolders, readForks } from "./forks-store.ts";
-import { refuseDatabase } from "./refuse-database.ts";
+import { type OpenForks, openForks } from "./open-forks.ts";
 import { renderTable } from "./render-table.ts";
 import { shownText } from "./shown-text.ts";
 
@@ -41,20 +39,19 @@ async function runForks(
   id: string | undefined,
   { json, store }: ForksFlags,
 ): Promise<void> {
-  await refuseDatabase(store);
-  const folders = await findPluginFolders(store);
-  if (action === undefined) return list(folders, json);
+  const forks = await openForks(store);
+  if (action === undefined) return list(forks, json);
   if (action !== "cancel") throw new CliError(`There is no "forks ${action}"`, ["Use: forks cancel <id>"]);
   if (id === undefined)
     throw new CliError("Which fork?", ["Use: forks cancel <id>; `carryover forks` lists them."]);
-  return cancel(folders, id, json);
+  return cancel(forks, id, json);
 }
 
-async function list(folders: PluginFolders, json: true | undefined): Promise<void> {
-  const { records, problems } = await readForks(folders);
+async function list({ read, store, place }: OpenForks, json: true | undefined): Promise<void> {
+  const { records, problems } = await read();
   for (const problem of problems) process.stderr.write(`warning: ${problem}\n`);
   const forks = records.map((record) => describe(record, Date.now()));
-  if (json) print(JSON.stringify({ store: folders.root, forks }, null, 2));
+  if (json) print(JSON.stringify({ store, forks }, null, 2));
   else
     print(
       renderTable(
@@ -68,13 +65,13 @@ async function list(folders: PluginFolders, json: true | undefined): Promise<voi
           fork.way,
           fork.id,
         ]),
-        { empty: `No forks are recorded in ${folders.forks}.` },
+        { empty: `No forks are recorded in ${place}.` },
       ),
     );
 }
 
-async function cancel(folders: PluginFolders, id: string, json: true | undefined): Promise<void> {
-  const { records } = await readForks(folders);
+async function cancel({ read, folders }: OpenForks, id: string, json: true | undefined): Promise<void> {
+  const { records } = await read();
   const wanted = named(records, id);
   const control = createControlStore(folders.control);
   const answers: { readonly fork: string; readonly outcome: string; readonly text: string }[] = [];

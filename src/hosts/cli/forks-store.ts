@@ -4,6 +4,7 @@ import { fields, stringField } from "../../formats/fields.ts";
 import { createFileRecordStore } from "../../stores/files/file-record-store.ts";
 import type { ForkRecord } from "../../tasks/fork-record.ts";
 import { readForkRecord } from "../../tasks/read-fork-record.ts";
+import type { RecordStore } from "../../tasks/record-store.ts";
 import { type PluginFolders, pluginFolders } from "../opencode/plugin-folder.ts";
 import { isDatabase } from "../opencode/plugin-stores.ts";
 import { isCarryover, readHostConfiguration } from "./doctor-config.ts";
@@ -25,14 +26,25 @@ export async function findStoreOption(store: string | undefined): Promise<string
   return stringField(fields(plugins.find(isCarryover)?.options).store);
 }
 
-/** Every fork that is recorded, of all projects, newest first, and what could not be read. */
+/** Every fork that is recorded in files, of all projects, newest first, and what could not be read. */
 export async function readForks({ forks }: Pick<PluginFolders, "forks">): Promise<RecordedForks> {
+  const projects = await readdir(forks).catch(() => []);
+  return readForksIn(
+    projects.map((project) => {
+      const place = join(forks, project);
+      return { place, records: createFileRecordStore({ root: place, durable: false }) };
+    }),
+  );
+}
+
+/** Every fork that is recorded in these stores, newest first, and what could not be read. */
+export async function readForksIn(stores: readonly ForkPlace[]): Promise<RecordedForks> {
   const records: ForkRecord[] = [];
   const problems: string[] = [];
-  for (const project of await readdir(forks).catch(() => [])) {
-    const listed = await createFileRecordStore({ root: join(forks, project), durable: false }).list();
+  for (const store of stores) {
+    const listed = await store.records.list();
     if (listed.status === "failed") {
-      problems.push(`${join(forks, project)}: ${listed.reason}`);
+      problems.push(`${store.place}: ${listed.reason}`);
       continue;
     }
     for (const { value } of listed.records) {
@@ -42,6 +54,12 @@ export async function readForks({ forks }: Pick<PluginFolders, "forks">): Promis
     for (const { id, place, reason } of listed.problems) problems.push(`${id ?? place}: ${reason}`);
   }
   return { records: records.sort((left, right) => queuedAt(right) - queuedAt(left)), problems };
+}
+
+export interface ForkPlace {
+  /** For a person to read. */
+  readonly place: string;
+  readonly records: RecordStore;
 }
 
 export interface RecordedForks {

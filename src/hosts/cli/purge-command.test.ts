@@ -213,9 +213,12 @@ describe("carryover purge", () => {
   });
 
   it("says that it does not reach into a database, and never its password", async () => {
-    expect(await purge("--all", "--yes", "--store", "postgres://me:hunter2@db.test/carryover")).toBe(0);
+    await fill("ses_a");
+    const before = filesBelow(store);
+    expect(await purge("--all", "--yes", "--store", "postgres://me:hunter2@db.test/carryover")).toBe(2);
     expect(stderr).toContain("database");
     expect(stdout + stderr).not.toContain("hunter2");
+    expect(filesBelow(store)).toEqual(before);
   });
 
   it("prints for a program what it deleted", async () => {

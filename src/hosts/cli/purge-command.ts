@@ -51,7 +51,9 @@ interface PurgeFlags {
 async function runPurgeCommand(flags: PurgeFlags): Promise<void> {
   const wish = wishOf(flags);
   const store = await findStoreOption(flags.store);
-  if (store !== undefined && isDatabase(store)) process.stderr.write(`warning: ${IN_DATABASE}\n`);
+  const isInDatabase = store !== undefined && isDatabase(store);
+  if (isInDatabase && flags.store !== undefined) throw new CliError(`Nothing was deleted: ${IN_DATABASE}`);
+  if (isInDatabase) process.stderr.write(`warning: ${IN_DATABASE}\n`);
   const folders = await findPluginFolders(store);
   const nowMs = Date.now();
   const places = flags.store === undefined ? "usual" : "named";
@@ -74,7 +76,7 @@ async function runPurgeCommand(flags: PurgeFlags): Promise<void> {
 }
 
 const IN_DATABASE =
-  "the plugin keeps things in a database here, which this command does not touch; docs/security.md says how to delete there";
+  "this command deletes files and does not reach into a database; docs/security.md says how to delete there";
 
 const NOTHING: Purged = { status: "purged", files: 0, bytes: 0, problems: [] };
 

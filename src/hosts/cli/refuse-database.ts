@@ -6,11 +6,8 @@ import { findStoreOption } from "./forks-store.ts";
 export async function refuseDatabase(store: string | undefined): Promise<void> {
   const named = await findStoreOption(store);
   if (named === undefined || !isDatabase(named)) return;
-  throw new CliError(
-    "The plugin keeps its forks and edits in a database here, and this command reads folders",
-    [
-      "In OpenCode the tools fork_result, fork_cancel and recall work as always.",
-      "Name a folder with --store to look at what was kept before.",
-    ],
-  );
+  throw new CliError("The plugin writes down its edits in a database here, and this command reads folders", [
+    "The recall tool in OpenCode gives back what was cleared.",
+    "Name a folder with --store to look at what was kept before.",
+  ]);
 }

@@ -58,8 +58,9 @@ function fileStores({ folders, now }: PluginStoresSetup): PluginStores {
 }
 
 /**
- * Outputs, views and logs are shared by all machines. Forks and wishes belong to one home: the sessions that they are about
- * lie in it, and a machine that took over a fork of another home would find neither its parent nor its child.
+ * Outputs, views and logs are shared by all machines. Forks belong to one home: the sessions that they are about lie in it,
+ * and a machine that took over a fork of another home would find neither its parent nor its child. What is asked of a plugin
+ * stays in files: it is asked by a program of the same home, and looked for every second.
  */
 function databaseStores({ connectionString, folders }: DatabaseSetup): PluginStores {
   const stores = createPostgresStores({ connectionString });
@@ -67,10 +68,7 @@ function databaseStores({ connectionString, folders }: DatabaseSetup): PluginSto
   return {
     spills: stores.spills,
     views: createSharedViewStore(stores.spills),
-    control: {
-      instances: stores.records(`opencode/${home}/instances`),
-      requests: stores.records(`opencode/${home}/requests`),
-    },
+    control: createControlStore(folders.control),
     journal: stores.journal,
     forks: (directory) => stores.records(`opencode/${home}/forks/${projectName(directory)}`),
     now: stores.now,

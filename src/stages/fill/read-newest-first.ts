@@ -46,8 +46,7 @@ export function readNewestFirst(fill: FillRows, numbered: NumberedWords, use: Wo
     }
     activity[row] = Math.min(MAX_ACTIVITY, active);
     namesWritten[row] = Math.min(1, written / MANY_WRITTEN);
-    if (names > 0)
-      newNames[row] = (NEW_NAME_FACTORS[Math.min(names, 3)] ?? 0) * texts ** FILL_WEIGHTS.nameTexts;
+    if (names > 0) newNames[row] = (NEW_NAME_FACTORS[Math.min(names, 3)] ?? 0) * spreadFactor(texts);
     const line = lineOf[row] ?? 0;
     if (isKnownLine[line] === 1) isRepeated[row] = 1;
     isKnownLine[line] = 1;
@@ -63,6 +62,15 @@ export function readNewestFirst(fill: FillRows, numbered: NumberedWords, use: Wo
 /** Names that were written this often lately count fully. */
 const MANY_WRITTEN = 2;
 const { firstNewName, secondNewName, thirdNewName } = FILL_WEIGHTS;
+const SPREAD_FACTORS: Float64Array = Float64Array.from(
+  { length: 64 },
+  (_, texts) => texts ** FILL_WEIGHTS.nameTexts,
+);
+
+function spreadFactor(texts: number): number {
+  return SPREAD_FACTORS[texts] ?? texts ** FILL_WEIGHTS.nameTexts;
+}
+
 /** By the number of new names. */
 const NEW_NAME_FACTORS: readonly number[] = [
   0,

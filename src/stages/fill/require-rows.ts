@@ -2,7 +2,6 @@ import type { Message } from "../../transcript/message.ts";
 import type { FillPart, FillRows, FillSegment } from "./fill-rows.ts";
 import type { FillSource } from "./fill-source.ts";
 import { FILL_SHARES, FILL_WEIGHTS } from "./fill-weights.ts";
-import { charsOfRow } from "./row-table.ts";
 import type { RowScores } from "./score-rows.ts";
 
 /** What stays whatever it is worth, and what is preferred. */
@@ -99,7 +98,7 @@ function preferRecent(input: RecentInput): void {
       if (NEVER_RECENT.has(source) || worth[firstRow] === Number.POSITIVE_INFINITY) continue;
       let chars = 0;
       for (let row = firstRow; row < endRow; row++)
-        if (scores.isRepeated[row] === 0) chars += charsOfRow(fill.rows, row);
+        if (scores.isRepeated[row] === 0) chars += fill.rows.chars[row] ?? 0;
       const isLong = chars > FILL_SHARES.longSegment * maxChars || chars > roomChars;
       const factor = Math.exp(isLong ? FILL_WEIGHTS.recentLong : FILL_WEIGHTS.recent);
       for (let row = firstRow; row < endRow; row++)
@@ -114,7 +113,7 @@ function charsOfPart(fill: FillRows, { headChars, firstSegment, endSegment }: Fi
   for (let segment = firstSegment; segment < endSegment; segment++) {
     const { source, firstRow, endRow } = fill.segments[segment] as FillSegment;
     if (source === "call") continue;
-    for (let row = firstRow; row < endRow; row++) chars += charsOfRow(fill.rows, row);
+    for (let row = firstRow; row < endRow; row++) chars += fill.rows.chars[row] ?? 0;
   }
   return chars;
 }

@@ -11,6 +11,8 @@ export interface RowTable {
   readonly end: Int32Array;
   /** Blank lines in front; -1 where a row goes on where the one before ends. */
   readonly blankLines: Int32Array;
+  /** What each row takes when it is written. */
+  readonly chars: Int32Array;
 }
 
 /** One row of a table. */
@@ -49,12 +51,24 @@ export function createRowDraft(): RowDraft {
       count = newCount;
     },
     table() {
-      const column = (field: number): Int32Array => {
-        const values = new Int32Array(count);
-        for (let row = 0; row < count; row++) values[row] = columns[row * FIELDS + field] ?? 0;
-        return values;
+      const table = {
+        start: new Int32Array(count),
+        bodyStart: new Int32Array(count),
+        end: new Int32Array(count),
+        blankLines: new Int32Array(count),
+        chars: new Int32Array(count),
       };
-      return { count, start: column(0), bodyStart: column(1), end: column(2), blankLines: column(3) };
+      for (let row = 0, at = 0; row < count; row++, at += FIELDS) {
+        const start = columns[at] ?? 0;
+        const end = columns[at + 2] ?? 0;
+        const blankLines = columns[at + 3] ?? 0;
+        table.start[row] = start;
+        table.bodyStart[row] = columns[at + 1] ?? 0;
+        table.end[row] = end;
+        table.blankLines[row] = blankLines;
+        table.chars[row] = end - start + 1 + Math.max(0, blankLines);
+      }
+      return { count, ...table };
     },
   };
 }
@@ -65,9 +79,4 @@ function doubled(array: Int32Array): Int32Array<ArrayBuffer> {
   const larger = new Int32Array(array.length * 2);
   larger.set(array);
   return larger;
-}
-
-/** What a row takes when it is written. */
-export function charsOfRow({ start, end, blankLines }: RowTable, row: number): number {
-  return (end[row] ?? 0) - (start[row] ?? 0) + 1 + Math.max(0, blankLines[row] ?? 0);
 }

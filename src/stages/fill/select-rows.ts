@@ -1,7 +1,6 @@
 import type { FillPart, FillRows, FillSegment } from "./fill-rows.ts";
 import { FILL_SHARES } from "./fill-weights.ts";
 import { type RequiredRows, type RequireOptions, requireRows } from "./require-rows.ts";
-import { charsOfRow } from "./row-table.ts";
 import type { RowScores } from "./score-rows.ts";
 
 /** What stays of a transcript. */
@@ -74,7 +73,7 @@ function measureSegments({ segments, rows }: FillRows, { worth }: RequiredRows):
       const value = worth[row] ?? 0;
       if (value < low) low = value;
       if (value > high) high = value;
-      sum += charsOfRow(rows, row);
+      sum += rows.chars[row] ?? 0;
     }
     chars[number] = sum;
     lowest[number] = low;
@@ -115,34 +114,36 @@ function keepInSegment({ fill, required, sizes, isKept }: Draft, segment: number
     isKept.fill(1, firstRow, endRow);
     return sizes.chars[segment] ?? 0;
   }
-  const { worth } = required;
+  return keepRows(isKept, { worth: required.worth, rowChars: fill.rows.chars, firstRow, endRow, threshold });
+}
+
+interface KeepRows {
+  readonly worth: Float64Array;
+  readonly rowChars: Int32Array;
+  readonly firstRow: number;
+  readonly endRow: number;
+  readonly threshold: number;
+}
+
+/** Keeps the rows of one segment; a gap that saves next to nothing is not made. */
+function keepRows(isKept: Uint8Array, { worth, rowChars, firstRow, endRow, threshold }: KeepRows): number {
+  const { closedGapChars } = FILL_SHARES;
   let chars = 0;
   let gapChars = 0;
   let gapStart = firstRow;
-  for (let row = firstRow; row < endRow; row++) {
-    const rowChars = charsOfRow(fill.rows, row);
-    if ((worth[row] ?? 0) < threshold) {
-      isKept[row] = 0;
-      gapChars += rowChars;
+  for (let row = firstRow; row <= endRow; row++) {
+    if (row < endRow && (worth[row] ?? 0) < threshold) {
+      gapChars += rowChars[row] ?? 0;
       continue;
     }
+    const isClosed = gapChars <= closedGapChars;
+    for (let left = gapStart; left < row; left++) isKept[left] = isClosed ? 1 : 0;
+    chars += isClosed ? gapChars : GAP_CHARS;
+    if (row === endRow) break;
     isKept[row] = 1;
-    chars += rowChars + closeGap(isKept, { from: gapStart, to: row, gapChars });
+    chars += rowChars[row] ?? 0;
     gapStart = row + 1;
     gapChars = 0;
   }
-  return chars + closeGap(isKept, { from: gapStart, to: endRow, gapChars });
-}
-
-interface Gap {
-  readonly from: number;
-  readonly to: number;
-  readonly gapChars: number;
-}
-
-/** A gap that saves next to nothing is not made. */
-function closeGap(isKept: Uint8Array, { from, to, gapChars }: Gap): number {
-  if (gapChars > FILL_SHARES.closedGapChars) return GAP_CHARS;
-  isKept.fill(1, from, to);
-  return gapChars;
+  return chars;
 }

@@ -1,7 +1,7 @@
 import type { StoreFailure } from "../files/store-failure.ts";
 import type { Connection, PostgresDatabase } from "./postgres-database.ts";
 
-/** Removes spilled outputs that are too old or too many, least recently used first, and never one that somebody holds or has just used. */
+/** Removes spilled outputs that are too old or too many, least recently used first, and never one that somebody claims or has just used. */
 export async function cleanPostgresSpills(
   database: PostgresDatabase,
   limits: PostgresSpillLimits = {},
@@ -11,7 +11,7 @@ export async function cleanPostgresSpills(
   const removed = { outputs: 0, bytes: 0 };
 
   async function removeOldest(connection: Connection, { ageMs, excessBytes }: Slice): Promise<number> {
-    const text = REMOVE({ spills, holds: database.table("spill_holds") });
+    const text = REMOVE({ spills, claims: database.table("spill_claims") });
     const rows = await connection.rows<{ readonly bytes: number }>(text, [ageMs, excessBytes]);
     removed.outputs += rows.length;
     removed.bytes += rows.reduce((sum, row) => sum + row.bytes, 0);
@@ -49,7 +49,7 @@ export async function cleanPostgresSpills(
   });
 }
 
-/** How much may be kept of what nobody holds. */
+/** How much may be kept of what nobody claims. */
 export interface PostgresSpillLimits {
   /** Since last use; default 14 days. */
   readonly maxAgeMs?: number;
@@ -95,15 +95,15 @@ interface KeptOutputs {
 }
 
 /**
- * The oldest that nobody holds, until so many bytes are gone. A put or a get that comes in between changes `used_at`, and
- * the condition is then looked at again; a hold that comes in between makes the whole statement fail by its foreign key.
+ * The oldest that nobody claims, until so many bytes are gone. A put or a get that comes in between changes `used_at`, and
+ * the condition is then looked at again; a claim that comes in between makes the whole statement fail by its foreign key.
  */
-const REMOVE = ({ spills, holds }: { readonly spills: string; readonly holds: string }): string => `
+const REMOVE = ({ spills, claims }: { readonly spills: string; readonly claims: string }): string => `
   delete from ${spills} as spill using (
     select sha256, sum(bytes) over (order by used_at, sha256) - bytes as before from (
       select sha256, bytes, used_at from ${spills} as candidate
       where used_at < now() - $1 * interval '1 millisecond'
-        and not exists (select from ${holds} as hold where hold.sha256 = candidate.sha256)
+        and not exists (select from ${claims} as claim where claim.sha256 = candidate.sha256)
       order by used_at limit ${SLICE_OUTPUTS}
     ) as oldest
   ) as chosen

@@ -18,12 +18,12 @@ export const MIGRATIONS: readonly Migration[] = [
       content bytea not null,
       primary key (sha256, number)
     );
-    create table ${schema}.spill_holds (
+    create table ${schema}.spill_claims (
       sha256 bytea not null references ${schema}.spills,
-      holder text not null,
-      primary key (sha256, holder)
+      claimant text not null,
+      primary key (sha256, claimant)
     );
-    create index spill_holds_holder on ${schema}.spill_holds (holder);
+    create index spill_claims_claimant on ${schema}.spill_claims (claimant);
     create table ${schema}.journals (
       key bytea primary key,
       session text not null,

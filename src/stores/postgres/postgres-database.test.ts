@@ -27,6 +27,10 @@ describe("a server that is away", () => {
     for (let call = 0; call < 10; call += 1)
       expect(await database.use(async () => "done")).toMatchObject({ status: "failed" });
     expect(world.connects).toBe(connects);
+    const sleeps = world.slept.length;
+    world.nowMs += 1_001;
+    expect(await database.use(async () => "done")).toMatchObject({ status: "failed" });
+    expect([world.connects, world.slept.length]).toEqual([connects + 1, sleeps]);
     world.failures = 0;
     world.nowMs += 2_001;
     expect(await database.use(async () => "done")).toBe("done");

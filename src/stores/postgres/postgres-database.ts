@@ -66,6 +66,7 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
   let migrating: Promise<void> | undefined;
   let offsetMs = 0;
   let restUntilMs = Number.NEGATIVE_INFINITY;
+  let restMs = FIRST_REST_MS;
   let lastFailure: StoreFailure | undefined;
   let isClosed = false;
 
@@ -136,26 +137,34 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
   async function persist<Result>(
     job: (connection: Connection) => Promise<Result>,
   ): Promise<Result | StoreFailure> {
-    const giveUpAtMs = clock.now() + retryMs;
+    // A server that is known to be away is asked once, so that nobody waits long for the same answer again.
+    const giveUpAtMs = lastFailure === undefined ? clock.now() + retryMs : Number.NEGATIVE_INFINITY;
     for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(2 * delayMs, MAX_DELAY_MS)) {
       if (isClosed) return CLOSED;
       if (lastFailure !== undefined && clock.now() < restUntilMs) return lastFailure;
       try {
-        return await attempt(job);
+        const result = await attempt(job);
+        lastFailure = undefined;
+        restMs = FIRST_REST_MS;
+        return result;
       } catch (error) {
         const failure = postgresFailure(error, redact);
         if (MISSING_TABLES.has(failure.code)) migrating = undefined;
         if (!isPassing(failure)) return failure;
         if (clock.now() + delayMs > giveUpAtMs) {
-          if (isAway(failure)) {
-            lastFailure = failure;
-            restUntilMs = clock.now() + REST_MS;
-          }
+          if (isAway(failure)) rest(failure);
           return failure;
         }
       }
       await clock.sleep(delayMs * (0.5 + Math.random() / 2));
     }
+  }
+
+  /** For a while everybody is told at once that the server is away, for longer each time. */
+  function rest(failure: StoreFailure): void {
+    lastFailure = failure;
+    restUntilMs = clock.now() + restMs;
+    restMs = Math.min(2 * restMs, MAX_REST_MS);
   }
 
   return {
@@ -172,8 +181,8 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
 
 const FIRST_DELAY_MS = 50;
 const MAX_DELAY_MS = 1_000;
-/** After a server was away for all the tries of one job, others are told at once instead of waiting as long. */
-const REST_MS = 2_000;
+const FIRST_REST_MS = 1_000;
+const MAX_REST_MS = 10_000;
 
 const SERVER_TIME = "select (extract(epoch from clock_timestamp()) * 1000)::float8 as now";
 

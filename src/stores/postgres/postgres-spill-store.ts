@@ -6,18 +6,21 @@ import { isSha256 } from "../files/spill-file.ts";
 import type { Connection, PostgresDatabase } from "./postgres-database.ts";
 import { storableText } from "./text-key.ts";
 
-/** Keeps spilled outputs by the hash of their bytes, once for all machines; with a holder, until that lets go of them. */
-export function createPostgresSpillStore({ database, holder, onPut }: PostgresSpillOptions): SpillStore {
+/** Keeps spilled outputs by the hash of their bytes, once for all machines; with a claimant, until that releases them. */
+export function createPostgresSpillStore({ database, claimant, onPut }: PostgresSpillOptions): SpillStore {
   const spills = database.table("spills");
   const pieces = database.table("spill_pieces");
-  const holds = database.table("spill_holds");
-  const held = holder === undefined ? undefined : storableText(holder);
+  const claims = database.table("spill_claims");
+  const claimed = claimant === undefined ? undefined : storableText(claimant);
 
+  /** One statement, so that what is claimed is never there without its claim. */
   async function putSmall(connection: Connection, { hash, content }: Small): Promise<void> {
-    const text = `
+    const insert = `
       insert into ${spills} (sha256, bytes, content) values ($1, $2, $3)
       on conflict (sha256) do update set used_at = now()`;
-    await connection.rows(text, [hash, content.byteLength, content]);
+    const values = [hash, content.byteLength, content];
+    if (claimed === undefined) await connection.rows(insert, values);
+    else await connection.rows(`with stored as (${insert}) ${claimText("$4")}`, [...values, claimed]);
   }
 
   /** In pieces, so that no statement and no answer holds the whole. */
@@ -26,7 +29,17 @@ export function createPostgresSpillStore({ database, holder, onPut }: PostgresSp
       insert into ${spills} (sha256, bytes) values ($1, $2)
       on conflict (sha256) do update set used_at = now() returning xmax = 0 as "isNew"`;
     const [row] = await connection.rows<{ readonly isNew: boolean }>(text, [hash, bytes]);
-    if (row?.isNew !== true) return;
+    if (row?.isNew === true) await putPieces(connection, { hash, content });
+    if (claimed !== undefined) await connection.rows(claimText("$2"), [hash, claimed]);
+  }
+
+  const claimText = (claimantValue: string): string =>
+    `insert into ${claims} (sha256, claimant) values ($1, ${claimantValue}) on conflict do nothing`;
+
+  async function putPieces(
+    connection: Connection,
+    { hash, content }: Pick<Large, "hash" | "content">,
+  ): Promise<void> {
     let number = 0;
     for (const chunk of byteChunks(content)) {
       const values = [hash, number, Buffer.from(chunk)];
@@ -35,38 +48,31 @@ export function createPostgresSpillStore({ database, holder, onPut }: PostgresSp
     }
   }
 
-  async function hold(connection: Connection, hash: Buffer): Promise<void> {
-    if (held === undefined) return;
-    const text = `insert into ${holds} (sha256, holder) values ($1, $2) on conflict do nothing`;
-    await connection.rows(text, [hash, held]);
-  }
-
-  /** The pieces one by one, undefined when one is missing or the whole is not what was put. */
+  /** The text, or undefined when a piece is missing or the whole is not what was put. */
   async function read(connection: Connection, hash: Buffer): Promise<string | undefined> {
     const [row] = await connection.rows<SpillRow>(READ(spills), [hash]);
     if (row === undefined) return undefined;
     const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
     const check = createHash("sha256");
     let text = "";
-    let bytes = 0;
-    for (let number = 0; bytes < row.bytes; number += 1) {
-      const content = row.content ?? (await readPiece(connection, hash, number));
-      if (content === undefined) return undefined;
+    for await (const content of contentsOf(connection, { hash, row })) {
       check.update(content);
       text += decoder.decode(content, { stream: true });
-      bytes += content.byteLength;
     }
     return check.digest().equals(hash) ? text + decoder.decode() : undefined;
   }
 
-  async function readPiece(
-    connection: Connection,
-    hash: Buffer,
-    number: number,
-  ): Promise<Buffer | undefined> {
+  async function* contentsOf(connection: Connection, { hash, row }: FoundSpill): AsyncGenerator<Buffer> {
+    if (row.content !== null) {
+      yield row.content;
+      return;
+    }
     const text = `select content from ${pieces} where sha256 = $1 and number = $2`;
-    const [row] = await connection.rows<{ readonly content: Buffer }>(text, [hash, number]);
-    return row?.content;
+    for (let number = 0; ; number += 1) {
+      const [piece] = await connection.rows<{ readonly content: Buffer }>(text, [hash, number]);
+      if (piece === undefined) return;
+      yield piece.content;
+    }
   }
 
   return {
@@ -75,14 +81,11 @@ export function createPostgresSpillStore({ database, holder, onPut }: PostgresSp
       const content = typeof given === "string" ? given : given.slice();
       const { hash, bytes } = await hashOf(content);
       const small = bytes <= CHUNK_BYTES ? Buffer.from(content) : undefined;
-      const outcome = await database.use(async (connection) => {
-        if (small !== undefined && held === undefined) return putSmall(connection, { hash, content: small });
-        await connection.inTransaction(async () => {
-          if (small !== undefined) await putSmall(connection, { hash, content: small });
-          else await putLarge(connection, { hash, bytes, content });
-          await hold(connection, hash);
-        });
-      });
+      const outcome = await database.use((connection) =>
+        small === undefined
+          ? connection.inTransaction(() => putLarge(connection, { hash, bytes, content }))
+          : putSmall(connection, { hash, content: small }),
+      );
       if (outcome !== undefined) return outcome;
       onPut?.();
       const sha256 = hash.toString("hex");
@@ -99,8 +102,8 @@ export function createPostgresSpillStore({ database, holder, onPut }: PostgresSp
 
 export interface PostgresSpillOptions {
   readonly database: PostgresDatabase;
-  /** Who needs what is put: it is never cleaned away before everybody has let go of it. */
-  readonly holder?: string;
+  /** Who needs what is put: it is never cleaned away before everybody has released it. */
+  readonly claimant?: string;
   /** Called after every put. */
   readonly onPut?: () => void;
 }
@@ -110,7 +113,7 @@ const READ = (spills: string): string => `
   with used as (
     update ${spills} set used_at = now() where sha256 = $1 and used_at < now() - interval '1 minute'
   )
-  select bytes::float8 as bytes, content from ${spills} where sha256 = $1`;
+  select content from ${spills} where sha256 = $1`;
 
 interface Small {
   readonly hash: Buffer;
@@ -123,8 +126,12 @@ interface Large {
   readonly content: string | Uint8Array;
 }
 
+interface FoundSpill {
+  readonly hash: Buffer;
+  readonly row: SpillRow;
+}
+
 interface SpillRow {
-  readonly bytes: number;
   /** Null for one that is kept in pieces. */
   readonly content: Buffer | null;
 }

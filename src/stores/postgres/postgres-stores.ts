@@ -28,10 +28,10 @@ export function createPostgresStores(options: PostgresStoresOptions): PostgresSt
     options.onCleaned?.(report);
   }
 
-  const spillsOf = (holder?: string): SpillStore =>
+  const spillsOf = (claimant?: string): SpillStore =>
     createPostgresSpillStore({
       database,
-      ...(holder === undefined ? {} : { holder }),
+      ...(claimant === undefined ? {} : { claimant }),
       onPut: () => void cleanWhenDue().catch(() => {}),
     });
   const journal = (sessionId: string): Journal => createPostgresJournal(database, sessionId);
@@ -42,7 +42,7 @@ export function createPostgresStores(options: PostgresStoresOptions): PostgresSt
     records: (scope) => createPostgresRecordStore(database, scope),
     session: (sessionId) => ({ spills: spillsOf(sessionId), journal: journal(sessionId) }),
     async release(sessionId) {
-      const text = `delete from ${database.table("spill_holds")} where holder = $1`;
+      const text = `delete from ${database.table("spill_claims")} where claimant = $1`;
       const done = await database.use((connection) => connection.rows(text, [storableText(sessionId)]));
       return "status" in done ? done : { status: "released" };
     },
@@ -63,14 +63,14 @@ export interface PostgresStoresOptions extends PostgresDatabaseOptions, Postgres
 }
 
 export interface PostgresStores {
-  /** Outputs that nobody holds: the limits decide how long they are kept. */
+  /** Outputs that nobody claims: the limits decide how long they are kept. */
   readonly spills: SpillStore;
   journal(sessionId: string): Journal;
   /** The records of one scope; those of another are never seen in it. */
   records(scope: string): RecordStore;
   /** What one session needs: its log, and a place for outputs that are kept until `release`. */
   session(sessionId: string): SessionStores;
-  /** Lets go of the outputs of a session; those that no other session holds may then be cleaned away. */
+  /** Gives up the outputs of a session; those that no other session claims may then be cleaned away. */
   release(sessionId: string): Promise<Released | StoreFailure>;
   clean(limits?: PostgresSpillLimits): Promise<PostgresCleanReport | StoreFailure>;
   /** Connects and migrates now, and says whether that worked; everything else does so by itself. */

@@ -98,10 +98,12 @@ async function exportSession({ opencode }: Rig, sessionId: string): Promise<Sess
   return { info, messages };
 }
 
-/** Everything that the plugin keeps in files but the name of the home. */
+/** What the plugin keeps in files, but for the name of the home and who runs in it. */
 function keptIn({ sandbox }: Rig): readonly string[] {
   const folder = join(sandbox.home, ".local", "share", "carryover");
-  return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name !== "home");
+  return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
+    (name) => name !== "home" && !name.startsWith("control"),
+  );
 }
 
 /** The files of a sandbox that hold a text, but for the configuration, where it must stand. */

@@ -5,7 +5,8 @@ import { applyLiveEvent, type LiveState, liveStateOf } from "../view/live.ts";
 import type { InspectedSession, Inspection } from "../view/types.ts";
 import { Inspector } from "./inspector.tsx";
 import type { FollowSession, FollowState } from "./source/follow-events.ts";
-import { type LoadProgress, loadSession } from "./source/load-session.ts";
+import { loadSession } from "./source/load-session.ts";
+import type { LoadProgress } from "./source/loaded-session.ts";
 import { count } from "./words/numbers.ts";
 
 /** The page: it waits for its session, then shows it; a failure is said in words. */

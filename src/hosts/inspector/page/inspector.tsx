@@ -4,13 +4,14 @@ import type { Inspection, WindowView } from "../view/types.ts";
 import { Controls } from "./controls/controls.tsx";
 import { Header } from "./header.tsx";
 import { HelpDialog } from "./help-dialog.tsx";
-import { type LiveNews, LiveStrip } from "./live-strip.tsx";
+import { LivePanel } from "./live/live-panel.tsx";
+import { type LiveNews, LiveStrip } from "./live/live-strip.tsx";
 import { ChildPanel } from "./panel/child-panel.tsx";
 import { CompactionPanel } from "./panel/compaction-panel.tsx";
 import { ItemPanel } from "./panel/item-panel.tsx";
 import { Panel } from "./panel/panel.tsx";
 import { TotalsPanel } from "./panel/totals-panel.tsx";
-import { firstState, nextState, windowOptions } from "./state/page-state.ts";
+import { firstState, nextState, type PanelTab, windowOptions } from "./state/page-state.ts";
 import { useDeferred } from "./state/use-deferred.ts";
 import { useShortcuts } from "./state/use-shortcuts.ts";
 import { useTheme } from "./state/use-theme.ts";
@@ -103,7 +104,11 @@ export function Inspector({ inspection, live }: InspectorProps): VNode {
           />
           <Legend />
         </div>
-        <Panel tab={state.tab} onTab={(tab) => dispatch({ type: "show-tab", tab })}>
+        <Panel
+          tab={state.tab}
+          tabs={live === undefined ? TABS : [...TABS, "live"]}
+          onTab={(tab) => dispatch({ type: "show-tab", tab })}
+        >
           {state.tab === "totals" && <TotalsPanel a={viewA} b={viewB} session={session} />}
           {state.tab === "item" && (
             <ItemPanel
@@ -112,6 +117,7 @@ export function Inspector({ inspection, live }: InspectorProps): VNode {
               options={isCompared ? { a, b } : { a }}
             />
           )}
+          {state.tab === "live" && live && <LivePanel state={live.state} />}
           {state.tab === "child" && <ChildPanel inspection={inspection} upTo={state.upTo} />}
           {state.tab === "compaction" && <CompactionPanel inspection={inspection} upTo={state.upTo} />}
         </Panel>
@@ -120,6 +126,8 @@ export function Inspector({ inspection, live }: InspectorProps): VNode {
     </div>
   );
 }
+
+const TABS: readonly PanelTab[] = ["totals", "item", "child", "compaction"];
 
 function columnsOf({ policies }: Inspection, a: WindowView, b: WindowView | undefined): readonly string[] {
   const label = ({ policy }: WindowView): string => policies.find(({ id }) => id === policy)?.label ?? policy;

@@ -71,6 +71,23 @@ describe("judgeRequest", () => {
     );
   });
 
+  it.each([
+    { length: "65536", status: undefined },
+    { length: "65537", status: 413 },
+    { length: "99999999999999999999", status: 413 },
+  ])("answers $length declared bytes with $status before it has read any", ({ length, status }) => {
+    const headers = [
+      "host",
+      `localhost:${PORT}`,
+      "content-type",
+      "application/json",
+      "Content-Length",
+      length,
+    ];
+    const request = head(headers, { method: "POST", target: "/api/token" });
+    expect(judgeRequest(request, PORT)?.status).toBe(status);
+  });
+
   it("leaves the port out of a host only where a browser does", () => {
     expect(judgeRequest(head(["host", "localhost"]), 80)).toBeUndefined();
     expect(judgeRequest(head(["host", "localhost"]), PORT)?.status).toBe(403);

@@ -17,6 +17,7 @@ const POLICIES: readonly PolicyId[] = [
   "session",
   "fill",
   "fixed",
+  "lines",
   "prune",
   "supersede",
   "fold",
@@ -105,7 +106,7 @@ describe("a view", () => {
 });
 
 describe("where everything fits", () => {
-  it.each(["as-sent", "session", "fill", "prune", "fold", "last-n"] as const)(
+  it.each(["as-sent", "session", "fill", "lines", "prune", "fold", "last-n"] as const)(
     "%s changes nothing",
     (policy) => {
       const view = viewOf("y:30 u:10 a:20(bash:300) u:10 a:20", { policy, budget: Number.MAX_SAFE_INTEGER });
@@ -159,6 +160,12 @@ describe("fates", () => {
       before: "u:9 a(bash:9000) a(bash:8000) u:9 a(bash:7000) u:9 a:9",
       options: { policy: "prune", budget: 1_000 },
       fates: "kept cleared cleared kept kept kept kept",
+    },
+    {
+      name: "keeping lines hides old work of which none is chosen, and clears an output of which none is",
+      before: `u:9 ${"a:9(bash:900) ".repeat(12)}u:9 a:9`,
+      options: { policy: "lines", budget: 600 },
+      fates: `kept hidden hidden ${"kept ".repeat(11)}kept`,
     },
     {
       name: "a compaction without a model sums up all but the newest",

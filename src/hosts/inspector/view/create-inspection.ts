@@ -21,7 +21,7 @@ import type {
   WindowView,
 } from "./types.ts";
 import { createWindowRows, type WindowRows } from "./window-rows.ts";
-import { createWindowTotals } from "./window-totals.ts";
+import { createWindowTotals, type WindowTotaller } from "./window-totals.ts";
 
 /** Looks at a session with the engine itself; texts are measured once, and the last few views are kept. */
 export function createInspection(session: InspectedSession): Inspection {
@@ -32,11 +32,12 @@ interface Caches {
   readonly family: TokenFamily;
   readonly recorded: RecordedRows;
   readonly rows: Map<PolicyId, WindowRows>;
+  readonly totals: WindowTotaller;
 }
 
 function createCaches(family: TokenFamily): Caches {
   const recorded = createRecordedRows(family);
-  return { family, recorded, rows: new Map() };
+  return { family, recorded, rows: new Map(), totals: createWindowTotals() };
 }
 
 function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
@@ -45,7 +46,6 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
   const past = createPastTranscript(transcript);
   const profile = cacheProfileFor({ id: modelOf(session) ?? "" });
   const policies = policiesFor(sizeOf(session, transcript, recorded));
-  const totals = createWindowTotals();
   const runs = new Map<string, Run>();
 
   function asked({ policy, budget, upTo = transcript.length }: WindowOptions): Asked {
@@ -90,7 +90,7 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
       inserted,
       boundaries: run.source.flatMap((message, index) => (isCompactionSummary(message) ? [index] : [])),
       cachedPrefix: cachedPrefix(sentAt(lastRequestEnd(run.source)), run.left, rows),
-      ...totals.of(options.policy, { rows, inserted }),
+      ...caches.totals.of(options.policy, { rows, inserted }),
     };
   }
 

@@ -19,7 +19,6 @@ export function explainReason({ stage, reason, side }: Why): string {
 export function fateOfReason(reason: string, left: "all" | "some"): Fate {
   if (SUMMED_UP.has(reason)) return "summarized";
   if (reason === "superseded") return "superseded";
-  if (reason === "pruned") return "cleared";
   return left === "all" ? "hidden" : "clipped";
 }
 
@@ -43,6 +42,7 @@ const WHOLE_RESULTS = FORK_TIER1_COUNT + FORK_TIER2_COUNT;
 
 const OF_STAGE: Readonly<Record<string, string>> = {
   "fill-budget/over-budget": "Other lines are likelier to be needed, and this did not fit beside them.",
+  "keep-lines/pruned": "Old work, less likely to be needed next than what stays.",
   "recorded/pruned":
     "The session's own program cleared this output; a placeholder is sent, the recording keeps it.",
   "recorded/hidden": "Hidden from the model when it was recorded.",

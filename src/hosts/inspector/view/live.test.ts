@@ -153,6 +153,18 @@ describe("applyLiveEvent", () => {
     expect(state.session.transcript).toBe(transcript);
   });
 
+  it("keeps the session as it is when only a fork or the activity is new", () => {
+    const { transcript: _, ...head } = session;
+    const state = applyLiveEvent(liveStateOf(session), {
+      type: "session",
+      session: { ...head },
+      activity: "ended",
+      forks: [],
+    });
+    expect(state.activity).toBe("ended");
+    expect(state.session).toBe(session);
+  });
+
   it("is the same state when nothing happened", () => {
     const state = liveStateOf(session);
     expect(applyLiveEvent(state, { type: "journal", entries: [] })).toBe(state);

@@ -9,9 +9,8 @@ export function applyLiveEvent(state: LiveState, event: LiveEvent): LiveState {
     case "journal":
       return withEntries(event.start ? forgetful(state) : state, event.entries);
     case "session": {
-      const { transcript } = state.session;
       const { activity, forks } = event;
-      return { ...state, session: { ...event.session, transcript }, activity, forks };
+      return { ...state, session: withHead(state.session, event.session), activity, forks };
     }
     default:
       event satisfies never;
@@ -224,6 +223,12 @@ function changedTranscript({ session }: LiveState, { count, changes }: MessagesE
   const messages = session.transcript.slice(0, count);
   for (const { index, message } of changes) if (index < count) messages[index] = message;
   return messages;
+}
+
+/** The same reference when nothing new is said: everything that is measured hangs on it. */
+function withHead(session: InspectedSession, head: SessionHead): InspectedSession {
+  const { transcript, ...before } = session;
+  return JSON.stringify(before) === JSON.stringify(head) ? session : { ...head, transcript };
 }
 
 function withEntries(state: LiveState, entries: readonly LiveEntry[]): LiveState {

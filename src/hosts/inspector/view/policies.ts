@@ -33,6 +33,12 @@ export function policiesFor({ windowTokens, tokens, chars }: SessionSize): reado
       budget: child,
     },
     {
+      id: "lines",
+      label: "Keep lines",
+      about: "Of old work only the lines most likely to be needed stay; the newest results stay whole.",
+      budget: charBudget("what may stay", chars),
+    },
+    {
       id: "prune",
       label: "Prune",
       about: "Old tool outputs give way to a placeholder; the newest stay.",

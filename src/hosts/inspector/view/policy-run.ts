@@ -3,6 +3,7 @@ import type { FormatName } from "../../../formats/detect-format.ts";
 import { createSession } from "../../../session/create-session.ts";
 import { charBudget } from "../../../stages/char-budget.ts";
 import { compactionBoundary } from "../../../stages/compaction-boundary.ts";
+import { keepLines } from "../../../stages/keep-lines.ts";
 import { PRUNE_MINIMUM, PRUNE_PROTECT, pruneStage } from "../../../stages/prune.ts";
 import { supersede } from "../../../stages/supersede.ts";
 import type { Edit, Stage } from "../../../transcript/edit.ts";
@@ -44,6 +45,8 @@ export function runPolicy(source: Transcript, request: PolicyRequest): PolicyRun
       const { messages, edits } = processMessagesForFork(source, named);
       return { source, edits, left: messages };
     }
+    case "lines":
+      return runOf(source, [keepLines({ keepChars: budget })]);
     case "supersede":
       return runOf(source, [supersede()]);
     case "prune":

@@ -26,7 +26,16 @@ export interface InspectedSession {
 export type Fate = "kept" | "clipped" | "cleared" | "summarized" | "hidden" | "superseded";
 
 /** A way to decide what stays, run with the engine itself. */
-export type PolicyId = "as-sent" | "session" | "fixed" | "fill" | "supersede" | "prune" | "fold" | "last-n";
+export type PolicyId =
+  | "as-sent"
+  | "session"
+  | "fill"
+  | "fixed"
+  | "lines"
+  | "prune"
+  | "supersede"
+  | "fold"
+  | "last-n";
 
 export interface PolicyInfo {
   readonly id: PolicyId;

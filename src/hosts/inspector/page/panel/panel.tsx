@@ -3,21 +3,20 @@ import type { PanelTab } from "../state/page-state.ts";
 import { scrolledByKeyboard } from "./scrolled-by-keyboard.ts";
 
 /** The side panel: one thing at a time, chosen by tabs. */
-export function Panel({ tab, onTab, children }: PanelProps): VNode {
+export function Panel({ tab, tabs, onTab, children }: PanelProps): VNode {
   const step = (event: KeyboardEvent): void => {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (by === 0) return;
     event.preventDefault();
-    const at = TABS.findIndex(({ id }) => id === tab);
-    const next = TABS[(at + by + TABS.length) % TABS.length];
+    const next = tabs[(tabs.indexOf(tab) + by + tabs.length) % tabs.length];
     if (next === undefined) return;
-    onTab(next.id);
-    document.getElementById(`tab-${next.id}`)?.focus();
+    onTab(next);
+    document.getElementById(`tab-${next}`)?.focus();
   };
   return (
     <aside class={`panel ${tab}`} aria-label="Details">
       <div class="tabs" role="tablist" aria-label="Details" onKeyDown={step}>
-        {TABS.map(({ id, label }) => (
+        {tabs.map((id) => (
           <button
             key={id}
             id={`tab-${id}`}
@@ -28,7 +27,7 @@ export function Panel({ tab, onTab, children }: PanelProps): VNode {
             tabIndex={id === tab ? 0 : -1}
             onClick={() => onTab(id)}
           >
-            {label}
+            {LABELS[id]}
           </button>
         ))}
       </div>
@@ -47,13 +46,16 @@ export function Panel({ tab, onTab, children }: PanelProps): VNode {
 
 interface PanelProps {
   readonly tab: PanelTab;
+  /** Those that there are. */
+  readonly tabs: readonly PanelTab[];
   readonly onTab: (tab: PanelTab) => void;
   readonly children: ComponentChildren;
 }
 
-const TABS: readonly { readonly id: PanelTab; readonly label: string }[] = [
-  { id: "totals", label: "Totals" },
-  { id: "item", label: "Before / after" },
-  { id: "child", label: "Child" },
-  { id: "compaction", label: "Compaction" },
-];
+const LABELS: Readonly<Record<PanelTab, string>> = {
+  totals: "Totals",
+  item: "Before / after",
+  child: "Child",
+  compaction: "Compaction",
+  live: "Live",
+};

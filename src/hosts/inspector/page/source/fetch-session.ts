@@ -1,7 +1,7 @@
 import type { Message } from "../../../../transcript/message.ts";
 import type { ServedSession } from "../../view/live.ts";
 import { followEvents } from "./follow-events.ts";
-import type { LoadedSession, LoadProgress } from "./load-session.ts";
+import type { LoadedSession, LoadProgress } from "./loaded-session.ts";
 
 /** The session from the server, page by page. The token of the address works once and is gone from the address after. */
 export async function fetchSession(onProgress: (progress: LoadProgress) => void): Promise<LoadedSession> {

@@ -87,7 +87,7 @@ export interface PolicyChoice {
   readonly budgets: Readonly<Partial<Record<PolicyId, number>>>;
 }
 
-export type PanelTab = "totals" | "item" | "child" | "compaction";
+export type PanelTab = "totals" | "item" | "child" | "compaction" | "live";
 
 export type PageAction =
   | { readonly type: "choose-policy"; readonly side: Side; readonly policy: PolicyId }

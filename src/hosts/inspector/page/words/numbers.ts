@@ -35,10 +35,20 @@ export function moment(atMs: number): string {
   return Number.isFinite(atMs) && Math.abs(atMs) < 8.64e15 ? MOMENT.format(atMs) : "";
 }
 
+/** The time of day of a moment. */
+export function clock(atMs: number): string {
+  return Number.isFinite(atMs) && Math.abs(atMs) < 8.64e15 ? CLOCK.format(atMs) : "";
+}
+
 const WHOLE: Intl.NumberFormat = new Intl.NumberFormat("en-US");
 const MOMENT: Intl.DateTimeFormat = new Intl.DateTimeFormat("en-GB", {
   day: "numeric",
   month: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+});
+const CLOCK: Intl.DateTimeFormat = new Intl.DateTimeFormat("en-GB", {
   hour: "2-digit",
   minute: "2-digit",
   second: "2-digit",

@@ -1,7 +1,8 @@
 import type { VNode } from "preact";
-import { cacheHitShare, type LiveEntry, type LiveFork, type LiveState } from "../view/live.ts";
-import type { FollowState } from "./source/follow-events.ts";
-import { count, percent, plural, short } from "./words/numbers.ts";
+import { cacheHitShare, type LiveFork, type LiveState } from "../../view/live.ts";
+import type { FollowState } from "../source/follow-events.ts";
+import { clock, count, percent, plural, short } from "../words/numbers.ts";
+import { entryText } from "./entry-text.ts";
 
 /** What goes on in a session that runs: its requests, its cache, its cost, its forks, what happened last. */
 export function LiveStrip({ state, connection }: LiveNews): VNode {
@@ -45,8 +46,8 @@ export function LiveStrip({ state, connection }: LiveNews): VNode {
           .slice(-MAX_ENTRIES)
           .toReversed()
           .map((entry) => (
-            <li key={`${entry.atMs}/${textOf(entry)}`}>
-              <time>{clock(entry.atMs)}</time> {textOf(entry)}
+            <li key={`${entry.atMs}/${entryText(entry)}`}>
+              <time>{clock(entry.atMs)}</time> {entryText(entry)}
             </li>
           ))}
       </ol>
@@ -90,33 +91,3 @@ function Fork({ fork }: { readonly fork: LiveFork }): VNode {
     </li>
   );
 }
-
-function textOf(entry: LiveEntry): string {
-  switch (entry.type) {
-    case "request":
-      return (
-        entry.error ??
-        `request: ${short(entry.inputTokens + entry.cacheReadTokens + entry.cacheWriteTokens)} tokens in, ${percent(cacheHitShare(entry), 1)} from the cache`
-      );
-    case "tool-output":
-      return `${entry.tool}: ${short(entry.shownChars)} of ${short(entry.totalChars)} chars shown`;
-    case "batch":
-      return `${entry.step}: ${short(entry.tokensBefore)} → ${short(entry.tokensAfter)} tokens (${entry.reason})`;
-    case "batch-gone":
-      return entry.why === "undo" ? "an edit was taken back" : "an edit no longer applies";
-    case "fork":
-      return `fork #${entry.number}: ${entry.state} (${entry.because})`;
-    case "note":
-      return entry.text;
-  }
-}
-
-function clock(atMs: number): string {
-  return Number.isFinite(atMs) ? CLOCK.format(atMs) : "";
-}
-
-const CLOCK: Intl.DateTimeFormat = new Intl.DateTimeFormat("en-GB", {
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
-});

@@ -1,0 +1,23 @@
+import { expect, it } from "vitest";
+import { cleanText, isMalformed } from "./clean-text.ts";
+import type { Message } from "./message.ts";
+
+const text = "a\u200db\u0000";
+const message = (role: string): Message => ({ id: "m", role, parts: [] });
+
+it("keeps the joiners of what a person typed, and takes them out of everything else", () => {
+  expect(cleanText(message("user"), { type: "text", text })).toBe("a\u200db");
+  expect(cleanText(message("user"), { type: "text", text, synthetic: true })).toBe("ab");
+  expect(cleanText(message("assistant"), { type: "text", text })).toBe("ab");
+});
+
+it.each([
+  ["plain", false],
+  ["line\n\ttab\r\n", false],
+  ["nul\u0000", true],
+  ["bell\u0007", true],
+  ["delete\u007f", true],
+  ["half \ud800", true],
+])("of %j it is malformed: %s", (value, malformed) => {
+  expect(isMalformed(value)).toBe(malformed);
+});
