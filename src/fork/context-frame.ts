@@ -1,3 +1,4 @@
+import { hashText } from "../text/hash-text.ts";
 import { CONTEXT_TAG } from "../transcript/render.ts";
 
 /** The wrapper around inherited messages. */
@@ -11,7 +12,8 @@ export interface ContextFrame {
 
 /** The wrapper of a session; with a session id its tag carries a short name derived from it. */
 export function createContextFrame(sessionId: string | undefined): ContextFrame {
-  const tag = sessionId === undefined ? `<${CONTEXT_TAG}>` : `<${CONTEXT_TAG} n="${shortHash(sessionId)}">`;
+  const tag =
+    sessionId === undefined ? `<${CONTEXT_TAG}>` : `<${CONTEXT_TAG} n="${hashText(sessionId).toString(36)}">`;
   const close = `\n</${CONTEXT_TAG}>`;
   const open = (removedMessages: number) =>
     removedMessages === 0 ? tag : `${tag}\n[${removedMessages} earlier ${plural(removedMessages)} omitted]`;
@@ -20,13 +22,4 @@ export function createContextFrame(sessionId: string | undefined): ContextFrame 
 
 function plural(count: number): string {
   return count === 1 ? "message" : "messages";
-}
-
-/** FNV-1a over UTF-16 units: enough to tell wrappers apart, the same on every machine. */
-function shortHash(text: string): string {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) {
-    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  }
-  return (hash >>> 0).toString(36);
 }

@@ -89,3 +89,32 @@ describe("mapStrings", () => {
       expect(() => mapStrings(value, (text) => `${text}!`)).not.toThrow();
   });
 });
+
+describe("the length to which clipJson cuts", () => {
+  const chars = (value: unknown) => safeJson(value).length;
+
+  it("is the longest that fits", () => {
+    const value = { a: "x".repeat(50) };
+    expect(clipJson(value, chars(value))).toBe(value);
+    expect(clipJson(value, chars(value) - 1)).toEqual({ a: `${"x".repeat(46)}...` });
+    expect(clipJson(value, 20)).toEqual({ a: `${"x".repeat(9)}...` });
+  });
+
+  it("is the same for all that are longer, and takes nothing from the shorter ones", () => {
+    const value = ["a".repeat(40), "b".repeat(4), "c".repeat(30), "d".repeat(8)];
+    const clipped = clipJson(value, 53);
+    expect(clipped).toEqual([`${"a".repeat(11)}...`, "bbbb", `${"c".repeat(11)}...`, "d".repeat(8)]);
+    expect(chars(clipped)).toBe(53);
+  });
+
+  it("leaves nothing of a string that could only be dots", () => {
+    expect(clipJson({ a: "x".repeat(50) }, 11)).toEqual({ a: "" });
+    expect(clipJson({ a: "x".repeat(50) }, 12)).toEqual({ a: "x..." });
+  });
+
+  it("gets shorter where escapes need room", () => {
+    const clipped = clipJson({ a: "\n".repeat(100) }, 60) as { readonly a: string };
+    expect(chars(clipped)).toBeLessThanOrEqual(60);
+    expect(clipped.a).toMatch(/^\n{5,}\.\.\.$/);
+  });
+});

@@ -181,3 +181,19 @@ describe("estimateTokens, for any text", () => {
     }
   });
 });
+
+it("gives the calibrated estimate a narrower interval than any other", () => {
+  const calibratedInterval = estimateInterval("calibrated");
+  const documented = estimateInterval("documented");
+  expect(calibratedInterval.low).toBeGreaterThan(documented.low);
+  expect(calibratedInterval.high).toBeLessThan(documented.high);
+  expect(calibratedInterval.low).toBeLessThan(1);
+  expect(estimateInterval((text) => text.length)).toBe(documented);
+});
+
+it("counts by classes of characters where it is calibrated, and asks a function for nothing less", () => {
+  expect(calibrated("{}".repeat(50))).not.toBe(estimateTokens("{}".repeat(50)));
+  expect(calibrated("")).toBe(0);
+  expect(estimateTokens("", { estimator: () => 7 })).toBe(0);
+  expect(estimateTokens("abcd", { estimator: () => 0 })).toBe(0);
+});

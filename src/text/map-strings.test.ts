@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze } from "../testing/deep-freeze.ts";
 import { mapStrings } from "./map-strings.ts";
-import { jsonOf, safeJson } from "./safe-json.ts";
-import { normalizeTypedText } from "./typed-text.ts";
 
 const shout = (text: string) => text.toUpperCase();
 
@@ -56,23 +54,5 @@ describe("mapStrings", () => {
       },
     };
     expect(mapStrings(hostile, shout)).toBe(hostile);
-  });
-});
-
-describe("safeJson", () => {
-  it("is the JSON of a value, or says that there is none", () => {
-    expect(safeJson({ a: [1] })).toBe('{"a":[1]}');
-    expect(safeJson(undefined)).toBe("{...}");
-    expect(safeJson({ n: 1n })).toBe("{...}");
-    expect(jsonOf({ n: 1n })).toBeUndefined();
-  });
-});
-
-describe("normalizeTypedText", () => {
-  it("takes out control characters and repairs halves of characters, and keeps what languages need", () => {
-    expect(normalizeTypedText("a\u0000b\u0007c\u009fd")).toBe("abcd");
-    expect(normalizeTypedText("a\ud800b")).toBe("a\ufffdb");
-    const kept = "line\n\ttab\r\n\u200d\u200f\u0628";
-    expect(normalizeTypedText(kept)).toBe(kept);
   });
 });

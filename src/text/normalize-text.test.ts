@@ -101,3 +101,40 @@ const hostileText = fc
     { maxLength: 24 },
   )
   .map((pieces) => pieces.join(""));
+
+describe("what normalizing counts", () => {
+  const NOTHING = { escapeSequences: 0, overwrites: 0, controls: 0, invisible: 0, loneSurrogates: 0 };
+
+  it.each([
+    ["plain", {}],
+    ["a\ud800b\udc00\ud83d\ude00", { loneSurrogates: 2 }],
+    ["a\u009fb", { controls: 1 }],
+    ["a\u00a0b", {}],
+    ["a\u00adb", { invisible: 1 }],
+    ["\u200b\u200b\0", { invisible: 2, controls: 1 }],
+    ["1%\r2%\r3%\nab\b", { overwrites: 3 }],
+    ["👨\u200d\b👩", { overwrites: 1, invisible: 1 }],
+  ])("%j: %j", (text, removed) => {
+    expect(normalizeTextWithCounts(text).removed).toEqual({ ...NOTHING, ...removed });
+  });
+
+  it.each([
+    ["a joiner behind an emoji and before a letter", "👨\u200da", "👨a"],
+    ["a joiner behind a letter and before an emoji", "a\u200d👩", "a👩"],
+    ["a joiner at the end", "👨\u200d", "👨"],
+    ["a joiner at the start", "\u200d👩", "👩"],
+    ["a joiner behind a skin tone", "👩🏽\u200d💻", "👩🏽\u200d💻"],
+    ["a joiner behind a dropped one", "👨\u200b\u200d👩", "👨\u200d👩"],
+    ["a text style behind a picture", "❤\ufe0e", "❤\ufe0e"],
+    ["a text style behind a letter", "a\ufe0e", "a"],
+    ["an emoji style of a keycap", "1\ufe0f\u20e3", "1\ufe0f\u20e3"],
+    ["an emoji style behind a digit", "1\ufe0f", "1"],
+    ["an emoji style of a letter in a box", "a\ufe0f\u20e3", "a\u20e3"],
+    ["a joiner that a backspace left behind", "👨\u200d👩\b", "👨"],
+    ["a line of nothing but overwrites", "\r\r\nb", "\r\nb"],
+    ["a line of nothing but erased text", "a\b\nb", "\nb"],
+    ["an erased line and an overwritten one", "abc\b\nx\ry", "ab\ny"],
+  ])("keeps or drops %s", (_name, before, after) => {
+    expect(normalizeText(before)).toBe(after);
+  });
+});

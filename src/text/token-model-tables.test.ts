@@ -1,7 +1,22 @@
 import { describe, expect, it } from "vitest";
 import { TOKEN_MODEL } from "./token-model.ts";
 import { COST_COUNT, NAMED_COSTS, ROW_COUNT, stepOf } from "./token-model-shape.ts";
-import { MARK_COUNT, SYMBOL_COUNT, symbolTable } from "./token-model-symbols.ts";
+import {
+  DIGIT,
+  FIRST_LOWER,
+  FIRST_MARK,
+  FIRST_UPPER,
+  MARK_COUNT,
+  markSymbol,
+  NEWLINE,
+  SCRIPTS,
+  SPACE,
+  SYMBOL_COUNT,
+  scriptSymbol,
+  symbolTable,
+  TAB,
+  WIDE_MARKS,
+} from "./token-model-symbols.ts";
 import { createTokenCounter, PAIR_DIGITS } from "./token-model-tables.ts";
 
 /** A counter for which only the costs named here are not zero. */
@@ -92,4 +107,60 @@ describe("the token model", () => {
     for (const digit of [...letterPairs, ...capitalPairs, ...markPairs, ...prefixes].join(""))
       expect(PAIR_DIGITS).toContain(digit);
   });
+});
+
+describe("symbolTable", () => {
+  const table = symbolTable("的");
+  const symbolOf = (character: string) => table[character.charCodeAt(0)];
+
+  it.each([
+    ["a", FIRST_LOWER],
+    ["z", FIRST_LOWER + 25],
+    ["A", FIRST_UPPER],
+    ["Z", FIRST_UPPER + 25],
+    ["0", DIGIT],
+    ["9", DIGIT],
+    ["!", FIRST_MARK],
+    ["~", FIRST_MARK + 31],
+    [" ", SPACE],
+    ["\t", TAB],
+    ["\u00a0", TAB],
+    ["\n", NEWLINE],
+    ["\r", NEWLINE],
+    ["\0", markSymbol("control")],
+    ["\u007f", markSymbol("control")],
+    ["\u009f", markSymbol("control")],
+    ["\u00c0", scriptSymbol("latin")],
+    ["\u024f", scriptSymbol("latin")],
+    ["\u0250", scriptSymbol("rare")],
+    ["的", scriptSymbol("han-common")],
+    ["龘", scriptSymbol("han-rare")],
+    ["\ud7a3", scriptSymbol("hangul")],
+    ["\uffff", markSymbol("picture")],
+  ])("%j is symbol %i", (character, symbol) => {
+    expect(symbolOf(character)).toBe(symbol);
+  });
+
+  it("gives no letter and no digit to what stands beside them", () => {
+    for (const character of "@[`{/:") {
+      expect(symbolOf(character)).toBeGreaterThanOrEqual(FIRST_MARK);
+      expect(symbolOf(character)).toBeLessThan(DIGIT);
+    }
+  });
+
+  it("has no two classes with one symbol", () => {
+    const symbols = [...SCRIPTS.map(scriptSymbol), ...WIDE_MARKS.map(markSymbol)];
+    expect(new Set(symbols).size).toBe(symbols.length);
+    expect(Math.max(...symbols)).toBe(DIGIT - 1);
+    expect(Math.min(...symbols)).toBe(FIRST_UPPER + 26);
+  });
+});
+
+it("reads the cost of a pair from its line", () => {
+  const letterPairs = Array.from({ length: 26 }, (_, first) =>
+    first === 1 ? `00${PAIR_DIGITS[40]}${"0".repeat(23)}` : "0".repeat(26),
+  );
+  const model = { ...TOKEN_MODEL, named: {}, letterPairs };
+  expect(createTokenCounter(model)("abc")).toBeCloseTo(40 * PAIR_STEP_TOKENS, 3);
+  expect(createTokenCounter(model)("acb")).toBe(0);
 });

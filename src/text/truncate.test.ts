@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { anyText } from "../../test/support/opencode-arbitrary.ts";
 import { runs } from "../../test/support/runs.ts";
 import { ConfigurationError } from "./configuration-error.ts";
-import { truncate, truncationMarker } from "./truncate.ts";
+import { headCut, tailCut, truncate, truncationMarker } from "./truncate.ts";
 import { truncateWithStrategy } from "./truncate-with-strategy.ts";
 
 const anyOptions = fc
@@ -150,6 +150,68 @@ describe("truncate", () => {
         expect(truncateWithStrategy(text, Infinity, true)).toBe(text);
       }),
       { numRuns: runs(1_000) },
+    );
+  });
+});
+
+describe("a cut", () => {
+  it("says which way it was made and how much it is", () => {
+    const text = "x".repeat(200);
+    expect(truncate(text, { limitChars: 100, method: "head" }).cut).toEqual({
+      method: "head",
+      originalChars: 200,
+      omittedChars: 100,
+      limitChars: 100,
+    });
+    expect(truncate(text, { limitChars: 100, method: "head-tail" }).cut?.method).toBe("head-tail");
+    expect(
+      truncate(text, { limitChars: 100, method: "head-tail", tailRatio: 0, headRatio: 1 }).cut?.method,
+    ).toBe("head");
+    expect(truncate(text, { limitChars: 200, method: "head" })).toEqual({ text });
+  });
+
+  it("is not made where it saves nothing", () => {
+    const marker = truncationMarker(27, "head").length;
+    expect(truncate("x".repeat(marker), { limitChars: 0, method: "head" }).cut).toBeUndefined();
+    expect(truncate("x".repeat(marker + 1), { limitChars: 0, method: "head" }).cut?.omittedChars).toBe(
+      marker + 1,
+    );
+  });
+
+  it("shares the room as it is told, also where the shares leave some of it", () => {
+    const text = `${"h".repeat(100)}${"t".repeat(100)}`;
+    const { text: kept, cut } = truncate(text, {
+      limitChars: 100,
+      method: "head-tail",
+      headRatio: 0.5,
+      tailRatio: 0.25,
+    });
+    expect(kept).toBe(`${"h".repeat(50)}${truncationMarker(125, "head-tail")}${"t".repeat(25)}`);
+    expect(cut?.omittedChars).toBe(125);
+  });
+
+  it.each([
+    { name: "between two characters", text: "ab", index: 1, head: 1, tail: 1 },
+    { name: "inside a pair", text: "a😀b", index: 2, head: 1, tail: 3 },
+    { name: "behind a pair", text: "a😀b", index: 3, head: 3, tail: 3 },
+    { name: "before a pair", text: "a😀b", index: 1, head: 1, tail: 1 },
+    { name: "behind half a pair", text: "\ud83db", index: 1, head: 1, tail: 1 },
+    { name: "before half a pair", text: "a\ude00", index: 1, head: 1, tail: 1 },
+    { name: "inside a line break", text: "a\r\nb", index: 2, head: 1, tail: 3 },
+    { name: "behind a carriage return", text: "a\rb", index: 2, head: 2, tail: 2 },
+    { name: "before a line feed", text: "ab\nc", index: 2, head: 2, tail: 2 },
+    { name: "at the start", text: "😀", index: 0, head: 0, tail: 0 },
+    { name: "at the end", text: "😀", index: 2, head: 2, tail: 2 },
+  ])("$name is made at $head or $tail", ({ text, index, head, tail }) => {
+    expect(headCut(text, index)).toBe(head);
+    expect(tailCut(text, index)).toBe(tail);
+  });
+
+  it("is made by the documented function from the beginning, or from both ends", () => {
+    const text = `${"h".repeat(100)}${"t".repeat(100)}`;
+    expect(truncateWithStrategy(text, 100, false)).toBe("h".repeat(100) + truncationMarker(100, "head"));
+    expect(truncateWithStrategy(text, 100, true)).toBe(
+      "h".repeat(80) + truncationMarker(100, "head-tail") + "t".repeat(20),
     );
   });
 });

@@ -63,7 +63,6 @@ export function tailCut(text: string, start: number): number {
 }
 
 function splitsPair(text: string, index: number): boolean {
-  if (index <= 0 || index >= text.length) return false;
   const before = text.charCodeAt(index - 1);
   const after = text.charCodeAt(index);
   const isSurrogatePair = (before & 0xfc00) === 0xd800 && (after & 0xfc00) === 0xdc00;

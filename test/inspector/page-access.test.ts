@@ -26,6 +26,12 @@ describe.skipIf(chromiumPath === undefined)("the page is for everybody", () => {
     await page.getByRole("dialog").waitFor();
     await press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Help" }).focus();
+    await press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await page.locator(":focus").getAttribute("aria-label")).toBe("Help");
 
     await press("/");
     await page.keyboard.type("rounding");
@@ -49,6 +55,9 @@ describe.skipIf(chromiumPath === undefined)("the page is for everybody", () => {
     await expect.poll(described).toMatch(/^message 50 /);
 
     await press("Home", "Enter");
+    await page.getByLabel("Text before").waitFor();
+    await press("?", "Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.getByLabel("Text before").waitFor();
     await press("Escape");
     await expect.poll(() => page.getByRole("tab", { selected: true }).innerText()).toBe("Totals");

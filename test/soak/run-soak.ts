@@ -1,18 +1,32 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdtempSync, realpathSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createFileSpillStore } from "../../src/stores/files/file-spill-store.ts";
 import { type SoakSample, SPILL_CAP_BYTES } from "./soak-protocol.ts";
 
 /** Lets processes live sessions in one folder for a while, and gives what each said of itself. */
 export async function runSoak({ childPath, spanMs, processes = 2 }: SoakRun): Promise<readonly SoakRow[]> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "carryover-soak-")));
   try {
+    await fillBeyondCap(join(root, "spill"));
     const labels = Array.from({ length: processes }, (_, index) => String.fromCharCode(97 + index));
     const runs = labels.map((label) => runChild({ childPath, root, label, spanMs }));
     return (await Promise.all(runs)).map(rowOf);
   } finally {
     rmSync(root, { recursive: true, force: true });
+  }
+}
+
+/** What was spilled an hour ago is more than the cap, so that even a short run must clean. */
+async function fillBeyondCap(root: string): Promise<void> {
+  const spills = createFileSpillStore({ root, durable: false, cleaning: "never" });
+  const atS = Date.now() / 1000 - 3_600;
+  for (let bytes = 0; bytes <= SPILL_CAP_BYTES; ) {
+    const stored = await spills.put(`${bytes} `.padEnd(100_000, "old output "));
+    if (stored.status === "failed") throw new Error(stored.reason);
+    if (stored.path !== undefined) utimesSync(stored.path, atS, atS);
+    bytes += stored.bytes;
   }
 }
 

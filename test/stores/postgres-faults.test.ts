@@ -51,6 +51,19 @@ describe.skipIf(place === undefined)("what can go wrong with a database", () => 
     expect(await stores.records("r").get("a")).toEqual({ status: "missing" });
   });
 
+  it("a connection on which a transaction failed is not used again", async () => {
+    const schema = postgres().newSchema();
+    const stores = postgres().open(schema, { maxConnections: 1 });
+    await stores.open();
+    await server().run(`alter table "${schema}".spill_pieces add check (number < 1)`);
+    expect(await stores.spills.put("large ".repeat(400_000))).toMatchObject({
+      status: "failed",
+      code: "23514",
+    });
+    expect(await stores.spills.put("small")).toMatchObject({ status: "stored" });
+    expect(await server().run(`select count(*) from "${schema}".spills`)).toBe("1");
+  });
+
   it("a damaged record is never taken for a missing one, and can be replaced", async () => {
     const schema = postgres().newSchema();
     const records = postgres().open(schema).records("r");
@@ -107,6 +120,15 @@ describe.skipIf(place === undefined)("what can go wrong with a database", () => 
     expect(await stores.records("r").put({ id: "a", value: 1, expected: "missing" })).toMatchObject({
       status: "stored",
     });
+  });
+
+  it("programs that start at the same moment all find the schema", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const schema = postgres().newSchema();
+      const programs = Array.from({ length: 8 }, () => postgres().open(schema));
+      const opened = await Promise.all(programs.map((stores) => stores.open()));
+      expect(opened).toEqual(programs.map(() => ({ status: "open" })));
+    }
   });
 
   it("a schema may have any name", async () => {

@@ -1,3 +1,4 @@
+import pg from "pg";
 import { describe, expect, it } from "vitest";
 import type { PostgresStores } from "../../src/stores/postgres/postgres-stores.ts";
 import { type PostgresForTests, postgresForTests } from "./postgres-place.ts";
@@ -97,6 +98,21 @@ describe.skipIf(postgres === undefined)("cleaning the outputs in a database", ()
     for (const handle of handles) expect(left).toContain(handle);
   });
 
+  it("looks again at an output that is put while it is about to go", async () => {
+    const place = open();
+    const handle = await place.putAged("put again in time", HOUR_MS);
+    const other = new pg.Client({ connectionString: postgres?.server.connectionString });
+    await other.connect();
+    await other.query("begin");
+    await other.query(place.named("update SCHEMA.spills set used_at = now()"));
+    const cleaning = place.stores.clean({ maxBytes: 0 });
+    await expect.poll(() => place.run(WAITING)).toBe("1");
+    await other.query("commit");
+    await other.end();
+    expect(await cleaning).toMatchObject({ removedOutputs: 0, keptOutputs: 1 });
+    expect(await place.handlesLeft()).toEqual([handle]);
+  });
+
   it("is done by one of all machines, once an hour", async () => {
     const schema = postgres?.newSchema() ?? "";
     let reports = 0;
@@ -123,6 +139,9 @@ describe.skipIf(postgres === undefined)("cleaning the outputs in a database", ()
   });
 });
 
+const WAITING =
+  "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%delete from%'";
+
 interface Place {
   readonly stores: PostgresStores;
   /** Puts a text that was last used so long ago. */
@@ -131,6 +150,8 @@ interface Place {
   age(ageMs: number): Promise<void>;
   handlesLeft(): Promise<readonly string[]>;
   count(table: string): Promise<number>;
+  /** The statement with the name of the schema in it. */
+  named(sql: string): string;
   run(sql: string): Promise<string>;
 }
 
@@ -141,10 +162,12 @@ function open(
   if (postgres === undefined) throw new Error("no server");
   const { server } = postgres;
   const stores = postgres.open(schema, options);
-  const run = (sql: string): Promise<string> => server.run(sql.replaceAll("SCHEMA", `"${schema}"`));
+  const named = (sql: string): string => sql.replaceAll("SCHEMA", `"${schema}"`);
+  const run = (sql: string): Promise<string> => server.run(named(sql));
   const past = (ageMs: number): string => `now() - ${ageMs} * interval '1 millisecond'`;
   return {
     stores,
+    named,
     run,
     async putAged(text, ageMs) {
       const handle = await put(stores.spills, text);

@@ -1,46 +1,19 @@
-import { spawn } from "node:child_process";
-import { mkdtemp, open, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fields, stringField } from "../../formats/fields.ts";
+import { askOpenCode } from "./ask-opencode.ts";
 import { type DatedFile, newestFile } from "./newest-file.ts";
 
 /** The newest session in OpenCode's database, as its own `export` writes it. */
 export async function openDatabase(env: NodeJS.ProcessEnv): Promise<Uint8Array> {
-  const binary = env.OPENCODE_BIN || "opencode";
-  const listed = await run(binary, ["db", NEWEST_SESSION, "--format", "json"], env);
+  const listed = await askOpenCode(["db", NEWEST_SESSION, "--format", "json"], env);
   const id = stringField(fields((JSON.parse(listed.toString("utf8")) as readonly unknown[])[0]).id);
   if (id === undefined) throw new Error("its database has no session");
-  return run(binary, ["export", id], env);
+  return askOpenCode(["export", id], env);
 }
 
 /** Forks and sub-agents have a parent; the conversation that a person has does not. */
 const NEWEST_SESSION = "select id from session where parent_id is null order by time_updated desc limit 1";
-
-/** Into a file: OpenCode ends before a pipe is drained, and a long export arrives cut in the middle. */
-async function run(binary: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Buffer> {
-  const folder = await mkdtemp(join(tmpdir(), "carryover-"));
-  const path = join(folder, "stdout");
-  const output = await open(path, "w", 0o600);
-  try {
-    const child = spawn(binary, args, { env, stdio: ["ignore", output.fd, "ignore"] });
-    const timer = setTimeout(() => child.kill(), LIMIT_MS);
-    const code = await new Promise<number | null>((resolve, reject) =>
-      child.once("error", reject).once("exit", resolve),
-    ).finally(() => clearTimeout(timer));
-    if (code !== 0) throw new Error(`\`opencode ${args[0]}\` ended with code ${code}`);
-    return await readFile(path);
-  } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === "ENOENT"
-      ? new Error("it is in a database, and the program opencode, which can read it, is not on the PATH")
-      : error;
-  } finally {
-    await output.close();
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-const LIMIT_MS = 60_000;
 
 /** The session file that older versions of OpenCode wrote last below their storage folder. */
 export function findStoredSession(storage: string): Promise<DatedFile | undefined> {

@@ -4,6 +4,7 @@ import {
   mkdtempSync,
   readdirSync,
   realpathSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -193,13 +194,36 @@ describe("carryover purge", () => {
     ]);
   });
 
+  it("enters none of its own folders that is a link", async () => {
+    await fill("ses_a");
+    const before = filesBelow(store).length;
+    for (const name of ["journal", "spill", "views", "forks"]) {
+      renameSync(join(store, name), join(home, name));
+      symlinkSync(join(home, name), join(store, name));
+    }
+    expect(await purge("--all", "--yes")).toBe(0);
+    expect(filesBelow(home)).toHaveLength(before);
+    rmSync(store, { recursive: true });
+    symlinkSync(home, store);
+    expect(await purge("--all", "--yes")).toBe(0);
+    expect(stderr).toContain("is a link");
+    expect(filesBelow(home).filter((path) => !path.startsWith(store))).toHaveLength(before);
+  });
+
   it("changes nothing in a named folder that is none of ours", async () => {
     const folder = join(home, "elsewhere");
-    mkdirSync(join(folder, "journal"), { recursive: true, mode: 0o755 });
-    writeFileSync(join(folder, "journal", "today.md"), "dear diary");
+    for (const name of ["journal", "forks/website"]) {
+      mkdirSync(join(folder, name), { recursive: true, mode: 0o755 });
+      writeFileSync(join(folder, name, "index.html"), "dear diary");
+    }
+    const look = () =>
+      readdirSync(folder, { recursive: true }).map((name) => [
+        name,
+        statSync(join(folder, String(name))).mode,
+      ]);
+    const before = look();
     expect(await purge("--all", "--yes", "--store", folder)).toBe(0);
-    expect(filesBelow(folder)).toHaveLength(1);
-    expect(statSync(join(folder, "journal")).mode & 0o777).toBe(0o755);
+    expect(look()).toEqual(before);
   });
 
   it("deletes nothing in a dry run, for two wishes at once, or when nobody can be asked", async () => {

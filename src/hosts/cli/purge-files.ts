@@ -1,5 +1,5 @@
 import { readdir } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { nodeFileSystem } from "../../stores/files/file-system.ts";
 import { recordNameOf } from "../../stores/files/record-file.ts";
 import { isSha256 } from "../../stores/files/spill-file.ts";
@@ -44,12 +44,18 @@ export function recordName({ path }: KeptFile): string | undefined {
 
 async function entriesIn(folder: string): Promise<readonly Entry[]> {
   try {
-    if (nodeFileSystem.lstat(folder).type !== "folder") return [];
+    // The one above too: what lies below a linked folder is not below ours.
+    if (!isRealFolder(folder) || !isRealFolder(dirname(folder))) return [];
     const names = await readdir(folder);
     return names.flatMap((name) => entryAt(join(folder, name)));
   } catch {
     return [];
   }
+}
+
+/** True for a folder that is there and not a link. */
+export function isRealFolder(path: string): boolean {
+  return entryAt(path).some(({ type }) => type === "folder");
 }
 
 interface Entry {

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fields, stringField } from "../../formats/fields.ts";
 import { defaultStateFolder } from "../../stores/files/default-state-folder.ts";
@@ -13,7 +14,7 @@ import type { RecordFound } from "../../tasks/record-store.ts";
 import { isUnfinished } from "../opencode/forks/left-forks.ts";
 import type { PluginFolders } from "../opencode/plugin-folder.ts";
 import { defaultEvalCacheFolder } from "./eval-cache.ts";
-import { contentsIn, filesIn, foldersIn, isLeftBehind, recordName } from "./purge-files.ts";
+import { contentsIn, filesIn, foldersIn, isLeftBehind, isRealFolder, recordName } from "./purge-files.ts";
 import type { Kept, KeptFile, KeptFork, KeptSession } from "./purge-plan.ts";
 
 /**
@@ -22,6 +23,10 @@ import type { Kept, KeptFile, KeptFork, KeptSession } from "./purge-plan.ts";
  */
 export async function takeInventory(request: InventoryRequest): Promise<Inventory> {
   const { folders, places, nowMs } = request;
+  if (existsSync(folders.root) && !isRealFolder(folders.root)) {
+    const problem = `${folders.root} is a link, which is not followed; name the folder itself with --store`;
+    return { sessions: [], contents: [], leftovers: [], running: 0, problems: [problem] };
+  }
   const found: Found = { sessions: new Map(), leftovers: [], problems: [], leases: [], nowMs };
   const forkFolders = await foldersIn(folders.forks);
   const recordFolders = [

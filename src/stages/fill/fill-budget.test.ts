@@ -53,6 +53,38 @@ describe("fillBudget", () => {
     expect(after[0]).toBe(request);
   });
 
+  it("keeps the beginning of a first request that is too long", () => {
+    const request = user(Array.from({ length: 200 }, (_, index) => `wish number ${index}`).join("\n"));
+    const text = textOf(filled([request, filler(), filler(), filler()], 4_000));
+    expect(text).toContain("wish number 0\nwish number 1\nwish number 2\n");
+  });
+
+  it("prefers a function that was named lately to its neighbours", () => {
+    const body = (name: string): string =>
+      [
+        `func ${name}() {`,
+        ...Array.from({ length: 12 }, (_, index) => `\tstep ${name} by ${index}`),
+        "}",
+      ].join("\n");
+    const file = ["foldTail", "foldWing", "foldNose"].map(body).join("\n");
+    const said = agent({ type: "text", text: "Next I change foldWing." });
+    const messages = [user("go"), agent(call("read", { path: "wing.go" }, file)), filler(), said, filler()];
+    const text = textOf(filled(messages, 3_000));
+    expect(text).toContain("step foldWing by 7");
+    expect(text).not.toContain("step foldNose by 7");
+  });
+
+  it("keeps what an edit wrote before what it took out", () => {
+    const input = {
+      filePath: "a.go",
+      oldString: lines("gone words", 30),
+      newString: lines("fresh words", 30),
+    };
+    const text = textOf(filled([user("go"), agent(call("edit", input, "ok")), filler(), filler()], 4_000));
+    expect(text).toContain("fresh words number 20");
+    expect(text).not.toContain("gone words number 20");
+  });
+
   it("keeps an old line that has a name found nowhere else, with its neighbours", () => {
     const output = `${lines("common words", 150)}\n   151→\tfunc computeWingFold() {\n   152→\t\treturn foldAngle\n${lines("common words", 150)}`;
     const after = filled(

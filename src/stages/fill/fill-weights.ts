@@ -10,23 +10,23 @@ export const FILL_WEIGHTS: FillWeights = {
     agent: 0.2,
     call: 0,
     change: 0.7,
-    removed: -1,
+    removed: -2,
     input: 0.2,
     read: 0.3,
     search: -0.6,
     output: 0,
   },
   age: -1.1,
-  firstNewName: 2.5,
+  firstNewName: 2,
   secondNewName: 0.6,
   thirdNewName: 0.3,
-  nameTexts: 0.4,
+  nameTexts: 0.6,
   activity: 0.9,
   activitySquared: -0.12,
-  blockNames: 1.5,
+  blockNames: 2.5,
   fileTouches: 0.4,
-  segmentRows: -0.2,
-  lineChars: -0.35,
+  segmentRows: -0.1,
+  lineChars: -0.5,
   recent: 2,
   recentLong: 0.7,
 };
@@ -63,7 +63,7 @@ export const FILL_SHARES: FillShares = {
   tail: 0.15,
   recent: 0.7,
   words: 0.15,
-  longSegment: 0.15,
+  longText: 0.25,
   neighbour: 0.8,
   closedGapChars: 60,
 };
@@ -75,8 +75,8 @@ export interface FillShares {
   readonly recent: number;
   /** Of the budget, for what users said and for results that are never cut. */
   readonly words: number;
-  /** A segment that takes more of the budget than this is long. */
-  readonly longSegment: number;
+  /** A text that takes more than this of the room left for the newest work is not taken whole. */
+  readonly longText: number;
   /** What a line passes on to the lines beside it. */
   readonly neighbour: number;
   /** A gap that saves less is not made. */

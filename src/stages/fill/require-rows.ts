@@ -49,24 +49,34 @@ interface WordsInput extends Tail, RequireOptions {
   readonly worth: Float64Array;
 }
 
-/** Summaries, the first request, then everything that users said, newest first, as far as its share goes. */
+/**
+ * Summaries, the first request, then everything that users said, newest first, as far as its share goes. Of a summary or
+ * a first request that is too long the beginning stays.
+ */
 function requireWords({ fill, worth, firstWholePart, maxChars, neverCutTools }: WordsInput): number {
-  const shareChars = FILL_SHARES.words * maxChars;
-  let usedChars = 0;
+  const { rows, segments } = fill;
+  const said = fill.parts.slice(0, firstWholePart).filter((part) => isSaid(fill, part, neverCutTools));
+  const request = said.find(({ message }) => message.role === "user");
+  const isFirst = (part: FillPart): boolean => part === request || part.message.summary === true;
+  let roomChars = FILL_SHARES.words * maxChars;
   const require = (part: FillPart): void => {
     const chars = charsOfPart(fill, part);
-    if (chars > shareChars - usedChars) return;
-    usedChars += chars;
+    if (chars > roomChars && !isFirst(part)) return;
+    let leftChars = chars > roomChars ? roomChars / 2 : chars;
+    roomChars -= leftChars;
+    leftChars -= part.headChars;
     for (let segment = part.firstSegment; segment < part.endSegment; segment++) {
-      const { firstRow, endRow } = fill.segments[segment] as FillSegment;
-      worth.fill(Number.POSITIVE_INFINITY, firstRow, endRow);
+      const { firstRow, endRow, source } = segments[segment] as FillSegment;
+      for (let row = firstRow; row < endRow; row++) {
+        if (source !== "call") leftChars -= rows.chars[row] ?? 0;
+        if (leftChars < 0) return;
+        worth[row] = Number.POSITIVE_INFINITY;
+      }
     }
   };
-  const said = fill.parts.slice(0, firstWholePart).filter((part) => isSaid(fill, part, neverCutTools));
-  const isFirst = (part: FillPart): boolean => part === said[0] || part.message.summary === true;
   for (const part of said) if (isFirst(part)) require(part);
   for (const part of said.toReversed()) if (!isFirst(part)) require(part);
-  return usedChars;
+  return FILL_SHARES.words * maxChars - roomChars;
 }
 
 function isSaid(
@@ -88,7 +98,7 @@ const NEVER_RECENT: ReadonlySet<FillSource> = new Set(["search", "output", "remo
 
 /** Raises the newest work, from the newest to the oldest, as far as its share goes. */
 function preferRecent(input: RecentInput): void {
-  const { fill, scores, worth, firstWholePart, maxChars } = input;
+  const { fill, scores, worth, firstWholePart } = input;
   let roomChars = input.roomChars;
   for (let number = firstWholePart - 1; number >= 0 && roomChars > 0; number--) {
     const part = fill.parts[number] as FillPart;
@@ -99,7 +109,7 @@ function preferRecent(input: RecentInput): void {
       let chars = 0;
       for (let row = firstRow; row < endRow; row++)
         if (scores.isRepeated[row] === 0) chars += fill.rows.chars[row] ?? 0;
-      const isLong = chars > FILL_SHARES.longSegment * maxChars || chars > roomChars;
+      const isLong = chars > FILL_SHARES.longText * roomChars;
       const factor = Math.exp(isLong ? FILL_WEIGHTS.recentLong : FILL_WEIGHTS.recent);
       for (let row = firstRow; row < endRow; row++)
         if (scores.isRepeated[row] === 0) worth[row] = (worth[row] ?? 0) * factor;

@@ -1,3 +1,4 @@
+import { hashText } from "../hash-text.ts";
 import type { SecretSpan } from "./secret-span.ts";
 
 /** Matches, at its last index, what redaction puts in the place of a secret. */
@@ -24,11 +25,8 @@ export function touchesPlaceholder(text: string, span: SecretSpan): boolean {
 const MAX_PLACEHOLDER_CHARS = 60;
 const OPEN_PLACEHOLDER = /\[REDACTED:[a-z\d-]*(?:#[\da-f]*)?$/;
 
-// FNV-1a: small and even. Sixteen bits say "the same one again" and are too few to test a guess against.
+// Sixteen bits say "the same one again" and are too few to test a guess against.
 function shortHash(input: string): string {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < input.length; index++) {
-    hash = Math.imul(hash ^ input.charCodeAt(index), 0x01000193);
-  }
+  const hash = hashText(input);
   return ((hash ^ (hash >>> 16)) & 0xffff).toString(16).padStart(4, "0");
 }

@@ -20,7 +20,7 @@ describe.skipIf(server === undefined)("two machines with one database", () => {
     {
       plugin,
       files: { "long.txt": `${LINES}\n` },
-      timeoutMs: 180_000,
+      timeoutMs: 300_000,
       proves:
         "outputs, inherited context and log come from the database; nothing of them lies in either home",
     },
@@ -61,11 +61,33 @@ describe.skipIf(server === undefined)("two machines with one database", () => {
   );
 
   scenario(
+    "a database that is killed while a fork runs costs nothing once it is back",
+    {
+      plugin,
+      timeoutMs: 200_000,
+      proves: "the fork goes on, and its result is delivered once",
+    },
+    async (rig) => {
+      const id = await rig.newSession();
+      rig.model.script([
+        say("The child's report.", { family: "child", delayMs: 4_000 }),
+        say("I see.", { sessionId: id, contains: "The child's report.", times: "always" }),
+      ]);
+      await rig.turn(id, "Fork it.", [call("fork", { prompt: "Look into it." }), say("Forked.")]);
+      await firstChildRequest(rig, id);
+      await server?.kill();
+      await server?.restart();
+      const deliveries = await waitForDeliveries(rig, id, 1);
+      expect(deliveries).toHaveLength(1);
+    },
+  );
+
+  scenario(
     "a database that is away costs the whole of an output, and nothing else",
     {
       plugin: { store: "postgres://agent:s3cret@127.0.0.1:1/postgres" },
       files: { "long.txt": `${LINES}\n` },
-      timeoutMs: 120_000,
+      timeoutMs: 200_000,
       proves: "the turn goes on, the output is cut, and the password is nowhere",
     },
     async (rig) => {

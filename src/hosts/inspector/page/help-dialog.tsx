@@ -6,7 +6,14 @@ import { FATES } from "./words/fates.ts";
 /** What the page shows and which keys it knows. */
 export function HelpDialog({ onClose }: { readonly onClose: () => void }): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    const focused = document.activeElement;
+    dialog.current?.showModal();
+    // A dialog that is taken out of the page does not give the focus back by itself.
+    return () => {
+      if (focused instanceof HTMLElement) focused.focus();
+    };
+  }, []);
   return (
     <dialog
       class="help"

@@ -59,7 +59,7 @@ export function Inspector({ inspection, live }: InspectorProps): VNode {
   useShortcuts({
     onStep: step,
     onClose: () => dispatch({ type: "close" }),
-    onHelp: () => dispatch({ type: "help" }),
+    onHelp: () => dispatch({ type: "help", help: "open" }),
     onCompare: () => dispatch({ type: "compare" }),
   });
   if (viewA === undefined || layout === undefined) {
@@ -77,7 +77,7 @@ export function Inspector({ inspection, live }: InspectorProps): VNode {
         view={viewA}
         theme={theme}
         onTheme={toggle}
-        onHelp={() => dispatch({ type: "help" })}
+        onHelp={() => dispatch({ type: "help", help: "open" })}
         search={{
           query: state.query,
           total: state.query === "" ? undefined : matches?.length,
@@ -122,7 +122,7 @@ export function Inspector({ inspection, live }: InspectorProps): VNode {
           {state.tab === "compaction" && <CompactionPanel inspection={inspection} upTo={state.upTo} />}
         </Panel>
       </main>
-      {state.help === "open" && <HelpDialog onClose={() => dispatch({ type: "close" })} />}
+      {state.help === "open" && <HelpDialog onClose={() => dispatch({ type: "help", help: "closed" })} />}
     </div>
   );
 }

@@ -21,6 +21,9 @@ export async function readPageAssets(places: readonly URL[] = PLACES): Promise<P
   throw new Error("The page is not there: it was not built (`npm run build` makes dist/inspector)");
 }
 
-const PLACES: readonly URL[] = ["./inspector/", "../dist/inspector/", "../../../../dist/inspector/"].map(
-  (place) => new URL(place, import.meta.url),
-);
+/** Never outside the package: what is found there is run. */
+const PLACES: readonly URL[] = (
+  import.meta.url.endsWith("/page-assets.ts")
+    ? ["../../../../dist/inspector/"]
+    : ["./inspector/", "../dist/inspector/"]
+).map((place) => new URL(place, import.meta.url));

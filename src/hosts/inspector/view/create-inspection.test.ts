@@ -29,7 +29,7 @@ const word = fc.oneof(
   fc
     .tuple(fc.nat(300), fc.constantFrom("bash", "read"), fc.nat(9000))
     .map(([said, tool, chars]) => `a:${said}(${tool}:${chars})`),
-  fc.constantFrom("a(bash?)", "a(bash!700)", "a(read~4000,bash:90)", "m", "s:200", "y:50"),
+  fc.constantFrom("a(bash?)", "a(bash!700)", "a(read~4000,bash:90)", "a(bash~3)", "m", "s:200", "y:50"),
 );
 const anyTranscript = fc.array(word, { maxLength: 25 }).map((words) => transcript(words.join(" ")));
 const anyOptions = fc.record({
@@ -150,6 +150,18 @@ describe("fates", () => {
       fates: "hidden hidden kept kept",
     },
     {
+      name: "different messages leave for different reasons",
+      before: "u:100 a:100 m s:20 u:900 a:900 u:300 a:100",
+      options: { policy: "fixed", budget: 700 },
+      fates: "summarized summarized summarized kept hidden hidden kept kept",
+    },
+    {
+      name: "a session clears nothing and compacts nothing while there is room",
+      before: "u:9 a(bash:9000) u:9 a(bash:9000) u:9 a:9",
+      options: { policy: "session" },
+      fates: "kept kept kept kept kept kept",
+    },
+    {
       name: "the same output again makes the older one needless",
       before: "u:9 a(bash:900) u:9 a(bash:900) u:9 a:9 u:9",
       options: { policy: "supersede" },
@@ -212,6 +224,40 @@ describe("fates", () => {
       path: "/a.ts",
       reason: "The input of a call is cut by the age of its result.",
     });
+  });
+
+  it("of a session whose window is full are those of a compaction", () => {
+    const notation = `u:9 ${"a:9000 ".repeat(30)}u:9 a:9`;
+    const { rows, inserted } = viewOf(notation, { policy: "session", budget: 20_000 });
+    expect([rows[0]?.fate, rows.at(-1)?.fate]).toEqual(["summarized", "kept"]);
+    expect(inserted.map(({ kind }) => kind)).toEqual(["marker", "summary"]);
+  });
+
+  it("follow the budget back and forth", () => {
+    const session = sessionOf(transcript("u:5000"));
+    const used = createInspection(session);
+    for (const budget of [3_000, 1_000, 3_000, 2_000]) {
+      const options = { policy: "last-n", budget } as const;
+      expect(used.inspectWindow(options)).toEqual(createInspection(session).inspectWindow(options));
+    }
+  });
+
+  it("are those of the right message where ids are repeated", () => {
+    const twice = transcript("u:900 a:900 u:300 a:100").map((message) => ({ ...message, id: "same" }));
+    const view = checkView(createInspection(sessionOf(twice)), { policy: "last-n", budget: 600 });
+    expect(view.rows.map(({ id, fate }) => `${id} ${fate}`)).toEqual([
+      "same hidden",
+      "same~2 hidden",
+      "same~3 kept",
+      "same~4 kept",
+    ]);
+  });
+
+  it("keep the reason that was recorded for a part that was hidden before", () => {
+    const parts = [{ type: "text", text: "secret plan", agentVisible: false } as const, ...textOf("u:900")];
+    const session = sessionOf([{ id: "m0", role: "user", parts }, ...transcript("u:300 a:100")]);
+    const { rows } = createInspection(session).inspectWindow({ policy: "last-n", budget: 600 });
+    expect(rows[0]?.items.map(({ stage }) => stage)).toEqual(["recorded", "char-budget"]);
   });
 
   it("keep the reason that was recorded for what was hidden before", () => {
@@ -280,6 +326,10 @@ describe("time", () => {
 
 function viewOf(notation: string, options: WindowOptions): WindowView {
   return createInspection(sessionOf(deepFreeze(transcript(notation)))).inspectWindow(options);
+}
+
+function textOf(notation: string): Message["parts"] {
+  return transcript(notation).flatMap(({ parts }) => parts);
 }
 
 function withInput(message: Message, input: unknown): Message {

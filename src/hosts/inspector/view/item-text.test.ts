@@ -36,6 +36,14 @@ describe("the text of an item", () => {
     });
   });
 
+  it("is empty behind for a part that is hidden while its message stays", () => {
+    const parts = [{ type: "reasoning", text: "hm" } as const, { type: "text", text: "yes" } as const];
+    const session = sessionOf([...transcript("u:10"), { id: "a", role: "assistant", parts }]);
+    const place = { messageId: "a", partIndex: 0, side: "text" } as const;
+    expect(createInspection(session).itemText({ policy: "fixed" }, place)).toMatchObject({ after: "" });
+    expect(createInspection(session).itemText({ policy: "as-sent" }, place)).toMatchObject({ after: "hm" });
+  });
+
   it("is the same twice for what is kept", () => {
     const text = inspection.itemText({ policy: "fixed" }, output("m19", "text"));
     expect(text).toMatchObject({ before: text?.after, cuts: [], added: [] });

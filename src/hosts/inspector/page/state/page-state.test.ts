@@ -51,7 +51,11 @@ describe("the state of the page", () => {
 
   it("closes one thing at a time", () => {
     const close: PageAction = { type: "close" };
-    const open = stateAfter({ type: "search", query: "x" }, { type: "open", key: "k" }, { type: "help" });
+    const open = stateAfter(
+      { type: "search", query: "x" },
+      { type: "open", key: "k" },
+      { type: "help", help: "open" },
+    );
     const first = nextState(open, close);
     expect(first).toMatchObject({ help: "closed", opened: "k", tab: "item", query: "x" });
     const second = nextState(first, close);

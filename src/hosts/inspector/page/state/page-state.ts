@@ -48,7 +48,7 @@ export function nextState(state: PageState, action: PageAction): PageState {
     case "search":
       return { ...state, query: action.query };
     case "help":
-      return { ...state, help: state.help === "open" ? "closed" : "open" };
+      return { ...state, help: action.help };
   }
 }
 
@@ -100,7 +100,7 @@ export type PageAction =
   | { readonly type: "close" }
   | { readonly type: "show-tab"; readonly tab: PanelTab }
   | { readonly type: "search"; readonly query: string }
-  | { readonly type: "help" };
+  | { readonly type: "help"; readonly help: "open" | "closed" };
 
 /** Escape closes one thing at a time. */
 function close(state: PageState): PageState {

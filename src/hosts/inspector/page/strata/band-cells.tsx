@@ -4,6 +4,7 @@ import { itemLabel, type LabelSource } from "../words/item-label.ts";
 import { count } from "../words/numbers.ts";
 import { FateBadge } from "./fate-badge.tsx";
 import type { Band, Side } from "./lay-bands.ts";
+import { sentShare } from "./sent-share.ts";
 
 /** The cells of a band. What the eye sees by colour and place is said in words as well. */
 export function BandCells({ band, source, compare }: BandCellsProps): VNode | null {
@@ -68,10 +69,9 @@ function Who({ row, isFirst }: { readonly row: MessageRow; readonly isFirst: boo
 }
 
 function Track({ item }: { readonly item: ItemRow }): VNode {
-  const share = item.tokens > 0 ? item.keptTokens / item.tokens : item.fate === "kept" ? 1 : 0;
   return (
     <span class={`track ${item.fate}`}>
-      <span class="sent" style={{ width: `${Math.min(100, 100 * share)}%` }} />
+      <span class="sent" style={{ width: `${100 * sentShare(item)}%` }} />
       <span class="unseen"> {item.fate} </span>
     </span>
   );

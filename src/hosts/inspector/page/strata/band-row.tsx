@@ -21,7 +21,7 @@ export class BandRow extends Component<BandRowProps> {
     ];
     return (
       <div
-        id={bandElementId(band.key)}
+        id={bandElementId(place)}
         data-key={band.key}
         class={["band", band.type, ...names.filter((name) => name !== false)].join(" ")}
         role="option"
@@ -38,8 +38,8 @@ export class BandRow extends Component<BandRowProps> {
 }
 
 /** The id of a band's element, for whoever points at it. */
-export function bandElementId(key: string): string {
-  return `band-${key}`;
+export function bandElementId(place: number): string {
+  return `band-${place}`;
 }
 
 export interface BandRowProps extends BandCellsProps {

@@ -127,6 +127,18 @@ describe("the map", () => {
     expect(rows.filter((row) => row === undefined).length).toBeLessThan(3);
   });
 
+  it("shows what is not sent as empty, also without tokens", () => {
+    const laid = layout([[0], [9]]);
+    const gone = laid.bands.map((band) =>
+      band.type === "item"
+        ? { ...band, item: { ...band.item, fate: "hidden" as const, keptTokens: 0 } }
+        : band,
+    );
+    const { rows } = minimapRows({ ...laid, bands: gone }, { rowCount: 40, matches: new Set() });
+    const shares = new Set(rows.map((row) => row?.share).filter((share) => share !== undefined));
+    expect([...shares]).toEqual([0]);
+  });
+
   it("marks lines and matches", () => {
     const laid = layout([[5], [6]]);
     const { marks } = minimapRows(laid, { rowCount: 100, matches: new Set(["1.0"]) });

@@ -8,33 +8,39 @@ export function layBands(a: WindowView, { b, windowTokens }: LayoutOptions): Ban
   const lines = linesOf(a, windowTokens);
   const inserted = insertedByIndex(a, b);
   let topPx = 0;
-  const push = (band: BandContent, heightPx: number): void => {
+  const push = (band: Band): void => {
     if (band.type !== "line") places.set(band.key, bands.length);
-    bands.push({ ...band, topPx, heightPx });
-    topPx += heightPx;
+    bands.push(band);
+    topPx += band.heightPx;
   };
   const pushBetween = (index: number): void => {
     for (const { row, side } of inserted.get(index) ?? []) {
-      push(
-        { type: "inserted", key: `${side}:${row.id}`, side, inserted: row },
-        heightOf(row.tokens) + GAP_PX,
-      );
+      const heightPx = heightOf(row.tokens) + GAP_PX;
+      push({ type: "inserted", key: `${side}:${row.id}`, topPx, heightPx, side, inserted: row });
     }
     const here = lines.get(index);
-    if (here !== undefined) push({ type: "line", key: `line:${index}`, lines: here }, LINE_PX);
+    if (here !== undefined)
+      push({ type: "line", key: `line:${index}`, topPx, heightPx: LINE_PX, lines: here });
   };
   for (const [index, row] of a.rows.entries()) {
     pushBetween(index);
     rowTopsPx.push(topPx);
-    const other = b?.rows[index];
-    if (row.items.length === 0) push({ type: "empty", key: `message:${row.id}`, row }, MIN_PX + GAP_PX);
-    for (const [at, item] of row.items.entries()) {
-      const gapPx = at === row.items.length - 1 ? GAP_PX : 0;
-      const itemB = other?.items[at];
-      push(
-        { type: "item", key: item.key, row, item, isFirst: at === 0, ...(itemB !== undefined && { itemB }) },
-        heightOf(item.tokens) + gapPx,
-      );
+    const { items } = row;
+    const others = b?.rows[index]?.items;
+    if (items.length === 0)
+      push({ type: "empty", key: `message:${row.id}`, topPx, heightPx: MIN_PX + GAP_PX, row });
+    for (const [at, item] of items.entries()) {
+      const heightPx = heightOf(item.tokens) + (at === items.length - 1 ? GAP_PX : 0);
+      push({
+        type: "item",
+        key: item.key,
+        topPx,
+        heightPx,
+        row,
+        item,
+        itemB: others?.[at],
+        isFirst: at === 0,
+      });
     }
   }
   pushBetween(a.rows.length);
@@ -96,7 +102,8 @@ export type BandContent =
       readonly key: string;
       readonly row: MessageRow;
       readonly item: ItemRow;
-      readonly itemB?: ItemRow;
+      /** The same item under the other policy. */
+      readonly itemB: ItemRow | undefined;
       readonly isFirst: boolean;
     }
   | { readonly type: "empty"; readonly key: string; readonly row: MessageRow }

@@ -1,5 +1,6 @@
 import type { Fate } from "../../view/types.ts";
 import type { Band, BandLayout } from "./lay-bands.ts";
+import { sentShare } from "./sent-share.ts";
 
 /** The strata drawn into so many rows: each row has the colour of what takes most of it. */
 export function minimapRows(layout: BandLayout, { rowCount, matches }: MinimapOptions): MinimapRows {
@@ -58,17 +59,22 @@ function rowOf(bands: readonly Band[]): MinimapRow {
   let tokens = 0;
   let keptTokens = 0;
   for (const band of bands) {
-    const size = band.type === "item" ? band.item : band.type === "inserted" ? band.inserted : undefined;
+    const size = sizeOf(band);
     if (size === undefined) continue;
-    const color = "fate" in size ? size.fate : "inserted";
-    tokensByColor.set(color, (tokensByColor.get(color) ?? 0) + size.tokens);
+    tokensByColor.set(size.color, (tokensByColor.get(size.color) ?? 0) + size.tokens);
     tokens += size.tokens;
-    keptTokens += "keptTokens" in size ? size.keptTokens : size.tokens;
+    keptTokens += size.tokens * size.share;
   }
   let color: MinimapRow["color"] = "kept";
   let most = -1;
-  for (const [each, sum] of tokensByColor) {
-    if (sum > most) [color, most] = [each, sum];
-  }
-  return { color, share: tokens > 0 ? Math.min(1, keptTokens / tokens) : 1 };
+  for (const [each, sum] of tokensByColor) if (sum > most) [color, most] = [each, sum];
+  return { color, share: keptTokens / tokens };
+}
+
+/** What has no tokens is drawn all the same, so it counts as one. */
+function sizeOf(band: Band): (MinimapRow & { readonly tokens: number }) | undefined {
+  if (band.type === "inserted")
+    return { color: "inserted", share: 1, tokens: Math.max(1, band.inserted.tokens) };
+  if (band.type !== "item") return undefined;
+  return { color: band.item.fate, share: sentShare(band.item), tokens: Math.max(1, band.item.tokens) };
 }

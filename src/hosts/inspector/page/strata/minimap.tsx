@@ -19,12 +19,12 @@ export function Minimap({ layout, matches, topPx, heightPx, scroller }: MinimapP
   useEffect(() => {
     if (canvas.current !== null) paint(canvas.current, layout, matches);
   }, [layout, matches, paintedTheme, sizePx]);
-  const scale = layout.heightPx > 0 ? sizePx / layout.heightPx : 0;
+  const scale = layout.heightPx > 0 ? Math.min(1, sizePx / layout.heightPx) : 0;
   const go = (event: PointerEvent): void => {
     const element = canvas.current;
     if (element === null || scroller.current === null || event.buttons === 0) return;
     const box = element.getBoundingClientRect();
-    scroller.current.scrollTop = ((event.clientY - box.top) / box.height) * layout.heightPx - heightPx / 2;
+    scroller.current.scrollTop = (event.clientY - box.top) / scale - heightPx / 2;
   };
   return (
     <div class="minimap" aria-hidden="true" onPointerDown={go} onPointerMove={go}>
@@ -58,7 +58,10 @@ function paint(canvas: HTMLCanvasElement, layout: BandLayout, matches: ReadonlyS
   canvas.height = Math.round(canvas.clientHeight * ratio);
   const colors = colorsOf(canvas);
   const barWidth = canvas.width - 5 * ratio;
-  const { rows, marks } = minimapRows(layout, { rowCount: canvas.height, matches });
+  const { rows, marks } = minimapRows(layout, {
+    rowCount: Math.min(canvas.height, Math.round(layout.heightPx * ratio)),
+    matches,
+  });
   for (const [y, row] of rows.entries()) {
     if (row === undefined) continue;
     context.fillStyle = colors.get(row.color) ?? "";

@@ -4,7 +4,7 @@ import type { LabelSource } from "../words/item-label.ts";
 import { short } from "../words/numbers.ts";
 import { BandRow, bandElementId } from "./band-row.tsx";
 import { HoverCard } from "./hover-card.tsx";
-import { type Band, type BandLayout, bandsBetween } from "./lay-bands.ts";
+import { type BandLayout, bandsBetween } from "./lay-bands.ts";
 import { Minimap } from "./minimap.tsx";
 import { placeAfterKey } from "./place-after-key.ts";
 
@@ -20,6 +20,8 @@ export function Strata(props: StrataProps): VNode {
 
   const { first, bands: visible } = bandsBetween(layout, topPx - OVERSCAN_PX, topPx + heightPx + OVERSCAN_PX);
   const slots = useSlots(visible.length);
+  const activePlace = (active === undefined ? undefined : layout.places.get(active)) ?? -1;
+  const isActiveShown = activePlace >= first && activePlace < first + visible.length;
   const pointedKey = hovered ?? (isFocused ? active : undefined);
   const shownKey = pointedKey === opened ? undefined : pointedKey;
   const shownPlace = shownKey === undefined ? undefined : layout.places.get(shownKey);
@@ -45,7 +47,7 @@ export function Strata(props: StrataProps): VNode {
         role="listbox"
         aria-label="Everything in the session, oldest first"
         tabIndex={0}
-        aria-activedescendant={isVisible(visible, active) ? bandElementId(active) : undefined}
+        aria-activedescendant={isActiveShown ? bandElementId(activePlace) : undefined}
         onScroll={follow}
         onKeyDown={move}
         onFocus={() => {
@@ -131,10 +133,6 @@ function Columns({ names }: { readonly names: readonly string[] }): VNode {
 
 function keyOf(target: EventTarget | null): string | undefined {
   return target instanceof Element ? target.closest<HTMLElement>(".band")?.dataset.key : undefined;
-}
-
-function isVisible(visible: readonly Band[], key: string | undefined): key is string {
-  return key !== undefined && visible.some((band) => band.key === key);
 }
 
 /** How many elements take turns to show bands, so that scrolling makes and drops as few as it can. */

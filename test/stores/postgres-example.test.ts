@@ -1,0 +1,23 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { postgresForTests } from "./postgres-place.ts";
+
+const project = join(import.meta.dirname, "../..");
+const postgres = await postgresForTests();
+const isBuilt = existsSync(join(project, "dist/postgres.js"));
+if (!isBuilt)
+  console.log("skipped: the example with a database, since the package is not built (npm run build)");
+
+describe.skipIf(postgres === undefined || !isBuilt)("the example of a fleet", () => {
+  it("runs against a real server, and its assertions hold", () => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [join(project, "examples/06-fleet.mjs")], {
+      encoding: "utf8",
+      env: { ...process.env, CARRYOVER_POSTGRES: postgres?.server.tcpConnectionString ?? "" },
+    });
+    expect(stderr).toBe("");
+    expect(stdout).toContain("Recalled on the second machine: line 2000 of the build");
+    expect(status).toBe(0);
+  });
+});
