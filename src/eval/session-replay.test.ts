@@ -44,9 +44,10 @@ describe("sessionReplay", () => {
       }),
       ...(message.id === history[4]?.message.id && { summary: true as const }),
     });
-    const some = history.slice(0, 12);
-    const recorded = some.map(({ message }) => ({ message: counted(message) }));
-    expect(await sessionReplay({})(recorded, 0)).toEqual(await sessionReplay({})(some, 0));
+    const recorded = history.slice(0, 60).map(({ message }) => ({ message: counted(message) }));
+    const [believing, bare] = [sessionReplay({}), sessionReplay({})];
+    for (let end = 1; end <= recorded.length; end++)
+      expect(await believing(recorded.slice(0, end), 0)).toEqual(await bare(history.slice(0, end), 0));
   });
 
   it("leaves out more where the provider's cache has gone cold", async () => {

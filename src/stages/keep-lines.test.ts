@@ -10,6 +10,7 @@ import { CLEARED_PLACEHOLDER, outcomeText, type ToolPart } from "../transcript/p
 import { runStages } from "../transcript/run-stages.ts";
 import { charsOf } from "../transcript/size.ts";
 import { project } from "../transcript/visibility.ts";
+import { fillBudget } from "./fill/fill-budget.ts";
 import { type KeepLinesOptions, keepLines } from "./keep-lines.ts";
 import { repairPairing } from "./repair-pairing.ts";
 
@@ -85,23 +86,42 @@ describe("keepLines", () => {
   });
 
   it("never leaves a part of what the agent wrote, calls included", () => {
-    const long = { path: "a.ts", old: report("old", 80), next: report("computeWingFold", 80) };
+    const mixed = (name: string): string => `${report("s5", 60)}\nfunc ${name}() {\n${report("s5", 60)}`;
+    const long = { path: "a.ts", next: mixed("computeWingFold") };
     const wrote: Message = {
       id: "wrote",
       role: "assistant",
       parts: [
-        { type: "text", text: report("thought", 80) },
-        ...step("x", { tool: "edit", input: long }).parts,
+        { type: "text", text: mixed("measureTailSpan") },
+        ...step("x", { tool: "edit", input: long, output: mixed("openBayDoors") }).parts,
       ],
     };
-    for (const keepChars of [500, 2_000, 4_000, 8_000, 12_000, 16_000]) {
-      const messages = [user("u1", "go"), wrote, ...steps(6)];
-      const { parts = [] } = find(kept(messages, { keepChars }), "wrote") ?? {};
-      for (const part of parts) {
-        if (part.type === "text") expect(part).toEqual(wrote.parts[0]);
-        if (part.type === "tool") expect(part.input).toEqual(long);
-      }
-    }
+    const messages = [user("u1", "go"), wrote, ...steps(8)];
+    const cut = applyEdits(messages, fillBudget({ maxChars: 4_000 })(messages), { at: 0 });
+    expect(cut[1]?.parts.map((part) => JSON.stringify(part).includes("[...]"))).toEqual([true, true]);
+    const { parts = [] } = find(kept(messages), "wrote") ?? {};
+    expect(parts[0]).toEqual(wrote.parts[0]);
+    expect(parts[1]).toMatchObject({ input: long, cut: { method: "lines" } });
+    expect(parts[1]).not.toHaveProperty("inputCut");
+  });
+
+  it("leaves the last word of each turn, so that no user speaks into a loop of calls", () => {
+    const said = (id: string): Message => ({
+      id,
+      role: "assistant",
+      parts: [{ type: "text", text: report("s5", 60) }],
+    });
+    const messages = [
+      user("u1", "go"),
+      said("between"),
+      step("a"),
+      said("last"),
+      user("u2", "go"),
+      ...steps(8),
+    ];
+    const after = kept(messages, { keepChars: 600 });
+    expect(find(after, "between")).toBeUndefined();
+    expect(after[3]).toBe(messages[3]);
   });
 
   it.each<{ name: string; old: Message }>([

@@ -12,8 +12,8 @@ import { createToolGuard, limitProblems, PRUNE_PROTECTED_TOOLS, pruneGuard } fro
 
 /**
  * Leaves of old work what is most likely needed next: of an output its best lines, of what the agent wrote, its calls
- * included, all or nothing, so that it never learns from its own words with gaps in them. What users said, summaries and
- * the newest results stay as they are, so what is left can be more than `keepChars`.
+ * included, all or nothing, so that it never learns from its own words with gaps in them. What users said, the last word of
+ * each turn, summaries and the newest results stay as they are, so what is left can be more than `keepChars`.
  */
 export function keepLines({
   keepChars,
@@ -30,10 +30,11 @@ export function keepLines({
   return (transcript) => {
     const window = filterCompacted(transcript);
     const end = Math.min(startOfNewest(window, protectResults), pruneGuard(window, protectTurns));
+    // The last word of a turn stays: without it a user would seem to speak into a loop of calls.
     const old = new Map(
       window
         .slice(0, end)
-        .filter(isOwnWork)
+        .filter((message, index) => isOwnWork(message) && window[index + 1]?.role === "assistant")
         .map((message) => [message.id, message]),
     );
     if (old.size === 0) return [];

@@ -104,4 +104,19 @@ describe("redactTranscript", () => {
     const text = "\u001b[31mred\u001b[0m";
     expect(redactTranscript()([{ id: "a", role: "assistant", parts: [{ type: "text", text }] }])).toEqual([]);
   });
+
+  it("keeps everything else of a text, and redacts an input by itself", () => {
+    const said: Message = {
+      id: "a",
+      role: "assistant",
+      parts: [{ type: "text", text: key, synthetic: true }],
+    };
+    expect(redactTranscript()([said])).toMatchObject([{ part: { type: "text", synthetic: true } }]);
+    const outcome = { status: "done", output: "plain", attachments: [] } as const;
+    const call = { type: "tool", callId: "c", tool: "bash", input: { env: key, cwd: "/" }, outcome } as const;
+    const [edit] = redactTranscript()([{ id: "a", role: "assistant", parts: [call] }]);
+    const part = edit?.type === "replace-part" && edit.part.type === "tool" ? edit.part : undefined;
+    expect(part?.input).toMatchObject({ cwd: "/" });
+    expect(JSON.stringify(part?.input)).not.toContain(key);
+  });
 });

@@ -214,4 +214,22 @@ describe("repairPairing", () => {
       expect(edits.at(-1)).toMatchObject({ reason: "last-message" });
     }
   });
+
+  it("says why a call got a result, and marks a text that was a result as written by a program", () => {
+    const pending = call("c", { outcome: { status: "pending" } });
+    expect(repairPairing([user, message("a", "assistant", pending)])).toEqual([
+      {
+        type: "replace-part",
+        part: { ...pending, outcome: { status: "done", output: MISSING_RESULT, attachments: [] } },
+        messageId: "a",
+        partIndex: 0,
+        stage: "repair-pairing",
+        reason: "missing-result",
+      },
+    ]);
+    const orphan = call("c", { callMissing: true });
+    expect(
+      repairPairing([user, message("a", "assistant", orphan)], { orphanResult: "asText" }),
+    ).toMatchObject([{ part: { type: "text", text: "out", synthetic: true } }]);
+  });
 });

@@ -115,6 +115,16 @@ describe("the length to which clipJson cuts", () => {
   it("gets shorter where escapes need room", () => {
     const clipped = clipJson({ a: "\n".repeat(100) }, 60) as { readonly a: string };
     expect(chars(clipped)).toBeLessThanOrEqual(60);
-    expect(clipped.a).toMatch(/^\n{5,}\.\.\.$/);
+    expect(clipped.a).toMatch(/^\n{20,}\.\.\.$/);
+    const short = clipJson({ a: "\n".repeat(20), b: "x" }, 40);
+    expect(short).toEqual({ a: `${"\n".repeat(9)}...`, b: "x" });
+  });
+
+  it("keeps the beginning of a long file, however many of its lines need escapes", () => {
+    const content = 'const a = "b";\n'.repeat(5_000);
+    const clipped = clipJson({ path: "a.ts", content }, 500) as { readonly content: string };
+    expect(chars(clipped)).toBeLessThanOrEqual(500);
+    expect(clipped.content.length).toBeGreaterThan(250);
+    expect(content.startsWith(clipped.content.slice(0, -3))).toBe(true);
   });
 });

@@ -11,7 +11,7 @@ export function clipJson(value: unknown, limitChars: number): unknown {
   if (json === undefined) return {};
   if (json.length <= limitChars) return value;
 
-  let maxStringChars = firstGuess(value, json.length, limitChars);
+  let maxStringChars = firstGuess(value, limitChars);
   for (;;) {
     const clipped = mapStrings(value, (text) => shorten(text, maxStringChars));
     if (safeJson(clipped).length <= limitChars) return clipped;
@@ -22,21 +22,20 @@ export function clipJson(value: unknown, limitChars: number): unknown {
 }
 
 /** The length to which strings must be cut if no character needs an escape. */
-function firstGuess(value: unknown, jsonChars: number, limitChars: number): number {
+function firstGuess(value: unknown, limitChars: number): number {
   const lengths: number[] = [];
-  mapStrings(value, (text) => {
+  const shape = mapStrings(value, (text) => {
     lengths.push(text.length);
-    return text;
+    return "";
   });
   lengths.sort((a, b) => a - b);
-  let roomChars = limitChars - jsonChars;
-  for (const length of lengths) roomChars += length;
+  let roomChars = limitChars - safeJson(shape).length;
   for (const [index, length] of lengths.entries()) {
     const share = Math.floor(roomChars / (lengths.length - index));
     if (length > share) return Math.max(0, share);
     roomChars -= length;
   }
-  return 0;
+  return lengths.at(-1) ?? 0;
 }
 
 const ELLIPSIS = "...";

@@ -17,7 +17,7 @@ import {
   TAB,
   WIDE_MARKS,
 } from "./token-model-symbols.ts";
-import { createTokenCounter, PAIR_DIGITS } from "./token-model-tables.ts";
+import { createTokenCounter, PAIR_DIGITS, PAIR_STEP_TOKENS } from "./token-model-tables.ts";
 
 /** A counter for which only the costs named here are not zero. */
 function counterOf(named: Readonly<Record<string, number>>): (text: string) => number {

@@ -1,8 +1,13 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
 import type { PostgresPool } from "../../src/stores/postgres/postgres-pool.ts";
 import { createPostgresStores } from "../../src/stores/postgres/postgres-stores.ts";
+import { bundleChild } from "./bundle-child.ts";
 import { postgresForTests } from "./postgres-place.ts";
+import { startProxy } from "./postgres-proxy.ts";
 
 const place = await postgresForTests();
 
@@ -49,6 +54,34 @@ describe.skipIf(place === undefined)("what can go wrong with a database", () => 
     await client.query("rollback");
     await client.end();
     expect(await stores.records("r").get("a")).toEqual({ status: "missing" });
+  });
+
+  it("a network that swallows everything ends a call in time, and costs nothing afterwards", async () => {
+    const proxy = await startProxy(server().tcpConnectionString);
+    const stores = postgres().open(postgres().newSchema(), {
+      connectionString: proxy.connectionString,
+      statementTimeoutMs: 300,
+      connectTimeoutMs: 500,
+      retryMs: 1_000,
+    });
+    const records = stores.records("r");
+    expect(await records.put({ id: "a", value: 1, expected: "missing" })).toMatchObject({ status: "stored" });
+    proxy.mute();
+    expect(await records.get("a")).toMatchObject({ status: "failed", code: "CONNECTION_LOST" });
+    proxy.unmute();
+    await expect.poll(() => records.get("a"), { timeout: 20_000 }).toMatchObject({ status: "found" });
+    proxy.stop();
+  });
+
+  it("a program that has nothing else to do ends without closing anything", async () => {
+    const child = await bundleChild(fileURLToPath(new URL("./postgres-exit-child.ts", import.meta.url)));
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [child.path, server().connectionString, postgres().newSchema()],
+      { timeout: 60_000 },
+    );
+    child.remove();
+    expect(stdout).toBe("stored");
   });
 
   it("a connection on which a transaction failed is not used again", async () => {

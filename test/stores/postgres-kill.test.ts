@@ -27,9 +27,9 @@ describe.skipIf(postgres === undefined)("a server that is killed while it is wri
     const open = (): PostgresStores => postgres.open(schema, { retryMs: 20_000, maxConnections: 4 });
     const reader = open();
     const writing = Promise.all([
-      writeRecords(open(), acknowledged, stop.signal),
-      appendEntries(open(), acknowledged, stop.signal),
-      putOutputs(open(), acknowledged, stop.signal),
+      writeRecords({ stores: open(), acknowledged, stop: stop.signal }),
+      appendEntries({ stores: open(), acknowledged, stop: stop.signal }),
+      putOutputs({ stores: open(), acknowledged, stop: stop.signal }),
     ]);
     for (let round = 1; round <= ROUNDS; round += 1) {
       const before = acknowledged.writes;
@@ -65,17 +65,19 @@ interface Acknowledged {
   readonly failures: Map<string, number>;
 }
 
+interface Writing {
+  readonly stores: PostgresStores;
+  readonly acknowledged: Acknowledged;
+  readonly stop: AbortSignal;
+}
+
 interface Output {
   readonly seed: string;
   readonly sizeBytes: number;
 }
 
-async function writeRecords(
-  { records }: PostgresStores,
-  acknowledged: Acknowledged,
-  stop: AbortSignal,
-): Promise<void> {
-  const store = records("killed");
+async function writeRecords({ stores, acknowledged, stop }: Writing): Promise<void> {
+  const store = stores.records("killed");
   for (let step = 0; !stop.aborted; step += 1) {
     const id = RECORD_IDS[step % RECORD_IDS.length] ?? "";
     const sizeBytes = sizeOf(step);
@@ -98,12 +100,8 @@ async function writeRecords(
   }
 }
 
-async function appendEntries(
-  { journal }: PostgresStores,
-  acknowledged: Acknowledged,
-  stop: AbortSignal,
-): Promise<void> {
-  const log = journal("killed");
+async function appendEntries({ stores, acknowledged, stop }: Writing): Promise<void> {
+  const log = stores.journal("killed");
   const appendOne = async (number: number): Promise<void> => {
     const id = `entry-${number}`;
     const filler = fillerOf(id, number % 100 === 0 ? LARGE_BYTES : 1_000);
@@ -119,12 +117,8 @@ async function appendEntries(
   }
 }
 
-async function putOutputs(
-  { session }: PostgresStores,
-  acknowledged: Acknowledged,
-  stop: AbortSignal,
-): Promise<void> {
-  const { spills } = session("killed");
+async function putOutputs({ stores, acknowledged, stop }: Writing): Promise<void> {
+  const { spills } = stores.session("killed");
   for (let number = 0; !stop.aborted; number += 1) {
     const sizeBytes = sizeOf(number);
     const seed = `output ${number}`;

@@ -168,6 +168,23 @@ describe("carryover purge", () => {
     expect(filesBelow(join(store, "control"))).toHaveLength(1);
   });
 
+  it("leaves a session whose log a running program writes, though none of its forks runs", async () => {
+    await lease("i2", currentProcess());
+    await fill("ses_open");
+    const before = filesBelow(store);
+    expect(await purge("--session", "ses_open", "--yes")).toBe(0);
+    expect(stdout).toContain(`process ${process.pid} writes its log`);
+    expect(filesBelow(store)).toEqual(before);
+  });
+
+  it("leaves a session of which a fork runs, though its log is not being written", async () => {
+    await fill("ses_forking", { owner: { instanceId: "i1", process: currentProcess(), heartbeatAtMs: 0 } });
+    const before = filesBelow(store);
+    expect(await purge("--session", "ses_forking", "--yes")).toBe(0);
+    expect(stdout).toContain("fork 1 runs");
+    expect(filesBelow(store)).toEqual(before);
+  });
+
   it("takes what a program that is gone has left", async () => {
     const owner = await lease("i1", GONE);
     await fill("ses_left", { owner });

@@ -144,13 +144,27 @@ async function isConfirmed({ yes, json }: PurgeFlags): Promise<boolean> {
   if (yes) return true;
   if (json || !process.stdin.isTTY)
     throw new CliError("Nothing was deleted: nobody is there to be asked", ["Add --yes, or --dry-run."]);
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await lines
-    .question("Delete this? It cannot be brought back. [y/N] ")
-    .finally(() => lines.close());
-  if (/^y(?:es)?$/i.test(answer.trim())) return true;
+  if (/^y(?:es)?$/i.test((await ask("Delete this? It cannot be brought back. [y/N] ")).trim())) return true;
   process.stdout.write("Nothing was deleted.\n");
   return false;
+}
+
+/** What a person answers on the terminal; nothing when they end the input. */
+async function ask(question: string): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      lines.once("close", () => resolve(""));
+      lines.once("SIGINT", () => reject(stopped("Nothing was deleted")));
+      lines.question(question).then(resolve, reject);
+    });
+  } finally {
+    lines.close();
+  }
+}
+
+function stopped(message: string): CliError {
+  return new CliError(message, [], { exitCode: EXIT_CODES.stopped });
 }
 
 /** Ctrl-C stops between two files, so that what is left is whole. */
@@ -173,7 +187,6 @@ function finish({ json }: PurgeFlags, plan: PurgePlan, purged: Purged): void {
       : `\n${status === "stopped" ? "Stopped. " : ""}Deleted ${counted(files, "file")}, ${shownBytes(bytes)}.\n`,
   );
   for (const problem of problems) process.stderr.write(`warning: not deleted: ${problem}\n`);
-  if (status === "stopped")
-    throw new CliError("Stopped; ask again for the rest", [], { exitCode: EXIT_CODES.stopped });
+  if (status === "stopped") throw stopped("Stopped; ask again for the rest");
   if (problems.length > 0) throw new CliError("Not everything could be deleted", ["Try again."]);
 }

@@ -63,7 +63,7 @@ function fileStores({ folders, now }: PluginStoresSetup): PluginStores {
  * stays in files: it is asked by a program of the same home, and looked for every second.
  */
 function databaseStores({ connectionString, folders }: DatabaseSetup): PluginStores {
-  const stores = createPostgresStores({ connectionString });
+  const stores = createPostgresStores({ connectionString, statementTimeoutMs: STATEMENT_MS });
   const home = homeName(folders.root);
   return {
     spills: stores.spills,
@@ -75,6 +75,9 @@ function databaseStores({ connectionString, folders }: DatabaseSetup): PluginSto
     close: stores.close,
   };
 }
+
+/** An agent waits for its hooks: rather no answer than a late one. */
+const STATEMENT_MS = 10_000;
 
 interface DatabaseSetup extends PluginStoresSetup {
   readonly connectionString: string;

@@ -60,18 +60,16 @@ describe("fillBudget", () => {
   });
 
   it("prefers a function that was named lately to its neighbours", () => {
-    const body = (name: string): string =>
-      [
-        `func ${name}() {`,
-        ...Array.from({ length: 12 }, (_, index) => `\tstep ${name} by ${index}`),
-        "}",
-      ].join("\n");
+    const body = (name: string): string => {
+      const steps = Array.from({ length: 60 }, (_, index) => `\tstep of the ${name.slice(4)} by ${index}`);
+      return [`func ${name}() {`, ...steps, "}"].join("\n");
+    };
     const file = ["foldTail", "foldWing", "foldNose"].map(body).join("\n");
     const said = agent({ type: "text", text: "Next I change foldWing." });
     const messages = [user("go"), agent(call("read", { path: "wing.go" }, file)), filler(), said, filler()];
     const text = textOf(filled(messages, 3_000));
-    expect(text).toContain("step foldWing by 7");
-    expect(text).not.toContain("step foldNose by 7");
+    expect(text).toContain("step of the Wing by 30");
+    expect(text).not.toContain("step of the Nose by 30");
   });
 
   it("keeps what an edit wrote before what it took out", () => {
@@ -100,6 +98,14 @@ describe("fillBudget", () => {
     expect(text).toContain("[...]");
     expect(text).not.toContain("[...]\n[...]");
     expect(text).not.toMatch(/^ +\d+→/m);
+  });
+
+  it("drops the padding of line numbers also where all of a file stays", () => {
+    const read = agent(call("read", { path: "a.go" }, lines("some words", 5)));
+    const text = textOf(
+      filled([user("go"), read, filler(), agent({ type: "text", text: "x".repeat(900) })], 4_000),
+    );
+    expect(text).toContain("\n1→\tsome words number 0\n2→\tsome words number 1\n");
   });
 
   it("never keeps a line without words on its own", () => {

@@ -22,7 +22,7 @@ describe("keptText", () => {
       flags: [1, 1, 0],
       after: "a\n\n\nb\n[...]",
     },
-    { name: "is undefined when everything stays", text: "  a\n\nb ", flags: [1, 1], after: undefined },
+    { name: "is undefined when everything stays", text: "  a\n\nb", flags: [1, 1], after: undefined },
   ])("$name", ({ text, flags, after }) => {
     expect(kept(text, flags)).toBe(after);
   });

@@ -1,13 +1,16 @@
 import type { FillRows, FillSegment } from "./fill-rows.ts";
 import { GAP_MARKER, type RowSelection } from "./select-rows.ts";
+import { wholeChars } from "./whole-chars.ts";
 
-/** What is left of a text, each gap one line; undefined when nothing was left out. */
+/** What is left of a text, each gap one line, line numbers without their padding; undefined when it stays as it is. */
 export function keptText(
   { rows }: FillRows,
-  { text, firstRow, endRow }: FillSegment,
+  segment: FillSegment,
   { isKept }: RowSelection,
 ): string | undefined {
-  if (isKept.subarray(firstRow, endRow).every((kept) => kept === 1)) return undefined;
+  const { text, firstRow, endRow } = segment;
+  const isWhole = isKept.subarray(firstRow, endRow).every((kept) => kept === 1);
+  if (isWhole && wholeChars(rows, segment) > text.length) return undefined;
   let kept = "";
   let previous = firstRow - 1;
   for (let row = firstRow; row < endRow; row++) {

@@ -2,6 +2,7 @@ import type { FillPart, FillRows, FillSegment } from "./fill-rows.ts";
 import { FILL_SHARES } from "./fill-weights.ts";
 import { type RequiredRows, type RequireOptions, requireRows } from "./require-rows.ts";
 import type { RowScores } from "./score-rows.ts";
+import { wholeChars } from "./whole-chars.ts";
 
 /** What stays of a transcript. */
 export interface RowSelection {
@@ -68,14 +69,14 @@ function measureSegments({ segments, rows }: FillRows, { worth }: RequiredRows):
   const highest = new Float64Array(segments.length);
   for (let number = 0; number < segments.length; number++) {
     const { firstRow, endRow } = segments[number] as FillSegment;
-    let [sum, low, high] = [0, Number.POSITIVE_INFINITY, 0];
+    let low = Number.POSITIVE_INFINITY;
+    let high = 0;
     for (let row = firstRow; row < endRow; row++) {
       const value = worth[row] ?? 0;
       if (value < low) low = value;
       if (value > high) high = value;
-      sum += rows.chars[row] ?? 0;
     }
-    chars[number] = sum;
+    chars[number] = wholeChars(rows, segments[number] as FillSegment);
     lowest[number] = low;
     highest[number] = high;
   }

@@ -4,8 +4,7 @@ import type { PostgresClient } from "./postgres-pool.ts";
 /** Brings the schema up to date, in one step against all others that start at the same time; throws what the server says. */
 export async function migrate(
   client: PostgresClient,
-  schema: string,
-  migrations: readonly Migration[] = MIGRATIONS,
+  { schema, migrations = MIGRATIONS }: MigrateOptions,
 ): Promise<void> {
   if ((await versionOf(client, schema)) >= migrations.length) return;
   await checkEncoding(client);
@@ -30,6 +29,13 @@ export async function migrate(
     });
   }
   await client.query({ text: "commit", values: [] });
+}
+
+export interface MigrateOptions {
+  /** Quoted, as it stands in a statement. */
+  readonly schema: string;
+  /** Ours when unset. */
+  readonly migrations?: readonly Migration[];
 }
 
 /** How a schema's name stands in a statement. */

@@ -88,7 +88,8 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
         : { status: "open" as const, pool };
     if (opened.status === "failed") throw coded(opened.code, opened.reason);
     // The driver tells of a lost idle connection here, and would end the program if nobody listened.
-    opened.pool.on("error", ignore);
+    if (!listened.has(opened.pool)) opened.pool.on("error", ignore);
+    listened.add(opened.pool);
     return opened.pool;
   }
 
@@ -104,7 +105,7 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
       offsetMs = (rows[0] as { readonly now: number }).now - (askedMs + clock.now()) / 2;
       greeted.add(client);
     }
-    migrating ??= migrate(client, schema);
+    migrating ??= migrate(client, { schema });
     const started = migrating;
     await started.catch((error: unknown) => {
       if (migrating === started) migrating = undefined;
@@ -150,6 +151,8 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
       } catch (error) {
         const failure = postgresFailure(error, redact);
         if (MISSING_TABLES.has(failure.code)) migrating = undefined;
+        // Whoever says no is there.
+        if (!isAway(failure)) lastFailure = undefined;
         if (!isPassing(failure)) return failure;
         if (clock.now() + delayMs > giveUpAtMs) {
           if (isAway(failure)) rest(failure);
@@ -178,6 +181,9 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
     },
   };
 }
+
+/** Several stores may share a pool. */
+const listened = new WeakSet<PostgresPool>();
 
 const FIRST_DELAY_MS = 50;
 const MAX_DELAY_MS = 1_000;

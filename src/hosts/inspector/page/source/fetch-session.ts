@@ -40,4 +40,5 @@ async function exchangeToken(): Promise<string> {
   return token;
 }
 
-const AGAIN = "Run carryover inspect --open again: every address works once.";
+const AGAIN =
+  "Every address works once. Press Enter in the terminal for another, or run carryover inspect --open again.";
