@@ -86,7 +86,7 @@ async function casesOf(stores: PostgresStores): Promise<readonly Case[]> {
       call: (worker) => put(20_000, stores.session(`s${worker}`).spills),
     },
     {
-      name: "the same output of 20 KB again",
+      name: "the same output of 20 KB by all at once",
       bytes: 20_000,
       call: () => succeed(stores.spills.put(content)),
     },

@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { performance } from "node:perf_hooks";
 import { pathToFileURL } from "node:url";
@@ -14,7 +14,7 @@ class BundleTestRunner {
   #namespace = {};
   #files = [];
   #load;
-  #dryRunMs = new Map();
+  #dryRun;
 
   capabilities() {
     return { reloadEnvironment: true };
@@ -31,39 +31,40 @@ class BundleTestRunner {
     const results = [];
     for (const test of tests) {
       this.#namespace.currentTestId = test.id;
-      const result = await runTest(test);
+      results.push(await runTest(test));
       this.#namespace.currentTestId = undefined;
-      this.#dryRunMs.set(test.id, result.timeSpentMs);
-      results.push(result);
     }
-    return { status: "complete", tests: results, mutantCoverage: this.#namespace.mutantCoverage };
+    const { mutantCoverage } = this.#namespace;
+    const spentMs = Object.fromEntries(results.map(({ id, timeSpentMs }) => [id, timeSpentMs]));
+    writeFileSync(DRY_RUN_FILE, JSON.stringify({ spentMs, hits: mutantCoverage?.perTest ?? {} }));
+    return { status: "complete", tests: results, mutantCoverage };
   }
 
-  async mutantRun({ activeMutant, mutantActivation, testFilter, hitLimit }) {
-    // Stryker allows a mutant to be reached a hundred times as often as before, which can take minutes.
-    const mostHits = hitLimit === undefined ? undefined : hitLimit / 10;
-    Object.assign(this.#namespace, { activeMutant: undefined, hitCount: 0, hitLimit: mostHits });
-    if (mutantActivation === "static") this.#namespace.activeMutant = activeMutant.id;
-    const wanted = new Set(testFilter ?? this.#dryRunMs.keys());
+  async mutantRun({ activeMutant: { id: mutantId }, mutantActivation, testFilter }) {
+    // Only one of the processes did the dry run; the others read what it found.
+    this.#dryRun ??= JSON.parse(readFileSync(DRY_RUN_FILE, "utf8"));
+    const { spentMs, hits } = this.#dryRun;
+    const wanted = new Set(testFilter ?? Object.keys(spentMs));
     const files = new Set([...wanted].map((id) => id.split("#", 1)[0]));
+    this.#namespace.activeMutant = mutantActivation === "static" ? mutantId : undefined;
     const loaded = await this.#load(this.#files.filter((file) => files.has(file)));
     const tests = loaded.filter(({ id }) => wanted.has(id));
-    tests.sort((one, other) => this.#msOf(one) - this.#msOf(other));
-    this.#namespace.activeMutant = activeMutant.id;
-    let nrOfTests = 0;
-    for (const test of tests) {
-      nrOfTests += 1;
+    tests.sort((one, other) => (spentMs[one.id] ?? 0) - (spentMs[other.id] ?? 0));
+    this.#namespace.activeMutant = mutantId;
+    for (const [index, test] of tests.entries()) {
+      const hitLimit = 1_000 + 10 * (hits[test.id]?.[mutantId] ?? 0);
+      Object.assign(this.#namespace, { hitCount: 0, hitLimit });
       const { status, failureMessage } = await runTest(test);
-      if (this.#namespace.hitCount > mostHits) return { status: "timeout", reason: "endless loop" };
-      if (status === FAILED) return { status: "killed", killedBy: [test.id], failureMessage, nrOfTests };
+      if (this.#namespace.hitCount > hitLimit) return { status: "timeout", reason: "endless loop" };
+      if (status === FAILED)
+        return { status: "killed", killedBy: [test.id], failureMessage, nrOfTests: index + 1 };
     }
-    return { status: "survived", nrOfTests };
-  }
-
-  #msOf({ id }) {
-    return this.#dryRunMs.get(id) ?? 0;
+    return { status: "survived", nrOfTests: tests.length };
   }
 }
+
+/** In the copy of the project that Stryker makes. */
+const DRY_RUN_FILE = "dry-run.json";
 
 // Stryker's `TestStatus`, which its package does not export to JavaScript as a name.
 const SUCCESS = 0;
@@ -88,9 +89,11 @@ async function runTest({ id, file, body }) {
 
 // The hostile texts lie outside the project, where the copy that Stryker makes does not reach.
 function testFiles() {
-  return (process.env.CARRYOVER_MUTATE_TESTS ?? "src")
-    .split(",")
-    .flatMap((folder) => readdirSync(folder, { recursive: true }).map((name) => `${folder}/${name}`))
+  const folders = (process.env.CARRYOVER_MUTATE_TESTS ?? "src").split(",");
+  const paths = folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true }).map((name) => `${folder}/${name}`),
+  );
+  return [...new Set(paths)]
     .filter((path) => path.endsWith(".test.ts") && !path.endsWith("/hostile-text.test.ts"))
     .sort();
 }

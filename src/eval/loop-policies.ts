@@ -86,7 +86,7 @@ export const LOOP_POLICIES: readonly LoopPolicy[] = [
   {
     name: "session",
     explain:
-      "the session as it is: when it pays, what is needed least of old work goes, down to 12,000 tokens",
+      "the session as it is: when it pays, what is needed least of old work goes, down to 10,000 tokens",
     start: () => sessionReplay({}),
   },
   ...[

@@ -31,11 +31,11 @@ describe("sessionReplay", () => {
   });
 
   it("does not believe what was counted and summed up in the window that was really sent", async () => {
-    const counted = (message: Message): Message => ({
+    const counted = (message: Message, step: number): Message => ({
       ...message,
       ...(message.role === "assistant" && {
         usage: {
-          inputTokens: 190_000,
+          inputTokens: 30_000 + 2_500 * step,
           outputTokens: 1,
           reasoningTokens: 0,
           cacheReadTokens: 0,
@@ -44,7 +44,7 @@ describe("sessionReplay", () => {
       }),
       ...(message.id === history[4]?.message.id && { summary: true as const }),
     });
-    const recorded = history.slice(0, 60).map(({ message }) => ({ message: counted(message) }));
+    const recorded = history.map(({ message }, step) => ({ message: counted(message, step) }));
     const [believing, bare] = [sessionReplay({}), sessionReplay({})];
     for (let end = 1; end <= recorded.length; end++)
       expect(await believing(recorded.slice(0, end), 0)).toEqual(await bare(history.slice(0, end), 0));

@@ -182,6 +182,7 @@ describe("chooseForkWay", () => {
 
   it.each([
     { name: "nothing is saved", change: { graduatedTokens: 100 }, steps: Number.POSITIVE_INFINITY },
+    { name: "more is written", change: { graduatedTokens: 150 }, steps: Number.POSITIVE_INFINITY },
     { name: "reading is free", change: { cacheReadPrice: 0 }, steps: Number.POSITIVE_INFINITY },
     { name: "everything is free", change: { cacheReadPrice: 0, cacheWritePrice: 0 }, steps: 0 },
   ])("knows the break-even when $name", ({ change, steps }) => {

@@ -38,6 +38,11 @@ describe("processMessagesForFork", () => {
     );
   });
 
+  it("leaves open calls of the tools behind that it is told are its own", () => {
+    const history = transcript("u:3 a(launch?,bash?)");
+    expect(notate(processMessagesForFork(history, { ownTools: ["launch"] }).messages)).toBe("u:3 a(bash?)");
+  });
+
   it("names the limits that it applied, and the profile only where lines are chosen", () => {
     expect(statsOf("u:3").applied).toEqual({ tier2Chars: 3_000, tier3Chars: 500, budgetChars: 200_000 });
     expect(statsOf("u:3", { profile: "fill" }).applied).toHaveProperty("profile", "fill");

@@ -23,13 +23,13 @@ describe("countResults", () => {
   it("counts each result once for its tier and once for what became of it", () => {
     const messages = [
       ...transcript("a(read:9,read!9,read!9) a(bash~9,bash~9,bash:0,bash?)"),
-      ...cutResults({ method: "head-tail" }, { method: "head-tail" }, {}, { method: "lines" }),
+      ...cutResults({ method: "head-tail" }, {}, {}, { method: "lines" }),
     ];
     const limits = { ...FIXED_TIER_LIMITS, tier1Count: 3, tier2Count: 3 };
     expect(countResults(messages, limits)).toEqual({
       truncatedResults: 4,
       tierDistribution: { tier1: 3, tier2: 3, tier3: 1 },
-      headTailApplied: 2,
+      headTailApplied: 1,
       clearedResults: 2,
       errorResults: 2,
       truncatedByTier: { tier1: 3, tier2: 1, tier3: 0 },

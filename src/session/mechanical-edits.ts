@@ -36,7 +36,7 @@ export function planMechanicalEdits(
     return { edits: apply, savedTokens: arithmetic.chosen.savedTokensPerTurn, arithmetic };
   };
   const isEnough = ({ edits, savedTokens }: Chosen): boolean =>
-    edits.length > 0 && savedTokens >= (neededTokens ?? MIN_BATCH_TOKENS);
+    edits.length > 0 && savedTokens >= (neededTokens ?? minimumTokens(request.prune));
 
   if (neededTokens !== undefined) {
     const gentle = choose(superseded);
@@ -74,7 +74,11 @@ interface Chosen {
   readonly arithmetic: CacheArithmetic;
 }
 
-/** Less than this is not worth a change of the window: it waits for more. */
+/** Less than this is not worth a change of the window, even where that costs nothing: it waits for more. */
+function minimumTokens(known: KnownPrune): number {
+  return known.how === "lines" ? (known.highTokens - known.lowTokens) / 2 : MIN_BATCH_TOKENS;
+}
+
 const MIN_BATCH_TOKENS = 4_000;
 
 function protection(known: KnownPrune): Parameters<typeof supersede>[0] {

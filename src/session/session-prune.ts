@@ -74,6 +74,6 @@ export function marksWithin(lines: LeaveLines, limitTokens: number): LeaveLines 
 
 /** Chosen on recorded sessions: `docs/decisions/0022-cost.md`. */
 const HIGH_TOKENS = 24_000;
-const LOW_TOKENS = 12_000;
+const LOW_TOKENS = 10_000;
 const HIGH_SHARE = 0.6;
 const LOW_SHARE = 0.3;

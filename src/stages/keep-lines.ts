@@ -30,11 +30,10 @@ export function keepLines({
   return (transcript) => {
     const window = filterCompacted(transcript);
     const end = Math.min(startOfNewest(window, protectResults), pruneGuard(window, protectTurns));
-    // The last word of a turn stays: without it a user would seem to speak into a loop of calls.
     const old = new Map(
       window
         .slice(0, end)
-        .filter((message, index) => isOwnWork(message) && window[index + 1]?.role === "assistant")
+        .filter((message, index) => isOwnWork(message) && !isLastWord(message, window[index + 1]))
         .map((message) => [message.id, message]),
     );
     if (old.size === 0) return [];
@@ -74,6 +73,12 @@ function startOfNewest(window: Transcript, count: number): number {
 function isOwnWork({ role, summary, metadata, parts }: Message): boolean {
   const isSummary = summary === true || SUMMARY_KINDS.has(metadata?.kind ?? "");
   return role === "assistant" && !isSummary && parts.every(({ type }) => PLAIN_PARTS.has(type));
+}
+
+/** True for what ends a turn: without it a user would seem to speak into a loop of calls. */
+function isLastWord({ parts }: Message, next: Message | undefined): boolean {
+  const hasCall = parts.some(({ type, agentVisible }) => type === "tool" && agentVisible !== false);
+  return next?.role !== "assistant" && !hasCall;
 }
 
 const SUMMARY_KINDS: ReadonlySet<string> = new Set(["tool_summary", "compaction_summary"]);

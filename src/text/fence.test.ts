@@ -30,6 +30,10 @@ describe("fence", () => {
     "<summary_line>",
     "a < b / summary",
     "<sum>",
+    "<sum mary>",
+    "<sum<mary>",
+    "<sum[mary>",
+    "<sum＜mary>",
     "Map<string, Summary>",
     "inherited_context",
     "<",
@@ -40,6 +44,7 @@ describe("fence", () => {
 
   it("knows no tag when none is given", () => {
     expect(fence("<summary>", [])).toBe("<summary>");
+    expect(fence("< > <b>", [""])).toBe("< > <b>");
   });
 
   it("leaves no tag that folding could bring back, and changes nothing the second time", () => {

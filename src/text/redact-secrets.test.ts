@@ -252,6 +252,10 @@ describe("placeholders", () => {
     expect(redactSecrets(text)).toBe(text);
   });
 
+  it("without a key are those of an empty one", () => {
+    expect(redactSecrets(one)).toBe(redactSecrets(one, { key: "" }));
+  });
+
   it("differ under another key", () => {
     expect(redactSecrets(one, { key: "a" })).not.toBe(redactSecrets(one, { key: "b" }));
   });
@@ -264,6 +268,23 @@ describe("extra rules", () => {
       /^TICKET-\[REDACTED:ticket-no#[\da-f]{4}\] TICKET-\[REDACTED:ticket-no#[\da-f]{4}\]$/,
     );
     expect(redactSecrets("aXb", { extraRules: [{ type: "x", pattern: /x/i }] })).toMatch(/^a\[REDACTED:x#/);
+  });
+
+  it("have a type of at most 40 plain characters, or one of ours", () => {
+    const typeOf = (type: string) =>
+      redactSecrets("x", { extraRules: [{ type, pattern: /x/ }] }).match(/REDACTED:(.*)#/)?.[1];
+    expect(typeOf("My  Own_Type 7")).toBe("my-own-type-7");
+    expect(typeOf("a".repeat(50))).toBe("a".repeat(40));
+    expect(typeOf("")).toBe("secret");
+  });
+
+  it("find every match, whatever flags they have, and nothing in an empty one", () => {
+    const redacted = redactSecrets("x x", { extraRules: [{ type: "x", pattern: /x/y }] });
+    expect(redacted.match(PLACEHOLDER)).toHaveLength(2);
+    expect(redactSecrets("abc", { extraRules: [{ type: "x", pattern: /x*/ }] })).toBe("abc");
+    expect(redactSecrets("TICKET-", { extraRules: [{ type: "x", pattern: /TICKET-(\d*)/ }] })).toBe(
+      "TICKET-",
+    );
   });
 
   it("leave placeholders alone, however wide", () => {

@@ -33,6 +33,17 @@ it("looks at both ends of a long text, not at its middle", () => {
   expect(shouldUseHeadTail("read", `${filler} error ${filler}`)).toBe(false);
 });
 
+it("looks at all of a text of 16,384 characters, and at the first and last 4,096 of a longer one", () => {
+  const middle = (chars: number) => {
+    const text = `${"x".repeat(8_000)}error`;
+    return text + "x".repeat(chars - text.length);
+  };
+  expect(shouldUseHeadTail("read", middle(16_384))).toBe(true);
+  expect(shouldUseHeadTail("read", middle(16_385))).toBe(false);
+  expect(shouldUseHeadTail("read", `${"x".repeat(4_091)}error${"x".repeat(20_000)}`)).toBe(true);
+  expect(shouldUseHeadTail("read", `${"x".repeat(4_092)}error${"x".repeat(20_000)}`)).toBe(false);
+});
+
 it("has the seven documented patterns", () => {
   expect(FORK_ERROR_PATTERNS).toEqual([
     "error",

@@ -60,6 +60,12 @@ it.each([
   ["abC", "start-bare-lower second-letter hump"],
   ["abCd", "start-bare-lower second-letter hump letters-cd"],
   ["abCD", "start-bare-lower second-letter hump capital-inside"],
+  ["cba", "start-bare-lower second-letter letters-ba"],
+  ["baB", "start-bare-lower second-letter hump"],
+  ["baC", "start-bare-lower second-letter hump"],
+  ["abCA", "start-bare-lower second-letter hump capital-inside"],
+  ["ABA", "start-bare-upper capitals-ab capitals-ba"],
+  ["abAB", "start-bare-lower second-letter hump capital-inside"],
   ["abCDe", "start-bare-lower second-letter hump capital-inside letters-de"],
 ])("of the letters %j costs %s", (text, costs) => {
   expect(costsOf(text)).toBe(costs);
@@ -128,6 +134,14 @@ it.each([
   ["\u200d", "mark-joiner"],
   ["😀", "mark-high-surrogate marks-wide5wide6"],
   ["\udc00", "mark-low-surrogate"],
+  ["!\n", "mark line-after-mark"],
+  ["!!", "mark marks-!!"],
+  ["!a", "mark lower-behind-!"],
+  ["!é", "mark marked-latin"],
+  [" !é", "mark mark-after-space bare-latin"],
+  [";AB", "mark upper-behind-; capitals-ab"],
+  [";;AB", "mark marks-;; start-bare-upper capitals-ab"],
+  [" !a", "mark mark-after-space start-bare-lower"],
   ["“a", "mark-typographic lower-behind-wide1"],
 ])("of the marks %j costs %s", (text, costs) => {
   expect(costsOf(text)).toBe(costs);
@@ -147,6 +161,10 @@ it.each([
   ["éa", "bare-latin letter-after-latin"],
   ["éA", "bare-latin letter-after-latin"],
   ["жж", "bare-cyrillic next-cyrillic"],
+  [" ж", "spaced-cyrillic"],
+  [";ж", "mark marked-cyrillic"],
+  ["baé", "start-bare-lower second-letter next-latin"],
+  ["жéa", "bare-cyrillic next-latin letter-after-latin"],
   ["жa", "bare-cyrillic letter-after-script"],
   ["是的", "bare-han-common next-han-common"],
   ["龘的", "bare-han-rare han-common-after-han-rare"],

@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import { postgresForTests } from "./postgres-place.ts";
 
 const project = join(import.meta.dirname, "../..");
-const postgres = await postgresForTests();
 const isBuilt = existsSync(join(project, "dist/postgres.js"));
+const postgres = isBuilt ? await postgresForTests() : undefined;
 if (!isBuilt)
   console.log("skipped: the example with a database, since the package is not built (npm run build)");
 

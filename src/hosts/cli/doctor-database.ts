@@ -1,10 +1,17 @@
+import { createLoadPg } from "../../stores/postgres/load-pg.ts";
 import { createPostgresStores } from "../../stores/postgres/postgres-stores.ts";
+import { hostConfigFolder } from "../opencode/plugin-folder.ts";
 import type { Finding } from "./doctor-finding.ts";
 
 /** Whether the database that the plugin is to use can be reached and has our tables; its address is never shown. */
 export async function checkDatabase(connectionString: string): Promise<Finding[]> {
   const check = "store";
-  const stores = createPostgresStores({ connectionString, retryMs: 0, cleaning: "never" });
+  const stores = createPostgresStores({
+    connectionString,
+    retryMs: 0,
+    cleaning: "never",
+    load: createLoadPg([process.cwd(), hostConfigFolder(process.env)]),
+  });
   try {
     const opened = await stores.open();
     return [
@@ -18,7 +25,10 @@ export async function checkDatabase(connectionString: string): Promise<Finding[]
             check,
             level: "problem",
             what: `the database of the option \`store\` cannot be used: ${opened.reason} (${opened.code})`,
-            advice: "Correct the address, start the server, or leave the option out to keep files.",
+            advice:
+              opened.code === "PG_NOT_INSTALLED"
+                ? `Run npm install pg in the project or in ${hostConfigFolder(process.env)}.`
+                : "Correct the address, start the server, or leave the option out to keep files.",
           },
     ];
   } finally {

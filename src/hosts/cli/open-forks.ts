@@ -1,4 +1,4 @@
-import type { PluginFolders } from "../opencode/plugin-folder.ts";
+import { hostConfigFolder, type PluginFolders } from "../opencode/plugin-folder.ts";
 import { isDatabase, openPluginStores } from "../opencode/plugin-stores.ts";
 import {
   findPluginFolders,
@@ -19,7 +19,12 @@ export async function openForks(store: string | undefined): Promise<OpenForks> {
     store: "database",
     place: "the database for this folder",
     async read() {
-      const stores = openPluginStores({ store: named, folders, now: Date.now });
+      const stores = openPluginStores({
+        store: named,
+        folders,
+        now: Date.now,
+        packageFolders: [process.cwd(), hostConfigFolder(process.env)],
+      });
       try {
         return await readForksIn([{ place: "the database", records: stores.forks(process.cwd()) }]);
       } finally {

@@ -3,7 +3,7 @@ import type { RedactOptions } from "../../text/redact-secrets.ts";
 import type { SpillStore } from "../../tool-output/spill-store.ts";
 import type { HostCalls } from "./host-calls.ts";
 import type { Notify } from "./notify.ts";
-import { type PluginFolders, pluginFolders } from "./plugin-folder.ts";
+import { hostConfigFolder, type PluginFolders, pluginFolders } from "./plugin-folder.ts";
 import type { PluginOptions } from "./plugin-options.ts";
 import { isDatabase, openPluginStores, type PluginStores } from "./plugin-stores.ts";
 import { createSessionTree, type SessionTree } from "./session-tree.ts";
@@ -51,7 +51,8 @@ export function createPluginContext(setup: PluginContextOptions): PluginContext 
   const { options, directory, calls, notify, env, attendance = "attended", now = Date.now } = setup;
   const { store } = options;
   const folders = pluginFolders({ store: store !== undefined && isDatabase(store) ? undefined : store, env });
-  const stores = openPluginStores({ store, folders, now });
+  const packageFolders = [directory, hostConfigFolder(env)];
+  const stores = openPluginStores({ store, folders, now, packageFolders });
   const tree = createSessionTree(calls);
   const journals = new Map<string, Journal>();
   const journal = (rootSessionId: string): Journal => {

@@ -40,4 +40,10 @@ function dataHome(env: PluginFolderOptions["env"]): string {
   return given && isAbsolute(given) ? given : join(env.HOME || homedir(), ".local", "share");
 }
 
+/** Where OpenCode keeps its global configuration, and installs the packages that its package.json names. */
+export function hostConfigFolder(env: PluginFolderOptions["env"]): string {
+  const given = env.XDG_CONFIG_HOME;
+  return join(given && isAbsolute(given) ? given : join(env.HOME || homedir(), ".config"), "opencode");
+}
+
 const expandHome = (path: string): string => (path.startsWith("~/") ? join(homedir(), path.slice(2)) : path);

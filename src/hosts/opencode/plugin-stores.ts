@@ -4,6 +4,7 @@ import type { Journal } from "../../session/journal.ts";
 import { createFileJournal } from "../../stores/files/file-journal.ts";
 import { createFileRecordStore } from "../../stores/files/file-record-store.ts";
 import { createFileSpillStore } from "../../stores/files/file-spill-store.ts";
+import { createLoadPg } from "../../stores/postgres/load-pg.ts";
 import { createPostgresStores } from "../../stores/postgres/postgres-stores.ts";
 import type { RecordStore } from "../../tasks/record-store.ts";
 import type { SpillStore } from "../../tool-output/spill-store.ts";
@@ -38,6 +39,8 @@ export interface PluginStoresSetup {
   readonly store: string | undefined;
   readonly folders: PluginFolders;
   readonly now: () => number;
+  /** Where the package `pg` may be, if it is not beside the plugin. */
+  readonly packageFolders?: readonly string[];
 }
 
 /** True for the address of a database, which may hold a password. */
@@ -62,8 +65,12 @@ function fileStores({ folders, now }: PluginStoresSetup): PluginStores {
  * and a machine that took over a fork of another home would find neither its parent nor its child. What is asked of a plugin
  * stays in files: it is asked by a program of the same home, and looked for every second.
  */
-function databaseStores({ connectionString, folders }: DatabaseSetup): PluginStores {
-  const stores = createPostgresStores({ connectionString, statementTimeoutMs: STATEMENT_MS });
+function databaseStores({ connectionString, folders, packageFolders = [] }: DatabaseSetup): PluginStores {
+  const stores = createPostgresStores({
+    connectionString,
+    statementTimeoutMs: STATEMENT_MS,
+    load: createLoadPg(packageFolders),
+  });
   const home = homeName(folders.root);
   return {
     spills: stores.spills,

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { StoreFailure } from "../files/store-failure.ts";
 import { createGate } from "./gate.ts";
+import { createLoadPg } from "./load-pg.ts";
 import { migrate, quoteSchema } from "./migrate.ts";
 import { isAway, isPassing, postgresFailure } from "./postgres-failure.ts";
 import { type LoadPg, openPool, type PostgresClient, type PostgresPool } from "./postgres-pool.ts";
@@ -40,6 +41,7 @@ export interface PostgresDatabaseOptions {
   readonly connectTimeoutMs?: number;
   /** How long a job is tried again while the server is away; default 5 s. */
   readonly retryMs?: number;
+  /** How the package `pg` is loaded; by its name when unset. */
   readonly load?: LoadPg;
   readonly clock?: DatabaseClock;
 }
@@ -83,7 +85,7 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
               statementTimeoutMs,
               connectTimeoutMs,
             },
-            options.load,
+            options.load ?? createLoadPg(),
           )
         : { status: "open" as const, pool };
     if (opened.status === "failed") throw coded(opened.code, opened.reason);

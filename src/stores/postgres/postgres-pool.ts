@@ -31,10 +31,7 @@ export interface PoolSettings {
 }
 
 /** A pool of the package `pg`, which is loaded only now, or why there is none. */
-export async function openPool(
-  settings: PoolSettings,
-  load: LoadPg = loadPg,
-): Promise<OpenedPool | StoreFailure> {
+export async function openPool(settings: PoolSettings, load: LoadPg): Promise<OpenedPool | StoreFailure> {
   let pg: PgModule;
   try {
     pg = await load();
@@ -69,7 +66,7 @@ export interface OpenedPool {
   readonly pool: PostgresPool;
 }
 
-/** How the package is loaded; a test gives its own. */
+/** How the package is loaded. */
 export type LoadPg = () => Promise<PgModule>;
 
 /** The package as an import gives it: CommonJS, so it may stand under `default`. */
@@ -79,8 +76,6 @@ export interface PgModule {
 }
 
 type PoolConstructor = new (settings: Readonly<Record<string, unknown>>) => PostgresPool;
-
-const loadPg: LoadPg = async () => (await import("pg")) as unknown as PgModule;
 
 function textOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);

@@ -9,7 +9,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { createServer } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -74,11 +74,7 @@ async function startFrom(programs: string, medium: Medium): Promise<PostgresServ
     endProcessTree(running.pid);
     await gone;
   };
-  const onExit = (): void => {
-    endProcessTree(server?.pid);
-    rmSync(folder, { recursive: true, force: true });
-  };
-  process.once("exit", onExit);
+  const letGo = watchOver(folder);
   const run = async (sql: string): Promise<string> => {
     const flags = [
       "-h",
@@ -112,11 +108,24 @@ async function startFrom(programs: string, medium: Medium): Promise<PostgresServ
     restart: start,
     run,
     async stop() {
-      process.off("exit", onExit);
       await end();
       rmSync(folder, { recursive: true, force: true });
+      letGo();
     },
   };
+}
+
+/** Ends the server and removes its data when this program is gone, however it went; test runners are killed. */
+function watchOver(folder: string): () => void {
+  const script =
+    'cat > /dev/null; kill -QUIT "$(head -n 1 "$0/data/postmaster.pid")" 2> /dev/null; sleep 1; rm -rf "$0"';
+  const watcher = spawn("sh", ["-c", script, folder], {
+    stdio: ["pipe", "ignore", "ignore"],
+    detached: true,
+  });
+  watcher.unref();
+  (watcher.stdin as Socket | null)?.unref();
+  return () => watcher.stdin?.end();
 }
 
 interface User {

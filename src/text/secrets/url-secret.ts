@@ -42,7 +42,8 @@ function matchCredentials(text: string, authorityIndex: number): SecretSpan | un
   if (password.length < 4 || password === user || isPlaceholder(password) || isStockPassword(password)) {
     return undefined;
   }
-  if (/^\d{1,5}$|^[:/%$@{<]/.test(password)) return undefined;
+  // A port, also before a path in which an "@" stands.
+  if (/^\d{1,5}(?:$|[/?#])|^[:/%$@{<]/.test(password)) return undefined;
   return withVendor(text, {
     startIndex: authorityIndex + colonChars + 1,
     endIndex: authorityIndex + userInfo.length,

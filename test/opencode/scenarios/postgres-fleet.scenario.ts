@@ -1,9 +1,13 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { rolldown } from "rolldown";
 import { afterAll, describe, expect } from "vitest";
 import type { SessionExport } from "../../../src/formats/opencode/session-message.ts";
 import { call, say } from "../../../src/testing/model-server/say.ts";
 import { startPostgres } from "../../../src/testing/postgres/start-postgres.ts";
+import { PLUGIN_ENTRY } from "../harness/plugin-specs.ts";
 import { createRig, type Rig } from "../harness/rig.ts";
 import { scenario } from "../harness/scenario.ts";
 import { childrenOf, firstChildRequest, textOf, waitForDeliveries } from "./fork-support.ts";
@@ -12,7 +16,20 @@ const LINES = Array.from({ length: 6_000 }, (_, index) => `${index} a line of th
 const server = await startPostgres();
 const plugin = { store: server?.tcpConnectionString ?? "", fork: { way: "exact" } };
 
-afterAll(() => server?.stop());
+const shipped = join(mkdtempSync(join(tmpdir(), "carryover-shipped-")), "carryover.mjs");
+const bundle = await rolldown({
+  input: PLUGIN_ENTRY,
+  platform: "node",
+  external: ["pg"],
+  logLevel: "silent",
+});
+await bundle.write({ file: shipped, format: "esm", codeSplitting: false });
+await bundle.close();
+
+afterAll(async () => {
+  rmSync(dirname(shipped), { recursive: true, force: true });
+  await server?.stop();
+});
 
 describe.skipIf(server === undefined)("two machines with one database", () => {
   scenario(
@@ -79,6 +96,31 @@ describe.skipIf(server === undefined)("two machines with one database", () => {
       await server?.restart();
       const deliveries = await waitForDeliveries(rig, id, 1);
       expect(deliveries).toHaveLength(1);
+    },
+  );
+
+  scenario(
+    "a plugin without the package pg says what is missing, and finds it in OpenCode's own folder",
+    {
+      otherPlugins: [[pathToFileURL(shipped).href, plugin]],
+      files: { "long.txt": `${LINES}\n` },
+      timeoutMs: 200_000,
+      proves: "the plugin as it is shipped, without the driver, alone in a folder",
+    },
+    async (rig) => {
+      const show = async (): Promise<string> => {
+        const id = await rig.newSession();
+        await rig.turn(id, "Show the report.", [
+          call("bash", { command: "cat long.txt", description: "Show" }),
+          say("Seen."),
+        ]);
+        return textOf(rig.requests({ sessionId: id }).at(-1) ?? fail("no request"));
+      };
+      expect(await show()).toContain("PG_NOT_INSTALLED");
+      const packages = join(rig.sandbox.configFolder, "node_modules");
+      symlinkSync(fileURLToPath(new URL("../../../node_modules/pg", import.meta.url)), join(packages, "pg"));
+      await rig.restart();
+      expect(handleIn(await show())).toMatch(/^\w{64}$/);
     },
   );
 

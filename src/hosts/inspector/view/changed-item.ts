@@ -102,6 +102,7 @@ function cleared(part: Part): Part {
 function isSameSide(before: Part, after: Part, side: ItemSide): boolean {
   if (before.type === "text" && after.type === "text") return before.text === after.text;
   if (before.type !== "tool" || after.type !== "tool") return before === after;
-  if (side === "input") return before.input === after.input && before.inputCut === after.inputCut;
+  // How an input reads may have been noted anew while the input itself is the same.
+  if (side === "input") return before.input === after.input;
   return before.outcome === after.outcome && before.clearedAt === after.clearedAt;
 }

@@ -9,7 +9,7 @@ import { createPastTranscript } from "./past-transcript.ts";
 import { budgetWithin, policiesFor } from "./policies.ts";
 import { type PolicyRun, runPolicy } from "./policy-run.ts";
 import { previewCompactionOf } from "./preview-compaction.ts";
-import { previewForkOf } from "./preview-fork.ts";
+import { previewForkOf, rememberGraduated } from "./preview-fork.ts";
 import { createRecordedRows, isCompactionSummary, type RecordedRows } from "./recorded-rows.ts";
 import { searchItems } from "./search-items.ts";
 import type {
@@ -47,12 +47,17 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
   const profile = cacheProfileFor({ id: modelOf(session) ?? "" });
   const policies = policiesFor(sizeOf(session, transcript, recorded));
   const runs = new Map<string, Run>();
+  const graduate = rememberGraduated();
 
-  function asked({ policy, budget, upTo = transcript.length }: WindowOptions): Asked {
+  function momentOf(upTo: number = transcript.length): number {
+    return Math.min(transcript.length, Math.max(0, Math.floor(upTo) || 0));
+  }
+
+  function asked({ policy, budget, upTo }: WindowOptions): Asked {
     const info = policies.find(({ id }) => id === policy) ?? (policies[0] as PolicyInfo);
     return {
       policy: info.id,
-      upTo: Math.min(transcript.length, Math.max(0, Math.floor(upTo) || 0)),
+      upTo: momentOf(upTo),
       ...(info.budget && { budget: budgetWithin(info.budget, budget) }),
     };
   }
@@ -105,10 +110,7 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
     },
     itemText: (options, place) => itemTextOf(runOf(asked(options)).run, place),
     previewFork(options) {
-      const { upTo } = asked({
-        policy: "as-sent",
-        ...(options.upTo !== undefined && { upTo: options.upTo }),
-      });
+      const upTo = momentOf(options.upTo);
       return previewForkOf(
         {
           recorded: past.upTo(upTo),
@@ -116,6 +118,7 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
           family,
           profile,
           tokensOf: recorded.tokensOf,
+          graduate,
           ...(session.windowKnown && { windowTokens: session.windowTokens }),
           ...(session.sessionId !== undefined && { sessionId: session.sessionId }),
         },
@@ -123,13 +126,9 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
       );
     },
     previewCompaction(options = {}) {
-      const { upTo } = asked({
-        policy: "as-sent",
-        ...(options.upTo !== undefined && { upTo: options.upTo }),
-      });
       const { format, windowTokens } = session;
       const source = {
-        recorded: past.upTo(upTo),
+        recorded: past.upTo(momentOf(options.upTo)),
         format,
         windowTokens,
         profile,

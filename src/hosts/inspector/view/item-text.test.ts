@@ -56,6 +56,16 @@ describe("the text of an item", () => {
     ).toBeUndefined();
   });
 
+  it("of an input reads as it was meant", () => {
+    const input = { content: 'one("1")\n'.repeat(90) };
+    const call = { type: "tool", callId: "c", tool: "write", input, outcome: { status: "pending" } } as const;
+    const session = sessionOf([...transcript("u:10"), { id: "a", role: "assistant", parts: [call] }]);
+    const text = createInspection(session).itemText({ policy: "fixed" }, output("a", "input"));
+    expect(text?.before).toBe(`{"content":"${input.content}"}`);
+    expect(text?.after.startsWith('{"content":"one("1")\none("1")')).toBe(true);
+    expect(text?.cuts).toHaveLength(1);
+  });
+
   it("names the files of a part that is no text", () => {
     const file = { type: "file", mime: "image/png", filename: "shot.png" } as const;
     const [message] = transcript("u:10");

@@ -1,8 +1,9 @@
+import { readableJson } from "../../../stages/fill/readable-json.ts";
 import type { Message, MessageId, Transcript } from "../../../transcript/message.ts";
-import type { Part } from "../../../transcript/part.ts";
+import type { Part, ToolPart } from "../../../transcript/part.ts";
 import { filePlaceholder } from "../../../transcript/render.ts";
 import { shownOutcome } from "../../../transcript/visibility.ts";
-import { partTexts, type TextsAs } from "./part-texts.ts";
+import { inputText, partTexts, type TextsAs } from "./part-texts.ts";
 import type { PolicyRun } from "./policy-run.ts";
 import { textCuts } from "./text-cuts.ts";
 import type { ItemPlace, ItemText } from "./types.ts";
@@ -32,8 +33,15 @@ interface TextRequest {
 
 function textOf(message: Message, part: Part, { place, as }: TextRequest): string | undefined {
   if (place.side === "media") return mediaText(part, as);
+  if (place.side === "input" && part.type === "tool") return readableInput(part, as);
   const texts = partTexts(message, part, as);
   return (texts.find(({ side }) => side === place.side) ?? texts[0])?.text ?? emptyOf(part);
+}
+
+/** Line breaks and quotes in an input as they were meant; lines that were chosen from one read so already. */
+function readableInput(part: ToolPart, as: TextsAs): string {
+  const text = inputText(part, as);
+  return as === "shown" && part.inputCut?.method === "lines" ? text : readableJson(text);
 }
 
 /** A marker and what no format understands have no text, but they are there. */

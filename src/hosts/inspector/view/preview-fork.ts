@@ -24,7 +24,7 @@ export function previewForkOf(source: ForkSource, options: ForkPreviewOptions): 
       0,
     );
   const pipeline = pipelineOptions(source, options);
-  const graduated = processMessagesForFork(source.recorded, pipeline);
+  const graduated = source.graduate(source.recorded, pipeline);
   const besideTokens = sentBesideTokens(sent, tokensOf);
   const fullTokens = tokensOf(sent);
   const inherited = { exact, graduated: repaired, text: asText }[options.way]({
@@ -75,6 +75,26 @@ export interface ForkSource {
   /** Unset when nobody said. */
   readonly windowTokens?: number;
   readonly tokensOf: (text: string) => number;
+  /** The pipeline, from a memory where it ran on the same a moment ago. */
+  readonly graduate: Graduate;
+}
+
+export type Graduate = (recorded: Transcript, options: ForkOptions) => ForkResult;
+
+/** The pipeline with a memory of one: the ways of a fork are looked at one after the other. */
+export function rememberGraduated(): Graduate {
+  let last: { readonly key: string; readonly recorded: Transcript; readonly result: ForkResult } | undefined;
+  return (recorded, options) => {
+    const key = JSON.stringify(options);
+    const isSame = last?.key === key && isSameList(last.recorded, recorded);
+    const result = last !== undefined && isSame ? last.result : processMessagesForFork(recorded, options);
+    last = { key, recorded, result };
+    return result;
+  };
+}
+
+function isSameList(one: Transcript, other: Transcript): boolean {
+  return one.length === other.length && one.every((message, index) => message === other[index]);
 }
 
 interface Inherited {

@@ -59,6 +59,16 @@ describe("the preview of a fork", () => {
     expect(at(breakEvenSteps)).toBeCloseTo(0, 5);
   });
 
+  it("is the same whatever was looked at before", () => {
+    for (const profile of ["fill", "fixed"] as const) {
+      for (const upTo of [long.length, 9]) {
+        const options = { way: "graduated", profile, budgetChars: 9_000, upTo } as const;
+        const alone = createInspection(sessionOf(long, { sessionId: "ses_1", windowKnown: true }));
+        expect(inspection.previewFork(options)).toEqual(alone.previewFork(options));
+      }
+    }
+  });
+
   it("knows only what had happened by then", () => {
     const early = fork({ way: "exact", upTo: 3 });
     expect(early.messages).toBe(3);

@@ -32,21 +32,22 @@ describe("the cuts between two texts", () => {
     const after = [GAP_MARKER, ...kept, GAP_MARKER].join("\n");
     const before = lines.join("\n");
     const { cuts } = textCuts(before, after);
-    const left = without(before, cuts);
-    expect(left).toBe(`${lines.slice(3, 6).join("\n")}${lines.slice(20, 22).join("\n")}`);
+    const left = without(before, cuts).split("\n");
+    expect(left.filter((line) => line !== "")).toEqual([...lines.slice(3, 6), ...lines.slice(20, 22)]);
   });
 
-  it("find lines in the JSON of an input too", () => {
-    const lines = Array.from({ length: 9 }, (_, number) => `const name${number} = ${number};`);
-    const before = JSON.stringify({ content: lines.join("\n") });
-    const after = JSON.stringify({
-      content: [lines[0], GAP_MARKER, lines[5], GAP_MARKER, lines[8]].join("\n"),
-    });
+  it("are only the blanks where blanks at the end of lines were left out", () => {
+    const before = "first line\n2: \nthird line\n4:\t\n}\nsixth line\nseventh";
+    const after = "first line\n2:\nthird line\n4:\n}\n[...]\nseventh";
     const { cuts, added } = textCuts(before, after);
-    const left = without(before, cuts);
-    expect(left).toContain("name5");
-    expect(left).not.toContain("name3");
-    expect(left).toBe(without(after, added));
+    expect(without(before, cuts)).toBe("first line\n2:\nthird line\n4:\n}\nseventh");
+    expect(added.map(({ start, end }) => after.slice(start, end))).toEqual(["\n[...]"]);
+  });
+
+  it("do not run ahead to the same few characters elsewhere", () => {
+    const before = `start\n${"x: } ;\n".repeat(9)}changed  \n}\nthe end of it`;
+    const after = `start\n[...]\nchanged\n}\nthe end of it`;
+    expect(without(before, textCuts(before, after).cuts)).toBe("start\n\nchanged\n}\nthe end of it");
   });
 
   it("leave the same of both, whatever the texts", () => {

@@ -3,7 +3,8 @@ import type { TextRange } from "./types.ts";
 
 /**
  * What of one text is not in another that was made from it by leaving out, and what the other has of its own, such as
- * markers. Runs are looked for in their order; linear but for runs that are not there, of which only some are looked for.
+ * markers. Stretches are looked for in their order, those that are not there as they are line by line. Linear but for
+ * lines that are nowhere, of which only some are looked for.
  */
 export function textCuts(before: string, after: string): TextCuts {
   const headChars = commonHead(before, after);
@@ -11,21 +12,33 @@ export function textCuts(before: string, after: string): TextCuts {
   const kept: TextRange[] = [{ start: 0, end: headChars }];
   const matched: TextRange[] = [{ start: 0, end: headChars }];
   const beforeEnd = before.length - tailChars;
+  const afterEnd = after.length - tailChars;
   let cursor = headChars;
   let misses = 0;
-  for (const run of runsOf(after, headChars, after.length - tailChars)) {
-    if (misses >= MAX_MISSES) break;
-    const found = before.indexOf(after.slice(run.start, run.end), cursor);
-    if (found === -1 || found + (run.end - run.start) > beforeEnd) {
-      misses++;
-      continue;
-    }
+
+  /** Takes a stretch of the second text if it is found behind all that were found. */
+  function take(run: TextRange, find: FindText): boolean {
+    const found = find({ before, text: after.slice(run.start, run.end), from: cursor, end: beforeEnd });
+    if (found === -1) return false;
+    // Line breaks between stretches are there as well.
+    const room = Math.min(found - cursor, run.start - (matched.at(-1)?.end ?? 0));
+    let extra = 0;
+    while (extra < room && before[found - 1 - extra] === after[run.start - 1 - extra]) extra++;
     cursor = found + (run.end - run.start);
-    kept.push({ start: found, end: cursor });
-    matched.push(run);
+    kept.push({ start: found - extra, end: cursor });
+    matched.push({ start: run.start - extra, end: run.end });
+    return true;
+  }
+
+  for (const run of stretchesOf(after, { start: headChars, end: afterEnd, separator: GAP })) {
+    if (take(run, findText)) continue;
+    for (const line of stretchesOf(after, { ...run, separator: LINE_END })) {
+      if (misses >= MAX_MISSES) break;
+      if (!take(line, findLine)) misses++;
+    }
   }
   kept.push({ start: beforeEnd, end: before.length });
-  matched.push({ start: after.length - tailChars, end: after.length });
+  matched.push({ start: afterEnd, end: after.length });
   return { cuts: gapsBetween(kept), added: gapsBetween(matched) };
 }
 
@@ -54,22 +67,65 @@ function commonTail(before: string, after: string, headChars: number): number {
   return chars;
 }
 
-/** Stretches between gaps, as far as a blank line, since blank lines may have been thinned out. In JSON line breaks are escaped. */
-function runsOf(after: string, start: number, end: number): readonly TextRange[] {
-  const runs: TextRange[] = [];
-  let from = start;
-  SEPARATOR.lastIndex = start;
-  for (let match = SEPARATOR.exec(after); match !== null; match = SEPARATOR.exec(after)) {
-    if (match.index >= end) break;
-    if (match.index > from) runs.push({ start: from, end: match.index });
-    from = Math.min(end, SEPARATOR.lastIndex);
-  }
-  if (from < end) runs.push({ start: from, end });
-  return runs;
+interface Sought {
+  readonly before: string;
+  readonly text: string;
+  readonly from: number;
+  readonly end: number;
 }
 
-const GAP = GAP_MARKER.replace(/[[\].]/g, "\\$&");
-const SEPARATOR: RegExp = new RegExp(`(?:\\n|\\\\n)?${GAP}(?:\\n|\\\\n)?|\\n{2,}`, "g");
+type FindText = (sought: Sought) => number;
+
+function findText({ before, text, from, end }: Sought): number {
+  const found = before.indexOf(text, from);
+  return found === -1 || found + text.length > end ? -1 : found;
+}
+
+/** A whole line; blanks at its end may have been left out. What is long enough to be no accident may stand anywhere. */
+function findLine({ before, text, from, end }: Sought): number {
+  for (let attempt = 0, at = from; attempt < MAX_ATTEMPTS; attempt++) {
+    const found = findText({ before, text, from: at, end });
+    if (found === -1) break;
+    if (isLineStart(before, found) && isLineEnd(before, found + text.length)) return found;
+    at = found + 1;
+  }
+  return text.length < TELLING_CHARS ? -1 : findText({ before, text, from, end });
+}
+
+const MAX_ATTEMPTS = 50;
+const TELLING_CHARS = 8;
+
+function isLineStart(text: string, index: number): boolean {
+  return index === 0 || text[index - 1] === "\n";
+}
+
+function isLineEnd(text: string, index: number): boolean {
+  let end = index;
+  while (text[end] === " " || text[end] === "\t" || text[end] === "\r") end++;
+  return end === text.length || text[end] === "\n";
+}
+
+interface Stretches extends TextRange {
+  readonly separator: RegExp;
+}
+
+function stretchesOf(text: string, { start, end, separator }: Stretches): readonly TextRange[] {
+  const stretches: TextRange[] = [];
+  const pattern = new RegExp(separator, "g");
+  let from = start;
+  pattern.lastIndex = start;
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    if (match.index >= end) break;
+    if (match.index > from) stretches.push({ start: from, end: match.index });
+    from = Math.min(end, pattern.lastIndex);
+  }
+  if (from < end) stretches.push({ start: from, end });
+  return stretches;
+}
+
+/** Blank lines may have been thinned out, so they end a stretch too. */
+const GAP: RegExp = new RegExp(`\\n?${GAP_MARKER.replace(/[[\].]/g, "\\$&")}\\n?|\\n{2,}`);
+const LINE_END: RegExp = /\n/;
 
 /** The places between ranges that are in order. */
 function gapsBetween(ranges: readonly TextRange[]): readonly TextRange[] {

@@ -205,7 +205,7 @@ export interface ItemPlace {
   readonly side: ItemSide;
 }
 
-/** An item before and after, with the places that were cut. */
+/** An item before and after, with the places that were cut. Inputs read as they were meant, not as JSON escapes them. */
 export interface ItemText {
   readonly before: string;
   readonly after: string;

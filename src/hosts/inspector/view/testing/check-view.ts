@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Inspection, ItemRow, Sizes, WindowOptions, WindowView } from "../types.ts";
+import type { Inspection, ItemPlace, ItemRow, ItemText, Sizes, WindowOptions, WindowView } from "../types.ts";
 
 /** Checks everything that holds for any view: one row a message, sums that agree, nothing kept that was not there. */
 export function checkView(inspection: Inspection, options: WindowOptions): WindowView {
@@ -42,9 +42,13 @@ export function checkSession(inspection: Inspection): void {
     for (const upTo of [length, length >> 1]) {
       const options = { policy, upTo, ...(budget && { budget: Math.min(budget.default, MOST) }) };
       const { rows } = checkView(inspection, options);
-      for (const { id, items } of rows.slice(0, MOST_ROWS))
-        for (const { partIndex, side } of items)
-          checkText(inspection, options, { messageId: id, partIndex, side });
+      for (const { id, items } of rows.slice(0, MOST_ROWS)) {
+        for (const { partIndex, side, fate } of items) {
+          const text = checkText(inspection, options, { messageId: id, partIndex, side });
+          if (fate === "clipped") expect(text?.cuts).not.toEqual([]);
+          if (fate === "kept") expect(text?.cuts ?? []).toEqual([]);
+        }
+      }
     }
   }
   for (const way of ["exact", "graduated", "text"] as const) {
@@ -62,11 +66,11 @@ const MOST_ROWS = 50;
 export function checkText(
   inspection: Inspection,
   options: WindowOptions,
-  place: Parameters<Inspection["itemText"]>[1],
-): void {
+  place: ItemPlace,
+): ItemText | undefined {
   const text = inspection.itemText(options, place);
-  if (text === undefined) return;
-  expect(without(text.before, text.cuts)).toBe(without(text.after, text.added));
+  if (text !== undefined) expect(without(text.before, text.cuts)).toBe(without(text.after, text.added));
+  return text;
 }
 
 function without(text: string, ranges: readonly { readonly start: number; readonly end: number }[]): string {
