@@ -128,6 +128,20 @@ describe("the pruning of a session", () => {
     expect(other.status().batches).toHaveLength(1);
   });
 
+  it.each([
+    { name: "a model without a known cache", options: { model: { provider: "p", id: "m" } } },
+    {
+      name: "a model without a known window",
+      options: { model: { provider: "p", id: "m" }, limits: { contextTokens: 0, outputTokens: 0 } },
+    },
+  ])("changes the window seldom with $name, though every edit is free", async ({ options }) => {
+    const session = observing(options);
+    const { breaks, sizes } = await replay(session, 100);
+    expect(breaks).toBeGreaterThan(0);
+    expect(breaks).toBeLessThan(15);
+    expect(Math.max(...sizes.slice(0, 15))).toBe(sizes[14]);
+  });
+
   it("keeps what is pinned, can be taken back, and can be recalled", async () => {
     const session = observing({ pins: [{ text: "s3 line 7 of a long report" }] });
     session.observe(loop(60));

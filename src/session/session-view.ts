@@ -39,11 +39,14 @@ export function viewOf(core: SessionCore, asked: Asked): SessionView {
   const isSpent = (step: string): boolean => memory.spent.get(step) === memory.version;
   const profile = cacheOf(options, memory.model);
   const { pruning } = options;
+  // A limit that stands in for an unknown window matters only where something is compacted at it.
+  const isAssumed = decision.limit.source === "max_tokens" && !memory.settings.autoCompact;
+  const roomTokens = isAssumed ? Number.POSITIVE_INFINITY : limitTokens;
   const mechanical = ({ neededTokens, expectedTurns }: Wanted): MechanicalPlan | undefined =>
     pruning === undefined || isSpent("prune") || isSpent("supersede")
       ? undefined
       : planMechanicalEdits(line.transcript(), {
-          prune: pruning.how === "lines" ? marksWithin(pruning, limitTokens) : pruning,
+          prune: pruning.how === "lines" ? marksWithin(pruning, roomTokens) : pruning,
           profile,
           expectedTurns: expectedTurns ?? options.expectedTurns,
           estimate: meter.options(),

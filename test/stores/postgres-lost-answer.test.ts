@@ -96,7 +96,6 @@ function open(): Losing {
         },
         release: (error) => client.release(error),
         on: (event, listener) => client.on(event, listener),
-        removeListener: (event, listener) => client.removeListener(event, listener),
       };
     },
     end: async () => {},

@@ -60,6 +60,28 @@ function tellProblems(problems: readonly string[], notify: Notify): Feature {
   };
 }
 
+/** Looks with the first message whether the stores can be used, and says so if they cannot; nobody waits for it. */
+function watchStores({ stores, notify }: PluginContext): Feature {
+  let hasLooked = false;
+  const look = async (): Promise<void> => {
+    const opened = await stores.open();
+    if (opened.status === "open") return;
+    notify.log("error", `the store cannot be used: ${opened.reason}`, { code: opened.code });
+    notify.toastOnce(`Nothing can be kept now: ${opened.reason}`, "error");
+  };
+  return {
+    name: "stores",
+    hooks: {
+      "chat.message": async () => {
+        if (hasLooked) return;
+        hasLooked = true;
+        void look();
+      },
+      dispose: () => stores.close(),
+    },
+  };
+}
+
 /** In the order in which they see each hook. */
 function featuresOf(context: PluginContext): readonly Feature[] {
   const capture = createViewCapture();
@@ -88,6 +110,6 @@ function featuresOf(context: PluginContext): readonly Feature[] {
     createPrefixCheckFeature({ context, forks }),
     createForkClockFeature({ context, forks }),
     createDeliveryFeature({ context, forks }),
-    { name: "stores", hooks: { dispose: () => context.stores.close() } },
+    watchStores(context),
   ];
 }

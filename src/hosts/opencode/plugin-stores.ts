@@ -4,6 +4,7 @@ import type { Journal } from "../../session/journal.ts";
 import { createFileJournal } from "../../stores/files/file-journal.ts";
 import { createFileRecordStore } from "../../stores/files/file-record-store.ts";
 import { createFileSpillStore } from "../../stores/files/file-spill-store.ts";
+import type { StoreFailure } from "../../stores/files/store-failure.ts";
 import { createLoadPg } from "../../stores/postgres/load-pg.ts";
 import { createPostgresStores } from "../../stores/postgres/postgres-stores.ts";
 import type { RecordStore } from "../../tasks/record-store.ts";
@@ -23,6 +24,8 @@ export interface PluginStores {
   forks(directory: string): RecordStore;
   /** The time by which leases are judged, the same for all who share these stores, in milliseconds. */
   now(): number;
+  /** Says whether they can be used; files always can, or say so themselves. */
+  open(): Promise<{ readonly status: "open" } | StoreFailure>;
   close(): Promise<void>;
 }
 
@@ -56,6 +59,7 @@ function fileStores({ folders, now }: PluginStoresSetup): PluginStores {
     journal: (session) => createFileJournal({ root: folders.journal, session, durable: false }),
     forks: (directory) => createFileRecordStore({ root: join(folders.forks, projectName(directory)) }),
     now,
+    open: async () => ({ status: "open" }),
     close: async () => {},
   };
 }
@@ -79,6 +83,7 @@ function databaseStores({ connectionString, folders, packageFolders = [] }: Data
     journal: stores.journal,
     forks: (directory) => stores.records(`opencode/${home}/forks/${projectName(directory)}`),
     now: stores.now,
+    open: stores.open,
     close: stores.close,
   };
 }

@@ -28,7 +28,7 @@ export const FILL_WEIGHTS: FillWeights = {
   segmentRows: -0.1,
   lineChars: -0.5,
   recent: 2,
-  recentLong: 0.7,
+  recentLong: 1,
 };
 
 export interface FillWeights {

@@ -7,37 +7,35 @@ export interface NumberTable {
 /** An empty table; it grows as needed. */
 export function createNumberTable(): NumberTable {
   let mask = 4095;
-  let hashes = new Int32Array(mask + 1);
-  // Numbers are kept one higher, so that 0 is a free slot.
-  let numbers = new Int32Array(mask + 1);
+  // Hash and number side by side: one look into memory. Numbers are kept one higher, so that 0 is a free slot.
+  let slots = new Int32Array((mask + 1) * 2);
   let size = 0;
 
   function slotOf(hash: number): number {
     let slot = (hash ^ (hash >>> 15)) & mask;
-    while (numbers[slot] !== 0 && hashes[slot] !== hash) slot = (slot + 1) & mask;
-    return slot;
+    while (slots[slot * 2 + 1] !== 0 && slots[slot * 2] !== hash) slot = (slot + 1) & mask;
+    return slot * 2;
   }
 
   function grow(): void {
-    const [oldHashes, oldNumbers] = [hashes, numbers];
-    mask = mask * 2 + 1;
-    hashes = new Int32Array(mask + 1);
-    numbers = new Int32Array(mask + 1);
-    for (const [index, number] of oldNumbers.entries()) {
-      if (number === 0) continue;
-      const slot = slotOf(oldHashes[index] ?? 0);
-      hashes[slot] = oldHashes[index] ?? 0;
-      numbers[slot] = number;
+    const old = slots;
+    mask = mask * 4 + 3;
+    slots = new Int32Array((mask + 1) * 2);
+    for (let at = 0; at < old.length; at += 2) {
+      if (old[at + 1] === 0) continue;
+      const slot = slotOf(old[at] ?? 0);
+      slots[slot] = old[at] ?? 0;
+      slots[slot + 1] = old[at + 1] ?? 0;
     }
   }
 
   return {
     numberOf(hash) {
       const slot = slotOf(hash);
-      const known = numbers[slot] ?? 0;
+      const known = slots[slot + 1] ?? 0;
       if (known !== 0) return known - 1;
-      hashes[slot] = hash;
-      numbers[slot] = ++size;
+      slots[slot] = hash;
+      slots[slot + 1] = ++size;
       if (size * 2 > mask) grow();
       return size - 1;
     },

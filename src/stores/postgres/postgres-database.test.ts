@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import { describe, expect, it } from "vitest";
 import { createPostgresDatabase, type PostgresDatabaseOptions } from "./postgres-database.ts";
 import type { PostgresPool, Statement } from "./postgres-pool.ts";
@@ -100,6 +101,15 @@ describe("a job", () => {
   });
 });
 
+it("listens to a connection for good, since a server may speak on one that was given up", async () => {
+  const { database, world } = create({});
+  await database.use(async () => {
+    throw Object.assign(new Error("no"), { code: "42601" });
+  });
+  expect(world.released).toBe(1);
+  expect(() => world.client.emit("error", new Error("terminating connection"))).not.toThrow();
+});
+
 it("knows the server's time from its first answer", async () => {
   const { database, world } = create({});
   expect(database.now()).toBe(world.nowMs);
@@ -118,6 +128,8 @@ interface World {
   dropped: number;
   ended: number;
   readonly slept: number[];
+  /** Throws like that of the driver when nobody listens. */
+  readonly client: EventEmitter;
 }
 
 function create({ failures = 0, ...options }: Partial<World> & PostgresDatabaseOptions) {
@@ -129,6 +141,7 @@ function create({ failures = 0, ...options }: Partial<World> & PostgresDatabaseO
     dropped: 0,
     ended: 0,
     slept: [],
+    client: new EventEmitter(),
   };
   const pool: PostgresPool = {
     async connect() {
@@ -143,8 +156,7 @@ function create({ failures = 0, ...options }: Partial<World> & PostgresDatabaseO
           world.released += 1;
           if (error !== undefined) world.dropped += 1;
         },
-        on: () => {},
-        removeListener: () => {},
+        on: (event, listener) => world.client.on(event, listener),
       };
     },
     async end() {

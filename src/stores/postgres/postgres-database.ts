@@ -89,9 +89,7 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
           )
         : { status: "open" as const, pool };
     if (opened.status === "failed") throw coded(opened.code, opened.reason);
-    // The driver tells of a lost idle connection here, and would end the program if nobody listened.
-    if (!listened.has(opened.pool)) opened.pool.on("error", ignore);
-    listened.add(opened.pool);
+    listenTo(opened.pool);
     return opened.pool;
   }
 
@@ -122,7 +120,8 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
       throw error;
     });
     const client = await pool.connect();
-    client.on("error", ignore);
+    // One that was connected before this store came to its pool.
+    listenToClient(client);
     let failure: Error | undefined;
     try {
       await greet(client);
@@ -131,7 +130,6 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
       failure = error instanceof Error ? error : new Error(String(error));
       throw error;
     } finally {
-      client.removeListener("error", ignore);
       // One on which something failed may be in the middle of a transaction or an answer: it is not used again.
       client.release(failure);
     }
@@ -184,9 +182,6 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
   };
 }
 
-/** Several stores may share a pool. */
-const listened = new WeakSet<PostgresPool>();
-
 const FIRST_DELAY_MS = 50;
 const MAX_DELAY_MS = 1_000;
 const FIRST_REST_MS = 1_000;
@@ -202,6 +197,26 @@ const MISSING_TABLES: ReadonlySet<string> = new Set(["42P01", "3F000"]);
 const SYSTEM_CLOCK: DatabaseClock = { now: Date.now, sleep };
 
 function ignore(): void {}
+
+/**
+ * A lost connection is also told by an event, which would end the program if nobody listened. From its first moment, since
+ * a server may go down in the same breath in which it lets us in, and for good, since it may speak once more on one that
+ * was given up. Once, since several stores may share a pool.
+ */
+function listenTo(pool: PostgresPool): void {
+  if (listened.has(pool)) return;
+  listened.add(pool);
+  pool.on("error", ignore);
+  pool.on("connect", listenToClient);
+}
+
+function listenToClient(client: PostgresClient): void {
+  if (listened.has(client)) return;
+  listened.add(client);
+  client.on("error", ignore);
+}
+
+const listened = new WeakSet<PostgresPool | PostgresClient>();
 
 function coded(code: string, reason: string): Error {
   return Object.assign(new Error(reason), { code });

@@ -5,6 +5,7 @@ export interface PostgresPool {
   connect(): Promise<PostgresClient>;
   end(): Promise<void>;
   on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "connect", listener: (client: PostgresClient) => void): unknown;
 }
 
 /** One connection, as `pg` gives it. */
@@ -12,7 +13,6 @@ export interface PostgresClient {
   query(statement: Statement): Promise<{ readonly rows: readonly unknown[] }>;
   release(error?: Error): void;
   on(event: "error", listener: (error: Error) => void): unknown;
-  removeListener(event: "error", listener: (error: Error) => void): unknown;
 }
 
 /** A statement with its values, and how long its answer is waited for. */

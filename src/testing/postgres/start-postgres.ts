@@ -63,8 +63,12 @@ async function startFrom(programs: string, medium: Medium): Promise<PostgresServ
   writeFileSync(join(data, "pg_hba.conf"), WHO_MAY);
   let server: ChildProcess | undefined;
   const start = async (): Promise<void> => {
-    server = spawn(join(programs, "postgres"), ["-D", data], { ...user, cwd: folder, stdio: "ignore" });
-    await answering({ programs, folder, port, server });
+    for (const startedMs = Date.now(); Date.now() - startedMs < START_MS; await sleep(100)) {
+      server = spawn(join(programs, "postgres"), ["-D", data], { ...user, cwd: folder, stdio: "ignore" });
+      // It refuses to start while a process of the one before it, forked as that was killed, has not noticed yet.
+      if ((await waitFor({ programs, folder, port, server })) === "answers") return;
+    }
+    throw new Error("The server did not start within a minute");
   };
   const end = async (): Promise<void> => {
     const running = server;
@@ -181,23 +185,22 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 5_432;
 }
 
-interface Answering {
+interface Started {
   readonly programs: string;
   readonly folder: string;
   readonly port: number;
   readonly server: ChildProcess;
 }
 
-async function answering({ programs, folder, port, server }: Answering): Promise<void> {
+async function waitFor({ programs, folder, port, server }: Started): Promise<"answers" | "ended"> {
   const isReady = promisify(execFile);
-  for (const startedMs = Date.now(); Date.now() - startedMs < START_MS; ) {
-    if (server.exitCode !== null) throw new Error(`The server ended with code ${server.exitCode}`);
+  for (const startedMs = Date.now(); Date.now() - startedMs < START_MS; await sleep(50)) {
+    if (server.exitCode !== null) return "ended";
     const ready = await isReady(join(programs, "pg_isready"), ["-q", "-h", folder, "-p", String(port)]).then(
       () => true,
       () => false,
     );
-    if (ready) return;
-    await sleep(50);
+    if (ready) return "answers";
   }
   throw new Error("The server did not answer within a minute");
 }

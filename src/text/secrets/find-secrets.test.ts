@@ -146,7 +146,7 @@ describe("an address", () => {
     ["https://bob:hunt@a.test", "https://bob:«url-password»@a.test"],
     same("https://hunter22x:hunter22x@a.test"),
     same("https://bob:12345@a.test"),
-    same("https://bob:${PASS}@a.test"),
+    same(`https://bob:\${PASS}@a.test`),
     same("https://bob:password@a.test"),
     [`https://${k16}@a.test/4`, "https://«url-token»@a.test/4"],
     same(`https://${k16.slice(1)}@a.test/4`),
@@ -200,6 +200,25 @@ describe("a token of a vendor that nobody listed", () => {
     same(`abcdefghijklm_token_${k20}`),
     same("acme_secret_configuration_manager_service"),
     same(`secret__${k20}`),
+  ])("%s", (text, expected) => expect(shown(text)).toBe(expected));
+});
+
+describe("a token that breaks off early and goes on behind a mark", () => {
+  it.each<Case>([
+    [`fm2_${k8}/${k32}`, "«fly-token»"],
+    [`fm2_${k8}+${k32}`, "«fly-token»"],
+    [`fm2_${k8}=${k32}`, "«fly-token»"],
+    same(`fm2_${k8}:${k32}`),
+    same(`fm2_${k8}/${k8}`),
+    [
+      `Private-Lines: 2\n${k32}${k32}\n${k32}${k32}\nPrivate-MAC: 1`,
+      "Private-Lines: 2«private-key»\nPrivate-MAC: 1",
+    ],
+    [`password\tHunter22`, "password\t«password»"],
+    ["Api key\n", "Api key\n"],
+    ["CI_PASS=hunter22x", "CI_PASS=«password»"],
+    [`| Api key | ${k20} |`, `| Api key | «api-key» |`],
+    same(`a|api_key|${k20}`),
   ])("%s", (text, expected) => expect(shown(text)).toBe(expected));
 });
 

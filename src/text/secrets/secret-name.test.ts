@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { secretKindOf } from "./secret-name.ts";
+import { type SecretKind, secretKindOf, typeOfKind } from "./secret-name.ts";
 
 describe("secretKindOf", () => {
   it.each([
@@ -25,6 +25,17 @@ describe("secretKindOf", () => {
     ["GITHUB_PAT", "token"],
     ["Authorization", "credential"],
     ["credentials", "credential"],
+    ["dbPw", "password"],
+    ["userPW", "password"],
+    ["SECRET_ID", "secret"],
+    ["accessKeyId", "key"],
+    ["HTTPApiKey", "key"],
+    ["my  api..key", "key"],
+    ["passwords", "password"],
+    ["appkey", "key"],
+    ["A1_KEY", "key"],
+    ["MY_OWN_PAT", "token"],
+    ["a_long_name_of_an_api_key", "key"],
   ] as const)("reads %s as %s", (name, kind) => {
     expect(secretKindOf(name)).toBe(kind);
   });
@@ -41,8 +52,32 @@ describe("secretKindOf", () => {
       "secretName",
       "secret_version",
     ],
+    ...["a_pw", "pw", "1pw", "isSecret", "no_secret", "KEY_ID", "my_pat", "My_PAT", "data", "primary_data"],
+    ...[
+      "customKey",
+      "custom_key",
+      "Custom_KEY",
+      "keystone",
+      "tokenise",
+      "secretsmanager",
+      "a_long_name_of_a_sort_key",
+    ],
     ...["author", "authority", "AUTH0_DOMAIN", "signature", "id", ""],
   ])("reads nothing secret in %j", (name) => {
     expect(secretKindOf(name)).toBeUndefined();
+  });
+
+  it("gives the same answer for a name however often it is asked, and however many others are between", () => {
+    const ask = () => [secretKindOf("apiKey"), secretKindOf("sortKey"), secretKindOf("a_longer_api_key")];
+    const first = ask();
+    for (let number = 0; number < 1_100; number++) secretKindOf(`key${number}`);
+    expect(ask()).toEqual(first);
+    expect(first).toEqual(["key", undefined, "key"]);
+  });
+
+  it("is an api key by its placeholder, everything else by its kind", () => {
+    expect(
+      ["password", "secret", "key", "token", "credential"].map((kind) => typeOfKind(kind as SecretKind)),
+    ).toEqual(["password", "secret", "api-key", "token", "credential"]);
   });
 });

@@ -117,6 +117,11 @@ describe.skipIf(server === undefined)("two machines with one database", () => {
         return textOf(rig.requests({ sessionId: id }).at(-1) ?? fail("no request"));
       };
       expect(await show()).toContain("PG_NOT_INSTALLED");
+      const isTold = rig.events.some(
+        ({ type, properties }) =>
+          type === "tui.toast.show" && String(properties.message).includes("npm install pg"),
+      );
+      expect(isTold).toBe(true);
       const packages = join(rig.sandbox.configFolder, "node_modules");
       symlinkSync(fileURLToPath(new URL("../../../node_modules/pg", import.meta.url)), join(packages, "pg"));
       await rig.restart();
