@@ -71,7 +71,7 @@ const DIRECTIONS = 16;
 
 function boxBeside({ name, left, top }: ChartLabel): ChartBox {
   const width = name.length * LETTER_WIDTH;
-  return { left: left + GAP * 2, top: top - LINE_HEIGHT / 2, width, height: LINE_HEIGHT };
+  return { left: left + GAP * 2 + 2, top: top - LINE_HEIGHT / 2, width, height: LINE_HEIGHT };
 }
 
 /** Boxes all around a point, to the right first, then farther and farther away. */

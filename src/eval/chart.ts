@@ -128,13 +128,13 @@ export interface TickRange {
 const WIDTH = 720;
 const HEIGHT = 420;
 const LEFT = 64;
-const RIGHT = 130;
+const RIGHT = 140;
 const TOP = 56;
 const BOTTOM = 52;
 /** Told apart by people who see few colours, on light and on dark paper. */
 const COLORS = ["#009e73", "#cc79a7", "#b8860b", "#56a4d9", "#8a63d2"] as const;
 const TONES: Readonly<Record<Exclude<ChartTone, "colour">, string>> = {
-  strong: "#0072b2",
+  strong: "#1c7fc4",
   second: "#d55e00",
   grey: "#8b8b8b",
 };
@@ -194,18 +194,24 @@ function labelMarkup({ name, color, left, top, box }: PlacedLabel<ChartLabel & D
   const leader = isNear
     ? ""
     : `<line stroke="${color}" opacity="0.5" x1="${round(left)}" y1="${round(top)}" x2="${round(end.left)}" y2="${round(end.top)}"/>`;
-  // Centred in its box, so that a narrower font leaves the same room on both sides.
-  return `${leader}<text class="name" text-anchor="middle" fill="${color}" x="${round(box.left + box.width / 2)}" y="${round(box.top + box.height - 3.5)}">${escapeMarkup(name)}</text>`;
+  // Towards its point, so that a narrower or wider font leaves the same room there.
+  const [anchor, textLeft] =
+    box.left >= left
+      ? ["start", box.left]
+      : box.left + box.width <= left
+        ? ["end", box.left + box.width]
+        : ["middle", box.left + box.width / 2];
+  return `${leader}<text class="name" text-anchor="${anchor}" fill="${color}" x="${round(textLeft)}" y="${round(box.top + box.height - 3.5)}">${escapeMarkup(name)}</text>`;
 }
 
 interface DrawnName {
   readonly color: string;
 }
 
-const NEAR = 12;
+const NEAR = 14;
 
 function frontierMarkup(label: string, points: readonly Placed[]): string {
-  return `<polyline fill="none" stroke="${TONES.strong}" opacity="0.45" stroke-width="1.5" stroke-dasharray="5 4" points="${pathOf(points)}"/><text class="tick" x="${LEFT}" y="40"><tspan fill="${TONES.strong}">- - -</tspan> ${escapeMarkup(label)}</text>`;
+  return `<polyline fill="none" stroke="${TONES.strong}" opacity="0.6" stroke-width="1.5" stroke-dasharray="5 4" points="${pathOf(points)}"/><text class="tick" x="${LEFT}" y="40"><tspan fill="${TONES.strong}">- - -</tspan> ${escapeMarkup(label)}</text>`;
 }
 
 function pathOf(points: readonly ChartSpot[]): string {

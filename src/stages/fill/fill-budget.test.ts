@@ -108,6 +108,13 @@ describe("fillBudget", () => {
     expect(text).toContain("\n1→\tsome words number 0\n2→\tsome words number 1\n");
   });
 
+  it("uses its budget also where many equal rows are worth the same", () => {
+    const listing = Array.from({ length: 3_000 }, (_, index) => `entry ${10_000 + index} of many`);
+    const equal = agent(call("bash", { command: "dump" }, listing.join("\n")));
+    const after = filled([user("go"), equal, filler(), agent({ type: "text", text: "done" })], 20_000);
+    expect(textOf(after).length).toBeGreaterThan(19_000);
+  });
+
   it("never keeps a line without words on its own", () => {
     const blank = Array.from({ length: 300 }, (_, index) =>
       index % 2 ? `${index}: ` : `${index}: some words ${index}`,

@@ -28,7 +28,7 @@ export function scoreRows(fill: FillRows, numbered: NumberedWords): RowScores {
       let names = nameValue(row) / cost;
       if (row > firstRow) names = Math.max(names, inherited(nameValue(row - 1), cost, costChars(row - 1)));
       if (row < endRow - 1) names = Math.max(names, inherited(nameValue(row + 1), cost, costChars(row + 1)));
-      const tieBreak = 1 + row * 1e-9;
+      const tieBreak = 1 + (TIE_SHARE * row) / rows.count;
       density[row] = ((lineValue[row] ?? 0) / cost + names) * tieBreak;
     }
   }
@@ -39,6 +39,8 @@ function inherited(nameValue: number, ownCost: number, itsCost: number): number 
   return nameValue === 0 ? 0 : (FILL_SHARES.neighbour * nameValue) / Math.max(ownCost, itsCost);
 }
 
+/** By how much the newest of equal rows is preferred: enough for a threshold to fall between them. */
+const TIE_SHARE = 0.01;
 /** A row alone costs a line break and part of a gap marker beside its text. */
 const GAP_SHARE_CHARS = 6;
 /** A line that is shown again later, or has no word in it, comes behind everything else. */

@@ -110,6 +110,15 @@ it("listens to a connection for good, since a server may speak on one that was g
   expect(() => world.client.emit("error", new Error("terminating connection"))).not.toThrow();
 });
 
+it("listens to a connection from its first moment, since a server may go down as it lets us in", async () => {
+  const { database, world } = create({});
+  await database.use(async () => "done");
+  const client = new EventEmitter();
+  world.pool.emit("connect", client);
+  expect(() => client.emit("error", new Error("terminating connection"))).not.toThrow();
+  expect(() => world.pool.emit("error", new Error("idle connection lost"))).not.toThrow();
+});
+
 it("knows the server's time from its first answer", async () => {
   const { database, world } = create({});
   expect(database.now()).toBe(world.nowMs);
@@ -130,6 +139,7 @@ interface World {
   readonly slept: number[];
   /** Throws like that of the driver when nobody listens. */
   readonly client: EventEmitter;
+  readonly pool: EventEmitter;
 }
 
 function create({ failures = 0, ...options }: Partial<World> & PostgresDatabaseOptions) {
@@ -142,6 +152,7 @@ function create({ failures = 0, ...options }: Partial<World> & PostgresDatabaseO
     ended: 0,
     slept: [],
     client: new EventEmitter(),
+    pool: new EventEmitter(),
   };
   const pool: PostgresPool = {
     async connect() {
@@ -162,7 +173,7 @@ function create({ failures = 0, ...options }: Partial<World> & PostgresDatabaseO
     async end() {
       world.ended += 1;
     },
-    on: () => {},
+    on: (event: string, listener: (subject: never) => void) => world.pool.on(event, listener),
   };
   const clock = {
     now: () => world.nowMs,

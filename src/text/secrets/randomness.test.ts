@@ -40,3 +40,30 @@ describe("isGenerated", () => {
     expect(isGenerated("sk-sk-sk-sk-sk-sk-sk-sk", 4)).toBe(false);
   });
 });
+
+describe("the score of randomness", () => {
+  it.each([
+    ["", 0],
+    ["a", 0],
+    ["-", 0],
+    ["a1", 1.5],
+    ["1a", 1.5],
+    ["11", 0],
+    ["a-b", 0],
+    ["abcB", randomness("abc") + 0.5],
+    ["aB", 2],
+    ["1aB", 3.5],
+    ["abB", randomness("ab") + 0.5],
+    ["zZ", 2],
+  ])("of %s is %d", (text, score) => {
+    expect(randomness(text)).toBe(score);
+  });
+
+  it("falls for rows of the same or the next character", () => {
+    expect(randomness("1234")).toBe(-4);
+    expect(randomness("1111")).toBe(-4);
+    expect(randomness("1357")).toBe(0);
+    expect(randomness("aaaa") - randomness("aaa")).toBe(-2);
+    expect(randomness("0a9Z")).toBe(randomness("5k5K"));
+  });
+});

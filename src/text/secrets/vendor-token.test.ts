@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { redactSecrets } from "../redact-secrets.ts";
-import { createAlphabet } from "./alphabet.ts";
-import { randomness } from "./randomness.ts";
 import { matchVendorToken } from "./vendor-token.ts";
 
 const body = "k8Jd2Qw9LmZx4VbT7rPzhG5nYc3WsX1qB6fK";
@@ -65,53 +63,5 @@ describe("a token of a known vendor", () => {
     ["behind a letter", `a${github}`, `a${github}`],
   ])("%s", (_name, text, shown) => {
     expect(redactSecrets(text).replace(/\[REDACTED:[^\]]*\]/g, "«»")).toBe(shown);
-  });
-});
-
-describe("an alphabet", () => {
-  const vowels = createAlphabet("aeiou");
-
-  it("has its characters and no others", () => {
-    expect(vowels.has("a".charCodeAt(0))).toBe(true);
-    expect(vowels.has("b".charCodeAt(0))).toBe(false);
-    expect(vowels.has("é".charCodeAt(0))).toBe(false);
-    expect(vowels.has(128)).toBe(false);
-  });
-
-  it.each([
-    ["aeb", 0, 2],
-    ["aeb", 2, 2],
-    ["aei", 1, 3],
-    ["aeé", 0, 2],
-    ["", 0, 0],
-  ])("of %j from %i runs to %i", (text, start, stop) => {
-    expect(vowels.endOfRun(text, start)).toBe(stop);
-  });
-});
-
-describe("the score of randomness", () => {
-  it.each([
-    ["", 0],
-    ["a", 0],
-    ["-", 0],
-    ["a1", 1.5],
-    ["1a", 1.5],
-    ["11", 0],
-    ["a-b", 0],
-    ["abcB", randomness("abc") + 0.5],
-    ["aB", 2],
-    ["1aB", 3.5],
-    ["abB", randomness("ab") + 0.5],
-    ["zZ", 2],
-  ])("of %s is %d", (text, score) => {
-    expect(randomness(text)).toBe(score);
-  });
-
-  it("falls for rows of the same or the next character", () => {
-    expect(randomness("1234")).toBe(-4);
-    expect(randomness("1111")).toBe(-4);
-    expect(randomness("1357")).toBe(0);
-    expect(randomness("aaaa") - randomness("aaa")).toBe(-2);
-    expect(randomness("0a9Z")).toBe(randomness("5k5K"));
   });
 });
