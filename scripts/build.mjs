@@ -1,6 +1,6 @@
 import { chmodSync, rmSync, writeFileSync } from "node:fs";
-import { rolldown } from "rolldown";
 import { buildPage } from "./build-page.mjs";
+import { bundle } from "./bundle.mjs";
 import { root, run } from "./run.mjs";
 
 // The library is plain tsc output, so that a stack trace names our files; the command line is one bundle, so that
@@ -25,15 +25,3 @@ export default plugin;
 
 // What `carryover inspect` shows in a browser.
 await buildPage();
-
-/** A database driver is the user's own: it is looked for only when a store asks for it. */
-async function bundle(input, file) {
-  const made = await rolldown({
-    input: `${root}${input}`,
-    platform: "node",
-    external: ["pg"],
-    logLevel: "warn",
-  });
-  await made.write({ file: `${root}${file}`, format: "esm", codeSplitting: false });
-  await made.close();
-}

@@ -165,6 +165,7 @@ export type { GiveUpReason, IdleReason, SessionAction } from "./session/session-
 export type { SessionEvent } from "./session/session-event.ts";
 export type { SessionOptions } from "./session/session-options.ts";
 export type { SessionPorts } from "./session/session-ports.ts";
+export type { SessionPruneOptions } from "./session/session-prune.ts";
 export type { SessionState } from "./session/session-state.ts";
 export type { Asked } from "./session/session-view.ts";
 export { type CharBudgetOptions, charBudget } from "./stages/char-budget.ts";
@@ -175,6 +176,12 @@ export {
   type GraduatedTiersOptions,
   graduatedTiers,
 } from "./stages/graduated-tiers.ts";
+export {
+  KEEP_LINES_PROTECT_RESULTS,
+  KEEP_LINES_PROTECTED_TOOLS,
+  type KeepLinesOptions,
+  keepLines,
+} from "./stages/keep-lines.ts";
 export { FORK_OWN_TOOLS, type OmitForChildOptions, omitForChild } from "./stages/omit-for-child.ts";
 export {
   type CacheArithmetic,

@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { rolldown } from "rolldown";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundleCli } from "./support/build-cli.ts";
 import { exportOf, workingSession } from "./support/eval-session.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "carryover-eval-"));
@@ -13,14 +13,7 @@ const sessions = join(folder, "sessions");
 const cache = join(folder, "cache");
 
 beforeAll(async () => {
-  const root = resolve(import.meta.dirname, "..");
-  const bundle = await rolldown({
-    input: join(root, "src/hosts/cli/main.ts"),
-    platform: "node",
-    logLevel: "warn",
-  });
-  await bundle.write({ file: cli, format: "esm" });
-  await bundle.close();
+  await bundleCli(cli);
   writeFileSync(join(folder, "program/package.json"), '{"version":"0.0.0","type":"module"}');
   mkdirSync(join(sessions, "deep"), { recursive: true });
   for (let index = 0; index < 6; index++) {

@@ -1,12 +1,17 @@
 import { mkdirSync } from "node:fs";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { rolldown } from "rolldown";
 
+const root = resolve(import.meta.dirname, "../..");
+
 /** Bundles the command line as the package does, and gives its path. Test files that run at once take a name each. */
-export async function buildCli(name = "cli"): Promise<string> {
-  const root = resolve(import.meta.dirname, "../..");
-  const file = resolve(root, `.rig/${name}.js`);
-  mkdirSync(resolve(root, ".rig"), { recursive: true });
+export function buildCli(name = "cli"): Promise<string> {
+  return bundleCli(resolve(root, `.rig/${name}.js`));
+}
+
+/** The same into a file of one's own. */
+export async function bundleCli(file: string): Promise<string> {
+  mkdirSync(dirname(file), { recursive: true });
   const bundle = await rolldown({
     input: resolve(root, "src/hosts/cli/main.ts"),
     platform: "node",

@@ -40,7 +40,7 @@ function dataHome(env: PluginFolderOptions["env"]): string {
   return given && isAbsolute(given) ? given : join(env.HOME || homedir(), ".local", "share");
 }
 
-/** Where OpenCode keeps its global configuration, and installs the packages that its package.json names. */
+/** Where OpenCode keeps its global configuration, with packages beside it. */
 export function hostConfigFolder(env: PluginFolderOptions["env"]): string {
   const given = env.XDG_CONFIG_HOME;
   return join(given && isAbsolute(given) ? given : join(env.HOME || homedir(), ".config"), "opencode");

@@ -67,7 +67,7 @@ describe("fillBudget", () => {
     const file = ["foldTail", "foldWing", "foldNose"].map(body).join("\n");
     const said = agent({ type: "text", text: "Next I change foldWing." });
     const messages = [user("go"), agent(call("read", { path: "wing.go" }, file)), filler(), said, filler()];
-    const text = textOf(filled(messages, 3_000));
+    const text = textOf(filled(messages, 2_200));
     expect(text).toContain("step of the Wing by 30");
     expect(text).not.toContain("step of the Nose by 30");
   });

@@ -173,7 +173,8 @@ function create({ failures = 0, ...options }: Partial<World> & PostgresDatabaseO
     async end() {
       world.ended += 1;
     },
-    on: (event: string, listener: (subject: never) => void) => world.pool.on(event, listener),
+    on: (event: string, listener: (subject: never) => void) =>
+      world.pool.on(event, (subject: unknown) => listener(subject as never)),
   };
   const clock = {
     now: () => world.nowMs,

@@ -6,6 +6,7 @@ import { toolSummaryEdits } from "../../compaction/tool-summary-edits.ts";
 import { readToolSummarySettings } from "../../compaction/tool-summary-settings.ts";
 import { charBudget } from "../../stages/char-budget.ts";
 import { graduatedTiers } from "../../stages/graduated-tiers.ts";
+import { keepLines } from "../../stages/keep-lines.ts";
 import { omitForChild } from "../../stages/omit-for-child.ts";
 import { pruneStage } from "../../stages/prune.ts";
 import { redactTranscript } from "../../stages/redact-transcript.ts";
@@ -51,6 +52,12 @@ export const RANDOM_STAGES: readonly RandomStage[] = [
           paramsChars: { 1: 100, 2: 40, 3: 20 },
         },
       }),
+  },
+  {
+    name: "keep lines",
+    keepsRequest: true,
+    saves: true,
+    stage: () => keepLines({ keepChars: 300, protectResults: 1 }),
   },
   { name: "small budget", saves: true, mayEmpty: true, stage: () => charBudget({ maxChars: 512 }) },
   { name: "budget", saves: true, mayEmpty: true, stage: () => charBudget({ maxChars: 3_000 }) },

@@ -100,6 +100,7 @@ function cleared(part: Part): Part {
 }
 
 function isSameSide(before: Part, after: Part, side: ItemSide): boolean {
+  if (side === "media") return mediaIn(before, "shown") === mediaIn(after, "shown");
   if (before.type === "text" && after.type === "text") return before.text === after.text;
   if (before.type !== "tool" || after.type !== "tool") return before === after;
   // How an input reads may have been noted anew while the input itself is the same.

@@ -233,6 +233,25 @@ describe("fates", () => {
     expect(inserted.map(({ kind }) => kind)).toEqual(["marker", "summary"]);
   });
 
+  it("of a picture is its own, whatever happens to the output beside it", () => {
+    const attachments = [{ type: "file", mime: "image/png" } as const];
+    const outcome = { status: "done", output: "x".repeat(900), attachments } as const;
+    const call = { type: "tool", callId: "c", tool: "shot", input: {}, outcome } as const;
+    const session = sessionOf([
+      { id: "a", role: "assistant", parts: [call] },
+      ...transcript(`u:9 ${"a(bash:9) ".repeat(15)}u:9`),
+    ]);
+    const inspection = createInspection(session);
+    const fatesOf = (options: WindowOptions) =>
+      inspection.inspectWindow(options).rows[0]?.items.map(({ side, fate }) => `${side} ${fate}`);
+    expect(fatesOf({ policy: "fixed" })).toEqual(["input kept", "output clipped", "media kept"]);
+    expect(fatesOf({ policy: "prune", budget: 0 })).toEqual([
+      "input kept",
+      "output cleared",
+      "media cleared",
+    ]);
+  });
+
   it("follow the budget back and forth", () => {
     const session = sessionOf(transcript("u:5000"));
     const used = createInspection(session);

@@ -1,0 +1,14 @@
+import { rolldown } from "rolldown";
+import { root } from "./run.mjs";
+
+/** Writes one file with everything that `input` needs but the database driver: that is the user's own, and looked for only when a store asks for it. */
+export async function bundle(input, file) {
+  const made = await rolldown({
+    input: `${root}${input}`,
+    platform: "node",
+    external: ["pg"],
+    logLevel: "warn",
+  });
+  await made.write({ file: `${root}${file}`, format: "esm", codeSplitting: false });
+  await made.close();
+}
