@@ -6,7 +6,7 @@ import { root } from "./run.mjs";
 // A mutant is tried against the tests of its room and of the rooms that show most of what it does.
 const TESTS = {
   text: ["text"],
-  transcript: ["transcript", "stages", "fork"],
+  transcript: ["transcript", "fork"],
   stages: ["stages", "fork"],
   fork: ["fork"],
   tasks: ["tasks"],

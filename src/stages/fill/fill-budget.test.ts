@@ -137,6 +137,18 @@ describe("fillBudget", () => {
     expect(part.inputCut?.preview).not.toContain("\\n");
   });
 
+  it("survives an input that cannot be read", () => {
+    const input = { filePath: "a.ts", newString: lines("new words", 50) };
+    Object.defineProperty(input, "oldString", {
+      enumerable: true,
+      get: () => {
+        throw new Error("no");
+      },
+    });
+    const messages = [user("go"), agent(call("edit", input, "ok")), filler(), filler()];
+    expect(textOf(filled(messages, 3_000)).length).toBeLessThanOrEqual(3_000);
+  });
+
   it("says of every edit how much it leaves out", () => {
     const messages = [user("go"), filler(), filler(), filler()];
     for (const edit of fillBudget({ maxChars: 3_000 })(messages)) {

@@ -23,7 +23,7 @@ export const FILL_WEIGHTS: FillWeights = {
   nameTexts: 0.6,
   activity: 0.9,
   activitySquared: -0.12,
-  blockNames: 2.5,
+  enclosingNames: 2.5,
   fileTouches: 0.4,
   segmentRows: -0.1,
   lineChars: -0.5,
@@ -44,8 +44,8 @@ export interface FillWeights {
   /** Per unit of what agent and user wrote lately about the line's words. */
   readonly activity: number;
   readonly activitySquared: number;
-  /** For a line whose names, or those of the block around it, were written lately. */
-  readonly blockNames: number;
+  /** For a line whose names, or those of the lines it stands under, were written lately. */
+  readonly enclosingNames: number;
   /** Per logarithm of the calls about the same file. */
   readonly fileTouches: number;
   /** Per logarithm of the rows of its segment. */

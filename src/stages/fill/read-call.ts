@@ -36,9 +36,9 @@ export function readCall(part: ToolPart): FillCall {
   const texts: { source: FillSource; text: string }[] = [];
   if (!part.callMissing) texts.push({ source: "call", text: head });
   const isChange = access !== undefined && access.type !== "read";
-  const removed = isChange && part.outcome.status === "done" ? removedTexts(part.input) : [];
+  const removed = isChange && part.outcome.status === "done" ? removedTexts(part.input) : NOTHING;
   for (const text of strings)
-    texts.push({ source: removed.includes(text) ? "removed" : isChange ? "change" : "input", text });
+    texts.push({ source: removed.has(text) ? "removed" : isChange ? "change" : "input", text });
   if (output !== "") texts.push({ source: outputSource(part.tool, access), text: output });
   const headChars = (part.callMissing ? 0 : head.length + 1) + resultChars(part);
   const chars = inputChars + (isCleared(part) ? CLEARED_PLACEHOLDER.length : output.length);
@@ -58,15 +58,18 @@ function isLong(text: string): boolean {
 }
 
 /** What an edit took out of a file: no longer there, unless its other half puts it back. */
-function removedTexts(input: unknown): readonly string[] {
-  const { edits } = fieldsOf(input);
-  const changes = Array.isArray(edits) ? [input, ...edits] : [input];
-  return changes.flatMap((change) => {
-    const fields = fieldsOf(change);
-    return REMOVED_FIELDS.map((name) => fields[name]).filter((text) => typeof text === "string");
-  });
+function removedTexts(input: unknown): ReadonlySet<unknown> {
+  try {
+    const { edits } = fieldsOf(input);
+    const changes = Array.isArray(edits) ? [input, ...edits] : [input];
+    return new Set(changes.flatMap((change) => REMOVED_FIELDS.map((name) => fieldsOf(change)[name])));
+  } catch {
+    // A getter or a proxy that throws: an input that cannot be read says nothing.
+    return new Set();
+  }
 }
 
+const NOTHING: ReadonlySet<unknown> = new Set();
 const REMOVED_FIELDS = ["old_string", "oldString", "old_str", "oldText", "old_text"];
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {

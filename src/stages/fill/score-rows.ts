@@ -1,4 +1,4 @@
-import { blockNames } from "./block-names.ts";
+import { enclosingNames } from "./enclosing-names.ts";
 import type { FillRows, FillSegment } from "./fill-rows.ts";
 import { FILL_SHARES, FILL_WEIGHTS } from "./fill-weights.ts";
 import type { NumberedWords } from "./number-words.ts";
@@ -51,7 +51,7 @@ const AGE_OFFSET = 3;
 function valueLines(fill: FillRows, numbered: NumberedWords, facts: RowFacts): Float64Array {
   const { rows, segments } = fill;
   const { activity, isRepeated } = facts;
-  const block = blockNames(fill, numbered, facts);
+  const names = enclosingNames(fill, numbered, facts);
   const touches = countTouches(fill);
   const value = new Float64Array(rows.count);
   for (const segment of segments) {
@@ -62,7 +62,7 @@ function valueLines(fill: FillRows, numbered: NumberedWords, facts: RowFacts): F
         base +
         FILL_WEIGHTS.activity * active +
         FILL_WEIGHTS.activitySquared * active * active +
-        FILL_WEIGHTS.blockNames * (block[row] ?? 0) +
+        FILL_WEIGHTS.enclosingNames * (names[row] ?? 0) +
         FILL_WEIGHTS.lineChars * logOf((rows.end[row] ?? 0) - (rows.start[row] ?? 0));
       const isLeftover = isRepeated[row] === 1 || numbered.firstWord[row] === numbered.firstWord[row + 1];
       value[row] = Math.exp(weight) * (isLeftover ? LEFTOVER_FACTOR : 1);

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { chromium } from "playwright-core";
 import { expect } from "vitest";
+import { createInspection } from "../../../src/hosts/inspector/view/create-inspection.ts";
 import {
   applyLiveEvent,
   cacheHitShare,
@@ -59,12 +60,9 @@ scenario(
       });
       const { left, own, session, lastRequest } = follower.state();
       expect(left.every(({ stage, reason }) => stage === "prune" && reason === "pruned")).toBe(true);
-      const cleared = session.transcript.filter(({ parts }) =>
-        parts.some((part) => part.type === "tool" && part.clearedAt !== undefined),
-      );
-      expect(new Set(cleared.map((message) => message.id))).toEqual(
-        new Set(left.map(({ messageId }) => messageId)),
-      );
+      const { rows } = createInspection(session).inspectWindow({ policy: "as-sent" });
+      const cleared = rows.filter(({ items }) => items.some(({ stage }) => stage === "prune"));
+      expect(new Set(cleared.map((row) => row.id))).toEqual(new Set(left.map(({ messageId }) => messageId)));
       expect(own.requests).toBe(rig.requests({ sessionId: id }).length);
       expect(own.inputTokens + own.cacheReadTokens + own.cacheWriteTokens).toBeGreaterThan(1_000);
       expect(cacheHitShare(own)).toBeGreaterThanOrEqual(0);

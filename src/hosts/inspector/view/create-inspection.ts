@@ -53,6 +53,13 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
     return Math.min(transcript.length, Math.max(0, Math.floor(upTo) || 0));
   }
 
+  /** When the newest of these messages was said; the end of time for all of them. */
+  function timeOf(upTo: number): number {
+    if (upTo >= transcript.length) return Number.POSITIVE_INFINITY;
+    const dated = transcript.slice(0, upTo).findLast(({ createdAt }) => createdAt !== undefined);
+    return dated?.createdAt ?? Number.NEGATIVE_INFINITY;
+  }
+
   function asked({ policy, budget, upTo }: WindowOptions): Asked {
     const info = policies.find(({ id }) => id === policy) ?? (policies[0] as PolicyInfo);
     return {
@@ -66,7 +73,7 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
     const key = `${policy}/${budget}/${upTo}`;
     const known = runs.get(key);
     if (known !== undefined) return known;
-    const { format, windowTokens, sessionId } = session;
+    const { format, windowTokens, sessionId, batches } = session;
     const run: Run = {
       run: runPolicy(past.upTo(upTo), {
         policy,
@@ -74,6 +81,7 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
         format,
         windowTokens,
         ...(sessionId !== undefined && { sessionId }),
+        ...(batches && { batches: batches.filter(({ at }) => at <= timeOf(upTo)) }),
       }),
     };
     const [oldest] = runs.keys();

@@ -1,3 +1,4 @@
+import type { EditBatch } from "../../../session/edit-batch.ts";
 import type { Message } from "../../../transcript/message.ts";
 import type { InspectedSession } from "./types.ts";
 
@@ -6,6 +7,8 @@ export function applyLiveEvent(state: LiveState, event: LiveEvent): LiveState {
   switch (event.type) {
     case "messages":
       return { ...state, session: { ...state.session, transcript: changedTranscript(state, event) } };
+    case "batches":
+      return { ...state, session: { ...state.session, batches: event.batches } };
     case "journal":
       return withEntries(event.start ? forgetful(state) : state, event.entries);
     case "session": {
@@ -155,7 +158,7 @@ export interface LiveBatch {
 }
 
 /** What the server says while it follows a session. */
-export type LiveEvent = MessagesEvent | JournalEvent | SessionEvent;
+export type LiveEvent = MessagesEvent | BatchesEvent | JournalEvent | SessionEvent;
 
 /** Messages that are new or have changed. */
 export interface MessagesEvent {
@@ -170,6 +173,12 @@ export interface MessagesEvent {
 export interface MessageChange {
   readonly index: number;
   readonly message: Message;
+}
+
+/** The edits that are made in every request from now on; those said before no longer count. */
+export interface BatchesEvent {
+  readonly type: "batches";
+  readonly batches: readonly EditBatch[];
 }
 
 /** What happened, oldest first. */
@@ -188,8 +197,8 @@ export interface SessionEvent {
   readonly forks: readonly LiveFork[];
 }
 
-/** Everything about a session but its messages. */
-export type SessionHead = Omit<InspectedSession, "transcript">;
+/** Everything about a session but its messages and their edits. */
+export type SessionHead = Omit<InspectedSession, "transcript" | "batches">;
 
 /** What `/api/session` gives. */
 export interface ServedSession extends SessionHead {
@@ -227,8 +236,9 @@ function changedTranscript({ session }: LiveState, { count, changes }: MessagesE
 
 /** The same reference when nothing new is said: everything that is measured hangs on it. */
 function withHead(session: InspectedSession, head: SessionHead): InspectedSession {
-  const { transcript, ...before } = session;
-  return JSON.stringify(before) === JSON.stringify(head) ? session : { ...head, transcript };
+  const { transcript, batches, ...before } = session;
+  if (JSON.stringify(before) === JSON.stringify(head)) return session;
+  return { ...head, transcript, ...(batches && { batches }) };
 }
 
 function withEntries(state: LiveState, entries: readonly LiveEntry[]): LiveState {

@@ -1,6 +1,7 @@
 import { processMessagesForFork } from "../../../fork/process-messages-for-fork.ts";
 import type { FormatName } from "../../../formats/detect-format.ts";
 import { createSession } from "../../../session/create-session.ts";
+import { type EditBatch, isGrounded } from "../../../session/edit-batch.ts";
 import { charBudget } from "../../../stages/char-budget.ts";
 import { compactionBoundary } from "../../../stages/compaction-boundary.ts";
 import { keepLines } from "../../../stages/keep-lines.ts";
@@ -28,6 +29,8 @@ export interface PolicyRequest {
   readonly format: FormatName;
   readonly windowTokens: number;
   readonly sessionId?: string;
+  /** What the plugin had changed by then; part of what is sent. */
+  readonly batches?: readonly EditBatch[];
 }
 
 /** Runs the engine itself on a transcript whose ids are unique. */
@@ -35,7 +38,7 @@ export function runPolicy(source: Transcript, request: PolicyRequest): PolicyRun
   const { policy, budget, sessionId } = request;
   switch (policy) {
     case "as-sent":
-      return runOf(source, []);
+      return runOf(source, (request.batches ?? []).map(stageOf));
     case "session":
       return sessionRun(source, request);
     case "fixed":
@@ -58,6 +61,11 @@ export function runPolicy(source: Transcript, request: PolicyRequest): PolicyRun
     default:
       return policy satisfies never;
   }
+}
+
+/** The edits of a batch, as long as it speaks of messages that are there. */
+function stageOf({ edits }: EditBatch): Stage {
+  return (transcript) => (isGrounded(edits, transcript) ? edits : []);
 }
 
 /** Nothing that is shown depends on the time of an edit. */

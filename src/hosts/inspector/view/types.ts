@@ -1,6 +1,7 @@
 import type { ForkWay } from "../../../fork/choose-fork-way.ts";
 import type { ForkProfile } from "../../../fork/fork-options.ts";
 import type { FormatName } from "../../../formats/detect-format.ts";
+import type { EditBatch } from "../../../session/edit-batch.ts";
 import type { Handle } from "../../../transcript/edit.ts";
 import type { MessageId, Role, Transcript } from "../../../transcript/message.ts";
 
@@ -17,6 +18,8 @@ export interface InspectedSession {
   readonly windowKnown: boolean;
   readonly workingDirectory?: string;
   readonly transcript: Transcript;
+  /** What the plugin has changed of it since, batch by batch, oldest first; part of what is sent. */
+  readonly batches?: readonly EditBatch[];
   /** How many secrets were replaced before the session was shown. */
   readonly redactedSecrets: number;
   readonly problems: readonly string[];

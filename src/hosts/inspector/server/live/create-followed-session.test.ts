@@ -3,6 +3,7 @@ import type { SessionExport } from "../../../../formats/opencode/session-message
 import type { BatchRecord } from "../../../../session/session-records.ts";
 import { CLEARED_PLACEHOLDER } from "../../../../transcript/part.ts";
 import type { PluginEntry } from "../../../opencode/window/read-plugin-journal.ts";
+import { createInspection } from "../../view/create-inspection.ts";
 import { applyLiveEvent, type LiveEvent, type LiveState, liveStateOf } from "../../view/live.ts";
 import { createFollowedSession, type FollowedSession } from "./create-followed-session.ts";
 
@@ -117,10 +118,14 @@ describe("a session that is followed", () => {
     const page = pageOf(session);
     session.takeJournal([engine(clearing("b1", "m1")), engine(clearing("b2", "m0"), "child")], []);
     const cleared = (): readonly unknown[] =>
-      page.state.session.transcript.map(({ parts }) =>
-        parts[1]?.type === "tool" ? parts[1].clearedAt : undefined,
-      );
-    expect(cleared()).toEqual([undefined, 77]);
+      createInspection(page.state.session)
+        .inspectWindow({ policy: "as-sent" })
+        .rows.flatMap(({ items }) =>
+          items.flatMap(({ handle, fate, stage }) => (fate === "kept" ? [] : [[handle, fate, stage]])),
+        );
+    expect(cleared()).toEqual([["m1/1", "cleared", "prune"]]);
+    session.takeProblems(["something else"]);
+    expect(cleared()).toEqual([["m1/1", "cleared", "prune"]]);
     expect(page.state.left).toEqual([
       {
         batchId: "b1",
@@ -142,7 +147,7 @@ describe("a session that is followed", () => {
       ],
       [],
     );
-    expect(cleared()).toEqual([undefined, undefined]);
+    expect(cleared()).toEqual([]);
     expect(page.state.left).toEqual([]);
   });
 

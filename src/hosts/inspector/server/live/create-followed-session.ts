@@ -1,11 +1,12 @@
 import { opencode } from "../../../../formats/opencode/opencode.ts";
 import type { SessionExport } from "../../../../formats/opencode/session-message.ts";
-import { applyBatch } from "../../../../session/edit-batch.ts";
+import type { EditBatch } from "../../../../session/edit-batch.ts";
 import { sameValue } from "../../../../session/same-value.ts";
-import { batchOf } from "../../../../session/session-records.ts";
+import { type BatchRecord, batchOf } from "../../../../session/session-records.ts";
 import type { ForkRecord } from "../../../../tasks/fork-record.ts";
+import { mapStrings } from "../../../../text/map-strings.ts";
 import type { Transcript } from "../../../../transcript/message.ts";
-import { type BatchInForce, batchesInForce } from "../../../opencode/window/batches-in-force.ts";
+import { batchesInForce } from "../../../opencode/window/batches-in-force.ts";
 import type { PluginEntry } from "../../../opencode/window/read-plugin-journal.ts";
 import type { LiveActivity, LiveEntry, LiveEvent, LiveFork, SessionHead } from "../../view/live.ts";
 import { inspectedSession, type SecretsChoice } from "../inspected-session.ts";
@@ -32,9 +33,10 @@ export function createFollowedSession({ sessionId, secrets, windowTokens }: Foll
   const listeners = new Set<(event: LiveEvent) => void>();
   const messages = createShownMessages(secrets);
   const redact = secrets === "redacted" ? createRedaction().text : (text: string) => text;
+  const shownBatch = (record: BatchRecord): EditBatch => mapStrings(batchOf(record), redact) as EditBatch;
   let stored: SessionExport = { info: { id: sessionId }, messages: [] };
   let transcript: Transcript = [];
-  let batches: readonly BatchInForce[] = [];
+  let batches: readonly EditBatch[] = [];
   let read: readonly PluginEntry[] = [];
   let entries: readonly LiveEntry[] = [];
   let forks: readonly LiveFork[] = [];
@@ -76,10 +78,9 @@ export function createFollowedSession({ sessionId, secrets, windowTokens }: Foll
     say(event);
     return true;
   };
-  /** What is sent: the stored messages with the plugin's edits in force. */
   const showMessages = (): boolean => {
     const before = messages.revision();
-    if (!messages.take(batches.reduce(withBatch, transcript))) return false;
+    if (!messages.take(transcript)) return false;
     for (const event of messages.changesSince(before)) say(event);
     saySession();
     return true;
@@ -93,6 +94,7 @@ export function createFollowedSession({ sessionId, secrets, windowTokens }: Foll
       listen(listener, sinceRevision) {
         for (const event of messages.changesSince(sinceRevision)) listener(event);
         for (const event of journalEvents(entries, "start")) listener(event);
+        listener({ type: "batches", batches });
         listener(sessionEvent());
         listeners.add(listener);
         return () => listeners.delete(listener);
@@ -113,9 +115,13 @@ export function createFollowedSession({ sessionId, secrets, windowTokens }: Foll
       forks = records
         .filter(({ rootSessionId }) => rootSessionId === sessionId)
         .map((record) => liveFork(record, redact));
-      batches = batchesInForce(all).filter((batch) => batch.sessionId === sessionId);
-      const isShown = showMessages();
-      return saySession() || isShown || fresh.length > 0;
+      const inForce = batchesInForce(all).flatMap((each) =>
+        each.sessionId === sessionId ? [shownBatch(each.batch)] : [],
+      );
+      const isChanged = !sameValue(inForce, batches);
+      batches = inForce;
+      if (isChanged) say({ type: "batches", batches });
+      return saySession() || isChanged || fresh.length > 0;
     },
     takeActivity(now) {
       activity = now;
@@ -132,10 +138,6 @@ export interface FollowOptions {
   readonly sessionId: string;
   readonly secrets: SecretsChoice;
   readonly windowTokens?: number;
-}
-
-function withBatch(transcript: Transcript, { batch }: BatchInForce): Transcript {
-  return applyBatch(transcript, batchOf(batch)) ?? transcript;
 }
 
 function liveEntries(

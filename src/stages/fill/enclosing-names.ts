@@ -6,12 +6,12 @@ import type { RowFacts } from "./read-newest-first.ts";
  * Per row, from 0 to 1: how much was written lately of its names or of those of a row that it stands under, by
  * indentation. So a function that the plan names counts with its body and with the comment above it.
  */
-export function blockNames(
+export function enclosingNames(
   { segments, rows }: FillRows,
   { indent, isRemark }: NumberedWords,
   { namesWritten }: RowFacts,
 ): Float64Array {
-  const block = new Float64Array(rows.count);
+  const names = new Float64Array(rows.count);
   // The rows that the present one stands under, the outermost first.
   const columnsAbove: number[] = [];
   const namesAbove: number[] = [];
@@ -22,17 +22,17 @@ export function blockNames(
     for (let row = firstRow; row < endRow; row++) {
       const columns = indent[row] ?? 0;
       while (depth > 0 && (columnsAbove[depth - 1] ?? 0) >= columns) depth--;
-      block[row] = depth === 0 ? 0 : (namesAbove[depth - 1] ?? 0);
+      names[row] = depth === 0 ? 0 : (namesAbove[depth - 1] ?? 0);
       if (isRemark[row] === 1) continue;
-      block[row] = Math.max(block[row] ?? 0, namesWritten[row] ?? 0);
+      names[row] = Math.max(names[row] ?? 0, namesWritten[row] ?? 0);
       columnsAbove[depth] = columns;
-      namesAbove[depth++] = block[row] ?? 0;
+      namesAbove[depth++] = names[row] ?? 0;
     }
     for (let row = endRow - 2; row >= firstRow; row--)
       if (isRemark[row] === 1 && indent[row] === indent[row + 1])
-        block[row] = Math.max(block[row] ?? 0, block[row + 1] ?? 0);
+        names[row] = Math.max(names[row] ?? 0, names[row + 1] ?? 0);
   }
-  return block;
+  return names;
 }
 
 function isFileText({ source }: FillSegment): boolean {
