@@ -193,6 +193,10 @@ describe("the public surface", () => {
     `);
   });
 
+  it("of carryover/postgres", async () => {
+    expect(Object.keys(await import("../src/postgres.ts"))).toEqual(["createPostgresStores"]);
+  });
+
   it("of carryover/node", async () => {
     expect(Object.keys(await import("../src/node.ts")).sort()).toEqual([
       "cleanSpills",
