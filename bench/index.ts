@@ -1,3 +1,4 @@
+import { benchFill } from "./fill.bench.ts";
 import { benchFork } from "./fork.bench.ts";
 import { benchJsonl } from "./jsonl.bench.ts";
 import { benchRedact } from "./redact.bench.ts";
@@ -8,6 +9,7 @@ import { benchToolOutput } from "./tool-output.bench.ts";
 
 const benches: Readonly<Record<string, () => Promise<void>>> = {
   fork: benchFork,
+  fill: benchFill,
   tokens: benchTokens,
   redact: benchRedact,
   "tool-output": benchToolOutput,
