@@ -1,3 +1,4 @@
+import { isFields } from "../text/is-fields.ts";
 import {
   type CompactionSettings,
   DEFAULT_COMPACTION_SETTINGS,
@@ -8,7 +9,7 @@ import {
 /** Settings completed with the defaults, or every problem at once; an unknown key is a problem. */
 export function validateCompactionSettings(raw: unknown): ValidatedSettings {
   if (raw === undefined) return { status: "valid", settings: DEFAULT_COMPACTION_SETTINGS };
-  if (!isRecord(raw)) return { status: "invalid", problems: [problem("", "settings must be an object")] };
+  if (!isFields(raw)) return { status: "invalid", problems: [problem("", "settings must be an object")] };
 
   const problems: SettingsProblem[] = [];
   for (const [key, value] of Object.entries(raw)) {
@@ -61,7 +62,7 @@ function strategy(path: string, value: unknown): readonly SettingsProblem[] {
 }
 
 function thresholds(path: string, value: unknown): readonly SettingsProblem[] {
-  if (!isRecord(value)) return [problem(path, "must be an object of thresholds by provider/model")];
+  if (!isFields(value)) return [problem(path, "must be an object of thresholds by provider/model")];
   return Object.entries(value).flatMap(([key, each]) => thresholdProblems(`${path}.${key}`, key, each));
 }
 
@@ -74,14 +75,10 @@ function thresholdProblems(path: string, key: string, value: unknown): readonly 
 }
 
 function isThreshold(value: unknown): value is Threshold {
-  if (!isRecord(value) || Object.keys(value).length !== 1) return false;
+  if (!isFields(value) || Object.keys(value).length !== 1) return false;
   const { tokens, percent } = value;
   if (tokens !== undefined) return Number.isSafeInteger(tokens) && (tokens as number) > 0;
   return typeof percent === "number" && percent > 0 && percent <= 100;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function problem(path: string, text: string): SettingsProblem {

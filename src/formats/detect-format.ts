@@ -1,3 +1,4 @@
+import { isFields } from "../text/is-fields.ts";
 import { type Fields, fields } from "./fields.ts";
 
 /** The formats that a file can be in. */
@@ -44,13 +45,13 @@ function detectLines(lines: readonly unknown[]): Found {
 
 function detectLine(line: Fields): Found {
   const { type, payload, message } = line;
-  if (typeof line.$rewindTo === "string" || isObject(line.$set)) {
+  if (typeof line.$rewindTo === "string" || isFields(line.$set)) {
     return { format: "gemini-cli", reason: "a line sets or rewinds a session ($set, $rewindTo)" };
   }
   if (typeof line.sessionId === "string" && typeof line.projectHash === "string") {
     return { format: "gemini-cli", reason: "a line has sessionId and projectHash" };
   }
-  if (isObject(payload) && CODEX_LINES.has(`${type}`)) {
+  if (isFields(payload) && CODEX_LINES.has(`${type}`)) {
     return { format: "codex", reason: `a line is ${type} with a payload` };
   }
   if (type === "session" && typeof line.cwd === "string" && typeof line.id === "string") {
@@ -65,10 +66,10 @@ function detectLine(line: Fields): Found {
   if (type === "summary" && typeof line.leafUuid === "string") {
     return { format: "claude-code", reason: "a line is a title with a leafUuid" };
   }
-  if (type === "file-history-snapshot" && isObject(line.snapshot)) {
+  if (type === "file-history-snapshot" && isFields(line.snapshot)) {
     return { format: "claude-code", reason: "a line is a file-history-snapshot" };
   }
-  if (type === "message" && isObject(message) && typeof message.role === "string" && "timestamp" in line) {
+  if (type === "message" && isFields(message) && typeof message.role === "string" && "timestamp" in line) {
     return { format: "pi", reason: "a line is a message with a time of its own" };
   }
   if (
@@ -101,15 +102,15 @@ const CLAUDE_LINES: ReadonlySet<string> = new Set([
 
 function detectDocument(value: unknown): Found {
   if (Array.isArray(value)) return detectMessages(value);
-  if (!isObject(value)) return undefined;
+  if (!isFields(value)) return undefined;
   const { messages, info, history, trajectory, contents, input, system } = value;
-  if (Array.isArray(trajectory) || (Array.isArray(history) && isObject(info))) {
+  if (Array.isArray(trajectory) || (Array.isArray(history) && isFields(info))) {
     return { format: "swe-agent", reason: "it has a trajectory or a history with info" };
   }
   if (typeof value.sessionId === "string" && typeof value.projectHash === "string") {
     return { format: "gemini-cli", reason: "it has sessionId and projectHash" };
   }
-  if (Array.isArray(messages) && isObject(info) && messages.every((each) => "info" in fields(each))) {
+  if (Array.isArray(messages) && isFields(info) && messages.every((each) => "info" in fields(each))) {
     return { format: "opencode", reason: "it has info, and messages with info and parts" };
   }
   if (Array.isArray(contents)) return { format: "gemini", reason: "it is a request with contents" };
@@ -141,7 +142,7 @@ const PLAIN = "it is a list of messages with a role and a text, which several AP
 
 function detectMessage(message: Fields): Found {
   const { role, content, type } = message;
-  if (isObject(message.info) && Array.isArray(message.parts)) {
+  if (isFields(message.info) && Array.isArray(message.parts)) {
     return { format: "opencode", reason: "a message has info and parts" };
   }
   if (Array.isArray(message.parts) && (role === "user" || role === "model" || role === "function")) {
@@ -159,7 +160,7 @@ function detectMessage(message: Fields): Found {
   if (role === "developer" && !Array.isArray(content)) {
     return { format: "openai-chat", reason: "a message is the developer's" };
   }
-  if (isObject(message.providerOptions)) return { format: "ai-sdk", reason: "a message has providerOptions" };
+  if (isFields(message.providerOptions)) return { format: "ai-sdk", reason: "a message has providerOptions" };
   for (const block of Array.isArray(content) ? content : []) {
     const found = detectBlock(fields(block), role);
     if (found !== undefined) return found;
@@ -183,7 +184,7 @@ const RESPONSES_ITEMS: ReadonlySet<string> = new Set([
 function detectBlock(block: Fields, role: unknown): Found {
   const { type } = block;
   const name = `${type}`;
-  if (name === "tool-call" || name === "tool-result" || isObject(block.providerOptions)) {
+  if (name === "tool-call" || name === "tool-result" || isFields(block.providerOptions)) {
     return { format: "ai-sdk", reason: `a message has a ${name} part` };
   }
   if (name === "reasoning" && role === "assistant") {
@@ -198,7 +199,7 @@ function detectBlock(block: Fields, role: unknown): Found {
   if (name === "image_url" || name === "input_audio" || name === "refusal") {
     return { format: "openai-chat", reason: `a message has an ${name} part` };
   }
-  if (ANTHROPIC_BLOCKS.has(name) || isObject(block.source) || isObject(block.cache_control)) {
+  if (ANTHROPIC_BLOCKS.has(name) || isFields(block.source) || isFields(block.cache_control)) {
     return { format: "anthropic", reason: `a message has a ${name} block` };
   }
   return undefined;
@@ -211,7 +212,3 @@ const ANTHROPIC_BLOCKS: ReadonlySet<string> = new Set([
   "redacted_thinking",
   "server_tool_use",
 ]);
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

@@ -1,5 +1,6 @@
-/** Any object from outside, read field by field. */
-export type Fields = Readonly<Record<string, unknown>>;
+import type { Fields } from "../text/is-fields.ts";
+
+export type { Fields } from "../text/is-fields.ts";
 
 /** The value if it is an object, else an empty one. */
 export function fields(value: unknown): Fields {

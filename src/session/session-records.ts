@@ -1,4 +1,5 @@
 import type { CacheArithmetic, CachePrices, EditTally } from "../stages/plan-edits.ts";
+import { isFields } from "../text/is-fields.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import { estimateMessageTokens, type MessageEstimateOptions } from "../transcript/estimate-message-tokens.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
@@ -167,8 +168,4 @@ function isPart(value: unknown): boolean {
 
 function isPlace(value: unknown): boolean {
   return value === null || typeof value === "string";
-}
-
-function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

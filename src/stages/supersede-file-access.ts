@@ -1,3 +1,4 @@
+import { type Fields, isFields } from "../text/is-fields.ts";
 import { jsonOf } from "../text/safe-json.ts";
 import type { ToolPart } from "../transcript/part.ts";
 
@@ -38,8 +39,6 @@ export interface FileEdit {
   readonly type: "edit";
   readonly path?: string;
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 const READ_TOOLS = new Set([
   "read",
@@ -167,8 +166,4 @@ function pathOf(input: Fields): string | undefined {
 function firstOf(input: Fields, names: readonly string[]): unknown {
   const name = names.find((each) => input[each] !== undefined && input[each] !== null);
   return name === undefined ? undefined : input[name];
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

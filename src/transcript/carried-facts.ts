@@ -1,3 +1,4 @@
+import { isFields } from "../text/is-fields.ts";
 import type { Handle } from "./ids.ts";
 
 /** What a compaction keeps beside its prose, as data, so that the next one can carry it further. */
@@ -92,8 +93,4 @@ function readAnchor(item: unknown): Anchor | undefined {
 
 function readText(item: unknown): string | undefined {
   return typeof item === "string" ? item : undefined;
-}
-
-function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -7,16 +7,16 @@ import type { Part } from "../../transcript/part.ts";
  * they come later than their call; neither does reasoning beside other parts, since hosts take it out of old turns.
  */
 export function placeId(position: number, role: Role, parts: readonly Part[]): MessageId {
-  let hash = hashText(role, SEED);
+  let hash = hashEnds(role, SEED);
   const isOnlyReasoning = parts.every((part) => part.type === "reasoning");
   for (const part of parts) {
-    if (part.type !== "reasoning" || isOnlyReasoning) hash = hashText(keyOf(part), hash);
+    if (part.type !== "reasoning" || isOnlyReasoning) hash = hashEnds(keyOf(part), hash);
   }
   return `m${position + 1}-${(hash >>> 0).toString(36)}`;
 }
 
-/** A number that is the same for the same text, on every machine. */
-export function hashText(text: string, seed: number = SEED): number {
+/** A number that is the same for the same text, on every machine; of a long text only both ends count. */
+export function hashEnds(text: string, seed: number = SEED): number {
   let hash = seed ^ text.length;
   // Both ends tell texts of one length apart well enough, and a megabyte costs no more than a page.
   for (let index = 0; index < text.length; index++) {

@@ -1,5 +1,5 @@
 import { createIdNamer } from "../../transcript/unique-ids.ts";
-import { hashText } from "../blocks/place-id.ts";
+import { hashEnds } from "../blocks/place-id.ts";
 import { compact, type Fields, fields, stringField } from "../fields.ts";
 import { jsonOrText } from "../json-or-text.ts";
 import type { LineReading, Piece } from "../transcript-file/piece.ts";
@@ -184,6 +184,6 @@ function keyOf({ role, content, action }: Fields): string {
 
 function hashOf(texts: readonly string[]): string {
   let hash: number | undefined;
-  for (const text of texts) hash = hashText(text, hash);
+  for (const text of texts) hash = hashEnds(text, hash);
   return ((hash ?? 0) >>> 0).toString(36);
 }

@@ -1,4 +1,5 @@
 import { fields, stringField } from "../../formats/fields.ts";
+import { isFields } from "../../text/is-fields.ts";
 import type { Hooks } from "./host.ts";
 
 /** One thing the plugin does, as the hooks it needs. */
@@ -85,8 +86,8 @@ function remember(output: unknown): () => void {
     for (const [key, value, copy] of before) {
       target[key] = value;
       if (Array.isArray(value)) value.splice(0, value.length, ...(copy as unknown[]));
-      else if (isRecord(value)) {
-        for (const field of Object.keys(value)) delete value[field];
+      else if (isFields(value)) {
+        for (const field of Object.keys(value)) Reflect.deleteProperty(value, field);
         Object.assign(value, copy);
       }
     }
@@ -95,9 +96,5 @@ function remember(output: unknown): () => void {
 
 function shallowCopy(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice();
-  return isRecord(value) ? { ...value } : value;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isFields(value) ? { ...value } : value;
 }
