@@ -1,7 +1,8 @@
 import { mkdirSync, statSync } from "node:fs";
 import type { BrowserContextOptions, Page } from "playwright-core";
+import type { InspectedSession } from "../../src/hosts/inspector/view/types.ts";
 import { type PageRig, startPageRig } from "../../test/inspector/support/page-rig.ts";
-import { exampleSession } from "../../test/inspector/support/sessions.ts";
+import { exampleSession, longSession } from "../../test/inspector/support/sessions.ts";
 
 // Pictures of the inspector's page with the recorded example, as `--html` writes it.
 const MAX_BYTES = 300_000;
@@ -41,6 +42,15 @@ try {
     await page.locator("input[value=text]").check();
     await page.getByLabel("What a child would read, text").waitFor();
   });
+  await picture(
+    "inspector-10000",
+    { colorScheme: "light" },
+    async (page) => {
+      await choose(page, "a", { policy: "fill", budgetChars: 200_000 });
+      await page.locator(".badge.clipped").first().waitFor();
+    },
+    longSession(10_000),
+  );
 } finally {
   await rig.stop();
 }
@@ -49,9 +59,13 @@ async function picture(
   name: string,
   options: BrowserContextOptions,
   arrange: (page: Page) => Promise<void>,
+  session?: InspectedSession,
 ): Promise<void> {
   const path = `docs/pictures/${name}.png`;
-  const { page, problems } = await rig.open(await exampleSession(), { ...options, timezoneId: "UTC" });
+  const { page, problems } = await rig.open(session ?? (await exampleSession()), {
+    ...options,
+    timezoneId: "UTC",
+  });
   await arrange(page);
   await page.waitForTimeout(600);
   await page.screenshot({ path });

@@ -128,6 +128,13 @@ describe("keepLines", () => {
     { name: "a call of a protected tool", old: step("old", { tool: "Skill" }) },
     { name: "what a user answered", old: step("old", { tool: "question" }) },
     { name: "a call that has no result yet", old: step("old", { outcome: { status: "pending" } }) },
+    {
+      name: "a call beside one that has no result yet",
+      old: {
+        ...step("old"),
+        parts: [...step("old").parts, ...step("b", { outcome: { status: "pending" } }).parts],
+      },
+    },
     { name: "a summary", old: { ...step("old"), summary: true } },
     { name: "a tool summary", old: { ...step("old"), metadata: { kind: "tool_summary" } } },
     {

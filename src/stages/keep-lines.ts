@@ -24,8 +24,7 @@ export function keepLines({
   const problems = limitProblems({ keepChars, protectResults, protectTurns });
   if (problems.length > 0) throw new ConfigurationError(problems);
   const isProtected = createToolGuard(protectedTools);
-  const mayGo = (part: Part): boolean =>
-    part.type !== "tool" || (part.outcome.status !== "pending" && !isProtected(part.tool));
+  const mayGo = (part: Part): boolean => part.type !== "tool" || !isProtected(part.tool);
 
   return (transcript) => {
     const window = filterCompacted(transcript);
@@ -69,10 +68,17 @@ function startOfNewest(window: Transcript, count: number): number {
   return first === undefined ? 0 : window.indexOf(first);
 }
 
-/** True for what the agent said and did; a part that nobody understands may belong to the one beside it. */
+/** True for what the agent said and did, and ended; a part that nobody understands may belong to the one beside it. */
 function isOwnWork({ role, summary, metadata, parts }: Message): boolean {
   const isSummary = summary === true || SUMMARY_KINDS.has(metadata?.kind ?? "");
-  return role === "assistant" && !isSummary && parts.every(({ type }) => PLAIN_PARTS.has(type));
+  return (
+    role === "assistant" && !isSummary && parts.every((part) => PLAIN_PARTS.has(part.type) && isOver(part))
+  );
+}
+
+/** False for a call without a result: alone, without the calls beside it, it would seem to go on. */
+function isOver(part: Part): boolean {
+  return part.type !== "tool" || part.outcome.status !== "pending";
 }
 
 /** True for what ends a turn: without it a user would seem to speak into a loop of calls. */

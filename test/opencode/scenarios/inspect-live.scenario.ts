@@ -179,6 +179,11 @@ async function seenInBrowser(rig: Rig): Promise<void> {
     expect(text).toMatch(/left\s*[\d.]+ ?k?/);
     expect(await page.title()).not.toContain(tokenOf(served.address));
     expect(page.url()).not.toContain("#t=");
+    await page
+      .locator(".band", { has: page.locator(".badge.cleared") })
+      .first()
+      .hover();
+    expect(await page.locator(".card").textContent()).toMatch(/stage\s*prune/);
     if (process.env.CARRYOVER_LIVE_PICTURE)
       await page.screenshot({ path: process.env.CARRYOVER_LIVE_PICTURE });
   } finally {

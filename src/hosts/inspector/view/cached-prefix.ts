@@ -1,3 +1,4 @@
+import { sameValue } from "../../../session/same-value.ts";
 import type { Message, Transcript } from "../../../transcript/message.ts";
 import type { CachedPrefix, MessageRow } from "./types.ts";
 
@@ -8,7 +9,8 @@ export function cachedPrefix(sent: Transcript, next: Transcript, rows: readonly 
   let tokens = 0;
   let endIndex = 0;
   for (const message of next) {
-    if (sent[messages] !== message) break;
+    // The same edit, made twice, gives two messages that say the same.
+    if (!sameValue(sent[messages], message)) break;
     const row = rowsById.get(message.id);
     messages++;
     tokens += row?.keptTokens ?? 0;

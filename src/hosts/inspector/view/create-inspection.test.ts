@@ -6,6 +6,7 @@ import { transcript } from "../../../testing/notation.ts";
 import { PROVIDER_CASES } from "../../../testing/random-history/provider-cases.ts";
 import { randomHistory } from "../../../testing/random-history/random-history.ts";
 import { truncationMarker } from "../../../text/truncate.ts";
+import type { Edit } from "../../../transcript/edit.ts";
 import type { Message, Transcript } from "../../../transcript/message.ts";
 import { createInspection } from "./create-inspection.ts";
 import { checkSession, checkView } from "./testing/check-view.ts";
@@ -340,6 +341,29 @@ describe("time", () => {
   it("says that clearing broke the cached prefix", () => {
     const { cachedPrefix } = createInspection(sessionOf(cleared)).inspectWindow({ policy: "as-sent" });
     expect(cachedPrefix.messages).toBe(1);
+  });
+
+  it("shows what a plugin changed from then on, with its own reason, and as part of the cached prefix", () => {
+    const messages = transcript("u:10 a(bash:900) u:10 a:10 u:10 a:10 u:10").map((message, index) => ({
+      ...message,
+      createdAt: index * 1_000,
+    }));
+    const [, called] = messages;
+    const edit: Edit = {
+      type: "hide-part",
+      what: "output",
+      messageId: called?.id ?? "",
+      partIndex: 0,
+      stage: "prune",
+      reason: "pruned",
+    };
+    const batches = [{ id: "b1", step: "prune", reason: "it pays", at: 3_500, edits: [edit] }];
+    const inspection = createInspection({ ...sessionOf(messages), batches });
+    const fateAt = (upTo: number) => inspection.inspectWindow({ policy: "as-sent", upTo }).rows[1]?.fate;
+    expect([3, 4, 5, 7].map(fateAt)).toEqual(["kept", "kept", "cleared", "cleared"]);
+    const { rows, cachedPrefix } = inspection.inspectWindow({ policy: "as-sent" });
+    expect(rows[1]?.items.at(-1)).toMatchObject({ stage: "prune", reasonId: "pruned" });
+    expect(cachedPrefix.messages).toBe(5);
   });
 });
 
