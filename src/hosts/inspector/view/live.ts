@@ -1,5 +1,6 @@
 import type { EditBatch } from "../../../session/edit-batch.ts";
 import type { Message } from "../../../transcript/message.ts";
+import type { RequestEntry } from "../../opencode/window/request-entry.ts";
 import type { InspectedSession } from "./types.ts";
 
 /** The state after an event; the same reference when the event changes nothing. */
@@ -42,7 +43,7 @@ interface Happenings {
   readonly own: LiveTotals;
   readonly children: LiveTotals;
   /** The newest request of the session itself that was no summary. */
-  readonly lastRequest?: LiveRequest;
+  readonly lastRequest?: RequestEntry;
   /** What the edits in force keep from the model, newest first. */
   readonly left: readonly LeftItem[];
   /** The newest things that happened, oldest first. */
@@ -103,7 +104,7 @@ export interface LiveFork {
 
 /** One thing that the plugin wrote down. */
 export type LiveEntry = { readonly atMs: number; readonly sessionId: string } & (
-  | LiveRequest
+  | RequestEntry
   /** An output that was bounded as it came in. */
   | {
       readonly type: "tool-output";
@@ -125,22 +126,6 @@ export type LiveEntry = { readonly atMs: number; readonly sessionId: string } & 
     }
   | { readonly type: "note"; readonly level: "info" | "problem"; readonly text: string }
 );
-
-/** What one request of the model used. */
-export interface LiveRequest {
-  readonly type: "request";
-  readonly messageId: string;
-  readonly model: string;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly reasoningTokens: number;
-  readonly cacheReadTokens: number;
-  readonly cacheWriteTokens: number;
-  readonly costUSD: number;
-  /** Set for the request of a summary. */
-  readonly summary?: true;
-  readonly error?: string;
-}
 
 /** Edits that were made together, with the arithmetic behind them. */
 export interface LiveBatch {
@@ -259,7 +244,7 @@ function withEntries(state: LiveState, entries: readonly LiveEntry[]): LiveState
   return { ...state, own, children, left, entries: kept, ...(lastRequest && { lastRequest }) };
 }
 
-function withRequest(totals: LiveTotals, request: LiveRequest): LiveTotals {
+function withRequest(totals: LiveTotals, request: RequestEntry): LiveTotals {
   return {
     requests: totals.requests + 1,
     failedRequests: totals.failedRequests + (request.error === undefined ? 0 : 1),

@@ -4,6 +4,7 @@ import type { FormatName } from "../../../formats/detect-format.ts";
 import type { EditBatch } from "../../../session/edit-batch.ts";
 import type { Handle } from "../../../transcript/edit.ts";
 import type { MessageId, Role, Transcript } from "../../../transcript/message.ts";
+import type { TextKind } from "./part-texts.ts";
 
 /** Everything the page gets about one session. JSON-safe. */
 export interface InspectedSession {
@@ -186,17 +187,7 @@ export interface ItemRow {
   readonly reasonId?: string;
 }
 
-export type ItemKind =
-  | "system"
-  | "user"
-  | "agent"
-  | "summary"
-  | "reasoning"
-  | "tool input"
-  | "tool output"
-  | "media"
-  | "marker"
-  | "unknown";
+export type ItemKind = TextKind | "marker" | "unknown";
 
 /** Which text of a part; `text` for every part that is no call, `media` for pictures and other files. */
 export type ItemSide = "text" | "input" | "output" | "media";

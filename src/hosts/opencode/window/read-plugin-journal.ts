@@ -5,6 +5,7 @@ import type { JournalProblem } from "../../../session/journal.ts";
 import { readRecord, type SessionRecord } from "../../../session/session-records.ts";
 import { createFileJournal } from "../../../stores/files/file-journal.ts";
 import { idOfPathName } from "../../../stores/files/path-name.ts";
+import type { RequestEntry } from "./request-entry.ts";
 
 /** Everything that the plugin wrote down about one root session and its children, oldest first; what it cannot read is counted, never thrown. */
 export async function readPluginJournal({
@@ -44,22 +45,6 @@ export type PluginEntry = { readonly atMs: number; readonly sessionId: string } 
   /** Something written by a newer version, or by an older one. */
   | { readonly type: "other"; readonly name: string; readonly value: Fields }
 );
-
-/** What one request of the model used. */
-export interface RequestEntry {
-  readonly type: "request";
-  readonly messageId: string;
-  readonly model: string;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly reasoningTokens: number;
-  readonly cacheReadTokens: number;
-  readonly cacheWriteTokens: number;
-  readonly costUSD: number;
-  /** Set for the request of a summary. */
-  readonly summary?: true;
-  readonly error?: string;
-}
 
 /** An output that was bounded as it came in. */
 export interface ToolOutputEntry {
