@@ -31,10 +31,10 @@ describe.skipIf(postgres === undefined)("the plugin with a database", () => {
     });
     await first.journal("ses_1").append({ type: "request" });
     expect((await elsewhere.journal("ses_1").read()).entries).toHaveLength(1);
-    await first.forks("/work/app").put({ id: "a", value: 1, expected: "missing" });
-    expect(await second.forks("/work/app").get("a")).toMatchObject({ status: "found" });
-    expect(await elsewhere.forks("/work/app").get("a")).toEqual({ status: "missing" });
-    expect(await second.forks("/work/other").get("a")).toEqual({ status: "missing" });
+    await first.forks("/home/dev/app").put({ id: "a", value: 1, expected: "missing" });
+    expect(await second.forks("/home/dev/app").get("a")).toMatchObject({ status: "found" });
+    expect(await elsewhere.forks("/home/dev/app").get("a")).toEqual({ status: "missing" });
+    expect(await second.forks("/home/dev/other").get("a")).toEqual({ status: "missing" });
     expect(readdirSync(join(home, "carryover"))).toEqual(["home"]);
     await Promise.all([first, second, elsewhere].map((stores) => stores.close()));
   });

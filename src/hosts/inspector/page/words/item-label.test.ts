@@ -14,7 +14,7 @@ describe("labels", () => {
     },
     {
       name: "name the file inside the project",
-      part: call({ filePath: "/work/tally/src/money.ts" }, "1: export"),
+      part: call({ filePath: "/home/dev/tally/src/money.ts" }, "1: export"),
       labels: ["read call: src/money.ts", "read: src/money.ts"],
     },
     {
@@ -46,14 +46,14 @@ describe("labels", () => {
 
 describe("the verdict", () => {
   it("names the largest when nothing left", () => {
-    const session = sessionWith(call({ filePath: "/work/tally/a.ts" }, "x".repeat(1_500)));
+    const session = sessionWith(call({ filePath: "/home/dev/tally/a.ts" }, "x".repeat(1_500)));
     const view = createInspection(session).inspectWindow({ policy: "as-sent" });
     expect(verdictOf(view, session)).toBe("1.5 k chars seen, 1.5 k sent; largest: read a.ts (1.5 k)");
   });
 
   it("names what left most", () => {
     const session = sessionWith({
-      ...call({ filePath: "/work/tally/a.ts" }, "x".repeat(1_500)),
+      ...call({ filePath: "/home/dev/tally/a.ts" }, "x".repeat(1_500)),
       clearedAt: 5,
     });
     const view = createInspection(session).inspectWindow({ policy: "as-sent" });
@@ -84,7 +84,7 @@ function sessionWith(part: Part): InspectedSession {
     format: "opencode",
     windowTokens: 200_000,
     windowKnown: true,
-    workingDirectory: "/work/tally",
+    workingDirectory: "/home/dev/tally",
     transcript: [{ id: "m", role: "user", parts: [part] }],
     redactedSecrets: 0,
     problems: [],
