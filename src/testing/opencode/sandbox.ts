@@ -17,11 +17,12 @@ export function createSandbox({
   mkdirSync(project, { recursive: true });
   writeFileSync(modelsFile, "{}");
   pretendPluginPackageIsInstalled(configFolder);
+  const shell = writeLingeringShell(join(root, "bin"));
   for (const [path, content] of Object.entries({ "README.md": "# Project\n", ...files })) {
     mkdirSync(dirname(join(project, path)), { recursive: true });
     writeFileSync(join(project, path), content);
   }
-  const env = { ...isolatedEnvironment({ home, modelsFile, pathFolders }), ...more };
+  const env = { ...isolatedEnvironment({ home, modelsFile, shell, pathFolders }), ...more };
   commitAll(project, env);
   return {
     root,
@@ -56,13 +57,15 @@ export interface Sandbox {
 interface Isolation {
   readonly home: string;
   readonly modelsFile: string;
+  readonly shell: string;
   readonly pathFolders: readonly string[];
 }
 
-function isolatedEnvironment({ home, modelsFile, pathFolders }: Isolation): Record<string, string> {
+function isolatedEnvironment({ home, modelsFile, shell, pathFolders }: Isolation): Record<string, string> {
   return {
     PATH: [...pathFolders, process.env.PATH ?? ""].join(delimiter),
     HOME: home,
+    SHELL: shell,
     XDG_CONFIG_HOME: join(home, ".config"),
     XDG_DATA_HOME: join(home, ".local", "share"),
     XDG_CACHE_HOME: join(home, ".cache"),
@@ -82,6 +85,17 @@ function isolatedEnvironment({ home, modelsFile, pathFolders }: Isolation): Reco
     OPENCODE_DISABLE_EXTERNAL_SKILLS: "1",
     OPENCODE_DISABLE_EMBEDDED_WEB_UI: "1",
   };
+}
+
+/**
+ * A bash that stays a moment after its command. OpenCode stops reading when the shell has ended: on a busy machine it
+ * loses what is still in the pipe, up to 64 KB, and no plugin can bring that back.
+ */
+function writeLingeringShell(folder: string): string {
+  const path = join(folder, "bash");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(path, '#!/bin/sh\nbash "$@"\nstatus=$?\nsleep 0.3\nexit $status\n', { mode: 0o755 });
+  return path;
 }
 
 /**

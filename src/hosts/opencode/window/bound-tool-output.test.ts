@@ -16,6 +16,14 @@ async function finish(context: PluginContext, output: ToolOutput, tool = "bash")
   return output;
 }
 
+/** Writes an output where the host keeps what it cut. */
+function hostKeeps(folder: string, output: string): string {
+  const path = join(folder, "tool-output", "tool_1");
+  mkdirSync(join(folder, "tool-output"));
+  writeFileSync(path, output);
+  return path;
+}
+
 describe("a tool output", () => {
   it("keeps head and tail, names a handle, and can be read in full from the spill", async () => {
     const { context, entries } = createTestContext();
@@ -34,12 +42,28 @@ describe("a tool output", () => {
 
   it("is cut again from the host's file where the host kept only the head", async () => {
     const { context, folder } = createTestContext();
-    const outputPath = join(folder, "tool-output", "tool_1");
-    mkdirSync(join(folder, "tool-output"));
-    writeFileSync(outputPath, LINES);
-    const metadata = { truncated: true, outputPath };
+    const metadata = { truncated: true, outputPath: hostKeeps(folder, LINES) };
     const bounded = await finish(context, { title: "t", output: "0 a line\n… cut by the host", metadata });
     expect(bounded.output).toContain("5999 a line");
+  });
+
+  it("keeps what the host says of the command behind the output that it cut", async () => {
+    const { context, folder } = createTestContext();
+    const outputPath = hostKeeps(folder, LINES);
+    const note = "\n\n<shell_metadata>\nended after exceeding timeout 1000 ms\n</shell_metadata>";
+    const output = `...output truncated...\n\n5999 a line${note}`;
+    const bounded = await finish(context, { title: "t", output, metadata: { truncated: true, outputPath } });
+    expect(bounded.output).toContain(`5999 a line${note}`);
+    expect(bounded.output).not.toContain("...output truncated...");
+  });
+
+  it("arrives whole where the host cut it and our limits would not", async () => {
+    const { context, folder } = createTestContext({
+      options: { toolOutput: { maxLines: 10_000, maxBytes: 0 } },
+    });
+    const metadata = { truncated: true, outputPath: hostKeeps(folder, LINES) };
+    const bounded = await finish(context, { title: "t", output: "…cut…", metadata });
+    expect(bounded.output).toBe(LINES);
   });
 
   it("never reads another file that its metadata names, nor a link", async () => {

@@ -5,6 +5,7 @@ import { fields, stringField } from "../../../formats/fields.ts";
 import { DEFAULT_TOOL_OUTPUT_LIMITS } from "../../../tool-output/tool-output-limits.ts";
 import { truncateToolContent } from "../../../tool-output/truncate-tool-content.ts";
 import type { Feature } from "../combine-hooks.ts";
+import type { ToolOutput } from "../host.ts";
 import { isOwnTool } from "../own-tools.ts";
 import type { PluginContext } from "../plugin-context.ts";
 
@@ -22,13 +23,16 @@ export function createBoundToolOutput(context: PluginContext): Feature {
     hooks: {
       "tool.execute.after": async ({ tool, sessionID, callID }, output) => {
         if (isOwnTool(tool) || typeof output.output !== "string") return;
-        const whole = (await wholeOutput(output.metadata)) ?? output.output;
+        const whole = await wholeOutput(output);
         const { blocks, truncated, by, handle, stats } = await truncateToolContent(
           [{ type: "text", text: whole }],
           limits,
           spills,
         );
-        if (!truncated) return;
+        if (!truncated) {
+          output.output = whole;
+          return;
+        }
         const text = blocks.flatMap((block) => ("text" in block ? [block.text] : [])).join("");
         output.output = text;
         output.metadata = { ...fields(output.metadata), truncated: true, carryover: { handle, by } };
@@ -46,8 +50,23 @@ export function createBoundToolOutput(context: PluginContext): Feature {
   };
 }
 
-/** What the tool really said, where the host cut it and kept the whole in a file. */
-async function wholeOutput(metadata: unknown): Promise<string | undefined> {
+/** What the tool really said, with what the host says of it. */
+async function wholeOutput({ output, metadata }: ToolOutput): Promise<string> {
+  const kept = await keptByHost(metadata);
+  return kept === undefined ? output : kept + hostNote(output);
+}
+
+/** The host's words behind the output of a command, such as that its time was up: its file does not have them. */
+function hostNote(output: string): string {
+  const start = output.endsWith(NOTE_END) ? output.lastIndexOf(NOTE_START) : -1;
+  return start === -1 ? "" : output.slice(start);
+}
+
+const NOTE_START = "\n\n<shell_metadata>\n";
+const NOTE_END = "\n</shell_metadata>";
+
+/** The whole of an output that the host cut and kept in a file. */
+async function keptByHost(metadata: unknown): Promise<string | undefined> {
   const { truncated, outputPath } = fields(metadata);
   const path = stringField(outputPath);
   // The path came with the result of a tool: it must not make us read any other file for it.
