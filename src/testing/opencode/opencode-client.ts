@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ModelChoice } from "./scripted-config.ts";
+import { LONG_ENOUGH_MS } from "./wait-for.ts";
 
 /** The few calls to OpenCode's HTTP interface that tests and recordings need. */
 export function createOpenCodeClient({ url, directory }: ClientOptions): OpenCodeClient {
@@ -37,7 +38,7 @@ export function createOpenCodeClient({ url, directory }: ClientOptions): OpenCod
       await call("POST", `/session/${sessionId}/abort`, {});
     },
     isBusy,
-    async waitUntilIdle(sessionId, timeoutMs = 30_000) {
+    async waitUntilIdle(sessionId, timeoutMs = LONG_ENOUGH_MS) {
       const deadlineMs = Date.now() + timeoutMs;
       while (await isBusy(sessionId)) {
         if (Date.now() > deadlineMs)

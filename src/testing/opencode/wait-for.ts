@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /** Looks again and again until the condition gives something, and gives that; says what never came otherwise. */
 export async function waitFor<T>(condition: Condition<T>, wait: string | Wait): Promise<T> {
-  const { what, timeoutMs = 20_000 } = typeof wait === "string" ? { what: wait } : wait;
+  const { what, timeoutMs = LONG_ENOUGH_MS } = typeof wait === "string" ? { what: wait } : wait;
   const deadlineMs = Date.now() + timeoutMs;
   for (;;) {
     const seen = await condition();
@@ -24,3 +24,6 @@ export interface Wait {
 type Missing = false | undefined | null;
 
 const LOOK_EVERY_MS = 40;
+
+/** What comes at all comes within seconds; a machine that does much else at the time needs a minute. */
+export const LONG_ENOUGH_MS = 120_000;

@@ -2,6 +2,7 @@ import { rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, it } from "vitest";
 import type { ModelRequest } from "../../../src/testing/model-server/model-server.ts";
+import { LONG_ENOUGH_MS } from "../../../src/testing/opencode/wait-for.ts";
 import { leaveReport, reportFolderOf } from "./leave-report.ts";
 import { createRig, type OpenRig, type Rig, type RigOptions } from "./rig.ts";
 
@@ -10,7 +11,7 @@ import { createRig, type OpenRig, type Rig, type RigOptions } from "./rig.ts";
  * scripted step was never asked for, or when anything reached beyond this machine; then it leaves a report.
  */
 export function scenario(name: string, options: ScenarioOptions, play: (rig: Rig) => Promise<void>): void {
-  const { proves, timeoutMs = 60_000, leftoverSteps = "fail", shared } = options;
+  const { proves, timeoutMs = 2 * LONG_ENOUGH_MS, leftoverSteps = "fail", shared } = options;
   it(name, { timeout: timeoutMs + START_AND_REPORT_MS }, async ({ task }) => {
     Object.assign(task.meta, { proves });
     const folder = reportFolderOf(name);
@@ -62,7 +63,7 @@ export type ScenarioOptions = ScenarioFields &
 export interface ScenarioFields {
   /** What is known once it has passed, as a sentence that stands beside the name. */
   readonly proves: string;
-  /** How long the play may take; a minute when unset. */
+  /** How long the play may take; four minutes when unset. */
   readonly timeoutMs?: number;
   /** Whether scripted steps that nobody asked for are a failure; they are when unset. */
   readonly leftoverSteps?: "fail" | "allow";

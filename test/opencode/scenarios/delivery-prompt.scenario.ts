@@ -80,10 +80,7 @@ describe("results and what the parent is doing", () => {
         say("Seen.", { sessionId: id, contains: "fork_result delivery" }),
       ]);
       await rig.opencode.promptInBackground(id, { text: "Fork and think." });
-      await rig.waitFor(async () => (await deliveriesOf(rig, id)).length > 0, {
-        what: "the result",
-        timeoutMs: 40_000,
-      });
+      await rig.waitFor(async () => (await deliveriesOf(rig, id)).length > 0, "the result");
       expect(await rig.opencode.isBusy(id)).toBe(true);
       expect(rig.requests({ sessionId: id })).toHaveLength(2);
       expect(await waitForDeliveries(rig, id, 1)).toHaveLength(1);
@@ -130,10 +127,10 @@ describe("results and what the parent is doing", () => {
         refuse("The model is on strike.", { sessionId: id, contains: "fork_result delivery" }),
       ]);
       await rig.turn(id, "Fork.", [call("fork", { prompt: "Look." }), say("Forked.")]);
-      await rig.waitFor(() => toastsOf(rig).some((text) => text.includes("waits for your next message")), {
-        what: "the toast",
-        timeoutMs: 40_000,
-      });
+      await rig.waitFor(
+        () => toastsOf(rig).some((text) => text.includes("waits for your next message")),
+        "the toast",
+      );
       expect(rig.requests({ sessionId: id })).toHaveLength(4);
       await rig.turn(id, "And?", [say("I see.")]);
       await waitForRuns(rig, id, ["completed"]);

@@ -39,7 +39,7 @@ describe("results for a parent that must not be woken", () => {
 
   scenario(
     "a parent that the user stopped hears of a result with the user's next message",
-    { shared, timeoutMs: 90_000, proves: "nobody is woken; the next message carries the result, once" },
+    { shared, proves: "nobody is woken; the next message carries the result, once" },
     async (rig) => {
       const id = await stopParent(rig, "Stopped");
       await waitForRuns(rig, id, ["completed"]);
@@ -57,7 +57,6 @@ describe("results for a parent that must not be woken", () => {
     "results wait where the user speaks, even if the plugin that held them was put down",
     {
       shared,
-      timeoutMs: 90_000,
       proves: "another instance takes the fork over from a program that still runs",
     },
     async (rig) => {
@@ -79,7 +78,6 @@ describe("results for a parent that must not be woken", () => {
     "a parent that compacts is left alone, and its summary knows of its forks",
     {
       shared,
-      timeoutMs: 90_000,
       proves:
         "a waiting result and a running fork stand in the request for the summary; each result arrives once, afterwards",
     },
@@ -125,7 +123,6 @@ describe("results for a parent that must not be woken", () => {
     "forks of a deleted parent end with it, and those of others go on",
     {
       shared,
-      timeoutMs: 90_000,
       proves: "nothing waits for a parent that is gone; another parent gets its result",
     },
     async (rig) => {

@@ -28,7 +28,6 @@ scenario(
   {
     plugin: {},
     probes: { killer: KILLER },
-    timeoutMs: 120_000,
     proves: "completed, not interrupted; nothing wakes the parent; the user's first message carries it, once",
   },
   async (rig) => {
@@ -42,7 +41,7 @@ scenario(
           () => false,
           () => true,
         ),
-      { what: "the end of the program", timeoutMs: 40_000 },
+      "the end of the program",
     );
     expect((await forksOf(rig, id)).map(({ runs }) => runs[0]?.state)).toEqual(["running"]);
     await rig.restart();

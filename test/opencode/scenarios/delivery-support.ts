@@ -47,7 +47,7 @@ export function waitForRuns(rig: Rig, parentSessionId: string, states: readonly 
       const forks = await forksOf(rig, parentSessionId);
       return forks.length > 0 && forks.every(({ runs }) => runs.every(({ state }) => states.includes(state)));
     },
-    { what: `the forks of ${parentSessionId} to be ${states.join(" or ")}`, timeoutMs: 60_000 },
+    `the forks of ${parentSessionId} to be ${states.join(" or ")}`,
   );
 }
 

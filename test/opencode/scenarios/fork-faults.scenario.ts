@@ -18,7 +18,7 @@ function trouble(status: number, headers: Readonly<Record<string, string>> = {})
 
 scenario(
   "a provider's 500 and 429 do not end a fork",
-  { plugin: {}, timeoutMs: 120_000, proves: "the child goes on when the provider does, and reports once" },
+  { plugin: {}, proves: "the child goes on when the provider does, and reports once" },
   async (rig) => {
     const id = await rig.newSession();
     rig.model.script([
@@ -37,7 +37,6 @@ scenario(
   "a stream that stalls ends with the time",
   {
     plugin: { fork: { timeoutMin: 0.08, graceS: 2 } },
-    timeoutMs: 120_000,
     proves: "timed out, told to the parent, and the slot is free again",
   },
   async (rig) => {
@@ -55,7 +54,7 @@ scenario(
 
 scenario(
   "a result that was ready when the host died comes with the user's next message",
-  { plugin: {}, timeoutMs: 120_000, proves: "finished while away: delivered once, nothing wakes the parent" },
+  { plugin: {}, proves: "finished while away: delivered once, nothing wakes the parent" },
   async (rig) => {
     const id = await rig.newSession();
     rig.model.script([

@@ -44,7 +44,6 @@ scenario(
   {
     plugin: { fork: { way: "exact" } },
     start: "later",
-    timeoutMs: 150_000,
     proves: "99 % of a large body is the child's prefix, and no session rows were copied",
   },
   async (rig) => {
@@ -66,7 +65,6 @@ scenario(
   {
     plugin: {},
     start: "later",
-    timeoutMs: 150_000,
     proves: "the choice and its reason are told; the child's context fits the budget",
   },
   async (rig) => {

@@ -10,7 +10,6 @@ scenario(
   "of twenty-one forks four run, sixteen wait and one is refused",
   {
     plugin: {},
-    timeoutMs: 170_000,
     proves: "never more than four at once; all twenty results arrive, each once",
   },
   async (rig) => {
@@ -29,7 +28,6 @@ scenario(
     expect(answers.split("is queued and starts when another ends")).toHaveLength(17);
     await rig.waitFor(async () => new Set(await deliveriesOf(rig, id)).size === 20, {
       what: "twenty results",
-      timeoutMs: 120_000,
     });
     expect(await deliveriesOf(rig, id)).toHaveLength(20);
     const times = rig.requests({ parentSessionId: id }).map(({ atMs }) => atMs);
@@ -43,8 +41,7 @@ scenario(
 scenario(
   "a fork that is out of time reports, and one that does not is ended with its last text",
   {
-    plugin: { fork: { timeoutMin: 0.05, graceS: 8 } },
-    timeoutMs: 120_000,
+    plugin: { fork: { timeoutMin: 0.05, graceS: 15 } },
     proves: "wrap-up turn; after the grace a partial result",
   },
   async (rig) => {
@@ -76,7 +73,6 @@ scenario(
   "a fork that repeats itself, and one with too many calls, are told to report",
   {
     plugin: { fork: { maxToolCalls: 4, repeatLimit: 3 } },
-    timeoutMs: 120_000,
     proves: "both limits stop the work and keep the report",
   },
   async (rig) => {
@@ -115,7 +111,6 @@ scenario(
   {
     plugin: { fork: { forkUSD: 1, rootUSD: 1.5 } },
     probes: { prices: PRICES },
-    timeoutMs: 120_000,
     proves: "the budget stops the fork with its report kept; the next one is refused",
   },
   async (rig) => {

@@ -45,7 +45,6 @@ scenario(
     config: ASK,
     start: "later",
     leftoverSteps: "allow",
-    timeoutMs: 120_000,
     proves: "nobody is there, so nothing waits",
   },
   async (rig) => {
@@ -75,7 +74,6 @@ scenario(
   {
     plugin: {},
     files: { "shared.txt": "one\n" },
-    timeoutMs: 120_000,
     proves: "the first attempt is refused with the reason, the next goes through",
   },
   async (rig) => {
@@ -131,7 +129,7 @@ scenario(
 
 scenario(
   "a stopped parent is not woken; the result comes with the user's next message",
-  { plugin: {}, timeoutMs: 120_000, proves: "after an abort nothing is prompted, and nothing is lost" },
+  { plugin: {}, proves: "after an abort nothing is prompted, and nothing is lost" },
   async (rig) => {
     const id = await rig.newSession();
     rig.model.script([

@@ -57,7 +57,6 @@ scenario(
   "a fork whose record is lost is rebuilt from its session",
   {
     plugin: {},
-    timeoutMs: 120_000,
     proves: "what was delivered is not delivered again; what was not comes with the user's next message",
   },
   async (rig) => {
@@ -81,10 +80,10 @@ scenario(
     rmSync(folder, { recursive: true });
     await rig.restart();
     await rig.opencode.messages(id);
-    await rig.waitFor(() => recordsIn(folder).includes('"delivery":{"state":"pending"'), {
-      what: "a rebuilt record with a result to deliver",
-      timeoutMs: 60_000,
-    });
+    await rig.waitFor(
+      () => recordsIn(folder).includes('"delivery":{"state":"pending"'),
+      "a rebuilt record with a result to deliver",
+    );
     await rig.turn(id, "And?", [say("I have it.")]);
     const delivered = await deliveriesOf(rig, id);
     expect(delivered).toHaveLength(2);

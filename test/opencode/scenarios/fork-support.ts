@@ -55,10 +55,10 @@ export async function waitForDeliveries(
   sessionId: string,
   count: number,
 ): Promise<readonly string[]> {
-  await rig.waitFor(async () => (await deliveriesOf(rig, sessionId)).length >= count, {
-    what: `${count} results in ${sessionId}`,
-    timeoutMs: 30_000,
-  });
+  await rig.waitFor(
+    async () => (await deliveriesOf(rig, sessionId)).length >= count,
+    `${count} results in ${sessionId}`,
+  );
   await rig.opencode.waitUntilIdle(sessionId);
   return deliveriesOf(rig, sessionId);
 }
@@ -79,6 +79,6 @@ export async function waitForEnds(rig: Rig, count: number, state = "completed"):
       rig.events.filter(
         ({ type, properties }) => type === "tui.toast.show" && String(properties.message).includes(state),
       ).length >= count,
-    { what: `${count} forks that are ${state}`, timeoutMs: 60_000 },
+    `${count} forks that are ${state}`,
   );
 }

@@ -124,17 +124,17 @@ async function playRound({ rig, dice, sides, number }: Play): Promise<Round> {
   let messages = 0;
   for (const [index, side] of sides.entries()) {
     const id = sessions[index] ?? "";
-    await side.opencode.waitUntilIdle(id, 60_000);
+    await side.opencode.waitUntilIdle(id);
     if (side !== victim) {
-      await rig.waitFor(async () => (await lostIn(rig, sides, id)).length === 0, {
-        what: `the results of ${id}, whose program was not killed`,
-        timeoutMs: 60_000,
-      });
+      await rig.waitFor(
+        async () => (await lostIn(rig, sides, id)).length === 0,
+        `the results of ${id}, whose program was not killed`,
+      );
       continue;
     }
     for (messages = 1; messages <= MAX_MESSAGES; messages++) {
       await side.opencode.prompt(id, { text: "And then?" });
-      await side.opencode.waitUntilIdle(id, 60_000);
+      await side.opencode.waitUntilIdle(id);
       if ((await lostIn(rig, sides, id)).length === 0) break;
       await pause(1_000);
     }

@@ -60,7 +60,6 @@ scenario(
   "a fork is listed and stopped from another process",
   {
     plugin: {},
-    timeoutMs: 120_000,
     proves:
       "`carryover forks` shows it as running, `forks cancel` stops it within seconds, and its parent is told",
   },

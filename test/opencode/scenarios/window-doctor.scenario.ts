@@ -9,7 +9,6 @@ scenario(
   "the doctor",
   {
     start: "later",
-    timeoutMs: 180_000,
     proves:
       "it finds nothing to do where all is well, and the self-test sees our edits in what the model is sent",
   },

@@ -14,7 +14,6 @@ scenario(
   {
     plugin: { profile: "documented", prune: "auto", compaction: "assist", pin: ["RULES.md", "a text"] },
     files: { "long.txt": `${LINES}\n`, "RULES.md": "Keep it short.\n" },
-    timeoutMs: 180_000,
     proves: "outputs, messages and the request for a summary are what they are without the plugin",
   },
   async (rig) => {

@@ -15,7 +15,6 @@ scenario(
   {
     plugin: { ...PRUNING, pin: ["first line 7 of"] },
     files: REPORT_FILES,
-    timeoutMs: 180_000,
     proves:
       "a pinned text and a #pin message stay; an edit that hides a new pin is taken back and journalled",
   },

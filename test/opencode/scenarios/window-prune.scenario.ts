@@ -22,7 +22,6 @@ describe("pruning", () => {
         "make.sh":
           'i=0; echo "$1"; while [ $i -lt 150 ]; do echo "$1 line $i of a long report"; i=$((i+1)); done\n',
       },
-      timeoutMs: 180_000,
       proves:
         "old outputs are cleared in batches; every break of the prefix is a journalled batch; pins stay",
     },
