@@ -24,7 +24,7 @@ scenario(
     proves:
       "each request that the host sends is the one our OpenCode format predicts, or differs as documented",
     config: { snapshot: false },
-    timeoutMs: 60_000 + SESSIONS * 3_000,
+    timeoutMs: 240_000 + SESSIONS * 3_000,
   },
   async (rig) => {
     rmSync(DIFFERENCES, { recursive: true, force: true });

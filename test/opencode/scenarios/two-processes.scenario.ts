@@ -21,7 +21,7 @@ scenario(
     start: "later",
     plugin: {},
     leftoverSteps: "allow",
-    timeoutMs: ROUNDS * 40_000 + 60_000,
+    timeoutMs: ROUNDS * 80_000,
     proves: "no fork is lost, none is delivered twice, no file is damaged",
   },
   async (rig) => {

@@ -20,7 +20,6 @@ scenario(
       models: { "scripted/long-window": { keepRecent: 1_000 } },
     },
     files: REPORT_FILES,
-    timeoutMs: 240_000,
     proves: "our last edit is taken back in the journal while nothing runs, and in the plugin while it does",
   },
   async (rig) => {

@@ -20,7 +20,6 @@ scenario(
       },
     },
     files: REPORT_FILES,
-    timeoutMs: 240_000,
     proves:
       "each model has its own threshold; the request for a summary sees what was cleared; pruning goes on after it",
   },
