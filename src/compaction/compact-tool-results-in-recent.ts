@@ -18,10 +18,11 @@ export function compactToolResultsInRecent(
   options: RecentResultsOptions = {},
 ): readonly Edit[] {
   if (!(cutoff > 0)) return [];
-  const keep = new Set(options.keepHandles);
-  const results = countedResults(messages, FORK_NO_TRUNCATION_TOOLS).filter(
-    ({ message, partIndex }) => !keep.has(handleOf(message, partIndex)) && !keep.has(message.id),
-  );
+  const { keepHandles = [] } = options;
+  const results = countedResults(messages, {
+    protectedTools: FORK_NO_TRUNCATION_TOOLS,
+    pins: keepHandles.map((handle) => ({ handle })),
+  });
   const excess = results
     .slice(0, Math.max(0, results.length - Math.floor(cutoff)))
     .filter((result) => result.isSeen);

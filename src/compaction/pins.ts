@@ -1,7 +1,7 @@
 import type { CarriedPin } from "../transcript/carried-facts.ts";
 import type { Handle } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
-import type { Part } from "../transcript/part.ts";
+import { outcomeText, type Part } from "../transcript/part.ts";
 import { handleOf, isCleared } from "../transcript/tool-results.ts";
 import { reachesModel } from "../transcript/visibility.ts";
 import { fenceQuote, type TextCleaner } from "./summary-clean-text.ts";
@@ -41,6 +41,17 @@ export interface PinsInput {
 export interface ResolvedPins {
   readonly pins: readonly CarriedPin[];
   readonly unknownHandles: readonly Handle[];
+}
+
+/** Says whether a part is pinned: by its handle, with its whole message, or because a pinned text stands in it. */
+export function createPinGuard(pins: readonly Pin[]): (message: Message, partIndex: number) => boolean {
+  const handles = new Set(pins.flatMap((pin) => ("handle" in pin ? [pin.handle] : [])));
+  const texts = pins.flatMap((pin) => ("text" in pin && pin.text !== "" ? [pin.text] : []));
+  return (message, partIndex) => {
+    if (handles.has(message.id) || handles.has(handleOf(message, partIndex))) return true;
+    const part = texts.length === 0 ? undefined : message.parts[partIndex];
+    return part !== undefined && texts.some((text) => partText(part).includes(text));
+  };
 }
 
 /** How a pin reads in a summary. */
@@ -86,8 +97,5 @@ function messageText(message: Message): string {
 
 function partText(part: Part): string {
   if (part.type === "text") return part.text;
-  if (part.type !== "tool") return "";
-  const { outcome } = part;
-  if (outcome.status === "pending") return "";
-  return outcome.status === "done" ? outcome.output : outcome.error;
+  return part.type === "tool" ? outcomeText(part.outcome) : "";
 }

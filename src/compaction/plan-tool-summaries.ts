@@ -25,7 +25,7 @@ export function planToolSummaries(
   const known = readToolSummarySettings(settings);
   const { cutoffResults, strategy, mode } = known;
   const window = filterCompacted(transcript);
-  const results = countedResults(window, known.protectedTools);
+  const results = countedResults(window, known);
   const visibleResults = results.length;
   const place = summaryPlace(window);
   if (strategy === "off") return { visibleResults, neededResults: 0, timing: "now", batches: [], place };

@@ -8,6 +8,7 @@ import { excerpt } from "./tool-summary-text.ts";
 
 /** Merges the summaries into one digest once there are too many of them; what is merged is hidden and stays recallable. */
 export function digestEdits(transcript: Transcript): readonly Edit[] {
+  if (!hasManySummaries(transcript)) return [];
   const window = filterCompacted(transcript);
   const summaries = window.filter(isToolSummary);
   const last = summaries.at(-1);
@@ -31,6 +32,13 @@ export function digestEdits(transcript: Transcript): readonly Edit[] {
 }
 
 export const MAX_TOOL_SUMMARIES = 20;
+
+/** Cheaper than reading the window, and asked at every step: there are no more in the window than in all. */
+function hasManySummaries(transcript: Transcript): boolean {
+  let count = 0;
+  for (const message of transcript) if (isToolSummary(message)) count++;
+  return count > MAX_TOOL_SUMMARIES;
+}
 
 /** All entries of a digest together. */
 const MAX_DIGEST_CODE_POINTS = 12_000;

@@ -24,7 +24,7 @@ export function toolSummaryEdits(
   if (answered.length === 0) return { edits: [], notes: [] };
   const window = filterCompacted(transcript);
   const byHandle = new Map<Handle, ToolResult>();
-  for (const result of countedResults(window, settings.protectedTools)) {
+  for (const result of countedResults(window, settings)) {
     if (result.isSeen) byHandle.set(handleOf(result.message, result.partIndex), result);
   }
   const freeId = createFreeIds(transcript);

@@ -3,6 +3,8 @@ import { ConfigurationError } from "../text/configuration-error.ts";
 import type { RedactOptions } from "../text/redact-secrets.ts";
 import type { ModelRef } from "../transcript/message.ts";
 import { TOOL_SUMMARY_STRATEGIES, type ToolSummaryStrategy } from "./compaction-settings.ts";
+import type { Pin } from "./pins.ts";
+import type { ExemptResults } from "./tool-summary-results.ts";
 
 /** Tool summary settings completed with their defaults; what cannot be used is thrown, every problem at once. */
 export function readToolSummarySettings(settings: ToolSummarySettings): KnownToolSummarySettings {
@@ -30,6 +32,7 @@ export function readToolSummarySettings(settings: ToolSummarySettings): KnownToo
     strategy: cutoffResults <= 0 ? "off" : strategy,
     mode,
     protectedTools: settings.protectedTools ?? FORK_NO_TRUNCATION_TOOLS,
+    pins: settings.pins ?? [],
     redact: settings.redact ?? {},
     model: settings.model,
   };
@@ -44,6 +47,8 @@ export interface ToolSummarySettings {
   readonly mode?: ToolSummaryMode;
   /** Tools whose results are neither archived nor counted; a name matches when it contains one of these. */
   readonly protectedTools?: readonly string[];
+  /** Results that stay as they are, and do not count either. */
+  readonly pins?: readonly Pin[];
   readonly redact?: RedactOptions;
   /** The model to ask; the summarizer's own choice when unset. */
   readonly model?: ModelRef;
@@ -54,11 +59,10 @@ export type ToolSummaryMode = "sync" | "background";
 
 export const TOOL_SUMMARY_MODES: readonly ToolSummaryMode[] = ["sync", "background"];
 
-export interface KnownToolSummarySettings {
+export interface KnownToolSummarySettings extends ExemptResults {
   readonly cutoffResults: number;
   readonly strategy: ToolSummaryStrategy;
   readonly mode: ToolSummaryMode;
-  readonly protectedTools: readonly string[];
   readonly redact: RedactOptions;
   readonly model: ModelRef | undefined;
 }

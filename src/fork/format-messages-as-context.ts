@@ -1,6 +1,6 @@
 import { charBudget } from "../stages/char-budget.ts";
 import { FIXED_TIER_LIMITS } from "../stages/tool-result-tier.ts";
-import type { Transcript } from "../transcript/message.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
 import { createRenderer } from "../transcript/render.ts";
 import { runStages } from "../transcript/run-stages.ts";
 import { withUniqueIds } from "../transcript/unique-ids.ts";
@@ -15,12 +15,16 @@ export function formatMessagesAsContext(
   stats: ProcessingStats = statsOf(messages),
   options: Pick<ForkOptions, "budgetChars" | "sessionId"> = {},
 ): FormattedContext {
-  const { budgetChars, limits } = resolveForkOptions({
-    ...(stats.applied && { budgetChars: stats.applied.budgetChars }),
-    ...options,
-  });
-  const frame = createContextFrame(options.sessionId);
-  const render = createRenderer();
+  return formatRendered(messages, { ...options, stats, render: createRenderer() });
+}
+
+/** The same, of texts that someone else needed as well. */
+export function formatRendered(messages: Transcript, options: FormatOptions): FormattedContext {
+  const { stats, render, sessionId, budgetChars: askedChars = stats.applied?.budgetChars } = options;
+  const { budgetChars, limits } = resolveForkOptions(
+    askedChars === undefined ? {} : { budgetChars: askedChars },
+  );
+  const frame = createContextFrame(sessionId);
   const { transcript, edits } = runStages(withUniqueIds(messages), [
     charBudget({
       maxChars: budgetChars,
@@ -35,6 +39,11 @@ export function formatMessagesAsContext(
     text: blocks.length === 0 ? "" : frame.open(sizes.removedMessages) + blocks.join("") + frame.close,
     stats: { ...stats, ...(edits.length > 0 && countResults(kept, limits)), ...sizes },
   };
+}
+
+export interface FormatOptions extends Pick<ForkOptions, "budgetChars" | "sessionId"> {
+  readonly stats: ProcessingStats;
+  readonly render: (message: Message) => string;
 }
 
 export interface FormattedContext {

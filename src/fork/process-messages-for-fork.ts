@@ -21,11 +21,16 @@ import { countResults, type ProcessingStats, sizeStats } from "./processing-stat
 
 /** What a child inherits of its parent's conversation: the messages, every edit that led to them, and the statistics. */
 export function processMessagesForFork(messages: Transcript, options: ForkOptions = {}): ForkResult {
-  const resolved = resolveForkOptions(options);
+  return processRendered(messages, { ...options, render: createRenderer() });
+}
+
+/** The same, with texts that someone else may need as well. */
+export function processRendered(messages: Transcript, options: RenderedForkOptions): ForkResult {
+  const { render, ...forkOptions } = options;
+  const resolved = resolveForkOptions(forkOptions);
   const { limits, budgetChars, profile } = resolved;
   const frame = createContextFrame(resolved.sessionId);
   const input = withUniqueIds(messages);
-  const render = createRenderer();
 
   const prepared = runStages(input, [
     compactionBoundary({ from: "summary" }),
@@ -95,6 +100,11 @@ function shape(transcript: Transcript, { resolved, frame, render }: Shaping): St
   ]);
   const filled = fillTranscript(superseded.transcript, { ...budget, neverCutTools });
   return { transcript: filled.transcript, edits: [...superseded.edits, ...filled.edits] };
+}
+
+export interface RenderedForkOptions extends ForkOptions {
+  /** How a message becomes text, if it was rendered before and need not be again. */
+  readonly render: (message: Message) => string;
 }
 
 export interface ForkResult {

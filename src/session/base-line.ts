@@ -1,5 +1,6 @@
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
 import { withUniqueIds } from "../transcript/unique-ids.ts";
+import { readableMessage } from "./message-shape.ts";
 import { sameValue } from "./same-value.ts";
 
 /** The transcript as its owner has it, before any edit of ours, with what changed since the last look. */
@@ -59,8 +60,9 @@ export function createBaseLine(): BaseLine {
       return index === undefined ? departed.get(id) : messages[index];
     },
 
-    append(message) {
-      if (!isMessage(message)) return unchanged(messages.length);
+    append(given) {
+      const [message] = readableMessage(given);
+      if (message === undefined) return unchanged(messages.length);
       const index = indexes.get(message.id);
       if (index === undefined) {
         take(message);
@@ -73,8 +75,8 @@ export function createBaseLine(): BaseLine {
     },
 
     observe(transcript) {
-      const given = transcript.every(isMessage) ? transcript : transcript.filter(isMessage);
-      const alike = firstDifference(messages, given);
+      const alike = firstDifference(messages, transcript);
+      const given = readableFrom(transcript, alike);
       const isRepeating = hasRepeatedIds(given, alike);
       const newest = isRepeating ? withUniqueIds(given) : given;
       const same = isRepeating ? firstDifference(messages, newest) : alike;
@@ -96,9 +98,11 @@ export function createBaseLine(): BaseLine {
   };
 }
 
-/** What comes from outside may not be what its type says; without an id and parts it is no message. */
-function isMessage(message: Message | undefined | null): boolean {
-  return typeof message?.id === "string" && Array.isArray(message.parts);
+/** What comes from outside may not be what its type says; what is known already was looked at. */
+function readableFrom(transcript: Transcript, start: number): Transcript {
+  const readable = transcript.slice(start).map(readableMessage);
+  const isAsGiven = readable.every(([message], index) => message === transcript[start + index]);
+  return isAsGiven ? transcript : [...transcript.slice(0, start), ...readable.flat()];
 }
 
 function unchanged(length: number): BaseChange {

@@ -14,6 +14,7 @@ export async function boundOutputs(
   signal: AbortSignal,
 ): Promise<readonly Edit[]> {
   const wanted = new Set(handles);
+  const { limits } = memory.unbounded;
   const edits: Edit[] = [];
   for (const message of line.transcript()) {
     for (const [partIndex, part] of message.parts.entries()) {
@@ -21,7 +22,7 @@ export async function boundOutputs(
       const text = outputText(part);
       const { blocks, handle, truncated } = await truncateToolContent<ToolContentBlock>(
         [{ type: "text", text }],
-        memory.unbounded.limits,
+        limits,
         ports.spills,
         {
           signal,

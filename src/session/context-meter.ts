@@ -5,6 +5,7 @@ import {
   type ContextEstimateOptions,
   type ContextTally,
   createContextTally,
+  estimateContextTokens,
 } from "../transcript/estimate-context-tokens.ts";
 import { observeUsage, vouchesForContext } from "../transcript/estimate-usage.ts";
 import type { Message, MessageId, ModelRef } from "../transcript/message.ts";
@@ -26,8 +27,8 @@ export interface ContextMeter {
   newestStep(): Message | undefined;
   /** Says that the usage of this message is an accounting fault. */
   distrust(id: MessageId): void;
-  /** Learns from a message that came in with usage. */
-  learn(message: Message): void;
+  /** Learns from the usage of messages that came in. */
+  learn(ids: ReadonlySet<MessageId>): void;
   /** The model that is asked next. */
   setModel(model: ModelRef | undefined): void;
   /** What is sent beside the messages from now on; true when that is something else than before. */
@@ -43,7 +44,7 @@ export interface SentBeside {
 /** A meter of a window. */
 export function createContextMeter(window: Window, settings: MeterSettings): ContextMeter {
   let model = settings.model;
-  let { systemChars, toolsChars } = settings;
+  let { systemChars, toolsChars } = knownChars(settings);
   let calibration = startCalibration(model?.id ?? "", familyOf(model));
   let applied = calibration;
   let epoch = 0;
@@ -94,7 +95,7 @@ export function createContextMeter(window: Window, settings: MeterSettings): Con
   function upToDate(): ContextTally {
     const current = tally !== undefined && version === window.version() ? tally : restart();
     const marked = window.marked();
-    for (; count < marked.length; count++) {
+    for (; count < window.settledCount(); count++) {
       const message = marked[count];
       if (message === undefined) continue;
       if (message.summary === true && message.createdAt !== undefined)
@@ -104,8 +105,43 @@ export function createContextMeter(window: Window, settings: MeterSettings): Con
     return current;
   }
 
+  /** What waits for results is weighed beside the rest, so that it can be replaced at no cost. */
+  function withOpen(settled: ContextEstimate, open: Message): ContextEstimate {
+    const { systemChars: _, toolsChars: __, ...rest } = options();
+    const { tokens, low, high } = estimateContextTokens([open], rest);
+    return {
+      ...settled,
+      tokens: settled.tokens + tokens,
+      low: settled.low + low,
+      high: settled.high + high,
+      trailingTokens: settled.trailingTokens + tokens,
+    };
+  }
+
+  /** From the usage before each of these messages to its own, oldest first; looks no further back than it has to. */
+  function usageSpans(ids: ReadonlySet<MessageId>): readonly (readonly [start: number, end: number])[] {
+    const marked = window.marked();
+    const spans: [number, number][] = [];
+    let leftIds = ids.size;
+    let end = -1;
+    for (let index = marked.length - 1; index >= 0 && (leftIds > 0 || end !== -1); index--) {
+      const message = marked[index];
+      if (message === undefined) continue;
+      const isNew = ids.has(message.id);
+      if (isNew) leftIds--;
+      if (!vouchesForContext(message)) continue;
+      if (end !== -1) spans.push([index, end]);
+      end = isNew && !distrusted.has(message.id) ? index : -1;
+    }
+    return spans.reverse();
+  }
+
   return {
-    estimate: () => upToDate().estimate(),
+    estimate() {
+      const settled = upToDate().estimate();
+      const open = window.marked()[window.settledCount()];
+      return open === undefined ? settled : withOpen(settled, open);
+    },
 
     estimateUncounted() {
       const plain = createContextTally({ ...options(), epochStartIndex: Number.POSITIVE_INFINITY });
@@ -124,13 +160,15 @@ export function createContextMeter(window: Window, settings: MeterSettings): Con
       tally = undefined;
     },
 
-    learn(message) {
-      if (!vouchesForContext(message) || distrusted.has(message.id)) return;
+    learn(ids) {
       const family = familyOf(model);
-      const seen = observeUsage(window.marked(), { epoch, epochStartIndex: startIndex(), family });
-      if (seen === undefined) return;
-      if (seen.model !== calibration.model) calibration = startCalibration(seen.model, family);
-      calibration = calibrate(calibration, seen);
+      for (const [start, end] of usageSpans(ids)) {
+        const span = window.marked().slice(start, end + 1);
+        const seen = observeUsage(span, { epoch, epochStartIndex: startIndex() - start, family });
+        if (seen === undefined) continue;
+        if (seen.model !== calibration.model) calibration = startCalibration(seen.model, family);
+        calibration = calibrate(calibration, seen);
+      }
     },
 
     setModel(next) {
@@ -138,7 +176,8 @@ export function createContextMeter(window: Window, settings: MeterSettings): Con
       tally = undefined;
     },
 
-    setBeside(beside) {
+    setBeside(given) {
+      const beside = knownChars(given);
       if (beside.systemChars === systemChars && beside.toolsChars === toolsChars) return false;
       ({ systemChars, toolsChars } = beside);
       tally = undefined;
@@ -161,6 +200,16 @@ export function createContextMeter(window: Window, settings: MeterSettings): Con
 export interface MeterSettings extends SentBeside {
   readonly estimator: NonNullable<ContextEstimateOptions["estimator"]>;
   readonly model?: ModelRef;
+}
+
+/** What is no number of characters is nothing that anybody knows. */
+function knownChars({ systemChars, toolsChars }: SentBeside): SentBeside {
+  const isKnown = (chars: number | undefined): chars is number =>
+    Number.isFinite(chars) && Number(chars) >= 0;
+  return {
+    ...(isKnown(systemChars) && { systemChars }),
+    ...(isKnown(toolsChars) && { toolsChars }),
+  };
 }
 
 const withoutUsage = new WeakMap<Message, Message>();

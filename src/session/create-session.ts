@@ -5,7 +5,6 @@ import {
   type SettingsChange,
 } from "../compaction/compaction-settings-change.ts";
 import { detectSilentOverflow } from "../compaction/detect-silent-overflow.ts";
-import { effectiveTokenLimit } from "../compaction/effective-token-limit.ts";
 import { learnContextLimit } from "../compaction/provider-errors/learn-context-limit.ts";
 import { type TriggerStatus, triggerStatus } from "../compaction/should-compact-status.ts";
 import { type ModelLimits, usableTokens } from "../compaction/usable-tokens.ts";
@@ -16,6 +15,7 @@ import type { SentBeside } from "./context-meter.ts";
 import type { EditBatch } from "./edit-batch.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import { decideNextAction } from "./next-action.ts";
+import { readSessionOptions } from "./read-session-options.ts";
 import type { Recalled, RecallRange, RecallRequest } from "./recall.ts";
 import { recallFrom } from "./recall-from.ts";
 import { afterRefusal } from "./recovery-state.ts";
@@ -24,10 +24,11 @@ import { runAction } from "./run-action.ts";
 import type { RunResult } from "./run-result.ts";
 import type { SessionAction } from "./session-action.ts";
 import { createSessionCore } from "./session-core.ts";
-import { readSessionOptions, type SessionOptions } from "./session-options.ts";
+import type { SessionOptions } from "./session-options.ts";
 import type { SessionPorts } from "./session-ports.ts";
 import type { SessionState } from "./session-state.ts";
 import { type Asked, viewOf } from "./session-view.ts";
+import { tokenLimitOf } from "./token-limit-of.ts";
 
 /**
  * Keeps a conversation within its model's window: says what to do next, does it, writes down why, and can take it back.
@@ -124,15 +125,11 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
   const refuse = (error: unknown, report: ProviderErrorReport): void => {
     const contextTokens = learnContextLimit(memory.limits.contextTokens, report.limitTokens);
     memory.limits = { ...memory.limits, contextTokens };
-    const limit = effectiveTokenLimit(memory.settings, {
-      contextWindowTokens: contextTokens,
-      ...(memory.model && { model: memory.model }),
-    });
     memory.recovery = afterRefusal(memory.recovery, {
       error,
       report,
       estimate: meter.estimateUncounted(),
-      limitTokens: limit.limitTokens ?? Number.POSITIVE_INFINITY,
+      limitTokens: tokenLimitOf(memory).limitTokens ?? Number.POSITIVE_INFINITY,
       windowTokens: contextTokens,
       auto: memory.settings.autoCompact ? "on" : "off",
     });
@@ -152,10 +149,12 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
 
     toJSON: () => ({ v: 1, batches: line.batches() }),
 
-    async prepare({ signal = never, ...asked } = {}) {
+    async prepare({ signal = never, ...given } = {}) {
+      let asked: Asked = given;
       for (let step = 0; step < MAX_STEPS; step++) {
-        const action = nextAction(step === 0 ? asked : { ...asked, demand: "none" });
+        const action = nextAction(asked);
         const result = await run(action, signal);
+        if (action.type === "compact" && result.status !== "stale") asked = { ...given, demand: "none" };
         if (result.status === "for-the-caller" || result.status === "busy" || result.status === "aborted") {
           return result.status === "aborted" ? ABORTED : action;
         }
@@ -214,6 +213,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
       const changed = changeSettings(memory.settings, change);
       if (changed.status === "changed") {
         memory.settings = changed.settings;
+        if (change.type === "set-auto") memory.recovery = undefined;
         memory.version++;
       }
       return changed;
@@ -226,6 +226,10 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
     useModel(model, limits) {
       memory.limits = limits;
       memory.model = model;
+      // What the last model refused, or could not take, says nothing about this one.
+      memory.recovery = undefined;
+      memory.recoveryCompactions = 0;
+      memory.isOverflowSeen = false;
       meter.setModel(model);
       core.changed("model", `${model.provider}/${model.id}`);
       warnOfWindow();

@@ -2,8 +2,10 @@
 export interface Ledger {
   enter(entry: LedgerEntry): void;
   entries(): readonly LedgerEntry[];
-  /** Compactions in a row, up to now, that gained nothing. */
+  /** Compactions in a row, up to now, that gained nothing while the window was full. */
   idleCompactions(): number;
+  /** Says that the window fits: the next compaction is the first of a new row. */
+  endIdleCompactions(): void;
 }
 
 export interface LedgerEntry {
@@ -34,5 +36,8 @@ export function createLedger(): Ledger {
     },
     entries: () => [...entries],
     idleCompactions: () => idleCompactions,
+    endIdleCompactions() {
+      idleCompactions = 0;
+    },
   };
 }

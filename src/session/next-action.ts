@@ -14,7 +14,8 @@ export function decideNextAction(view: SessionView): SessionAction {
   const idle = (reason: IdleReason): SessionAction => ({ type: "none", reason, fits: view.fits });
   if (view.isBusy) return idle("in-progress");
   const recovering = view.recovery();
-  if (recovering !== undefined) return recovering;
+  const isLeftToPerson = recovering?.type === "give-up" && view.demand === "manual";
+  if (recovering !== undefined && !isLeftToPerson) return recovering;
   if (view.unboundedOutputs.length > 0)
     return { type: "bound-outputs", version, handles: view.unboundedOutputs };
   const isHostCompacting = view.marker !== "none" && view.markerOwner === "host";

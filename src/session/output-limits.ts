@@ -1,10 +1,7 @@
-import type { CompactionSettings } from "../compaction/compaction-settings.ts";
-import { effectiveTokenLimit } from "../compaction/effective-token-limit.ts";
-import type { ModelLimits } from "../compaction/usable-tokens.ts";
 import { CHARS_PER_TOKEN } from "../text/estimate-tokens.ts";
 import type { ToolOutputLimits } from "../tool-output/tool-output-limits.ts";
-import type { ModelRef } from "../transcript/message.ts";
 import type { KnownSessionOptions } from "./session-options.ts";
+import { type LimitedWindow, tokenLimitOf } from "./token-limit-of.ts";
 
 /** How much of an output may enter the window: what was asked for, or the defaults within shares of the window. */
 export interface OutputLimits {
@@ -17,7 +14,7 @@ export interface OutputLimits {
 /** The limits of a session's outputs, as its window is now. */
 export function createOutputLimits(
   { toolOutput, outputLimits }: KnownSessionOptions,
-  window: OutputWindow,
+  window: LimitedWindow,
 ): OutputLimits {
   if (outputLimits === undefined || toolOutput !== undefined)
     return { one: () => outputLimits, each: () => outputLimits };
@@ -32,13 +29,6 @@ export function createOutputLimits(
   };
 }
 
-/** The window of the model that is asked next; it may change. */
-export interface OutputWindow {
-  readonly limits: ModelLimits;
-  readonly settings: CompactionSettings;
-  readonly model: ModelRef | undefined;
-}
-
 /** A step often has several outputs, and the model has to read more than the newest ones. */
 const ONE_SHARE = 0.25;
 const STEP_SHARE = 0.5;
@@ -46,13 +36,10 @@ const STEP_SHARE = 0.5;
 const MIN_BYTES = 2_048;
 
 /** What the window holds before it is compacted; Infinity when nobody knows. */
-function roomChars({ limits, settings, model }: OutputWindow): number {
-  const { contextTokens } = limits;
+function roomChars(window: LimitedWindow): number {
+  const { contextTokens } = window.limits;
   if (!(contextTokens > 0)) return Number.POSITIVE_INFINITY;
-  const { limitTokens = contextTokens } = effectiveTokenLimit(settings, {
-    contextWindowTokens: contextTokens,
-    ...(model && { model }),
-  });
+  const { limitTokens = contextTokens } = tokenLimitOf(window);
   return limitTokens * CHARS_PER_TOKEN;
 }
 

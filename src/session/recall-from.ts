@@ -1,4 +1,5 @@
 import { callWithin } from "../compaction/compact-call.ts";
+import { isFields } from "../text/is-fields.ts";
 import type { Handle } from "../transcript/edit.ts";
 import {
   boundRecall,
@@ -38,7 +39,10 @@ export async function recallFrom(
   const found = there ?? (await fromSpills(core, request));
   if (found === undefined)
     return missing("Nothing is kept under this handle. Search for a text of it, or run the tool again.");
-  const bounded = boundRecall(readable(found.text, redact), { maxChars, range });
+  const bounded = boundRecall(readable(found.text, redact), {
+    maxChars,
+    range: isFields(range) ? range : undefined,
+  });
   const input =
     found.input === undefined
       ? undefined

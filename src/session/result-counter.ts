@@ -1,8 +1,7 @@
-import { hasOnlyStub } from "../compaction/tool-summary-archive.ts";
+import type { Pin } from "../compaction/pins.ts";
+import { createResultTest, isAnswer } from "../compaction/tool-summary-results.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../stages/graduated-tiers.ts";
 import type { Message } from "../transcript/message.ts";
-import type { Part } from "../transcript/part.ts";
-import { isCleared } from "../transcript/tool-results.ts";
 import { reachesModel } from "../transcript/visibility.ts";
 import type { Window } from "./window.ts";
 
@@ -15,21 +14,17 @@ export interface ResultCounter {
 }
 
 /** A counter of a window. */
-export function createResultCounter(
-  window: Window,
-  protectedTools: readonly string[] = FORK_NO_TRUNCATION_TOOLS,
-): ResultCounter {
-  const names = protectedTools.map((name) => name.toLowerCase());
+export function createResultCounter(window: Window, pins: readonly Pin[]): ResultCounter {
+  const mayBeArchived = createResultTest({ protectedTools: FORK_NO_TRUNCATION_TOOLS, pins });
   let version = -1;
   let count = 0;
   let visible = 0;
   let answered = 0;
 
-  function isCounted(part: Part): boolean {
-    if (part.type !== "tool" || !reachesModel(part) || part.callMissing) return false;
-    if (part.outcome.status === "pending" || isCleared(part) || hasOnlyStub(part)) return false;
-    const tool = part.tool.toLowerCase();
-    return !names.some((name) => tool.includes(name));
+  function isCounted(message: Message, partIndex: number): boolean {
+    const part = message.parts[partIndex];
+    if (part?.type !== "tool" || !reachesModel(part) || part.callMissing) return false;
+    return part.outcome.status !== "pending" && mayBeArchived(message, partIndex, part);
   }
 
   function upToDate(): void {
@@ -40,26 +35,35 @@ export function createResultCounter(
       answered = 0;
     }
     const marked = window.marked();
-    for (; count < marked.length; count++) {
+    for (; count < window.settledCount(); count++) {
       const message = marked[count];
       if (message === undefined) continue;
       if (isAnswer(message)) answered = visible;
-      for (const part of message.parts) if (isCounted(part)) visible++;
+      visible += countedIn(message);
     }
+  }
+
+  function countedIn(message: Message): number {
+    let counted = 0;
+    for (const partIndex of message.parts.keys()) if (isCounted(message, partIndex)) counted++;
+    return counted;
+  }
+
+  /** The newest message while it may still be replaced. */
+  function open(): Message | undefined {
+    return window.marked()[window.settledCount()];
   }
 
   return {
     visibleResults() {
       upToDate();
-      return visible;
+      const message = open();
+      return message === undefined ? visible : visible + countedIn(message);
     },
     answeredResults() {
       upToDate();
-      return answered;
+      const message = open();
+      return message !== undefined && isAnswer(message) ? visible : answered;
     },
   };
-}
-
-function isAnswer({ role, summary, parts }: Message): boolean {
-  return role === "assistant" && !summary && parts.some(reachesModel);
 }

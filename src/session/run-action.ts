@@ -8,6 +8,7 @@ import { runToolSummaries } from "./run-tool-summaries.ts";
 import type { Recover, SessionAction } from "./session-action.ts";
 import type { SessionCore, Step } from "./session-core.ts";
 import { sparePins } from "./spare-pins.ts";
+import { isStillSo } from "./still-so.ts";
 
 /** Performs an action through the ports. Comes back with a value whatever the ports do; an abort changes nothing. */
 export async function runAction(
@@ -39,9 +40,11 @@ type OwnAction = Extract<SessionAction, { readonly version: number }>;
 async function perform(core: SessionCore, action: OwnAction, signal: AbortSignal): Promise<RunResult> {
   switch (action.type) {
     case "bound-outputs": {
+      const transcript = core.line.transcript();
       const edits = await boundOutputs(core, action.handles, signal);
       if (signal.aborted) return { status: "aborted" };
-      return settle(core, { name: action.type, reason: "over-limit", unseen: true }, edits);
+      const current = edits.filter((edit) => isStillSo([edit], transcript, core.line.transcript()));
+      return settle(core, { name: action.type, reason: "over-limit", unseen: true }, current);
     }
     case "prune":
     case "supersede":
@@ -70,7 +73,7 @@ async function summarize(core: SessionCore, signal: AbortSignal): Promise<RunRes
       reason: "over-cutoff",
       ...(degraded && { degraded: true }),
     };
-    result = settle(core, step, spared(core, edits));
+    result = settle(core, step, edits);
     return result.status === "applied";
   });
   return status === "aborted" ? { status } : result;

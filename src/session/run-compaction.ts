@@ -1,6 +1,5 @@
 import { compact } from "../compaction/compact.ts";
 import type { CompactionEnd, CompactOutcome, NotCompactedReason } from "../compaction/compact-outcome.ts";
-import { effectiveTokenLimit } from "../compaction/effective-token-limit.ts";
 import { planCompaction } from "../compaction/plan-compaction.ts";
 import type {
   CompactionPlan,
@@ -11,6 +10,7 @@ import { afterCompaction } from "../compaction/should-compact-trigger-state.ts";
 import type { RunResult } from "./run-result.ts";
 import type { SessionCore, Step } from "./session-core.ts";
 import { isStillSo } from "./still-so.ts";
+import { tokenLimitOf } from "./token-limit-of.ts";
 
 /** Compacts now. Every start that is told has one end, told when it is certain what is in force. */
 export async function runCompaction(
@@ -85,6 +85,8 @@ function conclude(core: SessionCore, { trigger, plan, outcome }: Conclusion): Ru
     const committed = core.commit(step, outcome.edits);
     if (committed !== undefined) {
       memory.isJustCompacted = true;
+      // Done by hand, it is also the answer to a refusal that nothing was done about.
+      if (trigger === "manual") memory.recovery = undefined;
       weighGain(core, committed);
       return { status: "applied", batch: committed.batch };
     }
@@ -105,10 +107,7 @@ function weighGain(
   gain: { readonly tokensBefore: number; readonly tokensAfter: number },
 ): void {
   const { memory, log } = core;
-  const limit = effectiveTokenLimit(memory.settings, {
-    contextWindowTokens: memory.limits.contextTokens,
-    ...(memory.model && { model: memory.model }),
-  });
+  const limit = tokenLimitOf(memory);
   const { state, warning } = afterCompaction(memory.trigger, { ...gain, limit, turn: memory.answers.size });
   memory.trigger = state;
   if (warning === undefined) return;

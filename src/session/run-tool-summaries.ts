@@ -14,11 +14,12 @@ export async function runToolSummaries(
   log.emit({ type: "tool_summary_start", visibleResults: core.results.visibleResults() });
   let ended: Ended = { archivedResults: 0, error: "failed" };
   try {
-    const { redaction, summarizer } = options;
+    const { redaction, summarizer, pins } = options;
     const { edits, pending, degraded } = await maybeSummarizeToolResults(transcript, {
       settings: {
         ...memory.settings,
         ...(redaction !== "off" && { redact: redaction }),
+        ...(pins && { pins }),
         ...(summarizer?.model && { model: summarizer.model }),
       },
       summarizer: ports.summarizer,

@@ -19,7 +19,9 @@ import { createSessionMemory, type PendingMarker, type SessionMemory } from "./s
 import type { KnownSessionOptions } from "./session-options.ts";
 import type { SessionPorts } from "./session-ports.ts";
 import { batchRecord } from "./session-records.ts";
+import { tokenLimitOf } from "./token-limit-of.ts";
 import { findUnboundedOutputs } from "./unbounded-outputs.ts";
+import { isOfCompaction } from "./window.ts";
 
 /** The inside of a session: its parts, what it remembers, and the only ways in which it changes. */
 export interface SessionCore {
@@ -75,6 +77,15 @@ export function createSessionCore(ports: SessionPorts, options: KnownSessionOpti
     if (entry.outcome !== "applied") log.write({ v: 1, type: "step", ...entry, at });
   }
 
+  /** A clock that stands still or was set back must not name two batches alike. */
+  function freeBatchId(at: number): string {
+    const taken = new Set(line.batches().map(({ id }) => id));
+    let id: string;
+    do id = `${at}-${++batchCount}`;
+    while (taken.has(id));
+    return id;
+  }
+
   /** What a change of the window means for everything that was counted. */
   function startEpoch(kind: string, reason: string, tokensBefore: number): number {
     meter.startEpoch();
@@ -99,6 +110,14 @@ export function createSessionCore(ports: SessionPorts, options: KnownSessionOpti
 
   function lookAtWindow(): void {
     memory.unbounded = findUnboundedOutputs(line.window().marked(), outputLimits);
+    if (ledger.idleCompactions() > 0 && !isFull()) ledger.endIdleCompactions();
+  }
+
+  function isFull(): boolean {
+    const { limitTokens = Number.POSITIVE_INFINITY } = tokenLimitOf(memory);
+    if (meter.estimate().tokens >= limitTokens || memory.isOverflowSeen) return true;
+    const usage = meter.newestStep()?.usage;
+    return isOverflow({ usage, limits: memory.limits, settings: options.overflow ?? {} }).overflow;
   }
 
   function hear(message: Message, sentTokens: number, isAlone: boolean): void {
@@ -116,7 +135,6 @@ export function createSessionCore(ports: SessionPorts, options: KnownSessionOpti
     }
     if (isAlone) weigh(message, sentTokens);
     compareProfiles(message);
-    meter.learn(message);
     memory.isJustCompacted = false;
   }
 
@@ -149,7 +167,7 @@ export function createSessionCore(ports: SessionPorts, options: KnownSessionOpti
     options,
     line,
     meter,
-    results: createResultCounter(line.window()),
+    results: createResultCounter(line.window(), options.pins ?? []),
     ledger,
     log,
     memory,
@@ -170,6 +188,7 @@ export function createSessionCore(ports: SessionPorts, options: KnownSessionOpti
       }
       const answers = changed.filter((message) => isAnswer(message) && !memory.answers.has(message.id));
       for (const message of changed) hear(message, sentTokens, answers.length === 1 && !wasEmpty);
+      if (answers.length > 0) meter.learn(new Set(answers.map(({ id }) => id)));
       if (extent === "rebuilt" || changed.some(isOfCompaction)) {
         memory.pendingMarker = pendingMarkerOf(line.transcript());
       }
@@ -180,7 +199,7 @@ export function createSessionCore(ports: SessionPorts, options: KnownSessionOpti
       const at = ports.clock.now();
       const before = line.transcript();
       const tokensBefore = meter.estimateUncounted().tokens;
-      const batch = { id: `${at}-${++batchCount}`, step: name, reason, at, edits };
+      const batch = { id: freeBatchId(at), step: name, reason, at, edits };
       if (!line.add(batch)) return undefined;
       const tokensAfter = (unseen ? tellChange : startEpoch)(name, reason, tokensBefore);
       const figures = { tokensBefore, tokensAfter, ...(degraded && { degraded }) };
@@ -240,8 +259,4 @@ function pendingMarkerOf(transcript: Transcript): PendingMarker {
     (message) => isVisibleToModel(message) && compactionPart(message) !== undefined,
   );
   return (marker && compactionPart(marker)?.trigger) ?? "none";
-}
-
-function isOfCompaction(message: Message): boolean {
-  return message.summary === true || compactionPart(message) !== undefined;
 }

@@ -118,7 +118,8 @@ export function createSessionLine(): SessionLine {
     add(batch) {
       const next = applyBatch(applied, batch);
       if (next === undefined) return false;
-      setBatches([...batches, batch]);
+      batches = [...batches, batch];
+      for (const edit of batch.edits) for (const id of idsOf(edit)) spokenOf.add(id);
       settle(next);
       return true;
     },

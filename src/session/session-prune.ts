@@ -37,12 +37,17 @@ export interface LeaveLines extends Required<Pick<PruneOptions, "protectTurns" |
 
 /** Completed options; what cannot be used is thrown, every problem at once. */
 export function readSessionPrune(given: SessionPruneOptions = {}): KnownPrune {
+  if (typeof given !== "object" || given === null)
+    throw new ConfigurationError([`prune is ${String(given)}; give "off" or an object`]);
   const { how, highTokens = HIGH_TOKENS, lowTokens = LOW_TOKENS, protectResults, ...options } = given;
   const { protectTokens, minimumTokens, protectTurns = 0, protectedTools } = options;
   const problems = [
+    ...Object.keys(given)
+      .filter((key) => !KEYS.has(key))
+      .map((key) => `${key} is unknown; known are ${[...KEYS].join(", ")}`),
     ...limitProblems({ highTokens, lowTokens, protectResults: protectResults ?? 0 }),
     ...(lowTokens > highTokens
-      ? [`lowTokens is ${lowTokens} and highTokens ${highTokens}; give less than that`]
+      ? [`lowTokens is ${lowTokens} and highTokens ${highTokens}; give at most that`]
       : []),
     ...(how === undefined || how === "lines" || how === "clear"
       ? []
@@ -62,6 +67,18 @@ export function readSessionPrune(given: SessionPruneOptions = {}): KnownPrune {
     options,
   };
 }
+
+const KEYS: ReadonlySet<string> = new Set<keyof SessionPruneOptions>([
+  "how",
+  "highTokens",
+  "lowTokens",
+  "protectResults",
+  "protectTokens",
+  "minimumTokens",
+  "protectTurns",
+  "protectedTools",
+  "estimate",
+]);
 
 /** The marks of a window that takes no more than this. */
 export function marksWithin(lines: LeaveLines, limitTokens: number): LeaveLines {

@@ -6,6 +6,7 @@ import type { Message, MessageId, Transcript } from "../transcript/message.ts";
 import { isVisibleToModel } from "../transcript/visibility.ts";
 import type { EditBatch } from "./edit-batch.ts";
 import type { LedgerEntry } from "./ledger.ts";
+import { isMessage, isPart } from "./message-shape.ts";
 
 /** What a session writes into its journal. */
 export type SessionRecord =
@@ -82,8 +83,11 @@ export function readRecord(value: unknown): SessionRecord | undefined {
     const { type, batchId, at } = value;
     return typeof batchId === "string" ? { v: 1, type, batchId, at: Number(at) || 0 } : undefined;
   }
+  const { step, reason, at, tokensBefore, tokensAfter } = value;
+  const isStep = typeof step === "string" && typeof reason === "string" && Number.isFinite(at);
+  if (!isStep || !Number.isFinite(tokensBefore) || !Number.isFinite(tokensAfter)) return undefined;
   if (value.type === "step")
-    return typeof value.step === "string" ? (value as unknown as SessionRecord) : undefined;
+    return typeof value.outcome === "string" ? (value as unknown as SessionRecord) : undefined;
   if (value.type !== "batch" || typeof value.id !== "string" || !Array.isArray(value.edits)) return undefined;
   const isUsable = value.edits.every((item) => isFields(item) && isEdit(item.edit));
   return isUsable ? (value as unknown as BatchRecord) : undefined;
@@ -138,11 +142,9 @@ export function isEdit(value: unknown): value is Edit {
     case "hide-message":
       return typeof value.messageId === "string";
     case "hide-part":
-      return typeof value.messageId === "string" && Number.isSafeInteger(value.partIndex);
+      return typeof value.messageId === "string" && isIndex(value.partIndex);
     case "replace-part":
-      return (
-        typeof value.messageId === "string" && Number.isSafeInteger(value.partIndex) && isPart(value.part)
-      );
+      return typeof value.messageId === "string" && isIndex(value.partIndex) && isPart(value.part);
     case "insert-message":
       return isPlace(value.after) && isMessage(value.message);
     case "move-message":
@@ -152,18 +154,8 @@ export function isEdit(value: unknown): value is Edit {
   }
 }
 
-function isMessage(value: unknown): boolean {
-  return (
-    isFields(value) &&
-    typeof value.id === "string" &&
-    typeof value.role === "string" &&
-    Array.isArray(value.parts) &&
-    value.parts.every(isPart)
-  );
-}
-
-function isPart(value: unknown): boolean {
-  return isFields(value) && typeof value.type === "string";
+function isIndex(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
 function isPlace(value: unknown): boolean {

@@ -1,3 +1,4 @@
+import { isFields } from "../text/is-fields.ts";
 import type { EditBatch } from "./edit-batch.ts";
 import { isEdit } from "./session-records.ts";
 
@@ -11,10 +12,10 @@ export interface SessionState {
 /** The batches in a state that was kept elsewhere, and how many could not be read. */
 export function readSessionState(value: unknown): ReadState {
   if (value === undefined || value === null) return { batches: [], unreadable: 0 };
-  const { v, batches } = fieldsOf(value);
-  if (v !== 1 || !Array.isArray(batches)) return { batches: [], unreadable: 1 };
-  const usable = batches.filter(isBatch);
-  return { batches: usable, unreadable: batches.length - usable.length };
+  if (!isFields(value) || value.v !== 1 || !Array.isArray(value.batches))
+    return { batches: [], unreadable: 1 };
+  const usable = value.batches.filter(isBatch);
+  return { batches: usable, unreadable: value.batches.length - usable.length };
 }
 
 export interface ReadState {
@@ -23,11 +24,8 @@ export interface ReadState {
 }
 
 function isBatch(value: unknown): value is EditBatch {
-  const { id, step, reason, at, edits } = fieldsOf(value);
+  if (!isFields(value)) return false;
+  const { id, step, reason, at, edits } = value;
   const isNamed = typeof id === "string" && typeof step === "string" && typeof reason === "string";
   return isNamed && typeof at === "number" && Array.isArray(edits) && edits.every(isEdit);
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 }

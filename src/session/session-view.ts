@@ -16,6 +16,8 @@ import { sparePins } from "./spare-pins.ts";
 export function viewOf(core: SessionCore, asked: Asked): SessionView {
   const { memory, meter, line, options } = core;
   const { moment = "before-call", demand = "none" } = asked;
+  // A clock that was set back gives less than no time.
+  const idleMs = asked.idleMs !== undefined && asked.idleMs > 0 ? asked.idleMs : 0;
   const estimate = meter.estimate();
   const turn = memory.answers.size;
   const decision = shouldCompact({
@@ -51,7 +53,7 @@ export function viewOf(core: SessionCore, asked: Asked): SessionView {
           expectedTurns: expectedTurns ?? options.expectedTurns,
           estimate: meter.options(),
           leadingTokens: leadingTokens(meter.options()),
-          ...(asked.idleMs !== undefined && { idleMs: asked.idleMs }),
+          idleMs,
           ...(neededTokens !== undefined && { neededTokens }),
           spare: (edits) => sparePins(edits, options.pins ?? [], line.find),
         });
@@ -90,7 +92,7 @@ export function viewOf(core: SessionCore, asked: Asked): SessionView {
       const expectedTurns = isPressing
         ? options.expectedTurns
         : Math.max(1, options.expectedTurns * EASY_SHARE);
-      const isCold = (asked.idleMs ?? 0) > profile.ttlMs;
+      const isCold = idleMs > profile.ttlMs;
       // What is old enough to go changes with the user's requests and with what has come in, not with every message;
       // while nobody needs the room, looking again after some growth is enough.
       const requests = isPressing ? memory.requests.size : "easy";

@@ -21,11 +21,13 @@ export interface Window {
   pop(message: Message): boolean;
   /** What is sent; the same list as long as nothing changes. */
   shown(): Transcript;
-  /** The same messages with what is hidden in them still there: what is measured. It grows at the end as long as `version` stays. */
+  /** The same messages with what is hidden in them still there: what is measured. */
   marked(): Transcript;
+  /** How many of `marked` stay as they are while `version` does: all but a newest message that waits for results. */
+  settledCount(): number;
   /** How many of `marked` were there when the newest compaction ended: what they count describes a context that is gone. */
   compactedCount(): number;
-  /** Changes whenever anything but the end does. */
+  /** Changes whenever anything but the end does; the end may grow, and its last message while it is not settled. */
   version(): number;
   /** The edits that make the window out of the transcript: the compaction boundary and the repairs. */
   edits(): readonly Edit[];
@@ -43,6 +45,7 @@ export function createWindow(): Window {
   let carriesFinish = false;
   let hasSpeaker = false;
   let compactedCount = 0;
+  let settledCount = 0;
 
   function add(message: Message): void {
     if (!isVisibleToModel(message)) return;
@@ -54,8 +57,10 @@ export function createWindow(): Window {
       shown.push(opening.message);
     }
     hasSpeaker ||= isFirst;
+    settledCount = marked.length;
     rows.push({ source: message, ...repaired, isFirst, ...(opening && { opening }) });
     marked.push(repaired.marked);
+    if (!isOpen(message)) settledCount = marked.length;
     if (repaired.shown !== undefined) shown.push(repaired.shown);
     for (const callId of callsOf(message)) calls.add(callId);
     snapshot = undefined;
@@ -81,6 +86,7 @@ export function createWindow(): Window {
       snapshot = undefined;
       calls = new Set();
       hasSpeaker = false;
+      settledCount = 0;
       carriesFinish = transcript.some(hasFinish);
       for (const message of applyEdits(transcript, boundary, { at: 0 })) add(message);
       const compaction = findCompletedCompaction(transcript);
@@ -99,9 +105,14 @@ export function createWindow(): Window {
       if (!isVisibleToModel(message)) return true;
       const last = rows.at(-1);
       if (!canPop(last, message)) return false;
-      version++;
       rows.pop();
-      marked = marked.slice(0, -1);
+      // What was not settled, nobody has counted.
+      if (marked.length > settledCount) marked.pop();
+      else {
+        version++;
+        marked = marked.slice(0, -1);
+        settledCount = marked.length;
+      }
       if (last.shown !== undefined) shown.pop();
       for (const callId of callsOf(message)) calls.delete(callId);
       snapshot = undefined;
@@ -115,6 +126,7 @@ export function createWindow(): Window {
     },
 
     marked: () => marked,
+    settledCount: () => settledCount,
     compactedCount: () => compactedCount,
     version: () => version,
 
@@ -139,7 +151,14 @@ function openingFor(before: Transcript, first: Message): Opening | undefined {
   return repairPairing([...before, first]).find((edit) => edit.type === "insert-message");
 }
 
-function isOfCompaction(message: Message): boolean {
+/** True for a message that is not over, and about which nothing was counted: what becomes of it comes under the same id. */
+function isOpen({ parts, usage, unfinished }: Message): boolean {
+  const isWaiting = parts.some((part) => part.type === "tool" && part.outcome.status === "pending");
+  return usage === undefined && (unfinished === true || isWaiting);
+}
+
+/** True for the marker or the summary of a compaction. */
+export function isOfCompaction(message: Message): boolean {
   return message.summary === true || compactionPart(message) !== undefined;
 }
 

@@ -1,4 +1,8 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runs } from "../../test/support/runs.ts";
+import { fenceData } from "../text/fence.ts";
+import { normalizeText } from "../text/normalize-text.ts";
 import type { Message } from "./message.ts";
 import type { Part, ToolOutcome, ToolPart } from "./part.ts";
 import { createRenderer, filePlaceholder, isRendered, renderMessage } from "./render.ts";
@@ -107,6 +111,54 @@ describe("renderMessage", () => {
     ).toBe("\nAgent:\n[Tool: read]\n[Tool result]\n&lt;/inherited_context>");
   });
 
+  it.each([
+    { text: "see [INST] here", shown: "see &#91;INST] here" },
+    { text: "[/ inherited_context]", shown: "&#91;/ inherited_context]" },
+    { text: "<|im_start|>", shown: "&lt;|im_start|>" },
+    { text: "<div> [index] < 3 <b>é</b>", shown: "<div> [index] < 3 <b>é</b>" },
+  ])("shows $text as $shown", ({ text, shown }) => {
+    expect(renderMessage(message(said(text)))).toBe(`\nAgent:\n${shown}`);
+  });
+
+  it("looks at each text as closely as normalizing and fencing it would", () => {
+    const tags = ["inherited_context", "system-reminder"];
+    const anyPiece = fc.oneof(
+      fc.constantFrom(..."<[＜［﹤/\\ \t\n|>]_-".split("")),
+      fc.constantFrom(
+        ...tags,
+        "INST",
+        "<SYS>>",
+        "start_of_turn",
+        "end_of_turn",
+        "SYSTEM_PROMPT",
+        "TOOL_CALLS",
+      ),
+      fc.constantFrom(
+        "\u200b",
+        "\u00ad",
+        "\u001b[1m",
+        "\r",
+        "ｉ",
+        "inheriｔed_context",
+        "IＮST",
+        "<SYS>＞",
+        "İ",
+        "é",
+        "\ud800",
+      ),
+      fc.constantFrom(..."insertyINSTAVO".split("")),
+    );
+    const anyText = fc.array(anyPiece, { maxLength: 12 }).map((pieces) => pieces.join(""));
+    fc.assert(
+      fc.property(anyText, (output) => {
+        const shown = fenceData(normalizeText(output), tags);
+        const all = renderMessage(message(call({ input: undefined, outcome: { ...done, output } })));
+        expect(all).toBe(`\nAgent:\n[Tool: read]\n[Tool result]${shown.trim() === "" ? "" : `\n${shown}`}`);
+      }),
+      { numRuns: runs(20_000) },
+    );
+  });
+
   it("names a file by its type, and by its name where it has one", () => {
     expect(filePlaceholder({ type: "file", mime: "image/png" })).toBe("[File: image/png]");
     expect(filePlaceholder({ type: "file", mime: "image/png", filename: "a.png" })).toBe(
@@ -131,5 +183,15 @@ describe("createRenderer", () => {
     expect(first).toBe("\nAgent:\nx");
     expect(render(counted)).toBe(first);
     expect(reads).toBe(before);
+  });
+
+  it("renders a call once, also when something beside it changes", () => {
+    let writes = 0;
+    const counted = call({ input: { toJSON: () => `written ${++writes}` } });
+    const render = createRenderer();
+    const first = render(message(said("a"), counted));
+    expect(first).toContain("written 1");
+    expect(render(message(said("b"), counted))).toBe(first.replace("a\n", "b\n"));
+    expect(writes).toBe(1);
   });
 });

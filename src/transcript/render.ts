@@ -12,16 +12,17 @@ import { isVisibleToModel } from "./visibility.ts";
  * The one way in which transcripts become text; sizes are lengths of this.
  */
 export function renderMessage(message: Message): string {
+  return renderWith(message, renderTool);
+}
+
+function renderWith(message: Message, toolLines: (part: ToolPart) => string): string {
   if (!isVisibleToModel(message)) return "";
-  const lines: string[] = [];
+  let lines = "";
   for (const part of message.parts) {
-    if (part.agentVisible !== false) renderPart(part, message, lines);
+    if (part.agentVisible !== false)
+      lines += part.type === "tool" ? toolLines(part) : renderPart(part, message);
   }
-  if (lines.length === 0) return "";
-  // Concatenated, not joined: the engine then refers to the texts instead of copying them.
-  let text = `\n${label(message.role)}:`;
-  for (const line of lines) text += `\n${line}`;
-  return text;
+  return lines === "" ? "" : `\n${label(message.role)}:${lines}`;
 }
 
 /** True when a message has something to show, as far as can be told without rendering it. */
@@ -37,14 +38,19 @@ function hasContent(part: Part): boolean {
   return part.type === "file";
 }
 
-/** A way to render that does each message once, for as long as one piece of work needs it. */
+/** A way to render that does each message and each call once, for as long as one piece of work needs it. */
 export function createRenderer(): (message: Message) => string {
-  const done = new Map<Message, string>();
-  return (message) => {
-    const known = done.get(message);
+  const toolLines = once(renderTool);
+  return once((message: Message) => renderWith(message, toolLines));
+}
+
+function once<Key extends object>(render: (key: Key) => string): (key: Key) => string {
+  const done = new Map<Key, string>();
+  return (key) => {
+    const known = done.get(key);
     if (known !== undefined) return known;
-    const text = renderMessage(message);
-    done.set(message, text);
+    const text = render(key);
+    done.set(key, text);
     return text;
   };
 }
@@ -52,38 +58,33 @@ export function createRenderer(): (message: Message) => string {
 /** The element that holds inherited text; content can neither close nor open it. */
 export const CONTEXT_TAG = "inherited_context";
 
-function renderPart(part: Part, message: Message, lines: string[]): void {
+/** What a part shows, each line with its break in front. Concatenated, not joined: the engine then refers to the texts instead of copying them. */
+function renderPart(part: Exclude<Part, ToolPart>, message: Message): string {
   switch (part.type) {
     case "text":
-      if (part.ignored || part.own) return;
-      pushText(lines, isPlain(part.text) ? part.text : fenced(cleanText(message, part)));
-      return;
-    case "tool":
-      renderTool(part, lines);
-      return;
+      if (part.ignored || part.own) return "";
+      return textLines(fenced(isPrintable(part.text) ? part.text : cleanText(message, part)));
     case "file":
-      lines.push(filePlaceholder(part));
-      return;
+      return `\n${filePlaceholder(part)}`;
     case "reasoning":
     case "compaction":
     case "opaque":
-      return;
+      return "";
     default:
-      part satisfies never;
+      return part satisfies never;
   }
 }
 
-function renderTool(part: ToolPart, lines: string[]): void {
-  if (!part.callMissing) lines.push(`[Tool: ${oneLine(part.tool)}]${inputText(part)}`);
+function renderTool(part: ToolPart): string {
+  const call = part.callMissing ? "" : `\n[Tool: ${oneLine(part.tool)}]${inputText(part)}`;
   const { outcome } = part;
-  if (outcome.status === "pending") return;
-  lines.push(outcome.status === "failed" ? "[Tool error]" : "[Tool result]");
-  if (isCleared(part)) {
-    lines.push(CLEARED_PLACEHOLDER);
-    return;
-  }
-  pushText(lines, guarded(outcomeText(outcome)));
-  if (outcome.status === "done") lines.push(...outcome.attachments.map(filePlaceholder));
+  if (outcome.status === "pending") return call;
+  const head = `${call}\n${outcome.status === "failed" ? "[Tool error]" : "[Tool result]"}`;
+  if (isCleared(part)) return `${head}\n${CLEARED_PLACEHOLDER}`;
+  let lines = head + textLines(guarded(outcomeText(outcome)));
+  if (outcome.status === "done")
+    for (const file of outcome.attachments) lines += `\n${filePlaceholder(file)}`;
+  return lines;
 }
 
 function inputText(part: ToolPart): string {
@@ -96,8 +97,8 @@ export function filePlaceholder({ mime, filename }: FilePart): string {
   return `[File: ${oneLine(filename === undefined ? mime : `${mime} ${filename}`)}]`;
 }
 
-function pushText(lines: string[], text: string): void {
-  if (text.trim() !== "") lines.push(text);
+function textLines(text: string): string {
+  return text.trim() === "" ? "" : `\n${text}`;
 }
 
 function oneLine(text: string): string {
@@ -105,19 +106,22 @@ function oneLine(text: string): string {
 }
 
 function guarded(text: string): string {
-  return isPlain(text) ? text : fenced(normalizeText(text));
+  return fenced(isPrintable(text) ? text : normalizeText(text));
 }
 
 function fenced(text: string): string {
-  return fenceData(text, CONTEXT_TAGS);
+  return MAY_OPEN.test(text) ? fenceData(text, CONTEXT_TAGS) : text;
 }
 
-/** True for text in which there is nothing to normalize or to fence: most of it, and finding that out is cheap. */
-function isPlain(text: string): boolean {
-  return !NOT_PLAIN.test(text);
+/** True for text in which there is nothing to normalize: most of it, and finding that out is cheap. */
+function isPrintable(text: string): boolean {
+  return !NOT_PRINTABLE.test(text);
 }
 
-const NOT_PLAIN = /[^\t\n\x20-\x3b\x3d-\x7e]/;
+const NOT_PRINTABLE = /[^\t\n\x20-\x7e]/;
+/** A bracket in front of how a fenced tag or a token of a chat template begins, or of a word with a character that may disguise one. */
+const MAY_OPEN =
+  /[<[\ufe64\uff1c\ufe47\uff3b][\s/\\]*(?:inherited_|system[-_]|sys>|\||start_of|end_of|inst|available_|tool_|\w*[^\s!-~])/i;
 const PLAIN_WORD = /^[\w .:/-]{1,100}$/;
 // A reminder is how hosts speak in the user's name, and inherited text is sent in that name.
 const CONTEXT_TAGS: readonly string[] = [CONTEXT_TAG, "system-reminder"];

@@ -108,7 +108,7 @@ describe("the single file", () => {
     const [, policy = ""] =
       /Content-Security-Policy" content="([^"]*)"/.exec(singleFile(sessionOf(1), assets)) ?? [];
     expect(policy.replace(/sha256-[\w+/=]{44}/g, "HASH")).toBe(
-      "default-src 'none'; script-src 'HASH'; style-src 'HASH'; img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'",
+      "default-src 'none'; script-src 'HASH'; worker-src blob:; style-src 'HASH'; img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types carryover-engine",
     );
   });
 });

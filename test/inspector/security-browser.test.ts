@@ -90,7 +90,7 @@ const PLAY = `(async (texts) => {
   const frame = () => new Promise(requestAnimationFrame);
   const unseen = new Set(texts);
   const look = async () => {
-    await frame();
+    do await frame(); while (document.querySelector(".busy[data-state=working]") !== null);
     const said = document.body.textContent;
     for (const text of unseen) if (said.includes(text.trim().slice(0, 20))) unseen.delete(text);
   };
@@ -147,7 +147,9 @@ async function signsAt(
   page.on("popup", () => events.push("a new window"));
   page.on("request", (request) => {
     const url = request.url();
-    const isOwn = origin === "null" ? url === address : url.startsWith(`${origin}/`);
+    // The single file's worker is its own script again, as a blob.
+    const isOwn =
+      origin === "null" ? url === address || url.startsWith("blob:null/") : url.startsWith(`${origin}/`);
     if (!isOwn && url !== "data:,") events.push(`asked for ${url}`);
   });
   await page.addInitScript(WATCH);

@@ -68,6 +68,21 @@ describe.skipIf(postgres === undefined)(
       const claims = await postgres?.server.run(`select count(*) from "${schema}".spill_claims`);
       expect(claims).toBe("2");
     });
+
+    it("says of a purge what it removed, though a second try finds nothing", async () => {
+      const { stores, lose } = open();
+      const put = await stores.spills.put("an output");
+      await stores.journal("s").append("an entry");
+      lose();
+      const purged = await stores.purge(({ logs, outputs }) => ({
+        sessions: logs.map(({ sessionId }) => sessionId),
+        records: [],
+        outputs: outputs.map(({ handle }) => handle),
+        minAgeMs: 0,
+      }));
+      expect(purged).toEqual({ status: "purged", logs: 1, records: 0, outputs: 1, bytes: 19 });
+      expect(await stores.spills.get(put.status === "stored" ? put.handle : "")).toBeUndefined();
+    });
   },
 );
 

@@ -1,13 +1,12 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it, vi } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import type { SessionMessage } from "../../src/formats/opencode/session-message.ts";
 import { checkDatabase } from "../../src/hosts/cli/doctor-database.ts";
-import { openForks } from "../../src/hosts/cli/open-forks.ts";
+import { openPluginStores } from "../../src/hosts/opencode/open-plugin-stores.ts";
 import { pluginFolders } from "../../src/hosts/opencode/plugin-folder.ts";
-import { openPluginStores, type PluginStores } from "../../src/hosts/opencode/plugin-stores.ts";
-import { sampleFork } from "../../src/testing/forks/fork-samples.ts";
+import type { PluginStores } from "../../src/hosts/opencode/plugin-stores.ts";
 import { postgresForTests } from "./postgres-place.ts";
 
 const postgres = await postgresForTests();
@@ -37,19 +36,6 @@ describe.skipIf(postgres === undefined)("the plugin with a database", () => {
     expect(await second.forks("/home/dev/other").get("a")).toEqual({ status: "missing" });
     expect(readdirSync(join(home, "carryover"))).toEqual(["home"]);
     await Promise.all([first, second, elsewhere].map((stores) => stores.close()));
-  });
-
-  it("has its forks listed for the folder that one is in", async () => {
-    const home = newHome();
-    vi.stubEnv("XDG_DATA_HOME", home);
-    const stores = open(home);
-    const fork = sampleFork({ id: "fork-in-database" });
-    await stores.forks(process.cwd()).put({ id: fork.id, value: fork, expected: "missing" });
-    const { read, store } = await openForks(postgres?.server.tcpConnectionString);
-    expect(store).toBe("database");
-    expect(await read()).toMatchObject({ records: [{ id: "fork-in-database" }], problems: [] });
-    await stores.close();
-    vi.unstubAllEnvs();
   });
 
   it("is looked at by the doctor, who never shows the address", async () => {

@@ -14,7 +14,7 @@ import type { Finding } from "./doctor-finding.ts";
 import { runSelfTest } from "./doctor-self-test.ts";
 import { checkSettings } from "./doctor-settings.ts";
 import { checkStore } from "./doctor-store.ts";
-import { findPluginFolders, findStoreOption } from "./forks-store.ts";
+import { findPluginFolders, findStoreOption } from "./with-stores.ts";
 
 /** `carryover doctor`: whether the OpenCode plugin works here, and what to do if it does not. */
 export function doctorCommand(): Command {

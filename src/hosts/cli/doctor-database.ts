@@ -2,6 +2,7 @@ import { createLoadPg } from "../../stores/postgres/load-pg.ts";
 import { createPostgresStores } from "../../stores/postgres/postgres-stores.ts";
 import { hostConfigFolder } from "../opencode/plugin-folder.ts";
 import type { Finding } from "./doctor-finding.ts";
+import { DATABASE, packageFolders } from "./with-stores.ts";
 
 /** Whether the database that the plugin is to use can be reached and has our tables; its address is never shown. */
 export async function checkDatabase(connectionString: string): Promise<Finding[]> {
@@ -10,7 +11,7 @@ export async function checkDatabase(connectionString: string): Promise<Finding[]
     connectionString,
     retryMs: 0,
     cleaning: "never",
-    load: createLoadPg([process.cwd(), hostConfigFolder(process.env)]),
+    load: createLoadPg(packageFolders()),
   });
   try {
     const opened = await stores.open();
@@ -19,12 +20,12 @@ export async function checkDatabase(connectionString: string): Promise<Finding[]
         ? {
             check,
             level: "ok",
-            what: "the database of the option `store` answers, and its tables are up to date",
+            what: `${DATABASE} answers, and its tables are up to date`,
           }
         : {
             check,
             level: "problem",
-            what: `the database of the option \`store\` cannot be used: ${opened.reason} (${opened.code})`,
+            what: `${DATABASE} cannot be used: ${opened.reason} (${opened.code})`,
             advice:
               opened.code === "PG_NOT_INSTALLED"
                 ? `Run npm install pg in the project or in ${hostConfigFolder(process.env)}.`

@@ -1,9 +1,9 @@
 import { lstat, mkdtemp, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { PluginFolders } from "../opencode/plugin-folder.ts";
+import { readForks } from "../opencode/recorded-forks.ts";
 import { listPluginJournals, readPluginJournal } from "../opencode/window/read-plugin-journal.ts";
 import type { Finding } from "./doctor-finding.ts";
-import { readForks } from "./forks-store.ts";
 
 /** Whether the plugin can keep its records, whether only this user can read them, and whether they are whole. */
 export async function checkStore(folders: PluginFolders): Promise<Finding[]> {
@@ -48,7 +48,7 @@ async function checkRecords(folders: PluginFolders): Promise<Finding[]> {
   const journal =
     newest === undefined
       ? undefined
-      : await readPluginJournal({ folder: folders.journal, rootSessionId: newest });
+      : await readPluginJournal({ folder: folders.journal, rootSessionId: newest.rootSessionId });
   const damaged = [
     ...problems,
     ...(journal?.problems ?? [])

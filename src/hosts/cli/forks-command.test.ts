@@ -7,7 +7,10 @@ import type { NewFork } from "../../tasks/create-fork-record.ts";
 import { OWNER, sampleFork } from "../../testing/forks/fork-samples.ts";
 import { forksCommand } from "./forks-command.ts";
 
-afterEach(() => vi.restoreAllMocks());
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
 
 const HERE = { ...OWNER, process: currentProcess() };
 const GONE = { ...OWNER, process: { ...currentProcess(), pid: 2 ** 22 + 1 } };
@@ -52,13 +55,23 @@ describe("carryover forks", () => {
   });
 });
 
-it("says why a database cannot be read, and never shows its address", async () => {
-  const warnings: string[] = [];
-  vi.spyOn(process.stderr, "write").mockImplementation((text) => warnings.push(String(text)) > 0);
-  const printed = await run("--store", "postgres://agent:hidd3n@127.0.0.1:1/db");
-  expect(printed).toContain("No forks are recorded in the database");
-  expect(warnings.join()).toContain("ECONNREFUSED");
-  expect(printed + warnings.join()).not.toContain("hidd3n");
+describe("carryover forks with a database", () => {
+  it("says why it cannot be used, and never shows its address", async () => {
+    vi.stubEnv("CARRYOVER_TEST_ADDRESS", "postgres://agent:hidd3n@127.0.0.1:1/db");
+    const plugin = [["carryover", { store: "{env:CARRYOVER_TEST_ADDRESS}" }]];
+    vi.stubEnv("OPENCODE_CONFIG_CONTENT", JSON.stringify({ plugin }));
+    const failed = await run().catch((error: unknown) => error);
+    expect(failed).toMatchObject({ message: expect.stringContaining("ECONNREFUSED"), exitCode: 3 });
+    expect(String(failed)).not.toContain("hidd3n");
+  });
+
+  it("refuses an address with a password where everybody can read it", async () => {
+    const failed = await run("--store", "postgres://agent:hidd3n@127.0.0.1:1/db").catch(
+      (error: unknown) => error,
+    );
+    expect(failed).toMatchObject({ message: expect.stringContaining("password"), exitCode: 2 });
+    expect(String(failed)).not.toContain("hidd3n");
+  });
 });
 
 describe("carryover forks cancel", () => {

@@ -1,13 +1,13 @@
 import { Command } from "commander";
-import { processState } from "../../stores/files/process-identity.ts";
 import { currentRun, type ForkRecord, isLive } from "../../tasks/fork-record.ts";
 import { spanText } from "../../tasks/fork-texts.ts";
+import type { PluginStores } from "../opencode/plugin-stores.ts";
+import { type HeldQuestion, isHeld } from "../opencode/recorded-forks.ts";
 import { askPlugin } from "../opencode/window/ask-plugin.ts";
-import { createControlStore } from "../opencode/window/control-store.ts";
 import { CliError } from "./cli-error.ts";
-import { type OpenForks, openForks } from "./open-forks.ts";
 import { renderTable } from "./render-table.ts";
 import { shownText } from "./shown-text.ts";
+import { type OpenedStores, withStores } from "./with-stores.ts";
 
 /** `carryover forks`: the forks of the OpenCode plugin, and a way to stop one from here. */
 export function forksCommand(): Command {
@@ -27,6 +27,7 @@ Examples:
   carryover forks --json | jq '.forks[] | select(.isLive)'
   carryover forks cancel 3
 
+In a database that machines share, those of this home are listed, and what runs elsewhere; that is stopped by its id.
 Exit codes: 0 listed or stopped, 2 nothing to stop or nobody answered, 1 a fault of Carryover.`;
 
 interface ForksFlags {
@@ -39,41 +40,42 @@ async function runForks(
   id: string | undefined,
   { json, store }: ForksFlags,
 ): Promise<void> {
-  const forks = await openForks(store);
-  if (action === undefined) return list(forks, json);
+  if (action === undefined) return withStores(store, (opened) => list(opened, json));
   if (action !== "cancel") throw new CliError(`There is no "forks ${action}"`, ["Use: forks cancel <id>"]);
   if (id === undefined)
     throw new CliError("Which fork?", ["Use: forks cancel <id>; `carryover forks` lists them."]);
-  return cancel(forks, id, json);
+  return withStores(store, ({ stores }) => cancel(stores, id, json));
 }
 
-async function list({ read, store, place }: OpenForks, json: true | undefined): Promise<void> {
-  const { records, problems } = await read();
+async function list({ stores, name, place }: OpenedStores, json: true | undefined): Promise<void> {
+  const { records, elsewhere, leases, problems } = await stores.recordedForks();
   for (const problem of problems) process.stderr.write(`warning: ${problem}\n`);
-  const forks = records.map((record) => describe(record, Date.now()));
-  if (json) print(JSON.stringify({ store, forks }, null, 2));
+  const question = { leases, nowMs: stores.now() };
+  const running = elsewhere.map((record) => describe(record, question)).filter(({ isLive }) => isLive);
+  const forks = [...records.map((record) => describe(record, question)), ...running];
+  if (json) print(JSON.stringify({ store: name, forks }, null, 2));
   else
     print(
       renderTable(
         forks.map((fork) => [
           `#${fork.number}`,
-          // The model chose it: it must not speak to the terminal.
+          // What a model chose, or somebody else wrote into a database, must not speak to the terminal.
           shownText(fork.title, MAX_TITLE_CHARS),
           fork.state,
           `${fork.calls} calls`,
           `$${fork.costUSD.toFixed(2)}`,
           fork.way,
-          fork.id,
+          shownText(fork.id, MAX_TITLE_CHARS),
         ]),
         { empty: `No forks are recorded in ${place}.` },
       ),
     );
 }
 
-async function cancel({ read, folders }: OpenForks, id: string, json: true | undefined): Promise<void> {
-  const { records } = await read();
-  const wanted = named(records, id);
-  const control = createControlStore(folders.control);
+async function cancel(stores: PluginStores, id: string, json: true | undefined): Promise<void> {
+  const { records, elsewhere } = await stores.recordedForks();
+  const { control } = stores;
+  const wanted = named([...records, ...elsewhere.filter((record) => record.id === id)], id);
   const answers: { readonly fork: string; readonly outcome: string; readonly text: string }[] = [];
   for (const { id: forkId } of wanted) {
     const asked = await askPlugin({ control, want: { type: "cancel-fork", forkId } });
@@ -84,7 +86,11 @@ async function cancel({ read, folders }: OpenForks, id: string, json: true | und
         "It counts as interrupted as soon as OpenCode starts again in its project, and can be resumed there.",
       ]);
   }
-  print(json ? JSON.stringify({ answers }, null, 2) : answers.map(({ text }) => text).join("\n"));
+  print(
+    json
+      ? JSON.stringify({ answers }, null, 2)
+      : answers.map(({ text }) => shownText(text, MAX_ANSWER_CHARS)).join("\n"),
+  );
 }
 
 /** The forks that a person means: never a guess between two. */
@@ -105,11 +111,11 @@ function named(records: readonly ForkRecord[], id: string): readonly ForkRecord[
   return [record];
 }
 
-function describe(record: ForkRecord, nowMs: number): ListedFork {
+function describe(record: ForkRecord, question: HeldQuestion): ListedFork {
   const run = currentRun(record);
-  const isOwned = processState(record.owner.process) !== "gone";
+  const isOwned = isHeld(record, question);
   const sinceMs = run.startedAtMs ?? run.queuedAtMs;
-  const span = spanText((isLive(run) ? nowMs : run.endedAtMs) - sinceMs);
+  const span = spanText((isLive(run) ? question.nowMs : run.endedAtMs) - sinceMs);
   const lost = "interrupted (its OpenCode is gone)";
   return {
     id: record.id,
@@ -146,6 +152,7 @@ interface ListedFork {
 }
 
 const MAX_TITLE_CHARS = 60;
+const MAX_ANSWER_CHARS = 500;
 
 function print(text: string): void {
   process.stdout.write(`${text}\n`);

@@ -22,7 +22,7 @@ import { createLease, leaseRecordId } from "../../tasks/fork-lease.ts";
 import type { ForkOwner } from "../../tasks/fork-record.ts";
 import { completedFork, runningFork } from "../../testing/forks/fork-samples.ts";
 import { runCli } from "./cli.ts";
-import { takeInventory } from "./purge-inventory.ts";
+import { takeFolders } from "./purge-folders.ts";
 import { planPurge } from "./purge-plan.ts";
 import { runPurge } from "./purge-run.ts";
 
@@ -253,10 +253,12 @@ describe("carryover purge", () => {
     expect(filesBelow(store)).toEqual(before);
   });
 
-  it("says that it does not reach into a database, and never its password", async () => {
+  it("touches no file where a database is named that does not answer, and never shows its password", async () => {
     await fill("ses_a");
     const before = filesBelow(store);
-    expect(await purge("--all", "--yes", "--store", "postgres://me:hunter2@db.test/carryover")).toBe(2);
+    const plugin = [["carryover", { store: "postgres://me:hunter2@127.0.0.1:1/carryover" }]];
+    vi.stubEnv("OPENCODE_CONFIG_CONTENT", JSON.stringify({ plugin }));
+    expect(await purge("--all", "--yes")).toBe(3);
     expect(stderr).toContain("database");
     expect(stdout + stderr).not.toContain("hunter2");
     expect(filesBelow(store)).toEqual(before);
@@ -277,7 +279,7 @@ describe("carryover purge", () => {
     for (const name of ["ses_a", "ses_b"]) await fill(name);
     const folders = { root: store, ...foldersOf(store) };
     const request = { folders, places: "named", nowMs: Date.now() } as const;
-    const plan = planPurge(await takeInventory(request), {
+    const plan = planPurge(await takeFolders(request), {
       wish: { type: "all" },
       force: "never",
       nowMs: Date.now(),

@@ -4,17 +4,21 @@ import { pathName } from "../../stores/files/path-name.ts";
 import { isDatabase } from "../opencode/plugin-stores.ts";
 import { CliError, EXIT_CODES } from "./cli-error.ts";
 import { colorsFor } from "./colors.ts";
-import { findPluginFolders, findStoreOption } from "./forks-store.ts";
-import { type Inventory, takeInventory } from "./purge-inventory.ts";
-import { type PurgePlan, type PurgeWish, planPurge } from "./purge-plan.ts";
-import { purgeReport, shownBytes } from "./purge-report.ts";
+import { openDatabase, purgeDatabase, takeDatabase } from "./purge-database.ts";
+import { takeFolders } from "./purge-folders.ts";
+import type { Inventory } from "./purge-inventory.ts";
+import { type PurgePlan, type PurgeQuestion, type PurgeWish, planPurge } from "./purge-plan.ts";
+import { type PurgeUnit, purgeReport, shownBytes } from "./purge-report.ts";
 import { type Purged, runPurge } from "./purge-run.ts";
 import { counted } from "./shown-text.ts";
+import { DATABASE, findPluginFolders, findStoreOption } from "./with-stores.ts";
 
-/** `carryover purge`: says what is kept on this machine, and deletes what is named. */
+/** `carryover purge`: says what is kept on this machine or in the plugin's database, and deletes what is named. */
 export function purgeCommand(): Command {
   return new Command("purge")
-    .description("list what Carryover keeps on this machine, and delete what you name")
+    .description(
+      "list what Carryover keeps, on this machine or in the plugin's database, and delete what you name",
+    )
     .option("--session <id>", "what belongs to this root session, and to nothing else")
     .option("--older-than <span>", "what was not used for so long, such as 30d or 12h", spanOf)
     .option("--all", "everything")
@@ -34,6 +38,7 @@ Examples:
   carryover purge --session ses_abc
   carryover purge --all --yes
 
+Where the plugin keeps everything in a database this is about the database, with all machines that use it.
 What a running OpenCode works with stays unless --force is given. Sessions of OpenCode itself are never touched.
 Exit codes: 0 deleted or listed, 2 nothing was chosen or not everything could be deleted, 130 stopped with Ctrl-C.`;
 
@@ -49,20 +54,66 @@ interface PurgeFlags {
 }
 
 async function runPurgeCommand(flags: PurgeFlags): Promise<void> {
-  const wish = wishOf(flags);
   const store = await findStoreOption(flags.store);
-  const isInDatabase = store !== undefined && isDatabase(store);
-  if (isInDatabase && flags.store !== undefined) throw new CliError(`Nothing was deleted: ${IN_DATABASE}`);
-  if (isInDatabase) process.stderr.write(`warning: ${IN_DATABASE}\n`);
+  if (store === undefined || !isDatabase(store)) return purgeIn(await folderPlace(flags), flags);
+  const stores = openDatabase(store);
+  try {
+    await purgeIn(
+      {
+        name: "database",
+        place: DATABASE,
+        unit: "item",
+        now: stores.now,
+        take: () => takeDatabase(stores),
+        remove: (plan, { question, signal }) => purgeDatabase(stores, { plan, question, signal }),
+      },
+      flags,
+    );
+  } finally {
+    await stores.close();
+  }
+}
+
+/** Where things are kept, and how they go. */
+interface PurgePlace {
+  /** For a program to read. */
+  readonly name: string;
+  /** The same for a person; never an address. */
+  readonly place: string;
+  readonly unit: PurgeUnit;
+  now(): number;
+  take(): Promise<Inventory>;
+  remove(plan: PurgePlan, removing: Removing): Promise<Purged>;
+}
+
+interface Removing {
+  readonly question: PurgeQuestion;
+  readonly inventory: Inventory;
+  readonly signal: AbortSignal;
+}
+
+async function folderPlace({ store }: PurgeFlags): Promise<PurgePlace> {
   const folders = await findPluginFolders(store);
-  const nowMs = Date.now();
-  const places = flags.store === undefined ? "usual" : "named";
-  const inventory = await takeInventory({ folders, places, nowMs });
+  const places = store === undefined ? "usual" : "named";
+  return {
+    name: folders.root,
+    place: folders.root,
+    unit: "file",
+    now: Date.now,
+    take: () => takeFolders({ folders, places, nowMs: Date.now() }),
+    remove: (plan, { inventory: { running }, signal }) => runPurge(plan, { isQuiet: running === 0, signal }),
+  };
+}
+
+async function purgeIn(from: PurgePlace, flags: PurgeFlags): Promise<void> {
+  const wish = wishOf(flags);
+  const inventory = await from.take();
   for (const problem of inventory.problems) process.stderr.write(`warning: ${problem}\n`);
   const force = flags.force ? "in-use-too" : "never";
-  const plan = planPurge(inventory, { wish: wish ?? { type: "all" }, force, nowMs });
+  const question: PurgeQuestion = { wish: wish ?? { type: "all" }, force, nowMs: from.now() };
+  const plan = planPurge(inventory, question);
   const isOnlyShown = wish === undefined || flags.dryRun === true;
-  if (!flags.json || isOnlyShown) show({ plan, inventory, flags, nowMs, root: folders.root });
+  if (!flags.json || isOnlyShown) show({ plan, inventory, flags, from });
   if (wish === undefined && !flags.json)
     process.stdout.write("\nNothing was deleted. Say what: --session, --older-than or --all.\n");
   if (isOnlyShown) return;
@@ -70,13 +121,11 @@ async function runPurgeCommand(flags: PurgeFlags): Promise<void> {
     throw new CliError(`Nothing is kept under the root session ${flags.session}`, [
       "`carryover purge` lists what there is.",
     ]);
-  if (isEmpty(plan)) return finish(flags, plan, NOTHING);
+  if (isEmpty(plan)) return finish({ flags, plan, purged: NOTHING, unit: from.unit });
   if (!(await isConfirmed(flags))) return;
-  finish(flags, plan, await purge(plan, inventory));
+  const purged = await stoppable((signal) => from.remove(plan, { question, inventory, signal }));
+  finish({ flags, plan, purged, unit: from.unit });
 }
-
-const IN_DATABASE =
-  "this command deletes files and does not reach into a database; docs/security.md says how to delete there";
 
 const NOTHING: Purged = { status: "purged", files: 0, bytes: 0, problems: [] };
 
@@ -108,15 +157,13 @@ interface Shown {
   readonly plan: PurgePlan;
   readonly inventory: Inventory;
   readonly flags: PurgeFlags;
-  readonly nowMs: number;
-  readonly root: string;
+  readonly from: PurgePlace;
 }
 
-function show({ plan, inventory, flags, nowMs, root }: Shown): void {
-  const { running } = inventory;
+function show({ plan, inventory: { running }, flags, from: { name, place, unit, now } }: Shown): void {
   const text = flags.json
-    ? JSON.stringify({ store: root, running, ...jsonOf(plan) }, null, 2)
-    : purgeReport({ plan, root, running, nowMs, colors: colorsFor(process.stdout) });
+    ? JSON.stringify({ store: name, running, ...jsonOf(plan) }, null, 2)
+    : purgeReport({ plan, root: place, running, nowMs: now(), unit, colors: colorsFor(process.stdout) });
   process.stdout.write(`${text}\n`);
 }
 
@@ -167,24 +214,31 @@ function stopped(message: string): CliError {
   return new CliError(message, [], { exitCode: EXIT_CODES.stopped });
 }
 
-/** Ctrl-C stops between two files, so that what is left is whole. */
-async function purge(plan: PurgePlan, { running }: Inventory): Promise<Purged> {
+/** Ctrl-C stops between two files, so that what is left is whole; what goes in one step goes or stays. */
+async function stoppable(job: (signal: AbortSignal) => Promise<Purged>): Promise<Purged> {
   const stopping = new AbortController();
   const stop = (): void => stopping.abort();
   process.once("SIGINT", stop);
   try {
-    return await runPurge(plan, { isQuiet: running === 0, signal: stopping.signal });
+    return await job(stopping.signal);
   } finally {
     process.off("SIGINT", stop);
   }
 }
 
-function finish({ json }: PurgeFlags, plan: PurgePlan, purged: Purged): void {
+interface Finished {
+  readonly flags: PurgeFlags;
+  readonly plan: PurgePlan;
+  readonly purged: Purged;
+  readonly unit: PurgeUnit;
+}
+
+function finish({ flags: { json }, plan, purged, unit }: Finished): void {
   const { status, files, bytes, problems } = purged;
   process.stdout.write(
     json
       ? `${JSON.stringify({ ...purged, ...jsonOf(plan) }, null, 2)}\n`
-      : `\n${status === "stopped" ? "Stopped. " : ""}Deleted ${counted(files, "file")}, ${shownBytes(bytes)}.\n`,
+      : `\n${status === "stopped" ? "Stopped. " : ""}Deleted ${counted(files, unit)}, ${shownBytes(bytes)}.\n`,
   );
   for (const problem of problems) process.stderr.write(`warning: not deleted: ${problem}\n`);
   if (status === "stopped") throw stopped("Stopped; ask again for the rest");

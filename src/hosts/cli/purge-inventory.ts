@@ -1,76 +1,23 @@
-import { existsSync } from "node:fs";
-import { basename, join } from "node:path";
+import { groupBy } from "../../eval/group-by.ts";
 import { fields, stringField } from "../../formats/fields.ts";
-import { defaultStateFolder } from "../../stores/files/default-state-folder.ts";
-import { createFileRecordStore } from "../../stores/files/file-record-store.ts";
-import { nodeFileSystem } from "../../stores/files/file-system.ts";
 import { pathName } from "../../stores/files/path-name.ts";
-import { processState } from "../../stores/files/process-identity.ts";
-import { readWholeFile } from "../../stores/files/whole-file.ts";
-import { type InstanceLease, leaseState, readLease } from "../../tasks/fork-lease.ts";
+import { type InstanceLease, readLease } from "../../tasks/fork-lease.ts";
 import { currentRun, type ForkRecord, isLive } from "../../tasks/fork-record.ts";
 import { readForkRecord } from "../../tasks/read-fork-record.ts";
-import type { RecordFound } from "../../tasks/record-store.ts";
 import { isUnfinished } from "../opencode/forks/left-forks.ts";
-import type { PluginFolders } from "../opencode/plugin-folder.ts";
-import { defaultEvalCacheFolder } from "./eval-cache.ts";
-import { contentsIn, filesIn, foldersIn, isLeftBehind, isRealFolder, recordName } from "./purge-files.ts";
+import { isHeld } from "../opencode/recorded-forks.ts";
+import { isRunning } from "../opencode/window/control-store.ts";
 import type { Kept, KeptFile, KeptFork, KeptSession } from "./purge-plan.ts";
 
-/**
- * Everything of ours in the plugin's folders, and, where those are the usual ones, in the state and the cache folder.
- * Takes only what has a name as we give it, enters no linked folder, removes nothing.
- */
-export async function takeInventory(request: InventoryRequest): Promise<Inventory> {
-  const { folders, places, nowMs } = request;
-  if (existsSync(folders.root) && !isRealFolder(folders.root)) {
-    const problem = `${folders.root} is a link, which is not followed; name the folder itself with --store`;
-    return { sessions: [], contents: [], leftovers: [], running: 0, problems: [problem] };
-  }
-  const found: Found = { sessions: new Map(), leftovers: [], problems: [], leases: [], nowMs };
-  const forkFolders = await foldersIn(folders.forks);
-  const recordFolders = [
-    ...forkFolders,
-    join(folders.control, "instances"),
-    join(folders.control, "requests"),
-  ];
-  const read = await Promise.all(recordFolders.map((folder) => readRecords(folder, found)));
-  for (const { records } of read)
-    for (const { value } of records) {
-      const lease = readLease(value);
-      if (lease !== undefined) found.leases.push(lease);
-    }
-  for (const each of read) noteRecords(each, found);
-  await noteLogs(folders.journal, found);
-  const contents = [
-    ...(await contentsIn(folders.spill, "spill")),
-    ...(await contentsIn(folders.views, "view")),
-    ...(await contentsIn(join(folders.journal, "long"), "long")),
-  ];
-  if (places === "usual") {
-    contents.push(...(await contentsIn(join(defaultStateFolder(process.env), "spill"), "spill")));
-    const measures = await filesIn(defaultEvalCacheFolder(process.env));
-    found.leftovers.push(...measures.filter(({ path }) => /^[0-9a-f]{64}\.json$/.test(basename(path))));
-  }
-  const { leftovers, problems, leases } = found;
-  const running = leases.filter((lease) => isRunning(lease, nowMs)).length;
-  return { sessions: [...found.sessions.values()], contents, leftovers, running, problems };
-}
-
-export interface InventoryRequest {
-  readonly folders: PluginFolders;
-  /** `named`: a store that somebody named, so that folders of other uses are left out. */
-  readonly places: "usual" | "named";
-  readonly nowMs: number;
-}
-
+/** What is kept in one place, and who works on it. */
 export interface Inventory extends Kept {
-  /** How many plugins run on these folders. */
+  /** How many plugins run on it. */
   readonly running: number;
   readonly problems: readonly string[];
 }
 
-interface Found {
+/** An inventory that is being taken. */
+export interface Taking {
   readonly sessions: Map<string, SessionDraft>;
   readonly leftovers: KeptFile[];
   readonly problems: string[];
@@ -78,7 +25,7 @@ interface Found {
   readonly nowMs: number;
 }
 
-interface SessionDraft extends KeptSession {
+export interface SessionDraft extends KeptSession {
   id: string;
   readonly logs: KeptFile[];
   readonly forks: KeptFork[];
@@ -86,102 +33,110 @@ interface SessionDraft extends KeptSession {
   usedBy?: string;
 }
 
-function draftOf({ sessions }: Found, name: string, id = name): SessionDraft {
-  const draft = sessions.get(name) ?? { id, name, logs: [], forks: [], handles: new Set<string>() };
-  if (id !== name) draft.id = id;
+/** Nothing is known yet. */
+export function startInventory(nowMs: number): Taking {
+  return { sessions: new Map(), leftovers: [], problems: [], leases: [], nowMs };
+}
+
+/** The session of which something was found, by the name that its files have. */
+export function draftNamed({ sessions }: Taking, name: string): SessionDraft {
+  const draft = sessions.get(name) ?? { id: name, name, logs: [], forks: [], handles: new Set<string>() };
   sessions.set(name, draft);
   return draft;
 }
 
-interface RecordFolder {
+/** The same where its id is known. */
+export function draftOf(taking: Taking, id: string): SessionDraft {
+  const draft = draftNamed(taking, pathName(id));
+  draft.id = id;
+  return draft;
+}
+
+/** Records that lie together, and what they take. */
+export interface RecordPlace {
   readonly folder: string;
-  readonly files: readonly KeptFile[];
-  readonly records: readonly RecordFound[];
+  /** Everything that was found of each record. */
+  readonly files: readonly RecordFile[];
+  readonly records: readonly { readonly id: string; readonly value: unknown }[];
 }
 
-/** A folder in which nothing looks like a record is not opened as a store: that would change its rights. */
-async function readRecords(folder: string, { problems }: Found): Promise<RecordFolder> {
-  const files = await filesIn(folder);
-  if (!files.some((file) => recordName(file) !== undefined)) return { folder, files, records: [] };
-  const listed = await createFileRecordStore({ root: folder, durable: false }).list();
-  if (listed.status === "failed") problems.push(`${folder}: ${listed.reason}`);
-  return { folder, files, records: listed.status === "listed" ? listed.records : [] };
+/** A file, or a row, of a record. */
+export interface RecordFile extends KeptFile {
+  /** The record's. */
+  readonly name: string;
 }
 
-function noteRecords({ folder, files, records }: RecordFolder, found: Found): void {
-  const names = new Set<string>();
+/** Sorts records by the sessions that they belong to; what belongs to none, or is damaged, is left over. */
+export function noteRecords(places: readonly RecordPlace[], taking: Taking): void {
+  const values = places.flatMap(({ records }) => records.map(({ value }) => value));
+  taking.leases.push(...values.flatMap((value) => readLease(value) ?? []));
+  for (const place of places) notePlace(place, taking);
+}
+
+function notePlace({ folder, files, records }: RecordPlace, taking: Taking): void {
+  const known = new Set<string>();
+  const byName = groupBy(files, ({ name }) => name);
   for (const { id, value } of records) {
     const record = readForkRecord(value);
     const lease = readLease(value);
-    if (lease !== undefined && isRunning(lease, found.nowMs)) names.add(id);
-    if (record === undefined) continue;
-    names.add(id);
-    const draft = draftOf(found, pathName(record.rootSessionId), record.rootSessionId);
-    draft.forks.push(keptFork(record, { folder, files }));
-    for (const handle of JSON.stringify(value).match(HANDLE) ?? []) draft.handles.add(handle);
-    const work = workOn(record, found);
-    if (work !== undefined) draft.usedBy ??= work;
+    if (lease !== undefined && isRunning(lease, taking.nowMs)) known.add(id);
+    const root = record?.rootSessionId ?? rootOfLog(value);
+    if (root === undefined) continue;
+    known.add(id);
+    const draft = draftOf(taking, root);
+    const own = byName.get(id) ?? [];
+    if (record === undefined) draft.logs.push(...own);
+    else noteFork({ draft, fork: keptFork(record, { folder, own }), record, value }, taking);
   }
-  // Damaged records, requests nobody waits for and the signs of life of what is gone.
-  for (const file of files) {
-    const name = recordName(file);
-    if (name === undefined ? isLeftBehind(file, found.nowMs) : !names.has(name)) found.leftovers.push(file);
-  }
+  for (const file of files) if (!known.has(file.name)) taking.leftovers.push(file);
 }
 
-function keptFork(record: ForkRecord, { folder, files }: Omit<RecordFolder, "records">): KeptFork {
-  const own = files.filter((file) => recordName(file) === record.id);
+/** The session of a record that says in which home a log is written. */
+function rootOfLog(value: unknown): string | undefined {
+  const { schema, rootSessionId } = fields(value);
+  return schema === "log/1" ? stringField(rootSessionId) : undefined;
+}
+
+interface FoundFork {
+  readonly draft: SessionDraft;
+  readonly fork: KeptFork;
+  readonly record: ForkRecord;
+  readonly value: unknown;
+}
+
+function noteFork({ draft, fork, record, value }: FoundFork, taking: Taking): void {
+  draft.forks.push(fork);
+  for (const handle of JSON.stringify(value).match(HANDLE) ?? []) draft.handles.add(handle);
+  const work = workOn(record, taking);
+  if (work !== undefined) draft.usedBy ??= work;
+}
+
+function keptFork({ id }: ForkRecord, { folder, own }: OwnFiles): KeptFork {
   return {
-    path: join(folder, `${record.id}.json`),
+    path: `${folder}/${id}.json`,
     sizeBytes: own.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
     usedAtMs: Math.max(0, ...own.map(({ usedAtMs }) => usedAtMs)),
     folder,
-    id: record.id,
+    id,
   };
 }
 
+interface OwnFiles {
+  readonly folder: string;
+  readonly own: readonly KeptFile[];
+}
+
 /** What a program that holds the fork still does with it. */
-function workOn(record: ForkRecord, { leases, nowMs }: Found): string | undefined {
-  if (!isUnfinished(record)) return undefined;
-  const lease = leases.find(({ instanceId }) => instanceId === record.owner.instanceId);
-  const sight = { nowMs, process: processState(record.owner.process), ...(lease && { lease }) };
-  if (leaseState(record.owner, sight) === "lost") return undefined;
+function workOn(record: ForkRecord, { leases, nowMs }: Taking): string | undefined {
+  if (!isUnfinished(record) || !isHeld(record, { leases, nowMs })) return undefined;
   return `fork ${record.number} ${isLive(currentRun(record)) ? "runs" : "is being delivered"}`;
 }
 
-async function noteLogs(folder: string, found: Found): Promise<void> {
-  const writers = new Set(
-    found.leases.filter((lease) => isRunning(lease, found.nowMs)).map((lease) => `${lease.process.pid}`),
-  );
-  for (const file of await filesIn(folder)) {
-    const [, name = "", pid] = SEGMENT.exec(basename(file.path)) ?? [];
-    if (pid === undefined) {
-      if (isLeftBehind(file, found.nowMs)) found.leftovers.push(file);
-      continue;
-    }
-    const draft = draftOf(found, name);
-    draft.logs.push(file);
-    for (const handle of handlesIn(file, found)) draft.handles.add(handle);
-    if (writers.has(pid)) draft.usedBy ??= `process ${pid} writes its log`;
-  }
-}
+/** How a handle looks in a log or a record. */
+export const HANDLE: RegExp = /\b[0-9a-f]{64}\b/g;
 
-const SEGMENT = /^(.+)\.(\d+)-\d+-\d+\.jsonl$/;
-const HANDLE = /\b[0-9a-f]{64}\b/g;
-
-/** One that cannot be asked, since it runs elsewhere, counts as running for a day. */
-function isRunning({ process, heartbeatAtMs }: InstanceLease, nowMs: number): boolean {
-  const state = processState(process);
-  return state === "running" || (state === "unknown" && nowMs - heartbeatAtMs < UNKNOWN_MS);
-}
-
-const UNKNOWN_MS = 86_400_000;
-
-function handlesIn({ path }: KeptFile, { problems }: Found): readonly string[] {
-  try {
-    return Buffer.from(readWholeFile(nodeFileSystem, path)).toString("latin1").match(HANDLE) ?? [];
-  } catch (error) {
-    problems.push(`${path}: ${stringField(fields(error).code) ?? String(error)}`);
-    return [];
-  }
+/** The signs of life of those who run, one of each. */
+export function runningIn({ leases, nowMs }: Taking): readonly InstanceLease[] {
+  const running = leases.filter((lease) => isRunning(lease, nowMs));
+  return [...new Map(running.map((lease) => [lease.instanceId, lease])).values()];
 }

@@ -1,4 +1,4 @@
-/** What lies in the folders of Carryover, as far as it can be told apart. */
+/** What Carryover keeps in its folders or in a database, as far as it can be told apart. */
 export interface Kept {
   /** What belongs to one root session: its log, and the records of its forks. */
   readonly sessions: readonly KeptSession[];
@@ -21,6 +21,7 @@ export interface KeptSession {
   readonly usedBy?: string;
 }
 
+/** A file, or what stands for one in a database: a log, a record, an output. */
 export interface KeptFile {
   readonly path: string;
   readonly sizeBytes: number;
@@ -56,8 +57,9 @@ export interface PurgePlan {
 }
 
 /** Decides what goes; touches nothing. What a session that stays mentions stays too. */
-export function planPurge(kept: Kept, { wish, force, nowMs }: PurgeQuestion): PurgePlan {
+export function planPurge(kept: Kept, { wish, force, nowMs, only }: PurgeQuestion): PurgePlan {
   const isWanted = (session: KeptSession): boolean => {
+    if (only !== undefined && !only.has(session.name)) return false;
     if (wish.type === "all") return true;
     if (wish.type === "session") return session.name === wish.name;
     return nowMs - usedAt(session) > wish.thanMs;
@@ -88,6 +90,8 @@ export interface PurgeQuestion {
   readonly wish: PurgeWish;
   readonly force: "in-use-too" | "never";
   readonly nowMs: number;
+  /** The names of the sessions that may go; any when unset. */
+  readonly only?: ReadonlySet<string>;
 }
 
 /** When anything of a session was last written. */

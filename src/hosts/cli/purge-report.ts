@@ -10,11 +10,16 @@ export interface PurgeReportInput {
   /** Plugins at work. */
   readonly running: number;
   readonly nowMs: number;
+  /** What is counted. */
+  readonly unit: PurgeUnit;
   readonly colors: Colors;
 }
 
+/** What a thing that is kept is called: in a folder, and in a database. */
+export type PurgeUnit = "file" | "item";
+
 /** What would go, with sizes, and what stays because somebody works with it, for a person to read. */
-export function purgeReport({ plan, root, running, nowMs, colors }: PurgeReportInput): string {
+export function purgeReport({ plan, root, running, nowMs, unit, colors }: PurgeReportInput): string {
   const { files, bytes } = sizeOfPlan(plan);
   const ago = (atMs: number): string => `${spanText(Math.max(0, nowMs - atMs))} ago`;
   const sessions = plan.sessions.toSorted((left, right) => usedAt(right) - usedAt(left));
@@ -31,18 +36,20 @@ export function purgeReport({ plan, root, running, nowMs, colors }: PurgeReportI
     ...(more > 0 ? [[`and ${counted(more, "session")} more`]] : []),
     ...KINDS.flatMap(([kind, name]) => {
       const those = plan.contents.filter((content) => content.kind === kind);
-      return those.length === 0 ? [] : [[name, shownBytes(bytesOf(those)), counted(those.length, "file")]];
+      return those.length === 0 ? [] : [[name, shownBytes(bytesOf(those)), counted(those.length, unit)]];
     }),
     ...(plan.leftovers.length === 0
       ? []
-      : [["other", shownBytes(bytesOf(plan.leftovers)), counted(plan.leftovers.length, "file")]]),
+      : [["other", shownBytes(bytesOf(plan.leftovers)), counted(plan.leftovers.length, unit)]]),
   ]);
   return [
     colors.bold(shownPath(root, MAX_PATH_CHARS)),
     ...(running === 0 ? [] : [`${counted(running, "program")} at work on it`]),
-    ...(files === 0 ? ["  nothing"] : [table, `  ${counted(files, "file")}, ${shownBytes(bytes)}`]),
+    ...(files === 0 ? ["  nothing"] : [table, `  ${counted(files, unit)}, ${shownBytes(bytes)}`]),
     ...(plan.inUse.length === 0 ? [] : ["", colors.bold("In use, and left alone")]),
-    ...plan.inUse.map(({ id, usedBy }) => `  ${shownText(id, MAX_NAME_CHARS)}  ${usedBy}`),
+    ...plan.inUse.map(
+      ({ id, usedBy }) => `  ${shownText(id, MAX_NAME_CHARS)}  ${shownText(usedBy ?? "", MAX_PATH_CHARS)}`,
+    ),
   ].join("\n");
 }
 

@@ -1,12 +1,11 @@
 import { Command } from "commander";
-import type { PluginFolders } from "../opencode/plugin-folder.ts";
+import type { PluginLog, PluginStores } from "../opencode/plugin-stores.ts";
 import { askPlugin } from "../opencode/window/ask-plugin.ts";
 import { type BatchInForce, batchesInForce, undoInJournal } from "../opencode/window/batches-in-force.ts";
-import { createControlStore } from "../opencode/window/control-store.ts";
-import { listPluginJournals, readPluginJournal } from "../opencode/window/read-plugin-journal.ts";
+import { pluginJournal } from "../opencode/window/read-plugin-journal.ts";
 import { CliError } from "./cli-error.ts";
-import { findPluginFolders } from "./forks-store.ts";
-import { refuseDatabase } from "./refuse-database.ts";
+import { shownText } from "./shown-text.ts";
+import { withStores } from "./with-stores.ts";
 
 /** `carryover undo`: takes the newest edit of the OpenCode plugin back. */
 export function undoCommand(): Command {
@@ -24,6 +23,7 @@ Examples:
   carryover undo
   carryover undo --session ses_abc --json
 
+In a database that machines share it is the newest edit of this home, or of the session that is named, wherever that runs.
 Outputs that were cut as they came in are not edits: the model gets them back with the recall tool.
 Exit codes: 0 taken back, 2 nothing to take back or nobody answered, 1 a fault of Carryover.`;
 
@@ -34,39 +34,43 @@ interface UndoFlags {
 }
 
 async function runUndo({ session, json, store }: UndoFlags): Promise<void> {
-  await refuseDatabase(store);
-  const folders = await findPluginFolders(store);
-  const found = await newestEdit(folders, session);
+  const result = await withStores(store, ({ stores }) => undoIn(stores, session));
+  process.stdout.write(`${json ? JSON.stringify(result, null, 2) : sentence(result)}\n`);
+}
+
+async function undoIn(stores: PluginStores, session: string | undefined): Promise<UndoResult> {
+  const found = await newestEdit(stores, session);
   if (found === undefined)
     throw new CliError(
       session === undefined ? "No edit of ours is in force" : `No edit of ours is in force in ${session}`,
       [],
     );
   const { sessionId, batch } = found.undone;
-  const asked = await askPlugin({
-    control: createControlStore(folders.control),
-    want: { type: "undo", sessionId },
-  });
+  const asked = await askPlugin({ control: stores.control, want: { type: "undo", sessionId } });
   if (asked.status === "failed" || (asked.status === "answered" && asked.outcome !== "done"))
-    throw new CliError(asked.status === "failed" ? asked.reason : asked.text, ["Try again."]);
+    throw new CliError(shownText(asked.status === "failed" ? asked.reason : asked.text, MAX_ANSWER_CHARS), [
+      "Try again.",
+    ]);
   if (asked.status !== "answered") {
-    const problem = await undoInJournal({ ...found, folder: folders.journal, atMs: Date.now() });
+    const problem = await undoInJournal(stores.journal(found.rootSessionId), {
+      undone: found.undone,
+      atMs: Date.now(),
+    });
     if (problem !== undefined) throw new CliError(`Cannot write the journal: ${problem}`, []);
   }
-  const where: UndoResult["where"] = asked.status === "answered" ? "plugin" : "journal";
-  const result = {
+  return {
     sessionId,
     batchId: batch.id,
     step: batch.step,
     edits: batch.edits.length,
     tokens: batch.tokensBefore - batch.tokensAfter,
-    where,
+    where: asked.status === "answered" ? "plugin" : "journal",
   };
-  process.stdout.write(`${json ? JSON.stringify(result, null, 2) : sentence(result)}\n`);
 }
 
 interface UndoResult {
   readonly sessionId: string;
+  readonly batchId: string;
   readonly step: string;
   readonly edits: number;
   readonly tokens: number;
@@ -75,8 +79,12 @@ interface UndoResult {
 
 function sentence({ sessionId, step, edits, tokens, where }: UndoResult): string {
   const when = where === "plugin" ? "from the next request on" : "when OpenCode opens the session again";
-  return `Taken back in ${sessionId}: ${step}, ${edits} edits, about ${tokens} tokens. The model sees them ${when}.`;
+  const place = `${shownText(sessionId, MAX_NAME_CHARS)}: ${shownText(step, MAX_NAME_CHARS)}`;
+  return `Taken back in ${place}, ${edits} edits, about ${tokens} tokens. The model sees them ${when}.`;
 }
+
+const MAX_NAME_CHARS = 60;
+const MAX_ANSWER_CHARS = 500;
 
 interface NewestEdit {
   readonly rootSessionId: string;
@@ -84,17 +92,34 @@ interface NewestEdit {
 }
 
 async function newestEdit(
-  { journal }: PluginFolders,
+  stores: PluginStores,
   session: string | undefined,
 ): Promise<NewestEdit | undefined> {
+  const { logs, problems } = await stores.logs();
+  if (problems.length > 0) throw new CliError(`Cannot list the logs: ${problems.join("; ")}`, ["Try again."]);
   let newest: NewestEdit | undefined;
-  for (const rootSessionId of await listPluginJournals(journal)) {
-    const { entries } = await readPluginJournal({ folder: journal, rootSessionId });
+  for (const { rootSessionId, writtenAtMs } of logsToSearch(logs, session)) {
+    const foundAtMs = newest?.undone.batch.at ?? 0;
+    // No newer edit can stand in a log that was written to last before it.
+    if (writtenAtMs + CLOCKS_DIFFER_MS < foundAtMs) break;
+    const { entries } = pluginJournal(await stores.journal(rootSessionId).read());
     const undone = batchesInForce(entries).findLast(
       ({ sessionId }) => session === undefined || sessionId === session,
     );
-    if (undone !== undefined && undone.batch.at > (newest?.undone.batch.at ?? 0))
-      newest = { rootSessionId, undone };
+    if (undone !== undefined && undone.batch.at > foundAtMs) newest = { rootSessionId, undone };
+    if (rootSessionId === session && newest !== undefined) break;
   }
   return newest;
+}
+
+/** An edit bears the time of the machine that made it, and a log that of its store. */
+const CLOCKS_DIFFER_MS = 3_600_000;
+
+/** Nobody takes back by accident what was done on another machine: a session there must be named. */
+function logsToSearch(logs: readonly PluginLog[], session: string | undefined): readonly PluginLog[] {
+  const named = logs.filter(({ rootSessionId }) => rootSessionId === session);
+  const here = logs.filter(
+    ({ rootSessionId, writtenIn }) => writtenIn === "this-home" && rootSessionId !== session,
+  );
+  return [...named, ...here];
 }

@@ -1,72 +1,108 @@
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join, resolve } from "node:path";
 import { fields, stringField } from "../../formats/fields.ts";
-import { createFileRecordStore } from "../../stores/files/file-record-store.ts";
-import type { ForkRecord } from "../../tasks/fork-record.ts";
-import { readForkRecord } from "../../tasks/read-fork-record.ts";
-import type { RecordStore } from "../../tasks/record-store.ts";
-import { type PluginFolders, pluginFolders } from "../opencode/plugin-folder.ts";
-import { isDatabase } from "../opencode/plugin-stores.ts";
+import { hasPassword } from "../../stores/postgres/redact-connection.ts";
+import { openPluginStores } from "../opencode/open-plugin-stores.ts";
+import { hostConfigFolder, type PluginFolders, pluginFolders } from "../opencode/plugin-folder.ts";
+import { isDatabase, type PluginStores } from "../opencode/plugin-stores.ts";
+import { CliError, EXIT_CODES } from "./cli-error.ts";
 import { isCarryover, readHostConfiguration } from "./doctor-config.ts";
+
+/** Does a job with the stores that the plugin uses here, and closes them. Throws when a database cannot be used. */
+export async function withStores<Result>(
+  store: string | undefined,
+  job: (opened: OpenedStores) => Promise<Result>,
+): Promise<Result> {
+  const named = await findStoreOption(store);
+  const folders = foldersOf(named);
+  const isShared = named !== undefined && isDatabase(named);
+  const stores = openPluginStores({
+    store: named,
+    folders,
+    now: Date.now,
+    packageFolders: packageFolders(),
+    usedBy: "command",
+  });
+  try {
+    const opened = await stores.open();
+    if (opened.status === "failed") throw unusable(opened);
+    return await job({
+      stores,
+      name: isShared ? "database" : folders.root,
+      place: isShared ? DATABASE : folders.root,
+    });
+  } finally {
+    await stores.close();
+  }
+}
+
+export interface OpenedStores {
+  readonly stores: PluginStores;
+  /** The folder or `database`, for a program to read. */
+  readonly name: string;
+  /** The same for a person; never an address. */
+  readonly place: string;
+}
+
+/** What a database is called, whose address nobody is to see. */
+export const DATABASE = "the database of the option `store`";
+
+/** The error of a command whose database cannot be used. */
+export function unusable({ code, reason }: { readonly code: string; readonly reason: string }): CliError {
+  const advice =
+    code === "PG_NOT_INSTALLED"
+      ? `Run npm install pg here or in ${hostConfigFolder(process.env)}.`
+      : "`carryover doctor` looks at it; nothing was changed.";
+  return new CliError(`Cannot use ${DATABASE}: ${reason} (${code})`, [advice], {
+    exitCode: EXIT_CODES.outside,
+  });
+}
+
+/** Where the package `pg` may be, if it is not beside this program. */
+export function packageFolders(): readonly string[] {
+  return [process.cwd(), hostConfigFolder(process.env)];
+}
 
 /** The folders of the plugin: those of `--store`, else those that OpenCode's configuration for this folder names, else the default. */
 export async function findPluginFolders(store: string | undefined): Promise<PluginFolders> {
-  const named = await findStoreOption(store);
-  // The address of a database is no path, and its password must not get into one.
+  return foldersOf(await findStoreOption(store));
+}
+
+/** The address of a database is no path, and its password must not get into one. */
+function foldersOf(store: string | undefined): PluginFolders {
   return pluginFolders({
-    store: named === undefined || isDatabase(named) ? undefined : named,
+    store: store === undefined || isDatabase(store) ? undefined : store,
     env: process.env,
   });
 }
 
 /** Where the plugin was told to keep things: `--store`, else the option in OpenCode's configuration for this folder. */
 export async function findStoreOption(store: string | undefined): Promise<string | undefined> {
-  if (store !== undefined) return store;
+  if (store !== undefined) return checked(store);
   const { plugins } = await readHostConfiguration({ directory: process.cwd(), env: process.env });
-  return stringField(fields(plugins.find(isCarryover)?.options).store);
+  const plugin = plugins.find(isCarryover);
+  const named = stringField(fields(plugin?.options).store);
+  if (named === undefined) return undefined;
+  // An empty one counts as unset, for the plugin too.
+  return (await substituted(named, dirname(resolve(plugin?.from ?? ".")))) || undefined;
 }
 
-/** Every fork that is recorded in files, of all projects, newest first, and what could not be read. */
-export async function readForks({ forks }: Pick<PluginFolders, "forks">): Promise<RecordedForks> {
-  const projects = await readdir(forks).catch(() => []);
-  return readForksIn(
-    projects.map((project) => {
-      const place = join(forks, project);
-      return { place, records: createFileRecordStore({ root: place, durable: false }) };
-    }),
-  );
+function checked(store: string): string {
+  if (!isDatabase(store) || !hasPassword(store)) return store;
+  throw new CliError("Other users of this machine can read a command line, and this one holds a password", [
+    "Write the address into the option `store` in OpenCode's configuration, as {env:NAME} or {file:path} if you like.",
+    "Or leave the password out and keep it in ~/.pgpass or PGPASSWORD.",
+  ]);
 }
 
-/** Every fork that is recorded in these stores, newest first, and what could not be read. */
-export async function readForksIn(stores: readonly ForkPlace[]): Promise<RecordedForks> {
-  const records: ForkRecord[] = [];
-  const problems: string[] = [];
-  for (const store of stores) {
-    const listed = await store.records.list();
-    if (listed.status === "failed") {
-      problems.push(`${store.place}: ${listed.reason}`);
-      continue;
-    }
-    for (const { value } of listed.records) {
-      const record = readForkRecord(value);
-      if (record !== undefined) records.push(record);
-    }
-    for (const { id, place, reason } of listed.problems) problems.push(`${id ?? place}: ${reason}`);
+/** As OpenCode does it when it reads its configuration. */
+async function substituted(text: string, folder: string): Promise<string> {
+  let whole = text.replace(/\{env:([^{}]+)\}/g, (_, name: string) => process.env[name] ?? "");
+  for (const [reference, path = ""] of whole.matchAll(/\{file:([^{}]+)\}/g)) {
+    const file = path.startsWith("~/") ? join(homedir(), path.slice(2)) : resolve(folder, path);
+    const content = await readFile(file, "utf8").catch(() => "");
+    whole = whole.replace(reference, () => content.trim());
   }
-  return { records: records.sort((left, right) => queuedAt(right) - queuedAt(left)), problems };
-}
-
-export interface ForkPlace {
-  /** For a person to read. */
-  readonly place: string;
-  readonly records: RecordStore;
-}
-
-export interface RecordedForks {
-  readonly records: readonly ForkRecord[];
-  readonly problems: readonly string[];
-}
-
-function queuedAt({ runs }: ForkRecord): number {
-  return Math.max(0, ...runs.map(({ queuedAtMs }) => queuedAtMs));
+  return whole;
 }

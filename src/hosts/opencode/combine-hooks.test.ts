@@ -27,6 +27,17 @@ describe("the hooks of all features together", () => {
     expect(output.output).toBe("12");
   });
 
+  it("tell every feature of an event before the next one, however long another feature takes", async () => {
+    const told: string[] = [];
+    const slow: Hooks = { event: () => new Promise((resolve) => setTimeout(resolve, 20)) };
+    const { hooks } = combined(slow, { event: async ({ event }) => void told.push(event.type) });
+    const first = hooks.event?.({ event: { type: "session.idle", properties: {} } });
+    expect(told).toEqual(["session.idle"]);
+    await hooks.event?.({ event: { type: "session.status", properties: {} } });
+    await first;
+    expect(told).toEqual(["session.idle", "session.status"]);
+  });
+
   it("put back what a failing feature changed, keep what the others did, and report it", async () => {
     const { hooks, failures } = combined(
       {

@@ -22,26 +22,29 @@ export interface HookFailure {
 }
 
 /**
- * The hooks of all features as one set, run in the order of the features. A hook that fails is reported, and its output is
- * put back as it was: a throw would be an error 500 for the user.
+ * The hooks of all features as one set, run in the order of the features; an event is told to all of them at once. A hook
+ * that fails is reported, and its output is put back as it was: a throw would be an error 500 for the user.
  */
 export function combineHooks(features: readonly Feature[], onFailure: (failure: HookFailure) => void): Hooks {
   const combined: Record<string, unknown> = {};
   for (const name of HOOK_NAMES) {
     const steps = features.filter((feature) => feature.hooks[name] !== undefined);
     if (steps.length === 0) continue;
-    combined[name] = async (input: unknown, output: unknown): Promise<void> => {
-      for (const { name: feature, hooks } of steps) {
-        const putBack = remember(output);
-        try {
-          await (hooks[name] as AnyHook)(input, output);
-        } catch (cause) {
-          if (cause instanceof ToolRefusal && name === "tool.execute.before") throw cause;
-          putBack();
-          const sessionId = sessionIn(input, output);
-          onFailure({ feature, hook: name, cause, ...(sessionId !== undefined && { sessionId }) });
-        }
+    const run = async ({ name: feature, hooks }: Feature, input: unknown, output: unknown): Promise<void> => {
+      const putBack = remember(output);
+      try {
+        await (hooks[name] as AnyHook)(input, output);
+      } catch (cause) {
+        if (cause instanceof ToolRefusal && name === "tool.execute.before") throw cause;
+        putBack();
+        const sessionId = sessionIn(input, output);
+        onFailure({ feature, hook: name, cause, ...(sessionId !== undefined && { sessionId }) });
       }
+    };
+    combined[name] = async (input: unknown, output: unknown): Promise<void> => {
+      // The host does not wait before it tells the next event: a feature that did would hear of them out of order.
+      if (name === "event") await Promise.all(steps.map((step) => run(step, input, output)));
+      else for (const step of steps) await run(step, input, output);
     };
   }
   return {

@@ -75,7 +75,9 @@ function watchStores({ stores, notify }: PluginContext): Feature {
       "chat.message": async () => {
         if (hasLooked) return;
         hasLooked = true;
-        void look();
+        look().catch((cause: unknown) =>
+          notify.log("error", "the store cannot be used", { cause: String(cause) }),
+        );
       },
       dispose: () => stores.close(),
     },

@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { homeName } from "./home-name.ts";
+import { homeName, knownHomeName } from "./home-name.ts";
 
 let folder: string;
 
@@ -17,6 +17,14 @@ describe("the name of a home", () => {
     const name = homeName(join(folder, "not", "there"));
     expect(homeName(join(folder, "not", "there"))).toBe(name);
     expect(homeName(join(folder, "other"))).not.toBe(name);
+  });
+
+  it("is not made by somebody who only asks for it", () => {
+    expect(knownHomeName(join(folder, "asked"))).toBeUndefined();
+    expect(existsSync(join(folder, "asked"))).toBe(false);
+    expect(knownHomeName(folder)).toBeUndefined();
+    const name = homeName(folder);
+    expect(knownHomeName(folder)).toBe(name);
   });
 
   it("is one of its own where none can be kept", () => {

@@ -21,6 +21,11 @@ export function homeName(folder: string): string {
   return randomUUID();
 }
 
+/** The name of a home that has one; makes none. */
+export function knownHomeName(folder: string): string | undefined {
+  return readName(join(folder, "home"));
+}
+
 /** Another program may have made the file and not yet written into it. */
 const MAX_LOOKS = 100;
 

@@ -19,7 +19,7 @@ export function createHostCalls({ client, directory }: HostCallsOptions): HostCa
   if (config === undefined) return undefined;
   return {
     async call(method, path, body) {
-      try {
+      const ask = async (): Promise<HostAnswer> => {
         const url = new URL(path, config.baseUrl);
         url.searchParams.set("directory", directory);
         const request = new Request(url, {
@@ -31,6 +31,9 @@ export function createHostCalls({ client, directory }: HostCallsOptions): HostCa
         const text = await response.text();
         if (!response.ok) return { status: "failed", code: response.status, reason: text.slice(0, 500) };
         return { status: "ok", body: text === "" ? undefined : JSON.parse(text) };
+      };
+      try {
+        return await inTime(ask());
       } catch (cause) {
         return { status: "failed", code: "no-answer", reason: String(cause).slice(0, 500) };
       }
@@ -38,10 +41,28 @@ export function createHostCalls({ client, directory }: HostCallsOptions): HostCa
   };
 }
 
+/** The route of one session. */
+export function sessionPath(sessionId: string): string {
+  return `/session/${encodeURIComponent(sessionId)}`;
+}
+
 export interface HostCallsOptions {
   readonly client: unknown;
   readonly directory: string;
 }
+
+/** The host's own fetch cannot be aborted, so it is left alone. */
+function inTime(answer: Promise<HostAnswer>): Promise<HostAnswer> {
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void => reject(new Error(`the host did not answer within ${CALL_MS / 1_000} seconds`));
+    const timer = setTimeout(giveUp, CALL_MS);
+    timer.unref?.();
+    answer.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+/** Longer than a busy machine takes for the messages of a long session: a hook that waits for ever would stop the user. */
+const CALL_MS = 120_000;
 
 interface Transport {
   readonly baseUrl: string;

@@ -1,4 +1,5 @@
 import type { HostCalls } from "./host-calls.ts";
+import { createRecentMap } from "./recent-map.ts";
 
 /** Tells people: a toast where one looks, a line in the host's log. Never fails, never waits for longer than the host takes. */
 export interface Notify {
@@ -18,15 +19,15 @@ export interface NotifyOptions {
 }
 
 export function createNotify({ calls, level }: NotifyOptions): Notify {
-  const shown = new Set<string>();
+  const shown = createRecentMap<string, true>(MAX_SHOWN);
   const toast = (message: string, variant: ToastVariant = "info"): void => {
     void calls.call("POST", "/tui/show-toast", { title: "Carryover", message, variant });
   };
   return {
     toast,
     toastOnce(message, variant) {
-      if (shown.has(message)) return;
-      shown.add(message);
+      if (shown.get(message)) return;
+      shown.set(message, true);
       toast(message, variant);
     },
     log(lineLevel, message, extra) {
@@ -40,5 +41,8 @@ export function createNotify({ calls, level }: NotifyOptions): Notify {
     },
   };
 }
+
+/** Messages hold reasons, of which there may be many. */
+const MAX_SHOWN = 256;
 
 const LEVELS: readonly (LogLevel | "off")[] = ["debug", "info", "warn", "error", "off"];

@@ -3,9 +3,11 @@ import type { RedactOptions } from "../../text/redact-secrets.ts";
 import type { SpillStore } from "../../tool-output/spill-store.ts";
 import type { HostCalls } from "./host-calls.ts";
 import type { Notify } from "./notify.ts";
+import { openPluginStores } from "./open-plugin-stores.ts";
 import { hostConfigFolder, type PluginFolders, pluginFolders } from "./plugin-folder.ts";
 import type { PluginOptions } from "./plugin-options.ts";
-import { isDatabase, openPluginStores, type PluginStores } from "./plugin-stores.ts";
+import { isDatabase, type PluginStores } from "./plugin-stores.ts";
+import { createRecentMap } from "./recent-map.ts";
 import { createSessionTree, type SessionTree } from "./session-tree.ts";
 
 /** What every feature of the plugin works with. */
@@ -54,7 +56,7 @@ export function createPluginContext(setup: PluginContextOptions): PluginContext 
   const packageFolders = [directory, hostConfigFolder(env)];
   const stores = openPluginStores({ store, folders, now, packageFolders });
   const tree = createSessionTree(calls);
-  const journals = new Map<string, Journal>();
+  const journals = createRecentMap<string, Journal>(MAX_JOURNALS);
   const journal = (rootSessionId: string): Journal => {
     const known = journals.get(rootSessionId);
     if (known !== undefined) return known;
@@ -79,10 +81,16 @@ export function createPluginContext(setup: PluginContextOptions): PluginContext 
     journal,
     record(sessionId, entry) {
       const atMs = now();
-      void tree.rootOf(sessionId).then(async (root) => {
-        const written = await journal(root).append({ atMs, sessionId, ...entry });
+      const write = async (): Promise<void> => {
+        const written = await journal(await tree.rootOf(sessionId)).append({ atMs, sessionId, ...entry });
         if (written.status === "failed") notify.log("warn", `journal not written: ${written.reason}`);
-      });
+      };
+      write().catch((cause: unknown) =>
+        notify.log("error", "journal not written", { type: entry.type, cause: String(cause) }),
+      );
     },
   };
 }
+
+/** One that was forgotten is opened again, and goes on in a file of its own. */
+const MAX_JOURNALS = 256;

@@ -1,8 +1,10 @@
-import { type Fields, fields, stringField } from "../../formats/fields.ts";
+import { fields, stringField } from "../../formats/fields.ts";
+import { deletedSession } from "./deleted-session.ts";
 import type { HostEvent } from "./host.ts";
-import type { HostCalls } from "./host-calls.ts";
+import { type HostCalls, sessionPath } from "./host-calls.ts";
+import { createRecentMap } from "./recent-map.ts";
 
-/** Which session hangs under which, as far as the host has told; asked only once for each. */
+/** Which session hangs under which, as far as the host has told; asked only once for each that was used lately. */
 export interface SessionTree {
   /** The session itself when it has no parent or cannot be asked for. */
   rootOf(sessionId: string): Promise<string>;
@@ -11,11 +13,11 @@ export interface SessionTree {
 }
 
 export function createSessionTree(calls: HostCalls): SessionTree {
-  const parents = new Map<string, Promise<string | undefined>>();
+  const parents = createRecentMap<string, Promise<string | undefined>>(MAX_SESSIONS);
   const parentOf = (sessionId: string): Promise<string | undefined> => {
     const known = parents.get(sessionId);
     if (known !== undefined) return known;
-    const asked = calls.call("GET", `/session/${encodeURIComponent(sessionId)}`).then((answer) => {
+    const asked = calls.call("GET", sessionPath(sessionId)).then((answer) => {
       if (answer.status === "failed") {
         parents.delete(sessionId);
         return undefined;
@@ -36,11 +38,14 @@ export function createSessionTree(calls: HostCalls): SessionTree {
         id = parent;
       }
     },
-    observe({ type, properties }) {
-      if (type !== "session.created" && type !== "session.updated") return;
-      const info: Fields = fields(properties.info);
-      const id = stringField(info.id);
-      if (id !== undefined) parents.set(id, Promise.resolve(stringField(info.parentID)));
+    observe(event) {
+      const deleted = deletedSession(event);
+      if (deleted !== undefined) parents.delete(deleted);
+      if (event.type !== "session.created" && event.type !== "session.updated") return;
+      const { id, parentID } = fields(event.properties.info);
+      if (typeof id === "string") parents.set(id, Promise.resolve(stringField(parentID)));
     },
   };
 }
+
+const MAX_SESSIONS = 4_096;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Message } from "../../transcript/message.ts";
+import { agent, call, talk, user } from "../../../test/support/fill-talk.ts";
+import type { Transcript } from "../../transcript/message.ts";
 import { enclosingNames } from "./enclosing-names.ts";
 import { fillRows } from "./fill-rows.ts";
 import { numberWords } from "./number-words.ts";
@@ -7,20 +8,18 @@ import { readNewestFirst } from "./read-newest-first.ts";
 import { wordUse } from "./word-use.ts";
 
 function enclosingOf(said: string, output: string): readonly number[] {
-  const read: Message["parts"][number] = {
-    type: "tool",
-    callId: "c1",
-    tool: "read",
-    input: { path: "a.go" },
-    outcome: { status: "done", output, attachments: [] },
-  };
-  const fill = fillRows([
-    { id: "m1", role: "assistant", parts: [read] },
-    { id: "m2", role: "user", parts: [{ type: "text", text: said }] },
-  ]);
+  return namesIn(talk(agent(call("read", { path: "a.go" }, output)), user(said)), "a.go");
+}
+
+/** Of all rows, or of those from the call about a file on. */
+function namesIn(transcript: Transcript, path?: string): readonly number[] {
+  const fill = fillRows(transcript);
   const numbered = numberWords(fill);
   const names = enclosingNames(fill, numbered, readNewestFirst(fill, numbered, wordUse(fill, numbered)));
-  const shown = fill.segments.find(({ source }) => source === "read");
+  if (path === undefined) return [...names];
+  const shown = fill.segments.find(
+    ({ source, partNumber }) => source === "read" && fill.parts[partNumber]?.path === path,
+  );
   return [...names.subarray(shown?.firstRow, shown?.endRow)];
 }
 
@@ -53,5 +52,75 @@ describe("enclosingNames", () => {
   it("sees indentation behind line numbers", () => {
     const numbered = CODE.split("\n").map((line, index) => `${String(index + 1).padStart(5)}→${line}`);
     expect(enclosingOf("change foldWing", numbered.join("\n"))).toEqual(enclosingOf("change foldWing", CODE));
+  });
+
+  const half = 0.5;
+  const named = (...lines: readonly string[]): readonly number[] =>
+    enclosingOf("change foldWing", lines.join("\n"));
+
+  it.each([
+    {
+      name: "all lines of a comment above",
+      lines: ["# one", "# two", "@cached", "def foldWing():"],
+      above: 3,
+    },
+    { name: "no comment with another indentation", lines: ["  # one", "def foldWing():"], above: 0 },
+    {
+      name: "no comment that another comment stands between",
+      lines: ["# one", "  # two", "def foldWing():"],
+      above: 0,
+    },
+    {
+      name: "no comment that belongs to the line before it",
+      lines: ["one", "# two", "  def foldWing():"],
+      above: 0,
+    },
+    { name: "no line above that is no comment", lines: ["one", "def foldWing():"], above: 0 },
+  ])("raises with a function $name", ({ lines, above }) => {
+    const rows = lines.map((_, index) => (index >= lines.length - 1 - above ? half : 0));
+    expect(named(...lines)).toEqual(rows);
+  });
+
+  it("takes what a comment names for no name of its own", () => {
+    expect(named("# foldWing is old", "def other():", "  pass")).toEqual([0, 0, 0]);
+  });
+
+  it("takes a comment inside a function for a part of it, and nothing for a part of a comment", () => {
+    expect(
+      named("def foldWing():", "  # why", "    deep = 1", "  last = 2", "# foldWing", "  under = 3"),
+    ).toEqual([...[half, half, half, half], ...[0, 0]]);
+  });
+
+  it("goes back to what encloses a line when a deeper one ends", () => {
+    expect(named("class foldWing:", "  def a():", "    one", "  two", "else:", "  three")).toEqual([
+      ...[half, half, half, half],
+      ...[0, 0],
+    ]);
+    expect(named("class Any:", "  def foldWing():", "    one", "  two", "    three")).toEqual([
+      0,
+      half,
+      half,
+      0,
+      0,
+    ]);
+  });
+
+  it("begins anew with each text", () => {
+    const first = call("read", { path: "a" }, "def foldWing():");
+    const second = call("read", { path: "b" }, "  # remark\n  one");
+    expect(namesIn(talk(agent(first, second), user("change foldWing")), "b")).toEqual([0, 0]);
+  });
+
+  it("knows nothing of indentation in what was said, and in the head of a call", () => {
+    const said = "the foldWing:\n  goes up";
+    for (const talked of [talk(user(said), user("foldWing")), talk(agent(said), user("foldWing"))])
+      expect(namesIn(talked)).toEqual([0, 0, 0]);
+    expect(namesIn(talk(agent(call("bash", { command: "foldWing" }, "")), user("foldWing")))).toEqual([0, 0]);
+  });
+
+  it("sees what is written into a file as it sees a file that was read", () => {
+    const input = { path: "a", new_string: "def foldWing():\n  one" };
+    const names = namesIn(talk(agent(call("edit", input, "")), user("other")));
+    expect(names).toEqual([0, half, half, 0]);
   });
 });

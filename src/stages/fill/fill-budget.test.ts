@@ -1,10 +1,11 @@
 import { array as arrayOf, assert, constantFrom, integer, property, tuple } from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runs } from "../../../test/support/runs.ts";
 import { applyEdits } from "../../transcript/apply-edits.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
 import { renderMessage } from "../../transcript/render.ts";
-import { fillBudget } from "./fill-budget.ts";
+import { fillBudget, fillTranscript } from "./fill-budget.ts";
 
 const filled = (messages: Transcript, maxChars: number): Transcript =>
   applyEdits(messages, fillBudget({ maxChars })(messages), { at: 0 });
@@ -164,6 +165,93 @@ describe("fillBudget", () => {
     expect(after[1]).toBe(asked);
   });
 
+  it("changes nothing where everything fits to the character", () => {
+    const messages = [user("hello"), filler()];
+    const maxChars = textOf(messages).length;
+    const fits = fillTranscript(messages, { maxChars });
+    expect(fits.transcript).toBe(messages);
+    expect(fits.edits).toEqual([]);
+    expect(fillBudget({ maxChars: maxChars - 1 })(messages)).not.toEqual([]);
+  });
+
+  it("leaves room for the frame around as many messages as it hides", () => {
+    const messages = [
+      user("go"),
+      ...Array.from({ length: 16 }, filler),
+      agent({ type: "text", text: "end" }),
+    ];
+    const frameChars = (hiddenMessages: number): number => 300 + 20 * hiddenMessages;
+    const { transcript, edits } = fillTranscript(messages, { maxChars: 2_500, frameChars });
+    const hidden = edits.filter(({ type }) => type === "hide-message").length;
+    expect(hidden).toBeGreaterThan(5);
+    const chars = textOf(transcript).length + frameChars(hidden);
+    expect(chars).toBeLessThanOrEqual(2_500);
+    expect(chars).toBeGreaterThan(1_800);
+  });
+
+  it("counts the frame of what it hid also where it must try again", () => {
+    const messages = [
+      user("go"),
+      ...Array.from({ length: 16 }, filler),
+      agent({ type: "text", text: "end" }),
+    ];
+    const frameChars = (hiddenMessages: number): number => 300 + 20 * hiddenMessages;
+    const render = (one: Message): string => renderMessage(one).replaceAll("→", "→ → → → → →");
+    const { transcript, edits } = fillTranscript(messages, { maxChars: 2_500, frameChars, render });
+    const hidden = edits.filter(({ type }) => type === "hide-message").length;
+    expect(hidden).toBeGreaterThan(5);
+    const chars = transcript.reduce((sum, one) => sum + render(one).length, frameChars(hidden));
+    expect(chars).toBeLessThanOrEqual(2_500);
+    expect(chars).toBeGreaterThan(1_500);
+  });
+
+  it("says with its edits what they lead to", () => {
+    const messages = [user("go"), filler(), filler(), filler()];
+    const { transcript, edits } = fillTranscript(messages, { maxChars: 3_000 });
+    expect(transcript).toEqual(applyEdits(messages, edits, { at: 0 }));
+    expect(fillBudget({ maxChars: 3_000 })(messages)).toEqual(edits);
+  });
+
+  it.each([1.2, 1.6, 2.5, 4])("fits where what is shown is %d times as long as was counted", (times) => {
+    const stretched = (one: Message): string => {
+      const text = renderMessage(one);
+      return text + "x".repeat(Math.floor(text.length * (times - 1)));
+    };
+    const messages = [user("go"), filler(), filler(), filler()];
+    const { transcript, edits } = fillTranscript(messages, { maxChars: 6_000, render: stretched });
+    const chars = transcript.reduce((sum, one) => sum + stretched(one).length, 0);
+    expect(chars).toBeLessThanOrEqual(6_000);
+    expect(chars).toBeGreaterThan(1_500);
+    expect(edits.length).toBeGreaterThan(0);
+  });
+
+  it("keeps something of everything where an input is written several times as long as it is", () => {
+    const noise = Array.from({ length: 400 }, (_, index) => `${"\u0001".repeat(60)} ${index}`).join("\n");
+    const write = (): Message => agent(call("write", { path: "a", content: noise }, "ok"));
+    const messages = [user("go"), write(), write(), write(), agent({ type: "text", text: "end" })];
+    const { transcript, edits } = fillTranscript(messages, { maxChars: 20_000 });
+    expect(edits.map(({ type }) => type)).not.toContain("hide-message");
+    expect(transcript[0]).toBe(messages[0]);
+    expect(textOf(transcript).length).toBeLessThanOrEqual(20_000);
+  });
+
+  it.each([1, 50, 200, 400, 800, 1_600])(
+    "fits where an output with padded line numbers is %i too long",
+    (lessChars) => {
+      const messages = [user("go"), filler(), filler(), agent({ type: "text", text: "end" })];
+      const maxChars = textOf(messages).length - lessChars;
+      const text = textOf(filled(messages, maxChars));
+      expect(text.length).toBeLessThanOrEqual(maxChars);
+      expect(text.length).toBeGreaterThan(0.75 * maxChars);
+    },
+  );
+
+  it("ends also where nothing could ever fit", () => {
+    const render = (one: Message): string => `${renderMessage(one)}${"x".repeat(9_000)}`;
+    const { edits } = fillTranscript([user("go"), filler(), filler()], { maxChars: 500, render });
+    expect(edits.length).toBeGreaterThan(0);
+  });
+
   const part = tuple(
     constantFrom("read", "bash", "edit", "grep"),
     constantFrom(
@@ -190,7 +278,7 @@ describe("fillBudget", () => {
           expect(textOf(applyEdits(messages, edits, { at: 0 })).length).toBeLessThanOrEqual(maxChars);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 });

@@ -39,7 +39,8 @@ export function fillTranscript(transcript: Transcript, options: FillBudgetOption
     let excessChars = frameChars(hiddenBy(edits)) - maxChars;
     for (const message of filled) excessChars += render(message).length;
     if (excessChars <= 0 || attempt === ATTEMPTS) return { transcript: filled, edits };
-    roomChars -= (excessChars + SPARE_CHARS) * 2 ** (attempt - 1);
+    // Where escapes make everything several times as long, less than nothing would be left of the room.
+    roomChars = Math.max(roomChars / 4, roomChars - (excessChars + SPARE_CHARS) * 2 ** (attempt - 1));
   }
 }
 

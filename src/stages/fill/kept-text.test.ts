@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { fillRows } from "./fill-rows.ts";
+import { talk, user } from "../../../test/support/fill-talk.ts";
+import { type FillSegment, fillRows } from "./fill-rows.ts";
 import { keptText } from "./kept-text.ts";
 
 function kept(text: string, flags: readonly number[]): string | undefined {
@@ -22,6 +23,7 @@ describe("keptText", () => {
       flags: [1, 1, 0],
       after: "a\n\n\nb\n[...]",
     },
+    { name: "drops blank lines behind a gap", text: "a\nb\n\n\nc", flags: [1, 0, 1], after: "a\n[...]\nc" },
     { name: "is undefined when everything stays", text: "  a\n\nb", flags: [1, 1], after: undefined },
   ])("$name", ({ text, flags, after }) => {
     expect(kept(text, flags)).toBe(after);
@@ -30,5 +32,14 @@ describe("keptText", () => {
   it("joins the pieces of a long line as they were", () => {
     const text = `${"word ".repeat(100)}end\nlast`;
     expect(kept(text, [1, 1, 0])).toBe(`${"word ".repeat(100)}end\n[...]`);
+  });
+
+  it("ends where its own text ends", () => {
+    const fill = fillRows(talk(user("one\ntwo"), user("three")));
+    const [segment] = fill.segments as readonly [FillSegment];
+    const isKept = Uint8Array.of(1, 0, 1);
+    expect(keptText(fill, segment, { isKept, isShown: Uint8Array.of(1, 1), firstWholePart: 2 })).toBe(
+      "one\n[...]",
+    );
   });
 });

@@ -41,4 +41,9 @@ describe("readNewestFirst", () => {
       "output: three",
     ]);
   });
+
+  it("takes what shows again what an edit took out as shown again", () => {
+    const input = { file_path: "a", old_string: "gone\ntwo", new_string: "three\nfour" };
+    expect(repeatedIn(call("edit", input, "- gone\ngone"))).toEqual(["output: gone"]);
+  });
 });

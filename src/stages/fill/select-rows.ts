@@ -115,7 +115,14 @@ function keepInSegment({ fill, required, sizes, isKept }: Draft, segment: number
     isKept.fill(1, firstRow, endRow);
     return sizes.chars[segment] ?? 0;
   }
-  return keepRows(isKept, { worth: required.worth, rowChars: fill.rows.chars, firstRow, endRow, threshold });
+  const keptChars = keepRows(isKept, {
+    worth: required.worth,
+    rowChars: fill.rows.chars,
+    firstRow,
+    endRow,
+    threshold,
+  });
+  return keptChars ?? sizes.chars[segment] ?? 0;
 }
 
 interface KeepRows {
@@ -126,9 +133,13 @@ interface KeepRows {
   readonly threshold: number;
 }
 
-/** Keeps the rows of one segment; a gap that saves next to nothing is not made. */
-function keepRows(isKept: Uint8Array, { worth, rowChars, firstRow, endRow, threshold }: KeepRows): number {
+/** Keeps the rows of one segment; a gap that saves next to nothing is not made. Undefined when there is none at all. */
+function keepRows(
+  isKept: Uint8Array,
+  { worth, rowChars, firstRow, endRow, threshold }: KeepRows,
+): number | undefined {
   const { closedGapChars } = FILL_SHARES;
+  let isWhole = true;
   let chars = 0;
   let gapChars = 0;
   let gapStart = firstRow;
@@ -140,11 +151,12 @@ function keepRows(isKept: Uint8Array, { worth, rowChars, firstRow, endRow, thres
     const isClosed = gapChars <= closedGapChars;
     for (let left = gapStart; left < row; left++) isKept[left] = isClosed ? 1 : 0;
     chars += isClosed ? gapChars : GAP_CHARS;
+    if (!isClosed) isWhole = false;
     if (row === endRow) break;
     isKept[row] = 1;
     chars += rowChars[row] ?? 0;
     gapStart = row + 1;
     gapChars = 0;
   }
-  return chars;
+  return isWhole ? undefined : chars;
 }

@@ -45,8 +45,10 @@ export function quoteSchema(name: string): string {
 
 async function versionOf(client: PostgresClient, schema: string): Promise<number> {
   const { rows: found } = await client.query({
-    text: "select to_regclass($1) is not null as yes",
-    values: [`${schema}.migrations`],
+    text: `select exists (
+      select from pg_class join pg_namespace on pg_namespace.oid = relnamespace
+      where relname = 'migrations' and ${QUOTED_NAME} = $1) as yes`,
+    values: [schema],
   });
   if (!isYes(found)) return 0;
   const { rows } = await client.query({
@@ -58,11 +60,17 @@ async function versionOf(client: PostgresClient, schema: string): Promise<number
 
 async function isThere(client: PostgresClient, schema: string): Promise<boolean> {
   const { rows } = await client.query({
-    text: "select to_regnamespace($1) is not null as yes",
+    text: `select exists (select from pg_namespace where ${QUOTED_NAME} = $1) as yes`,
     values: [schema],
   });
   return isYes(rows);
 }
+
+/**
+ * Looked up in the table itself. A connection that was used before remembers that a name was not there, and in the middle of
+ * a transaction `to_regnamespace` answers from that memory, even if somebody has made it while we waited for the lock.
+ */
+const QUOTED_NAME = `'"' || replace(nspname, '"', '""') || '"'`;
 
 /** In any other encoding some text could not be stored, or would come back changed. */
 async function checkEncoding(client: PostgresClient): Promise<void> {

@@ -3,8 +3,14 @@ import type { StoreFailure } from "../files/store-failure.ts";
 import { createGate } from "./gate.ts";
 import { createLoadPg } from "./load-pg.ts";
 import { migrate, quoteSchema } from "./migrate.ts";
-import { isAway, isPassing, postgresFailure } from "./postgres-failure.ts";
-import { type LoadPg, openPool, type PostgresClient, type PostgresPool } from "./postgres-pool.ts";
+import { isAway, isPassing, isSettingRefused, postgresFailure } from "./postgres-failure.ts";
+import {
+  type LoadPg,
+  openPool,
+  type PoolSettings,
+  type PostgresClient,
+  type PostgresPool,
+} from "./postgres-pool.ts";
 import { createRedactConnection } from "./redact-connection.ts";
 
 /** A PostgreSQL server as the stores see it: reached when first needed, migrated, tried again while it is away. */
@@ -64,7 +70,7 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
   const redact = createRedactConnection(options.connectionString);
   const gate = createGate(maxConnections);
   const greeted = new WeakSet<PostgresClient>();
-  let opening: Promise<PostgresPool> | undefined;
+  let opening: Opening | undefined;
   let migrating: Promise<void> | undefined;
   let offsetMs = 0;
   let restUntilMs = Number.NEGATIVE_INFINITY;
@@ -72,7 +78,7 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
   let lastFailure: StoreFailure | undefined;
   let isClosed = false;
 
-  async function open(): Promise<PostgresPool> {
+  async function open(limits: PoolSettings["limits"]): Promise<PostgresPool> {
     const { pool, connectionString } = options;
     if (pool === undefined && connectionString === undefined)
       throw coded("NO_DATABASE", "Give a connectionString or a pool.");
@@ -84,6 +90,7 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
               maxConnections,
               statementTimeoutMs,
               connectTimeoutMs,
+              limits,
             },
             options.load ?? createLoadPg(),
           )
@@ -91,6 +98,24 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
     if (opened.status === "failed") throw coded(opened.code, opened.reason);
     listenTo(opened.pool);
     return opened.pool;
+  }
+
+  /** A pooler between us and the server may refuse our time limits: it is then asked without them. */
+  async function connect(limits: PoolSettings["limits"] = "of-server"): Promise<PostgresClient> {
+    opening ??= { pool: open(limits), limits };
+    const used = opening;
+    const pool = await used.pool.catch((error: unknown) => {
+      if (opening === used) opening = undefined;
+      throw error;
+    });
+    return pool.connect().catch((error: unknown) => {
+      if (used.limits === "none" || options.pool !== undefined || !isSettingRefused(error)) throw error;
+      if (opening === used) {
+        opening = undefined;
+        void pool.end().catch(ignore);
+      }
+      return connect("none");
+    });
   }
 
   /** The first words on a connection: what time it is, and whether the tables are there. */
@@ -114,12 +139,7 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
   }
 
   async function attempt<Result>(job: (connection: Connection) => Promise<Result>): Promise<Result> {
-    opening ??= open();
-    const pool = await opening.catch((error: unknown) => {
-      opening = undefined;
-      throw error;
-    });
-    const client = await pool.connect();
+    const client = await connect();
     // One that was connected before this store came to its pool.
     listenToClient(client);
     let failure: Error | undefined;
@@ -176,10 +196,15 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
     now: () => Math.round(clock.now() + offsetMs),
     async close() {
       isClosed = true;
-      const pool = await opening?.catch(() => undefined);
+      const pool = await opening?.pool.catch(() => undefined);
       if (options.pool === undefined) await pool?.end().catch(ignore);
     },
   };
+}
+
+interface Opening {
+  readonly pool: Promise<PostgresPool>;
+  readonly limits: PoolSettings["limits"];
 }
 
 const FIRST_DELAY_MS = 50;

@@ -21,6 +21,11 @@ export function isAway(failure: StoreFailure): boolean {
   return isPassing(failure) && !GAVE_WAY.has(failure.code);
 }
 
+/** True when a pooler lets nobody in who brings settings for the connection. */
+export function isSettingRefused(error: unknown): boolean {
+  return error instanceof Error && /unsupported startup parameter/i.test(error.message);
+}
+
 /** Two that wanted the same rows. */
 const GAVE_WAY: ReadonlySet<string> = new Set(["40001", "40P01"]);
 

@@ -1,13 +1,8 @@
 import { randomUUID } from "node:crypto";
-import type {
-  Journal,
-  JournalAppended,
-  JournalEntry,
-  JournalFailure,
-  JournalProblem,
-} from "../../session/journal.ts";
+import type { Journal, JournalAppended, JournalFailure } from "../../session/journal.ts";
 import type { StoreFailure } from "../files/store-failure.ts";
 import { toJson } from "../to-json.ts";
+import { JOURNAL_COLUMNS, type JournalRow, journalContent, journalProblem } from "./journal-rows.ts";
 import type { PostgresDatabase } from "./postgres-database.ts";
 import { storableText, textKey } from "./text-key.ts";
 
@@ -81,41 +76,20 @@ export function createPostgresJournal(database: PostgresDatabase, session: strin
 
     async read() {
       const text = `
-        select sequence::float8 as sequence, writer, value from ${database.table("journal_entries")}
+        select ${JOURNAL_COLUMNS} from ${database.table("journal_entries")}
         where key = $1 order by sequence, writer`;
-      const rows = await database.use((connection) => connection.rows<Row>(text, [key]));
-      if ("status" in rows) {
-        const { code, reason } = rows;
-        return { entries: [], problems: [{ type: "failed", place: PLACE, code, reason }] };
-      }
-      const entries: JournalEntry[] = [];
-      const problems: JournalProblem[] = [];
-      for (const { sequence, writer: by, value } of rows) {
-        try {
-          entries.push({ sequence, writer: by, value: JSON.parse(value) as unknown });
-        } catch {
-          const reason = `the value of entry ${sequence} is not JSON`;
-          problems.push({ type: "bad-line", place: PLACE, code: "NOT_JSON", reason });
-        }
-      }
-      return { entries, problems };
+      const rows = await database.use((connection) => connection.rows<JournalRow>(text, [key]));
+      return "status" in rows ? { entries: [], problems: [journalProblem(rows)] } : journalContent(rows);
     },
   };
 }
 
-const PLACE = "postgres";
 const BATCH_MAX_CHARS = 4_000_000;
 const BATCH_MAX_ENTRIES = 500;
 
 interface Waiting {
   readonly json: string;
   readonly settle: (outcome: JournalAppended | JournalFailure) => void;
-}
-
-interface Row {
-  readonly sequence: number;
-  readonly writer: string;
-  readonly value: string;
 }
 
 /** The oldest ones that go well in one statement, at least one. */

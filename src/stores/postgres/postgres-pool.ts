@@ -28,6 +28,8 @@ export interface PoolSettings {
   readonly maxConnections: number;
   readonly statementTimeoutMs: number;
   readonly connectTimeoutMs: number;
+  /** Whether the server is told how long it may work; a pooler may not allow it. */
+  readonly limits: "of-server" | "none";
 }
 
 /** A pool of the package `pg`, which is loaded only now, or why there is none. */
@@ -50,9 +52,11 @@ export async function openPool(settings: PoolSettings, load: LoadPg): Promise<Op
     connectionString: settings.connectionString,
     max: settings.maxConnections,
     connectionTimeoutMillis: settings.connectTimeoutMs,
-    statement_timeout: settings.statementTimeoutMs,
-    lock_timeout: settings.statementTimeoutMs,
-    idle_in_transaction_session_timeout: 2 * settings.statementTimeoutMs,
+    ...(settings.limits === "of-server" && {
+      statement_timeout: settings.statementTimeoutMs,
+      lock_timeout: settings.statementTimeoutMs,
+      idle_in_transaction_session_timeout: 2 * settings.statementTimeoutMs,
+    }),
     application_name: "carryover",
     keepAlive: true,
     // A store must not keep a program alive that has nothing else to do.

@@ -8,10 +8,19 @@ import {
   type PostgresCleanReport,
   type PostgresSpillLimits,
 } from "./clean-postgres-spills.ts";
+import { type FollowedJournal, followPostgresJournal } from "./follow-postgres-journal.ts";
 import { createPostgresDatabase, type PostgresDatabaseOptions } from "./postgres-database.ts";
 import { createPostgresJournal } from "./postgres-journal.ts";
 import { createPostgresRecordStore } from "./postgres-record-store.ts";
 import { createPostgresSpillStore } from "./postgres-spill-store.ts";
+import {
+  type DoomedRows,
+  type PostgresInventory,
+  type PostgresPurged,
+  purgePostgres,
+  takePostgresInventory,
+} from "./purge-postgres.ts";
+import { listPostgresLogs, recordsBelow, type ScopedRecord, type StoredLog } from "./stored-sessions.ts";
 import { storableText } from "./text-key.ts";
 
 /** All that the engine stores in one PostgreSQL, for agents on many machines. Connects when first used, and never throws. */
@@ -46,6 +55,12 @@ export function createPostgresStores(options: PostgresStoresOptions): PostgresSt
       const done = await database.use((connection) => connection.rows(text, [storableText(sessionId)]));
       return "status" in done ? done : { status: "released" };
     },
+    logs: () => listPostgresLogs(database),
+    follow: (sessionId) => followPostgresJournal(database, sessionId),
+    recordsBelow: (prefix) =>
+      database.use((connection) => recordsBelow(connection, { table: database.table("records"), prefix })),
+    inventory: () => takePostgresInventory(database),
+    purge: (choose) => purgePostgres(database, choose),
     clean: (limits) => cleanPostgresSpills(database, { ...options, ...limits }),
     async open() {
       const answer = await database.use((connection) => connection.rows("select 1", []));
@@ -72,6 +87,16 @@ export interface PostgresStores {
   session(sessionId: string): SessionStores;
   /** Gives up the outputs of a session; those that no other session claims may then be cleaned away. */
   release(sessionId: string): Promise<Released | StoreFailure>;
+  /** Every log, the one written to last first. */
+  logs(): Promise<readonly StoredLog[] | StoreFailure>;
+  /** A session's log for somebody who only looks at it. */
+  follow(sessionId: string): FollowedJournal;
+  /** The records of all scopes whose name begins like this. */
+  recordsBelow(prefix: string): Promise<readonly ScopedRecord[] | StoreFailure>;
+  /** Everything that is kept, of all sessions and scopes; changes nothing. */
+  inventory(): Promise<PostgresInventory | StoreFailure>;
+  /** Removes what is chosen of everything that is kept, in one transaction. */
+  purge(choose: (inventory: PostgresInventory) => DoomedRows): Promise<PostgresPurged | StoreFailure>;
   clean(limits?: PostgresSpillLimits): Promise<PostgresCleanReport | StoreFailure>;
   /** Connects and migrates now, and says whether that worked; everything else does so by itself. */
   open(): Promise<Opened | StoreFailure>;

@@ -8,6 +8,11 @@ export function createRedactConnection(connectionString: string | undefined): (t
   };
 }
 
+/** True for an address in which a password stands. */
+export function hasPassword(connectionString: string): boolean {
+  return passwordsOf(connectionString).some((password) => password !== "");
+}
+
 const REDACTED = "[REDACTED]";
 const URL_CREDENTIALS = /(\bpostgres(?:ql)?:\/\/)[^\s/@]{1,1000}@/gi;
 

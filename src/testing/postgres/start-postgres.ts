@@ -132,13 +132,13 @@ function watchOver(folder: string): () => void {
   return () => watcher.stdin?.end();
 }
 
-interface User {
+export interface User {
   readonly uid?: number;
   readonly gid?: number;
 }
 
 /** The server refuses to run as root. */
-function serverUser(): User {
+export function serverUser(): User {
   if (process.getuid?.() !== 0) return {};
   for (const name of ["postgres", "nobody"]) {
     try {
@@ -177,7 +177,7 @@ full_page_writes = on
 `;
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();

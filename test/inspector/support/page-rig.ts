@@ -29,18 +29,20 @@ export async function startPageRig(): Promise<PageRig> {
   return {
     browser,
     assets,
-    async open(session, options = {}) {
+    async open(session, { html = (made) => made, before = "", ...options } = {}) {
       const file = join(folder, `session-${files++}.html`);
-      writeFileSync(file, singleFile(session, assets));
+      writeFileSync(file, html(singleFile(session, assets)));
       const context = await browser.newContext({ viewport: { width: 1_400, height: 900 }, ...options });
       const page = await context.newPage();
+      await page.addInitScript(before);
       const problems: string[] = [];
       page.on("pageerror", (error) => problems.push(String(error)));
       page.on("console", (message) => {
         if (message.type() === "error" || message.type() === "warning") problems.push(message.text());
       });
       page.on("request", (request) => {
-        if (!/^(file|data):/.test(request.url())) problems.push(`asked for ${request.url()}`);
+        // A blob is the page's own script again, in its worker.
+        if (!/^(file|data|blob):/.test(request.url())) problems.push(`asked for ${request.url()}`);
       });
       await page.goto(pathToFileURL(file).href);
       await page.locator(".strata").waitFor();
@@ -57,8 +59,15 @@ export interface PageRig {
   readonly browser: Browser;
   readonly assets: Awaited<ReturnType<typeof readPageAssets>>;
   /** Opens a session as the single file that `--html` writes. */
-  open(session: InspectedSession, options?: BrowserContextOptions): Promise<OpenedPage>;
+  open(session: InspectedSession, options?: OpenOptions): Promise<OpenedPage>;
   stop(): Promise<void>;
+}
+
+export interface OpenOptions extends BrowserContextOptions {
+  /** What else the file should be. */
+  readonly html?: (made: string) => string;
+  /** A script that runs before the page's own. */
+  readonly before?: string;
 }
 
 export interface OpenedPage {

@@ -1,24 +1,14 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { chromium } from "playwright-core";
 import { expect } from "vitest";
 import { createInspection } from "../../../src/hosts/inspector/view/create-inspection.ts";
-import {
-  applyLiveEvent,
-  cacheHitShare,
-  type LiveEvent,
-  type LiveState,
-  liveStateOf,
-  type ServedSession,
-} from "../../../src/hosts/inspector/view/live.ts";
+import { cacheHitShare } from "../../../src/hosts/inspector/view/live.ts";
 import { call, say } from "../../../src/testing/model-server/say.ts";
-import { installOpenCode } from "../../../src/testing/opencode/install-opencode.ts";
-import type { Message } from "../../../src/transcript/message.ts";
 import { builtPage } from "../../inspector/server-built-page.ts";
 import { tokenOf } from "../../inspector/server-support.ts";
 import { chromiumPath } from "../../inspector/support/page-rig.ts";
-import { buildCli } from "../../support/build-cli.ts";
 import type { Rig } from "../harness/rig.ts";
 import { scenario } from "../harness/scenario.ts";
+import { followSession, startInspector } from "./live-support.ts";
 import { longPrompt, makeReports, REPORT_FILES } from "./window-support.ts";
 
 scenario(
@@ -91,71 +81,6 @@ scenario(
     }
   },
 );
-
-interface StartedInspector {
-  readonly child: ChildProcess;
-  readonly address: string;
-  readonly output: () => string;
-  readonly ended: Promise<number | null>;
-}
-
-async function startInspector(rig: Rig): Promise<StartedInspector> {
-  const cli = await buildCli();
-  const child = spawn(process.execPath, [cli, "inspect", "--live"], {
-    cwd: rig.sandbox.project,
-    env: { ...rig.sandbox.env, OPENCODE_BIN: await installOpenCode() },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let output = "";
-  const hear = (chunk: Buffer): void => {
-    output += chunk.toString();
-  };
-  child.stdout.on("data", hear);
-  child.stderr.on("data", hear);
-  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
-  const address = await rig.waitFor(() => /^Page: (http\S+)\n/m.exec(output)?.[1], {
-    what: "the address",
-    timeoutMs: 60_000,
-  });
-  return { child, address, output: () => output, ended };
-}
-
-interface Follower {
-  readonly state: () => LiveState;
-  readonly leave: () => void;
-}
-
-/** Does what the page does, without a page. */
-async function followSession(address: string): Promise<Follower> {
-  const { origin } = new URL(address);
-  const entered = await fetch(`${origin}/api/token`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ token: tokenOf(address) }),
-  });
-  const { token } = (await entered.json()) as { readonly token: string };
-  const abort = new AbortController();
-  const ask = (path: string): Promise<Response> =>
-    fetch(origin + path, { headers: { authorization: `Bearer ${token}` }, signal: abort.signal });
-  const { live, messages: _, ...head } = (await (await ask("/api/session")).json()) as ServedSession;
-  const { messages } = (await (await ask("/api/messages")).json()) as {
-    readonly messages: readonly Message[];
-  };
-  let state = liveStateOf({ ...head, transcript: messages });
-  const stream = await ask(`/api/events?revision=${live?.revision}`);
-  const listen = async (): Promise<void> => {
-    let rest = "";
-    const decoder = new TextDecoder();
-    for await (const chunk of stream.body ?? []) {
-      const lines = (rest + decoder.decode(chunk as Uint8Array, { stream: true })).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines)
-        if (line.startsWith("data: ")) state = applyLiveEvent(state, JSON.parse(line.slice(6)) as LiveEvent);
-    }
-  };
-  void listen().catch(() => {});
-  return { state: () => state, leave: () => abort.abort() };
-}
 
 /** A person with a browser sees the same. */
 async function seenInBrowser(rig: Rig): Promise<void> {

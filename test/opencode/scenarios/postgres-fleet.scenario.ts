@@ -167,12 +167,10 @@ async function exportSession({ opencode }: Rig, sessionId: string): Promise<Sess
   return { info, messages };
 }
 
-/** What the plugin keeps in files, but for the name of the home and who runs in it. */
+/** What the plugin keeps in files, but for the name of the home. */
 function keptIn({ sandbox }: Rig): readonly string[] {
   const folder = join(sandbox.home, ".local", "share", "carryover");
-  return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
-    (name) => name !== "home" && !name.startsWith("control"),
-  );
+  return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name !== "home");
 }
 
 /** The files of a sandbox that hold a text, but for the configuration, where it must stand. */

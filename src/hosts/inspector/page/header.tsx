@@ -1,15 +1,18 @@
 import type { VNode } from "preact";
+import { useMemo } from "preact/hooks";
 import type { InspectedSession, WindowView } from "../view/types.ts";
 import { SearchBox, type SearchBoxProps } from "./controls/search-box.tsx";
 import type { Theme } from "./state/use-theme.ts";
+import { Busy } from "./words/busy.tsx";
 import { count, plural } from "./words/numbers.ts";
 import { verdictOf } from "./words/verdict.ts";
 
 /** The session in a glance: what it is, how full its window is, and what happened to the rest. */
-export function Header({ session, view, search, theme, onTheme, onHelp }: HeaderProps): VNode {
+export function Header({ session, view, state, search, theme, onTheme, onHelp }: HeaderProps): VNode {
   const { windowTokens, windowKnown } = session;
   const share = Math.min(1, view.tokensAfter / windowTokens);
   const fill = view.tokensAfter > windowTokens ? "over" : "within";
+  const verdict = useMemo(() => verdictOf(view, session), [view, session]);
   return (
     <header class="head">
       <div class="name">
@@ -26,11 +29,12 @@ export function Header({ session, view, search, theme, onTheme, onHelp }: Header
         <p class="figure">
           <b id="window-tokens">{count(view.tokensAfter)}</b> of {count(windowTokens)} tokens in the window
           {!windowKnown && <span class="dim"> (size assumed)</span>}
+          <Busy state={state} />
         </p>
         <div class={`meter ${fill}`} aria-hidden="true">
           <span style={{ width: `${100 * share}%` }} />
         </div>
-        <p class="verdict">{verdictOf(view, session)}</p>
+        <p class="verdict">{verdict}</p>
       </div>
       <div class="tools">
         <SearchBox {...search} />
@@ -52,6 +56,8 @@ export function Header({ session, view, search, theme, onTheme, onHelp }: Header
 interface HeaderProps {
   readonly session: InspectedSession;
   readonly view: WindowView;
+  /** Working while a newer view is on its way. */
+  readonly state: "working" | "done";
   readonly search: SearchBoxProps;
   readonly theme: Theme;
   readonly onTheme: () => void;

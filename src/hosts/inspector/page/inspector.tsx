@@ -1,7 +1,9 @@
 import type { VNode } from "preact";
-import { useEffect, useMemo, useReducer } from "preact/hooks";
-import type { Inspection, WindowView } from "../view/types.ts";
+import { useEffect, useMemo, useReducer, useRef } from "preact/hooks";
+import type { WindowView } from "../view/types.ts";
 import { Controls } from "./controls/controls.tsx";
+import type { Windows } from "./engine/engine-messages.ts";
+import { type AskedSession, useAnswer } from "./engine/use-answer.ts";
 import { Header } from "./header.tsx";
 import { HelpDialog } from "./help-dialog.tsx";
 import { LivePanel } from "./live/live-panel.tsx";
@@ -12,18 +14,17 @@ import { ItemPanel } from "./panel/item-panel.tsx";
 import { Panel } from "./panel/panel.tsx";
 import { TotalsPanel } from "./panel/totals-panel.tsx";
 import { firstState, nextState, type PanelTab, windowOptions } from "./state/page-state.ts";
-import { useDeferred } from "./state/use-deferred.ts";
 import { useShortcuts } from "./state/use-shortcuts.ts";
 import { useTheme } from "./state/use-theme.ts";
-import { layBands } from "./strata/lay-bands.ts";
+import { type BandLayout, type LayoutOptions, layBands } from "./strata/lay-bands.ts";
 import { Legend } from "./strata/legend.tsx";
 import { Strata } from "./strata/strata.tsx";
 
-/** The page about one session: every number on it comes from the engine, run here. */
-export function Inspector({ inspection, live }: InspectorProps): VNode {
-  const { session } = inspection;
+/** The page about one session: every number on it comes from the engine, run in this browser. */
+export function Inspector({ asked, live }: InspectorProps): VNode {
+  const { session } = asked;
   const { transcript, windowTokens } = session;
-  const [state, dispatch] = useReducer(nextState, inspection, firstState);
+  const [state, dispatch] = useReducer(nextState, transcript.length, firstState);
   const { theme, toggle } = useTheme();
   const title = session.title ?? session.name;
   useEffect(() => {
@@ -34,20 +35,12 @@ export function Inspector({ inspection, live }: InspectorProps): VNode {
   const isCompared = state.compare === "on";
   const a = windowOptions(state, "a");
   const b = windowOptions(state, "b");
-  const viewA = useDeferred(() => inspection.inspectWindow(a), [inspection, a.policy, a.budget, a.upTo]);
-  const comparedB = useDeferred(
-    () => (isCompared ? inspection.inspectWindow(b) : undefined),
-    [inspection, isCompared, b.policy, b.budget, b.upTo],
-  );
-  const viewB = isCompared ? comparedB : undefined;
-  const layout = useMemo(
-    () => viewA && layBands(viewA, { b: viewB, windowTokens }),
-    [viewA, viewB, windowTokens],
-  );
-  const matches = useDeferred(
-    () => (state.query === "" ? [] : inspection.search(state.query)),
-    [inspection, state.query],
-  );
+  const windows = useAnswer<"windows">(asked, { type: "windows", a, ...(isCompared && { b }) });
+  const viewA = windows.answer?.a;
+  const viewB = isCompared ? windows.answer?.b : undefined;
+  const layout = useLayout({ a: viewA, b: viewB, windowTokens });
+  const columns = useMemo(() => columnsOf(windows.answer, viewB), [windows.answer, viewB]);
+  const { answer: matches } = useAnswer<"search">(asked, { type: "search", query: state.query });
   const matchKeys = useMemo(() => new Set(matches?.map(({ key }) => key)), [matches]);
   const matchAt = matches?.findIndex(({ key }) => key === state.active);
   const step = (by: 1 | -1): void => {
@@ -62,19 +55,21 @@ export function Inspector({ inspection, live }: InspectorProps): VNode {
     onHelp: () => dispatch({ type: "help", help: "open" }),
     onCompare: () => dispatch({ type: "compare" }),
   });
-  if (viewA === undefined || layout === undefined) {
+  if (windows.answer === undefined || viewA === undefined || layout === undefined) {
     return (
       <main class="notice">
         <h1>Measuring the session</h1>
       </main>
     );
   }
+  const { policies } = windows.answer;
   const openedPlace = state.opened === undefined ? undefined : layout.places.get(state.opened);
   return (
     <div class="page">
       <Header
         session={session}
         view={viewA}
+        state={windows.state}
         theme={theme}
         onTheme={toggle}
         onHelp={() => dispatch({ type: "help", help: "open" })}
@@ -87,9 +82,16 @@ export function Inspector({ inspection, live }: InspectorProps): VNode {
         }}
       />
       {live && <LiveStrip {...live} />}
-      <Controls state={state} dispatch={dispatch} inspection={inspection} viewA={viewA} viewB={viewB} />
+      <Controls
+        state={state}
+        dispatch={dispatch}
+        transcript={transcript}
+        policies={policies}
+        viewA={viewA}
+        viewB={viewB}
+      />
       <main class="main">
-        <div class="left">
+        <div class="left" aria-busy={windows.state === "working"}>
           <Strata
             layout={layout}
             source={session}
@@ -97,10 +99,9 @@ export function Inspector({ inspection, live }: InspectorProps): VNode {
             opened={state.tab === "item" ? state.opened : undefined}
             matches={matchKeys}
             compare={viewB === undefined ? "off" : "on"}
-            columns={columnsOf(inspection, viewA, viewB)}
+            columns={columns}
             sticksToEnd={live !== undefined && state.follows}
-            onPoint={(key) => dispatch({ type: "point", key })}
-            onOpen={(key) => dispatch({ type: "open", key })}
+            dispatch={dispatch}
           />
           <Legend />
         </div>
@@ -112,14 +113,14 @@ export function Inspector({ inspection, live }: InspectorProps): VNode {
           {state.tab === "totals" && <TotalsPanel a={viewA} b={viewB} session={session} />}
           {state.tab === "item" && (
             <ItemPanel
-              inspection={inspection}
+              asked={asked}
               band={openedPlace === undefined ? undefined : layout.bands[openedPlace]}
               options={isCompared ? { a, b } : { a }}
             />
           )}
           {state.tab === "live" && live && <LivePanel state={live.state} />}
-          {state.tab === "child" && <ChildPanel inspection={inspection} upTo={state.upTo} />}
-          {state.tab === "compaction" && <CompactionPanel inspection={inspection} upTo={state.upTo} />}
+          {state.tab === "child" && <ChildPanel asked={asked} upTo={state.upTo} />}
+          {state.tab === "compaction" && <CompactionPanel asked={asked} upTo={state.upTo} />}
         </Panel>
       </main>
       {state.help === "open" && <HelpDialog onClose={() => dispatch({ type: "help", help: "closed" })} />}
@@ -127,15 +128,31 @@ export function Inspector({ inspection, live }: InspectorProps): VNode {
   );
 }
 
+interface LayoutInput extends Pick<LayoutOptions, "b" | "windowTokens"> {
+  readonly a: WindowView | undefined;
+}
+
+/** The strata of a view; what did not change against the view before stays the same. */
+function useLayout({ a, b, windowTokens }: LayoutInput): BandLayout | undefined {
+  const last = useRef<BandLayout | undefined>(undefined);
+  return useMemo(() => {
+    last.current = a && layBands(a, { b, windowTokens, last: last.current });
+    return last.current;
+  }, [a, b, windowTokens]);
+}
+
 const TABS: readonly PanelTab[] = ["totals", "item", "child", "compaction"];
 
-function columnsOf({ policies }: Inspection, a: WindowView, b: WindowView | undefined): readonly string[] {
+function columnsOf(windows: Windows | undefined, b: WindowView | undefined): readonly string[] {
+  if (windows === undefined) return [];
+  const { policies, a } = windows;
   const label = ({ policy }: WindowView): string => policies.find(({ id }) => id === policy)?.label ?? policy;
-  return b === undefined ? [`sent · ${label(a)}`] : [`A: ${label(a)}`, `B: ${label(b)}`];
+  if (b !== undefined) return [`A: ${label(a)}`, `B: ${label(b)}`];
+  return [a.policy === "as-sent" ? "sent" : `sent · ${label(a)}`];
 }
 
 interface InspectorProps {
-  readonly inspection: Inspection;
+  readonly asked: AskedSession;
   /** Set while the session is followed. */
   readonly live?: LiveNews;
 }

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { TRUSTED_NAME } from "../page/engine/trusted-name.ts";
 import type { InspectedSession } from "../view/types.ts";
 import type { PageAssets } from "./page-assets.ts";
 
@@ -16,11 +17,14 @@ export function singleFile(session: InspectedSession, assets: PageAssets): strin
   const policy = [
     "default-src 'none'",
     `script-src '${hashOf(script)}'`,
+    // A file has no origin of its own that a worker's script could come from.
+    "worker-src blob:",
     `style-src '${hashOf(style)}'`,
     "img-src data:",
     "base-uri 'none'",
     "form-action 'none'",
     "require-trusted-types-for 'script'",
+    `trusted-types ${TRUSTED_NAME}`,
   ].join("; ");
   return html({
     head: `<meta http-equiv="Content-Security-Policy" content="${policy}">

@@ -3,6 +3,8 @@ import { chooseForkWay, EXPECTED_FORK_STEPS } from "../../../fork/choose-fork-wa
 import type { ForkOptions } from "../../../fork/fork-options.ts";
 import { formatMessagesAsContext } from "../../../fork/format-messages-as-context.ts";
 import { type ForkResult, processMessagesForFork } from "../../../fork/process-messages-for-fork.ts";
+import { sentBesideTokens } from "../../../fork/sent-beside-tokens.ts";
+import { uncutStats } from "../../../fork/uncut-stats.ts";
 import type { CacheProfile } from "../../../stages/provider-cache-profiles.ts";
 import { repairPairing } from "../../../stages/repair-pairing.ts";
 import type { TokenFamily } from "../../../text/token-model-families.ts";
@@ -12,7 +14,6 @@ import type { Transcript } from "../../../transcript/message.ts";
 import { renderMessage } from "../../../transcript/render.ts";
 import { isVisibleToModel } from "../../../transcript/visibility.ts";
 import { cacheSum } from "./cache-sum.ts";
-import { sentBesideTokens } from "./sent-beside-tokens.ts";
 import type { ForkPreview, ForkPreviewOptions } from "./types.ts";
 
 /** What a child of the same kind would read before its task if it were started now. */
@@ -112,8 +113,7 @@ interface InheritInput {
 }
 
 function exact({ source: { sent } }: InheritInput): Inherited {
-  const { applied: _, ...stats } = processMessagesForFork(sent, UNCUT).stats;
-  return asMessages(sent, buildForkPreamble(stats));
+  return asMessages(sent, buildForkPreamble(uncutStats(sent)));
 }
 
 function repaired({ source: { recorded }, graduated }: InheritInput): Inherited {
@@ -148,15 +148,3 @@ function pipelineOptions(
 
 const AT = { at: 0 };
 const MIN_BUDGET_CHARS = 512;
-const ALL = Number.POSITIVE_INFINITY;
-
-/** Limits under which nothing is cut, for the statistics of an unchanged conversation. */
-const UNCUT: ForkOptions = {
-  budgetChars: ALL,
-  limits: {
-    tier1Count: ALL,
-    tier2Count: 0,
-    resultChars: { 1: ALL, 2: ALL, 3: ALL },
-    paramsChars: { 1: ALL, 2: ALL, 3: ALL },
-  },
-};

@@ -1,5 +1,6 @@
 import { stringField } from "../../../formats/fields.ts";
 import type { SessionMessage } from "../../../formats/opencode/session-message.ts";
+import { createRecentMap } from "../recent-map.ts";
 
 /** Remembers what was last sent for each session, as the very list that the host lowers: later plugins change it in place. */
 export interface ViewCapture {
@@ -15,18 +16,14 @@ export interface CapturedView {
 }
 
 export function createViewCapture(): ViewCapture {
-  const views = new Map<string, CapturedView>();
+  const views = createRecentMap<string, CapturedView>(MAX_SESSIONS);
   return {
     see(messages, atMs) {
       const sessionId = sessionOf(messages);
-      if (sessionId === undefined) return;
-      views.delete(sessionId);
-      views.set(sessionId, { messages, atMs });
-      const [oldest] = views.keys();
-      if (views.size > MAX_SESSIONS && oldest !== undefined) views.delete(oldest);
+      if (sessionId !== undefined) views.set(sessionId, { messages, atMs });
     },
-    lastSent: (sessionId) => views.get(sessionId),
-    forget: (sessionId) => void views.delete(sessionId),
+    lastSent: views.get,
+    forget: views.delete,
   };
 }
 

@@ -34,6 +34,12 @@ describe("the store of views", () => {
     expect(statSync(fileOf(blob)).mode & 0o777).toBe(0o600);
   });
 
+  it("gives a view also where its last use cannot be noted", async () => {
+    const blob = await put();
+    const store = createViewStore({ root, now: () => Number.NaN });
+    expect(await store.get(blob)).toEqual({ status: "found", messages: view });
+  });
+
   it("says that a damaged, missing or foreign view cannot be had", async () => {
     const blob = await put();
     writeFileSync(fileOf(blob), "damaged");

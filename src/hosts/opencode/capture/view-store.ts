@@ -6,6 +6,7 @@ import { nodeFileSystem } from "../../../stores/files/file-system.ts";
 import { isSha256, readSpillFile, spillPath } from "../../../stores/files/spill-file.ts";
 import { removeQuietly } from "../../../stores/files/whole-file.ts";
 import type { SpillFailure, SpillRef, SpillStore } from "../../../tool-output/spill-store.ts";
+import { createRecentMap } from "../recent-map.ts";
 
 /** Keeps what children inherited, compressed and named by content, so that siblings share it. Never throws. */
 export interface ViewStore {
@@ -36,16 +37,19 @@ export interface ViewStoreOptions {
 }
 
 export function createViewStore({ root, now = Date.now }: ViewStoreOptions): ViewStore {
-  const files = createFileSpillStore({ root, now, maxAgeMs: KEPT_MS });
+  const files = createFileSpillStore({ root, now, maxAgeMs: VIEW_KEPT_MS });
   return viewStoreOn({
     put: async (json) => files.put(await compress(json)),
     async get(blob) {
       const path = spillPath(root, blob);
       const { sha256, bytes } = await readSpillFile(nodeFileSystem, path);
       if (sha256 !== blob) return undefined;
-      const json = (await decompress(bytes)).toString("utf8");
-      nodeFileSystem.touch(path, now());
-      return json;
+      try {
+        nodeFileSystem.touch(path, now());
+      } catch {
+        // Only its age depends on it.
+      }
+      return (await decompress(bytes)).toString("utf8");
     },
     remove: (blob) => removeQuietly(nodeFileSystem, spillPath(root, blob)),
   });
@@ -74,13 +78,7 @@ interface ViewTexts {
 }
 
 function viewStoreOn(texts: ViewTexts): ViewStore {
-  const recent = new Map<string, readonly SessionMessage[]>();
-  const keep = (blob: string, messages: readonly SessionMessage[]): void => {
-    recent.delete(blob);
-    recent.set(blob, messages);
-    const [oldest] = recent.keys();
-    if (recent.size > MAX_IN_MEMORY && oldest !== undefined) recent.delete(oldest);
-  };
+  const recent = createRecentMap<string, readonly SessionMessage[]>(MAX_IN_MEMORY);
   return {
     async put(messages) {
       try {
@@ -88,7 +86,7 @@ function viewStoreOn(texts: ViewTexts): ViewStore {
         const stored = await texts.put(json);
         if (stored.status === "failed") return { status: "failed", reason: stored.reason };
         // What siblings and a restarted host get is what went through JSON, so this one gets that too.
-        keep(stored.handle, JSON.parse(json) as readonly SessionMessage[]);
+        recent.set(stored.handle, JSON.parse(json) as readonly SessionMessage[]);
         return { status: "stored", blob: stored.handle };
       } catch (cause) {
         return { status: "failed", reason: String(cause) };
@@ -103,7 +101,7 @@ function viewStoreOn(texts: ViewTexts): ViewStore {
         if (json === undefined) return { status: "failed", reason: "the stored copy is damaged" };
         const messages: unknown = JSON.parse(json);
         if (!Array.isArray(messages)) return { status: "failed", reason: "the stored copy is no list" };
-        keep(blob, messages as readonly SessionMessage[]);
+        recent.set(blob, messages as readonly SessionMessage[]);
         return { status: "found", messages: messages as readonly SessionMessage[] };
       } catch (cause) {
         return {
@@ -119,8 +117,9 @@ function viewStoreOn(texts: ViewTexts): ViewStore {
   };
 }
 
-/** Since last use. */
-const KEPT_MS = 14 * 24 * 3_600_000;
+/** How long what children inherited is kept, since its last use. */
+export const VIEW_KEPT_MS: number = 14 * 24 * 3_600_000;
+
 const MAX_IN_MEMORY = 8;
 
 const compress = promisify<string, Buffer>(gzip);

@@ -1,30 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { createTestContext } from "../../../../test/support/plugin-context.ts";
+import { createTestForks } from "../../../../test/support/plugin-forks.ts";
 import { fields } from "../../../formats/fields.ts";
 import { currentProcess } from "../../../stores/files/process-identity.ts";
 import type { ForkOwner, ForkRecord } from "../../../tasks/fork-record.ts";
 import { completedFork, OWNER, runningFork, step } from "../../../testing/forks/fork-samples.ts";
-import { createViewCapture } from "../capture/view-capture.ts";
-import { createViewStore } from "../capture/view-store.ts";
-import { createForks } from "../forks/create-forks.ts";
-import { createForkBonds } from "../forks/fork-bonds.ts";
 import { createLeftForks } from "../forks/left-forks.ts";
-import type { HostAnswer } from "../host-calls.ts";
-import { createModelWindows } from "../window/model-windows.ts";
+import type { HostAnswer, HostCalls } from "../host-calls.ts";
 import { createDeliveryFeature } from "./delivery-feature.ts";
 
 const HERE: ForkOwner = { ...OWNER, process: currentProcess() };
 const GONE: ForkOwner = { ...OWNER, process: { ...currentProcess(), pid: 2 ** 22 + 1 } };
 
-function createPlugin(answer: HostAnswer = { status: "ok", body: {} }) {
-  const { context } = createTestContext({ answer });
-  const forks = createForks({
-    context,
-    capture: createViewCapture(),
-    views: createViewStore({ root: context.folders.views, now: context.now }),
-    bonds: createForkBonds(context.calls),
-    windows: createModelWindows(context.options),
-  });
+function createPlugin(answer: HostAnswer = { status: "ok", body: {} }, calls?: HostCalls) {
+  const test = createTestContext({ answer });
+  const context = calls === undefined ? test.context : { ...test.context, calls };
+  const forks = createTestForks(context);
   const { hooks } = createDeliveryFeature({ context, forks });
   return { context, forks, hooks, left: createLeftForks({ context, forks }) };
 }
@@ -97,6 +88,33 @@ describe("a result", () => {
     expect(await speak(plugin)).toContain("The bug is in a.ts:1.");
     expect(await speak(plugin)).toBe("[]");
   });
+});
+
+it("a parent that comes to rest during a look gets its result then, not when it was to be asked while it was busy", async () => {
+  const asked: string[] = [];
+  let open: () => void = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const plugin = createPlugin(undefined, {
+    async call(method, path) {
+      asked.push(`${method} ${path}`);
+      if (path === "/session/parent/message") await gate;
+      return { status: "ok", body: [] };
+    },
+  });
+  const tell = (type: string, properties: object) =>
+    plugin.hooks.event?.({ event: { type, properties: { sessionID: "parent", ...properties } } });
+  const sent = step(mine(plugin), { type: "delivery-sent", run: 1, way: "prompt" }).record;
+  const pending = completedFork({ id: "f2", number: 2, owner: plugin.forks.owner() });
+  await plugin.forks.keeper.add({ record: sent });
+  await plugin.forks.keeper.add({ record: { ...pending, childSessionId: "child2" } });
+  await tell("session.status", { status: { type: "busy" } });
+  await plugin.forks.keeper.tell("f1", { type: "tick" });
+  await expect.poll(() => asked).toContain("GET /session/parent/message");
+  await tell("session.idle", {});
+  open();
+  await expect.poll(() => asked, { timeout: 10_000 }).toContain("POST /session/parent/prompt_async");
 });
 
 describe("what other instances have left", () => {

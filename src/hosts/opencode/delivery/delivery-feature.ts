@@ -1,179 +1,24 @@
 import { fields, stringField } from "../../../formats/fields.ts";
-import { deliveryId } from "../../../tasks/fork-record.ts";
 import { forkRoster } from "../../../tasks/fork-table.ts";
-import { KICK_TEXT } from "../../../tasks/fork-texts.ts";
-import {
-  type DeliveryMoment,
-  type DeliveryPlan,
-  type ForkResult,
-  planDelivery,
-} from "../../../tasks/plan-delivery.ts";
 import { resultNotice } from "../../../tasks/result-notice.ts";
 import type { Feature } from "../combine-hooks.ts";
-import { promptSession, sessionMessages } from "../forks/child-session.ts";
 import type { Forks } from "../forks/create-forks.ts";
-import type { NewEvent } from "../forks/fork-keeper.ts";
 import { createLeftForks, isUnfinished } from "../forks/left-forks.ts";
 import { createMessageId } from "../forks/message-id.ts";
 import type { PluginContext } from "../plugin-context.ts";
-import { closeLostParent } from "./close-lost-parent.ts";
 import { readDeliveryWaits } from "./delivery-waits.ts";
-import { type Carrier, type Carrying, findDelivery } from "./find-delivery.ts";
-import { lastUserTurn } from "./last-user-turn.ts";
+import { OUR_MARK } from "./our-mark.ts";
+import { createOutbox } from "./outbox.ts";
 import { createParentStates } from "./parent-states.ts";
 
 /** Brings the results of forks to their parents, each once: on a tool output, with a message of the user, or by a prompt of its own. */
 export function createDeliveryFeature({ context, forks }: DeliverySetup): Feature {
-  const { calls, now } = context;
+  const { now } = context;
   const { keeper } = forks;
-  const waits = readDeliveryWaits(process.env);
   const states = createParentStates();
   const left = createLeftForks({ context, forks });
-  const timers = new Map<string, ReturnType<typeof setTimeout>>();
-  const open = new Set<string>();
-  const taken = new Set<string>();
-  const carriers = new Map<string, Carrier>();
-  const lookedAt = new Map<string, number>();
-
-  const planFor = (parentSessionId: string, moment: DeliveryMoment): DeliveryPlan => {
-    const { records, instanceId } = forks.view();
-    const parent = states.of(parentSessionId);
-    return planDelivery({ records, instanceId, parentSessionId, parent, moment, nowMs: now(), waits });
-  };
-  const idOf = ({ record, run }: ForkResult): string => deliveryId(record, run.number);
-
-  /** Those results that the event has moved, by what is stored now: nothing may be done about any other. */
-  async function moved(
-    results: readonly ForkResult[],
-    event: (run: number) => NewEvent,
-  ): Promise<readonly ForkResult[]> {
-    const told = await Promise.all(
-      results.map(({ record, run }) => keeper.tell(record.id, event(run.number))),
-    );
-    return results.filter((_, index) => {
-      const step = told[index];
-      return step !== undefined && step.record !== step.before;
-    });
-  }
-
-  /** Takes results for sending; what two tools that end together both plan is sent by the first. */
-  async function take(send: DeliveryPlan["send"], thing: Carrying): Promise<readonly ForkResult[]> {
-    const free = (send?.results ?? []).filter((result) => !taken.has(idOf(result)));
-    if (send === undefined || free.length === 0) return [];
-    for (const result of free) taken.add(idOf(result));
-    try {
-      const ours = await moved(free, (run) => ({ type: "delivery-sent", run, way: send.way }));
-      for (const result of ours) carriers.set(idOf(result), { thing, atMs: now() });
-      return ours;
-    } finally {
-      for (const result of free) taken.delete(idOf(result));
-    }
-  }
-
-  /** What time brings: prompts that are due, looks at what was sent, and the next time to ask. */
-  async function plan(parentSessionId: string): Promise<void> {
-    // One at a time for each parent: two plans made from the same records would send twice.
-    if (open.has(parentSessionId)) return later(parentSessionId, now() + RETRY_MS);
-    open.add(parentSessionId);
-    try {
-      const found = planFor(parentSessionId, "time");
-      if (found.send !== undefined) await sendPrompt(parentSessionId, found.send);
-      const unanswered = isWorthALook(parentSessionId, found) ? await look(parentSessionId, found.look) : [];
-      const stillOpen = (results: readonly ForkResult[]) =>
-        results.filter((result) => unanswered.some((each) => idOf(each) === idOf(result)));
-      const kicked = await moved(stillOpen(found.kick), (run) => ({ type: "delivery-kicked", run }));
-      if (kicked.length > 0) await prompt(parentSessionId, { text: KICK_TEXT });
-      await moved(stillOpen(found.giveUp), (run) => ({ type: "delivery-unanswered", run }));
-      const next = found.send === undefined ? found.nextAtMs : now() + AFTER_SEND_MS;
-      if (next !== undefined) later(parentSessionId, next);
-    } finally {
-      open.delete(parentSessionId);
-    }
-  }
-
-  /** A parent that has done nothing since the last look has not answered either. */
-  function isWorthALook(parentSessionId: string, found: DeliveryPlan): boolean {
-    if (found.kick.length > 0 || found.giveUp.length > 0) return true;
-    const isAllSeen = found.look.every(({ run }) => run.delivery.state === "seen");
-    return (
-      found.look.length > 0 &&
-      !(isAllSeen && lookedAt.get(parentSessionId) === states.changesOf(parentSessionId))
-    );
-  }
-
-  function later(parentSessionId: string, atMs: number): void {
-    clearTimeout(timers.get(parentSessionId));
-    const timer = setTimeout(() => ask(parentSessionId), Math.max(0, atMs - now()) + 1);
-    timer.unref?.();
-    timers.set(parentSessionId, timer);
-  }
-
-  function ask(parentSessionId: string): void {
-    plan(parentSessionId).catch((cause: unknown) => {
-      context.notify.log("error", "results could not be delivered", { cause: String(cause) });
-    });
-  }
-
-  async function sendPrompt(parentSessionId: string, send: DeliveryPlan["send"]): Promise<void> {
-    const messageId = createMessageId(now());
-    const results = await take(send, { type: "message", messageId });
-    if (results.length === 0) return;
-    const answer = await prompt(parentSessionId, { text: resultNotice(results), messageId });
-    if (answer === "refused") for (const result of results) carriers.delete(idOf(result));
-  }
-
-  /** `unknown` when the host may still store the message. */
-  async function prompt(
-    parentSessionId: string,
-    { text, messageId = createMessageId(now()) }: { readonly text: string; readonly messageId?: string },
-  ): Promise<"stored" | "refused" | "unknown"> {
-    const stored = await sessionMessages(calls, parentSessionId);
-    if (stored.status === "failed" && stored.code === 404) {
-      await closeLostParent({ calls, keeper }, parentSessionId);
-      return "refused";
-    }
-    const answer = await promptSession(calls, {
-      sessionId: parentSessionId,
-      turn: stored.status === "ok" ? lastUserTurn(stored.value) : {},
-      messageId,
-      parts: [{ type: "text", text, synthetic: true, metadata: OURS }],
-      reply: "wanted",
-    });
-    if (answer.status === "ok") return "stored";
-    return answer.code === "no-answer" ? "unknown" : "refused";
-  }
-
-  /** Looks for results among the parent's messages; gives those that are there and not answered. */
-  async function look(
-    parentSessionId: string,
-    results: readonly ForkResult[],
-  ): Promise<readonly ForkResult[]> {
-    lookedAt.set(parentSessionId, states.changesOf(parentSessionId));
-    const stored = await sessionMessages(calls, parentSessionId);
-    if (stored.status === "failed") {
-      if (stored.code === 404) await closeLostParent({ calls, keeper }, parentSessionId);
-      return [];
-    }
-    const unanswered: ForkResult[] = [];
-    for (const result of results) {
-      const delivery = idOf(result);
-      // It is being sent again since the messages were read.
-      if (taken.has(delivery)) continue;
-      const carrier = carriers.get(delivery) ?? readerOf(result);
-      const found = findDelivery(stored.value, {
-        delivery,
-        nowMs: now(),
-        ...(carrier === undefined ? {} : { carrier }),
-      });
-      if (found === "in-flight") continue;
-      carriers.delete(delivery);
-      if (found === "seen") unanswered.push(result);
-      await keeper.tell(result.record.id, { type: `delivery-${found}`, run: result.run.number });
-    }
-    return unanswered;
-  }
-
-  forks.onDelivery(ask);
+  const outbox = createOutbox({ context, forks, states, waits: readDeliveryWaits(process.env) });
+  forks.onDelivery(outbox.ask);
   return {
     name: "fork results",
     hooks: {
@@ -181,7 +26,7 @@ export function createDeliveryFeature({ context, forks }: DeliverySetup): Featur
         states.observe(event, now());
         const sessionId = stringField(event.properties.sessionID);
         if (event.type === "session.idle" && sessionId !== undefined && hasOpenResults(sessionId))
-          ask(sessionId);
+          outbox.ask(sessionId);
       },
       "chat.message": async ({ sessionID }, output) => {
         if (output.parts.some((part) => fields(part.metadata).carryover !== undefined)) return;
@@ -189,11 +34,10 @@ export function createDeliveryFeature({ context, forks }: DeliverySetup): Featur
         await left.takeRoot(await context.tree.rootOf(sessionID));
         const messageId = stringField(output.message.id);
         if (messageId === undefined) return;
-        // What a program that is gone has perhaps sent is looked for first: it may be wanted with this very message.
-        const { look: sent } = planFor(sessionID, "user-message");
-        const unsure = sent.filter(({ run }) => run.delivery.isUnsure === true);
-        if (unsure.length > 0) await look(sessionID, unsure);
-        const results = await take(planFor(sessionID, "user-message").send, { type: "message", messageId });
+        // First, since it may be wanted with this very message.
+        await outbox.lookForUnsure(sessionID);
+        const thing = { type: "message", messageId } as const;
+        const results = await outbox.take(sessionID, { moment: "user-message", thing });
         if (results.length === 0) return;
         output.parts.push({
           id: createMessageId(now()).replace("msg_", "prt_"),
@@ -202,14 +46,15 @@ export function createDeliveryFeature({ context, forks }: DeliverySetup): Featur
           type: "text",
           text: resultNotice(results),
           synthetic: true,
-          metadata: OURS,
+          metadata: OUR_MARK,
         });
       },
       "tool.execute.after": async ({ sessionID, callID }, output) => {
         states.toolEnded(sessionID, now());
         // Tools of other servers give no text that could carry anything.
         if (typeof output.output !== "string") return;
-        const results = await take(planFor(sessionID, "tool-end").send, { type: "tool", callId: callID });
+        const thing = { type: "tool", callId: callID } as const;
+        const results = await outbox.take(sessionID, { moment: "tool-end", thing });
         if (results.length === 0) return;
         const notice = `\n\n${resultNotice(results)}`;
         const ride = { offset: output.output.length, length: notice.length };
@@ -228,9 +73,7 @@ export function createDeliveryFeature({ context, forks }: DeliverySetup): Featur
         );
         if (roster !== "") output.context.push(roster);
       },
-      dispose: async () => {
-        for (const timer of timers.values()) clearTimeout(timer);
-      },
+      dispose: async () => outbox.dispose(),
     },
   };
 
@@ -243,15 +86,3 @@ export interface DeliverySetup {
   readonly context: PluginContext;
   readonly forks: Forks;
 }
-
-/** What a tool of this program gives as its output is not stored before that tool ends. */
-function readerOf({ run: { delivery } }: ForkResult): Carrier | undefined {
-  if (delivery.way !== "read" || delivery.isUnsure === true) return undefined;
-  return { thing: { type: "own-tool" }, atMs: delivery.sinceMs };
-}
-
-/** Marks text as ours, so that forks leave it out. */
-const OURS: Readonly<Record<string, unknown>> = { carryover: true };
-
-const RETRY_MS = 100;
-const AFTER_SEND_MS = 2_100;

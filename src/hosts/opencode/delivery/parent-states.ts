@@ -1,12 +1,14 @@
 import { fields, stringField } from "../../../formats/fields.ts";
 import type { ParentState } from "../../../tasks/plan-delivery.ts";
+import { deletedSession } from "../deleted-session.ts";
 import type { HostEvent } from "../host.ts";
+import { createRecentMap } from "../recent-map.ts";
 
 /** Knows what the sessions that may get results are doing, from what the host says. */
 export interface ParentStates {
   of(sessionId: string): ParentState;
-  /** Greater whenever something was heard of the session. */
-  changesOf(sessionId: string): number;
+  /** Another number whenever something was heard of the session. */
+  changeOf(sessionId: string): number;
   observe(event: HostEvent, atMs: number): void;
   toolEnded(sessionId: string, atMs: number): void;
   compacting(sessionId: string): void;
@@ -14,22 +16,29 @@ export interface ParentStates {
   userSpoke(sessionId: string, atMs: number): void;
 }
 
+/** Takes every session for idle until it hears of it. */
 export function createParentStates(): ParentStates {
-  const states = new Map<string, ParentState>();
-  const changes = new Map<string, number>();
+  const heard = createRecentMap<string, { readonly state: ParentState; readonly change: number }>(
+    MAX_SESSIONS,
+  );
+  let changes = 0;
   const enter = (sessionId: string, state: ParentState): void => {
-    states.set(sessionId, state);
-    changes.set(sessionId, (changes.get(sessionId) ?? 0) + 1);
+    changes += 1;
+    heard.set(sessionId, { state, change: changes });
   };
   const busyFrom = (sessionId: string, sinceMs: number): void =>
     enter(sessionId, { status: "busy", sinceMs });
+  const statusOf = (sessionId: string) => heard.get(sessionId)?.state.status;
   return {
-    of: (sessionId) => states.get(sessionId) ?? { status: "idle" },
-    changesOf: (sessionId) => changes.get(sessionId) ?? 0,
-    observe({ type, properties }, atMs) {
+    of: (sessionId) => heard.get(sessionId)?.state ?? { status: "idle" },
+    changeOf: (sessionId) => heard.get(sessionId)?.change ?? 0,
+    observe(event, atMs) {
+      const deleted = deletedSession(event);
+      if (deleted !== undefined) return heard.delete(deleted);
+      const { type, properties } = event;
       const sessionId = stringField(properties.sessionID);
       if (sessionId === undefined) return;
-      const before = states.get(sessionId)?.status;
+      const before = statusOf(sessionId);
       if (type === "session.error" && fields(properties.error).name === "MessageAbortedError") {
         enter(sessionId, { status: "aborted" });
       } else if (type === "session.idle") {
@@ -38,16 +47,15 @@ export function createParentStates(): ParentStates {
         busyFrom(sessionId, atMs);
       } else if (type === "session.status" && fields(properties.status).type === "busy") {
         if (before !== "busy" && before !== "compacting" && before !== "aborted") busyFrom(sessionId, atMs);
-      } else if (type === "session.deleted") {
-        states.delete(sessionId);
-        changes.delete(sessionId);
       }
     },
     toolEnded(sessionId, atMs) {
       // A tool that was running when the user stopped the session ends too.
-      if (states.get(sessionId)?.status !== "aborted") busyFrom(sessionId, atMs);
+      if (statusOf(sessionId) !== "aborted") busyFrom(sessionId, atMs);
     },
     compacting: (sessionId) => enter(sessionId, { status: "compacting" }),
     userSpoke: busyFrom,
   };
 }
+
+const MAX_SESSIONS = 4_096;

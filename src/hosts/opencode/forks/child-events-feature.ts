@@ -2,9 +2,12 @@ import { createHash } from "node:crypto";
 import { fields, numberField, stringField } from "../../../formats/fields.ts";
 import { rootCostUSD } from "../../../tasks/admit-fork.ts";
 import { currentRun, isLive } from "../../../tasks/fork-record.ts";
+import { readForkRecord } from "../../../tasks/read-fork-record.ts";
 import { safeJson } from "../../../text/safe-json.ts";
 import type { Feature } from "../combine-hooks.ts";
+import { deletedSession } from "../deleted-session.ts";
 import type { PluginContext } from "../plugin-context.ts";
+import { createRecentMap } from "../recent-map.ts";
 import { readChildError } from "./child-finding.ts";
 import { sessionStatus } from "./child-session.ts";
 import type { Forks } from "./create-forks.ts";
@@ -14,7 +17,7 @@ import type { NewEvent } from "./fork-keeper.ts";
 export function createChildEventsFeature({ context, forks }: ChildEventsSetup): Feature {
   const { keeper, bonds } = forks;
   const { calls } = context;
-  const gone = new Set<string>();
+  const gone = createRecentMap<string, true>(MAX_GONE);
   const tellChild = (sessionId: unknown, event: NewEvent): void => {
     const record = typeof sessionId === "string" ? keeper.ofChild(sessionId) : undefined;
     if (record !== undefined) void keeper.tell(record.id, event);
@@ -56,11 +59,11 @@ export function createChildEventsFeature({ context, forks }: ChildEventsSetup): 
             return;
           }
           case "session.deleted": {
-            const id = stringField(fields(properties.info).id) ?? stringField(sessionID);
-            tellChild(id, { type: "child-deleted" });
-            if (id !== undefined) dropView(id);
-            tellForksOf(id, { type: "parent-deleted" });
-            return;
+            const deleted = deletedSession(event);
+            if (deleted === undefined) return;
+            tellChild(deleted, { type: "child-deleted" });
+            tellForksOf(deleted, { type: "parent-deleted" });
+            return dropView(deleted);
           }
           case "session.updated":
             return countSpending(fields(properties.info));
@@ -93,14 +96,18 @@ export function createChildEventsFeature({ context, forks }: ChildEventsSetup): 
     },
   };
 
-  /** What a child inherited goes with its session, unless a sibling still shows it. */
-  function dropView(childSessionId: string): void {
-    gone.add(childSessionId);
+  /** What a child inherited goes with its session, unless a sibling still shows it, in whatever program that runs. */
+  async function dropView(childSessionId: string): Promise<void> {
     const blob = keeper.ofChild(childSessionId)?.inherited.snapshotId;
     if (blob === undefined) return;
-    const isShared = keeper
-      .all()
-      .some((other) => other.inherited.snapshotId === blob && !gone.has(other.childSessionId ?? ""));
+    gone.set(childSessionId, true);
+    const listed = await forks.store.list();
+    // What stays goes with its age.
+    if (listed.status === "failed") return;
+    const records = listed.records.flatMap(({ value }) => readForkRecord(value) ?? []);
+    const isShared = [...records, ...keeper.all()].some(
+      (other) => other.inherited.snapshotId === blob && !gone.get(other.childSessionId ?? ""),
+    );
     if (!isShared) forks.views.remove(blob);
   }
 
@@ -133,4 +140,6 @@ export interface ChildEventsSetup {
   readonly forks: Forks;
 }
 
+/** A little longer than a child may be idle before its first step. */
 const SETTLED_MS = 5_200;
+const MAX_GONE = 1_024;

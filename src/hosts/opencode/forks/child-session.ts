@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fields, stringField } from "../../../formats/fields.ts";
 import type { SessionMessage } from "../../../formats/opencode/session-message.ts";
 import type { ForkModel } from "../../../tasks/fork-record.ts";
-import type { HostAnswer, HostCalls } from "../host-calls.ts";
+import { type HostAnswer, type HostCalls, sessionPath } from "../host-calls.ts";
 import type { ForkBond } from "./fork-bonds.ts";
 import { readBond } from "./fork-bonds.ts";
 
@@ -43,7 +43,7 @@ export async function findChildSession(
   calls: HostCalls,
   { root, forkId }: { readonly root: string; readonly forkId: string },
 ): Promise<HostValue<string | undefined>> {
-  const answer = await calls.call("GET", `/session/${encodeURIComponent(root)}/children`);
+  const answer = await calls.call("GET", `${sessionPath(root)}/children`);
   if (answer.status === "failed") return answer;
   const children = Array.isArray(answer.body) ? answer.body.map(fields) : [];
   const found = children.find((session) => readBond(session)?.id === forkId);
@@ -54,18 +54,18 @@ export async function findChildSession(
 export async function permissionRulesOf(
   calls: HostCalls,
   sessionId: string,
-): Promise<readonly PermissionRule[]> {
-  const answer = await calls.call("GET", `/session/${encodeURIComponent(sessionId)}`);
-  if (answer.status === "failed") return [];
+): Promise<HostValue<readonly PermissionRule[]>> {
+  const answer = await calls.call("GET", sessionPath(sessionId));
+  if (answer.status === "failed") return answer;
   const { permission } = fields(answer.body);
-  return Array.isArray(permission) ? (permission as readonly PermissionRule[]) : [];
+  return { status: "ok", value: Array.isArray(permission) ? (permission as readonly PermissionRule[]) : [] };
 }
 
 export async function sessionMessages(
   calls: HostCalls,
   sessionId: string,
 ): Promise<HostValue<readonly SessionMessage[]>> {
-  const answer = await calls.call("GET", `/session/${encodeURIComponent(sessionId)}/message`);
+  const answer = await calls.call("GET", `${sessionPath(sessionId)}/message`);
   if (answer.status === "failed") return answer;
   return {
     status: "ok",
@@ -90,7 +90,7 @@ export async function sessionStatus(
  */
 export async function promptSession(calls: HostCalls, prompt: SessionPrompt): Promise<HostAnswer> {
   const { sessionId, turn, messageId, parts, reply } = prompt;
-  const path = `/session/${encodeURIComponent(sessionId)}`;
+  const path = sessionPath(sessionId);
   const body = {
     messageID: messageId,
     ...(turn.agent === undefined ? {} : { agent: turn.agent }),

@@ -17,11 +17,13 @@ import type { ModelWindows } from "../window/model-windows.ts";
 import { createForkActions } from "./fork-actions.ts";
 import type { ForkBonds } from "./fork-bonds.ts";
 import { createForkKeeper, type ForkKeeper } from "./fork-keeper.ts";
+import { createForkNumbers, type ForkNumbers } from "./fork-numbers.ts";
 
 /** All that the features about forks share. */
 export interface Forks {
   readonly keeper: ForkKeeper;
   readonly store: RecordStore;
+  readonly numbers: ForkNumbers;
   readonly limits: ForkLimits;
   readonly capture: ViewCapture;
   readonly views: ViewStore;
@@ -90,6 +92,7 @@ export function createForks({ context, capture, views, bonds, windows }: ForksSe
   return {
     keeper,
     store,
+    numbers: createForkNumbers({ store, known: keeper.all, now: context.now }),
     limits,
     capture,
     views,
@@ -109,6 +112,8 @@ export function createForks({ context, capture, views, bonds, windows }: ForksSe
           if (endOf(keeper.get(forkId)) !== undefined) done();
         };
         const timer = setTimeout(done, limitMs);
+        // One that was aborted before does not say so again.
+        if (signal.aborted) return done();
         signal.addEventListener("abort", done);
         waiting.add(look);
         look();

@@ -1,16 +1,12 @@
-import { fields } from "../../../formats/fields.ts";
 import type { ForkAction } from "../../../tasks/fork-action.ts";
-import { forkMetadata } from "../../../tasks/fork-metadata.ts";
 import { type ForkError, type ForkRecord, promptKey } from "../../../tasks/fork-record.ts";
 import type { ViewStore } from "../capture/view-store.ts";
+import { sessionPath } from "../host-calls.ts";
 import type { PluginContext } from "../plugin-context.ts";
+import { answered, doneOrGone } from "./answered.ts";
 import { childFinding, lastWords, promptKeyOf, runOf } from "./child-finding.ts";
 import {
-  createChildSession,
-  findChildSession,
   lastTurn,
-  type PermissionRule,
-  permissionRulesOf,
   promptSession,
   sessionMessages,
   sessionStatus,
@@ -18,56 +14,25 @@ import {
   type TurnSettings,
 } from "./child-session.ts";
 import { humanLine } from "./directive.ts";
-import type { ForkBond, ForkBonds } from "./fork-bonds.ts";
+import { bondOfRecord, type ForkBonds } from "./fork-bonds.ts";
 import type { ForkKeeper } from "./fork-keeper.ts";
 import { createMessageId } from "./message-id.ts";
+import { startChild } from "./start-child.ts";
 
 /** Does in the host what a fork's life asks for, and tells the keeper what came of it. */
 export function createForkActions(setup: ForkActionsSetup): ForkActions {
   const { context, keeper, views, bonds } = setup;
   const { calls, now } = context;
+  const underWay = new Set<string>();
 
-  async function createChild(record: ForkRecord, action: ActionOf<"create-child">): Promise<void> {
-    const { run } = action;
-    const refuse = (answer: { readonly reason: string }) =>
-      keeper().tell(record.id, { type: "child-refused", run, error: hostError(answer.reason) });
-    if (action.attempt > 1) {
-      const found = await findChildSession(calls, { root: record.rootSessionId, forkId: record.id });
-      if (found.status === "ok" && found.value !== undefined) {
-        return childIsThere(record, run, found.value);
-      }
-    }
-    const bond: ForkBond = { ...forkMetadata(record), way: record.inherited.way };
-    const permission = [...(await permissionRulesOf(calls, record.parentSessionId)), ...CHILD_RULES];
-    const title = `Fork ${record.number}: ${record.title}`;
-    const made = await createChildSession(calls, { bond, title, permission });
-    if (made.status === "failed") return void (await refuse(made));
-    bonds.tie(made.value, bond);
-    const failure = await hand(record, made.value);
-    if (failure !== undefined) return void (await refuse({ reason: failure }));
-    await childIsThere(record, run, made.value);
-  }
-
-  async function childIsThere(record: ForkRecord, run: number, childSessionId: string): Promise<void> {
-    await keeper().tell(record.id, { type: "child-created", run, childSessionId });
-  }
-
-  /** Stores the inherited text of a text fork in the child's session; says why it could not. */
-  async function hand(record: ForkRecord, childSessionId: string): Promise<string | undefined> {
-    const { way, snapshotId } = record.inherited;
-    if (way !== "text" || snapshotId === undefined) return undefined;
-    const view = await views.get(snapshotId);
-    if (view.status === "failed") return `the inherited text is gone: ${view.reason}`;
-    const text = fields(view.messages[0]?.parts[0]).text;
-    if (typeof text !== "string") return "the inherited text cannot be read";
-    const answer = await promptSession(calls, {
-      sessionId: childSessionId,
-      turn: { agent: record.agent, model: record.model },
-      messageId: createMessageId(now()),
-      parts: [{ type: "text", text, synthetic: true, metadata: { carryover: { inherited: record.id } } }],
-      reply: "none",
-    });
-    return answer.status === "failed" ? answer.reason : undefined;
+  async function createChild(record: ForkRecord, { run, attempt }: ActionOf<"create-child">): Promise<void> {
+    const child = await startChild({ calls, views, bonds, now }, { record, attempt });
+    await keeper().tell(
+      record.id,
+      child.status === "failed"
+        ? { type: "child-refused", run, error: hostError(child.reason) }
+        : { type: "child-created", run, childSessionId: child.value },
+    );
   }
 
   async function sendPrompt(record: ForkRecord, action: ActionOf<"send-prompt">): Promise<void> {
@@ -77,31 +42,34 @@ export function createForkActions(setup: ForkActionsSetup): ForkActions {
     const accept = (messageId: string) =>
       keeper().tell(record.id, { type: "prompt-accepted", run, prompt: prompt.number, messageId });
     if (attempt > 1) {
-      const stored = await sessionMessages(calls, childSessionId);
+      const stored = answered(await sessionMessages(calls, childSessionId));
       const found =
         stored.status === "ok"
           ? stored.value.find(({ parts }) => parts.some((part) => promptKeyOf(part) === key))
           : undefined;
       if (found?.info.id !== undefined) return void (await accept(found.info.id));
     }
-    // A later run is a run of the same child; its metadata must let a lost record be rebuilt.
-    if (prompt.kind === "directive" && run > 1) {
-      const carryover: ForkBond = { ...forkMetadata(record), way: record.inherited.way };
-      await calls.call("PATCH", `/session/${encodeURIComponent(childSessionId)}`, {
-        metadata: { carryover },
-      });
-    }
+    if (prompt.kind === "directive" && run > 1) await renewBond(record, childSessionId);
     const messageId = createMessageId(now());
-    const answer = await promptSession(calls, {
+    const prompted = await promptSession(calls, {
       sessionId: childSessionId,
       turn: { agent: record.agent, model: record.model, ...(await systemOf(record)) },
       messageId,
       parts: promptParts(record, action),
       reply: "wanted",
     });
+    const answer = answered(prompted);
     if (answer.status === "ok") return void (await accept(messageId));
     const error = hostError(answer.reason);
     await keeper().tell(record.id, { type: "prompt-refused", run, prompt: prompt.number, error });
+  }
+
+  /** A later run is a run of the same child; its metadata must let a lost record be rebuilt. */
+  async function renewBond(record: ForkRecord, childSessionId: string): Promise<void> {
+    const metadata = { carryover: bondOfRecord(record) };
+    const answer = await calls.call("PATCH", sessionPath(childSessionId), { metadata });
+    if (answer.status === "failed")
+      context.notify.log("warn", `fork ${record.number} could not note its new run`, { ...answer });
   }
 
   /** An exact child needs the system prompt that the parent's turn brought along, if it did. */
@@ -131,8 +99,9 @@ export function createForkActions(setup: ForkActionsSetup): ForkActions {
   async function abortChild(record: ForkRecord, run: number): Promise<void> {
     const { childSessionId } = record;
     if (childSessionId === undefined) return;
-    await calls.call("POST", `/session/${encodeURIComponent(childSessionId)}/abort`, {});
-    const messages = await sessionMessages(calls, childSessionId);
+    // While the host has not stopped it, it goes on: a later tick asks again.
+    doneOrGone(await calls.call("POST", `${sessionPath(childSessionId)}/abort`, {}));
+    const messages = doneOrGone(await sessionMessages(calls, childSessionId));
     const key = promptKey(record, { run, number: 1 });
     const last = messages.status === "ok" ? lastWords(runOf(messages.value, key)) : NO_WORDS;
     await keeper().tell(record.id, {
@@ -161,10 +130,8 @@ export function createForkActions(setup: ForkActionsSetup): ForkActions {
         return abortChild(record, action.run);
       case "reject-permission": {
         const { askId, reason } = action;
-        await calls.call("POST", `/permission/${encodeURIComponent(askId)}/reply`, {
-          reply: "reject",
-          message: reason,
-        });
+        const path = `/permission/${encodeURIComponent(askId)}/reply`;
+        doneOrGone(await calls.call("POST", path, { reply: "reject", message: reason }));
         return;
       }
       case "fill-slots":
@@ -181,11 +148,16 @@ export function createForkActions(setup: ForkActionsSetup): ForkActions {
 
   return {
     perform(record, action) {
-      act(record, action).catch((cause: unknown) => {
-        context.notify.log("error", `${action.type} of fork ${record.number} failed`, {
-          cause: String(cause),
-        });
-      });
+      const name = lonelyName(record, action);
+      if (underWay.has(name)) return;
+      if (name !== "") underWay.add(name);
+      act(record, action)
+        .catch((cause: unknown) => {
+          context.notify.log("error", `${action.type} of fork ${record.number} failed`, {
+            cause: String(cause),
+          });
+        })
+        .finally(() => underWay.delete(name));
     },
   };
 }
@@ -206,13 +178,13 @@ export interface ForkActionsSetup {
 
 type ActionOf<Type extends ForkAction["type"]> = Extract<ForkAction, { readonly type: Type }>;
 
-const NO_WORDS: ReturnType<typeof lastWords> = { lastText: "", changedFiles: [] };
+/** What must not be done twice at the same time: on a slow machine it is asked for again before it is done. */
+function lonelyName({ id }: ForkRecord, action: ForkAction): string {
+  if (action.type === "create-child") return `${id} create`;
+  return action.type === "send-prompt" ? action.key : "";
+}
 
-/** Refused at execution: hiding a tool would change the request, and with it lose the provider's cached prefix. */
-const CHILD_RULES: readonly PermissionRule[] = [
-  { permission: "question", pattern: "**", action: "deny" },
-  { permission: "task", pattern: "**", action: "deny" },
-];
+const NO_WORDS: ReturnType<typeof lastWords> = { lastText: "", changedFiles: [] };
 
 function promptParts(
   record: ForkRecord,

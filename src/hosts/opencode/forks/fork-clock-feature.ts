@@ -37,6 +37,7 @@ export function createForkClockFeature({ context, forks }: ForkClockSetup): Feat
         const stored = await store.put({ id: leaseRecordId(instanceId), value, expected: lease });
         if (stored.status === "stored") lease = stored.version;
         else if (stored.status === "conflict") lease = stored.actual;
+        else context.notify.log("warn", `this instance could not give a sign of life: ${stored.reason}`);
       }
     } finally {
       isBeating = false;
@@ -49,12 +50,8 @@ export function createForkClockFeature({ context, forks }: ForkClockSetup): Feat
     if (listed === undefined) return;
     report(listed);
     if (hasRebuilt) return;
-    hasRebuilt = true;
-    const stored = new Map<string, RecordState>([
-      ...listed.records.map(({ id, version }) => [id, version] as const),
-      ...listed.problems.flatMap(({ id }) => (id === undefined ? [] : [[id, "corrupt"] as const])),
-    ]);
-    await rebuildForks({ context, forks, stored, sinceMs: context.now() - KEPT_MS });
+    const sinceMs = context.now() - KEPT_MS;
+    hasRebuilt = (await rebuildForks({ context, forks, listed, sinceMs })) === "done";
   }
 
   function report({ problems }: RecordList): void {

@@ -87,6 +87,28 @@ describe("an event whose record cannot be stored", () => {
     expect(again?.record.runs[0]).toMatchObject({ delivery: { state: "sent", sends: 1 } });
   });
 
+  it("keeps a new fork whose write had arrived after all", async () => {
+    const { store, faults } = createFaultyStore();
+    faults.push("arrives");
+    const { keeper } = createKeeper({ store });
+    expect(await keeper.add({ record: sampleFork() })).toBe("kept");
+    expect(await keeper.tell("f1", { type: "slot-given" })).toBeDefined();
+    expect((await storedIn(store))?.runs[0]?.state).toBe("starting");
+  });
+
+  it("never starts a fork later of which it was said that it is not started", async () => {
+    const { store, faults } = createFaultyStore();
+    let isReadable = false;
+    const get: RecordStore["get"] = async (id) => (isReadable ? store.get(id) : FULL);
+    const { keeper } = createKeeper({ store: { ...store, get } });
+    faults.push("arrives");
+    expect(await keeper.add({ record: sampleFork() })).toBe("not-kept");
+    isReadable = true;
+    expect(await keeper.adopt(sampleFork(), await versionIn(store, "f1"))).toBeUndefined();
+    expect(keeper.all()).toEqual([]);
+    expect((await store.get("f1")).status).toBe("missing");
+  });
+
   it("leaves a new fork unkept", async () => {
     const { store, faults } = createFaultyStore();
     faults.push("lost");
@@ -176,6 +198,16 @@ describe("what comes with every step of a child", () => {
     await keeper.flush();
     expect((await storedIn(store))?.runs[0]?.calls.total).toBe(1);
   });
+});
+
+it("a fork that is removed is gone from the store too, and hears of nothing any more", async () => {
+  const { keeper, store } = createKeeper();
+  await keeper.add({ record: completedFork() });
+  await keeper.remove("f1");
+  expect(keeper.all()).toEqual([]);
+  expect(keeper.ofChild("child")).toBeUndefined();
+  expect((await store.get("f1")).status).toBe("missing");
+  expect(await keeper.tell("f1", SENT)).toBeUndefined();
 });
 
 it("a record that was deleted or damaged meanwhile is stored again", async () => {

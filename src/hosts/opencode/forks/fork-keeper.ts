@@ -6,6 +6,7 @@ import { currentRun, type ForkOwner, type ForkRecord } from "../../../tasks/fork
 import { readForkRecord } from "../../../tasks/read-fork-record.ts";
 import type { RecordState, RecordStore } from "../../../tasks/record-store.ts";
 import type { PluginContext } from "../plugin-context.ts";
+import { createRecentMap } from "../recent-map.ts";
 
 /** Keeps the records of the forks that this instance owns; every change of one goes through `tell`. */
 export interface ForkKeeper {
@@ -18,6 +19,8 @@ export interface ForkKeeper {
   get(forkId: string): ForkRecord | undefined;
   ofChild(childSessionId: string): ForkRecord | undefined;
   all(): readonly ForkRecord[];
+  /** Deletes a fork of ours that nobody needs any more. */
+  remove(forkId: string): Promise<void>;
   /** Stores what was only counted until now. */
   flush(): Promise<void>;
 }
@@ -53,6 +56,7 @@ export interface ForkKeeperOptions {
 
 export function createForkKeeper({ context, store, limits, owner, perform }: ForkKeeperOptions): ForkKeeper {
   const entries = new Map<string, Entry>();
+  const refused = createRecentMap<string, true>(MAX_REFUSED);
   const isKept = (entry: Entry): boolean => entries.get(entry.record.id) === entry;
 
   /** The entry becomes the record once that is stored, and not before. */
@@ -146,20 +150,32 @@ export function createForkKeeper({ context, store, limits, owner, perform }: For
   return {
     async add({ record, actions = [], expected = "missing" }) {
       const entry = newEntry(record, expected);
+      const isAsked = actions.length === 0;
       entries.set(record.id, entry);
       // In the line of its events: one that comes before it is stored must wait.
-      const outcome = await inLine(entry, () => save(entry, record));
+      const outcome = await inLine(entry, async () => {
+        const outcome = await save(entry, record);
+        if (outcome !== "failed") return outcome;
+        const isRead = await readAgain(entry);
+        if (!isRead && isAsked) refused.set(record.id, true);
+        return isRead && typeof entry.state === "number" ? "stored" : "failed";
+      });
       if (outcome !== "stored") {
         if (isKept(entry)) entries.delete(record.id);
         return "not-kept";
       }
-      journal(record, actions.length === 0 ? "asked" : "rebuilt");
+      journal(record, isAsked ? "asked" : "rebuilt");
       for (const action of actions) perform(record, action);
       return "kept";
     },
     async adopt(record, version) {
       const self = owner();
       const fromInstanceId = record.owner.instanceId;
+      if (fromInstanceId === self.instanceId && refused.get(record.id)) {
+        // Whoever asked for it was told that it is not started.
+        await store.delete(record.id, version);
+        return undefined;
+      }
       const entry = newEntry(record, version);
       const known = entries.get(record.id);
       if (known !== undefined) entry.last = known.last;
@@ -187,9 +203,20 @@ export function createForkKeeper({ context, store, limits, owner, perform }: For
       return inLine(entry, () => advance(entry, timed));
     },
     get: (forkId) => entries.get(forkId)?.record,
-    ofChild: (childSessionId) =>
-      [...entries.values()].find(({ record }) => record.childSessionId === childSessionId)?.record,
-    all: () => [...entries.values()].map(({ record }) => record),
+    ofChild(childSessionId) {
+      for (const { record } of entries.values()) if (record.childSessionId === childSessionId) return record;
+      return undefined;
+    },
+    all: () => Array.from(entries.values(), ({ record }) => record),
+    async remove(forkId) {
+      const entry = entries.get(forkId);
+      if (entry === undefined) return;
+      await inLine(entry, async () => {
+        const deleted = await store.delete(forkId, entry.state);
+        if (deleted.status === "deleted") entries.delete(forkId);
+        else entry.isUnsure = true;
+      });
+    },
     async flush() {
       for (const entry of entries.values()) {
         if (!entry.isDirty) continue;
@@ -218,6 +245,7 @@ function newEntry(record: ForkRecord, state: RecordState): Entry {
 }
 
 const MAX_CONFLICTS = 3;
+const MAX_REFUSED = 256;
 
 /** Events that come with every step of a child; storing each would cost a write to the disk. */
 const COUNTING: ReadonlySet<ForkEvent["type"]> = new Set(["tool-called", "spent", "status", "tick"]);

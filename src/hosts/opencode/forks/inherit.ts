@@ -3,6 +3,8 @@ import { chooseForkWay, type ForkWayFacts } from "../../../fork/choose-fork-way.
 import { formatMessagesAsContext } from "../../../fork/format-messages-as-context.ts";
 import { type ForkResult, processMessagesForFork } from "../../../fork/process-messages-for-fork.ts";
 import type { ProcessingStats } from "../../../fork/processing-stats.ts";
+import { sentBesideTokens } from "../../../fork/sent-beside-tokens.ts";
+import { uncutStats } from "../../../fork/uncut-stats.ts";
 import { opencode } from "../../../formats/opencode/opencode.ts";
 import type { SessionMessage } from "../../../formats/opencode/session-message.ts";
 import { repairPairing } from "../../../stages/repair-pairing.ts";
@@ -90,7 +92,7 @@ async function inheritView(input: InheritInput, view: NonNullable<InheritInput["
     viewAgeMs: view.ageMs,
     fullTokens,
     graduatedTokens: tokensOf(graduated.messages),
-    fixedTokens: fixedTokens(transcript),
+    fixedTokens: sentBesideTokens(transcript, tokensOf),
     ...input.facts,
   });
   if (way === "text") return inheritText(input, reason);
@@ -99,12 +101,11 @@ async function inheritView(input: InheritInput, view: NonNullable<InheritInput["
 }
 
 function exact(messages: readonly SessionMessage[], { transcript, reason }: ExactInput): Inherited {
-  const { applied: _, ...stats } = processMessagesForFork(transcript, UNCUT).stats;
   return {
     way: "exact",
     reason,
     messages,
-    preamble: preambleOf(stats),
+    preamble: preambleOf(uncutStats(transcript)),
     chars: transcript.reduce((sum, message) => sum + renderMessage(message).length, 0),
     messageCount: messages.length,
   };
@@ -183,24 +184,6 @@ const EMPTY: NothingInherited = {
   reason: "the parent's conversation is empty",
 };
 
-const UNCUT: Parameters<typeof processMessagesForFork>[1] = {
-  budgetChars: Number.POSITIVE_INFINITY,
-  limits: {
-    tier1Count: Number.POSITIVE_INFINITY,
-    tier2Count: 0,
-    resultChars: {
-      1: Number.POSITIVE_INFINITY,
-      2: Number.POSITIVE_INFINITY,
-      3: Number.POSITIVE_INFINITY,
-    },
-    paramsChars: {
-      1: Number.POSITIVE_INFINITY,
-      2: Number.POSITIVE_INFINITY,
-      3: Number.POSITIVE_INFINITY,
-    },
-  },
-};
-
 const NO_VIEW: Omit<ForkWayFacts, keyof InheritInput["facts"]> = {
   setting: "auto",
   hook: "missing",
@@ -212,13 +195,4 @@ const NO_VIEW: Omit<ForkWayFacts, keyof InheritInput["facts"]> = {
 
 function tokensOf(transcript: Transcript): number {
   return transcript.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
-}
-
-/** System prompt and tools: what the provider counted beyond the messages. */
-function fixedTokens(transcript: Transcript): number {
-  const index = transcript.findLastIndex(({ usage }) => usage !== undefined && usage.inputTokens > 0);
-  const usage = transcript[index]?.usage;
-  if (usage === undefined) return 0;
-  const counted = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
-  return Math.max(0, counted - tokensOf(transcript.slice(0, index)));
 }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { fields, numberField, stringField } from "../../../formats/fields.ts";
 import type { SessionMessage } from "../../../formats/opencode/session-message.ts";
 import { cacheProfileFor } from "../../../stages/provider-cache-profiles.ts";
-import { admitFork, nextForkNumber } from "../../../tasks/admit-fork.ts";
+import { admitFork } from "../../../tasks/admit-fork.ts";
 import { createForkRecord } from "../../../tasks/create-fork-record.ts";
 import { currentRun, type ForkModel, type ForkRecord, isLive } from "../../../tasks/fork-record.ts";
 import type { HostModel } from "../host.ts";
@@ -68,10 +68,10 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
   if (kept.status === "failed")
     return { status: "refused", reason: `Not started: the context could not be kept (${kept.reason}).` };
 
+  const number = await forks.numbers.take(rootSessionId);
   // Others may have been admitted while this one was prepared; from here to `add` nobody can come between.
   const last = admission();
   if (last.status === "refused") return { status: "refused", reason: last.text };
-  const number = nextForkNumber(forks.keeper.all(), rootSessionId);
   const record = createForkRecord({
     id: `fk_${randomBytes(9).toString("base64url")}`,
     number,

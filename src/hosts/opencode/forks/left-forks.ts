@@ -4,9 +4,11 @@ import { canAdopt, type InstanceLease, readLease } from "../../../tasks/fork-lea
 import { currentRun, type ForkRecord, isLive } from "../../../tasks/fork-record.ts";
 import { readForkRecord } from "../../../tasks/read-fork-record.ts";
 import type { RecordFound, RecordList } from "../../../tasks/record-store.ts";
+import { VIEW_KEPT_MS } from "../capture/view-store.ts";
 import { closeLostParent } from "../delivery/close-lost-parent.ts";
 import type { PluginContext } from "../plugin-context.ts";
 import type { Forks } from "./create-forks.ts";
+import { readNewestNumber } from "./fork-numbers.ts";
 
 /** Finds the forks that other instances have left, and makes them ours. */
 export interface LeftForks {
@@ -25,7 +27,10 @@ export function createLeftForks({ context, forks }: LeftForksSetup): LeftForks {
 
   async function find(): Promise<Found | undefined> {
     const listed = await store.list();
-    if (listed.status === "failed") return undefined;
+    if (listed.status === "failed") {
+      context.notify.log("warn", `the records of forks cannot be read: ${listed.reason}`);
+      return undefined;
+    }
     const leases = new Map<string, InstanceLease>();
     const forksFound: FoundFork[] = [];
     for (const found of listed.records) {
@@ -68,6 +73,16 @@ export function createLeftForks({ context, forks }: LeftForksSetup): LeftForks {
     }
   }
 
+  /** Numbers of roots that have no forks any more, and get none either. */
+  async function forgetNumbers({ listed, forks: stored }: Found): Promise<void> {
+    const roots = new Set(stored.map(({ record }) => record.rootSessionId));
+    for (const { id, value, version } of listed.records) {
+      const newest = readNewestNumber(value);
+      if (newest === undefined || roots.has(newest.rootSessionId)) continue;
+      if (context.now() - newest.atMs > KEPT_MS) await store.delete(id, version);
+    }
+  }
+
   return {
     async takeUnfinished() {
       const found = await find();
@@ -75,12 +90,18 @@ export function createLeftForks({ context, forks }: LeftForksSetup): LeftForks {
       const parents = new Set<string>();
       for (const fork of found.forks) {
         const { record } = fork;
+        const ours = keeper.get(record.id);
+        if (ours !== undefined && isOld(ours, context.now())) {
+          await keeper.remove(record.id);
+          continue;
+        }
         if (!isForgotten(record) && !found.isGone(record)) continue;
         if (isOld(record, context.now())) await store.delete(record.id, fork.version);
         else if (isUnfinished(record) && (await take(fork)) !== undefined)
           parents.add(record.parentSessionId);
       }
       await forgetInstances(found);
+      await forgetNumbers(found);
       // Nothing looks at a parent to which nothing may be sent yet, so one that is gone would never be noticed.
       for (const parent of parents) await closeLostParent({ calls: context.calls, keeper }, parent);
       return found.listed;
@@ -112,7 +133,7 @@ export function isUnfinished(record: ForkRecord): boolean {
 }
 
 /** Records of forks that are over are kept as long as what they inherited. */
-export const KEPT_MS: number = 14 * 24 * 3_600_000;
+export const KEPT_MS: number = VIEW_KEPT_MS;
 
 /** How long a message of the user waits for a look at the children of a program that is gone. */
 const LOOK_MS = 5_000;

@@ -2,6 +2,7 @@ import type { SessionMessage } from "../../../formats/opencode/session-message.t
 import { sessionOf, type ViewCapture } from "../capture/view-capture.ts";
 import type { ViewStore } from "../capture/view-store.ts";
 import type { Feature } from "../combine-hooks.ts";
+import { deletedSession } from "../deleted-session.ts";
 import type { ForkBonds } from "../forks/fork-bonds.ts";
 import type { PluginContext } from "../plugin-context.ts";
 import { createSummaryWatch } from "./summary-watch.ts";
@@ -30,12 +31,10 @@ export function createGraftFeature({ context, capture, views, bonds }: GraftSetu
         context.notify.toastOnce(`A fork lost its inherited context: ${view.reason}.`, "error");
       },
       event: async ({ event }) => {
-        if (event.type !== "session.deleted") return;
-        const deleted = event.properties.info as { readonly id?: unknown } | undefined;
-        if (typeof deleted?.id === "string") {
-          capture.forget(deleted.id);
-          summaries.forget(deleted.id);
-        }
+        const deleted = deletedSession(event);
+        if (deleted === undefined) return;
+        capture.forget(deleted);
+        summaries.forget(deleted);
       },
     },
   };

@@ -3,10 +3,11 @@ import type { SessionMessage } from "../../../formats/opencode/session-message.t
 import type { Feature } from "../combine-hooks.ts";
 import type { Forks } from "../forks/create-forks.ts";
 import type { PluginContext } from "../plugin-context.ts";
+import { createRecentMap } from "../recent-map.ts";
 
 /** Looks after the first step of an exact child whether the provider really read the parent's prefix from its cache. */
 export function createPrefixCheckFeature({ context, forks }: PrefixCheckSetup): Feature {
-  const checked = new Set<string>();
+  const checked = createRecentMap<string, true>(MAX_CHECKED);
   return {
     name: "prefix check",
     hooks: {
@@ -14,11 +15,11 @@ export function createPrefixCheckFeature({ context, forks }: PrefixCheckSetup): 
         if (event.type !== "message.updated") return;
         const info = fields(event.properties.info);
         const sessionId = stringField(info.sessionID);
-        if (sessionId === undefined || checked.has(sessionId)) return;
+        if (sessionId === undefined || checked.get(sessionId)) return;
         if (info.role !== "assistant" || info.finish === undefined || info.error !== undefined) return;
         const bond = await forks.bonds.bondOf(sessionId);
-        if (bond?.way !== "exact" || bond.blob === undefined || checked.has(sessionId)) return;
-        checked.add(sessionId);
+        if (bond?.way !== "exact" || bond.blob === undefined || checked.get(sessionId)) return;
+        checked.set(sessionId, true);
         const view = await forks.views.get(bond.blob);
         const parentTokens = view.status === "found" ? lastInputTokens(view.messages) : 0;
         const readTokens = numberField(fields(fields(info.tokens).cache).read) ?? 0;
@@ -37,6 +38,8 @@ export interface PrefixCheckSetup {
   readonly context: PluginContext;
   readonly forks: Forks;
 }
+
+const MAX_CHECKED = 1_024;
 
 /** Providers reuse whole blocks of a prefix, and the newest step may not be cached yet. */
 const ENOUGH = 0.8;

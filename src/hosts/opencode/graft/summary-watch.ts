@@ -1,5 +1,7 @@
 import type { SessionMessage } from "../../../formats/opencode/session-message.ts";
+import { sessionMessages } from "../forks/child-session.ts";
 import type { HostCalls } from "../host-calls.ts";
+import { createRecentMap } from "../recent-map.ts";
 
 /** Knows which children have a completed summary of their own: from then on it stands for what they inherited. */
 export interface SummaryWatch {
@@ -9,22 +11,24 @@ export interface SummaryWatch {
 }
 
 export function createSummaryWatch(calls: HostCalls): SummaryWatch {
-  const covered = new Map<string, boolean>();
+  const covered = createRecentMap<string, boolean>(MAX_CHILDREN);
   return {
     async covers(sessionId, messages) {
       if (messages.some(isCompletedSummary)) covered.set(sessionId, true);
       const known = covered.get(sessionId);
       if (known !== undefined) return known;
       // A child from before a restart may have been summed up already, and a compaction would not show it.
-      const stored = await calls.call("GET", `/session/${encodeURIComponent(sessionId)}/message`);
+      const stored = await sessionMessages(calls, sessionId);
       if (stored.status === "failed") return false;
-      const found = Array.isArray(stored.body) && stored.body.some(isCompletedSummary);
+      const found = stored.value.some(isCompletedSummary);
       covered.set(sessionId, found);
       return found;
     },
-    forget: (sessionId) => void covered.delete(sessionId),
+    forget: (sessionId) => covered.delete(sessionId),
   };
 }
+
+const MAX_CHILDREN = 1_024;
 
 function isCompletedSummary(message: SessionMessage): boolean {
   const { role, summary, finish, error } = message?.info ?? {};

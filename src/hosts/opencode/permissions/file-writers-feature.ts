@@ -5,11 +5,12 @@ import { type Feature, ToolRefusal } from "../combine-hooks.ts";
 import type { Forks } from "../forks/create-forks.ts";
 import { writtenFiles } from "../forks/written-files.ts";
 import type { PluginContext } from "../plugin-context.ts";
+import { createRecentMap } from "../recent-map.ts";
 
 /** Tells whoever is about to write a file that a running fork is editing it: once, and the next call goes through. */
 export function createFileWritersFeature({ context, forks }: FileWritersSetup): Feature {
-  const writers = new Map<string, string>();
-  const warned = new Set<string>();
+  const writers = createRecentMap<string, string>(MAX_FILES);
+  const warned = createRecentMap<string, true>(MAX_FILES);
   return {
     name: "file writers",
     hooks: {
@@ -20,8 +21,8 @@ export function createFileWritersFeature({ context, forks }: FileWritersSetup): 
           const other =
             writer === undefined || writer === sessionID ? undefined : forks.keeper.ofChild(writer);
           const warning = `${sessionID} ${writer} ${path}`;
-          if (other !== undefined && isLive(currentRun(other)) && !warned.has(warning)) {
-            warned.add(warning);
+          if (other !== undefined && isLive(currentRun(other)) && !warned.get(warning)) {
+            warned.set(warning, true);
             throw new ToolRefusal(
               `${forkName(other)} is editing ${file} and still runs. Nothing was written. Read the file again, then either leave it to that fork or call again: the next call goes through.`,
             );
@@ -37,3 +38,6 @@ export interface FileWritersSetup {
   readonly context: PluginContext;
   readonly forks: Forks;
 }
+
+/** Enough for all that forks write while they run; only those that run are warned of. */
+const MAX_FILES = 4_096;

@@ -9,6 +9,7 @@ import { quoteChild } from "../../../tasks/result-notice.ts";
 import { renderMessage } from "../../../transcript/render.ts";
 import { sessionMessages } from "../forks/child-session.ts";
 import type { ToolContext, ToolDefinition } from "../host.ts";
+import { createRecentMap } from "../recent-map.ts";
 import { resultOf } from "./fork-results.ts";
 import { readArguments, WAIT_S } from "./tool-arguments.ts";
 import type { ToolSetup } from "./tool-setup.ts";
@@ -16,7 +17,7 @@ import type { ToolSetup } from "./tool-setup.ts";
 /** Shows what forks there are, what one reported, or what it did. */
 export function createForkResultTool(setup: ToolSetup): ToolDefinition {
   const { context, forks } = setup;
-  const asked = new Map<string, number>();
+  const askedAtMs = createRecentMap<string, number>(MAX_ASKED);
   return {
     description: "Read a fork's report again, or its transcript. Without id: a table of all forks.",
     args: SHAPE,
@@ -38,8 +39,8 @@ export function createForkResultTool(setup: ToolSetup): ToolDefinition {
 
   async function running(record: ForkRecord, tool: ToolContext, waitS: number): Promise<string> {
     const now = context.now();
-    const isTooSoon = now - (asked.get(record.id) ?? Number.NEGATIVE_INFINITY) < ASK_AGAIN_MS;
-    asked.set(record.id, now);
+    const isTooSoon = now - (askedAtMs.get(record.id) ?? Number.NEGATIVE_INFINITY) < ASK_AGAIN_MS;
+    askedAtMs.set(record.id, now);
     if (isTooSoon)
       return `Fork ${record.number} still runs. Do not poll: its result will be delivered to you.`;
     if (waitS > 0) {
@@ -63,6 +64,7 @@ const SHAPE = {
 
 /** Asking for a running fork again within this time is polling. */
 const ASK_AGAIN_MS = 30_000;
+const MAX_ASKED = 1_024;
 const MESSAGE_CHARS = 2_000;
 const TRANSCRIPT_CHARS = 30_000;
 

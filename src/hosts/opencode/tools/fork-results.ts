@@ -1,4 +1,4 @@
-import { currentRun, type ForkRecord, isLive } from "../../../tasks/fork-record.ts";
+import { currentRun, isLive } from "../../../tasks/fork-record.ts";
 import { resultNotice } from "../../../tasks/result-notice.ts";
 import type { ToolSetup } from "./tool-setup.ts";
 
@@ -12,9 +12,4 @@ export async function resultOf({ forks }: ToolSetup, forkId: string): Promise<st
     return `Fork ${record.number} has ended; its result was delivered to you a moment ago.`;
   }
   return resultNotice([{ record, run }]);
-}
-
-/** True for a session that may know of a fork: its parent, or anything under the same root that is no child. */
-export function isOfRoot(record: ForkRecord, rootSessionId: string): boolean {
-  return record.rootSessionId === rootSessionId;
 }

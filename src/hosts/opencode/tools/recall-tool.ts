@@ -21,27 +21,28 @@ export function createRecallTool({ context, forks }: ToolSetup): ToolDefinition 
       const read = readArguments(SHAPE, given);
       if (read.status === "wrong") return read.text;
       const { handle, search, range } = read.value;
-      const messages = await storedOf(tool.sessionID);
+      const { messages, problem } = await storedOf(tool.sessionID);
       const stored = opencode.decode(messages);
-      if (handle !== undefined) return recallHandle(stored, handle, readRange(range));
+      if (handle !== undefined)
+        return (await recallHandle(stored, handle, readRange(range))) ?? problem ?? nothingUnder(handle);
       if (search === undefined || search.trim() === "") return "Give a handle, or a text to search for.";
       const seen = new Map<MessageId, Message>();
       const view = forks.capture.lastSent(tool.sessionID)?.messages ?? [];
       for (const message of opencode.decode(view)) seen.set(message.id, message);
       const texts = [...textsOutOfSight(stored, seen), ...(await spilledTexts(messages))];
-      return matchesText(
-        search,
-        searchLines(texts, { search, maxChars: RECALL_MAX_CHARS, redact: undefined }),
-      );
+      const found = searchLines(texts, { search, maxChars: RECALL_MAX_CHARS, redact: undefined });
+      return found.totalMatches === 0 && problem !== undefined ? problem : matchesText(search, found);
     },
   };
 
   /** Everything that the session holds, after everything that its parent holds. */
-  async function storedOf(sessionId: string): Promise<readonly SessionMessage[]> {
+  async function storedOf(sessionId: string): Promise<Stored> {
     const bond = await forks.bonds.bondOf(sessionId);
     const own = await sessionMessages(context.calls, sessionId);
     const inherited = bond === undefined ? [] : await parentMessages(bond);
-    return [...inherited, ...(own.status === "ok" ? own.value : [])];
+    if (own.status === "ok") return { messages: [...inherited, ...own.value] };
+    const problem = `The conversation could not be read now (${own.reason}). Call again in a moment.`;
+    return { messages: inherited, problem };
   }
 
   /** Of a parent that lives on another machine there is what the child inherited. */
@@ -70,13 +71,21 @@ export function createRecallTool({ context, forks }: ToolSetup): ToolDefinition 
     stored: Transcript,
     handle: string,
     range: RecallRange | undefined,
-  ): Promise<string> {
+  ): Promise<string | undefined> {
     const byId = new Map(stored.map((message) => [message.id, message]));
     const text = textAt(handle, (id) => byId.get(id))?.text ?? (await context.spills.get(handle));
-    if (text === undefined)
-      return `Nothing is kept under "${handle}". Search for a text of it, or run the tool again.`;
-    return boundRecall(text, { maxChars: RECALL_MAX_CHARS, range }).text;
+    return text === undefined ? undefined : boundRecall(text, { maxChars: RECALL_MAX_CHARS, range }).text;
   }
+}
+
+interface Stored {
+  readonly messages: readonly SessionMessage[];
+  /** For the model: why some of it is not there. */
+  readonly problem?: string;
+}
+
+function nothingUnder(handle: string): string {
+  return `Nothing is kept under "${handle}". Search for a text of it, or run the tool again.`;
 }
 
 interface SpilledText {

@@ -1,26 +1,27 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { processState } from "../../../stores/files/process-identity.ts";
-import { readLease } from "../../../tasks/fork-lease.ts";
 import {
   type ControlAnswer,
   type ControlRequest,
   type ControlStore,
   type ControlWant,
   readControlRequest,
+  runningPlugins,
 } from "./control-store.ts";
 
 /** Asks the running plugins for something, and gives the answer of the one that it concerns. */
 export async function askPlugin({
   control,
   want,
-  answerMs = ANSWER_MS,
+  answerMs = control.pace.answerMs,
 }: AskPluginRequest): Promise<AskedPlugin> {
-  if (!(await isAnyRunning(control))) return { status: "none-runs" };
+  const running = await runningPlugins(control);
+  if (running === undefined) return { status: "failed", reason: "the store does not say which plugins run" };
+  if (running.length === 0) return { status: "none-runs" };
   const request: ControlRequest = {
     schema: "control/1",
     id: randomUUID(),
-    askedAtMs: Date.now(),
+    askedAtMs: control.now(),
     want,
     state: { status: "asked" },
   };
@@ -28,7 +29,7 @@ export async function askPlugin({
   if (stored.status !== "stored") return { status: "failed", reason: reasonOf(stored) };
   const giveUpAtMs = Date.now() + answerMs;
   for (let wasTaken = false; ; ) {
-    await sleep(POLL_MS);
+    await sleep(control.pace.pollMs);
     const found = await control.requests.get(request.id);
     const state = found.status === "found" ? readControlRequest(found.value)?.state : undefined;
     if (found.status === "found" && state?.status === "answered") {
@@ -59,19 +60,7 @@ export type AskedPlugin =
   | { readonly status: "nobody-concerned" }
   | { readonly status: "failed"; readonly reason: string };
 
-/** A plugin looks every second; a machine may be busy. */
-const ANSWER_MS = 6_000;
 const TAKEN_MS = 20_000;
-const POLL_MS = 100;
-
-async function isAnyRunning({ instances }: ControlStore): Promise<boolean> {
-  const listed = await instances.list();
-  if (listed.status === "failed") return false;
-  return listed.records.some(({ value }) => {
-    const lease = readLease(value);
-    return lease !== undefined && processState(lease.process) !== "gone";
-  });
-}
 
 function reasonOf(stored: { readonly status: string; readonly reason?: string }): string {
   return stored.reason ?? stored.status;

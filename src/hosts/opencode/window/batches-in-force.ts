@@ -1,6 +1,6 @@
+import type { Journal } from "../../../session/journal.ts";
 import type { BatchRecord } from "../../../session/session-records.ts";
-import { createFileJournal } from "../../../stores/files/file-journal.ts";
-import type { PluginEntry, PluginJournalPlace } from "./read-plugin-journal.ts";
+import type { PluginEntry } from "./read-plugin-journal.ts";
 
 /** A batch of edits that is made in every request of a session. */
 export interface BatchInForce {
@@ -21,19 +21,16 @@ export function batchesInForce(entries: readonly PluginEntry[]): readonly BatchI
 }
 
 /** Takes a batch back where no plugin runs: the next one that opens the session does without it. Gives why not, if it cannot. */
-export async function undoInJournal({
-  folder,
-  rootSessionId,
-  undone,
-  atMs,
-}: UndoInJournal): Promise<string | undefined> {
-  const journal = createFileJournal({ root: folder, session: rootSessionId });
+export async function undoInJournal(
+  journal: Pick<Journal, "append">,
+  { undone, atMs }: UndoInJournal,
+): Promise<string | undefined> {
   const record = { v: 1, type: "undo", batchId: undone.batch.id, at: atMs };
   const written = await journal.append({ atMs, sessionId: undone.sessionId, type: "engine", record });
   return written.status === "failed" ? written.reason : undefined;
 }
 
-export interface UndoInJournal extends PluginJournalPlace {
+export interface UndoInJournal {
   readonly undone: BatchInForce;
   readonly atMs: number;
 }

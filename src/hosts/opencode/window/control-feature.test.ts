@@ -1,19 +1,23 @@
 import { writeFileSync } from "node:fs";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createTestContext } from "../../../../test/support/plugin-context.ts";
 import { currentProcess } from "../../../stores/files/process-identity.ts";
-import { createLease } from "../../../tasks/fork-lease.ts";
+import { createMemoryRecordStore } from "../../../stores/memory/memory-record-store.ts";
+import { createLease, readLease } from "../../../tasks/fork-lease.ts";
+import type { RecordStore } from "../../../tasks/record-store.ts";
 import { combineHooks, type HookFailure } from "../combine-hooks.ts";
 import type { Forks } from "../forks/create-forks.ts";
 import { askPlugin } from "./ask-plugin.ts";
 import { createControlFeature } from "./control-feature.ts";
-import { createControlStore } from "./control-store.ts";
+import { type ControlStore, fileControlStore } from "./control-store.ts";
 import type { PruneWindow } from "./prune-window.ts";
 
+afterEach(() => vi.useRealTimers());
+
 /** A plugin that runs one fork, `fk_1`, and prunes one session, `ses_1`. */
-function start(ends: "at once" | "never" = "at once") {
+function start(ends: "at once" | "never" = "at once", given?: ControlStore) {
   const { context } = createTestContext();
-  const control = createControlStore(context.folders.control);
+  const control = given ?? fileControlStore(context.folders.control);
   const told: unknown[] = [];
   const live = { id: "fk_1", number: 1, runs: [{ number: 1, state: "running" }] };
   const owner = { instanceId: "i1", process: currentProcess(), heartbeatAtMs: 0 };
@@ -22,6 +26,7 @@ function start(ends: "at once" | "never" = "at once") {
     waitForEnd: () => (ends === "never" ? new Promise(() => {}) : Promise.resolve({ state: "cancelled" })),
     keeper: {
       get: (id: string) => (id === "fk_1" ? live : undefined),
+      all: () => [live],
       tell: async (id: string, event: object) => void told.push({ id, ...event }),
     },
   } as unknown as Forks;
@@ -40,7 +45,33 @@ function start(ends: "at once" | "never" = "at once") {
   const hooks = combineHooks([feature], (failure) => failures.push(failure));
   onTestFinished(async () => hooks.dispose?.());
   const begin = () => hooks.event?.({ event: { type: "session.created", properties: {} } });
-  return { context, control, told, hooks, failures, begin };
+  const rest = () => live.runs.splice(0, 1, { number: 1, state: "cancelled" });
+  return { context, control, told, hooks, failures, begin, rest };
+}
+
+/** A store of which is known how often it was asked. */
+function countedStore(list: RecordStore["list"] = createMemoryRecordStore().list) {
+  const lists: number[] = [];
+  const requests = {
+    ...createMemoryRecordStore(),
+    list() {
+      lists.push(Date.now());
+      return list();
+    },
+  };
+  const control: ControlStore = {
+    instances: createMemoryRecordStore(),
+    requests,
+    pace: { lookMs: 2_000, idleLookMs: 15_000, pollMs: 500, answerMs: 25_000 },
+    now: Date.now,
+  };
+  return { control, lists };
+}
+
+async function looksIn(minutes: number, lists: readonly number[]): Promise<number> {
+  const before = lists.length;
+  await vi.advanceTimersByTimeAsync(minutes * 60_000);
+  return lists.length - before;
 }
 
 describe("a request from another process", () => {
@@ -98,6 +129,13 @@ describe("a request from another process", () => {
   });
 });
 
+async function signsOfLife({ instances }: ControlStore): Promise<readonly number[]> {
+  const listed = await instances.list();
+  return listed.status === "failed"
+    ? []
+    : listed.records.flatMap(({ value }) => readLease(value)?.heartbeatAtMs ?? []);
+}
+
 describe("an instance", () => {
   it("says that it runs, clears away those that are gone, and says when it ends", async () => {
     const { control, begin, hooks } = start();
@@ -118,6 +156,34 @@ describe("an instance", () => {
     await control.requests.put({ id: "odd", value: { schema: "control/9" }, expected: "missing" });
     await hooks["experimental.chat.messages.transform"]?.({}, { messages: [] });
     expect(await control.requests.list()).toMatchObject({ records: [] });
+  });
+
+  it("looks rarely while nothing happens, and often while it works or a fork runs", async () => {
+    vi.useFakeTimers();
+    const { control, lists } = countedStore();
+    const { begin, rest } = start("at once", control);
+    await begin();
+    expect(await looksIn(2, lists)).toBe(60);
+    rest();
+    expect(await looksIn(1, lists)).toBeLessThanOrEqual(4);
+    await begin();
+    await looksIn(0, lists);
+    const [sign] = (await signsOfLife(control)).slice(-1);
+    expect(Date.now() - (sign ?? 0)).toBeLessThanOrEqual(75_000);
+    expect(await looksIn(10, lists)).toBeLessThanOrEqual(45);
+  });
+
+  it("holds a conversation up for seconds at most where the store does not answer", async () => {
+    vi.useFakeTimers();
+    const { control } = countedStore(() => new Promise(() => {}));
+    const { hooks } = start("at once", control);
+    let isOver = false;
+    const asked = hooks["experimental.chat.messages.transform"]?.({}, { messages: [] }) ?? Promise.resolve();
+    void asked.then(() => {
+      isOver = true;
+    });
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(isOver).toBe(true);
   });
 
   it("lets the conversation go on when its folder cannot be used", async () => {

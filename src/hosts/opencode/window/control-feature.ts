@@ -1,7 +1,7 @@
-import { currentProcess, processState } from "../../../stores/files/process-identity.ts";
+import { currentProcess } from "../../../stores/files/process-identity.ts";
 import { createLease, leaseRecordId, readLease } from "../../../tasks/fork-lease.ts";
 import { currentRun, isLive } from "../../../tasks/fork-record.ts";
-import type { RecordFound } from "../../../tasks/record-store.ts";
+import type { RecordFound, RecordState } from "../../../tasks/record-store.ts";
 import type { Feature } from "../combine-hooks.ts";
 import type { Forks } from "../forks/create-forks.ts";
 import type { PluginContext } from "../plugin-context.ts";
@@ -10,15 +10,24 @@ import {
   type ControlRequest,
   type ControlStore,
   type ControlWant,
+  isRunning,
+  LEASE_MS,
+  type PluginLease,
   readControlRequest,
 } from "./control-store.ts";
 import type { PruneWindow } from "./prune-window.ts";
 
-/** Does what a person asks for from another process: says that it runs, and looks for requests before each model call and every second. */
+/** Does what a person asks for from another process: says that it runs, and looks for requests before each model call and in between. */
 export function createControlFeature(setup: ControlSetup): Feature {
-  const { context, control } = setup;
-  const { instanceId } = setup.forks.owner();
+  const { context, control, forks } = setup;
+  const { lookMs, idleLookMs } = control.pace;
+  const { instanceId } = forks.owner();
   let hasStarted = false;
+  let lease: RecordState = "missing";
+  let leased = "";
+  let leasedAtMs = Number.NEGATIVE_INFINITY;
+  let workedAtMs = context.now();
+  let lookedAtMs = Number.NEGATIVE_INFINITY;
   let looking: Promise<void> | undefined;
 
   async function start(): Promise<void> {
@@ -26,14 +35,29 @@ export function createControlFeature(setup: ControlSetup): Feature {
     hasStarted = true;
     const listed = await control.instances.list();
     for (const { id, value, version } of listed.status === "listed" ? listed.records : []) {
-      const lease = readLease(value);
-      const isGone = lease === undefined || processState(lease.process) === "gone";
-      if (isGone) await control.instances.delete(id, version);
+      const other = readLease(value);
+      if (other === undefined || !isRunning(other, control.now()))
+        await control.instances.delete(id, version);
     }
-    const value = createLease({ instanceId, process: currentProcess() }, context.stores.now());
-    const stored = await control.instances.put({ id: leaseRecordId(instanceId), value, expected: "missing" });
-    if (stored.status === "failed")
+  }
+
+  /** Says that this instance lives and whose logs it writes, when that has changed or was long ago. */
+  async function renew(): Promise<void> {
+    const logs = context.stores.openLogs();
+    const nowMs = context.now();
+    if (nowMs - leasedAtMs < LEASE_MS && leased === logs.join("\n")) return;
+    const value: PluginLease = {
+      ...createLease({ instanceId, process: currentProcess() }, control.now()),
+      logs,
+    };
+    const stored = await control.instances.put({ id: leaseRecordId(instanceId), value, expected: lease });
+    if (stored.status === "conflict") lease = stored.actual;
+    if (stored.status === "failed" && leasedAtMs === Number.NEGATIVE_INFINITY)
       context.notify.log("warn", `the command line will not find this instance: ${stored.reason}`);
+    if (stored.status === "stored") lease = stored.version;
+    // One that did not count is tried again at the next look, and one that failed when it would be due.
+    if (stored.status === "conflict") return;
+    [leasedAtMs, leased] = [nowMs, logs.join("\n")];
   }
 
   /** One look at a time; whoever asks meanwhile waits for the same one. */
@@ -45,12 +69,14 @@ export function createControlFeature(setup: ControlSetup): Feature {
   }
 
   async function lookNow(): Promise<void> {
+    lookedAtMs = context.now();
     await start();
+    await renew();
     const listed = await control.requests.list();
     if (listed.status === "failed") return;
     for (const found of listed.records) {
       const request = readControlRequest(found.value);
-      if (request === undefined || context.now() - request.askedAtMs > FORGOTTEN_MS)
+      if (request === undefined || control.now() - request.askedAtMs > FORGOTTEN_MS)
         await control.requests.delete(found.id, found.version);
       else if (request.state.status === "asked" && concerns(setup, request.want)) {
         const taken = take(request, found).catch(report);
@@ -59,6 +85,19 @@ export function createControlFeature(setup: ControlSetup): Feature {
       }
     }
   }
+
+  /** A conversation does not wait long for a store that does not answer. */
+  async function lookInHook(): Promise<void> {
+    workedAtMs = context.now();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, HOOK_MS);
+    });
+    await Promise.race([look(), late]).finally(() => clearTimeout(timer));
+  }
+
+  const isResting = (): boolean =>
+    context.now() - workedAtMs > WORKING_MS && !forks.keeper.all().some((fork) => isLive(currentRun(fork)));
 
   async function take(request: ControlRequest, { id, version }: RecordFound): Promise<void> {
     const taken = await control.requests.put({
@@ -82,22 +121,22 @@ export function createControlFeature(setup: ControlSetup): Feature {
   }
 
   const timer = setInterval(() => {
-    look().catch(report);
-  }, LOOK_MS);
+    if (!isResting() || context.now() - lookedAtMs >= idleLookMs) look().catch(report);
+  }, lookMs);
   timer.unref?.();
 
   return {
     name: "control",
     hooks: {
-      "experimental.chat.messages.transform": () => look(),
+      "experimental.chat.messages.transform": () => lookInHook(),
       event: async ({ event }) => {
-        if (!hasStarted || event.type === "session.idle") await look();
+        if (!hasStarted || event.type === "session.idle") await lookInHook();
       },
       dispose: async () => {
         clearInterval(timer);
         const id = leaseRecordId(instanceId);
-        const lease = await control.instances.get(id);
-        if (lease.status === "found") await control.instances.delete(id, lease.version);
+        const stored = await control.instances.get(id);
+        if (stored.status === "found") await control.instances.delete(id, stored.version);
       },
     },
   };
@@ -110,7 +149,9 @@ export interface ControlSetup {
   readonly pruning: PruneWindow;
 }
 
-const LOOK_MS = 1_000;
+/** So long after a hook a plugin counts as working. */
+const WORKING_MS = 60_000;
+const HOOK_MS = 3_000;
 /** Nobody waits for an answer for so long. */
 const FORGOTTEN_MS = 10 * 60_000;
 const STOP_MS = 10_000;

@@ -1,20 +1,82 @@
 import { join } from "node:path";
 import { fields, numberField, stringField } from "../../../formats/fields.ts";
 import { createFileRecordStore } from "../../../stores/files/file-record-store.ts";
+import { processState } from "../../../stores/files/process-identity.ts";
+import type { PostgresStores } from "../../../stores/postgres/postgres-stores.ts";
+import { type InstanceLease, readLease } from "../../../tasks/fork-lease.ts";
 import type { RecordStore } from "../../../tasks/record-store.ts";
 
-/** Where a person's wishes reach a running plugin: one folder for those who run, one for what is asked of them. */
-export function createControlStore(root: string): ControlStore {
-  return {
-    instances: createFileRecordStore({ root: join(root, "instances"), durable: false }),
-    requests: createFileRecordStore({ root: join(root, "requests"), durable: false }),
-  };
-}
-
+/** Where a person's wishes reach a running plugin: records of those who run, and of what is asked of them. */
 export interface ControlStore {
   /** One lease for each plugin that runs. */
   readonly instances: RecordStore;
   readonly requests: RecordStore;
+  readonly pace: ControlPace;
+  /** The time that all who use it share, in milliseconds. */
+  now(): number;
+}
+
+/** How often is looked, and how long is waited. */
+export interface ControlPace {
+  /** Between two looks of a plugin that works. */
+  readonly lookMs: number;
+  /** Between two looks of one that has nothing to do. */
+  readonly idleLookMs: number;
+  /** Between two looks of the one who asked. */
+  readonly pollMs: number;
+  /** How long somebody has to take a request. */
+  readonly answerMs: number;
+}
+
+/** In two folders of one home: looking costs next to nothing. */
+export function fileControlStore(root: string): ControlStore {
+  return {
+    instances: createFileRecordStore({ root: join(root, "instances"), durable: false }),
+    requests: createFileRecordStore({ root: join(root, "requests"), durable: false }),
+    pace: { lookMs: 1_000, idleLookMs: 1_000, pollMs: 100, answerMs: 6_000 },
+    now: Date.now,
+  };
+}
+
+/** In a database that many machines share: each look is a statement, so those who rest look rarely. */
+export function databaseControlStore(stores: Pick<PostgresStores, "records" | "now">): ControlStore {
+  return {
+    instances: stores.records("opencode/control/instances"),
+    requests: stores.records("opencode/control/requests"),
+    pace: { lookMs: 2_000, idleLookMs: 15_000, pollMs: 500, answerMs: 25_000 },
+    now: stores.now,
+  };
+}
+
+/** The sign of life of a plugin, with the root sessions whose logs it writes. */
+export interface PluginLease extends InstanceLease {
+  readonly logs: readonly string[];
+}
+
+/** Between two signs of life that a plugin leaves here. */
+export const LEASE_MS = 60_000;
+
+/** True for a plugin that is known to run, or that runs elsewhere and has lately said so. */
+export function isRunning({ process, heartbeatAtMs }: InstanceLease, nowMs: number): boolean {
+  const state = processState(process);
+  return state === "running" || (state === "unknown" && nowMs - heartbeatAtMs <= 3 * LEASE_MS);
+}
+
+/** The plugins that run, or undefined where the store cannot say. */
+export async function runningPlugins({
+  instances,
+  now,
+}: Pick<ControlStore, "instances" | "now">): Promise<readonly InstanceLease[] | undefined> {
+  const listed = await instances.list();
+  if (listed.status === "failed") return undefined;
+  const leases = listed.records.flatMap(({ value }) => readLease(value) ?? []);
+  return leases.filter((lease) => isRunning(lease, now()));
+}
+
+/** The logs that a stored sign of life names. */
+export function logsOf(lease: InstanceLease): readonly string[] {
+  const { logs } = fields(lease);
+  return Array.isArray(logs) ? logs.filter((log) => typeof log === "string") : [];
 }
 
 /** Something asked of whichever plugin it concerns. A change of its state is a change of the record's version, so only one takes it. */

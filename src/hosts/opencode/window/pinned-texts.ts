@@ -20,21 +20,26 @@ export function createPinnedTexts(pins: readonly string[]): PinnedTexts {
   const globs = pins.filter(isGlob);
   const texts = pins.filter((pin) => !isGlob(pin));
   const patterns = globs.map(globToRegExp);
+  const known = new WeakMap<Message, readonly Pin[]>();
+  const findPins = (message: Message): readonly Pin[] => {
+    if (isMarked(message)) return [{ handle: message.id }];
+    if (patterns.length === 0) return [];
+    return message.parts.flatMap((part, index): Pin[] =>
+      patterns.some((pattern) => pattern.test(pathOf(part))) ? [{ handle: handleOf(message, index) }] : [],
+    );
+  };
   return {
     texts,
     globs,
-    pinsOf: (transcript) => [
-      ...texts.map((text): Pin => ({ text })),
-      ...transcript.flatMap((message): Pin[] => {
-        if (isMarked(message)) return [{ handle: message.id }];
-        if (patterns.length === 0) return [];
-        return message.parts.flatMap((part, index): Pin[] =>
-          patterns.some((pattern) => pattern.test(pathOf(part)))
-            ? [{ handle: handleOf(message, index) }]
-            : [],
-        );
-      }),
-    ],
+    pinsOf(transcript) {
+      const pins: Pin[] = texts.map((text) => ({ text }));
+      for (const message of transcript) {
+        const found = known.get(message) ?? findPins(message);
+        known.set(message, found);
+        for (const pin of found) pins.push(pin);
+      }
+      return pins;
+    },
   };
 }
 

@@ -122,6 +122,27 @@ describe("pruning", () => {
     expect(clearedIn(await send(CONVERSATION))).toHaveLength(4);
   });
 
+  it("goes on with the next message when a summary was announced and never asked for", async () => {
+    const { send, hooks } = load(createTestContext({ options: PRUNING }));
+    await send(CONVERSATION);
+    await hooks["experimental.session.compacting"]?.({ sessionID: SESSION }, { context: [] });
+    await hooks["chat.message"]?.({ sessionID: SESSION }, { message: {}, parts: [] });
+    expect(clearedIn(await send(CONVERSATION))).toHaveLength(4);
+  });
+
+  it("holds only the conversations that were used lately, and sends a forgotten one as before", async () => {
+    const { send, pruning } = load(createTestContext({ options: PRUNING }));
+    const once = await send(CONVERSATION);
+    const other = (number: number): SessionMessage => {
+      const { info, parts } = user("u1", "Hello.");
+      return { info: { ...info, sessionID: `ses_other${number}` }, parts };
+    };
+    for (let number = 0; number < 40; number++) await send([other(number)]);
+    expect(pruning.isOpen(SESSION)).toBe(false);
+    expect(pruning.isOpen("ses_other39")).toBe(true);
+    expect(await send(CONVERSATION)).toEqual(once);
+  });
+
   it("spares what is pinned, and takes an edit back that hides something pinned later", async () => {
     const test = createTestContext({ options: { ...PRUNING, pin: ["mark-2"] } });
     expect(clearedIn(await load(test).send(CONVERSATION))).toEqual(["a1", "a3", "a4"]);

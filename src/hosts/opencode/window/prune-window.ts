@@ -3,7 +3,9 @@ import type { SessionMessage } from "../../../formats/opencode/session-message.t
 import type { UndoResult } from "../../../session/create-session.ts";
 import { sessionOf } from "../capture/view-capture.ts";
 import type { Feature } from "../combine-hooks.ts";
+import { deletedSession } from "../deleted-session.ts";
 import type { PluginContext } from "../plugin-context.ts";
+import { createRecentMap } from "../recent-map.ts";
 import type { ModelWindows } from "./model-windows.ts";
 import type { PinnedTexts } from "./pinned-texts.ts";
 import { type ModelName, openPrunedSession, type PrunedSession } from "./pruned-session.ts";
@@ -24,9 +26,9 @@ export interface PruneWindow {
 export function createPruneWindow(setup: PruneWindowSetup): PruneWindow {
   const { context, windows, isChild } = setup;
   const { options } = context;
-  const sessions = new Map<string, OpenSession>();
-  const compacting = new Set<string>();
-  const isOpen = (sessionId: string): boolean => sessions.has(sessionId);
+  const sessions = createRecentMap<string, OpenSession>(MAX_OPEN);
+  const compacting = createRecentMap<string, true>(MAX_OPEN);
+  const isOpen = (sessionId: string): boolean => sessions.get(sessionId) !== undefined;
   const undo = async (sessionId: string): Promise<UndoResult | undefined> =>
     (await sessions.get(sessionId)?.pruned)?.undo();
   if (options.prune === "off" || options.profile === "documented")
@@ -41,7 +43,9 @@ export function createPruneWindow(setup: PruneWindowSetup): PruneWindow {
     if (known?.key === key) return known.pruned;
     const pruned = openPrunedSession({ ...setup, sessionId, model }, messages);
     sessions.set(sessionId, { key, pruned });
-    pruned.catch(() => sessions.delete(sessionId));
+    pruned.catch(() => {
+      if (sessions.get(sessionId)?.pruned === pruned) sessions.delete(sessionId);
+    });
     return pruned;
   }
 
@@ -52,15 +56,17 @@ export function createPruneWindow(setup: PruneWindowSetup): PruneWindow {
       name: "pruning",
       hooks: {
         // The request for a summary is made next: it is to see everything.
-        "experimental.session.compacting": async ({ sessionID }) => void compacting.add(sessionID),
+        "experimental.session.compacting": async ({ sessionID }) => compacting.set(sessionID, true),
+        // Whoever speaks now does not wait for a summary: one that was announced has failed before its request.
+        "chat.message": async ({ sessionID }) => compacting.delete(sessionID),
         event: async ({ event }) => {
-          if (event.type !== "session.deleted") return;
-          const id = stringField(fields(event.properties.info).id);
-          if (id !== undefined) sessions.delete(id);
+          const deleted = deletedSession(event);
+          if (deleted !== undefined) sessions.delete(deleted);
         },
         "experimental.chat.messages.transform": async (_, { messages }) => {
           const sessionId = sessionOf(messages);
-          if (sessionId === undefined || compacting.delete(sessionId)) return;
+          if (sessionId === undefined) return;
+          if (compacting.get(sessionId)) return compacting.delete(sessionId);
           // A child's view begins with its parent's cached one: any edit there would cost more than it saves.
           if (await isChild(sessionId)) return;
           const pruned = await sessionFor(sessionId, messages);
@@ -78,6 +84,9 @@ export interface PruneWindowSetup {
   readonly windows: ModelWindows;
   readonly isChild: (sessionId: string) => Promise<boolean>;
 }
+
+/** Each holds a whole conversation; one that was forgotten is opened again from its journal, with the same edits. */
+const MAX_OPEN = 32;
 
 interface OpenSession {
   /** The model and its window. */

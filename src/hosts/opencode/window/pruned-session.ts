@@ -10,6 +10,7 @@ import type { PluginContext } from "../plugin-context.ts";
 import { createEngineJournal } from "./engine-journal.ts";
 import type { ModelWindows } from "./model-windows.ts";
 import { missingPins, type PinnedTexts } from "./pinned-texts.ts";
+import { createRepeatedDecode } from "./repeated-decode.ts";
 
 /** One conversation whose old outputs are cleared in what is sent. */
 export interface PrunedSession {
@@ -43,7 +44,8 @@ export async function openPrunedSession(
   // The engine reads it at every decision: what is pinned grows with the conversation.
   const pinned: Pin[] = [];
   const session = createEngine(setup, pinned);
-  const opened = opencode.decode(messages);
+  const decode = createRepeatedDecode();
+  const opened = decode(messages);
   await session.restore(opened);
   pinned.push(...pins.pinsOf(opened));
   await keepPins(messages, opened);
@@ -67,7 +69,7 @@ export async function openPrunedSession(
 
   return {
     async edit(sent) {
-      const transcript = opencode.decode(sent);
+      const transcript = decode(sent);
       pinned.splice(0, pinned.length, ...pins.pinsOf(transcript));
       session.observe(transcript);
       const { estimate, batches } = session.status();
@@ -118,19 +120,17 @@ function createEngine(
   );
 }
 
-/** The list with every batch of edits in force, each at its own time; only the messages that they speak of are looked at. */
+/** The list with every batch of edits in force, each at its own time; only the messages that one speaks of are looked at. */
 function withEdits(messages: readonly SessionMessage[], session: Session): readonly SessionMessage[] {
-  const { batches } = session.status();
-  if (batches.length === 0) return messages;
-  const targets = new Set(batches.flatMap(({ edits }) => edits.flatMap(targetsOf)));
-  let edited: readonly SessionMessage[] = messages.filter(({ info }) => targets.has(String(info.id)));
-  for (const { edits, at } of batches) edited = opencode.apply(edited, edits, { at });
-  const byId = new Map(edited.map((message) => [message.info.id, message]));
-  return messages.flatMap((message) => {
-    if (!targets.has(String(message.info.id))) return [message];
-    const kept = byId.get(message.info.id);
-    return kept === undefined ? [] : [kept];
-  });
+  let edited = messages;
+  for (const { edits, at } of session.status().batches) {
+    const targets = new Set(edits.flatMap(targetsOf));
+    const isTarget = ({ info }: SessionMessage): boolean => targets.has(String(info.id));
+    const applied = opencode.apply(edited.filter(isTarget), edits, { at });
+    const byId = new Map(applied.map((message) => [message.info.id, message]));
+    edited = edited.flatMap((message) => (isTarget(message) ? (byId.get(message.info.id) ?? []) : message));
+  }
+  return edited;
 }
 
 /** How long ago the model last answered: by then the provider may have dropped what it cached. */

@@ -57,7 +57,10 @@ it("lists the sessions that have a log, the newest first", async () => {
     writeFileSync(join(folder, name), "");
     utimesSync(join(folder, name), atS, atS);
   }
-  expect(await listPluginJournals(folder)).toEqual(["ses_new", "ses_old"]);
+  expect(await listPluginJournals(folder)).toEqual([
+    { rootSessionId: "ses_new", writtenAtMs: 300_000, writtenIn: "this-home" },
+    { rootSessionId: "ses_old", writtenAtMs: 200_000, writtenIn: "this-home" },
+  ]);
   expect(await listPluginJournals(join(folder, "gone"))).toEqual([]);
 });
 
@@ -75,7 +78,6 @@ it("knows which batches are in force, and takes the last back where no plugin ru
   ]);
   const [undone] = inForce;
   if (undone === undefined) throw new Error("none in force");
-  const place = { folder: context.folders.journal, rootSessionId: "ses_1" };
-  expect(await undoInJournal({ ...place, undone, atMs: 3 })).toBeUndefined();
+  expect(await undoInJournal(journal, { undone, atMs: 3 })).toBeUndefined();
   expect(batchesInForce(await entries("ses_1")).map(({ sessionId }) => sessionId)).toEqual(["ses_child"]);
 });

@@ -1,10 +1,11 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type Fields, fields, numberField, stringField } from "../../../formats/fields.ts";
-import type { JournalProblem } from "../../../session/journal.ts";
+import type { JournalContent, JournalProblem } from "../../../session/journal.ts";
 import { readRecord, type SessionRecord } from "../../../session/session-records.ts";
 import { createFileJournal } from "../../../stores/files/file-journal.ts";
 import { idOfPathName } from "../../../stores/files/path-name.ts";
+import type { PluginLog } from "../plugin-stores.ts";
 import type { RequestEntry } from "./request-entry.ts";
 
 /** Everything that the plugin wrote down about one root session and its children, oldest first; what it cannot read is counted, never thrown. */
@@ -13,7 +14,11 @@ export async function readPluginJournal({
   rootSessionId,
 }: PluginJournalPlace): Promise<PluginJournal> {
   const journal = createFileJournal({ root: folder, session: rootSessionId, durable: false });
-  const { entries, problems } = await journal.read();
+  return pluginJournal(await journal.read());
+}
+
+/** What the plugin wrote, of a log that was read. */
+export function pluginJournal({ entries, problems }: JournalContent): PluginJournal {
   return { entries: entries.map(({ value }) => readEntry(fields(value))), problems };
 }
 
@@ -67,8 +72,8 @@ export interface ForkEntry {
   readonly child?: string;
 }
 
-/** The root sessions that have a log, the one written to last first. */
-export async function listPluginJournals(folder: string): Promise<readonly string[]> {
+/** The logs in a folder, the one written to last first. */
+export async function listPluginJournals(folder: string): Promise<readonly PluginLog[]> {
   const newest = new Map<string, number>();
   for (const name of await readdir(folder).catch(() => [])) {
     const id = idOfPathName(SEGMENT.exec(name)?.[1] ?? "@");
@@ -79,7 +84,9 @@ export async function listPluginJournals(folder: string): Promise<readonly strin
     );
     newest.set(id, Math.max(newest.get(id) ?? 0, atMs));
   }
-  return [...newest].sort(([, left], [, right]) => right - left).map(([id]) => id);
+  return [...newest]
+    .sort(([, left], [, right]) => right - left)
+    .map(([rootSessionId, writtenAtMs]) => ({ rootSessionId, writtenAtMs, writtenIn: "this-home" }));
 }
 
 const SEGMENT = /^(.+)\.\d+-\d+-\d+\.jsonl$/;

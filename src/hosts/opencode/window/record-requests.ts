@@ -1,10 +1,11 @@
 import { fields, numberField, stringField } from "../../../formats/fields.ts";
 import type { Feature } from "../combine-hooks.ts";
 import type { PluginContext } from "../plugin-context.ts";
+import { createRecentMap } from "../recent-map.ts";
 
 /** Journals what each request of the model cost: tokens, what came from the provider's cache, and money. */
 export function createRecordRequests(context: PluginContext): Feature {
-  const seen = new Set<string>();
+  const seen = createRecentMap<string, true>(MAX_SEEN);
   return {
     name: "request journal",
     hooks: {
@@ -15,8 +16,8 @@ export function createRecordRequests(context: PluginContext): Feature {
         const sessionId = stringField(info.sessionID);
         const isDone = numberField(fields(info.time).completed) !== undefined;
         if (info.role !== "assistant" || !isDone || id === undefined || sessionId === undefined) return;
-        if (seen.has(id)) return;
-        seen.add(id);
+        if (seen.get(id)) return;
+        seen.set(id, true);
         const tokens = fields(info.tokens);
         const cache = fields(tokens.cache);
         context.record(sessionId, {
@@ -36,3 +37,6 @@ export function createRecordRequests(context: PluginContext): Feature {
     },
   };
 }
+
+/** A finished message is told about several times, and soon. */
+const MAX_SEEN = 4_096;

@@ -1,5 +1,6 @@
 import type { VNode } from "preact";
-import type { Inspection, WindowView } from "../../view/types.ts";
+import type { Transcript } from "../../../../transcript/message.ts";
+import type { PolicyInfo, WindowView } from "../../view/types.ts";
 import type { PageAction, PageState } from "../state/page-state.ts";
 import type { Side } from "../strata/lay-bands.ts";
 import { count, signed } from "../words/numbers.ts";
@@ -7,9 +8,8 @@ import { PolicyControl } from "./policy-control.tsx";
 import { TimeControl } from "./time-control.tsx";
 
 /** What can be asked: which policy, with which budget, at which time, against which other. */
-export function Controls({ state, dispatch, inspection, viewA, viewB }: ControlsProps): VNode {
-  const { policies, session } = inspection;
-  const { transcript } = session;
+export function Controls(props: ControlsProps): VNode {
+  const { state, dispatch, transcript, policies, viewA, viewB } = props;
   const isCompared = state.compare === "on";
   const control = (side: Side, name: string): VNode => (
     <PolicyControl
@@ -52,7 +52,8 @@ export function Controls({ state, dispatch, inspection, viewA, viewB }: Controls
 interface ControlsProps {
   readonly state: PageState;
   readonly dispatch: (action: PageAction) => void;
-  readonly inspection: Inspection;
+  readonly transcript: Transcript;
+  readonly policies: readonly PolicyInfo[];
   readonly viewA: WindowView;
   readonly viewB: WindowView | undefined;
 }

@@ -32,7 +32,7 @@ export function LivePanel({ state }: { readonly state: LiveState }): VNode {
         <p class="dim">{percent(cacheHitShare(own), 1)} of what was sent came from the cache.</p>
       </section>
       <section>
-        <h2>What left, by Carryover's edits in force</h2>
+        <h2>Left out by Carryover's edits in force</h2>
         {left.length === 0 ? <p class="dim">Nothing.</p> : <Left left={left} />}
       </section>
       <section>

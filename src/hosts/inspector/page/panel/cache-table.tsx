@@ -51,14 +51,14 @@ const LINES: readonly { readonly label: string; readonly value: (cache: CacheSum
   { label: "read from the cache", value: ({ readTokens }) => count(readTokens) },
   { label: "written anew", value: ({ writtenTokens }) => count(writtenTokens) },
   { label: "first request costs", value: ({ firstBaseTokens }) => count(firstBaseTokens) },
-  { label: "unchanged it would cost", value: ({ appendOnlyBaseTokens }) => count(appendOnlyBaseTokens) },
+  { label: "without the change it costs", value: ({ appendOnlyBaseTokens }) => count(appendOnlyBaseTokens) },
   {
-    label: "price over all requests",
+    label: "price against no change",
     value: ({ relativeCost, expectedSteps }) =>
-      `${Math.round(100 * relativeCost)} % in ${plural(expectedSteps, "request")}`,
+      `${Math.round(100 * relativeCost)} % over ${plural(expectedSteps, "request")}`,
   },
   {
-    label: "cheaper from request",
+    label: "cheaper from which request on",
     value: ({ breakEvenSteps }) => breakEvenText(breakEvenSteps),
   },
 ];

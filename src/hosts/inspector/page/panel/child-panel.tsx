@@ -2,26 +2,31 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { ForkWay } from "../../../../fork/choose-fork-way.ts";
 import { FORK_CHAR_BUDGET, type ForkProfile } from "../../../../fork/fork-options.ts";
-import type { ForkPreview, Inspection } from "../../view/types.ts";
-import { useDeferred } from "../state/use-deferred.ts";
+import type { ForkPreview } from "../../view/types.ts";
+import { type AskedSession, useAnswer } from "../engine/use-answer.ts";
+import { Busy } from "../words/busy.tsx";
 import { count } from "../words/numbers.ts";
 import { CacheTable, priceText } from "./cache-table.tsx";
 import { LongText } from "./long-text.tsx";
 
 /** What a child would receive right now, by each way, word for word. */
-export function ChildPanel({ inspection, upTo }: ChildPanelProps): VNode {
+export function ChildPanel({ asked, upTo }: ChildPanelProps): VNode {
   const [way, setWay] = useState<ForkWay>();
   const [profile, setProfile] = useState<ForkProfile>("fill");
   const [budgetChars, setBudgetChars] = useState(FORK_CHAR_BUDGET);
-  const previews = useDeferred(
-    () => WAYS.map((each) => inspection.previewFork({ way: each.way, profile, budgetChars, upTo })),
-    [inspection, profile, budgetChars, upTo],
-  );
+  const { answer: previews, state } = useAnswer<"child">(asked, {
+    type: "child",
+    profile,
+    budgetChars,
+    upTo,
+  });
   const chosen = previews?.[0]?.chosen;
   const shown = previews?.find((preview) => preview.way === (way ?? chosen?.way));
   return (
     <>
-      <h2>What a child would get</h2>
+      <h2>
+        What a child would get <Busy state={state} />
+      </h2>
       {chosen && (
         <p>
           The engine would choose <b>{chosen.way}</b>: {chosen.reason}.
@@ -72,7 +77,7 @@ export function ChildPanel({ inspection, upTo }: ChildPanelProps): VNode {
 }
 
 interface ChildPanelProps {
-  readonly inspection: Inspection;
+  readonly asked: AskedSession;
   readonly upTo: number;
 }
 

@@ -1,22 +1,26 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { CompactionPreview, Inspection } from "../../view/types.ts";
-import { useDeferred } from "../state/use-deferred.ts";
+import type { CompactionPreview } from "../../view/types.ts";
+import { type AskedSession, useAnswer } from "../engine/use-answer.ts";
+import { Busy } from "../words/busy.tsx";
 import { count, percent, plural } from "../words/numbers.ts";
 import { CacheTable, priceText } from "./cache-table.tsx";
 import { LongText } from "./long-text.tsx";
 
 /** What a compaction without a model would leave right now, word for word. */
-export function CompactionPanel({ inspection, upTo }: CompactionPanelProps): VNode {
+export function CompactionPanel({ asked, upTo }: CompactionPanelProps): VNode {
   const [keepTokens, setKeepTokens] = useState<number>();
-  const preview = useDeferred(
-    () => inspection.previewCompaction({ upTo, ...(keepTokens !== undefined && { keepTokens }) }),
-    [inspection, upTo, keepTokens],
-  );
-  const maxTokens = Math.max(2_000, Math.round(inspection.session.windowTokens / 2));
+  const { answer: preview, state } = useAnswer<"compaction">(asked, {
+    type: "compaction",
+    upTo,
+    ...(keepTokens !== undefined && { keepTokens }),
+  });
+  const maxTokens = Math.max(2_000, Math.round(asked.session.windowTokens / 2));
   return (
     <>
-      <h2>What a compaction would leave</h2>
+      <h2>
+        What a compaction would leave <Busy state={state} />
+      </h2>
       <label class="row">
         <span class="label">Newest kept word for word</span>
         <input
@@ -40,7 +44,7 @@ export function CompactionPanel({ inspection, upTo }: CompactionPanelProps): VNo
 }
 
 interface CompactionPanelProps {
-  readonly inspection: Inspection;
+  readonly asked: AskedSession;
   readonly upTo: number;
 }
 

@@ -1,17 +1,22 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { Inspection, ItemRow, ItemText, WindowOptions } from "../../view/types.ts";
-import { useDeferred } from "../state/use-deferred.ts";
+import type { ItemPlace, ItemRow, ItemText, WindowOptions } from "../../view/types.ts";
+import { type AskedSession, useAnswer } from "../engine/use-answer.ts";
 import { FateBadge } from "../strata/fate-badge.tsx";
-import type { Band, Side } from "../strata/lay-bands.ts";
-import { itemLabel } from "../words/item-label.ts";
+import type { Band, ItemBand, Side } from "../strata/lay-bands.ts";
+import { Busy } from "../words/busy.tsx";
+import { itemLabel, roleWord, shortened } from "../words/item-label.ts";
 import { count } from "../words/numbers.ts";
 import { LongText } from "./long-text.tsx";
 
 /** One item before and after, with what was cut marked. */
-export function ItemPanel({ inspection, band, options }: ItemPanelProps): VNode {
+export function ItemPanel({ asked, band, options }: ItemPanelProps): VNode {
   if (band === undefined || band.type === "line" || band.type === "empty") {
-    return <p class="dim">Choose a bar to see its text before and after.</p>;
+    return (
+      <p class="dim">
+        Choose a band on the left, by a click or with Enter, to see its text before and after.
+      </p>
+    );
   }
   if (band.type === "inserted") {
     const { about, text, chars, tokens } = band.inserted;
@@ -26,51 +31,51 @@ export function ItemPanel({ inspection, band, options }: ItemPanelProps): VNode 
       </>
     );
   }
-  return <RecordedItem inspection={inspection} band={band} options={options} />;
+  return <RecordedItem asked={asked} band={band} options={options} />;
 }
 
 interface ItemPanelProps {
-  readonly inspection: Inspection;
+  readonly asked: AskedSession;
   readonly band: Band | undefined;
   /** What each side asks of the engine; B only while two policies are compared. */
   readonly options: Readonly<{ a: WindowOptions; b?: WindowOptions }>;
 }
 
-type ItemBand = Extract<Band, { type: "item" }>;
-
 interface RecordedItemProps extends ItemPanelProps {
   readonly band: ItemBand;
 }
 
-function RecordedItem({ inspection, band, options }: RecordedItemProps): VNode {
+function RecordedItem({ asked, band, options }: RecordedItemProps): VNode {
   const [chosen, setChosen] = useState<Side>("a");
   const side: Side = options.b === undefined ? "a" : chosen;
-  const asked = (side === "b" ? options.b : undefined) ?? options.a;
+  const window = (side === "b" ? options.b : undefined) ?? options.a;
   const item = (side === "b" ? band.itemB : undefined) ?? band.item;
   const { row } = band;
   const { partIndex, side: itemSide } = item;
-  const text = useDeferred(
-    () => ({
-      key: item.key,
-      texts: inspection.itemText(asked, { messageId: row.id, partIndex, side: itemSide }),
-    }),
-    [inspection, item.key, side, asked.policy, asked.budget, asked.upTo],
-  );
-  const texts = text?.key === item.key ? text.texts : undefined;
-  const { what, detail } = itemLabel(inspection.session, row, item);
+  const place: ItemPlace = { messageId: row.id, partIndex, side: itemSide };
+  const { answer, answered, state } = useAnswer<"item">(asked, { type: "item", options: window, place });
+  const texts = answered !== undefined && isSamePlace(answered.place, place) ? answer : undefined;
+  const { what, detail } = itemLabel(asked.session, row, item);
   return (
     <>
       <h2>
-        {what} <span class="detail">{detail.slice(0, 80)}</span>
+        {what} <span class="detail">{shortened(detail, DETAIL_CHARS)}</span>
       </h2>
       <p class="facts">
-        message {count(row.index + 1)} · {row.role} · <span class="mono">{item.handle}</span>
+        message {count(row.index + 1)} · {roleWord(row.role)} · <span class="mono">{item.handle}</span>
+        <Busy state={state} />
       </p>
       {options.b !== undefined && <SideSwitch side={side} onSide={setChosen} />}
       <Why item={item} />
       {texts !== undefined && <Texts item={item} texts={texts} />}
     </>
   );
+}
+
+const DETAIL_CHARS = 80;
+
+function isSamePlace(one: ItemPlace, other: ItemPlace): boolean {
+  return one.messageId === other.messageId && one.partIndex === other.partIndex && one.side === other.side;
 }
 
 function Texts({ item, texts }: { readonly item: ItemRow; readonly texts: ItemText }): VNode {

@@ -1,13 +1,14 @@
-import type { VNode } from "preact";
+import type { ComponentClass, VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { InspectedSession, NamedTotal, ReasonTotal, Sizes, WindowView } from "../../view/types.ts";
+import { whenChanged } from "../state/when-changed.tsx";
 import { FateBadge } from "../strata/fate-badge.tsx";
 import { FATES } from "../words/fates.ts";
 import { inProject } from "../words/item-label.ts";
 import { count, percent, signed } from "../words/numbers.ts";
 
-/** Sums over the whole session: by fate, why bytes left, by tool, by file. */
-export function TotalsPanel({ a, b, session }: TotalsPanelProps): VNode {
+/** Sums over the whole session: by fate, why something is left out, by tool, by file. */
+export const TotalsPanel: ComponentClass<TotalsPanelProps> = whenChanged(({ a, b, session }) => {
   return (
     <>
       <FateTable a={a} b={b} />
@@ -17,7 +18,7 @@ export function TotalsPanel({ a, b, session }: TotalsPanelProps): VNode {
       <NamedTable title="By file" a={a.byFile} b={b?.byFile} shown={(name) => inProject(name, session)} />
     </>
   );
-}
+});
 
 interface TotalsPanelProps extends Views {
   readonly session: InspectedSession;
@@ -80,7 +81,7 @@ function Head({ first, hasB, isByFate = false }: HeadProps): VNode {
         <th scope="col">{hasB ? "sent A" : "sent"}</th>
         {hasB && <th scope="col">sent B</th>}
         {hasB && <th scope="col">B − A</th>}
-        {!hasB && <th scope="col">left</th>}
+        {!hasB && <th scope="col">left out</th>}
       </tr>
     </thead>
   );
@@ -117,9 +118,9 @@ function ReasonTable({
 }): VNode {
   return (
     <section>
-      <h2>Why bytes left{name !== undefined && ` · ${name}`}</h2>
+      <h2>Why it is left out{name !== undefined && ` · ${name}`}</h2>
       {rows.length === 0 ? (
-        <p class="dim">Nothing left: everything that was said is sent.</p>
+        <p class="dim">Nothing is left out: everything that was said is sent.</p>
       ) : (
         <table class="reasons">
           <thead>

@@ -1,23 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { createInspection } from "../../view/create-inspection.ts";
 import { firstState, nextState, type PageAction, type PageState, windowOptions } from "./page-state.ts";
 
-const transcript = Array.from({ length: 9 }, (_, index) => ({
-  id: `m${index}`,
-  role: "user",
-  parts: [{ type: "text" as const, text: "hello" }],
-}));
-const inspection = createInspection({
-  name: "made",
-  format: "opencode",
-  windowTokens: 1_000,
-  windowKnown: true,
-  transcript,
-  redactedSecrets: 0,
-  problems: [],
-});
-const stateAfter = (...actions: readonly PageAction[]): PageState =>
-  actions.reduce(nextState, firstState(inspection));
+const stateAfter = (...actions: readonly PageAction[]): PageState => actions.reduce(nextState, firstState(9));
 
 describe("the state of the page", () => {
   it("begins with what was really sent, all of it", () => {

@@ -1,16 +1,13 @@
-import type { Inspection, PolicyId, PolicyInfo, WindowOptions } from "../../view/types.ts";
+import type { PolicyId, PolicyInfo, WindowOptions } from "../../view/types.ts";
 import type { Side } from "../strata/lay-bands.ts";
 
 /** What the page shows before anybody touches it: what was really sent, all of it. */
-export function firstState({ policies, session }: Inspection): PageState {
-  const has = (id: PolicyId): boolean => policies.some((policy) => policy.id === id);
-  const first = policies[0]?.id ?? "as-sent";
-  const choice = (id: PolicyId): PolicyChoice => ({ policy: has(id) ? id : first, budgets: {} });
+export function firstState(messages: number): PageState {
   return {
-    a: choice("as-sent"),
-    b: choice("fixed"),
+    a: { policy: "as-sent", budgets: {} },
+    b: { policy: "fixed", budgets: {} },
     compare: "off",
-    upTo: session.transcript.length,
+    upTo: messages,
     follows: true,
     tab: "totals",
     query: "",

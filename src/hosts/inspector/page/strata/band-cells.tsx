@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import type { InsertedRow, ItemRow, MessageRow } from "../../view/types.ts";
-import { itemLabel, type LabelSource } from "../words/item-label.ts";
+import { itemLabel, type LabelSource, roleWord } from "../words/item-label.ts";
 import { count } from "../words/numbers.ts";
 import { FateBadge } from "./fate-badge.tsx";
 import type { Band, Side } from "./lay-bands.ts";
@@ -52,7 +52,7 @@ export interface BandCellsProps {
 }
 
 function Who({ row, isFirst }: { readonly row: MessageRow; readonly isFirst: boolean }): VNode {
-  const role = row.role === "assistant" ? "agent" : row.role;
+  const role = roleWord(row.role);
   if (!isFirst) {
     return (
       <span class="who">

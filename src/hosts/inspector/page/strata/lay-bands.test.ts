@@ -92,6 +92,50 @@ describe("the strata", () => {
   });
 });
 
+describe("the strata after others", () => {
+  const sizes = fc.array(fc.array(fc.nat(3), { maxLength: 3 }), { maxLength: 12 });
+
+  /** Every row twice: as it was, and with its last item gone. */
+  const pools = Array.from({ length: 12 }, (_, index) =>
+    [[7], [9, 9], [3, 4, 5]].map((row) => [rowOf(row, index), withoutLast(rowOf(row, index))]),
+  );
+  const viewFrom = (picks: readonly (readonly number[])[]): WindowView => {
+    const rows = picks.map(([shape = 0, state = 0], index) => pools[index]?.[shape % 3]?.[state % 2]);
+    return { ...viewOf([], {}), rows: rows.filter((row) => row !== undefined) };
+  };
+
+  it("are the same as without, and keep every band of which nothing has changed", () => {
+    fc.assert(
+      fc.property(fc.tuple(sizes, sizes, sizes, sizes), fc.nat(60), (picks, windowTokens) => {
+        const [before, beforeB, after, afterB] = picks.map(viewFrom);
+        if (before === undefined || after === undefined) throw new Error("no views");
+        const last = layBands(before, { b: beforeB, windowTokens });
+        const laid = layBands(after, { b: afterB, windowTokens, last });
+        const fresh = layBands(after, { b: afterB, windowTokens });
+        expect(laid.bands).toEqual(fresh.bands);
+        for (const [at, band] of laid.bands.entries()) {
+          const other = fresh.bands[at];
+          if (band.type !== "item" || other?.type !== "item") continue;
+          expect(band.item).toBe(other.item);
+          expect(band.row).toBe(other.row);
+          expect(band.itemB).toBe(other.itemB);
+        }
+        expect(laid.places).toEqual(fresh.places);
+        expect(laid.optionCount).toBe(laid.places.size);
+      }),
+    );
+  });
+
+  it("are all known when nothing has changed", () => {
+    const view = viewOf([[5, 6], [7]], {});
+    const last = layBands(view, { windowTokens: 1e9 });
+    const laid = layBands({ ...view }, { windowTokens: 1e9, last });
+    const items = laid.bands.filter(({ type }) => type === "item");
+    expect(items).toHaveLength(3);
+    for (const band of items) expect(last.bands).toContain(band);
+  });
+});
+
 describe("the keyboard", () => {
   const laid = layout([[1, 2], [3], [4, 5, 6]]);
   it.each([
@@ -191,4 +235,11 @@ function rowOf(sizes: readonly number[], index: number): MessageRow {
   });
   const tokens = sizes.reduce((sum, size) => sum + size, 0);
   return { index, id: `m${index}`, role: "user", tokens, keptTokens: tokens, fate: "kept", items };
+}
+
+function withoutLast(row: MessageRow): MessageRow {
+  const items = row.items.map((item, at) =>
+    at === row.items.length - 1 ? { ...item, keptTokens: 0, fate: "hidden" as const } : item,
+  );
+  return { ...row, items, keptTokens: 0 };
 }

@@ -1,15 +1,14 @@
 import type { InsertedRow, ItemRow, MessageRow, WindowView } from "../../view/types.ts";
 
 /** Puts every item of a session under the one before it: oldest at the top, height by tokens. */
-export function layBands(a: WindowView, { b, windowTokens }: LayoutOptions): BandLayout {
+export function layBands(a: WindowView, { b, windowTokens, last }: LayoutOptions): BandLayout {
   const bands: Band[] = [];
-  const places = new Map<string, number>();
+  const rowPlaces: number[] = [];
   const rowTopsPx: number[] = [];
   const lines = linesOf(a, windowTokens);
   const inserted = insertedByIndex(a, b);
   let topPx = 0;
   const push = (band: Band): void => {
-    if (band.type !== "line") places.set(band.key, bands.length);
     bands.push(band);
     topPx += band.heightPx;
   };
@@ -22,30 +21,61 @@ export function layBands(a: WindowView, { b, windowTokens }: LayoutOptions): Ban
     if (here !== undefined)
       push({ type: "line", key: `line:${index}`, topPx, heightPx: LINE_PX, lines: here });
   };
-  for (const [index, row] of a.rows.entries()) {
+  a.rows.forEach((row, index) => {
     pushBetween(index);
     rowTopsPx.push(topPx);
+    rowPlaces.push(bands.length);
     const { items } = row;
     const others = b?.rows[index]?.items;
     if (items.length === 0)
       push({ type: "empty", key: `message:${row.id}`, topPx, heightPx: MIN_PX + GAP_PX, row });
-    for (const [at, item] of items.entries()) {
+    const lastPlace = last?.rowPlaces[index] ?? 0;
+    items.forEach((item, at) => {
+      const itemB = others?.[at];
+      const known = last?.bands[lastPlace + at];
+      if (known !== undefined && isSameBand(known, { row, item, itemB, topPx })) {
+        push(known);
+        return;
+      }
       const heightPx = heightOf(item.tokens) + (at === items.length - 1 ? GAP_PX : 0);
-      push({
-        type: "item",
-        key: item.key,
-        topPx,
-        heightPx,
-        row,
-        item,
-        itemB: others?.[at],
-        isFirst: at === 0,
-      });
-    }
-  }
+      push({ type: "item", key: item.key, topPx, heightPx, row, item, itemB, isFirst: at === 0 });
+    });
+  });
   pushBetween(a.rows.length);
   rowTopsPx.push(topPx);
-  return { bands, places, rowTopsPx, heightPx: topPx, cached: cachedSpan(a, rowTopsPx) };
+  let places: ReadonlyMap<string, number> | undefined;
+  return {
+    bands,
+    // A slider that moves makes a layout after the other, and most are asked for no place.
+    get places() {
+      places ??= placesOf(bands);
+      return places;
+    },
+    optionCount: bands.length - lines.size,
+    rowTopsPx,
+    rowPlaces,
+    heightPx: topPx,
+    cached: cachedSpan(a, rowTopsPx),
+  };
+}
+
+type BandPlace = Pick<ItemBand, "row" | "item" | "itemB" | "topPx">;
+
+/** True where nothing that is drawn has changed; the band stays the same object then. */
+function isSameBand(known: Band, { row, item, itemB, topPx }: BandPlace): boolean {
+  return (
+    known.type === "item" &&
+    known.item === item &&
+    known.row === row &&
+    known.itemB === itemB &&
+    known.topPx === topPx
+  );
+}
+
+function placesOf(bands: readonly Band[]): ReadonlyMap<string, number> {
+  const places = new Map<string, number>();
+  for (const [place, { type, key }] of bands.entries()) if (type !== "line") places.set(key, place);
+  return places;
 }
 
 /** How high an item is drawn: by the square root of its tokens, so that small ones stay visible and large ones fit. */
@@ -79,14 +109,20 @@ export interface LayoutOptions {
   /** What another policy makes of the same messages. */
   readonly b?: WindowView | undefined;
   readonly windowTokens: number;
+  /** The layout before; bands that did not change are taken from it. */
+  readonly last?: BandLayout | undefined;
 }
 
 export interface BandLayout {
   readonly bands: readonly Band[];
   /** Where in `bands` a key is; lines have no place, since nothing can be asked of them. */
   readonly places: ReadonlyMap<string, number>;
+  /** How many bands are no lines. */
+  readonly optionCount: number;
   /** Top of each message, and the bottom of the last. */
   readonly rowTopsPx: readonly number[];
+  /** Where in `bands` each message begins. */
+  readonly rowPlaces: readonly number[];
   readonly heightPx: number;
   /** Where the cached prefix is drawn; unset when nothing is cached. */
   readonly cached?:
@@ -95,6 +131,7 @@ export interface BandLayout {
 }
 
 export type Band = BandContent & { readonly topPx: number; readonly heightPx: number };
+export type ItemBand = Extract<Band, { readonly type: "item" }>;
 
 export type BandContent =
   | {

@@ -17,7 +17,7 @@ export function Legend(): VNode {
           </li>
         ))}
       </ul>
-      <p>Height: √ tokens. Solid: sent. Faint: left.</p>
+      <p>Taller: more tokens (square root). Solid: sent to the model. Faint: left out.</p>
     </div>
   );
 }

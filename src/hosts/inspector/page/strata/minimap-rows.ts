@@ -8,28 +8,29 @@ export function minimapRows(layout: BandLayout, { rowCount, matches }: MinimapOp
   const lines = new Set<number>();
   const matched = new Set<number>();
   const scale = layout.heightPx > 0 ? rowCount / layout.heightPx : 0;
-  let crowd: Band[] = [];
+  const crowd = createCrowd();
   let crowdRow = -1;
   const settle = (): void => {
-    if (crowdRow >= 0 && crowdRow < rowCount && crowd.length > 0) rows[crowdRow] = rowOf(crowd);
-    crowd = [];
+    const row = crowd.settle();
+    if (row !== undefined && crowdRow >= 0 && crowdRow < rowCount) rows[crowdRow] = row;
   };
   for (const band of layout.bands) {
     const first = Math.floor(band.topPx * scale);
     if (band.type === "line") lines.add(first);
-    if (matches.has(band.key)) matched.add(first);
+    if (matches.size > 0 && matches.has(band.key)) matched.add(first);
     if (band.type === "line" || band.type === "empty") continue;
     const end = Math.floor((band.topPx + band.heightPx) * scale);
     if (first !== crowdRow) {
       settle();
       crowdRow = first;
     }
-    crowd.push(band);
+    crowd.add(band);
     if (end <= first) continue;
     settle();
     // A gap of one row is left under what is high enough to spare it.
     const last = end - first > 3 ? end - 1 : end;
-    const own = rowOf([band]);
+    crowd.add(band);
+    const own = crowd.settle();
     for (let row = first + 1; row < Math.min(last, rowCount); row++) rows[row] = own;
     crowdRow = end;
   }
@@ -54,27 +55,38 @@ export interface MinimapRow {
   readonly share: number;
 }
 
-function rowOf(bands: readonly Band[]): MinimapRow {
-  const tokensByColor = new Map<MinimapRow["color"], number>();
-  let tokens = 0;
-  let keptTokens = 0;
-  for (const band of bands) {
-    const size = sizeOf(band);
-    if (size === undefined) continue;
-    tokensByColor.set(size.color, (tokensByColor.get(size.color) ?? 0) + size.tokens);
-    tokens += size.tokens;
-    keptTokens += size.tokens * size.share;
-  }
-  let color: MinimapRow["color"] = "kept";
-  let most = -1;
-  for (const [each, sum] of tokensByColor) if (sum > most) [color, most] = [each, sum];
-  return { color, share: keptTokens / tokens };
+type Drawn = Extract<Band, { readonly type: "item" | "inserted" }>;
+
+interface Crowd {
+  add(band: Drawn): void;
+  /** The row of what was added since the last one; undefined when nothing was. */
+  settle(): MinimapRow | undefined;
 }
 
 /** What has no tokens is drawn all the same, so it counts as one. */
-function sizeOf(band: Band): (MinimapRow & { readonly tokens: number }) | undefined {
-  if (band.type === "inserted")
-    return { color: "inserted", share: 1, tokens: Math.max(1, band.inserted.tokens) };
-  if (band.type !== "item") return undefined;
-  return { color: band.item.fate, share: sentShare(band.item), tokens: Math.max(1, band.item.tokens) };
+function createCrowd(): Crowd {
+  const tokensByColor = new Map<MinimapRow["color"], number>();
+  let tokens = 0;
+  let keptTokens = 0;
+  return {
+    add(band) {
+      const isItem = band.type === "item";
+      const color = isItem ? band.item.fate : "inserted";
+      const size = Math.max(1, isItem ? band.item.tokens : band.inserted.tokens);
+      tokensByColor.set(color, (tokensByColor.get(color) ?? 0) + size);
+      tokens += size;
+      keptTokens += isItem ? size * sentShare(band.item) : size;
+    },
+    settle() {
+      if (tokens === 0) return undefined;
+      let color: MinimapRow["color"] = "kept";
+      let most = -1;
+      for (const [each, sum] of tokensByColor) if (sum > most) [color, most] = [each, sum];
+      const share = keptTokens / tokens;
+      tokensByColor.clear();
+      tokens = 0;
+      keptTokens = 0;
+      return { color, share };
+    },
+  };
 }

@@ -1,5 +1,7 @@
-import { Fragment, type VNode } from "preact";
+import { type ComponentClass, Fragment, type VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { PageAction } from "../state/page-state.ts";
+import { whenChanged } from "../state/when-changed.tsx";
 import type { LabelSource } from "../words/item-label.ts";
 import { short } from "../words/numbers.ts";
 import { BandRow, bandElementId } from "./band-row.tsx";
@@ -9,8 +11,10 @@ import { Minimap } from "./minimap.tsx";
 import { placeAfterKey } from "./place-after-key.ts";
 
 /** The session as strata: oldest on top, one band an item; only what is on the screen is in the page. */
-export function Strata(props: StrataProps): VNode {
-  const { layout, source, active, opened, matches, compare, columns, onPoint, onOpen, sticksToEnd } = props;
+export const Strata: ComponentClass<StrataProps> = whenChanged(function Strata(props) {
+  const { layout, source, active, opened, matches, compare, columns, dispatch, sticksToEnd } = props;
+  const onPoint = (key: string): void => dispatch({ type: "point", key });
+  const onOpen = (key: string): void => dispatch({ type: "open", key });
   const scroller = useRef<HTMLDivElement>(null);
   const { topPx, heightPx, follow } = useScroll(scroller);
   const [hovered, setHovered] = useState<string>();
@@ -83,8 +87,8 @@ export function Strata(props: StrataProps): VNode {
               source={source}
               isActive={band.key === active}
               isMatch={matches.has(band.key)}
-              place={layout.places.get(band.key) ?? 0}
-              total={layout.places.size}
+              place={first + at}
+              total={layout.optionCount}
               compare={compare}
             />
           ))}
@@ -93,7 +97,7 @@ export function Strata(props: StrataProps): VNode {
       {shown && <HoverCard band={shown} topPx={topPx} heightPx={heightPx} compare={compare} />}
     </div>
   );
-}
+});
 
 export interface StrataProps {
   readonly layout: BandLayout;
@@ -108,8 +112,7 @@ export interface StrataProps {
   readonly columns: readonly string[];
   /** New messages scroll into view as they come. */
   readonly sticksToEnd: boolean;
-  readonly onPoint: (key: string) => void;
-  readonly onOpen: (key: string) => void;
+  readonly dispatch: (action: PageAction) => void;
 }
 
 const OVERSCAN_PX = 160;
@@ -195,7 +198,8 @@ function useStuckToEnd(
 ): void {
   const wasAtEnd = useRef(sticks);
   const element = scroller.current;
-  if (element !== null)
+  // Asking for a height makes the browser lay out the page, at every move of every slider.
+  if (sticks && element !== null)
     wasAtEnd.current = element.scrollTop + element.clientHeight >= element.scrollHeight - 2;
   useLayoutEffect(() => {
     if (sticks && wasAtEnd.current && scroller.current !== null) {

@@ -57,7 +57,7 @@ describe("the verdict", () => {
       clearedAt: 5,
     });
     const view = createInspection(session).inspectWindow({ policy: "as-sent" });
-    expect(verdictOf(view, session)).toMatch(/most that left: read a\.ts \(1\.5 k\)$/);
+    expect(verdictOf(view, session)).toMatch(/most left out: read a\.ts \(1\.5 k\)$/);
   });
 
   it("is said of an empty session as well", () => {

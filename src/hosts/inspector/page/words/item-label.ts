@@ -26,8 +26,18 @@ export function itemLabel(
 /** The name of an item in a sentence: a file, or what its call asked for. */
 export function itemName(source: LabelSource, row: Pick<MessageRow, "index">, item: ItemRow): string {
   const { what, detail } = itemLabel(source, row, item.side === "output" ? { ...item, side: "input" } : item);
-  const short = detail.length > NAME_CHARS ? `${detail.slice(0, NAME_CHARS).trimEnd()}…` : detail;
+  const short = shortened(detail, NAME_CHARS);
   return short === "" ? (item.tool ?? what) : `${item.tool ?? what} ${short}`;
+}
+
+/** The beginning of a text, with a sign when there is more. */
+export function shortened(text: string, maxChars: number): string {
+  return text.length > maxChars ? `${text.slice(0, maxChars).trimEnd()}…` : text;
+}
+
+/** Who said something, as people call it. */
+export function roleWord(role: string): string {
+  return role === "assistant" ? "agent" : role;
 }
 
 /** A path as it is called inside the session's project. */

@@ -10,7 +10,7 @@ export function verdictOf(view: WindowView, session: InspectedSession): string {
   const largest = largestOf(view, measure);
   if (largest === undefined) return sizes;
   const { row, item } = largest;
-  const words = measure === "savedChars" ? "most that left" : "largest";
+  const words = measure === "savedChars" ? "most left out" : "largest";
   return `${sizes}; ${words}: ${itemName(session, row, item)} (${short(item[measure])})`;
 }
 

@@ -3,7 +3,6 @@ import type { SessionExport } from "../../../../formats/opencode/session-message
 import type { EditBatch } from "../../../../session/edit-batch.ts";
 import { sameValue } from "../../../../session/same-value.ts";
 import { type BatchRecord, batchOf } from "../../../../session/session-records.ts";
-import type { ForkRecord } from "../../../../tasks/fork-record.ts";
 import { mapStrings } from "../../../../text/map-strings.ts";
 import type { Transcript } from "../../../../transcript/message.ts";
 import { batchesInForce } from "../../../opencode/window/batches-in-force.ts";
@@ -13,7 +12,7 @@ import { inspectedSession, type SecretsChoice } from "../inspected-session.ts";
 import { createRedaction } from "../redact-session.ts";
 import type { LiveSource, SessionSource } from "../session-source.ts";
 import { liveEntry } from "./live-entry.ts";
-import { liveFork } from "./live-fork.ts";
+import { type FollowedFork, liveFork } from "./live-fork.ts";
 import { createShownMessages } from "./shown-messages.ts";
 
 /** What is known of a session that runs, and everybody who wants to hear of it. */
@@ -22,7 +21,7 @@ export interface FollowedSession extends SessionSource {
   /** The session as it is stored now. True when anything is new. */
   takeMessages(stored: SessionExport): boolean;
   /** Everything in the journal, and the forks. True when anything is new. */
-  takeJournal(entries: readonly PluginEntry[], forks: readonly ForkRecord[]): boolean;
+  takeJournal(entries: readonly PluginEntry[], forks: readonly FollowedFork[]): boolean;
   takeActivity(activity: LiveActivity): void;
   /** What could not be read, for the page to say. */
   takeProblems(problems: readonly string[]): void;
@@ -105,16 +104,16 @@ export function createFollowedSession({ sessionId, secrets, windowTokens }: Foll
       transcript = opencode.decode(now);
       return showMessages() || saySession();
     },
-    takeJournal(all, records) {
+    takeJournal(all, followed) {
       // Two writers can put an entry before one that was there: then everything is said again.
       const isLonger = sameValue(all[read.length - 1], read.at(-1));
       const fresh = liveEntries(isLonger ? all.slice(read.length) : all, redact);
       read = all;
       entries = isLonger ? [...entries, ...fresh] : fresh;
       for (const event of journalEvents(fresh, isLonger ? "more" : "start")) say(event);
-      forks = records
-        .filter(({ rootSessionId }) => rootSessionId === sessionId)
-        .map((record) => liveFork(record, redact));
+      forks = followed
+        .filter(({ record }) => record.rootSessionId === sessionId)
+        .map((fork) => liveFork(fork, redact));
       const inForce = batchesInForce(all).flatMap((each) =>
         each.sessionId === sessionId ? [shownBatch(each.batch)] : [],
       );

@@ -1,24 +1,20 @@
-import { readdir, stat } from "node:fs/promises";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { pathName } from "../../../../stores/files/path-name.ts";
-import { processState } from "../../../../stores/files/process-identity.ts";
-import { readLease } from "../../../../tasks/fork-lease.ts";
-import { readForks } from "../../../cli/forks-store.ts";
-import type { PluginFolders } from "../../../opencode/plugin-folder.ts";
-import { createControlStore } from "../../../opencode/window/control-store.ts";
-import { readPluginJournal } from "../../../opencode/window/read-plugin-journal.ts";
+import { signOfFiles } from "../../../opencode/file-plugin-stores.ts";
+import type { PluginStores } from "../../../opencode/plugin-stores.ts";
+import { isHeld } from "../../../opencode/recorded-forks.ts";
+import { runningPlugins } from "../../../opencode/window/control-store.ts";
+import { pluginJournal } from "../../../opencode/window/read-plugin-journal.ts";
 import type { FollowedSession } from "./create-followed-session.ts";
 import type { StoredSession } from "./stored-session.ts";
 
-/** Looks at what OpenCode and the plugin write until the signal says stop. Looking costs a few file names; reading is done when a file has changed. */
+/** Looks at what OpenCode and the plugin write until the signal says stop. Only what has changed is read; nothing is written. */
 export async function followOpenCode(session: FollowedSession, options: FollowPlaces): Promise<void> {
   const { signal } = options;
   const follow = createFollower(session, options);
   await follow.look();
   options.onFirstLook();
   while (!signal.aborted) {
-    await sleep(LOOK_MS, undefined, { signal }).catch(() => {});
+    await sleep(follow.lookMs, undefined, { signal }).catch(() => {});
     // What cannot be looked at now can be in a moment.
     if (!signal.aborted)
       await follow.look().catch((error: Error) => session.takeProblems([`not followed: ${error.message}`]));
@@ -26,7 +22,7 @@ export async function followOpenCode(session: FollowedSession, options: FollowPl
 }
 
 export interface FollowPlaces {
-  readonly folders: PluginFolders;
+  readonly stores: PluginStores;
   readonly rootSessionId: string;
   readonly stored: StoredSession;
   /** The files whose change says that OpenCode stored something. */
@@ -36,7 +32,8 @@ export interface FollowPlaces {
   readonly onFirstLook: () => void;
 }
 
-const LOOK_MS = 400;
+/** Between two looks at who runs. */
+const RUNNING_MS = 2_000;
 /** A read starts a program: how long it may rest between two, at least and when nothing is new. */
 const MIN_REST_MS = 1_000;
 const MAX_REST_MS = 15_000;
@@ -44,13 +41,15 @@ const MAX_REST_MS = 15_000;
 const WORKING_MS = 10_000;
 
 interface Follower {
+  readonly lookMs: number;
   look(): Promise<void>;
 }
 
 function createFollower(session: FollowedSession, places: FollowPlaces): Follower {
-  const { folders, rootSessionId, stored, databaseFiles } = places;
-  const control = createControlStore(folders.control);
-  let journalSign = "never read";
+  const { stores, rootSessionId, stored, databaseFiles } = places;
+  const plugin = stores.follow(rootSessionId);
+  let isAnyRunning = false;
+  let askedAtMs = Number.NEGATIVE_INFINITY;
   let databaseSign = "never read";
   let isDue = true;
   let restMs = 0;
@@ -60,15 +59,18 @@ function createFollower(session: FollowedSession, places: FollowPlaces): Followe
   const problems = { journal: [] as readonly string[], messages: [] as readonly string[] };
 
   async function lookAtJournal(): Promise<boolean> {
-    const sign = `${await signOfFolder(folders.journal, `${pathName(rootSessionId)}.`)} ${await signOfTree(folders.forks)}`;
-    if (sign === journalSign) return false;
-    journalSign = sign;
-    const journal = await readPluginJournal({ folder: folders.journal, rootSessionId });
-    const forks = await readForks(folders);
+    const seen = await plugin.look();
+    if (seen === undefined) return false;
+    const { forks } = seen;
+    const journal = pluginJournal(seen.journal);
     // An unfinished line is one that is being written.
     const damage = journal.problems.filter(({ type }) => type !== "torn-tail");
     problems.journal = [...damage.map(({ reason }) => `journal: ${reason}`), ...forks.problems];
-    return session.takeJournal(journal.entries, forks.records);
+    const question = { leases: forks.leases, nowMs: stores.now() };
+    return session.takeJournal(
+      journal.entries,
+      [...forks.records, ...forks.elsewhere].map((record) => ({ record, isHeld: isHeld(record, question) })),
+    );
   }
 
   async function lookAtMessages(hasJournalChanged: boolean): Promise<boolean> {
@@ -77,7 +79,7 @@ function createFollower(session: FollowedSession, places: FollowPlaces): Followe
       restMs = MIN_REST_MS;
     }
     if (performance.now() < readAtMs + Math.max(restMs, tookMs * 2)) return false;
-    const sign = await signOf(databaseFiles);
+    const sign = await signOfFiles(databaseFiles);
     if (sign === databaseSign && !isDue) return false;
     databaseSign = sign;
     isDue = false;
@@ -97,42 +99,23 @@ function createFollower(session: FollowedSession, places: FollowPlaces): Followe
     return isNew;
   }
 
-  async function isAnyRunning(): Promise<boolean> {
-    const listed = await control.instances.list();
-    const leases = listed.status === "failed" ? [] : listed.records.map(({ value }) => readLease(value));
-    return leases.some((lease) => lease !== undefined && processState(lease.process) !== "gone");
+  async function lookWhoRuns(): Promise<void> {
+    if (performance.now() - askedAtMs < RUNNING_MS) return;
+    askedAtMs = performance.now();
+    // A store that does not answer does not say that nobody runs.
+    isAnyRunning = ((await runningPlugins(stores.control))?.length ?? (isAnyRunning ? 1 : 0)) > 0;
   }
 
   return {
+    lookMs: plugin.lookMs,
     async look() {
       const isJournalNew = await lookAtJournal();
       const areMessagesNew = await lookAtMessages(isJournalNew);
       if (isJournalNew || areMessagesNew) changedAtMs = performance.now();
       session.takeProblems([...problems.journal, ...problems.messages]);
       const isWorking = performance.now() - changedAtMs < WORKING_MS;
-      session.takeActivity((await isAnyRunning()) ? (isWorking ? "working" : "quiet") : "ended");
+      await lookWhoRuns();
+      session.takeActivity(isAnyRunning ? (isWorking ? "working" : "quiet") : "ended");
     },
   };
-}
-
-/** Changes whenever one of the files does. */
-async function signOf(paths: readonly string[]): Promise<string> {
-  const signs = paths.map((path) =>
-    stat(path).then(
-      ({ size, mtimeMs }) => `${size}@${mtimeMs}`,
-      () => "none",
-    ),
-  );
-  return (await Promise.all(signs)).join(" ");
-}
-
-async function signOfFolder(folder: string, prefix: string): Promise<string> {
-  const names = (await readdir(folder).catch(() => [])).filter((name) => name.startsWith(prefix));
-  return signOf(names.sort().map((name) => join(folder, name)));
-}
-
-/** Of the files in the folders below. */
-async function signOfTree(folder: string): Promise<string> {
-  const below = await readdir(folder).catch(() => []);
-  return (await Promise.all(below.sort().map((name) => signOfFolder(join(folder, name), "")))).join(" ");
 }

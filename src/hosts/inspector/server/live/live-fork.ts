@@ -1,18 +1,22 @@
-import { processState } from "../../../../stores/files/process-identity.ts";
 import { currentRun, type ForkRecord, isLive } from "../../../../tasks/fork-record.ts";
 import type { LiveFork } from "../../view/live.ts";
 
+/** The record of a fork, and whether the program that runs it is still there. */
+export interface FollowedFork {
+  readonly record: ForkRecord;
+  readonly isHeld: boolean;
+}
+
 /** What the page is told of a fork. One whose OpenCode is gone is interrupted, whatever its record still says. */
-export function liveFork(record: ForkRecord, redact: (text: string) => string): LiveFork {
+export function liveFork({ record, isHeld }: FollowedFork, redact: (text: string) => string): LiveFork {
   const run = currentRun(record);
   const { id, number, title, inherited, spent, childSessionId } = record;
-  const isOwned = processState(record.owner.process) !== "gone";
   return {
     id,
     number,
     title: redact(title),
-    state: isLive(run) && !isOwned ? "interrupted" : run.state,
-    isLive: isLive(run) && isOwned,
+    state: isLive(run) && !isHeld ? "interrupted" : run.state,
+    isLive: isLive(run) && isHeld,
     way: inherited.way,
     calls: run.calls.total,
     tokens: spent.tokens,

@@ -1,0 +1,32 @@
+/** A map that forgets what was not used for longest: the plugin runs for weeks, and sees sessions that nobody ever deletes. */
+export interface RecentMap<Key, Value> {
+  /** Counts as a use. */
+  get(key: Key): Value | undefined;
+  set(key: Key, value: Value): void;
+  delete(key: Key): void;
+}
+
+/** An empty map that holds so many entries at the most. */
+export function createRecentMap<Key, Value>(maxEntries: number): RecentMap<Key, Value> {
+  const entries = new Map<Key, Value>();
+  const put = (key: Key, value: Value): void => {
+    entries.delete(key);
+    entries.set(key, value);
+  };
+  return {
+    get(key) {
+      const value = entries.get(key);
+      if (value !== undefined) put(key, value);
+      return value;
+    },
+    set(key, value) {
+      put(key, value);
+      if (entries.size <= maxEntries) return;
+      for (const oldest of entries.keys()) {
+        entries.delete(oldest);
+        return;
+      }
+    },
+    delete: (key) => void entries.delete(key),
+  };
+}

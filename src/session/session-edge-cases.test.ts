@@ -1,0 +1,276 @@
+import { describe, expect, it } from "vitest";
+import { createMemoryJournal } from "../stores/memory/memory-journal.ts";
+import { createFakeClock } from "../testing/fake-clock.ts";
+import { createFakeSummarizer } from "../testing/fake-summarizer.ts";
+import type { SpillStore } from "../tool-output/spill-store.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
+import { createSession, type Session } from "./create-session.ts";
+import type { SessionOptions } from "./session-options.ts";
+import type { SessionPorts } from "./session-ports.ts";
+
+const SUMMARY = "## Goal\nShip the parser.\n## Progress\nTwo files were read.";
+const MODEL = { provider: "anthropic", id: "claude-sonnet-4-5" };
+
+function setUp(options: SessionOptions = {}, ports: Partial<SessionPorts> = {}): Session {
+  return createSession(
+    { clock: createFakeClock(), summarizer: createFakeSummarizer(SUMMARY), ...ports },
+    {
+      limits: { contextTokens: 40_000, outputTokens: 4_000 },
+      compaction: { toolSummaryStrategy: "off" },
+      ...options,
+    },
+  );
+}
+
+const words = (count: number): string => "steady ".repeat(count);
+const user = (id: string, text: string): Message => ({ id, role: "user", parts: [{ type: "text", text }] });
+const answer = (id: string, text: string): Message => ({
+  id,
+  role: "assistant",
+  parts: [{ type: "text", text }],
+  finish: "stop",
+});
+const step = (id: string, output: string): Message => ({
+  id,
+  role: "assistant",
+  finish: "tool-calls",
+  parts: [
+    {
+      type: "tool",
+      callId: `${id}-call`,
+      tool: "bash",
+      input: { command: `run ${id}` },
+      outcome: { status: "done", output, attachments: [] },
+    },
+  ],
+});
+const conversation = (turns: number, name = ""): Transcript =>
+  Array.from({ length: turns }, (_, turn) => [
+    user(`u${name}${turn}`, `request ${turn}`),
+    answer(`a${name}${turn}`, words(1_000)),
+  ]).flat();
+const NO_USAGE = {
+  inputTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+};
+const OVERFLOW = new Error("prompt is too long: 50000 tokens > 40000 maximum");
+
+describe("a session at its edges", () => {
+  it("does a compaction that a person asked for, also when outputs have to be bounded first", async () => {
+    const session = setUp();
+    session.observe([...conversation(8), step("big", "line\n".repeat(40_000))]);
+    const last = await session.prepare({ demand: "manual" });
+    expect(session.status().batches.map(({ step }) => step)).toEqual(["bound-outputs", "compact"]);
+    expect(last.type).toBe("none");
+  });
+
+  it("can be compacted by hand after a refusal with automatic compaction off, as its advice says", async () => {
+    const session = setUp({ compaction: { toolSummaryStrategy: "off", autoCompact: false } });
+    session.observe([...conversation(30), user("last", "and now?")]);
+    session.onProviderError(OVERFLOW);
+    expect(session.nextAction()).toMatchObject({ type: "give-up", reason: "auto-off" });
+    await session.prepare({ demand: "manual" });
+    expect(session.status().batches).toMatchObject([{ step: "compact" }]);
+    expect(session.nextAction().type).not.toBe("give-up");
+  });
+
+  it("recovers once automatic compaction is switched on after a refusal, as its advice says", async () => {
+    const session = setUp({ compaction: { toolSummaryStrategy: "off", autoCompact: false } });
+    session.observe([...conversation(30), user("last", "and now?")]);
+    session.onProviderError(OVERFLOW);
+    session.change({ type: "set-auto", autoCompact: true });
+    expect(await session.prepare()).toEqual({ type: "none", reason: "under-limit", fits: true });
+  });
+
+  it("asks a model with a larger window after it has given up on a smaller one, as its advice says", async () => {
+    const session = setUp({ compaction: { toolSummaryStrategy: "off", autoCompact: false } });
+    session.observe([...conversation(30), user("last", "and now?")]);
+    session.onProviderError(OVERFLOW);
+    session.useModel(MODEL, { contextTokens: 1_000_000, outputTokens: 8_000 });
+    expect(session.nextAction()).toMatchObject({ type: "none", fits: true });
+  });
+
+  it("tries to compact again when a window that could not be made smaller has fitted in between", async () => {
+    const session = setUp();
+    session.observe([user("huge", words(60_000))]);
+    for (let turn = 0; turn < 12; turn++) {
+      await session.prepare();
+      session.append(answer(`x${turn}`, "?"));
+    }
+    expect(session.nextAction()).toMatchObject({ type: "give-up", reason: "no-gain" });
+    session.observe(conversation(4));
+    expect(session.nextAction().type).toBe("none");
+    session.observe(conversation(30));
+    expect(session.nextAction()).toMatchObject({ type: "compact" });
+  });
+
+  it.each([Number.NaN, -5, Number.NEGATIVE_INFINITY])("takes an idle time of %s for none", async (idleMs) => {
+    const session = setUp({ limits: { contextTokens: 200_000, outputTokens: 4_000 }, toolOutput: "off" });
+    session.observe([user("u", "go"), ...Array.from({ length: 30 }, (_, n) => step(`s${n}`, words(1_000)))]);
+    const known = session.nextAction({ moment: "after-turn" });
+    expect(session.nextAction({ moment: "after-turn", idleMs })).toEqual(known);
+    expect((await session.prepare({ moment: "after-turn", idleMs })).type).toBe("none");
+  });
+
+  it.each([Number.NaN, -1, Number.POSITIVE_INFINITY])(
+    "does not count %s characters beside the messages",
+    (chars) => {
+      const session = setUp();
+      session.observe(conversation(3));
+      const before = session.status().tokens;
+      session.sendBeside({ systemChars: chars, toolsChars: chars });
+      expect(session.status().tokens).toBe(before);
+    },
+  );
+
+  it("takes back the newest edits after a restart in the same millisecond", async () => {
+    const journal = createMemoryJournal();
+    const frozen = { now: () => 1_000, sleep: () => new Promise<void>(() => {}) };
+    const first = setUp({}, { clock: frozen, journal });
+    first.observe([user("u", "go"), step("one", "line\n".repeat(40_000))]);
+    await first.prepare();
+    const second = setUp({}, { clock: frozen, journal });
+    const all = [user("u", "go"), step("one", "line\n".repeat(40_000)), step("two", "line\n".repeat(40_000))];
+    await second.restore(all);
+    await second.prepare();
+    const [older, newer] = second.status().batches;
+    expect(newer?.id).not.toBe(older?.id);
+    await second.undo();
+    expect(second.status().batches).toEqual([older]);
+    const third = setUp({}, { clock: frozen, journal });
+    await third.restore(all);
+    expect(third.status().batches).toEqual([older]);
+  });
+
+  it("never sums up a pinned result, and says nothing in its place", async () => {
+    const steps = Array.from({ length: 8 }, (_, number) => step(`s${number}`, `output ${number}`));
+    const session = setUp({
+      compaction: { toolCallCutoff: 2, toolSummaryStrategy: "heuristic" },
+      pins: [...steps.slice(0, 3).map(({ id }) => ({ handle: `${id}/0` })), { text: "output 3" }],
+    });
+    session.observe([user("u", "go"), ...steps, answer("a", "so far")]);
+    for (let turn = 0; turn < 4; turn++) {
+      await session.prepare();
+      session.append(answer(`more${turn}`, "more"));
+    }
+    const shown = JSON.stringify(session.projection());
+    for (const number of [0, 1, 2, 3]) expect(shown).toContain(`"output":"output ${number}"`);
+    const summaries = session.projection().filter(({ metadata }) => metadata?.kind === "tool_summary");
+    expect(JSON.stringify(summaries)).not.toMatch(/output [0-3]/);
+    expect(session.status().batches).toHaveLength(1);
+  });
+
+  it("does not bound an output with what it said before its owner changed it", async () => {
+    const spills: SpillStore = {
+      put: async (content) => {
+        session.append(step("big", "short after all"));
+        return { status: "stored", handle: "h", sha256: "h", bytes: content.length };
+      },
+      get: async () => undefined,
+    };
+    const session: Session = setUp({}, { spills });
+    session.observe([user("u", "go"), step("big", "line\n".repeat(40_000))]);
+    await session.prepare();
+    expect(JSON.stringify(session.projection())).toContain("short after all");
+  });
+
+  it("learns from a loaded conversation what it would have learned message by message", () => {
+    const limits = { contextTokens: 900_000, outputTokens: 4_000 };
+    const turns = conversation(40).map((message, index): Message => {
+      if (message.role !== "assistant") return message;
+      // The last count holds something that nobody sees.
+      const inputTokens = 1_000 * (index + 1) + (index === 79 ? 4_000 : 0);
+      return { ...message, model: MODEL, usage: { ...NO_USAGE, inputTokens } };
+    });
+    const [loaded, grown] = [setUp({ limits, model: MODEL }), setUp({ limits, model: MODEL })];
+    loaded.observe(turns);
+    for (const message of turns) grown.append(message);
+    // Only what was learned tells them apart: what was counted is about another model now.
+    for (const session of [loaded, grown]) session.useModel(MODEL, limits);
+    expect(loaded.status().tokens).toBe(grown.status().tokens);
+  });
+
+  it("survives a state that was written by somebody else", async () => {
+    const session = setUp();
+    const batch = { id: "b", step: "prune", reason: "pays", at: 1 };
+    const edit = { stage: "x", reason: "y", messageId: "a0", partIndex: 0 };
+    const states = [
+      { type: "replace-part", part: { type: "tool" }, ...edit },
+      { type: "replace-part", part: { type: "text" }, ...edit },
+      { type: "replace-part", part: { type: "tool", callId: "c", tool: "t", outcome: {} }, ...edit },
+      { type: "hide-part", ...edit, partIndex: -1 },
+      {
+        type: "insert-message",
+        stage: "x",
+        reason: "y",
+        after: null,
+        message: { id: "n", role: "tool", parts: [] },
+      },
+    ].map((each) => ({ v: 1, batches: [{ ...batch, edits: [each] }] }));
+    for (const state of states) {
+      await session.restore(conversation(2), state);
+      expect(session.projection().length).toBeGreaterThan(0);
+      expect((await session.prepare()).type).toBe("none");
+    }
+  });
+
+  it.each([[null], ["x"], [7]])("never throws for a recall with the range %s", async (range) => {
+    const session = setUp();
+    session.observe(conversation(2));
+    expect(await session.recall("a0/0", range as never)).toMatchObject({ status: "found" });
+  });
+
+  it("leaves out what is no part of a message", async () => {
+    const session = setUp();
+    session.append({
+      id: "odd",
+      role: "user",
+      parts: [null, undefined, { type: "text", text: "hello" }] as never,
+    });
+    session.append({
+      id: "odder",
+      role: "assistant",
+      parts: [{ type: "tool", callId: "c", tool: "t" }] as never,
+    });
+    expect((await session.prepare()).type).toBe("none");
+    expect(JSON.stringify(session.projection())).toContain("hello");
+  });
+});
+
+describe("options of a session", () => {
+  it.each<[string, unknown]>([
+    ["limits", { contextTokens: Number.NaN, outputTokens: 1 }],
+    ["limits", { contextTokens: "200000", outputTokens: 1 }],
+    ["limits", 200_000],
+    ["representation", "digest"],
+    ["autoContinue", "sometimes"],
+    ["redactOutputs", true],
+    ["estimator", "exactly"],
+    ["redaction", "on"],
+    ["pins", "AGENTS.md"],
+    ["pins", [{ file: "AGENTS.md" }]],
+    ["prune", "on"],
+    ["prune", { hihgTokens: 3 }],
+    ["overflow", { profile: "opencode" }],
+    ["overflow", { outputCapTokens: -1 }],
+    ["overflow", { reserved: 20_000 }],
+    ["summarizer", { windowTokens: -1 }],
+    ["recallMaxChars", "9000"],
+    ["expectedTurns", "12"],
+    ["onEvent", "log"],
+    ["model", "claude"],
+    ["cache", { ttlMs: 1 }],
+  ])("says what is wrong with %s: %j", (name, value) => {
+    expect(() => setUp({ [name]: value } as SessionOptions)).toThrow(new RegExp(`\\b${name}\\b`));
+  });
+
+  it("says all that is wrong at once", () => {
+    const wrong = { representation: "digest", prune: "on", pins: 3 } as unknown as SessionOptions;
+    for (const name of ["representation", "prune", "pins"]) {
+      expect(() => setUp(wrong)).toThrow(new RegExp(`\\b${name} is `));
+    }
+  });
+});
