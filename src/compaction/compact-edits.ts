@@ -52,6 +52,9 @@ export interface SummaryResult {
   readonly continuation: "append" | "suppressed";
 }
 
+/** The facts give way step by step before a compaction is given up. */
+export const FACTS_SHARES: readonly number[] = [1, 0.5, 0.25, 0];
+
 /** What the agent reads when it was interrupted by the compaction. */
 export const CONTINUE_TEXT =
   "If something that the user asked for is still open, carry on with it. If nothing is open, or you are not sure what is wanted, say so and stop.";

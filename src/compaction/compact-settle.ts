@@ -2,7 +2,7 @@ import { applyEdits } from "../transcript/apply-edits.ts";
 import { isVisibleToModel } from "../transcript/visibility.ts";
 import { cancelEdits } from "./compact-cancel.ts";
 import { missingAfter } from "./compact-check.ts";
-import { compactionEdits, type SummaryResult } from "./compact-edits.ts";
+import { compactionEdits, FACTS_SHARES, type SummaryResult } from "./compact-edits.ts";
 import type { Compacted, NotCompacted } from "./compact-outcome.ts";
 import { contextTokens } from "./plan-compaction.ts";
 import type { CompactionPlan, NothingToCompact } from "./plan-compaction-types.ts";
@@ -38,9 +38,6 @@ export type Settled =
 
 /** The most that may be left for a compaction to stand. */
 export const MAX_TOKENS_SHARE = 0.9;
-
-/** The facts give way step by step before a compaction is given up. */
-const FACTS_SHARES: readonly number[] = [1, 0.5, 0.25, 0];
 
 /** What to do about a plan that was not carried out: its marker no longer waits. An abort leaves everything as it was. */
 export function editsWhenUnchanged(

@@ -1,4 +1,4 @@
-import { estimateTokens, type TokenEstimator } from "../text/estimate-tokens.ts";
+import { CHARS_PER_TOKEN, estimateTokens, type TokenEstimator } from "../text/estimate-tokens.ts";
 import { fenceQuote, oneLine } from "./summary-clean-text.ts";
 import { cutCodePoints, firstCodePoints } from "./summary-cut-code-points.ts";
 import type { Piece } from "./summary-pieces.ts";
@@ -58,7 +58,6 @@ export interface FoldOptions {
   readonly estimator?: TokenEstimator;
 }
 
-const CHARS_PER_TOKEN = 4;
 const MIN_CHARS = 200;
 const DIGEST_POINTS = 200;
 const MAX_DIGEST_LINES = 200;

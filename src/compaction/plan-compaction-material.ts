@@ -22,7 +22,8 @@ export function summaryMaterial({
   const { summarizer = {}, limits, settings = DEFAULT_COMPACTION_SETTINGS } = input;
   const turn = new Set(split.turnPrefix);
   // The request of a split turn stays, and is quoted all the same: the rest of the turn is the answer to it.
-  const request = split.turnPrefix.filter((message) => split.kept.includes(message));
+  const kept = new Set(split.kept);
+  const request = split.turnPrefix.filter((message) => kept.has(message));
   const first = read.pieces.find((piece) => piece.type === "typed");
   const model = summarizer.model ?? modelOf(input.transcript);
   const windowTokens =

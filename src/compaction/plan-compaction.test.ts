@@ -338,7 +338,7 @@ describe("planCompaction: what happens after", () => {
     const transcript = [user("m1", "FIRST"), answer("m2", "x".repeat(9_000)), user("m2~summary", "LAST")];
     expect(planned({ transcript, trigger: "manual" }).ids).toEqual({
       marker: "m2~marker",
-      summary: "m2~summary-2",
+      summary: "m2~summary~2",
       digest: "m2~digest",
       continuation: "m2~continue",
     });

@@ -3,7 +3,7 @@ import type { Edit } from "../transcript/edit.ts";
 import type { ContextEstimateOptions } from "../transcript/estimate-context-tokens.ts";
 import type { Transcript } from "../transcript/message.ts";
 import { cutPartsTo } from "./recover-cut-parts.ts";
-import { largestThat } from "./recover-last-request.ts";
+import { largestThat, MOST_CHARS_PER_TOKEN } from "./recover-last-request.ts";
 import { estimateWire, wireOf } from "./recover-wire.ts";
 
 /**
@@ -34,5 +34,3 @@ export interface CutOversizedOptions {
 
 /** Less of a part than this says nothing. */
 const MIN_PART_CHARS = 200;
-/** No text has more characters in a token for long. */
-const MOST_CHARS_PER_TOKEN = 16;

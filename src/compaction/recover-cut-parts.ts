@@ -5,7 +5,7 @@ import { cutOutcome } from "../transcript/cut-outcome.ts";
 import type { Edit } from "../transcript/edit.ts";
 import { IMAGE_CHARS } from "../transcript/estimate-message-tokens.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
-import type { FilePart, Part, TextPart, ToolPart } from "../transcript/part.ts";
+import { type FilePart, outcomeText, type Part, type TextPart, type ToolPart } from "../transcript/part.ts";
 import { handleOf, isCleared } from "../transcript/tool-results.ts";
 import { isVisibleToModel } from "../transcript/visibility.ts";
 
@@ -111,8 +111,7 @@ function cutInput(part: ToolPart, maxChars: number): ToolPart {
 const MAX_PREVIEW_CHARS = 500;
 
 function outputOf(part: ToolPart): string | undefined {
-  if (isCleared(part) || part.outcome.status === "pending") return undefined;
-  return part.outcome.status === "done" ? part.outcome.output : part.outcome.error;
+  return isCleared(part) || part.outcome.status === "pending" ? undefined : outcomeText(part.outcome);
 }
 
 function replaceWith(cut: Part, part: Part, { message, partIndex, stage }: Place): Edit | undefined {

@@ -2,7 +2,7 @@ import { filterCompacted } from "../stages/filter-compacted.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { ContextEstimateOptions } from "../transcript/estimate-context-tokens.ts";
 import type { Transcript } from "../transcript/message.ts";
-import { compactionEdits } from "./compact-edits.ts";
+import { compactionEdits, FACTS_SHARES } from "./compact-edits.ts";
 import { foldSummary } from "./fold.ts";
 import type { Pin } from "./pins.ts";
 import { planCompaction } from "./plan-compaction.ts";
@@ -60,4 +60,3 @@ export interface FoldOldRequest extends FoldRequest {
 
 /** How much of the limit the mechanical summary may take, without what is carried word for word. */
 const SUMMARY_SHARE = 0.2;
-const FACTS_SHARES: readonly number[] = [1, 0.5, 0.25, 0];

@@ -8,6 +8,7 @@ import type { TextPart } from "../transcript/part.ts";
 import { charsOf } from "../transcript/size.ts";
 import { handleOf } from "../transcript/tool-results.ts";
 import { isVisibleToModel, reachesModel } from "../transcript/visibility.ts";
+import { createFreeIds } from "./free-ids.ts";
 import { mediaLine } from "./recover-cut-parts.ts";
 import { findLastRequest } from "./recover-request.ts";
 import { estimateWire } from "./recover-wire.ts";
@@ -74,7 +75,7 @@ export function largestThat(passes: (value: number) => boolean, most: number): n
 const STAGE = "recover-last-request";
 
 /** No text has more characters in a token for long. */
-const MOST_CHARS_PER_TOKEN = 16;
+export const MOST_CHARS_PER_TOKEN = 16;
 
 function hideAllBut(transcript: Transcript, kept: ReadonlySet<Message>): readonly Edit[] {
   return transcript
@@ -126,7 +127,7 @@ function mostChars(request: Message | undefined, limitTokens: number): number {
 
 function noticeFor(transcript: Transcript, request: Message | undefined, hiddenMessages: number): Message {
   return {
-    id: freeId(transcript, `${request?.id ?? "carryover"}~notice`),
+    id: createFreeIds(transcript)(`${request?.id ?? "carryover"}~notice`),
     role: "user",
     parts: [{ type: "text", text: noticeText(hiddenMessages), synthetic: true }],
     metadata: { kind: "hint", userVisible: false },
@@ -136,12 +137,4 @@ function noticeFor(transcript: Transcript, request: Message | undefined, hiddenM
 function noticeText(hiddenMessages: number): string {
   const messages = hiddenMessages === 1 ? "1 message was" : `${hiddenMessages} messages were`;
   return `[The conversation did not fit the model's window: ${messages} left out and the request below may be shortened. Nothing is deleted; ask for what is missing.]`;
-}
-
-/** The wanted id, with a number behind it when a message already has it. */
-export function freeId(transcript: Transcript, wanted: string): string {
-  const taken = new Set(transcript.map((message) => message.id));
-  let id = wanted;
-  for (let number = 2; taken.has(id); number++) id = `${wanted}-${number}`;
-  return id;
 }

@@ -1,5 +1,6 @@
 import type { Edit } from "../transcript/edit.ts";
 import type { Transcript } from "../transcript/message.ts";
+import { outcomeText } from "../transcript/part.ts";
 import { handleOf, toolResults } from "../transcript/tool-results.ts";
 import { cutOutput } from "./recover-cut-parts.ts";
 import { findLastRequest } from "./recover-request.ts";
@@ -11,7 +12,7 @@ export function shrinkTurn(window: Transcript, outputMaxChars: number): readonly
     ({ message, partIndex, part, text }): Edit[] => {
       const cut = cutOutput(part, maxChars);
       if (cut === part) return [];
-      const keptChars = cut.outcome.status === "done" ? cut.outcome.output.length : 0;
+      const keptChars = outcomeText(cut.outcome).length;
       return [
         {
           type: "replace-part",

@@ -8,10 +8,11 @@ import { applyEdits } from "../transcript/apply-edits.ts";
 import { estimateContextTokens } from "../transcript/estimate-context-tokens.ts";
 import { findFaults } from "../transcript/find-faults.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
-import type { Part } from "../transcript/part.ts";
+import { outcomeText, type Part } from "../transcript/part.ts";
 import { project } from "../transcript/visibility.ts";
 import { dropMedia } from "./recover-drop-media.ts";
 import { findLastRequest } from "./recover-request.ts";
+import { shrinkTurn } from "./recover-shrink-turn.ts";
 import {
   planRecovery,
   RECOVERY_LADDER,
@@ -74,6 +75,29 @@ describe("planRecovery", () => {
     expect(first?.rung).toBe("prune");
     expect(first?.plan.fits).toBe(true);
     expect(others).toEqual([]);
+  });
+
+  it("says of an error that it shrinks how much is left out, not how long it was", () => {
+    const failed: Transcript = [
+      { id: "u", role: "user", parts: [{ type: "text", text: "go" }] },
+      {
+        id: "a",
+        role: "assistant",
+        parts: [
+          {
+            type: "tool",
+            callId: "c",
+            tool: "bash",
+            input: {},
+            outcome: { status: "failed", error: "e".repeat(900) },
+          },
+        ],
+      },
+    ];
+    const [edit] = shrinkTurn(failed, 1_200);
+    const error =
+      edit?.type === "replace-part" && edit.part.type === "tool" ? outcomeText(edit.part.outcome) : "";
+    expect(edit?.omitted?.chars).toBe(900 - error.length);
   });
 
   it("RECOVER-4: shrinks the outputs of the current turn to a quarter of their limit", () => {

@@ -1,7 +1,7 @@
 import type { Clock } from "./clock.ts";
 import { callWithin } from "./compact-call.ts";
 import type { CompactionTrigger } from "./plan-compaction-types.ts";
-import { readHookAnswer } from "./session-hooks-answer.ts";
+import { type HookFailureReason, readHookAnswer } from "./session-hooks-answer.ts";
 import type { Representation } from "./summary-message.ts";
 
 /**
@@ -35,7 +35,7 @@ export type HookStrikes = Readonly<Record<string, number>>;
 /** A failure that was counted and otherwise ignored; its text holds no secrets. */
 export interface HookFailure {
   readonly hook: string;
-  readonly reason: "threw" | "timeout" | "too-large" | "malformed";
+  readonly reason: HookFailureReason;
   readonly text: string;
 }
 

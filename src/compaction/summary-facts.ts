@@ -1,3 +1,4 @@
+import { CHARS_PER_TOKEN } from "../text/estimate-tokens.ts";
 import { normalizeText } from "../text/normalize-text.ts";
 import type { CarriedFacts } from "../transcript/carried-facts.ts";
 import type { Handle } from "../transcript/edit.ts";
@@ -54,8 +55,6 @@ export function factsBudget(replacedTokens: number): FactsBudget {
     Math.floor(Math.min(maxTokens, replacedTokens * share) * CHARS_PER_TOKEN);
   return { wordsChars: room(4_000, 0.1), filesChars: room(1_000, 0.03), anchorsChars: room(2_000, 0.06) };
 }
-
-const CHARS_PER_TOKEN = 4;
 
 /** The facts as text, with the given share of the room; what the frame says of them is part of it. */
 export function renderFacts(facts: CarriedFacts, options: RenderFactsOptions): string {

@@ -2,8 +2,9 @@ import { filterCompacted } from "../stages/filter-compacted.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { TextPart } from "../transcript/part.ts";
+import { createFreeIds } from "./free-ids.ts";
 import { insertSummary, summaryShell } from "./tool-summary-edits.ts";
-import { createFreeIds, isToolSummary, summaryPlace } from "./tool-summary-place.ts";
+import { isToolSummary, summaryPlace } from "./tool-summary-place.ts";
 import { excerpt } from "./tool-summary-text.ts";
 
 /** Merges the summaries into one digest once there are too many of them; what is merged is hidden and stays recallable. */

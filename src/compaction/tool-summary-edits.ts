@@ -2,11 +2,12 @@ import { filterCompacted } from "../stages/filter-compacted.ts";
 import type { Edit, Handle, Place } from "../transcript/edit.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
 import { handleOf, type ToolResult } from "../transcript/tool-results.ts";
+import { createFreeIds } from "./free-ids.ts";
 import { handleOfRef, type ToolSummaryBatch } from "./plan-tool-summaries.ts";
 import { archiveResult } from "./tool-summary-archive.ts";
-import type { SummaryAnswer, SummaryFailure } from "./tool-summary-ask.ts";
+import type { SummaryFailure, ToolSummaryAnswer } from "./tool-summary-ask.ts";
 import { heuristicSummary, statusWord } from "./tool-summary-heuristic.ts";
-import { createFreeIds, summaryPlace } from "./tool-summary-place.ts";
+import { summaryPlace } from "./tool-summary-place.ts";
 import { maxAnswerCodePoints } from "./tool-summary-prompt.ts";
 import { countedResults } from "./tool-summary-results.ts";
 import type { KnownToolSummarySettings } from "./tool-summary-settings.ts";
@@ -61,7 +62,7 @@ export function toolSummaryEdits(
 
 export interface AnsweredBatch {
   readonly batch: ToolSummaryBatch;
-  readonly answer: SummaryAnswer;
+  readonly answer: ToolSummaryAnswer;
 }
 
 export interface ToolSummaryEdits {

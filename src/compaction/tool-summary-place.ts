@@ -1,5 +1,5 @@
 import type { Place } from "../transcript/edit.ts";
-import type { Message, MessageId, Transcript } from "../transcript/message.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
 import { isVisibleToModel } from "../transcript/visibility.ts";
 
 /** Where the next summary goes: behind the newest calls with their results and the summaries there, so never behind a user who waits. */
@@ -13,17 +13,6 @@ export function summaryPlace(window: Transcript): Place {
 /** True for a message that sums up tool results and that the model can see. */
 export function isToolSummary(message: Message): boolean {
   return message.metadata?.kind === "tool_summary" && isVisibleToModel(message);
-}
-
-/** Gives ids that no message of the transcript has: the wanted one, or the wanted one with a number. */
-export function createFreeIds(transcript: Transcript): (wanted: MessageId) => MessageId {
-  const taken = new Set(transcript.map((message) => message.id));
-  return (wanted) => {
-    let id = wanted;
-    for (let number = 2; taken.has(id); number++) id = `${wanted}~${number}`;
-    taken.add(id);
-    return id;
-  };
 }
 
 function holdsTurn(message: Message): boolean {

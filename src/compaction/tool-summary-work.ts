@@ -2,14 +2,14 @@ import type { Clock } from "./clock.ts";
 import type { ToolSummaryStrategy } from "./compaction-settings.ts";
 import type { ToolSummaryBatch } from "./plan-tool-summaries.ts";
 import type { Summarizer } from "./summarizer.ts";
-import { askForSummary, type SummaryAnswer } from "./tool-summary-ask.ts";
+import { askForSummary, type ToolSummaryAnswer } from "./tool-summary-ask.ts";
 import type { AnsweredBatch } from "./tool-summary-edits.ts";
 
 /** A batch whose summary is on its way. `batch` is plain data and can be stored; without `answer` it is asked for again. */
 export interface PendingToolSummary {
   readonly batch: ToolSummaryBatch;
   /** Never rejects. */
-  readonly answer?: Promise<SummaryAnswer>;
+  readonly answer?: Promise<ToolSummaryAnswer>;
 }
 
 export interface SummaryPorts {
@@ -80,7 +80,7 @@ export async function awaitPending(
 }
 
 /** True for a question that was cut off, which says nothing about its results. */
-export function isAborted(answer: SummaryAnswer): boolean {
+export function isAborted(answer: ToolSummaryAnswer): boolean {
   return answer.status === "failed" && answer.reason === "aborted";
 }
 
@@ -90,7 +90,7 @@ const MAX_FAILED_CALLS = 2;
 async function answerBatch(
   { request }: ToolSummaryBatch,
   { summarizer, clock, signal, strategy, isGivenUp = false }: SummaryPorts & { readonly isGivenUp?: boolean },
-): Promise<SummaryAnswer> {
+): Promise<ToolSummaryAnswer> {
   if (strategy !== "llm") return { status: "not-asked" };
   if (summarizer === undefined) return { status: "failed", reason: "no-summarizer" };
   if (request === undefined) return { status: "not-asked" };

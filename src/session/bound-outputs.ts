@@ -2,10 +2,9 @@ import { isTextBlock, type ToolContentBlock } from "../tool-output/tool-content-
 import { truncateToolContent } from "../tool-output/truncate-tool-content.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import type { Message } from "../transcript/message.ts";
-import { type ToolPart, withText } from "../transcript/part.ts";
+import { outcomeText, type ToolPart, withText } from "../transcript/part.ts";
 import { handleOf } from "../transcript/tool-results.ts";
 import type { SessionCore } from "./session-core.ts";
-import { outputText } from "./unbounded-outputs.ts";
 
 /** Bounds outputs of the window one after another; what is left out goes into the spill store, if there is one. */
 export async function boundOutputs(
@@ -19,7 +18,7 @@ export async function boundOutputs(
   for (const message of line.transcript()) {
     for (const [partIndex, part] of message.parts.entries()) {
       if (part.type !== "tool" || !wanted.has(handleOf(message, partIndex)) || signal.aborted) continue;
-      const text = outputText(part);
+      const text = outcomeText(part.outcome);
       const { blocks, handle, truncated } = await truncateToolContent<ToolContentBlock>(
         [{ type: "text", text }],
         limits,

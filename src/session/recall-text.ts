@@ -1,7 +1,7 @@
 import { safeJson } from "../text/safe-json.ts";
 import type { Handle } from "../transcript/edit.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
-import type { FilePart, Part } from "../transcript/part.ts";
+import { type FilePart, outcomeText, type Part } from "../transcript/part.ts";
 import { handleOf, isCleared } from "../transcript/tool-results.ts";
 
 /** What a handle names in a transcript: a part by `<messageId>/<partIndex>`, or a whole message by its id. */
@@ -52,8 +52,7 @@ function partText(part: Part): string | undefined {
     case "reasoning":
       return part.text;
     case "tool":
-      if (part.outcome.status === "pending") return undefined;
-      return part.outcome.status === "done" ? part.outcome.output : part.outcome.error;
+      return part.outcome.status === "pending" ? undefined : outcomeText(part.outcome);
     case "file":
       return fileLine(part);
     case "compaction":

@@ -4,7 +4,7 @@ import type { CompactReason } from "../compaction/should-compact.ts";
 import type { CacheArithmetic } from "../stages/plan-edits.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 
-/** The one thing to do next. The session runs the first seven; the others are for whoever calls the model. */
+/** The one thing to do next. The session runs the first five; the others are for whoever calls the model. */
 export type SessionAction =
   | BoundOutputs
   | EditWindow

@@ -21,10 +21,10 @@ export interface ToolSummaryEnd {
   readonly degraded?: true;
 }
 
-/** The window was edited, or an edit was taken back: what was counted before no longer holds. */
+/** The window is another one: it was edited, an edit was taken back, or its owner or the model changed. */
 export interface ContextChanged {
   readonly type: "context_changed";
-  /** The step, or `undo`, `drop`, `model`. */
+  /** The step, or `undo`, `restore`, `base` (the owner changed earlier messages), `model`. */
   readonly kind: string;
   readonly reason: string;
   /** Estimated tokens. */

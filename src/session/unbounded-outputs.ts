@@ -2,7 +2,7 @@ import { type TextSize, textSize } from "../tool-output/text-size.ts";
 import type { ToolOutputLimits } from "../tool-output/tool-output-limits.ts";
 import type { Handle } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
-import type { ToolPart } from "../transcript/part.ts";
+import { outcomeText, type ToolPart } from "../transcript/part.ts";
 import { handleOf, isCleared } from "../transcript/tool-results.ts";
 import { reachesModel } from "../transcript/visibility.ts";
 import type { OutputLimits } from "./output-limits.ts";
@@ -17,7 +17,7 @@ export function findUnboundedOutputs(marked: Transcript, { each }: OutputLimits)
         outputs.push({ handle: handleOf(message, partIndex), part });
     }
   }
-  const limits = each(outputs.map(({ part }) => outputText(part).length));
+  const limits = each(outputs.map(({ part }) => outcomeText(part.outcome).length));
   if (limits === undefined) return NOTHING_UNBOUNDED;
   const handles = outputs.filter(({ part }) => isUnbounded(part, limits)).map(({ handle }) => handle);
   return { handles, limits };
@@ -32,12 +32,6 @@ export interface UnboundedOutputs {
 /** When nothing came in that is too long. */
 export const NOTHING_UNBOUNDED: UnboundedOutputs = { handles: [] };
 
-/** The text of a finished call. */
-export function outputText({ outcome }: ToolPart): string {
-  if (outcome.status === "pending") return "";
-  return outcome.status === "done" ? outcome.output : outcome.error;
-}
-
 function isAnswer({ role, summary }: Message): boolean {
   return role === "assistant" && summary !== true;
 }
@@ -50,7 +44,7 @@ const known = new WeakMap<ToolPart, TextSize>();
 
 /** Parts never change, so each is measured once. */
 function sizeOf(part: ToolPart): TextSize {
-  const size = known.get(part) ?? textSize(outputText(part).toWellFormed());
+  const size = known.get(part) ?? textSize(outcomeText(part.outcome).toWellFormed());
   known.set(part, size);
   return size;
 }
@@ -60,7 +54,7 @@ function isUnbounded(
   { maxBytes, maxChars, maxLines, largeOutputThreshold }: ToolOutputLimits,
 ): boolean {
   if (part.cut !== undefined) return false;
-  const { length } = outputText(part);
+  const { length } = outcomeText(part.outcome);
   const isOver = (size: number, limit: number, slack: number): boolean => limit > 0 && size > limit + slack;
   // Most outputs are so short that nothing has to be counted.
   const isShort =

@@ -1,5 +1,6 @@
 import type { ForkLimits } from "./fork-limits.ts";
 import { currentRun, type ForkRecord, isLive } from "./fork-record.ts";
+import { mayStart } from "./may-start.ts";
 
 /** Whether one more run may be queued now; a refusal says what to do instead. */
 export function admitFork(view: ForkView, request: AdmissionRequest): Admission {
@@ -72,7 +73,7 @@ export type RefusalReason =
 /** The forks that get a slot now, in the order in which they were queued. */
 export function nextToStart(view: ForkView, atMs: number): readonly ForkRecord[] {
   const { running, waiting } = slotsOf(view);
-  const due = waiting.filter(({ run }) => atMs >= (run.notBeforeMs ?? 0));
+  const due = waiting.filter(({ run }) => mayStart(run, atMs));
   return due
     .toSorted((a, b) => a.run.queuedAtMs - b.run.queuedAtMs || a.record.number - b.record.number)
     .slice(0, Math.max(0, view.limits.maxRunning - running))

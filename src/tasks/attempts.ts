@@ -1,4 +1,5 @@
 import type { Attempts } from "./fork-record.ts";
+import { hasPassed } from "./has-passed.ts";
 
 /** Between two looks at a child's status, and before a host is asked for the same thing again. */
 export const WATCH_MS = 30_000;
@@ -12,5 +13,5 @@ export function oneMore(attempts: Attempts | undefined, atMs: number): Attempts 
 
 /** True when it was never tried, or so long ago that the answer must be lost. */
 export function isDueAgain(attempts: Attempts | undefined, atMs: number): boolean {
-  return attempts === undefined || atMs >= attempts.lastAtMs + WATCH_MS;
+  return attempts === undefined || hasPassed({ sinceMs: attempts.lastAtMs, waitMs: WATCH_MS }, atMs);
 }

@@ -12,6 +12,7 @@ import {
 } from "./fork-record.ts";
 import { type ForkStep, unchanged, without, withRun } from "./fork-step.ts";
 import { NUDGE_TEXT } from "./fork-texts.ts";
+import { hasPassed } from "./has-passed.ts";
 import { interruptRun } from "./interrupt-run.ts";
 import { endOfLimit } from "./limit-run.ts";
 import { addPrompt, isOutstanding, isUnsent, sendPrompts } from "./prompt-child.ts";
@@ -140,7 +141,7 @@ function isSettling(run: LiveRun, last: ChildFinding, atMs: number): boolean {
     (newest, { attempts }) => Math.max(newest, attempts?.lastAtMs ?? 0),
     0,
   );
-  return last.type !== "finished" && atMs < newestAtMs + SETTLE_MS;
+  return last.type !== "finished" && !hasPassed({ sinceMs: newestAtMs, waitMs: SETTLE_MS }, atMs);
 }
 
 function errorOf(last: ChildFinding): { readonly kind: string; readonly message: string } {

@@ -1,4 +1,5 @@
 import { type EndedRun, type ForkRecord, isLive } from "./fork-record.ts";
+import { hasPassed, type Wait } from "./has-passed.ts";
 
 /**
  * What to do about the results of one parent at one moment. Write `delivery-sent` for every result of `send` and
@@ -10,25 +11,27 @@ export function planDelivery(view: OutboxView): DeliveryPlan {
   const sent = open.filter(({ run }) => run.delivery.state === "sent");
   const seen = open.filter(({ run }) => run.delivery.state === "seen");
   const times: number[] = [];
-  const isDue = (atMs: number): boolean => {
-    if (atMs <= view.nowMs) return true;
-    times.push(atMs);
+  const isDue = (wait: Wait): boolean => {
+    if (hasPassed(wait, view.nowMs)) return true;
+    times.push(wait.sinceMs + wait.waitMs);
     return false;
   };
 
   const send = planSend(view, pending, isDue);
   const look = sent.filter(
-    ({ run }) => run.delivery.isUnsure === true || isDue(run.delivery.sinceMs + LOOK_MS),
+    ({ run }) => run.delivery.isUnsure === true || isDue({ sinceMs: run.delivery.sinceMs, waitMs: LOOK_MS }),
   );
   const isQuiet = view.parent.status === "idle" && view.moment === "time";
   const unanswered = isQuiet ? seen : [];
   const waiting = unanswered.filter(({ run }) => run.delivery.isHeld !== true);
   const { answerMs = ANSWER_MS } = view.waits ?? {};
   const kick = waiting.filter(
-    ({ run }) => run.delivery.kickedAtMs === undefined && isDue(run.delivery.sinceMs + answerMs),
+    ({ run: { delivery } }) =>
+      delivery.kickedAtMs === undefined && isDue({ sinceMs: delivery.sinceMs, waitMs: answerMs }),
   );
   const giveUp = waiting.filter(
-    ({ run }) => run.delivery.kickedAtMs !== undefined && isDue(run.delivery.kickedAtMs + answerMs),
+    ({ run: { delivery } }) =>
+      delivery.kickedAtMs !== undefined && isDue({ sinceMs: delivery.kickedAtMs, waitMs: answerMs }),
   );
   return {
     ...(send === undefined ? {} : { send }),
@@ -103,7 +106,7 @@ const ANSWER_MS = 30_000;
 function planSend(
   { parent, moment, waits }: OutboxView,
   pending: readonly ForkResult[],
-  isDue: (atMs: number) => boolean,
+  isDue: (wait: Wait) => boolean,
 ): DeliveryPlan["send"] {
   if (pending.length === 0 || parent.status === "compacting") return undefined;
   if (moment === "tool-end") return { way: "tool-output", results: pending };
@@ -112,9 +115,11 @@ function planSend(
   if (wakers.length === 0 || parent.status === "aborted") return undefined;
   const oldestMs = Math.min(...wakers.map(({ run }) => run.delivery.sinceMs));
   const { busyMs = BUSY_MS } = waits ?? {};
-  const dueMs =
-    parent.status === "busy" ? Math.max(parent.sinceMs, oldestMs) + busyMs : oldestMs + COALESCE_MS;
-  return isDue(dueMs) ? { way: "prompt", results: pending } : undefined;
+  const wait: Wait =
+    parent.status === "busy"
+      ? { sinceMs: Math.max(parent.sinceMs, oldestMs), waitMs: busyMs }
+      : { sinceMs: oldestMs, waitMs: COALESCE_MS };
+  return isDue(wait) ? { way: "prompt", results: pending } : undefined;
 }
 
 function openResults({ records, instanceId, parentSessionId }: OutboxView): readonly ForkResult[] {

@@ -31,6 +31,11 @@ describe("resultNotice", () => {
     );
   });
 
+  it("never leaves half a character of a long title", () => {
+    const record = completedFork({ title: `${"x".repeat(199)}😀 and more` });
+    expect(noticeOf(record).isWellFormed()).toBe(true);
+  });
+
   it("says why a run did not end well, what it had written, which files it changed, and how to go on", () => {
     const failed = afterEvents(
       runningFork(),

@@ -1,6 +1,6 @@
 import { FENCED_TAGS, fenceData } from "../text/fence.ts";
 import { normalizeText } from "../text/normalize-text.ts";
-import { truncate } from "../text/truncate.ts";
+import { headCut, truncate } from "../text/truncate.ts";
 import { deliveryId } from "./fork-record.ts";
 import { spanText } from "./fork-texts.ts";
 import type { ForkResult } from "./plan-delivery.ts";
@@ -30,6 +30,7 @@ const MIN_RESULT_CHARS = 1_000;
 const MAX_NOTICE_CHARS = 32_000;
 const MARKER_CHARS = 60;
 const MAX_FILES = 30;
+const MAX_ATTRIBUTE_CHARS = 200;
 
 const DELIVERY = /<fork_result delivery="([^"\n]{1,200})"/g;
 const TAGS = [...FENCED_TAGS, "fork_result"];
@@ -74,5 +75,6 @@ function filesLine(files: readonly string[]): readonly string[] {
 }
 
 function attribute(text: string): string {
-  return normalizeText(text).replace(/\s+/g, " ").replace(/"/g, "'").replace(/</g, "&lt;").slice(0, 200);
+  const line = normalizeText(text).replace(/\s+/g, " ").replace(/"/g, "'").replace(/</g, "&lt;");
+  return line.slice(0, headCut(line, MAX_ATTRIBUTE_CHARS));
 }

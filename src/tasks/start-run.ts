@@ -11,12 +11,13 @@ import {
 } from "./fork-record.ts";
 import { type ForkStep, unchanged, without, withRun } from "./fork-step.ts";
 import { CONTINUE_TEXT, forkName } from "./fork-texts.ts";
+import { MAX_BACK_OFF_MS, mayStart } from "./may-start.ts";
 import { addPrompt, isOutstanding, isUnsent, sendPrompts, withPrompt } from "./prompt-child.ts";
 
 /** Takes a run out of the queue: its child is made, or told. */
 export function giveSlot(record: ForkRecord, atMs: number): ForkStep {
   const run = currentRun(record);
-  if (run.state !== "queued" || atMs < (run.notBeforeMs ?? atMs)) return unchanged(record);
+  if (run.state !== "queued" || !mayStart(run, atMs)) return unchanged(record);
   const isFirst = run.startedAtMs === undefined;
   const started: LiveRun = {
     ...without(run, "notBeforeMs"),
@@ -147,7 +148,6 @@ export interface RunFailure {
 
 const MAX_RATE_LIMITS = 5;
 const FIRST_BACK_OFF_MS = 15_000;
-const MAX_BACK_OFF_MS = 300_000;
 
 /** The opening prompt goes alone; what was said meanwhile follows once it is accepted. */
 function sendFirst(record: ForkRecord, run: LiveRun, atMs: number): ForkStep {

@@ -11,8 +11,10 @@ import {
   type LiveRun,
 } from "./fork-record.ts";
 import { type ForkStep, unchanged, withRun } from "./fork-step.ts";
+import { hasPassed } from "./has-passed.ts";
 import { interruptRun } from "./interrupt-run.ts";
 import { endOfLimit, rejectOverdue, wrapUp } from "./limit-run.ts";
+import { mayStart } from "./may-start.ts";
 import { checkChildAction, isOutstanding, sendPrompts, withPrompt } from "./prompt-child.ts";
 import { createChild, isOpening } from "./start-run.ts";
 
@@ -24,8 +26,7 @@ export function tick(record: ForkRecord, atMs: number, limits: ForkLimits): Fork
   const run = currentRun(record);
   if (!isLive(run)) return { record, actions: outbox };
   if (run.state === "queued") {
-    const isDue = atMs >= (run.notBeforeMs ?? 0);
-    return { record, actions: isDue ? [...outbox, { type: "fill-slots" }] : outbox };
+    return { record, actions: mayStart(run, atMs) ? [...outbox, { type: "fill-slots" }] : outbox };
   }
   if (run.adoption !== undefined) {
     const step = lookAgain(record, { ...run, adoption: run.adoption }, { atMs, limits });
@@ -107,7 +108,8 @@ function sendAgain(record: ForkRecord, run: LiveRun, { atMs }: Time): ForkStep {
 }
 
 function watch(record: ForkRecord, run: LiveRun, { atMs }: Time): ForkStep {
-  if (record.childSessionId === undefined || atMs < run.lastWatchAtMs + WATCH_MS) return unchanged(record);
+  const isDue = hasPassed({ sinceMs: run.lastWatchAtMs, waitMs: WATCH_MS }, atMs);
+  if (record.childSessionId === undefined || !isDue) return unchanged(record);
   const action: ForkAction =
     run.suspectedError === undefined ? { type: "look-at-status" } : checkChildAction(record, run);
   return { record: withRun(record, { ...run, lastWatchAtMs: atMs }), actions: [action] };

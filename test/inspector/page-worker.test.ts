@@ -75,16 +75,18 @@ describe.skipIf(chromiumPath === undefined)("the page and its engine", () => {
       await page.locator(".strata").waitFor();
       expect(page.workers().map((worker) => worker.url())).toEqual([`${inspector.origin}/app.js`]);
       expect(await page.evaluate(OTHER_WORKERS)).toEqual(["refused", "refused", "refused"]);
+      expect(await page.workers()[0]?.evaluate(ASK_ELSEWHERE)).toBe("connect-src");
     } finally {
       await context.close();
       await inspector.stop();
     }
   });
 
-  it("let nobody start another worker in the single file", async () => {
+  it("let nobody start another worker in the single file, and ask nobody", async () => {
     const { page } = await rig.open(await exampleSession());
     expect(page.workers()).toHaveLength(1);
     expect(await page.evaluate(OTHER_WORKERS)).toEqual(["refused", "refused", "refused"]);
+    expect(await page.workers()[0]?.evaluate(ASK_ELSEWHERE)).toBe("connect-src");
     await page.context().close();
   });
 
@@ -243,6 +245,12 @@ const OTHER_WORKERS = `["plain", "other", "carryover-engine"].map((name) => {
   } catch {
     return "refused";
   }
+})`;
+
+/** Asks another server from inside the worker, and gives the rule that forbids it. */
+const ASK_ELSEWHERE = `new Promise((resolve) => {
+  addEventListener("securitypolicyviolation", ({ effectiveDirective }) => resolve(effectiveDirective));
+  fetch("http://127.0.0.1:9/").then(() => resolve("answered"), () => setTimeout(() => resolve("failed"), 2000));
 })`;
 
 /** A worker whose script breaks as soon as it is asked something. */

@@ -141,7 +141,7 @@ describe.skipIf(postgres === undefined)("the command line with a database", () =
     await edit(here, "ses_here_too", ["b2", 2]);
     await edit(elsewhere, "ses_elsewhere", ["b3", 3]);
     await expect
-      .poll(async () => (await seenFromHere(here)).toSorted())
+      .poll(async () => (await seenFromHere(here)).toSorted(), { timeout: 20_000 })
       .toEqual(["ses_here", "ses_here_too"]);
     expect(JSON.parse((await carryover("undo", "--json")).said)).toMatchObject({
       sessionId: "ses_here_too",
@@ -242,7 +242,7 @@ describe.skipIf(postgres === undefined)("the command line with a database", () =
   it("follows a log and the forks of its home from another home", async () => {
     const [here, elsewhere] = [pluginIn("here"), pluginIn("elsewhere")];
     await elsewhere.journal("ses_far").append({ type: "request", sessionId: "ses_far" });
-    await expect.poll(() => seenFromHere(elsewhere)).toEqual(["ses_far"]);
+    await expect.poll(() => seenFromHere(elsewhere), { timeout: 20_000 }).toEqual(["ses_far"]);
     const followed = here.follow("ses_far");
     expect(await followed.look()).toMatchObject({ journal: { entries: [{ value: { type: "request" } }] } });
     expect(await followed.look()).toBeUndefined();

@@ -87,7 +87,7 @@ describe.skipIf(postgres === undefined)("a log in a database that is followed", 
       entries: [{ value: "one" }],
       problems: [{ type: "failed" }],
     });
-    await expect.poll(() => followed.look()).toBeUndefined();
+    await expect.poll(() => followed.look(), { timeout: 20_000 }).toBeUndefined();
     await postgres?.server.restart();
     await expect.poll(() => followed.look(), { timeout: 20_000 }).toMatchObject({ problems: [] });
     await writer.append("two");

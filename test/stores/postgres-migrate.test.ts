@@ -27,6 +27,26 @@ describe.skipIf(postgres === undefined)("the schema", () => {
     expect(await versions(schema)).toBe("1\n2");
   });
 
+  it("that somebody else makes meanwhile is seen by a connection that was used before", async () => {
+    const schema = newSchema();
+    const pool = new pg.Pool({ connectionString: postgres?.server.connectionString ?? "", max: 2 });
+    const [used, other] = [await pool.connect(), await pool.connect()];
+    const client: PostgresClient = used;
+    await migrate(client, { schema: `"${newSchema()}"` });
+    await other.query("begin");
+    await other.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
+      `carryover schema "${schema}"`,
+    ]);
+    const migrating = migrate(client, { schema: `"${schema}"` });
+    await expect.poll(() => postgres?.server.run(WAITING), { timeout: 20_000 }).toBe("1");
+    await other.query(`create schema "${schema}"`);
+    await other.query("commit");
+    await migrating;
+    for (const each of [used, other]) each.release();
+    await pool.end();
+    expect(await versions(schema)).toBe("1");
+  });
+
   it("stays as it was when a step fails", async () => {
     const schema = newSchema();
     await open(schema).open();
@@ -35,6 +55,8 @@ describe.skipIf(postgres === undefined)("the schema", () => {
     expect(await open(schema).journal("s").append(1)).toMatchObject({ status: "appended" });
   });
 });
+
+const WAITING = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'";
 
 function newSchema(): string {
   return postgres?.newSchema() ?? "";

@@ -40,7 +40,19 @@ describe.skipIf(postgres === undefined)("the plugin with a database", () => {
 
   it("is looked at by the doctor, who never shows the address", async () => {
     const address = postgres?.server.connectionString ?? "";
-    expect(await checkDatabase(address)).toMatchObject([{ level: "ok" }]);
+    expect(await checkDatabase(address)).toMatchObject([
+      { check: "store", level: "ok" },
+      {
+        check: "records",
+        level: "ok",
+        what: "0 plugins at work, 0 forks recorded, and all records are whole",
+      },
+    ]);
+    await postgres?.server.run("update carryover.records set value = '{' where id = '\"a\"'");
+    expect(await checkDatabase(address)).toMatchObject([
+      { level: "ok" },
+      { check: "records", level: "problem", what: expect.stringMatching(/forks\/\w+\/a$/) as string },
+    ]);
     const [problem] = await checkDatabase(address.replace(/:[^:@]+@/, ":wr0ng@"));
     expect(problem).toMatchObject({ level: "problem", what: expect.stringContaining("28P01") as string });
     expect(JSON.stringify(problem)).not.toContain("wr0ng");

@@ -91,7 +91,9 @@ async function fill(rootSessionId: string, filling: Filling = {}): Promise<void>
   const value = state === "over" ? completedFork(change) : runningFork(change);
   await stores.forks("/home/dev/app").put({ id: change.id, value, expected: "missing" });
   await expect
-    .poll(() => run(`select count(*) from carryover.records where id = '"${rootSessionId}"'`))
+    .poll(() => run(`select count(*) from carryover.records where id = '"${rootSessionId}"'`), {
+      timeout: 20_000,
+    })
     .toBe("1");
 }
 
@@ -287,7 +289,9 @@ describe.skipIf(postgres === undefined)("purging the stores of a database", () =
     );
     const purging = stores.purge(() => ({ sessions: [], records: [], outputs: [handle], minAgeMs: 0 }));
     await expect
-      .poll(() => run("select count(*) from pg_stat_activity where wait_event_type = 'Lock'"))
+      .poll(() => run("select count(*) from pg_stat_activity where wait_event_type = 'Lock'"), {
+        timeout: 20_000,
+      })
       .toBe("1");
     await claiming.query("commit");
     await claiming.end();
@@ -300,7 +304,7 @@ describe.skipIf(postgres === undefined)("purging the stores of a database", () =
     const stores = library();
     await run(`
       create function carryover.linger() returns trigger language plpgsql as $$
-        begin perform pg_sleep(3); return old; end $$;
+        begin perform pg_sleep(5); return old; end $$;
       create trigger linger before delete on carryover.spills for each row execute function carryover.linger()`);
     const everything = (inventory: PostgresInventory): DoomedRows => ({
       sessions: inventory.logs.map(({ sessionId }) => sessionId),
@@ -310,7 +314,9 @@ describe.skipIf(postgres === undefined)("purging the stores of a database", () =
     });
     const purging = stores.purge(everything);
     await expect
-      .poll(() => run("select count(*) from pg_stat_activity where wait_event = 'PgSleep'"))
+      .poll(() => run("select count(*) from pg_stat_activity where wait_event = 'PgSleep'"), {
+        timeout: 20_000,
+      })
       .toBe("1");
     await postgres?.server.kill();
     await postgres?.server.restart();
@@ -321,7 +327,7 @@ describe.skipIf(postgres === undefined)("purging the stores of a database", () =
     await purging;
     expect(await stores.purge(everything)).toMatchObject({ status: "purged" });
     expect([await count("journals"), await count("spills"), await count("records")]).toEqual([0, 0, 0]);
-  }, 60_000);
+  }, 120_000);
 
   it("never takes an output from a session that stays, whoever puts and claims meanwhile", async () => {
     const stores = library();

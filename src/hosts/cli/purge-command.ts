@@ -62,6 +62,7 @@ async function runPurgeCommand(flags: PurgeFlags): Promise<void> {
       {
         name: "database",
         place: DATABASE,
+        note: `It is shared by all who use it. Files from before: carryover purge --store ${(await findPluginFolders(undefined)).root}`,
         unit: "item",
         now: stores.now,
         take: () => takeDatabase(stores),
@@ -80,6 +81,8 @@ interface PurgePlace {
   readonly name: string;
   /** The same for a person; never an address. */
   readonly place: string;
+  /** What a person has to know before they choose. */
+  readonly note?: string;
   readonly unit: PurgeUnit;
   now(): number;
   take(): Promise<Inventory>;
@@ -115,7 +118,9 @@ async function purgeIn(from: PurgePlace, flags: PurgeFlags): Promise<void> {
   const isOnlyShown = wish === undefined || flags.dryRun === true;
   if (!flags.json || isOnlyShown) show({ plan, inventory, flags, from });
   if (wish === undefined && !flags.json)
-    process.stdout.write("\nNothing was deleted. Say what: --session, --older-than or --all.\n");
+    process.stdout.write(
+      `${from.note === undefined ? "" : `\n${from.note}`}\nNothing was deleted. Say what: --session, --older-than or --all.\n`,
+    );
   if (isOnlyShown) return;
   if (wish.type === "session" && plan.sessions.length + plan.inUse.length === 0)
     throw new CliError(`Nothing is kept under the root session ${flags.session}`, [

@@ -61,8 +61,8 @@ function inTime(answer: Promise<HostAnswer>): Promise<HostAnswer> {
   });
 }
 
-/** Longer than a busy machine takes for the messages of a long session: a hook that waits for ever would stop the user. */
-const CALL_MS = 120_000;
+/** What the host has not done after so long it will not do: longer than a busy machine takes for the messages of a long session. */
+export const CALL_MS = 120_000;
 
 interface Transport {
   readonly baseUrl: string;

@@ -1,7 +1,7 @@
-import { execFile, execFileSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { installPackage } from "../install-package.ts";
 
 /**
  * The folder with the programs of a PostgreSQL server: one that is here, else Debian's, installed now if that can be done.
@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 export async function installPostgres(): Promise<string | undefined> {
   const found = findPrograms();
   if (found !== undefined) return found;
-  const problem = await installPackage();
+  const problem = await installPackage("postgresql");
   const installed = findPrograms();
   if (installed !== undefined) return installed;
   const message = `PostgreSQL is not installed (${problem ?? "its programs were not found"}); on Debian: apt-get install postgresql`;
@@ -38,22 +38,5 @@ function configuredFolder(): readonly string[] {
     return [execFileSync("pg_config", ["--bindir"], { encoding: "utf8", stdio: [...stdio] }).trim()];
   } catch {
     return [];
-  }
-}
-
-/** Why it could not be installed, if it could not. */
-async function installPackage(): Promise<string | undefined> {
-  if (process.getuid?.() !== 0) return "installing it needs root";
-  const run = promisify(execFile);
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  const install = ["install", "-y", "--no-install-recommends", "postgresql"];
-  try {
-    await run("apt-get", install, { env }).catch(async () => {
-      await run("apt-get", ["update"], { env });
-      await run("apt-get", install, { env });
-    });
-    return undefined;
-  } catch (cause) {
-    return `apt-get: ${String(cause).slice(0, 200)}`;
   }
 }

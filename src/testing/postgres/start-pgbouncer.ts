@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { installPackage } from "../install-package.ts";
 import { freePort, type PostgresServer, serverUser } from "./start-postgres.ts";
 
 /** Starts PgBouncer in transaction mode before a server, with fewer connections than programs; undefined where it is not installed. */
@@ -11,13 +12,8 @@ export async function startPgBouncer(
   server: PostgresServer,
   options: PgBouncerOptions = {},
 ): Promise<PgBouncer | undefined> {
-  const program = PROGRAMS.find(existsSync);
-  if (program === undefined) {
-    console.log(
-      "skipped: the tests through PgBouncer, which is not installed; on Debian: apt-get install pgbouncer",
-    );
-    return undefined;
-  }
+  const program = await installedProgram();
+  if (program === undefined) return undefined;
   const user = serverUser();
   const folder = mkdtempSync(join(tmpdir(), "carryover-pgbouncer-"));
   chmodSync(folder, 0o755);
@@ -48,6 +44,18 @@ export interface PgBouncer {
 export interface PgBouncerOptions {
   /** Parameters of a new connection that it passes over instead of refusing the connection. */
   readonly ignoredParameters?: readonly string[];
+}
+
+async function installedProgram(): Promise<string | undefined> {
+  const found = PROGRAMS.find(existsSync);
+  if (found !== undefined) return found;
+  const problem = await installPackage("pgbouncer");
+  const installed = PROGRAMS.find(existsSync);
+  if (installed === undefined)
+    console.log(
+      `skipped: the tests through PgBouncer, which cannot be installed (${problem ?? "its program was not found"}); on Debian: apt-get install pgbouncer`,
+    );
+  return installed;
 }
 
 const PROGRAMS: readonly string[] = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer"];

@@ -29,7 +29,7 @@ export async function startPageRig(): Promise<PageRig> {
   return {
     browser,
     assets,
-    async open(session, { html = (made) => made, before = "", ...options } = {}) {
+    async open(session, { html = (made: string) => made, before = "", ...options } = {}) {
       const file = join(folder, `session-${files++}.html`);
       writeFileSync(file, html(singleFile(session, assets)));
       const context = await browser.newContext({ viewport: { width: 1_400, height: 900 }, ...options });

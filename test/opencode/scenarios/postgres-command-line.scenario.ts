@@ -41,7 +41,7 @@ describe.skipIf(server === undefined)("the command line and a database", () => {
       },
       env,
       files: REPORT_FILES,
-      timeoutMs: 400_000,
+      timeoutMs: 600_000,
       proves:
         "`undo`, `inspect --live` and `purge` work on the database wherever they run, and its password is nowhere",
     },
@@ -125,7 +125,7 @@ describe.skipIf(server === undefined)("the command line and a database", () => {
     {
       plugin: { store },
       env,
-      timeoutMs: 200_000,
+      timeoutMs: 300_000,
       proves: "`forks` shows what runs elsewhere, `forks cancel` reaches its plugin, and the parent is told",
     },
     async (rig) => {

@@ -1,6 +1,7 @@
 import { fields } from "../../../formats/fields.ts";
 import type { SessionMessage, SessionPart } from "../../../formats/opencode/session-message.ts";
 import { deliveriesIn } from "../../../tasks/result-notice.ts";
+import { CALL_MS } from "../host-calls.ts";
 import { isOwnTool } from "../own-tools.ts";
 
 /** How far a result has got among the messages of its parent; `in-flight` while what carries it may not be stored yet. */
@@ -10,7 +11,7 @@ export function findDelivery(
 ): "answered" | "seen" | "absent" | "in-flight" {
   const index = messages.findIndex((message) => holds(message, delivery));
   if (index !== -1) return messages.slice(index).some(isFinishedAnswer) ? "answered" : "seen";
-  const mayStillCome = carrier !== undefined && nowMs - carrier.atMs < FLIGHT_MS;
+  const mayStillCome = carrier !== undefined && nowMs - carrier.atMs < CALL_MS;
   return mayStillCome && !isStored(messages, carrier.thing) ? "in-flight" : "absent";
 }
 
@@ -33,9 +34,6 @@ export type Carrying =
   | { readonly type: "message"; readonly messageId: string }
   /** A tool of ours that gives results as its own output. */
   | { readonly type: "own-tool" };
-
-/** What the host has not stored after so long it will not store. */
-const FLIGHT_MS = 30_000;
 
 function isStored(messages: readonly SessionMessage[], thing: Carrying): boolean {
   const parts = messages.flatMap((message) => message.parts);

@@ -18,6 +18,7 @@ export function createForkClockFeature({ context, forks }: ForkClockSetup): Feat
   let adoptedAtMs = Number.NEGATIVE_INFINITY;
   let isBeating = false;
   let hasRebuilt = false;
+  let hasFailed = false;
 
   async function beat(): Promise<void> {
     if (isBeating) return;
@@ -37,7 +38,9 @@ export function createForkClockFeature({ context, forks }: ForkClockSetup): Feat
         const stored = await store.put({ id: leaseRecordId(instanceId), value, expected: lease });
         if (stored.status === "stored") lease = stored.version;
         else if (stored.status === "conflict") lease = stored.actual;
-        else context.notify.log("warn", `this instance could not give a sign of life: ${stored.reason}`);
+        else if (!hasFailed)
+          context.notify.log("warn", `this instance could not give a sign of life: ${stored.reason}`);
+        hasFailed = stored.status === "failed";
       }
     } finally {
       isBeating = false;

@@ -2,22 +2,19 @@ import { z } from "zod";
 import { findFork } from "../../../tasks/find-fork.ts";
 import { currentRun, isLive } from "../../../tasks/fork-record.ts";
 import type { ToolDefinition } from "../host.ts";
+import { defineTool } from "./define-tool.ts";
 import { resultOf } from "./fork-results.ts";
-import { readArguments } from "./tool-arguments.ts";
 import type { ToolSetup } from "./tool-setup.ts";
 
 /** Stops forks and gives what they had got to; they can be resumed. */
 export function createForkCancelTool(setup: ToolSetup): ToolDefinition {
   const { context, forks } = setup;
-  return {
+  return defineTool({
     description: "Stop a fork, or all. Gives its partial result; it can be resumed.",
     args: SHAPE,
-    async execute(given, tool) {
-      const read = readArguments(SHAPE, given);
-      if (read.status === "wrong") return read.text;
+    async run({ id }, tool) {
       if ((await forks.bonds.bondOf(tool.sessionID)) !== undefined)
         return "You are a fork and cannot stop forks.";
-      const { id } = read.value;
       const root = await context.tree.rootOf(tool.sessionID);
       const records = forks.keeper.all().filter((record) => record.rootSessionId === root);
       const named =
@@ -44,7 +41,7 @@ export function createForkCancelTool(setup: ToolSetup): ToolDefinition {
       );
       return texts.join("\n\n");
     },
-  };
+  });
 }
 
 const SHAPE = { id: z.string().min(1).describe('fork id, or "all"') };

@@ -10,21 +10,18 @@ import { renderMessage } from "../../../transcript/render.ts";
 import { sessionMessages } from "../forks/child-session.ts";
 import type { ToolContext, ToolDefinition } from "../host.ts";
 import { createRecentMap } from "../recent-map.ts";
+import { defineTool, WAIT_S } from "./define-tool.ts";
 import { resultOf } from "./fork-results.ts";
-import { readArguments, WAIT_S } from "./tool-arguments.ts";
 import type { ToolSetup } from "./tool-setup.ts";
 
 /** Shows what forks there are, what one reported, or what it did. */
 export function createForkResultTool(setup: ToolSetup): ToolDefinition {
   const { context, forks } = setup;
   const askedAtMs = createRecentMap<string, number>(MAX_ASKED);
-  return {
+  return defineTool({
     description: "Read a fork's report again, or its transcript. Without id: a table of all forks.",
     args: SHAPE,
-    async execute(given, tool) {
-      const read = readArguments(SHAPE, given);
-      if (read.status === "wrong") return read.text;
-      const { id, wait_s = 0, view = "result", after = 0, limit = 20 } = read.value;
+    async run({ id, wait_s = 0, view = "result", after = 0, limit = 20 }, tool) {
       const root = await context.tree.rootOf(tool.sessionID);
       const records = forks.keeper.all().filter((record) => record.rootSessionId === root);
       if (id === undefined) return forkTable(records, context.now());
@@ -35,7 +32,7 @@ export function createForkResultTool(setup: ToolSetup): ToolDefinition {
         ? running(record, tool, wait_s)
         : ((await resultOf(setup, record.id)) ?? "");
     },
-  };
+  });
 
   async function running(record: ForkRecord, tool: ToolContext, waitS: number): Promise<string> {
     const now = context.now();

@@ -5,25 +5,21 @@ import type { ForkRecord } from "../../../tasks/fork-record.ts";
 import { sizeText } from "../forks/directive.ts";
 import { type Launched, launchFork } from "../forks/launch-fork.ts";
 import type { ToolContext, ToolDefinition } from "../host.ts";
+import { defineTool, WAIT_S } from "./define-tool.ts";
 import { resultOf } from "./fork-results.ts";
-import { readArguments, WAIT_S } from "./tool-arguments.ts";
 import type { ToolSetup } from "./tool-setup.ts";
 
 /** Starts a background agent that knows the conversation, or speaks to one that was started before. */
 export function createForkTool(setup: ToolSetup): ToolDefinition {
-  return {
+  return defineTool({
     description:
       "Start a background agent that already knows this whole conversation. Give only the directive: goal, files, what to report. Use it for independent work beside your own. Returns at once; the result is delivered to you, do not poll.",
     args: SHAPE,
-    async execute(given, tool) {
-      const read = readArguments(SHAPE, given);
-      if (read.status === "wrong") return read.text;
-      const { resume, wait_s = 0, ...request } = read.value;
-      return resume === undefined
+    run: ({ resume, wait_s = 0, ...request }, tool) =>
+      resume === undefined
         ? start(setup, tool, { request, waitS: wait_s })
-        : speak(setup, tool, { ...request, name: resume, waitS: wait_s });
-    },
-  };
+        : speak(setup, tool, { ...request, name: resume, waitS: wait_s }),
+  });
 }
 
 const SHAPE = {

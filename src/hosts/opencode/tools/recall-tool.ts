@@ -8,19 +8,16 @@ import type { Message, MessageId, Transcript } from "../../../transcript/message
 import { sessionMessages } from "../forks/child-session.ts";
 import type { ForkBond } from "../forks/fork-bonds.ts";
 import type { ToolDefinition } from "../host.ts";
-import { readArguments } from "./tool-arguments.ts";
+import { defineTool } from "./define-tool.ts";
 import type { ToolSetup } from "./tool-setup.ts";
 
 /** Brings back the whole of what was cleared, cut or spilled, in a child also of its parent. */
 export function createRecallTool({ context, forks }: ToolSetup): ToolDefinition {
-  return {
+  return defineTool({
     description:
       "Get back text that was cleared, cut or spilled from the conversation (also your parent's, if you are a fork).",
     args: SHAPE,
-    async execute(given, tool) {
-      const read = readArguments(SHAPE, given);
-      if (read.status === "wrong") return read.text;
-      const { handle, search, range } = read.value;
+    async run({ handle, search, range }, tool) {
       const { messages, problem } = await storedOf(tool.sessionID);
       const stored = opencode.decode(messages);
       if (handle !== undefined)
@@ -33,7 +30,7 @@ export function createRecallTool({ context, forks }: ToolSetup): ToolDefinition 
       const found = searchLines(texts, { search, maxChars: RECALL_MAX_CHARS, redact: undefined });
       return found.totalMatches === 0 && problem !== undefined ? problem : matchesText(search, found);
     },
-  };
+  });
 
   /** Everything that the session holds, after everything that its parent holds. */
   async function storedOf(sessionId: string): Promise<Stored> {

@@ -24,13 +24,33 @@ function isSameInfo(one: Fields, other: Fields): boolean {
     one.parentID === other.parentID &&
     one.providerID === other.providerID &&
     one.modelID === other.modelID &&
+    // A user's message has all its diffs there, which nobody reads.
+    (one.summary === true) === (other.summary === true) &&
     fields(one.time).created === fields(other.time).created &&
-    sameValue(one.tokens, other.tokens) &&
-    sameValue(one.model, other.model) &&
-    sameValue(one.summary, other.summary) &&
+    isSameUsage(one.tokens, other.tokens) &&
+    isSameModel(fields(one.model), fields(other.model)) &&
     sameValue(one.error, other.error) &&
     sameValue(one.metadata, other.metadata)
   );
+}
+
+function isSameUsage(tokensOfOne: unknown, tokensOfOther: unknown): boolean {
+  if (typeof tokensOfOne !== typeof tokensOfOther) return false;
+  const [one, other] = [fields(tokensOfOne), fields(tokensOfOther)];
+  const [cache, otherCache] = [fields(one.cache), fields(other.cache)];
+  return (
+    (tokensOfOne === null) === (tokensOfOther === null) &&
+    one.total === other.total &&
+    one.input === other.input &&
+    one.output === other.output &&
+    one.reasoning === other.reasoning &&
+    cache.read === otherCache.read &&
+    cache.write === otherCache.write
+  );
+}
+
+function isSameModel(one: Fields, other: Fields): boolean {
+  return one.providerID === other.providerID && one.modelID === other.modelID;
 }
 
 function isSamePart(one: Fields, other: Fields): boolean {
@@ -61,11 +81,23 @@ function isSameState(stateOfOne: unknown, stateOfOther: unknown): boolean {
     one.status === other.status &&
     one.output === other.output &&
     one.error === other.error &&
-    sameValue(one.input, other.input) &&
+    isSameInput(one.input, other.input) &&
     fields(one.time).compacted === fields(other.time).compacted &&
     sameValue(one.attachments, other.attachments) &&
     isSameNote(fields(one.metadata), fields(other.metadata))
   );
+}
+
+/** Most inputs are a few words by name. */
+function isSameInput(one: unknown, other: unknown): boolean {
+  const [values, others] = [fields(one), fields(other)];
+  let names = 0;
+  for (const name in values) {
+    if (typeof values[name] !== "string" || values[name] !== others[name]) return sameValue(one, other);
+    names += 1;
+  }
+  for (const _ in others) names -= 1;
+  return names === 0 && Array.isArray(one) === Array.isArray(other) && typeof one === typeof other;
 }
 
 /** Tools keep much in their metadata; what an edit of ours left there is read, and what a stopped call had printed. */

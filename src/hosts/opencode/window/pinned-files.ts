@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { globToRegExp } from "./glob.ts";
 
-/** The files of a project that the patterns name, with their content; bounded in number, size and time. */
+/** The files of a project that the patterns name, with their content; bounded in number and size. */
 export async function readPinnedFiles(
   directory: string,
   globs: readonly string[],

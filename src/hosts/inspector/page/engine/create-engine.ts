@@ -12,43 +12,6 @@ import type {
 import { receivedView } from "./sent-view.ts";
 import { sessionChange } from "./session-change.ts";
 
-/**
- * The engine as the page sees it. Of each kind of question only the newest waits, and an answer is told
- * only when none to a later question of its kind was.
- */
-export interface Engine {
-  ask<Type extends QuestionType>(asked: Asked<Type>): void;
-  /** Nobody waits for an answer to this kind of question any more. */
-  withdraw(type: QuestionType): void;
-}
-
-/** A question, the newest state of the session, and who wants to know. */
-export interface Asked<Type extends QuestionType = QuestionType> {
-  readonly session: InspectedSession;
-  readonly question: QuestionOf<Type>;
-  readonly tell: (told: Told<Type>) => void;
-}
-
-/** An answer with what was asked, since something newer may have been asked meanwhile. */
-export type Told<Type extends QuestionType = QuestionType> = {
-  readonly session: InspectedSession;
-  readonly question: QuestionOf<Type>;
-} & ({ readonly answer: Answers[Type] } | { readonly problem: string });
-
-/** What whoever runs the engine may do: take the next question when there is time for it, and give the answer. */
-export interface EngineWork {
-  take(): EngineAsk | undefined;
-  give(reply: EngineReply): void;
-  /** What was taken and not answered was lost together with everything that is known there of the session. */
-  lose(): void;
-}
-
-/** Port: whoever runs the engine, on this thread or another. */
-export interface EngineRunner {
-  /** There is something to take. */
-  wake(): void;
-}
-
 /** Connects the page with whoever runs the engine. The session is sent once, and after that what changes of it. */
 export function createEngine(connect: (work: EngineWork) => EngineRunner): Engine {
   // A map keeps the order in which kinds began to wait, so none waits for ever behind a slider that moves.
@@ -124,6 +87,7 @@ export function createEngine(connect: (work: EngineWork) => EngineRunner): Engin
       const { type } = asked.question;
       newest = asked.session;
       listened.add(type);
+      // Kind, question and listener belong together, which the type of a map cannot say.
       waiting.set(type, { sequence: ++sequence, asked: asked as unknown as Asked, rows: noRows() });
       runner.wake();
     },
@@ -132,6 +96,43 @@ export function createEngine(connect: (work: EngineWork) => EngineRunner): Engin
       waiting.delete(type);
     },
   };
+}
+
+/**
+ * The engine as the page sees it. Of each kind of question only the newest waits, and an answer is told
+ * only when none to a later question of its kind was.
+ */
+export interface Engine {
+  ask<Type extends QuestionType>(asked: Asked<Type>): void;
+  /** Nobody waits for an answer to this kind of question any more. */
+  withdraw(type: QuestionType): void;
+}
+
+/** A question, the newest state of the session, and who wants to know. */
+export interface Asked<Type extends QuestionType = QuestionType> {
+  readonly session: InspectedSession;
+  readonly question: QuestionOf<Type>;
+  readonly tell: (told: Told<Type>) => void;
+}
+
+/** An answer with what was asked, since something newer may have been asked meanwhile. */
+export type Told<Type extends QuestionType = QuestionType> = {
+  readonly session: InspectedSession;
+  readonly question: QuestionOf<Type>;
+} & ({ readonly answer: Answers[Type] } | { readonly problem: string });
+
+/** What whoever runs the engine may do: take the next question when there is time for it, and give the answer. */
+export interface EngineWork {
+  take(): EngineAsk | undefined;
+  give(reply: EngineReply): void;
+  /** What was taken and not answered was lost together with everything that is known there of the session. */
+  lose(): void;
+}
+
+/** Port: whoever runs the engine, on this thread or another. */
+export interface EngineRunner {
+  /** There is something to take. */
+  wake(): void;
 }
 
 interface Waiting {

@@ -3,12 +3,6 @@ import type { InspectedSession } from "../../view/types.ts";
 import type { Engine, Told } from "./create-engine.ts";
 import type { Answers, QuestionOf, QuestionType } from "./engine-messages.ts";
 
-/** A session and the engine that answers about it. */
-export interface AskedSession {
-  readonly session: InspectedSession;
-  readonly engine: Engine;
-}
-
 /** The newest answer that is there, and whether a newer one is on its way: typing and sliding never wait. */
 export function useAnswer<Type extends QuestionType>(
   { session, engine }: AskedSession,
@@ -23,6 +17,12 @@ export function useAnswer<Type extends QuestionType>(
   if ("problem" in told) throw new Error(told.problem);
   const isNewest = told.question === asked && told.session === session;
   return { state: isNewest ? "done" : "working", answer: told.answer, answered: told.question };
+}
+
+/** A session and the engine that answers about it. */
+export interface AskedSession {
+  readonly session: InspectedSession;
+  readonly engine: Engine;
 }
 
 export interface Answer<Type extends QuestionType> {

@@ -30,7 +30,7 @@ export function LiveStrip({ state, connection }: LiveNews): VNode {
           more={children.requests > 0 ? "with forks" : ""}
         />
         <Fact
-          label="left out"
+          label="has left"
           value={`${short(leftTokens)} tokens`}
           more={left.length > 0 ? plural(left.length, "item") : ""}
         />

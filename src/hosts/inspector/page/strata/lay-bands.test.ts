@@ -97,7 +97,10 @@ describe("the strata after others", () => {
 
   /** Every row twice: as it was, and with its last item gone. */
   const pools = Array.from({ length: 12 }, (_, index) =>
-    [[7], [9, 9], [3, 4, 5]].map((row) => [rowOf(row, index), withoutLast(rowOf(row, index))]),
+    [[7], [9, 9], [3, 4, 5]].map((row) => {
+      const whole = rowOf(row, index);
+      return [whole, withoutLast(whole)];
+    }),
   );
   const viewFrom = (picks: readonly (readonly number[])[]): WindowView => {
     const rows = picks.map(([shape = 0, state = 0], index) => pools[index]?.[shape % 3]?.[state % 2]);

@@ -33,7 +33,7 @@ export function layBands(a: WindowView, { b, windowTokens, last }: LayoutOptions
     items.forEach((item, at) => {
       const itemB = others?.[at];
       const known = last?.bands[lastPlace + at];
-      if (known !== undefined && isSameBand(known, { row, item, itemB, topPx })) {
+      if (known !== undefined && isSameBand(known, { row, itemB, topPx })) {
         push(known);
         return;
       }
@@ -59,17 +59,11 @@ export function layBands(a: WindowView, { b, windowTokens, last }: LayoutOptions
   };
 }
 
-type BandPlace = Pick<ItemBand, "row" | "item" | "itemB" | "topPx">;
+type BandPlace = Pick<ItemBand, "row" | "itemB" | "topPx">;
 
 /** True where nothing that is drawn has changed; the band stays the same object then. */
-function isSameBand(known: Band, { row, item, itemB, topPx }: BandPlace): boolean {
-  return (
-    known.type === "item" &&
-    known.item === item &&
-    known.row === row &&
-    known.itemB === itemB &&
-    known.topPx === topPx
-  );
+function isSameBand(known: Band, { row, itemB, topPx }: BandPlace): boolean {
+  return known.type === "item" && known.row === row && known.itemB === itemB && known.topPx === topPx;
 }
 
 function placesOf(bands: readonly Band[]): ReadonlyMap<string, number> {

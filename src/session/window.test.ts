@@ -1,0 +1,102 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createFakeClock } from "../testing/fake-clock.ts";
+import type { Message } from "../transcript/message.ts";
+import type { ToolOutcome } from "../transcript/part.ts";
+import { createSession, type Session } from "./create-session.ts";
+import { createWindow } from "./window.ts";
+
+const call = (id: string, ...outcomes: readonly ToolOutcome[]): Message => ({
+  id,
+  role: "assistant",
+  parts: outcomes.map((outcome, index) => ({
+    type: "tool",
+    callId: `${id}-${index}`,
+    tool: "bash",
+    input: { command: "make" },
+    outcome,
+  })),
+});
+const PENDING: ToolOutcome = { status: "pending" };
+const done = (output: string): ToolOutcome => ({ status: "done", output, attachments: [] });
+const user = (id: string): Message => ({
+  id,
+  role: "user",
+  parts: [{ type: "text", text: `request ${id}` }],
+});
+
+describe("a window", () => {
+  it("stays the same but for its end while the newest message waits for its results", () => {
+    const window = createWindow();
+    window.rebuild([user("u")]);
+    const version = window.version();
+    const stages = [
+      call("a", PENDING, PENDING),
+      call("a", done("one"), PENDING),
+      call("a", done("one"), done("two")),
+    ];
+    for (const [index, message] of stages.entries()) {
+      const before = stages[index - 1];
+      if (before !== undefined) expect(window.pop(before)).toBe(true);
+      expect(window.push(message)).toBe(true);
+      expect(window.version()).toBe(version);
+      expect(window.marked()).toHaveLength(2);
+    }
+    expect(window.settledCount()).toBe(2);
+  });
+
+  it("is another one when a message leaves that something stood behind", () => {
+    const window = createWindow();
+    const [waiting, next] = [call("a", PENDING), user("u2")];
+    window.rebuild([user("u"), waiting, next]);
+    const version = window.version();
+    expect(window.settledCount()).toBe(3);
+    window.pop(next);
+    window.pop(waiting);
+    expect(window.version()).not.toBe(version);
+    expect(window.settledCount()).toBe(1);
+  });
+});
+
+describe("a session whose results arrive one by one", () => {
+  const fresh = (): Session =>
+    createSession({ clock: createFakeClock() }, { compaction: { toolCallCutoff: 2 }, toolOutput: "off" });
+  const facts = (session: Session): unknown => {
+    const action = session.nextAction();
+    return { tokens: session.status().tokens, type: action.type, shown: session.projection() };
+  };
+  const change = fc.oneof(
+    fc.record({ type: fc.constant("call" as const), calls: fc.integer({ min: 1, max: 3 }) }),
+    fc.record({ type: fc.constant("result" as const), chars: fc.integer({ min: 0, max: 400 }) }),
+    fc.record({ type: fc.constantFrom("user" as const, "take-back" as const) }),
+  );
+
+  it("counts as one that has seen them all at once", () => {
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 24 }), (changes) => {
+        const session = fresh();
+        const list: Message[] = [user("u")];
+        for (const [index, each] of changes.entries()) {
+          const last = list.at(-1);
+          if (each.type === "call")
+            list.push(call(`a${index}`, ...Array.from({ length: each.calls }, () => PENDING)));
+          else if (each.type === "user") list.push(user(`u${index}`));
+          else if (each.type === "take-back") list.pop();
+          else if (each.type === "result" && last?.role === "assistant") {
+            const next = last.parts.findIndex(
+              (part) => part.type === "tool" && part.outcome.status === "pending",
+            );
+            const parts = last.parts.map((part, at) =>
+              at === next && part.type === "tool" ? { ...part, outcome: done("x".repeat(each.chars)) } : part,
+            );
+            list[list.length - 1] = { ...last, parts };
+          }
+          session.observe([...list]);
+          const other = fresh();
+          other.observe([...list]);
+          expect(facts(session)).toEqual(facts(other));
+        }
+      }),
+    );
+  });
+});
