@@ -50,6 +50,7 @@ describe("numberWords", () => {
     { text: "see a/b.c now", names: 1 },
     { text: "a/bc", names: 0 },
     { text: "see a/bc now", names: 0 },
+    { text: "see a/bc", names: 0 },
     { text: "some/long/", names: 0 },
     { text: "see some/long/ now", names: 0 },
     { text: "lib/one.ts, lib/two.ts, lib/one.ts", names: 2 },
@@ -90,10 +91,14 @@ describe("numberWords", () => {
     const { words, firstWord, wordCount, isIdentifier } = numbered(text);
     expect(firstWord.at(-1)).toBe(3 * count);
     expect(wordCount).toBe(2 * count + 1);
-    expect(words[3 * count - 1]).toBe(words[2]);
-    expect(words[3 * count - 2]).toBe(2 * count);
-    expect(isIdentifier[2 * count]).toBe(1);
-    expect(isIdentifier[words[2] ?? 0]).toBe(0);
+    const wrong = Array.from({ length: count }, (_, row) => row).filter(
+      (row) =>
+        words[3 * row + 1] !== (row === 0 ? 1 : 2 * row + 2) ||
+        words[3 * row + 2] !== 2 ||
+        isIdentifier[words[3 * row + 1] ?? 0] !== 1,
+    );
+    expect(wrong).toEqual([]);
+    expect(isIdentifier[2]).toBe(0);
   });
 
   it("gives a line the same number whatever its line number, its indentation and its end", () => {
@@ -113,6 +118,12 @@ describe("numberWords", () => {
   it("counts the columns in front of a line, four for a tab", () => {
     const { indent } = numbered("x\n  x\n\tx\n\t  x\n  12→\t\tx\n7: x");
     expect([...indent]).toEqual([0, 2, 4, 6, 8, 1]);
+  });
+
+  it("sees nothing of the next line behind a line number alone", () => {
+    const { indent, isRemark } = numbered("7:\n# a");
+    expect([...indent]).toEqual([0, 0]);
+    expect([...isRemark]).toEqual([0, 1]);
   });
 
   it("takes lines that begin like a comment or a decorator for remarks", () => {
