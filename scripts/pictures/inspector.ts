@@ -67,6 +67,7 @@ async function picture(
     timezoneId: "UTC",
   });
   await arrange(page);
+  await page.locator(".left[aria-busy=false]").waitFor();
   await page.waitForTimeout(600);
   await page.screenshot({ path });
   await page.context().close();
