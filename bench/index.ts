@@ -1,5 +1,6 @@
 import { benchFill } from "./fill.bench.ts";
 import { benchFork } from "./fork.bench.ts";
+import { benchHostile } from "./hostile.bench.ts";
 import { benchJsonl } from "./jsonl.bench.ts";
 import { benchRedact } from "./redact.bench.ts";
 import { benchScale } from "./scale.bench.ts";
@@ -16,6 +17,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   session: benchSession,
   jsonl: benchJsonl,
   scale: benchScale,
+  hostile: benchHostile,
 };
 
 const names = process.argv.slice(2);

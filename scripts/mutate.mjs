@@ -10,7 +10,7 @@ const TESTS = {
   "text/secrets": ["text"],
   transcript: ["transcript", "fork"],
   stages: ["stages", "fork"],
-  "stages/fill": ["stages/fill", "fork"],
+  "stages/fill": ["stages/fill"],
   fork: ["fork"],
   tasks: ["tasks"],
 };
