@@ -4,13 +4,11 @@ import { type CacheArithmetic, planEdits } from "../stages/plan-edits.ts";
 import type { CacheProfile } from "../stages/provider-cache-profiles.ts";
 import { prune } from "../stages/prune.ts";
 import { supersede } from "../stages/supersede.ts";
-import { estimateTokens } from "../text/estimate-tokens.ts";
 import { applyEdits } from "../transcript/apply-edits.ts";
 import type { Edit } from "../transcript/edit.ts";
 import { estimateMessageTokens, type MessageEstimateOptions } from "../transcript/estimate-message-tokens.ts";
 import type { Transcript } from "../transcript/message.ts";
 import { charsOf } from "../transcript/size.ts";
-import { toolResults } from "../transcript/tool-results.ts";
 import type { KnownPrune, LeaveLines } from "./session-prune.ts";
 
 /**
@@ -109,26 +107,8 @@ function leaveLines(left: Transcript, known: LeaveLines, request: MechanicalRequ
   if (request.neededTokens === undefined && windowTokens < known.highTokens) return [];
   const windowChars = window.reduce((sum, message) => sum + charsOf(message), 0);
   const keepChars = Math.round((known.lowTokens * windowChars) / Math.max(1, windowTokens));
-  const { protectTurns, protectedTools } = known;
-  const protectResults = newestWithin(window, known, request.estimate);
+  const { protectResults, protectTurns, protectedTools } = known;
   return keepLines({ keepChars, protectResults, protectTurns, protectedTools })(left);
-}
-
-/** How many of the newest results stay whole: the newest of all in any case, the others while there is room for them. */
-function newestWithin(
-  window: Transcript,
-  { protectResults, newestTokens }: LeaveLines,
-  estimate: MessageEstimateOptions,
-): number {
-  if (protectResults === 0 || newestTokens === Number.POSITIVE_INFINITY) return protectResults;
-  const newest = toolResults(window).slice(-protectResults);
-  let leftTokens = newestTokens;
-  const lastOut = newest.findLastIndex(({ text }, index) => {
-    leftTokens -= estimateTokens(text, estimate);
-    return leftTokens < 0 && index < newest.length - 1;
-  });
-  // With fewer results than are protected there is nothing to count off.
-  return lastOut === -1 ? protectResults : newest.length - 1 - lastOut;
 }
 
 function isSuperseded({ stage }: Edit): boolean {

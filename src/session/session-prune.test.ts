@@ -117,23 +117,6 @@ describe("the pruning of a session", () => {
     expect(JSON.stringify(window).includes("s0 line 7 of")).toBe(false);
   });
 
-  it("spares the compactions of a window that the newest ten results would fill", async () => {
-    const session = observing({
-      limits: { contextTokens: 32_000, outputTokens: 4_000 },
-      compaction: { toolSummaryStrategy: "off" },
-    });
-    const large = (id: number): Message => step(`s${id}`, output(`s${id}`, 300));
-    const list: Message[] = [REQUEST];
-    for (let count = 0; count < 40; count++) {
-      list.push(large(count));
-      session.observe([...list]);
-      await session.prepare({ moment: "after-turn" });
-      expect(session.projection().at(-1)).toEqual(large(count));
-      expect(session.status().tokens).toBeLessThan(session.status().limitTokens ?? 0);
-    }
-    expect(new Set(session.status().batches.map((batch) => batch.step))).toEqual(new Set(["prune"]));
-  });
-
   it("does nothing below the upper mark, even where it would cost nothing", async () => {
     const session = observing({ prune: { highTokens: 60_000 } });
     session.observe(loop(30));

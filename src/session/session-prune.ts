@@ -14,7 +14,7 @@ export interface SessionPruneOptions extends PruneOptions {
   readonly highTokens?: number;
   /** With `lines`: what they are brought down to, about. Never more than three tenths of the limit. */
   readonly lowTokens?: number;
-  /** With `lines`: how many of the newest results stay whole; fewer in a window that they would fill. */
+  /** With `lines`: how many of the newest results stay whole. */
   readonly protectResults?: number;
 }
 
@@ -31,8 +31,6 @@ export interface LeaveLines extends Required<Pick<PruneOptions, "protectTurns" |
   readonly highTokens: number;
   readonly lowTokens: number;
   readonly protectResults: number;
-  /** What these results may have together; the older of them go like all others. */
-  readonly newestTokens: number;
   /** What is tried when lines alone do not spare a compaction. */
   readonly options: PruneOptions;
 }
@@ -64,7 +62,6 @@ export function readSessionPrune(given: SessionPruneOptions = {}): KnownPrune {
     highTokens,
     lowTokens,
     protectResults: protectResults ?? KEEP_LINES_PROTECT_RESULTS,
-    newestTokens: Number.POSITIVE_INFINITY,
     protectTurns,
     protectedTools: protectedTools ?? KEEP_LINES_PROTECTED_TOOLS,
     options,
@@ -85,13 +82,10 @@ const KEYS: ReadonlySet<string> = new Set<keyof SessionPruneOptions>([
 
 /** The marks of a window that takes no more than this. */
 export function marksWithin(lines: LeaveLines, limitTokens: number): LeaveLines {
-  const mostLowTokens = Math.floor(limitTokens * LOW_SHARE);
   return {
     ...lines,
     highTokens: Math.min(lines.highTokens, Math.floor(limitTokens * HIGH_SHARE)),
-    lowTokens: Math.min(lines.lowTokens, mostLowTokens),
-    // In a small window the newest results are all there is, and nothing would be old enough to go.
-    newestTokens: mostLowTokens < lines.lowTokens ? mostLowTokens : lines.newestTokens,
+    lowTokens: Math.min(lines.lowTokens, Math.floor(limitTokens * LOW_SHARE)),
   };
 }
 
