@@ -127,6 +127,7 @@ export {
   type ForkWayChoice,
   type ForkWayFacts,
 } from "./fork/choose-fork-way.ts";
+export { type ForkContext, forkContext } from "./fork/fork-context.ts";
 export {
   FORK_CHAR_BUDGET,
   FORK_CHAR_NO_REMOVAL,

@@ -80,6 +80,7 @@ describe("the public surface", () => {
         "filterCompacted",
         "findCompactionBoundary",
         "findFaults",
+        "forkContext",
         "formatMessagesAsContext",
         "getToolResultTier",
         "graduatedTiers",

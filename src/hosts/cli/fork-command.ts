@@ -1,9 +1,8 @@
 import { resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { buildForkPreamble } from "../../fork/build-fork-preamble.ts";
+import { forkContext } from "../../fork/fork-context.ts";
 import { FORK_CHAR_BUDGET, type ForkProfile } from "../../fork/fork-options.ts";
-import { formatMessagesAsContext } from "../../fork/format-messages-as-context.ts";
-import { processMessagesForFork } from "../../fork/process-messages-for-fork.ts";
 import { repairPairing } from "../../stages/repair-pairing.ts";
 import { applyEdits } from "../../transcript/apply-edits.ts";
 import type { Edit } from "../../transcript/edit.ts";
@@ -81,9 +80,7 @@ async function runFork(path: string, flags: ForkFlags): Promise<void> {
     ...(session.sessionId !== undefined && { sessionId: session.sessionId }),
     ...(flags.redact && { secrets: "redact" as const }),
   };
-  const processed = processMessagesForFork(session.transcript, options);
-  const { edits } = processed;
-  const { text, stats } = formatMessagesAsContext(processed.messages, processed.stats, options);
+  const { text, stats, edits } = forkContext(session.transcript, options);
   const preamble = buildForkPreamble(stats);
   const contents: Readonly<Record<Form, () => string>> = {
     text: () => (text === "" ? "" : `${preamble}\n\n${text}\n`),

@@ -54,10 +54,46 @@ describe("fillBudget", () => {
     expect(after[0]).toBe(request);
   });
 
+  it("takes a very long text of a user for what a program printed", () => {
+    const listing = Array.from({ length: 400 }, (_, index) => `./folder${index}/some_file_${index}.txt`);
+    const work = agent(
+      { type: "text", text: "I look at the wing." },
+      call("read", { path: "wing.ts" }, lines("the foldWing", 100)),
+    );
+    const shown = (pasted: string): number => {
+      const messages = [user("Fold the wing."), work, user(pasted), agent({ type: "text", text: "Seen." })];
+      return textOf(filled(messages, 6_000)).split("folder").length;
+    };
+    expect(shown(listing.slice(0, 200).join("\n"))).toBeGreaterThan(shown(listing.join("\n")));
+  });
+
+  it("keeps a result that is hardly longer than the mark for what was left out", () => {
+    const edits = Array.from({ length: 12 }, (_, index) =>
+      agent(
+        call("edit", { path: `wing${index}.ts`, newText: lines(`foldWing${index}`, 8) }, "Edit applied."),
+      ),
+    );
+    const text = textOf(filled([user("Fold."), ...edits, filler(), filler()], 5_000));
+    expect(text).toContain("foldWing11");
+    expect(text).not.toContain("[Tool result]\n[...]\nAgent:\n[Tool: edit]");
+  });
+
   it("keeps the beginning of a first request that is too long", () => {
     const request = user(Array.from({ length: 200 }, (_, index) => `wish number ${index}`).join("\n"));
     const text = textOf(filled([request, filler(), filler(), filler()], 4_000));
     expect(text).toContain("wish number 0\nwish number 1\nwish number 2\n");
+  });
+
+  it("keeps the beginning of a first request that is longer than anybody types", () => {
+    const wishes = Array.from(
+      { length: 800 },
+      (_, index) => `wish number ${index} is that nothing breaks when we land`,
+    ).join("\n");
+    const names = Array.from({ length: 200 }, (_, index) => `some_name_${index}`).join("\n");
+    const text = textOf(
+      filled([user(wishes), agent(call("read", { path: "a.ts" }, names)), filler()], 4_000),
+    );
+    expect(text).toContain("wish number 0 is that nothing breaks when we land\nwish number 1 ");
   });
 
   it("prefers a function that was named lately to its neighbours", () => {

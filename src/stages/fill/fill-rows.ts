@@ -94,6 +94,9 @@ function countResults(messages: Transcript): number {
   return results;
 }
 
+/** Nobody types more at once: a longer text of a user was pasted, or printed by a program that the user ran. */
+const MAX_SAID_CHARS = 8_000;
+
 interface SourcedText {
   readonly source: FillSource;
   readonly text: string;
@@ -103,5 +106,6 @@ function ownTexts(part: Part, { role }: Message): readonly SourcedText[] {
   const source = role === "assistant" ? "agent" : "user";
   if (part.type === "file") return [{ source, text: filePlaceholder(part) }];
   if (part.type !== "text" || part.ignored || part.own) return [];
-  return [{ source, text: part.text }];
+  const isPasted = source === "user" && part.text.length > MAX_SAID_CHARS;
+  return [{ source: isPasted ? "output" : source, text: part.text }];
 }

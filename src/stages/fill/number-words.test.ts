@@ -37,6 +37,9 @@ describe("numberWords", () => {
     { text: "__init__", names: 0 },
     { text: "aB", names: 0 },
     { text: "1234567890", names: 0 },
+    { text: "85ae94cf4314b28ff3378103d2bc45bfaf0a1e47", names: 0 },
+    { text: "85ae94cf4314b28ff3378103d2bc45bfaf0a1e4z", names: 1 },
+    { text: "85ae94cf4314b28ff33", names: 1 },
     { text: "fooBar fooBar", names: 1 },
     { text: "fooBar _fooBar fooBar_", names: 3 },
   ])("finds $names names in $text", ({ text, names }) => {
@@ -59,6 +62,9 @@ describe("numberWords", () => {
     { text: "one/file.ts two/file.ts", names: 2 },
     { text: "word (lib/one.ts) lib/one.ts", names: 1 },
     { text: "file.ts word.md", names: 0 },
+    { text: "objects/85/ae94cf4314b28ff3378103d2bc45bfaf0a1e47", names: 0 },
+    { text: "in objects/85ae94cf4314b28ff3378103d2bc45bfaf0a1e47 too", names: 0 },
+    { text: "ae94cf4314b28ff3378103d2bc45bfaf0a1e47/one.ts", names: 1 },
     { text: "lib/one.ts and more", names: 1 },
   ])("finds $names names in the paths of: $text", ({ text, names }) => {
     expect(namesIn(text)).toBe(names);

@@ -69,6 +69,7 @@ const MIN_WORD_CHARS = 3;
 const MIN_NAME_CHARS = 6;
 const MIN_MIXED_CHARS = 8;
 const MIN_PATH_CHARS = 5;
+const MIN_DIGEST_CHARS = 20;
 const SEED = 0x811c9dc5;
 const PRIME = 0x01000193;
 
@@ -86,6 +87,7 @@ function readLine(text: string, { from, to, add }: LineReader): number {
   let slashes = 0;
   let pathStart = from;
   let at = from;
+  let opaque = false;
   while (at < to) {
     let unit = text.charCodeAt(at);
     let kind = unit < 128 ? (KINDS[unit] ?? 0) : 0;
@@ -104,8 +106,9 @@ function readLine(text: string, { from, to, add }: LineReader): number {
       lineHash = Math.imul(lineHash ^ wordHash, PRIME);
       nameHash = Math.imul(nameHash ^ wordHash, PRIME);
       const wordChars = at - wordStart;
+      opaque = wordChars >= MIN_DIGEST_CHARS && isHexadecimal(text, wordStart, at);
       if (wordChars >= MIN_WORD_CHARS && (shape & LETTER) !== 0)
-        add(wordHash, isName(shape, wordChars) ? 1 : 0);
+        add(wordHash, !opaque && isName(shape, wordChars) ? 1 : 0);
       if (at === to) break;
     }
     lineHash = Math.imul(lineHash ^ unit, PRIME);
@@ -117,7 +120,7 @@ function readLine(text: string, { from, to, add }: LineReader): number {
       nameHash = Math.imul(nameHash ^ unit, PRIME);
     } else {
       if (slashes > 0 && at - pathStart >= MIN_PATH_CHARS && nameHash !== SEED)
-        add(pathHash(folderHash, nameHash), 1);
+        add(pathHash(folderHash, nameHash), opaque ? 0 : 1);
       slashes = 0;
       pathStart = at + 1;
       nameHash = SEED;
@@ -126,8 +129,17 @@ function readLine(text: string, { from, to, add }: LineReader): number {
     at++;
   }
   if (slashes > 0 && to - pathStart >= MIN_PATH_CHARS && nameHash !== SEED)
-    add(pathHash(folderHash, nameHash), 1);
+    add(pathHash(folderHash, nameHash), opaque ? 0 : 1);
   return lineHash;
+}
+
+/** Whether a word is a digest, such as the name of a Git object: unique, and never what comes next. */
+function isHexadecimal(text: string, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) {
+    const unit = text.charCodeAt(at) | 32;
+    if (!((unit >= 48 && unit <= 57) || (unit >= 97 && unit <= 102))) return false;
+  }
+  return true;
 }
 
 function pathHash(folderHash: number, nameHash: number): number {

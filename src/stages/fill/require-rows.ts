@@ -55,7 +55,7 @@ interface WordsInput extends Tail, RequireOptions {
  */
 function requireWords({ fill, worth, firstWholePart, maxChars, neverCutTools }: WordsInput): number {
   const { rows, segments } = fill;
-  const said = fill.parts.slice(0, firstWholePart).filter((part) => isSaid(fill, part, neverCutTools));
+  const said = fill.parts.slice(0, firstWholePart).filter((part) => isSaid(part, neverCutTools));
   const request = said.find(({ message }) => message.role === "user");
   const isFirst = (part: FillPart): boolean => part === request || part.message.summary === true;
   let roomChars = FILL_SHARES.words * maxChars;
@@ -79,13 +79,9 @@ function requireWords({ fill, worth, firstWholePart, maxChars, neverCutTools }: 
   return FILL_SHARES.words * maxChars - roomChars;
 }
 
-function isSaid(
-  fill: FillRows,
-  { part, message, firstSegment }: FillPart,
-  neverCutTools: readonly string[],
-): boolean {
+function isSaid({ part, message }: FillPart, neverCutTools: readonly string[]): boolean {
   if (part.type === "tool") return neverCutTools.some((name) => part.tool.includes(name));
-  return message.summary === true || fill.segments[firstSegment]?.source === "user";
+  return message.summary === true || message.role === "user";
 }
 
 interface RecentInput extends WordsInput {

@@ -107,13 +107,14 @@ function keepInSegment({ fill, required, sizes, isKept }: Draft, segment: number
   const { source, firstRow, endRow } = fill.segments[segment] as FillSegment;
   // The head of a call is written with the call, and counted there.
   if (source === "call") return 0;
+  const chars = sizes.chars[segment] ?? 0;
+  if ((sizes.lowest[segment] ?? 0) >= threshold || chars <= FILL_SHARES.closedGapChars) {
+    isKept.fill(1, firstRow, endRow);
+    return chars;
+  }
   if ((sizes.highest[segment] ?? 0) < threshold) {
     isKept.fill(0, firstRow, endRow);
     return GAP_CHARS;
-  }
-  if ((sizes.lowest[segment] ?? 0) >= threshold) {
-    isKept.fill(1, firstRow, endRow);
-    return sizes.chars[segment] ?? 0;
   }
   const keptChars = keepRows(isKept, {
     worth: required.worth,
@@ -122,7 +123,7 @@ function keepInSegment({ fill, required, sizes, isKept }: Draft, segment: number
     endRow,
     threshold,
   });
-  return keptChars ?? sizes.chars[segment] ?? 0;
+  return keptChars ?? chars;
 }
 
 interface KeepRows {

@@ -1,6 +1,7 @@
 import { buildForkPreamble } from "../../../fork/build-fork-preamble.ts";
 import { chooseForkWay, type ForkWayFacts } from "../../../fork/choose-fork-way.ts";
-import { formatMessagesAsContext } from "../../../fork/format-messages-as-context.ts";
+import { forkContext } from "../../../fork/fork-context.ts";
+import type { ForkOptions } from "../../../fork/fork-options.ts";
 import { type ForkResult, processMessagesForFork } from "../../../fork/process-messages-for-fork.ts";
 import type { ProcessingStats } from "../../../fork/processing-stats.ts";
 import { sentBesideTokens } from "../../../fork/sent-beside-tokens.ts";
@@ -140,8 +141,7 @@ interface StructuredInput {
 
 async function inheritText(input: InheritInput, asked: string | undefined): Promise<Inherited> {
   const stored = withoutRides(await input.stored());
-  const { messages, stats } = processMessagesForFork(opencode.decode(stored), pipelineOptions(input));
-  const formatted = formatMessagesAsContext(messages, stats, frameOptions(input));
+  const formatted = forkContext(opencode.decode(stored), pipelineOptions(input));
   if (formatted.text === "") return EMPTY;
   return {
     way: "text",
@@ -160,21 +160,13 @@ function preambleOf(stats: ProcessingStats): string {
   return buildForkPreamble(stats, isWhole ? {} : { recall: "the tool recall" });
 }
 
-function pipelineOptions(input: InheritInput): Parameters<typeof processMessagesForFork>[1] {
-  return {
-    ...frameOptions(input),
-    profile: input.profile === "documented" ? "fixed" : "fill",
-    ...(input.facts.receiver === "other-provider" ? { secrets: "redact", redaction: input.redaction } : {}),
-  };
-}
-
-function frameOptions({ profile, budgetChars, parentSessionId }: InheritInput): {
-  budgetChars?: number;
-  sessionId?: string;
-} {
+function pipelineOptions(input: InheritInput): ForkOptions {
+  const { profile, budgetChars, parentSessionId } = input;
   return {
     ...(budgetChars === undefined ? {} : { budgetChars }),
     ...(profile === "documented" ? {} : { sessionId: parentSessionId }),
+    profile: profile === "documented" ? "fixed" : "fill",
+    ...(input.facts.receiver === "other-provider" ? { secrets: "redact", redaction: input.redaction } : {}),
   };
 }
 
