@@ -8,7 +8,7 @@ const config: ViteUserConfig = defineConfig({
     setupFiles: ["test/support/setup.ts"],
     globalSetup: ["test/opencode/harness/global-setup.ts"],
     // A scenario computes for three seconds and waits for the rest.
-    maxWorkers: Math.max(3, availableParallelism() - 1),
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 180_000,
     hookTimeout: 60_000,
     reporters: [

@@ -26,6 +26,7 @@ run(
   `${packages}/${name}/bin/opencode`,
   ["--bun", "node_modules/vitest/vitest.mjs", "run", ...rooms.map((room) => `src/${room}/`)],
   {
-    env: { ...process.env, BUN_BE_BUN: "1", CARRYOVER_EXPECT_BUN: "1" },
+    // Properties have had all their runs in Node; here it is the runtime that is in question.
+    env: { FUZZ_RUNS: "100", ...process.env, BUN_BE_BUN: "1", CARRYOVER_EXPECT_BUN: "1" },
   },
 );
