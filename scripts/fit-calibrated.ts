@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { quantileOf } from "../src/eval/bootstrap.ts";
-import { groupBy } from "../src/eval/group-by.ts";
 import { measureTokens, type TokenStep } from "../src/eval/measure-tokens.ts";
 import { findEvalFiles } from "../src/hosts/cli/eval-files.ts";
 import { readEvalSession } from "../src/hosts/cli/read-eval-session.ts";
+import { groupBy } from "../src/text/group-by.ts";
 import { familyCost, type TokenFamily, tokenFamilyOf } from "../src/text/token-model-families.ts";
 
 // Fits a family's scale and price of a call on half of the sessions and tells the error on the other half.

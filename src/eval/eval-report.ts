@@ -1,5 +1,5 @@
+import { groupBy } from "../text/group-by.ts";
 import type { Interval } from "./bootstrap.ts";
-import { groupBy } from "./group-by.ts";
 import type { EvalOptions, SessionMeasure } from "./measure-session.ts";
 import {
   ageOf,

@@ -1,6 +1,6 @@
+import { groupBy } from "../text/group-by.ts";
 import type { Interval } from "./bootstrap.ts";
 import type { EvalReport, PairedFigures } from "./eval-report.ts";
-import { groupBy } from "./group-by.ts";
 import { type RecallFigures, TARGET_AGES, TARGET_CLASSES } from "./summarize-recall.ts";
 
 /** A table for a person to read. */

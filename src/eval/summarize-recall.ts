@@ -1,5 +1,5 @@
+import { groupBy } from "../text/group-by.ts";
 import { bootstrap, type Interval, meanOf } from "./bootstrap.ts";
-import { groupBy } from "./group-by.ts";
 import type { TargetClass } from "./has-identifier.ts";
 import type { PolicyScore, ProbeResult, TargetFacts } from "./measure-recall.ts";
 import type { SessionMeasure } from "./measure-session.ts";

@@ -1,5 +1,5 @@
+import { groupBy } from "../text/group-by.ts";
 import { meanOf, quantileOf } from "./bootstrap.ts";
-import { groupBy } from "./group-by.ts";
 import type { CompactionSize, ReadCount } from "./measure-compaction.ts";
 import type { SessionMeasure } from "./measure-session.ts";
 import type { TokenStep } from "./measure-tokens.ts";

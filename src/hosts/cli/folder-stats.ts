@@ -1,4 +1,4 @@
-import { groupBy } from "../../eval/group-by.ts";
+import { groupBy } from "../../text/group-by.ts";
 import type { SecretCount } from "./profile-secrets.ts";
 import type { LargeItem, ToolProfile } from "./profile-session.ts";
 import type { FileStats } from "./stats-file.ts";

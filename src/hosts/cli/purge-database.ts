@@ -1,4 +1,3 @@
-import { groupBy } from "../../eval/group-by.ts";
 import { pathName } from "../../stores/files/path-name.ts";
 import type { StoreFailure } from "../../stores/files/store-failure.ts";
 import { createLoadPg } from "../../stores/postgres/load-pg.ts";
@@ -6,6 +5,7 @@ import { createPostgresStores, type PostgresStores } from "../../stores/postgres
 import type { DoomedRows, PostgresInventory } from "../../stores/postgres/purge-postgres.ts";
 import type { ScopedRecord } from "../../stores/postgres/stored-sessions.ts";
 import { readForkRecord } from "../../tasks/read-fork-record.ts";
+import { groupBy } from "../../text/group-by.ts";
 import { scopeKind } from "../opencode/database-plugin-stores.ts";
 import { isRunning, logsOf } from "../opencode/window/control-store.ts";
 import {

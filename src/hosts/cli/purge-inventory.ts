@@ -1,9 +1,9 @@
-import { groupBy } from "../../eval/group-by.ts";
 import { fields, stringField } from "../../formats/fields.ts";
 import { pathName } from "../../stores/files/path-name.ts";
 import { type InstanceLease, readLease } from "../../tasks/fork-lease.ts";
 import { currentRun, type ForkRecord, isLive } from "../../tasks/fork-record.ts";
 import { readForkRecord } from "../../tasks/read-fork-record.ts";
+import { groupBy } from "../../text/group-by.ts";
 import { isUnfinished } from "../opencode/forks/left-forks.ts";
 import { isHeld } from "../opencode/recorded-forks.ts";
 import { isRunning } from "../opencode/window/control-store.ts";

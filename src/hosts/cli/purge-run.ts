@@ -1,10 +1,10 @@
 import { rmdir } from "node:fs/promises";
 import { dirname } from "node:path";
-import { groupBy } from "../../eval/group-by.ts";
 import { cleanSpills } from "../../stores/files/clean-spills.ts";
 import { createFileRecordStore } from "../../stores/files/file-record-store.ts";
 import { nodeFileSystem } from "../../stores/files/file-system.ts";
 import { codeOf } from "../../stores/files/store-failure.ts";
+import { groupBy } from "../../text/group-by.ts";
 import { contentsIn } from "./purge-files.ts";
 import type { KeptContent, KeptFile, KeptFork, PurgePlan } from "./purge-plan.ts";
 
