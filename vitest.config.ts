@@ -4,7 +4,7 @@ import { defineConfig, type ViteUserConfig } from "vitest/config";
 const config: ViteUserConfig = defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts", "examples/**/*.test.ts"],
-    setupFiles: ["test/support/setup.ts"],
+    setupFiles: ["test/rig/setup.ts"],
     // Many tests wait for processes and disks: two workers pay even on two cores.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 120_000,

@@ -5,7 +5,7 @@ import { ScenarioReporter } from "./test/opencode/harness/scenario-reporter.ts";
 const config: ViteUserConfig = defineConfig({
   test: {
     include: ["test/opencode/**/*.scenario.ts"],
-    setupFiles: ["test/support/setup.ts"],
+    setupFiles: ["test/rig/setup.ts"],
     globalSetup: ["test/opencode/harness/global-setup.ts"],
     // A scenario computes for three seconds and waits for the rest.
     maxWorkers: Math.max(2, availableParallelism() - 1),

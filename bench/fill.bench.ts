@@ -1,6 +1,6 @@
-import { plainMessages } from "../src/eval/plain-text.ts";
-import { fill } from "../src/eval/policies/fill.ts";
-import { opencode } from "../src/formats/opencode/opencode.ts";
+import { fill } from "../src/eval/measures/policies.ts";
+import { plainMessages } from "../src/eval/probe/history-text.ts";
+import { opencode } from "../src/formats/wires/opencode/opencode.ts";
 import type { Transcript } from "../src/transcript/message.ts";
 import { outcomeText } from "../src/transcript/part.ts";
 import { generateSession } from "./generate-session.ts";

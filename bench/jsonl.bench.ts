@@ -1,4 +1,4 @@
-import { readJsonLines } from "../src/formats/jsonl/read-json-lines.ts";
+import { readJsonLines } from "../src/formats/lines/read-json-lines.ts";
 import { readTranscript } from "../src/formats/read-transcript.ts";
 import { printTable } from "./measure.ts";
 

@@ -2,14 +2,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
-import { startModelServer } from "../src/testing/model-server/model-server.ts";
-import { call, say } from "../src/testing/model-server/say.ts";
-import { importSessions } from "../src/testing/opencode/import-sessions.ts";
-import { installOpenCode } from "../src/testing/opencode/install-opencode.ts";
-import { createSandbox } from "../src/testing/opencode/sandbox.ts";
-import { startOpenCode } from "../src/testing/opencode/start-opencode.ts";
 import { buildSession } from "../test/opencode/oracle/build-session.ts";
 import type { TurnPlan } from "../test/opencode/oracle/session-plan.ts";
+import { startModelServer } from "../test/rig/model-server/model-server.ts";
+import { call, say } from "../test/rig/model-server/step.ts";
+import { installOpenCode } from "../test/rig/opencode/install-opencode.ts";
+import { importSessions } from "../test/rig/opencode/recording.ts";
+import { createSandbox } from "../test/rig/opencode/sandbox.ts";
+import { startOpenCode } from "../test/rig/opencode/start-opencode.ts";
 import { printTable } from "./measure.ts";
 
 /** How long each hook of the plugin holds up a step of a 300-message session, in the real OpenCode. */

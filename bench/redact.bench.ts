@@ -1,6 +1,6 @@
 import { fenceData } from "../src/text/fence.ts";
-import { normalizeText } from "../src/text/normalize-text.ts";
-import { redactSecrets } from "../src/text/redact-secrets.ts";
+import { normalizeText } from "../src/text/normalize.ts";
+import { redactSecrets } from "../src/text/secrets/redact-secrets.ts";
 import { generateSession } from "./generate-session.ts";
 import { printTable, ratioOf } from "./measure.ts";
 

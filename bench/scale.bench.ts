@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
-import { createPostgresStores, type PostgresStores } from "../src/stores/postgres/postgres-stores.ts";
-import type { RecordStore } from "../src/tasks/record-store.ts";
-import { type PostgresServer, startPostgres } from "../src/testing/postgres/start-postgres.ts";
+import type { RecordStore } from "../src/fork/life/record-store.ts";
+import { createPostgresStores, type PostgresStores } from "../src/stores/postgres/stores.ts";
+import { type PostgresServer, startPostgres } from "../test/rig/postgres/start-postgres.ts";
 import { printTable } from "./measure.ts";
 
 const CONNECTIONS = 4;

@@ -1,6 +1,6 @@
-import { opencode } from "../src/formats/opencode/opencode.ts";
-import { createSession, type Session } from "../src/session/create-session.ts";
-import type { SessionOptions } from "../src/session/session-options.ts";
+import { opencode } from "../src/formats/wires/opencode/opencode.ts";
+import type { SessionOptions } from "../src/session/options.ts";
+import { createSession, type Session } from "../src/session/session.ts";
 import type { Message, Transcript } from "../src/transcript/message.ts";
 import { generateSession, generateTexts } from "./generate-session.ts";
 import { printTable, ratioOf } from "./measure.ts";

@@ -6,7 +6,7 @@ import { heldOutLexicon } from "../scripts/token-model/lexica.ts";
 import { createRandom } from "../scripts/token-model/random.ts";
 import { BOUNDED_KINDS } from "../scripts/token-model/sample-kinds.ts";
 import { sampleChunks } from "../scripts/token-model/sampler.ts";
-import { estimateTokens } from "../src/text/estimate-tokens.ts";
+import { estimateTokens } from "../src/text/tokens/estimate-tokens.ts";
 import { printTable } from "./measure.ts";
 
 const CHUNK_CHARS = 4_000;

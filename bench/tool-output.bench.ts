@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { createFileSpillStore } from "../src/stores/files/file-spill-store.ts";
+import { createFileSpillStore } from "../src/stores/files/spill-store.ts";
 import { truncateToolContent } from "../src/tool-output/truncate-tool-content.ts";
 import { printTable } from "./measure.ts";
 

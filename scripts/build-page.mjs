@@ -6,7 +6,7 @@ import { root } from "./run.mjs";
 /** Builds the inspector's page: one script and one stylesheet, which the server serves and the single file contains. */
 export async function buildPage(folder = `${root}dist/inspector`) {
   const made = await build({
-    root: `${root}src/hosts/inspector/page`,
+    root: `${root}src/inspector/page`,
     configFile: false,
     logLevel: "warn",
     publicDir: false,
@@ -18,7 +18,7 @@ export async function buildPage(folder = `${root}dist/inspector`) {
       modulePreload: false,
       minify: true,
       rolldownOptions: {
-        input: `${root}src/hosts/inspector/page/main.tsx`,
+        input: `${root}src/inspector/page/main.tsx`,
         // A plain script and no module: it works in a file that was opened from disk as well.
         output: { format: "iife", entryFileNames: "app.js", assetFileNames: "app[extname]" },
       },

@@ -8,7 +8,7 @@ import { root, run } from "./run.mjs";
 rmSync(`${root}dist`, { recursive: true, force: true });
 run("tsc", ["-p", "tsconfig.build.json"]);
 
-await bundle("src/hosts/cli/main.ts", "dist/cli.js");
+await bundle("src/cli/main.ts", "dist/cli.js");
 chmodSync(`${root}dist/cli.js`, 0o755);
 
 // OpenCode loads the plugin where no package of ours is installed: it is one file as well.

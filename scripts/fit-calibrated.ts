@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { quantileOf } from "../src/eval/bootstrap.ts";
-import { measureTokens, type TokenStep } from "../src/eval/measure-tokens.ts";
-import { findEvalFiles } from "../src/hosts/cli/eval-files.ts";
-import { readEvalSession } from "../src/hosts/cli/read-eval-session.ts";
-import { groupBy } from "../src/text/group-by.ts";
-import { familyCost, type TokenFamily, tokenFamilyOf } from "../src/text/token-model-families.ts";
+import { readEvalSession } from "../src/cli/eval/run-eval.ts";
+import { findTranscriptFiles } from "../src/cli/files/find-files.ts";
+import { measureTokens, type TokenStep } from "../src/eval/measures/measure-tokens.ts";
+import { quantileOf } from "../src/eval/report/summarize-recall.ts";
+import { groupBy } from "../src/text/json.ts";
+import { familyCost, type TokenFamily, tokenFamilyOf } from "../src/text/tokens/estimate-tokens.ts";
 
 // Fits a family's scale and price of a call on half of the sessions and tells the error on the other half.
 // The transcripts stay where they are: node scripts/run-ts.mjs scripts/fit-calibrated.ts <folder of sessions>
@@ -30,7 +30,7 @@ for (const family of families) report(family);
 
 async function readHalves(paths: readonly string[]): Promise<readonly [TokenStep[], TokenStep[]]> {
   const read: readonly [TokenStep[], TokenStep[]] = [[], []];
-  for (const name of await findEvalFiles(paths)) {
+  for (const name of await findTranscriptFiles(paths)) {
     const bytes = readFileSync(name);
     const file = await readEvalSession(bytes, { name, branches: "file" });
     if (file.status === "unreadable") continue;

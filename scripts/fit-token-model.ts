@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { createTokenCounter } from "../src/text/token-model-tables.ts";
+import { createTokenCounter } from "../src/text/tokens/estimate-tokens.ts";
 import { commonIdeographs, exactTokens } from "./token-model/exact-tokens.ts";
 import { fitCosts, type Observation } from "./token-model/fit-costs.ts";
 import { errorInterval, heldOutTexts, judge, judgementTable } from "./token-model/judge.ts";

@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
 import fc from "fast-check";
-import { checkHistory, type HistoryProblem } from "../src/testing/random-history/check-history.ts";
-import { PROVIDER_CASES } from "../src/testing/random-history/provider-cases.ts";
-import { randomCheck } from "../src/testing/random-history/random-history.ts";
+import { checkHistory, type HistoryProblem } from "../test/rig/random-history/check-history.ts";
+import { PROVIDER_CASES } from "../test/rig/random-history/provider-cases.ts";
+import { randomCheck } from "../test/rig/random-history/random-history.ts";
 
 // Many more histories than a test run has time for, each written for every provider: `--count`, `--seed`, `--api`.
 const { values } = parseArgs({

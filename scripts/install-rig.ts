@@ -1,4 +1,4 @@
-import { installOpenCode, OPENCODE_VERSION } from "../src/testing/opencode/install-opencode.ts";
+import { installOpenCode, OPENCODE_VERSION } from "../test/rig/opencode/install-opencode.ts";
 
 // What the end-to-end tests need and npm ci does not bring. In CI it must be there; elsewhere the tests say what they skip.
 try {

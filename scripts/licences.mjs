@@ -5,9 +5,9 @@ import { root } from "./run.mjs";
 
 // Which packages end up in the files that are bundled, and under what terms: `--check` says whether the lists are current.
 const BUNDLES = {
-  "dist/cli.js": "src/hosts/cli/main.ts",
+  "dist/cli.js": "src/cli/main.ts",
   "dist/server.js": "src/server.ts",
-  "dist/inspector/app.js": "src/hosts/inspector/page/main.tsx",
+  "dist/inspector/app.js": "src/inspector/page/main.tsx",
 };
 const TEXTS = `${root}THIRD-PARTY-LICENSES.txt`;
 const TABLE = `${root}docs/licences.md`;

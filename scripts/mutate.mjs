@@ -8,11 +8,13 @@ import { root } from "./run.mjs";
 const TESTS = {
   text: ["text"],
   "text/secrets": ["text"],
+  "text/tokens": ["text"],
   transcript: ["transcript", "fork"],
   stages: ["stages", "fork"],
-  "stages/fill": ["stages/fill"],
+  "stages/lines": ["stages/lines"],
   fork: ["fork"],
-  tasks: ["tasks"],
+  "fork/context": ["fork"],
+  "fork/life": ["fork/life"],
 };
 const LEAST_PERCENT = 85;
 const ROOM_TIMEOUT_MS = 60 * 60_000;

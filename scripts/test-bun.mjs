@@ -11,20 +11,19 @@ if (name === undefined) {
   process.exit(process.env.CI === "true" ? 1 : 0);
 }
 const rooms = [
-  "text",
-  "transcript",
-  "stages",
-  "fork",
-  "compaction",
-  "tool-output",
-  "session",
-  "tasks",
-  "formats",
+  "text/",
+  "transcript/",
+  "stages/",
+  "fork/",
+  "compaction/",
+  "tool-output/",
+  "session/",
+  "formats/",
   "stores/memory",
 ];
 run(
   `${packages}/${name}/bin/opencode`,
-  ["--bun", "node_modules/vitest/vitest.mjs", "run", ...rooms.map((room) => `src/${room}/`)],
+  ["--bun", "node_modules/vitest/vitest.mjs", "run", ...rooms.map((room) => `src/${room}`)],
   {
     // Properties have had all their runs in Node; here it is the runtime that is in question.
     env: { FUZZ_RUNS: "100", ...process.env, BUN_BE_BUN: "1", CARRYOVER_EXPECT_BUN: "1" },

@@ -1,7 +1,7 @@
-export { anthropic } from "./formats/anthropic/anthropic.ts";
+export type { BlockFormat } from "./formats/blocks/create-block-format.ts";
+export { anthropic } from "./formats/wires/anthropic/anthropic.ts";
 export type {
   AnthropicMessage,
   AnthropicRequest,
   AnthropicWire,
-} from "./formats/anthropic/anthropic-wire.ts";
-export type { BlockFormat } from "./formats/blocks/create-block-format.ts";
+} from "./formats/wires/anthropic/read-message.ts";

@@ -1,1 +1,1 @@
-export { type ClaudeCodeWire, claudeCode } from "./formats/claude-code/claude-code.ts";
+export { type ClaudeCodeWire, claudeCode } from "./formats/files/claude-code/claude-code.ts";

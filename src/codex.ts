@@ -1,1 +1,1 @@
-export { type CodexWire, codex } from "./formats/codex/codex.ts";
+export { type CodexWire, codex } from "./formats/files/codex/codex.ts";

@@ -1,1 +1,1 @@
-export { type GeminiCliWire, geminiCli } from "./formats/gemini-cli/gemini-cli.ts";
+export { type GeminiCliWire, geminiCli } from "./formats/files/gemini-cli/gemini-cli.ts";

@@ -1,3 +1,3 @@
 export type { BlockFormat } from "./formats/blocks/create-block-format.ts";
-export { gemini } from "./formats/gemini/gemini.ts";
-export type { GeminiContent, GeminiRequest, GeminiWire } from "./formats/gemini/gemini-wire.ts";
+export type { GeminiContent, GeminiRequest, GeminiWire } from "./formats/wires/gemini/gemini.ts";
+export { gemini } from "./formats/wires/gemini/gemini.ts";

@@ -1,12 +1,4 @@
-export {
-  type ClassifyOptions,
-  classifyProviderError,
-  type ErrorRecovery,
-  isContextLengthExceeded,
-  type ProviderErrorReport,
-} from "./compaction/classify-provider-error.ts";
-export type { Clock } from "./compaction/clock.ts";
-export { type CompactOptions, type CompactPorts, compact } from "./compaction/compact.ts";
+export type { CompactingAnswer, CompactingInput, SessionHook } from "./compaction/ask.ts";
 export type {
   Compacted,
   CompactionEnd,
@@ -15,109 +7,109 @@ export type {
   CompactOutcome,
   NotCompacted,
   NotCompactedReason,
-} from "./compaction/compact-outcome.ts";
-export {
-  compactToolResultsInRecent,
-  type RecentResultsOptions,
-} from "./compaction/compact-tool-results-in-recent.ts";
-export {
-  type CompactionSettings,
-  DEFAULT_COMPACTION_SETTINGS,
-  type Threshold,
-  TOOL_SUMMARY_STRATEGIES,
-  type ToolSummaryStrategy,
-  thresholdKey,
-} from "./compaction/compaction-settings.ts";
-export {
-  type ChangedSettings,
-  changeSettings,
-  type SettingsChange,
-} from "./compaction/compaction-settings-change.ts";
-export {
-  type SettingsProblem,
-  type ValidatedSettings,
-  validateCompactionSettings,
-} from "./compaction/compaction-settings-validate.ts";
-export {
-  detectSilentOverflow,
-  type ModelAnswer,
-  type SilentOverflow,
-  type SilentReason,
-} from "./compaction/detect-silent-overflow.ts";
-export {
-  effectiveKeepRecentTokens,
-  effectiveTokenLimit,
-  type ModelWindow,
-  type TokenLimit,
-} from "./compaction/effective-token-limit.ts";
-export {
-  isOverflow,
-  type OverflowAnswer,
-  type OverflowQuestion,
-  type OverflowReason,
-} from "./compaction/is-overflow.ts";
-export {
-  type MaybeSummarizeOptions,
-  maybeSummarizeToolResults,
-  type SummarizedToolResults,
-} from "./compaction/maybe-summarize-tool-results.ts";
-export { checkOverflow, type OverflowCheck } from "./compaction/overflow-check.ts";
-export {
-  DEFAULT_OVERFLOW_SETTINGS,
-  OUTPUT_TOKEN_MAX,
-  type OverflowProfile,
-  type OverflowSettings,
-  readOutputCap,
-} from "./compaction/overflow-settings.ts";
-export type { Pin } from "./compaction/pins.ts";
-export { planCompaction } from "./compaction/plan-compaction.ts";
+} from "./compaction/compact.ts";
+export { type CompactOptions, type CompactPorts, compact } from "./compaction/compact.ts";
 export type {
   CompactionInput,
   CompactionPlan,
   CompactionTrigger,
   NothingToCompact,
   SummarizerModel,
-} from "./compaction/plan-compaction-types.ts";
+} from "./compaction/plan/plan-compaction.ts";
+export { planCompaction } from "./compaction/plan/plan-compaction.ts";
+export type { Clock } from "./compaction/ports/clock.ts";
+export type { SummarizeOptions, Summarizer, SummaryRequest } from "./compaction/ports/summarizer.ts";
 export {
-  planToolSummaries,
-  type ToolSummaryBatch,
-  type ToolSummaryPlan,
-} from "./compaction/plan-tool-summaries.ts";
-export type { ProviderErrorClass } from "./compaction/provider-errors/error-classes.ts";
-export { learnContextLimit } from "./compaction/provider-errors/learn-context-limit.ts";
-export { type ReadUsageOptions, readUsage } from "./compaction/read-usage.ts";
+  type ClassifyOptions,
+  classifyProviderError,
+  type ErrorRecovery,
+  isContextLengthExceeded,
+  type ProviderErrorReport,
+} from "./compaction/provider-errors/classify-provider-error.ts";
+export type { ProviderErrorClass } from "./compaction/provider-errors/look-alikes.ts";
 export {
   planRecovery,
   RECOVERY_LADDER,
   type RecoveryPlan,
   type RecoveryRequest,
   type RecoveryRung,
-} from "./compaction/recovery-ladder.ts";
-export type { CompactingInput, SessionHook } from "./compaction/session-hooks.ts";
-export type { CompactingAnswer } from "./compaction/session-hooks-answer.ts";
+} from "./compaction/recover/plan-recovery.ts";
+export type { Pin } from "./compaction/summary/facts.ts";
+export { toolResultKind } from "./compaction/summary/facts.ts";
+export type { Representation } from "./compaction/summary/message.ts";
+export type { SecretRedaction } from "./compaction/summary/text.ts";
 export {
-  type CompactDecision,
-  type CompactReason,
-  type Situation,
-  shouldCompact,
-} from "./compaction/should-compact.ts";
-export { type TriggerStatus, triggerStatus } from "./compaction/should-compact-status.ts";
+  compactToolResultsInRecent,
+  type RecentResultsOptions,
+} from "./compaction/tool-summaries/edits.ts";
+export {
+  type MaybeSummarizeOptions,
+  maybeSummarizeToolResults,
+  type SummarizedToolResults,
+} from "./compaction/tool-summaries/maybe-summarize-tool-results.ts";
+export type {
+  ToolSummaryMode,
+  ToolSummarySettings,
+} from "./compaction/tool-summaries/plan-tool-summaries.ts";
+export {
+  planToolSummaries,
+  type ToolSummaryBatch,
+  type ToolSummaryPlan,
+} from "./compaction/tool-summaries/plan-tool-summaries.ts";
+export {
+  type ChangedSettings,
+  type CompactionSettings,
+  changeSettings,
+  DEFAULT_COMPACTION_SETTINGS,
+  DEFAULT_OVERFLOW_SETTINGS,
+  effectiveKeepRecentTokens,
+  effectiveTokenLimit,
+  learnContextLimit,
+  type ModelLimits,
+  type ModelWindow,
+  OUTPUT_TOKEN_MAX,
+  type OverflowProfile,
+  type OverflowSettings,
+  readOutputCap,
+  type SettingsChange,
+  type SettingsProblem,
+  type Threshold,
+  TOOL_SUMMARY_STRATEGIES,
+  type TokenLimit,
+  type ToolSummaryStrategy,
+  thresholdKey,
+  usableTokens,
+  type ValidatedSettings,
+  validateCompactionSettings,
+} from "./compaction/trigger/limits.ts";
+export {
+  checkOverflow,
+  detectSilentOverflow,
+  isOverflow,
+  type ModelAnswer,
+  type OverflowAnswer,
+  type OverflowCheck,
+  type OverflowQuestion,
+  type OverflowReason,
+  type ReadUsageOptions,
+  readUsage,
+  type SilentOverflow,
+  type SilentReason,
+} from "./compaction/trigger/overflow.ts";
 export {
   afterCompaction,
   afterContextChange,
+  type CompactDecision,
   type CompactionGain,
+  type CompactReason,
   FRESH_TRIGGER,
+  type Situation,
+  shouldCompact,
   type TriggerState,
+  type TriggerStatus,
   type TriggerUpdate,
-} from "./compaction/should-compact-trigger-state.ts";
-export type { SummarizeOptions, Summarizer, SummaryRequest } from "./compaction/summarizer.ts";
-export type { Redaction } from "./compaction/summary-clean-text.ts";
-export type { Representation } from "./compaction/summary-message.ts";
-export { toolResultKind } from "./compaction/tool-summary-archive.ts";
-export type { ToolSummaryMode, ToolSummarySettings } from "./compaction/tool-summary-settings.ts";
-export { type ModelLimits, usableTokens } from "./compaction/usable-tokens.ts";
-export { applyGraduatedTruncation } from "./fork/apply-graduated-truncation.ts";
-export { buildForkPreamble, type ForkPreambleOptions } from "./fork/build-fork-preamble.ts";
+  triggerStatus,
+} from "./compaction/trigger/should-compact.ts";
 export {
   breakEvenSteps,
   chooseForkWay,
@@ -126,114 +118,26 @@ export {
   type ForkWay,
   type ForkWayChoice,
   type ForkWayFacts,
-} from "./fork/choose-fork-way.ts";
-export { type ForkContext, forkContext } from "./fork/fork-context.ts";
+} from "./fork/context/choose-way.ts";
+export { type FormattedContext, formatMessagesAsContext } from "./fork/context/format.ts";
+export { FORK_OWN_TOOLS, type OmitForChildOptions, omitForChild } from "./fork/context/omit.ts";
 export {
   FORK_CHAR_BUDGET,
   FORK_CHAR_NO_REMOVAL,
   FORK_NO_TRIM_THRESHOLD,
   type ForkOptions,
   type ForkProfile,
-} from "./fork/fork-options.ts";
-export { type FormattedContext, formatMessagesAsContext } from "./fork/format-messages-as-context.ts";
-export { type ForkResult, processMessagesForFork } from "./fork/process-messages-for-fork.ts";
-export type { ProcessingStats, TierDistribution } from "./fork/processing-stats.ts";
-export { sliceFromCompactionBoundary } from "./fork/slice-from-compaction-boundary.ts";
-export type { SentBeside } from "./session/context-meter.ts";
+} from "./fork/context/options.ts";
+export { buildForkPreamble, type ForkPreambleOptions } from "./fork/context/preamble.ts";
+export type { ProcessingStats, TierDistribution } from "./fork/context/stats.ts";
 export {
-  createSession,
-  type EmptyAnswer,
-  type PrepareOptions,
-  type Session,
-  type SessionStatus,
-  type UndoResult,
-} from "./session/create-session.ts";
-export type { EditBatch } from "./session/edit-batch.ts";
-export type {
-  Journal,
-  JournalAppended,
-  JournalContent,
-  JournalEntry,
-  JournalFailure,
-  JournalProblem,
-} from "./session/journal.ts";
-export type { LedgerEntry } from "./session/ledger.ts";
-export type { Recalled, RecallRange, RecallRequest } from "./session/recall.ts";
-export { maxCompactionRecoveries } from "./session/recovery-state.ts";
-export type { Restored } from "./session/restore-from.ts";
-export type { RunResult } from "./session/run-result.ts";
-export type { GiveUpReason, IdleReason, SessionAction } from "./session/session-action.ts";
-export type { SessionEvent } from "./session/session-event.ts";
-export type { SessionOptions } from "./session/session-options.ts";
-export type { SessionPorts } from "./session/session-ports.ts";
-export type { SessionPruneOptions } from "./session/session-prune.ts";
-export type { SessionState } from "./session/session-state.ts";
-export type { Asked } from "./session/session-view.ts";
-export { type CharBudgetOptions, charBudget } from "./stages/char-budget.ts";
-export { compactionBoundary, findCompactionBoundary } from "./stages/compaction-boundary.ts";
-export { filterCompacted } from "./stages/filter-compacted.ts";
-export {
-  FORK_NO_TRUNCATION_TOOLS,
-  type GraduatedTiersOptions,
-  graduatedTiers,
-} from "./stages/graduated-tiers.ts";
-export {
-  KEEP_LINES_PROTECT_RESULTS,
-  KEEP_LINES_PROTECTED_TOOLS,
-  type KeepLinesOptions,
-  keepLines,
-} from "./stages/keep-lines.ts";
-export { FORK_OWN_TOOLS, type OmitForChildOptions, omitForChild } from "./stages/omit-for-child.ts";
-export {
-  type CacheArithmetic,
-  type EditPlan,
-  type EditTally,
-  type PlanEditsRequest,
-  planEdits,
-} from "./stages/plan-edits.ts";
-export {
-  CACHE_PROFILES,
-  type CacheProfile,
-  type CacheProfileName,
-  cacheProfileFor,
-} from "./stages/provider-cache-profiles.ts";
-export {
-  PRUNE_MINIMUM,
-  PRUNE_PROTECT,
-  type PruneCandidate,
-  type PruneOptions,
-  type PrunePlan,
-  type PruneStop,
-  prune,
-  pruneStage,
-} from "./stages/prune.ts";
-export { PRUNE_PROTECT_TURNS, PRUNE_PROTECTED_TOOLS } from "./stages/prune-guard.ts";
-export { restore } from "./stages/prune-restore.ts";
-export { redactTranscript } from "./stages/redact-transcript.ts";
-export { type RepairPairingOptions, repairPairing } from "./stages/repair-pairing.ts";
-export { type SupersedeOptions, supersede } from "./stages/supersede.ts";
-export {
-  FORK_PARAMS_TIER_LIMITS,
-  FORK_PARAMS_TIER1,
-  FORK_PARAMS_TIER2,
-  FORK_PARAMS_TIER3,
-  FORK_TIER_MIDDLE_COUNT,
-  FORK_TIER_MIDDLE_LIMIT,
-  FORK_TIER_OLD_LIMIT,
-  FORK_TIER_RECENT_COUNT,
-  FORK_TIER_RECENT_LIMIT,
-  FORK_TIER1_COUNT,
-  FORK_TIER2_COUNT,
-  FORK_TIER2_LIMIT,
-  FORK_TIER3_LIMIT,
-  getToolResultTier,
-  type Tier,
-  type TierLimits,
-} from "./stages/tool-result-tier.ts";
-export { createMemoryJournal } from "./stores/memory/memory-journal.ts";
-export { createMemoryRecordStore } from "./stores/memory/memory-record-store.ts";
-export { createMemorySpillStore } from "./stores/memory/memory-spill-store.ts";
-export { createSystemClock } from "./stores/system-clock.ts";
+  applyGraduatedTruncation,
+  type ForkContext,
+  type ForkResult,
+  forkContext,
+  processMessagesForFork,
+  sliceFromCompactionBoundary,
+} from "./fork/fork.ts";
 export type {
   RecordConflict,
   RecordCorrupt,
@@ -247,53 +151,141 @@ export type {
   RecordStore,
   RecordStored,
   RecordWrite,
-} from "./tasks/record-store.ts";
-export { ConfigurationError } from "./text/configuration-error.ts";
+} from "./fork/life/record-store.ts";
+export type { GiveUpReason, IdleReason, RunResult, SessionAction } from "./session/action.ts";
+export type { PromptOverhead } from "./session/context-meter.ts";
+export type { EditBatch } from "./session/history.ts";
+export type {
+  Journal,
+  JournalAppended,
+  JournalContent,
+  JournalEntry,
+  JournalFailure,
+  JournalProblem,
+} from "./session/journal.ts";
+export type { LedgerEntry, SessionEvent, SessionState } from "./session/log.ts";
+export type { NextActionOptions } from "./session/next-action.ts";
+export type { SessionOptions, SessionPorts } from "./session/options.ts";
+export type { SessionPruneOptions } from "./session/prune.ts";
+export type { Recalled, RecallRange, RecallRequest } from "./session/recall.ts";
+export { maxCompactionRecoveries } from "./session/recovery.ts";
+export type { Restored } from "./session/session.ts";
 export {
-  type EstimateTokensOptions,
-  estimateTokens,
-  type TokenEstimator,
-  type TokenRounding,
-} from "./text/estimate-tokens.ts";
+  createSession,
+  type EmptyAnswer,
+  type PrepareOptions,
+  type Session,
+  type SessionStatus,
+  type UndoResult,
+} from "./session/session.ts";
+export { compactionBoundary, filterCompacted, findCompactionBoundary } from "./stages/boundary.ts";
+export { type CharBudgetOptions, charBudget } from "./stages/budget.ts";
+export {
+  type CacheArithmetic,
+  type EditPlan,
+  type EditTally,
+  type PlanEditsRequest,
+  planEdits,
+} from "./stages/cache-plan.ts";
+export {
+  CACHE_PROFILES,
+  type CacheProfile,
+  type CacheProfileName,
+  cacheProfileFor,
+} from "./stages/cache-profiles.ts";
+export {
+  KEEP_LINES_PROTECT_RESULTS,
+  KEEP_LINES_PROTECTED_TOOLS,
+  type KeepLinesOptions,
+  keepLines,
+} from "./stages/lines/keep-lines.ts";
+export {
+  PRUNE_MINIMUM,
+  PRUNE_PROTECT,
+  PRUNE_PROTECT_TURNS,
+  PRUNE_PROTECTED_TOOLS,
+  type PruneCandidate,
+  type PruneOptions,
+  type PrunePlan,
+  type PruneStop,
+  prune,
+  pruneStage,
+  restore,
+} from "./stages/prune.ts";
+export { redactTranscript } from "./stages/redact.ts";
+export { type RepairPairingOptions, repairPairing } from "./stages/repair.ts";
+export { type SupersedeOptions, supersede } from "./stages/supersede.ts";
+export {
+  FORK_NO_TRUNCATION_TOOLS,
+  FORK_PARAMS_TIER_LIMITS,
+  FORK_PARAMS_TIER1,
+  FORK_PARAMS_TIER2,
+  FORK_PARAMS_TIER3,
+  FORK_TIER_MIDDLE_COUNT,
+  FORK_TIER_MIDDLE_LIMIT,
+  FORK_TIER_OLD_LIMIT,
+  FORK_TIER_RECENT_COUNT,
+  FORK_TIER_RECENT_LIMIT,
+  FORK_TIER1_COUNT,
+  FORK_TIER2_COUNT,
+  FORK_TIER2_LIMIT,
+  FORK_TIER3_LIMIT,
+  type GraduatedTiersOptions,
+  getToolResultTier,
+  graduatedTiers,
+  type Tier,
+  type TierLimits,
+} from "./stages/tiers.ts";
+export { createMemoryJournal, createMemoryRecordStore, createMemorySpillStore } from "./stores/memory.ts";
+export { createSystemClock } from "./stores/system-clock.ts";
+export { ConfigurationError } from "./text/check.ts";
 export { FENCED_TAGS, fence, fenceData } from "./text/fence.ts";
 export {
   type NormalizedText,
   normalizeText,
   normalizeTextWithCounts,
   type RemovedCounts,
-} from "./text/normalize-text.ts";
+} from "./text/normalize.ts";
 export {
   type RedactedText,
   type RedactOptions,
   redactSecrets,
   redactSecretsWithReport,
   type SecretRule,
-} from "./text/redact-secrets.ts";
+} from "./text/secrets/redact-secrets.ts";
 export {
+  type EstimateTokensOptions,
+  estimateTokens,
+  type TokenEstimator,
+  type TokenFamily,
+  type TokenRounding,
+  tokenFamilyOf,
+} from "./text/tokens/estimate-tokens.ts";
+export {
+  type Cut,
   FORK_ERROR_PATTERNS,
+  FORK_HEAD_RATIO,
   FORK_HEAD_TAIL_KEYWORDS,
   FORK_MORE_ERROR_PATTERNS,
+  FORK_TAIL_RATIO,
   shouldUseHeadTail,
-} from "./text/should-use-head-tail.ts";
-export { type TokenFamily, tokenFamilyOf } from "./text/token-model-families.ts";
-export { type Cut, FORK_HEAD_RATIO, FORK_TAIL_RATIO } from "./text/truncate.ts";
-export { truncateWithStrategy } from "./text/truncate-with-strategy.ts";
-export type { SpillFailure, SpillRef, SpillStore } from "./tool-output/spill-store.ts";
-export type {
-  BytesBlock,
-  OtherBlock,
-  TextBlock,
-  ToolContentBlock,
-} from "./tool-output/tool-content-block.ts";
+  truncateWithStrategy,
+} from "./text/truncate.ts";
+export type { ToolOutputResult, ToolOutputStats, TruncatedBy } from "./tool-output/cut-text.ts";
 export {
   DEFAULT_TOOL_OUTPUT_LIMITS,
   resolveToolOutputLimits,
   type ToolOutputLimits,
   type TruncateMode,
-} from "./tool-output/tool-output-limits.ts";
-export type { ToolOutputResult, ToolOutputStats, TruncatedBy } from "./tool-output/tool-output-result.ts";
+} from "./tool-output/limits.ts";
+export type {
+  BytesBlock,
+  OtherBlock,
+  TextBlock,
+  ToolContentBlock,
+} from "./tool-output/read-blocks.ts";
+export type { SpillFailure, SpillRef, SpillStore } from "./tool-output/spill.ts";
 export { type ToolOutputOptions, truncateToolContent } from "./tool-output/truncate-tool-content.ts";
-export { type ApplyOptions, applyEdits } from "./transcript/apply-edits.ts";
 export {
   type Anchor,
   type AnchorType,
@@ -309,20 +301,28 @@ export type {
   InsertMessage,
   MoveMessage,
   Omitted,
-  Place,
+  Position,
   ReplacePart,
   Stage,
 } from "./transcript/edit.ts";
+export { type ApplyOptions, applyEdits, runStages, type StagesResult } from "./transcript/edit.ts";
 export {
   type ContextEstimate,
   type ContextEstimateOptions,
   type ContextTally,
   createContextTally,
   estimateContextTokens,
-} from "./transcript/estimate-context-tokens.ts";
-export { estimateMessageTokens, type MessageEstimateOptions } from "./transcript/estimate-message-tokens.ts";
-export { type Fault, type FaultRule, findFaults } from "./transcript/find-faults.ts";
+} from "./transcript/estimate-context.ts";
+export {
+  calibrate,
+  estimateMessageTokens,
+  type MessageEstimateOptions,
+  startCalibration,
+  type TokenCalibration,
+  type TokenObservation,
+} from "./transcript/estimate-message.ts";
 export type { Format } from "./transcript/format.ts";
+export { type Fault, type FaultRule, findFaults } from "./transcript/format.ts";
 export type {
   Message,
   MessageError,
@@ -334,6 +334,7 @@ export type {
   Transcript,
   Usage,
 } from "./transcript/message.ts";
+export { isVisibleToModel, isVisibleToUser, project, withMetadata } from "./transcript/message.ts";
 export {
   type CallId,
   CLEARED_PLACEHOLDER,
@@ -348,12 +349,4 @@ export {
   type ToolPart,
 } from "./transcript/part.ts";
 export { renderMessage } from "./transcript/render.ts";
-export { runStages, type StagesResult } from "./transcript/run-stages.ts";
-export {
-  calibrate,
-  startCalibration,
-  type TokenCalibration,
-  type TokenObservation,
-} from "./transcript/token-calibration.ts";
 export { type ToolCall, type ToolResult, toolResults } from "./transcript/tool-results.ts";
-export { isVisibleToModel, isVisibleToUser, project, withMetadata } from "./transcript/visibility.ts";

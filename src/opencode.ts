@@ -1,8 +1,8 @@
-export { type OpenCodeFormat, opencode } from "./formats/opencode/opencode.ts";
+export { type OpenCodeFormat, opencode } from "./formats/wires/opencode/opencode.ts";
 export type {
   OpenCodeWire,
   SessionExport,
   SessionMessage,
   SessionMessageInfo,
   SessionPart,
-} from "./formats/opencode/session-message.ts";
+} from "./formats/wires/opencode/session-message.ts";

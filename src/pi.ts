@@ -1,1 +1,1 @@
-export { type PiWire, pi } from "./formats/pi/pi.ts";
+export { type PiWire, pi } from "./formats/files/pi/pi.ts";

@@ -1,14 +1,23 @@
-export type { StoreFailure } from "./stores/files/store-failure.ts";
-export type { PostgresCleanReport, PostgresSpillLimits } from "./stores/postgres/clean-postgres-spills.ts";
-export type { FollowedJournal } from "./stores/postgres/follow-postgres-journal.ts";
-export type { DatabaseClock, PostgresDatabaseOptions } from "./stores/postgres/postgres-database.ts";
+export type { DatabaseClock, PostgresDatabaseOptions } from "./stores/postgres/database.ts";
+export type {
+  InventoryLog,
+  InventoryOutput,
+  OutputClaim,
+  PostgresInventory,
+  PostgresPurged,
+  RowsToDelete,
+  ScopedRecord,
+  StoredLog,
+} from "./stores/postgres/inventory.ts";
+export type { FollowedJournal } from "./stores/postgres/journal.ts";
 export type {
   LoadPg,
   PgModule,
   PostgresClient,
   PostgresPool,
   Statement,
-} from "./stores/postgres/postgres-pool.ts";
+} from "./stores/postgres/pool.ts";
+export type { PostgresCleanReport, PostgresSpillLimits } from "./stores/postgres/spill-store.ts";
 export {
   createPostgresStores,
   type Opened,
@@ -16,13 +25,5 @@ export {
   type PostgresStoresOptions,
   type Released,
   type SessionStores,
-} from "./stores/postgres/postgres-stores.ts";
-export type {
-  DoomedRows,
-  InventoryLog,
-  InventoryOutput,
-  OutputClaim,
-  PostgresInventory,
-  PostgresPurged,
-} from "./stores/postgres/purge-postgres.ts";
-export type { ScopedRecord, StoredLog } from "./stores/postgres/stored-sessions.ts";
+} from "./stores/postgres/stores.ts";
+export type { StoreFailure } from "./stores/store-failure.ts";

@@ -1,4 +1,4 @@
-import { createServer } from "./hosts/opencode/create-server.ts";
+import { createServer } from "./hosts/opencode/server.ts";
 
 /** The OpenCode plugin: `"plugin": ["carryover"]`. */
 const plugin: { readonly id: string; readonly server: typeof createServer } = {

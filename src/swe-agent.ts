@@ -1,1 +1,1 @@
-export { type SweAgentWire, sweAgent } from "./formats/swe-agent/swe-agent.ts";
+export { type SweAgentWire, sweAgent } from "./formats/files/swe-agent/swe-agent.ts";

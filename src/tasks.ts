@@ -1,17 +1,23 @@
-export { activityOf } from "./tasks/activity-of.ts";
-export { admitFork, nextForkNumber, nextToStart, rootCostUSD } from "./tasks/admit-fork.ts";
-export { advanceFork } from "./tasks/advance-fork.ts";
-export { applyForkEvent } from "./tasks/apply-fork-event.ts";
-export { checkChild } from "./tasks/check-child.ts";
-export { createForkRecord } from "./tasks/create-fork-record.ts";
-export { findFork } from "./tasks/find-fork.ts";
-export type { ForkAction } from "./tasks/fork-action.ts";
-export type { ForkEvent } from "./tasks/fork-event.ts";
-export { canAdopt, createLease, leaseState, mustRenew, readLease } from "./tasks/fork-lease.ts";
-export { DEFAULT_FORK_LIMITS, type ForkLimits, readForkLimits } from "./tasks/fork-limits.ts";
-export { forkMetadata, readForkMetadata, rebuildForkRecord } from "./tasks/fork-metadata.ts";
-export { currentRun, deliveryId, type ForkRecord, isLive, promptKey } from "./tasks/fork-record.ts";
-export { forkRoster, forkTable } from "./tasks/fork-table.ts";
-export { planDelivery } from "./tasks/plan-delivery.ts";
-export { readForkRecord } from "./tasks/read-fork-record.ts";
-export { deliveriesIn, quoteChild, resultNotice } from "./tasks/result-notice.ts";
+export { admitFork, findFork, nextForkNumber, nextToStart, rootCostUSD } from "./fork/life/admit.ts";
+export { advanceFork, applyForkEvent } from "./fork/life/advance.ts";
+export { planDelivery } from "./fork/life/delivery.ts";
+export type { ForkAction, ForkEvent } from "./fork/life/events.ts";
+export { canAdopt, createLease, leaseState, mustRenew, readLease } from "./fork/life/lease.ts";
+export { DEFAULT_FORK_LIMITS, type ForkLimits, readForkLimits } from "./fork/life/limits.ts";
+export {
+  activityOf,
+  deliveryIdsIn,
+  forkRoster,
+  forkTable,
+  quoteChild,
+  resultNotice,
+} from "./fork/life/notice.ts";
+export { currentRun, deliveryId, type ForkRecord, isLive, promptKey } from "./fork/life/record.ts";
+export { createForkRecord } from "./fork/life/start.ts";
+export {
+  forkMetadata,
+  readForkMetadata,
+  readForkRecord,
+  rebuildForkRecord,
+} from "./fork/life/stored-record.ts";
+export { checkChild } from "./fork/life/watch.ts";

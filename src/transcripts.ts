@@ -4,14 +4,14 @@ export {
   type FormatName,
   type FormatSample,
 } from "./formats/detect-format.ts";
-export { formatOf } from "./formats/format-of.ts";
 export {
   type JsonLine,
   type LineProblem,
   type ReadJsonLinesOptions,
   readJsonLines,
-} from "./formats/jsonl/read-json-lines.ts";
+} from "./formats/lines/read-json-lines.ts";
 export {
+  formatOf,
   type ReadTranscriptOptions,
   readTranscript,
   type TranscriptFile,

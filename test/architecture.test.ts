@@ -3,17 +3,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 
 /** The room table of the design: what each room may import. A change here is a design decision: explain it in docs/decisions. */
-const ENGINE = [
-  "text",
-  "transcript",
-  "stages",
-  "fork",
-  "compaction",
-  "tool-output",
-  "session",
-  "tasks",
-  "formats",
-];
+const ENGINE = ["text", "transcript", "stages", "fork", "compaction", "tool-output", "session", "formats"];
 const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   text: [],
   transcript: ["text"],
@@ -22,33 +12,36 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   compaction: ["stages", "transcript", "text"],
   "tool-output": ["text"],
   session: ["compaction", "tool-output", "stages", "transcript", "text"],
-  tasks: ["transcript", "text"],
   formats: ["transcript", "text"],
-  stores: ["tool-output", "compaction", "session", "tasks"],
+  stores: ["tool-output", "compaction", "session", "fork", "text"],
+  plugin: [...ENGINE, "stores", "hosts"],
+  hosts: [...ENGINE, "stores", "plugin"],
   eval: [...ENGINE, "stores"],
-  hosts: [...ENGINE, "stores", "eval"],
-  testing: [...ENGINE, "stores", "eval"],
+  inspector: [...ENGINE, "stores", "plugin", "eval"],
+  cli: [...ENGINE, "stores", "plugin", "eval", "inspector", "hosts"],
+  testing: [...ENGINE, "stores"],
 };
 /** Rooms that may touch the world. */
-const WORLDLY = ["stores", "hosts", "testing", "eval"];
-/** What a store may import of a port's room: the port, and nothing that decides. */
+const WORLDLY = ["stores", "plugin", "hosts", "testing", "eval", "inspector", "cli"];
+/** What a store may import of the engine: ports, and texts of errors; nothing that decides. */
 const PORTS = [
   "tool-output/spill-store.ts",
-  "compaction/clock.ts",
+  "compaction/ports/clock.ts",
   "session/journal.ts",
-  "tasks/record-store.ts",
+  "fork/life/record-store.ts",
 ];
 const MAX_LINES = 400;
 
 const src = resolve(import.meta.dirname, "../src");
 const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((file) => /\.tsx?$/.test(file));
 const product = files.filter((file) => !file.endsWith(".test.ts"));
+const inRooms = product.filter((file) => file.includes("/"));
 
 const roomOf = (file: string) => (file.includes("/") ? file.slice(0, file.indexOf("/")) : "entry");
+const textOf = (file: string) => readFileSync(join(src, file), "utf8");
 
 function importsOf(file: string): readonly string[] {
-  const code = readFileSync(join(src, file), "utf8");
-  const matches = code.matchAll(
+  const matches = textOf(file).matchAll(
     /^(?:import|export)\s[^"';]*?from\s+"([^"]+)"|^import\s+"([^"]+)"|\bimport\("([^"]+)"\)/gm,
   );
   return [...matches].map((match) => match[1] ?? match[2] ?? match[3] ?? "");
@@ -61,59 +54,89 @@ const inner = (file: string) =>
 
 describe("the rooms", () => {
   it("are those of the design", () => {
-    const rooms = new Set(files.map(roomOf));
-    rooms.delete("entry");
+    const rooms = new Set(inRooms.map(roomOf));
     expect([...rooms].filter((room) => MAY_USE[room] === undefined)).toEqual([]);
   });
 
-  it.each(product.filter((file) => roomOf(file) !== "entry"))(
-    "%s imports only what its room may use",
-    (file) => {
-      const room = roomOf(file);
-      const allowed = [room, ...(MAY_USE[room] ?? [])];
-      expect(inner(file).filter((target) => !allowed.includes(roomOf(target)))).toEqual([]);
-      if (room === "stores") {
-        const foreign = inner(file).filter((target) => roomOf(target) !== "stores");
-        expect(foreign.filter((target) => !PORTS.includes(target))).toEqual([]);
-      }
-    },
-  );
+  it("import only what the table allows", () => {
+    const wrong = inRooms.flatMap((file) => {
+      const allowed = [roomOf(file), ...(MAY_USE[roomOf(file)] ?? [])];
+      return inner(file)
+        .filter((target) => !allowed.includes(roomOf(target)))
+        .map((target) => `${file} → ${target}`);
+    });
+    expect(wrong).toEqual([]);
+  });
 
-  it.each(product.filter((file) => roomOf(file) !== "entry" && !WORLDLY.includes(roomOf(file))))(
-    "%s is pure: no node, no packages, no clock, no chance",
-    (file) => {
-      expect(importsOf(file).filter((specifier) => !specifier.startsWith("."))).toEqual([]);
-      const code = readFileSync(join(src, file), "utf8").replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
-      expect(code).not.toMatch(
-        /\b(Date\.now|new Date\(\)|Math\.random|performance\.now|process\.|Buffer\.|fetch\(|setTimeout|crypto\.)/,
+  it("are driven by stores through ports alone", () => {
+    const wrong = inRooms
+      .filter((file) => roomOf(file) === "stores")
+      .flatMap((file) =>
+        inner(file)
+          .filter((target) => !["stores", "text"].includes(roomOf(target)) && !PORTS.includes(target))
+          .map((target) => `${file} → ${target}`),
       );
-    },
-  );
-
-  it("have no import cycle", () => {
-    const state = new Map<string, "open" | "done">();
-    const cycles: string[] = [];
-    const visit = (file: string, path: readonly string[]): void => {
-      if (state.get(file) === "done") return;
-      if (state.get(file) === "open") {
-        cycles.push([...path.slice(path.indexOf(file)), file].join(" → "));
-        return;
-      }
-      state.set(file, "open");
-      for (const target of inner(file)) if (files.includes(target)) visit(target, [...path, file]);
-      state.set(file, "done");
-    };
-    for (const file of product) visit(file, []);
-    expect(cycles).toEqual([]);
+    expect(wrong).toEqual([]);
   });
 
-  it.each(files)(`%s has at most ${MAX_LINES} lines`, (file) => {
-    expect(readFileSync(join(src, file), "utf8").split("\n").length).toBeLessThanOrEqual(MAX_LINES + 1);
-  });
-
-  it.each(product)("%s exports by name", (file) => {
-    const isEntryOfHost = file === "server.ts" || file.startsWith("hosts/opencode/");
-    if (!isEntryOfHost)
-      expect(readFileSync(join(src, file), "utf8")).not.toMatch(/^export default|^export \*/m);
+  it("of the engine are pure: no node, no packages, no clock, no chance", () => {
+    const engine = inRooms.filter((file) => !WORLDLY.includes(roomOf(file)));
+    const packages = engine.flatMap((file) =>
+      importsOf(file)
+        .filter((specifier) => !specifier.startsWith("."))
+        .map((specifier) => `${file} → ${specifier}`),
+    );
+    expect(packages).toEqual([]);
+    const world =
+      /\b(Date\.now|new Date\(\)|Math\.random|performance\.now|process\.|Buffer\.|fetch\(|setTimeout|crypto\.)/;
+    const code = (file: string) => textOf(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
+    expect(engine.filter((file) => world.test(code(file)))).toEqual([]);
   });
 });
+
+describe("the files", () => {
+  it("have no import cycle", () => {
+    expect(cyclesOf(product, inner)).toEqual([]);
+  });
+
+  it("lie in folders that have no import cycle either", () => {
+    const targets = new Map<string, Set<string>>();
+    for (const file of inRooms) {
+      const folder = dirname(file);
+      const known = targets.get(folder) ?? new Set();
+      targets.set(folder, known);
+      for (const target of inner(file)) if (dirname(target) !== folder) known.add(dirname(target));
+    }
+    expect(cyclesOf([...targets.keys()], (folder) => [...(targets.get(folder) ?? [])])).toEqual([]);
+  });
+
+  it(`have at most ${MAX_LINES} lines`, () => {
+    expect(files.filter((file) => textOf(file).split("\n").length > MAX_LINES + 1)).toEqual([]);
+  });
+
+  it("export by name", () => {
+    const named = product.filter((file) => file !== "server.ts");
+    expect(named.filter((file) => /^export default|^export \*/m.test(textOf(file)))).toEqual([]);
+  });
+});
+
+function cyclesOf(
+  nodes: readonly string[],
+  targetsOf: (node: string) => readonly string[],
+): readonly string[] {
+  const known = new Set(nodes);
+  const state = new Map<string, "open" | "done">();
+  const cycles: string[] = [];
+  const visit = (node: string, path: readonly string[]): void => {
+    if (state.get(node) === "done") return;
+    if (state.get(node) === "open") {
+      cycles.push([...path.slice(path.indexOf(node)), node].join(" → "));
+      return;
+    }
+    state.set(node, "open");
+    for (const target of targetsOf(node)) if (known.has(target)) visit(target, [...path, node]);
+    state.set(node, "done");
+  };
+  for (const node of nodes) visit(node, []);
+  return cycles;
+}

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { formatMessagesAsContext } from "../src/fork/format-messages-as-context.ts";
-import { processMessagesForFork } from "../src/fork/process-messages-for-fork.ts";
-import { opencode } from "../src/formats/opencode/opencode.ts";
-import type { OpenCodeWire, SessionMessage } from "../src/formats/opencode/session-message.ts";
-import { repairPairing } from "../src/stages/repair-pairing.ts";
-import { wireMessage, wireText, wireTool } from "./support/opencode-wire.ts";
+import { formatMessagesAsContext } from "../src/fork/context/format.ts";
+import { processMessagesForFork } from "../src/fork/fork.ts";
+import { opencode } from "../src/formats/wires/opencode/opencode.ts";
+import type { OpenCodeWire, SessionMessage } from "../src/formats/wires/opencode/session-message.ts";
+import { repairPairing } from "../src/stages/repair.ts";
+import { wireMessage, wireText, wireTool } from "./rig/opencode-wire.ts";
 
 function fork(wire: OpenCodeWire) {
   const { messages, stats } = processMessagesForFork(opencode.decode(wire));

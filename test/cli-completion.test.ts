@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { beforeAll, describe, expect, it } from "vitest";
-import { buildCli } from "./support/build-cli.ts";
-import { createCliRunner } from "./support/run-cli.ts";
+import { buildCli } from "./rig/build-cli.ts";
+import { createCliRunner } from "./rig/run-cli.ts";
 
 let cli = "";
 const carryover = createCliRunner(() => cli);

@@ -3,10 +3,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { formatOf } from "../src/formats/format-of.ts";
-import { readTranscript } from "../src/formats/read-transcript.ts";
-import { buildCli } from "./support/build-cli.ts";
-import { cliSamples } from "./support/cli-samples.ts";
+import { formatOf, readTranscript } from "../src/formats/read-transcript.ts";
+import { buildCli } from "./rig/build-cli.ts";
+import { cliSamples } from "./rig/cli-samples.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "carryover-cli-"));
 const session = join(import.meta.dirname, "../examples/sessions/opencode-session.json");

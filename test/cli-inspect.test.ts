@@ -12,9 +12,9 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { buildCli } from "./support/build-cli.ts";
-import { cliSamples } from "./support/cli-samples.ts";
-import { createCliRunner } from "./support/run-cli.ts";
+import { buildCli } from "./rig/build-cli.ts";
+import { cliSamples } from "./rig/cli-samples.ts";
+import { createCliRunner } from "./rig/run-cli.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "carryover-inspect-"));
 const samples = cliSamples();

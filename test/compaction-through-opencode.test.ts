@@ -1,13 +1,12 @@
 import { expect, it } from "vitest";
 import { compact } from "../src/compaction/compact.ts";
-import { planCompaction } from "../src/compaction/plan-compaction.ts";
-import { opencode } from "../src/formats/opencode/opencode.ts";
-import type { SessionMessage } from "../src/formats/opencode/session-message.ts";
-import { createFakeClock } from "../src/testing/fake-clock.ts";
-import { createFakeSummarizer } from "../src/testing/fake-summarizer.ts";
-import { applyEdits } from "../src/transcript/apply-edits.ts";
-import { project } from "../src/transcript/visibility.ts";
-import { wireMessage, wireText, wireTool } from "./support/opencode-wire.ts";
+import { planCompaction } from "../src/compaction/plan/plan-compaction.ts";
+import { opencode } from "../src/formats/wires/opencode/opencode.ts";
+import type { SessionMessage } from "../src/formats/wires/opencode/session-message.ts";
+import { createFakeClock, createFakeSummarizer } from "../src/testing/fakes.ts";
+import { applyEdits } from "../src/transcript/edit.ts";
+import { project } from "../src/transcript/message.ts";
+import { wireMessage, wireText, wireTool } from "./rig/opencode-wire.ts";
 
 const turns = (count: number, tag: string): readonly SessionMessage[] =>
   Array.from({ length: count }, (_, n) => [

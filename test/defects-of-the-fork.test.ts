@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { buildForkPreamble } from "../src/fork/build-fork-preamble.ts";
-import type { ForkOptions } from "../src/fork/fork-options.ts";
-import { formatMessagesAsContext } from "../src/fork/format-messages-as-context.ts";
-import { processMessagesForFork } from "../src/fork/process-messages-for-fork.ts";
-import { opencode } from "../src/formats/opencode/opencode.ts";
-import type { SessionMessage } from "../src/formats/opencode/session-message.ts";
-import { deepFreeze } from "../src/testing/deep-freeze.ts";
-import { wireCompaction, wireMessage, wireText, wireTool } from "./support/opencode-wire.ts";
+import { formatMessagesAsContext } from "../src/fork/context/format.ts";
+import type { ForkOptions } from "../src/fork/context/options.ts";
+import { buildForkPreamble } from "../src/fork/context/preamble.ts";
+import { processMessagesForFork } from "../src/fork/fork.ts";
+import { opencode } from "../src/formats/wires/opencode/opencode.ts";
+import type { SessionMessage } from "../src/formats/wires/opencode/session-message.ts";
+import { deepFreeze } from "../src/testing/notation.ts";
+import { wireCompaction, wireMessage, wireText, wireTool } from "./rig/opencode-wire.ts";
 
 /** What a child is given of an OpenCode session, from the wire on. */
 function fork(session: readonly SessionMessage[], options: ForkOptions = {}) {

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { rolldown } from "rolldown";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createServer } from "../src/hosts/opencode/create-server.ts";
-import type { Hooks, ToolContext } from "../src/hosts/opencode/host.ts";
-import { createFileRecordStore } from "../src/stores/files/file-record-store.ts";
-import { readForkRecord } from "../src/tasks/read-fork-record.ts";
-import { deliveriesIn } from "../src/tasks/result-notice.ts";
+import { deliveryIdsIn } from "../src/fork/life/notice.ts";
+import { readForkRecord } from "../src/fork/life/stored-record.ts";
+import type { Hooks, ToolContext } from "../src/hosts/opencode/hooks.ts";
+import { createServer } from "../src/hosts/opencode/server.ts";
+import { createFileRecordStore } from "../src/stores/files/record-store.ts";
 import {
   AT_MS,
   afterEvents,
@@ -17,7 +17,7 @@ import {
   runningFork,
   sampleFork,
   step,
-} from "../src/testing/forks/fork-samples.ts";
+} from "./rig/forks/fork-samples.ts";
 
 // The same defects one step further in, as steps of the pure life of a fork: src/tasks/fork-defects.test.ts.
 describe("defects of the original task plugin, each put right", () => {
@@ -303,7 +303,7 @@ async function startHost(options: Readonly<Record<string, unknown>> = {}) {
     breakPath: (pattern: RegExp) => void broken.push(pattern),
     store: (sessionId: string, info: Stored["info"], text: string) =>
       add(sessionId, info, [{ type: "text", text }]),
-    untilDelivered: (count: number) => until(() => deliveriesIn(delivered()).length >= count),
+    untilDelivered: (count: number) => until(() => deliveryIdsIn(delivered()).length >= count),
     /** Forks, and waits until the child has its directive if it got a slot. */
     async fork(prompt: string, sessionId = "ses_parent"): Promise<void> {
       const answer = await tool("fork", { prompt }, sessionId);

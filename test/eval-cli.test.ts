@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bundleCli } from "./support/build-cli.ts";
-import { exportOf, workingSession } from "./support/eval-session.ts";
+import { bundleCli } from "./rig/build-cli.ts";
+import { exportOf, workingSession } from "./rig/eval-session.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "carryover-eval-"));
 const cli = join(folder, "program/dist/cli.js");

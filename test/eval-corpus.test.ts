@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createEvalReport } from "../src/eval/eval-report.ts";
+import { readEvalSession } from "../src/cli/eval/run-eval.ts";
 import { EVAL_DEFAULTS, measureSession } from "../src/eval/measure-session.ts";
-import { BUILT_IN_POLICIES } from "../src/eval/policies/built-in-policies.ts";
-import { readEvalSession } from "../src/hosts/cli/read-eval-session.ts";
+import { BUILT_IN_POLICIES } from "../src/eval/measures/policies.ts";
+import { createEvalReport } from "../src/eval/report/eval-report.ts";
 
 const corpus = resolve(import.meta.dirname, "../../shared/eval/corpus");
 const isThere = existsSync(corpus);

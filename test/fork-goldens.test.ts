@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { buildForkPreamble } from "../src/fork/build-fork-preamble.ts";
-import { formatMessagesAsContext } from "../src/fork/format-messages-as-context.ts";
-import { processMessagesForFork } from "../src/fork/process-messages-for-fork.ts";
-import { opencode } from "../src/formats/opencode/opencode.ts";
-import type { SessionMessage } from "../src/formats/opencode/session-message.ts";
+import { formatMessagesAsContext } from "../src/fork/context/format.ts";
+import { buildForkPreamble } from "../src/fork/context/preamble.ts";
+import { processMessagesForFork } from "../src/fork/fork.ts";
+import { opencode } from "../src/formats/wires/opencode/opencode.ts";
+import type { SessionMessage } from "../src/formats/wires/opencode/session-message.ts";
 
 const recordings = join(import.meta.dirname, "recordings/opencode");
 

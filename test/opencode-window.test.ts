@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { opencode } from "../src/formats/opencode/opencode.ts";
-import { filterCompacted } from "../src/stages/filter-compacted.ts";
-import type { ChatMessage } from "../src/testing/opencode/recording.ts";
+import { opencode } from "../src/formats/wires/opencode/opencode.ts";
+import { filterCompacted } from "../src/stages/boundary.ts";
 import { lowerToChat } from "./opencode-window/lower-to-chat.ts";
 import {
   comparable,
@@ -11,6 +10,7 @@ import {
   type WireRequest,
   type WireSession,
 } from "./opencode-window/wire-session.ts";
+import type { ChatMessage } from "./rig/opencode/recording.ts";
 
 const RECORDINGS = "test/recordings/opencode";
 const SAMPLES = "../shared/opencode/samples/compaction";

@@ -2,10 +2,10 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
-import { repairPairing } from "../src/stages/repair-pairing.ts";
-import { deepFreeze } from "../src/testing/deep-freeze.ts";
-import type { History } from "../src/testing/random-history/history.ts";
-import { PROVIDER_CASES } from "../src/testing/random-history/provider-cases.ts";
+import { repairPairing } from "../src/stages/repair.ts";
+import { deepFreeze } from "../src/testing/notation.ts";
+import type { History } from "./rig/random-history/history.ts";
+import { PROVIDER_CASES } from "./rig/random-history/provider-cases.ts";
 
 const fixture = resolve(import.meta.dirname, "../../shared/fixtures/hostile-inputs.mjs");
 const isThere = existsSync(fixture);

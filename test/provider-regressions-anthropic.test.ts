@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { anthropic } from "../src/formats/anthropic/anthropic.ts";
-import { findAnthropicEditFaults } from "../src/formats/anthropic/find-anthropic-edit-faults.ts";
-import { graduatedTiers } from "../src/stages/graduated-tiers.ts";
-import { redactTranscript } from "../src/stages/redact-transcript.ts";
-import { repairPairing } from "../src/stages/repair-pairing.ts";
-import { runStages } from "../src/transcript/run-stages.ts";
+import { anthropic } from "../src/formats/wires/anthropic/anthropic.ts";
+import { findAnthropicEditFaults } from "../src/formats/wires/anthropic/find-faults.ts";
+import { redactTranscript } from "../src/stages/redact.ts";
+import { repairPairing } from "../src/stages/repair.ts";
+import { graduatedTiers } from "../src/stages/tiers.ts";
+import { runStages } from "../src/transcript/edit.ts";
 import {
   dropImages,
   expectNoRegression,
@@ -15,7 +15,7 @@ import {
   notice,
   pruneAll,
   type Regression,
-} from "./support/provider-regression.ts";
+} from "./rig/provider-regression.ts";
 
 type Block = Readonly<Record<string, unknown>>;
 const user = (...content: readonly Block[]) => ({ role: "user", content });

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { findGeminiEditFaults } from "../src/formats/gemini/find-gemini-edit-faults.ts";
-import { findGeminiFaults } from "../src/formats/gemini/find-gemini-faults.ts";
-import { gemini } from "../src/formats/gemini/gemini.ts";
-import { graduatedTiers } from "../src/stages/graduated-tiers.ts";
-import { runStages } from "../src/transcript/run-stages.ts";
+import { findGeminiEditFaults, findGeminiFaults } from "../src/formats/wires/gemini/find-faults.ts";
+import { gemini } from "../src/formats/wires/gemini/gemini.ts";
+import { graduatedTiers } from "../src/stages/tiers.ts";
+import { runStages } from "../src/transcript/edit.ts";
 import {
   dropImages,
   expectNoRegression,
@@ -13,7 +12,7 @@ import {
   hidePart,
   pruneAll,
   type Regression,
-} from "./support/provider-regression.ts";
+} from "./rig/provider-regression.ts";
 
 const at = 1;
 const user = (...parts: readonly object[]) => ({ role: "user", parts });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { findOpenAIChatFaults } from "../src/formats/openai-chat/find-openai-chat-faults.ts";
-import { openaiChat } from "../src/formats/openai-chat/openai-chat.ts";
-import { findOpenAIResponsesEditFaults } from "../src/formats/openai-responses/find-openai-responses-edit-faults.ts";
-import { openaiResponses } from "../src/formats/openai-responses/openai-responses.ts";
-import { redactTranscript } from "../src/stages/redact-transcript.ts";
-import { repairPairing } from "../src/stages/repair-pairing.ts";
-import { runStages } from "../src/transcript/run-stages.ts";
+import { findOpenAIChatFaults } from "../src/formats/wires/openai-chat/find-faults.ts";
+import { openaiChat } from "../src/formats/wires/openai-chat/openai-chat.ts";
+import { findOpenAIResponsesEditFaults } from "../src/formats/wires/openai-responses/find-faults.ts";
+import { openaiResponses } from "../src/formats/wires/openai-responses/openai-responses.ts";
+import { redactTranscript } from "../src/stages/redact.ts";
+import { repairPairing } from "../src/stages/repair.ts";
+import { runStages } from "../src/transcript/edit.ts";
 import {
   expectNoRegression,
   fold,
@@ -15,7 +15,7 @@ import {
   notice,
   pruneAll,
   type Regression,
-} from "./support/provider-regression.ts";
+} from "./rig/provider-regression.ts";
 
 const at = 1;
 const long = "a long answer about the build ".repeat(400);

@@ -3,11 +3,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { rolldown } from "rolldown";
 import { describe, expect, it } from "vitest";
-import { fields } from "../src/formats/fields.ts";
+import { asObject } from "../src/text/read-unknown.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const readJson = (name: string): Readonly<Record<string, unknown>> =>
-  fields(JSON.parse(readFileSync(join(root, name), "utf8")));
+  asObject(JSON.parse(readFileSync(join(root, name), "utf8")));
 const manifest = readJson("package.json");
 
 /** What a bundle of an entry still asks for, and which files of others it holds. */
@@ -37,19 +37,19 @@ describe("the package", () => {
   it("has no runtime dependency; peers are the user's choice", () => {
     for (const name of ["dependencies", "optionalDependencies", "bundleDependencies", "bundledDependencies"])
       expect(manifest[name]).toBeUndefined();
-    for (const peer of Object.keys(fields(manifest.peerDependencies)))
-      expect(fields(manifest.peerDependenciesMeta)[peer]).toEqual({ optional: true });
+    for (const peer of Object.keys(asObject(manifest.peerDependencies)))
+      expect(asObject(manifest.peerDependenciesMeta)[peer]).toEqual({ optional: true });
   });
 
   it("runs nothing when it is installed", () => {
-    const scripts = Object.keys(fields(manifest.scripts));
+    const scripts = Object.keys(asObject(manifest.scripts));
     for (const name of ["preinstall", "install", "postinstall", "prepare", "preprepare", "postprepare"])
       expect(scripts).not.toContain(name);
   });
 
   it("is built from packages that are pinned by content and run nothing when they are installed", () => {
-    for (const [place, entry] of Object.entries(fields(readJson("package-lock.json").packages))) {
-      const { integrity, link, hasInstallScript } = fields(entry);
+    for (const [place, entry] of Object.entries(asObject(readJson("package-lock.json").packages))) {
+      const { integrity, link, hasInstallScript } = asObject(entry);
       if (place === "" || link === true) continue;
       expect([place, typeof integrity, hasInstallScript]).toEqual([place, "string", undefined]);
     }
@@ -57,7 +57,9 @@ describe("the package", () => {
 });
 
 describe("an entry of the library", () => {
-  const subpaths = Object.keys(fields(manifest.exports)).map((name) => name.replace(/^\.\/?/, "") || "index");
+  const subpaths = Object.keys(asObject(manifest.exports)).map(
+    (name) => name.replace(/^\.\/?/, "") || "index",
+  );
   const engine = subpaths.filter(
     (name) => !["node", "postgres", "server", "testing", "package.json"].includes(name),
   );

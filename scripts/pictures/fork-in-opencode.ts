@@ -3,11 +3,10 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
-import { startModelServer } from "../../src/testing/model-server/model-server.ts";
-import { call, say } from "../../src/testing/model-server/say.ts";
-import { installOpenCode } from "../../src/testing/opencode/install-opencode.ts";
-import { createSandbox } from "../../src/testing/opencode/sandbox.ts";
-import { scriptedConfig } from "../../src/testing/opencode/scripted-config.ts";
+import { startModelServer } from "../../test/rig/model-server/model-server.ts";
+import { call, say } from "../../test/rig/model-server/step.ts";
+import { installOpenCode } from "../../test/rig/opencode/install-opencode.ts";
+import { createSandbox, scriptedConfig } from "../../test/rig/opencode/sandbox.ts";
 import { terminalHtml } from "./terminal-html.ts";
 
 // A picture of a real fork: OpenCode's own screen in tmux, with the plugin and a scripted model.

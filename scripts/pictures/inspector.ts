@@ -1,6 +1,6 @@
 import { mkdirSync, statSync } from "node:fs";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import type { InspectedSession } from "../../src/hosts/inspector/view/types.ts";
+import type { InspectedSession } from "../../src/inspector/view/types.ts";
 import { type PageRig, startPageRig } from "../../test/inspector/support/page-rig.ts";
 import { exampleSession, longSession } from "../../test/inspector/support/sessions.ts";
 

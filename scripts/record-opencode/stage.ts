@@ -4,18 +4,18 @@ import {
   type ModelRequest,
   type ModelServer,
   startModelServer,
-} from "../../src/testing/model-server/model-server.ts";
-import type { Step } from "../../src/testing/model-server/step.ts";
-import { OPENCODE_VERSION, rigFolder } from "../../src/testing/opencode/install-opencode.ts";
-import type { Prompt, StoredMessage } from "../../src/testing/opencode/opencode-client.ts";
+} from "../../test/rig/model-server/model-server.ts";
+import type { Step } from "../../test/rig/model-server/step.ts";
+import { OPENCODE_VERSION, rigFolder } from "../../test/rig/opencode/install-opencode.ts";
+import type { Prompt, StoredMessage } from "../../test/rig/opencode/opencode-client.ts";
 import {
   type ChatMessage,
   digestLongTexts,
   type RecordedRequest,
   type Recording,
-} from "../../src/testing/opencode/recording.ts";
-import { createSandbox } from "../../src/testing/opencode/sandbox.ts";
-import { type OpenCode, startOpenCode } from "../../src/testing/opencode/start-opencode.ts";
+} from "../../test/rig/opencode/recording.ts";
+import { createSandbox } from "../../test/rig/opencode/sandbox.ts";
+import { type OpenCode, startOpenCode } from "../../test/rig/opencode/start-opencode.ts";
 import { scrubMachine } from "./scrub.ts";
 
 /** One session to be recorded: where it happens, and what happens in it. */

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { say } from "../../src/testing/model-server/say.ts";
-import type { Step } from "../../src/testing/model-server/step.ts";
-import { SHORT_WINDOW } from "../../src/testing/opencode/scripted-config.ts";
+import { type Step, say } from "../../test/rig/model-server/step.ts";
+import { SHORT_WINDOW } from "../../test/rig/opencode/sandbox.ts";
 import { explanation } from "./prose.ts";
 import type { Stage } from "./stage.ts";
 

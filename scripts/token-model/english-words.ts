@@ -1,5 +1,4 @@
-import type { EnglishWords } from "./lexicon.ts";
-import { words } from "./lexicon.ts";
+import { type EnglishWords, words } from "./lexicon.ts";
 
 /** The English words from which the fitted texts are made. */
 export const englishWords: EnglishWords = {

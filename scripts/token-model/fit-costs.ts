@@ -4,11 +4,14 @@ import {
   FIRST_LETTER_PAIR,
   FIRST_MARK_PAIR,
   FIRST_PREFIX,
+  MARK_COUNT,
   NAMED_COSTS,
   ROW_COUNT,
+  SCRIPTS,
+  SYMBOL_COUNT,
   stepOf,
-} from "../../src/text/token-model-shape.ts";
-import { MARK_COUNT, SCRIPTS, SYMBOL_COUNT, symbolTable } from "../../src/text/token-model-symbols.ts";
+  symbolTable,
+} from "../../src/text/tokens/automaton.ts";
 
 /** A piece of text whose tokens are known. */
 export interface Observation {

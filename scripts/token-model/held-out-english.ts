@@ -1,5 +1,4 @@
-import type { EnglishWords } from "./lexicon.ts";
-import { words } from "./lexicon.ts";
+import { type EnglishWords, words } from "./lexicon.ts";
 
 /** English words that no fitted text holds, but for those that hold sentences together. */
 export const heldOutEnglish: EnglishWords = {

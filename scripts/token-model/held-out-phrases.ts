@@ -1,5 +1,4 @@
-import type { ScriptPhrases } from "./lexicon.ts";
-import { lines } from "./lexicon.ts";
+import { lines, type ScriptPhrases } from "./lexicon.ts";
 
 /** Phrases in other scripts that no fitted text holds. */
 export const heldOutPhrases: ScriptPhrases = {

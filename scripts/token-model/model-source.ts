@@ -3,10 +3,10 @@ import {
   FIRST_LETTER_PAIR,
   FIRST_MARK_PAIR,
   FIRST_PREFIX,
+  MARK_COUNT,
   NAMED_COSTS,
-} from "../../src/text/token-model-shape.ts";
-import { MARK_COUNT } from "../../src/text/token-model-symbols.ts";
-import { PAIR_DIGITS, PAIR_STEP_TOKENS, type TokenModel } from "../../src/text/token-model-tables.ts";
+} from "../../src/text/tokens/automaton.ts";
+import { PAIR_DIGITS, PAIR_STEP_TOKENS, type TokenModel } from "../../src/text/tokens/estimate-tokens.ts";
 
 /** The constants as the engine reads them: rounded, pairs one character each. */
 export function toModel(

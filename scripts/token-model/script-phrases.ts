@@ -1,5 +1,4 @@
-import type { ScriptPhrases } from "./lexicon.ts";
-import { lines } from "./lexicon.ts";
+import { lines, type ScriptPhrases } from "./lexicon.ts";
 
 /** The phrases in other scripts from which the fitted texts are made. */
 export const scriptPhrases: ScriptPhrases = {

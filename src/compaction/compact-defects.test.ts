@@ -1,17 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { filterCompacted } from "../stages/filter-compacted.ts";
-import { repairPairing } from "../stages/repair-pairing.ts";
-import { createFakeClock } from "../testing/fake-clock.ts";
-import { createFakeSummarizer } from "../testing/fake-summarizer.ts";
+import { filterCompacted } from "../stages/boundary.ts";
+import { repairPairing } from "../stages/repair.ts";
+import { createFakeClock, createFakeSummarizer } from "../testing/fakes.ts";
 import { notate, transcript as read } from "../testing/notation.ts";
-import { applyEdits } from "../transcript/apply-edits.ts";
-import { findFaults } from "../transcript/find-faults.ts";
+import { applyEdits } from "../transcript/edit.ts";
+import { findFaults } from "../transcript/format.ts";
 import type { Message } from "../transcript/message.ts";
-import { compact } from "./compact.ts";
-import { CALL_IDLE_MS, CALL_LIMIT_MS, MAX_CALLS } from "./compact-ask.ts";
-import type { Compacted } from "./compact-outcome.ts";
-import { planCompaction } from "./plan-compaction.ts";
-import type { CompactionInput } from "./plan-compaction-types.ts";
+import { CALL_IDLE_MS, CALL_LIMIT_MS, MAX_CALLS } from "./ask.ts";
+import { type Compacted, compact } from "./compact.ts";
+import { type CompactionInput, planCompaction } from "./plan/plan-compaction.ts";
 
 async function compacted(input: CompactionInput, answer = "## Goal\nGo on."): Promise<Compacted> {
   const clock = createFakeClock();

@@ -1,12 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { deepFreeze } from "../testing/deep-freeze.ts";
-import { createFakeClock } from "../testing/fake-clock.ts";
-import { createFakeSummarizer } from "../testing/fake-summarizer.ts";
-import { transcript as read } from "../testing/notation.ts";
+import { createFakeClock, createFakeSummarizer } from "../testing/fakes.ts";
+import { deepFreeze, transcript as read } from "../testing/notation.ts";
 import type { Transcript } from "../transcript/message.ts";
-import { compact } from "./compact.ts";
-import type { CompactionEvent } from "./compact-outcome.ts";
-import { planCompaction } from "./plan-compaction.ts";
+import { type CompactionEvent, compact } from "./compact.ts";
+import { planCompaction } from "./plan/plan-compaction.ts";
 
 const PROSE = "## Goal\nBuild the parser.";
 const LONG = "u:400 a:900 u:80 a(read:40000) a(bash:9000) u:60 a(read:4000)";

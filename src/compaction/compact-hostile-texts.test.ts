@@ -2,14 +2,12 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
-import { createFakeClock } from "../testing/fake-clock.ts";
-import { createFakeSummarizer } from "../testing/fake-summarizer.ts";
-import { isMalformed } from "../transcript/clean-text.ts";
-import type { Message, Transcript } from "../transcript/message.ts";
+import { createFakeClock, createFakeSummarizer } from "../testing/fakes.ts";
+import { isMalformed, type Message, type Transcript } from "../transcript/message.ts";
 import type { ToolPart } from "../transcript/part.ts";
 import { compact } from "./compact.ts";
-import { planCompaction } from "./plan-compaction.ts";
-import { SUMMARY_TAGS } from "./summary-clean-text.ts";
+import { planCompaction } from "./plan/plan-compaction.ts";
+import { SUMMARY_TAGS } from "./summary/text.ts";
 
 const fixtures = resolve(import.meta.dirname, "../../../shared/fixtures");
 const hasShared = existsSync(fixtures);

@@ -2,24 +2,20 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyHistory, anyText } from "../../test/support/opencode-arbitrary.ts";
-import { opencode } from "../formats/opencode/opencode.ts";
-import { filterCompacted } from "../stages/filter-compacted.ts";
-import { repairPairing } from "../stages/repair-pairing.ts";
-import { deepFreeze } from "../testing/deep-freeze.ts";
-import { createFakeClock } from "../testing/fake-clock.ts";
-import { createFakeSummarizer } from "../testing/fake-summarizer.ts";
-import { applyEdits } from "../transcript/apply-edits.ts";
-import { findFaults } from "../transcript/find-faults.ts";
-import type { Message, Transcript } from "../transcript/message.ts";
-import { isVisibleToModel, project } from "../transcript/visibility.ts";
-import { compact } from "./compact.ts";
-import type { CompactionEvent } from "./compact-outcome.ts";
-import { DEFAULT_COMPACTION_SETTINGS } from "./compaction-settings.ts";
-import { pinText } from "./pins.ts";
-import { planCompaction } from "./plan-compaction.ts";
-import { typedText } from "./plan-compaction-requests.ts";
-import type { CompactionInput, CompactionPlan } from "./plan-compaction-types.ts";
+import { anyHistory, anyText } from "../../test/rig/random-history/opencode-history.ts";
+import { opencode } from "../formats/wires/opencode/opencode.ts";
+import { filterCompacted } from "../stages/boundary.ts";
+import { repairPairing } from "../stages/repair.ts";
+import { createFakeClock, createFakeSummarizer } from "../testing/fakes.ts";
+import { deepFreeze } from "../testing/notation.ts";
+import { applyEdits } from "../transcript/edit.ts";
+import { findFaults } from "../transcript/format.ts";
+import { isVisibleToModel, type Message, project, type Transcript } from "../transcript/message.ts";
+import { type CompactionEvent, compact } from "./compact.ts";
+import { type CompactionInput, type CompactionPlan, planCompaction } from "./plan/plan-compaction.ts";
+import { typedText } from "./plan/window.ts";
+import { pinText } from "./summary/facts.ts";
+import { DEFAULT_COMPACTION_SETTINGS } from "./trigger/limits.ts";
 
 /** Long enough that a compaction can gain something, whatever else the history holds. */
 const BULK: Message = {

@@ -2,17 +2,15 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
-import { filterCompacted } from "../stages/filter-compacted.ts";
-import { repairPairing } from "../stages/repair-pairing.ts";
-import { deepFreeze } from "../testing/deep-freeze.ts";
-import { createFakeClock, type FakeClock } from "../testing/fake-clock.ts";
-import { createFakeSummarizer, type FakeAnswer } from "../testing/fake-summarizer.ts";
-import { applyEdits } from "../transcript/apply-edits.ts";
-import { findFaults } from "../transcript/find-faults.ts";
+import { filterCompacted } from "../stages/boundary.ts";
+import { repairPairing } from "../stages/repair.ts";
+import { createFakeClock, createFakeSummarizer, type FakeAnswer, type FakeClock } from "../testing/fakes.ts";
+import { deepFreeze } from "../testing/notation.ts";
+import { applyEdits } from "../transcript/edit.ts";
+import { findFaults } from "../transcript/format.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
-import { compact } from "./compact.ts";
-import type { CompactionEvent, CompactOutcome } from "./compact-outcome.ts";
-import { planCompaction } from "./plan-compaction.ts";
+import { type CompactionEvent, type CompactOutcome, compact } from "./compact.ts";
+import { planCompaction } from "./plan/plan-compaction.ts";
 
 // Glued from pieces, so that no scanner takes this file for a leak.
 const SECRETS = [

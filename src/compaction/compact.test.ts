@@ -1,21 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { filterCompacted } from "../stages/filter-compacted.ts";
-import { repairPairing } from "../stages/repair-pairing.ts";
-import { deepFreeze } from "../testing/deep-freeze.ts";
-import { createFakeClock } from "../testing/fake-clock.ts";
-import { createFakeSummarizer, type FakeAnswer } from "../testing/fake-summarizer.ts";
-import { notate, transcript as read } from "../testing/notation.ts";
-import { applyEdits } from "../transcript/apply-edits.ts";
-import { findFaults } from "../transcript/find-faults.ts";
-import type { Message, Transcript } from "../transcript/message.ts";
-import { project } from "../transcript/visibility.ts";
-import { compact } from "./compact.ts";
-import { CONTINUE_TEXT } from "./compact-edits.ts";
-import type { Compacted, CompactOutcome } from "./compact-outcome.ts";
-import { DIGEST_PREFIX } from "./compact-tool-results-in-recent.ts";
-import { DEFAULT_COMPACTION_SETTINGS } from "./compaction-settings.ts";
-import { planCompaction } from "./plan-compaction.ts";
-import type { CompactionInput } from "./plan-compaction-types.ts";
+import { filterCompacted } from "../stages/boundary.ts";
+import { repairPairing } from "../stages/repair.ts";
+import { createFakeClock, createFakeSummarizer, type FakeAnswer } from "../testing/fakes.ts";
+import { deepFreeze, notate, transcript as read } from "../testing/notation.ts";
+import { applyEdits } from "../transcript/edit.ts";
+import { findFaults } from "../transcript/format.ts";
+import { type Message, project, type Transcript } from "../transcript/message.ts";
+import { type Compacted, type CompactOutcome, compact } from "./compact.ts";
+import { CONTINUE_TEXT } from "./plan/edits.ts";
+import { type CompactionInput, planCompaction } from "./plan/plan-compaction.ts";
+import { DIGEST_PREFIX } from "./tool-summaries/edits.ts";
+import { DEFAULT_COMPACTION_SETTINGS } from "./trigger/limits.ts";
 
 const PROSE = "## Goal\nBuild the parser.";
 

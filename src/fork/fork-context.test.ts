@@ -1,15 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyHistory } from "../../test/support/opencode-arbitrary.ts";
-import { runs } from "../../test/support/runs.ts";
-import { opencode } from "../formats/opencode/opencode.ts";
-import { deepFreeze } from "../testing/deep-freeze.ts";
-import { transcript } from "../testing/notation.ts";
+import { anyHistory } from "../../test/rig/random-history/opencode-history.ts";
+import { runs } from "../../test/rig/runs.ts";
+import { opencode } from "../formats/wires/opencode/opencode.ts";
+import { deepFreeze, transcript } from "../testing/notation.ts";
 import type { ToolPart } from "../transcript/part.ts";
-import { forkContext } from "./fork-context.ts";
-import type { ForkOptions, ForkProfile } from "./fork-options.ts";
-import { formatMessagesAsContext } from "./format-messages-as-context.ts";
-import { processMessagesForFork } from "./process-messages-for-fork.ts";
+import { formatMessagesAsContext } from "./context/format.ts";
+import type { ForkOptions, ForkProfile } from "./context/options.ts";
+import { forkContext, processMessagesForFork } from "./fork.ts";
 
 const inTwoSteps = (messages: Parameters<typeof forkContext>[0], options: ForkOptions) => {
   const result = processMessagesForFork(messages, options);

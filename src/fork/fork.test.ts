@@ -1,20 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyHistory } from "../../test/support/opencode-arbitrary.ts";
-import { runs } from "../../test/support/runs.ts";
-import { opencode } from "../formats/opencode/opencode.ts";
-import { repairPairing } from "../stages/repair-pairing.ts";
-import { deepFreeze } from "../testing/deep-freeze.ts";
-import { notate, transcript } from "../testing/notation.ts";
-import { applyEdits } from "../transcript/apply-edits.ts";
-import { findFaults } from "../transcript/find-faults.ts";
-import type { Message, Transcript } from "../transcript/message.ts";
+import { anyHistory } from "../../test/rig/random-history/opencode-history.ts";
+import { runs } from "../../test/rig/runs.ts";
+import { opencode } from "../formats/wires/opencode/opencode.ts";
+import { repairPairing } from "../stages/repair.ts";
+import { deepFreeze, notate, transcript } from "../testing/notation.ts";
+import { applyEdits } from "../transcript/edit.ts";
+import { findFaults } from "../transcript/format.ts";
+import { isVisibleToModel, type Message, type Transcript } from "../transcript/message.ts";
 import type { Part } from "../transcript/part.ts";
-import { isVisibleToModel } from "../transcript/visibility.ts";
-import { buildForkPreamble } from "./build-fork-preamble.ts";
-import type { ForkProfile } from "./fork-options.ts";
-import { formatMessagesAsContext } from "./format-messages-as-context.ts";
-import { processMessagesForFork } from "./process-messages-for-fork.ts";
+import { formatMessagesAsContext } from "./context/format.ts";
+import type { ForkProfile } from "./context/options.ts";
+import { buildForkPreamble } from "./context/preamble.ts";
+import { processMessagesForFork } from "./fork.ts";
 
 function fork(messages: Transcript, options = {}) {
   const { messages: kept, edits, stats } = processMessagesForFork(deepFreeze(messages), options);

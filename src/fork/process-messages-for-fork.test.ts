@@ -1,11 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { deepFreeze } from "../testing/deep-freeze.ts";
-import { notate, transcript } from "../testing/notation.ts";
+import { deepFreeze, notate, transcript } from "../testing/notation.ts";
 import type { Message } from "../transcript/message.ts";
-import { applyGraduatedTruncation } from "./apply-graduated-truncation.ts";
-import { type ForkOptions, resolveForkOptions } from "./fork-options.ts";
-import { processMessagesForFork } from "./process-messages-for-fork.ts";
-import { sliceFromCompactionBoundary } from "./slice-from-compaction-boundary.ts";
+import { type ForkOptions, resolveForkOptions } from "./context/options.ts";
+import { applyGraduatedTruncation, processMessagesForFork, sliceFromCompactionBoundary } from "./fork.ts";
 
 function read(id: string, output: string): Message {
   const outcome = { status: "done", output, attachments: [] } as const;

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { transcript } from "../testing/notation.ts";
-import { buildForkPreamble } from "./build-fork-preamble.ts";
-import { uncutStats } from "./uncut-stats.ts";
+import { buildForkPreamble } from "./context/preamble.ts";
+import { uncutStats } from "./fork.ts";
 
 it("counts everything and nothing as left out, however long it is", () => {
   const stats = uncutStats(transcript("u:10 a(bash:900000) a(read:900000) u:5 a:20"));

@@ -1,5 +1,5 @@
-import { isFields } from "../text/is-fields.ts";
-import { type Fields, fields } from "./fields.ts";
+import { isObject } from "../text/json.ts";
+import { asObject, type UnknownObject } from "../text/read-unknown.ts";
 
 /** The formats that a file can be in. */
 export type FormatName =
@@ -36,22 +36,22 @@ type Found = DetectedFormat | undefined;
 /** The line that decides is not always the first: some agents begin with notes. */
 function detectLines(lines: readonly unknown[]): Found {
   for (const line of lines) {
-    const found = detectLine(fields(line));
+    const found = detectLine(asObject(line));
     if (found !== undefined) return found;
   }
   const [only] = lines;
   return lines.length === 1 ? detectDocument(only) : undefined;
 }
 
-function detectLine(line: Fields): Found {
+function detectLine(line: UnknownObject): Found {
   const { type, payload, message } = line;
-  if (typeof line.$rewindTo === "string" || isFields(line.$set)) {
+  if (typeof line.$rewindTo === "string" || isObject(line.$set)) {
     return { format: "gemini-cli", reason: "a line sets or rewinds a session ($set, $rewindTo)" };
   }
   if (typeof line.sessionId === "string" && typeof line.projectHash === "string") {
     return { format: "gemini-cli", reason: "a line has sessionId and projectHash" };
   }
-  if (isFields(payload) && CODEX_LINES.has(`${type}`)) {
+  if (isObject(payload) && CODEX_LINES.has(`${type}`)) {
     return { format: "codex", reason: `a line is ${type} with a payload` };
   }
   if (type === "session" && typeof line.cwd === "string" && typeof line.id === "string") {
@@ -66,10 +66,10 @@ function detectLine(line: Fields): Found {
   if (type === "summary" && typeof line.leafUuid === "string") {
     return { format: "claude-code", reason: "a line is a title with a leafUuid" };
   }
-  if (type === "file-history-snapshot" && isFields(line.snapshot)) {
+  if (type === "file-history-snapshot" && isObject(line.snapshot)) {
     return { format: "claude-code", reason: "a line is a file-history-snapshot" };
   }
-  if (type === "message" && isFields(message) && typeof message.role === "string" && "timestamp" in line) {
+  if (type === "message" && isObject(message) && typeof message.role === "string" && "timestamp" in line) {
     return { format: "pi", reason: "a line is a message with a time of its own" };
   }
   if (
@@ -102,15 +102,15 @@ const CLAUDE_LINES: ReadonlySet<string> = new Set([
 
 function detectDocument(value: unknown): Found {
   if (Array.isArray(value)) return detectMessages(value);
-  if (!isFields(value)) return undefined;
+  if (!isObject(value)) return undefined;
   const { messages, info, history, trajectory, contents, input, system } = value;
-  if (Array.isArray(trajectory) || (Array.isArray(history) && isFields(info))) {
+  if (Array.isArray(trajectory) || (Array.isArray(history) && isObject(info))) {
     return { format: "swe-agent", reason: "it has a trajectory or a history with info" };
   }
   if (typeof value.sessionId === "string" && typeof value.projectHash === "string") {
     return { format: "gemini-cli", reason: "it has sessionId and projectHash" };
   }
-  if (Array.isArray(messages) && isFields(info) && messages.every((each) => "info" in fields(each))) {
+  if (Array.isArray(messages) && isObject(info) && messages.every((each) => "info" in asObject(each))) {
     return { format: "opencode", reason: "it has info, and messages with info and parts" };
   }
   if (Array.isArray(contents)) return { format: "gemini", reason: "it is a request with contents" };
@@ -131,7 +131,7 @@ function detectDocument(value: unknown): Found {
 function detectMessages(messages: readonly unknown[]): Found {
   let plain: Found;
   for (const each of messages) {
-    const found = detectMessage(fields(each));
+    const found = detectMessage(asObject(each));
     if (found !== undefined && found.reason !== PLAIN) return found;
     plain ??= found;
   }
@@ -140,13 +140,13 @@ function detectMessages(messages: readonly unknown[]): Found {
 
 const PLAIN = "it is a list of messages with a role and a text, which several APIs accept";
 
-function detectMessage(message: Fields): Found {
+function detectMessage(message: UnknownObject): Found {
   const { role, content, type } = message;
-  if (isFields(message.info) && Array.isArray(message.parts)) {
+  if (isObject(message.info) && Array.isArray(message.parts)) {
     return { format: "opencode", reason: "a message has info and parts" };
   }
   if (Array.isArray(message.parts) && (role === "user" || role === "model" || role === "function")) {
-    const isUiMessage = message.parts.some((part) => typeof fields(part).type === "string");
+    const isUiMessage = message.parts.some((part) => typeof asObject(part).type === "string");
     return isUiMessage
       ? { format: "ai-sdk", reason: "a message has parts with a type" }
       : { format: "gemini", reason: "a message has parts without a type" };
@@ -160,9 +160,9 @@ function detectMessage(message: Fields): Found {
   if (role === "developer" && !Array.isArray(content)) {
     return { format: "openai-chat", reason: "a message is the developer's" };
   }
-  if (isFields(message.providerOptions)) return { format: "ai-sdk", reason: "a message has providerOptions" };
+  if (isObject(message.providerOptions)) return { format: "ai-sdk", reason: "a message has providerOptions" };
   for (const block of Array.isArray(content) ? content : []) {
-    const found = detectBlock(fields(block), role);
+    const found = detectBlock(asObject(block), role);
     if (found !== undefined) return found;
   }
   if (typeof role !== "string") return undefined;
@@ -181,10 +181,10 @@ const RESPONSES_ITEMS: ReadonlySet<string> = new Set([
   "compaction",
 ]);
 
-function detectBlock(block: Fields, role: unknown): Found {
+function detectBlock(block: UnknownObject, role: unknown): Found {
   const { type } = block;
   const name = `${type}`;
-  if (name === "tool-call" || name === "tool-result" || isFields(block.providerOptions)) {
+  if (name === "tool-call" || name === "tool-result" || isObject(block.providerOptions)) {
     return { format: "ai-sdk", reason: `a message has a ${name} part` };
   }
   if (name === "reasoning" && role === "assistant") {
@@ -199,7 +199,7 @@ function detectBlock(block: Fields, role: unknown): Found {
   if (name === "image_url" || name === "input_audio" || name === "refusal") {
     return { format: "openai-chat", reason: `a message has an ${name} part` };
   }
-  if (ANTHROPIC_BLOCKS.has(name) || isFields(block.source) || isFields(block.cache_control)) {
+  if (ANTHROPIC_BLOCKS.has(name) || isObject(block.source) || isObject(block.cache_control)) {
     return { format: "anthropic", reason: `a message has a ${name} block` };
   }
   return undefined;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { formatOf } from "./format-of.ts";
+import { formatOf } from "./read-transcript.ts";
 
 const names = [
   "opencode",

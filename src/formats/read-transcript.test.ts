@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { claudeCodeLines, piLines } from "../../test/support/transcript-script.ts";
+import { claudeCodeLines, piLines } from "../../test/rig/transcript-script.ts";
 import { notate } from "../testing/notation.ts";
 import { readTranscript, transcriptText } from "./read-transcript.ts";
 

@@ -1,8 +1,22 @@
+import { asObject } from "../text/read-unknown.ts";
+import type { Format } from "../transcript/format.ts";
 import type { Transcript } from "../transcript/message.ts";
 import { type DetectedFormat, detectFormat, type FormatName } from "./detect-format.ts";
-import { formatOf } from "./format-of.ts";
-import { createLiveLines, type LiveLines } from "./jsonl/live-lines.ts";
-import { createLineReader, type LineProblem } from "./jsonl/read-json-lines.ts";
+import { claudeCode } from "./files/claude-code/claude-code.ts";
+import { type LineNode, liveNodes, readNode } from "./files/claude-code/read-lines.ts";
+import { codex } from "./files/codex/codex.ts";
+import { geminiCli } from "./files/gemini-cli/gemini-cli.ts";
+import { pi } from "./files/pi/pi.ts";
+import { linkOf } from "./files/pi/read-lines.ts";
+import { sweAgent } from "./files/swe-agent/swe-agent.ts";
+import { type LineLink, liveBranch } from "./lines/line-tree.ts";
+import { createLineReader, type LineProblem } from "./lines/read-json-lines.ts";
+import { aiSdk } from "./wires/ai-sdk/ai-sdk.ts";
+import { anthropic } from "./wires/anthropic/anthropic.ts";
+import { gemini } from "./wires/gemini/gemini.ts";
+import { openaiChat } from "./wires/openai-chat/openai-chat.ts";
+import { openaiResponses } from "./wires/openai-responses/openai-responses.ts";
+import { opencode } from "./wires/opencode/opencode.ts";
 
 /** A transcript file as far as it could be read. */
 export interface TranscriptFile {
@@ -93,7 +107,7 @@ interface Collector {
 function createCollector(keep: "all" | "live"): Collector {
   const sample: unknown[] = [];
   let detected: DetectedFormat = { format: "unknown", reason: "no line could be read" };
-  let collected: LiveLines = createLiveLines("unknown");
+  let collected: LineCollector = createLineCollector("unknown");
   return {
     take(line) {
       collected.take(line);
@@ -103,7 +117,7 @@ function createCollector(keep: "all" | "live"): Collector {
       detected = detectFormat({ type: "lines", lines: sample.length === 1 ? [line, undefined] : sample });
       if (detected.format === "unknown" || keep === "all") return;
       const before = collected.lines();
-      collected = createLiveLines(detected.format);
+      collected = createLineCollector(detected.format);
       for (const each of before) collected.take(each);
     },
     isLines: () => detected.format !== "unknown",
@@ -121,3 +135,98 @@ function parseDocument(chunks: readonly Uint8Array[]): { readonly value: unknown
     return undefined;
   }
 }
+
+/** Lines as they come, of which only those of the conversation are kept in the end. */
+interface LineCollector {
+  take(line: unknown): void;
+  lines(): readonly unknown[];
+}
+
+/** Collects the lines of a file and lets go of what its conversation does not need; of an unknown format it keeps all. */
+function createLineCollector(format: FormatName | "unknown"): LineCollector {
+  if (format === "claude-code") return createBranchLines(CLAUDE_CODE);
+  if (format === "pi") return createBranchLines(PI);
+  const kept: unknown[] = [];
+  const mayCount = format === "codex" ? isOfCodexConversation : () => true;
+  return {
+    take(line) {
+      if (mayCount(line)) kept.push(line);
+    },
+    lines: () => kept,
+  };
+}
+
+interface BranchFormat<Bones> {
+  readonly bonesOf: (line: unknown) => Bones;
+  /** True for a line that is worth keeping if it turns out to be live. */
+  readonly mayCount: (line: unknown, bones: Bones) => boolean;
+  readonly liveFrom: (bones: readonly Bones[]) => readonly boolean[];
+}
+
+/** Of every line only its place in the tree is kept; of those that may count the line itself, until the branch is known. */
+function createBranchLines<Bones>({
+  bonesOf,
+  mayCount,
+  liveFrom: isLiveFrom,
+}: BranchFormat<Bones>): LineCollector {
+  const bones: Bones[] = [];
+  const kept: unknown[] = [];
+  return {
+    take(line) {
+      const own = bonesOf(line);
+      bones.push(own);
+      kept.push(mayCount(line, own) ? line : undefined);
+    },
+    lines() {
+      const isLive = isLiveFrom(bones);
+      return kept.filter((line, index) => line !== undefined && isLive[index]);
+    },
+  };
+}
+
+const CLAUDE_CODE: BranchFormat<LineNode> = {
+  bonesOf: readNode,
+  mayCount(line) {
+    const { type, subtype } = asObject(line);
+    return type === "user" || type === "assistant" || subtype === "compact_boundary";
+  },
+  liveFrom: liveNodes,
+};
+
+const PI: BranchFormat<LineLink | "head" | "loose"> = {
+  bonesOf: (line) => linkOf(line) ?? (asObject(line).type === "session" ? "head" : "loose"),
+  mayCount: () => true,
+  liveFrom(bones) {
+    const links = bones.map((each) => (typeof each === "string" ? undefined : each));
+    if (!links.some((link) => link !== undefined)) return bones.map(() => true);
+    const { isLive } = liveBranch(links);
+    return bones.map((each, index) => each === "head" || isLive[index] === true);
+  },
+};
+
+/** Events for the screen say again what the items say; of them only what was counted and taken back matters. */
+function isOfCodexConversation(line: unknown): boolean {
+  const { type, payload } = asObject(line);
+  if (type !== "event_msg") return true;
+  const event = asObject(payload).type;
+  return event === "token_count" || event === "thread_rolled_back";
+}
+
+/** The format of a name, for a wire that was read from outside: each takes whatever it is given. */
+export function formatOf(name: FormatName): Format<unknown> {
+  return FORMATS[name] as Format<unknown>;
+}
+
+const FORMATS: Readonly<Record<FormatName, unknown>> = {
+  opencode,
+  "claude-code": claudeCode,
+  codex,
+  pi,
+  "swe-agent": sweAgent,
+  "gemini-cli": geminiCli,
+  "ai-sdk": aiSdk,
+  anthropic,
+  "openai-chat": openaiChat,
+  "openai-responses": openaiResponses,
+  gemini,
+};

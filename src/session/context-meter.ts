@@ -1,16 +1,20 @@
-import { stepToCheck } from "../compaction/overflow-check.ts";
-import { type TokenFamily, tokenFamilyOf } from "../text/token-model-families.ts";
+import type { Pin } from "../compaction/summary/facts.ts";
+import { createResultTest, isAssistantAnswer } from "../compaction/tool-summaries/plan-tool-summaries.ts";
+import { stepToCheck } from "../compaction/trigger/overflow.ts";
+import { FORK_NO_TRUNCATION_TOOLS } from "../stages/tiers.ts";
+import { type TokenFamily, tokenFamilyOf } from "../text/tokens/estimate-tokens.ts";
 import {
   type ContextEstimate,
   type ContextEstimateOptions,
   type ContextTally,
   createContextTally,
   estimateContextTokens,
-} from "../transcript/estimate-context-tokens.ts";
-import { observeUsage, vouchesForContext } from "../transcript/estimate-usage.ts";
-import type { Message, MessageId, ModelRef } from "../transcript/message.ts";
-import { calibrate, startCalibration } from "../transcript/token-calibration.ts";
-import type { Window } from "./window.ts";
+  observeUsage,
+  reportsContextUsage,
+} from "../transcript/estimate-context.ts";
+import { calibrate, startCalibration } from "../transcript/estimate-message.ts";
+import { type Message, type MessageId, type ModelRef, reachesModel } from "../transcript/message.ts";
+import type { ContextWindow } from "./window.ts";
 
 /** How full a window is, kept up to date; it learns from the session's own usage. */
 export interface ContextMeter {
@@ -32,19 +36,19 @@ export interface ContextMeter {
   /** The model that is asked next. */
   setModel(model: ModelRef | undefined): void;
   /** What is sent beside the messages from now on; true when that is something else than before. */
-  setBeside(beside: SentBeside): boolean;
+  setBeside(beside: PromptOverhead): boolean;
 }
 
 /** Characters of the system prompt and of the tool definitions, where they are no messages. */
-export interface SentBeside {
+export interface PromptOverhead {
   readonly systemChars?: number;
   readonly toolsChars?: number;
 }
 
 /** A meter of a window. */
-export function createContextMeter(window: Window, settings: MeterSettings): ContextMeter {
+export function createContextMeter(window: ContextWindow, settings: MeterSettings): ContextMeter {
   let model = settings.model;
-  let { systemChars, toolsChars } = knownChars(settings);
+  let { systemChars, toolsChars } = validOverhead(settings);
   let calibration = startCalibration(model?.id ?? "", familyOf(model));
   let applied = calibration;
   let epoch = 0;
@@ -129,7 +133,7 @@ export function createContextMeter(window: Window, settings: MeterSettings): Con
       if (message === undefined) continue;
       const isNew = ids.has(message.id);
       if (isNew) leftIds--;
-      if (!vouchesForContext(message)) continue;
+      if (!reportsContextUsage(message)) continue;
       if (end !== -1) spans.push([index, end]);
       end = isNew && !distrusted.has(message.id) ? index : -1;
     }
@@ -177,7 +181,7 @@ export function createContextMeter(window: Window, settings: MeterSettings): Con
     },
 
     setBeside(given) {
-      const beside = knownChars(given);
+      const beside = validOverhead(given);
       if (beside.systemChars === systemChars && beside.toolsChars === toolsChars) return false;
       ({ systemChars, toolsChars } = beside);
       tally = undefined;
@@ -197,13 +201,13 @@ export function createContextMeter(window: Window, settings: MeterSettings): Con
   };
 }
 
-export interface MeterSettings extends SentBeside {
+interface MeterSettings extends PromptOverhead {
   readonly estimator: NonNullable<ContextEstimateOptions["estimator"]>;
   readonly model?: ModelRef;
 }
 
 /** What is no number of characters is nothing that anybody knows. */
-function knownChars({ systemChars, toolsChars }: SentBeside): SentBeside {
+function validOverhead({ systemChars, toolsChars }: PromptOverhead): PromptOverhead {
   const isKnown = (chars: number | undefined): chars is number =>
     Number.isFinite(chars) && Number(chars) >= 0;
   return {
@@ -225,4 +229,67 @@ function uncounted(message: Message): Message {
 
 function familyOf(model: ModelRef | undefined): TokenFamily {
   return model === undefined ? "gpt" : tokenFamilyOf(model.id);
+}
+
+/** Counts the tool results of a window that weigh on it, without walking the window again for each message. */
+export interface ResultCounter {
+  /** Results of which the model sees more than a line. */
+  visibleResults(): number;
+  /** Those of them that the model has answered. */
+  answeredResults(): number;
+}
+
+/** A counter of a window. */
+export function createResultCounter(window: ContextWindow, pins: readonly Pin[]): ResultCounter {
+  const mayBeArchived = createResultTest({ protectedTools: FORK_NO_TRUNCATION_TOOLS, pins });
+  let version = -1;
+  let count = 0;
+  let visible = 0;
+  let answered = 0;
+
+  function isCounted(message: Message, partIndex: number): boolean {
+    const part = message.parts[partIndex];
+    if (part?.type !== "tool" || !reachesModel(part) || part.callMissing) return false;
+    return part.outcome.status !== "pending" && mayBeArchived(message, partIndex, part);
+  }
+
+  function upToDate(): void {
+    if (version !== window.version()) {
+      version = window.version();
+      count = 0;
+      visible = 0;
+      answered = 0;
+    }
+    const marked = window.marked();
+    for (; count < window.settledCount(); count++) {
+      const message = marked[count];
+      if (message === undefined) continue;
+      if (isAssistantAnswer(message)) answered = visible;
+      visible += countedIn(message);
+    }
+  }
+
+  function countedIn(message: Message): number {
+    let counted = 0;
+    for (const partIndex of message.parts.keys()) if (isCounted(message, partIndex)) counted++;
+    return counted;
+  }
+
+  /** The newest message while it may still be replaced. */
+  function open(): Message | undefined {
+    return window.marked()[window.settledCount()];
+  }
+
+  return {
+    visibleResults() {
+      upToDate();
+      const message = open();
+      return message === undefined ? visible : visible + countedIn(message);
+    },
+    answeredResults() {
+      upToDate();
+      const message = open();
+      return message !== undefined && isAssistantAnswer(message) ? visible : answered;
+    },
+  };
 }

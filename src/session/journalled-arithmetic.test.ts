@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { createMemoryJournal } from "../stores/memory/memory-journal.ts";
-import { createFakeClock } from "../testing/fake-clock.ts";
+import { createMemoryJournal } from "../stores/memory.ts";
+import { createFakeClock } from "../testing/fakes.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
-import { createSession, type Session } from "./create-session.ts";
 import type { Journal } from "./journal.ts";
-import type { SessionOptions } from "./session-options.ts";
-import { type BatchRecord, readRecord } from "./session-records.ts";
+import { type BatchRecord, readRecord } from "./log.ts";
+import type { SessionOptions } from "./options.ts";
+import { createSession, type Session } from "./session.ts";
 
 const user = (id: string, text: string): Message => ({ id, role: "user", parts: [{ type: "text", text }] });
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { CompactDecision } from "../compaction/should-compact.ts";
-import { planEdits } from "../stages/plan-edits.ts";
-import { cacheProfileFor } from "../stages/provider-cache-profiles.ts";
+import type { CompactDecision } from "../compaction/trigger/should-compact.ts";
+import { planEdits } from "../stages/cache-plan.ts";
+import { cacheProfileFor } from "../stages/cache-profiles.ts";
+import type { SessionAction } from "./action.ts";
 import { decideNextAction, type SessionView } from "./next-action.ts";
-import type { SessionAction } from "./session-action.ts";
 
 const decision = (change: Partial<CompactDecision> = {}): CompactDecision => ({
   compact: false,

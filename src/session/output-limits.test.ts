@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { createFakeClock } from "../testing/fake-clock.ts";
+import { createFakeClock } from "../testing/fakes.ts";
 import type { Message } from "../transcript/message.ts";
 import { outcomeText, type Part } from "../transcript/part.ts";
-import { createSession, type Session } from "./create-session.ts";
-import type { SessionOptions } from "./session-options.ts";
+import type { SessionOptions } from "./options.ts";
+import { createSession, type Session } from "./session.ts";
 
 const ASK: Message = { id: "u", role: "user", parts: [{ type: "text", text: "go" }] };
 const line = (index: number): string => `line ${index} of a log that goes on for a while\n`;

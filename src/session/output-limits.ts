@@ -1,7 +1,78 @@
-import { CHARS_PER_TOKEN } from "../text/estimate-tokens.ts";
-import type { ToolOutputLimits } from "../tool-output/tool-output-limits.ts";
-import type { KnownSessionOptions } from "./session-options.ts";
-import { type LimitedWindow, tokenLimitOf } from "./token-limit-of.ts";
+import {
+  type CompactionSettings,
+  effectiveTokenLimit,
+  type ModelLimits,
+  type TokenLimit,
+} from "../compaction/trigger/limits.ts";
+import { CHARS_PER_TOKEN } from "../text/tokens/estimate-tokens.ts";
+import { type TextSize, type ToolOutputLimits, textSize } from "../tool-output/limits.ts";
+import type { Handle } from "../transcript/edit.ts";
+import { type Message, type ModelRef, reachesModel, type Transcript } from "../transcript/message.ts";
+import { outcomeText, type ToolPart } from "../transcript/part.ts";
+import { handleOf, isCleared } from "../transcript/tool-results.ts";
+import type { ResolvedSessionOptions } from "./options.ts";
+
+/** Outputs longer than the limits that the model has not answered yet: only these can be bounded at no cost. */
+export function findUnboundedOutputs(marked: Transcript, { each }: OutputLimits): UnboundedOutputs {
+  const outputs: { readonly handle: Handle; readonly part: ToolPart }[] = [];
+  const newest = Math.max(0, marked.findLastIndex(isOrdinaryAnswer));
+  for (const message of marked.slice(newest)) {
+    for (const [partIndex, part] of message.parts.entries()) {
+      if (part.type === "tool" && reachesModel(part) && !isCleared(part))
+        outputs.push({ handle: handleOf(message, partIndex), part });
+    }
+  }
+  const limits = each(outputs.map(({ part }) => outcomeText(part.outcome).length));
+  if (limits === undefined) return NOTHING_UNBOUNDED;
+  const handles = outputs.filter(({ part }) => isUnbounded(part, limits)).map(({ handle }) => handle);
+  return { handles, limits };
+}
+
+/** The outputs to bound, and to what. */
+export interface UnboundedOutputs {
+  readonly handles: readonly Handle[];
+  readonly limits?: ToolOutputLimits;
+}
+
+/** When nothing came in that is too long. */
+export const NOTHING_UNBOUNDED: UnboundedOutputs = { handles: [] };
+
+function isOrdinaryAnswer({ role, summary }: Message): boolean {
+  return role === "assistant" && summary !== true;
+}
+
+/** An output that was bounded before it came in carries notices beside its content; they do not count. */
+const NOTICE_BYTES = 4_096;
+const NOTICE_LINES = 24;
+
+const measuredSizes = new WeakMap<ToolPart, TextSize>();
+
+/** Parts never change, so each is measured once. */
+function sizeOf(part: ToolPart): TextSize {
+  const size = measuredSizes.get(part) ?? textSize(outcomeText(part.outcome).toWellFormed());
+  measuredSizes.set(part, size);
+  return size;
+}
+
+function isUnbounded(
+  part: ToolPart,
+  { maxBytes, maxChars, maxLines, largeOutputThreshold }: ToolOutputLimits,
+): boolean {
+  if (part.cut !== undefined) return false;
+  const { length } = outcomeText(part.outcome);
+  const isOver = (size: number, limit: number, slack: number): boolean => limit > 0 && size > limit + slack;
+  // Most outputs are so short that nothing has to be counted.
+  const isShort =
+    !isOver(length * 3, maxBytes, 0) && !isOver(length, maxLines, 0) && !isOver(length, maxChars, 0);
+  if (isShort && !isOver(length, largeOutputThreshold, 0)) return false;
+  const size = sizeOf(part);
+  return (
+    isOver(size.bytes, maxBytes, NOTICE_BYTES) ||
+    isOver(size.chars, maxChars, NOTICE_BYTES) ||
+    isOver(size.chars, largeOutputThreshold, NOTICE_BYTES) ||
+    isOver(size.lines, maxLines, NOTICE_LINES)
+  );
+}
 
 /** How much of an output may enter the window: what was asked for, or the defaults within shares of the window. */
 export interface OutputLimits {
@@ -13,7 +84,7 @@ export interface OutputLimits {
 
 /** The limits of a session's outputs, as its window is now. */
 export function createOutputLimits(
-  { toolOutput, outputLimits }: KnownSessionOptions,
+  { toolOutput, outputLimits }: ResolvedSessionOptions,
   window: LimitedWindow,
 ): OutputLimits {
   if (outputLimits === undefined || toolOutput !== undefined)
@@ -60,4 +131,19 @@ function levelFor(outputChars: readonly number[], mostChars: number, totalChars:
     leftOutputs--;
   }
   return Number.POSITIVE_INFINITY;
+}
+
+/** The number of tokens at which a window is compacted, for the model that is asked next. */
+export function tokenLimitOf({ settings, limits, model }: LimitedWindow): TokenLimit {
+  return effectiveTokenLimit(settings, {
+    contextWindowTokens: limits.contextTokens,
+    ...(model && { model }),
+  });
+}
+
+/** What decides the limit of a window; it may change while a session runs. */
+interface LimitedWindow {
+  readonly settings: CompactionSettings;
+  readonly limits: ModelLimits;
+  readonly model: ModelRef | undefined;
 }

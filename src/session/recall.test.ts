@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { createMemorySpillStore } from "../stores/memory/memory-spill-store.ts";
-import { createFakeClock } from "../testing/fake-clock.ts";
+import { createMemorySpillStore } from "../stores/memory.ts";
+import { createFakeClock } from "../testing/fakes.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
-import { createSession } from "./create-session.ts";
+import type { SessionOptions } from "./options.ts";
 import { boundRecall, RECALL_MAX_CHARS, searchLines } from "./recall.ts";
-import type { SessionOptions } from "./session-options.ts";
+import { createSession } from "./session.ts";
 
 const LOG = Array.from({ length: 900 }, (_, line) => `line ${line}: all well`).join("\n");
 

@@ -1,7 +1,11 @@
-import { normalizeText } from "../text/normalize-text.ts";
-import { type RedactOptions, redactSecrets } from "../text/redact-secrets.ts";
+import { safeJson } from "../text/json.ts";
+import { normalizeText } from "../text/normalize.ts";
+import { type RedactOptions, redactSecrets } from "../text/secrets/redact-secrets.ts";
 import { headCut, tailCut, truncate } from "../text/truncate.ts";
 import type { Handle } from "../transcript/edit.ts";
+import type { Message, MessageId, Transcript } from "../transcript/message.ts";
+import { type FilePart, outcomeText, type Part } from "../transcript/part.ts";
+import { handleOf, isCleared } from "../transcript/tool-results.ts";
 
 /** What to bring back: what a handle names, or the lines out of the model's sight that hold a text. */
 export type RecallRequest = Handle | { readonly search: string };
@@ -13,7 +17,7 @@ export type RecallRange =
 
 export type Recalled = RecalledContent | RecalledMatches | RecallMissing;
 
-export interface RecalledContent {
+interface RecalledContent {
   readonly status: "found";
   readonly handle: Handle;
   readonly from: "transcript" | "spill";
@@ -26,7 +30,7 @@ export interface RecalledContent {
   readonly isWhole: boolean;
 }
 
-export interface RecalledMatches {
+interface RecalledMatches {
   readonly status: "matches";
   /** Newest content first. */
   readonly matches: readonly RecallMatch[];
@@ -34,7 +38,7 @@ export interface RecalledMatches {
   readonly totalMatches: number;
 }
 
-export interface RecallMatch {
+interface RecallMatch {
   readonly handle: Handle;
   /** Counted from 1. */
   readonly line: number;
@@ -51,7 +55,7 @@ export interface RecallMissing {
 export const RECALL_MAX_CHARS = 8_000;
 
 /** Makes text from outside fit to be read again: normalized, and without secrets when asked for. */
-export function readable(text: string, redact: RedactOptions | undefined): string {
+export function normalizeAndRedact(text: string, redact: RedactOptions | undefined): string {
   const plain = normalizeText(text);
   return redact === undefined ? plain : redactSecrets(plain, redact);
 }
@@ -70,12 +74,12 @@ export function boundRecall(text: string, { maxChars, range }: BoundRecallOption
   return { text: (notice + cut).slice(0, headCut(notice + cut, maxChars)), isWhole: false, ...sizes };
 }
 
-export interface BoundRecallOptions {
+interface BoundRecallOptions {
   readonly maxChars: number;
   readonly range: RecallRange | undefined;
 }
 
-export interface BoundedRecall {
+interface BoundedRecall {
   readonly text: string;
   readonly isWhole: boolean;
   readonly totalChars: number;
@@ -94,11 +98,11 @@ export function searchLines(
   for (const { handle, text } of wanted === "" ? [] : texts) {
     // Redacting is slow, and most texts do not hold what is looked for.
     if (!normalizeText(text).toLowerCase().includes(wanted)) continue;
-    for (const [index, line] of readable(text, redact).split("\n").entries()) {
+    for (const [index, line] of normalizeAndRedact(text, redact).split("\n").entries()) {
       const place = line.toLowerCase().indexOf(wanted);
       if (place === -1) continue;
       totalMatches++;
-      const shown = around(line, place);
+      const shown = excerptAround(line, place);
       usedChars += handle.length + shown.length + MATCH_ROOM_CHARS;
       if (usedChars <= maxChars && matches.length < MAX_MATCHES)
         matches.push({ handle, line: index + 1, text: shown });
@@ -107,7 +111,7 @@ export function searchLines(
   return { status: "matches", matches, totalMatches };
 }
 
-export interface SearchOptions {
+interface SearchOptions {
   readonly search: string;
   readonly maxChars: number;
   readonly redact: RedactOptions | undefined;
@@ -153,9 +157,86 @@ function countLineBreaks(text: string): number {
   return count;
 }
 
-function around(line: string, place: number): string {
+function excerptAround(line: string, place: number): string {
   if (line.length <= MATCH_LINE_CHARS) return line;
   const start = tailCut(line, Math.max(0, Math.min(place - 80, line.length - MATCH_LINE_CHARS)));
   const end = headCut(line, start + MATCH_LINE_CHARS);
   return `${start > 0 ? "..." : ""}${line.slice(start, end)}${end < line.length ? "..." : ""}`;
+}
+
+/** What a handle names in a transcript: a part by `<messageId>/<partIndex>`, or a whole message by its id. */
+export function textAt(
+  handle: Handle,
+  find: (id: MessageId) => Message | undefined,
+): RecalledText | undefined {
+  const message = find(handle);
+  if (message !== undefined) return { text: messageText(message) };
+  const slash = handle.lastIndexOf("/");
+  const part = /^\d{1,9}$/.test(handle.slice(slash + 1))
+    ? find(handle.slice(0, Math.max(0, slash)))?.parts[Number(handle.slice(slash + 1))]
+    : undefined;
+  if (part === undefined) return undefined;
+  const text = partText(part) ?? "";
+  return part.type === "tool" && part.input !== undefined ? { text, input: safeJson(part.input) } : { text };
+}
+
+export interface RecalledText {
+  readonly text: string;
+  /** What the tool was asked, for the part of a call. */
+  readonly input?: string;
+}
+
+/** Everything that the owner's messages hold and the model does not see, newest message first, each text under its handle. */
+export function* hiddenTexts(
+  base: Transcript,
+  marked: ReadonlyMap<MessageId, Message>,
+): Generator<{ readonly handle: Handle; readonly text: string }, void, undefined> {
+  for (const message of base.toReversed()) {
+    const shown = marked.get(message.id);
+    for (const [partIndex, part] of message.parts.entries()) {
+      const text = partText(part);
+      if (text === undefined || text === "" || text === visibleText(shown?.parts[partIndex])) continue;
+      yield { handle: handleOf(message, partIndex), text };
+    }
+  }
+}
+
+function visibleText(part: Part | undefined): string | undefined {
+  if (part === undefined || part.agentVisible === false) return undefined;
+  return part.type === "tool" && isCleared(part) ? undefined : partText(part);
+}
+
+function partText(part: Part): string | undefined {
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return part.text;
+    case "tool":
+      return part.outcome.status === "pending" ? undefined : outcomeText(part.outcome);
+    case "file":
+      return fileLine(part);
+    case "compaction":
+    case "opaque":
+      return undefined;
+    default:
+      part satisfies never;
+      return undefined;
+  }
+}
+
+function messageText({ parts }: Message): string {
+  return parts
+    .flatMap((part) => {
+      const text = partText(part);
+      const call =
+        part.type === "tool"
+          ? [`[Tool: ${part.tool}]${part.input === undefined ? "" : ` ${safeJson(part.input)}`}`]
+          : [];
+      return text === undefined ? call : [...call, text];
+    })
+    .join("\n");
+}
+
+function fileLine({ mime, filename }: FilePart): string {
+  return `[File: ${filename === undefined ? mime : `${mime} ${filename}`}]`;
 }

@@ -1,14 +1,30 @@
-import { errorText } from "../compaction/compact-error-text.ts";
-import type { Edit } from "../transcript/edit.ts";
-import { boundOutputs } from "./bound-outputs.ts";
-import { afterStep } from "./recovery-state.ts";
-import { runCompaction } from "./run-compaction.ts";
-import type { RunResult } from "./run-result.ts";
-import { runToolSummaries } from "./run-tool-summaries.ts";
-import type { Recover, SessionAction } from "./session-action.ts";
-import type { SessionCore, Step } from "./session-core.ts";
-import { sparePins } from "./spare-pins.ts";
-import { isStillSo } from "./still-so.ts";
+import {
+  type CompactionEnd,
+  type CompactOutcome,
+  compact,
+  type NotCompactedReason,
+} from "../compaction/compact.ts";
+import {
+  type CompactionPlan,
+  type CompactionTrigger,
+  type NothingToCompact,
+  planCompaction,
+} from "../compaction/plan/plan-compaction.ts";
+import { errorText } from "../compaction/summary/text.ts";
+import { maybeSummarizeToolResults } from "../compaction/tool-summaries/maybe-summarize-tool-results.ts";
+import { afterCompaction } from "../compaction/trigger/should-compact.ts";
+import { isTextBlock, type ToolContentBlock } from "../tool-output/read-blocks.ts";
+import { truncateToolContent } from "../tool-output/truncate-tool-content.ts";
+import type { Edit, Handle } from "../transcript/edit.ts";
+import type { Message, MessageId, Transcript } from "../transcript/message.ts";
+import { outcomeText, type ToolPart, withText } from "../transcript/part.ts";
+import { handleOf } from "../transcript/tool-results.ts";
+import type { Recover, RunResult, SessionAction } from "./action.ts";
+import type { SessionCore, Step } from "./core.ts";
+import { targetsOf } from "./history.ts";
+import { tokenLimitOf } from "./output-limits.ts";
+import { withoutPinned } from "./prune.ts";
+import { afterStep } from "./recovery.ts";
 
 /** Performs an action through the ports. Comes back with a value whatever the ports do; an abort changes nothing. */
 export async function runAction(
@@ -27,7 +43,7 @@ export async function runAction(
   } catch (error) {
     // Whatever broke, the same state must not lead here again.
     memory.spent.set(action.type, memory.version);
-    if (action.type === "recover") climbOn(core, action.step);
+    if (action.type === "recover") advanceRecovery(core, action.step);
     return { status: "failed", reason: errorText(error) };
   } finally {
     memory.isRunning = false;
@@ -43,15 +59,15 @@ async function perform(core: SessionCore, action: OwnAction, signal: AbortSignal
       const transcript = core.line.transcript();
       const edits = await boundOutputs(core, action.handles, signal);
       if (signal.aborted) return { status: "aborted" };
-      const current = edits.filter((edit) => isStillSo([edit], transcript, core.line.transcript()));
-      return settle(core, { name: action.type, reason: "over-limit", unseen: true }, current);
+      const current = edits.filter((edit) => targetsUnchanged([edit], transcript, core.line.transcript()));
+      return commitStep(core, { name: action.type, reason: "over-limit", unseen: true }, current);
     }
     case "prune":
     case "supersede":
-      return settle(
+      return commitStep(
         core,
         { name: action.type, reason: action.reason, arithmetic: action.arithmetic },
-        spared(core, action.edits),
+        withoutPinnedTargets(core, action.edits),
       );
     case "summarize-tool-results":
       return summarize(core, signal);
@@ -73,7 +89,7 @@ async function summarize(core: SessionCore, signal: AbortSignal): Promise<RunRes
       reason: "over-cutoff",
       ...(degraded && { degraded: true }),
     };
-    result = settle(core, step, edits);
+    result = commitStep(core, step, edits);
     return result.status === "applied";
   });
   return status === "aborted" ? { status } : result;
@@ -86,21 +102,25 @@ async function recover(core: SessionCore, action: Recover, signal: AbortSignal):
   const result =
     step === "compact"
       ? await runCompaction(core, "context_limit_recovery", signal)
-      : settle(core, { name: "recover", reason: step }, isGentle ? spared(core, edits) : edits);
+      : commitStep(
+          core,
+          { name: "recover", reason: step },
+          isGentle ? withoutPinnedTargets(core, edits) : edits,
+        );
   // A new request or an answer that came in meanwhile has ended the recovery.
   if (result.status === "aborted" || memory.recovery === undefined) return result;
   if (step === "compact" && result.status === "applied") memory.recoveryCompactions++;
-  climbOn(core, step);
+  advanceRecovery(core, step);
   return result;
 }
 
-function climbOn({ memory }: SessionCore, step: Recover["step"]): void {
+function advanceRecovery({ memory }: SessionCore, step: Recover["step"]): void {
   if (memory.recovery !== undefined) memory.recovery = afterStep(memory.recovery, step);
   memory.version++;
 }
 
 /** Puts edits in force, or remembers that there were none at this state. */
-function settle(core: SessionCore, step: Step, edits: readonly Edit[]): RunResult {
+function commitStep(core: SessionCore, step: Step, edits: readonly Edit[]): RunResult {
   const { memory } = core;
   const committed = edits.length === 0 ? undefined : core.commit(step, edits);
   if (committed !== undefined) return { status: "applied", batch: committed.batch };
@@ -108,6 +128,242 @@ function settle(core: SessionCore, step: Step, edits: readonly Edit[]): RunResul
   return { status: "nothing", reason: edits.length === 0 ? "no edits" : "messages are gone" };
 }
 
-function spared({ options, line }: SessionCore, edits: readonly Edit[]): readonly Edit[] {
-  return sparePins(edits, options.pins ?? [], line.find);
+function withoutPinnedTargets({ options, line }: SessionCore, edits: readonly Edit[]): readonly Edit[] {
+  return withoutPinned(edits, options.pins ?? [], line.find);
+}
+
+/** Bounds outputs of the window one after another; what is left out goes into the spill store, if there is one. */
+async function boundOutputs(
+  { line, options, ports, memory }: SessionCore,
+  handles: readonly Handle[],
+  signal: AbortSignal,
+): Promise<readonly Edit[]> {
+  const wanted = new Set(handles);
+  const { limits } = memory.unbounded;
+  const edits: Edit[] = [];
+  for (const message of line.transcript()) {
+    for (const [partIndex, part] of message.parts.entries()) {
+      if (part.type !== "tool" || !wanted.has(handleOf(message, partIndex)) || signal.aborted) continue;
+      const text = outcomeText(part.outcome);
+      const { blocks, handle, truncated } = await truncateToolContent<ToolContentBlock>(
+        [{ type: "text", text }],
+        limits,
+        ports.spills,
+        {
+          signal,
+          ...(options.redaction !== "off" && options.redactOutputs === "on" && { redact: options.redaction }),
+        },
+      );
+      const texts = blocks.map((block) => (isTextBlock(block) ? block.text : ""));
+      if (ports.spills === undefined) texts.push(keptNotice(handleOf(message, partIndex)));
+      const shown = texts.join("\n");
+      if (truncated) edits.push(replaceOutput({ message, partIndex, part, text, shown, spill: handle }));
+    }
+  }
+  return edits;
+}
+
+/** Without a store the transcript itself has the whole output, under the handle of the part. */
+function keptNotice(handle: Handle): string {
+  return `[Full output kept: handle ${handle}. Read parts of it with the recall tool and this handle.]`;
+}
+
+interface BoundedOutput {
+  readonly message: Message;
+  readonly partIndex: number;
+  readonly part: ToolPart;
+  readonly text: string;
+  readonly shown: string;
+  readonly spill: Handle | undefined;
+}
+
+function replaceOutput({ message, partIndex, part, text, shown, spill }: BoundedOutput): Edit {
+  const omittedChars = Math.max(0, text.length - shown.length);
+  return {
+    type: "replace-part",
+    messageId: message.id,
+    partIndex,
+    part: {
+      ...part,
+      outcome: withText(part.outcome, shown),
+      cut: { method: "head-tail", originalChars: text.length, omittedChars, limitChars: shown.length },
+    },
+    stage: "tool-output",
+    reason: "oversize",
+    omitted: { chars: omittedChars, handle: spill ?? handleOf(message, partIndex) },
+  };
+}
+
+/** Asks for summaries of old tool results, or takes those that have arrived; told by a start and an end. */
+async function runToolSummaries(
+  core: SessionCore,
+  signal: AbortSignal,
+  apply: (edits: readonly Edit[], degraded: boolean) => boolean,
+): Promise<"applied" | "nothing" | "aborted"> {
+  const { memory, line, log, options, ports } = core;
+  const transcript = line.transcript();
+  log.emit({ type: "tool_summary_start", visibleResults: core.results.visibleResults() });
+  let ended: Ended = { archivedResults: 0, error: "failed" };
+  try {
+    const { redaction, summarizer, pins } = options;
+    const { edits, pending, degraded } = await maybeSummarizeToolResults(transcript, {
+      settings: {
+        ...memory.settings,
+        ...(redaction !== "off" && { redact: redaction }),
+        ...(pins && { pins }),
+        ...(summarizer?.model && { model: summarizer.model }),
+      },
+      summarizer: ports.summarizer,
+      clock: ports.clock,
+      signal,
+      pending: memory.pendingSummaries,
+    });
+    if (signal.aborted) {
+      ended = { archivedResults: 0, error: "aborted" };
+      return "aborted";
+    }
+    memory.pendingSummaries = pending;
+    const isApplied = apply(targetsUnchanged(edits, transcript, line.transcript()) ? edits : [], degraded);
+    const archived = isApplied ? edits.filter((edit) => edit.reason === "archived") : [];
+    ended = { archivedResults: archived.length, ...(degraded && { degraded }) };
+    return isApplied ? "applied" : "nothing";
+  } finally {
+    log.emit({ type: "tool_summary_end", ...ended });
+  }
+}
+
+interface Ended {
+  readonly archivedResults: number;
+  readonly error?: string;
+  readonly degraded?: true;
+}
+
+/** Compacts now. Every start that is told has one end, told when it is certain what is in force. */
+async function runCompaction(
+  core: SessionCore,
+  trigger: CompactionTrigger,
+  signal: AbortSignal,
+): Promise<RunResult> {
+  const { memory, log, options, ports } = core;
+  const plan = planFor(core, trigger);
+  let end: CompactionEnd | undefined;
+  const outcome = await compact(
+    plan,
+    { clock: ports.clock, ...(ports.summarizer && { summarizer: ports.summarizer }) },
+    {
+      at: ports.clock.now(),
+      signal,
+      hookStrikes: memory.hookStrikes,
+      ...(ports.hooks && { hooks: ports.hooks }),
+      ...(options.sessionId !== undefined && { sessionId: options.sessionId }),
+      onEvent: (event) => {
+        if (event.type === "compaction_end") end = event;
+        else log.emit(event);
+      },
+    },
+  );
+  let result: RunResult = { status: "failed", reason: "failed" };
+  try {
+    result = conclude(core, { trigger, plan, outcome });
+    return result;
+  } finally {
+    if (end !== undefined) log.emit(result.status === "applied" ? end : asUnchanged(end));
+  }
+}
+
+function planFor(core: SessionCore, trigger: CompactionTrigger): CompactionPlan | NothingToCompact {
+  const { memory, line, options, meter } = core;
+  return planCompaction({
+    transcript: line.transcript(),
+    trigger,
+    representation: options.representation,
+    settings: memory.settings,
+    limits: memory.limits,
+    estimate: meter.options(),
+    redaction: options.redaction,
+    ...(memory.model && { model: memory.model }),
+    ...(options.summarizer && { summarizer: options.summarizer }),
+    ...(options.pins && { pins: options.pins }),
+    ...(options.autoContinue && { autoContinue: options.autoContinue }),
+  });
+}
+
+interface Conclusion {
+  readonly trigger: CompactionTrigger;
+  readonly plan: CompactionPlan | NothingToCompact;
+  readonly outcome: CompactOutcome;
+}
+
+function conclude(core: SessionCore, { trigger, plan, outcome }: Conclusion): RunResult {
+  const { memory, log, line } = core;
+  memory.hookStrikes = outcome.hookStrikes;
+  for (const { hook, reason, text } of outcome.hookFailures)
+    log.warn("hook-failed", `The hook ${hook} ${reason}: ${text}`);
+  const { tokensBefore } = outcome;
+  const failed = { step: "compact", reason: trigger, tokensBefore, tokensAfter: tokensBefore } as const;
+  if (outcome.status === "unchanged" && outcome.reason === "aborted") {
+    core.note({ ...failed, outcome: "aborted" });
+    return { status: "aborted" };
+  }
+  memory.isOverflowSeen = false;
+  if (outcome.status === "compacted" && targetsUnchanged(outcome.edits, plan.transcript, line.transcript())) {
+    const step: Step = { name: "compact", reason: trigger, ...(outcome.degraded && { degraded: true }) };
+    const committed = core.commit(step, outcome.edits);
+    if (committed !== undefined) {
+      memory.isJustCompacted = true;
+      // Done by hand, it is also the answer to a refusal that nothing was done about.
+      if (trigger === "manual") memory.recovery = undefined;
+      startCoolDown(core, committed);
+      return { status: "applied", batch: committed.batch };
+    }
+  }
+  const note = outcome.status === "unchanged" ? outcome.reason : "messages-changed";
+  const isIdle = IDLE_REASONS.has(note);
+  core.note({ ...failed, outcome: isIdle ? "nothing" : "failed", note });
+  startCoolDown(core, { tokensBefore, tokensAfter: tokensBefore });
+  if (outcome.status === "unchanged" && outcome.edits.length > 0)
+    core.commit({ name: "cancel-marker", reason: note }, outcome.edits);
+  memory.spent.set("compact", memory.version);
+  return { status: isIdle ? "nothing" : "failed", reason: note };
+}
+
+/** After little gain the next automatic compaction waits for some turns. */
+function startCoolDown(
+  core: SessionCore,
+  gain: { readonly tokensBefore: number; readonly tokensAfter: number },
+): void {
+  const { memory, log } = core;
+  const limit = tokenLimitOf(memory);
+  const { state, warning } = afterCompaction(memory.trigger, { ...gain, limit, turn: memory.answers.size });
+  memory.trigger = state;
+  if (warning === undefined) return;
+  const { freedTokens, limitTokens, coolDownThroughTurn } = warning;
+  log.warn(
+    warning.type,
+    `A compaction freed ${freedTokens} of ${limitTokens} tokens; the next one waits until turn ${coolDownThroughTurn}.`,
+  );
+}
+
+/** What a compaction comes to that could do nothing, as opposed to one that was kept from it. */
+const IDLE_REASONS: ReadonlySet<string> = new Set<NotCompactedReason>([
+  "empty",
+  "nothing-old",
+  "too-little",
+  "no-gain",
+  "lost-content",
+]);
+
+function asUnchanged(end: CompactionEnd): CompactionEnd {
+  const { degraded: _, ...rest } = end;
+  return { ...rest, after: end.before, tokensAfter: end.tokensBefore, error: end.error ?? "failed" };
+}
+
+/** True when every message that edits speak of is the same now as when they were decided: only then may a late result be used. */
+function targetsUnchanged(edits: readonly Edit[], then: Transcript, now: Transcript): boolean {
+  if (then === now) return true;
+  const targets = new Set(edits.flatMap(targetsOf));
+  const pick = (transcript: Transcript): ReadonlyMap<MessageId, Message> =>
+    new Map(transcript.filter(({ id }) => targets.has(id)).map((message) => [message.id, message]));
+  const [before, after] = [pick(then), pick(now)];
+  return [...before].every(([id, message]) => after.get(id) === message);
 }

@@ -1,12 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { createFakeClock } from "../testing/fake-clock.ts";
-import { createFakeSummarizer } from "../testing/fake-summarizer.ts";
+import { createFakeClock, createFakeSummarizer } from "../testing/fakes.ts";
 import { transcript } from "../testing/notation.ts";
-import { findFaults } from "../transcript/find-faults.ts";
+import { findFaults } from "../transcript/format.ts";
 import type { Message, Transcript, Usage } from "../transcript/message.ts";
-import { createSession, type Session } from "./create-session.ts";
-import type { SessionEvent } from "./session-event.ts";
-import type { SessionOptions } from "./session-options.ts";
+import type { SessionEvent } from "./log.ts";
+import type { SessionOptions } from "./options.ts";
+import { createSession, type Session } from "./session.ts";
 
 const SUMMARY = "## Goal\nShip the parser.\n## Progress\nTwo files were read.";
 

@@ -1,12 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { createMemoryJournal } from "../stores/memory/memory-journal.ts";
-import { createFakeClock } from "../testing/fake-clock.ts";
-import { createFakeSummarizer } from "../testing/fake-summarizer.ts";
-import type { SpillStore } from "../tool-output/spill-store.ts";
+import { createMemoryJournal } from "../stores/memory.ts";
+import { createFakeClock, createFakeSummarizer } from "../testing/fakes.ts";
+import type { SpillStore } from "../tool-output/spill.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
-import { createSession, type Session } from "./create-session.ts";
-import type { SessionOptions } from "./session-options.ts";
-import type { SessionPorts } from "./session-ports.ts";
+import type { SessionOptions, SessionPorts } from "./options.ts";
+import { createSession, type Session } from "./session.ts";
 
 const SUMMARY = "## Goal\nShip the parser.\n## Progress\nTwo files were read.";
 const MODEL = { provider: "anthropic", id: "claude-sonnet-4-5" };

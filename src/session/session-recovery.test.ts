@@ -1,13 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { createMemoryJournal } from "../stores/memory/memory-journal.ts";
-import { createFakeClock } from "../testing/fake-clock.ts";
-import { createFakeSummarizer, type FakeAnswer } from "../testing/fake-summarizer.ts";
-import { findFaults } from "../transcript/find-faults.ts";
+import { createMemoryJournal } from "../stores/memory.ts";
+import { createFakeClock, createFakeSummarizer, type FakeAnswer } from "../testing/fakes.ts";
+import { findFaults } from "../transcript/format.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
-import { createSession, type Session } from "./create-session.ts";
-import { maxCompactionRecoveries } from "./recovery-state.ts";
-import type { SessionEvent } from "./session-event.ts";
-import type { SessionOptions } from "./session-options.ts";
+import type { SessionEvent } from "./log.ts";
+import type { SessionOptions } from "./options.ts";
+import { maxCompactionRecoveries } from "./recovery.ts";
+import { createSession, type Session } from "./session.ts";
 
 const SUMMARY = "## Goal\nShip the parser.\n## Progress\nTwo files were read.";
 const OVERFLOW = { status: 400, message: "prompt is too long: 41000 tokens > 40000 maximum" };

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { createFakeClock } from "../testing/fake-clock.ts";
+import { createFakeClock } from "../testing/fakes.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
-import { createSession, type Session } from "./create-session.ts";
-import type { SessionEvent } from "./session-event.ts";
-import type { SessionOptions } from "./session-options.ts";
+import type { SessionEvent } from "./log.ts";
+import type { SessionOptions } from "./options.ts";
+import { createSession, type Session } from "./session.ts";
 
 const words = (count: number): string =>
   Array.from({ length: count }, (_, index) => `w${index % 89}`).join(" ");

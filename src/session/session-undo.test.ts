@@ -1,13 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { createMemoryJournal } from "../stores/memory/memory-journal.ts";
-import { createFakeClock } from "../testing/fake-clock.ts";
-import { createFakeSummarizer } from "../testing/fake-summarizer.ts";
+import { createMemoryJournal } from "../stores/memory.ts";
+import { createFakeClock, createFakeSummarizer } from "../testing/fakes.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
-import { createSession } from "./create-session.ts";
 import type { Journal } from "./journal.ts";
-import type { SessionEvent } from "./session-event.ts";
-import type { SessionOptions } from "./session-options.ts";
-import type { SessionPorts } from "./session-ports.ts";
+import type { SessionEvent } from "./log.ts";
+import type { SessionOptions, SessionPorts } from "./options.ts";
+import { createSession } from "./session.ts";
 
 const SUMMARY = "## Goal\nShip the parser.\n## Progress\nTwo files were read.";
 

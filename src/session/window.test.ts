@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createFakeClock } from "../testing/fake-clock.ts";
+import { createFakeClock } from "../testing/fakes.ts";
 import type { Message } from "../transcript/message.ts";
 import type { ToolOutcome } from "../transcript/part.ts";
-import { createSession, type Session } from "./create-session.ts";
-import { createWindow } from "./window.ts";
+import { createSession, type Session } from "./session.ts";
+import { createContextWindow } from "./window.ts";
 
 const call = (id: string, ...outcomes: readonly ToolOutcome[]): Message => ({
   id,
@@ -27,7 +27,7 @@ const user = (id: string): Message => ({
 
 describe("a window", () => {
   it("stays the same but for its end while the newest message waits for its results", () => {
-    const window = createWindow();
+    const window = createContextWindow();
     window.rebuild([user("u")]);
     const version = window.version();
     const stages = [
@@ -46,7 +46,7 @@ describe("a window", () => {
   });
 
   it("is another one when a message leaves that something stood behind", () => {
-    const window = createWindow();
+    const window = createContextWindow();
     const [waiting, next] = [call("a", PENDING), user("u2")];
     window.rebuild([user("u"), waiting, next]);
     const version = window.version();

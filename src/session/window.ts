@@ -1,18 +1,20 @@
-import { compactionBoundary } from "../stages/compaction-boundary.ts";
-import { compactionPart, findCompletedCompaction } from "../stages/completed-compaction.ts";
-import { repairPairing } from "../stages/repair-pairing.ts";
-import { applyEdits } from "../transcript/apply-edits.ts";
-import type { Edit } from "../transcript/edit.ts";
-import type { Message, Transcript } from "../transcript/message.ts";
-import type { CallId } from "../transcript/part.ts";
-import { isVisibleToModel } from "../transcript/visibility.ts";
-import { callsOf, type RepairedMessage, repairMessage } from "./repaired-message.ts";
+import { compactionBoundary, compactionPart, findCompletedCompaction } from "../stages/boundary.ts";
+import { repairPairing } from "../stages/repair.ts";
+import { applyEdits, type Edit } from "../transcript/edit.ts";
+import {
+  isVisibleToModel,
+  type Message,
+  project,
+  reachesModel,
+  type Transcript,
+} from "../transcript/message.ts";
+import type { CallId, Part } from "../transcript/part.ts";
 
 /**
  * What the model sees of an edited transcript: the window of the newest compaction, repaired and projected.
  * A message more at the end costs no more than reading that message.
  */
-export interface Window {
+export interface ContextWindow {
   /** Starts anew with a whole transcript. */
   rebuild(transcript: Transcript): void;
   /** Takes one more message; false when the window has to be rebuilt for it. */
@@ -34,7 +36,7 @@ export interface Window {
 }
 
 /** An empty window. */
-export function createWindow(): Window {
+export function createContextWindow(): ContextWindow {
   let version = 0;
   let boundary: readonly Edit[] = [];
   let rows: Row[] = [];
@@ -60,7 +62,7 @@ export function createWindow(): Window {
     settledCount = marked.length;
     rows.push({ source: message, ...repaired, isFirst, ...(opening && { opening }) });
     marked.push(repaired.marked);
-    if (!isOpen(message)) settledCount = marked.length;
+    if (!awaitsResults(message)) settledCount = marked.length;
     if (repaired.shown !== undefined) shown.push(repaired.shown);
     for (const callId of callsOf(message)) calls.add(callId);
     snapshot = undefined;
@@ -152,7 +154,7 @@ function openingFor(before: Transcript, first: Message): Opening | undefined {
 }
 
 /** True for a message that is not over, and about which nothing was counted: what becomes of it comes under the same id. */
-function isOpen({ parts, usage, unfinished }: Message): boolean {
+function awaitsResults({ parts, usage, unfinished }: Message): boolean {
   const isWaiting = parts.some((part) => part.type === "tool" && part.outcome.status === "pending");
   return usage === undefined && (unfinished === true || isWaiting);
 }
@@ -164,4 +166,64 @@ export function isOfCompaction(message: Message): boolean {
 
 function hasFinish({ role, finish }: Message): boolean {
   return role === "assistant" && finish !== undefined;
+}
+
+/** A message as it is sent, and what had to be repaired for that. */
+interface RepairedMessage {
+  /** With its hidden parts, so that part indexes and cleared outputs can still be seen. */
+  readonly marked: Message;
+  /** What the model reads; undefined when nothing of it is sent. */
+  readonly shown: Message | undefined;
+  readonly edits: readonly Edit[];
+  /** True when an earlier message has one of its calls as well. */
+  readonly repeatsCalls: boolean;
+}
+
+/**
+ * Repairs one message given the calls that stand before it: the same as `repairPairing` over all of them, without
+ * walking them again. Does not look at who speaks first.
+ */
+function repairMessage(message: Message, earlierCalls: ReadonlySet<CallId>): RepairedMessage {
+  const repeated = message.parts.flatMap((part, partIndex): Edit[] =>
+    isCall(part) && earlierCalls.has(part.callId)
+      ? [
+          {
+            type: "hide-part",
+            what: "part",
+            messageId: message.id,
+            partIndex,
+            stage: "repair-pairing",
+            reason: "duplicate-call",
+          },
+        ]
+      : [],
+  );
+  if (repeated.length === 0) return repairAlone(message);
+  const rest = repairAlone(applyEdits([message], repeated, { at: 0 })[0] ?? message);
+  const edits = rest.shown === undefined ? rest.edits : [...repeated, ...rest.edits];
+  return { ...rest, edits, repeatsCalls: true };
+}
+
+/** The calls of a message that reach the model. */
+function callsOf({ parts }: Message): readonly CallId[] {
+  return parts.flatMap((part) => (isCall(part) ? [part.callId] : []));
+}
+
+/** Messages never change, so each is repaired once. */
+const repairedMessages = new WeakMap<Message, RepairedMessage>();
+
+function repairAlone(message: Message): RepairedMessage {
+  const before = repairedMessages.get(message);
+  if (before !== undefined) return before;
+  // Whether it may come first is a matter of the whole transcript.
+  const edits = repairPairing([message]).filter((edit) => edit.type !== "insert-message");
+  const marked = applyEdits([message], edits, { at: 0 })[0] ?? message;
+  const shown = isVisibleToModel(marked) ? project([marked])[0] : undefined;
+  const repaired = { marked, shown, edits, repeatsCalls: false };
+  repairedMessages.set(message, repaired);
+  return repaired;
+}
+
+function isCall(part: Part): part is Extract<Part, { type: "tool" }> {
+  return part.type === "tool" && !part.callMissing && reachesModel(part);
 }

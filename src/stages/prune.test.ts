@@ -1,25 +1,29 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyHistory } from "../../test/support/opencode-arbitrary.ts";
-import { runs } from "../../test/support/runs.ts";
-import { opencode } from "../formats/opencode/opencode.ts";
-import type { SessionMessage } from "../formats/opencode/session-message.ts";
-import { deepFreeze } from "../testing/deep-freeze.ts";
-import { notate, transcript } from "../testing/notation.ts";
-import { ConfigurationError } from "../text/configuration-error.ts";
-import { applyEdits } from "../transcript/apply-edits.ts";
-import { findFaults } from "../transcript/find-faults.ts";
-import type { Message, Transcript } from "../transcript/message.ts";
+import { anyHistory } from "../../test/rig/random-history/opencode-history.ts";
+import { runs } from "../../test/rig/runs.ts";
+import { opencode } from "../formats/wires/opencode/opencode.ts";
+import type { SessionMessage } from "../formats/wires/opencode/session-message.ts";
+import { deepFreeze, notate, transcript } from "../testing/notation.ts";
+import { ConfigurationError } from "../text/check.ts";
+import { applyEdits, runStages } from "../transcript/edit.ts";
+import { findFaults } from "../transcript/format.ts";
+import { type Message, project, type Transcript } from "../transcript/message.ts";
 import { CLEARED_PLACEHOLDER, type Part, type ToolPart } from "../transcript/part.ts";
 import { renderMessage } from "../transcript/render.ts";
-import { runStages } from "../transcript/run-stages.ts";
 import { isCleared, toolResults } from "../transcript/tool-results.ts";
-import { project } from "../transcript/visibility.ts";
-import { filterCompacted } from "./filter-compacted.ts";
-import { PRUNE_MINIMUM, PRUNE_PROTECT, type PruneOptions, prune, pruneStage } from "./prune.ts";
-import { PRUNE_PROTECTED_TOOLS, pruneGuard } from "./prune-guard.ts";
-import { restore } from "./prune-restore.ts";
+import { filterCompacted } from "./boundary.ts";
+import {
+  PRUNE_MINIMUM,
+  PRUNE_PROTECT,
+  PRUNE_PROTECTED_TOOLS,
+  type PruneOptions,
+  prune,
+  pruneStage,
+  restore,
+  startOfNewestTurns,
+} from "./prune.ts";
 
 const read = (notation: string) => deepFreeze(transcript(notation));
 const handles = (messages: Transcript, options?: PruneOptions) =>
@@ -351,7 +355,9 @@ describe("prune on any history", () => {
         const messages = deepFreeze(opencode.decode(history));
         const plan = prune(messages, settings);
         const window = filterCompacted(messages);
-        const guarded = new Set(window.slice(pruneGuard(window, settings.protectTurns)).map(({ id }) => id));
+        const guarded = new Set(
+          window.slice(startOfNewestTurns(window, settings.protectTurns)).map(({ id }) => id),
+        );
         const sent = new Map(window.map((message) => [message.id, message]));
         for (const { messageId, partIndex, tool, tokens } of plan.candidates) {
           const part = sent.get(messageId)?.parts[partIndex] as ToolPart;

@@ -1,17 +1,10 @@
-import { ConfigurationError } from "../text/configuration-error.ts";
-import { type EstimateTokensOptions, estimateTokens } from "../text/estimate-tokens.ts";
+import { ConfigurationError } from "../text/check.ts";
+import { type EstimateTokensOptions, estimateTokens } from "../text/tokens/estimate-tokens.ts";
 import type { Edit, Handle, Stage } from "../transcript/edit.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
 import { type CallId, CLEARED_PLACEHOLDER } from "../transcript/part.ts";
 import { handleOf, type ToolResult, toolResults } from "../transcript/tool-results.ts";
-import { filterCompacted } from "./filter-compacted.ts";
-import {
-  createToolGuard,
-  limitProblems,
-  PRUNE_PROTECT_TURNS,
-  PRUNE_PROTECTED_TOOLS,
-  pruneGuard,
-} from "./prune-guard.ts";
+import { filterCompacted } from "./boundary.ts";
 
 /**
  * What clearing old tool outputs would do, as a plan that changes nothing by itself.
@@ -91,10 +84,10 @@ function planPrune(messages: Transcript, settings: PruneSettings): PrunePlan {
 
 function walkBack(messages: Transcript, settings: PruneSettings): Omit<PrunePlan, "edits" | "applied"> {
   const { protectTokens, protectTurns, estimate } = settings;
-  const isProtected = createToolGuard(settings.protectedTools);
+  const isProtected = createToolMatcher(settings.protectedTools);
   // What is not sent any more must not count against what is: the walk sees the window that a host renders.
   const window = filterCompacted(messages);
-  const end = pruneGuard(window, protectTurns);
+  const end = startOfNewestTurns(window, protectTurns);
   const start = window.slice(0, end).findLastIndex(isSummary) + 1;
 
   const candidates: PruneCandidate[] = [];
@@ -142,4 +135,67 @@ function clear({ messageId, partIndex, handle, chars }: PruneCandidate): Edit {
     reason: "pruned",
     omitted: { chars, handle },
   };
+}
+
+/**
+ * Edits that show cleared outputs to the model again, named by handle, by call or by message.
+ * A name that fits nothing cleared gives no edit; an output of which only the placeholder was stored cannot come back.
+ */
+export function restore(
+  messages: Transcript,
+  names: readonly (Handle | CallId | MessageId)[],
+): readonly Edit[] {
+  const wanted = new Set(names);
+  const edits: Edit[] = [];
+  for (const message of messages) {
+    for (const [partIndex, part] of message.parts.entries()) {
+      if (part.type !== "tool" || part.clearedAt === undefined) continue;
+      const isNamed =
+        wanted.has(message.id) || wanted.has(part.callId) || wanted.has(handleOf(message, partIndex));
+      if (!isNamed) continue;
+      const { clearedAt: _, ...restored } = part;
+      edits.push({
+        type: "replace-part",
+        messageId: message.id,
+        partIndex,
+        part: restored,
+        stage: "restore",
+        reason: "restored",
+      });
+    }
+  }
+  return edits;
+}
+
+/**
+ * The index of the first message that belongs to the newest turns; what stands before it may be cleared.
+ * A turn begins with a user message, and a compaction marker is one. Zero while there are too few turns.
+ */
+export function startOfNewestTurns(messages: Transcript, protectTurns: number): number {
+  let turns = 0;
+  let index = messages.length;
+  while (turns < protectTurns && index > 0) {
+    index--;
+    if (messages[index]?.role === "user") turns++;
+  }
+  return index;
+}
+
+/** How many of the newest turns pruning and superseding leave alone. */
+export const PRUNE_PROTECT_TURNS = 2;
+
+/** Tools whose results are never cleared; upper and lower case are the same. */
+export const PRUNE_PROTECTED_TOOLS: readonly string[] = ["skill"];
+
+/** Says whether a tool is among the protected ones, whatever the case of its name. */
+export function createToolMatcher(protectedTools: readonly string[]): (tool: string) => boolean {
+  const names = new Set(protectedTools.map((name) => name.toLowerCase()));
+  return (tool) => names.has(tool.toLowerCase());
+}
+
+/** What is wrong with a setting that must be a number of zero or more; nothing when it can be used. */
+export function limitProblems(limits: Readonly<Record<string, number>>): readonly string[] {
+  return Object.entries(limits)
+    .filter(([, value]) => typeof value !== "number" || !Number.isFinite(value) || value < 0)
+    .map(([name, value]) => `${name} is ${String(value)}; give a finite number of zero or more`);
 }

@@ -1,17 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyHistory } from "../../test/support/opencode-arbitrary.ts";
-import { opencode } from "../formats/opencode/opencode.ts";
-import { deepFreeze } from "../testing/deep-freeze.ts";
-import { applyEdits } from "../transcript/apply-edits.ts";
-import type { ReplacePart } from "../transcript/edit.ts";
-import { findFaults } from "../transcript/find-faults.ts";
+import { anyHistory } from "../../test/rig/random-history/opencode-history.ts";
+import { opencode } from "../formats/wires/opencode/opencode.ts";
+import { deepFreeze } from "../testing/notation.ts";
+import { applyEdits, type ReplacePart, runStages } from "../transcript/edit.ts";
+import { findFaults } from "../transcript/format.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { ToolPart } from "../transcript/part.ts";
-import { runStages } from "../transcript/run-stages.ts";
 import { toolResults } from "../transcript/tool-results.ts";
-import { filterCompacted } from "./filter-compacted.ts";
-import { pruneGuard } from "./prune-guard.ts";
+import { filterCompacted } from "./boundary.ts";
+import { startOfNewestTurns } from "./prune.ts";
 import { supersede } from "./supersede.ts";
 
 const lines = (count: number): string =>
@@ -79,7 +77,7 @@ describe("supersede on any history", () => {
         const edits = stage(messages);
         const window = filterCompacted(messages);
         const open = new Map(
-          window.slice(0, pruneGuard(window, protectTurns)).map((each) => [each.id, each]),
+          window.slice(0, startOfNewestTurns(window, protectTurns)).map((each) => [each.id, each]),
         );
         for (const edit of edits) {
           const { messageId, partIndex, part } = edit as ReplacePart;

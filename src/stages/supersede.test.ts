@@ -1,16 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { deepFreeze } from "../testing/deep-freeze.ts";
-import { ConfigurationError } from "../text/configuration-error.ts";
-import { applyEdits } from "../transcript/apply-edits.ts";
-import type { ReplacePart } from "../transcript/edit.ts";
+import { deepFreeze } from "../testing/notation.ts";
+import { ConfigurationError } from "../text/check.ts";
+import { applyEdits, type ReplacePart, runStages } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { ToolPart } from "../transcript/part.ts";
-import { runStages } from "../transcript/run-stages.ts";
 import { toolResults } from "../transcript/tool-results.ts";
-import { graduatedTiers } from "./graduated-tiers.ts";
-import { type SupersedeOptions, supersede } from "./supersede.ts";
-import { textKey } from "./supersede-text-key.ts";
-import { FIXED_TIER_LIMITS } from "./tool-result-tier.ts";
+import { type SupersedeOptions, supersede, textKey } from "./supersede.ts";
+import { FIXED_TIER_LIMITS, graduatedTiers } from "./tiers.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,21 +1,20 @@
-import { ConfigurationError } from "../text/configuration-error.ts";
-import { mapStrings } from "../text/map-strings.ts";
-import { jsonOf } from "../text/safe-json.ts";
+import { ConfigurationError } from "../text/check.ts";
+import { hashText } from "../text/hash.ts";
+import { mapStrings, tryJson } from "../text/json.ts";
 import { tailCut } from "../text/truncate.ts";
 import type { Edit, Handle, Stage } from "../transcript/edit.ts";
 import type { Transcript } from "../transcript/message.ts";
 import { type CallId, type ToolPart, withText } from "../transcript/part.ts";
 import { handleOf, type ToolResult, toolResults } from "../transcript/tool-results.ts";
-import { filterCompacted } from "./filter-compacted.ts";
+import { filterCompacted } from "./boundary.ts";
+import { type FileAccess, type FileRead, fileAccess } from "./file-access.ts";
 import {
-  createToolGuard,
+  createToolMatcher,
   limitProblems,
   PRUNE_PROTECT_TURNS,
   PRUNE_PROTECTED_TOOLS,
-  pruneGuard,
-} from "./prune-guard.ts";
-import { type FileAccess, fileAccess } from "./supersede-file-access.ts";
-import { createNewerResults, hasAttachments, type NewerResults } from "./supersede-newer.ts";
+  startOfNewestTurns,
+} from "./prune.ts";
 
 /**
  * Leaves a line in place of what something newer makes needless: reads of lines that were read again or of a file
@@ -27,12 +26,12 @@ export function supersede({
 }: SupersedeOptions = {}): Stage {
   const problems = limitProblems({ protectTurns });
   if (problems.length > 0) throw new ConfigurationError(problems);
-  const isProtected = createToolGuard(protectedTools);
+  const isProtected = createToolMatcher(protectedTools);
 
   return (transcript) => {
     const window = filterCompacted(transcript);
     const results = resultsOnTheWire(window);
-    const guarded = new Set(window.slice(pruneGuard(window, protectTurns)));
+    const guarded = new Set(window.slice(startOfNewestTurns(window, protectTurns)));
     const newer = createNewerResults(results);
     const edits: Edit[] = [];
     for (const result of results.toReversed()) {
@@ -56,7 +55,7 @@ export interface SupersedeOptions {
 }
 
 /** Strings of a failed edit's input up to this length stay: they say what was tried. */
-export const SUPERSEDE_KEEP_INPUT_CHARS = 200;
+const SUPERSEDE_KEEP_INPUT_CHARS = 200;
 
 /** A result without a call, or a second one for a call, is dropped before sending: it stands for nothing. */
 function resultsOnTheWire(window: Transcript): readonly ToolResult[] {
@@ -76,7 +75,7 @@ function replacement(
   if (result.status === "failed") {
     return access === undefined || access.type === "read" ? undefined : withoutInput(result, access, newer);
   }
-  if (result.cleared || hasAttachments(result) || hasNothingLeft(result.part)) return undefined;
+  if (result.cleared || hasAttachments(result) || isFullyOmitted(result.part)) return undefined;
   const covering = access?.type === "read" ? newer.replacingRead(access, result) : undefined;
   if (access?.type === "read" && covering !== undefined) {
     return withStub(result, stub(covering, `read of ${shortPath(access.path)}`));
@@ -109,8 +108,8 @@ function withoutInput(
     return text.length > Math.max(SUPERSEDE_KEEP_INPUT_CHARS, line.length) && !isPath ? line : text;
   });
   if (input === part.input) return undefined;
-  const before = jsonOf(part.input);
-  const preview = jsonOf(input);
+  const before = tryJson(part.input);
+  const preview = tryJson(input);
   if (before === undefined || preview === undefined || preview.length >= before.length) return undefined;
   return {
     ...part,
@@ -138,7 +137,7 @@ function shortPath(path: string): string {
 const MAX_PATH_CHARS = 120;
 
 /** True when an earlier edit left nothing of the output but a line of ours, known by what it noted. */
-function hasNothingLeft({ cut }: ToolPart): boolean {
+function isFullyOmitted({ cut }: ToolPart): boolean {
   return cut !== undefined && cut.omittedChars >= cut.originalChars;
 }
 
@@ -157,4 +156,120 @@ function replace({ message, partIndex, part }: ToolResult, changed: ToolPart): E
 
 function omittedChars({ cut, inputCut }: ToolPart): number {
   return (cut?.omittedChars ?? 0) + (inputCut?.omittedChars ?? 0);
+}
+
+/** What stands behind the result being looked at, as far as the model sees it whole. */
+interface NewerResults {
+  /** Adds what a call did to a file; results come newest first. */
+  rememberChange(result: ToolResult, access: FileAccess | undefined): void;
+  /** Adds an output that stays. */
+  rememberOutput(result: ToolResult, access: FileAccess | undefined): void;
+  /** The result that shows the lines of a read again, or the one that wrote its file anew. */
+  replacingRead(read: FileRead, result: ToolResult): Handle | undefined;
+  /** A result of the same tool with the same text. */
+  sameOutput(result: ToolResult): Handle | undefined;
+  /** The next change of a file that succeeded. */
+  nextChange(path: string | undefined): Handle | undefined;
+}
+
+/** Knows nothing at first; `results` are all that will be remembered or asked about. */
+function createNewerResults(results: readonly ToolResult[]): NewerResults {
+  const reads = new Map<string, ShownRead[]>();
+  const writes = new Map<string, Handle>();
+  const changes = new Map<string, Handle>();
+  const outputs = new Map<string, { readonly text: string; readonly handle: Handle }>();
+  const keys = outputKeys(results);
+
+  return {
+    rememberChange({ message, partIndex, part, status }, access) {
+      if (status !== "done" || access?.path === undefined || access.type === "read") return;
+      const handle = handleOf(message, partIndex);
+      changes.set(access.path, handle);
+      if (access.type === "write" && part.inputCut === undefined) writes.set(access.path, handle);
+    },
+
+    rememberOutput(result, access) {
+      const { message, partIndex, part, status } = result;
+      if (status !== "done" || result.cleared || part.cut !== undefined || hasAttachments(result)) return;
+      const handle = handleOf(message, partIndex);
+      if (access?.type === "read") rememberRead(reads, access, { ...linesOf(access, result), handle });
+      const key = keys.get(result);
+      if (key !== undefined && !outputs.has(key)) outputs.set(key, { text: result.text, handle });
+    },
+
+    replacingRead(read, result) {
+      const older = linesOf(read, result);
+      const covering = reads.get(read.question)?.find((newer) => covers(newer, older));
+      return covering?.handle ?? writes.get(read.path);
+    },
+
+    sameOutput(result) {
+      const key = keys.get(result);
+      const newer = key === undefined ? undefined : outputs.get(key);
+      return newer?.text === result.text ? newer.handle : undefined;
+    },
+
+    nextChange: (path) => (path === undefined ? undefined : changes.get(path)),
+  };
+}
+
+/** True when a result is more than text, so that no text can stand in for it. */
+function hasAttachments({ part }: ToolResult): boolean {
+  return part.outcome.status === "done" && part.outcome.attachments.length > 0;
+}
+
+/** The lines that a read asked for, and how far it got. */
+interface ReadLines {
+  readonly startLine: number;
+  readonly askedEnd: number;
+  readonly shownEnd: number;
+}
+
+interface ShownRead extends ReadLines {
+  readonly handle: Handle;
+}
+
+function covers(newer: ReadLines, older: ReadLines): boolean {
+  // The same question asked again: the newer answer counts even where the file became shorter.
+  if (newer.startLine === older.startLine && older.askedEnd <= newer.askedEnd) return true;
+  return newer.startLine <= older.startLine && older.shownEnd <= newer.shownEnd;
+}
+
+/** Tools stop before the end that was asked for, so what a read shows is told by counting the lines it gave. */
+function linesOf({ startLine, maxLines }: FileRead, { text, part }: ToolResult): ReadLines {
+  const askedEnd = startLine + maxLines;
+  const shownEnd = part.cut === undefined ? startLine + Math.min(maxLines, countLines(text)) : askedEnd;
+  return { startLine, askedEnd, shownEnd };
+}
+
+function countLines(text: string): number {
+  let lines = 1;
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines++;
+  return lines;
+}
+
+/** Of a file read in more pieces than this only the newest count, so that a look-up costs the same in any session. */
+const MAX_REMEMBERED_READS = 32;
+
+function rememberRead(reads: Map<string, ShownRead[]>, { question }: FileRead, lines: ShownRead): void {
+  const known = reads.get(question);
+  if (known === undefined) reads.set(question, [lines]);
+  else if (known.length < MAX_REMEMBERED_READS) known.push(lines);
+}
+
+/** Keys for outputs that may have an equal; a length that occurs once needs no look at the text. */
+function outputKeys(results: readonly ToolResult[]): ReadonlyMap<ToolResult, string> {
+  const seen = new Set<number>();
+  const repeated = new Set<number>();
+  for (const { text } of results) (seen.has(text.length) ? repeated : seen).add(text.length);
+  const mayHaveEqual = results.filter(({ text }) => repeated.has(text.length));
+  return new Map(mayHaveEqual.map((result) => [result, `${result.part.tool}\n${textKey(result.text)}`]));
+}
+
+/**
+ * A short key that equal texts share, made from every character in one pass.
+ * Different texts may share one too, so a match must still be compared.
+ */
+export function textKey(text: string): string {
+  return `${text.length}:${hashText(text)}`;
 }

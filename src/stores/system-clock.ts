@@ -1,4 +1,4 @@
-import type { Clock } from "../compaction/clock.ts";
+import type { Clock } from "../compaction/ports/clock.ts";
 
 /** The clock of the machine, with timers that do not keep a process alive. */
 export function createSystemClock(): Clock {

@@ -1,6 +1,5 @@
-import type { Transcript } from "../transcript/message.ts";
+import { project, type Transcript } from "../transcript/message.ts";
 import { COMPACTION_QUESTION, outcomeText, type Part } from "../transcript/part.ts";
-import { project } from "../transcript/visibility.ts";
 
 /**
  * What a provider's wire can say of a transcript: the system text, then roles, texts, calls, results and files. Turns of
@@ -24,7 +23,7 @@ export function contentView(transcript: Transcript): readonly ContentTurn[] {
   }));
 }
 
-export interface ContentTurn {
+interface ContentTurn {
   readonly role: string;
   readonly parts: readonly unknown[];
 }

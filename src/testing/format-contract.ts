@@ -1,11 +1,7 @@
-import { applyEdits } from "../transcript/apply-edits.ts";
-import type { Edit, Stage } from "../transcript/edit.ts";
-import type { Fault } from "../transcript/find-faults.ts";
-import type { Format } from "../transcript/format.ts";
-import type { Transcript } from "../transcript/message.ts";
-import { runStages } from "../transcript/run-stages.ts";
-import { project } from "../transcript/visibility.ts";
-import { deepFreeze } from "./deep-freeze.ts";
+import { applyEdits, type Edit, runStages, type Stage } from "../transcript/edit.ts";
+import type { Fault, Format } from "../transcript/format.ts";
+import { project, type Transcript } from "../transcript/message.ts";
+import { deepFreeze } from "./notation.ts";
 
 /** What one law of the format contract says about one wire. Throws when the law is broken. */
 export interface FormatLaw {

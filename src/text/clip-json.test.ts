@@ -1,9 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { runs } from "../../test/support/runs.ts";
-import { clipJson } from "./clip-json.ts";
-import { mapStrings } from "./map-strings.ts";
-import { safeJson } from "./safe-json.ts";
+import { runs } from "../../test/rig/runs.ts";
+import { clipJson, mapStrings, safeJson } from "./json.ts";
 
 const cyclic: Record<string, unknown> = { name: "self" };
 cyclic.self = cyclic;

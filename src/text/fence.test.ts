@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { runs } from "../../test/support/runs.ts";
+import { runs } from "../../test/rig/runs.ts";
 import { FENCED_TAGS, fence, fenceData } from "./fence.ts";
 
 const TAGS = ["inherited_context", "summary", "system-reminder"];

@@ -53,7 +53,7 @@ function createTagFinder(tags: readonly string[]): (text: string, bracketIndex: 
   const maxChars = names.reduce((longest, name) => Math.max(longest, name.length), 0) + 1;
   return (text, bracketIndex) => {
     const next = text.charAt(bracketIndex + (text.charAt(bracketIndex + 1) === "/" ? 2 : 1));
-    if (isPlain(next) && !"/\\".includes(next) && !initials.includes(next.toLowerCase())) return false;
+    if (isVisibleAscii(next) && !"/\\".includes(next) && !initials.includes(next.toLowerCase())) return false;
     const word = readVisible(text, {
       startIndex: skipToName(text, bracketIndex + 1),
       maxChars,
@@ -68,7 +68,7 @@ const LONGEST_TOKEN_CHARS = 68;
 
 function opensTemplateToken(text: string, bracketIndex: number): boolean {
   const next = text.charAt(bracketIndex + 1);
-  if (isPlain(next) && !"|/SseIAT".includes(next)) return false;
+  if (isVisibleAscii(next) && !"|/SseIAT".includes(next)) return false;
   const bracket = fold(text.charAt(bracketIndex));
   return TEMPLATE_TOKEN.test(
     bracket + readVisible(text, { startIndex: bracketIndex + 1, maxChars: LONGEST_TOKEN_CHARS }),
@@ -76,7 +76,7 @@ function opensTemplateToken(text: string, bracketIndex: number): boolean {
 }
 
 // Nearly every bracket of real text is dismissed by the one visible ASCII character that follows it.
-function isPlain(character: string): boolean {
+function isVisibleAscii(character: string): boolean {
   return character > " " && character < "\x7f";
 }
 
@@ -92,22 +92,22 @@ function skipToName(text: string, startIndex: number): number {
   return index;
 }
 
-const UNSEEN = /^[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}]/u;
+const INVISIBLE = /^[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}]/u;
 
-interface Stretch {
+interface ReadRange {
   readonly startIndex: number;
   readonly maxChars: number;
 }
 
 // Stops at the next opening bracket, so that no stretch of text is read for two brackets.
-function readVisible(text: string, { startIndex, maxChars }: Stretch): string {
+function readVisible(text: string, { startIndex, maxChars }: ReadRange): string {
   let word = "";
   for (let index = startIndex; index < text.length && word.length < maxChars; ) {
     const character = String.fromCodePoint(text.codePointAt(index) ?? 0);
     index += character.length;
     const folded = fold(character);
     if (folded === "<" || folded === "[" || /^\s/.test(folded)) break;
-    if (!UNSEEN.test(folded)) word += folded;
+    if (!INVISIBLE.test(folded)) word += folded;
   }
   return word;
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { groupBy } from "./group-by.ts";
+import { groupBy } from "./json.ts";
 
 it("puts values with the same key together, keys and values in the order in which they come", () => {
   const groups = groupBy(["pear", "fig", "plum", "apple", "fog"], (word) => word[0]);

@@ -3,8 +3,8 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { FENCED_TAGS, fence, fenceData } from "./fence.ts";
-import { normalizeText } from "./normalize-text.ts";
-import { redactSecrets } from "./redact-secrets.ts";
+import { normalizeText } from "./normalize.ts";
+import { redactSecrets } from "./secrets/redact-secrets.ts";
 
 interface HostileText {
   readonly id: string;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { deepFreeze } from "../testing/deep-freeze.ts";
-import { mapStrings } from "./map-strings.ts";
+import { deepFreeze } from "../testing/notation.ts";
+import { mapStrings } from "./json.ts";
 
 const shout = (text: string) => text.toUpperCase();
 

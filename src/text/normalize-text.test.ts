@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { runs } from "../../test/support/runs.ts";
-import { normalizeText, normalizeTextWithCounts, toWellFormed } from "./normalize-text.ts";
+import { runs } from "../../test/rig/runs.ts";
+import { normalizeText, normalizeTextWithCounts, toWellFormed } from "./normalize.ts";
 
 const ESC = "\x1b";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { FORK_ERROR_PATTERNS, FORK_MORE_ERROR_PATTERNS, shouldUseHeadTail } from "./should-use-head-tail.ts";
+import { FORK_ERROR_PATTERNS, FORK_MORE_ERROR_PATTERNS, shouldUseHeadTail } from "./truncate.ts";
 
 it.each(["bash", "my_bash_tool", "pty", "exec", "Bash", "EXECUTE"])("%s is a terminal tool", (tool) => {
   expect(shouldUseHeadTail(tool, "fine")).toBe(true);

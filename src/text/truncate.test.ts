@@ -1,10 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyText } from "../../test/support/opencode-arbitrary.ts";
-import { runs } from "../../test/support/runs.ts";
-import { ConfigurationError } from "./configuration-error.ts";
-import { headCut, tailCut, truncate, truncationMarker } from "./truncate.ts";
-import { truncateWithStrategy } from "./truncate-with-strategy.ts";
+import { anyText } from "../../test/rig/random-history/opencode-history.ts";
+import { runs } from "../../test/rig/runs.ts";
+import { ConfigurationError } from "./check.ts";
+import { headCut, tailCut, truncate, truncateWithStrategy, truncationMarker } from "./truncate.ts";
 
 const anyOptions = fc
   .record({

@@ -1,11 +1,11 @@
-import { ConfigurationError } from "./configuration-error.ts";
+import { ConfigurationError } from "./check.ts";
 
 /** Shortens a text to a number of kept characters (UTF-16 units) plus a marker that says how many are missing. */
 export function truncate(text: string, options: TruncateOptions): Truncation {
   const limitChars = checkLimit(options.limitChars);
   if (text.length <= limitChars) return whole(text);
 
-  const { headChars, tailChars } = share(limitChars, options);
+  const { headChars, tailChars } = splitLimit(limitChars, options);
   const headEnd = headCut(text, headChars);
   const tailStart = tailCut(text, text.length - tailChars);
   const omittedChars = tailStart - headEnd;
@@ -29,7 +29,7 @@ export interface TruncateOptions {
 }
 
 /** The shortened text; `cut` is unset when nothing was left out. */
-export interface Truncation {
+interface Truncation {
   readonly text: string;
   readonly cut?: Cut & Pick<TruncateOptions, "method">;
 }
@@ -57,7 +57,7 @@ export function headCut(text: string, end: number): number {
   return splitsPair(text, end) ? end - 1 : end;
 }
 
-/** The smallest cut at or right of `start` that splits neither a surrogate pair nor a CRLF. */
+/** The smallest cut at or right of `startServer` that splits neither a surrogate pair nor a CRLF. */
 export function tailCut(text: string, start: number): number {
   return splitsPair(text, start) ? start + 1 : start;
 }
@@ -70,7 +70,7 @@ function splitsPair(text: string, index: number): boolean {
   return isSurrogatePair || isCrLf;
 }
 
-function share(
+function splitLimit(
   limitChars: number,
   { method, headRatio = FORK_HEAD_RATIO, tailRatio = FORK_TAIL_RATIO }: TruncateOptions,
 ): { headChars: number; tailChars: number } {
@@ -92,4 +92,54 @@ function checkLimit(limitChars: number): number {
 
 function whole(text: string): Truncation {
   return { text };
+}
+
+/** True when the end of an output matters as much as its beginning: terminal tools, and texts that speak of an error. */
+export function shouldUseHeadTail(toolName: string, resultText: string): boolean {
+  const name = toolName.toLowerCase();
+  return FORK_HEAD_TAIL_KEYWORDS.some((keyword) => name.includes(keyword)) || mentionsError(resultText);
+}
+
+export const FORK_HEAD_TAIL_KEYWORDS: readonly string[] = ["bash", "pty", "exec"];
+
+export const FORK_ERROR_PATTERNS: readonly string[] = [
+  "error",
+  "Error",
+  "ERROR",
+  "failed",
+  "FAILED",
+  "exception",
+  "traceback",
+];
+
+/** Forms that the documented patterns miss: a Python traceback, "Exception in thread", "Failed to", a panic. */
+export const FORK_MORE_ERROR_PATTERNS: readonly string[] = [
+  "fail",
+  "FAIL",
+  "stack",
+  "Failed",
+  "Exception",
+  "Traceback",
+  "panic:",
+  "fatal:",
+  "FATAL",
+];
+
+/** Longer texts are searched at their ends only: that is where errors stand, and all of a long output that may be kept. */
+const SEARCHED_WHOLE_CHARS = 16 * 1024;
+const SEARCHED_END_CHARS = 4 * 1024;
+
+const anyErrorPattern = new RegExp([...FORK_ERROR_PATTERNS, ...FORK_MORE_ERROR_PATTERNS].join("|"));
+
+function mentionsError(text: string): boolean {
+  if (text.length <= SEARCHED_WHOLE_CHARS) return anyErrorPattern.test(text);
+  return (
+    anyErrorPattern.test(text.slice(0, SEARCHED_END_CHARS)) ||
+    anyErrorPattern.test(text.slice(-SEARCHED_END_CHARS))
+  );
+}
+
+/** Keeps `limit` characters of a text: its beginning, or with `useHeadTail` 80 % of them from the beginning and 20 % from the end. */
+export function truncateWithStrategy(text: string, limit: number, useHeadTail: boolean): string {
+  return truncate(text, { limitChars: limit, method: useHeadTail ? "head-tail" : "head" }).text;
 }

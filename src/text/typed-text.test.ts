@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { normalizeTypedText } from "./typed-text.ts";
+import { normalizeTypedText } from "./normalize.ts";
 
 describe("normalizeTypedText", () => {
   it("takes out control characters and repairs halves of characters, and keeps what languages need", () => {

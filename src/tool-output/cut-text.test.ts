@@ -1,10 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyText } from "../../test/support/opencode-arbitrary.ts";
-import { normalizeText } from "../text/normalize-text.ts";
+import { anyText } from "../../test/rig/random-history/opencode-history.ts";
+import { normalizeText } from "../text/normalize.ts";
 import { cutText, shownSize } from "./cut-text.ts";
-import { textSize } from "./text-size.ts";
-import { type RawToolOutputLimits, resolveToolOutputLimits } from "./tool-output-limits.ts";
+import { type RawToolOutputLimits, resolveToolOutputLimits, textSize } from "./limits.ts";
 
 /** What stays, with a bar in the place of what goes. */
 function cut(text: string, raw: RawToolOutputLimits): { readonly kept: string; readonly by: string } {

@@ -1,9 +1,9 @@
 import { headCut, tailCut } from "../text/truncate.ts";
-import { addSizes, type TextSize, textSize } from "./text-size.ts";
-import type { ToolOutputLimits, TruncateMode } from "./tool-output-limits.ts";
+import { addSizes, type TextSize, type ToolOutputLimits, type TruncateMode, textSize } from "./limits.ts";
+import type { SpillFailure } from "./spill.ts";
 
 /** The limit that decided how much stays. */
-export type CutBy = "lines" | "chars" | "bytes" | "none";
+type CutBy = "lines" | "chars" | "bytes" | "none";
 
 /** Which parts of a text stay: everything before `headEnd` and everything from `tailStart` on. */
 export interface TextCut {
@@ -23,7 +23,7 @@ export function cutText(text: string, { size, limits }: CutRequest): TextCut {
   return cutUnits(text, { cut: byChars, size, mode, unit: "bytes", limit: limits.maxBytes });
 }
 
-export interface CutRequest {
+interface CutRequest {
   readonly size: TextSize;
   readonly limits: ToolOutputLimits;
 }
@@ -88,10 +88,14 @@ function cutUnits(text: string, { cut, size, mode, unit, limit }: UnitCutRequest
   const headBudget = shareOfHead(limit, mode);
   const first = walkForward(text, { unit, budget: headBudget, end: cut.headEnd });
   const tailBudget = headBudget === limit ? 0 : limit - first.used;
-  const tail = walkBack(text, { unit, budget: tailBudget, end: cut.by === "none" ? 0 : cut.tailStart });
+  const tail = walkBackward(text, { unit, budget: tailBudget, end: cut.by === "none" ? 0 : cut.tailStart });
   // What one end leaves unused, because it is short or its next character does not fit, the other may use.
   const head = walkForward(text, { unit, budget: limit - tail.used, end: cut.headEnd });
-  return { headEnd: settleHead(text, head.index), tailStart: settleTail(text, tail.index), by: unit };
+  return {
+    headEnd: avoidSplitEmojiAtEnd(text, head.index),
+    tailStart: avoidSplitEmojiAtStart(text, tail.index),
+    by: unit,
+  };
 }
 
 interface Walk {
@@ -119,7 +123,7 @@ function walkForward(text: string, { unit, budget, end }: Walk): Walked {
   return { index, used };
 }
 
-function walkBack(text: string, { unit, budget, end }: Walk): Walked {
+function walkBackward(text: string, { unit, budget, end }: Walk): Walked {
   let index = text.length;
   let used = 0;
   while (index > end) {
@@ -145,7 +149,7 @@ const EMOJI_STYLE = "\ufe0f";
 const KEYCAP = "\u20e3";
 
 // An emoji that is cut apart must not leave an invisible character at the seam.
-function settleHead(text: string, index: number): number {
+function avoidSplitEmojiAtEnd(text: string, index: number): number {
   let end = headCut(text, index);
   while (text[end - 1] === ZERO_WIDTH_JOINER || (text[end - 1] === EMOJI_STYLE && text[end] === KEYCAP)) {
     end -= 1;
@@ -153,10 +157,54 @@ function settleHead(text: string, index: number): number {
   return end;
 }
 
-function settleTail(text: string, index: number): number {
+function avoidSplitEmojiAtStart(text: string, index: number): number {
   let start = tailCut(text, index);
   while (text[start] === ZERO_WIDTH_JOINER || text[start] === TEXT_STYLE || text[start] === EMOJI_STYLE) {
     start += 1;
   }
   return start;
+}
+
+/** A tool output as it may enter the context. */
+export interface ToolOutputResult<Block> {
+  /** The very same list when nothing needed doing. */
+  readonly blocks: readonly Block[];
+  /** Whether anything was left out. */
+  readonly truncated: boolean;
+  readonly by: TruncatedBy;
+  readonly stats: ToolOutputStats;
+  /** Under which the store keeps the raw output; where there are several, the text's. */
+  readonly handle?: string;
+  readonly path?: string;
+  readonly sha256?: string;
+  /** Why the store does not have the output; the tool call itself is not affected. */
+  readonly failure?: SpillFailure;
+}
+
+/** What decided: the last limit that took something away, or `spill` when the whole was replaced by a preview or a notice. */
+export type TruncatedBy = CutBy | "spill";
+
+/** How much of an output is shown, after cleaning and without our own lines; bytes that are not text count as bytes only. */
+export interface ToolOutputStats {
+  readonly lines: Tally;
+  /** Code points. */
+  readonly chars: Tally;
+  readonly bytes: Tally;
+}
+
+/** Shown and omitted together are always the total. */
+interface Tally {
+  readonly shown: number;
+  readonly omitted: number;
+  readonly total: number;
+}
+
+/** The statistics of an output of which this much is shown. */
+export function outputStats(shown: TextSize, total: TextSize): ToolOutputStats {
+  const tally = (unit: keyof TextSize): Tally => ({
+    shown: shown[unit],
+    omitted: total[unit] - shown[unit],
+    total: total[unit],
+  });
+  return { lines: tally("lines"), chars: tally("chars"), bytes: tally("bytes") };
 }

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { createMemorySpillStore } from "../stores/memory/memory-spill-store.ts";
-import { deepFreeze } from "../testing/deep-freeze.ts";
-import type { SpillFailure, SpillRef, SpillStore } from "./spill-store.ts";
-import type { TextBlock } from "./tool-content-block.ts";
-import { DEFAULT_TOOL_OUTPUT_LIMITS } from "./tool-output-limits.ts";
-import type { ToolOutputResult } from "./tool-output-result.ts";
+import { createMemorySpillStore } from "../stores/memory.ts";
+import { deepFreeze } from "../testing/notation.ts";
+import type { ToolOutputResult } from "./cut-text.ts";
+import { DEFAULT_TOOL_OUTPUT_LIMITS } from "./limits.ts";
+import type { TextBlock } from "./read-blocks.ts";
+import type { SpillFailure, SpillRef, SpillStore } from "./spill.ts";
 import { truncateToolContent } from "./truncate-tool-content.ts";
 
 const text = (content: string): TextBlock => ({ type: "text", text: content });

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyText } from "../../test/support/opencode-arbitrary.ts";
-import { normalizeText } from "../text/normalize-text.ts";
-import { surveyText, type TextSize, textSize } from "./text-size.ts";
+import { anyText } from "../../test/rig/random-history/opencode-history.ts";
+import { normalizeText } from "../text/normalize.ts";
+import { measureText, type TextSize, textSize } from "./limits.ts";
 
 /** The same counts the plain way. */
 function countPlainly(text: string): TextSize {
@@ -49,7 +49,7 @@ describe("surveyText", () => {
     fc.assert(
       fc.property(anyText, fc.integer({ min: 65_530, max: 65_537 }), (raw, lead) => {
         for (const text of [raw.toWellFormed(), "a".repeat(lead) + raw.toWellFormed()]) {
-          if (surveyText(text).isNormal) expect(normalizeText(text)).toBe(text);
+          if (measureText(text).isNormal) expect(normalizeText(text)).toBe(text);
         }
       }),
       { numRuns: 300 },
@@ -58,11 +58,11 @@ describe("surveyText", () => {
 
   it("calls plain text, emoji and line breaks of both kinds normal", () => {
     for (const text of ["plain\tlog\n".repeat(20_000), "❤️ 👩‍💻 1️⃣\r\n", "日本語\r\n".repeat(30_000)]) {
-      expect(surveyText(text).isNormal).toBe(true);
+      expect(measureText(text).isNormal).toBe(true);
     }
   });
 
   it("finds one escape sequence in a long text", () => {
-    expect(surveyText(`${"a".repeat(200_000)}\x1b[0m`).isNormal).toBe(false);
+    expect(measureText(`${"a".repeat(200_000)}\x1b[0m`).isNormal).toBe(false);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { ConfigurationError } from "../text/configuration-error.ts";
-import { DEFAULT_TOOL_OUTPUT_LIMITS, isWithinLimits, resolveToolOutputLimits } from "./tool-output-limits.ts";
+import { ConfigurationError } from "../text/check.ts";
+import { DEFAULT_TOOL_OUTPUT_LIMITS, isWithinLimits, resolveToolOutputLimits } from "./limits.ts";
 
 const OFF = { maxLines: 0, maxBytes: 0, maxChars: 0, largeOutputThreshold: 0, truncateMode: "head_tail" };
 

@@ -1,14 +1,12 @@
 import { existsSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyText } from "../../test/support/opencode-arbitrary.ts";
-import { deepFreeze } from "../testing/deep-freeze.ts";
-import { normalizeText } from "../text/normalize-text.ts";
-import { looksBinary } from "./looks-binary.ts";
-import type { SpillStore } from "./spill-store.ts";
-import { textSize } from "./text-size.ts";
-import type { ToolContentBlock } from "./tool-content-block.ts";
-import type { RawToolOutputLimits } from "./tool-output-limits.ts";
+import { anyText } from "../../test/rig/random-history/opencode-history.ts";
+import { deepFreeze } from "../testing/notation.ts";
+import { normalizeText } from "../text/normalize.ts";
+import { type RawToolOutputLimits, textSize } from "./limits.ts";
+import { looksBinary, type ToolContentBlock } from "./read-blocks.ts";
+import type { SpillStore } from "./spill.ts";
 import { truncateToolContent } from "./truncate-tool-content.ts";
 
 const anyLimit = fc.oneof(

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { deepFreeze } from "../testing/deep-freeze.ts";
-import { ConfigurationError } from "../text/configuration-error.ts";
-import type { SpillStore } from "./spill-store.ts";
-import type { TextBlock } from "./tool-content-block.ts";
-import { DEFAULT_TOOL_OUTPUT_LIMITS } from "./tool-output-limits.ts";
-import type { ToolOutputResult } from "./tool-output-result.ts";
+import { deepFreeze } from "../testing/notation.ts";
+import { ConfigurationError } from "../text/check.ts";
+import type { ToolOutputResult } from "./cut-text.ts";
+import { DEFAULT_TOOL_OUTPUT_LIMITS } from "./limits.ts";
+import type { TextBlock } from "./read-blocks.ts";
+import type { SpillStore } from "./spill.ts";
 import { truncateToolContent } from "./truncate-tool-content.ts";
 
 const text = (content: string): TextBlock => ({ type: "text", text: content });

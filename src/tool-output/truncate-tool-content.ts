@@ -1,29 +1,33 @@
-import type { RedactOptions } from "../text/redact-secrets.ts";
-import { alreadyBounded } from "./already-bounded.ts";
-import { composeBlocks } from "./compose-blocks.ts";
-import { binaryNotice, cutNotice, notSavedNotice } from "./cut-notice.ts";
-import { cutText, shownSize } from "./cut-text.ts";
-import { binaryType } from "./looks-binary.ts";
-import { type BinaryPiece, joinTexts, rawContent, readToolText, type ToolText } from "./read-tool-text.ts";
-import { spillOutput } from "./spill-output.ts";
-import type { SpillFailure, SpillRef, SpillStore } from "./spill-store.ts";
-import { type TextSize, textSize } from "./text-size.ts";
+import type { RedactOptions } from "../text/secrets/redact-secrets.ts";
+import { binaryNotice, composeBlocks, cutNotice, notSavedNotice } from "./compose-blocks.ts";
+import { cutText, outputStats, shownSize, type ToolOutputResult } from "./cut-text.ts";
 import {
-  isBytesBlock,
-  isTextBlock,
-  type TextBlock,
-  type ToolContentBlock,
-  type Treatment,
-  withMark,
-} from "./tool-content-block.ts";
-import {
+  addSizes,
   DEFAULT_TOOL_OUTPUT_LIMITS,
   isWithinLimits,
+  NO_SIZE,
   type RawToolOutputLimits,
   resolveToolOutputLimits,
+  type TextSize,
   type ToolOutputLimits,
-} from "./tool-output-limits.ts";
-import { type ToolOutputResult, tallyUp } from "./tool-output-result.ts";
+  textSize,
+} from "./limits.ts";
+import {
+  type BinaryPiece,
+  binaryType,
+  isBytesBlock,
+  isTextBlock,
+  joinTexts,
+  markOf,
+  rawContent,
+  readToolText,
+  type TextBlock,
+  type ToolContentBlock,
+  type ToolText,
+  type Treatment,
+  withMark,
+} from "./read-blocks.ts";
+import { type SpillFailure, type SpillRef, type SpillStore, spillOutput } from "./spill.ts";
 
 /**
  * Bounds one tool output before it enters the context: cleans it, keeps what the limits allow, says what is missing,
@@ -38,7 +42,7 @@ export async function truncateToolContent<Block extends ToolContentBlock>(
   const resolved = resolveToolOutputLimits(limits);
   const { normalize = "on", redact } = options;
   const treatment: Treatment = { isNormalized: normalize === "on", isRedacted: redact !== undefined };
-  const shownBefore = alreadyBounded(blocks, { limits: resolved, treatment });
+  const shownBefore = sizeIfBounded(blocks, { limits: resolved, treatment });
   if (shownBefore !== undefined) return untruncated(blocks, shownBefore);
 
   const content = readToolText(blocks, { treatment, redact });
@@ -65,7 +69,7 @@ export interface ToolOutputOptions {
 }
 
 function untruncated<Block>(blocks: readonly Block[], size: TextSize): ToolOutputResult<Block> {
-  return { blocks, truncated: false, by: "none", stats: tallyUp(size, size) };
+  return { blocks, truncated: false, by: "none", stats: outputStats(size, size) };
 }
 
 function withCleanedTexts<Block extends ToolContentBlock>(
@@ -138,8 +142,8 @@ function bound<Block extends ToolContentBlock>(
   const cut = cutText(text, { size, limits: isReplaced ? previewLimits(limits) : limits });
   const shown = cut.by === "none" ? size : shownSize(text, cut);
   const binaryBytes = [...spills.binaries.keys()].reduce((bytes, { raw }) => bytes + bytesOf(raw), 0);
-  const textStats = tallyUp(shown, size);
-  const stats = tallyUp(shown, { ...size, bytes: size.bytes + binaryBytes });
+  const textStats = outputStats(shown, size);
+  const stats = outputStats(shown, { ...size, bytes: size.bytes + binaryBytes });
   const by = isReplaced || (cut.by === "none" && spills.binaries.size > 0) ? "spill" : cut.by;
 
   const blocks = composeBlocks({
@@ -183,4 +187,27 @@ function reference<Block>({ text, binaries }: Spills<Block>): Partial<ToolOutput
     ...(stored?.path !== undefined && { path: stored.path }),
     ...(failure && { failure }),
   };
+}
+
+/** What the blocks show, when all their text is already bounded within these limits; undefined when there is work to do. */
+function sizeIfBounded(
+  blocks: readonly ToolContentBlock[],
+  { limits, treatment }: BoundedCheck,
+): TextSize | undefined {
+  const results = new Set<TextSize>();
+  for (const block of blocks) {
+    if (isBytesBlock(block)) return undefined;
+    if (!isTextBlock(block)) continue;
+    const mark = markOf(block, treatment);
+    if (mark === undefined) return undefined;
+    results.add(mark.shown);
+  }
+  if (results.size === 0) return undefined;
+  const shown = [...results].reduce(addSizes, NO_SIZE);
+  return isWithinLimits(shown, limits) ? shown : undefined;
+}
+
+interface BoundedCheck {
+  readonly limits: ToolOutputLimits;
+  readonly treatment: Treatment;
 }

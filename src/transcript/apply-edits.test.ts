@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { deepFreeze } from "../testing/deep-freeze.ts";
-import { notate, transcript } from "../testing/notation.ts";
-import { applyEdits } from "./apply-edits.ts";
-import type { Edit } from "./edit.ts";
-import { project } from "./visibility.ts";
+import { deepFreeze, notate, transcript } from "../testing/notation.ts";
+import { applyEdits, type Edit } from "./edit.ts";
+import { project } from "./message.ts";
 
 const why = { stage: "test", reason: "test" } as const;
 const at = 7;

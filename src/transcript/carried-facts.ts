@@ -1,5 +1,5 @@
-import { isFields } from "../text/is-fields.ts";
-import type { Handle } from "./ids.ts";
+import { isObject } from "../text/json.ts";
+import type { Handle } from "./part.ts";
 
 /** What a compaction keeps beside its prose, as data, so that the next one can carry it further. */
 export interface CarriedFacts {
@@ -46,16 +46,16 @@ export const ANCHOR_TYPES: readonly AnchorType[] = ["path", "error", "command", 
 
 /** The facts in a value from outside, without anything that has the wrong shape; undefined when it is none at all. */
 export function readCarriedFacts(value: unknown): CarriedFacts | undefined {
-  if (!isFields(value)) return undefined;
+  if (!isObject(value)) return undefined;
   try {
     return {
       generation: Number.isSafeInteger(value.generation) ? Math.max(1, value.generation as number) : 1,
       ...(value.degraded === true && { degraded: true as const }),
-      userWords: list(value.userWords, readWords),
-      pins: list(value.pins, readPin),
-      filesRead: list(value.filesRead, readText),
-      filesChanged: list(value.filesChanged, readText),
-      anchors: list(value.anchors, readAnchor),
+      userWords: readList(value.userWords, readWords),
+      pins: readList(value.pins, readPin),
+      filesRead: readList(value.filesRead, readText),
+      filesChanged: readList(value.filesChanged, readText),
+      anchors: readList(value.anchors, readAnchor),
     };
   } catch {
     // A getter or a proxy that throws: what cannot be read is no fact.
@@ -65,7 +65,7 @@ export function readCarriedFacts(value: unknown): CarriedFacts | undefined {
 
 const MAX_ENTRIES = 2_000;
 
-function list<T>(value: unknown, read: (item: unknown) => T | undefined): readonly T[] {
+function readList<T>(value: unknown, read: (item: unknown) => T | undefined): readonly T[] {
   if (!Array.isArray(value)) return [];
   return value
     .slice(0, MAX_ENTRIES)
@@ -74,17 +74,17 @@ function list<T>(value: unknown, read: (item: unknown) => T | undefined): readon
 }
 
 function readWords(item: unknown): CarriedWords | undefined {
-  if (!isFields(item) || typeof item.text !== "string" || typeof item.handle !== "string") return undefined;
+  if (!isObject(item) || typeof item.text !== "string" || typeof item.handle !== "string") return undefined;
   return { handle: item.handle, text: item.text, ...(item.first === true && { first: true as const }) };
 }
 
 function readPin(item: unknown): CarriedPin | undefined {
-  if (!isFields(item) || typeof item.text !== "string") return undefined;
+  if (!isObject(item) || typeof item.text !== "string") return undefined;
   return { text: item.text, ...(typeof item.handle === "string" && { handle: item.handle }) };
 }
 
 function readAnchor(item: unknown): Anchor | undefined {
-  if (!isFields(item) || typeof item.text !== "string" || typeof item.handle !== "string") return undefined;
+  if (!isObject(item) || typeof item.text !== "string" || typeof item.handle !== "string") return undefined;
   const type = ANCHOR_TYPES.find((each) => each === item.type);
   if (type === undefined) return undefined;
   const seen = Number.isSafeInteger(item.seen) ? Math.max(1, item.seen as number) : 1;

@@ -1,14 +1,13 @@
 import { expect, it } from "vitest";
-import { cleanText, isMalformed } from "./clean-text.ts";
-import type { Message } from "./message.ts";
+import { isMalformed, type Message, normalizePartText } from "./message.ts";
 
 const text = "a\u200db\u0000";
 const message = (role: string): Message => ({ id: "m", role, parts: [] });
 
 it("keeps the joiners of what a person typed, and takes them out of everything else", () => {
-  expect(cleanText(message("user"), { type: "text", text })).toBe("a\u200db");
-  expect(cleanText(message("user"), { type: "text", text, synthetic: true })).toBe("ab");
-  expect(cleanText(message("assistant"), { type: "text", text })).toBe("ab");
+  expect(normalizePartText(message("user"), { type: "text", text })).toBe("a\u200db");
+  expect(normalizePartText(message("user"), { type: "text", text, synthetic: true })).toBe("ab");
+  expect(normalizePartText(message("assistant"), { type: "text", text })).toBe("ab");
 });
 
 it.each([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { transcript } from "../testing/notation.ts";
-import { cutOutcome } from "./cut-outcome.ts";
 import { outcomeText, type ToolPart, withText } from "./part.ts";
+import { cutOutcome } from "./tool-results.ts";
 
 function callOf(notation: string): ToolPart {
   const part = transcript(notation)[0]?.parts[0];

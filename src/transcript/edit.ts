@@ -1,8 +1,7 @@
-import type { Handle, MessageId } from "./ids.ts";
-import type { Message } from "./message.ts";
-import type { Part } from "./part.ts";
+import { type Message, type Transcript, withMetadata } from "./message.ts";
+import type { Handle, MessageId, Part } from "./part.ts";
 
-export type { Handle } from "./ids.ts";
+export type { Handle } from "./part.ts";
 
 /**
  * One change to a transcript, as data: what, where, why, and how much it leaves out.
@@ -10,42 +9,42 @@ export type { Handle } from "./ids.ts";
  */
 export type Edit = HideMessage | HidePart | ReplacePart | InsertMessage | MoveMessage;
 
-export interface HideMessage extends Why {
+export interface HideMessage extends EditBase {
   readonly type: "hide-message";
   readonly messageId: MessageId;
 }
 
 /** Hides a whole part, or only the output of a tool part: its call then stays, with a placeholder. */
-export interface HidePart extends Why {
+export interface HidePart extends EditBase {
   readonly type: "hide-part";
   readonly messageId: MessageId;
   readonly partIndex: number;
   readonly what: "part" | "output";
 }
 
-export interface ReplacePart extends Why {
+export interface ReplacePart extends EditBase {
   readonly type: "replace-part";
   readonly messageId: MessageId;
   readonly partIndex: number;
   readonly part: Part;
 }
 
-export interface InsertMessage extends Why {
+export interface InsertMessage extends EditBase {
   readonly type: "insert-message";
   readonly message: Message;
-  readonly after: Place;
+  readonly after: Position;
 }
 
-export interface MoveMessage extends Why {
+export interface MoveMessage extends EditBase {
   readonly type: "move-message";
   readonly messageId: MessageId;
-  readonly after: Place;
+  readonly after: Position;
 }
 
 /** Behind this message, or before all of them. */
-export type Place = MessageId | null;
+export type Position = MessageId | null;
 
-interface Why {
+interface EditBase {
   readonly stage: string;
   readonly reason: EditReason;
   readonly omitted?: Omitted;
@@ -89,3 +88,161 @@ export type EditReason =
 
 /** Looks at a transcript and says what to change; changes nothing itself. */
 export type Stage = (transcript: readonly Message[]) => readonly Edit[];
+
+/**
+ * The transcript after some edits, in order; the only function that changes one.
+ * Hidden things stay in it, marked. An edit whose target is not there changes nothing.
+ */
+export function applyEdits(transcript: Transcript, edits: readonly Edit[], { at }: ApplyOptions): Transcript {
+  if (edits.length === 0) return transcript;
+  const draft = createDraft(transcript);
+  for (const edit of edits) {
+    switch (edit.type) {
+      case "hide-message":
+        draft.change(edit.messageId, (message) => withMetadata(message, { agentVisible: false }));
+        break;
+      case "hide-part":
+        draft.changePart(edit, (part) => hide(part, edit, at));
+        break;
+      case "replace-part":
+        draft.changePart(edit, () => edit.part);
+        break;
+      case "insert-message":
+        draft.insert({ createdAt: at, ...edit.message }, edit.after);
+        break;
+      case "move-message":
+        draft.move(edit.messageId, edit.after);
+        break;
+      default:
+        edit satisfies never;
+    }
+  }
+  return draft.messages();
+}
+
+export interface ApplyOptions {
+  /** Milliseconds since 1970, stamped on outputs that are cleared and on new messages. The engine has no clock of its own. */
+  readonly at: number;
+}
+
+function hide(part: Part, edit: HidePart, at: number): Part {
+  if (edit.what === "part") return { ...part, agentVisible: false };
+  return part.type === "tool" && part.clearedAt === undefined ? { ...part, clearedAt: at } : part;
+}
+
+function createDraft(transcript: Transcript) {
+  const messages: Message[] = [...transcript];
+  const indexById = new Map<MessageId, number>();
+  for (let index = messages.length - 1; index >= 0; index--)
+    indexById.set((messages[index] as Message).id, index);
+  /** Messages whose list of parts is already a copy of ours and may be written to. */
+  const ownParts = new Set<number>();
+  /** Who follows whom; only there once an edit inserts or moves. */
+  let order: Order | undefined;
+
+  function indexOf(place: Position): number | undefined {
+    return place === null ? START : indexById.get(place);
+  }
+
+  return {
+    change(id: MessageId, change: (message: Message) => Message): void {
+      const index = indexById.get(id);
+      if (index !== undefined) messages[index] = change(messages[index] as Message);
+    },
+
+    changePart({ messageId, partIndex }: HidePart | ReplacePart, change: (part: Part) => Part): void {
+      const index = indexById.get(messageId);
+      const message = index === undefined ? undefined : messages[index];
+      const part = message?.parts[partIndex];
+      if (index === undefined || message === undefined || part === undefined) return;
+      const changed = change(part);
+      if (changed === part) return;
+      if (ownParts.has(index)) {
+        (message.parts as Part[])[partIndex] = changed;
+        return;
+      }
+      messages[index] = { ...message, parts: message.parts.with(partIndex, changed) };
+      ownParts.add(index);
+    },
+
+    insert(message: Message, after: Position): void {
+      const anchor = indexOf(after);
+      if (anchor === undefined || indexById.has(message.id)) return;
+      order ??= createOrder(messages.length);
+      const index = messages.push(message) - 1;
+      indexById.set(message.id, index);
+      order.place(index, anchor);
+    },
+
+    move(id: MessageId, after: Position): void {
+      const index = indexById.get(id);
+      const anchor = indexOf(after);
+      if (index === undefined || anchor === undefined || index === anchor) return;
+      order ??= createOrder(messages.length);
+      order.unlink(index);
+      order.place(index, anchor);
+    },
+
+    messages(): Transcript {
+      return order === undefined ? messages : order.indexes().map((index) => messages[index] as Message);
+    },
+  };
+}
+
+/** Stands before the first message. */
+const START = -1;
+
+interface Order {
+  unlink(index: number): void;
+  place(index: number, after: number): void;
+  indexes(): readonly number[];
+}
+
+/** A ring of indexes in which inserting and moving cost the same anywhere. Slot 0 stands for the start. */
+function createOrder(count: number): Order {
+  const next = Array.from({ length: count + 1 }, (_, slot) => (slot === count ? 0 : slot + 1));
+  const before = Array.from({ length: count + 1 }, (_, slot) => (slot === 0 ? count : slot - 1));
+
+  function link(first: number, second: number): void {
+    next[first] = second;
+    before[second] = first;
+  }
+
+  return {
+    unlink(index) {
+      link(before[index + 1] ?? 0, next[index + 1] ?? 0);
+    },
+    place(index, after) {
+      const follower = next[after + 1] ?? 0;
+      link(after + 1, index + 1);
+      link(index + 1, follower);
+    },
+    indexes() {
+      const indexes: number[] = [];
+      for (let slot = next[0] ?? 0; slot !== 0; slot = next[slot] ?? 0) indexes.push(slot - 1);
+      return indexes;
+    },
+  };
+}
+
+/** Runs stages one after another, each on what the one before left, and gathers their edits. */
+export function runStages(
+  transcript: Transcript,
+  stages: readonly Stage[],
+  options: ApplyOptions = { at: 0 },
+): StagesResult {
+  let current = transcript;
+  const edits: Edit[] = [];
+  for (const stage of stages) {
+    const next = stage(current);
+    if (next.length === 0) continue;
+    current = applyEdits(current, next, options);
+    for (const edit of next) edits.push(edit);
+  }
+  return { transcript: current, edits };
+}
+
+export interface StagesResult {
+  readonly transcript: Transcript;
+  readonly edits: readonly Edit[];
+}

@@ -1,15 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { deepFreeze } from "../testing/deep-freeze.ts";
-import { transcript as notated } from "../testing/notation.ts";
+import { deepFreeze, transcript as notated } from "../testing/notation.ts";
 import {
   type ContextEstimateOptions,
   createContextTally,
   estimateContextTokens,
-} from "./estimate-context-tokens.ts";
-import { estimateMessageTokens } from "./estimate-message-tokens.ts";
+} from "./estimate-context.ts";
+import { estimateMessageTokens, startCalibration } from "./estimate-message.ts";
 import type { Message, Transcript, Usage } from "./message.ts";
-import { startCalibration } from "./token-calibration.ts";
 
 const usage = (change: Partial<Usage> = {}): Usage => ({
   inputTokens: 0,

@@ -1,12 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { runs } from "../../test/support/runs.ts";
-import { deepFreeze } from "../testing/deep-freeze.ts";
-import { estimateTokens } from "../text/estimate-tokens.ts";
-import { estimateMessageTokens, estimateResultTokens } from "./estimate-message-tokens.ts";
+import { runs } from "../../test/rig/runs.ts";
+import { deepFreeze } from "../testing/notation.ts";
+import { estimateTokens } from "../text/tokens/estimate-tokens.ts";
+import { estimateMessageTokens, estimateResultTokens, startCalibration } from "./estimate-message.ts";
 import type { Message } from "./message.ts";
 import { CLEARED_PLACEHOLDER, type Part, type ToolPart } from "./part.ts";
-import { startCalibration } from "./token-calibration.ts";
 
 function message(...parts: readonly Part[]): Message {
   return deepFreeze({ id: "m1", role: "assistant", parts });

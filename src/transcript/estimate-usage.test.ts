@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { deepFreeze } from "../testing/deep-freeze.ts";
-import { unroundedTokens } from "../text/estimate-tokens.ts";
-import { observeUsage, usageTotalTokens } from "./estimate-usage.ts";
+import { deepFreeze } from "../testing/notation.ts";
+import { unroundedTokens } from "../text/tokens/estimate-tokens.ts";
+import { observeUsage, usageTotalTokens } from "./estimate-context.ts";
 import type { Message, Transcript, Usage } from "./message.ts";
 import type { Part } from "./part.ts";
 

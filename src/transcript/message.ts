@@ -1,8 +1,16 @@
+import { normalizeText, normalizeTypedText } from "../text/normalize.ts";
 import type { CarriedFacts } from "./carried-facts.ts";
-import type { MessageId } from "./ids.ts";
-import type { Part } from "./part.ts";
+import {
+  CLEARED_PLACEHOLDER,
+  type MessageId,
+  type Part,
+  type TextPart,
+  type ToolOutcome,
+  type ToolPart,
+  withText,
+} from "./part.ts";
 
-export type { MessageId } from "./ids.ts";
+export type { MessageId } from "./part.ts";
 
 /** One message of a conversation, whatever program recorded it. */
 export interface Message {
@@ -70,3 +78,101 @@ export type MessageKind =
 
 /** A conversation, oldest message first. Message ids are unique. */
 export type Transcript = readonly Message[];
+
+/** True unless the message was hidden from the model. */
+export function isVisibleToModel(message: Message): boolean {
+  return message.metadata?.agentVisible !== false;
+}
+
+/** True unless the message was hidden from the user. */
+export function isVisibleToUser(message: Message): boolean {
+  return message.metadata?.userVisible !== false;
+}
+
+/** The message with other visibility or kind; its metadata is its own, never shared. */
+export function withMetadata(message: Message, change: MessageMetadata): Message {
+  return { ...message, metadata: { ...message.metadata, ...change } };
+}
+
+/** What the model sees of a transcript: nothing hidden, cleared outputs as their placeholder. The same reference when that is everything. */
+export function project(transcript: Transcript): Transcript {
+  let changed = false;
+  const visible: Message[] = [];
+  for (const message of transcript) {
+    const shown = isVisibleToModel(message) ? projectParts(message) : undefined;
+    if (shown !== message) changed = true;
+    if (shown !== undefined) visible.push(shown);
+  }
+  return changed ? visible : transcript;
+}
+
+/** True for parts that may end up on the wire. Parts that no format knows get the benefit of the doubt. */
+export function reachesModel(part: Part): boolean {
+  return part.agentVisible !== false && !(part.type === "text" && part.ignored);
+}
+
+/** The message without its hidden parts, or undefined when hiding left nothing for the model. */
+function projectParts(message: Message): Message | undefined {
+  if (!message.parts.some(needsProjection)) return message;
+  const parts = message.parts.filter((part) => part.agentVisible !== false).map(showCleared);
+  return parts.some(reachesModel) ? { ...message, parts } : undefined;
+}
+
+function needsProjection(part: Part): boolean {
+  return part.agentVisible === false || (part.type === "tool" && part.clearedAt !== undefined);
+}
+
+function showCleared(part: Part): Part {
+  if (part.type !== "tool" || part.clearedAt === undefined) return part;
+  const { clearedAt: _, ...shown } = part;
+  return { ...shown, outcome: shownOutcome(part) };
+}
+
+/** The outcome as the model sees it: a cleared one is its placeholder, without attachments. */
+export function shownOutcome({ outcome, clearedAt }: ToolPart): ToolOutcome {
+  if (clearedAt === undefined) return outcome;
+  const shown = withText(outcome, CLEARED_PLACEHOLDER);
+  return shown.status === "done" ? { ...shown, attachments: [] } : shown;
+}
+
+/** The text of a part as a model may read it; what the user typed is changed as little as possible. */
+export function normalizePartText(message: Message, part: TextPart): string {
+  const isTyped = message.role === "user" && !part.synthetic;
+  return isTyped ? normalizeTypedText(part.text) : normalizeText(part.text);
+}
+
+/** True for text that a provider may refuse: lone surrogates, NUL and other control characters. */
+export function isMalformed(text: string): boolean {
+  return CONTROL_CHARACTER.test(text) || !text.isWellFormed();
+}
+
+const CONTROL_CHARACTER = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/;
+
+/** A transcript in which every id occurs once; repeated ones get a number. The same reference when nothing is repeated. */
+export function withUniqueIds(transcript: Transcript): Transcript {
+  const name = createIdDeduplicator();
+  let changed = false;
+  const messages = transcript.map((message) => {
+    const id = name(message.id);
+    if (id === message.id) return message;
+    changed = true;
+    return { ...message, id };
+  });
+  return changed ? messages : transcript;
+}
+
+/** Gives each id in turn: itself the first time, `id~2`, `id~3`, … when it comes again. */
+export function createIdDeduplicator(): (wanted: MessageId) => MessageId {
+  const taken = new Set<MessageId>();
+  const lastNumber = new Map<MessageId, number>();
+  return (wanted) => {
+    let id = wanted;
+    while (taken.has(id)) {
+      const number = (lastNumber.get(wanted) ?? 1) + 1;
+      lastNumber.set(wanted, number);
+      id = `${wanted}~${number}`;
+    }
+    taken.add(id);
+    return id;
+  };
+}

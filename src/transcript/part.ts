@@ -1,7 +1,13 @@
 import type { Cut } from "../text/truncate.ts";
-import type { CallId, MessageId } from "./ids.ts";
 
-export type { CallId } from "./ids.ts";
+/** Unique within a transcript; formats make it so on decode. */
+export type MessageId = string;
+
+/** Joins a call and its result, as the source names it. */
+export type CallId = string;
+
+/** Names content that can be recalled: `<messageId>/<partIndex>`, a message id, or what a spill store returned. */
+export type Handle = string;
 
 /** One piece of a message. A part that no format understands is `opaque` and passes through untouched. */
 export type Part = TextPart | ReasoningPart | ToolPart | FilePart | CompactionPart | OpaquePart;

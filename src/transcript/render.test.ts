@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { runs } from "../../test/support/runs.ts";
+import { runs } from "../../test/rig/runs.ts";
 import { fenceData } from "../text/fence.ts";
-import { normalizeText } from "../text/normalize-text.ts";
+import { normalizeText } from "../text/normalize.ts";
 import type { Message } from "./message.ts";
 import type { Part, ToolOutcome, ToolPart } from "./part.ts";
 import { createRenderer, filePlaceholder, isRendered, renderMessage } from "./render.ts";

@@ -1,11 +1,9 @@
 import { fenceData } from "../text/fence.ts";
-import { normalizeText } from "../text/normalize-text.ts";
-import { safeJson } from "../text/safe-json.ts";
-import { cleanText } from "./clean-text.ts";
-import type { Message, Role } from "./message.ts";
+import { safeJson } from "../text/json.ts";
+import { normalizeText } from "../text/normalize.ts";
+import { isVisibleToModel, type Message, normalizePartText, type Role } from "./message.ts";
 import { CLEARED_PLACEHOLDER, type FilePart, outcomeText, type Part, type ToolPart } from "./part.ts";
 import { isCleared } from "./tool-results.ts";
-import { isVisibleToModel } from "./visibility.ts";
 
 /**
  * A message as text: a newline, a label line, its visible parts. Empty when there is nothing to show.
@@ -22,7 +20,7 @@ function renderWith(message: Message, toolLines: (part: ToolPart) => string): st
     if (part.agentVisible !== false)
       lines += part.type === "tool" ? toolLines(part) : renderPart(part, message);
   }
-  return lines === "" ? "" : `\n${label(message.role)}:${lines}`;
+  return lines === "" ? "" : `\n${roleLabel(message.role)}:${lines}`;
 }
 
 /** True when a message has something to show, as far as can be told without rendering it. */
@@ -40,11 +38,11 @@ function hasContent(part: Part): boolean {
 
 /** A way to render that does each message and each call once, for as long as one piece of work needs it. */
 export function createRenderer(): (message: Message) => string {
-  const toolLines = once(renderTool);
-  return once((message: Message) => renderWith(message, toolLines));
+  const toolLines = memoize(renderTool);
+  return memoize((message: Message) => renderWith(message, toolLines));
 }
 
-function once<Key extends object>(render: (key: Key) => string): (key: Key) => string {
+function memoize<Key extends object>(render: (key: Key) => string): (key: Key) => string {
   const done = new Map<Key, string>();
   return (key) => {
     const known = done.get(key);
@@ -63,7 +61,7 @@ function renderPart(part: Exclude<Part, ToolPart>, message: Message): string {
   switch (part.type) {
     case "text":
       if (part.ignored || part.own) return "";
-      return textLines(fenced(isPrintable(part.text) ? part.text : cleanText(message, part)));
+      return textLines(fenceContext(isPrintable(part.text) ? part.text : normalizePartText(message, part)));
     case "file":
       return `\n${filePlaceholder(part)}`;
     case "reasoning":
@@ -81,15 +79,15 @@ function renderTool(part: ToolPart): string {
   if (outcome.status === "pending") return call;
   const head = `${call}\n${outcome.status === "failed" ? "[Tool error]" : "[Tool result]"}`;
   if (isCleared(part)) return `${head}\n${CLEARED_PLACEHOLDER}`;
-  let lines = head + textLines(guarded(outcomeText(outcome)));
+  let lines = head + textLines(normalizeAndFence(outcomeText(outcome)));
   if (outcome.status === "done")
     for (const file of outcome.attachments) lines += `\n${filePlaceholder(file)}`;
   return lines;
 }
 
 function inputText(part: ToolPart): string {
-  if (part.inputCut !== undefined) return ` ${guarded(part.inputCut.preview)}`;
-  return part.input === undefined ? "" : ` ${guarded(safeJson(part.input))}`;
+  if (part.inputCut !== undefined) return ` ${normalizeAndFence(part.inputCut.preview)}`;
+  return part.input === undefined ? "" : ` ${normalizeAndFence(safeJson(part.input))}`;
 }
 
 /** How a file reads where only text can stand. */
@@ -102,14 +100,14 @@ function textLines(text: string): string {
 }
 
 function oneLine(text: string): string {
-  return PLAIN_WORD.test(text) ? text : guarded(text).replace(/\s+/g, " ");
+  return PLAIN_WORD.test(text) ? text : normalizeAndFence(text).replace(/\s+/g, " ");
 }
 
-function guarded(text: string): string {
-  return fenced(isPrintable(text) ? text : normalizeText(text));
+function normalizeAndFence(text: string): string {
+  return fenceContext(isPrintable(text) ? text : normalizeText(text));
 }
 
-function fenced(text: string): string {
+function fenceContext(text: string): string {
   return MAY_OPEN.test(text) ? fenceData(text, CONTEXT_TAGS) : text;
 }
 
@@ -126,7 +124,7 @@ const PLAIN_WORD = /^[\w .:/-]{1,100}$/;
 // A reminder is how hosts speak in the user's name, and inherited text is sent in that name.
 const CONTEXT_TAGS: readonly string[] = [CONTEXT_TAG, "system-reminder"];
 
-function label(role: Role): string {
+function roleLabel(role: Role): string {
   if (role === "user") return "User";
   if (role === "assistant") return "Agent";
   return oneLine(role.charAt(0).toUpperCase() + role.slice(1));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { transcript } from "../testing/notation.ts";
-import { runStages } from "./run-stages.ts";
+import { runStages } from "./edit.ts";
 
 const history = transcript("u:5 a:3 a:7 u:2");
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { transcript } from "../testing/notation.ts";
+import { charsOf, charsOfPart } from "./estimate-message.ts";
 import type { Message } from "./message.ts";
 import { CLEARED_PLACEHOLDER, type ToolPart } from "./part.ts";
-import { charsOf, charsOfPart } from "./size.ts";
 
 function callOf(notation: string): ToolPart {
   const part = transcript(notation)[0]?.parts[0];

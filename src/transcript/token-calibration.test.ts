@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { calibrate, startCalibration, type TokenObservation } from "./token-calibration.ts";
+import { calibrate, startCalibration, type TokenObservation } from "./estimate-message.ts";
 
 const observation = (change: Partial<TokenObservation> = {}): TokenObservation => ({
   estimatedTokens: 1000,

@@ -1,7 +1,7 @@
+import { type TruncateOptions, truncate } from "../text/truncate.ts";
 import type { Handle } from "./edit.ts";
-import type { Message, Transcript } from "./message.ts";
-import { CLEARED_PLACEHOLDER, outcomeText, type ToolPart } from "./part.ts";
-import { isVisibleToModel } from "./visibility.ts";
+import { isVisibleToModel, type Message, type Transcript } from "./message.ts";
+import { CLEARED_PLACEHOLDER, outcomeText, type ToolPart, withText } from "./part.ts";
 
 /** One finished call of a transcript: its output, or its error. */
 export interface ToolResult extends ToolCall {
@@ -72,4 +72,20 @@ export function isCleared(part: ToolPart): boolean {
 /** Where the content of a part can be recalled. */
 export function handleOf(message: Message, partIndex: number): Handle {
   return `${message.id}/${partIndex}`;
+}
+
+/** A tool part whose output or error is shortened, with a note that adds to earlier ones; the same reference when nothing was cut. */
+export function cutOutcome(part: ToolPart, options: TruncateOptions): ToolPart {
+  const { text, cut } = truncate(outcomeText(part.outcome), options);
+  if (cut === undefined) return part;
+  return {
+    ...part,
+    outcome: withText(part.outcome, text),
+    cut: {
+      ...part.cut,
+      ...cut,
+      originalChars: part.cut?.originalChars ?? cut.originalChars,
+      omittedChars: cut.omittedChars + (part.cut?.omittedChars ?? 0),
+    },
+  };
 }

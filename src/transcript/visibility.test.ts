@@ -1,13 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { opencode } from "../formats/opencode/opencode.ts";
-import { deepFreeze } from "../testing/deep-freeze.ts";
-import { notate, transcript } from "../testing/notation.ts";
-import { applyEdits } from "./apply-edits.ts";
-import { estimateContextTokens } from "./estimate-context-tokens.ts";
-import { findFaults } from "./find-faults.ts";
-import type { Message } from "./message.ts";
+import { opencode } from "../formats/wires/opencode/opencode.ts";
+import { deepFreeze, notate, transcript } from "../testing/notation.ts";
+import { applyEdits } from "./edit.ts";
+import { estimateContextTokens } from "./estimate-context.ts";
+import { findFaults } from "./format.ts";
+import { isVisibleToModel, isVisibleToUser, type Message, project, withMetadata } from "./message.ts";
 import { renderMessage } from "./render.ts";
-import { isVisibleToModel, isVisibleToUser, project, withMetadata } from "./visibility.ts";
 
 const message: Message = deepFreeze({ id: "m", role: "user", parts: [{ type: "text", text: "hello" }] });
 

@@ -4,10 +4,9 @@ import { join } from "node:path";
 import { generateText, type ModelMessage, streamText } from "ai";
 import { afterEach, describe, expect, it } from "vitest";
 import { carryover } from "../../src/ai-sdk.ts";
-import { createFileJournal } from "../../src/stores/files/file-journal.ts";
-import { createFileSpillStore } from "../../src/stores/files/file-spill-store.ts";
-import type { Reply } from "../../src/testing/model-server/step.ts";
-
+import { createFileJournal } from "../../src/stores/files/journal.ts";
+import { createFileSpillStore } from "../../src/stores/files/spill-store.ts";
+import type { Reply } from "../rig/model-server/step.ts";
 import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { bundleAgent } from "./harness/bundle-agent.ts";
 import { longConversation } from "./harness/conversation.ts";

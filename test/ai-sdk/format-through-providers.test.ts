@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { aiSdk } from "../../src/formats/ai-sdk/ai-sdk.ts";
-import type { AiSdkWire } from "../../src/formats/ai-sdk/ai-sdk-message.ts";
-import { findAnthropicFaults } from "../../src/formats/anthropic/find-anthropic-faults.ts";
-import { findGeminiFaults } from "../../src/formats/gemini/find-gemini-faults.ts";
-import { findOpenAIChatFaults } from "../../src/formats/openai-chat/find-openai-chat-faults.ts";
-import { findOpenAIResponsesFaults } from "../../src/formats/openai-responses/find-openai-responses-faults.ts";
-import { runStages } from "../../src/transcript/run-stages.ts";
-import { CONVERSATION, type RecordedApi, recordRequest } from "../support/ai-sdk-requests.ts";
-import { repairRequest, WIRE_STAGES } from "../support/wire-laws.ts";
+import { aiSdk } from "../../src/formats/wires/ai-sdk/ai-sdk.ts";
+import type { AiSdkWire } from "../../src/formats/wires/ai-sdk/ai-sdk-message.ts";
+import { findAnthropicFaults } from "../../src/formats/wires/anthropic/find-faults.ts";
+import { findGeminiFaults } from "../../src/formats/wires/gemini/find-faults.ts";
+import { findOpenAIChatFaults } from "../../src/formats/wires/openai-chat/find-faults.ts";
+import { findOpenAIResponsesFaults } from "../../src/formats/wires/openai-responses/find-faults.ts";
+import { runStages } from "../../src/transcript/edit.ts";
+import { CONVERSATION, type RecordedApi, recordRequest } from "../rig/ai-sdk-requests.ts";
+import { repairRequest, WIRE_STAGES } from "../rig/wire-laws.ts";
 
 const APIS = {
   anthropic: (body) => findAnthropicFaults(body),

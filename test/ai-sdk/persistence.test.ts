@@ -1,9 +1,8 @@
 import { generateText, type ModelMessage } from "ai";
 import { afterEach, describe, expect, it } from "vitest";
 import { type CarryoverOptions, type CompactedConversation, carryover } from "../../src/ai-sdk.ts";
-import type { SessionEvent } from "../../src/session/session-event.ts";
-import { createMemoryJournal } from "../../src/stores/memory/memory-journal.ts";
-import { createMemorySpillStore } from "../../src/stores/memory/memory-spill-store.ts";
+import type { SessionEvent } from "../../src/session/log.ts";
+import { createMemoryJournal, createMemorySpillStore } from "../../src/stores/memory.ts";
 import { longConversation } from "./harness/conversation.ts";
 import { type ScriptedProvider, startScriptedProvider } from "./harness/scripted-provider.ts";
 import { read } from "./harness/tools.ts";

@@ -1,8 +1,7 @@
 import { generateText, type ModelMessage, streamText } from "ai";
 import { afterEach, describe, expect, it } from "vitest";
 import { carryover, GiveUpError } from "../../src/ai-sdk.ts";
-import { refuseLengthInStream } from "../../src/testing/model-server/say.ts";
-import type { Reply } from "../../src/testing/model-server/step.ts";
+import { type Reply, refuseLengthInStream } from "../rig/model-server/step.ts";
 import { longConversation } from "./harness/conversation.ts";
 import {
   PROVIDERS,

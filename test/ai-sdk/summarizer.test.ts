@@ -1,9 +1,9 @@
 import { generateText, type ModelMessage } from "ai";
 import { afterEach, describe, expect, it } from "vitest";
 import { type CarryoverOptions, carryover } from "../../src/ai-sdk.ts";
-import type { SessionEvent } from "../../src/session/session-event.ts";
-import { createFakeClock } from "../../src/testing/fake-clock.ts";
-import type { Reply } from "../../src/testing/model-server/step.ts";
+import type { SessionEvent } from "../../src/session/log.ts";
+import { createFakeClock } from "../../src/testing/fakes.ts";
+import type { Reply } from "../rig/model-server/step.ts";
 import { longConversation } from "./harness/conversation.ts";
 import {
   type ScriptedProvider,

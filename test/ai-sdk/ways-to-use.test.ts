@@ -2,7 +2,7 @@ import { generateText, type ModelMessage, stepCountIs, streamText, ToolLoopAgent
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { carryover } from "../../src/ai-sdk.ts";
-import type { Reply } from "../../src/testing/model-server/step.ts";
+import type { Reply } from "../rig/model-server/step.ts";
 import { longConversation } from "./harness/conversation.ts";
 import {
   type ScriptedProvider,

@@ -1,28 +1,27 @@
 import { isDeepStrictEqual } from "node:util";
+import { sessionLabel } from "../../src/cli/files/read-input.ts";
+import { inspectReport } from "../../src/cli/inspect/inspect.ts";
+import { profileSession } from "../../src/cli/inspect/profile-session.ts";
+import type { SessionHook } from "../../src/compaction/ask.ts";
 import { compact } from "../../src/compaction/compact.ts";
-import { planCompaction } from "../../src/compaction/plan-compaction.ts";
-import type { SessionHook } from "../../src/compaction/session-hooks.ts";
-import { createTextCleaner, fenceQuote, SUMMARY_TAGS } from "../../src/compaction/summary-clean-text.ts";
-import { formatMessagesAsContext } from "../../src/fork/format-messages-as-context.ts";
-import { processMessagesForFork } from "../../src/fork/process-messages-for-fork.ts";
-import { inspectReport } from "../../src/hosts/cli/inspect-report.ts";
-import { profileSession } from "../../src/hosts/cli/profile-session.ts";
-import { sessionLabel } from "../../src/hosts/cli/session-name.ts";
-import { inspectedSession } from "../../src/hosts/inspector/server/inspected-session.ts";
-import { jsonBlock } from "../../src/hosts/inspector/server/page-html.ts";
-import { createInspection } from "../../src/hosts/inspector/view/create-inspection.ts";
-import { createSession } from "../../src/session/create-session.ts";
-import { createMemorySpillStore } from "../../src/stores/memory/memory-spill-store.ts";
-import { deepFreeze } from "../../src/testing/deep-freeze.ts";
-import { createFakeClock } from "../../src/testing/fake-clock.ts";
-import { createFakeSummarizer, type FakeSummarizer } from "../../src/testing/fake-summarizer.ts";
-import type { History } from "../../src/testing/random-history/history.ts";
-import { PROVIDER_CASES } from "../../src/testing/random-history/provider-cases.ts";
-import type { TextBlock } from "../../src/tool-output/tool-content-block.ts";
+import { planCompaction } from "../../src/compaction/plan/plan-compaction.ts";
+import { createTextCleaner, fenceQuote, SUMMARY_TAGS } from "../../src/compaction/summary/text.ts";
+import { formatMessagesAsContext } from "../../src/fork/context/format.ts";
+import { processMessagesForFork } from "../../src/fork/fork.ts";
+import { escapeJsonForHtml } from "../../src/inspector/server/page-html.ts";
+import { createInspectedSession } from "../../src/inspector/server/session-source.ts";
+import { createInspection } from "../../src/inspector/view/inspection.ts";
+import { createSession } from "../../src/session/session.ts";
+import { createMemorySpillStore } from "../../src/stores/memory.ts";
+import { createFakeClock, createFakeSummarizer, type FakeSummarizer } from "../../src/testing/fakes.ts";
+import { deepFreeze } from "../../src/testing/notation.ts";
+import type { TextBlock } from "../../src/tool-output/read-blocks.ts";
 import { truncateToolContent } from "../../src/tool-output/truncate-tool-content.ts";
-import { applyEdits } from "../../src/transcript/apply-edits.ts";
+import { applyEdits } from "../../src/transcript/edit.ts";
 import type { Message, Transcript } from "../../src/transcript/message.ts";
 import type { ToolPart } from "../../src/transcript/part.ts";
+import type { History } from "../rig/random-history/history.ts";
+import { PROVIDER_CASES } from "../rig/random-history/provider-cases.ts";
 
 /** One way by which a text from outside comes in, and everything that it leaves on its way. */
 export interface EntryPoint {
@@ -178,11 +177,14 @@ async function enterInspector(text: string): Promise<Entered> {
     colors: { bold: plain, red: plain, dim: plain },
   });
   const named = { name: text, title: text, sessionId: text, workingDirectory: text, problems: [text] };
-  const session = inspectedSession({ ...named, format: "opencode", transcript: everywhere }, "redacted");
+  const session = createInspectedSession(
+    { ...named, format: "opencode", transcript: everywhere },
+    "redacted",
+  );
   const inspection = createInspection(session);
   for (const { id } of inspection.policies) inspection.inspectWindow({ policy: id });
   const preview = inspection.previewFork({ way: "text", profile: "fixed", budgetChars: 20_000 });
-  const block = jsonBlock({ session });
+  const block = escapeJsonForHtml({ session });
   return {
     read: [{ text: report }],
     unsettled: isDeepStrictEqual(JSON.parse(block), { session }) ? [] : ["the page gets something else"],

@@ -2,10 +2,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { jsonBlock, singleFile } from "../../src/hosts/inspector/server/page-html.ts";
-import type { InspectedSession } from "../../src/hosts/inspector/view/types.ts";
-import { buildCli } from "../support/build-cli.ts";
-import { createCliRunner } from "../support/run-cli.ts";
+import { escapeJsonForHtml, renderSingleFile } from "../../src/inspector/server/page-html.ts";
+import type { InspectedSession } from "../../src/inspector/view/types.ts";
+import { buildCli } from "../rig/build-cli.ts";
+import { createCliRunner } from "../rig/run-cli.ts";
 import { builtPage } from "./server-built-page.ts";
 import { messageOf, sessionOf } from "./server-support.ts";
 
@@ -88,7 +88,7 @@ describe("the single file", () => {
   const assets = { script: 'const end = "</script><!--";', style: 'a::after { content: "</style>" }' };
 
   it("cannot be ended early by its own script or style", () => {
-    const html = singleFile(sessionOf(1), assets);
+    const html = renderSingleFile(sessionOf(1), assets);
     expect(html.match(/<\/script>/g)).toHaveLength(2);
     expect(html.match(/<\/style>/g)).toHaveLength(1);
     expect(html).not.toContain("<!--");
@@ -98,15 +98,15 @@ describe("the single file", () => {
     "gives %j back as it was",
     (text) => {
       const session = { ...sessionOf(0), transcript: [messageOf(0, text)] };
-      const html = singleFile(session, assets);
+      const html = renderSingleFile(session, assets);
       expect(dataOf(html)).toEqual(session);
-      expect(jsonBlock(session)).not.toMatch(/[<>&\u2028\u2029]/);
+      expect(escapeJsonForHtml(session)).not.toMatch(/[<>&\u2028\u2029]/);
     },
   );
 
   it("allows nothing but its own script and style", () => {
     const [, policy = ""] =
-      /Content-Security-Policy" content="([^"]*)"/.exec(singleFile(sessionOf(1), assets)) ?? [];
+      /Content-Security-Policy" content="([^"]*)"/.exec(renderSingleFile(sessionOf(1), assets)) ?? [];
     expect(policy.replace(/sha256-[\w+/=]{44}/g, "HASH")).toBe(
       "default-src 'none'; script-src 'HASH'; worker-src blob:; style-src 'HASH'; img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types carryover-engine",
     );

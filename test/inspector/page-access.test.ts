@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createInspection } from "../../src/hosts/inspector/view/create-inspection.ts";
-import type { InspectedSession } from "../../src/hosts/inspector/view/types.ts";
+import { createInspection } from "../../src/inspector/view/inspection.ts";
+import type { InspectedSession } from "../../src/inspector/view/types.ts";
 import { chromiumPath, type PageRig, startPageRig } from "./support/page-rig.ts";
 import { seriousFindings } from "./support/serious-findings.ts";
 import { exampleSession } from "./support/sessions.ts";

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createInspection } from "../../src/hosts/inspector/view/create-inspection.ts";
+import { createInspection } from "../../src/inspector/view/inspection.ts";
 import type { Part } from "../../src/transcript/part.ts";
 import { chromiumPath, type PageRig, startPageRig } from "./support/page-rig.ts";
 import { longSession, message, sessionWith, text } from "./support/sessions.ts";

@@ -1,9 +1,9 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { serveInspector } from "../../src/hosts/inspector/server/serve-inspector.ts";
-import { fixedSource, type LiveSource } from "../../src/hosts/inspector/server/session-source.ts";
-import { createInspection } from "../../src/hosts/inspector/view/create-inspection.ts";
-import type { LiveEvent, LiveFork } from "../../src/hosts/inspector/view/live.ts";
+import { serveInspector } from "../../src/inspector/server/serve-inspector.ts";
+import { createFixedSource, type LiveSource } from "../../src/inspector/server/session-source.ts";
+import { createInspection } from "../../src/inspector/view/inspection.ts";
+import type { LiveEvent, LiveFork } from "../../src/inspector/view/protocol.ts";
 import type { Message } from "../../src/transcript/message.ts";
 import { chromiumPath, type PageRig, startPageRig } from "./support/page-rig.ts";
 import { seriousFindings } from "./support/serious-findings.ts";
@@ -27,7 +27,7 @@ describe.skipIf(chromiumPath === undefined)("the served page", () => {
 
   it("shows the same as the single file and forgets the token in its address", async () => {
     const session = await exampleSession();
-    const inspector = await serveInspector({ source: fixedSource(session), assets: rig.assets });
+    const inspector = await serveInspector({ source: createFixedSource(session), assets: rig.assets });
     try {
       const { page, problems } = await visit(inspector.invite());
       await page.locator(".strata").waitFor();
@@ -47,7 +47,10 @@ describe.skipIf(chromiumPath === undefined)("the served page", () => {
   });
 
   it("says so when an address is used twice", async () => {
-    const inspector = await serveInspector({ source: fixedSource(sessionWith([])), assets: rig.assets });
+    const inspector = await serveInspector({
+      source: createFixedSource(sessionWith([])),
+      assets: rig.assets,
+    });
     try {
       const address = inspector.invite();
       const first = await visit(address);

@@ -1,9 +1,9 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { serveInspector } from "../../src/hosts/inspector/server/serve-inspector.ts";
-import { fixedSource } from "../../src/hosts/inspector/server/session-source.ts";
-import { createInspection } from "../../src/hosts/inspector/view/create-inspection.ts";
-import type { PolicyId } from "../../src/hosts/inspector/view/types.ts";
+import { serveInspector } from "../../src/inspector/server/serve-inspector.ts";
+import { createFixedSource } from "../../src/inspector/server/session-source.ts";
+import { createInspection } from "../../src/inspector/view/inspection.ts";
+import type { PolicyId } from "../../src/inspector/view/types.ts";
 import { chromiumPath, type PageRig, startPageRig } from "./support/page-rig.ts";
 import { exampleSession, longSession } from "./support/sessions.ts";
 
@@ -68,7 +68,7 @@ describe.skipIf(chromiumPath === undefined)("the page and its engine", () => {
 
   it("are served from one address", async () => {
     const inspector = await serveInspector({
-      source: fixedSource(await exampleSession()),
+      source: createFixedSource(await exampleSession()),
       assets: rig.assets,
     });
     const context = await rig.browser.newContext();

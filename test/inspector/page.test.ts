@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { createInspection } from "../../src/hosts/inspector/view/create-inspection.ts";
-import type { Inspection, WindowView } from "../../src/hosts/inspector/view/types.ts";
+import { createInspection } from "../../src/inspector/view/inspection.ts";
+import type { Inspection, WindowView } from "../../src/inspector/view/types.ts";
 import { chromiumPath, type OpenedPage, type PageRig, startPageRig } from "./support/page-rig.ts";
 import { exampleSession } from "./support/sessions.ts";
 

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { singleFile } from "../../src/hosts/inspector/server/page-html.ts";
-import { serveInspector } from "../../src/hosts/inspector/server/serve-inspector.ts";
-import { fixedSource, type LiveSource } from "../../src/hosts/inspector/server/session-source.ts";
-import type { LiveEvent } from "../../src/hosts/inspector/view/live.ts";
-import type { InspectedSession } from "../../src/hosts/inspector/view/types.ts";
+import { renderSingleFile } from "../../src/inspector/server/page-html.ts";
+import { serveInspector } from "../../src/inspector/server/serve-inspector.ts";
+import { createFixedSource, type LiveSource } from "../../src/inspector/server/session-source.ts";
+import type { LiveEvent } from "../../src/inspector/view/protocol.ts";
+import type { InspectedSession } from "../../src/inspector/view/types.ts";
 import type { Message } from "../../src/transcript/message.ts";
 import type { Part, ToolPart } from "../../src/transcript/part.ts";
 import { HOSTILE_TEXTS } from "./server-hostile-texts.ts";
@@ -181,14 +181,14 @@ describe.skipIf(chromiumPath === undefined)("30 hostile texts in eight places", 
 
   it.each(LISTS)("of $whose run nothing in the single file and ask nobody", async ({ texts }) => {
     const file = join(folder, "session.html");
-    writeFileSync(file, singleFile(hostileSession(texts), rig.assets));
+    writeFileSync(file, renderSingleFile(hostileSession(texts), rig.assets));
     const { opened, ...signs } = await signsAt(pathToFileURL(file).href, texts);
     expect(signs).toEqual(NOTHING);
     expect(opened).toBeGreaterThan(30 * 8);
   });
 
   it.each(LISTS)("of $whose run nothing in the served page and ask nobody else", async ({ texts }) => {
-    const source = fixedSource(hostileSession(texts));
+    const source = createFixedSource(hostileSession(texts));
     const inspector = await serveInspector({ source, assets: rig.assets });
     try {
       const { opened, ...signs } = await signsAt(inspector.invite(), texts);
@@ -209,7 +209,7 @@ describe.skipIf(chromiumPath === undefined)("30 hostile texts in eight places", 
         return () => {};
       },
     };
-    const source = { ...fixedSource({ ...session, transcript }), live };
+    const source = { ...createFixedSource({ ...session, transcript }), live };
     const inspector = await serveInspector({ source, assets: rig.assets });
     try {
       const { opened, ...signs } = await signsAt(inspector.invite(), HOSTILE_TEXTS.slice(-1));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { SECURITY_HEADERS } from "../../src/hosts/inspector/server/security-headers.ts";
-import { type ServedInspector, serveInspector } from "../../src/hosts/inspector/server/serve-inspector.ts";
-import { fixedSource } from "../../src/hosts/inspector/server/session-source.ts";
+import { SECURITY_HEADERS } from "../../src/inspector/server/request-guard.ts";
+import { type ServedInspector, serveInspector } from "../../src/inspector/server/serve-inspector.ts";
+import { createFixedSource } from "../../src/inspector/server/session-source.ts";
 import { enter, FAKE_ASSETS, sendRaw, sessionOf, tokenOf } from "./server-support.ts";
 
 /** {port}, {token} (a good one), {used} (a one-time token that was swapped) and {unused} are put in. */
@@ -161,7 +161,7 @@ let values: Readonly<Record<string, string>>;
 let port: number;
 
 beforeAll(async () => {
-  const source = fixedSource(sessionOf(3));
+  const source = createFixedSource(sessionOf(3));
   inspector = await serveInspector({ source, assets: FAKE_ASSETS, headersMs: 1_500 });
   port = Number(new URL(inspector.origin).port);
   const used = tokenOf(inspector.invite());

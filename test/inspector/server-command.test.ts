@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { buildCli } from "../support/build-cli.ts";
+import { buildCli } from "../rig/build-cli.ts";
 import { builtPage } from "./server-built-page.ts";
 import { tokenOf } from "./server-support.ts";
 

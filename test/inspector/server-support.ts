@@ -1,7 +1,7 @@
 import { connect } from "node:net";
-import type { PageAssets } from "../../src/hosts/inspector/server/page-assets.ts";
-import type { ServedInspector } from "../../src/hosts/inspector/server/serve-inspector.ts";
-import type { InspectedSession } from "../../src/hosts/inspector/view/types.ts";
+import type { PageAssets } from "../../src/inspector/server/page-html.ts";
+import type { ServedInspector } from "../../src/inspector/server/serve-inspector.ts";
+import type { InspectedSession } from "../../src/inspector/view/types.ts";
 import type { Message } from "../../src/transcript/message.ts";
 
 /** Stands in for the built page where only the server is looked at. */

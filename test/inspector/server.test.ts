@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { SECURITY_HEADERS } from "../../src/hosts/inspector/server/security-headers.ts";
-import { type ServedInspector, serveInspector } from "../../src/hosts/inspector/server/serve-inspector.ts";
-import { fixedSource, type SessionSource } from "../../src/hosts/inspector/server/session-source.ts";
+import { SECURITY_HEADERS } from "../../src/inspector/server/request-guard.ts";
+import { type ServedInspector, serveInspector } from "../../src/inspector/server/serve-inspector.ts";
+import { createFixedSource, type SessionSource } from "../../src/inspector/server/session-source.ts";
 import { ask, enter, FAKE_ASSETS, sendRaw, sessionOf, tokenOf } from "./server-support.ts";
 
 const open: ServedInspector[] = [];
@@ -18,7 +18,7 @@ async function serve(source: SessionSource, options: { readonly idleMs?: number 
 describe("the inspector's server", () => {
   it("gives everything but the messages at once, and those 200 at a time", async () => {
     const { transcript, ...head } = sessionOf(450);
-    const inspector = await serve(fixedSource({ ...head, transcript }));
+    const inspector = await serve(createFixedSource({ ...head, transcript }));
     const token = await enter(inspector, tokenOf(inspector.invite()));
     expect(await (await ask(inspector, token, "/api/session")).json()).toEqual({ ...head, messages: 450 });
     const pages = [0, 200, 400, 600].map(async (from) => {
@@ -38,14 +38,14 @@ describe("the inspector's server", () => {
   it.each(["from=-1", "from=x", "count=1e3", "from=0x10", "count=", "from=99999999999"])(
     "refuses %s",
     async (query) => {
-      const inspector = await serve(fixedSource(sessionOf(3)));
+      const inspector = await serve(createFixedSource(sessionOf(3)));
       const token = await enter(inspector, tokenOf(inspector.invite()));
       expect((await ask(inspector, token, `/api/messages?${query}`)).status).toBe(400);
     },
   );
 
   it("has a different one-time token of 256 bits in each address, and each works once", async () => {
-    const inspector = await serve(fixedSource(sessionOf(1)));
+    const inspector = await serve(createFixedSource(sessionOf(1)));
     const [first, second] = [tokenOf(inspector.invite()), tokenOf(inspector.invite())];
     expect(first).toMatch(/^[\w-]{43}$/);
     expect(second).not.toBe(first);
@@ -55,7 +55,7 @@ describe("the inspector's server", () => {
   });
 
   it("listens on this machine only", async () => {
-    const inspector = await serve(fixedSource(sessionOf(1)));
+    const inspector = await serve(createFixedSource(sessionOf(1)));
     expect(inspector.origin).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   });
 
@@ -86,7 +86,7 @@ describe("the inspector's server", () => {
       status: 405,
     },
   ])("answers $name with $status and every header", async ({ head, body = "", status }) => {
-    const inspector = await serve(fixedSource(sessionOf(1)));
+    const inspector = await serve(createFixedSource(sessionOf(1)));
     const port = Number(new URL(inspector.origin).port);
     const bytes = `${head}\r\nhost: 127.0.0.1:${port}\r\nconnection: close\r\n\r\n${body}`;
     const answer = await sendRaw(port, bytes);
@@ -116,20 +116,20 @@ describe("the inspector's server", () => {
   });
 
   it("has no events of a session that is over", async () => {
-    const inspector = await serve(fixedSource(sessionOf(1)));
+    const inspector = await serve(createFixedSource(sessionOf(1)));
     const token = await enter(inspector, tokenOf(inspector.invite()));
     expect((await ask(inspector, token, "/api/events")).status).toBe(404);
   });
 
   it("ends when nobody has asked for long", async () => {
-    const inspector = await serve(fixedSource(sessionOf(1)), { idleMs: 50 });
+    const inspector = await serve(createFixedSource(sessionOf(1)), { idleMs: 50 });
     expect(await inspector.ended).toBe("idle");
     await expect(fetch(inspector.origin)).rejects.toThrow();
   });
 
   it("does not end while somebody listens", async () => {
     const live = { revision: () => 0, listen: () => () => {} };
-    const inspector = await serve({ ...fixedSource(sessionOf(1)), live }, { idleMs: 100 });
+    const inspector = await serve({ ...createFixedSource(sessionOf(1)), live }, { idleMs: 100 });
     const token = await enter(inspector, tokenOf(inspector.invite()));
     const stream = await ask(inspector, token, "/api/events");
     const first = await Promise.race([
@@ -143,7 +143,7 @@ describe("the inspector's server", () => {
 
   it("ends at once when it is told to, whoever listens", async () => {
     const live = { revision: () => 0, listen: () => () => {} };
-    const inspector = await serve({ ...fixedSource(sessionOf(1)), live });
+    const inspector = await serve({ ...createFixedSource(sessionOf(1)), live });
     const token = await enter(inspector, tokenOf(inspector.invite()));
     const stream = await ask(inspector, token, "/api/events");
     const reading = stream.text().catch(() => "cut");

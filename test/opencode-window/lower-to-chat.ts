@@ -1,6 +1,6 @@
-import type { ChatMessage, ChatToolCall } from "../../src/testing/opencode/recording.ts";
 import type { Message, ModelRef, Transcript } from "../../src/transcript/message.ts";
 import { CLEARED_PLACEHOLDER, type FilePart, type Part, type ToolPart } from "../../src/transcript/part.ts";
+import type { ChatMessage, ChatToolCall } from "../rig/opencode/recording.ts";
 
 /**
  * The chat messages, system prompt aside, that OpenCode sends for a window when it talks to `model`

@@ -1,13 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { StoredMessage, StoredPart } from "../../src/testing/opencode/opencode-client.ts";
+import type { ModelRef } from "../../src/transcript/message.ts";
+import type { StoredMessage, StoredPart } from "../rig/opencode/opencode-client.ts";
 import {
   type ChatMessage,
   digestLongTexts,
   type RecordedRequest,
   type Recording,
-} from "../../src/testing/opencode/recording.ts";
-import type { ModelRef } from "../../src/transcript/message.ts";
+} from "../rig/opencode/recording.ts";
 
 /** One recorded session: what was stored, and each request that asked the model to go on with the conversation. */
 export interface WireSession {

@@ -1,5 +1,5 @@
-import { createFileRecordStore } from "../../src/stores/files/file-record-store.ts";
-import type { RecordState } from "../../src/tasks/record-store.ts";
+import type { RecordState } from "../../src/fork/life/record-store.ts";
+import { createFileRecordStore } from "../../src/stores/files/record-store.ts";
 
 /** Which spilled outputs the sessions of a process still need, written down where the cleaning of another sees it. */
 export interface LiveHandles {

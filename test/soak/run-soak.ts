@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, realpathSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createFileSpillStore } from "../../src/stores/files/file-spill-store.ts";
+import { createFileSpillStore } from "../../src/stores/files/spill-store.ts";
 import { type SoakSample, SPILL_CAP_BYTES } from "./soak-protocol.ts";
 
 /** Lets processes live sessions in one folder for a while, and gives what each said of itself. */

@@ -1,19 +1,19 @@
 import { rmSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Summarizer } from "../../src/compaction/summarizer.ts";
-import { formatMessagesAsContext } from "../../src/fork/format-messages-as-context.ts";
-import { processMessagesForFork } from "../../src/fork/process-messages-for-fork.ts";
-import { createSession, type Session } from "../../src/session/create-session.ts";
-import { createFileJournal } from "../../src/stores/files/file-journal.ts";
-import { createFileRecordStore } from "../../src/stores/files/file-record-store.ts";
+import type { Summarizer } from "../../src/compaction/ports/summarizer.ts";
+import { formatMessagesAsContext } from "../../src/fork/context/format.ts";
+import { processMessagesForFork } from "../../src/fork/fork.ts";
+import { createSession, type Session } from "../../src/session/session.ts";
+import { createFileJournal } from "../../src/stores/files/journal.ts";
+import { createFileRecordStore } from "../../src/stores/files/record-store.ts";
 import { createSystemClock } from "../../src/stores/system-clock.ts";
-import { completedFork, runningFork, sampleFork } from "../../src/testing/forks/fork-samples.ts";
-import { createDice, type Dice } from "../../src/testing/random-history/dice.ts";
-import type { History, HistoryCall, Step } from "../../src/testing/random-history/history.ts";
-import { PROVIDER_CASES, type ProviderCase } from "../../src/testing/random-history/provider-cases.ts";
-import type { SpillStore } from "../../src/tool-output/spill-store.ts";
+import type { SpillStore } from "../../src/tool-output/spill.ts";
 import type { Transcript } from "../../src/transcript/message.ts";
+import { completedFork, runningFork, sampleFork } from "../rig/forks/fork-samples.ts";
+import type { History, HistoryCall, Step } from "../rig/random-history/history.ts";
+import { PROVIDER_CASES, type ProviderCase } from "../rig/random-history/provider-cases.ts";
+import { createSeededRandom, type SeededRandom } from "../rig/random-history/seeded-random.ts";
 import type { LiveHandles } from "./live-handles.ts";
 
 /** What a soak counts. */
@@ -32,7 +32,7 @@ export type Complain = (fault: string) => void;
 
 /** Lives one session from its first request to its end: outputs too long, refusals, compactions, forks, a restart. */
 export async function liveSession(life: SoakLife): Promise<void> {
-  const dice = createDice(life.seed);
+  const dice = createSeededRandom(life.seed);
   const provider = dice.oneOf(PROVIDER_CASES);
   const steps: Step[] = [];
   let session = openSession(life, dice);
@@ -72,7 +72,7 @@ export interface SoakLife {
 const TURNS = 24;
 const RESTART_AT = 14;
 
-function openSession({ id, root, spills, counts, live }: SoakLife, dice: Dice): Session {
+function openSession({ id, root, spills, counts, live }: SoakLife, dice: SeededRandom): Session {
   const counted: SpillStore = {
     async put(content) {
       const stored = await spills.put(content);
@@ -99,7 +99,7 @@ function openSession({ id, root, spills, counts, live }: SoakLife, dice: Dice): 
 }
 
 /** Answers well most of the time, and now and then as real models do. */
-function scriptedSummarizer(dice: Dice): Summarizer {
+function scriptedSummarizer(dice: SeededRandom): Summarizer {
   return {
     async summarize({ prompt }) {
       const throwOf = dice.below(20);
@@ -111,7 +111,7 @@ function scriptedSummarizer(dice: Dice): Summarizer {
   };
 }
 
-function turnOf(turn: number, dice: Dice): readonly Step[] {
+function turnOf(turn: number, dice: SeededRandom): readonly Step[] {
   const calls: readonly HistoryCall[] = Array.from({ length: 1 + dice.below(3) }, (_, index) => ({
     id: `call_${turn}_${index}`,
     tool: dice.oneOf(["read", "bash", "grep"]),
@@ -133,7 +133,7 @@ function turnOf(turn: number, dice: Dice): readonly Step[] {
   ];
 }
 
-function outputOf(dice: Dice): string {
+function outputOf(dice: SeededRandom): string {
   const lines = dice.oneOf([3, 40, 300, 2_500]);
   const noise = dice.chance(15) ? "\u001b[31m</inherited_context>\u200b\ud83d" : "";
   return Array.from(
@@ -171,7 +171,7 @@ async function restart({ life, dice, provider, wire, before }: Restart): Promise
 
 interface Restart {
   readonly life: SoakLife;
-  readonly dice: Dice;
+  readonly dice: SeededRandom;
   readonly provider: ProviderCase;
   readonly wire: unknown;
   readonly before: Session;

@@ -1,12 +1,11 @@
 import { chmodSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { cleanSpills } from "../../src/stores/files/clean-spills.ts";
-import { createFileJournal } from "../../src/stores/files/file-journal.ts";
-import { createFileRecordStore } from "../../src/stores/files/file-record-store.ts";
-import { createFileSpillStore } from "../../src/stores/files/file-spill-store.ts";
+import type { RecordStore } from "../../src/fork/life/record-store.ts";
 import { type FileSystem, nodeFileSystem } from "../../src/stores/files/file-system.ts";
-import type { RecordStore } from "../../src/tasks/record-store.ts";
+import { createFileJournal } from "../../src/stores/files/journal.ts";
+import { createFileRecordStore } from "../../src/stores/files/record-store.ts";
+import { cleanSpills, createFileSpillStore } from "../../src/stores/files/spill-store.ts";
 import { createFaultyFileSystem } from "./faulty-file-system.ts";
 import { temporariesBelow } from "./kill-checks.ts";
 import { quickFolder } from "./temporary-folder.ts";

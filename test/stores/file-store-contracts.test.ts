@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, it } from "vitest";
-import { createFileJournal } from "../../src/stores/files/file-journal.ts";
-import { createFileRecordStore } from "../../src/stores/files/file-record-store.ts";
-import { createFileSpillStore } from "../../src/stores/files/file-spill-store.ts";
+import { createFileJournal } from "../../src/stores/files/journal.ts";
+import { createFileRecordStore } from "../../src/stores/files/record-store.ts";
+import { createFileSpillStore } from "../../src/stores/files/spill-store.ts";
 import { journalContract } from "../../src/testing/contracts/journal-contract.ts";
 import { recordStoreContract } from "../../src/testing/contracts/record-store-contract.ts";
 import { spillStoreContract } from "../../src/testing/contracts/spill-store-contract.ts";

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createFileRecordStore } from "../../src/stores/files/file-record-store.ts";
+import { createFileRecordStore } from "../../src/stores/files/record-store.ts";
 import { ageTemporaries, checkAfterKill, temporariesBelow } from "./kill-checks.ts";
 import { KILL_KINDS, KILL_SIZES_BYTES, type KillAck, type KillKind } from "./kill-protocol.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createPostgresStores, type PostgresStores } from "../../src/stores/postgres/postgres-stores.ts";
-import type { RecordStore } from "../../src/tasks/record-store.ts";
+import type { RecordStore } from "../../src/fork/life/record-store.ts";
+import { createPostgresStores, type PostgresStores } from "../../src/stores/postgres/stores.ts";
 
 // One of several programs on the same database; prints what it has to report as one line of JSON.
 const [task = "", connectionString = "", schema = "", countText] = process.argv.slice(2);

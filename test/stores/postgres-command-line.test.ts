@@ -2,20 +2,20 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { fields } from "../../src/formats/fields.ts";
-import { runCli } from "../../src/hosts/cli/cli.ts";
-import { combineHooks } from "../../src/hosts/opencode/combine-hooks.ts";
-import type { Forks } from "../../src/hosts/opencode/forks/create-forks.ts";
-import { openPluginStores } from "../../src/hosts/opencode/open-plugin-stores.ts";
-import type { PluginContext } from "../../src/hosts/opencode/plugin-context.ts";
-import { pluginFolders } from "../../src/hosts/opencode/plugin-folder.ts";
-import type { PluginStores } from "../../src/hosts/opencode/plugin-stores.ts";
-import { createControlFeature } from "../../src/hosts/opencode/window/control-feature.ts";
-import type { ControlAnswer } from "../../src/hosts/opencode/window/control-store.ts";
-import type { PruneWindow } from "../../src/hosts/opencode/window/prune-window.ts";
-import { currentProcess } from "../../src/stores/files/process-identity.ts";
-import { createLease } from "../../src/tasks/fork-lease.ts";
-import { OWNER, runningFork } from "../../src/testing/forks/fork-samples.ts";
+import { runCli } from "../../src/cli/cli.ts";
+import { createLease } from "../../src/fork/life/lease.ts";
+import type { PluginContext } from "../../src/plugin/context/context.ts";
+import { createControlFeature } from "../../src/plugin/control.ts";
+import type { Forks } from "../../src/plugin/forks/forks.ts";
+import { combineHooks } from "../../src/plugin/host/features.ts";
+import type { ControlAnswer } from "../../src/plugin/stores/control-store.ts";
+import { pluginFolders } from "../../src/plugin/stores/folders.ts";
+import { openPluginStores } from "../../src/plugin/stores/open-stores.ts";
+import type { PluginStores } from "../../src/plugin/stores/plugin-stores.ts";
+import type { PruneWindow } from "../../src/plugin/window/prune.ts";
+import { currentProcess } from "../../src/stores/files/lock.ts";
+import { asObject } from "../../src/text/read-unknown.ts";
+import { OWNER, runningFork } from "../rig/forks/fork-samples.ts";
 import { postgresForTests } from "./postgres-place.ts";
 
 const postgres = await postgresForTests();
@@ -102,7 +102,7 @@ function answerAll({ control }: PluginStores, answer: ControlAnswer) {
     if (listed.status === "failed") return;
     for (const { id, value, version } of listed.records) {
       const state = { status: "answered", ...answer };
-      await control.requests.put({ id, value: { ...fields(value), state }, expected: version });
+      await control.requests.put({ id, value: { ...asObject(value), state }, expected: version });
     }
   }, 200);
   return { stop: () => clearInterval(timer) };

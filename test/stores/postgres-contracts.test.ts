@@ -1,5 +1,5 @@
 import { describe, it } from "vitest";
-import type { PostgresStores } from "../../src/stores/postgres/postgres-stores.ts";
+import type { PostgresStores } from "../../src/stores/postgres/stores.ts";
 import { journalContract } from "../../src/testing/contracts/journal-contract.ts";
 import { recordStoreContract } from "../../src/testing/contracts/record-store-contract.ts";
 import { spillStoreContract } from "../../src/testing/contracts/spill-store-contract.ts";

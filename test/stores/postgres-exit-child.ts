@@ -1,4 +1,4 @@
-import { createPostgresStores } from "../../src/stores/postgres/postgres-stores.ts";
+import { createPostgresStores } from "../../src/stores/postgres/stores.ts";
 
 // Writes once and closes nothing: an idle connection must not keep it alive.
 const [connectionString = "", schema = ""] = process.argv.slice(2);

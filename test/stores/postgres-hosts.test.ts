@@ -1,7 +1,7 @@
 import { generateText, type ModelMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { carryover } from "../../src/ai-sdk.ts";
-import { createSession, type Session } from "../../src/session/create-session.ts";
+import { createSession, type Session } from "../../src/session/session.ts";
 import { createSystemClock } from "../../src/stores/system-clock.ts";
 import type { Transcript } from "../../src/transcript/message.ts";
 import { longConversation } from "../ai-sdk/harness/conversation.ts";

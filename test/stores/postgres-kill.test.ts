@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import type { PostgresStores } from "../../src/stores/postgres/postgres-stores.ts";
+import type { PostgresStores } from "../../src/stores/postgres/stores.ts";
 import { fillerOf, RECORD_IDS } from "./kill-protocol.ts";
 import { postgresForTests } from "./postgres-place.ts";
 

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
-import type { PostgresPool } from "../../src/stores/postgres/postgres-pool.ts";
-import { createPostgresStores, type PostgresStores } from "../../src/stores/postgres/postgres-stores.ts";
+import type { PostgresPool } from "../../src/stores/postgres/pool.ts";
+import { createPostgresStores, type PostgresStores } from "../../src/stores/postgres/stores.ts";
 import { postgresForTests } from "./postgres-place.ts";
 
 const postgres = await postgresForTests();

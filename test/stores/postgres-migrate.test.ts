@@ -1,8 +1,7 @@
 import pg from "pg";
 import { describe, expect, it } from "vitest";
-import { migrate } from "../../src/stores/postgres/migrate.ts";
-import { MIGRATIONS, type Migration } from "../../src/stores/postgres/migrations.ts";
-import type { PostgresClient } from "../../src/stores/postgres/postgres-pool.ts";
+import { MIGRATIONS, type Migration, migrate } from "../../src/stores/postgres/migrate.ts";
+import type { PostgresClient } from "../../src/stores/postgres/pool.ts";
 import { postgresForTests } from "./postgres-place.ts";
 
 const postgres = await postgresForTests();

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, it } from "vitest";
-import type { PostgresStores } from "../../src/stores/postgres/postgres-stores.ts";
+import type { PostgresStores } from "../../src/stores/postgres/stores.ts";
 import { journalContract } from "../../src/testing/contracts/journal-contract.ts";
 import { recordStoreContract } from "../../src/testing/contracts/record-store-contract.ts";
 import { spillStoreContract } from "../../src/testing/contracts/spill-store-contract.ts";
-import { startPgBouncer } from "../../src/testing/postgres/start-pgbouncer.ts";
+import { startPgBouncer } from "../rig/postgres/start-pgbouncer.ts";
 import { postgresForTests } from "./postgres-place.ts";
 
 const IGNORED = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"];

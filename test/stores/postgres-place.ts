@@ -4,8 +4,8 @@ import {
   createPostgresStores,
   type PostgresStores,
   type PostgresStoresOptions,
-} from "../../src/stores/postgres/postgres-stores.ts";
-import { type PostgresServer, startPostgres } from "../../src/testing/postgres/start-postgres.ts";
+} from "../../src/stores/postgres/stores.ts";
+import { type PostgresServer, startPostgres } from "../rig/postgres/start-postgres.ts";
 
 /** One real server for a test file, ended with it; undefined where there is none to be had. */
 export async function postgresForTests(): Promise<PostgresForTests | undefined> {

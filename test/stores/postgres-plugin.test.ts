@@ -2,11 +2,11 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { SessionMessage } from "../../src/formats/opencode/session-message.ts";
-import { checkDatabase } from "../../src/hosts/cli/doctor-database.ts";
-import { openPluginStores } from "../../src/hosts/opencode/open-plugin-stores.ts";
-import { pluginFolders } from "../../src/hosts/opencode/plugin-folder.ts";
-import type { PluginStores } from "../../src/hosts/opencode/plugin-stores.ts";
+import { checkDatabase } from "../../src/cli/doctor/check-store.ts";
+import type { SessionMessage } from "../../src/formats/wires/opencode/session-message.ts";
+import { pluginFolders } from "../../src/plugin/stores/folders.ts";
+import { openPluginStores } from "../../src/plugin/stores/open-stores.ts";
+import type { PluginStores } from "../../src/plugin/stores/plugin-stores.ts";
 import { postgresForTests } from "./postgres-place.ts";
 
 const postgres = await postgresForTests();

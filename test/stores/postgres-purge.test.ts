@@ -3,18 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { runCli } from "../../src/hosts/cli/cli.ts";
-import { purgeDatabase, takeDatabase } from "../../src/hosts/cli/purge-database.ts";
-import { type PurgeQuestion, planPurge } from "../../src/hosts/cli/purge-plan.ts";
-import { openPluginStores } from "../../src/hosts/opencode/open-plugin-stores.ts";
-import { pluginFolders } from "../../src/hosts/opencode/plugin-folder.ts";
-import type { PluginStores } from "../../src/hosts/opencode/plugin-stores.ts";
-import type { PluginLease } from "../../src/hosts/opencode/window/control-store.ts";
-import type { ProcessIdentity } from "../../src/stores/files/process-identity.ts";
-import type { PostgresStores } from "../../src/stores/postgres/postgres-stores.ts";
-import type { DoomedRows, PostgresInventory } from "../../src/stores/postgres/purge-postgres.ts";
-import { createLease, leaseRecordId } from "../../src/tasks/fork-lease.ts";
-import { completedFork, OWNER, runningFork } from "../../src/testing/forks/fork-samples.ts";
+import { runCli } from "../../src/cli/cli.ts";
+import { purgeDatabase, readDatabaseInventory } from "../../src/cli/purge/database.ts";
+import { type PurgeRequest, planPurge } from "../../src/cli/purge/plan.ts";
+import { createLease, leaseRecordId } from "../../src/fork/life/lease.ts";
+import type { PluginLease } from "../../src/plugin/stores/control-store.ts";
+import { pluginFolders } from "../../src/plugin/stores/folders.ts";
+import { openPluginStores } from "../../src/plugin/stores/open-stores.ts";
+import type { PluginStores } from "../../src/plugin/stores/plugin-stores.ts";
+import type { ProcessIdentity } from "../../src/stores/files/lock.ts";
+import type { PostgresInventory, RowsToDelete } from "../../src/stores/postgres/inventory.ts";
+import type { PostgresStores } from "../../src/stores/postgres/stores.ts";
+import { completedFork, OWNER, runningFork } from "../rig/forks/fork-samples.ts";
 import { postgresForTests } from "./postgres-place.ts";
 
 const postgres = await postgresForTests();
@@ -224,8 +224,8 @@ describe.skipIf(postgres === undefined)("carryover purge with a database", () =>
     await fill("ses_a", { output: "said again later" });
     await fill("ses_b");
     const stores = library();
-    const question: PurgeQuestion = { wish: { type: "all" }, force: "never", nowMs: Date.now() };
-    const plan = planPurge(await takeDatabase(stores), question);
+    const question: PurgeRequest = { wish: { type: "all" }, force: "never", nowMs: Date.now() };
+    const plan = planPurge(await readDatabaseInventory(stores), question);
     await fill("ses_new", { output: "said again later" });
     await stores.spills.put("named by nobody, and new");
     await lease("i9", { process: ELSEWHERE, logs: ["ses_b"] });
@@ -255,8 +255,8 @@ describe.skipIf(postgres === undefined)("carryover purge with a database", () =>
   it("does nothing once it is stopped", async () => {
     await fill("ses_a");
     const stores = library();
-    const question: PurgeQuestion = { wish: { type: "all" }, force: "never", nowMs: Date.now() };
-    const plan = planPurge(await takeDatabase(stores), question);
+    const question: PurgeRequest = { wish: { type: "all" }, force: "never", nowMs: Date.now() };
+    const plan = planPurge(await readDatabaseInventory(stores), question);
     const stopped = await purgeDatabase(stores, { plan, question, signal: AbortSignal.abort() });
     expect(stopped).toMatchObject({ status: "stopped", files: 0 });
     expect(await count("journals")).toBe(1);
@@ -306,7 +306,7 @@ describe.skipIf(postgres === undefined)("purging the stores of a database", () =
       create function carryover.linger() returns trigger language plpgsql as $$
         begin perform pg_sleep(5); return old; end $$;
       create trigger linger before delete on carryover.spills for each row execute function carryover.linger()`);
-    const everything = (inventory: PostgresInventory): DoomedRows => ({
+    const everything = (inventory: PostgresInventory): RowsToDelete => ({
       sessions: inventory.logs.map(({ sessionId }) => sessionId),
       records: inventory.records,
       outputs: inventory.outputs.map(({ handle }) => handle),

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { describe, expect, it } from "vitest";
-import type { PostgresStores } from "../../src/stores/postgres/postgres-stores.ts";
+import type { PostgresStores } from "../../src/stores/postgres/stores.ts";
 import { type PostgresForTests, postgresForTests } from "./postgres-place.ts";
 
 const postgres = await postgresForTests();

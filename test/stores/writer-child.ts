@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { createFileJournal } from "../../src/stores/files/file-journal.ts";
-import { createFileRecordStore } from "../../src/stores/files/file-record-store.ts";
-import { createFileSpillStore } from "../../src/stores/files/file-spill-store.ts";
+import { createFileJournal } from "../../src/stores/files/journal.ts";
+import { createFileRecordStore } from "../../src/stores/files/record-store.ts";
+import { createFileSpillStore } from "../../src/stores/files/spill-store.ts";
 import { fillerOf } from "./kill-protocol.ts";
 
 // One of several writers on the same store; prints what it has to report as one line of JSON.

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { refuse, refuseLength, say } from "../../../src/testing/model-server/say.ts";
-import { SHORT_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
+import { refuse, refuseLength, say } from "../../../test/rig/model-server/step.ts";
+import { SHORT_WINDOW } from "../../../test/rig/opencode/sandbox.ts";
 import type { RecordingCase, Stage } from "../stage.ts";
 import { ask, CALM, compact, FULL, longTurns, summary } from "../turns.ts";
 

@@ -1,5 +1,5 @@
-import { call, callAll, refuseLength, say } from "../../../src/testing/model-server/say.ts";
-import { SHORT_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
+import { call, callAll, refuseLength, say } from "../../../test/rig/model-server/step.ts";
+import { SHORT_WINDOW } from "../../../test/rig/opencode/sandbox.ts";
 import { orders } from "../orders.ts";
 import { explanation } from "../prose.ts";
 import type { RecordingCase } from "../stage.ts";

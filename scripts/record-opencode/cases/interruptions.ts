@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { call, callAll, refuse, say } from "../../../src/testing/model-server/say.ts";
-import type { StoredPart } from "../../../src/testing/opencode/opencode-client.ts";
+import { call, callAll, refuse, say } from "../../../test/rig/model-server/step.ts";
+import type { StoredPart } from "../../../test/rig/opencode/opencode-client.ts";
 import type { RecordingCase, Stage } from "../stage.ts";
 
 const WAIT = {

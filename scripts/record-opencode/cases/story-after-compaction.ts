@@ -1,5 +1,4 @@
-import { call, callAll, say } from "../../../src/testing/model-server/say.ts";
-import type { Step } from "../../../src/testing/model-server/step.ts";
+import { call, callAll, type Step, say } from "../../../test/rig/model-server/step.ts";
 
 /** The fix itself, which happens behind the compaction. */
 export function afterCompaction(project: string): readonly Step[] {

@@ -1,6 +1,5 @@
-import { call, callAll, say } from "../../../src/testing/model-server/say.ts";
-import type { Step } from "../../../src/testing/model-server/step.ts";
-import { MIDDLE_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
+import { call, callAll, type Step, say } from "../../../test/rig/model-server/step.ts";
+import { MIDDLE_WINDOW } from "../../../test/rig/opencode/sandbox.ts";
 import { refundList } from "../orders.ts";
 import type { RecordingCase, Stage } from "../stage.ts";
 import { summary, untilPruned } from "../turns.ts";

@@ -1,5 +1,5 @@
-import { call, callAll, say } from "../../../src/testing/model-server/say.ts";
-import { LONG_WINDOW, SHORT_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
+import { call, callAll, say } from "../../../test/rig/model-server/step.ts";
+import { LONG_WINDOW, SHORT_WINDOW } from "../../../test/rig/opencode/sandbox.ts";
 import type { RecordingCase } from "../stage.ts";
 import { RED_DOT_PNG, redDotUrl } from "./red-dot.ts";
 

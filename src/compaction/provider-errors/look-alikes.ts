@@ -1,15 +1,11 @@
-import { anyOf } from "./any-of.ts";
-import type { ProviderErrorClass } from "./error-classes.ts";
-import { isOutputLimit } from "./is-output-limit.ts";
-import { mediaClass } from "./media-class.ts";
-import { readsAsProse } from "./reads-as-prose.ts";
+import { anyOf } from "./error-words.ts";
 
 /**
  * What an error says when it is not an overflow, however much its words resemble one.
  * The rules are tried in order over everything said: talk, money, frequency, access, malformed requests,
  * media, parameters.
  */
-export function findLookAlike(sayings: readonly Saying[]): LookAlike | undefined {
+export function findLookAlike(sayings: readonly ErrorStatement[]): LookAlike | undefined {
   for (const [errorClass, applies] of LOOK_ALIKES) {
     const saying = sayings.find(applies);
     if (saying !== undefined) return { class: errorClass, saying };
@@ -17,19 +13,19 @@ export function findLookAlike(sayings: readonly Saying[]): LookAlike | undefined
   return undefined;
 }
 
-export interface LookAlike {
+interface LookAlike {
   readonly class: ProviderErrorClass;
-  readonly saying: Saying;
+  readonly saying: ErrorStatement;
 }
 
 /** One thing an error says: its words as the rules read them, as they came, and the statuses around it. */
-export interface Saying {
+export interface ErrorStatement {
   readonly words: string;
   readonly raw: string;
   readonly statuses: readonly number[];
 }
 
-const LOOK_ALIKES: readonly (readonly [ProviderErrorClass, (saying: Saying) => boolean])[] = [
+const LOOK_ALIKES: readonly (readonly [ProviderErrorClass, (saying: ErrorStatement) => boolean])[] = [
   ["not_an_error", ({ words, raw }) => readsAsProse(words, raw)],
   ["billing", ({ words, statuses }) => statuses.includes(402) || BILLING.test(words)],
   ["rate_limit", ({ words, statuses }) => statuses.includes(429) || RATE.test(words)],
@@ -137,3 +133,121 @@ const CONFIG = anyOf(
   /\b(?:model|deployment)\b.{0,60}\b(?:not found|does not exist|not exist|is not (?:supported|available)|not yet available|unavailable|deprecated)/,
   /(?:unknown|no such|unsupported) model|beta is not (?:yet )?available/,
 );
+
+/** The kinds of provider error that need different treatment; only the two overflow classes mean that tokens do not fit. */
+export type ProviderErrorClass =
+  | "context_overflow"
+  | "context_overflow_output"
+  | "payload_too_large"
+  | "rate_limit_size"
+  | "rate_limit"
+  | "billing"
+  | "auth"
+  | "invalid_history"
+  | "invalid_request"
+  | "guardrail"
+  | "content_filter"
+  | "image"
+  | "config"
+  | "output_limit"
+  | "overloaded"
+  | "timeout"
+  | "server"
+  | "not_an_error"
+  | "unknown";
+
+/** Whether an error is about the size, number or kind of images, or about the bytes of media as a whole. */
+function mediaClass(words: string): "image" | "payload_too_large" | undefined {
+  // Media also cost tokens: where tokens are named, the count is what matters.
+  if (/\btokens?\b|\bcontext\b|\bprompt is too long\b/.test(words) || !MEDIA_SIZE.test(words))
+    return undefined;
+  if (IMAGE.test(words)) return ALL_MEDIA.test(words) ? "payload_too_large" : "image";
+  return OTHER_MEDIA.test(words) ? "payload_too_large" : undefined;
+}
+
+const MEDIA_SIZE = anyOf(
+  /exceed|too (?:large|big|many|long)|maximum|\bmax\b|\blimit|at most|larger than|longer than|number of/,
+  /dimension|pixels?|duration|could not process|unable to process|unsupported/,
+  /超过|超出|超過|过大|太大/,
+);
+
+const IMAGE = /\b(?:images?|photos?|pictures?|screenshots?)\b|图片|图像|圖片/;
+
+const OTHER_MEDIA =
+  /\b(?:videos?|audio|pdfs?|pages|files?|attachments?|documents?|media)\b|文件|檔案|附件|音频|视频/;
+
+/** One image too large is that image's problem; all of them together are the request's. */
+const ALL_MEDIA = /image content|total|accumulated|combined/;
+
+/** True when an error is about the length of the answer alone: a parameter out of range, or an answer cut short. */
+function isOutputLimit(words: string): boolean {
+  if (LENGTH_STOP.test(words)) return true;
+  if (!OUTPUT_WORDS.test(words) || INPUT_COUNTED.test(words)) return false;
+  // An answer that outgrows the window is an overflow, not a parameter out of range.
+  return !/\bexceed\w*\b.*\bcontext[ _-]?(?:length|window|limit|size)/.test(words);
+}
+
+const LENGTH_STOP =
+  /^(?:(?:finish|stop)[ _]?reason\W{0,3})?(?:length|max[_ ]?(?:(?:output|completion)[_ ]?)?tokens|max length)(?: reached)?\W*$/;
+
+const OUTPUT_WORDS = anyOf(
+  /\bmax_?(?:completion_?|new_?|output_?)?tokens\b|\bbudget_tokens\b|thinking budget/,
+  /\bmax(?:imum)? (?:output|completion|new|response|generation|generated) (?:tokens?|length)\b/,
+  /\bmaximum tokens (?:you )?(?:requested|value|parameter|setting)/,
+  /\b(?:output|completion|response|thinking|reasoning)[ _-]tokens?\b|\boutput (?:token )?(?:limit|length)/,
+  /\bmax(?:imum)? tokens?\b.{0,30}\b(?:response|answer|completion|generation|reply)\b/,
+  /输出(?:长度|token)/,
+);
+
+const INPUT_COUNTED = anyOf(
+  /\b(?:inputs?|prompts?|messages|message tokens?|conversation|history|prediction)\b|input_tokens|prompt_tokens/,
+  /\btotal tokens\b|\btotal (?:number )?of\b|\btoken count\b/,
+);
+
+/** True for talk about errors instead of an error: a sentence of a person or a model, a list of wordings, source code. */
+function readsAsProse(words: string, raw: string): boolean {
+  if (PROSE_OPENING.test(words) || FIRST_PERSON.test(raw) || SOURCE_CODE.test(raw) || QUOTING.test(raw))
+    return true;
+  return SIGNATURES.filter((signature) => words.includes(signature)).length >= MANY_SIGNATURES;
+}
+
+const PROSE_OPENING = anyOf(
+  /^(?:lets?|let us|heres?|here (?:is|are)|how|why|what|looking at|maybe|perhaps)\b/,
+  /^please (?:investigate|debug|fix|explain)\b|^something is causing\b|^to (?:fix|debug|detect|handle|avoid)\b/,
+  /^(?:the|this) (?:mystery|following|list|table|file|test|page|article|function|docs?|documentation|catalogue|user (?:asked|wants|is)|agent|bug|issue)\b/,
+  /^we(?:re| are|ve| have)? (?:debug\w*|investigat\w*|looking|reading|checking|seeing|tried|fixed|added|wrote)\b/,
+);
+
+/** A provider speaks of itself as "we", if at all. */
+const FIRST_PERSON =
+  /\bI(?:['’](?:ve|m|ll)| am| have| will)? (?:am|have|read|reading|found|saw|see|check\w*|added|think|need|was|look\w*|debug\w*|investigat\w*|tried|fixed|wrote)\b/;
+
+const SOURCE_CODE = anyOf(
+  /```|\\[dsw][+*]|\/[igmu]{1,3}[,;)\]]|\bconst \w+ ?[:=]|\bfunction \w+\(|=> ?\{|\bexport (?:const|function)\b|\.test\(/,
+  /(?:^|\n)\s*\|.*\|.*\||(?:^|\n)#{1,4} |(?:^|\n)\s*[-*] .*\n\s*[-*] /,
+  /^\$? ?(?:grep|rg|cat|sed|git) /,
+);
+
+const QUOTING = /\b(?:lists|mentions|matches|documents|catalogues|describes)\b.{0,60}["'`“]/;
+
+/** One error uses one or two of these wordings of different vendors, a list of errors uses many. */
+const MANY_SIGNATURES = 4;
+const SIGNATURES: readonly string[] = [
+  "prompt is too long",
+  "input is too long",
+  "exceeds the context window",
+  "exceeds the available context size",
+  "exceeds the limit of",
+  "exceeded model token limit",
+  "maximum context length",
+  "maximum prompt length",
+  "maximum number of tokens",
+  "context_length_exceeded",
+  "context length exceeded",
+  "context window exceeds limit",
+  "greater than the context length",
+  "reduce the length of the messages",
+  "too many tokens",
+  "token limit exceeded",
+  "request_too_large",
+];

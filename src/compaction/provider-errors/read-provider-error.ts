@@ -1,12 +1,10 @@
-import { openErrorText } from "./open-error-text.ts";
-
 /**
  * What a provider said, collected from its error object alone: nested, double-encoded, wrapped by an SDK
  * or sent as a stream event. The request, its messages and its headers are never looked at.
  * Never throws, and looks at a bounded number of values however large or cyclic the error is.
  */
 export function readProviderError(error: unknown): ProviderErrorEvidence {
-  const found: Found = {
+  const found: EvidenceSets = {
     texts: new Set(),
     codes: new Set(),
     statuses: new Set(),
@@ -43,7 +41,7 @@ export interface ProviderErrorEvidence {
   readonly limitTokens?: number;
 }
 
-interface Found {
+interface EvidenceSets {
   readonly texts: Set<string>;
   readonly codes: Set<string>;
   readonly statuses: Set<number>;
@@ -123,7 +121,7 @@ const OBSERVED_FIELDS = ["n_prompt_tokens", "prompt_tokens", "input_tokens", "nu
 const LIMIT_FIELDS = ["n_ctx", "context_length", "max_context_length", "max_prompt_tokens", "context_window"];
 
 /** What is inside a value; nothing when the value cannot be looked at (a revoked proxy, a throwing getter). */
-function visit(value: unknown, seen: Set<object>, found: Found): readonly unknown[] {
+function visit(value: unknown, seen: Set<object>, found: EvidenceSets): readonly unknown[] {
   try {
     if (typeof value === "string") return readText(value, found);
     if (typeof value !== "object" || value === null || seen.has(value)) return [];
@@ -134,7 +132,7 @@ function visit(value: unknown, seen: Set<object>, found: Found): readonly unknow
   }
 }
 
-function readText(text: string, found: Found): readonly unknown[] {
+function readText(text: string, found: EvidenceSets): readonly unknown[] {
   const { said, inner, codes, statuses } = openErrorText(text);
   for (const each of said) found.texts.add(each);
   for (const code of codes) found.codes.add(code);
@@ -142,7 +140,7 @@ function readText(text: string, found: Found): readonly unknown[] {
   return inner;
 }
 
-function readObject(object: object, found: Found): readonly unknown[] {
+function readObject(object: object, found: EvidenceSets): readonly unknown[] {
   // An object with a role is a message of the request, echoed: what it says is not the provider's word.
   if (typeof fieldOf(object, "role") === "string") return [];
 
@@ -158,11 +156,11 @@ function readObject(object: object, found: Found): readonly unknown[] {
   return inner.filter((value) => typeof value === "string" || (typeof value === "object" && value !== null));
 }
 
-function addStatus(value: unknown, found: Found): void {
+function addStatus(value: unknown, found: EvidenceSets): void {
   if (isStatus(value)) found.statuses.add(Number(value));
 }
 
-function addCode(value: unknown, found: Found): void {
+function addCode(value: unknown, found: EvidenceSets): void {
   if (isStatus(value)) return;
   const code = typeof value === "number" ? String(value) : value;
   if (typeof code !== "string" || code === "" || code.length > MAX_CODE_CHARS) return;
@@ -207,4 +205,103 @@ function fieldOf(object: object, name: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Takes an error text apart: the words it says, the JSON values and stream events inside it, and the codes
+ * and statuses it spells out. A part that echoes the request is left out.
+ */
+function openErrorText(text: string): OpenedText {
+  const trimmed = text.length <= MAX_PARSED_CHARS ? text.trim() : keepEnds(text).trim();
+  if (trimmed === "") return EMPTY_TEXT;
+
+  const events = streamEvents(trimmed);
+  if (events.length > 0) return { ...EMPTY_TEXT, inner: events };
+
+  const embedded = embeddedJson(trimmed);
+  if (embedded === undefined) return readWords(trimmed);
+  return { ...readWords(embedded.around), inner: [embedded.value] };
+}
+
+interface OpenedText {
+  readonly said: readonly string[];
+  readonly inner: readonly unknown[];
+  readonly codes: readonly string[];
+  readonly statuses: readonly number[];
+}
+
+const EMPTY_TEXT: OpenedText = { said: [], inner: [], codes: [], statuses: [] };
+
+/** Longer texts echo something; the provider's own words stand at one of the ends. */
+const HEAD_CHARS = 3_000;
+const TAIL_CHARS = 1_000;
+const MAX_PARSED_CHARS = 200_000;
+const MAX_EVENTS = 8;
+
+function keepEnds(text: string): string {
+  if (text.length <= HEAD_CHARS + TAIL_CHARS) return text;
+  return `${text.slice(0, HEAD_CHARS)}\n${text.slice(-TAIL_CHARS)}`;
+}
+
+function readWords(text: string): OpenedText {
+  const said = keepEnds(withoutEcho(text)).trim();
+  if (said === "") return EMPTY_TEXT;
+  return { said: [said], inner: [], codes: spelledCodes(said), statuses: spelledStatuses(said) };
+}
+
+/** The data of the events of a stream; an error stands at its end, or is all there is. */
+function streamEvents(text: string): readonly string[] {
+  if (!/^(?:event|data|id|retry)?:/.test(text)) return [];
+  return text
+    .split(/\r?\n/)
+    .filter((line) => line.startsWith("data:"))
+    .slice(-MAX_EVENTS)
+    .map((line) => line.slice("data:".length).trim());
+}
+
+interface EmbeddedJson {
+  readonly value: unknown;
+  /** The text before and behind the JSON. */
+  readonly around: string;
+}
+
+/** The first JSON object, list or quoted text in a text, if it can be parsed; a list of mere numbers is part of the words. */
+function embeddedJson(text: string): EmbeddedJson | undefined {
+  const start = text.startsWith('"') ? 0 : text.search(/\{|\[\s*[{"]/);
+  if (start === -1) return undefined;
+  const closing = text[start] === "{" ? "}" : text[start] === "[" ? "]" : '"';
+  const end = text.lastIndexOf(closing) + 1;
+  if (end - start < 2) return undefined;
+  try {
+    const value: unknown = JSON.parse(text.slice(start, end));
+    if (typeof value === "string" || (typeof value === "object" && value !== null)) {
+      return { value, around: `${text.slice(0, start)} ${text.slice(end)}` };
+    }
+  } catch {
+    // Not JSON: the text is read as words.
+  }
+  return undefined;
+}
+
+/** The text up to where it repeats a message of the request. */
+function withoutEcho(text: string): string {
+  const echo = text.search(/[{[(]\s*\\?["']?role\\?["']?\s*[:=]|\binput_value\s*=|\\?["']content\\?["']\s*:/);
+  return echo === -1 ? text : text.slice(0, echo);
+}
+
+function spelledCodes(text: string): readonly string[] {
+  const codes: string[] = [];
+  for (const match of text.matchAll(
+    /["'](?:code|type|status|error_code|errorCode|error_type)\\?["']\s*:\s*\\?["']?([A-Za-z0-9][\w.-]{2,60})/g,
+  )) {
+    if (match[1] !== undefined) codes.push(match[1]);
+  }
+  return codes;
+}
+
+function spelledStatuses(text: string): readonly number[] {
+  const match =
+    /^\W{0,3}([1-5]\d\d)\b(?!,)|\b(?:error code|status code|status|http)\W{1,3}([1-5]\d\d)\b/i.exec(text);
+  const status = match?.[1] ?? match?.[2];
+  return status === undefined ? [] : [Number(status)];
 }

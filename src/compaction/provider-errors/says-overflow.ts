@@ -1,9 +1,4 @@
-import { anyOf } from "./any-of.ts";
-import { codeWords, statements } from "./error-words.ts";
-import { BOUNDS, EXCEEDS, INPUT, LIMIT, OUTPUT_TOKENS, TOKENS, WINDOW } from "./overflow-vocabulary.ts";
-import { readTokenFigures } from "./read-token-figures.ts";
-import { saysOverflowInOtherLanguages } from "./says-overflow-in-other-languages.ts";
-import { saysTooLong } from "./says-too-long.ts";
+import { anyOf, codeWords, readTokenFigures, statements } from "./error-words.ts";
 
 /**
  * True when the words of an error say that the request has more tokens than the model takes.
@@ -123,3 +118,116 @@ function countsMoreThanFits(words: string): boolean {
   const { observedTokens = 0, limitTokens } = readTokenFigures(words);
   return limitTokens !== undefined && observedTokens > limitTokens;
 }
+
+/** The window of a model, under its many names. */
+const WINDOW: RegExp = anyOf(
+  /\bcontext[ _-]?(?:length|window|size|limit|budget|capacity|space|len)s?\b|\bcontext tokens?\b/,
+  /\b(?:max(?:imum)?|total|supported|model)[ _](?:model|sequence|seq|context|prompt)[ _]?(?:len|length|size|window|limit)\b/,
+  /\bmodels? (?:max(?:imum)?(?: length)?|window|token limit|input limit)\b|\b(?:n|num)_ctx\b/,
+  /\bmax_(?:model|seq|input|prompt)_len\b|\bmax_(?:seq|sequence|context|input)_length\b|\bmax_position_embeddings\b/,
+  /\bmax_(?:context|prompt|input|total)_tokens\b/,
+);
+
+/** Words that say a bound was passed. */
+const EXCEEDS: RegExp = anyOf(
+  /\bexceed(?:s|ed|ing)?\b|\bsurpass(?:es|ed|ing)?\b|\boverfl(?:ow|ows|owed|owing|ew)\b|\breached\b/,
+  /\btoo (?:long|large|big|many|much)\b|\b(?:longer|larger|greater|bigger|higher|more) than\b/,
+  /\b(?:over|above|beyond|past) (?:the|its|this|your|our|model|max|context|length|token)|\b(?:goes?|went) over\b/,
+  /\b(?:not|cannot|cant|doesnt|dont|wont|can not|unable to) (?:be )?fit\b/,
+  /\b(?:not enough|insufficient|out of|ran out|run out|outside|full)\b|> ?=? ?\d/,
+);
+
+/** Words that bound from above without saying that the bound was passed. */
+const BOUNDS: RegExp = anyOf(
+  /\b(?:less|fewer|lower|shorter|smaller) than\b|[<≤] ?=? ?\d/,
+  /\b(?:at most|no more than|not more than|up to|limited to|capped at|should be|must be)\b/,
+  /\b(?:maximum of|max of|max is|maximum is|limit is|limit of)\b/,
+  /\bonly (?:supports?|accepts?|allows?|has|handles?|process(?:es)?)\b/,
+  /\b(?:cannot|can not|must not|may not|should not|cant) (?:exceed|be (?:longer|larger|greater|more))\b/,
+);
+
+/** Tokens as a unit of text. */
+const TOKENS: RegExp = /\btokens?\b|_tokens?\b|\btoken_/;
+
+/** Tokens of the answer. */
+const OUTPUT_TOKENS: RegExp = /\b(?:output|completion|response|generated|generation|new) tokens?\b/;
+
+/** What a request is made of. */
+const INPUT: RegExp = anyOf(
+  /\b(?:prompts?|inputs?|messages?|conversation|chat|history|quer(?:y|ies)|question|context|transcript)\b/,
+  /\b(?:sequence|requests?|requested|total|instructions?)\b|\b(?:input|prompt)_/,
+);
+
+/** What bounds a request, by name or by number. */
+const LIMIT: RegExp = anyOf(
+  /\b(?:limits?|maximum|max|allowed|allowable|permitted|supported|supports?|accepts?|capacity)\b|\bmax_/,
+  /\b(?:context|model|window|size|length)\b|\b\d/,
+);
+
+/** True when a statement calls the prompt, the input, the conversation or the tokens too long, large or many. */
+function saysTooLong(statement: string): boolean {
+  return SUBJECT_FIRST.test(statement) || SUBJECT_LAST.test(statement);
+}
+
+const SUBJECT =
+  /(?:prompts?|inputs?|messages?|conversation|history|quer(?:y|ies)|question|context|transcript|sequence|chat|instructions?|tokens?)/;
+
+/** Words that may stand between the subject and "too long": none that would make it another subject. */
+const FILLER = anyOf(
+  /lengths?|sizes?|tokens?|count|text|sequence|history|messages?|content|window|prompts?|inputs?|prefix|total/,
+  /is|are|was|were|has|have|had|become|becomes|been|being|may|might|be|grown|contains?/,
+  /it|the|of|in|with|and|or|that|for|your|this|you|we|submitted|sent|provided|received/,
+  /simply|far|much|way|just/,
+  /\(?(?:about |around |approximately |at least |length |total length )?\d[\d,._]*(?: ?[km]\b)?(?: ?(?:input |prompt |total )?tokens?)?\)?/,
+);
+
+const SUBJECT_FIRST = anyOf(
+  new RegExp(
+    `\\b${SUBJECT.source}(?:[ :,]+(?:${FILLER.source})){0,8}[ :,]+too (?:long|large|big|many|much)\\b`,
+  ),
+  /\brequest(?: is| was)? too long\b/,
+);
+
+const SUBJECT_LAST = anyOf(
+  /\btoo (?:long|large|big|many|much)(?: of)?(?: an?| the)?(?: (?:input|prompt|total|context|requested|combined|text))* (?:tokens?|prompts?|inputs?|context|conversation)\b/,
+  /\btoo long for (?:the |this |requested |your |selected |current |chosen )*(?:model|context)\b/,
+);
+
+/** True when a text in another language than English says that the input is longer than the model takes. */
+function saysOverflowInOtherLanguages(words: string): boolean {
+  if (!/\P{ASCII}/u.test(words) && !PLAIN_LETTERS.test(words)) return false;
+  if (NOT_ABOUT_INPUT.test(words)) return false;
+  return OTHER_LANGUAGE_RULES.some(([subject, relation]) => subject.test(words) && relation.test(words));
+}
+
+/** Languages that can be written without a letter of their own. */
+const PLAIN_LETTERS = /\b(?:excede|supera|demasiado|longitud|kontext|zu lang|trop long|troppo lung)/;
+
+/** Media, answers, parameters, names, numbers of things, money and frequency have limits too. */
+const NOT_ABOUT_INPUT = anyOf(
+  /图片|圖片|图像|文件|檔案|附件|音频|视频|字节|位元組|画像|ファイル|이미지|파일/,
+  /输出|輸出|回复|回答|响应|max_(?:completion_|new_|output_)?tokens|参数|參數|名称|名稱|用户名|描述/,
+  /(?:消息|工具|函数|请求|條|条)(?:数量|數量|个数|条数)|次数|次數|个数|条数/,
+  /频率|頻率|速率|并发|並發|余额|餘額|额度|額度|限额|配额|配額|用量|套餐|积分|欠费|요금|今日|每月|本月/,
+);
+
+const OTHER_LANGUAGE_RULES: readonly (readonly [RegExp, RegExp])[] = [
+  [
+    /上下文|输入|輸入|提示词|提示詞|提示|prompt|消息|訊息|对话|對話|会话|會話|历史|歷史|问题|問題|文本|内容|內容|请求|請求|tokens?/,
+    anyOf(
+      /(?:过|太|超|過)(?:长|長)|超出|超过|超過|超限|溢出|(?:大|多|长|長)[于於]|过多|過多|太多/,
+      /达到.{0,6}上限|達到.{0,6}上限|(?:不能|不得|不可|不应)超|长度不足/,
+    ),
+  ],
+  [/上下文|输入|輸入|提示词|提示詞|对话|對話|prompt/, /过大|太大|過大/],
+  [/压缩|缩短|减少|縮短|減少|精简/, /上下文|输入|輸入|对话|對話|提示/],
+  [/超过|超出|超過/, /最大(?:输入)?(?:长度|長度)/],
+  [/コンテキスト|プロンプト|入力|トークン|メッセージ|会話/, /超え|超過|長すぎ|大きすぎ|多すぎ|上限/],
+  [/컨텍스트|프롬프트|입력|토큰|메시지|대화/, /초과|넘|너무 (?:길|많|큽|깁)/],
+  [
+    /context[oe]|entrada|mensajes|mensagens|prompt|\binvite\b|\bentrée|contesto/,
+    /exced(?:e|en|ió)|supera|demasiado larg|muito long|longo demais|dépasse|trop long|troppo lung/,
+  ],
+  [/kontext|eingabe|nachrichten|prompt/, /überschr|zu lang|zu groß/],
+  [/контекст|запрос|сообщени|промпт|токен/, /превыша|превышен|слишком (?:длин|больш|много)/],
+];

@@ -1,6 +1,5 @@
-import type { CallId } from "../../transcript/ids.ts";
 import type { Role } from "../../transcript/message.ts";
-import type { Part, ToolOutcome, ToolPart } from "../../transcript/part.ts";
+import type { CallId, Part, ToolOutcome, ToolPart } from "../../transcript/part.ts";
 
 /**
  * How one API writes a conversation, for `createBlockFormat`: how its items are read into blocks and written from them.
@@ -29,7 +28,7 @@ export interface BlockAdapter<Wire, Item, Value> {
   /** True when two turns of this role in a row have to be one. */
   merges(role: Role): boolean;
   /** Brings a turn in line with what the API demands of it: which hidden reasoning stays, which ids go. Hidden blocks leave by default. */
-  settle?(blocks: readonly PlacedBlock<Value>[], context: SettleContext<Wire>): readonly PlacedBlock<Value>[];
+  settle?(blocks: readonly PlacedBlock<Value>[], context: TurnContext<Wire>): readonly PlacedBlock<Value>[];
   /** Brings the whole in line with what the API demands, such as the number of cache marks; the same reference when it is. */
   finish?(items: readonly Item[], wire: Wire): readonly Item[];
   /** True when results may answer calls that the receiver holds and the wire does not. */
@@ -50,7 +49,7 @@ interface BlockBase<Value> {
   readonly mended?: Value;
 }
 
-export interface PartBlock<Value> extends BlockBase<Value> {
+interface PartBlock<Value> extends BlockBase<Value> {
   readonly type: "part";
   readonly part: Exclude<Part, ToolPart>;
 }
@@ -99,7 +98,7 @@ export interface PlacedBlock<Value> {
   readonly hidden?: true;
 }
 
-export interface SettleContext<Wire> {
+export interface TurnContext<Wire> {
   readonly wire: Wire;
   readonly role: Role;
   /** True for the newest turn of the assistant. */

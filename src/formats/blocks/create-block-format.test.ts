@@ -1,12 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { PROVIDER_CASES } from "../../../test/rig/random-history/provider-cases.ts";
+import { randomCheck } from "../../../test/rig/random-history/random-history.ts";
+import { RANDOM_STAGES } from "../../../test/rig/random-history/random-stages.ts";
 import { contentView } from "../../testing/content-view.ts";
-import { deepFreeze } from "../../testing/deep-freeze.ts";
-import { PROVIDER_CASES } from "../../testing/random-history/provider-cases.ts";
-import { randomCheck } from "../../testing/random-history/random-history.ts";
-import { RANDOM_STAGES } from "../../testing/random-history/random-stages.ts";
-import { applyEdits } from "../../transcript/apply-edits.ts";
-import { runStages } from "../../transcript/run-stages.ts";
+import { deepFreeze } from "../../testing/notation.ts";
+import { applyEdits, runStages } from "../../transcript/edit.ts";
 
 const AT = { at: 1_700_000_000_000 };
 

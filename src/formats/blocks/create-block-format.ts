@@ -1,7 +1,5 @@
-import { type ApplyOptions, applyEdits } from "../../transcript/apply-edits.ts";
-import type { Edit } from "../../transcript/edit.ts";
-import type { Fault } from "../../transcript/find-faults.ts";
-import type { Format } from "../../transcript/format.ts";
+import { type ApplyOptions, applyEdits, type Edit } from "../../transcript/edit.ts";
+import type { Fault, Format } from "../../transcript/format.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import type { BlockAdapter } from "./block-adapter.ts";
 import { type PartOrigin, type Reading, readBlocks } from "./read-blocks.ts";
@@ -51,8 +49,8 @@ function markIrregular<Wire, Item, Value>(
   const regular = adapter.finish?.(written, wire) ?? written;
   const index = firstDifference(items, regular);
   if (index === undefined) return transcript;
-  const messageIndex = origins.findIndex(({ parts }) => parts.some((part) => standsIn(part, index)));
-  const partIndex = origins[messageIndex]?.parts.findIndex((part) => standsIn(part, index));
+  const messageIndex = origins.findIndex(({ parts }) => parts.some((part) => isInItem(part, index)));
+  const partIndex = origins[messageIndex]?.parts.findIndex((part) => isInItem(part, index));
   return transcript.map((message, place) =>
     place === messageIndex
       ? {
@@ -63,7 +61,7 @@ function markIrregular<Wire, Item, Value>(
   );
 }
 
-function standsIn({ main, result }: PartOrigin<unknown>, item: number): boolean {
+function isInItem({ main, result }: PartOrigin<unknown>, item: number): boolean {
   return main.item === item || result?.item === item;
 }
 

@@ -1,7 +1,7 @@
 import type { Message, MessageId, Transcript } from "../../transcript/message.ts";
 import type { CallId, Part, ToolPart } from "../../transcript/part.ts";
 import type { BlockAdapter, CallBlock, ItemContent, PlacedBlock, ResultBlock } from "./block-adapter.ts";
-import { placeId } from "./place-id.ts";
+import { derivedMessageId } from "./derived-ids.ts";
 
 /** A transcript, and where each of its parts stands in the wire. */
 export interface Reading<Item, Value> {
@@ -53,10 +53,10 @@ export function readBlocks<Wire, Item, Value>(
       } else {
         const call = openCalls.take(block);
         if (call === undefined) {
-          const part = loosePart(block, place, isCallElsewhere);
+          const part = orphanPart(block, place, isCallElsewhere);
           message.parts.push({ part, main: { half: "result", part, ...placed } });
         } else {
-          answer(call, block, placed);
+          attachResult(call, block, placed);
           call.message.lastItem = item;
         }
       }
@@ -92,7 +92,7 @@ interface OpenCall<Value> {
   readonly tool: string;
 }
 
-function answer<Value>(
+function attachResult<Value>(
   { open, callId }: OpenCall<Value>,
   { callId: resultOf, outcome }: ResultBlock<Value>,
   placed: Placed<Value>,
@@ -153,7 +153,7 @@ function pendingPart({ callId, tool, input }: CallBlock<unknown>, place: Place):
   return { type: "tool", callId: callId ?? callIdAt(place), tool, input, outcome: { status: "pending" } };
 }
 
-function loosePart(
+function orphanPart(
   { callId, tool, outcome }: ResultBlock<unknown>,
   place: Place,
   isCallElsewhere: boolean,
@@ -174,6 +174,6 @@ function callIdAt({ item, index }: Place): CallId {
 
 function closeMessage({ role, parts: open }: OpenMessage<unknown>, position: number): Message {
   const parts = open.map(({ part }) => part);
-  const id: MessageId = placeId(position, role, parts);
+  const id: MessageId = derivedMessageId(position, role, parts);
   return { id, role, parts };
 }

@@ -1,8 +1,17 @@
-import type { Message, MessageId, Role, Transcript } from "../../transcript/message.ts";
-import { isVisibleToModel, reachesModel } from "../../transcript/visibility.ts";
-import type { BlockAdapter, PlacedBlock, SettleContext } from "./block-adapter.ts";
-import type { MessageOrigin, Reading } from "./read-blocks.ts";
-import { writePart } from "./write-part.ts";
+import { safeJson } from "../../text/json.ts";
+import {
+  isVisibleToModel,
+  type Message,
+  type MessageId,
+  type Role,
+  reachesModel,
+  shownOutcome,
+  type Transcript,
+} from "../../transcript/message.ts";
+import type { FilePart, Part, ToolOutcome, ToolPart } from "../../transcript/part.ts";
+import type { BlockAdapter, PlacedBlock, Source, TurnContext } from "./block-adapter.ts";
+import { isSameFile } from "./block-content.ts";
+import type { MessageOrigin, PartOrigin, Reading } from "./read-blocks.ts";
 
 /**
  * The items of some messages: results right behind the turn that called, turns that have to be one in one item.
@@ -46,7 +55,7 @@ export function writeBlocks<Wire, Item, Value>({
   });
 }
 
-export interface WriteInput<Wire, Item, Value> {
+interface WriteInput<Wire, Item, Value> {
   readonly adapter: BlockAdapter<Wire, Item, Value>;
   readonly wire: Wire;
   readonly reading: Reading<Item, Value>;
@@ -145,7 +154,7 @@ function isOfOneItem(one?: PlacedBlock<unknown>, other?: PlacedBlock<unknown>): 
 function settle<Wire, Item, Value>(
   adapter: BlockAdapter<Wire, Item, Value>,
   blocks: readonly PlacedBlock<Value>[],
-  context: SettleContext<Wire>,
+  context: TurnContext<Wire>,
 ): readonly PlacedBlock<Value>[] {
   if (adapter.settle !== undefined) return adapter.settle(blocks, context);
   return blocks.some(({ hidden }) => hidden) ? blocks.filter(({ hidden }) => hidden !== true) : blocks;
@@ -165,4 +174,122 @@ function wholeItem<Value>(
 
 function itemsAt<Item>({ items }: Reading<Item, unknown>, index: number): readonly Item[] {
   return items.slice(index, index + 1);
+}
+
+/** Writes a part that an edit gave: what it still says as before is the block that stood there, only the rest is new. */
+function writePart<Wire, Item, Value>({
+  adapter,
+  role,
+  part,
+  old,
+  from,
+  main,
+  results,
+}: PartSubject<Wire, Item, Value>): void {
+  if (part.type !== "tool") {
+    if (from !== undefined && isSamePart(part, old)) {
+      main.push({ ...from.main, part });
+      return;
+    }
+    const value = adapter.writePart(
+      part,
+      sourceOf(role, old?.type === part.type ? from?.main : undefined, old),
+    );
+    if (value !== undefined) main.push({ half: "whole", part, value, ...positionOf(from?.main) });
+    return;
+  }
+  const oldCall = old?.type === "tool" ? old : undefined;
+  const isLoose = oldCall !== undefined && from?.main.half === "result";
+  const shown = part.clearedAt === undefined ? part : { ...part, outcome: shownOutcome(part) };
+  const oldMain = oldCall === undefined ? undefined : from?.main;
+  if (!isLoose && !part.callMissing) {
+    const isSame = oldMain !== undefined && isSameCall(part, oldCall);
+    main.push(
+      isSame
+        ? { ...oldMain, part }
+        : {
+            half: "call",
+            part,
+            value: adapter.writeCall(part, sourceOf(role, oldMain, old)),
+            ...positionOf(from?.main),
+          },
+    );
+  }
+  if (shown.outcome.status === "pending") return;
+  const oldResult = isLoose ? oldMain : from?.result;
+  const isSame = oldResult !== undefined && isSameOutcome(shown.outcome, oldCall?.outcome);
+  const result: PlacedBlock<Value> = isSame
+    ? { ...oldResult, part }
+    : {
+        half: "result",
+        part,
+        value: adapter.writeResult(shown, {
+          ...sourceOf(role, oldResult, old),
+          ...(!isLoose && oldMain !== undefined && { call: oldMain.value }),
+        }),
+        ...positionOf(oldResult),
+      };
+  // A result that answers nothing in sight stands where it stood.
+  (isLoose || part.callMissing ? main : results).push(result);
+}
+
+interface PartSubject<Wire, Item, Value> {
+  readonly adapter: BlockAdapter<Wire, Item, Value>;
+  readonly role: Role;
+  readonly part: Part;
+  readonly old: Part | undefined;
+  readonly from: PartOrigin<Value> | undefined;
+  /** Where its blocks go: those of its turn, and the results that stand behind it. */
+  readonly main: PlacedBlock<Value>[];
+  readonly results: PlacedBlock<Value>[];
+}
+
+function sourceOf<Value>(
+  role: Role,
+  placed: PlacedBlock<Value> | undefined,
+  before: Part | undefined,
+): Source<Value> {
+  if (placed === undefined || before === undefined) return { role };
+  return { role, before, value: placed.value };
+}
+
+/** The place of a block that is no longer what stands there. */
+function positionOf(
+  placed: PlacedBlock<unknown> | undefined,
+): Pick<PlacedBlock<unknown>, "item" | "index" | "changed"> {
+  if (placed?.item === undefined || placed.index === undefined) return {};
+  return { item: placed.item, index: placed.index, changed: true };
+}
+
+function isSamePart(part: Part, old: Part | undefined): boolean {
+  if (old === undefined || part.type !== old.type) return false;
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return part.text === (old as typeof part).text;
+    case "file":
+      return isSameFile(part, old as FilePart);
+    default:
+      return true;
+  }
+}
+
+function isSameCall(part: ToolPart, old: ToolPart | undefined): boolean {
+  return (
+    old !== undefined &&
+    part.callId === old.callId &&
+    part.tool === old.tool &&
+    (part.input === old.input || safeJson(part.input) === safeJson(old.input))
+  );
+}
+
+function isSameOutcome(outcome: ToolOutcome, old: ToolOutcome | undefined): boolean {
+  if (outcome.status === "done" && old?.status === "done") {
+    return (
+      outcome.output === old.output &&
+      outcome.attachments.length === old.attachments.length &&
+      outcome.attachments.every((file, index) => isSameFile(file, old.attachments[index]))
+    );
+  }
+  return outcome.status === "failed" && old?.status === "failed" && outcome.error === old.error;
 }

@@ -1,10 +1,9 @@
 import { generateText, type ModelMessage } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
 import { describe, expect, it } from "vitest";
-import { ConfigurationError } from "../../text/configuration-error.ts";
-import { carryover } from "./carryover.ts";
-import type { CarryoverOptions } from "./carryover-options.ts";
-import { knownLimits } from "./known-limits.ts";
+import { ConfigurationError } from "../../text/check.ts";
+import { type CarryoverOptions, carryover } from "./carryover.ts";
+import { knownLimits } from "./language-model.ts";
 
 const usage = {
   inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 },

@@ -1,11 +1,25 @@
 import type { ModelMessage, Tool } from "ai";
-import type { AiSdkWire } from "../../formats/ai-sdk/ai-sdk-message.ts";
-import type { Session } from "../../session/create-session.ts";
-import type { SessionEvent } from "../../session/session-event.ts";
-import { type CarryoverOptions, openSession } from "./carryover-options.ts";
-import { createConversation } from "./conversation.ts";
-import { callable, type LanguageModelLike, type ModelCall } from "./language-model.ts";
-import { createPrepareStep, type PrepareStep } from "./prepare-step.ts";
+import type { SessionHook } from "../../compaction/ask.ts";
+import type { Clock } from "../../compaction/ports/clock.ts";
+import type { Summarizer } from "../../compaction/ports/summarizer.ts";
+import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
+import type { Journal } from "../../session/journal.ts";
+import type { SessionEvent, SessionState } from "../../session/log.ts";
+import type { SessionOptions, SessionPorts } from "../../session/options.ts";
+import { createSession, type Session } from "../../session/session.ts";
+import { createSystemClock } from "../../stores/system-clock.ts";
+import { ConfigurationError } from "../../text/check.ts";
+import { asObject } from "../../text/read-unknown.ts";
+import type { SpillStore } from "../../tool-output/spill.ts";
+import { createConversation, createPrepareStep, type PrepareStep } from "./conversation.ts";
+import {
+  asCallable,
+  type CallableModel,
+  createModelSummarizer,
+  knownLimits,
+  type LanguageModelLike,
+  type ModelCall,
+} from "./language-model.ts";
 import { createRecallTool, type RecallInput } from "./recall-tool.ts";
 import { wrapModel } from "./wrap-model.ts";
 
@@ -51,7 +65,7 @@ export function carryover<Model extends LanguageModelLike>(
     restore: options.restore,
     onPrepared: handOver,
   });
-  const model = wrapModel(callable(base), {
+  const model = wrapModel(asCallable(base), {
     session,
     conversation,
     onCall(call) {
@@ -68,4 +82,135 @@ export function carryover<Model extends LanguageModelLike>(
 
 function withoutSystem(wire: AiSdkWire): readonly ModelMessage[] {
   return wire.filter(({ role }) => role !== "system") as unknown as readonly ModelMessage[];
+}
+
+/** How a conversation is kept within its model's window; everything has a default. */
+export interface CarryoverOptions
+  extends Omit<SessionOptions, "model" | "summarizer" | "systemChars" | "toolsChars"> {
+  /** Who writes summaries: another model of the AI SDK, or code of your own; the model itself when unset. */
+  readonly summarizer?: LanguageModelLike | Summarizer;
+  /** Where long outputs and the record of what was done are kept; without it, in your messages and in `onCompact`. */
+  readonly store?: CarryoverStore;
+  /** What `session.toJSON()` gave when these messages were last used. */
+  readonly restore?: unknown;
+  /** Called with what to persist whenever the window was edited; awaited before the request is sent. */
+  readonly onCompact?: (changed: CompactedConversation) => void | Promise<void>;
+  readonly hooks?: readonly SessionHook[];
+  readonly clock?: Clock;
+}
+
+export interface CarryoverStore {
+  readonly spills?: SpillStore;
+  readonly journal?: Journal;
+}
+
+/** What to persist: either beside all messages, the state, or in place of all messages, those that are left. */
+export interface CompactedConversation {
+  readonly state: SessionState;
+  readonly messages: readonly ModelMessage[];
+}
+
+/** A session by these options; what cannot be used is thrown, every problem at once. */
+function openSession(base: LanguageModelLike, options: CarryoverOptions, wiring: Wiring): OpenSession {
+  const problems = [...modelProblems("the model", base), ...optionProblems(options)];
+  const {
+    summarizer,
+    store,
+    restore: _,
+    onCompact: __,
+    hooks,
+    clock = createSystemClock(),
+    ...rest
+  } = options;
+  const ports: SessionPorts = {
+    clock,
+    summarizer: summarizerOf(summarizer ?? base, wiring.headers),
+    ...(hooks && { hooks }),
+    ...store,
+  };
+  const model = { provider: String(base?.provider), id: String(base?.modelId) };
+  try {
+    const session = createSession(ports, {
+      limits: knownLimits(model.id),
+      ...LOOP_SETTINGS,
+      ...rest,
+      compaction: { ...LOOP_SETTINGS.compaction, ...rest.compaction },
+      model,
+      ...summarizerLimits(summarizer),
+      onEvent: wiring.onEvent,
+    });
+    if (problems.length === 0) return { session, clock };
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    problems.push(...error.problems);
+  }
+  throw new ConfigurationError(problems);
+}
+
+/**
+ * An agent's loop is one turn of the user, so old outputs may go within it; and summing up a few results at a time
+ * would break the provider's cache every few steps.
+ */
+const LOOP_SETTINGS = {
+  prune: { protectTurns: 0 },
+  compaction: { toolSummaryStrategy: "off" },
+} as const satisfies SessionOptions;
+
+interface Wiring {
+  readonly headers: () => ModelCall["headers"];
+  readonly onEvent: NonNullable<SessionOptions["onEvent"]>;
+}
+
+interface OpenSession {
+  readonly session: Session;
+  readonly clock: Clock;
+}
+
+function summarizerOf(given: LanguageModelLike | Summarizer, headers: Wiring["headers"]): Summarizer {
+  return "summarize" in Object(given)
+    ? (given as Summarizer)
+    : createModelSummarizer(asCallable(given as LanguageModelLike), headers);
+}
+
+function summarizerLimits(given: CarryoverOptions["summarizer"]): Pick<SessionOptions, "summarizer"> {
+  if (given === undefined || !("modelId" in Object(given))) return {};
+  const { provider, modelId } = given as CallableModel;
+  const { contextTokens, outputTokens } = knownLimits(String(modelId));
+  const model = { provider: String(provider), id: String(modelId) };
+  return { summarizer: { model, windowTokens: contextTokens, outputTokens } };
+}
+
+function optionProblems(options: CarryoverOptions): readonly string[] {
+  const { summarizer, store, limits, restore } = options;
+  const isSummarizer = typeof asObject(summarizer).summarize === "function";
+  return [
+    ...(summarizer === undefined || isSummarizer ? [] : modelProblems("summarizer", summarizer)),
+    ...methodProblems("store.spills", store?.spills, ["put", "get"]),
+    ...methodProblems("store.journal", store?.journal, ["append", "read"]),
+    ...(["onCompact", "onEvent"] as const)
+      .filter((name) => options[name] !== undefined && typeof options[name] !== "function")
+      .map((name) => `${name} is ${typeof options[name]}; give a function`),
+    ...Object.entries(limits ?? {})
+      .filter(([, tokens]) => !(typeof tokens === "number" && tokens >= 0))
+      .map(
+        ([name, tokens]) => `limits.${name} is ${String(tokens)}; give a number of tokens, 0 when unknown`,
+      ),
+    ...(restore === undefined || restore === null || typeof restore === "object"
+      ? []
+      : [`restore is a ${typeof restore}; give what session.toJSON() gave, parsed`]),
+  ];
+}
+
+function modelProblems(name: string, model: unknown): readonly string[] {
+  const { doGenerate, doStream } = asObject(model);
+  if (typeof doGenerate === "function" && typeof doStream === "function") return [];
+  return [
+    `${name} is ${typeof model}; give a language model object of the AI SDK, such as openai("...") gives`,
+  ];
+}
+
+function methodProblems(name: string, value: unknown, methods: readonly string[]): readonly string[] {
+  if (value === undefined) return [];
+  const missing = methods.filter((method) => typeof asObject(value)[method] !== "function");
+  return missing.map((method) => `${name} has no function ${method}`);
 }

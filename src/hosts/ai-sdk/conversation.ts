@@ -1,10 +1,12 @@
-import type { Clock } from "../../compaction/clock.ts";
-import { aiSdk } from "../../formats/ai-sdk/ai-sdk.ts";
-import type { AiSdkWire } from "../../formats/ai-sdk/ai-sdk-message.ts";
-import type { Session } from "../../session/create-session.ts";
-import type { SessionAction } from "../../session/session-action.ts";
-import type { MessageId, Transcript } from "../../transcript/message.ts";
-import type { AnswerFacts } from "./answer-facts.ts";
+import type { ModelMessage } from "ai";
+import type { Clock } from "../../compaction/ports/clock.ts";
+import { readUsage } from "../../compaction/trigger/overflow.ts";
+import { aiSdk } from "../../formats/wires/ai-sdk/ai-sdk.ts";
+import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
+import type { GiveUp, GiveUpReason, SessionAction } from "../../session/action.ts";
+import type { Session } from "../../session/session.ts";
+import { asObject, asString } from "../../text/read-unknown.ts";
+import type { Message, MessageId, Transcript } from "../../transcript/message.ts";
 
 /** Joins a session and the messages that the AI SDK sends with every request. */
 export interface Conversation {
@@ -16,19 +18,19 @@ export interface Conversation {
   window(): AiSdkWire;
 }
 
-export interface PrepareWireOptions {
+interface PrepareWireOptions {
   readonly signal?: AbortSignal;
   /** Characters of the tool definitions. */
   readonly toolsChars?: number;
 }
 
-export interface PreparedWire {
+interface PreparedWire {
   readonly wire: AiSdkWire;
   /** What is left to do for whoever calls the model. */
   readonly action: SessionAction;
 }
 
-export interface ConversationOptions {
+interface ConversationOptions {
   readonly clock: Clock;
   /** A state that was kept elsewhere. */
   readonly restore?: unknown;
@@ -99,3 +101,92 @@ function withAnswers(transcript: Transcript, answers: ReadonlyMap<MessageId, Ans
     return facts === undefined ? message : { ...message, ...facts };
   });
 }
+
+/** As `generateText`, `streamText` and agents call it before every step. */
+export type PrepareStep = (step: StepToPrepare) => Promise<{ messages: ModelMessage[] } | undefined>;
+
+export interface StepToPrepare {
+  readonly model: unknown;
+  readonly messages: readonly ModelMessage[];
+  readonly steps: readonly unknown[];
+}
+
+/** Prepares the messages of each step, unless the step's model is the wrapped one, which does so itself. */
+export function createPrepareStep(conversation: Conversation, wrapped: unknown): PrepareStep {
+  let given: AiSdkWire = [];
+  let sent: AiSdkWire = [];
+  return async ({ model, messages, steps }) => {
+    if (model === wrapped) return undefined;
+    const newest = steps.at(-1);
+    if (newest !== undefined) conversation.answered(answerFacts(newest));
+    given = wholeOf(messages as unknown as AiSdkWire);
+    const { wire, action } = await conversation.prepare(given, {});
+    if (action.type === "give-up") throw new GiveUpError(action);
+    sent = wire;
+    return { messages: wire as unknown as ModelMessage[] };
+  };
+
+  /** AI SDK 7 goes on with the messages that a step was given: what they stand for is put back before them. */
+  function wholeOf(messages: AiSdkWire): AiSdkWire {
+    const isContinued =
+      sent.length > 0 && sent !== given && sent.every((message, index) => messages[index] === message);
+    return isContinued ? [...given, ...messages.slice(sent.length)] : messages;
+  }
+}
+
+/** Thrown when a request cannot be made to fit; says what was tried and what to do. `cause` is what the provider said first. */
+export class GiveUpError extends Error {
+  readonly code = "CARRYOVER_GIVE_UP" as const;
+  readonly reason: GiveUpReason;
+
+  constructor({ message, reason, error }: GiveUp) {
+    super(message, { cause: error });
+    this.name = "GiveUpError";
+    this.reason = reason;
+  }
+}
+
+/** What the messages of the AI SDK do not say about an answer: its usage, and why it ended. */
+export type AnswerFacts = Pick<Message, "usage" | "finish">;
+
+/** How a request ended, as far as that is known before anything is shown to the caller. */
+export type AttemptEnd =
+  | { readonly type: "answer" }
+  | { readonly type: "nothing"; readonly facts: AnswerFacts }
+  | { readonly type: "error"; readonly error: unknown };
+
+/** The facts of a result, a step or the last part of a stream. */
+export function answerFacts(result: unknown): AnswerFacts {
+  const { usage, finishReason } = asObject(result);
+  const counted = readUsage(usage, { inputIncludesCached: "yes" });
+  const { raw, unified } = asObject(finishReason);
+  const finish = asString(finishReason) ?? asString(raw) ?? asString(unified);
+  return {
+    ...(counted !== undefined && { usage: counted }),
+    ...(finish !== undefined && { finish }),
+  };
+}
+
+/** True for an answer in which nothing was said or done. */
+export function isEmptyContent(content: unknown): boolean {
+  return Array.isArray(content) && content.every((part) => isSilent(asObject(part)));
+}
+
+/** True for a part of an answer, whole or streamed, that brings nothing to the reader. */
+export function isSilent({ type, text, delta }: Readonly<Record<string, unknown>>): boolean {
+  if (type === "text" || type === "reasoning") return text === "";
+  if (type === "text-delta" || type === "reasoning-delta") return delta === "";
+  return SILENT.has(String(type));
+}
+
+const SILENT: ReadonlySet<string> = new Set([
+  "stream-start",
+  "response-metadata",
+  "text-start",
+  "text-end",
+  "reasoning-start",
+  "reasoning-end",
+  "raw",
+  "custom",
+  "finish",
+]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { AnswerFacts } from "./answer-facts.ts";
-import { holdStream } from "./hold-stream.ts";
+import type { AnswerFacts } from "./conversation.ts";
+import { holdStream } from "./wrap-model.ts";
 
 const START = { type: "stream-start", warnings: [] };
 const FINISH = {

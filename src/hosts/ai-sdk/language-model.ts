@@ -1,4 +1,7 @@
-import type { AiSdkWire } from "../../formats/ai-sdk/ai-sdk-message.ts";
+import type { Summarizer } from "../../compaction/ports/summarizer.ts";
+import type { ModelLimits } from "../../compaction/trigger/limits.ts";
+import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
+import { asObject, asString } from "../../text/read-unknown.ts";
 
 /** A language model of the AI SDK, whatever version of the interface it implements. */
 export interface LanguageModelLike {
@@ -26,6 +29,55 @@ export interface ModelCall {
 }
 
 /** The model with the types of what it is called with. */
-export function callable(model: LanguageModelLike): CallableModel {
+export function asCallable(model: LanguageModelLike): CallableModel {
   return model as unknown as CallableModel;
 }
+
+/** A summarizer that asks a model of the AI SDK, without tools; streamed, so that a stalled answer is noticed. */
+export function createModelSummarizer(model: CallableModel, headers: () => ModelCall["headers"]): Summarizer {
+  return {
+    async summarize({ system, prompt, maxOutputTokens }, { signal, onProgress }) {
+      const sent = headers();
+      const result = await model.doStream({
+        prompt: [
+          { role: "system", content: system },
+          { role: "user", content: [{ type: "text", text: prompt }] },
+        ],
+        maxOutputTokens,
+        abortSignal: signal,
+        ...(sent && { headers: sent }),
+      });
+      const { stream } = result as { readonly stream: ReadableStream<unknown> };
+      const texts: string[] = [];
+      for await (const value of stream) {
+        const part = asObject(value);
+        onProgress();
+        if (part.type === "error") throw part.error;
+        if (part.type === "text-delta") texts.push(asString(part.delta) ?? "");
+      }
+      return texts.join("");
+    },
+  };
+}
+
+/**
+ * What a model takes, by its name; for a name that says nothing, what most models take today. A window that turns out
+ * to be smaller is learned from the first refusal.
+ */
+export function knownLimits(modelId: string): ModelLimits {
+  const name = modelId.toLowerCase();
+  return LIMITS_BY_NAME.find(([pattern]) => pattern.test(name))?.[1] ?? COMMON_LIMITS;
+}
+
+const COMMON_LIMITS: ModelLimits = { contextTokens: 128_000, outputTokens: 16_384 };
+
+/** The first that fits counts. Gateways put a provider before the name and write versions with a dot or a dash. */
+const LIMITS_BY_NAME: readonly (readonly [RegExp, ModelLimits])[] = [
+  [/claude/, { contextTokens: 200_000, outputTokens: 32_000 }],
+  [/gpt-(?:5|[6-9])/, { contextTokens: 400_000, inputTokens: 272_000, outputTokens: 128_000 }],
+  [/gpt-4[.-]1/, { contextTokens: 1_047_576, outputTokens: 32_768 }],
+  [/(?:^|[/.])o[134]/, { contextTokens: 200_000, outputTokens: 100_000 }],
+  [/gemini/, { contextTokens: 1_048_576, outputTokens: 65_536 }],
+  [/grok-[4-9]/, { contextTokens: 256_000, outputTokens: 32_768 }],
+  [/gpt-3[.-]5/, { contextTokens: 16_385, outputTokens: 4_096 }],
+];

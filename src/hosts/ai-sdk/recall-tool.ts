@@ -1,7 +1,7 @@
 import type { Tool } from "ai";
-import { fields, numberField, stringField } from "../../formats/fields.ts";
-import type { Session } from "../../session/create-session.ts";
 import type { Recalled, RecallRange } from "../../session/recall.ts";
+import type { Session } from "../../session/session.ts";
+import { asNumber, asObject, asString } from "../../text/read-unknown.ts";
 
 /** What the model may ask for: what a handle names, or the lines that hold a text; a range of lines where it is long. */
 export interface RecallInput {
@@ -30,7 +30,7 @@ export function createRecallTool(session: Session): Tool<RecallInput, string> {
         fromLine === undefined && toLine === undefined
           ? undefined
           : { fromLine: fromLine ?? 1, ...(toLine !== undefined && { toLine }) };
-      return describe(await session.recall(search === undefined ? handle : { search }, range));
+      return formatRecalled(await session.recall(search === undefined ? handle : { search }, range));
     },
   };
   // A schema of the SDK is marked by a symbol whose type it does not export.
@@ -49,11 +49,11 @@ const INPUT_SCHEMA = {
 } as const;
 
 function readInput(value: unknown): RecallInput {
-  const given = fields(value);
-  const handle = stringField(given.handle);
-  const search = stringField(given.search);
-  const fromLine = numberField(given.fromLine);
-  const toLine = numberField(given.toLine);
+  const given = asObject(value);
+  const handle = asString(given.handle);
+  const search = asString(given.search);
+  const fromLine = asNumber(given.fromLine);
+  const toLine = asNumber(given.toLine);
   return {
     ...(handle !== undefined && { handle }),
     // Models fill in every field: an empty search is none.
@@ -63,7 +63,7 @@ function readInput(value: unknown): RecallInput {
   };
 }
 
-function describe(recalled: Recalled): string {
+function formatRecalled(recalled: Recalled): string {
   switch (recalled.status) {
     case "found": {
       const { text, input, totalChars, totalLines } = recalled;

@@ -1,10 +1,15 @@
-import { fields } from "../../formats/fields.ts";
-import type { Session } from "../../session/create-session.ts";
-import { safeJson } from "../../text/safe-json.ts";
-import { type AttemptEnd, answerFacts, isEmptyContent } from "./answer-facts.ts";
-import type { Conversation } from "./conversation.ts";
-import { GiveUpError } from "./give-up-error.ts";
-import { holdStream } from "./hold-stream.ts";
+import type { Session } from "../../session/session.ts";
+import { safeJson } from "../../text/json.ts";
+import { asObject } from "../../text/read-unknown.ts";
+import {
+  type AnswerFacts,
+  type AttemptEnd,
+  answerFacts,
+  type Conversation,
+  GiveUpError,
+  isEmptyContent,
+  isSilent,
+} from "./conversation.ts";
 import type { CallableModel, ModelCall } from "./language-model.ts";
 
 /** The model with a session in front of it: sends the session's window, and tries again where the session knows how. */
@@ -43,7 +48,7 @@ export function wrapModel(
     try {
       const result = await base.doGenerate(call);
       const facts = answerFacts(result);
-      const isEmpty = isEmptyContent(fields(result).content);
+      const isEmpty = isEmptyContent(asObject(result).content);
       if (!isEmpty) conversation.answered(facts);
       return {
         end: isEmpty ? { type: "nothing", facts } : { type: "answer" },
@@ -51,13 +56,13 @@ export function wrapModel(
         discard: async () => undefined,
       };
     } catch (error) {
-      return { end: { type: "error", error }, settle: () => reject(error), discard: async () => undefined };
+      return { end: { type: "error", error }, settle: () => rethrow(error), discard: async () => undefined };
     }
   }
 
   async function stream(call: ModelCall): Promise<Attempt<unknown>> {
     try {
-      const result = fields(await base.doStream(call));
+      const result = asObject(await base.doStream(call));
       const held = await holdStream(result.stream as ReadableStream<unknown>, {
         onFinish: conversation.answered,
         onLateError: (error) => void session.onProviderError(error, { provider: base.provider }),
@@ -68,7 +73,7 @@ export function wrapModel(
         discard: held.cancel,
       };
     } catch (error) {
-      return { end: { type: "error", error }, settle: () => reject(error), discard: async () => undefined };
+      return { end: { type: "error", error }, settle: () => rethrow(error), discard: async () => undefined };
     }
   }
 
@@ -84,7 +89,7 @@ export function wrapModel(
   };
 }
 
-export interface WrapOptions {
+interface WrapOptions {
   readonly session: Session;
   readonly conversation: Conversation;
   /** Told about every call as it comes in. */
@@ -99,6 +104,76 @@ interface Attempt<T> {
   discard(): Promise<void>;
 }
 
-function reject(error: unknown): never {
+function rethrow(error: unknown): never {
   throw error;
+}
+
+/**
+ * Reads a stream until it brings something to the reader, ends or fails, and holds back what came until then: up to
+ * that point the request can still be sent again without anybody noticing.
+ */
+export async function holdStream(
+  stream: ReadableStream<unknown>,
+  listeners: StreamListeners,
+): Promise<HeldStream> {
+  const reader = stream.getReader();
+  const held: unknown[] = [];
+  const end = await readOpening(reader, held);
+
+  function hear(value: unknown): void {
+    const part = asObject(value);
+    if (part.type === "finish") listeners.onFinish(answerFacts(part));
+    if (part.type === "error") listeners.onLateError(part.error);
+  }
+
+  return {
+    end,
+    cancel: () => reader.cancel().catch(() => undefined),
+    release() {
+      let next = 0;
+      return new ReadableStream<unknown>({
+        async pull(controller) {
+          if (next < held.length) {
+            controller.enqueue(held[next++]);
+            return;
+          }
+          const { done, value } = await reader.read();
+          if (done) return controller.close();
+          hear(value);
+          controller.enqueue(value);
+        },
+        cancel: (reason) => reader.cancel(reason),
+      });
+    },
+  };
+}
+
+interface StreamListeners {
+  /** The facts of an answer that came to its end. */
+  readonly onFinish: (facts: AnswerFacts) => void;
+  /** An error behind something that the reader has seen already. */
+  readonly onLateError: (error: unknown) => void;
+}
+
+interface HeldStream {
+  readonly end: AttemptEnd;
+  /** The whole stream, from its beginning. */
+  release(): ReadableStream<unknown>;
+  cancel(): Promise<void>;
+}
+
+async function readOpening(
+  reader: ReadableStreamDefaultReader<unknown>,
+  held: unknown[],
+): Promise<AttemptEnd> {
+  let facts: AnswerFacts = {};
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return { type: "nothing", facts };
+    held.push(value);
+    const part = asObject(value);
+    if (part.type === "error") return { type: "error", error: part.error };
+    if (part.type === "finish") facts = answerFacts(part);
+    if (!isSilent(part)) return { type: "answer" };
+  }
 }

@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+
 /** The content as bytes, in pieces of at most 1 MiB that never split a character; each piece is valid until the next is asked for. */
 export function* byteChunks(content: string | Uint8Array): Generator<Uint8Array, void, undefined> {
   if (typeof content !== "string") {
@@ -25,3 +27,17 @@ const CHUNK_UNITS = Math.floor(CHUNK_BYTES / MAX_BYTES_PER_UNIT);
 function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
+
+/** Lets the rest of the program run whenever more than `sliceMs` have passed since it last could. */
+export function createPause(sliceMs: number, beforePause?: () => void): () => Promise<void> {
+  let startedMs = performance.now();
+  return async () => {
+    if (performance.now() - startedMs < sliceMs) return;
+    beforePause?.();
+    await nextTurn();
+    startedMs = performance.now();
+  };
+}
+
+/** Long work on files gives way this often. */
+export const SLICE_MS: number = 20;

@@ -11,11 +11,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { SpillStore } from "../../tool-output/spill-store.ts";
-import { type CleanSpillsOptions, cleanSpills } from "./clean-spills.ts";
-import { createFileSpillStore } from "./file-spill-store.ts";
+import type { SpillStore } from "../../tool-output/spill.ts";
 import { type FileSystem, nodeFileSystem } from "./file-system.ts";
-import { currentProcess } from "./process-identity.ts";
+import { currentProcess } from "./lock.ts";
+import { type CleanSpillsOptions, cleanSpills, createFileSpillStore } from "./spill-store.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { SpillRef } from "../../tool-output/spill-store.ts";
-import { createFileSpillStore } from "./file-spill-store.ts";
+import type { SpillRef } from "../../tool-output/spill.ts";
 import { type FileSystem, nodeFileSystem } from "./file-system.ts";
+import { createFileSpillStore } from "./spill-store.ts";
 
 let root: string;
 

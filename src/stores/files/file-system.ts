@@ -42,7 +42,7 @@ export interface FileSystem {
   touch(path: string, timeMs: number): void;
 }
 
-export type OpenPurpose = "read" | "create" | "append" | "folder";
+type OpenPurpose = "read" | "create" | "append" | "folder";
 
 export interface FileStat {
   readonly type: "file" | "folder" | "other";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { join } from "node:path";
-import type { FileSystem } from "./file-system.ts";
-import { codeOf } from "./store-failure.ts";
+import { dirname, join } from "node:path";
+import { codeOf, failureOf, type StoreFailure } from "../store-failure.ts";
+import type { FileStat, FileSystem } from "./file-system.ts";
 
 /** All bytes of a regular file; throws with the system's code, or UNSAFE_FILE for anything that is not one. */
 export function readWholeFile(fs: FileSystem, path: string): Uint8Array {
@@ -47,7 +47,7 @@ export async function writeNewFile(options: NewFile): Promise<void> {
   }
 }
 
-export interface NewFile {
+interface NewFile {
   readonly fs: FileSystem;
   readonly path: string;
   readonly bytes: Uint8Array;
@@ -63,7 +63,7 @@ export function writeAll({ fs, fd, bytes }: OpenWrite): void {
   }
 }
 
-export interface OpenWrite {
+interface OpenWrite {
   readonly fs: FileSystem;
   readonly fd: number;
   readonly bytes: Uint8Array;
@@ -106,7 +106,7 @@ export function removeOldTemporaries(options: OldTemporaries): number {
 
 export const TEMPORARY_MAX_AGE_MS: number = 3_600_000;
 
-export interface OldTemporaries {
+interface OldTemporaries {
   readonly fs: FileSystem;
   readonly folder: string;
   readonly nowMs: number;
@@ -144,7 +144,7 @@ export function openRegularFile(fs: FileSystem, path: string): OpenFile {
   }
 }
 
-export interface OpenFile {
+interface OpenFile {
   readonly fd: number;
   readonly sizeBytes: number;
 }
@@ -155,4 +155,64 @@ function modifiedMsOf(fs: FileSystem, path: string): number {
   } catch {
     return Number.POSITIVE_INFINITY;
   }
+}
+
+/** Makes sure that the folder exists and is ours alone; a link, a foreign owner or a failing call is a value. */
+export async function openPrivateFolder(
+  options: PrivateFolderOptions,
+): Promise<PrivateFolder | StoreFailure> {
+  const { fs, path } = options;
+  try {
+    const stat = statIfAny(fs, path) ?? (await makeFolder(options));
+    if (stat.type !== "folder") return unsafe(path, "is not a folder of its own (a link, perhaps)");
+    const uid = process.getuid?.();
+    if (uid !== undefined && stat.uid !== uid) return unsafe(path, "belongs to another user");
+    if (uid !== undefined && (stat.mode & 0o077) !== 0) fs.chmod(path, 0o700);
+    const realPath = fs.realpath(path);
+    if (options.inside !== undefined && dirname(realPath) !== options.inside) {
+      return unsafe(path, `leads out of ${options.inside}`);
+    }
+    return { status: "open", path: realPath };
+  } catch (error) {
+    return failureOf(error);
+  }
+}
+
+interface PrivateFolderOptions {
+  readonly fs: FileSystem;
+  readonly path: string;
+  readonly durable: boolean;
+  /** The real path of the folder that must directly hold this one. */
+  readonly inside?: string;
+}
+
+interface PrivateFolder {
+  readonly status: "open";
+  /** Without links. */
+  readonly path: string;
+}
+
+async function makeFolder({ fs, path, durable }: PrivateFolderOptions): Promise<FileStat> {
+  const first = fs.mkdir(path);
+  const stat = fs.lstat(path);
+  if (!durable || first === undefined) return stat;
+  const top = dirname(first);
+  for (let parent = dirname(path); parent.length >= top.length; parent = dirname(parent)) {
+    await syncFolder(fs, parent);
+    if (parent === dirname(parent)) break;
+  }
+  return stat;
+}
+
+function statIfAny(fs: FileSystem, path: string): FileStat | undefined {
+  try {
+    return fs.lstat(path);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function unsafe(path: string, reason: string): StoreFailure {
+  return { status: "failed", code: "UNSAFE_FOLDER", reason: `${path} ${reason}` };
 }

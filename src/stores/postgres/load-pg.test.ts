@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createLoadPg } from "./load-pg.ts";
+import { createLoadPg } from "./pool.ts";
 
 const missing = (): Promise<never> => Promise.reject(new Error("Cannot find package 'pg'"));
 let folder: string;

@@ -1,5 +1,4 @@
-import { MIGRATIONS, type Migration } from "./migrations.ts";
-import type { PostgresClient } from "./postgres-pool.ts";
+import type { PostgresClient } from "./pool.ts";
 
 /** Brings the schema up to date, in one step against all others that start at the same time; throws what the server says. */
 export async function migrate(
@@ -14,7 +13,8 @@ export async function migrate(
     values: [`carryover schema ${schema}`],
   });
   // Asking first: only the owner of a database may even ask for a schema that is there already.
-  if (!(await isThere(client, schema))) await client.query({ text: `create schema ${schema}`, values: [] });
+  if (!(await schemaExists(client, schema)))
+    await client.query({ text: `create schema ${schema}`, values: [] });
   await client.query({
     text: `create table if not exists ${schema}.migrations (version integer primary key, applied_at timestamptz not null default now())`,
     values: [],
@@ -31,7 +31,7 @@ export async function migrate(
   await client.query({ text: "commit", values: [] });
 }
 
-export interface MigrateOptions {
+interface MigrateOptions {
   /** Quoted, as it stands in a statement. */
   readonly schema: string;
   /** Ours when unset. */
@@ -58,7 +58,7 @@ async function versionOf(client: PostgresClient, schema: string): Promise<number
   return (rows[0] as { readonly version: number }).version;
 }
 
-async function isThere(client: PostgresClient, schema: string): Promise<boolean> {
+async function schemaExists(client: PostgresClient, schema: string): Promise<boolean> {
   const { rows } = await client.query({
     text: `select exists (select from pg_namespace where ${QUOTED_NAME} = $1) as yes`,
     values: [schema],
@@ -87,3 +87,61 @@ async function checkEncoding(client: PostgresClient): Promise<void> {
 function isYes(rows: readonly unknown[]): boolean {
   return (rows[0] as { readonly yes: boolean } | undefined)?.yes === true;
 }
+
+/**
+ * What makes the schema, one step a version, never changed once released. A step only adds: a fleet is updated machine by
+ * machine, and the older program goes on with the newer schema.
+ */
+export const MIGRATIONS: readonly Migration[] = [
+  (schema) => `
+    create table ${schema}.spills (
+      sha256 bytea primary key,
+      bytes bigint not null,
+      content bytea,
+      stored_at timestamptz not null default now(),
+      used_at timestamptz not null default now()
+    );
+    create index spills_used_at on ${schema}.spills (used_at);
+    create table ${schema}.spill_pieces (
+      sha256 bytea not null references ${schema}.spills on delete cascade,
+      number integer not null,
+      content bytea not null,
+      primary key (sha256, number)
+    );
+    create table ${schema}.spill_claims (
+      sha256 bytea not null references ${schema}.spills,
+      claimant text not null,
+      primary key (sha256, claimant)
+    );
+    create index spill_claims_claimant on ${schema}.spill_claims (claimant);
+    create table ${schema}.journals (
+      key bytea primary key,
+      session text not null,
+      started_at timestamptz not null default now()
+    );
+    create table ${schema}.journal_entries (
+      key bytea not null references ${schema}.journals on delete cascade,
+      sequence bigint not null,
+      writer uuid not null,
+      value text not null,
+      stored_at timestamptz not null default now(),
+      primary key (key, sequence, writer)
+    );
+    create table ${schema}.records (
+      scope text not null,
+      key bytea not null,
+      id text not null,
+      version bigint not null,
+      value text,
+      write_id uuid not null,
+      stored_at timestamptz not null default now(),
+      primary key (scope, key)
+    );
+    create table ${schema}.cleanings (
+      kind text primary key,
+      started_at timestamptz not null
+    );
+  `,
+];
+
+export type Migration = (schema: string) => string;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createPostgresStores } from "./postgres-stores.ts";
+import { createPostgresStores } from "./stores.ts";
 
 describe("a store without the package pg", () => {
   it("says what to install, wherever it is used", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createRedactConnection } from "./redact-connection.ts";
+import { createRedactConnection } from "./pool.ts";
 
 const ADDRESS = "postgres://agent:p%40ss%2Fword@db.example:5432/fleet?sslmode=require";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { RecordFound, RecordState, RecordStore } from "../../tasks/record-store.ts";
+import type { RecordFound, RecordState, RecordStore } from "../../fork/life/record-store.ts";
 import type { DriverUnderTest, TestRunner } from "./test-runner.ts";
 
 /** Tests that a driver keeps the contract of the port RecordStore. */

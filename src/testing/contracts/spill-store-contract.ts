@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import type { SpillRef, SpillStore } from "../../tool-output/spill-store.ts";
+import type { SpillRef, SpillStore } from "../../tool-output/spill.ts";
 import type { DriverUnderTest, TestRunner } from "./test-runner.ts";
 
 /** Tests that a driver keeps the contract of the port SpillStore. */

@@ -11,6 +11,6 @@ export interface DriverUnderTest<Store> {
 }
 
 /** Somewhere to store; every `open` gives a store on the same content, as a second process would have it. */
-export interface StorePlace<Store> {
+interface StorePlace<Store> {
   readonly open: () => Store;
 }

@@ -1,9 +1,14 @@
-import { type FoundName, nameBefore } from "./name-before.ts";
-import { withVendor } from "./run-token.ts";
-import { secretKindOf, typeOfKind } from "./secret-name.ts";
-import { type SecretSpan, textOf } from "./secret-span.ts";
-import { isSecretValue } from "./secret-value.ts";
-import { type ValuePlace, valueAt } from "./value-at.ts";
+import { withVendor } from "./match-token.ts";
+import {
+  isSecretValue,
+  type SecretSpan,
+  secretKindOf,
+  sliceSpan,
+  type TextSpan,
+  typeOfKind,
+  type ValueForm,
+} from "./secret-value.ts";
+import { DOTTED } from "./token-formats.ts";
 
 /** Finds the secret given to a secret-looking name at a separator, as in settings, JSON, headers, code and parameters. */
 export function matchAssignment(text: string, separatorIndex: number): SecretSpan | undefined {
@@ -18,12 +23,12 @@ export function matchAssignment(text: string, separatorIndex: number): SecretSpa
   if (value === undefined) return undefined;
   // Test reports are full of "PASS: name".
   if (/^P(?:ass|ASS)$/.test(name.text) && value.form !== "quoted") return undefined;
-  if (!isSecretValue(textOf(text, value), { kind, form: value.form })) return undefined;
+  if (!isSecretValue(sliceSpan(text, value), { kind, form: value.form })) return undefined;
   return withVendor(text, { ...value, type: typeOfKind(kind) });
 }
 
 /** Gives where the value after a separator begins: the rest of an operator, emphasis, blanks and block marks are passed over. */
-export function skipToValue(text: string, separatorIndex: number): number {
+function skipToValue(text: string, separatorIndex: number): number {
   BEFORE_VALUE.lastIndex = separatorIndex + 1;
   return separatorIndex + 1 + (BEFORE_VALUE.exec(text)?.[0].length ?? 0);
 }
@@ -64,4 +69,170 @@ function startsSettingsLine(text: string, name: FoundName): boolean {
   if (!/^[A-Z][A-Z\d_]*$/.test(name.text)) return false;
   const before = text.slice(Math.max(0, name.startIndex - 24), name.startIndex);
   return /(?:^|[\n\\]n?)[\s+>|\d→:-]*(?:export |set |ENV |ARG |declare -x )?$/.test(before);
+}
+
+/** Finds the secret handed over in quotes, from the bracket after a secret-looking function or the comma after such a name. */
+export function matchArgument(text: string, markIndex: number): SecretSpan | undefined {
+  const isComma = text.charAt(markIndex) === ",";
+  if (isComma && !isQuote(text.charAt(markIndex - 1))) return undefined;
+  const next = text.charAt(markIndex + 1);
+  if (next !== " " && next !== "\\" && !isQuote(next)) return undefined;
+  const nameEnd = isComma ? endOfNameBefore(text, markIndex) : markIndex;
+  const kind = secretKindOf(text.slice(startOfName(text, nameEnd), nameEnd));
+  if (kind === undefined) return undefined;
+  const value = valueAt(text, { index: skipToValue(text, markIndex), place: "tight" });
+  if (value?.form !== "quoted" || value.endIndex - value.startIndex < MIN_ARGUMENT_CHARS) return undefined;
+  if (!isSecretValue(sliceSpan(text, value), { kind, form: "loose" })) return undefined;
+  return withVendor(text, { ...value, type: typeOfKind(kind) });
+}
+
+/** Finds the secret inside an element with a secret-looking name, from the mark that closes its opening tag. */
+export function matchElement(text: string, closingIndex: number): SecretSpan | undefined {
+  const nameIndex = startOfName(text, closingIndex);
+  if (nameIndex === closingIndex || text.charAt(nameIndex - 1) !== "<") return undefined;
+  const kind = secretKindOf(text.slice(nameIndex, closingIndex));
+  if (kind === undefined) return undefined;
+  const startIndex = closingIndex + 1;
+  const value = /^[^<\s]+(?=<\/)/.exec(text.slice(startIndex, startIndex + MAX_CONTENT_CHARS))?.[0];
+  if (value === undefined || !isSecretValue(value, { kind, form: "line" })) return undefined;
+  return withVendor(text, { startIndex, endIndex: startIndex + value.length, type: typeOfKind(kind) });
+}
+
+const MIN_ARGUMENT_CHARS = 16;
+const MAX_CONTENT_CHARS = 1_024;
+
+function isQuote(character: string): boolean {
+  return character === '"' || character === "'" || character === "`";
+}
+
+/** A name that stands before a separator, and where it begins. */
+interface FoundName {
+  readonly text: string;
+  readonly startIndex: number;
+}
+
+/** Finds the name that a separator belongs to, if it can be that of a secret at all. */
+function nameBefore(text: string, separatorIndex: number): FoundName | undefined {
+  const endIndex = endOfNameBefore(text, separatorIndex);
+  const startIndex = startOfName(text, endIndex);
+  if (startIndex === endIndex) return undefined;
+  const word = text.slice(startIndex, endIndex);
+  if (!MAYBE_SECRET_NAME.test(word)) return undefined;
+  const separator = text.charAt(separatorIndex);
+  // Between two colons a word is part of a path such as a cloud resource name.
+  if (separator === ":" && text.charAt(startIndex - 1) === ":") return undefined;
+  if (TYPE_WORD.test(word)) return typedName(text, startIndex);
+  if (word.toLowerCase() === "value") return pairedName(text, startIndex);
+  const isTight = separator === "=" && endIndex === separatorIndex;
+  return isTight ? { text: word, startIndex } : spacedName(text, { text: word, startIndex });
+}
+
+/** Gives where the name before a separator ends: blanks, quotes and closing marks between are passed over. */
+function endOfNameBefore(text: string, separatorIndex: number): number {
+  const limitIndex = Math.max(0, separatorIndex - MAX_GAP_CHARS);
+  let index = separatorIndex;
+  while (index > limitIndex && " \t:+?!".includes(text.charAt(index - 1))) index--;
+  while (index > limitIndex && "\"'`*\\]".includes(text.charAt(index - 1))) index--;
+  return index;
+}
+
+/** Gives where the name that ends at the index begins. */
+function startOfName(text: string, endIndex: number): number {
+  const limitIndex = Math.max(0, endIndex - MAX_NAME_CHARS);
+  let index = endIndex;
+  while (index > limitIndex && DOTTED.has(text.charCodeAt(index - 1))) index--;
+  return index;
+}
+
+/** Puts the words in front of a noun that is a name only together with them, as in "Secret access key". */
+export function spacedName(text: string, noun: FoundName): FoundName {
+  if (!SPACED_NOUN.test(noun.text)) return noun;
+  const before = text.slice(Math.max(0, noun.startIndex - MAX_GAP_CHARS), noun.startIndex);
+  const words = /(?:[A-Za-z]+ ){1,2}$/.exec(before)?.[0] ?? "";
+  return { text: words + noun.text, startIndex: noun.startIndex - words.length };
+}
+
+const MAX_NAME_CHARS = 80;
+const MAX_GAP_CHARS = 40;
+
+// Nearly every name of real text is dismissed by this one look.
+const MAYBE_SECRET_NAME =
+  /pass|pwd|secret|token|key|auth|cred|bearer|psk|pw|pat|sen|kennw|wachtw|value|str|text|any|code|sig|sess|sid|mnemonic|phrase|words/i;
+const TYPE_WORD = /^(?:string|str|text|any)$/i;
+const SPACED_NOUN = /^(?:key|token|password|secret)$/i;
+
+// "const apiKey: string = …" names its type last.
+function typedName(text: string, typeIndex: number): FoundName | undefined {
+  const gap = /[\s&]*$/.exec(text.slice(Math.max(0, typeIndex - 4), typeIndex))?.[0] ?? "";
+  const colonIndex = typeIndex - gap.length - 1;
+  if (text.charAt(colonIndex) !== ":") return undefined;
+  const endIndex = endOfNameBefore(text, colonIndex);
+  const startIndex = startOfName(text, endIndex);
+  return { text: text.slice(startIndex, endIndex), startIndex };
+}
+
+// "name: DB_PASSWORD, value: …" keeps the name in the field before.
+function pairedName(text: string, valueWordIndex: number): FoundName | undefined {
+  const before = text.slice(Math.max(0, valueWordIndex - 120), valueWordIndex);
+  const pair = /(?:name|key)\\?["']?\s*[:=]\s*\\?["']?([\w.-]+)\\?["']?[\s,;]*\\?["']?$/i.exec(before);
+  return pair === null ? undefined : { text: pair[1] ?? "", startIndex: valueWordIndex };
+}
+
+/** A value found in a text, without its quotes. */
+interface FoundValue extends TextSpan {
+  readonly form: ValueForm;
+}
+
+/**
+ * What surrounds a value: a settings line takes all up to a blank; a parameter ends at its separator; behind a blank
+ * an equals sign may stand inside; right behind its separator it may not.
+ */
+export type ValuePlace = "settings-line" | "parameter" | "spaced" | "tight";
+
+/** Where a value is expected to begin. */
+interface ValueStart {
+  readonly index: number;
+  readonly place: ValuePlace;
+}
+
+/** Reads the value that begins there: in quotes (escaped ones too), or up to where its place ends it. */
+export function valueAt(text: string, { index, place }: ValueStart): FoundValue | undefined {
+  const ahead = text.slice(index, index + MAX_VALUE_CHARS);
+  const opening = OPENING_QUOTE.exec(ahead);
+  const value = opening === null ? bareValue(ahead, place) : quotedValue(ahead, opening);
+  if (value === undefined) return undefined;
+  return { ...value, startIndex: index + value.startIndex, endIndex: index + value.endIndex };
+}
+
+const MAX_VALUE_CHARS = 4_096;
+const OPENING_QUOTE = /^(?:[bfruL@$]{1,2})?(\\*)(["'`])/;
+const UNTIL_BLANK = /^[^\s"'`<>\\]+/;
+const UNTIL_END: Readonly<Record<ValuePlace, RegExp>> = {
+  "settings-line": UNTIL_BLANK,
+  parameter: /^[^\s"'`<>\\;&#,)\]}]+/,
+  spaced: /^[^\s"'`<>\\,;&|(){}[\]]+/,
+  // Here an equals sign may only pad, or "a=b=c=…" would be read once for each part.
+  tight: /^[^\s"'`<>\\,;&|(){}[\]=:]+(?:={1,2}(?![^\s"'`<>\\,;&|(){}[\]]))?/,
+};
+
+function bareValue(ahead: string, place: ValuePlace): FoundValue | undefined {
+  const whole = UNTIL_END[place].exec(ahead)?.[0] ?? "";
+  const next = ahead.charAt(whole.length);
+  // An opening bracket makes it a call, an index or a literal.
+  if (whole === "" || next === "(" || next === "[" || next === "{") return undefined;
+  if (place === "settings-line") return { startIndex: 0, endIndex: whole.length, form: "line" };
+  const isClean = place === "parameter" || next === "" || /[\s"'`<\\]/.test(next);
+  return { startIndex: 0, endIndex: whole.replace(/[.,:]+$/, "").length, form: isClean ? "line" : "loose" };
+}
+
+function quotedValue(ahead: string, opening: RegExpExecArray): FoundValue | undefined {
+  const startIndex = opening[0].length;
+  const closing = `${opening[1] ?? ""}${opening[2] ?? ""}`;
+  let endIndex = ahead.indexOf(closing, startIndex);
+  // A longer row of backslashes escapes a quote that belongs to the value.
+  while (endIndex > 0 && ahead.charAt(endIndex - 1) === "\\") endIndex = ahead.indexOf(closing, endIndex + 1);
+  if (endIndex > startIndex) return { startIndex, endIndex, form: "quoted" };
+  if (endIndex === startIndex) return undefined;
+  const cut = UNTIL_BLANK.exec(ahead.slice(startIndex))?.[0] ?? "";
+  return cut === "" ? undefined : { startIndex, endIndex: startIndex + cut.length, form: "line" };
 }

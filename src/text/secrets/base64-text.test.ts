@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decodeBase64Text } from "./base64-text.ts";
+import { decodeBase64Text } from "./secret-value.ts";
 
 describe("decodeBase64Text", () => {
   it.each(["", "a", "ab", "abc", "user:password", "tab\t line\r\n ~"])("gives back %j", (text) => {

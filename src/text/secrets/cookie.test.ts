@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { cookieHeaderEnd, matchCookie } from "./cookie.ts";
-import { textOf } from "./secret-span.ts";
+import { cookieHeaderEnd, matchCookie } from "./known-places.ts";
+import { sliceSpan } from "./secret-value.ts";
 
 describe("a cookie", () => {
   const value = "k8Jd2Qw9LmZx4VbT7r";
@@ -8,7 +8,7 @@ describe("a cookie", () => {
   it("is read up to its separator, where it can open a session", () => {
     const at = (text: string) => {
       const span = matchCookie(text, text.indexOf("="));
-      return span && textOf(text, span);
+      return span && sliceSpan(text, span);
     };
     expect(at(`sid=${value}; a=b`)).toBe(value);
     expect(at(`sid=${value}==; a=b`)).toBe(`${value}==`);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { redactSecrets } from "../redact-secrets.ts";
+import { redactSecrets } from "./redact-secrets.ts";
 
 // Glued from pieces, so that no scanner takes this file for a leak.
 const k8 = "k8Jd2Qw9";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { opaqueFieldEnd } from "./opaque-field.ts";
+import { opaqueFieldEnd } from "./known-places.ts";
 
 describe("opaqueFieldEnd", () => {
   const end = (text: string) => opaqueFieldEnd(text, text.indexOf(":"));

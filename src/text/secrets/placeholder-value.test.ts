@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isPlaceholder, isStockPassword } from "./placeholder-value.ts";
+import { isPlaceholder, isStockPassword } from "./secret-value.ts";
 
 const GENERATED = "k8Jd2Qw9LmZx4VbT7r";
 

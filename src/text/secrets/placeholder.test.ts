@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { placeholderFor, touchesPlaceholder } from "./placeholder.ts";
+import { placeholderFor, touchesPlaceholder } from "./redact-secrets.ts";
 
 describe("placeholders", () => {
   it("tell secrets apart by four digits, under one key", () => {

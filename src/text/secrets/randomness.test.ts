@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { randomness } from "./randomness.ts";
-import { isGenerated } from "./secret-value.ts";
+import { isGenerated, randomness } from "./secret-value.ts";
 
 describe("randomness", () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type SecretKind, secretKindOf, typeOfKind } from "./secret-name.ts";
+import { type SecretKind, secretKindOf, typeOfKind } from "./secret-value.ts";
 
 describe("secretKindOf", () => {
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { redactSecrets } from "../redact-secrets.ts";
-import { matchVendorToken } from "./vendor-token.ts";
+import { matchVendorToken } from "./match-token.ts";
+import { redactSecrets } from "./redact-secrets.ts";
 
 const body = "k8Jd2Qw9LmZx4VbT7rPzhG5nYc3WsX1qB6fK";
 const github = ["gh", "p_", body].join("");

@@ -3,8 +3,8 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { generateText, type ModelMessage, stepCountIs, tool } from "ai";
 import { z } from "zod";
 import { carryover } from "../../../src/ai-sdk.ts";
-import { createFileJournal } from "../../../src/stores/files/file-journal.ts";
-import { createFileSpillStore } from "../../../src/stores/files/file-spill-store.ts";
+import { createFileJournal } from "../../../src/stores/files/journal.ts";
+import { createFileSpillStore } from "../../../src/stores/files/spill-store.ts";
 import { toolText } from "./tool-texts.ts";
 
 // A small agent as people write them: it has no handler for Ctrl-C, and what it knows is in its store.

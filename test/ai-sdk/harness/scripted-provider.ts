@@ -1,12 +1,12 @@
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { findAnthropicFaults } from "../../../src/formats/anthropic/find-anthropic-faults.ts";
-import { findOpenAIChatFaults } from "../../../src/formats/openai-chat/find-openai-chat-faults.ts";
-import { findOpenAIResponsesFaults } from "../../../src/formats/openai-responses/find-openai-responses-faults.ts";
-import { type ModelServer, startModelServer } from "../../../src/testing/model-server/model-server.ts";
-import type { Reply } from "../../../src/testing/model-server/step.ts";
-import type { Fault } from "../../../src/transcript/find-faults.ts";
+import { findAnthropicFaults } from "../../../src/formats/wires/anthropic/find-faults.ts";
+import { findOpenAIChatFaults } from "../../../src/formats/wires/openai-chat/find-faults.ts";
+import { findOpenAIResponsesFaults } from "../../../src/formats/wires/openai-responses/find-faults.ts";
+import type { Fault } from "../../../src/transcript/format.ts";
+import { type ModelServer, startModelServer } from "../../rig/model-server/model-server.ts";
+import type { Reply } from "../../rig/model-server/step.ts";
 import { countRequest } from "./count-request.ts";
 import { toolText } from "./tool-texts.ts";
 

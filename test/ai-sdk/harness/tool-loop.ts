@@ -1,8 +1,8 @@
 import { generateText, stepCountIs, streamText, tool } from "ai";
 import { z } from "zod";
 import { type CarryoverOptions, carryover } from "../../../src/ai-sdk.ts";
-import type { LedgerEntry } from "../../../src/session/ledger.ts";
-import type { Reply } from "../../../src/testing/model-server/step.ts";
+import type { LedgerEntry } from "../../../src/session/log.ts";
+import type { Reply } from "../../rig/model-server/step.ts";
 import { createCachePrice } from "./cache-price.ts";
 import { type ProviderName, startScriptedProvider } from "./scripted-provider.ts";
 import { type OutputRange, outputBytes, toolText } from "./tool-texts.ts";

@@ -4,9 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { readPageAssets } from "../../../src/hosts/inspector/server/page-assets.ts";
-import { singleFile } from "../../../src/hosts/inspector/server/page-html.ts";
-import type { InspectedSession } from "../../../src/hosts/inspector/view/types.ts";
+import { readPageAssets, renderSingleFile } from "../../../src/inspector/server/page-html.ts";
+import type { InspectedSession } from "../../../src/inspector/view/types.ts";
 
 /** Debian's browser, where it is installed. */
 export const chromiumPath: string | undefined = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find(
@@ -31,7 +30,7 @@ export async function startPageRig(): Promise<PageRig> {
     assets,
     async open(session, { html = (made: string) => made, before = "", ...options } = {}) {
       const file = join(folder, `session-${files++}.html`);
-      writeFileSync(file, html(singleFile(session, assets)));
+      writeFileSync(file, html(renderSingleFile(session, assets)));
       const context = await browser.newContext({ viewport: { width: 1_400, height: 900 }, ...options });
       const page = await context.newPage();
       await page.addInitScript(before);

@@ -1,7 +1,7 @@
-import { workingDirectoryOf } from "../../../src/eval/eval-session.ts";
-import { readInput } from "../../../src/hosts/cli/read-input.ts";
-import { inspectedSession } from "../../../src/hosts/inspector/server/inspected-session.ts";
-import type { InspectedSession } from "../../../src/hosts/inspector/view/types.ts";
+import { readInput } from "../../../src/cli/files/read-input.ts";
+import { workingDirectoryOf } from "../../../src/eval/probe/eval-session.ts";
+import { createInspectedSession } from "../../../src/inspector/server/session-source.ts";
+import type { InspectedSession } from "../../../src/inspector/view/types.ts";
 import type { Message, Transcript } from "../../../src/transcript/message.ts";
 import type { Part } from "../../../src/transcript/part.ts";
 
@@ -11,7 +11,7 @@ export async function exampleSession(): Promise<InspectedSession> {
   const { title, format, sessionId, transcript, wire } = await readInput(path, "live");
   const workingDirectory = workingDirectoryOf(wire);
   const read = { name: "opencode-session.json", format, transcript, problems: [] };
-  return inspectedSession(
+  return createInspectedSession(
     {
       ...read,
       ...(title !== undefined && { title }),

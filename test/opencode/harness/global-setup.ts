@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { rolldown } from "rolldown";
-import { installOpenCode } from "../../../src/testing/opencode/install-opencode.ts";
+import { installOpenCode } from "../../rig/opencode/install-opencode.ts";
 import { PACKED_FOLDER, PLUGIN_ENTRY, PLUGIN_FILE } from "./plugin-specs.ts";
 
 /** Before the first scenario: the binary is there, the plugin is one file, the package is unpacked. */

@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { call, say } from "../../../src/testing/model-server/say.ts";
-import { ANTHROPIC_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
-import { sharedPrefix, toolNamesOf } from "../../../src/testing/opencode/shared-prefix.ts";
+import { call, say } from "../../rig/model-server/step.ts";
+import { ANTHROPIC_WINDOW } from "../../rig/opencode/sandbox.ts";
+import { sharedPrefix, toolNamesOf } from "../../rig/opencode/shared-prefix.ts";
 import { leaveReport } from "./leave-report.ts";
 import { scenario, shareRig } from "./scenario.ts";
 

@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ModelRequest } from "../../../src/testing/model-server/model-server.ts";
-import type { OpenCodeClient } from "../../../src/testing/opencode/opencode-client.ts";
+import type { ModelRequest } from "../../rig/model-server/model-server.ts";
+import type { OpenCodeClient } from "../../rig/opencode/opencode-client.ts";
 import type { Rig } from "./rig.ts";
 
 /** Writes down everything that helps to see why a scenario failed; what cannot be had is left out. */

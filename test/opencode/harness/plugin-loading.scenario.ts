@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { describe, expect } from "vitest";
-import { say } from "../../../src/testing/model-server/say.ts";
-import { toolNamesOf } from "../../../src/testing/opencode/shared-prefix.ts";
+import { say } from "../../rig/model-server/step.ts";
+import { toolNamesOf } from "../../rig/opencode/shared-prefix.ts";
 import { PACKED_FOLDER } from "./plugin-specs.ts";
 import type { Rig } from "./rig.ts";
 import { scenario } from "./scenario.ts";

@@ -1,21 +1,24 @@
 import { join } from "node:path";
-import type { SessionExport } from "../../../src/formats/opencode/session-message.ts";
+import type { SessionExport } from "../../../src/formats/wires/opencode/session-message.ts";
 import {
   type ModelRequest,
   type ModelServer,
   startModelServer,
-} from "../../../src/testing/model-server/model-server.ts";
-import type { Step } from "../../../src/testing/model-server/step.ts";
-import { collectEvents, type EventLog, type HostEvent } from "../../../src/testing/opencode/event-log.ts";
-import { importSessions } from "../../../src/testing/opencode/import-sessions.ts";
-import { installOpenCode, rigFolder } from "../../../src/testing/opencode/install-opencode.ts";
-import { type NetworkTrap, startNetworkTrap } from "../../../src/testing/opencode/network-trap.ts";
-import type { Prompt } from "../../../src/testing/opencode/opencode-client.ts";
-import { type CommandResult, runOpenCode } from "../../../src/testing/opencode/run-opencode.ts";
-import { createSandbox, type Sandbox } from "../../../src/testing/opencode/sandbox.ts";
-import { type OpenCode, startOpenCode } from "../../../src/testing/opencode/start-opencode.ts";
-import { type Condition, type Wait, waitFor } from "../../../src/testing/opencode/wait-for.ts";
-import { writeConfig } from "../../../src/testing/opencode/write-config.ts";
+} from "../../rig/model-server/model-server.ts";
+import type { Step } from "../../rig/model-server/step.ts";
+import { installOpenCode, rigFolder } from "../../rig/opencode/install-opencode.ts";
+import { type NetworkTrap, startNetworkTrap } from "../../rig/opencode/network-trap.ts";
+import {
+  collectEvents,
+  type EventLog,
+  type HostEvent,
+  type Prompt,
+} from "../../rig/opencode/opencode-client.ts";
+import { importSessions } from "../../rig/opencode/recording.ts";
+import { type CommandResult, runOpenCode } from "../../rig/opencode/run-opencode.ts";
+import { createSandbox, type Sandbox, writeConfig } from "../../rig/opencode/sandbox.ts";
+import { type OpenCode, startOpenCode } from "../../rig/opencode/start-opencode.ts";
+import { type Condition, type Wait, waitFor } from "../../rig/wait-for.ts";
 import { type PluginChoice, pluginSpecs, writeProbes } from "./plugin-specs.ts";
 
 /** Starts the scripted model and the real OpenCode in a sandbox, with our plugin loaded if the options ask for it. */

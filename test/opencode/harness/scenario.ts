@@ -1,8 +1,8 @@
 import { rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, it } from "vitest";
-import type { ModelRequest } from "../../../src/testing/model-server/model-server.ts";
-import { LONG_ENOUGH_MS } from "../../../src/testing/opencode/wait-for.ts";
+import type { ModelRequest } from "../../rig/model-server/model-server.ts";
+import { LONG_ENOUGH_MS } from "../../rig/wait-for.ts";
 import { leaveReport, reportFolderOf } from "./leave-report.ts";
 import { createRig, type OpenRig, type Rig, type RigOptions } from "./rig.ts";
 

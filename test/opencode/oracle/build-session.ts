@@ -3,9 +3,9 @@ import type {
   SessionMessage,
   SessionMessageInfo,
   SessionPart,
-} from "../../../src/formats/opencode/session-message.ts";
-import { OPENCODE_VERSION } from "../../../src/testing/opencode/install-opencode.ts";
-import { LONG_WINDOW, MIDDLE_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
+} from "../../../src/formats/wires/opencode/session-message.ts";
+import { OPENCODE_VERSION } from "../../rig/opencode/install-opencode.ts";
+import { LONG_WINDOW, MIDDLE_WINDOW } from "../../rig/opencode/sandbox.ts";
 import type {
   AnswerPlan,
   CallPlan,

@@ -1,11 +1,11 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect } from "vitest";
-import type { SessionExport } from "../../../src/formats/opencode/session-message.ts";
-import { say } from "../../../src/testing/model-server/say.ts";
-import type { ChatMessage } from "../../../src/testing/opencode/recording.ts";
-import { LONG_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
+import type { SessionExport } from "../../../src/formats/wires/opencode/session-message.ts";
 import { comparable } from "../../opencode-window/wire-session.ts";
+import { say } from "../../rig/model-server/step.ts";
+import type { ChatMessage } from "../../rig/opencode/recording.ts";
+import { LONG_WINDOW } from "../../rig/opencode/sandbox.ts";
 import { reportFolderOf } from "../harness/leave-report.ts";
 import type { Rig } from "../harness/rig.ts";
 import { scenario } from "../harness/scenario.ts";

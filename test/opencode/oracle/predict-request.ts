@@ -1,9 +1,9 @@
-import { opencode } from "../../../src/formats/opencode/opencode.ts";
-import { filterCompacted } from "../../../src/stages/filter-compacted.ts";
-import type { ChatMessage } from "../../../src/testing/opencode/recording.ts";
+import { opencode } from "../../../src/formats/wires/opencode/opencode.ts";
+import { filterCompacted } from "../../../src/stages/boundary.ts";
 import type { Transcript } from "../../../src/transcript/message.ts";
 import { lowerToChat } from "../../opencode-window/lower-to-chat.ts";
 import { comparable, type WireRequest } from "../../opencode-window/wire-session.ts";
+import type { ChatMessage } from "../../rig/opencode/recording.ts";
 import { type CompactionFault, healCompactions } from "./heal-compactions.ts";
 import { hostWindow } from "./host-window.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
-import { KICK_TEXT } from "../../../src/tasks/fork-texts.ts";
-import { call, callAll, refuse, say } from "../../../src/testing/model-server/say.ts";
-import { MIDDLE_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
+import { REMINDER_TEXT } from "../../../src/fork/life/prompt.ts";
+import { call, callAll, refuse, say } from "../../rig/model-server/step.ts";
+import { MIDDLE_WINDOW } from "../../rig/opencode/sandbox.ts";
 import { scenario, shareRig } from "../harness/scenario.ts";
 import { carriersOf, forksOf, SHORT_WAITS, toastsOf, waitForRuns } from "./delivery-support.ts";
 import { childrenOf, deliveriesOf, requestWith, textOf, waitForDeliveries } from "./fork-support.ts";
@@ -123,7 +123,7 @@ describe("results and what the parent is doing", () => {
       const id = await rig.newSession();
       rig.model.script([
         say("The report.", { family: "child" }),
-        refuse("The model is on strike.", { sessionId: id, contains: KICK_TEXT }),
+        refuse("The model is on strike.", { sessionId: id, contains: REMINDER_TEXT }),
         refuse("The model is on strike.", { sessionId: id, contains: "fork_result delivery" }),
       ]);
       await rig.turn(id, "Fork.", [call("fork", { prompt: "Look." }), say("Forked.")]);

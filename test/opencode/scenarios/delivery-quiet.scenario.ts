@@ -1,9 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { call, callAll, say } from "../../../src/testing/model-server/say.ts";
-import type { ScriptedCall } from "../../../src/testing/model-server/step.ts";
-import { LONG_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
+import { call, callAll, type ScriptedCall, say } from "../../rig/model-server/step.ts";
+import { LONG_WINDOW } from "../../rig/opencode/sandbox.ts";
 import type { Rig } from "../harness/rig.ts";
 import { scenario, shareRig } from "../harness/scenario.ts";
 import { carriersOf, forksOf, pause, SHORT_WAITS, toastsOf, waitForRuns } from "./delivery-support.ts";

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { call, say } from "../../../src/testing/model-server/say.ts";
+import { call, say } from "../../rig/model-server/step.ts";
 import { scenario } from "../harness/scenario.ts";
 import { forksOf, pause } from "./delivery-support.ts";
 import { childrenOf, deliveriesOf, requestWith, textOf } from "./fork-support.ts";

@@ -1,10 +1,10 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { createFileRecordStore } from "../../../src/stores/files/file-record-store.ts";
-import type { ForkRecord } from "../../../src/tasks/fork-record.ts";
-import { readForkRecord } from "../../../src/tasks/read-fork-record.ts";
-import { deliveriesIn } from "../../../src/tasks/result-notice.ts";
-import type { StoredMessage } from "../../../src/testing/opencode/opencode-client.ts";
+import { deliveryIdsIn } from "../../../src/fork/life/notice.ts";
+import type { ForkRecord } from "../../../src/fork/life/record.ts";
+import { readForkRecord } from "../../../src/fork/life/stored-record.ts";
+import { createFileRecordStore } from "../../../src/stores/files/record-store.ts";
+import type { StoredMessage } from "../../rig/opencode/opencode-client.ts";
 import type { Rig } from "../harness/rig.ts";
 
 /** Shorter waits for a parent that is busy or does not answer. */
@@ -55,7 +55,7 @@ export function waitForRuns(rig: Rig, parentSessionId: string, states: readonly 
 export async function carriersOf(rig: Rig, sessionId: string): Promise<readonly Carrying[]> {
   const messages = await rig.opencode.messages(sessionId);
   return messages.flatMap((message) => {
-    const count = message.parts.reduce((sum, part) => sum + deliveriesIn(String(part.text ?? "")).length, 0);
+    const count = message.parts.reduce((sum, part) => sum + deliveryIdsIn(String(part.text ?? "")).length, 0);
     return count === 0 ? [] : [{ message, count }];
   });
 }

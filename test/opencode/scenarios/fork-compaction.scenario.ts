@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { call, say } from "../../../src/testing/model-server/say.ts";
-import { LONG_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
+import { call, say } from "../../rig/model-server/step.ts";
+import { LONG_WINDOW } from "../../rig/opencode/sandbox.ts";
 import { scenario } from "../harness/scenario.ts";
 import { childrenOf, firstChildRequest, requestWith, textOf, waitForDeliveries } from "./fork-support.ts";
 

@@ -1,11 +1,7 @@
 import { describe, expect } from "vitest";
-import { call, callAll, say } from "../../../src/testing/model-server/say.ts";
-import {
-  ANTHROPIC_WINDOW,
-  LONG_WINDOW,
-  SHORT_WINDOW,
-} from "../../../src/testing/opencode/scripted-config.ts";
-import { sharedPrefix, toolNamesOf } from "../../../src/testing/opencode/shared-prefix.ts";
+import { call, callAll, say } from "../../rig/model-server/step.ts";
+import { ANTHROPIC_WINDOW, LONG_WINDOW, SHORT_WINDOW } from "../../rig/opencode/sandbox.ts";
+import { sharedPrefix, toolNamesOf } from "../../rig/opencode/shared-prefix.ts";
 import type { Rig } from "../harness/rig.ts";
 import { scenario, shareRig } from "../harness/scenario.ts";
 import { childrenOf, firstChildRequest, requestWith, textOf } from "./fork-support.ts";

@@ -1,8 +1,8 @@
 import { describe, expect } from "vitest";
-import type { ModelRequest } from "../../../src/testing/model-server/model-server.ts";
-import { call, say } from "../../../src/testing/model-server/say.ts";
-import { ANTHROPIC_WINDOW, LONG_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
-import { sharedPrefix, toolNamesOf } from "../../../src/testing/opencode/shared-prefix.ts";
+import type { ModelRequest } from "../../rig/model-server/model-server.ts";
+import { call, say } from "../../rig/model-server/step.ts";
+import { ANTHROPIC_WINDOW, LONG_WINDOW } from "../../rig/opencode/sandbox.ts";
+import { sharedPrefix, toolNamesOf } from "../../rig/opencode/shared-prefix.ts";
 import type { Rig } from "../harness/rig.ts";
 import { scenario, shareRig } from "../harness/scenario.ts";
 

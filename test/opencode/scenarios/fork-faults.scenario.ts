@@ -1,6 +1,5 @@
 import { expect } from "vitest";
-import { call, say } from "../../../src/testing/model-server/say.ts";
-import type { Step } from "../../../src/testing/model-server/step.ts";
+import { call, type Step, say } from "../../rig/model-server/step.ts";
 import { scenario } from "../harness/scenario.ts";
 import {
   childrenOf,

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { expect } from "vitest";
-import type { ModelRequest } from "../../../src/testing/model-server/model-server.ts";
-import { call, say } from "../../../src/testing/model-server/say.ts";
-import { sharedPrefix } from "../../../src/testing/opencode/shared-prefix.ts";
+import type { ModelRequest } from "../../rig/model-server/model-server.ts";
+import { call, say } from "../../rig/model-server/step.ts";
+import { sharedPrefix } from "../../rig/opencode/shared-prefix.ts";
 import type { Rig } from "../harness/rig.ts";
 import { scenario } from "../harness/scenario.ts";
 import { buildSession } from "../oracle/build-session.ts";

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { call, callAll, refuse, say } from "../../../src/testing/model-server/say.ts";
+import { call, callAll, refuse, say } from "../../rig/model-server/step.ts";
 import { scenario, shareRig } from "../harness/scenario.ts";
 import {
   childrenOf,

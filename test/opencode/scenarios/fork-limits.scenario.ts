@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { LIMIT_REASON } from "../../../src/tasks/fork-texts.ts";
-import { call, callAll, say } from "../../../src/testing/model-server/say.ts";
+import { LIMIT_REASON } from "../../../src/fork/life/prompt.ts";
+import { call, callAll, say } from "../../rig/model-server/step.ts";
 import { scenario } from "../harness/scenario.ts";
 import { childrenOf, deliveriesOf, requestWith, textOf, waitForDeliveries } from "./fork-support.ts";
 

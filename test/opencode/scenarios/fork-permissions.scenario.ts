@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { call, callAll, say } from "../../../src/testing/model-server/say.ts";
-import { ANTHROPIC_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
+import { call, callAll, say } from "../../rig/model-server/step.ts";
+import { ANTHROPIC_WINDOW } from "../../rig/opencode/sandbox.ts";
 import { scenario } from "../harness/scenario.ts";
 import {
   childrenOf,

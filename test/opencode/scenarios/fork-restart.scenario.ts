@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { call, say } from "../../../src/testing/model-server/say.ts";
-import { sharedPrefix } from "../../../src/testing/opencode/shared-prefix.ts";
+import { call, say } from "../../rig/model-server/step.ts";
+import { sharedPrefix } from "../../rig/opencode/shared-prefix.ts";
 import { scenario } from "../harness/scenario.ts";
 import {
   childrenOf,

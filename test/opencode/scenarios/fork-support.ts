@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { deliveriesIn } from "../../../src/tasks/result-notice.ts";
-import type { ModelRequest } from "../../../src/testing/model-server/model-server.ts";
+import { deliveryIdsIn } from "../../../src/fork/life/notice.ts";
+import type { ModelRequest } from "../../rig/model-server/model-server.ts";
 import type { Rig } from "../harness/rig.ts";
 
 /** The first request of the first child of a session, once it was made. */
@@ -44,7 +44,7 @@ export async function deliveriesOf(
     parts.flatMap((part) => {
       const state = part.state as { readonly output?: string } | undefined;
       const text = part.type === "text" ? String(part.text) : (state?.output ?? "");
-      return deliveriesIn(text);
+      return deliveryIdsIn(text);
     }),
   );
 }

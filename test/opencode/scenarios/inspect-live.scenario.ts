@@ -1,11 +1,11 @@
 import { chromium } from "playwright-core";
 import { expect } from "vitest";
-import { createInspection } from "../../../src/hosts/inspector/view/create-inspection.ts";
-import { cacheHitShare } from "../../../src/hosts/inspector/view/live.ts";
-import { call, say } from "../../../src/testing/model-server/say.ts";
+import { createInspection } from "../../../src/inspector/view/inspection.ts";
+import { cacheHitShare } from "../../../src/inspector/view/protocol.ts";
 import { builtPage } from "../../inspector/server-built-page.ts";
 import { tokenOf } from "../../inspector/server-support.ts";
 import { chromiumPath } from "../../inspector/support/page-rig.ts";
+import { call, say } from "../../rig/model-server/step.ts";
 import type { Rig } from "../harness/rig.ts";
 import { scenario } from "../harness/scenario.ts";
 import { followSession, startInspector } from "./live-support.ts";

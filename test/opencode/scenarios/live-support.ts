@@ -5,11 +5,11 @@ import {
   type LiveState,
   liveStateOf,
   type ServedSession,
-} from "../../../src/hosts/inspector/view/live.ts";
-import { installOpenCode } from "../../../src/testing/opencode/install-opencode.ts";
+} from "../../../src/inspector/view/protocol.ts";
 import type { Message } from "../../../src/transcript/message.ts";
 import { tokenOf } from "../../inspector/server-support.ts";
-import { buildCli } from "../../support/build-cli.ts";
+import { buildCli } from "../../rig/build-cli.ts";
+import { installOpenCode } from "../../rig/opencode/install-opencode.ts";
 import type { Rig } from "../harness/rig.ts";
 
 /** `carryover inspect --live` as another process. */

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect } from "vitest";
-import { call, say } from "../../../src/testing/model-server/say.ts";
+import { call, say } from "../../rig/model-server/step.ts";
 import { PLUGIN_FILE } from "../harness/plugin-specs.ts";
 import { scenario } from "../harness/scenario.ts";
 import { toastsOf } from "./delivery-support.ts";

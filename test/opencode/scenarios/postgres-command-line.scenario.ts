@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect } from "vitest";
-import { call, say } from "../../../src/testing/model-server/say.ts";
-import { startPostgres } from "../../../src/testing/postgres/start-postgres.ts";
 import { builtPage } from "../../inspector/server-built-page.ts";
+import { call, say } from "../../rig/model-server/step.ts";
+import { startPostgres } from "../../rig/postgres/start-postgres.ts";
 import { createRig, type OpenRig, type Rig } from "../harness/rig.ts";
 import { scenario } from "../harness/scenario.ts";
 import { followSession, startInspector } from "./live-support.ts";

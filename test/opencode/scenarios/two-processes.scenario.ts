@@ -1,11 +1,10 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { deliveryId, isLive } from "../../../src/tasks/fork-record.ts";
-import { call, callAll, say } from "../../../src/testing/model-server/say.ts";
-import type { Step } from "../../../src/testing/model-server/step.ts";
-import type { OpenCode } from "../../../src/testing/opencode/start-opencode.ts";
-import { createDice, type Dice } from "../../../src/testing/random-history/dice.ts";
+import { deliveryId, isLive } from "../../../src/fork/life/record.ts";
+import { call, callAll, type Step, say } from "../../rig/model-server/step.ts";
+import type { OpenCode } from "../../rig/opencode/start-opencode.ts";
+import { createSeededRandom, type SeededRandom } from "../../rig/random-history/seeded-random.ts";
 import type { Rig } from "../harness/rig.ts";
 import { scenario } from "../harness/scenario.ts";
 import { forksOf, pause, storedForks } from "./delivery-support.ts";
@@ -25,7 +24,7 @@ scenario(
     proves: "no fork is lost, none is delivered twice, no file is damaged",
   },
   async (rig) => {
-    const dice = createDice(SEED);
+    const dice = createSeededRandom(SEED);
     const sides: Side[] = [
       { name: "A", opencode: await rig.another() },
       { name: "B", opencode: await rig.another() },
@@ -80,13 +79,13 @@ interface Round {
 
 interface Play {
   readonly rig: Rig;
-  readonly dice: Dice;
+  readonly dice: SeededRandom;
   readonly sides: readonly Side[];
   readonly number: number;
 }
 
 /** Every session forks twice, and then works or ends its turn; children take their time. */
-function script(dice: Dice): readonly Step[] {
+function script(dice: SeededRandom): readonly Step[] {
   const top = { family: "top-level", times: "always" } as const;
   const child = { family: "child", times: "always" } as const;
   const forks = (...names: readonly string[]) =>

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { call, say } from "../../../src/testing/model-server/say.ts";
+import { call, say } from "../../rig/model-server/step.ts";
 import { scenario } from "../harness/scenario.ts";
 import {
   clearedIn,

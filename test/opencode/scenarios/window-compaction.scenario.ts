@@ -1,8 +1,8 @@
 import { expect } from "vitest";
-import { batchesInForce } from "../../../src/hosts/opencode/window/batches-in-force.ts";
-import { say } from "../../../src/testing/model-server/say.ts";
-import { LONG_WINDOW, MIDDLE_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
+import { batchesInForce } from "../../../src/plugin/stores/journal.ts";
 import { CLEARED_PLACEHOLDER } from "../../../src/transcript/part.ts";
+import { say } from "../../rig/model-server/step.ts";
+import { LONG_WINDOW, MIDDLE_WINDOW } from "../../rig/opencode/sandbox.ts";
 import { scenario } from "../harness/scenario.ts";
 import { clearedIn, journalOf, longPrompt, makeReports, REPORT_FILES } from "./window-support.ts";
 

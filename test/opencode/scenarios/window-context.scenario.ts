@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
-import type { ModelRequest } from "../../../src/testing/model-server/model-server.ts";
-import { call, say } from "../../../src/testing/model-server/say.ts";
-import { SHORT_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
+import type { ModelRequest } from "../../rig/model-server/model-server.ts";
+import { call, say } from "../../rig/model-server/step.ts";
+import { SHORT_WINDOW } from "../../rig/opencode/sandbox.ts";
 import { scenario, shareRig } from "../harness/scenario.ts";
 
 const LINES = Array.from({ length: 6_000 }, (_, index) => `${index} a line of the long report`).join("\n");

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { installOpenCode, OPENCODE_VERSION } from "../../../src/testing/opencode/install-opencode.ts";
-import { writeConfig } from "../../../src/testing/opencode/write-config.ts";
+import { installOpenCode, OPENCODE_VERSION } from "../../rig/opencode/install-opencode.ts";
+import { writeConfig } from "../../rig/opencode/sandbox.ts";
 import { pluginSpecs } from "../harness/plugin-specs.ts";
 import { scenario } from "../harness/scenario.ts";
 import { runCarryover } from "./window-support.ts";

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { call, say } from "../../../src/testing/model-server/say.ts";
-import { SHORT_WINDOW } from "../../../src/testing/opencode/scripted-config.ts";
+import { call, say } from "../../rig/model-server/step.ts";
+import { SHORT_WINDOW } from "../../rig/opencode/sandbox.ts";
 import type { Rig } from "../harness/rig.ts";
 import { scenario } from "../harness/scenario.ts";
 import { messagesOf } from "./window-support.ts";

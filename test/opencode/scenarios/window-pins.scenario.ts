@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { batchesInForce } from "../../../src/hosts/opencode/window/batches-in-force.ts";
-import { say } from "../../../src/testing/model-server/say.ts";
+import { batchesInForce } from "../../../src/plugin/stores/journal.ts";
+import { say } from "../../rig/model-server/step.ts";
 import { scenario } from "../harness/scenario.ts";
 import { clearedIn, journalOf, longPrompt, makeReports, messagesOf, REPORT_FILES } from "./window-support.ts";
 

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { fields } from "../../../src/formats/fields.ts";
-import { createFileJournal } from "../../../src/stores/files/file-journal.ts";
-import type { ModelRequest } from "../../../src/testing/model-server/model-server.ts";
-import { call, say } from "../../../src/testing/model-server/say.ts";
+import { createFileJournal } from "../../../src/stores/files/journal.ts";
+import { asObject } from "../../../src/text/read-unknown.ts";
+import type { ModelRequest } from "../../rig/model-server/model-server.ts";
+import { call, say } from "../../rig/model-server/step.ts";
 import type { Rig } from "../harness/rig.ts";
 import { scenario } from "../harness/scenario.ts";
 
@@ -64,7 +64,7 @@ describe("pruning", () => {
 /** True when a request is the one before it with more at its end. */
 function continues(request: ModelRequest | undefined, before: ModelRequest | undefined): boolean {
   const [messages, earlier] = [request, before].map(
-    (each) => fields(each?.body).messages as readonly unknown[],
+    (each) => asObject(each?.body).messages as readonly unknown[],
   );
   return JSON.stringify(messages?.slice(0, earlier?.length)) === JSON.stringify(earlier);
 }
@@ -73,6 +73,6 @@ async function batchesOf(rig: Rig, sessionId: string): Promise<readonly unknown[
   const root = join(rig.sandbox.home, ".local", "share", "carryover", "journal");
   const { entries } = await createFileJournal({ root, session: sessionId }).read();
   return entries
-    .map(({ value }) => fields(value))
-    .filter(({ type, record }) => type === "engine" && fields(record).type === "batch");
+    .map(({ value }) => asObject(value))
+    .filter(({ type, record }) => type === "engine" && asObject(record).type === "batch");
 }

@@ -1,15 +1,11 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { fields } from "../../../src/formats/fields.ts";
-import {
-  type PluginEntry,
-  readPluginJournal,
-} from "../../../src/hosts/opencode/window/read-plugin-journal.ts";
-import type { ModelRequest } from "../../../src/testing/model-server/model-server.ts";
-import { call, say } from "../../../src/testing/model-server/say.ts";
-import type { Step } from "../../../src/testing/model-server/step.ts";
+import { type PluginEntry, readPluginJournal } from "../../../src/plugin/stores/journal.ts";
+import { asObject } from "../../../src/text/read-unknown.ts";
 import { CLEARED_PLACEHOLDER } from "../../../src/transcript/part.ts";
-import { buildCli } from "../../support/build-cli.ts";
+import { buildCli } from "../../rig/build-cli.ts";
+import type { ModelRequest } from "../../rig/model-server/model-server.ts";
+import { call, type Step, say } from "../../rig/model-server/step.ts";
 import type { Rig } from "../harness/rig.ts";
 
 /** A script of the project that prints a long report, about 7,000 tokens, under the name that it is given. */
@@ -38,7 +34,7 @@ export function clearedIn(request: ModelRequest | undefined): number {
 
 /** The messages of a request without the system's. */
 export function messagesOf(request: ModelRequest | undefined): readonly unknown[] {
-  const messages = (fields(request?.body).messages ?? []) as readonly { readonly role: string }[];
+  const messages = (asObject(request?.body).messages ?? []) as readonly { readonly role: string }[];
   return messages.filter(({ role }) => role !== "system");
 }
 

@@ -1,0 +1,68 @@
+import { Command, CommanderError } from "commander";
+import { ConfigurationError } from "../text/check.ts";
+import { compactCommand } from "./compact/compact.ts";
+import { completionCommand } from "./completion.ts";
+import { doctorCommand } from "./doctor/doctor.ts";
+import { evalCommand } from "./eval/eval.ts";
+import { forkCommand } from "./fork.ts";
+import { forksCommand } from "./forks.ts";
+import { inspectCommand } from "./inspect/inspect.ts";
+import { purgeCommand } from "./purge/purge.ts";
+import { statsCommand } from "./stats.ts";
+import { CliError, EXIT_CODES } from "./terminal/cli-error.ts";
+import { colorsFor } from "./terminal/output.ts";
+import { undoCommand } from "./undo.ts";
+
+/** Runs the command line and gives its exit code; without a command it inspects. */
+export async function runCli(args: readonly string[], version: string): Promise<number> {
+  const program = new Command("carryover")
+    .description("What the model carries over to the next turn, the next window and the next agent.")
+    .version(version)
+    .addCommand(inspectCommand(), { isDefault: true })
+    .addCommand(forkCommand())
+    .addCommand(compactCommand())
+    .addCommand(statsCommand())
+    .addCommand(evalCommand())
+    .addCommand(forksCommand())
+    .addCommand(undoCommand())
+    .addCommand(doctorCommand())
+    .addCommand(purgeCommand())
+    .addCommand(completionCommand())
+    .addHelpText("after", HELP)
+    .showHelpAfterError("(add --help for examples)")
+    .exitOverride();
+  for (const command of program.commands) command.exitOverride();
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return EXIT_CODES.done;
+  } catch (error) {
+    return report(error);
+  }
+}
+
+const HELP = `
+Examples:
+  carryover                                  what fills the window of the newest session on this machine
+  carryover inspect session.jsonl            the same for a file
+  carryover fork session.json --text         what a child agent would inherit
+  carryover compact session.jsonl            what a compaction would sum up, keep and clear
+  carryover stats ~/.claude/projects         totals and the worst offenders of a folder
+  carryover completion bash >> ~/.bashrc     completion for the shell
+
+Exit codes: 0 done, 1 a fault of Carryover, 2 a wrong argument or a file that cannot be read,
+3 a model or another program did not do its part, 130 stopped with Ctrl-C.`;
+
+function report(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.done : EXIT_CODES.wrong;
+  const colors = colorsFor(process.stderr);
+  if (error instanceof CliError || error instanceof ConfigurationError) {
+    process.stderr.write(`${colors.red("error")}: ${error.message}\n`);
+    for (const line of error instanceof CliError ? error.advice : []) process.stderr.write(`${line}\n`);
+    return error instanceof CliError ? error.exitCode : EXIT_CODES.wrong;
+  }
+  process.stderr.write(
+    `${colors.red("fault")}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+  );
+  process.stderr.write("This is a fault of Carryover. Please report it with the command you ran.\n");
+  return EXIT_CODES.fault;
+}

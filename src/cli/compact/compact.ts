@@ -1,0 +1,271 @@
+import { gzipSync } from "node:zlib";
+import { Command } from "commander";
+import { type Compacted, type CompactOutcome, compact } from "../../compaction/compact.ts";
+import type { Summarizer } from "../../compaction/ports/summarizer.ts";
+import { readTranscript } from "../../formats/read-transcript.ts";
+import { planFileCompaction } from "../../inspector/view/plan-file-compaction.ts";
+import { createSystemClock } from "../../stores/system-clock.ts";
+import { asObject, asString } from "../../text/read-unknown.ts";
+import { type InputFile, printWarnings, readInput, sessionLabel } from "../files/read-input.ts";
+import {
+  editedText,
+  type FileVersion,
+  fileVersion,
+  replaceFile,
+  writeFileAtomic,
+} from "../files/write-file.ts";
+import { CliError, EXIT_CODES, parseSize } from "../terminal/cli-error.ts";
+import { colorsFor, createProgressLine, terminalText } from "../terminal/output.ts";
+import { compactReport, describeCompaction } from "./report.ts";
+
+/** `carryover compact`: what a compaction would do to a session, or the compaction itself. */
+export function compactCommand(): Command {
+  return new Command("compact")
+    .description("show what a compaction would sum up, keep and clear; with a model, do it")
+    .argument("<file>", "a transcript of any format that is known, also gzipped; - reads standard input")
+    .option("--json", "print for a program to read")
+    .option("--window <tokens>", "the window of the model that reads the session", parseSize, 200_000)
+    .option("--keep <tokens>", "how much of the newest part stays word for word", parseSize)
+    .option("--model <name>", "the model that writes the summary; needs --url")
+    .option("--url <url>", "an OpenAI-compatible API, such as http://localhost:11434/v1")
+    .option("--key-env <name>", "the environment variable that holds the key for it")
+    .option("--fold", "sum up without a model, mechanically")
+    .option("--out <file>", "write the compacted session to another file")
+    .option("--write", "write the compacted session into the file itself; a copy is kept beside it")
+    .addHelpText("after", EXAMPLES)
+    .action(runCompact);
+}
+
+const EXAMPLES = `
+Examples:
+  carryover compact session.jsonl
+  carryover compact session.jsonl --model qwen3 --url http://localhost:11434/v1 --out compacted.jsonl
+  carryover compact session.jsonl --model gpt-5-mini --url https://api.openai.com/v1 --key-env OPENAI_API_KEY --write
+  carryover compact session.json --fold > compacted.json
+
+Without --model and --fold nothing is done and nothing leaves the machine. With them the compacted session, in the
+format of the file, goes to standard output unless --out or --write is given. Secrets are redacted before anything
+is sent.`;
+
+async function runCompact(path: string, flags: CompactFlags): Promise<void> {
+  const summarizer = readSummarizer(flags);
+  const isDryRun = summarizer === undefined && !flags.fold;
+  checkOutputFlags(path, flags, isDryRun);
+  const version = flags.write ? await fileVersionOf(path) : undefined;
+  const patience = createProgressLine();
+  patience.say(`reading ${path}`);
+  const file = await readInput(path).finally(() => patience.end());
+  printWarnings(file);
+  const plan = planFileCompaction(file, { windowTokens: flags.window, keepTokens: flags.keep });
+  const outcome = await executePlan(plan, summarizer, flags.model);
+  const description = describeCompaction(plan, outcome, { isDryRun, format: file.format });
+  const isChanged = !isDryRun && outcome.status === "compacted";
+  const text = isChanged ? await compactedText(file, outcome) : undefined;
+  const written = text === undefined ? undefined : await writeOutput(text, { version, out: flags.out, file });
+  const printed = written === undefined ? text : undefined;
+  if (flags.json) {
+    process.stdout.write(`${JSON.stringify({ ...description, ...written, text: printed }, null, 2)}\n`);
+    return;
+  }
+  const stream = printed === undefined ? process.stdout : process.stderr;
+  if (printed !== undefined) process.stdout.write(printed);
+  const title = sessionLabel(file, file.name);
+  stream.write(`${compactReport(description, { title, colors: colorsFor(stream), ...written })}\n`);
+}
+
+/** Carries the plan out; where a model was asked for, its summary counts and no other. */
+async function executePlan(
+  plan: Parameters<typeof compact>[0],
+  summarizer: Summarizer | undefined,
+  model = "",
+): Promise<CompactOutcome> {
+  const patience = createProgressLine();
+  const stopping = new AbortController();
+  const stop = (): void => stopping.abort();
+  process.once("SIGINT", stop);
+  try {
+    patience.say(summarizer === undefined ? "summing up" : `${model} writes the summary`);
+    const outcome = await compact(
+      plan,
+      { clock: createSystemClock(), ...(summarizer && { summarizer }) },
+      { at: Date.now(), signal: stopping.signal },
+    );
+    if (outcome.status === "unchanged" && outcome.reason === "aborted")
+      throw new CliError("Stopped; nothing was changed", [], { exitCode: EXIT_CODES.stopped });
+    if (summarizer !== undefined && outcome.status === "compacted" && outcome.degraded !== undefined)
+      throw noUsableSummary(outcome);
+    return outcome;
+  } finally {
+    patience.end();
+    process.off("SIGINT", stop);
+  }
+}
+
+/** A file that is not there is reported by whoever reads it. */
+async function fileVersionOf(path: string): Promise<FileVersion> {
+  return fileVersion(path).catch((error: unknown) => {
+    throw new CliError(`Cannot read ${path}: ${(error as Error).message}`, [], { cause: error });
+  });
+}
+
+function noUsableSummary({ degraded, detail }: Compacted): CliError {
+  const said = detail === undefined ? "" : ` (${terminalText(detail, MAX_DETAIL_CHARS)})`;
+  return new CliError(
+    `The model gave no summary that can be used: ${degraded}${said}`,
+    ["Nothing was changed. Try again, name another model, or use --fold to sum up without one."],
+    { exitCode: EXIT_CODES.outside },
+  );
+}
+
+const MAX_DETAIL_CHARS = 300;
+
+/** The file with the edits in it, read once more before anybody relies on it. */
+async function compactedText(file: InputFile, outcome: Compacted): Promise<string> {
+  const text = editedText(file, outcome.edits, { at: Date.now(), order: "of-time" });
+  const again = await readTranscript(Buffer.from(text));
+  const holdsSummary = again.transcript.some(({ parts }) =>
+    parts.some((part) => part.type === "text" && part.text.includes(outcome.summary)),
+  );
+  if (again.format !== file.format || !holdsSummary)
+    throw new Error(`The compacted ${file.format} session could not be read back; nothing was changed`);
+  return text;
+}
+
+interface OutputPlace {
+  readonly version: FileVersion | undefined;
+  readonly out: string | undefined;
+  readonly file: InputFile;
+}
+
+interface Written {
+  readonly written: string;
+  readonly backup?: string;
+}
+
+/** Where the session goes, packed as the file there is or as its name says. */
+async function writeOutput(text: string, { version, out, file }: OutputPlace): Promise<Written | undefined> {
+  if (version !== undefined) {
+    const content = file.packing === "gzip" ? gzipSync(text) : text;
+    return { backup: await replaceFile(version, content), written: version.path };
+  }
+  if (out === undefined) return undefined;
+  await writeFileAtomic(out, out.endsWith(".gz") ? gzipSync(text) : text, { mode: 0o600 });
+  return { written: out };
+}
+
+/** What `carryover compact` is told. */
+interface CompactFlags {
+  readonly json?: true;
+  readonly window: number;
+  readonly keep?: number;
+  readonly model?: string;
+  readonly url?: string;
+  readonly keyEnv?: string;
+  readonly fold?: true;
+  readonly out?: string;
+  readonly write?: true;
+}
+
+/** The model that writes the summary, if one is named; throws where what is said of it is not enough. */
+function readSummarizer({ model, url, keyEnv, fold }: CompactFlags): Summarizer | undefined {
+  if (model === undefined && url === undefined) {
+    if (keyEnv !== undefined) throw new CliError("--key-env is for a model", ["Add --model and --url."]);
+    return undefined;
+  }
+  if (fold) throw new CliError("--fold is without a model", ["Leave out --fold, or --model and --url."]);
+  if (model === undefined || url === undefined)
+    throw new CliError("--model and --url belong together", ["Name the model, and where its API is."]);
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new CliError(`${url} is no address of an API`, ["Give one such as http://localhost:11434/v1."]);
+  const key = keyEnv === undefined ? undefined : process.env[keyEnv];
+  if (keyEnv !== undefined && !key) throw new CliError(`The environment variable ${keyEnv} is not set`);
+  return createOpenAiSummarizer({ model, url: new URL(url), ...(key && { key }) });
+}
+
+/** Throws where nothing would be written, or two things at once. */
+function checkOutputFlags(path: string, { write, out }: CompactFlags, isDryRun: boolean): void {
+  if (write && out !== undefined) throw new CliError("--write and --out name two places", ["Choose one."]);
+  if (write && path === "-") throw new CliError("Standard input cannot be written to", ["Use --out <file>."]);
+  if (isDryRun && (write || out !== undefined))
+    throw new CliError("There is nothing to write: without a model this only shows what would be done", [
+      "Add --model and --url, or --fold to sum up without a model.",
+    ]);
+}
+
+interface OpenAiModel {
+  readonly model: string;
+  /** Where the API is, with or without `/chat/completions`. */
+  readonly url: URL;
+  /** Sent as a bearer token; nothing is sent when unset. */
+  readonly key?: string;
+}
+
+/** A summarizer that asks any server with OpenAI's chat completions, without tools; streamed, so that a stalled answer is noticed. */
+function createOpenAiSummarizer({ model, url, key }: OpenAiModel): Summarizer {
+  return {
+    async summarize({ system, prompt, maxOutputTokens }, { signal, onProgress }) {
+      const response = await fetch(completionsUrl(url), {
+        method: "POST",
+        signal,
+        headers: {
+          "content-type": "application/json",
+          ...(key !== undefined && { authorization: `Bearer ${key}` }),
+        },
+        body: JSON.stringify({
+          model,
+          stream: true,
+          max_tokens: maxOutputTokens,
+          messages: [
+            { role: "system", content: system },
+            { role: "user", content: prompt },
+          ],
+        }),
+      });
+      if (!response.ok) throw httpError(response.status, await response.text());
+      const isStream = response.headers.get("content-type")?.includes("event-stream") === true;
+      if (!isStream || response.body === null) return responseText(await response.json(), "message");
+      const texts: string[] = [];
+      for await (const event of eventsOf(response.body)) {
+        onProgress();
+        texts.push(responseText(event, "delta"));
+      }
+      return texts.join("");
+    },
+  };
+}
+
+function completionsUrl(url: URL): URL {
+  const whole = new URL(url);
+  if (!whole.pathname.endsWith("/chat/completions"))
+    whole.pathname = `${whole.pathname.replace(/\/+$/, "")}/chat/completions`;
+  return whole;
+}
+
+/** The status and the body stay readable for whoever tells an overflow from other refusals. */
+function httpError(status: number, body: string): Error {
+  return Object.assign(new Error(`The model's server answered ${status}: ${body.slice(0, MAX_BODY_CHARS)}`), {
+    status,
+  });
+}
+
+const MAX_BODY_CHARS = 4_000;
+
+function responseText(value: unknown, place: "message" | "delta"): string {
+  const { error, choices } = asObject(value);
+  if (error !== undefined && error !== null) throw error;
+  const [choice] = Array.isArray(choices) ? choices : [];
+  return asString(asObject(asObject(choice)[place]).content) ?? "";
+}
+
+async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<unknown> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split(/\r?\n/);
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      const data = line.startsWith("data:") ? line.slice("data:".length).trim() : "";
+      if (data !== "" && data !== "[DONE]") yield JSON.parse(data);
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import { FORK_OWN_TOOLS } from "../../fork/context/omit.ts";
+import { readPluginOptions } from "../../plugin/context/options.ts";
+import { asObject, type UnknownObject } from "../../text/read-unknown.ts";
+import { type ConfiguredPlugin, type HostConfiguration, isCarryover } from "../opencode/configuration.ts";
+import type { Finding } from "./finding.ts";
+
+/** What can be told from OpenCode's configuration: whether we are in it, who else edits the conversation, and what fights us. */
+export function checkSettings({ files, plugins, settings }: HostConfiguration, env: Environment): Finding[] {
+  const ours = plugins.find(isCarryover);
+  return [
+    ...files.flatMap(({ path, problem }) => (problem === undefined ? [] : [unreadable(path, problem)])),
+    checkConfigured(ours, files),
+    ...(ours === undefined ? [] : checkOptions(ours)),
+    ...checkOtherPlugins(plugins),
+    ...checkHostSettings(settings, readPluginOptions(ours?.options).options.prune),
+    ...checkEnvironment(env),
+  ];
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+function unreadable(path: string, problem: string): Finding {
+  return {
+    check: "config-file",
+    level: "problem",
+    what: `${path} cannot be read: ${problem}`,
+    advice: "Correct it: OpenCode does not start with a broken configuration.",
+  };
+}
+
+function checkConfigured(ours: ConfiguredPlugin | undefined, files: HostConfiguration["files"]): Finding {
+  const check = "configured";
+  if (ours !== undefined)
+    return { check, level: "ok", what: `the plugin is configured: ${ours.spec} (${ours.from})` };
+  const looked = files.map(({ path }) => path).join(", ") || "no configuration file was found";
+  return {
+    check,
+    level: "problem",
+    what: `the plugin is in no configuration for this folder (${looked})`,
+    advice: 'Add "plugin": ["carryover"] to opencode.json here or in ~/.config/opencode.',
+  };
+}
+
+function checkOptions({ options, from }: ConfiguredPlugin): Finding[] {
+  return readPluginOptions(options).problems.map((problem) => ({
+    check: "options",
+    level: "problem",
+    what: `an option counts as unset: ${problem}`,
+    advice: `Correct it in ${from}.`,
+  }));
+}
+
+/** Other plugins that change what the model is sent. */
+const OTHER_CONTEXT_PLUGINS: readonly (readonly [pattern: RegExp, name: string, advice: string])[] = [
+  [
+    /opencode-dcp|dynamic-context-pruning/,
+    "Dynamic Context Pruning",
+    'Leave our `prune` at "off": both clear old outputs.',
+  ],
+  [/magic-context/, "Magic Context", 'Leave our `prune` at "off", and expect its own compaction.'],
+  [/oh-my-open(?:code|agent)/, "Oh My OpenCode", "Its background agents work beside our forks."],
+  [/async-agents/, "async agents", "Remove it: its tools do what our forks do."],
+];
+
+function checkOtherPlugins(plugins: readonly ConfiguredPlugin[]): Finding[] {
+  const own = plugins.findIndex(isCarryover);
+  return plugins.flatMap(({ spec, from }, index): Finding[] => {
+    const rival = OTHER_CONTEXT_PLUGINS.find(([pattern]) => pattern.test(spec));
+    if (rival === undefined) return [];
+    const [, name, advice] = rival;
+    const check = "other-plugins";
+    if (own !== -1 && index > own)
+      return [
+        {
+          check,
+          level: "problem",
+          what: `${name} (${spec}) comes after carryover, so that forks do not inherit its edits`,
+          advice: `List it before carryover in ${from}. ${advice}`,
+        },
+      ];
+    return [{ check, level: "note", what: `${name} (${spec}) also edits the conversation`, advice }];
+  });
+}
+
+function checkHostSettings(settings: UnknownObject, prune: "off" | "auto"): Finding[] {
+  const { auto, prune: hostPrune } = asObject(settings.compaction);
+  const { tools, permission } = settings;
+  const findings: Finding[] = [];
+  if (auto === false)
+    findings.push({
+      check: "host-compaction",
+      level: "problem",
+      what: "compaction.auto is false: a full window ends the session with an error",
+      advice: "Remove it from the configuration; the plugin does not compact by itself.",
+    });
+  if (hostPrune === true && prune === "auto")
+    findings.push({
+      check: "host-pruning",
+      level: "problem",
+      what: "compaction.prune and our prune are both on: the host's breaks the cached prefix without weighing it",
+      advice: "Set compaction.prune to false.",
+    });
+  for (const tool of FORK_OWN_TOOLS) {
+    if (asObject(tools)[tool] === false || asObject(permission)[tool] === "deny")
+      findings.push({
+        check: "tools",
+        level: "problem",
+        what: `the tool ${tool} is switched off in the configuration`,
+        advice: "Allow it, or the model cannot use what the plugin offers.",
+      });
+  }
+  return findings;
+}
+
+function checkEnvironment(env: Environment): Finding[] {
+  const isSet = (name: string): boolean => /^(?:1|true)$/i.test(env[name] ?? "");
+  const findings: Finding[] = [];
+  if (isSet("OPENCODE_PURE"))
+    findings.push({
+      check: "environment",
+      level: "problem",
+      what: "OPENCODE_PURE is set: OpenCode loads no plugin",
+      advice: "Unset it.",
+    });
+  if (isSet("OPENCODE_DISABLE_AUTOCOMPACT"))
+    findings.push({
+      check: "environment",
+      level: "problem",
+      what: "OPENCODE_DISABLE_AUTOCOMPACT is set: a full window ends the session with an error",
+      advice: "Unset it; the plugin does not compact by itself.",
+    });
+  if (isSet("OPENCODE_EXPERIMENTAL_BACKGROUND_SUBAGENTS"))
+    findings.push({
+      check: "environment",
+      level: "note",
+      what: "the host's own background agents are on; they inherit nothing of the conversation",
+      advice: "Unset OPENCODE_EXPERIMENTAL_BACKGROUND_SUBAGENTS if the model uses them instead of fork.",
+    });
+  return findings;
+}

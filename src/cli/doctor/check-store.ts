@@ -1,0 +1,164 @@
+import { lstat, mkdtemp, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { readForkRecord } from "../../fork/life/stored-record.ts";
+import { databaseControlStore, runningPlugins } from "../../plugin/stores/control-store.ts";
+import { hostConfigFolder, type PluginFolders } from "../../plugin/stores/folders.ts";
+import { listPluginJournals, readPluginJournal } from "../../plugin/stores/journal.ts";
+import { readForks } from "../../plugin/stores/plugin-stores.ts";
+import { createLoadPg } from "../../stores/postgres/pool.ts";
+import { createPostgresStores, type PostgresStores } from "../../stores/postgres/stores.ts";
+import { DATABASE_LABEL, packageFolders } from "../opencode/with-stores.ts";
+import { formatCount, terminalText } from "../terminal/output.ts";
+import type { Finding } from "./finding.ts";
+
+/** Whether the plugin can keep its records, whether only this user can read them, and whether they are whole. */
+export async function checkStore(folders: PluginFolders): Promise<Finding[]> {
+  const { root } = folders;
+  const check = "store";
+  const stat = await lstat(root).catch(() => undefined);
+  if (stat === undefined) {
+    const parent = await nearestParent(root);
+    const reason = await writeProblem(parent);
+    return reason === undefined
+      ? [{ check, level: "ok", what: `${root} does not exist yet and can be made` }]
+      : [unwritable(parent, reason)];
+  }
+  if (!stat.isDirectory())
+    return [
+      {
+        check,
+        level: "problem",
+        what: `${root} is not a folder of its own (a link, perhaps)`,
+        advice: "Remove it, or name another folder with the option `store`.",
+      },
+    ];
+  const reason = await writeProblem(root);
+  if (reason !== undefined) return [unwritable(root, reason)];
+  const isOpen = process.getuid !== undefined && (stat.mode & 0o077) !== 0;
+  return [
+    isOpen
+      ? {
+          check,
+          level: "note",
+          what: `${root} can be read by other users; what is kept in it cannot`,
+          advice: `chmod 700 ${root}`,
+        }
+      : { check, level: "ok", what: `${root} can be written, and only by this user` },
+    ...(await checkRecords(folders)),
+  ];
+}
+
+async function checkRecords(folders: PluginFolders): Promise<Finding[]> {
+  const { records, problems } = await readForks(folders);
+  const [newest] = await listPluginJournals(folders.journal);
+  const journal =
+    newest === undefined
+      ? undefined
+      : await readPluginJournal({ folder: folders.journal, rootSessionId: newest.rootSessionId });
+  const damaged = [
+    ...problems,
+    ...(journal?.problems ?? [])
+      // The last line of a program that was ended may be half a line; nothing is lost by it.
+      .filter(({ type }) => type !== "torn-tail")
+      .map(({ place, reason }) => `${place}: ${reason}`),
+  ];
+  const check = "records";
+  if (damaged.length === 0)
+    return [{ check, level: "ok", what: `${records.length} forks are recorded, and all records are whole` }];
+  return damaged.map((what) => ({
+    check,
+    level: "problem",
+    what: `a record is damaged: ${what}`,
+    advice:
+      "It was set aside and is not used; remove the folder's *.corrupt-* files when you no longer need them.",
+  }));
+}
+
+function unwritable(folder: string, reason: string): Finding {
+  return {
+    check: "store",
+    level: "problem",
+    what: `${folder} cannot be written: ${reason}`,
+    advice: "Give this user the right to write there, or name another folder with the option `store`.",
+  };
+}
+
+async function nearestParent(path: string): Promise<string> {
+  for (let folder = dirname(path); ; folder = dirname(folder)) {
+    const isThere = await lstat(folder).then(
+      () => true,
+      () => false,
+    );
+    if (isThere || folder === dirname(folder)) return folder;
+  }
+}
+
+async function writeProblem(folder: string): Promise<string | undefined> {
+  try {
+    await rm(await mkdtemp(join(folder, ".carryover-doctor-")), { recursive: true });
+    return undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? String(error);
+  }
+}
+
+/** Whether the database that the plugin is to use can be reached and has our tables; its address is never shown. */
+export async function checkDatabase(connectionString: string): Promise<Finding[]> {
+  const check = "store";
+  const stores = createPostgresStores({
+    connectionString,
+    retryMs: 0,
+    cleaning: "never",
+    load: createLoadPg(packageFolders()),
+  });
+  try {
+    const opened = await stores.open();
+    if (opened.status === "open")
+      return [
+        { check, level: "ok", what: `${DATABASE_LABEL} answers, and its tables are up to date` },
+        ...(await checkDatabaseRecords(stores)),
+      ];
+    return [
+      {
+        check,
+        level: "problem",
+        what: `${DATABASE_LABEL} cannot be used: ${opened.reason} (${opened.code})`,
+        advice:
+          opened.code === "PG_NOT_INSTALLED"
+            ? `Run npm install pg in the project or in ${hostConfigFolder(process.env)}.`
+            : "Correct the address, start the server, or leave the option out to keep files.",
+      },
+    ];
+  } finally {
+    await stores.close();
+  }
+}
+
+/** Whether what the plugins of all machines have recorded can be read, and how many of them run. */
+async function checkDatabaseRecords(stores: PostgresStores): Promise<Finding[]> {
+  const check = "records";
+  const records = await stores.recordsBelow("opencode/");
+  if ("status" in records)
+    return [
+      { check, level: "problem", what: `records cannot be read: ${records.reason}`, advice: "Try again." },
+    ];
+  const damaged = records.filter(({ value }) => value === undefined);
+  const forks = records.filter(({ value }) => readForkRecord(value) !== undefined);
+  const running = (await runningPlugins(databaseControlStore(stores))) ?? [];
+  if (damaged.length === 0)
+    return [
+      {
+        check,
+        level: "ok",
+        what: `${formatCount(running.length, "plugin")} at work, ${formatCount(forks.length, "fork")} recorded, and all records are whole`,
+      },
+    ];
+  return damaged.map(({ scope, id }) => ({
+    check,
+    level: "problem",
+    what: `a record is damaged: ${terminalText(`${scope}/${id}`, MAX_NAME_CHARS)}`,
+    advice: "It is not used; `carryover purge --all` removes it with everything else, or delete its row.",
+  }));
+}
+
+const MAX_NAME_CHARS = 160;

@@ -1,0 +1,220 @@
+import { realpathSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { isMainThread } from "node:worker_threads";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { EVAL_DEFAULTS, MEASURES, type MeasureName } from "../../eval/measure-session.ts";
+import { BUILT_IN_POLICIES, type EvalPolicy } from "../../eval/measures/policies.ts";
+import { chartSvg } from "../../eval/report/chart.ts";
+import { controlsLine, createEvalCharts, evalPage } from "../../eval/report/eval-page.ts";
+import { createEvalReport, type EvalReport } from "../../eval/report/eval-report.ts";
+import { createEvalTables } from "../../eval/report/eval-tables.ts";
+import { findTranscriptFiles } from "../files/find-files.ts";
+import { createFileProgress } from "../files/thread-pool.ts";
+import { writeFileAtomic } from "../files/write-file.ts";
+import { CliError, parseCount } from "../terminal/cli-error.ts";
+import { type Colors, colorsFor, renderTable } from "../terminal/output.ts";
+import {
+  cleanEvalCache,
+  defaultEvalCacheFolder,
+  type EvalOutcome,
+  type EvalSetup,
+  evalCodeVersion,
+  loadEvalPolicies,
+  runEval,
+  runEvalWorker,
+} from "./run-eval.ts";
+
+/** `carryover eval`: what policies keep of recorded sessions, what that costs, and how fast they are. */
+export function evalCommand(): Command {
+  return new Command("eval")
+    .description("measure what context policies keep of your own sessions, without a model")
+    .argument("[paths...]", "transcript files, or folders of them; any format that can be read, also gzipped")
+    .option(
+      "--policy <names>",
+      "policies to measure, or modules of your own; `readList` explains them",
+      parseList,
+    )
+    .option(
+      "--budget <chars>",
+      "budgets in characters, such as 25k,50k",
+      parseBudgets,
+      EVAL_DEFAULTS.budgetsChars,
+    )
+    .option(
+      "--against <names>",
+      "policies that the others are held against (last-N and hybrid-50)",
+      parseList,
+    )
+    .addOption(
+      new Option("--measure <names>", "what to measure")
+        .argParser(parseMeasures)
+        .default(MEASURES, "everything"),
+    )
+    .option("--steps <n>", "how many next steps count as what was needed", parseCount, EVAL_DEFAULTS.steps)
+    .option("--probes <n>", "most places that are tried in one session", parseCount, EVAL_DEFAULTS.maxProbes)
+    .option("--live", "only the branch that a session would go on with, not those it has left again")
+    .option("--json", "print the report for a program to read")
+    .option("--html <file>", "write the report as one page")
+    .option("--svg <folder>", "write the curves as pictures")
+    .option("--jobs <n>", "threads", parseCount, availableParallelism())
+    .option("--cache <folder>", "where measured sessions are kept", defaultEvalCacheFolder(process.env))
+    .option("--no-cache", "measure everything again and keep nothing")
+    .addOption(new Option("--worker").hideHelp())
+    .addHelpText("after", EXAMPLES)
+    .action(runEvalCommand);
+}
+
+const EXAMPLES = `
+Examples:
+  carryover eval ~/.claude/projects --budget 50k
+  carryover eval sessions/ --html report.html
+  carryover eval sessions/ --policy last-N,hybrid-50,./mine.mjs --measure recall
+  carryover eval sessions/ --json | jq '.policies["hybrid-50"]["50000"].usable'
+
+A policy of your own: mine.mjs with \`export default (transcript, budgetChars) => text\`.`;
+
+/** The yardstick, and the strongest of the simple ways. */
+const DEFAULT_BASELINES: readonly string[] = ["last-N", "hybrid-50"];
+
+interface EvalFlags {
+  readonly policy?: readonly string[];
+  readonly budget: readonly number[];
+  readonly against?: readonly string[];
+  readonly measure: readonly MeasureName[];
+  readonly steps: number;
+  readonly probes: number;
+  readonly live?: true;
+  readonly json?: true;
+  readonly html?: string;
+  readonly svg?: string;
+  readonly jobs: number;
+  readonly cache: string | false;
+  readonly worker?: true;
+}
+
+async function runEvalCommand(paths: readonly string[], flags: EvalFlags): Promise<void> {
+  if (flags.worker && !isMainThread) return runEvalWorker();
+  if (flags.policy?.includes("list")) {
+    process.stdout.write(`${policyList(BUILT_IN_POLICIES)}\n`);
+    return;
+  }
+  const policyNames = flags.policy ?? BUILT_IN_POLICIES.map(({ name }) => name);
+  const policies = await loadEvalPolicies(policyNames);
+  const files = await findTranscriptFiles(paths.length === 0 ? ["."] : paths);
+  const program = realpathSync(process.argv[1] ?? "");
+  const setup: EvalSetup = {
+    policyNames,
+    budgetsChars: flags.budget,
+    measures: flags.measure,
+    steps: flags.steps,
+    maxProbes: flags.probes,
+    branches: flags.live ? "live" : "file",
+    cacheFolder: flags.cache === false ? undefined : flags.cache,
+    codeVersion: await evalCodeVersion(policyNames, program),
+  };
+  if (setup.cacheFolder !== undefined) await cleanEvalCache(setup.cacheFolder, Date.now());
+
+  const progress = createEvalProgress(process.stderr, files.length);
+  const outcomes = await runEval({ files, setup, jobs: flags.jobs, program, onProgress: progress.step });
+  progress.end(files, outcomes);
+  const measures = outcomes.flatMap((outcome) => (outcome.status === "measured" ? [outcome.measure] : []));
+  if (measures.length === 0) throw new CliError("None of the files is a transcript that can be read");
+
+  const report = createEvalReport(measures, {
+    policies: policies.map(({ name }) => name),
+    budgetsChars: flags.budget,
+    against: flags.against ?? DEFAULT_BASELINES,
+  });
+  if (flags.html !== undefined) await writeFileAtomic(flags.html, evalPage(report, policies));
+  if (flags.svg !== undefined) await writeCharts(flags.svg, report);
+  process.stdout.write(
+    flags.json
+      ? `${JSON.stringify(report, null, 2)}\n`
+      : `${evalText(report, { policies, colors: colorsFor(process.stdout) })}\n`,
+  );
+  if (!report.controls.holds) throw new CliError(controlsLine(report));
+}
+
+async function writeCharts(folder: string, report: EvalReport): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const chart of createEvalCharts(report))
+    await writeFileAtomic(join(folder, `${chart.name}.svg`), `${chartSvg(chart)}\n`);
+}
+
+function parseList(value: string, earlier: readonly string[] = []): readonly string[] {
+  return [...earlier, ...value.split(",").filter((name) => name !== "")];
+}
+
+function parseMeasures(value: string): readonly MeasureName[] {
+  return value.split(",").map((name) => {
+    const known = MEASURES.find((measure) => measure === name);
+    if (known === undefined) throw new InvalidArgumentError(`Choose from ${MEASURES.join(", ")}.`);
+    return known;
+  });
+}
+
+function parseBudgets(value: string): readonly number[] {
+  return value.split(",").map((budget) => {
+    const [, digits = "", thousand] = /^(\d[\d_]*)(k?)$/i.exec(budget.trim()) ?? [];
+    const chars = Number(digits.replaceAll("_", "")) * (thousand ? 1000 : 1);
+    if (!(chars >= MIN_BUDGET_CHARS))
+      throw new InvalidArgumentError(`Give numbers of characters, at least ${MIN_BUDGET_CHARS}: 25k,50000.`);
+    return chars;
+  });
+}
+
+const MIN_BUDGET_CHARS = 512;
+
+interface EvalTextOptions {
+  readonly policies: readonly EvalPolicy[];
+  readonly colors: Colors;
+}
+
+/** A report for a terminal. */
+function evalText(report: EvalReport, { policies, colors }: EvalTextOptions): string {
+  const { sessions, controls } = report;
+  const formats = Object.entries(sessions.byFormat).map(([format, count]) => `${count} ${format}`);
+  return [
+    `${sessions.total} sessions (${formats.join(", ")}), ${sessions.probed} long enough to be probed: ${sessions.probes} probes, ${sessions.targets} targets`,
+    controls.holds ? controlsLine(report) : colors.red(controlsLine(report)),
+    "",
+    colors.bold("Policies"),
+    policyList(policies),
+    ...createEvalTables(report).flatMap(({ title, note, head, rows }) => [
+      "",
+      colors.bold(title),
+      colors.dim(note),
+      renderTable([head, ...rows]),
+    ]),
+  ].join("\n");
+}
+
+/** What each policy keeps, one a line. */
+function policyList(policies: readonly EvalPolicy[]): string {
+  return renderTable(policies.map(({ name, explain }) => [name, explain]));
+}
+
+/** Says on standard error how far a run is, and in the end which files were skipped. */
+interface EvalProgress {
+  readonly step: (done: number, outcome: EvalOutcome) => void;
+  readonly end: (files: readonly string[], outcomes: readonly EvalOutcome[]) => void;
+}
+
+/** The progress of measuring this many files. */
+function createEvalProgress(stream: NodeJS.WriteStream, total: number): EvalProgress {
+  const progress = createFileProgress(stream, total);
+  let fromCache = 0;
+  return {
+    step(done, outcome) {
+      if (outcome.status === "measured" && outcome.source === "cache") fromCache++;
+      progress.step(done, fromCache > 0 ? `, ${fromCache} known from before` : "");
+    },
+    end(files, outcomes) {
+      progress.end();
+      for (const [index, outcome] of outcomes.entries())
+        if (outcome.status === "skipped") stream.write(`skipped ${files[index]}: ${outcome.reason}\n`);
+    },
+  };
+}

@@ -1,0 +1,249 @@
+import { createReadStream } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { pipeline } from "node:stream";
+import { createGunzip, gunzipSync } from "node:zlib";
+import { readTranscript, type TranscriptFile } from "../../formats/read-transcript.ts";
+import { messagesOf, type OpenCodeWire } from "../../formats/wires/opencode/session-message.ts";
+import { asObject, asString, omitUndefined, type UnknownObject } from "../../text/read-unknown.ts";
+import { CliError } from "../terminal/cli-error.ts";
+import { terminalText } from "../terminal/output.ts";
+
+/** A transcript file of any known format, as far as it could be read. */
+export interface InputFile extends Omit<TranscriptFile, "format">, SessionName {
+  readonly format: Exclude<TranscriptFile["format"], "unknown">;
+  /** What the file is called in messages. */
+  readonly name: string;
+  readonly packing: "plain" | "gzip";
+  /** What is broken in it but did not stop the reading. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Reads a transcript from a file, or from standard input for `-`, gzipped or not. Throws a `CliError` that says what is
+ * wrong, and where. `live` keeps in memory only what the conversation needs.
+ */
+export async function readInput(path: string, keep: "all" | "live" = "all"): Promise<InputFile> {
+  const name = path === "-" ? "Standard input" : path;
+  try {
+    if (path === "-") return await readBytes(await standardInput(), name);
+    const packing = await packingOf(path);
+    const stream = createReadStream(path);
+    // An error of either stream ends the reading of the second one.
+    const source = packing === "gzip" ? pipeline(stream, createGunzip(), () => {}) : stream;
+    const file = await readTranscript(source, { keep });
+    return toInput(file, { name, packing, bytes: async () => unpackedBytes(await readFile(path)) });
+  } catch (error) {
+    throw error instanceof CliError ? error : cannotRead(name, error as NodeJS.ErrnoException);
+  }
+}
+
+/** Reads a transcript that is already in memory. */
+export async function readBytes(packed: Uint8Array, name: string): Promise<InputFile> {
+  const bytes = unpackedBytes(packed);
+  const packing = bytes === packed ? "plain" : "gzip";
+  return toInput(await readTranscript(bytes), { name, packing, bytes: async () => bytes });
+}
+
+interface Source {
+  readonly name: string;
+  readonly packing: InputFile["packing"];
+  /** Everything again, for saying what is wrong with it. */
+  readonly bytes: () => Promise<Uint8Array>;
+}
+
+async function toInput(file: TranscriptFile, { name, packing, bytes }: Source): Promise<InputFile> {
+  const { format } = file;
+  if (format === "unknown") throw explainUnreadable(await bytes(), { name, reason: file.reason });
+  return {
+    ...file,
+    format,
+    name,
+    packing,
+    ...sessionNameOf(file.wire),
+    warnings: [
+      ...file.problems.map(({ lineNumber, problem, text }) => `line ${lineNumber} is ${problem}: ${text}`),
+      ...(format === "opencode" ? brokenMessages(file.wire as OpenCodeWire) : []),
+    ],
+  };
+}
+
+function brokenMessages(wire: OpenCodeWire): readonly string[] {
+  return messagesOf(wire).flatMap((message: unknown, index) => {
+    if (typeof message !== "object" || message === null) return [`message ${index + 1} is not an object`];
+    if (!Array.isArray((message as { parts?: unknown }).parts)) return [`message ${index + 1} has no parts`];
+    return [];
+  });
+}
+
+async function standardInput(): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+async function packingOf(path: string): Promise<InputFile["packing"]> {
+  for await (const chunk of createReadStream(path, { end: 1 }))
+    return isGzip(chunk as Buffer) ? "gzip" : "plain";
+  return "plain";
+}
+
+function isGzip(bytes: Uint8Array): boolean {
+  return bytes[0] === 0x1f && bytes[1] === 0x8b;
+}
+
+function unpackedBytes(bytes: Uint8Array): Uint8Array {
+  return isGzip(bytes) ? gunzipSync(bytes) : bytes;
+}
+
+function cannotRead(name: string, error: NodeJS.ErrnoException): CliError {
+  const { code = "", message } = error;
+  const reason = REASONS[code] ?? (code.startsWith("Z_") ? `its gzip is broken (${message})` : message);
+  const isWord = code === "ENOENT" && /^[a-z-]+$/.test(name);
+  const advice = [
+    ...(isWord ? [`There is no command ${name} either: carryover --help lists them.`] : []),
+    ...(code === "EISDIR" ? ["`carryover stats` reads folders."] : []),
+  ];
+  return new CliError(`Cannot read ${name}: ${reason}`, advice, { cause: error });
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  EISDIR: "it is a folder",
+  EACCES: "you may not read it",
+};
+
+/** Says on standard error what was passed over in a file. */
+export function printWarnings({ name, warnings }: Pick<InputFile, "name" | "warnings">): void {
+  for (const warning of warnings.slice(0, MAX_WARNINGS))
+    process.stderr.write(`warning: ${name}: ${warning}; the rest is used\n`);
+  const more = warnings.length - MAX_WARNINGS;
+  if (more > 0) process.stderr.write(`warning: ${name}: ${more} more like that\n`);
+}
+
+const MAX_WARNINGS = 10;
+
+/** What a session is called, as far as its file says so. */
+interface SessionName {
+  readonly sessionId?: string;
+  readonly title?: string;
+}
+
+/** The id and the title that a wire of any format gives its session. */
+function sessionNameOf(wire: unknown): SessionName {
+  const values = Array.isArray(wire) ? wire : [wire];
+  let sessionId: string | undefined;
+  let title: string | undefined;
+  for (const value of values) {
+    const line = asObject(value);
+    sessionId ??= idOf(line);
+    title = titleOf(line) ?? title;
+  }
+  return omitUndefined({ sessionId, title });
+}
+
+/** How a session is shown: its title, its id, or what its file is called. */
+export function sessionLabel({ title, sessionId }: SessionName, otherwise: string): string {
+  const names = [title, sessionId]
+    .filter((name) => name !== undefined)
+    .map((name) => terminalText(name, MAX_LABEL_CHARS));
+  return names.join(" · ") || otherwise;
+}
+
+const MAX_LABEL_CHARS = 120;
+
+function idOf(line: UnknownObject): string | undefined {
+  const { info, payload, type } = line;
+  if (type === "session" || type === "session_meta")
+    return asString(line.id) ?? asString(asObject(payload).id);
+  return asString(line.sessionId) ?? (type === undefined ? ownId(asObject(info)) : undefined);
+}
+
+/** Messages of OpenCode have an `info` too, but theirs is not the session's. */
+function ownId(info: UnknownObject): string | undefined {
+  return info.role === undefined ? asString(info.id) : undefined;
+}
+
+function titleOf(line: UnknownObject): string | undefined {
+  const { info, type, summary, customTitle } = line;
+  if (type === "summary") return asString(summary);
+  if (type === "custom-title") return asString(customTitle);
+  return type === undefined ? asString(asObject(info).title) : undefined;
+}
+
+/** Says why a file is no transcript: it is empty, not text, cut off at a place, or JSON of another kind. */
+function explainUnreadable(bytes: Uint8Array, { name, reason }: Unreadable): CliError {
+  if (bytes.subarray(0, SAMPLE_BYTES).includes(0))
+    return new CliError(`${name} is not a text file`, [KNOWN_FORMATS]);
+  const text = new TextDecoder().decode(bytes.subarray(0, MAX_EXPLAINED_BYTES));
+  if (text.trim() === "")
+    return new CliError(`${name} is empty`, [
+      "Write a session with `opencode export <session> > session.json`.",
+    ]);
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    return isEachLineJson(text)
+      ? new CliError(`${name} has JSON lines, but no transcript: ${reason}`, [KNOWN_FORMATS])
+      : explainSyntaxError(error as Error, { name, text });
+  }
+  return new CliError(`${name} is JSON, but no transcript: ${reason}`, [KNOWN_FORMATS]);
+}
+
+interface Unreadable {
+  readonly name: string;
+  readonly reason: string;
+}
+
+const KNOWN_FORMATS =
+  "Expected a session of OpenCode (export), Claude Code, Codex, pi, SWE-agent or Gemini CLI, or messages of the Anthropic, OpenAI, Gemini or AI SDK API.";
+const SAMPLE_BYTES = 4096;
+/** More text than this is not decoded only to name a place in it. */
+const MAX_EXPLAINED_BYTES = 256 * 1024 * 1024;
+
+function isEachLineJson(text: string): boolean {
+  const lines = text.slice(0, SAMPLE_BYTES * 16).split("\n");
+  const whole = lines.slice(0, -1).filter((line) => line.trim() !== "");
+  return whole.length > 1 && whole.every(isJson);
+}
+
+function isJson(line: string): boolean {
+  try {
+    JSON.parse(line);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function explainSyntaxError(
+  error: Error,
+  { name, text }: { readonly name: string; readonly text: string },
+): CliError {
+  const body = text.replace(/^\uFEFF/, "");
+  const reason = error.message.replace(
+    /,? (".*" is not valid JSON|in JSON at position.*|\(line.*|at position.*)/s,
+    "",
+  );
+  const position = positionOf(error, body);
+  return new CliError(
+    `${name}${position === undefined ? "" : `, ${lineAndColumn(body, position)}`}: ${reason}`,
+    ["The file is not whole JSON. If it was cut off, export the session again."],
+    { cause: error },
+  );
+}
+
+/** Where the parser stopped: it names a position, or an end, or only the character that it did not expect. */
+function positionOf({ message }: Error, body: string): number | undefined {
+  const position = /position (\d+)/.exec(message)?.[1];
+  if (position !== undefined) return Number(position);
+  if (/end of JSON|Unterminated/.test(message)) return body.length;
+  const unexpected = /^Unexpected token '(.)'/u.exec(message)?.[1];
+  const start = body.search(/\S/);
+  return unexpected !== undefined && body.startsWith(unexpected, start) ? start : undefined;
+}
+
+function lineAndColumn(body: string, position: number): string {
+  const before = body.slice(0, position);
+  const line = before.split("\n").length;
+  return `line ${line}, column ${position - before.lastIndexOf("\n")}`;
+}

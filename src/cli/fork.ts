@@ -1,0 +1,210 @@
+import { resolve } from "node:path";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { FORK_CHAR_BUDGET, type ForkProfile } from "../fork/context/options.ts";
+import { buildForkPreamble } from "../fork/context/preamble.ts";
+import type { ProcessingStats } from "../fork/context/stats.ts";
+import { forkContext } from "../fork/fork.ts";
+import { repairPairing } from "../stages/repair.ts";
+import { applyEdits, type Edit } from "../transcript/edit.ts";
+import { type InputFile, printWarnings, readInput, sessionLabel } from "./files/read-input.ts";
+import { editedText, writeFileAtomic } from "./files/write-file.ts";
+import { CliError, parseSize } from "./terminal/cli-error.ts";
+import { type Colors, colorsFor, createProgressLine, formatNumber, renderTable } from "./terminal/output.ts";
+
+/** `carryover fork`: what a child would inherit of a session. */
+export function forkCommand(): Command {
+  return new Command("fork")
+    .description("show what a child agent would inherit of a session")
+    .argument("<file>", "a transcript of any format that is known, also gzipped; - reads standard input")
+    .option("--text", "print what the child is sent: the preamble and the inherited context")
+    .option("--json", "print { preamble, text, stats, edits } for a program to read")
+    .addOption(
+      new Option("--as <form>", "print the text, the messages in the file's own format, or json").choices(
+        FORMS,
+      ),
+    )
+    .option("--out <file>", "write it to a file: the text, or what --as says")
+    .option("--budget <chars>", "most characters of the inherited context", parseBudget, FORK_CHAR_BUDGET)
+    .addOption(
+      new Option(
+        "--profile <name>",
+        "fill keeps the lines most likely needed next, up to the budget; fixed cuts by age to the documented limits",
+      )
+        .choices(PROFILES)
+        .default("fill"),
+    )
+    .option("--redact", "replace secrets by placeholders, for a child of another provider")
+    .addHelpText("after", EXAMPLES)
+    .action(runFork);
+}
+
+const PROFILES: readonly ForkProfile[] = ["fill", "fixed"];
+
+type Form = "text" | "messages" | "json";
+const FORMS: readonly Form[] = ["text", "messages", "json"];
+
+const EXAMPLES = `
+Examples:
+  opencode export ses_abc > session.json && carryover fork session.json
+  opencode export ses_abc | carryover fork - --text
+  carryover fork session.json --budget 50000 --out child.txt
+  carryover fork ~/.codex/sessions/2026/01/05/rollout.jsonl --as messages > child.jsonl
+  carryover fork session.json --json | jq .stats`;
+
+interface ForkFlags {
+  readonly text?: true;
+  readonly json?: true;
+  readonly as?: Form;
+  readonly out?: string;
+  readonly budget: number;
+  readonly profile: ForkProfile;
+  readonly redact?: true;
+}
+
+async function runFork(path: string, flags: ForkFlags): Promise<void> {
+  const form = requestedForm(flags);
+  const patience = createProgressLine();
+  patience.say(`reading ${path}`);
+  const session = await readInput(path).finally(() => patience.end());
+  printWarnings(session);
+
+  const options = {
+    budgetChars: flags.budget,
+    profile: flags.profile,
+    ...(session.sessionId !== undefined && { sessionId: session.sessionId }),
+    ...(flags.redact && { secrets: "redact" as const }),
+  };
+  const { text, stats, edits } = forkContext(session.transcript, options);
+  const preamble = buildForkPreamble(stats);
+  const contents: Readonly<Record<Form, () => string>> = {
+    text: () => (text === "" ? "" : `${preamble}\n\n${text}\n`),
+    messages: () => messagesText(session, edits),
+    json: () => `${JSON.stringify({ preamble, text, stats, edits }, null, 2)}\n`,
+  };
+  const content = contents[form ?? "text"]();
+
+  if (flags.out !== undefined) await writeFileAtomic(flags.out, content);
+  const title = sessionLabel(session, "Session");
+  if (form === "json" || (form !== undefined && flags.out === undefined)) {
+    process.stdout.write(content);
+  } else if (text === "") {
+    process.stdout.write(`${title}: nothing to inherit, the session has no messages to show.\n`);
+  } else {
+    const report = forkReport({ stats, edits, preamble, title, colors: colorsFor(process.stdout) });
+    process.stdout.write(`${report}\n\n${outputHint(flags.out)}\n`);
+  }
+}
+
+/** `--text` and `--json` are short for `--as`. */
+function requestedForm({ text, json, as }: ForkFlags): Form | undefined {
+  const asked = [text && "text", json && "json", as].filter((form): form is Form => form !== undefined);
+  if (new Set(asked).size > 1) {
+    const names = [text && "--text", json && "--json", as && `--as ${as}`].filter(Boolean);
+    throw new CliError(`${names.join(" and ")} both print to standard output`, ["Choose one of them."]);
+  }
+  return asked[0];
+}
+
+/** What is left may begin with an answer or hold half a call; it is mended, so that it can be sent. */
+function messagesText(session: InputFile, edits: readonly Edit[]): string {
+  const at = Date.now();
+  const repairs = repairPairing(applyEdits(session.transcript, edits, { at }));
+  return editedText(session, [...edits, ...repairs], { at, order: "of-the-list" });
+}
+
+function outputHint(out: string | undefined): string {
+  return out === undefined
+    ? "Add --text to print the whole of it, or --out <file> to write it."
+    : `Full text written to ${resolve(out)}`;
+}
+
+function parseBudget(value: string): number {
+  const chars = parseSize(value);
+  if (chars < MIN_BUDGET_CHARS)
+    throw new InvalidArgumentError(`Give a whole number of characters, at least ${MIN_BUDGET_CHARS}.`);
+  return chars;
+}
+
+const MIN_BUDGET_CHARS = 512;
+
+interface ForkReportInput {
+  readonly stats: ProcessingStats;
+  readonly edits: readonly Edit[];
+  readonly preamble: string;
+  readonly title: string;
+  readonly colors: Colors;
+}
+
+/** What was inherited, what was cut and why, and the preamble, for a person to read. */
+function forkReport({ stats, edits, preamble, title, colors }: ForkReportInput): string {
+  const budgetChars = stats.applied?.budgetChars ?? 0;
+  const share = budgetChars === 0 ? 0 : Math.round((100 * stats.totalChars) / budgetChars);
+  const { tier1, tier2, tier3 } = stats.tierDistribution;
+  return [
+    colors.bold(title),
+    "",
+    colors.bold("Inherited"),
+    renderTable([
+      ["messages", formatNumber(stats.finalCount), `of ${formatNumber(stats.originalCount)}`],
+      [
+        "characters",
+        formatNumber(stats.totalChars),
+        `${share} % of the budget of ${formatNumber(budgetChars)}`,
+      ],
+      [
+        "tool results",
+        formatNumber(tier1 + tier2 + tier3),
+        `${tier1} newest, ${tier2} in the middle, ${tier3} old`,
+      ],
+      ...(stats.clearedResults
+        ? [["cleared results", formatNumber(stats.clearedResults), "placeholders: the host had pruned them"]]
+        : []),
+      ...(stats.compactionDetected
+        ? [["summary", "1", "of the compaction, with what the host kept word for word"]]
+        : []),
+    ]),
+    "",
+    colors.bold("Cut, and why"),
+    renderTable(cutRows(edits), { empty: "  nothing" }),
+    "",
+    colors.bold("Preamble"),
+    ...preamble.split("\n").map((line) => `  ${line}`),
+  ].join("\n");
+}
+
+function cutRows(edits: readonly Edit[]): readonly (readonly string[])[] {
+  const rows = new Map<string, { count: number; chars: number }>();
+  for (const edit of edits) {
+    const row = rows.get(edit.reason) ?? { count: 0, chars: 0 };
+    row.count++;
+    row.chars += edit.omitted?.chars ?? 0;
+    rows.set(edit.reason, row);
+  }
+  rows.delete("retained-tail");
+  const order = Object.keys(EXPLANATIONS);
+  return [...rows]
+    .sort(([a], [b]) => order.indexOf(a) - order.indexOf(b))
+    .map(([reason, { count, chars }]) => {
+      const [what, why] = EXPLANATIONS[reason] ?? [reason, ""];
+      return [what, formatNumber(count), `${formatNumber(chars)} chars`, why];
+    });
+}
+
+/** What each reason of an edit means to a reader. */
+const EXPLANATIONS: Readonly<Record<string, readonly [what: string, why: string]>> = {
+  "before-compaction": ["messages", "the compaction summary stands for them"],
+  reasoning: ["reasoning parts", "thoughts of the parent are not inherited"],
+  ignored: ["notes to the user", "the model never saw them"],
+  "own-hint": ["own hints", "meant for the parent only"],
+  "in-flight": ["unfinished launches", "the child itself is one of them"],
+  secret: ["parts with secrets", "placeholders stand for them"],
+  "nested-preamble": ["preambles", "of a context that the parent had inherited"],
+  "tier-2": ["middle results", "past their limit: the beginning stays, or both ends"],
+  "tier-3": ["old results", "past their limit: the beginning stays, or both ends"],
+  params: ["tool inputs", "shortened by age; their results are whole"],
+  superseded: ["replaced results", "something newer shows the same; a line says what"],
+  "selected-lines": ["texts", "only the lines most likely needed stay"],
+  restored: ["cleared outputs", "brought back on request"],
+  "over-budget": ["messages", "the oldest left, to keep the budget"],
+  oversize: ["long texts", "shortened: the budget is hard"],
+};

@@ -1,0 +1,93 @@
+import { join } from "node:path";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { OWNER, sampleFork } from "../../test/rig/forks/fork-samples.ts";
+import { createTestContext, type TestContext } from "../../test/rig/plugin-context.ts";
+import type { NewFork } from "../fork/life/start.ts";
+import { currentProcess } from "../stores/files/lock.ts";
+import { createFileRecordStore } from "../stores/files/record-store.ts";
+import { forksCommand } from "./forks.ts";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+
+const HERE = { ...OWNER, process: currentProcess() };
+const GONE = { ...OWNER, process: { ...currentProcess(), pid: 2 ** 22 + 1 } };
+
+async function record({ context }: TestContext, ...forks: readonly Partial<NewFork>[]): Promise<void> {
+  for (const [index, fork] of forks.entries()) {
+    const store = createFileRecordStore({ root: join(context.folders.forks, `project${index % 2}`) });
+    const value = sampleFork(fork);
+    await store.put({ id: value.id, value, expected: "missing" });
+  }
+}
+
+async function run(...args: readonly string[]): Promise<string> {
+  const lines: string[] = [];
+  vi.spyOn(process.stdout, "write").mockImplementation((text) => lines.push(String(text)) > 0);
+  await forksCommand()
+    .exitOverride()
+    .parseAsync([...args], { from: "user" });
+  return lines.join("");
+}
+
+describe("carryover forks", () => {
+  it("lists the forks of all projects, newest first, and tells whose OpenCode is gone", async () => {
+    const test = createTestContext();
+    await record(test, { id: "old", atMs: 1, owner: GONE }, { id: "new", number: 2, atMs: 2, owner: HERE });
+    const { forks } = JSON.parse(await run("--store", test.folder, "--json"));
+    expect(forks).toMatchObject([
+      { id: "new", number: 2, isLive: true, state: expect.stringMatching(/^queued for/) },
+      { id: "old", isLive: false, state: "interrupted (its OpenCode is gone)" },
+    ]);
+    expect(await run("--store", test.folder)).toMatch(/#2 +find the bug +queued for[\s\S]*\n +#1 /);
+  });
+
+  it("shows a title, which a model chose, without what a terminal would obey", async () => {
+    const test = createTestContext();
+    await record(test, { title: "\u001b]0;owned\u0007find\u001b[2J the \u202ebug", owner: HERE });
+    expect(await run("--store", test.folder)).toMatch(/#1 +find the bug +queued/);
+  });
+
+  it("says so when there are none", async () => {
+    expect(await run("--store", createTestContext().folder)).toContain("No forks are recorded");
+  });
+});
+
+describe("carryover forks with a database", () => {
+  it("says why it cannot be used, and never shows its address", async () => {
+    vi.stubEnv("CARRYOVER_TEST_ADDRESS", "postgres://agent:hidd3n@127.0.0.1:1/db");
+    const plugin = [["carryover", { store: "{env:CARRYOVER_TEST_ADDRESS}" }]];
+    vi.stubEnv("OPENCODE_CONFIG_CONTENT", JSON.stringify({ plugin }));
+    const failed = await run().catch((error: unknown) => error);
+    expect(failed).toMatchObject({ message: expect.stringContaining("ECONNREFUSED"), exitCode: 3 });
+    expect(String(failed)).not.toContain("hidd3n");
+  });
+
+  it("refuses an address with a password where everybody can read it", async () => {
+    const failed = await run("--store", "postgres://agent:hidd3n@127.0.0.1:1/db").catch(
+      (error: unknown) => error,
+    );
+    expect(failed).toMatchObject({ message: expect.stringContaining("password"), exitCode: 2 });
+    expect(String(failed)).not.toContain("hidd3n");
+  });
+});
+
+describe("carryover forks cancel", () => {
+  it.each([
+    { name: "without an id", args: ["cancel"], says: "Which fork?" },
+    { name: "of one that is not there", args: ["cancel", "9"], says: "No fork that runs is called 9" },
+    { name: "of a number that two have", args: ["cancel", "1"], says: "2 forks that run have the number 1" },
+    { name: "of one whose OpenCode has ended", args: ["cancel", "a"], says: "its OpenCode has ended" },
+    { name: "of something else", args: ["delete", "a"], says: 'There is no "forks delete"' },
+  ])("$name is refused with what to do", async ({ args, says }) => {
+    const test = createTestContext();
+    await record(test, { id: "a", owner: GONE }, { id: "b", owner: GONE });
+    await expect(run(...args, "--store", test.folder)).rejects.toThrow(says);
+  });
+
+  it("all, when none runs, is refused too", async () => {
+    await expect(run("cancel", "all", "--store", createTestContext().folder)).rejects.toThrow("No fork runs");
+  });
+});

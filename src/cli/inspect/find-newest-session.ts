@@ -1,0 +1,210 @@
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
+import type {
+  SessionExport,
+  SessionMessage,
+  SessionPart,
+} from "../../formats/wires/opencode/session-message.ts";
+import { modifiedMs, newestFile } from "../files/find-files.ts";
+import { type InputFile, readBytes, readInput } from "../files/read-input.ts";
+import { exportNewestSession, findStoredSession, readStoredSession } from "../opencode/sessions.ts";
+
+/** A session that nobody named, and how it was found. */
+interface FoundSession {
+  readonly file: InputFile;
+  /** One line that says which agent's session it is, and where it is. */
+  readonly found: string;
+  /** Newer sessions that could not be read, and why. */
+  readonly passedOver: readonly string[];
+}
+
+/** The newest session of OpenCode, Claude Code, Codex or pi on this machine; where there is none, an example. */
+export async function findNewestSession(env: NodeJS.ProcessEnv): Promise<FoundSession> {
+  const candidates = (await Promise.all(PLACES.map((find) => find(env)))).filter(
+    (each) => each !== undefined,
+  );
+  const passedOver: string[] = [];
+  for (const { agent, place, open } of candidates.sort((a, b) => b.modifiedMs - a.modifiedMs)) {
+    try {
+      const file = await open();
+      return { file, found: `The newest session on this machine, of ${agent}: ${place}`, passedOver };
+    } catch (error) {
+      passedOver.push(`the newest session of ${agent} is passed over: ${(error as Error).message}`);
+    }
+  }
+  const file = await readBytes(Buffer.from(JSON.stringify(exampleSession())), "the example");
+  const found =
+    "There is no session of OpenCode, Claude Code, Codex or pi on this machine; this is an example";
+  return { file, found, passedOver };
+}
+
+interface Candidate {
+  readonly agent: string;
+  /** Where it is, for a person to read. */
+  readonly place: string;
+  readonly modifiedMs: number;
+  readonly open: () => Promise<InputFile>;
+}
+
+type Find = (env: NodeJS.ProcessEnv) => Promise<Candidate | undefined>;
+
+const PLACES: readonly Find[] = [
+  findInDatabase,
+  findInStorage,
+  (env) =>
+    findLines("Claude Code", join(env.CLAUDE_CONFIG_DIR || join(homeOf(env), ".claude"), "projects"), {
+      // A sub-agent's file is no session of its own.
+      isSession: (name) => !name.startsWith("agent-"),
+    }),
+  (env) => findLines("Codex", join(env.CODEX_HOME || join(homeOf(env), ".codex"), "sessions")),
+  (env) => findLines("pi", join(env.PI_CODING_AGENT_DIR || join(homeOf(env), ".pi", "agent"), "sessions")),
+];
+
+function homeOf(env: NodeJS.ProcessEnv): string {
+  return env.HOME || homedir();
+}
+
+function openCodeFolder(env: NodeJS.ProcessEnv): string {
+  const { XDG_DATA_HOME: data } = env;
+  return join(data && isAbsolute(data) ? data : join(homeOf(env), ".local", "share"), "opencode");
+}
+
+async function findInDatabase(env: NodeJS.ProcessEnv): Promise<Candidate | undefined> {
+  const place = join(openCodeFolder(env), "opencode.db");
+  // The database itself is written late; the log beside it is not.
+  const times = await Promise.all([modifiedMs(place), modifiedMs(`${place}-wal`)]);
+  if (times[0] === undefined) return undefined;
+  return {
+    agent: "OpenCode",
+    place,
+    modifiedMs: Math.max(...times.map((time) => time ?? 0)),
+    open: async () => readBytes(await exportNewestSession(env), place),
+  };
+}
+
+async function findInStorage(env: NodeJS.ProcessEnv): Promise<Candidate | undefined> {
+  const storage = join(openCodeFolder(env), "storage");
+  const newest = await findStoredSession(storage);
+  if (newest === undefined) return undefined;
+  return {
+    agent: "OpenCode",
+    place: newest.path,
+    modifiedMs: newest.modifiedMs,
+    open: async () => readBytes(await readStoredSession(storage, newest.path), newest.path),
+  };
+}
+
+interface LinesOptions {
+  readonly isSession?: (name: string) => boolean;
+}
+
+async function findLines(
+  agent: string,
+  folder: string,
+  { isSession = () => true }: LinesOptions = {},
+): Promise<Candidate | undefined> {
+  const newest = await newestFile(folder, (name) => /\.jsonl(\.gz)?$/.test(name) && isSession(name));
+  if (newest === undefined) return undefined;
+  return {
+    agent,
+    place: newest.path,
+    modifiedMs: newest.modifiedMs,
+    open: () => readInput(newest.path, "live"),
+  };
+}
+
+/** A short session in OpenCode's own form: one file read three times, one long output, one failed edit. */
+function exampleSession(): SessionExport {
+  const source = sourceText();
+  const messages: SessionMessage[] = [
+    user("The totals of some invoices are a cent off. Please find out why and mend it."),
+    agent("I look at how totals are computed.", read("src/invoice.ts", source)),
+    agent("And where they are used.", bash("grep -rn total src", grepText())),
+    agent("I run the tests.", bash("npm test", testText())),
+    agent("The rounding happens once per line.", read("src/invoice.ts", source)),
+    agent("I round once, at the end.", failedEdit(source)),
+    agent("The text was not quite the same; I read it again.", read("src/invoice.ts", source)),
+    agent("Now the change.", edit(source)),
+    agent("The tests pass now. Totals are rounded once, after adding up."),
+    user("Thank you. Does the export to CSV do the same?"),
+  ];
+  return {
+    info: { id: "ses_example", title: "Invoice totals are a cent off", directory: "/home/you/shop" },
+    messages: messages.map((message, index) => numbered(message, index)),
+  };
+}
+
+function numbered({ info, parts }: SessionMessage, index: number): SessionMessage {
+  const id = `msg_${String(index).padStart(4, "0")}`;
+  return {
+    info: { ...info, id, sessionID: "ses_example", time: { created: 1_700_000_000_000 + index * 60_000 } },
+    parts: parts.map((part, at) => ({
+      ...part,
+      id: `prt_${index}_${at}`,
+      messageID: id,
+      ...(part.type === "tool" && { callID: `call_${index}_${at}` }),
+    })),
+  };
+}
+
+function user(text: string): SessionMessage {
+  return { info: { role: "user" }, parts: [{ type: "text", text }] };
+}
+
+function agent(text: string, ...calls: readonly SessionPart[]): SessionMessage {
+  const info = {
+    role: "assistant",
+    finish: calls.length > 0 ? "tool-calls" : "stop",
+    modelID: "example-model",
+    providerID: "example",
+  };
+  return { info, parts: [{ type: "text", text }, ...calls] };
+}
+
+function call(tool: string, input: object, outcome: object): SessionPart {
+  return { type: "tool", tool, state: { input, ...outcome } };
+}
+
+function done(output: string): object {
+  return { status: "completed", output, title: "", metadata: {}, time: { start: 1, end: 2 } };
+}
+
+const read = (filePath: string, output: string): SessionPart => call("read", { filePath }, done(output));
+const bash = (command: string, output: string): SessionPart => call("bash", { command }, done(output));
+
+function edit(source: string): SessionPart {
+  return call(
+    "edit",
+    { filePath: "src/invoice.ts", oldString: source.slice(0, 300), newString: source.slice(0, 320) },
+    done("Done."),
+  );
+}
+
+function failedEdit(source: string): SessionPart {
+  const input = { filePath: "src/invoice.ts", oldString: source.slice(10, 600), newString: "…" };
+  return call("edit", input, {
+    status: "error",
+    error: "oldString was not found",
+    time: { start: 1, end: 2 },
+  });
+}
+
+function sourceText(): string {
+  return lines(
+    120,
+    (line) =>
+      `${line}  const amount${line} = Math.round(items[${line}].price * items[${line}].count * 100) / 100;`,
+  );
+}
+
+function grepText(): string {
+  return lines(60, (line) => `src/report-${line}.ts:${line * 3}: const total = invoice.total();`);
+}
+
+function testText(): string {
+  return `${lines(400, (line) => `  ok ${line} invoice number ${1000 + line} adds up`)}\n  not ok 401 expected 19.99, got 20.00`;
+}
+
+function lines(count: number, line: (number: number) => string): string {
+  return Array.from({ length: count }, (_, index) => line(index + 1)).join("\n");
+}

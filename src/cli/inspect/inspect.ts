@@ -1,0 +1,259 @@
+import { Command } from "commander";
+import { workingDirectoryOf } from "../../eval/probe/eval-session.ts";
+import { createFixedSource, createInspectedSession } from "../../inspector/server/session-source.ts";
+import { type InputFile, printWarnings, readInput, sessionLabel } from "../files/read-input.ts";
+import { parseCount, parseSize } from "../terminal/cli-error.ts";
+import {
+  type Colors,
+  colorsFor,
+  createProgressLine,
+  formatCount,
+  formatNumber,
+  formatPercent,
+  renderTable,
+  terminalPath,
+  terminalText,
+} from "../terminal/output.ts";
+import { findNewestSession } from "./find-newest-session.ts";
+import { type KindProfile, profileSession, type SessionProfile, type Size } from "./profile-session.ts";
+import {
+  checkFlags,
+  type InspectFlags,
+  inspectLive,
+  isServed,
+  parsePort,
+  printerFor,
+  secretsChoice,
+  servePageOptions,
+  serveUntilStopped,
+  writePage,
+} from "./serve.ts";
+
+/** `carryover inspect`: what fills the window of a session, as a table and as a page. */
+export function inspectCommand(): Command {
+  return new Command("inspect")
+    .description("show what fills the window of a session; without a file, of the newest one on this machine")
+    .argument("[file]", "a transcript of any format that is known, also gzipped; - reads standard input")
+    .option("--json", "print for a program to read")
+    .option("--top <n>", "how many tools, files and items are listed", parseCount, 10)
+    .option("--open", "serve the page on this machine and open it in the browser")
+    .option("--html <file>", "write the page as one file that needs nothing else")
+    .option(
+      "--live",
+      "follow a session of OpenCode that runs with the plugin, the newest or the one named by its id",
+    )
+    .option("--store <folder>", "the plugin's folder, if it is not the one of OpenCode's configuration here")
+    .option("--port <n>", "serve the page on this port; any free one when unset", parsePort)
+    .option("--window <tokens>", "the window of the model, for the page", parseSize)
+    .option("--no-redact", "show secrets on the page")
+    .addHelpText("after", EXAMPLES)
+    .action(runInspect);
+}
+
+const EXAMPLES = `
+Examples:
+  carryover inspect
+  carryover inspect ~/.claude/projects/my-project/0240bd7a.jsonl
+  carryover inspect session.jsonl --open
+  carryover inspect session.jsonl --html session.html
+  carryover inspect --live --open
+  opencode export ses_abc | carryover inspect -
+  carryover inspect session.json --json | jq '{format, messages, tokens}'`;
+
+async function runInspect(path: string | undefined, flags: InspectFlags): Promise<void> {
+  checkFlags(flags);
+  if (flags.live) return inspectLive(path, flags);
+  const file = await report(path, flags);
+  if (flags.html === undefined && !isServed(flags)) return;
+  const session = createInspectedSession(readSessionOf(file, flags), secretsChoice(flags));
+  if (flags.html !== undefined) {
+    await writePage(flags.html, session);
+    printerFor(flags)(`Page: ${flags.html}`);
+  }
+  if (isServed(flags)) await serveUntilStopped(createFixedSource(session), servePageOptions(flags));
+}
+
+/** Prints what is in the session, and gives it. */
+async function report(path: string | undefined, { json, top }: InspectFlags): Promise<InputFile> {
+  const patience = createProgressLine();
+  try {
+    patience.say(`reading ${path ?? "the newest session"}`);
+    const { file, found } =
+      path === undefined ? await newest() : { file: await readInput(path, "live"), found: undefined };
+    printWarnings(file);
+    patience.say(`measuring ${file.transcript.length} messages`);
+    const profile = profileSession(file.transcript, { top });
+    patience.end();
+    if (json) {
+      const { format, reason, sessionId, title, problems } = file;
+      const head = { file: file.name, format, reason, sessionId, title };
+      const rest = { ...profile, byFile: profile.byFile.slice(0, top), byTool: profile.byTool.slice(0, top) };
+      process.stdout.write(`${JSON.stringify({ ...head, ...rest, problems }, null, 2)}\n`);
+      return file;
+    }
+    const workingDirectory = workingDirectoryOf(file.wire);
+    const shown = inspectReport({
+      profile,
+      title: sessionLabel(file, file.name),
+      format: file.format,
+      top,
+      colors: colorsFor(process.stdout),
+      ...(found !== undefined && { found }),
+      ...(workingDirectory !== undefined && { workingDirectory }),
+    });
+    process.stdout.write(`${shown}\n`);
+    return file;
+  } finally {
+    patience.end();
+  }
+}
+
+function readSessionOf(
+  { name, title, sessionId, format, transcript, warnings, wire }: InputFile,
+  { window }: InspectFlags,
+): Parameters<typeof createInspectedSession>[0] {
+  const workingDirectory = workingDirectoryOf(wire);
+  return {
+    name,
+    format,
+    transcript,
+    problems: warnings,
+    ...(title !== undefined && { title }),
+    ...(sessionId !== undefined && { sessionId }),
+    ...(workingDirectory !== undefined && { workingDirectory }),
+    ...(window !== undefined && { windowTokens: window }),
+  };
+}
+
+async function newest(): Promise<{ readonly file: InputFile; readonly found: string }> {
+  const { file, found, passedOver } = await findNewestSession(process.env);
+  for (const line of passedOver) process.stderr.write(`warning: ${line}\n`);
+  return { file, found };
+}
+
+interface InspectReportInput {
+  readonly profile: SessionProfile;
+  readonly title: string;
+  readonly format: string;
+  /** How the session was found, where nobody named it. */
+  readonly found?: string;
+  readonly workingDirectory?: string;
+  readonly top: number;
+  readonly colors: Colors;
+}
+
+/** What fills a window, for a person to read. */
+export function inspectReport(input: InspectReportInput): string {
+  const { profile, title, format, found, top, colors } = input;
+  const { window } = profile;
+  const wholeTokens = profile.byKind.reduce((sum, { tokens }) => sum + tokens, 0);
+  const share = (tokens: number): string => formatPercent(tokens, wholeTokens);
+  const path = (name: string): string => terminalPath(relative(name, input.workingDirectory), MAX_PATH_CHARS);
+  const section = (name: string, rows: readonly (readonly string[])[]): readonly string[] =>
+    rows.length === 0 ? [] : ["", colors.bold(name), renderTable(rows)];
+  const repeated = profile.byFile.filter(({ repeatedReads }) => repeatedReads > 0);
+  return [
+    ...(found === undefined ? [] : [colors.dim(found)]),
+    colors.bold(title),
+    ...section("Window", [
+      ["format", format],
+      ...(profile.model === undefined ? [] : [["model", terminalText(profile.model, MAX_PATH_CHARS)]]),
+      ["tokens", formatNumber(window.tokens), `${range(window)}${SOURCES[window.source]}`],
+      ["characters", formatNumber(window.chars)],
+      ["messages", formatNumber(window.messages), ...outside(profile)],
+      ["tool results", formatNumber(window.toolResults)],
+    ]),
+    ...section(
+      "What fills it",
+      profile.byKind.map((row) => kindRow(row, share(row.tokens))),
+    ),
+    ...section(
+      "By tool",
+      profile.byTool
+        .slice(0, top)
+        .map(({ tool, calls, failed, chars, tokens }) => [
+          terminalText(tool, MAX_NAME_CHARS),
+          share(tokens),
+          `${formatNumber(chars)} chars`,
+          formatCount(calls, "call"),
+          failed > 0 ? `${formatNumber(failed)} failed` : "",
+        ]),
+    ),
+    ...section(
+      "By file",
+      profile.byFile
+        .slice(0, top)
+        .map((file) => [
+          path(file.path),
+          share(file.tokens),
+          `${formatNumber(file.chars)} chars`,
+          formatCount(file.reads, "read"),
+          file.changes > 0 ? formatCount(file.changes, "change") : "",
+        ]),
+    ),
+    ...section(
+      "Largest",
+      profile.largest.map((item) => [
+        [item.kind, item.tool && terminalText(item.tool, MAX_NAME_CHARS)].filter(Boolean).join(" · "),
+        share(item.tokens),
+        `${formatNumber(item.chars)} chars`,
+        item.path === undefined ? "" : path(item.path),
+        colors.dim(terminalText(item.handle, MAX_PATH_CHARS)),
+      ]),
+    ),
+    ...section("Read again", [
+      ...repeated
+        .slice(0, top)
+        .map((file) => [
+          path(file.path),
+          formatCount(file.repeatedReads, "time"),
+          `${formatNumber(file.repeatedChars)} chars`,
+        ]),
+      ...(profile.superseded.results === 0
+        ? []
+        : [
+            [
+              "needless by now",
+              formatCount(profile.superseded.results, "result"),
+              `${formatNumber(profile.superseded.chars)} chars`,
+            ],
+          ]),
+    ]),
+    ...section(
+      "Secrets",
+      profile.secrets.map(({ type, count }) => [type, formatNumber(count)]),
+    ),
+  ].join("\n");
+}
+
+const MAX_PATH_CHARS = 60;
+const MAX_NAME_CHARS = 30;
+
+const SOURCES: Readonly<Record<SessionProfile["window"]["source"], string>> = {
+  usage: "counted by the provider, what came later is estimated",
+  heuristic: "estimated, without system prompt and tool definitions",
+};
+
+function range({ tokensLow, tokensHigh }: Size): string {
+  return tokensLow === tokensHigh
+    ? ""
+    : `between ${formatNumber(tokensLow)} and ${formatNumber(tokensHigh)}; `;
+}
+
+function outside({ messages, chars, window, compactions }: SessionProfile): readonly string[] {
+  if (compactions === 0 || messages <= window.messages) return [];
+  const [gone, goneChars] = [messages - window.messages, Math.max(0, chars - window.chars)];
+  return [
+    `${formatNumber(gone)} more with ${formatNumber(goneChars)} chars are behind ${formatCount(compactions, "compaction")}`,
+  ];
+}
+
+function kindRow({ kind, count, chars }: KindProfile, share: string): readonly string[] {
+  return [kind, share, `${formatNumber(chars)} chars`, formatCount(count, "part")];
+}
+
+function relative(path: string, workingDirectory: string | undefined): string {
+  return workingDirectory !== undefined && path.startsWith(`${workingDirectory}/`)
+    ? path.slice(workingDirectory.length + 1)
+    : path;
+}

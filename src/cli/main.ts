@@ -1,0 +1,13 @@
+#!/usr/bin/env node
+import { readFileSync } from "node:fs";
+import { runCli } from "./cli.ts";
+
+// A reader that stops early (`| head`) is no fault.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+
+const { version } = JSON.parse(
+  readFileSync(new URL("../hosts/hosts/package.json", import.meta.url), "utf8"),
+) as {
+  version: string;
+};
+process.exitCode = await runCli(process.argv.slice(2), version);

@@ -1,0 +1,140 @@
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { asObject, asString, type UnknownObject } from "../../text/read-unknown.ts";
+
+/** OpenCode's configuration as it is found for a folder: every file that counts, and the plugins in the order in which they are loaded. */
+export async function readHostConfiguration({
+  directory,
+  env,
+}: ConfigurationPlace): Promise<HostConfiguration> {
+  const files: ConfigurationFile[] = [];
+  const folders = [join(configHome(env), "opencode"), ...projectFolders(directory)];
+  const named = asString(env.OPENCODE_CONFIG);
+  const paths = [
+    ...CONFIG_NAMES.map((name) => join(folders[0] ?? "", name)),
+    ...(named === undefined ? [] : [resolve(directory, named)]),
+    ...folders.slice(1).flatMap((folder) => CONFIG_NAMES.map((name) => join(folder, name))),
+    ...(env.OPENCODE_CONFIG_DIR ? CONFIG_NAMES.map((name) => join(env.OPENCODE_CONFIG_DIR ?? "", name)) : []),
+  ];
+  for (const path of paths) {
+    const text = await readFile(path, "utf8").catch(() => undefined);
+    if (text !== undefined) files.push(readConfiguration(path, text));
+  }
+  if (env.OPENCODE_CONFIG_CONTENT)
+    files.push(readConfiguration("OPENCODE_CONFIG_CONTENT", env.OPENCODE_CONFIG_CONTENT));
+  const listed = files.flatMap(({ path, config }) => pluginsIn(config, path));
+  const local = (await Promise.all(folders.map(pluginFilesIn))).flat();
+  return { files, plugins: uniquePlugins([...listed, ...local]), settings: mergeSettings(files) };
+}
+
+interface ConfigurationPlace {
+  readonly directory: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export interface HostConfiguration {
+  readonly files: readonly ConfigurationFile[];
+  readonly plugins: readonly ConfiguredPlugin[];
+  /** All files on top of each other; a list is that of the last file that has one. */
+  readonly settings: UnknownObject;
+}
+
+interface ConfigurationFile {
+  readonly path: string;
+  readonly config: UnknownObject;
+  /** Why it cannot be read. */
+  readonly problem?: string;
+}
+
+export interface ConfiguredPlugin {
+  /** A package, a path or a file URL. */
+  readonly spec: string;
+  readonly options: unknown;
+  /** The file that names it. */
+  readonly from: string;
+}
+
+/** True for this package, whatever version and however it is named. */
+export function isCarryover({ spec }: Pick<ConfiguredPlugin, "spec">): boolean {
+  return /(?:^|[/\\])carryover(?:@[^/\\]*)?(?:$|[/\\.])/.test(spec);
+}
+
+/** JSON in which comments and commas before a closing bracket are allowed. */
+export function parseJsonWithComments(text: string): unknown {
+  const plain = text
+    .replace(/^\uFEFF/, "")
+    .replace(/("(?:[^"\\]|\\.)*")|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (_, quoted?: string) => quoted ?? " ");
+  return JSON.parse(
+    plain.replace(/("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])/g, (_, quoted?: string) => quoted ?? ""),
+  );
+}
+
+const CONFIG_NAMES = ["config.json", "opencode.json", "opencode.jsonc"];
+
+function configHome(env: ConfigurationPlace["env"]): string {
+  const given = env.XDG_CONFIG_HOME;
+  return given && isAbsolute(given) ? given : join(env.HOME || homedir(), ".config");
+}
+
+/** The folders of the project down to this one, outermost first, each with its `.opencode`. */
+function projectFolders(directory: string): readonly string[] {
+  const folders: string[] = [];
+  for (let folder = resolve(directory); ; folder = dirname(folder)) {
+    folders.unshift(folder, join(folder, ".opencode"));
+    if (folder === dirname(folder) || existsSync(join(folder, ".git"))) return folders;
+  }
+}
+
+function readConfiguration(path: string, text: string): ConfigurationFile {
+  try {
+    return { path, config: asObject(parseJsonWithComments(text)) };
+  } catch (error) {
+    return { path, config: {}, problem: (error as Error).message };
+  }
+}
+
+function pluginsIn(config: UnknownObject, from: string): readonly ConfiguredPlugin[] {
+  const { plugin } = config;
+  return (Array.isArray(plugin) ? plugin : []).flatMap((entry: unknown): ConfiguredPlugin[] => {
+    const [spec, options] = Array.isArray(entry) ? (entry as readonly unknown[]) : [entry];
+    return typeof spec === "string" ? [{ spec, options, from }] : [];
+  });
+}
+
+async function pluginFilesIn(folder: string): Promise<readonly ConfiguredPlugin[]> {
+  // Only the host's own folders are searched for plugins.
+  if (basename(folder) !== ".opencode" && basename(folder) !== "opencode") return [];
+  const found = await Promise.all(
+    ["plugin", "plugins"].map(async (name) => {
+      const names = await readdir(join(folder, name)).catch(() => []);
+      return names
+        .filter((file) => /\.[cm]?[jt]s$/.test(file))
+        .map((file) => ({ spec: join(folder, name, file), options: undefined, from: join(folder, name) }));
+    }),
+  );
+  return found.flat();
+}
+
+function uniquePlugins(plugins: readonly ConfiguredPlugin[]): readonly ConfiguredPlugin[] {
+  const bySpec = new Map(plugins.map((plugin) => [plugin.spec, plugin]));
+  return [...bySpec.values()];
+}
+
+function mergeSettings(files: readonly ConfigurationFile[]): UnknownObject {
+  return files.reduce<UnknownObject>((settings, { config }) => deepMerge(settings, config), {});
+}
+
+function deepMerge(base: UnknownObject, over: UnknownObject): UnknownObject {
+  const result: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(over)) {
+    const isBoth = isPlain(value) && isPlain(result[key]);
+    result[key] = isBoth ? deepMerge(asObject(result[key]), asObject(value)) : value;
+  }
+  return result;
+}
+
+function isPlain(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

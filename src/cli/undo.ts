@@ -1,0 +1,125 @@
+import { Command } from "commander";
+import { askPlugin } from "../plugin/stores/control-store.ts";
+import { type BatchInForce, batchesInForce, pluginJournal, undoInJournal } from "../plugin/stores/journal.ts";
+import type { PluginLog, PluginStores } from "../plugin/stores/plugin-stores.ts";
+import { withStores } from "./opencode/with-stores.ts";
+import { CliError } from "./terminal/cli-error.ts";
+import { terminalText } from "./terminal/output.ts";
+
+/** `carryover undo`: takes the newest edit of the OpenCode plugin back. */
+export function undoCommand(): Command {
+  return new Command("undo")
+    .description("take back the newest edit that the OpenCode plugin made to a conversation")
+    .option("--session <id>", "the session; the one edited last when unset")
+    .option("--json", "print for a program to read")
+    .option("--store <folder>", "the plugin's folder, if it is not the one of OpenCode's configuration here")
+    .addHelpText("after", EXAMPLES)
+    .action(runUndo);
+}
+
+const EXAMPLES = `
+Examples:
+  carryover undo
+  carryover undo --session ses_abc --json
+
+In a database that machines share it is the newest edit of this home, or of the session that is named, wherever that runs.
+Outputs that were cut as they came in are not edits: the model gets them back with the recall tool.
+Exit codes: 0 taken back, 2 nothing to take back or nobody answered, 1 a fault of Carryover.`;
+
+interface UndoFlags {
+  readonly session?: string;
+  readonly json?: true;
+  readonly store?: string;
+}
+
+async function runUndo({ session, json, store }: UndoFlags): Promise<void> {
+  const result = await withStores(store, ({ stores }) => undoIn(stores, session));
+  process.stdout.write(`${json ? JSON.stringify(result, null, 2) : undoText(result)}\n`);
+}
+
+async function undoIn(stores: PluginStores, session: string | undefined): Promise<UndoResult> {
+  const found = await newestEdit(stores, session);
+  if (found === undefined)
+    throw new CliError(
+      session === undefined ? "No edit of ours is in force" : `No edit of ours is in force in ${session}`,
+      [],
+    );
+  const { sessionId, batch } = found.undone;
+  const asked = await askPlugin({ control: stores.control, want: { type: "undo", sessionId } });
+  if (asked.status === "failed" || (asked.status === "answered" && asked.outcome !== "done"))
+    throw new CliError(
+      terminalText(asked.status === "failed" ? asked.reason : asked.text, MAX_ANSWER_CHARS),
+      ["Try again."],
+    );
+  if (asked.status !== "answered") {
+    const problem = await undoInJournal(stores.journal(found.rootSessionId), {
+      undone: found.undone,
+      atMs: Date.now(),
+    });
+    if (problem !== undefined) throw new CliError(`Cannot write the journal: ${problem}`, []);
+  }
+  return {
+    sessionId,
+    batchId: batch.id,
+    step: batch.step,
+    edits: batch.edits.length,
+    tokens: batch.tokensBefore - batch.tokensAfter,
+    where: asked.status === "answered" ? "plugin" : "journal",
+  };
+}
+
+interface UndoResult {
+  readonly sessionId: string;
+  readonly batchId: string;
+  readonly step: string;
+  readonly edits: number;
+  readonly tokens: number;
+  readonly where: "plugin" | "journal";
+}
+
+function undoText({ sessionId, step, edits, tokens, where }: UndoResult): string {
+  const when = where === "plugin" ? "from the next request on" : "when OpenCode opens the session again";
+  const place = `${terminalText(sessionId, MAX_NAME_CHARS)}: ${terminalText(step, MAX_NAME_CHARS)}`;
+  return `Taken back in ${place}, ${edits} edits, about ${tokens} tokens. The model sees them ${when}.`;
+}
+
+const MAX_NAME_CHARS = 60;
+const MAX_ANSWER_CHARS = 500;
+
+interface NewestEdit {
+  readonly rootSessionId: string;
+  readonly undone: BatchInForce;
+}
+
+async function newestEdit(
+  stores: PluginStores,
+  session: string | undefined,
+): Promise<NewestEdit | undefined> {
+  const { logs, problems } = await stores.logs();
+  if (problems.length > 0) throw new CliError(`Cannot list the logs: ${problems.join("; ")}`, ["Try again."]);
+  let newest: NewestEdit | undefined;
+  for (const { rootSessionId, writtenAtMs } of logsToSearch(logs, session)) {
+    const foundAtMs = newest?.undone.batch.at ?? 0;
+    // No newer edit can stand in a log that was written to last before it.
+    if (writtenAtMs + MAX_CLOCK_SKEW_MS < foundAtMs) break;
+    const { entries } = pluginJournal(await stores.journal(rootSessionId).read());
+    const undone = batchesInForce(entries).findLast(
+      ({ sessionId }) => session === undefined || sessionId === session,
+    );
+    if (undone !== undefined && undone.batch.at > foundAtMs) newest = { rootSessionId, undone };
+    if (rootSessionId === session && newest !== undefined) break;
+  }
+  return newest;
+}
+
+/** An edit bears the time of the machine that made it, and a log that of its store. */
+const MAX_CLOCK_SKEW_MS = 3_600_000;
+
+/** Nobody takes back by accident what was done on another machine: a session there must be named. */
+function logsToSearch(logs: readonly PluginLog[], session: string | undefined): readonly PluginLog[] {
+  const named = logs.filter(({ rootSessionId }) => rootSessionId === session);
+  const here = logs.filter(
+    ({ rootSessionId, writtenIn }) => writtenIn === "this-home" && rootSessionId !== session,
+  );
+  return [...named, ...here];
+}

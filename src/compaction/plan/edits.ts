@@ -1,0 +1,230 @@
+import type { Edit, Position } from "../../transcript/edit.ts";
+import { charsOf } from "../../transcript/estimate-message.ts";
+import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../../transcript/message.ts";
+import type { CompactionPart, FilePart, Part } from "../../transcript/part.ts";
+import { handlesInPlace, pinText, renderFacts } from "../summary/facts.ts";
+import { summaryMessage } from "../summary/message.ts";
+import { createTextCleaner, fenceQuote } from "../summary/text.ts";
+import { compactToolResultsInRecent } from "../tool-summaries/edits.ts";
+import { type CompactionPlan, requiredHandle } from "./plan-compaction.ts";
+import { typedText } from "./window.ts";
+
+/**
+ * The edits of a compaction: what it stands for is hidden, the summary comes before what stays. Marker and
+ * summary are placed there, so the visible messages are the window, in order; the marker also names where the
+ * tail begins, for hosts that keep messages in the order of their time.
+ */
+export function compactionEdits(plan: CompactionPlan, result: SummaryResult): readonly Edit[] {
+  const before = positionBeforeKept(plan);
+  const facts = { ...plan.facts, ...(result.degraded && { degraded: true as const }) };
+  const isPivot = plan.representation === "pivot";
+  const markerId = isPivot ? (plan.pendingMarkerId ?? plan.ids.marker) : undefined;
+  const summary = summaryMessage({
+    id: plan.ids.summary,
+    representation: plan.representation,
+    markerId,
+    prose: result.prose,
+    facts,
+    factsText: renderFacts(facts, {
+      budget: plan.factsBudget,
+      share: result.factsShare,
+      pinsInPlace: plan.pinsInPlace,
+      mustHandle: requiredHandle(plan.lastRequest),
+    }),
+    foldedIds: plan.foldedIds,
+  });
+  return [
+    ...hideEdits(plan),
+    ...(isPivot ? markerEdits(plan, before) : []),
+    insertMessage(summary, markerId ?? before),
+    ...(isPivot ? [] : recentEdits(plan)),
+    ...replayEdits(plan),
+    ...(plan.continuation === "append" && result.continuation === "append" ? [continueEdit(plan)] : []),
+  ];
+}
+
+export interface SummaryResult {
+  readonly prose: string;
+  readonly degraded: boolean;
+  /** How much of their room the facts may use, from 0 to 1. */
+  readonly factsShare: number;
+  /** `suppressed`: a hook does not want the agent to be told to go on. */
+  readonly continuation: "append" | "suppressed";
+}
+
+/** The facts give way step by step before a compaction is given up. */
+export const FACTS_SHARES: readonly number[] = [1, 0.5, 0.25, 0];
+
+/** What the agent reads when it was interrupted by the compaction. */
+export const CONTINUE_TEXT =
+  "If something that the user asked for is still open, carry on with it. If nothing is open, or you are not sure what is wanted, say so and stop.";
+
+const STAGE = "compaction";
+
+/** The message behind which summary and marker go: the one before what stays. */
+function positionBeforeKept({ transcript, firstKeptId, pendingMarkerId }: CompactionPlan): Position {
+  const others = transcript.filter((message) => message.id !== pendingMarkerId);
+  const index = others.findIndex((message) => message.id === firstKeptId);
+  return (index === -1 ? others.at(-1) : others[index - 1])?.id ?? null;
+}
+
+function hideEdits({ transcript, foldedIds }: CompactionPlan): readonly Edit[] {
+  const gone = new Set(foldedIds);
+  return transcript
+    .filter((message) => gone.has(message.id))
+    .map((message) => ({
+      type: "hide-message",
+      messageId: message.id,
+      stage: STAGE,
+      reason: "summarized",
+      omitted: { chars: charsOf(message), handle: message.id },
+    }));
+}
+
+function markerEdits(plan: CompactionPlan, before: Position): readonly Edit[] {
+  const { pendingMarkerId, transcript, ids, firstKeptId } = plan;
+  const pending = transcript.find((message) => message.id === pendingMarkerId);
+  const tail = firstKeptId === undefined ? {} : { tailStartId: firstKeptId };
+  if (pending === undefined) {
+    const part: CompactionPart = {
+      type: "compaction",
+      trigger: plan.trigger === "manual" ? "manual" : "auto",
+      ...(isOverflowTrigger(plan) && { overflow: true }),
+      ...tail,
+    };
+    const marker = { id: ids.marker, role: "user", parts: [part], metadata: { kind: "compaction_marker" } };
+    return [insertMessage(marker, before)];
+  }
+  const partIndex = pending.parts.findIndex((part) => part.type === "compaction");
+  const part = { ...(pending.parts[partIndex] as CompactionPart), ...tail };
+  const why = { messageId: pending.id, stage: STAGE, reason: "summarized" } as const;
+  return [
+    { type: "move-message", after: before, ...why },
+    { type: "replace-part", partIndex, part, ...why },
+  ];
+}
+
+function recentEdits({
+  transcript,
+  keptIds,
+  toolCallCutoff,
+  ids,
+  facts,
+  redaction,
+}: CompactionPlan): readonly Edit[] {
+  const kept = new Set(keptIds);
+  return compactToolResultsInRecent(
+    transcript.filter((message) => kept.has(message.id)),
+    toolCallCutoff,
+    {
+      digestAfter: ids.summary,
+      digestId: ids.digest,
+      keepHandles: facts.pins.flatMap(({ handle }) => (handle === undefined ? [] : [handle])),
+      redaction,
+    },
+  );
+}
+
+/** The request that did not fit stays without its media: they may be why. */
+function replayEdits({ replay, transcript, lastRequest }: CompactionPlan): readonly Edit[] {
+  const request = transcript.find((message) => message.id === lastRequest?.messageId);
+  if (replay === "none" || request === undefined) return [];
+  return request.parts.flatMap((part, partIndex): readonly Edit[] =>
+    part.type === "file" && isMedia(part)
+      ? [
+          {
+            type: "replace-part",
+            messageId: request.id,
+            partIndex,
+            part: filePlaceholder(part),
+            stage: STAGE,
+            reason: "media",
+          },
+        ]
+      : [],
+  );
+}
+
+function isMedia({ mime, agentVisible }: FilePart): boolean {
+  return agentVisible !== false && !mime.startsWith("text/") && mime !== "application/x-directory";
+}
+
+function filePlaceholder({ mime, filename }: FilePart): Part {
+  const name = createTextCleaner().line(filename === undefined ? mime : `${mime} ${filename}`, 200);
+  return { type: "text", text: `[File left out: ${name}]`, synthetic: true };
+}
+
+function continueEdit({ transcript, ids, pendingMarkerId, keptIds }: CompactionPlan): Edit {
+  const last = transcript.findLast((message) => message.id !== pendingMarkerId)?.id;
+  const message: Message = {
+    id: ids.continuation,
+    role: "user",
+    parts: [{ type: "text", text: CONTINUE_TEXT, synthetic: true }],
+    metadata: { kind: "continue", userVisible: false },
+  };
+  return insertMessage(message, keptIds.length === 0 ? ids.summary : (last ?? ids.summary));
+}
+
+function insertMessage(message: Message, after: Position): Edit {
+  return { type: "insert-message", message, after, stage: STAGE, reason: "summarized" };
+}
+
+function isOverflowTrigger({ trigger }: CompactionPlan): boolean {
+  return trigger === "overflow" || trigger === "context_limit_recovery";
+}
+
+/** What has to be before the model after a compaction and is not: the user's last request, and every pin. */
+export function missingContent(plan: CompactionPlan, after: Transcript): readonly string[] {
+  const shown = after.filter(isVisibleToModel);
+  const summaryText = messageTexts(shown.find((message) => message.id === plan.ids.summary));
+  const missing: string[] = [];
+  const { lastRequest } = plan;
+  if (lastRequest !== undefined) {
+    const { place, messageId, text } = lastRequest;
+    const isThere =
+      place === "kept"
+        ? shown.some((message) => message.id === messageId && typedText(message) === text)
+        : summaryText.includes(fenceQuote(createTextCleaner(plan.redaction).typed(text)));
+    if (!isThere) missing.push("the user's last request");
+  }
+  const inPlace = new Set(handlesInPlace(plan.facts.pins, shown));
+  for (const pin of plan.facts.pins) {
+    const isThere =
+      (pin.handle !== undefined && inPlace.has(pin.handle)) || summaryText.includes(pinText(pin));
+    if (!isThere) missing.push(`a pin${pin.handle === undefined ? "" : ` (${pin.handle})`}`);
+  }
+  return missing;
+}
+
+function messageTexts(message: Message | undefined): string {
+  return (message?.parts ?? []).map((part) => (part.type === "text" ? part.text : "")).join("\n");
+}
+
+/** What is done about a marker whose compaction did not happen: it no longer waits for one, and a failure is recorded. */
+export function cancelMarkerEdits(
+  { pendingMarkerId }: { readonly pendingMarkerId?: MessageId },
+  reason: CancelReason,
+): readonly Edit[] {
+  if (pendingMarkerId === undefined) return [];
+  const why = { stage: "compaction", reason: reason.name } as const;
+  const hidden: Edit = { type: "hide-message", messageId: pendingMarkerId, ...why };
+  if (reason.id === undefined) return [hidden];
+  const record: Message = {
+    id: reason.id,
+    role: "assistant",
+    parts: [],
+    summary: true,
+    finish: "error",
+    error: { name: reason.name, text: reason.text ?? reason.name },
+    parentId: pendingMarkerId,
+    metadata: { kind: "compaction_summary", agentVisible: false },
+  };
+  return [hidden, { type: "insert-message", message: record, after: pendingMarkerId, ...why }];
+}
+
+interface CancelReason {
+  readonly name: string;
+  readonly text?: string;
+  /** The id of the failed summary that is written down; none when nothing failed. */
+  readonly id?: MessageId;
+}

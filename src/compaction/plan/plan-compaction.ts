@@ -1,0 +1,409 @@
+import { tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
+import type { CarriedFacts } from "../../transcript/carried-facts.ts";
+import type { Handle } from "../../transcript/edit.ts";
+import { type ContextEstimateOptions, estimateContextTokens } from "../../transcript/estimate-context.ts";
+import { charsOf, estimateMessageTokens } from "../../transcript/estimate-message.ts";
+import {
+  isVisibleToModel,
+  type Message,
+  type MessageId,
+  type ModelRef,
+  type Transcript,
+} from "../../transcript/message.ts";
+import type { SummaryRequest } from "../ports/summarizer.ts";
+import {
+  collectFacts,
+  type FactsBudget,
+  factsBudget,
+  handlesInPlace,
+  type Pin,
+  resolvePins,
+} from "../summary/facts.ts";
+import {
+  createFreeIds,
+  type FoldMaterial,
+  foldMaterial,
+  isSummary,
+  type PreviousSummary,
+  type Representation,
+  readPreviousSummary,
+} from "../summary/message.ts";
+import {
+  buildSummaryRequest,
+  MAX_SUMMARY_SHARE,
+  MAX_SUMMARY_TOKENS,
+  type SummaryMaterial,
+} from "../summary/request.ts";
+import {
+  createTextCleaner,
+  piecesOf,
+  type SecretRedaction,
+  serializePieces,
+  type TextCleaner,
+  type TextPiece,
+} from "../summary/text.ts";
+import { DEFAULT_COMPACTION_SETTINGS } from "../trigger/limits.ts";
+import {
+  type ConversationSplit,
+  isBareMarker,
+  isFinished,
+  isUnanswered,
+  type KeepInput,
+  keepAmount,
+  lastRequestIndex,
+  readWindow,
+  splitConversation,
+  typedText,
+} from "./window.ts";
+
+/** Decides a compaction without doing it: the same input gives the same plan. */
+export function planCompaction(input: CompactionInput): CompactionPlan | NothingToCompact {
+  const { transcript, trigger, representation = "pivot", redaction = {} } = input;
+  const estimate = withFamily(input.estimate ?? {});
+  const window = readWindow(transcript);
+  const tokensBefore = contextTokens(window.shown, estimate);
+  const nothing = (reason: NothingToCompact["reason"]): NothingToCompact => ({
+    status: "nothing",
+    reason,
+    tokensBefore,
+    transcript,
+    ...(window.pendingMarker && { pendingMarkerId: window.pendingMarker.id }),
+  });
+  if (window.conversation.length === 0) return nothing("empty");
+  const split = splitConversation(window.conversation, {
+    keep: keepAmount({ ...input, representation }),
+    forced: trigger === "threshold" ? "as-needed" : "forced",
+    estimate,
+  });
+  if (split.folded.every(isCompactionLeftover)) return nothing("nothing-old");
+  const tokensOf = (messages: Transcript): number =>
+    messages.reduce((sum, message) => sum + estimateMessageTokens(message, estimate), 0);
+  const replacedTokens = tokensOf(split.folded) + tokensOf(window.summaries);
+  if (replacedTokens < tokensBefore * MIN_GAIN_SHARE) return nothing("too-little");
+
+  const cleaner = createTextCleaner(redaction);
+  const previous = readPreviousSummary(window.summaries, cleaner);
+  const read = readMessages(split.folded, cleaner);
+  const lastRequest = lastRequestOf(window.conversation, split);
+  const material = summaryMaterial({ input, split, read, previous, cleaner, replacedTokens });
+  const { request, omittedMessages } = buildSummaryRequest(material);
+  const keptIds = split.kept.map((message) => message.id);
+  const pendingMarker = representation === "pivot" ? window.pendingMarker : undefined;
+  const foldedIds = hiddenIds(
+    transcript,
+    new Set([...keptIds, ...(pendingMarker ? [pendingMarker.id] : [])]),
+  );
+  const { pins, unknownHandles } = resolvePins({
+    transcript,
+    pins: input.pins,
+    carried: previous?.facts?.pins ?? [],
+    cleaner,
+  });
+  const budget = factsBudget(replacedTokens);
+  const earlier = previous?.facts === undefined ? earlierMessages(transcript, window.conversation) : [];
+  return {
+    status: "planned",
+    transcript,
+    trigger,
+    representation,
+    foldedIds,
+    keptIds,
+    ...(keptIds[0] !== undefined && { firstKeptId: keptIds[0] }),
+    splitTurn: split.turnPrefix.length > 0 ? "split" : "whole",
+    ...(pendingMarker && { pendingMarkerId: pendingMarker.id }),
+    ids: insertedIds(transcript, foldedIds),
+    request,
+    omittedMessages,
+    material,
+    foldMaterial: foldMaterial(read.pieces, {
+      messages: split.folded.length,
+      ...(previous && { previousSummary: previous.prose }),
+    }),
+    facts: collectFacts({
+      carried: previous?.facts,
+      pins,
+      folded: [...earlier, ...split.folded],
+      pieces: [...readMessages(earlier, cleaner).pieces, ...read.pieces],
+      firstHandle: transcript.find((message) => isVisibleToModel(message) && typedText(message) !== "")?.id,
+      mustHandle: requiredHandle(lastRequest),
+      budget,
+      cleaner,
+    }),
+    factsBudget: budget,
+    pinsInPlace: handlesInPlace(pins, split.kept),
+    unknownPins: unknownHandles,
+    ...(lastRequest && { lastRequest }),
+    replay: isReplay(input, window.conversation) ? "replayed" : "none",
+    continuation: continuationOf(input, window.conversation),
+    tokensBefore,
+    replacedTokens,
+    toolCallCutoff: (input.settings ?? DEFAULT_COMPACTION_SETTINGS).toolCallCutoff,
+    estimate,
+    redaction,
+  };
+}
+
+/** The message whose words the summary has to carry, if it is folded. */
+export function requiredHandle(lastRequest: LastRequest | undefined): MessageId | undefined {
+  return lastRequest?.place === "folded" ? lastRequest.messageId : undefined;
+}
+
+/** What a context weighs by estimate alone. */
+export function contextTokens(shown: Transcript, estimate: CompactionPlan["estimate"]): number {
+  return estimateContextTokens(shown, { ...estimate, epochStartIndex: Number.POSITIVE_INFINITY }).tokens;
+}
+
+/** A message is weighed like the whole context: by the tokens of the model that reads it. */
+function withFamily(estimate: CompactionPlan["estimate"]): CompactionPlan["estimate"] {
+  const { family, model } = estimate;
+  return family === undefined && model !== undefined
+    ? { ...estimate, family: tokenFamilyOf(model.id) }
+    : estimate;
+}
+
+/** Folding less than this can never bring the context down to nine tenths. */
+const MIN_GAIN_SHARE = 0.1;
+function hiddenIds(transcript: Transcript, stay: ReadonlySet<MessageId>): readonly MessageId[] {
+  return transcript
+    .filter((message) => message.role !== "system" && isVisibleToModel(message) && !stay.has(message.id))
+    .map((message) => message.id);
+}
+
+/** True for what an earlier compaction or summary of ours left behind: folding that alone would only repeat it. */
+function isCompactionLeftover({ metadata }: Message): boolean {
+  return metadata?.kind === "tool_summary" || metadata?.kind === "continue";
+}
+
+/** What an earlier compaction by somebody else left out of the window: its facts were never collected. */
+function earlierMessages(transcript: Transcript, conversation: Transcript): Transcript {
+  const inWindow = new Set<Message>(conversation);
+  return transcript.filter(
+    (message) =>
+      message.role !== "system" &&
+      isVisibleToModel(message) &&
+      !inWindow.has(message) &&
+      !isSummary(message) &&
+      !isBareMarker(message),
+  );
+}
+
+function lastRequestOf(conversation: Transcript, { kept }: ConversationSplit): LastRequest | undefined {
+  const message = conversation[lastRequestIndex(conversation)];
+  if (message === undefined) return undefined;
+  const place = kept.includes(message) ? "kept" : "folded";
+  return { messageId: message.id, text: typedText(message), place };
+}
+
+function isReplay({ trigger }: CompactionInput, conversation: Transcript): boolean {
+  return (trigger === "overflow" || trigger === "context_limit_recovery") && isUnanswered(conversation);
+}
+
+function continuationOf(input: CompactionInput, conversation: Transcript): Continuation {
+  if (input.representation === "user-summary") return "not-a-pivot";
+  if (input.trigger === "manual") return "manual";
+  if (input.autoContinue === "never") return "off";
+  if (conversation.at(-1)?.role === "user" || isUnanswered(conversation)) return "user-is-waiting";
+  return isFinished(conversation) ? "finished" : "append";
+}
+
+/** What a compaction is planned from. Everything but the transcript and the trigger has a default. */
+export interface CompactionInput extends Partial<KeepInput> {
+  /** All messages, hidden ones included. */
+  readonly transcript: Transcript;
+  /** All but `threshold` cut even when everything would fit. */
+  readonly trigger: CompactionTrigger;
+  /** The model that writes the summary; its window is that of `limits` when unset. */
+  readonly summarizer?: SummarizerModel;
+  /** Exactly what has to stay before the model; when unset, what the last compaction carried. */
+  readonly pins?: readonly Pin[];
+  /** How tokens are counted; usage is never used, since it describes a context that is going away. */
+  readonly estimate?: Omit<ContextEstimateOptions, "epochStartIndex">;
+  /** How secrets are found in what goes to the summarizer and into the summary. */
+  readonly redaction?: SecretRedaction;
+  /** `never`: the agent is not told to go on after an automatic pivot. */
+  readonly autoContinue?: "as-needed" | "never";
+}
+
+/** Why a compaction happens. Only a manual one was asked for by a person. */
+export type CompactionTrigger = "threshold" | "overflow" | "context_limit_recovery" | "manual";
+
+export interface SummarizerModel {
+  readonly model?: ModelRef;
+  /** 0 means unknown. */
+  readonly windowTokens?: number;
+  readonly outputTokens?: number;
+}
+
+/** Nothing was done, and why: no messages, nothing outside what stays, or too little of it to matter. */
+export interface NothingToCompact {
+  readonly status: "nothing";
+  readonly reason: "empty" | "nothing-old" | "too-little";
+  readonly tokensBefore: number;
+  readonly transcript: Transcript;
+  /** A marker that asked for this compaction. */
+  readonly pendingMarkerId?: MessageId;
+}
+
+/** A compaction as data: what goes, what stays, what a model is asked, what is carried in any case. */
+export interface CompactionPlan {
+  readonly status: "planned";
+  readonly transcript: Transcript;
+  readonly trigger: CompactionTrigger;
+  readonly representation: Representation;
+  /** Every message that the summary stands for or makes superfluous; they are hidden, oldest first. */
+  readonly foldedIds: readonly MessageId[];
+  /** What stays word for word, oldest first. */
+  readonly keptIds: readonly MessageId[];
+  readonly firstKeptId?: MessageId;
+  readonly splitTurn: "split" | "whole";
+  readonly pendingMarkerId?: MessageId;
+  readonly ids: InsertedIds;
+  /** What the summarizer is asked when no hook changes it. */
+  readonly request: SummaryRequest;
+  /** How many messages the request had to leave out to fit. */
+  readonly omittedMessages: number;
+  readonly material: SummaryMaterial;
+  readonly foldMaterial: FoldMaterial;
+  readonly facts: CarriedFacts;
+  readonly factsBudget: FactsBudget;
+  /** Pins whose message stays as it is. */
+  readonly pinsInPlace: readonly Handle[];
+  /** Pins that lead nowhere. */
+  readonly unknownPins: readonly Handle[];
+  /** The user's last request; `folded` when its words are carried in the summary. */
+  readonly lastRequest?: LastRequest;
+  /** `replayed`: the request that did not fit stands behind the summary again, without its media. */
+  readonly replay: "replayed" | "none";
+  /** Whether the agent is told to go on, or why not. */
+  readonly continuation: Continuation;
+  readonly tokensBefore: number;
+  readonly replacedTokens: number;
+  readonly toolCallCutoff: number;
+  readonly estimate: Omit<ContextEstimateOptions, "epochStartIndex">;
+  readonly redaction: SecretRedaction;
+}
+
+interface LastRequest {
+  readonly messageId: MessageId;
+  readonly text: string;
+  readonly place: "kept" | "folded";
+}
+
+/** The ids of messages that a compaction may insert, made from their neighbours. */
+interface InsertedIds {
+  readonly marker: MessageId;
+  readonly summary: MessageId;
+  readonly digest: MessageId;
+  readonly continuation: MessageId;
+}
+
+type Continuation = "append" | "manual" | "off" | "user-is-waiting" | "finished" | "not-a-pivot";
+
+/** What the summarizer is asked about, and within which limits. */
+function summaryMaterial({
+  input,
+  split,
+  read,
+  previous,
+  cleaner,
+  replacedTokens,
+}: MaterialInput): SummaryMaterial {
+  const { summarizer = {}, limits, settings = DEFAULT_COMPACTION_SETTINGS } = input;
+  const turn = new Set(split.turnPrefix);
+  // The request of a split turn stays, and is quoted all the same: the rest of the turn is the answer to it.
+  const kept = new Set(split.kept);
+  const request = split.turnPrefix.filter((message) => kept.has(message));
+  const first = read.pieces.find((piece) => piece.type === "typed");
+  const model = summarizer.model ?? modelOf(input.transcript);
+  const windowTokens =
+    positiveTokens(summarizer.windowTokens) ?? positiveTokens(limits?.contextTokens) ?? DEFAULT_WINDOW_TOKENS;
+  const caps = [summarizer.outputTokens ?? 0, Math.floor(settings.reserveTokens * RESERVE_SHARE)];
+  return {
+    blocks: serializePieces(read.newestPieces.filter((piece) => !turn.has(piece.message))),
+    turnBlocks: serializePieces([
+      ...piecesOf(request, cleaner),
+      ...read.newestPieces.filter((piece) => turn.has(piece.message)),
+    ]),
+    ...(first && { firstRequest: serializePieces([first])[0] }),
+    skippedMessages: read.skippedMessages,
+    skippedChars: read.skippedChars,
+    ...(previous && { previousSummary: previous.prose }),
+    windowTokens,
+    maxOutputTokens: Math.min(
+      MAX_SUMMARY_TOKENS,
+      Math.floor(windowTokens * OUTPUT_SHARE),
+      ...caps.filter((tokens) => tokens > 0),
+    ),
+    maxSummaryTokens: Math.min(MAX_SUMMARY_TOKENS, Math.floor(replacedTokens * MAX_SUMMARY_SHARE)),
+    ...(model && { model }),
+  };
+}
+
+interface MaterialInput {
+  readonly input: CompactionInput;
+  readonly split: ConversationSplit;
+  readonly read: ReadMessages;
+  readonly previous: PreviousSummary | undefined;
+  readonly cleaner: TextCleaner;
+  readonly replacedTokens: number;
+}
+
+/** Assumed where nobody knows the summarizer's window. */
+const DEFAULT_WINDOW_TOKENS = 32_000;
+const RESERVE_SHARE = 0.8;
+/** In a small window the answer must leave room for the question. */
+const OUTPUT_SHARE = 0.25;
+
+/** The model the user was talking to, which sums up unless another one is named. */
+function modelOf(transcript: Transcript): ModelRef | undefined {
+  return transcript.findLast((message) => message.role === "user" && message.model !== undefined)?.model;
+}
+
+function positiveTokens(tokens: number | undefined): number | undefined {
+  return tokens !== undefined && tokens > 0 ? tokens : undefined;
+}
+
+/** What was read of some messages: everything of the newest, of the older ones only what the user typed. */
+interface ReadMessages {
+  readonly pieces: readonly TextPiece[];
+  /** The newest pieces, those that a summarizer could be shown. */
+  readonly newestPieces: readonly TextPiece[];
+  readonly skippedMessages: number;
+  readonly skippedChars: number;
+}
+
+/** Reads messages up to a number of characters, so that a history of hundreds of megabytes costs no more than a window. */
+function readMessages(messages: Transcript, cleaner: TextCleaner): ReadMessages {
+  let readChars = 0;
+  let start = messages.length;
+  while (start > 0) {
+    const chars = charsOf(messages[start - 1] as Message);
+    if (readChars > 0 && readChars + chars > MAX_READ_CHARS) break;
+    readChars += chars;
+    start--;
+  }
+  const skipped = messages.slice(0, start);
+  const newestPieces = piecesOf(messages.slice(start), cleaner);
+  const typed = skipped.filter((message) => typedText(message) !== "");
+  return {
+    pieces: [...piecesOf(typed, cleaner), ...newestPieces],
+    newestPieces,
+    skippedMessages: skipped.length,
+    skippedChars: skipped.reduce((sum, message) => sum + charsOf(message), 0),
+  };
+}
+
+/** About a million tokens: more than any summarizer reads. */
+const MAX_READ_CHARS = 4_000_000;
+
+/** Ids for what a compaction inserts: the last folded message's id and a word, so that the same plan gives the same ids. */
+function insertedIds(transcript: Transcript, foldedIds: readonly MessageId[]): InsertedIds {
+  const freeId = createFreeIds(transcript);
+  const base = foldedIds.at(-1) ?? "compaction";
+  return {
+    marker: freeId(`${base}~marker`),
+    summary: freeId(`${base}~summary`),
+    digest: freeId(`${base}~digest`),
+    continuation: freeId(`${base}~continue`),
+  };
+}

@@ -1,0 +1,244 @@
+import { compactionPart, filterCompacted, findCompletedCompaction } from "../../stages/boundary.ts";
+import { normalizeTypedText } from "../../text/normalize.ts";
+import { estimateMessageTokens, type MessageEstimateOptions } from "../../transcript/estimate-message.ts";
+import {
+  isVisibleToModel,
+  type Message,
+  type ModelRef,
+  reachesModel,
+  type Transcript,
+} from "../../transcript/message.ts";
+import { isSummary, type Representation } from "../summary/message.ts";
+import {
+  type CompactionSettings,
+  DEFAULT_COMPACTION_SETTINGS,
+  effectiveKeepRecentTokens,
+  effectiveTokenLimit,
+  type ModelLimits,
+  usableTokens,
+} from "../trigger/limits.ts";
+
+/** What the model reads now, sorted by what a compaction does with it. */
+interface CompactionWindow {
+  /** Everything the model is sent, system messages included. */
+  readonly shown: Transcript;
+  /** What can be folded or kept, oldest first. */
+  readonly conversation: Transcript;
+  /** Summaries of earlier compactions: taken out, so that they are merged and never summed up as conversation. */
+  readonly summaries: Transcript;
+  /** A marker that asks for a compaction and has no answer yet. */
+  readonly pendingMarker: Message | undefined;
+}
+
+/** The window in force: the last completed summary, the tail kept behind it, and everything newer. */
+export function readWindow(transcript: Transcript): CompactionWindow {
+  const completed = findCompletedCompaction(transcript);
+  const answered = completed === undefined ? undefined : transcript[completed.markerIndex];
+  const system = transcript.filter((message) => message.role === "system" && isVisibleToModel(message));
+  const windowIds = new Set(filterCompacted(transcript).map((message) => message.id));
+  // In the order of the transcript: a retained tail is older than what stands between a marker and its summary.
+  const window = transcript.filter((message) => windowIds.has(message.id) && message.role !== "system");
+  const conversation: Message[] = [];
+  const summaries: Message[] = [];
+  let pendingMarker: Message | undefined;
+  for (const message of window) {
+    if (isSummary(message)) summaries.push(message);
+    else if (!isBareMarker(message)) conversation.push(message);
+    else if (message !== answered) pendingMarker = message;
+  }
+  return { shown: [...system, ...window], conversation, summaries, pendingMarker };
+}
+
+/** True for a user message that asks for a compaction and says nothing else. */
+export function isBareMarker(message: Message): boolean {
+  return (
+    message.role === "user" &&
+    compactionPart(message) !== undefined &&
+    message.parts.every((part) => part.type === "compaction" || !reachesModel(part))
+  );
+}
+
+/** What the user typed in a message, word for word; empty for whatever a program wrote in the user's name. */
+export function typedText(message: Message): string {
+  if (message.role !== "user" || isSummary(message) || isBareMarker(message)) return "";
+  if (PROGRAM_KINDS.has(message.metadata?.kind ?? "")) return "";
+  return message.parts
+    .flatMap((part) =>
+      part.type === "text" && reachesModel(part) && !part.synthetic && !part.own ? [part.text] : [],
+    )
+    .filter((text) => text.trim() !== "")
+    .join("\n");
+}
+
+const PROGRAM_KINDS: ReadonlySet<string> = new Set([
+  "tool_result",
+  "tool_result_archived",
+  "tool_summary",
+  "compaction_marker",
+  "continue",
+  "hint",
+]);
+
+/** The index of the newest message that the user typed; -1 when there is none. */
+export function lastRequestIndex(conversation: Transcript): number {
+  return conversation.findLastIndex((message) => typedText(message) !== "");
+}
+
+/** True when the newest message is the user's and nobody has answered it. */
+export function isUnanswered(conversation: Transcript): boolean {
+  const newest = conversation.findLast(
+    (message) =>
+      message.role !== "assistant" || (message.error === undefined && message.parts.some(reachesModel)),
+  );
+  return newest !== undefined && newest === conversation[lastRequestIndex(conversation)];
+}
+
+/** True when the agent had come to its end: telling it to go on would start it again. */
+export function isFinished(conversation: Transcript): boolean {
+  const newest = conversation.findLast((message) => message.metadata?.kind !== "continue");
+  if (newest === undefined) return true;
+  if (newest.role !== "assistant" || newest.error !== undefined || newest.unfinished) return false;
+  const said = newest.parts.filter(
+    (part) => reachesModel(part) && (part.type === "text" || part.type === "tool"),
+  );
+  if (newest.finish !== undefined) return ENDS.has(newest.finish) && said.at(-1)?.type !== "tool";
+  return said.every((part) => part.type === "text");
+}
+
+/** How providers say that an answer was complete. */
+const ENDS: ReadonlySet<string> = new Set(["stop", "end_turn", "end-turn", "completed", "stop_sequence"]);
+
+/** The index of what the user asked for last; where no message was typed, of the last one in the user's role; -1 without any. */
+export function findLastRequest(transcript: Transcript): number {
+  const typed = transcript.findLastIndex(
+    (message) => isVisibleToModel(message) && normalizeTypedText(typedText(message)).trim() !== "",
+  );
+  return typed === -1 ? transcript.findLastIndex(isInUsersRole) : typed;
+}
+
+function isInUsersRole(message: Message): boolean {
+  return (
+    message.role === "user" &&
+    isVisibleToModel(message) &&
+    !isBareMarker(message) &&
+    !isSummary(message) &&
+    message.parts.some(reachesModel)
+  );
+}
+
+/** What of a conversation is folded and what stays, both oldest first. */
+export interface ConversationSplit {
+  readonly folded: Transcript;
+  readonly kept: Transcript;
+  /** The beginning of the turn in which the cut falls; empty when it falls between turns. */
+  readonly turnPrefix: Transcript;
+}
+
+/**
+ * Where a conversation is cut: the newest messages that fit stay, and the user's last request with them. Every
+ * message is a safe place to cut, since a call and its outcome are one part of one message.
+ */
+export function splitConversation(conversation: Transcript, options: SplitOptions): ConversationSplit {
+  const costs = conversation.map((message) => costOf(message, options.estimate));
+  let cut = firstKept(costs, options.keep);
+  if (cut === 0 && options.forced === "forced") {
+    const totalTokens = costs.reduce((sum, cost) => sum + cost, 0);
+    cut = firstKept(costs, { type: "tokens", tokens: Math.floor(totalTokens * FORCED_SHARE), atLeast: 1 });
+  }
+  const request = lastRequestIndex(conversation);
+  if (isUnanswered(conversation)) cut = Math.min(cut, request);
+  // A request whose answer is partly kept is read as the message that it is, before what is left of the answer.
+  const isRequestKept = request !== -1 && request < cut && cut < conversation.length;
+  return {
+    folded: conversation.slice(0, cut).filter((_, index) => !isRequestKept || index !== request),
+    kept: [...(isRequestKept ? [conversation[request] as Message] : []), ...conversation.slice(cut)],
+    turnPrefix: turnPrefix(conversation, cut, isRequestKept ? request : -1),
+  };
+}
+
+interface SplitOptions {
+  readonly keep: KeepAmount;
+  /** `forced`: cut even when everything fits. */
+  readonly forced: "forced" | "as-needed";
+  readonly estimate?: MessageEstimateOptions;
+}
+
+/** How much of the newest part stays. */
+type KeepAmount =
+  | { readonly type: "tokens"; readonly tokens: number; readonly atLeast: 0 | 1 }
+  | { readonly type: "messages"; readonly count: number };
+
+/** The share of the newest tokens that a forced cut leaves. */
+const FORCED_SHARE = 0.3;
+
+function firstKept(costs: readonly number[], keep: KeepAmount): number {
+  if (keep.type === "messages") return Math.max(0, costs.length - keep.count);
+  let leftTokens = keep.tokens;
+  // Only what weighs something counts as kept: not our own word to go on, nor an empty message.
+  let owed: number = keep.atLeast;
+  let cut = costs.length;
+  while (cut > 0) {
+    const cost = costs[cut - 1] ?? 0;
+    if (cost > leftTokens && owed <= 0) break;
+    leftTokens -= cost;
+    if (cost > 0) owed--;
+    cut--;
+  }
+  return cut;
+}
+
+/** Our own word to go on must not push out what it is about. */
+function costOf(message: Message, estimate: MessageEstimateOptions | undefined): number {
+  return message.metadata?.kind === "continue" ? 0 : estimateMessageTokens(message, estimate);
+}
+
+/** What the turn at the cut began with; nothing when none of it goes. */
+function turnPrefix(conversation: Transcript, cut: number, keptRequest: number): Transcript {
+  const next = conversation[cut];
+  if (next === undefined || typedText(next) !== "") return [];
+  const start = conversation.findLastIndex((message, index) => index < cut && typedText(message) !== "");
+  return start === -1 || (start === keptRequest && start === cut - 1) ? [] : conversation.slice(start, cut);
+}
+
+/** How much stays word for word: a pivot's tail by the usable window, a user summary's recent part by the settings. */
+export function keepAmount(input: KeepInput): KeepAmount {
+  const { settings = DEFAULT_COMPACTION_SETTINGS, limits, tailTokens } = input;
+  if (input.representation === "pivot") {
+    const tokens = tailTokens ?? defaultTailTokens(settings, limits);
+    return { type: "tokens", tokens, atLeast: tokens > 0 ? 1 : 0 };
+  }
+  const limit = effectiveTokenLimit(settings, {
+    contextWindowTokens: limits?.contextTokens ?? 0,
+    ...(input.model && { model: input.model }),
+  });
+  const tokens = effectiveKeepRecentTokens(settings, limit);
+  if (tokens > 0) return { type: "tokens", tokens, atLeast: 1 };
+  const { keepRecent } = settings.keepRecent > 0 ? settings : DEFAULT_COMPACTION_SETTINGS;
+  return { type: "messages", count: keepRecent };
+}
+
+export interface KeepInput {
+  readonly representation: Representation;
+  readonly settings?: CompactionSettings;
+  /** The limits of the model that reads the conversation, where known. */
+  readonly limits?: ModelLimits;
+  /** That model, where it may have a threshold of its own. */
+  readonly model?: ModelRef;
+  /** A pivot's tail in tokens; 0 keeps none. Without it, a quarter of what is usable. */
+  readonly tailTokens?: number;
+}
+
+const MIN_TAIL_TOKENS = 2_000;
+const MAX_TAIL_TOKENS = 15_000;
+const TAIL_SHARE = 0.25;
+
+function defaultTailTokens(settings: CompactionSettings, limits: ModelLimits | undefined): number {
+  const windowTokens = limits?.contextTokens ?? 0;
+  const usable =
+    limits !== undefined && windowTokens > 0
+      ? usableTokens(limits)
+      : (effectiveTokenLimit(settings, 0).limitTokens ?? Number.POSITIVE_INFINITY);
+  const tokens = Math.min(MAX_TAIL_TOKENS, Math.max(MIN_TAIL_TOKENS, Math.floor(usable * TAIL_SHARE)));
+  // The floor is meant for real windows; a tail must never fill a small one.
+  return windowTokens > 0 ? Math.min(tokens, Math.floor(windowTokens / 2)) : tokens;
+}

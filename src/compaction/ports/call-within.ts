@@ -1,0 +1,88 @@
+import type { Clock } from "./clock.ts";
+
+/**
+ * Calls code that may throw, hang or answer late, and comes back in time whatever it does. A result that
+ * arrives after the end is dropped; the call is told to stop, but nothing waits for it to obey.
+ */
+export async function callWithin<T>(call: BoundedCall<T>): Promise<CallResult<T>> {
+  const { start, limitMs, idleMs, clock, signal } = call;
+  if (signal?.aborted) return { status: "aborted" };
+  const work = new AbortController();
+  const timers = new AbortController();
+  const startedAt = clock.now();
+  let progressAt: number | undefined;
+  let isOver = false;
+  const onProgress = (): void => {
+    if (!isOver) progressAt = clock.now();
+  };
+  const waiting: Promise<CallResult<T>>[] = [
+    toCallResult(async () => start({ signal: work.signal, onProgress })),
+    clock.sleep(limitMs, timers.signal).then(() => ({ status: "timeout" })),
+  ];
+  if (idleMs !== undefined) waiting.push(waitForIdle(idleMs, clock, timers.signal, () => progressAt));
+  let onAbort: (() => void) | undefined;
+  if (signal !== undefined) {
+    waiting.push(
+      new Promise((resolve) => {
+        onAbort = () => resolve({ status: "aborted" });
+        signal.addEventListener("abort", onAbort);
+      }),
+    );
+  }
+  try {
+    const result = await Promise.race(waiting);
+    // Code that blocks the thread gets ahead of every timer; its answer is late all the same.
+    const isLate = result.status === "done" && clock.now() - startedAt > limitMs;
+    return isLate ? { status: "timeout" } : result;
+  } finally {
+    isOver = true;
+    timers.abort();
+    work.abort();
+    if (onAbort !== undefined) signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+interface BoundedCall<T> {
+  readonly start: (options: CallOptions) => T | Promise<T>;
+  readonly limitMs: number;
+  /** The longest silence after the first sign of life; before it only the limit counts. */
+  readonly idleMs?: number;
+  readonly clock: Clock;
+  readonly signal: AbortSignal | undefined;
+}
+
+interface CallOptions {
+  readonly signal: AbortSignal;
+  readonly onProgress: () => void;
+}
+
+export type CallResult<T> =
+  | { readonly status: "done"; readonly value: T }
+  | { readonly status: "failed"; readonly error: unknown }
+  | { readonly status: "timeout" | "idle" | "aborted" };
+
+async function toCallResult<T>(start: () => Promise<T>): Promise<CallResult<T>> {
+  try {
+    return { status: "done", value: await start() };
+  } catch (error) {
+    return { status: "failed", error };
+  }
+}
+
+/** Ends when nothing has been heard for so long; never, while nothing has been heard at all. */
+async function waitForIdle(
+  idleMs: number,
+  clock: Clock,
+  over: AbortSignal,
+  lastProgressAt: () => number | undefined,
+): Promise<{ readonly status: "idle" }> {
+  let waitMs = idleMs;
+  while (!over.aborted) {
+    await clock.sleep(waitMs, over);
+    const heardAt = lastProgressAt();
+    const silentMs = heardAt === undefined ? 0 : clock.now() - heardAt;
+    if (heardAt !== undefined && silentMs >= idleMs) break;
+    waitMs = idleMs - silentMs;
+  }
+  return { status: "idle" };
+}

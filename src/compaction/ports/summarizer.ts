@@ -1,0 +1,21 @@
+import type { ModelRef } from "../../transcript/message.ts";
+
+/** Port: asks a model for one text. It may throw, hang, answer late or answer nonsense: whoever calls it bounds and checks it. */
+export interface Summarizer {
+  summarize(request: SummaryRequest, options: SummarizeOptions): Promise<string>;
+}
+
+/** Everything the model is given. There are no tools, and the conversation is quoted text, never messages to continue. */
+export interface SummaryRequest {
+  readonly system: string;
+  readonly prompt: string;
+  readonly maxOutputTokens: number;
+  /** The model to ask; the driver's own choice when unset. */
+  readonly model?: ModelRef;
+}
+
+export interface SummarizeOptions {
+  readonly signal: AbortSignal;
+  /** Called whenever something arrives, so that a stalled answer can be told from a slow one. */
+  readonly onProgress: () => void;
+}

@@ -1,0 +1,317 @@
+import { filterCompacted } from "../../stages/boundary.ts";
+import { PRUNE_PROTECT, prune } from "../../stages/prune.ts";
+import { normalizeTypedText } from "../../text/normalize.ts";
+import { truncate } from "../../text/truncate.ts";
+import { applyEdits, type Edit } from "../../transcript/edit.ts";
+import type { ContextEstimate, ContextEstimateOptions } from "../../transcript/estimate-context.ts";
+import { charsOf } from "../../transcript/estimate-message.ts";
+import { isVisibleToModel, type Message, reachesModel, type Transcript } from "../../transcript/message.ts";
+import type { TextPart } from "../../transcript/part.ts";
+import { handleOf } from "../../transcript/tool-results.ts";
+import { compactionEdits, FACTS_SHARES } from "../plan/edits.ts";
+import { planCompaction } from "../plan/plan-compaction.ts";
+import { findLastRequest } from "../plan/window.ts";
+import type { Pin } from "../summary/facts.ts";
+import { createFreeIds, foldSummary, type Representation } from "../summary/message.ts";
+import type { SecretRedaction } from "../summary/text.ts";
+import { cutPartsTo, estimateEdited, estimateWire, mediaLine, shrinkTurn, wireOf } from "./cut-parts.ts";
+
+/**
+ * The next step towards a window that fits, given the steps that were taken before: the first rung not yet climbed
+ * that changes anything. The last rung is computed against the limit, so whatever is above it, that one fits.
+ */
+export function planRecovery(transcript: Transcript, request: RecoveryRequest): RecoveryPlan {
+  const { limitTokens, tried, estimate = {} } = request;
+  const before = estimateWire(transcript, estimate);
+  if (before.high <= limitTokens) return { status: "fits", estimate: before };
+  const lastTried = Math.max(-1, ...tried.map((rung) => RECOVERY_LADDER.indexOf(rung)));
+  for (const rung of RECOVERY_LADDER.slice(lastTried + 1)) {
+    if (rung === "compact") {
+      if (request.model === "not-available") continue;
+      return { status: "compact" };
+    }
+    const edits = EDITS_OF[rung](transcript, request);
+    if (edits.length === 0) continue;
+    const after = estimateEdited(transcript, edits, estimate);
+    // A step that changes the window for the worse is no step.
+    if (after.tokens >= before.tokens) continue;
+    return { status: "step", rung, edits, estimate: after, fits: after.high <= limitTokens };
+  }
+  return { status: "exhausted", estimate: before };
+}
+
+/** The rungs from the gentlest to the one that always fits; each is climbed at most once for a request. */
+export const RECOVERY_LADDER: readonly RecoveryRung[] = [
+  "prune",
+  "shrink-turn",
+  "compact",
+  "fold",
+  "cut-oversized",
+  "last-request",
+];
+
+export type RecoveryRung = MechanicalRung | "compact";
+
+/** A rung for which no model is needed. */
+type MechanicalRung = "prune" | "shrink-turn" | "fold" | "cut-oversized" | "last-request";
+
+export interface RecoveryRequest extends FoldRequest {
+  /** What the upper bound of the estimate has to come down to. */
+  readonly limitTokens: number;
+  /** The rungs that were climbed for this request; those below the highest are not tried again. */
+  readonly tried: readonly RecoveryRung[];
+  /** `not-available` leaves the model's rung out. */
+  readonly model?: "available" | "not-available";
+  readonly estimate?: ContextEstimateOptions;
+  /** Characters that one tool output may have otherwise. */
+  readonly outputMaxChars?: number;
+}
+
+export type RecoveryPlan =
+  | { readonly status: "fits"; readonly estimate: ContextEstimate }
+  | {
+      readonly status: "step";
+      readonly rung: MechanicalRung;
+      readonly edits: readonly Edit[];
+      /** After the edits. */
+      readonly estimate: ContextEstimate;
+      readonly fits: boolean;
+    }
+  /** Now the one model call; plan again when it is done. */
+  | { readonly status: "compact" }
+  /** Not even the last rung fits: what is sent beside the messages takes all the room. */
+  | { readonly status: "exhausted"; readonly estimate: ContextEstimate };
+
+/** The documented limit of a tool output in bytes, taken as characters. */
+const RECOVERY_OUTPUT_MAX_CHARS = 51_200;
+
+type EditsOf = (transcript: Transcript, request: RecoveryRequest) => readonly Edit[];
+
+const EDITS_OF: Readonly<Record<MechanicalRung, EditsOf>> = {
+  prune: (transcript, { limitTokens }) =>
+    prune(transcript, {
+      protectTokens: Math.min(PRUNE_PROTECT, Math.floor(limitTokens * PROTECTED_SHARE)),
+      minimumTokens: 0,
+    }).edits,
+  "shrink-turn": (transcript, { outputMaxChars = RECOVERY_OUTPUT_MAX_CHARS }) =>
+    shrinkTurn(filterCompacted(transcript), outputMaxChars),
+  fold: foldOlder,
+  "cut-oversized": cutOversized,
+  "last-request": (transcript, request) => lastRequestOnly(transcript, request) ?? [],
+};
+
+/** The documented protection is meant for large windows; in a small one it would protect everything. */
+const PROTECTED_SHARE = 0.2;
+
+/**
+ * Edits that fold everything but the user's last request and the newest step behind it into a mechanical summary;
+ * what is carried word for word gives way until it fits. Empty when there is nothing to fold.
+ */
+export function foldOlder(transcript: Transcript, request: FoldOldRequest): readonly Edit[] {
+  const { limitTokens, estimate = {}, representation, pins, redaction } = request;
+  const plan = planCompaction({
+    transcript,
+    trigger: "context_limit_recovery",
+    representation: representation ?? "pivot",
+    // As little as can be kept: the newest message, and the request it answers.
+    tailTokens: 1,
+    limits: { contextTokens: limitTokens, outputTokens: 0 },
+    // Nobody is asked, so nothing has to be cut to fit a request.
+    summarizer: { windowTokens: Number.MAX_SAFE_INTEGER },
+    autoContinue: "never",
+    estimate: { estimator: "calibrated", ...estimate },
+    ...(pins && { pins }),
+    ...(redaction && { redaction }),
+  });
+  if (plan.status === "nothing") return [];
+  const window = filterCompacted(transcript);
+  const requestId = window[findLastRequest(window)]?.id;
+  // A request without words, such as a lone picture, cannot be carried in a summary.
+  if (requestId !== undefined && !plan.keptIds.includes(requestId)) return [];
+  const maxTokens = Math.min(plan.material.maxSummaryTokens, Math.floor(limitTokens * SUMMARY_SHARE));
+  const prose = foldSummary(plan.foldMaterial, { maxTokens, estimator: estimate.estimator ?? "calibrated" });
+  let edits: readonly Edit[] = [];
+  for (const factsShare of FACTS_SHARES) {
+    edits = compactionEdits(plan, { prose, degraded: true, factsShare, continuation: "suppressed" });
+    if (estimateEdited(transcript, edits, estimate).high <= limitTokens) break;
+  }
+  return edits;
+}
+
+/** What a fold keeps to, as in any other compaction of the session. */
+interface FoldRequest {
+  readonly representation?: Representation;
+  readonly pins?: readonly Pin[];
+  readonly redaction?: SecretRedaction;
+}
+
+interface FoldOldRequest extends FoldRequest {
+  readonly limitTokens: number;
+  readonly estimate?: ContextEstimateOptions;
+}
+
+/** How much of the limit the mechanical summary may take, without what is carried word for word. */
+const SUMMARY_SHARE = 0.2;
+
+/**
+ * Edits that cut the longest parts of the window to one length, head and tail, the largest at which everything fits.
+ * Empty when no length is small enough: then cutting would only spoil what is left.
+ */
+function cutOversized(
+  transcript: Transcript,
+  { limitTokens, estimate }: CutOversizedOptions,
+): readonly Edit[] {
+  const wire = wireOf(transcript);
+  const systems = wire.filter((message) => message.role === "system");
+  const window = wire.filter((message) => message.role !== "system");
+  const edits = (maxChars: number): readonly Edit[] =>
+    cutPartsTo(window, { maxChars, stage: "recover-cut-oversized" });
+  const fits = (extraChars: number): boolean => {
+    const cut = applyEdits(window, edits(MIN_PART_CHARS + extraChars), { at: 0 });
+    return estimateWire([...systems, ...cut], estimate).high <= limitTokens;
+  };
+  const extraChars = largestPassing(fits, limitTokens * MOST_CHARS_PER_TOKEN);
+  return extraChars === undefined ? [] : edits(MIN_PART_CHARS + extraChars);
+}
+
+interface CutOversizedOptions {
+  readonly limitTokens: number;
+  readonly estimate?: ContextEstimateOptions;
+}
+
+/** Less of a part than this says nothing. */
+const MIN_PART_CHARS = 200;
+
+/**
+ * Edits that leave the user's last request and a notice, the request cut until the upper bound of the estimate is
+ * within the limit. Undefined only where not even the notice fits: the system prompt and the tools take it all.
+ */
+function lastRequestOnly(
+  transcript: Transcript,
+  { limitTokens, estimate }: LastRequestOptions,
+): readonly Edit[] | undefined {
+  const request = transcript[findLastRequest(transcript)];
+  const systems = transcript.filter((message) => message.role === "system" && isVisibleToModel(message));
+  const hasRoomForSystem = estimateWire(systems, estimate).high <= limitTokens / 2;
+  const kept = new Set(request === undefined ? [] : [request]);
+  if (hasRoomForSystem) for (const message of systems) kept.add(message);
+  const hidden = hideAllBut(transcript, kept);
+  const notice = noticeFor(transcript, request, hidden.length);
+
+  // Only what is kept is measured: the rest of a long transcript would be walked at every try.
+  const fits = (keepChars: number): boolean => {
+    const rest = [notice, ...kept];
+    const cut =
+      request === undefined ? rest : applyEdits(rest, shortenRequest(request, keepChars), { at: 0 });
+    return estimateWire(cut, estimate).high <= limitTokens;
+  };
+  const keepChars = fits(Number.POSITIVE_INFINITY)
+    ? Number.POSITIVE_INFINITY
+    : largestPassing(fits, mostChars(request, limitTokens));
+  if (keepChars === undefined) return undefined;
+  const before = transcript[request === undefined ? transcript.length - 1 : transcript.indexOf(request) - 1];
+  return [
+    ...hidden,
+    ...(request === undefined ? [] : shortenRequest(request, keepChars)),
+    {
+      type: "insert-message",
+      message: notice,
+      after: before?.id ?? null,
+      stage: LAST_REQUEST_STAGE,
+      reason: "recovery",
+    },
+  ];
+}
+
+interface LastRequestOptions {
+  readonly limitTokens: number;
+  readonly estimate?: ContextEstimateOptions;
+}
+
+/** The largest whole number up to `most` that passes, found by halving; undefined when 0 does not pass. */
+function largestPassing(passes: (value: number) => boolean, most: number): number | undefined {
+  if (passes(most)) return most;
+  if (!passes(0)) return undefined;
+  let good = 0;
+  let bad = most;
+  while (bad - good > 1) {
+    const middle = Math.floor((good + bad) / 2);
+    if (passes(middle)) good = middle;
+    else bad = middle;
+  }
+  return good;
+}
+
+const LAST_REQUEST_STAGE = "recover-last-request";
+
+/** No text has more characters in a token for long. */
+const MOST_CHARS_PER_TOKEN = 16;
+
+function hideAllBut(transcript: Transcript, kept: ReadonlySet<Message>): readonly Edit[] {
+  return transcript
+    .filter((message) => isVisibleToModel(message) && !kept.has(message))
+    .map((message) => ({
+      type: "hide-message",
+      messageId: message.id,
+      stage: LAST_REQUEST_STAGE,
+      reason: "recovery",
+      omitted: { chars: charsOf(message), handle: message.id },
+    }));
+}
+
+/** All text of the request becomes one part, so that a thousand small parts cannot be too much together. */
+function shortenRequest(request: Message, keepChars: number): readonly Edit[] {
+  const whole = requestText(request);
+  if (keepChars === Number.POSITIVE_INFINITY && request.parts.every(isPlainText)) return [];
+  const { text, cut } = truncate(whole, { limitChars: keepChars, method: "head-tail" });
+  const part: TextPart = { type: "text", text, ...(cut === undefined ? {} : { cut }) };
+  const firstShown = request.parts.findIndex(reachesModel);
+  return request.parts.flatMap((old, partIndex): Edit[] => {
+    if (!reachesModel(old)) return [];
+    const where = {
+      messageId: request.id,
+      partIndex,
+      stage: LAST_REQUEST_STAGE,
+      reason: "recovery",
+    } as const;
+    const handle = handleOf(request, partIndex);
+    if (partIndex === firstShown)
+      return [{ type: "replace-part", part, ...where, omitted: { chars: cut?.omittedChars ?? 0, handle } }];
+    return [{ type: "hide-part", what: "part", ...where, omitted: { chars: 0, handle } }];
+  });
+}
+
+function isPlainText(part: Message["parts"][number]): boolean {
+  return !reachesModel(part) || part.type === "text";
+}
+
+function requestText({ parts }: Message): string {
+  const pieces: string[] = [];
+  for (const part of parts) {
+    if (!reachesModel(part)) continue;
+    if (part.type === "text") pieces.push(part.text);
+    if (part.type === "file") pieces.push(mediaLine(part));
+  }
+  const text = pieces.join("\n");
+  return normalizeTypedText(text).trim() === "" ? "(a message without text)" : text;
+}
+
+function mostChars(request: Message | undefined, limitTokens: number): number {
+  return request === undefined
+    ? 0
+    : Math.min(requestText(request).length, limitTokens * MOST_CHARS_PER_TOKEN);
+}
+
+function noticeFor(transcript: Transcript, request: Message | undefined, hiddenMessages: number): Message {
+  return {
+    id: createFreeIds(transcript)(`${request?.id ?? "carryover"}~notice`),
+    role: "user",
+    parts: [{ type: "text", text: noticeText(hiddenMessages), synthetic: true }],
+    metadata: { kind: "hint", userVisible: false },
+  };
+}
+
+function noticeText(hiddenMessages: number): string {
+  const messages = hiddenMessages === 1 ? "1 message was" : `${hiddenMessages} messages were`;
+  return `[The conversation did not fit the model's window: ${messages} left out and the request below may be shortened. Nothing is deleted; ask for what is missing.]`;
+}

@@ -1,0 +1,130 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Anchor } from "../../transcript/carried-facts.ts";
+import type { Message } from "../../transcript/message.ts";
+import { collectAnchors, findAnchors, selectAnchors } from "./anchors.ts";
+import type { TextPiece, TextPieceType } from "./text.ts";
+
+const MESSAGE: Message = { id: "m1", role: "user", parts: [] };
+const piece = (text: string, type: TextPieceType = "typed", handle = "m1/0"): TextPiece => ({
+  message: MESSAGE,
+  handle,
+  type,
+  text,
+});
+const found = (text: string, type?: TextPieceType) =>
+  findAnchors(piece(text, type)).map((anchor) => `${anchor.type} ${anchor.text}`);
+
+describe("findAnchors", () => {
+  it.each([
+    { text: "look at src/a/b.ts, please", anchors: ["path src/a/b.ts"] },
+    { text: "at (src/a.ts:12:5)", anchors: ["path src/a.ts:12:5"] },
+    {
+      text: "`/etc/hosts` and ~/x/y and ../up/z",
+      anchors: ["path /etc/hosts", "path ~/x/y", "path ../up/z"],
+    },
+    { text: "see README.md.", anchors: ["path README.md"] },
+    { text: "PATH=/usr/local/bin/x", anchors: ["path /usr/local/bin/x"] },
+    { text: "(https://a.example/b?c=1#d).", anchors: ["url https://a.example/b?c=1#d"] },
+    { text: "commit 4f2a91c and deadbeef and 20261115", anchors: ["sha 4f2a91c"] },
+    {
+      text: "call parseToken() or MAX_SIZE or a.b_c.d",
+      anchors: ["identifier parseToken", "identifier MAX_SIZE", "identifier a.b_c.d"],
+    },
+    { text: "issue ABC-123", anchors: ["identifier ABC-123"] },
+    { text: "and/or, yes/no, 1/2 of the words", anchors: [] },
+    { text: "an ordinary sentence about nothing.", anchors: [] },
+  ])("finds $anchors in what was written", ({ text, anchors }) => {
+    expect(found(text)).toEqual(anchors);
+  });
+
+  it("takes commands from calls, on one line, and not the operation of an editor", () => {
+    expect(found('{"command":"cargo test \\"a b\\"\\n  --all"}', "input")).toContain(
+      'command cargo test "a b" --all',
+    );
+    expect(found('{"command":"view"}', "input")).toEqual([]);
+  });
+
+  it("takes error texts from results, at most three, and not the absence of errors", () => {
+    const output = [
+      "ok",
+      "src/a.ts(3,1): error TS2304: no name",
+      "0 errors found",
+      "TypeError: x is not a function",
+      "FAILED one",
+      "FAILED two",
+    ];
+    expect(found(output.join("\n"), "output").filter((anchor) => anchor.startsWith("error"))).toEqual([
+      "error src/a.ts(3,1): error TS2304: no name",
+      "error TypeError: x is not a function",
+      "error FAILED one",
+    ]);
+    expect(found("No such file\nmore", "error")).toEqual(["error No such file"]);
+  });
+
+  it("does not take names from outputs, where they are too many", () => {
+    expect(found("fooBar src/x.ts", "output")).toEqual(["path src/x.ts"]);
+  });
+
+  it.each(["a", "/", "a/", "ab_", "key=", "error ", "x".repeat(300)])(
+    "is quick with 200,000 times %j",
+    (unit) => {
+      expect(() => findAnchors(piece(unit.repeat(200_000 / unit.length), "output"))).not.toThrow();
+    },
+  );
+
+  it("takes any text", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: "binary" }),
+        fc.constantFrom<TextPieceType>("typed", "input", "output", "error"),
+        (text, type) => {
+          for (const anchor of findAnchors(piece(text, type))) expect(anchor.text).not.toBe("");
+        },
+      ),
+    );
+  });
+});
+
+describe("collectAnchors", () => {
+  it("names the place where a thing was seen last, and how often it was seen", () => {
+    const pieces = [piece("src/a.ts src/a.ts", "typed", "m1/0"), piece("src/a.ts", "typed", "m2/1")];
+    expect(collectAnchors([], pieces)).toEqual([{ type: "path", text: "src/a.ts", handle: "m2/1", seen: 2 }]);
+  });
+
+  it("adds to what was carried and keeps the best of it", () => {
+    const carried: Anchor[] = [{ type: "path", text: "src/old.ts", handle: "m0/0", seen: 3 }];
+    const pieces = [piece("src/old.ts src/new.ts")];
+    expect(collectAnchors(carried, pieces)).toEqual([
+      { type: "path", text: "src/old.ts", handle: "m1/0", seen: 4 },
+      { type: "path", text: "src/new.ts", handle: "m1/0", seen: 1 },
+    ]);
+    const flood = [piece(Array.from({ length: 2_000 }, (_, n) => `src/new${n}.ts`).join(" "))];
+    const after = collectAnchors([{ ...carried[0], seen: 9 } as Anchor], flood);
+    expect(after).toHaveLength(400);
+    expect(after.map((anchor) => anchor.text)).toContain("src/old.ts");
+  });
+
+  it("leaves out what was redacted", () => {
+    expect(collectAnchors([], [piece("token_[REDACTED:github#12ab] src/[REDACTED:x#0000].ts")])).toEqual([]);
+  });
+});
+
+describe("selectAnchors", () => {
+  const anchors: readonly Anchor[] = [
+    ...Array.from(
+      { length: 50 },
+      (_, n): Anchor => ({ type: "path", text: `src/file-${n}.ts`, handle: "m1/0", seen: 1 }),
+    ),
+    { type: "error", text: "TypeError: no", handle: "m2/0", seen: 1 },
+  ];
+
+  it.each([0, 40, 200, 400, 5_000])("takes at most %d characters", (maxChars) => {
+    const chars = selectAnchors(anchors, maxChars).reduce((sum, { text }) => sum + text.length + 2, 0);
+    expect(chars).toBeLessThanOrEqual(maxChars);
+  });
+
+  it("does not let one kind take the place of all others", () => {
+    expect(selectAnchors(anchors, 400).map((anchor) => anchor.type)).toContain("error");
+  });
+});

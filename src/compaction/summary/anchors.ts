@@ -1,0 +1,258 @@
+import { fileAccess } from "../../stages/file-access.ts";
+import { ANCHOR_TYPES, type Anchor, type AnchorType } from "../../transcript/carried-facts.ts";
+import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
+import type { ToolPart } from "../../transcript/part.ts";
+import { oneLine, type TextCleaner, type TextPiece } from "./text.ts";
+
+/**
+ * Exact things of a conversation with the place where each was seen last, the most telling first: what is
+ * seen often, lately, and is of a kind that is hard to find again. Needs no model.
+ */
+export function collectAnchors(carried: readonly Anchor[], pieces: readonly TextPiece[]): readonly Anchor[] {
+  const entries = new Map<string, AnchorEntry>();
+  // Newest first: where there are too many, the older ones are those that do not get in.
+  for (let index = pieces.length - 1; index >= 0; index--) {
+    const piece = pieces[index] as TextPiece;
+    const here = new Set<string>();
+    for (const { type, text } of findAnchors(piece)) {
+      const key = `${type}\n${text}`;
+      if (here.has(key) || text.includes("REDACTED:")) continue;
+      here.add(key);
+      const known = entries.get(key);
+      if (known !== undefined) known.seen++;
+      else if (entries.size < MAX_CANDIDATES) {
+        entries.set(key, { type, text, handle: piece.handle, seen: 1, recency: (index + 1) / pieces.length });
+      }
+    }
+  }
+  for (const [index, anchor] of carried.entries()) {
+    const known = entries.get(`${anchor.type}\n${anchor.text}`);
+    if (known !== undefined) known.seen += anchor.seen;
+    // The best of the earlier ones hold their ground against the newest, the last of them fade.
+    else
+      entries.set(`${anchor.type}\n${anchor.text}`, { ...anchor, recency: 0.5 - index / carried.length / 2 });
+  }
+  return [...entries.values()]
+    .sort((one, other) => anchorScore(other) - anchorScore(one))
+    .slice(0, MAX_ANCHORS)
+    .map(({ type, text, handle, seen }) => ({ type, text, handle, seen }));
+}
+
+/** The anchors whose list takes at most so many characters; no kind takes more than its share while others wait. */
+export function selectAnchors(anchors: readonly Anchor[], maxChars: number): readonly Anchor[] {
+  const chosen = new Set<Anchor>();
+  const handles = new Set<string>();
+  const leftOf = new Map<AnchorType, number>(
+    ANCHOR_TYPES.map((type) => [type, maxChars * TYPE_SHARES[type]]),
+  );
+  let leftChars = maxChars;
+  for (const limit of ["share", "all"] as const) {
+    for (const anchor of anchors) {
+      if (chosen.has(anchor)) continue;
+      const chars = anchor.text.length + 2 + (handles.has(anchor.handle) ? 0 : anchor.handle.length + 5);
+      const leftOfType = leftOf.get(anchor.type) ?? 0;
+      if (chars > leftChars || (limit === "share" && chars > leftOfType)) continue;
+      chosen.add(anchor);
+      handles.add(anchor.handle);
+      leftChars -= chars;
+      leftOf.set(anchor.type, leftOfType - chars);
+    }
+  }
+  return anchors.filter((anchor) => chosen.has(anchor));
+}
+
+interface AnchorEntry extends Anchor {
+  seen: number;
+  /** 1 for what was seen last; at most a half for what an earlier compaction carried. */
+  readonly recency: number;
+}
+
+const MAX_CANDIDATES = 20_000;
+const MAX_ANCHORS = 400;
+
+const TYPE_SHARES: Readonly<Record<AnchorType, number>> = {
+  path: 0.3,
+  error: 0.2,
+  command: 0.2,
+  identifier: 0.15,
+  url: 0.08,
+  sha: 0.07,
+};
+
+const TYPE_SCORES: Readonly<Record<AnchorType, number>> = {
+  error: 1.5,
+  command: 1,
+  path: 1,
+  sha: 1,
+  url: 0.5,
+  identifier: 0,
+};
+
+function anchorScore({ type, seen, recency }: AnchorEntry): number {
+  return TYPE_SCORES[type] + Math.log2(1 + seen) + 2 * recency;
+}
+
+/** What a piece of a conversation says exactly: paths, names, error texts, commands, addresses, hashes. */
+export function findAnchors(piece: TextPiece): readonly FoundAnchor[] {
+  const found: FoundAnchor[] = [];
+  const { type, text } = piece;
+  const isResult = type === "output" || type === "error";
+  if (type === "input") findCommand(text, found);
+  if (isResult) findErrors(text, type === "error", found);
+  // Names in outputs are too many to mean anything; those that matter are also written or asked for.
+  findWords(text, isResult ? "exact" : "all", found);
+  return found;
+}
+
+interface FoundAnchor {
+  readonly type: AnchorType;
+  readonly text: string;
+}
+
+const MAX_WORD_CHARS = 200;
+const MAX_LINE_CHARS = 200;
+const MAX_ERRORS = 3;
+
+/** One pass over the words; what a word is depends on that word alone, so the cost is linear. */
+function findWords(text: string, what: "all" | "exact", found: FoundAnchor[]): void {
+  WORD.lastIndex = 0;
+  for (let match = WORD.exec(text); match !== null; match = WORD.exec(text)) {
+    const raw = match[0];
+    if (raw.length < 5 || raw.length > MAX_WORD_CHARS) continue;
+    const word = trimWord(raw);
+    const type = anchorType(word);
+    if (type !== undefined && (type !== "identifier" || what === "all")) found.push({ type, text: word });
+  }
+}
+
+const WORD = /[^\s"'`<>()[\]{},;|*\\]+/g;
+
+function trimWord(word: string): string {
+  const assigned = /^[A-Za-z_]\w{0,60}=(?=[./~])/.exec(word);
+  return (assigned === null ? word : word.slice(assigned[0].length)).replace(
+    /^[:=#]{1,8}|[.:!?=#&]{1,8}$/g,
+    "",
+  );
+}
+
+function anchorType(word: string): AnchorType | undefined {
+  if (word.length < 5 || !/[A-Za-z]/.test(word)) return undefined;
+  if (/^https?:\/\/[^/]/.test(word)) return "url";
+  if (HASH.test(word)) return /\d/.test(word) && /[a-f]/.test(word) ? "sha" : undefined;
+  if (word.includes("://")) return undefined;
+  if (word.includes("/")) return isPath(word) ? "path" : undefined;
+  if (FILE_NAME.test(word)) return "path";
+  return isIdentifier(word) ? "identifier" : undefined;
+}
+
+const HASH = /^(?:[\da-f]{7,12}|[\da-f]{40}|[\da-f]{64})$/;
+const FILE_NAME =
+  /^[\w@+-][\w.@+-]*\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|kt|swift|c|h|cc|cpp|hpp|cs|php|sh|sql|md|json|ya?ml|toml|lock|html|css|scss|vue|svelte|proto|txt|cfg|ini|xml)(?::\d+){0,2}$/;
+
+function isPath(word: string): boolean {
+  if (!/^(?:~|\.{1,2})?\/?[\w.@+-]+(?:\/[\w.@+-]+)*\/?(?::\d+){0,2}$/.test(word)) return false;
+  return /^[/~.]/.test(word) || /\.\w{1,8}(?::\d+){0,2}$/.test(word) || word.split("/").length > 2;
+}
+
+function isIdentifier(word: string): boolean {
+  if (word.length > 60) return false;
+  if (/^[A-Z]{2,10}-\d{1,7}$/.test(word)) return true;
+  return (
+    /^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*){0,4}$/.test(word) &&
+    /[a-z\d][A-Z]|[A-Za-z\d]_[A-Za-z\d]/.test(word)
+  );
+}
+
+/** The command in the JSON of a call. */
+function findCommand(json: string, found: FoundAnchor[]): void {
+  const match = /"(?:command|cmd|script)":"((?:[^"\\]|\\.){3,2000})"/.exec(json);
+  const command = match?.[1]?.replace(/\\[nrt]/g, " ").replace(/\\(["\\/])/g, "$1");
+  // An editor tool names its operation in the same field.
+  if (command !== undefined && /\s/.test(command)) {
+    found.push({ type: "command", text: oneLine(command, MAX_LINE_CHARS) });
+  }
+}
+
+function findErrors(text: string, isError: boolean, found: FoundAnchor[]): void {
+  if (!isError && !ERROR_WORD.test(text)) return;
+  let errors = 0;
+  for (let start = 0; start < text.length && errors < MAX_ERRORS; ) {
+    const newline = text.indexOf("\n", start);
+    const end = newline === -1 ? text.length : newline;
+    const line = text.slice(start, Math.min(end, start + MAX_LINE_CHARS * 2));
+    start = end + 1;
+    const isFirstOfError = isError && errors === 0 && line.trim() !== "";
+    if (!isFirstOfError && (!ERROR_WORD.test(line) || NO_ERROR.test(line))) continue;
+    found.push({ type: "error", text: oneLine(line, MAX_LINE_CHARS) });
+    errors++;
+  }
+}
+
+const ERROR_WORD =
+  /\b(?:\w{0,40}(?:Error|Exception)|error|ERROR|fatal|FATAL|panic|FAILED|failed|Traceback)\b/;
+const NO_ERROR = /\b(?:0|no|without) (?:\w+ )?(?:errors?|failed)\b/i;
+
+/** Files by what was done to them last; a file that was changed is not also listed as read. The newest stand last. */
+interface FilesTouched {
+  readonly filesRead: readonly string[];
+  readonly filesChanged: readonly string[];
+}
+
+/** The files that calls of these messages read and changed, on top of those carried so far. */
+export function collectFiles(
+  carried: FilesTouched,
+  messages: Transcript,
+  cleaner: TextCleaner,
+): FilesTouched {
+  const read = new Set(carried.filesRead);
+  const changed = new Set(carried.filesChanged);
+  const add = (files: Set<string>, path: string): void => {
+    const clean = cleaner.line(path, MAX_PATH_CHARS);
+    if (clean === "") return;
+    files.delete(clean);
+    files.add(clean);
+  };
+  for (const message of messages) {
+    if (!isVisibleToModel(message)) continue;
+    for (const part of message.parts) {
+      if (part.type !== "tool" || part.agentVisible === false || part.outcome.status !== "done") continue;
+      const access = fileAccess(part);
+      if (access?.type === "read") add(read, access.path);
+      else if (access?.path !== undefined) add(changed, access.path);
+      else if (access?.type === "edit") for (const path of patchedPaths(part)) add(changed, path);
+    }
+  }
+  return {
+    filesRead: [...read].filter((path) => !changed.has(path)).slice(-MAX_FILES),
+    filesChanged: [...changed].slice(-MAX_FILES),
+  };
+}
+
+/** The newest paths whose list takes at most so many characters. */
+export function newestPaths(paths: readonly string[], maxChars: number): readonly string[] {
+  let leftChars = maxChars;
+  const first = paths.findLastIndex((path) => {
+    leftChars -= path.length + 2;
+    return leftChars < 0;
+  });
+  return paths.slice(first + 1);
+}
+
+const MAX_PATH_CHARS = 300;
+const MAX_FILES = 300;
+
+/** The files that a patch names in its text. */
+function patchedPaths({ input }: ToolPart): readonly string[] {
+  const paths: string[] = [];
+  try {
+    for (const value of Object.values(input as object)) {
+      if (typeof value !== "string") continue;
+      for (const match of value.matchAll(PATCHED_FILE)) paths.push(match[1] ?? match[2] ?? "");
+    }
+  } catch {
+    // An input that cannot be read names no file.
+  }
+  return paths;
+}
+
+const PATCHED_FILE = /^\*\*\* (?:Add|Update|Delete) File: (\S[^\n]{0,299})$|^\+\+\+ b\/(\S[^\n\t]{0,299})/gm;

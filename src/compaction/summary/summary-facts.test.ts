@@ -1,0 +1,243 @@
+import { describe, expect, it } from "vitest";
+import { readCarriedFacts } from "../../transcript/carried-facts.ts";
+import type { Message } from "../../transcript/message.ts";
+import { collectFiles } from "./anchors.ts";
+import { resolvePins, selectUserWords } from "./facts.ts";
+import { foldMaterial, foldSummary } from "./message.ts";
+import {
+  countCodePoints,
+  createTextCleaner,
+  cutCodePoints,
+  firstCodePoints,
+  type TextPiece,
+} from "./text.ts";
+
+const cleaner = createTextCleaner();
+const words = (...texts: readonly string[]) =>
+  texts.map((text, index) => ({
+    handle: `m${index + 1}`,
+    text,
+    ...(index === 0 && { first: true as const }),
+  }));
+const handles = (selected: ReturnType<typeof selectUserWords>) =>
+  selected.words.map(({ handle }) => handle).join(" ");
+
+describe("the user's words", () => {
+  const said = words("f".repeat(50), "b".repeat(50), "c".repeat(500), "d".repeat(50));
+
+  it.each([
+    { maxChars: 0, kept: "m1" },
+    { maxChars: 100, kept: "m1 m4" },
+    { maxChars: 150, kept: "m1 m2 m4" },
+    { maxChars: 1_000, kept: "m1 m2 m3 m4" },
+  ])("fit into $maxChars characters: the first always, then the newest, each whole", ({ maxChars, kept }) => {
+    expect(handles(selectUserWords(said, { maxChars }))).toBe(kept);
+  });
+
+  it("hold what must be there, whatever it costs", () => {
+    expect(handles(selectUserWords(said, { maxChars: 0, mustHandle: "m3" }))).toBe("m1 m3");
+  });
+
+  it("lose only the middle of a first request beyond 8,000 code points", () => {
+    const [first] = selectUserWords(words("x".repeat(9_000)), { maxChars: 0 }).words;
+    expect(first?.text).toMatch(/^x+\n\.\.\.\[truncated 1000 chars\]\.\.\.\nx+$/);
+  });
+});
+
+describe("files", () => {
+  const call = (tool: string, input: unknown, status: "done" | "failed" = "done"): Message => ({
+    id: "m1",
+    role: "assistant",
+    parts: [
+      {
+        type: "tool",
+        callId: "c",
+        tool,
+        input,
+        outcome: status === "done" ? { status, output: "", attachments: [] } : { status, error: "no" },
+      },
+    ],
+  });
+  const none = { filesRead: [], filesChanged: [] };
+
+  it("are collected from calls that succeeded, with what was carried (COMPACT-9)", () => {
+    const messages = [
+      call("read", { filePath: "b.ts" }),
+      call("edit", { filePath: "c.ts", oldString: "", newString: "" }),
+      call("write", { file_path: "d.ts", content: "" }),
+      call("edit", { filePath: "never.ts" }, "failed"),
+      call("bash", { command: "cat e.ts" }),
+    ];
+    expect(collectFiles({ filesRead: ["a.ts", "d.ts"], filesChanged: [] }, messages, cleaner)).toEqual({
+      filesRead: ["a.ts", "b.ts"],
+      filesChanged: ["c.ts", "d.ts"],
+    });
+  });
+
+  it("are read out of patches", () => {
+    const patchText =
+      "*** Begin Patch\n*** Update File: src/a.ts\n@@\n*** Add File: src/b.ts\n+x\n*** End Patch";
+    expect(collectFiles(none, [call("apply_patch", { patchText })], cleaner).filesChanged).toEqual([
+      "src/a.ts",
+      "src/b.ts",
+    ]);
+  });
+
+  it("are not found in inputs that cannot be read", () => {
+    const trap = new Proxy(
+      {},
+      {
+        ownKeys: () => {
+          throw new Error("no");
+        },
+      },
+    );
+    expect(collectFiles(none, [call("apply_patch", trap), call("edit", null)], cleaner)).toEqual(none);
+  });
+});
+
+describe("pins", () => {
+  const transcript: readonly Message[] = [
+    {
+      id: "m1",
+      role: "user",
+      parts: [
+        { type: "text", text: "one" },
+        { type: "text", text: "two" },
+      ],
+    },
+    { id: "m2", role: "user", parts: [{ type: "text", text: "hidden" }], metadata: { agentVisible: false } },
+  ];
+  const resolve = (pins: Parameters<typeof resolvePins>[0]["pins"], carried = [{ text: "before" }]) =>
+    resolvePins({ transcript, pins, carried, cleaner });
+
+  it("are texts, parts or messages, hidden ones too", () => {
+    const { pins } = resolve([{ text: " t " }, { handle: "m1/1" }, { handle: "m1" }, { handle: "m2/0" }]);
+    expect(pins.map(({ text }) => text)).toEqual(["t", "two", "one\ntwo", "hidden"]);
+  });
+
+  it("go on from the last compaction unless the caller says which", () => {
+    expect(resolve(undefined).pins).toEqual([{ text: "before" }]);
+    expect(resolve([]).pins).toEqual([]);
+  });
+
+  it("are remembered when their place is gone", () => {
+    expect(resolve([{ handle: "gone/0" }]).unknownHandles).toEqual(["gone/0"]);
+    const carried = [{ text: "as it was", handle: "gone/0" }];
+    expect(resolve([{ handle: "gone/0" }], carried)).toEqual({ pins: carried, unknownHandles: [] });
+    expect(resolve(undefined, carried).pins).toEqual(carried);
+  });
+
+  it("hold no secrets", () => {
+    const secret = ["gh", "p_", "a81Kz9QmT4xVb7Lw2RnYc6Ud3Ej5Hs0Pf1Ag"].join("");
+    expect(resolve([{ text: `use ${secret}` }]).pins[0]?.text).toMatch(/^use \[REDACTED:/);
+  });
+});
+
+describe("the fold", () => {
+  const message: Message = { id: "m1", role: "assistant", parts: [] };
+  const pieces: readonly TextPiece[] = [
+    { message, handle: "m1/0", type: "assistant", text: "ANSWER ".repeat(50) },
+    ...Array.from(
+      { length: 40 },
+      (_, n): TextPiece => ({
+        message,
+        handle: `m1/${n}`,
+        type: n % 2 ? "error" : "output",
+        tool: "bash",
+        text: `line ${n}\nmore`,
+      }),
+    ),
+  ];
+  const material = foldMaterial(pieces, { messages: 41, previousSummary: "BEFORE ".repeat(50) });
+
+  it.each([60, 200, 1_000, 4_000])("takes at most %d tokens", (maxTokens) => {
+    for (const estimator of ["documented", "calibrated"] as const) {
+      const text = foldSummary(material, { maxTokens, estimator });
+      expect(text.length).toBeLessThanOrEqual(maxTokens * 4);
+      expect(text).toMatch(/^41 earlier messages were folded mechanically\./);
+    }
+  });
+
+  it("holds what was summed up before, the last answer and the newest results first (COMPACT-15)", () => {
+    const text = foldSummary(material, { maxTokens: 1_000 });
+    expect(text).toMatch(
+      /## Summed up before\nBEFORE[\s\S]*## Last answer\nANSWER[\s\S]*\n- bash error: line 39 more\n- bash ok: line 38 more/,
+    );
+  });
+
+  it("is never empty", () => {
+    expect(foldSummary({ digest: [], messages: 3 }, { maxTokens: 0 })).not.toBe("");
+  });
+});
+
+describe("code points", () => {
+  it.each([
+    { text: "abcdef", max: 6, cut: "abcdef" },
+    {
+      text: `${"a".repeat(60)}${"b".repeat(60)}`,
+      max: 30,
+      cut: `${"a".repeat(20)}\n...[truncated 90 chars]...\n${"b".repeat(10)}`,
+    },
+    {
+      text: "😀".repeat(90),
+      max: 30,
+      cut: `${"😀".repeat(20)}\n...[truncated 60 chars]...\n${"😀".repeat(10)}`,
+    },
+    { text: "abcdefgh", max: 4, cut: "abcdefgh" },
+  ])(
+    "are what is counted when a text is cut, two thirds from its beginning: $text to $max",
+    ({ text, max, cut }) => {
+      expect(cutCodePoints(text, max)).toBe(cut);
+    },
+  );
+
+  it("are whole, or halves that stood alone before", () => {
+    expect(countCodePoints("a😀\ud83d")).toBe(3);
+    expect(firstCodePoints("a😀b", 2)).toBe("a😀");
+    expect(cutCodePoints(`${"😀".repeat(200)}`, 101).isWellFormed()).toBe(true);
+  });
+});
+
+describe("carried facts from outside", () => {
+  it.each([undefined, null, 7, "x", []])("are none in %j", (value) => {
+    expect(readCarriedFacts(value)).toBeUndefined();
+  });
+
+  it("are taken where they have the right shape, and survive JSON", () => {
+    const facts = {
+      generation: 2,
+      degraded: true as const,
+      userWords: [{ handle: "m1", text: "x", first: true as const }],
+      pins: [{ text: "p", handle: "m2" }, { text: "q" }],
+      filesRead: ["a"],
+      filesChanged: [],
+      anchors: [{ type: "path" as const, text: "a.ts", handle: "m1/0", seen: 1 }],
+    };
+    expect(readCarriedFacts(JSON.parse(JSON.stringify(facts)))).toEqual(facts);
+    const broken = {
+      generation: "x",
+      userWords: [{}, 7, ...facts.userWords],
+      anchors: [{ type: "evil", text: "", handle: "" }],
+      pins: "x",
+    };
+    expect(readCarriedFacts(broken)).toEqual({
+      generation: 1,
+      userWords: facts.userWords,
+      pins: [],
+      filesRead: [],
+      filesChanged: [],
+      anchors: [],
+    });
+  });
+
+  it("are none in a value that cannot be read", () => {
+    expect(
+      readCarriedFacts({
+        get pins() {
+          throw new Error("no");
+        },
+      }),
+    ).toBeUndefined();
+  });
+});

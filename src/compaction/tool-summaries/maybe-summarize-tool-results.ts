@@ -1,0 +1,209 @@
+import { applyEdits, type Edit } from "../../transcript/edit.ts";
+import type { Transcript } from "../../transcript/message.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Summarizer } from "../ports/summarizer.ts";
+import type { ToolSummaryStrategy } from "../trigger/limits.ts";
+import {
+  type AnsweredBatch,
+  askForSummary,
+  digestEdits,
+  type ToolSummaryAnswer,
+  type ToolSummaryNote,
+  toolSummaryEdits,
+} from "./edits.ts";
+import {
+  handleOfRef,
+  planToolSummaries,
+  readToolSummarySettings,
+  type ToolSummaryBatch,
+  type ToolSummarySettings,
+} from "./plan-tool-summaries.ts";
+
+/**
+ * Sums up the oldest tool results when more than the cutoff are visible, and gives the edits that archive them and put
+ * their summaries in their place. Call it after the tools of each turn have run, and pass on what is pending.
+ */
+export async function maybeSummarizeToolResults(
+  transcript: Transcript,
+  options: MaybeSummarizeOptions,
+): Promise<SummarizedToolResults> {
+  const { settings, summarizer, clock, signal, pending = [], waitMs = 0 } = options;
+  const known = readToolSummarySettings(settings);
+  if (known.strategy === "off") return { edits: [], notes: [], degraded: false, pending };
+
+  let current = transcript;
+  const edits: Edit[] = [];
+  const notes: ToolSummaryNote[] = [];
+  const apply = (more: readonly Edit[]): void => {
+    for (const edit of more) edits.push(edit);
+    current = applyEdits(current, more, { at: clock.now() });
+  };
+  const write = (answered: readonly AnsweredBatch[]): void => {
+    const written = toolSummaryEdits(
+      current,
+      answered.filter((each) => !isAborted(each.answer)),
+      known,
+    );
+    notes.push(...written.notes);
+    apply(written.edits);
+  };
+
+  await awaitPending(pending, { clock, signal, waitMs });
+  const { settled, waiting } = await takeSettled(pending);
+  write(settled);
+
+  const ports = { summarizer, clock, signal, strategy: known.strategy };
+  const isModelNeeded = known.strategy === "llm" && summarizer !== undefined;
+  const plan = planToolSummaries(
+    current,
+    isModelNeeded ? settings : { ...settings, toolSummaryStrategy: "heuristic" },
+    waiting.map(({ batch }) => batch),
+  );
+  let stillPending: readonly PendingToolSummary[];
+  if (plan.timing === "now") {
+    const awaited = await answerBatches(waiting, ports);
+    const fresh = await answerBatches(
+      plan.batches.map((batch) => ({ batch })),
+      ports,
+    );
+    write([...awaited, ...fresh]);
+    stillPending = awaited.filter(({ answer }) => isAborted(answer)).map(({ batch }) => ({ batch }));
+    for (const { batch, answer } of fresh) {
+      if (isAborted(answer)) notes.push({ reason: "aborted", handles: batch.results.map(handleOfRef) });
+    }
+  } else {
+    const [asked, others] = partition(plan.batches, (batch) => batch.request !== undefined);
+    write(others.map((batch) => ({ batch, answer: { status: "not-asked" } })));
+    stillPending = [...waiting, ...asked.map((batch) => ({ batch }))].map((item) => startBatch(item, ports));
+  }
+  apply(digestEdits(current));
+  return { edits, notes, degraded: notes.some(isDegraded), pending: stillPending };
+}
+
+export interface MaybeSummarizeOptions {
+  readonly settings: ToolSummarySettings;
+  /** Without one the heuristic is used. */
+  readonly summarizer?: Summarizer | undefined;
+  readonly clock: Clock;
+  /** Ends model calls. What they were for is kept as pending or stays as it is. */
+  readonly signal: AbortSignal;
+  /** What the call before this one gave, or stored batches as `{ batch }`. */
+  readonly pending?: readonly PendingToolSummary[];
+  /** How long to wait for pending summaries first, for the end of a loop; 0 takes only those that are there. */
+  readonly waitMs?: number;
+}
+
+export interface SummarizedToolResults {
+  /** Archived results and their summaries: to be applied and stored together, or not at all. */
+  readonly edits: readonly Edit[];
+  /** What has no summary of a model's, and why. */
+  readonly notes: readonly ToolSummaryNote[];
+  /** True when the heuristic had to take the model's place. */
+  readonly degraded: boolean;
+  /** Summaries on their way: pass them to the next call. */
+  readonly pending: readonly PendingToolSummary[];
+}
+
+function isDegraded({ reason }: ToolSummaryNote): boolean {
+  return reason !== "gone" && reason !== "aborted";
+}
+
+function partition<T>(
+  items: readonly T[],
+  test: (item: T) => boolean,
+): readonly [readonly T[], readonly T[]] {
+  return [items.filter(test), items.filter((item) => !test(item))];
+}
+
+/** A batch whose summary is on its way. `batch` is plain data and can be stored; without `attachResult` it is asked for again. */
+export interface PendingToolSummary {
+  readonly batch: ToolSummaryBatch;
+  /** Never rejects. */
+  readonly answer?: Promise<ToolSummaryAnswer>;
+}
+
+interface SummaryPorts {
+  readonly summarizer: Summarizer | undefined;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly strategy: ToolSummaryStrategy;
+}
+
+/** The answers for some batches, a few calls at a time. Once some calls have failed the rest is not asked: each would cost its time limit. */
+async function answerBatches(
+  items: readonly PendingToolSummary[],
+  ports: SummaryPorts,
+): Promise<readonly AnsweredBatch[]> {
+  const answered: AnsweredBatch[] = [];
+  let failedCalls = 0;
+  for (let start = 0; start < items.length; start += CALLS_AT_ONCE) {
+    const isGivenUp = failedCalls >= MAX_FAILED_CALLS;
+    const answers = await Promise.all(
+      items.slice(start, start + CALLS_AT_ONCE).map(async (item) => ({
+        batch: item.batch,
+        answer: await (item.answer ?? answerBatch(item.batch, { ...ports, isGivenUp })),
+      })),
+    );
+    for (const each of answers) {
+      answered.push(each);
+      if (each.answer.status === "failed") failedCalls++;
+    }
+  }
+  return answered;
+}
+
+/** The batch with its question asked, unless it is already, or must not be any more. */
+function startBatch(item: PendingToolSummary, ports: SummaryPorts): PendingToolSummary {
+  if (item.answer !== undefined || ports.signal.aborted) return item;
+  return { batch: item.batch, answer: answerBatch(item.batch, ports) };
+}
+
+/** Tells what has arrived from what has not. An aborted question goes back to those that are to be asked. */
+async function takeSettled(pending: readonly PendingToolSummary[]): Promise<{
+  readonly settled: readonly AnsweredBatch[];
+  readonly waiting: readonly PendingToolSummary[];
+}> {
+  const settled: AnsweredBatch[] = [];
+  const waiting: PendingToolSummary[] = [];
+  for (const item of pending) {
+    const answer = await Promise.race([item.answer, undefined]);
+    if (answer === undefined) waiting.push(item);
+    else if (isAborted(answer)) waiting.push({ batch: item.batch });
+    else settled.push({ batch: item.batch, answer });
+  }
+  return { settled, waiting };
+}
+
+/** Gives pending answers some time. */
+async function awaitPending(
+  pending: readonly PendingToolSummary[],
+  { clock, signal, waitMs }: Pick<SummaryPorts, "clock" | "signal"> & { readonly waitMs: number },
+): Promise<void> {
+  const answers = pending.map((item) => item.answer).filter((each) => each !== undefined);
+  if (answers.length === 0 || waitMs <= 0 || signal.aborted) return;
+  const controller = new AbortController();
+  const stop = (): void => controller.abort();
+  signal.addEventListener("abort", stop, { once: true });
+  await Promise.race([Promise.all(answers), clock.sleep(waitMs, controller.signal)]);
+  signal.removeEventListener("abort", stop);
+  stop();
+}
+
+/** True for a question that was cut off, which says nothing about its results. */
+function isAborted(answer: ToolSummaryAnswer): boolean {
+  return answer.status === "failed" && answer.reason === "aborted";
+}
+
+const CALLS_AT_ONCE = 4;
+const MAX_FAILED_CALLS = 2;
+
+async function answerBatch(
+  { request }: ToolSummaryBatch,
+  { summarizer, clock, signal, strategy, isGivenUp = false }: SummaryPorts & { readonly isGivenUp?: boolean },
+): Promise<ToolSummaryAnswer> {
+  if (strategy !== "llm") return { status: "not-asked" };
+  if (summarizer === undefined) return { status: "failed", reason: "no-summarizer" };
+  if (request === undefined) return { status: "not-asked" };
+  if (isGivenUp && !signal.aborted) return { status: "failed", reason: "given-up" };
+  return askForSummary(request, { summarizer, clock, signal });
+}

@@ -1,0 +1,136 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { deepFreeze } from "../../testing/notation.ts";
+import {
+  changeSettings,
+  DEFAULT_COMPACTION_SETTINGS as defaults,
+  type SettingsChange,
+  validateCompactionSettings,
+} from "./limits.ts";
+
+const paths = (raw: unknown) => {
+  const result = validateCompactionSettings(raw);
+  return result.status === "invalid" ? result.problems.map((problem) => problem.path) : [];
+};
+
+describe("the defaults", () => {
+  it("TRIGGER-1: are those of the founding document", () => {
+    expect(defaults).toEqual({
+      maxMessages: 50,
+      maxTokens: 8_000,
+      keepRecent: 5,
+      keepRecentTokens: 20_000,
+      reserveTokens: 16_384,
+      toolCallCutoff: 10,
+      toolSummaryStrategy: "llm",
+      autoCompact: true,
+      thresholds: {},
+    });
+  });
+});
+
+describe("validateCompactionSettings", () => {
+  it("completes what is given with the defaults", () => {
+    expect(validateCompactionSettings(undefined)).toEqual({ status: "valid", settings: defaults });
+    expect(validateCompactionSettings({ reserveTokens: undefined, toolCallCutoff: 0 })).toEqual({
+      status: "valid",
+      settings: { ...defaults, toolCallCutoff: 0 },
+    });
+  });
+
+  it("INT-5: lists every problem at once, unknown keys included", () => {
+    const raw = {
+      maxMessages: -1,
+      maxTokens: 1.5,
+      reserveTokens: "many",
+      autoCompact: "yes",
+      toolSummaryStrategy: "magic",
+      keepRecnt: 4,
+    };
+    expect(paths(raw)).toEqual(Object.keys(raw));
+  });
+
+  it.each<{ name: string; raw: unknown; path: string }>([
+    { name: "TRIGGER-4: a negative reserve", raw: { reserveTokens: -1 }, path: "reserveTokens" },
+    { name: "K32: an unknown strategy", raw: { toolSummaryStrategy: "LLM" }, path: "toolSummaryStrategy" },
+    { name: "a number that is none", raw: { maxTokens: Number.NaN }, path: "maxTokens" },
+    {
+      name: "an infinite number",
+      raw: { keepRecentTokens: Number.POSITIVE_INFINITY },
+      path: "keepRecentTokens",
+    },
+    { name: "null", raw: { maxTokens: null }, path: "maxTokens" },
+    {
+      name: "a threshold without a provider",
+      raw: { thresholds: { large: { tokens: 5 } } },
+      path: "thresholds.large",
+    },
+    { name: "a threshold of nothing", raw: { thresholds: { "a/b": { tokens: 0 } } }, path: "thresholds.a/b" },
+    {
+      name: "a percentage above 100",
+      raw: { thresholds: { "a/b": { percent: 101 } } },
+      path: "thresholds.a/b",
+    },
+    {
+      name: "a threshold in two units",
+      raw: { thresholds: { "a/b": { percent: 50, tokens: 5 } } },
+      path: "thresholds.a/b",
+    },
+    { name: "thresholds that are a list", raw: { thresholds: [] }, path: "thresholds" },
+    { name: "a name every object has", raw: { constructor: 1 }, path: "constructor" },
+    { name: "settings that are a list", raw: [], path: "" },
+    { name: "settings that are null", raw: null, path: "" },
+  ])("rejects $name", ({ raw, path }) => {
+    expect(paths(raw)).toEqual([path]);
+  });
+
+  it("TRIGGER-4: accepts a reserve of 0 and thresholds in both units", () => {
+    const raw = {
+      reserveTokens: 0,
+      thresholds: { "acme/large": { percent: 80.5 }, "acme/x/y": { tokens: 9 } },
+    };
+    expect(validateCompactionSettings(raw)).toEqual({ status: "valid", settings: { ...defaults, ...raw } });
+  });
+
+  it("never throws, and what it calls valid validates again to the same", () => {
+    fc.assert(
+      fc.property(fc.anything(), (raw) => {
+        const first = validateCompactionSettings(raw);
+        if (first.status === "valid") expect(validateCompactionSettings(first.settings)).toEqual(first);
+      }),
+    );
+  });
+});
+
+describe("changeSettings", () => {
+  it.each<{ change: SettingsChange; settings: object }>([
+    { change: { type: "set-auto", autoCompact: false }, settings: { autoCompact: false } },
+    { change: { type: "set-cutoff", toolCallCutoff: 0 }, settings: { toolCallCutoff: 0 } },
+    {
+      change: { type: "set-strategy", toolSummaryStrategy: "heuristic" },
+      settings: { toolSummaryStrategy: "heuristic" },
+    },
+  ])("TRIGGER-9: $change.type changes that setting alone", ({ change, settings }) => {
+    expect(changeSettings(deepFreeze({ ...defaults }), change)).toEqual({
+      status: "changed",
+      settings: { ...defaults, ...settings },
+    });
+  });
+
+  it.each<{ name: string; change: unknown; path: string }>([
+    { name: "a negative cutoff", change: { type: "set-cutoff", toolCallCutoff: -1 }, path: "toolCallCutoff" },
+    { name: "half a cutoff", change: { type: "set-cutoff", toolCallCutoff: 2.5 }, path: "toolCallCutoff" },
+    {
+      name: "K32: an unknown strategy",
+      change: { type: "set-strategy", toolSummaryStrategy: "magic" },
+      path: "toolSummaryStrategy",
+    },
+    { name: "auto that is no boolean", change: { type: "set-auto", autoCompact: 1 }, path: "autoCompact" },
+    { name: "an unknown change", change: { type: "set-colour" }, path: "type" },
+  ])("TRIGGER-9: rejects $name and says why", ({ change, path }) => {
+    expect(changeSettings(defaults, change as SettingsChange)).toMatchObject({
+      status: "rejected",
+      problem: { path },
+    });
+  });
+});

@@ -1,0 +1,113 @@
+import type { Message } from "../../transcript/message.ts";
+import { type EvalSession, splitAtCompactions } from "../probe/eval-session.ts";
+import { callsOf } from "../probe/history-text.ts";
+import type { Probe } from "../probe/next-use.ts";
+import { createScorer, shareOf } from "../probe/score-text.ts";
+import {
+  LOOP_POLICIES,
+  LOOP_PRICES,
+  LOOP_SYSTEM_CHARS,
+  type LoopMessage,
+  type LoopPolicy,
+  loopMessages,
+} from "./loop-policies.ts";
+
+/** What a session would have cost with one way to hold the window, and what that window kept. */
+export interface LoopCost {
+  readonly policy: string;
+  readonly steps: number;
+  /** Characters weighed by price: one costs as much as an ordinary character of input. */
+  readonly costChars: number;
+  readonly sentChars: number;
+  /** How much of it the provider had in its cache. */
+  readonly cachedChars: number;
+  readonly peakChars: number;
+  /** Usable recall of the window at each probe of the session. */
+  readonly usable: readonly number[];
+}
+
+/** Replays every step of a session and prices each request by the prefix it shares with the one before. Short sessions say nothing and give nothing. */
+export async function measureCost(
+  { transcript }: EvalSession,
+  probes: readonly Probe[],
+): Promise<readonly LoopCost[]> {
+  const messages = splitAtCompactions(transcript).flat();
+  if (callsOf(messages).filter(({ outcome }) => outcome.status !== "pending").length < MIN_RESULTS) return [];
+  const replay: Replay = {
+    messages,
+    renderings: loopMessages(messages),
+    scorers: new Map(
+      probes.flatMap((probe) =>
+        probe.next === undefined ? [] : [[probe.next, usableScorer(probe)] as const],
+      ),
+    ),
+  };
+  const costs: LoopCost[] = [];
+  for (const policy of LOOP_POLICIES) costs.push(await replayPolicy(policy, replay));
+  return costs;
+}
+
+const MIN_RESULTS = 50;
+
+interface Replay {
+  readonly messages: readonly Message[];
+  readonly renderings: readonly LoopMessage[];
+  /** By the message that came next at the probe. */
+  readonly scorers: ReadonlyMap<Message, (text: string) => number>;
+}
+
+async function replayPolicy({ name, start }: LoopPolicy, replay: Replay): Promise<LoopCost> {
+  const { messages, renderings, scorers } = replay;
+  const window = start();
+  const usable: number[] = [];
+  let [steps, costChars, sentChars, cachedChars, peakChars] = [0, 0, 0, 0, 0];
+  let previous: readonly string[] | undefined;
+  let previousAt: number | undefined;
+  for (const [index, message] of messages.entries()) {
+    if (!renderings[index]?.isStep) continue;
+    const idle = idleMs(previousAt, message.createdAt);
+    const current = await window(renderings.slice(0, index), idle);
+    const requestChars = current.reduce((sum, { length }) => sum + length, LOOP_SYSTEM_CHARS);
+    const isCold = previous === undefined || idle > LOOP_PRICES.ttlMs;
+    const sharedChars = isCold ? 0 : LOOP_SYSTEM_CHARS + sharedPrefix(current, previous ?? []);
+    costChars +=
+      LOOP_PRICES.readMultiplier * sharedChars + LOOP_PRICES.writeMultiplier * (requestChars - sharedChars);
+    sentChars += requestChars;
+    cachedChars += sharedChars;
+    peakChars = Math.max(peakChars, requestChars);
+    steps++;
+    previous = current;
+    previousAt = message.createdAt ?? previousAt;
+    const score = scorers.get(message);
+    if (score !== undefined) usable.push(score(current.join("")));
+  }
+  return { policy: name, steps, costChars, sentChars, cachedChars, peakChars, usable };
+}
+
+function usableScorer(probe: Probe): (text: string) => number {
+  const score = createScorer(probe);
+  return (text) => shareOf(score(text).usable) ?? 0;
+}
+
+function idleMs(before: number | undefined, now: number | undefined): number {
+  return before === undefined || now === undefined ? 0 : Math.max(0, now - before);
+}
+
+/** How many characters two requests have in common from the start. */
+function sharedPrefix(one: readonly string[], other: readonly string[]): number {
+  let chars = 0;
+  for (const [index, text] of one.entries()) {
+    const otherText = other[index];
+    if (otherText === undefined) return chars;
+    if (text !== otherText) return chars + sharedStart(text, otherText);
+    chars += text.length;
+  }
+  return chars;
+}
+
+function sharedStart(one: string, other: string): number {
+  const end = Math.min(one.length, other.length);
+  let index = 0;
+  while (index < end && one.charCodeAt(index) === other.charCodeAt(index)) index++;
+  return index;
+}

@@ -1,0 +1,202 @@
+import type { Transcript } from "../../transcript/message.ts";
+import type { EvalSession } from "../probe/eval-session.ts";
+import { historyText, plainMessages, unescapeText } from "../probe/history-text.ts";
+import { hasIdentifier, type TargetClass } from "../probe/identifiers.ts";
+import {
+  chooseProbes,
+  createProbe,
+  type LocatedTarget,
+  type Probe,
+  type ProbeOptions,
+} from "../probe/next-use.ts";
+import { createScorer, type TextScore } from "../probe/score-text.ts";
+import type { EvalPolicy } from "./policies.ts";
+
+/** What every policy keeps at one place of a session. */
+export interface ProbeResult {
+  readonly historyChars: number;
+  readonly targets: readonly TargetFacts[];
+  readonly scores: readonly PolicyScore[];
+  readonly controls: ProbeControls;
+}
+
+/** What the measure itself must hold: the whole history keeps everything, no text keeps nothing. */
+interface ProbeControls {
+  readonly missingInWhole: number;
+  readonly mentionedInNothing: number;
+}
+
+export interface TargetFacts {
+  readonly class: TargetClass;
+  readonly resultOnly: boolean;
+  readonly callsSince: number;
+}
+
+export interface PolicyScore extends TextScore {
+  readonly policy: string;
+  readonly budgetChars: number;
+  /** It is usable, or one search of the archive brings it back; unset where that was not measured. */
+  readonly usableWithRecall?: readonly boolean[];
+}
+
+interface RecallOptions extends ProbeOptions {
+  readonly policies: readonly EvalPolicy[];
+  readonly budgetsChars: readonly number[];
+  /** Whether what a search of the archive brings back is measured too. */
+  readonly search?: "measured";
+}
+
+/** The probes of a session with everything that policies are judged by. */
+export function probesOf(session: EvalSession, options: ProbeOptions): readonly Probe[] {
+  const { workingDirectory } = session;
+  return chooseProbes(session.transcript, options)
+    .map(({ stretch, atIndex }) =>
+      createProbe(stretch, {
+        atIndex,
+        steps: options.steps,
+        ...(workingDirectory !== undefined && { workingDirectory }),
+      }),
+    )
+    .filter(({ targets }) => targets.length >= MIN_TARGETS);
+}
+
+/** Next-use recall of all policies at all budgets. Budgets that the history does not fill are left out: nothing is lost there. */
+export function measureRecall(probes: readonly Probe[], options: RecallOptions): readonly ProbeResult[] {
+  return probes.map((probe) => {
+    const score = createScorer(probe);
+    const search = options.search === "measured" ? createRecallSearch(probe.history) : undefined;
+    const scores: PolicyScore[] = [];
+    for (const budgetChars of options.budgetsChars) {
+      if (probe.historyChars <= budgetChars) continue;
+      for (const { name, run } of options.policies) {
+        const text = run(probe.history, budgetChars);
+        const scored = score(text);
+        const usableWithRecall = search && withRecall({ probe, usable: scored.usable, text, search });
+        scores.push({ policy: name, budgetChars, ...scored, ...(usableWithRecall && { usableWithRecall }) });
+      }
+    }
+    return {
+      historyChars: probe.historyChars,
+      targets: probe.targets.map(({ class: kind, resultOnly, callsSince }) => ({
+        class: kind,
+        resultOnly,
+        callsSince,
+      })),
+      scores,
+      controls: {
+        missingInWhole: countOf(score(plainMessages(probe.history).join("")).usable, false),
+        mentionedInNothing: countOf(score("").mentioned, true),
+      },
+    };
+  });
+}
+
+const MIN_TARGETS = 3;
+
+interface WithRecall {
+  readonly probe: Probe;
+  readonly usable: readonly boolean[];
+  readonly text: string;
+  readonly search: RecallSearch;
+}
+
+function withRecall({ probe, usable, text, search }: WithRecall): readonly boolean[] {
+  if (!usable.includes(false)) return usable;
+  const knownWords = wordsOf(unescapeText(text));
+  return probe.targets.map((target, index) => usable[index] === true || search(target, knownWords));
+}
+
+function countOf(flags: readonly boolean[], wanted: boolean): number {
+  return flags.filter((flag) => flag === wanted).length;
+}
+
+/** Says of a target whether one search of the archive brings it back, with the words that a text still has. */
+type RecallSearch = (target: LocatedTarget, knownWords: ReadonlySet<string>) => boolean;
+
+/**
+ * A search over everything a history held. The child asks once for a target, with the words that stood around it
+ * (its line and the neighbours, without the target itself), as far as it was left them. It gets the passages that
+ * share most with its question, rare words counting more, newest first among equals, up to what a recall may give.
+ */
+export function createRecallSearch(history: Transcript): RecallSearch {
+  const passages = passagesOf(history);
+  const passagesWith = indexOf(passages);
+  return (target, knownWords) => {
+    const question = questionFor(target, knownWords);
+    const text = bestPassages(question, { passages, passagesWith });
+    return hasIdentifier(text, target) && target.places.some(({ snippet }) => text.includes(snippet));
+  };
+}
+
+/** The words of a text, in lower case. */
+export function wordsOf(text: string): ReadonlySet<string> {
+  return new Set(text.toLowerCase().match(WORD) ?? []);
+}
+
+const WORD = /[a-z0-9_]{3,}/g;
+const PASSAGE_CHARS = 1_000;
+/** What one recall gives at most. */
+const RECALLED_CHARS = 8_000;
+
+/** The blocks of a history in pieces of whole lines, oldest first. */
+function passagesOf(history: Transcript): readonly string[] {
+  const { text, blocks } = historyText(history);
+  const passages: string[] = [];
+  for (const { startChar, endChar } of blocks) {
+    for (let from = startChar; from < endChar; ) {
+      const lineEnd = text.indexOf("\n", Math.min(endChar, from + PASSAGE_CHARS));
+      const to = lineEnd === -1 || lineEnd > endChar ? endChar : lineEnd;
+      passages.push(text.slice(from, to));
+      from = to + 1;
+    }
+  }
+  return passages;
+}
+
+type PassagesWith = ReadonlyMap<string, readonly number[]>;
+
+function indexOf(passages: readonly string[]): PassagesWith {
+  const index = new Map<string, number[]>();
+  for (const [number, passage] of passages.entries()) {
+    for (const word of wordsOf(passage)) {
+      const known = index.get(word);
+      if (known === undefined) index.set(word, [number]);
+      else known.push(number);
+    }
+  }
+  return index;
+}
+
+function questionFor(
+  { identifier, places }: LocatedTarget,
+  knownWords: ReadonlySet<string>,
+): readonly string[] {
+  const { line = "", before = "", after = "" } = places[0] ?? {};
+  const own = wordsOf(identifier);
+  const around = wordsOf(`${before}\n${line}\n${after}`);
+  return [...around].filter((word) => !own.has(word) && knownWords.has(word));
+}
+
+interface Archive {
+  readonly passages: readonly string[];
+  readonly passagesWith: PassagesWith;
+}
+
+function bestPassages(question: readonly string[], { passages, passagesWith }: Archive): string {
+  const scores = new Map<number, number>();
+  for (const word of question) {
+    const holders = passagesWith.get(word) ?? [];
+    const rarity = Math.log(1 + passages.length / Math.max(1, holders.length));
+    for (const number of holders) scores.set(number, (scores.get(number) ?? 0) + rarity);
+  }
+  const best = [...scores].sort(
+    ([one, oneScore], [other, otherScore]) => otherScore - oneScore || other - one,
+  );
+  let text = "";
+  for (const [number] of best) {
+    const passage = passages[number] ?? "";
+    if (text.length + passage.length > RECALLED_CHARS) continue;
+    text += `${passage}\n`;
+  }
+  return text;
+}

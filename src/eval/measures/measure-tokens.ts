@@ -1,0 +1,78 @@
+import { safeJson } from "../../text/json.ts";
+import { tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
+import { charsOf, estimateMessageTokens, messageSizes } from "../../transcript/estimate-message.ts";
+import type { Message, Usage } from "../../transcript/message.ts";
+import { outcomeText, type ToolPart } from "../../transcript/part.ts";
+import { type EvalSession, splitAtCompactions } from "../probe/eval-session.ts";
+
+/** One step of which the provider's own count is known: by how many tokens its answer and results made the next prompt longer. */
+export interface TokenStep {
+  readonly model: string;
+  readonly usageTokens: number;
+  readonly chars: number;
+  readonly calls: number;
+  /** The calibrated estimate before the family's scale and the price of calls. */
+  readonly unscaledTokens: number;
+  readonly calibratedTokens: number;
+  readonly documentedTokens: number;
+}
+
+/** The steps of a session at which our estimates can be held against the provider's count. */
+export function measureTokens({ transcript }: EvalSession): readonly TokenStep[] {
+  return splitAtCompactions(transcript).flatMap((stretch) =>
+    stretch.flatMap((message, index) => tokenStep(message, stretch[index + 1]) ?? []),
+  );
+}
+
+const MIN_CHARS = 400;
+/** Outside of these tokens per character something else was counted, such as text that only the host added. */
+const MIN_DENSITY = 0.12;
+const MAX_DENSITY = 0.9;
+
+function tokenStep(message: Message, next: Message | undefined): TokenStep | undefined {
+  if (message.usage === undefined || next?.usage === undefined || !isClear(message)) return undefined;
+  if (next.role !== "assistant" || next.model?.id !== message.model?.id) return undefined;
+  const usageTokens = promptTokens(next.usage) - promptTokens(message.usage);
+  const chars = charsOf(message);
+  const density = usageTokens / chars;
+  if (chars < MIN_CHARS || !(density > MIN_DENSITY && density < MAX_DENSITY)) return undefined;
+  const model = message.model?.id ?? "";
+  const { writtenTokens, resultTokens, calls } = messageSizes(message, "calibrated");
+  return {
+    model,
+    usageTokens,
+    chars,
+    calls,
+    unscaledTokens: writtenTokens + resultTokens,
+    calibratedTokens: estimateMessageTokens(message, {
+      estimator: "calibrated",
+      family: tokenFamilyOf(model),
+    }),
+    documentedTokens: estimateMessageTokens(message),
+  };
+}
+
+/** True when everything the next prompt has more is text that we see: no reasoning, no media, nothing blanked out. */
+function isClear({ role, parts }: Message): boolean {
+  const calls = parts.filter((part) => part.type === "tool");
+  if (role !== "assistant" || calls.length === 0) return false;
+  if (parts.some((part) => part.type === "file" || (part.type === "reasoning" && part.text !== "")))
+    return false;
+  return calls.every(isClearCall) && !parts.some((part) => part.type === "text" && isBlankedOut(part.text));
+}
+
+function isClearCall({ outcome, input }: ToolPart): boolean {
+  if (outcome.status === "pending") return false;
+  if (outcome.status === "done" && outcome.attachments.length > 0) return false;
+  const text = outcomeText(outcome);
+  return !text.includes("[image]") && !isBlankedOut(text) && !isBlankedOut(safeJson(input));
+}
+
+/** Published sessions have their secrets replaced: the provider counted what stood there before. */
+function isBlankedOut(text: string): boolean {
+  return text.includes("REDACTED");
+}
+
+function promptTokens({ inputTokens, cacheReadTokens, cacheWriteTokens }: Usage): number {
+  return inputTokens + cacheReadTokens + cacheWriteTokens;
+}

@@ -1,0 +1,68 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { lineOf, workingSession } from "../../../test/rig/eval-session.ts";
+import { deepFreeze, transcript } from "../../testing/notation.ts";
+import { CLEARED_PLACEHOLDER } from "../../transcript/part.ts";
+import { plainLengths, plainMessages } from "../probe/history-text.ts";
+import { BUILT_IN_POLICIES, hybrid50, lastN, mask10, pruneProtect, uniform1500 } from "./policies.ts";
+
+const session = deepFreeze(workingSession({ steps: 40 }));
+
+describe.each(BUILT_IN_POLICIES.map((policy) => [policy.name, policy] as const))("%s", (_, policy) => {
+  it("never exceeds its budget and always gives the same text", () => {
+    const word = fc.oneof(
+      fc.nat(3000).map((chars) => `u:${chars}`),
+      fc
+        .tuple(fc.nat(300), fc.constantFrom("bash", "read"), fc.nat(9000))
+        .map(([said, tool, chars]) => `a:${said}(${tool}:${chars})`),
+      fc.constantFrom("a(bash?)", "a(bash!700)", "s:200"),
+    );
+    fc.assert(
+      fc.property(
+        fc.array(word, { maxLength: 25 }),
+        fc.integer({ min: 512, max: 20_000 }),
+        (words, budgetChars) => {
+          const messages = deepFreeze(transcript(words.join(" ")));
+          const text = policy.run(messages, budgetChars);
+          expect(text.length).toBeLessThanOrEqual(budgetChars);
+          expect(policy.run(messages, budgetChars)).toBe(text);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it("says in a line what stays", () => {
+    expect(policy.explain).toMatch(/^[a-z].{10,}[^.]$/);
+    expect(policy.run([], 1000)).toBe("");
+  });
+});
+
+describe("the baselines", () => {
+  const whole = plainMessages(session).join("");
+
+  it("keep everything where everything fits", () => {
+    for (const { run } of [lastN, hybrid50]) expect(run(session, whole.length)).toBe(whole);
+  });
+
+  it("differ in what they give up", () => {
+    const budgetChars = 40_000;
+    expect(whole.endsWith(lastN.run(session, budgetChars))).toBe(true);
+    expect(uniform1500.run(session, budgetChars)).not.toContain(lineOf(39, 39));
+    const masked = mask10.run(session, budgetChars);
+    expect(masked).toContain(lineOf(30, 39));
+    expect(masked).not.toContain(lineOf(29, 39));
+    expect(masked).toContain(CLEARED_PLACEHOLDER);
+    const pruned = pruneProtect.run(session, budgetChars);
+    expect(pruned).toContain(lineOf(33, 0));
+    expect(pruned).not.toContain(lineOf(20, 39));
+    const hybrid = hybrid50.run(session, budgetChars);
+    expect(hybrid.endsWith(plainMessages(session).slice(-5).join(""))).toBe(true);
+    expect(hybrid).toContain(lineOf(0, 0));
+    expect(hybrid).not.toContain(lineOf(0, 39));
+  });
+
+  it("know how long a message will be without writing it", () => {
+    expect(plainLengths(session)).toEqual(plainMessages(session).map(({ length }) => length));
+  });
+});

@@ -1,0 +1,187 @@
+import { describe, expect, it } from "vitest";
+import { breakEvenSteps, chooseForkWay, EXACT_VIEW_MAX_AGE_MS, type ForkWayFacts } from "./choose-way.ts";
+
+const FACTS: ForkWayFacts = {
+  setting: "auto",
+  hook: "seen",
+  receiver: "same",
+  viewAgeMs: 1_000,
+  fullTokens: 60_000,
+  graduatedTokens: 40_000,
+  fixedTokens: 10_000,
+  windowTokens: 200_000,
+  cacheReadPrice: 0.1,
+  cacheWritePrice: 1.25,
+  finishedSteps: [],
+};
+
+describe("chooseForkWay", () => {
+  it.each<{ name: string; change: Partial<ForkWayFacts>; way: string; reason: RegExp }>([
+    {
+      name: "the same agent and model, a young view: exact",
+      change: {},
+      way: "exact",
+      reason: /12 expected steps, break-even at 23\.0/,
+    },
+    {
+      name: "another agent: graduated",
+      change: { receiver: "other-agent" },
+      way: "graduated",
+      reason: /another agent/,
+    },
+    {
+      name: "another model: graduated",
+      change: { receiver: "other-model" },
+      way: "graduated",
+      reason: /another model/,
+    },
+    {
+      name: "another provider: graduated, whatever is configured",
+      change: { receiver: "other-provider", setting: "exact" },
+      way: "graduated",
+      reason: /redacted/,
+    },
+    {
+      name: "a view at the age limit: exact",
+      change: { viewAgeMs: EXACT_VIEW_MAX_AGE_MS },
+      way: "exact",
+      reason: /cheapest/,
+    },
+    {
+      name: "a view past the age limit: graduated",
+      change: { viewAgeMs: EXACT_VIEW_MAX_AGE_MS + 1 },
+      way: "graduated",
+      reason: /270 s old/,
+    },
+    {
+      name: "exactly half of the window: exact",
+      change: { fullTokens: 90_000, graduatedTokens: 89_000 },
+      way: "exact",
+      reason: /cheapest/,
+    },
+    {
+      name: "more than half of the window: graduated",
+      change: { fullTokens: 90_001 },
+      way: "graduated",
+      reason: /half of the child's window/,
+    },
+    {
+      name: "more than the options allow: graduated",
+      change: { fullTokens: 40_000, inheritAtMostTokens: 30_000 },
+      way: "graduated",
+      reason: /longer than the options allow/,
+    },
+    {
+      name: "more than half of the window, and the options allow it: exact",
+      change: { fullTokens: 120_000, graduatedTokens: 119_000, inheritAtMostTokens: 150_000 },
+      way: "exact",
+      reason: /cheapest/,
+    },
+    {
+      name: "exactly what the options allow: exact",
+      change: {
+        fullTokens: 40_000,
+        graduatedTokens: 39_000,
+        fixedTokens: 10_000,
+        inheritAtMostTokens: 50_000,
+      },
+      way: "exact",
+      reason: /cheapest/,
+    },
+    {
+      name: "as many steps as the break-even: exact",
+      change: { fullTokens: 30_000, graduatedTokens: 20_000, cacheReadPrice: 1, cacheWritePrice: 7 },
+      way: "exact",
+      reason: /12 expected steps, break-even at 12\.0/,
+    },
+    {
+      name: "children that take many steps: graduated",
+      change: { finishedSteps: [20, 30, 40] },
+      way: "graduated",
+      reason: /30 expected steps/,
+    },
+    {
+      name: "the median of an even number of forks",
+      change: { finishedSteps: [40, 4, 20, 30] },
+      way: "graduated",
+      reason: /25 expected steps/,
+    },
+    {
+      name: "one long child among short ones does not change the choice",
+      change: { finishedSteps: [3, 900, 4] },
+      way: "exact",
+      reason: /4 expected steps/,
+    },
+    {
+      name: "a pipeline that cuts nothing: exact",
+      change: { graduatedTokens: 60_000 },
+      way: "exact",
+      reason: /any number/,
+    },
+    {
+      name: "a provider without a cache: graduated when it is shorter",
+      change: { cacheReadPrice: 1, cacheWritePrice: 1 },
+      way: "graduated",
+      reason: /break-even at 0\.0/,
+    },
+    { name: "no hook: text", change: { hook: "missing" }, way: "text", reason: /did not show/ },
+    {
+      name: "no hook: text, even if exact is configured",
+      change: { hook: "missing", setting: "exact" },
+      way: "text",
+      reason: /did not show/,
+    },
+    { name: "text when configured", change: { setting: "text" }, way: "text", reason: /configuration/ },
+    {
+      name: "graduated when configured",
+      change: { setting: "graduated" },
+      way: "graduated",
+      reason: /configuration/,
+    },
+    {
+      name: "exact when configured, though the view is old",
+      change: { setting: "exact", viewAgeMs: 1e9 },
+      way: "exact",
+      reason: /configuration/,
+    },
+    {
+      name: "configured exact still has to fit",
+      change: { setting: "exact", fullTokens: 190_000 },
+      way: "graduated",
+      reason: /half/,
+    },
+  ])("$name", ({ change, way, reason }) => {
+    const choice = chooseForkWay({ ...FACTS, ...change });
+    expect(choice.way).toBe(way);
+    expect(choice.reason).toMatch(reason);
+  });
+
+  it("does not forbid exact when the window is unknown", () => {
+    const { windowTokens: _, ...unknown } = { ...FACTS, fullTokens: 900_000, graduatedTokens: 899_000 };
+    expect(chooseForkWay(unknown).way).toBe("exact");
+  });
+
+  it("puts the break-even where both ways cost the same", () => {
+    const full = 80_000;
+    const graduated = 50_000;
+    const steps = breakEvenSteps({
+      fullTokens: full,
+      graduatedTokens: graduated,
+      cacheReadPrice: 0.1,
+      cacheWritePrice: 1.25,
+    });
+    const exactCost = steps * 0.1 * full;
+    const graduatedCost = 1.25 * graduated + (steps - 1) * 0.1 * graduated;
+    expect(exactCost).toBeCloseTo(graduatedCost, 6);
+  });
+
+  it.each([
+    { name: "nothing is saved", change: { graduatedTokens: 100 }, steps: Number.POSITIVE_INFINITY },
+    { name: "more is written", change: { graduatedTokens: 150 }, steps: Number.POSITIVE_INFINITY },
+    { name: "reading is free", change: { cacheReadPrice: 0 }, steps: Number.POSITIVE_INFINITY },
+    { name: "everything is free", change: { cacheReadPrice: 0, cacheWritePrice: 0 }, steps: 0 },
+  ])("knows the break-even when $name", ({ change, steps }) => {
+    const facts = { fullTokens: 100, graduatedTokens: 50, cacheReadPrice: 1, cacheWritePrice: 2 };
+    expect(breakEvenSteps({ ...facts, ...change })).toBe(steps);
+  });
+});

@@ -1,0 +1,124 @@
+import type { Transcript } from "../../transcript/message.ts";
+
+/** Chooses how a child gets its parent's conversation, and says why. */
+export function chooseForkWay(facts: ForkWayFacts): ForkWayChoice {
+  const { setting, hook, receiver } = facts;
+  if (setting === "text") return { way: "text", reason: "the configuration asks for text" };
+  if (hook === "missing") {
+    return { way: "text", reason: "this host did not show its messages to the plugin before sending them" };
+  }
+  if (setting === "graduated") return { way: "graduated", reason: "the configuration asks for it" };
+  if (receiver === "other-provider") {
+    return { way: "graduated", reason: "the child runs at another provider, so secrets are redacted" };
+  }
+  const tooLong = whyTooLong(facts);
+  if (tooLong !== undefined) return { way: "graduated", reason: tooLong };
+  if (setting === "exact") return { way: "exact", reason: "the configuration asks for it" };
+  return chooseByCost(facts);
+}
+
+export type ForkWay = "exact" | "graduated" | "text";
+
+export interface ForkWayChoice {
+  readonly way: ForkWay;
+  readonly reason: string;
+}
+
+/** What the choice depends on. */
+export interface ForkWayFacts {
+  readonly setting: ForkWay | "auto";
+  /** Whether the host lets the plugin change what it sends; only then can real messages reach a child. */
+  readonly hook: "seen" | "missing";
+  /** How the child differs from its parent; any difference but none loses the provider's cached prefix. */
+  readonly receiver: "same" | "other-agent" | "other-model" | "other-provider";
+  /** How long ago the parent's view was sent. */
+  readonly viewAgeMs: number;
+  /** The parent's messages as they were sent. */
+  readonly fullTokens: number;
+  /** The same messages after the pipeline. */
+  readonly graduatedTokens: number;
+  /** System prompt and tool definitions. */
+  readonly fixedTokens: number;
+  /** The child's whole window; unset when the host does not tell. */
+  readonly windowTokens?: number;
+  /** What the options allow a child to inherit unchanged; unset means half of its window. */
+  readonly inheritAtMostTokens?: number;
+  /** What a token costs that is read from the provider's cache, and one that is written to it, in any one unit. */
+  readonly cacheReadPrice: number;
+  readonly cacheWritePrice: number;
+  /** How many steps children took until now. */
+  readonly finishedSteps: readonly number[];
+}
+
+/** A provider's cache lives for five minutes; half a minute is left for the child to start. */
+export const EXACT_VIEW_MAX_AGE_MS: number = 4.5 * 60_000;
+
+/** Steps of a child before any has finished. */
+export const EXPECTED_FORK_STEPS = 12;
+
+/** The number of steps up to which the unchanged prefix, read at every step, is cheaper than writing a shorter one first. */
+export function breakEvenSteps(
+  facts: Pick<ForkWayFacts, "fullTokens" | "graduatedTokens" | "cacheReadPrice" | "cacheWritePrice">,
+): number {
+  const { fullTokens, graduatedTokens, cacheReadPrice, cacheWritePrice } = facts;
+  // System and tools are part of both prefixes and cached already, so they cancel out.
+  const savedTokens = fullTokens - graduatedTokens;
+  if (savedTokens <= 0) return Number.POSITIVE_INFINITY;
+  if (cacheReadPrice <= 0) return cacheWritePrice > 0 ? Number.POSITIVE_INFINITY : 0;
+  return ((cacheWritePrice - cacheReadPrice) / cacheReadPrice) * (graduatedTokens / savedTokens);
+}
+
+function whyTooLong(facts: ForkWayFacts): string | undefined {
+  const { fullTokens, fixedTokens, windowTokens, inheritAtMostTokens } = facts;
+  const wholeTokens = fullTokens + fixedTokens;
+  if (inheritAtMostTokens !== undefined) {
+    if (wholeTokens <= inheritAtMostTokens) return undefined;
+    return `the conversation (${count(wholeTokens)} tokens) is longer than the options allow (${count(inheritAtMostTokens)})`;
+  }
+  if (windowTokens === undefined || wholeTokens <= windowTokens / 2) return undefined;
+  return `the conversation (${count(wholeTokens)} tokens) would fill more than half of the child's window (${count(windowTokens)})`;
+}
+
+function chooseByCost(facts: ForkWayFacts): ForkWayChoice {
+  const { receiver, viewAgeMs, finishedSteps } = facts;
+  if (receiver === "other-agent") {
+    return { way: "graduated", reason: "another agent has another system prompt, so no prefix is shared" };
+  }
+  if (receiver === "other-model") {
+    return { way: "graduated", reason: "another model cannot read the parent's cached prefix" };
+  }
+  if (viewAgeMs > EXACT_VIEW_MAX_AGE_MS) {
+    return {
+      way: "graduated",
+      reason: `the parent's view is ${Math.round(viewAgeMs / 1000)} s old, so its cached prefix may be gone`,
+    };
+  }
+  const expected = expectedSteps(finishedSteps);
+  const limit = breakEvenSteps(facts);
+  const steps = `${count(expected)} expected steps, break-even at ${Number.isFinite(limit) ? limit.toFixed(1) : "any number"}`;
+  return expected <= limit
+    ? { way: "exact", reason: `the parent's cached prefix is the cheapest (${steps})` }
+    : { way: "graduated", reason: `a shorter prefix is cheaper over time (${steps})` };
+}
+
+/** The median of what children took until now. */
+function expectedSteps(finishedSteps: readonly number[]): number {
+  const sorted = [...finishedSteps].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? EXPECTED_FORK_STEPS;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
+}
+
+function count(value: number): string {
+  return Math.round(value).toLocaleString("en-US");
+}
+
+/** System prompt and tool definitions: what the provider counted beyond the messages that it was sent. */
+export function overheadTokens(sent: Transcript, tokensOf: (messages: Transcript) => number): number {
+  // A summary is asked for by a request of its own, which holds other messages.
+  const index = sent.findLastIndex(({ usage, summary }) => !summary && (usage?.inputTokens ?? 0) > 0);
+  const usage = sent[index]?.usage;
+  if (usage === undefined) return 0;
+  const counted = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+  return Math.max(0, counted - tokensOf(sent.slice(0, index)));
+}

@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { deepFreeze, transcript } from "../../testing/notation.ts";
+import { processMessagesForFork } from "../fork.ts";
+import { formatMessagesAsContext } from "./format.ts";
+
+describe("formatMessagesAsContext", () => {
+  it("describes messages that no pipeline saw", () => {
+    const { text, stats } = formatMessagesAsContext(deepFreeze(transcript("u:3 a(read:4)")));
+    expect(stats).toEqual({
+      originalCount: 2,
+      finalCount: 2,
+      totalChars: text.length,
+      removedMessages: 0,
+      compactionDetected: false,
+      compactionSliceIndex: -1,
+      truncatedResults: 0,
+      tierDistribution: { tier1: 1, tier2: 0, tier3: 0 },
+      headTailApplied: 0,
+      clearedResults: 0,
+      errorResults: 0,
+      truncatedByTier: { tier1: 0, tier2: 0, tier3: 0 },
+      budgetZone: "under",
+      oversizeTruncated: 0,
+    });
+  });
+
+  it("keeps to the budget that the pipeline was given, unless it is told another", () => {
+    const { messages, stats } = processMessagesForFork(transcript("u:900 u:900"), { budgetChars: 3_000 });
+    const more = [...messages, ...transcript("y:1 y:1 u:900 u:900")];
+    expect(formatMessagesAsContext(more, stats).stats.removedMessages).toBe(1);
+    expect(formatMessagesAsContext(more, stats, { budgetChars: 9_000 }).stats.removedMessages).toBe(0);
+  });
+
+  it("says how many messages are missing in all, and the tag carries the session", () => {
+    const { messages, stats } = processMessagesForFork(transcript("u:900 u:900"), { budgetChars: 1_000 });
+    const more = [...messages, ...transcript("y:1 u:900")];
+    const { text } = formatMessagesAsContext(more, stats, { sessionId: "ses_1" });
+    expect(text).toMatch(/^<inherited_context n="\w+">\n\[2 earlier messages omitted\]\nSystem:\n/);
+  });
+
+  it("counts the results again when messages had to go, and only then", () => {
+    const messages = transcript("a(read:600) a(read:300)");
+    const { stats } = processMessagesForFork(messages, { budgetChars: 2_000 });
+    const strange = { ...stats, errorResults: 7 };
+    expect(formatMessagesAsContext(messages, strange).stats.errorResults).toBe(7);
+    const short = formatMessagesAsContext(messages, strange, { budgetChars: 512 }).stats;
+    expect(short.errorResults).toBe(0);
+    expect(short.tierDistribution).toEqual({ tier1: 1, tier2: 0, tier3: 0 });
+  });
+});

@@ -1,0 +1,154 @@
+import { resultsWithTiers, type Tier, type TieredResult, type TierLimits } from "../../stages/tiers.ts";
+import { hashText } from "../../text/hash.ts";
+import type { Edit } from "../../transcript/edit.ts";
+import type { Message, Transcript } from "../../transcript/message.ts";
+import type { OutputCut } from "../../transcript/part.ts";
+import { CONTEXT_TAG } from "../../transcript/render.ts";
+import { FORK_CHAR_NO_REMOVAL } from "./options.ts";
+
+/** What the pipeline did to a conversation. */
+export interface ProcessingStats {
+  /** Messages before any processing. */
+  readonly originalCount: number;
+  /** Messages rendered. */
+  readonly finalCount: number;
+  /** Length of the wrapped text. */
+  readonly totalChars: number;
+  /** Messages removed by the budget alone. */
+  readonly removedMessages: number;
+  readonly compactionDetected: boolean;
+  /** Index of the summary in the input; -1 when there is none. */
+  readonly compactionSliceIndex: number;
+  readonly truncatedResults: number;
+  readonly tierDistribution: TierDistribution;
+  readonly headTailApplied: number;
+
+  readonly clearedResults?: number;
+  readonly errorResults?: number;
+  readonly tierDistributionBeforeBudget?: TierDistribution;
+  /** Results of each tier that were really cut. */
+  readonly truncatedByTier?: TierDistribution;
+  readonly budgetZone?: "under" | "between" | "over";
+  /** Results of which lines were chosen. */
+  readonly selectedResults?: number;
+  /** Results that a line naming something newer stands for. */
+  readonly supersededResults?: number;
+  /** Texts shortened because the budget is hard. */
+  readonly oversizeTruncated?: number;
+  /** The numbers that were applied. */
+  readonly applied?: {
+    readonly tier2Chars: number;
+    readonly tier3Chars: number;
+    readonly budgetChars: number;
+    /** Set when lines were chosen; the limits of the tiers then were not applied. */
+    readonly profile?: "fill";
+  };
+}
+
+export interface TierDistribution {
+  readonly tier1: number;
+  readonly tier2: number;
+  readonly tier3: number;
+}
+
+/** The part of the statistics that can be read off the results which survived. */
+type ResultStats = Required<
+  Pick<
+    ProcessingStats,
+    | "truncatedResults"
+    | "tierDistribution"
+    | "headTailApplied"
+    | "clearedResults"
+    | "errorResults"
+    | "truncatedByTier"
+  >
+> &
+  Pick<ProcessingStats, "selectedResults" | "supersededResults">;
+
+/** Counts the results of a processed transcript: nothing is kept by hand beside the work. */
+export function countResults(messages: Transcript, limits: TierLimits): ResultStats {
+  const results = resultsWithTiers(messages, limits);
+  const numbered = results.filter(({ isNumbered }) => isNumbered);
+  const cut = numbered.filter(({ result }) => result.part.cut !== undefined);
+  const cuts = numbered.flatMap(({ result }) => result.part.cut ?? []);
+  return {
+    truncatedResults: cuts.length,
+    tierDistribution: distribution(numbered),
+    headTailApplied: cuts.filter(({ method }) => method === "head-tail").length,
+    clearedResults: results.filter(({ result }) => result.cleared).length,
+    errorResults: numbered.filter(({ result }) => result.status === "failed").length,
+    truncatedByTier: distribution(cut),
+    ...optionalCount("selectedResults", cuts.filter(({ method }) => method === "lines").length),
+    ...optionalCount("supersededResults", cuts.filter(isSuperseded).length),
+  };
+}
+
+/** The documented limits never do such a thing, and their statistics do not speak of it. */
+function optionalCount<Name extends string>(name: Name, count: number): { readonly [N in Name]?: number } {
+  return count === 0 ? {} : ({ [name]: count } as { readonly [N in Name]?: number });
+}
+
+/** Nothing of the output is left but a line that names the newer one. */
+function isSuperseded({ method, omittedChars, originalChars }: OutputCut): boolean {
+  return method === "head" && omittedChars >= originalChars && originalChars > 0;
+}
+
+function distribution(results: readonly TieredResult[]): TierDistribution {
+  const count = (tier: Tier) => results.filter((result) => result.tier === tier).length;
+  return { tier1: count(1), tier2: count(2), tier3: count(3) };
+}
+
+interface SizeInput {
+  readonly kept: Transcript;
+  readonly budgetEdits: readonly Edit[];
+  readonly frame: ContextFrame;
+  readonly render: (message: Message) => string;
+  /** True when lines were chosen because not everything fits. */
+  readonly wasFilled?: boolean;
+  /** What an earlier pass of the budget did. */
+  readonly earlier?: ProcessingStats;
+}
+
+/** The part of the statistics that the budget decides. */
+export function sizeStats({ kept, budgetEdits, frame, render, wasFilled, earlier }: SizeInput): SizeStats {
+  const sizes = kept.map((message) => render(message).length).filter((chars) => chars > 0);
+  const messagesChars = sizes.reduce((sum, chars) => sum + chars, 0);
+  const hidden = budgetEdits.filter((edit) => edit.type === "hide-message").length;
+  const removedMessages = (earlier?.removedMessages ?? 0) + hidden;
+  const totalChars = sizes.length === 0 ? 0 : messagesChars + frame.chars(removedMessages);
+  const wasOver = wasFilled || budgetEdits.length > 0 || earlier?.budgetZone === "over";
+  return {
+    finalCount: sizes.length,
+    totalChars,
+    removedMessages,
+    budgetZone: wasOver ? "over" : totalChars <= FORK_CHAR_NO_REMOVAL ? "under" : "between",
+    oversizeTruncated: (earlier?.oversizeTruncated ?? 0) + (budgetEdits.length - hidden),
+  };
+}
+
+type SizeStats = Required<
+  Pick<ProcessingStats, "finalCount" | "totalChars" | "removedMessages" | "budgetZone" | "oversizeTruncated">
+>;
+
+/** The wrapper around inherited messages. */
+export interface ContextFrame {
+  /** The opening tag, and a line that says how many earlier messages are missing. */
+  open(removedMessages: number): string;
+  readonly close: string;
+  /** Length of everything around the messages. */
+  chars(removedMessages: number): number;
+}
+
+/** The wrapper of a session; with a session id its tag carries a short name derived from it. */
+export function createContextFrame(sessionId: string | undefined): ContextFrame {
+  const tag =
+    sessionId === undefined ? `<${CONTEXT_TAG}>` : `<${CONTEXT_TAG} n="${hashText(sessionId).toString(36)}">`;
+  const close = `\n</${CONTEXT_TAG}>`;
+  const open = (removedMessages: number) =>
+    removedMessages === 0 ? tag : `${tag}\n[${removedMessages} earlier ${plural(removedMessages)} omitted]`;
+  return { open, close, chars: (removedMessages) => open(removedMessages).length + close.length };
+}
+
+function plural(count: number): string {
+  return count === 1 ? "message" : "messages";
+}

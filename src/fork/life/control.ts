@@ -1,0 +1,95 @@
+import { closeDeliveries, holdDeliveries } from "./delivery.ts";
+import { endRun, endStopped, stopRun } from "./end.ts";
+import { type EventOf, type ForkStep, unchanged, withRun } from "./events.ts";
+import type { ForkLimits } from "./limits.ts";
+import { addPrompt, checkChildAction, isUnsent, RESTART_TEXT, sendPrompts, wasPromptSent } from "./prompt.ts";
+import { currentRun, type ForkError, type ForkRecord, isLive, type LiveRun } from "./record.ts";
+import { openRun } from "./start.ts";
+
+/** Stops a live run on request; its last text is kept and delivered. */
+export function cancelRun(record: ForkRecord, { reason, atMs }: EventOf<"cancel-asked">): ForkStep {
+  const run = currentRun(record);
+  if (!isLive(run)) return unchanged(record);
+  return stopRun(record, run, { as: "cancelled", error: { kind: "cancelled", message: reason }, atMs });
+}
+
+/** Steers a live run, or opens the next one; the same request does so once. */
+export function steerOrResume(record: ForkRecord, event: EventOf<"resume-asked">): ForkStep {
+  const { directive, requestId, atMs } = event;
+  const wasDone = record.runs.some((run) => run.prompts.some((prompt) => prompt.requestId === requestId));
+  const run = currentRun(record);
+  if (wasDone) return unchanged(record);
+  if (!isLive(run)) return openRun(record, { directive, atMs, requestId });
+  if (run.stopping !== undefined || run.adoption !== undefined) return unchanged(record);
+  const steered = addPrompt(run, { kind: "steer", text: directive, requestId });
+  if (run.state !== "running") return { record: withRun(record, steered), actions: [] };
+  return sendPrompts(record, steered, { atMs, chosen: isUnsent });
+}
+
+/** The user stopped the parent: its forks go on unless configured otherwise. */
+export function parentAborted(record: ForkRecord, atMs: number, limits: ForkLimits): ForkStep {
+  if (limits.onParentAbort === "keep") return unchanged(record);
+  return cancelRun(record, { type: "cancel-asked", reason: "the parent was stopped", atMs });
+}
+
+/** Nobody is left to be told. */
+export function parentDeleted(record: ForkRecord, atMs: number): ForkStep {
+  const closed = closeDeliveries(record, atMs);
+  const run = currentRun(closed);
+  if (!isLive(run)) return unchanged(closed);
+  const error = { kind: "parent-deleted", message: "the parent session was deleted" };
+  return stopRun(closed, run, { as: "cancelled", error, isUnwanted: true, atMs });
+}
+
+/** Takes the fork of a dead owner over: what the child did meanwhile is looked at, and nothing wakes the parent. */
+export function adoptFork(record: ForkRecord, event: EventOf<"adopted">, limits: ForkLimits): ForkStep {
+  const { owner, atMs, fromInstanceId = record.owner.instanceId } = event;
+  const isTaken = record.owner.instanceId !== fromInstanceId;
+  if (isTaken || owner.instanceId === record.owner.instanceId) return unchanged(record);
+  const owned: ForkRecord = { ...holdDeliveries(record), owner };
+  const run = currentRun(owned);
+  if (!isLive(run)) return unchanged(owned);
+  const adopted: LiveRun = { ...run, adoption: { count: 1, lastAtMs: atMs } };
+  if (run.state === "queued" && limits.onRestart === "resume") {
+    return { record: owned, actions: [{ type: "fill-slots" }] };
+  }
+  if (owned.childSessionId === undefined || !wasPromptSent(run)) {
+    return interruptRun(owned, adopted, { atMs, limits, wasPrompted: false });
+  }
+  const state = run.state === "queued" ? "starting" : run.state;
+  const taken: LiveRun = { ...adopted, state };
+  return { record: withRun(owned, taken), actions: [checkChildAction(owned, taken)] };
+}
+
+/** An orderly end of the program: the child ends with it. */
+export function interruptOnExit(record: ForkRecord, atMs: number): ForkStep {
+  const run = currentRun(record);
+  if (!isLive(run)) return unchanged(record);
+  const { stopping } = run;
+  if (stopping !== undefined) return endStopped(record, { ...run, stopping }, { atMs, wakes: "nobody" });
+  return endRun(record, run, { state: "interrupted", error: INTERRUPTED, atMs, wakes: "nobody" });
+}
+
+/** Ends a run whose program is gone; with `onRestart: "resume"` the next run takes its place, once. */
+export function interruptRun(record: ForkRecord, run: LiveRun, interruption: Interruption): ForkStep {
+  const { text = "", changedFiles = [], atMs, limits, wasPrompted = true } = interruption;
+  const end = { state: "interrupted", error: INTERRUPTED, atMs, text, changedFiles } as const;
+  // A child that takes its program down must not do so again and again; one whose record was lost may have been cancelled.
+  const mayGoOn = run.openedBy !== "restart" && run.isRebuilt !== true;
+  if (limits.onRestart === "report" || !mayGoOn) return endRun(record, run, end);
+  const { record: ended } = endRun(record, run, { ...end, closedBy: "next-run" });
+  const directive = wasPrompted ? RESTART_TEXT : run.prompts[0]?.text || RESTART_TEXT;
+  return openRun(ended, { directive, atMs, openedBy: "restart" });
+}
+
+interface Interruption {
+  readonly atMs: number;
+  readonly limits: ForkLimits;
+  readonly text?: string;
+  readonly changedFiles?: readonly string[];
+  /** False when the child was never told its task. */
+  readonly wasPrompted?: boolean;
+}
+
+/** What is said of a run whose program is gone. */
+const INTERRUPTED: ForkError = { kind: "interrupted", message: "the program that ran it ended" };

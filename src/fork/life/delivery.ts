@@ -1,0 +1,215 @@
+import { type DeliveryEvent, type ForkStep, unchanged, withoutKeys } from "./events.ts";
+import { isOverdue, type Wait } from "./limits.ts";
+import { forkName } from "./prompt.ts";
+import { type Delivery, type EndedRun, type ForkRecord, isLive } from "./record.ts";
+
+/**
+ * What to do about the results of one parent at one moment. Write `delivery-sent` for every result of `send` and
+ * store it before sending; then look for its delivery id among the parent's messages before it is sent again.
+ */
+export function planDelivery(view: OutboxView): DeliveryPlan {
+  const open = openResults(view);
+  const pending = open.filter(({ run }) => run.delivery.state === "pending");
+  const sent = open.filter(({ run }) => run.delivery.state === "sent");
+  const seen = open.filter(({ run }) => run.delivery.state === "seen");
+  const times: number[] = [];
+  const isDue = (wait: Wait): boolean => {
+    if (isOverdue(wait, view.nowMs)) return true;
+    times.push(wait.sinceMs + wait.waitMs);
+    return false;
+  };
+
+  const send = planSend(view, pending, isDue);
+  const look = sent.filter(
+    ({ run }) => run.delivery.isUnsure === true || isDue({ sinceMs: run.delivery.sinceMs, waitMs: LOOK_MS }),
+  );
+  const isQuiet = view.parent.status === "idle" && view.moment === "time";
+  const unanswered = isQuiet ? seen : [];
+  const waiting = unanswered.filter(({ run }) => run.delivery.isHeld !== true);
+  const { answerMs = ANSWER_MS } = view.waits ?? {};
+  const kick = waiting.filter(
+    ({ run: { delivery } }) =>
+      delivery.kickedAtMs === undefined && isDue({ sinceMs: delivery.sinceMs, waitMs: answerMs }),
+  );
+  const giveUp = waiting.filter(
+    ({ run: { delivery } }) =>
+      delivery.kickedAtMs !== undefined && isDue({ sinceMs: delivery.kickedAtMs, waitMs: answerMs }),
+  );
+  return {
+    ...(send === undefined ? {} : { send }),
+    look: [...look, ...unanswered],
+    kick,
+    giveUp,
+    ...(times.length === 0 ? {} : { nextAtMs: Math.min(...times) }),
+  };
+}
+
+export interface OutboxView {
+  readonly records: readonly ForkRecord[];
+  /** Only the owner of a record delivers its result. */
+  readonly instanceId: string;
+  readonly parentSessionId: string;
+  readonly parent: ParentState;
+  readonly moment: DeliveryMoment;
+  readonly nowMs: number;
+  /** Unset means what is right for people. */
+  readonly waits?: DeliveryWaits;
+}
+
+/** How long a parent may take. */
+export interface DeliveryWaits {
+  /** Busy without a tool end, before it is prompted anyway. */
+  readonly busyMs?: number;
+  /** Idle without an answer, before it is asked once more, and before that is given up. */
+  readonly answerMs?: number;
+}
+
+/** `tool-end`: a tool output of the parent can carry results. `user-message`: a message of the user can. `time`: neither. */
+export type DeliveryMoment = "tool-end" | "user-message" | "time";
+
+export type ParentState =
+  | { readonly status: "idle" }
+  /** Since its turn began or its last tool ended. */
+  | { readonly status: "busy"; readonly sinceMs: number }
+  | { readonly status: "compacting" }
+  /** The user stopped it and has not spoken since. */
+  | { readonly status: "aborted" };
+
+/** A run that is over, and the fork it belongs to. */
+export interface EndedFork {
+  readonly record: ForkRecord;
+  readonly run: EndedRun;
+}
+
+export interface DeliveryPlan {
+  readonly send?: {
+    readonly way: "tool-output" | "user-message" | "prompt";
+    readonly results: readonly EndedFork[];
+  };
+  /** Read the parent's messages: answer delivery-seen, delivery-absent or delivery-answered for each. */
+  readonly look: readonly EndedFork[];
+  /** After a look that found no answer: prompt the parent once more without the results, and write `delivery-kicked`. */
+  readonly kick: readonly EndedFork[];
+  /** After a look that found no answer: write `delivery-unanswered`. */
+  readonly giveUp: readonly EndedFork[];
+  /** When to ask again if nothing happens. */
+  readonly nextAtMs?: number;
+}
+
+/** Results that come this close together go in one prompt. */
+const COALESCE_MS = 250;
+/** A parent that is busy for so long without a tool end is prompted anyway. */
+const BUSY_MS = 60_000;
+/** From sending to the first look. */
+const LOOK_MS = 2_000;
+/** An idle parent that has not answered for so long was not woken. */
+const ANSWER_MS = 30_000;
+
+function planSend(
+  { parent, moment, waits }: OutboxView,
+  pending: readonly EndedFork[],
+  isDue: (wait: Wait) => boolean,
+): DeliveryPlan["send"] {
+  if (pending.length === 0 || parent.status === "compacting") return undefined;
+  if (moment === "tool-end") return { way: "tool-output", results: pending };
+  if (moment === "user-message") return { way: "user-message", results: pending };
+  const wakers = pending.filter(({ run }) => run.delivery.isHeld !== true);
+  if (wakers.length === 0 || parent.status === "aborted") return undefined;
+  const oldestMs = Math.min(...wakers.map(({ run }) => run.delivery.sinceMs));
+  const { busyMs = BUSY_MS } = waits ?? {};
+  const wait: Wait =
+    parent.status === "busy"
+      ? { sinceMs: Math.max(parent.sinceMs, oldestMs), waitMs: busyMs }
+      : { sinceMs: oldestMs, waitMs: COALESCE_MS };
+  return isDue(wait) ? { way: "prompt", results: pending } : undefined;
+}
+
+function openResults({ records, instanceId, parentSessionId }: OutboxView): readonly EndedFork[] {
+  return records
+    .filter((record) => record.parentSessionId === parentSessionId && record.owner.instanceId === instanceId)
+    .toSorted((a, b) => a.number - b.number)
+    .flatMap((record) =>
+      record.runs.flatMap((run) => (isLive(run) || run.delivery.state === "acked" ? [] : [{ record, run }])),
+    );
+}
+
+/** Moves the outbox row of one run; what is acknowledged stays so. */
+export function advanceDelivery(
+  record: ForkRecord,
+  event: DeliveryEvent & { readonly atMs: number },
+): ForkStep {
+  const run = record.runs.find(({ number }) => number === event.run);
+  if (run === undefined || isLive(run)) return unchanged(record);
+  const delivery = next(run.delivery, event);
+  if (delivery === run.delivery) return unchanged(record);
+  const moved = withDelivery(record, run, delivery);
+  if (delivery.isHeld !== true || run.delivery.isHeld === true) return unchanged(moved);
+  const text = `The result of ${forkName(record)} waits for your next message`;
+  return { record: moved, actions: [{ type: "toast", tone: "warning", text }] };
+}
+
+/** Closes every row that is still open: the parent is gone. */
+export function closeDeliveries(record: ForkRecord, atMs: number): ForkRecord {
+  return mapOpen(record, (delivery) => close(delivery, "parent-deleted", atMs));
+}
+
+/** After a restart nothing wakes the parent, and what was on its way must be looked for. */
+export function holdDeliveries(record: ForkRecord): ForkRecord {
+  return mapOpen(record, (delivery) => ({
+    ...delivery,
+    isHeld: true,
+    ...(delivery.state === "sent" ? { isUnsure: true } : {}),
+  }));
+}
+
+/** A result that did not arrive is sent once more by itself; after that it waits for the user. */
+const MAX_SENDS = 2;
+
+function next(delivery: Delivery, event: DeliveryEvent & { readonly atMs: number }): Delivery {
+  const { atMs } = event;
+  if (delivery.state === "acked") return delivery;
+  switch (event.type) {
+    case "delivery-sent":
+      if (event.way === "read" && delivery.state === "seen") return close(delivery, "read", atMs);
+      if (delivery.state !== "pending") return delivery;
+      return { ...delivery, state: "sent", way: event.way, sends: delivery.sends + 1, sinceMs: atMs };
+    case "delivery-seen":
+      if (delivery.state === "seen") return delivery;
+      if (delivery.way === "read") return close(delivery, "read", atMs);
+      return { ...withoutKeys(delivery, "isUnsure"), state: "seen", sinceMs: atMs };
+    case "delivery-absent":
+      if (delivery.state !== "sent") return delivery;
+      return {
+        ...withoutKeys(delivery, "isUnsure", "way"),
+        state: "pending",
+        sinceMs: atMs,
+        ...(delivery.sends >= MAX_SENDS ? { isHeld: true } : {}),
+      };
+    case "delivery-kicked":
+      return delivery.state === "seen" && delivery.kickedAtMs === undefined
+        ? { ...delivery, kickedAtMs: atMs }
+        : delivery;
+    case "delivery-unanswered":
+      return delivery.state === "seen" && delivery.isHeld !== true ? { ...delivery, isHeld: true } : delivery;
+    case "delivery-answered":
+      return delivery.state === "pending" ? delivery : close(delivery, "answer", atMs);
+    default:
+      event satisfies never;
+      return delivery;
+  }
+}
+
+function close(delivery: Delivery, closedBy: NonNullable<Delivery["closedBy"]>, atMs: number): Delivery {
+  return { ...withoutKeys(delivery, "isHeld", "isUnsure"), state: "acked", closedBy, sinceMs: atMs };
+}
+
+function withDelivery(record: ForkRecord, run: EndedRun, delivery: Delivery): ForkRecord {
+  return { ...record, runs: record.runs.map((each) => (each === run ? { ...run, delivery } : each)) };
+}
+
+function mapOpen(record: ForkRecord, change: (delivery: Delivery) => Delivery): ForkRecord {
+  const runs = record.runs.map((run) =>
+    isLive(run) || run.delivery.state === "acked" ? run : { ...run, delivery: change(run.delivery) },
+  );
+  return { ...record, runs };
+}

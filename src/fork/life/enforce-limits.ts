@@ -1,0 +1,127 @@
+import { endRun, type Stop } from "./end.ts";
+import { type EventOf, type ForkAction, type ForkStep, unchanged, withRun } from "./events.ts";
+import { countAttempt, type ForkLimits, isDueAgain, MAX_ATTEMPTS } from "./limits.ts";
+import {
+  addPrompt,
+  forkName,
+  isUnsent,
+  LIMIT_REASON,
+  rejectionText,
+  sendPrompts,
+  wrapUpText,
+} from "./prompt.ts";
+import { activeRun, currentRun, type ForkRecord, isLive, type LimitName, type LiveRun } from "./record.ts";
+
+/** Counts a tool call of the child, and the same call in a row. */
+export function countCall(
+  record: ForkRecord,
+  { callId, hash, atMs }: EventOf<"tool-called">,
+  limits: ForkLimits,
+): ForkStep {
+  const run = activeRun(record);
+  if (run === undefined || run.calls.recentIds.includes(callId)) return unchanged(record);
+  const streak = run.calls.lastHash === hash ? run.calls.streak + 1 : 1;
+  const recentIds = [...run.calls.recentIds, callId].slice(-MAX_RECENT_IDS);
+  const calls = { total: run.calls.total + 1, streak, lastHash: hash, recentIds };
+  const counted: LiveRun = { ...run, calls, lastSignAtMs: Math.max(run.lastSignAtMs, atMs) };
+  if (calls.total >= limits.maxToolCalls) return wrapUp(record, counted, { limit: "tool-calls", atMs });
+  if (streak >= limits.repeatLimit) return wrapUp(record, counted, { limit: "repeated-call", atMs });
+  return { record: withRun(record, counted), actions: [] };
+}
+
+/** Takes the child's totals; late ones do not lower them. */
+export function countSpending(record: ForkRecord, event: EventOf<"spent">, limits: ForkLimits): ForkStep {
+  const spent = {
+    costUSD: greater(record.spent.costUSD, event.costUSD),
+    tokens: greater(record.spent.tokens, event.tokens),
+    steps: greater(record.spent.steps, event.steps),
+  };
+  const isSame =
+    spent.costUSD === record.spent.costUSD &&
+    spent.tokens === record.spent.tokens &&
+    spent.steps === record.spent.steps;
+  if (isSame) return unchanged(record);
+  const counted: ForkRecord = { ...record, spent };
+  const run = activeRun(record);
+  if (run === undefined || spent.costUSD < limits.forkUSD) return unchanged(counted);
+  return wrapUp(counted, run, { limit: "fork-cost", atMs: event.atMs });
+}
+
+/** No fork of this root may spend more: the queued end, the running report. */
+export function rootCostReached(record: ForkRecord, atMs: number): ForkStep {
+  const run = currentRun(record);
+  if (!isLive(run)) return unchanged(record);
+  if (run.state !== "queued") return wrapUp(record, run, { limit: "root-cost", atMs });
+  const error = { kind: "limit-root-cost", message: LIMIT_REASON["root-cost"] };
+  return endRun(record, run, { state: "failed", error, atMs });
+}
+
+/** Tells the child, once, to report now. */
+export function wrapUp(
+  record: ForkRecord,
+  run: LiveRun,
+  { limit, atMs }: { readonly limit: LimitName; readonly atMs: number },
+): ForkStep {
+  if (run.wrapUp !== undefined || run.stopping !== undefined || run.adoption !== undefined) {
+    return { record: withRun(record, run), actions: [] };
+  }
+  const told = addPrompt({ ...run, wrapUp: { limit, atMs } }, { kind: "wrap-up", text: wrapUpText(limit) });
+  if (run.state !== "running") return { record: withRun(record, told), actions: [] };
+  return sendPrompts(record, told, { atMs, chosen: isUnsent });
+}
+
+/** How a run ends that reached a limit and did not report. */
+export function endOfLimit(limit: LimitName): Pick<Stop, "error"> & { readonly as: "timed-out" | "failed" } {
+  return {
+    as: limit === "time" ? "timed-out" : "failed",
+    error: { kind: `limit-${limit}`, message: `${LIMIT_REASON[limit]} It did not report in time.` },
+  };
+}
+
+/** Shows that the child waits for a person; where there is none it is refused at once. */
+export function permissionAsked(
+  record: ForkRecord,
+  { askId, atMs }: EventOf<"permission-asked">,
+  limits: ForkLimits,
+): ForkStep {
+  const run = activeRun(record);
+  if (run === undefined || run.asks.some((ask) => ask.askId === askId)) return unchanged(record);
+  const asks = [...run.asks, { askId, askedAtMs: atMs }];
+  const asked: LiveRun = { ...run, asks, lastSignAtMs: Math.max(run.lastSignAtMs, atMs) };
+  if (limits.askTimeoutMs === 0) return rejectOverdue(record, asked, { atMs, limits });
+  const text = `${forkName(record)} waits for a permission`;
+  return { record: withRun(record, asked), actions: [{ type: "toast", tone: "warning", text }] };
+}
+
+/** The ask is settled, by whomever. */
+export function permissionAnswered(record: ForkRecord, event: EventOf<"permission-answered">): ForkStep {
+  const run = currentRun(record);
+  if (!isLive(run) || !run.asks.some((ask) => ask.askId === event.askId)) return unchanged(record);
+  const asks = run.asks.filter((ask) => ask.askId !== event.askId);
+  return { record: withRun(record, { ...run, asks, lastSignAtMs: event.atMs }), actions: [] };
+}
+
+/** Refuses what nobody answered in time; an ask that cannot even be refused is forgotten. */
+export function rejectOverdue(
+  record: ForkRecord,
+  run: LiveRun,
+  { atMs, limits }: { readonly atMs: number; readonly limits: ForkLimits },
+): ForkStep {
+  const actions: ForkAction[] = [];
+  const asks = run.asks.flatMap((ask) => {
+    if (atMs < ask.askedAtMs + limits.askTimeoutMs) return [ask];
+    if (!isDueAgain(ask.rejects, atMs)) return [ask];
+    if ((ask.rejects?.count ?? 0) >= MAX_ATTEMPTS) return [];
+    actions.push({ type: "reject-permission", askId: ask.askId, reason: rejectionText(limits.askTimeoutMs) });
+    return [{ ...ask, rejects: countAttempt(ask.rejects, atMs) }];
+  });
+  const isSame = actions.length === 0 && asks.length === run.asks.length;
+  return { record: withRun(record, isSame ? run : { ...run, asks }), actions };
+}
+
+/** A repeated event comes soon after the first. */
+const MAX_RECENT_IDS = 8;
+
+function greater(old: number, value: number): number {
+  return Number.isFinite(value) && value > old ? value : old;
+}

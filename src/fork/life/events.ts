@@ -1,0 +1,165 @@
+import type { ChildPrompt, DeliveryWay, ForkError, ForkOwner, ForkRecord, ForkRun } from "./record.ts";
+
+/**
+ * Something that happened to a fork. Events that answer an action name the run they speak of; events from the
+ * child do not, since a host cannot know it. Any event may come twice, late, or never.
+ */
+export type ForkEvent = { readonly atMs: number } & (
+  | StartEvent
+  | ChildEvent
+  | ControlEvent
+  | OwnerEvent
+  | DeliveryEvent
+);
+
+/** The events of one type. */
+export type EventOf<Type extends ForkEvent["type"]> = Extract<ForkEvent, { readonly type: Type }>;
+
+/** A run on its way from the queue to its first prompt. */
+type StartEvent =
+  /** A slot is free, and `nextToStart` named this fork. */
+  | { readonly type: "slot-given" }
+  | { readonly type: "child-created"; readonly run: number; readonly childSessionId: string }
+  | { readonly type: "child-refused"; readonly run: number; readonly error: ForkError }
+  | {
+      readonly type: "prompt-accepted";
+      readonly run: number;
+      readonly prompt: number;
+      readonly messageId: string;
+    }
+  /** Also for a host call that returned an error instead of throwing one. */
+  | {
+      readonly type: "prompt-refused";
+      readonly run: number;
+      readonly prompt: number;
+      readonly error: ForkError;
+    };
+
+/** What was seen of the child session. */
+type ChildEvent =
+  | { readonly type: "status"; readonly status: "busy" | "retry" | "idle" }
+  | { readonly type: "child-failed"; readonly error: ForkError }
+  | { readonly type: "child-deleted" }
+  | { readonly type: "child-checked"; readonly run: number; readonly finding: ChildFinding }
+  /** The answer to `abort-child`: it does not run any more; these were its last words. */
+  | {
+      readonly type: "child-stopped";
+      readonly run: number;
+      readonly text: string;
+      readonly changedFiles: readonly string[];
+    }
+  /** `hash` is the same for the same tool with the same input. */
+  | { readonly type: "tool-called"; readonly callId: string; readonly hash: string }
+  /** Totals of the child session. */
+  | { readonly type: "spent"; readonly costUSD: number; readonly tokens: number; readonly steps: number }
+  | { readonly type: "root-cost-reached" }
+  | { readonly type: "permission-asked"; readonly askId: string }
+  | { readonly type: "permission-answered"; readonly askId: string };
+
+/** What a look at the child's messages and status showed; `checkChild` tells. */
+export type ChildFinding =
+  | {
+      readonly type: "finished";
+      readonly text: string;
+      readonly lastText: string;
+      readonly changedFiles: readonly string[];
+    }
+  | {
+      readonly type: "failed";
+      readonly error: ForkError;
+      readonly lastText: string;
+      readonly changedFiles: readonly string[];
+    }
+  | { readonly type: "working" }
+  /** Idle, without a finished answer to our last prompt. */
+  | { readonly type: "stopped"; readonly lastText: string; readonly changedFiles: readonly string[] }
+  /** Idle, and our prompt is not there. */
+  | { readonly type: "unprompted" }
+  | { readonly type: "missing" };
+
+/** What somebody wants of the fork. */
+type ControlEvent =
+  | { readonly type: "cancel-asked"; readonly reason: string }
+  /** Steers a live run, opens the next run of an ended one. */
+  | { readonly type: "resume-asked"; readonly directive: string; readonly requestId: string }
+  | { readonly type: "parent-aborted" }
+  | { readonly type: "parent-deleted" };
+
+/** Time, and who owns the record. */
+type OwnerEvent =
+  | { readonly type: "tick" }
+  /** The old owner is gone (`canAdopt`); allowed to somebody who is not the owner yet. */
+  | {
+      readonly type: "adopted";
+      readonly owner: ForkOwner;
+      /** The instance that was seen to be gone; a fork that somebody else has taken meanwhile stays theirs. */
+      readonly fromInstanceId?: string;
+    }
+  /** This program ends in an orderly way, and the child with it. */
+  | { readonly type: "owner-leaving" };
+
+/** How far a result has got. */
+export type DeliveryEvent =
+  /** Written down before it is sent. */
+  | { readonly type: "delivery-sent"; readonly run: number; readonly way: DeliveryWay }
+  /** A look at the parent's messages found its delivery id. */
+  | { readonly type: "delivery-seen"; readonly run: number }
+  /** A look did not find it, and whoever sent it has finished trying. */
+  | { readonly type: "delivery-absent"; readonly run: number }
+  | { readonly type: "delivery-kicked"; readonly run: number }
+  /** Asked once more, and still no answer. */
+  | { readonly type: "delivery-unanswered"; readonly run: number }
+  /** The parent has finished an answer after it. */
+  | { readonly type: "delivery-answered"; readonly run: number };
+
+/** One thing for the host to do, after the record is stored. A lost one is asked for again by a later tick. */
+export type ForkAction =
+  /** From the second attempt on, first look for a child whose metadata names this fork. Answer: child-created or child-refused. */
+  | { readonly type: "create-child"; readonly run: number; readonly attempt: number }
+  /** Store `key` with the message; from the second attempt on, look for it first. Answer: prompt-accepted or prompt-refused. */
+  | {
+      readonly type: "send-prompt";
+      readonly run: number;
+      readonly prompt: ChildPrompt;
+      readonly key: string;
+      readonly attempt: number;
+    }
+  /** Cheap: ask the host for the session's status only. Answer: status. */
+  | { readonly type: "look-at-status" }
+  /** Read the child's last messages. `messageId` is our newest prompt that was accepted, `key` its name. Answer: child-checked. */
+  | { readonly type: "check-child"; readonly run: number; readonly messageId?: string; readonly key: string }
+  /** Answer: child-stopped, with the last text and the changed files. */
+  | { readonly type: "abort-child"; readonly run: number }
+  | { readonly type: "reject-permission"; readonly askId: string; readonly reason: string }
+  /** Slots or the queue changed: ask `nextToStart`, now or at the given time. */
+  | { readonly type: "fill-slots"; readonly notBeforeMs?: number }
+  /** A result waits: ask `planDelivery` for this parent. */
+  | { readonly type: "plan-delivery"; readonly parentSessionId: string }
+  | { readonly type: "toast"; readonly tone: "info" | "success" | "warning"; readonly text: string };
+
+/** A record after one event, and what the host is to do about it. */
+export interface ForkStep {
+  readonly record: ForkRecord;
+  readonly actions: readonly ForkAction[];
+}
+
+/** Nothing to say: the same record, no action. */
+export function unchanged(record: ForkRecord): ForkStep {
+  return { record, actions: [] };
+}
+
+/** The record with its newest run replaced. */
+export function withRun(record: ForkRecord, run: ForkRun): ForkRecord {
+  if (record.runs.at(-1) === run) return record;
+  return { ...record, runs: [...record.runs.slice(0, -1), run] };
+}
+
+/** An object without some of its fields. */
+export function withoutKeys<T extends object, K extends keyof T>(
+  value: T,
+  ...keys: readonly K[]
+): Omit<T, K> {
+  const rest: Partial<T> = { ...value };
+  for (const key of keys) delete rest[key];
+  return rest as Omit<T, K>;
+}

@@ -1,0 +1,71 @@
+import type { ForkOwner, ForkRecord, OwnerProcess } from "./record.ts";
+
+/** Between two signs of life of an instance. */
+export const HEARTBEAT_MS = 5_000;
+/** Without a sign for so long, an owner of whom nothing else is known counts as gone. */
+const STALE_MS = 30_000;
+
+/** The sign of life of one program instance: one small record for all its forks. */
+export interface InstanceLease extends ForkOwner {
+  readonly schema: "instance/1";
+}
+
+/** The id under which an instance's lease is stored. */
+export function leaseRecordId(instanceId: string): string {
+  return `instance-${instanceId}`;
+}
+
+/** The lease to store, every `HEARTBEAT_MS`. */
+export function createLease(owner: Omit<ForkOwner, "heartbeatAtMs">, atMs: number): InstanceLease {
+  return { schema: "instance/1", ...owner, heartbeatAtMs: atMs };
+}
+
+/** What is known about an owner's process; `running` only if pid and start time both match. */
+export type ProcessState = "running" | "gone" | "unknown";
+
+/** Whether an owner still holds its forks: a process that is known to run does, however long it sleeps. */
+export function leaseState(owner: ForkOwner, seen: OwnerObservation): "held" | "lost" {
+  if (seen.process === "running") return "held";
+  if (seen.process === "gone") return "lost";
+  const heartbeatAtMs = Math.max(owner.heartbeatAtMs, seen.lease?.heartbeatAtMs ?? 0);
+  return seen.nowMs - heartbeatAtMs > STALE_MS ? "lost" : "held";
+}
+
+interface OwnerObservation {
+  readonly nowMs: number;
+  readonly process: ProcessState;
+  /** The owner's stored lease, if there is one. */
+  readonly lease?: InstanceLease;
+}
+
+/** True for a fork of somebody else who is gone; the record's version decides who of several gets it. */
+export function canAdopt(
+  { owner }: ForkRecord,
+  seen: OwnerObservation & { readonly instanceId: string },
+): boolean {
+  return owner.instanceId !== seen.instanceId && leaseState(owner, seen) === "lost";
+}
+
+/** True when an instance slept so long that it must store its lease anew, and read its records again, before it acts. */
+export function mustRenew(lease: InstanceLease, nowMs: number): boolean {
+  return nowMs - lease.heartbeatAtMs > STALE_MS / 2;
+}
+
+/** A stored lease, or undefined for anything else. */
+export function readLease(value: unknown): InstanceLease | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const lease = value as Partial<InstanceLease>;
+  const isLease =
+    lease.schema === "instance/1" &&
+    typeof lease.instanceId === "string" &&
+    typeof lease.heartbeatAtMs === "number" &&
+    isProcess(lease.process);
+  return isLease ? (value as InstanceLease) : undefined;
+}
+
+/** True for a value that names a process. */
+export function isProcess(value: unknown): value is OwnerProcess {
+  if (typeof value !== "object" || value === null) return false;
+  const { host, pid, start } = value as Partial<OwnerProcess>;
+  return typeof host === "string" && typeof pid === "number" && typeof start === "string";
+}

@@ -1,0 +1,223 @@
+import { endRun } from "./end.ts";
+import { type EventOf, type ForkStep, unchanged, withoutKeys, withRun } from "./events.ts";
+import { countAttempt } from "./limits.ts";
+import {
+  addPrompt,
+  CONTINUE_TEXT,
+  forkName,
+  isOutstanding,
+  isUnsent,
+  sendPrompts,
+  withPrompt,
+} from "./prompt.ts";
+import {
+  type ChildPrompt,
+  currentRun,
+  type ForkError,
+  type ForkRecord,
+  isLive,
+  type LiveRun,
+} from "./record.ts";
+
+/** Takes a run out of the queue: its child is made, or told. */
+export function startRun(record: ForkRecord, atMs: number): ForkStep {
+  const run = currentRun(record);
+  if (run.state !== "queued" || !mayStart(run, atMs)) return unchanged(record);
+  const isFirst = run.startedAtMs === undefined;
+  const started: LiveRun = {
+    ...withoutKeys(run, "notBeforeMs"),
+    state: "starting",
+    startedAtMs: atMs,
+    lastSignAtMs: atMs,
+    lastWatchAtMs: atMs,
+  };
+  const told = started.prompts.some(isOutstanding)
+    ? started
+    : addPrompt(started, { kind: "continue", text: CONTINUE_TEXT });
+  const step =
+    record.childSessionId === undefined ? createChild(record, told, atMs) : sendFirst(record, told, atMs);
+  if (!isFirst) return step;
+  return {
+    ...step,
+    actions: [...step.actions, { type: "toast", tone: "info", text: `${forkName(record)} started` }],
+  };
+}
+
+/** Asks for the child session, once more if it was asked for before. */
+export function createChild(record: ForkRecord, run: LiveRun, atMs: number): ForkStep {
+  const creation = countAttempt(run.creation, atMs);
+  return {
+    record: withRun(record, { ...run, creation }),
+    actions: [{ type: "create-child", run: run.number, attempt: creation.count }],
+  };
+}
+
+/** Takes the child session; a second one is nobody's. */
+export function childCreated(
+  record: ForkRecord,
+  { childSessionId, atMs }: EventOf<"child-created">,
+): ForkStep {
+  if (record.childSessionId !== undefined) return unchanged(record);
+  const adopted: ForkRecord = { ...record, childSessionId };
+  const run = currentRun(record);
+  return run.state === "starting" ? sendFirst(adopted, run, atMs) : unchanged(adopted);
+}
+
+/** Ends the run, or queues it again after a rate limit. */
+export function childRefused(
+  record: ForkRecord,
+  { run: number, error, atMs }: EventOf<"child-refused">,
+): ForkStep {
+  const run = currentRun(record);
+  if (run.number !== number || run.state !== "starting" || record.childSessionId !== undefined) {
+    return unchanged(record);
+  }
+  return failOrRequeue(record, run, { error, atMs });
+}
+
+/** The child has a prompt: from the first one on it runs. */
+export function promptAccepted(record: ForkRecord, event: EventOf<"prompt-accepted">): ForkStep {
+  const run = currentRun(record);
+  const prompt = run.prompts.find(({ number }) => number === event.prompt);
+  if (run.number !== event.run || prompt?.attempts === undefined || prompt.messageId !== undefined) {
+    return unchanged(record);
+  }
+  const { messageId, atMs } = event;
+  if (!isLive(run)) {
+    const prompts = run.prompts.map((each) => (each === prompt ? { ...each, messageId } : each));
+    // It woke a child whose run is over.
+    return {
+      record: withRun(record, { ...run, prompts }),
+      actions: [{ type: "abort-child", run: run.number }],
+    };
+  }
+  const accepted = withPrompt(run, prompt.number, { messageId });
+  if (run.state === "queued") return { record: withRun(record, accepted), actions: [] };
+  return sendPrompts(
+    record,
+    { ...accepted, state: "running", lastSignAtMs: atMs, lastWatchAtMs: atMs },
+    { atMs, chosen: isUnsent },
+  );
+}
+
+/** A prompt that did not get through never leaves a run waiting for its answer. */
+export function promptRefused(record: ForkRecord, event: EventOf<"prompt-refused">): ForkStep {
+  const run = currentRun(record);
+  const prompt = run.prompts.find(({ number }) => number === event.prompt);
+  if (run.number !== event.run || prompt?.attempts === undefined || !isOutstanding(prompt)) {
+    return unchanged(record);
+  }
+  if (!isLive(run) || run.state === "queued" || run.stopping !== undefined) return unchanged(record);
+  const { error, atMs } = event;
+  if (isOpening(prompt, run)) return failOrRequeue(record, run, { error, atMs });
+  if (prompt.kind === "nudge") return endRun(record, run, { state: "failed", error, atMs });
+  return { record: withRun(record, withPrompt(run, prompt.number, { isDropped: true })), actions: [] };
+}
+
+/** True for a prompt without which the child does nothing. */
+export function isOpening({ kind }: ChildPrompt, run: LiveRun): boolean {
+  return run.state === "starting" || kind === "directive" || kind === "continue";
+}
+
+/** Ends the run as failed; after a rate limit it waits in the queue instead, longer each time, a few times. */
+export function failOrRequeue(record: ForkRecord, run: LiveRun, failure: RunFailure): ForkStep {
+  const { error, atMs } = failure;
+  const isPassing =
+    error.kind === "rate_limit" && run.rateLimits < MAX_RATE_LIMITS && run.wrapUp === undefined;
+  if (!isPassing) {
+    const { lastText: text = "", changedFiles = [] } = failure;
+    return endRun(record, run, { state: "failed", error, atMs, text, changedFiles });
+  }
+  const askedMs = Math.min(error.retryAfterMs ?? 0, MAX_BACK_OFF_MS);
+  const backOffMs = Math.min(FIRST_BACK_OFF_MS * 2 ** run.rateLimits, MAX_BACK_OFF_MS);
+  const notBeforeMs = atMs + Math.max(askedMs, backOffMs);
+  const waiting: LiveRun = {
+    ...withoutKeys(run, "creation", "isRetrying", "suspectedError", "adoption"),
+    state: "queued",
+    asks: [],
+    rateLimits: run.rateLimits + 1,
+    notBeforeMs,
+  };
+  return {
+    record: withRun(record, waiting),
+    actions: [{ type: "fill-slots" }, { type: "fill-slots", notBeforeMs }],
+  };
+}
+
+interface RunFailure {
+  readonly error: ForkError;
+  readonly atMs: number;
+  readonly lastText?: string;
+  readonly changedFiles?: readonly string[];
+}
+
+const MAX_RATE_LIMITS = 5;
+const FIRST_BACK_OFF_MS = 15_000;
+
+/** The opening prompt goes alone; what was said meanwhile follows once it is accepted. */
+function sendFirst(record: ForkRecord, run: LiveRun, atMs: number): ForkStep {
+  const first = run.prompts.find(isOutstanding);
+  return sendPrompts(record, run, { atMs, chosen: (prompt) => prompt === first });
+}
+
+/** The longest that a run waits after a rate limit. */
+const MAX_BACK_OFF_MS = 300_000;
+
+/** True when a queued run may have a slot; a wait longer than any is one of a clock that was set back. */
+export function mayStart({ notBeforeMs = 0 }: LiveRun, atMs: number): boolean {
+  return atMs >= notBeforeMs || notBeforeMs > atMs + MAX_BACK_OFF_MS;
+}
+
+/** The record of a new fork: its first run waits in the queue. */
+export function createForkRecord(fork: NewFork): ForkRecord {
+  const { directive, atMs, ...rest } = fork;
+  return {
+    schema: "fork/1",
+    ...rest,
+    spent: { costUSD: 0, tokens: 0, steps: 0 },
+    runs: [queuedRun(1, { directive, atMs })],
+  };
+}
+
+/** What must be known to start a fork. */
+export interface NewFork extends Omit<ForkRecord, "schema" | "spent" | "runs" | "childSessionId"> {
+  readonly directive: string;
+  readonly atMs: number;
+}
+
+/** Puts the next run of a fork whose last run is over into the queue. */
+export function openRun(record: ForkRecord, opening: RunOpening): ForkStep {
+  const run = queuedRun((record.runs.at(-1)?.number ?? 0) + 1, opening);
+  return { record: { ...record, runs: [...record.runs, run] }, actions: [{ type: "fill-slots" }] };
+}
+
+interface RunOpening {
+  readonly directive: string;
+  readonly atMs: number;
+  readonly requestId?: string;
+  readonly openedBy?: "restart";
+}
+
+/** A run that waits for a slot. */
+function queuedRun(number: number, opening: RunOpening): LiveRun {
+  const { directive, atMs, requestId, openedBy } = opening;
+  return {
+    number,
+    state: "queued",
+    queuedAtMs: atMs,
+    lastSignAtMs: atMs,
+    lastWatchAtMs: atMs,
+    prompts: [
+      {
+        number: 1,
+        kind: "directive",
+        text: directive,
+        ...(requestId === undefined ? {} : { requestId }),
+      },
+    ],
+    calls: { total: 0, streak: 0, recentIds: [] },
+    rateLimits: 0,
+    asks: [],
+    ...(openedBy === undefined ? {} : { openedBy }),
+  };
+}

@@ -1,0 +1,108 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  AT_MS,
+  afterEvents,
+  completedFork,
+  endedRun,
+  OWNER,
+  runningFork,
+  sampleFork,
+  step,
+} from "../../../test/rig/forks/fork-samples.ts";
+import { forkMetadata, readForkMetadata, readForkRecord, rebuildForkRecord } from "./stored-record.ts";
+
+const RECORDS = [
+  sampleFork(),
+  runningFork(),
+  completedFork(),
+  afterEvents(
+    runningFork(),
+    { type: "permission-asked", askId: "a" },
+    { type: "cancel-asked", reason: "no" },
+  ),
+  afterEvents(
+    runningFork(),
+    { type: "root-cost-reached" },
+    { type: "child-failed", error: { kind: "x", message: "y" } },
+  ),
+  afterEvents(completedFork(), { type: "resume-asked", directive: "more", requestId: "r" }),
+];
+
+describe("readForkRecord", () => {
+  it("gives back every record that was stored", () => {
+    for (const record of RECORDS) expect(readForkRecord(JSON.parse(JSON.stringify(record)))).toEqual(record);
+  });
+
+  it("refuses a record from which a needed field is missing or of another kind", () => {
+    const record = JSON.parse(JSON.stringify(completedFork())) as Record<string, unknown>;
+    for (const key of Object.keys(record)) {
+      if (key === "childSessionId") continue;
+      expect(readForkRecord({ ...record, [key]: undefined })).toBeUndefined();
+      expect(
+        readForkRecord({ ...record, [key]: 3.5e300 * (key === "number" ? Number.NaN : 1) }),
+      ).toBeUndefined();
+    }
+    expect(readForkRecord({ ...record, runs: [] })).toBeUndefined();
+    expect(
+      readForkRecord({ ...record, runs: [...runningFork().runs, ...completedFork().runs] }),
+    ).toBeUndefined();
+  });
+
+  it("never throws", () => {
+    fc.assert(
+      fc.property(fc.anything(), (value) => {
+        expect(readForkRecord(value)).toBeUndefined();
+      }),
+    );
+  });
+});
+
+describe("a lost record", () => {
+  const record = sampleFork({
+    inherited: { way: "exact", reason: "", chars: 1, messages: 1, snapshotId: "sha" },
+  });
+  const session = { id: "child", title: "find the bug", createdAtMs: AT_MS - 5_000 };
+
+  it("is named in the child's metadata", () => {
+    const metadata = forkMetadata(record);
+    expect(metadata).toEqual({ id: "f1", root: "root", parent: "parent", run: 1, blob: "sha" });
+    expect(readForkMetadata(JSON.parse(JSON.stringify(metadata)))).toEqual(metadata);
+    for (const value of [
+      undefined,
+      null,
+      "x",
+      {},
+      { ...metadata, run: 0 },
+      { ...metadata, id: "" },
+      { ...metadata, root: 5 },
+    ]) {
+      expect(readForkMetadata(value)).toBeUndefined();
+    }
+  });
+
+  it("is rebuilt, looked at, and its result looked for before it is sent", () => {
+    const rebuilt = rebuildForkRecord({
+      metadata: forkMetadata(record),
+      session,
+      owner: OWNER,
+      number: 4,
+      atMs: AT_MS,
+    });
+    expect(readForkRecord(JSON.parse(JSON.stringify(rebuilt.record)))).toEqual(rebuilt.record);
+    expect(rebuilt.actions).toEqual([{ type: "check-child", run: 1, key: "f1.1.1" }]);
+    const finding = { type: "finished", text: "done", lastText: "done", changedFiles: [] } as const;
+    const done = afterEvents(rebuilt.record, { type: "child-checked", run: 1, finding });
+    const stopped = { type: "stopped", lastText: "", changedFiles: [] } as const;
+    const resumed = step(
+      rebuilt.record,
+      { type: "child-checked", run: 1, finding: stopped },
+      { onRestart: "resume" },
+    );
+    expect(resumed.record.runs.map(({ state }) => state)).toEqual(["interrupted"]);
+    expect(endedRun(done)).toMatchObject({
+      state: "completed",
+      delivery: { state: "sent", isUnsure: true, isHeld: true },
+    });
+  });
+});

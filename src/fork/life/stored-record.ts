@@ -1,0 +1,215 @@
+import type { ForkStep } from "./events.ts";
+import { isProcess } from "./lease.ts";
+import { checkChildAction } from "./prompt.ts";
+import type { ForkOwner, ForkRecord } from "./record.ts";
+
+/** A stored value as a fork record, or undefined when it is none that this version understands. */
+export function readForkRecord(value: unknown): ForkRecord | undefined {
+  return isRecord(value) ? (value as ForkRecord) : undefined;
+}
+
+type Check = (value: unknown) => boolean;
+type Shape = Readonly<Record<string, Check>>;
+
+const isText: Check = (value) => typeof value === "string";
+const isCount: Check = (value) => typeof value === "number" && Number.isFinite(value) && value >= 0;
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value);
+const listOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(check);
+const shaped = (shape: Shape): Check => {
+  const checks = Object.entries(shape);
+  return (value) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+    const found = value as Readonly<Record<string, unknown>>;
+    return checks.every(([key, check]) => check(found[key]));
+  };
+};
+const oneOf =
+  (...words: readonly string[]): Check =>
+  (value) =>
+    words.some((word) => word === value);
+
+const ATTEMPTS = shaped({ count: isCount, lastAtMs: isCount });
+const ERROR = shaped({ kind: isText, message: isText });
+
+const RUN_BASE: Shape = {
+  number: isCount,
+  queuedAtMs: isCount,
+  startedAtMs: optional(isCount),
+  prompts: listOf(
+    shaped({
+      number: isCount,
+      kind: oneOf("directive", "continue", "steer", "nudge", "wrap-up"),
+      text: isText,
+      attempts: optional(ATTEMPTS),
+      messageId: optional(isText),
+    }),
+  ),
+  calls: shaped({ total: isCount, streak: isCount, lastHash: optional(isText), recentIds: listOf(isText) }),
+  rateLimits: isCount,
+};
+
+const LIVE_RUN = shaped({
+  ...RUN_BASE,
+  state: oneOf("queued", "starting", "running"),
+  notBeforeMs: optional(isCount),
+  creation: optional(ATTEMPTS),
+  lastSignAtMs: isCount,
+  lastWatchAtMs: isCount,
+  asks: listOf(shaped({ askId: isText, askedAtMs: isCount, rejects: optional(ATTEMPTS) })),
+  wrapUp: optional(
+    shaped({ limit: oneOf("time", "tool-calls", "repeated-call", "fork-cost", "root-cost"), atMs: isCount }),
+  ),
+  stopping: optional(
+    shaped({ as: oneOf("cancelled", "timed-out", "failed"), error: ERROR, aborts: ATTEMPTS }),
+  ),
+  suspectedError: optional(ERROR),
+  adoption: optional(ATTEMPTS),
+});
+
+const ENDED_RUN = shaped({
+  ...RUN_BASE,
+  state: oneOf("completed", "failed", "cancelled", "timed-out", "interrupted"),
+  endedAtMs: isCount,
+  text: isText,
+  changedFiles: listOf(isText),
+  error: optional(ERROR),
+  delivery: shaped({
+    state: oneOf("pending", "sent", "seen", "acked"),
+    sinceMs: isCount,
+    sends: isCount,
+    kickedAtMs: optional(isCount),
+  }),
+});
+
+const isRecord = shaped({
+  schema: oneOf("fork/1"),
+  id: isText,
+  number: isCount,
+  rootSessionId: isText,
+  parentSessionId: isText,
+  childSessionId: optional(isText),
+  agent: isText,
+  model: shaped({ providerId: isText, modelId: isText, variant: optional(isText) }),
+  title: isText,
+  inherited: shaped({
+    way: oneOf("exact", "graduated", "text"),
+    reason: isText,
+    chars: isCount,
+    messages: isCount,
+    snapshotId: optional(isText),
+  }),
+  owner: shaped({ instanceId: isText, process: isProcess, heartbeatAtMs: isCount }),
+  spent: shaped({ costUSD: isCount, tokens: isCount, steps: isCount }),
+  runs: isRunList,
+});
+
+function isRunList(value: unknown): boolean {
+  if (!Array.isArray(value) || value.length === 0) return false;
+  return value.every((run, index) => ENDED_RUN(run) || (index === value.length - 1 && LIVE_RUN(run)));
+}
+
+/** What the child session itself carries of its fork, so that a lost record can be rebuilt. */
+export interface ForkMetadata {
+  readonly id: string;
+  readonly root: string;
+  readonly parent: string;
+  readonly run: number;
+  /** The snapshot of what it inherited. */
+  readonly blob?: string;
+}
+
+/** The metadata to store with the child session, at its creation and with every new run. */
+export function forkMetadata(record: ForkRecord): ForkMetadata {
+  const { snapshotId } = record.inherited;
+  return {
+    id: record.id,
+    root: record.rootSessionId,
+    parent: record.parentSessionId,
+    run: record.runs.at(-1)?.number ?? 1,
+    ...(snapshotId === undefined ? {} : { blob: snapshotId }),
+  };
+}
+
+/** Metadata as it was found in a session, or undefined when it is none of ours. */
+export function readForkMetadata(value: unknown): ForkMetadata | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { id, root, parent, run, blob } = value as Readonly<Record<string, unknown>>;
+  if (!isName(id) || !isName(root) || !isName(parent)) return undefined;
+  if (!Number.isSafeInteger(run) || (run as number) < 1) return undefined;
+  return { id, root, parent, run: run as number, ...(isName(blob) ? { blob } : {}) };
+}
+
+/**
+ * A record made from a child session whose record is lost, and the look that settles what became of it. Whether its
+ * result was delivered is not known, so it is looked for in the parent first.
+ */
+export function rebuildForkRecord({ metadata, session, owner, number, atMs }: LostFork): ForkStep {
+  const record: ForkRecord = {
+    schema: "fork/1",
+    id: metadata.id,
+    number,
+    rootSessionId: metadata.root,
+    parentSessionId: metadata.parent,
+    childSessionId: session.id,
+    agent: session.agent ?? "",
+    model: { providerId: session.providerId ?? "", modelId: session.modelId ?? "" },
+    title: session.title,
+    inherited: {
+      way: metadata.blob === undefined ? "text" : "graduated",
+      reason: "rebuilt from the child session",
+      chars: 0,
+      messages: 0,
+      ...(metadata.blob === undefined ? {} : { snapshotId: metadata.blob }),
+    },
+    owner,
+    spent: { costUSD: session.costUSD ?? 0, tokens: 0, steps: 0 },
+    runs: [],
+  };
+  const run = {
+    number: metadata.run,
+    state: "running",
+    queuedAtMs: session.createdAtMs,
+    startedAtMs: session.createdAtMs,
+    lastSignAtMs: atMs,
+    lastWatchAtMs: atMs,
+    prompts: [
+      { number: 1, kind: "directive", text: "", attempts: { count: 1, lastAtMs: session.createdAtMs } },
+    ],
+    calls: { total: 0, streak: 0, recentIds: [] },
+    rateLimits: 0,
+    asks: [],
+    adoption: { count: 1, lastAtMs: atMs },
+    isRebuilt: true,
+  } as const;
+  return { record: { ...record, runs: [run] }, actions: [checkChildAction(record, run)] };
+}
+
+interface LostFork {
+  readonly metadata: ForkMetadata;
+  readonly session: ChildSession;
+  readonly owner: ForkOwner;
+  /** From `nextForkNumber`. */
+  readonly number: number;
+  readonly atMs: number;
+}
+
+/** What the host knows about a child session. */
+interface ChildSession {
+  readonly id: string;
+  readonly title: string;
+  readonly createdAtMs: number;
+  readonly agent?: string;
+  readonly providerId?: string;
+  readonly modelId?: string;
+  readonly costUSD?: number;
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= 200;
+}

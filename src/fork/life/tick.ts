@@ -1,0 +1,119 @@
+import { interruptRun } from "./control.ts";
+import { endStopped, stopRun } from "./end.ts";
+import { endOfLimit, rejectOverdue, wrapUp } from "./enforce-limits.ts";
+import { type ForkAction, type ForkStep, unchanged, withRun } from "./events.ts";
+import { countAttempt, type ForkLimits, isDueAgain, isOverdue, MAX_ATTEMPTS, WATCH_MS } from "./limits.ts";
+import { checkChildAction, isOutstanding, sendPrompts, withPrompt } from "./prompt.ts";
+import {
+  type Attempts,
+  type ChildPrompt,
+  currentRun,
+  type ForkRecord,
+  isLive,
+  type LiveRun,
+} from "./record.ts";
+import { createChild, isOpening, mayStart } from "./start.ts";
+
+const MAX_ADOPTION_LOOKS = 10;
+
+/** What time alone brings: limits, asks that nobody answered, actions that got lost, results that wait. */
+export function tick(record: ForkRecord, atMs: number, limits: ForkLimits): ForkStep {
+  const outbox = waitingDelivery(record);
+  const run = currentRun(record);
+  if (!isLive(run)) return { record, actions: outbox };
+  if (run.state === "queued") {
+    return { record, actions: mayStart(run, atMs) ? [...outbox, { type: "fill-slots" }] : outbox };
+  }
+  if (run.adoption !== undefined) {
+    const step = lookAgain(record, { ...run, adoption: run.adoption }, { atMs, limits });
+    return { record: step.record, actions: [...outbox, ...step.actions] };
+  }
+  let step = unchanged(record);
+  for (const look of LOOKS) {
+    const now = currentRun(step.record);
+    if (!isLive(now) || now.state === "queued") break;
+    const next = look(step.record, now, { atMs, limits });
+    step = { record: next.record, actions: [...step.actions, ...next.actions] };
+  }
+  return { record: step.record, actions: [...outbox, ...step.actions] };
+}
+
+interface Time {
+  readonly atMs: number;
+  readonly limits: ForkLimits;
+}
+type Look = (record: ForkRecord, run: LiveRun, time: Time) => ForkStep;
+
+const LOOKS: readonly Look[] = [abortAgain, endGrace, endTime, createAgain, sendAgain, rejectOverdue, watch];
+
+/** A child that came with a dead owner is not spoken to before it was looked at. */
+function lookAgain(
+  record: ForkRecord,
+  run: LiveRun & { readonly adoption: Attempts },
+  { atMs, limits }: Time,
+): ForkStep {
+  if (!isDueAgain(run.adoption, atMs)) return unchanged(record);
+  if (run.adoption.count >= MAX_ADOPTION_LOOKS) return interruptRun(record, run, { atMs, limits });
+  return {
+    record: withRun(record, { ...run, adoption: countAttempt(run.adoption, atMs) }),
+    actions: [checkChildAction(record, run)],
+  };
+}
+
+function abortAgain(record: ForkRecord, run: LiveRun, { atMs }: Time): ForkStep {
+  const { stopping } = run;
+  if (stopping === undefined || !isDueAgain(stopping.aborts, atMs)) return unchanged(record);
+  if (stopping.aborts.count >= MAX_ATTEMPTS) return endStopped(record, { ...run, stopping }, { atMs });
+  const aborts = countAttempt(stopping.aborts, atMs);
+  return {
+    record: withRun(record, { ...run, stopping: { ...stopping, aborts } }),
+    actions: [{ type: "abort-child", run: run.number }],
+  };
+}
+
+function endGrace(record: ForkRecord, run: LiveRun, { atMs, limits }: Time): ForkStep {
+  if (run.wrapUp === undefined || atMs < run.wrapUp.atMs + limits.graceMs) return unchanged(record);
+  return stopRun(record, run, { ...endOfLimit(run.wrapUp.limit), atMs });
+}
+
+function endTime(record: ForkRecord, run: LiveRun, { atMs, limits }: Time): ForkStep {
+  if (run.stopping !== undefined || atMs < (run.startedAtMs ?? atMs) + limits.timeoutMs)
+    return unchanged(record);
+  return run.wrapUp === undefined ? wrapUp(record, run, { limit: "time", atMs }) : unchanged(record);
+}
+
+function createAgain(record: ForkRecord, run: LiveRun, { atMs }: Time): ForkStep {
+  if (record.childSessionId !== undefined || run.stopping !== undefined) return unchanged(record);
+  if (!isDueAgain(run.creation, atMs)) return unchanged(record);
+  if ((run.creation?.count ?? 0) < MAX_ATTEMPTS) return createChild(record, run, atMs);
+  return stopRun(record, run, { as: "failed", error: NOT_STARTED, atMs });
+}
+
+function sendAgain(record: ForkRecord, run: LiveRun, { atMs }: Time): ForkStep {
+  if (record.childSessionId === undefined || run.stopping !== undefined) return unchanged(record);
+  const isDue = (prompt: ChildPrompt) =>
+    isOutstanding(prompt) && prompt.attempts !== undefined && isDueAgain(prompt.attempts, atMs);
+  const lost = run.prompts.find(
+    (prompt) => isDue(prompt) && (prompt.attempts?.count ?? 0) >= MAX_ATTEMPTS + run.rateLimits,
+  );
+  if (lost === undefined) return sendPrompts(record, run, { atMs, chosen: isDue });
+  if (isOpening(lost, run) || lost.kind === "nudge") {
+    return stopRun(record, run, { as: "failed", error: NOT_STARTED, atMs });
+  }
+  return { record: withRun(record, withPrompt(run, lost.number, { isDropped: true })), actions: [] };
+}
+
+function watch(record: ForkRecord, run: LiveRun, { atMs }: Time): ForkStep {
+  const isDue = isOverdue({ sinceMs: run.lastWatchAtMs, waitMs: WATCH_MS }, atMs);
+  if (record.childSessionId === undefined || !isDue) return unchanged(record);
+  const action: ForkAction =
+    run.suspectedError === undefined ? { type: "look-at-status" } : checkChildAction(record, run);
+  return { record: withRun(record, { ...run, lastWatchAtMs: atMs }), actions: [action] };
+}
+
+function waitingDelivery(record: ForkRecord): readonly ForkAction[] {
+  const isWaiting = record.runs.some((run) => !isLive(run) && run.delivery.state !== "acked");
+  return isWaiting ? [{ type: "plan-delivery", parentSessionId: record.parentSessionId }] : [];
+}
+
+const NOT_STARTED = { kind: "not-started", message: "the host did not take the prompt" } as const;

@@ -1,0 +1,180 @@
+import { safeJson, tryJson } from "../../text/json.ts";
+import { asObject, jsonOrText, omitUndefined, type UnknownObject } from "../../text/read-unknown.ts";
+import {
+  COMPACTION_QUESTION,
+  type FilePart,
+  outcomeText,
+  type Part,
+  type ToolOutcome,
+  type ToolPart,
+} from "../../transcript/part.ts";
+import { filePlaceholder } from "../../transcript/render.ts";
+import type { Source } from "./block-adapter.ts";
+
+/** How an API writes what a tool gave: a string, or a list of texts and other things. */
+export interface ResultShape {
+  /** The `type` of a text in the list. */
+  readonly textType: string;
+  readFile(block: unknown): FilePart;
+}
+
+/** The text of a result, one line break between its texts, and everything else in it as files. */
+export function readResultContent(
+  content: unknown,
+  { textType, readFile }: ResultShape,
+): { readonly output: string; readonly attachments: readonly FilePart[] } {
+  if (typeof content === "string") return { output: content, attachments: [] };
+  if (!Array.isArray(content)) {
+    return { output: content === undefined || content === null ? "" : safeJson(content), attachments: [] };
+  }
+  const texts: string[] = [];
+  const attachments: FilePart[] = [];
+  for (const block of content) {
+    const text = textOf(block, textType);
+    if (text === undefined) attachments.push(readFile(block));
+    else texts.push(text);
+  }
+  return { output: texts.join("\n"), attachments };
+}
+
+/** The content of an edited result: the form it had, the new text where the first one stood, the files that are left. */
+export function writeResultContent(
+  part: ToolPart,
+  { before, content, shape }: ResultSource,
+): string | readonly unknown[] {
+  const text = outcomeText(part.outcome);
+  if (!Array.isArray(content)) return text;
+  const isTextKept = before?.type === "tool" && outcomeText(before.outcome) === text;
+  const isKept = createFileFilter(part);
+  const written: unknown[] = [];
+  let isTextWritten = isTextKept || text.trim() === "";
+  if (!isTextWritten && !content.some((block) => textOf(block, shape.textType) !== undefined)) {
+    written.push({ type: shape.textType, text });
+    isTextWritten = true;
+  }
+  for (const block of content) {
+    if (textOf(block, shape.textType) === undefined) {
+      if (isKept(shape.readFile(block))) written.push(block);
+    } else if (isTextKept) {
+      written.push(block);
+    } else if (!isTextWritten) {
+      written.push({ ...asObject(block), text });
+      isTextWritten = true;
+    }
+  }
+  return written.length === 0 ? text : written;
+}
+
+interface ResultSource {
+  readonly before: Part | undefined;
+  readonly content: unknown;
+  readonly shape: ResultShape;
+}
+
+function textOf(block: unknown, textType: string): string | undefined {
+  const { type, text } = asObject(block);
+  return type === textType && typeof text === "string" ? text : undefined;
+}
+
+/** Says of the files of a result, in their order, which the edit left. A failed result lists none and keeps all. */
+export function createFileFilter({ outcome, clearedAt }: ToolPart): (file: FilePart) => boolean {
+  const wanted = filesOf(outcome);
+  if (wanted === undefined) return () => clearedAt === undefined;
+  let next = 0;
+  return (file) => {
+    const isWanted = next < wanted.length && isSameFile(file, wanted[next]);
+    if (isWanted) next++;
+    return isWanted;
+  };
+}
+
+function filesOf(outcome: ToolOutcome): readonly FilePart[] | undefined {
+  return outcome.status === "done" ? outcome.attachments : undefined;
+}
+
+/** A file part from what an API says of it. */
+export function filePart({ mime, filename, base64, url }: FileFields): FilePart {
+  return omitUndefined({
+    type: "file" as const,
+    mime: mime ?? mimeOfUrl(url) ?? "application/octet-stream",
+    filename,
+    sizeBytes: base64 === undefined ? dataUrlBytes(url) : base64Bytes(base64),
+  });
+}
+
+interface FileFields {
+  readonly mime?: string | undefined;
+  readonly filename?: string | undefined;
+  readonly base64?: string | undefined;
+  readonly url?: string | undefined;
+}
+
+/** True for two files of which all that a transcript knows is the same. */
+export function isSameFile(file: FilePart, other: FilePart | undefined): boolean {
+  return file.mime === other?.mime && file.filename === other.filename && file.sizeBytes === other.sizeBytes;
+}
+
+function mimeOfUrl(url: string | undefined): string | undefined {
+  return url === undefined ? undefined : /^data:([^;,]+)/.exec(url.slice(0, 200))?.[1];
+}
+
+function dataUrlBytes(url: string | undefined): number | undefined {
+  if (url === undefined || !url.startsWith("data:")) return undefined;
+  const comma = url.indexOf(",");
+  return comma === -1 ? undefined : base64Bytes(url.slice(comma + 1));
+}
+
+function base64Bytes(base64: string): number {
+  return Math.floor((base64.length * 3) / 4);
+}
+
+/** The text block of a changed or new part; undefined for one that no text can stand for. */
+export function writeText(
+  part: Exclude<Part, ToolPart>,
+  { value }: Source<UnknownObject>,
+  textType: string,
+): UnknownObject | undefined {
+  const text = textFor(part);
+  if (text === undefined || text.trim() === "") return undefined;
+  return part.type === "text" && value !== undefined ? { ...value, text } : { type: textType, text };
+}
+
+/** What the model reads of a part that an edit wrote: a marker is the question a compaction asks, a file is its name. */
+export function textFor(part: Exclude<Part, ToolPart>): string | undefined {
+  switch (part.type) {
+    case "text":
+      return part.text;
+    case "compaction":
+      return COMPACTION_QUESTION;
+    case "file":
+      return filePlaceholder(part);
+    case "reasoning":
+    case "opaque":
+      return undefined;
+    default:
+      return part satisfies never;
+  }
+}
+
+/** The input of a call whose wire keeps it as JSON text. Nothing is an empty input; text that is no JSON is the input itself. */
+export function readArguments(text: unknown): unknown {
+  if (typeof text !== "string") return text ?? {};
+  if (text.trim() === "") return {};
+  return jsonOrText(text);
+}
+
+/** The JSON text of an input. */
+export function writeArguments(input: unknown): string {
+  return tryJson(input ?? {}) ?? "{}";
+}
+
+/** True for text that a strict receiver can parse. */
+export function isArguments(text: unknown): boolean {
+  if (typeof text !== "string") return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

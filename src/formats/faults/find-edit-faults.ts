@@ -1,0 +1,118 @@
+import { safeJson } from "../../text/json.ts";
+import type { Fault, ProviderRule } from "../../transcript/format.ts";
+import { faultAt, someString, type WireMessage, type WirePlace } from "./wire-message.ts";
+
+/** What an edit is held to beyond what it must always keep. */
+export interface EditExpectation {
+  /** common-15: the edit was made to save room. */
+  readonly size?: "not-larger";
+  /** common-17: the newest request of the user is still there, word for word. */
+  readonly newestRequest?: "verbatim";
+  /** common-18: so many messages stand before the first edit and may not change by a byte. */
+  readonly unchangedMessages?: number;
+}
+
+/** Rules common-15, common-17 and common-18 on a wire before and after an edit, as far as they are expected of it. */
+export function findCommonEditFaults(
+  before: readonly WireMessage[],
+  after: readonly WireMessage[],
+  { size, newestRequest, unchangedMessages = 0 }: EditExpectation = {},
+): readonly Fault[] {
+  const faults: Fault[] = [];
+  const [charsBefore, charsAfter] = [charsOf(before), charsOf(after)];
+  if (size === "not-larger" && charsAfter > charsBefore)
+    faults.push(
+      faultAt(
+        "common-15",
+        { messageId: "" },
+        `${charsBefore} chars became ${charsAfter}: take the edit back`,
+      ),
+    );
+  const request = newestRequest === "verbatim" ? newestRequestOf(before) : undefined;
+  if (request !== undefined && !textsOf(after).some((text) => text.includes(request)))
+    faults.push(
+      faultAt("common-17", { messageId: "" }, "the newest request is gone or changed: keep it whole"),
+    );
+  for (const [index, message] of before.slice(0, unchangedMessages).entries()) {
+    const same = after[index];
+    if (same !== undefined && safeJson(wireOf(same)) === safeJson(wireOf(message))) continue;
+    faults.push(faultAt("common-18", message, "it stands before the first edit and changed: leave it alone"));
+    break;
+  }
+  return faults;
+}
+
+function wireOf({ side, blocks }: WireMessage): unknown {
+  return [side, blocks.map((block) => block.wire)];
+}
+
+function charsOf(messages: readonly WireMessage[]): number {
+  let chars = 0;
+  for (const { blocks } of messages) {
+    for (const block of blocks) {
+      someString(block.read, (text) => {
+        chars += text.length;
+        return false;
+      });
+    }
+  }
+  return chars;
+}
+
+function textsOf(messages: readonly WireMessage[]): readonly string[] {
+  return messages.flatMap((message) =>
+    message.side === "user"
+      ? message.blocks.flatMap(({ type, read }) =>
+          type === "text" && typeof read === "string" ? [read] : [],
+        )
+      : [],
+  );
+}
+
+function newestRequestOf(messages: readonly WireMessage[]): string | undefined {
+  return textsOf(messages).findLast((text) => text.trim() !== "");
+}
+
+/** A piece of a wire that its provider has signed or encrypted: it is sent as it came, or not at all. */
+export interface SignedContent extends WirePlace {
+  readonly seal: string;
+  /** Everything that the seal speaks for. */
+  readonly wire: unknown;
+}
+
+interface SignedContentEdit {
+  readonly rule: ProviderRule;
+  readonly before: readonly SignedContent[];
+  readonly after: readonly SignedContent[];
+}
+
+/** The sealed pieces that an edit has changed, made up, or put into another order within their message. */
+export function findSignedContentFaults({ rule, before, after }: SignedContentEdit): readonly Fault[] {
+  const known = new Map<string, Map<string, Origin>>();
+  for (const [index, { seal, wire, messageId }] of before.entries()) {
+    const shapes = known.get(seal) ?? new Map<string, Origin>();
+    known.set(seal, shapes);
+    const shape = safeJson(wire);
+    if (!shapes.has(shape)) shapes.set(shape, { messageId, index });
+  }
+  const faults: Fault[] = [];
+  let last: Origin | undefined;
+  for (const sealed of after) {
+    const shapes = known.get(sealed.seal);
+    const origin = shapes?.get(safeJson(sealed.wire));
+    if (shapes === undefined)
+      faults.push(faultAt(rule, sealed, "a seal that nothing had before: leave it out"));
+    else if (origin === undefined)
+      faults.push(faultAt(rule, sealed, "sealed content was changed: send it as it came"));
+    else if (last?.messageId === origin.messageId && origin.index < last.index)
+      faults.push(faultAt(rule, sealed, "sealed content changed places: keep its order"));
+    last = origin ?? last;
+  }
+  return faults;
+}
+
+/** Where a sealed piece stood: within one message, pieces keep their order; a message may move. */
+interface Origin {
+  readonly messageId: string;
+  readonly index: number;
+}

@@ -1,0 +1,214 @@
+import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/read-unknown.ts";
+import type { Format } from "../../../transcript/format.ts";
+import type { Message } from "../../../transcript/message.ts";
+import type { Part, ToolPart } from "../../../transcript/part.ts";
+import { createLineFormat } from "../../lines/create-line-format.ts";
+import {
+  type CreateContext,
+  dateOf,
+  type LinePiece,
+  type NextPiece,
+  type PlacedLine,
+  type ResultPiece,
+  resultPart,
+  resultPieces,
+} from "../../lines/line-format.ts";
+import { type LineNote, withNote } from "../../lines/line-note.ts";
+import { relink } from "../../lines/line-tree.ts";
+import { noteOfMessage, visibleMessage } from "../../lines/new-messages.ts";
+import { anthropicAdapter } from "../../wires/anthropic/anthropic.ts";
+import { liveLines, readLines, readNode } from "./read-lines.ts";
+
+/** The lines of a Claude Code session file, each parsed. Lines and fields that are not understood are kept as they are. */
+export type ClaudeCodeWire = readonly unknown[];
+
+/** Claude Code's session files: the live branch, with its compactions; sub-agents and rewound branches stay in the file. */
+export const claudeCode: Format<ClaudeCodeWire> = createLineFormat<ClaudeCodeWire>({
+  name: "claude-code",
+  open: (wire) => (Array.isArray(wire) ? wire : []),
+  read: readLines,
+  write: writeLine,
+  create: createLines,
+  answer: answerLines,
+  close: (wire, placed) => closeLines(wire, placed),
+});
+
+/** A line with other pieces. What the agent keeps of an output beside the message leaves with the output. */
+function writeLine(line: unknown, pieces: readonly NextPiece[]): object {
+  const { toolUseResult, ...rest } = asObject(line);
+  // Of a boundary there is nothing to change but what is noted.
+  if (rest.message === undefined) return rest;
+  const isResultKept = pieces.every(({ was, now }) => was.half !== "result" || was === now);
+  const isResultThere = pieces.some(({ was }) => was.half === "result");
+  const whole =
+    toolUseResult !== undefined && isResultKept && isResultThere ? { ...rest, toolUseResult } : rest;
+  const message = asObject(rest.message);
+  return { ...whole, message: { ...message, content: writeBlocks(message.content, pieces) } };
+}
+
+/** Lines for new messages. A compaction is the agent's own pair of lines: the boundary, and the summary in the user's name. */
+function createLines(messages: readonly Message[], context: CreateContext): readonly object[] {
+  return messages.flatMap((hidden) => {
+    const message = visibleMessage(hidden);
+    const base = baseOf(context, message.id, message.createdAt);
+    const marker = message.parts.find((part) => part.type === "compaction");
+    if (marker !== undefined && message.parts.length === 1) {
+      const compactMetadata = { trigger: marker.trigger, preTokens: 0 };
+      const boundary = {
+        ...base,
+        type: "system",
+        subtype: "compact_boundary",
+        content: "Conversation compacted",
+      };
+      return [withNote({ ...boundary, level: "info", compactMetadata }, noteOfMessage(message))];
+    }
+    const parts = writableParts(message);
+    const content = parts.map(newBlock);
+    const note = noteOfMessage({ ...message, parts });
+    const results = answerLines(resultPieces(parts), context);
+    if (message.role === "assistant" && message.summary !== true) {
+      return [assistantLine({ base, message, content, note }), ...results];
+    }
+    const summary =
+      message.summary === true ? { isVisibleInTranscriptOnly: true, isCompactSummary: true } : {};
+    const line = { ...base, type: "user", message: { role: "user", content }, ...summary };
+    return [withNote(line, note), ...results];
+  });
+}
+
+/** One line for each result, as the agent writes them. */
+function answerLines(results: readonly ResultPiece[], context: CreateContext): readonly object[] {
+  return results.map((result) => ({
+    ...baseOf(context, `${result.callId}~result`, context.at),
+    type: "user",
+    message: { role: "user", content: [newResult(result)] },
+  }));
+}
+
+/** The lines with their chain of parents whole. */
+function closeLines(lines: readonly unknown[], placed: readonly PlacedLine[]): readonly unknown[] {
+  const isSubAgent = isOfSubAgent(lines);
+  const linked = relink({
+    lines,
+    placed,
+    isLive: liveLines,
+    linkOf: (line) => {
+      const { link, isSidechain } = readNode(line);
+      return isSidechain && !isSubAgent ? undefined : link;
+    },
+    withParent: (line, parent) =>
+      asObject(line).subtype === "compact_boundary"
+        ? omitUndefined({ ...line, parentUuid: null, logicalParentUuid: parent })
+        : { ...line, parentUuid: parent ?? null },
+  });
+  // Without the main conversation a sidechain would be taken for it.
+  return !isSubAgent && isOfSubAgent(linked)
+    ? linked.filter((line) => asObject(line).isSidechain !== true)
+    : linked;
+}
+
+interface AssistantLine {
+  readonly base: UnknownObject;
+  readonly message: Message;
+  readonly content: readonly unknown[];
+  readonly note: LineNote;
+}
+
+function assistantLine({ base, message, content, note }: AssistantLine): object {
+  const body = {
+    id: message.id,
+    type: "message",
+    role: "assistant",
+    model: message.model?.id ?? "unknown",
+    content,
+    stop_reason: message.finish ?? null,
+    stop_sequence: null,
+    usage: { input_tokens: 0, output_tokens: 0 },
+  };
+  return withNote({ ...base, type: "assistant", message: body }, note);
+}
+
+/** What every line of the file says, taken from the newest that says it. */
+function baseOf({ lines, at }: CreateContext, uuid: string, createdAt: number | undefined): UnknownObject {
+  const sample = asObject(lines.findLast((line) => asString(asObject(line).sessionId) !== undefined));
+  const { userType, cwd, sessionId, version, gitBranch } = sample;
+  return omitUndefined({
+    parentUuid: null,
+    isSidechain: isOfSubAgent(lines),
+    userType: userType ?? "external",
+    cwd,
+    sessionId,
+    version,
+    gitBranch,
+    uuid,
+    timestamp: dateOf(createdAt ?? at),
+  });
+}
+
+/** True for the file of a sub-agent, in which every message is of its sidechain. */
+function isOfSubAgent(lines: readonly unknown[]): boolean {
+  let isAny = false;
+  for (const line of lines) {
+    const { type, isSidechain } = asObject(line);
+    if (type !== "user" && type !== "assistant") continue;
+    if (isSidechain !== true) return false;
+    isAny = true;
+  }
+  return isAny;
+}
+
+/** The content of a message with other pieces: a text stays a text, unchanged blocks are the same references. */
+function writeBlocks(content: unknown, pieces: readonly NextPiece[]): unknown {
+  const isText = typeof content === "string";
+  const [only, ...others] = pieces;
+  if (isText && others.length === 0 && only?.now.half === "whole" && only.now.part.type === "text") {
+    return only.now.part.text;
+  }
+  const blocks: readonly unknown[] = isText
+    ? [{ type: "text", text: content }]
+    : Array.isArray(content)
+      ? content
+      : [];
+  return pieces.flatMap(({ index, was, now }) => {
+    const block = blocks[index];
+    return now === was && block !== undefined ? [block] : (writeBlock(now, was, asObject(block)) ?? []);
+  });
+}
+
+function writeBlock(now: LinePiece, was: LinePiece, block: UnknownObject): UnknownObject | undefined {
+  const value = was.half === now.half ? block : undefined;
+  if (now.half === "result") {
+    if (was.half !== "result") return newResult(now);
+    return anthropicAdapter.writeResult(resultPart(now), {
+      role: "user",
+      before: resultPart(was),
+      value: block,
+    });
+  }
+  if (now.part.type === "tool") {
+    return value === undefined
+      ? newCall(now.part)
+      : anthropicAdapter.writeCall(now.part, { role: "assistant", value });
+  }
+  const isSameType = was.half === "whole" && was.part.type === now.part.type;
+  return anthropicAdapter.writePart(now.part, { role: "user", ...(isSameType && value && { value }) });
+}
+
+/** The parts of a new message that the API can take. */
+function writableParts({ parts }: Message): readonly Part[] {
+  return parts.filter((part) => newBlock(part) !== undefined);
+}
+
+/** A block for a part that no line held. */
+function newBlock(part: Part): UnknownObject | undefined {
+  return part.type === "tool" ? newCall(part) : anthropicAdapter.writePart(part, { role: "user" });
+}
+
+function newCall(part: ToolPart): UnknownObject {
+  return { ...anthropicAdapter.writeCall(part, { role: "assistant" }), id: part.callId };
+}
+
+/** A block for a result that no line held. */
+function newResult(piece: ResultPiece): UnknownObject {
+  return { ...anthropicAdapter.writeResult(resultPart(piece), { role: "user" }), tool_use_id: piece.callId };
+}

@@ -1,0 +1,255 @@
+import { asObject, omitUndefined, type UnknownObject } from "../../../text/read-unknown.ts";
+import type { Format } from "../../../transcript/format.ts";
+import type { Message } from "../../../transcript/message.ts";
+import { COMPACTION_QUESTION, outcomeText, type Part } from "../../../transcript/part.ts";
+import { textFor, writeResultContent } from "../../blocks/block-content.ts";
+import { createLineFormat } from "../../lines/create-line-format.ts";
+import {
+  type CreateContext,
+  dateOf,
+  type LinePiece,
+  type NextPiece,
+  type PlacedLine,
+  type ResultPiece,
+  resultPart,
+  resultPieces,
+} from "../../lines/line-format.ts";
+import { type LineNote, withNote } from "../../lines/line-note.ts";
+import { joinCompactions, mergeNotes, noteOfMessage } from "../../lines/new-messages.ts";
+import { codexLine, OUTPUT_SHAPE, readContent, readLines, withItem } from "./read-lines.ts";
+
+/** The lines of a Codex rollout, each parsed. Lines and fields that are not understood are kept as they are. */
+export type CodexWire = readonly unknown[];
+
+/** Codex's rollout files: its items without the turns that were rolled back, with its compactions. */
+export const codex: Format<CodexWire> = createLineFormat<CodexWire>({
+  name: "codex",
+  open: (wire) => (Array.isArray(wire) ? wire : []),
+  read: readLines,
+  write: writeLine,
+  create: createLines,
+  answer: answerLines,
+  close: (wire, placed) => closeLines(wire, placed),
+});
+
+/** A line with other pieces. */
+function writeLine(line: unknown, pieces: readonly NextPiece[]): object {
+  const read = codexLine(line);
+  if (read.type === "compacted") return writeCompacted(asObject(line), pieces);
+  return read.type === "item" ? withItem(line, writeItem(read.item, pieces)) : asObject(line);
+}
+
+/** Lines for new messages. A marker and the summary behind it are one line of this file. */
+function createLines(messages: readonly Message[], context: CreateContext): readonly object[] {
+  return joinCompactions(messages, context, {
+    compaction: compactedLine,
+    marker: markerLine,
+    message: messageLines,
+  });
+}
+
+/** A line for each result. */
+function answerLines(results: readonly ResultPiece[], context: CreateContext): readonly object[] {
+  return results.map((result) => itemLine(newOutput(result), context.at));
+}
+
+/** The lines, with the borders between messages that an edit would else have taken away; numbered lines are numbered anew. */
+function closeLines(lines: readonly unknown[], placed: readonly PlacedLine[]): readonly unknown[] {
+  const keysBefore = readLines(lines).map((ofLine) => ofLine.at(-1)?.key);
+  const keysNow = readLines(placed.map(({ line }) => line)).map((ofLine) => ofLine.at(-1)?.key);
+  const isNumbered = lines.some((line) => asObject(line).ordinal !== undefined);
+  const begun = new Set<string>();
+  /** The message that the lines which are read as one now began with. */
+  const beganWith = new Map<string, string>();
+  return placed.map(({ line, origin }, index) => {
+    const now = keysNow[index];
+    const before = origin === -1 ? now : keysBefore[origin];
+    if (now === undefined || before === undefined) return numbered(line, index, isNumbered);
+    const isSwallowed = (beganWith.get(now) ?? before) !== before && !begun.has(before);
+    begun.add(before);
+    if (!beganWith.has(now)) beganWith.set(now, before);
+    return numbered(isSwallowed ? withStart(line) : line, index, isNumbered);
+  });
+}
+
+function numbered(line: unknown, ordinal: number, isNumbered: boolean): unknown {
+  return isNumbered && asObject(line).ordinal !== ordinal ? { ...asObject(line), ordinal } : line;
+}
+
+function withStart(line: unknown): object {
+  const { carryover } = asObject(line);
+  return { ...asObject(line), carryover: { ...asObject(carryover), starts: true } };
+}
+
+function compactedLine(marker: Message | undefined, summary: Message, context: CreateContext): object {
+  const parts = summary.parts.filter((part) => part.type === "text");
+  const carryover = {
+    id: summary.id,
+    ...(marker === undefined ? { marker: false } : { markerId: marker.id }),
+  };
+  const line = {
+    timestamp: dateOf(summary.createdAt ?? context.at),
+    type: "compacted",
+    payload: {
+      message: parts.map(({ text }) => text).join("\n\n"),
+      replacement_history: [newMessage("user", parts)],
+    },
+    carryover,
+  };
+  const note = noteOfMessage({ ...summary, parts }, marker === undefined ? 0 : 1);
+  const asked = marker === undefined ? undefined : noteOfMessage(marker);
+  return withNote(line, mergeNotes(asked, note));
+}
+
+/** A marker whose summary has not come is a question: a compaction without a text would wipe the agent's memory. */
+function markerLine(marker: Message, { at }: CreateContext): object {
+  const item = newMessage("user", [{ type: "text", text: COMPACTION_QUESTION }]);
+  return noted(
+    { ...itemLine(item, marker.createdAt ?? at), carryover: { id: marker.id, asks: true } },
+    noteOfMessage(marker),
+  );
+}
+
+/** Texts are one item, each call is its own; only the assistant's items run together, so the first says where they begin. */
+function messageLines(message: Message, context: CreateContext): readonly object[] {
+  const at = message.createdAt ?? context.at;
+  const role = message.role === "system" ? "developer" : message.role === "assistant" ? "assistant" : "user";
+  const calls = message.parts.filter((part) => part.type === "tool");
+  const others = message.parts.filter((part) => part.type !== "tool");
+  const items = [...(others.length === 0 ? [] : [newMessage(role, others)]), ...calls.map(newCall)];
+  const note = noteOfMessage({ ...message, parts: others });
+  const lines = items.map((item, index) => {
+    const line = itemLine(item, at);
+    if (index > 0) return line;
+    return noted({ ...line, carryover: { id: message.id, starts: true } }, note);
+  });
+  return [...lines, ...answerLines(resultPieces(calls), context)];
+}
+
+function noted(line: object, note: LineNote): object {
+  return withNote(line, note);
+}
+
+function itemLine(item: UnknownObject, at: number): UnknownObject {
+  return omitUndefined({ timestamp: dateOf(at), type: "response_item", payload: item });
+}
+
+/** A compaction with other pieces: those of the history that replaces the old one stay in their items. */
+function writeCompacted(line: UnknownObject, pieces: readonly NextPiece[]): object {
+  const payload = asObject(line.payload);
+  const isMarker = ({ was }: NextPiece) => was.half === "whole" && was.part.type === "compaction";
+  const carryover = asObject(line.carryover);
+  const own = pieces.filter((piece) => !isMarker(piece));
+  const marked = pieces.some(isMarker) ? line : { ...line, carryover: { ...carryover, marker: false } };
+  const isChanged = own.some(({ was, now }) => was !== now);
+  const last = own.at(-1)?.now;
+  const text = last?.half === "whole" && last.part.type === "text" ? last.part.text : "";
+  if (!Array.isArray(payload.replacement_history))
+    return { ...marked, payload: { ...payload, message: text } };
+  let start = 0;
+  const history = payload.replacement_history.map(asObject).flatMap((item): readonly UnknownObject[] => {
+    const count = item.type === "message" ? readContent(item.content).length : 1;
+    const first = start;
+    start += count;
+    const inside = own.filter(({ index }) => index >= first && index < first + count);
+    if (inside.length === 0) return count === 0 ? [item] : [];
+    if (item.type !== "message") return [item];
+    if (inside.length === count && inside.every(({ was, now }) => was === now)) return [item];
+    const moved = inside.map((piece) => ({ ...piece, index: piece.index - first }));
+    return [{ ...item, content: writeContent(item.content, moved, `${item.role}`) }];
+  });
+  const message = isChanged || own.length === 0 ? text : payload.message;
+  return { ...marked, payload: { ...payload, message, replacement_history: history } };
+}
+
+/** An item with other pieces. One whose only piece became something else is an item of that other kind. */
+function writeItem(item: UnknownObject, pieces: readonly NextPiece[]): UnknownObject {
+  if (item.type === "message") return { ...item, content: writeContent(item.content, pieces, roleOf(item)) };
+  const [only] = pieces;
+  if (only === undefined || only.now === only.was) return item;
+  const { was, now } = only;
+  if (now.half === "result") {
+    return was.half === "result" ? changedOutput(item, now, was) : newOutput(now);
+  }
+  if (now.half === "call" && was.half === "call") return changedCall(item, now);
+  const { part } = now;
+  if (part.type === "reasoning" && item.type === "reasoning") {
+    // What is encrypted says the old text.
+    const { content: _, ...rest } = item;
+    return { ...rest, summary: [{ type: "summary_text", text: part.text }], encrypted_content: null };
+  }
+  return newMessage(was.half === "result" ? "user" : "assistant", [part]);
+}
+
+/** The content of a message with other pieces; unchanged blocks are the same references. */
+function writeContent(content: unknown, pieces: readonly NextPiece[], role: string): unknown {
+  const blocks: readonly unknown[] = Array.isArray(content)
+    ? content
+    : [{ type: textType(role), text: content }];
+  return pieces.map(({ index, was, now }) => {
+    const block = blocks[index];
+    if (now === was && block !== undefined) return block;
+    const text = textOfPiece(now);
+    const isText = was.half === "whole" && was.part.type === "text";
+    return isText ? { ...asObject(block), text } : { type: textType(role), text };
+  });
+}
+
+/** A message item for parts that no line held. */
+function newMessage(role: string, parts: readonly Part[]): UnknownObject {
+  const content = parts.map((part) => ({ type: textType(role), text: textOfPiece({ half: "whole", part }) }));
+  return { type: "message", role, content };
+}
+
+/** A call item for a part that no line held. */
+function newCall(part: Extract<Part, { type: "tool" }>): UnknownObject {
+  return { type: "function_call", name: part.tool, arguments: argumentsOf(part.input), call_id: part.callId };
+}
+
+/** An output item for a result that no line held. */
+function newOutput({ callId, outcome }: ResultPiece): UnknownObject {
+  return { type: "function_call_output", call_id: callId, output: outcomeText(outcome) };
+}
+
+function changedOutput(item: UnknownObject, now: ResultPiece, was: ResultPiece): UnknownObject {
+  const { content } = asObject(item.output);
+  if (typeof content === "string") {
+    return { ...item, output: { ...asObject(item.output), content: outcomeText(now.outcome) } };
+  }
+  const before = resultPart(was);
+  return {
+    ...item,
+    output: writeResultContent(resultPart(now), { before, content: item.output, shape: OUTPUT_SHAPE }),
+  };
+}
+
+function changedCall(item: UnknownObject, { part }: Extract<LinePiece, { half: "call" }>): UnknownObject {
+  if (item.type === "function_call") return { ...item, name: part.tool, arguments: argumentsOf(part.input) };
+  if (item.type === "custom_tool_call") {
+    return {
+      ...item,
+      name: part.tool,
+      input: typeof part.input === "string" ? part.input : argumentsOf(part.input),
+    };
+  }
+  return { ...item, action: part.input };
+}
+
+function argumentsOf(input: unknown): string {
+  return typeof input === "string" ? input : (JSON.stringify(input ?? {}) ?? "{}");
+}
+
+function textOfPiece(piece: LinePiece): string {
+  if (piece.half === "result") return outcomeText(piece.outcome);
+  const { part } = piece;
+  if (part.type === "reasoning") return part.text;
+  return part.type === "tool" ? outcomeText(part.outcome) : (textFor(part) ?? "");
+}
+
+function textType(role: string): string {
+  return role === "assistant" ? "output_text" : "input_text";
+}
+
+function roleOf({ role }: UnknownObject): string {
+  return typeof role === "string" ? role : "user";
+}

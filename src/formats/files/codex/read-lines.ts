@@ -1,0 +1,314 @@
+import {
+  asNumber,
+  asObject,
+  asString,
+  jsonOrText,
+  omitUndefined,
+  type UnknownObject,
+} from "../../../text/read-unknown.ts";
+import { createIdDeduplicator, type ModelRef, type Usage } from "../../../transcript/message.ts";
+import type { FilePart, Part, ToolOutcome } from "../../../transcript/part.ts";
+import { filePart, type ResultShape, readResultContent } from "../../blocks/block-content.ts";
+import { type LinePiece, type LineReading, type MessageHead, timeOf } from "../../lines/line-format.ts";
+
+/**
+ * What each line of a rollout gives to the conversation. Items that the assistant wrote one after the other are one
+ * message; the count of tokens behind them is its usage.
+ */
+export function readLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
+  const isLive = liveLines(lines);
+  const nameMessage = createIdDeduplicator();
+  let model: Partial<ModelRef> = {};
+  /** The assistant's message that the next item may belong to, and that the next count is about. */
+  let open: string | undefined;
+  let counted: string | undefined;
+  return lines.map((line, index): readonly LineReading[] => {
+    const read = codexLine(line);
+    if (read.type === "model") {
+      model = { ...model, ...omitUndefined({ id: read.model, provider: read.provider }) };
+      return NONE;
+    }
+    if (!isLive[index]) return NONE;
+    const { timestamp, carryover } = asObject(line);
+    const createdAt = timeOf(timestamp);
+    switch (read.type) {
+      case "usage": {
+        // Tokens are counted when an answer has ended.
+        open = undefined;
+        if (counted === undefined) return NONE;
+        return [{ key: counted, head: { role: "assistant", usage: readUsage(read.usage) }, pieces: [] }];
+      }
+      case "compacted": {
+        open = undefined;
+        counted = undefined;
+        return readCompacted(read.payload, { line: asObject(line), key: nameMessage(keyOf(line, index)) });
+      }
+      case "item": {
+        const pieces = readItem(read.item);
+        const asks = asObject(carryover).asks === true;
+        const role = roleOf(read.item);
+        if (!isAssistantItem(read.item) || asks) {
+          open = undefined;
+          const key = nameMessage(keyOf(line, index));
+          const own = asks ? [{ half: "whole" as const, part: MARKER }] : pieces;
+          return [{ key, head: omitUndefined({ role, createdAt }), pieces: own }];
+        }
+        const starts = open === undefined || asObject(carryover).starts === true;
+        const key: string = starts ? nameMessage(keyOf(line, index)) : (open ?? "");
+        open = key;
+        counted = key;
+        return [{ key, head: omitUndefined({ role, createdAt, model: modelOf(model) }), pieces }];
+      }
+      default:
+        return NONE;
+    }
+  });
+}
+
+const NONE: readonly LineReading[] = [];
+const MARKER = { type: "compaction", trigger: "auto" } as const;
+
+/** For each line whether it counts: a rollback takes the newest turns back. */
+function liveLines(lines: readonly unknown[]): readonly boolean[] {
+  const isLive = lines.map(() => true);
+  let turns: number[] = [];
+  for (const [index, line] of lines.entries()) {
+    const read = codexLine(line);
+    if (read.type === "item" && startsTurn(read.item)) turns.push(index);
+    if (read.type === "compacted") turns = [];
+    if (read.type !== "rolled-back" || read.turns === 0 || turns.length === 0) continue;
+    const [first = index] = turns.splice(Math.max(0, turns.length - read.turns));
+    isLive.fill(false, first, index);
+  }
+  return isLive;
+}
+
+/** One line that is both where a compaction was asked for and what stands for everything before it. */
+function readCompacted(
+  payload: UnknownObject,
+  { line, key }: { readonly line: UnknownObject; readonly key: string },
+): readonly LineReading[] {
+  const createdAt = timeOf(line.timestamp);
+  const { markerId, marker } = asObject(line.carryover);
+  const asked: LineReading = {
+    key: asString(markerId) ?? `${key}~marker`,
+    head: omitUndefined({ role: "user", createdAt }),
+    pieces: [{ half: "whole", part: MARKER }],
+  };
+  const head: MessageHead = omitUndefined({
+    role: "assistant",
+    createdAt,
+    summary: true as const,
+    finish: "stop",
+  });
+  const pieces = summaryPieces(payload);
+  if (pieces.length === 0) return [asked];
+  const told: LineReading = { key, head, pieces };
+  return marker === false ? [told] : [asked, told];
+}
+
+/** What the agent goes on with: the history that replaces the old one, or in old rollouts a summary alone. */
+function summaryPieces({ message, replacement_history }: UnknownObject): readonly LinePiece[] {
+  if (!Array.isArray(replacement_history)) {
+    const text = asString(message) ?? "";
+    return text.trim() === "" ? [] : [{ half: "whole", part: { type: "text", text, synthetic: true } }];
+  }
+  return replacement_history.map(asObject).flatMap((item): readonly LinePiece[] => {
+    const parts = item.type === "message" ? readContent(item.content) : [];
+    if (item.type !== "message") {
+      return [{ half: "whole", part: { type: "opaque", name: asString(item.type) ?? "unknown" } }];
+    }
+    return parts.map((part) => ({
+      half: "whole",
+      part: part.type === "text" ? { ...part, synthetic: true } : part,
+    }));
+  });
+}
+
+/** Items have ids of their own only where the provider gave them; a call has its call's, all have their time. */
+function keyOf(line: unknown, index: number): string {
+  const { timestamp, payload, id, carryover } = asObject(line);
+  const item = asObject(payload);
+  const own = asString(asObject(carryover).id) ?? asString(item.id) ?? asString(id);
+  return own ?? asString(timestamp) ?? `line-${index + 1}`;
+}
+
+function roleOf({ type, role }: UnknownObject): string {
+  if (type !== "message") return type?.toString().endsWith("_output") ? "user" : "assistant";
+  return role === "developer" ? "system" : (asString(role) ?? "unknown");
+}
+
+function modelOf({ id, provider }: Partial<ModelRef>): ModelRef | undefined {
+  return id === undefined ? undefined : { provider: provider ?? "openai", id };
+}
+
+function readUsage(usage: UnknownObject): Usage {
+  const cacheReadTokens = asNumber(usage.cached_input_tokens) ?? 0;
+  return omitUndefined({
+    // The prompt count includes what came from the cache.
+    inputTokens: Math.max(0, (asNumber(usage.input_tokens) ?? 0) - cacheReadTokens),
+    outputTokens: asNumber(usage.output_tokens) ?? 0,
+    reasoningTokens: asNumber(usage.reasoning_output_tokens) ?? 0,
+    cacheReadTokens,
+    cacheWriteTokens: asNumber(usage.cache_write_input_tokens) ?? 0,
+    totalTokens: asNumber(usage.total_tokens),
+  });
+}
+
+/** What a line of a rollout is about. */
+type CodexLine =
+  | { readonly type: "item"; readonly item: UnknownObject }
+  | { readonly type: "compacted"; readonly payload: UnknownObject }
+  | { readonly type: "usage"; readonly usage: UnknownObject }
+  | { readonly type: "rolled-back"; readonly turns: number }
+  | { readonly type: "model"; readonly model: string | undefined; readonly provider: string | undefined }
+  | { readonly type: "other" };
+
+/** Reads a line: newer rollouts wrap what they hold in a payload, the oldest hold bare items. */
+export function codexLine(value: unknown): CodexLine {
+  const line = asObject(value);
+  const payload = asObject(line.payload);
+  switch (line.type) {
+    case "response_item":
+      return ITEMS.has(`${payload.type}`) ? { type: "item", item: payload } : OTHER;
+    case "compacted":
+      return { type: "compacted", payload };
+    case "event_msg":
+      return readEvent(payload);
+    case "turn_context":
+      return { type: "model", model: asString(payload.model), provider: undefined };
+    case "session_meta":
+      return { type: "model", model: undefined, provider: asString(payload.model_provider) };
+    default:
+      return line.payload === undefined && ITEMS.has(`${line.type}`) ? { type: "item", item: line } : OTHER;
+  }
+}
+
+/** The line with another item in it. */
+export function withItem(value: unknown, item: UnknownObject): UnknownObject {
+  const line = asObject(value);
+  if (line.type === "response_item") return { ...line, payload: item };
+  return line.carryover === undefined ? item : { ...item, carryover: line.carryover };
+}
+
+function readEvent(payload: UnknownObject): CodexLine {
+  if (payload.type === "thread_rolled_back") {
+    const turns = payload.num_turns;
+    return { type: "rolled-back", turns: typeof turns === "number" && turns > 0 ? turns : 0 };
+  }
+  const usage = asObject(payload.info).last_token_usage;
+  const isUsage = payload.type === "token_count" && typeof usage === "object" && usage !== null;
+  return isUsage ? { type: "usage", usage: asObject(usage) } : OTHER;
+}
+
+const OTHER: CodexLine = { type: "other" };
+
+/** Items that are part of the conversation. */
+const ITEMS: ReadonlySet<string> = new Set([
+  "message",
+  "reasoning",
+  "function_call",
+  "function_call_output",
+  "custom_tool_call",
+  "custom_tool_call_output",
+  "local_shell_call",
+  "web_search_call",
+  "image_generation_call",
+]);
+
+/** True for an item that the assistant wrote. */
+function isAssistantItem({ type, role }: UnknownObject): boolean {
+  if (type === "message") return role === "assistant";
+  return type !== "function_call_output" && type !== "custom_tool_call_output";
+}
+
+/** True for what the user wrote, as against what the agent adds in the user's name. */
+function startsTurn({ type, role, content }: UnknownObject): boolean {
+  if (type !== "message" || role !== "user") return false;
+  const texts = Array.isArray(content) ? content.map((each) => asString(asObject(each).text) ?? "") : [];
+  return !texts.some((text) => ADDED.test(text));
+}
+
+const ADDED =
+  /^\s*(?:# AGENTS\.md instructions|<(?:environment_context|user_instructions|turn_aborted|skill|user_shell_command|subagent_notification|recommended_plugins)\b)/;
+
+/** The pieces of an item; one that is not understood is a single opaque part. */
+function readItem(item: UnknownObject): readonly LinePiece[] {
+  const callId = asString(item.call_id);
+  switch (item.type) {
+    case "message":
+      return readContent(item.content).map(whole);
+    case "reasoning":
+      return [whole({ type: "reasoning", text: reasoningText(item) })];
+    case "function_call":
+      return callId === undefined ? [opaque(item)] : [callPiece(item, callId, jsonOrText(item.arguments))];
+    case "custom_tool_call":
+      return callId === undefined ? [opaque(item)] : [callPiece(item, callId, item.input)];
+    case "local_shell_call":
+      return callId === undefined
+        ? [opaque(item)]
+        : [callPiece({ name: "local_shell" }, callId, item.action)];
+    case "function_call_output":
+    case "custom_tool_call_output":
+      return callId === undefined
+        ? [opaque(item)]
+        : [{ half: "result", callId, outcome: readOutcome(item.output) }];
+    default:
+      return [opaque(item)];
+  }
+}
+
+/** The parts of a message's content. */
+export function readContent(content: unknown): readonly Part[] {
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  return Array.isArray(content) ? content.map((block) => readBlock(asObject(block))) : [];
+}
+
+function readBlock(block: UnknownObject): Part {
+  const { type, text } = block;
+  const isText = type === "input_text" || type === "output_text" || type === "text";
+  if (isText && typeof text === "string") return { type: "text", text };
+  if (type === "input_image") return readFile(block);
+  return { type: "opaque", name: asString(type) ?? "unknown" };
+}
+
+function readFile(block: unknown): FilePart {
+  const { image_url, type } = asObject(block);
+  return filePart({
+    mime: type === "input_image" ? undefined : "application/octet-stream",
+    url: asString(image_url),
+  });
+}
+
+/** How an output holds what the tool gave. */
+export const OUTPUT_SHAPE: ResultShape = { textType: "input_text", readFile };
+
+function readOutcome(value: unknown): ToolOutcome {
+  // Old rollouts kept the text beside whether it went well.
+  const { content, success } = asObject(value);
+  const isWrapped = typeof content === "string";
+  const { output, attachments } = readResultContent(isWrapped ? content : value, OUTPUT_SHAPE);
+  return isWrapped && success === false
+    ? { status: "failed", error: output }
+    : { status: "done", output, attachments };
+}
+
+function reasoningText({ summary, content }: UnknownObject): string {
+  return [summary, content]
+    .flatMap((list) => (Array.isArray(list) ? list : []))
+    .flatMap((each: unknown) => asString(asObject(each).text) ?? [])
+    .join("\n\n");
+}
+
+function callPiece(item: UnknownObject, callId: string, input: unknown): LinePiece {
+  const tool = asString(item.name) ?? "unknown";
+  return { half: "call", part: { type: "tool", callId, tool, input, outcome: { status: "pending" } } };
+}
+
+function opaque({ type }: UnknownObject): LinePiece {
+  return whole({ type: "opaque", name: asString(type) ?? "unknown" });
+}
+
+function whole(part: Part): LinePiece {
+  return { half: "whole", part };
+}

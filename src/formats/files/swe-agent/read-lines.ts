@@ -1,0 +1,192 @@
+import {
+  asObject,
+  asString,
+  jsonOrText,
+  omitUndefined,
+  type UnknownObject,
+} from "../../../text/read-unknown.ts";
+import { createIdDeduplicator } from "../../../transcript/message.ts";
+import { hashEnds } from "../../blocks/derived-ids.ts";
+import type { LinePiece, LineReading } from "../../lines/line-format.ts";
+
+/** What each entry of a trajectory's history, and then each of its steps, gives to the conversation. */
+export function readLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
+  const nameCall = createIdDeduplicator();
+  const nameMessage = createIdDeduplicator();
+  /** Ids of calls are repeated across steps: a result is that of the newest. */
+  const newestOf = new Map<string, string>();
+  const actions: Action[] = [];
+  /** The call that waits for the next observation, in histories where calls have no ids. */
+  let openCall: string | undefined;
+  const readings = lines.map((line): readonly LineReading[] => {
+    const entry = asObject(line);
+    if (isStep(entry)) return NONE;
+    const role = asString(entry.role);
+    if (role === undefined) return NONE;
+    const key = nameMessage(keyOf(entry));
+    if (role === "assistant") {
+      const calls = readCalls(entry, (wanted) => {
+        const id = nameCall(wanted);
+        newestOf.set(wanted, id);
+        return id;
+      });
+      openCall = Array.isArray(entry.tool_calls) ? undefined : calls.at(-1)?.callId;
+      if (entry.is_demo !== true) actions.push({ key, entry });
+      return [{ key, head: { role }, pieces: [...textPieces(entry), ...calls.map(callPiece)] }];
+    }
+    const named = answeredBy(entry);
+    const callId =
+      (named === undefined ? undefined : (newestOf.get(named) ?? named)) ??
+      (isObservation(entry) ? openCall : undefined);
+    openCall = undefined;
+    if (callId === undefined) {
+      return [{ key, head: { role: role === "tool" ? "user" : role }, pieces: contentPieces(entry) }];
+    }
+    const output = textOf(entry.content);
+    return [
+      {
+        key,
+        head: { role: "user" },
+        pieces: [{ half: "result", callId, outcome: { status: "done", output, attachments: [] } }],
+      },
+    ];
+  });
+  const hasHistory = readings.some((ofLine) => ofLine.length > 0);
+  return hasHistory ? withSteps(lines, readings, actions) : lines.map(readStep);
+}
+
+/** A run of which only the steps were kept: each is an action together with what it gave. */
+function readStep(line: unknown, index: number): readonly LineReading[] {
+  const step = asObject(line);
+  if (!isStep(step)) return NONE;
+  const { thought, action, observation, carryover } = step;
+  const callId = asString(asObject(carryover).callId) ?? `step-${index + 1}`;
+  const output = asString(observation) ?? "";
+  const outcome = { status: "done", output, attachments: [] } as const;
+  const tool = { type: "tool", callId, tool: "bash", input: { command: action }, outcome } as const;
+  const text = asString(thought) ?? "";
+  const pieces: readonly LinePiece[] = [
+    ...(text.trim() === "" ? [] : [{ half: "whole" as const, part: { type: "text" as const, text } }]),
+    { half: "whole", part: tool },
+  ];
+  return [{ key: callId, head: { role: "assistant" }, pieces }];
+}
+
+const NONE: readonly LineReading[] = [];
+
+interface Action {
+  readonly key: string;
+  readonly entry: UnknownObject;
+}
+
+/** A step says again what an action and its observation say; one that matches none is left alone. */
+function withSteps(
+  lines: readonly unknown[],
+  readings: readonly (readonly LineReading[])[],
+  actions: readonly Action[],
+): readonly (readonly LineReading[])[] {
+  let next = 0;
+  return readings.map((ofLine, index) => {
+    const step = asObject(lines[index]);
+    if (!isStep(step)) return ofLine;
+    for (let at = next; at < actions.length; at++) {
+      const action = actions[at];
+      if (action === undefined || !isSame(step, action.entry)) continue;
+      next = at + 1;
+      return [{ key: action.key, head: { role: "assistant" }, pieces: [], repeats: true }];
+    }
+    return ofLine;
+  });
+}
+
+/** In a history without named calls whatever the user says behind an action is what the action gave, unless it is noted. */
+function isObservation({ role, is_demo, carryover }: UnknownObject): boolean {
+  return role === "user" && is_demo !== true && asObject(carryover).observes !== false;
+}
+
+/** True for an element of `trajectory`, which has no role. */
+export function isStep(entry: UnknownObject): boolean {
+  return entry.role === undefined && entry.action !== undefined;
+}
+
+function isSame(step: UnknownObject, entry: UnknownObject): boolean {
+  return step.action === entry.action && (step.response === entry.content || step.thought === entry.thought);
+}
+
+interface Call {
+  readonly callId: string;
+  readonly tool: string;
+  readonly input: unknown;
+}
+
+/** The calls that an entry makes: those it names, or else its action as a command of the shell. */
+function readCalls(entry: UnknownObject, nameCall: (wanted: string) => string): readonly Call[] {
+  if (Array.isArray(entry.tool_calls) && entry.tool_calls.length > 0) {
+    return entry.tool_calls.map((value) => {
+      const { id, function: called } = asObject(value);
+      const { name, arguments: input } = asObject(called);
+      return {
+        callId: nameCall(asString(id) ?? keyOf(entry)),
+        tool: asString(name) ?? "unknown",
+        input: jsonOrText(input),
+      };
+    });
+  }
+  const action = asString(entry.action);
+  if (action === undefined || action.trim() === "") return [];
+  // An edit notes the id: it may change what the id is made of.
+  const wanted = asString(asObject(entry.carryover).callId) ?? `call-${hashOf([action])}`;
+  return [{ callId: nameCall(wanted), tool: "bash", input: { command: action } }];
+}
+
+function callPiece({ callId, tool, input }: Call): LinePiece {
+  return { half: "call", part: { type: "tool", callId, tool, input, outcome: { status: "pending" } } };
+}
+
+function answeredBy({ tool_call_ids }: UnknownObject): string | undefined {
+  return Array.isArray(tool_call_ids) ? asString(tool_call_ids[0]) : undefined;
+}
+
+/** The text of an action without the action itself, which is its call. */
+export function textPieces(entry: UnknownObject): readonly LinePiece[] {
+  const { thought } = entry;
+  if (entry.action === undefined || typeof thought !== "string") return contentPieces(entry);
+  return thought.trim() === "" ? [] : [{ half: "whole", part: { type: "text", text: thought } }];
+}
+
+function contentPieces({ content, is_demo }: UnknownObject): readonly LinePiece[] {
+  const blocks = Array.isArray(content) ? content : [content];
+  return blocks.flatMap((block): readonly LinePiece[] => {
+    const text = typeof block === "string" ? block : asString(asObject(block).text);
+    if (text === undefined) {
+      const type = asString(asObject(block).type) ?? "unknown";
+      if (block === undefined || block === null) return [];
+      return [{ half: "whole", part: { type: "opaque", name: type } }];
+    }
+    const part = omitUndefined({
+      type: "text" as const,
+      text,
+      synthetic: is_demo === true ? (true as const) : undefined,
+    });
+    return [{ half: "whole", part }];
+  });
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content
+    .flatMap((block: unknown) => (typeof block === "string" ? block : (asString(asObject(block).text) ?? [])))
+    .join("\n");
+}
+
+/** A name from what an entry says, since entries have none of their own. */
+function keyOf({ role, content, action }: UnknownObject): string {
+  return `entry-${hashOf([asString(role) ?? "", textOf(content), asString(action) ?? ""])}`;
+}
+
+function hashOf(texts: readonly string[]): string {
+  let hash: number | undefined;
+  for (const text of texts) hash = hashEnds(text, hash);
+  return ((hash ?? 0) >>> 0).toString(36);
+}

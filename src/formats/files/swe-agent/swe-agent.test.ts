@@ -1,0 +1,44 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { deepFreeze, notate } from "../../../testing/notation.ts";
+import type { Edit } from "../../../transcript/edit.ts";
+import { type SweAgentWire, sweAgent } from "./swe-agent.ts";
+
+function recorded(name: string): SweAgentWire {
+  const file = new URL(`../../../../test/recordings/swe-agent/${name}.traj.json`, import.meta.url);
+  return deepFreeze(JSON.parse(readFileSync(file, "utf8")));
+}
+
+describe("reading", () => {
+  it.each([
+    { name: "text", notation: "y:15 u:19 u:39 a:16(bash:35) a:8(bash:53) a:7(bash:37) a:11(bash?)" },
+    { name: "calls", notation: "y:15 u:19 u:39 a:16(bash:35) a:8(open:53) a:7(edit:37) a:11(submit:33)" },
+  ])("an observation is the result of the action before it: $name", ({ name, notation }) => {
+    expect(notate(sweAgent.decode(recorded(name)))).toBe(notation);
+  });
+
+  it("reads a run of which only the steps were kept", () => {
+    const { history: _, ...run } = recorded("text");
+    expect(notate(sweAgent.decode(run))).toBe("a:16(bash:11) a:8(bash:29) a:7(bash:13) a:11(bash:0)");
+  });
+});
+
+describe("writing", () => {
+  it("takes a step out of the trajectory with its message, and no other", () => {
+    const wire = recorded("calls");
+    const messageId = sweAgent.decode(wire)[4]?.id ?? "";
+    const edit: Edit = {
+      type: "hide-part",
+      what: "output",
+      messageId,
+      partIndex: 1,
+      stage: "test",
+      reason: "pruned",
+    };
+    const { history, trajectory } = sweAgent.apply(wire, [edit], { at: 1 });
+    expect(JSON.stringify(history)).not.toContain("line.split");
+    expect(JSON.stringify(trajectory)).not.toContain("line.split");
+    expect(trajectory).toHaveLength(3);
+    expect(history).toHaveLength((wire.history as unknown[]).length);
+  });
+});

@@ -1,0 +1,182 @@
+import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/read-unknown.ts";
+import type { Format } from "../../../transcript/format.ts";
+import type { Message } from "../../../transcript/message.ts";
+import { outcomeText, type ToolPart } from "../../../transcript/part.ts";
+import { textFor } from "../../blocks/block-content.ts";
+import { createLineFormat } from "../../lines/create-line-format.ts";
+import {
+  type CreateContext,
+  type LineReading,
+  type NextPiece,
+  type PlacedLine,
+  type ResultPiece,
+  resultPieces,
+} from "../../lines/line-format.ts";
+import { withNote } from "../../lines/line-note.ts";
+import { noteOfMessage, visibleMessage } from "../../lines/new-messages.ts";
+import { isStep, readLines, textPieces } from "./read-lines.ts";
+
+/** What SWE-agent writes about a run. */
+export interface SweAgentWire {
+  readonly history?: unknown;
+  readonly trajectory?: unknown;
+  readonly [field: string]: unknown;
+}
+
+/** SWE-agent's trajectories, read from their history; a step whose message was edited leaves the trajectory. */
+export const sweAgent: Format<SweAgentWire> = createLineFormat<SweAgentWire>({
+  name: "swe-agent",
+  open: (wire) => [...list(asObject(wire).history), ...list(asObject(wire).trajectory)],
+  read: readLines,
+  write: writeLine,
+  create: createLines,
+  answer: answerLines,
+  close: closeRun,
+});
+
+function closeRun(wire: SweAgentWire, placed: readonly PlacedLine[]): SweAgentWire {
+  const count = list(wire.history).length;
+  const entries = placed.filter(({ origin }) => origin < count);
+  const steps = placed.filter(({ origin }) => origin >= count);
+  const before = readLines(list(wire.history)).map(isResult);
+  const isNow = readLines(entries.map(({ line }) => line)).map(isResult);
+  return {
+    ...wire,
+    history: entries.map(({ line, origin }, index) =>
+      // With the entry between them gone, what the user said would be read as what the action gave.
+      isNow[index] && (origin === -1 ? !("tool_call_ids" in asObject(line)) : !before[origin])
+        ? noObservation(line)
+        : line,
+    ),
+    ...(wire.trajectory === undefined ? {} : { trajectory: steps.map(({ line }) => line) }),
+  };
+}
+
+function isResult(readings: readonly LineReading[]): boolean {
+  return readings[0]?.pieces[0]?.half === "result";
+}
+
+function noObservation(line: unknown): object {
+  const { carryover } = asObject(line);
+  return { ...asObject(line), carryover: { ...asObject(carryover), observes: false } };
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** An entry of the history with other pieces. */
+function writeLine(line: unknown, pieces: readonly NextPiece[]): object {
+  const entry = asObject(line);
+  if (isStep(entry)) return writeStep(entry, pieces);
+  const [only] = pieces;
+  if (only?.now.half === "result") return { ...entry, content: outcomeText(only.now.outcome) };
+  if (entry.role === "assistant") return writeAction(entry, pieces);
+  if (only?.was.half === "result") {
+    const { tool_call_ids: _, ...rest } = entry;
+    return { ...rest, role: "user", content: textOf(pieces) };
+  }
+  const blocks = Array.isArray(entry.content) ? entry.content : undefined;
+  if (blocks === undefined) return { ...entry, content: textOf(pieces) };
+  return {
+    ...entry,
+    content: pieces.map(({ index, was, now }) =>
+      now === was ? blocks[index] : { type: "text", text: textOfPiece(now) },
+    ),
+  };
+}
+
+function writeStep(step: UnknownObject, pieces: readonly NextPiece[]): object {
+  const parts = pieces.flatMap(({ now }) => (now.half === "whole" ? [now.part] : []));
+  const call = parts.find((part) => part.type === "tool");
+  const thought = parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
+  const carryover = { ...asObject(step.carryover), ...(call && { callId: call.callId }) };
+  const action = call === undefined ? "" : commandOf(call);
+  const observation = call === undefined ? "" : outcomeText(call.outcome);
+  return { ...step, thought, action, observation, response: thought, carryover };
+}
+
+/** An action's content is what it thought and, in histories without named calls, the action itself. */
+function writeAction(entry: UnknownObject, pieces: readonly NextPiece[]): object {
+  const calls = pieces.flatMap(({ index, was, now }) =>
+    now.half === "call" ? [{ was, now, part: now.part, index }] : [],
+  );
+  const texts = pieces.filter(({ now }) => now.half !== "call");
+  const isTextSame = texts.every(({ was, now }) => was === now) && texts.length > 0;
+  const thought = isTextSame ? asString(entry.thought) : textOf(texts);
+  const { action: _, tool_calls: __, thought: ___, ...rest } = entry;
+  const named = Array.isArray(entry.tool_calls) ? entry.tool_calls : undefined;
+  const [first] = calls;
+  if (first === undefined) return { ...rest, content: textOf(texts) };
+  const action = first.was === first.now ? asString(entry.action) : commandOf(first.part);
+  if (named === undefined) {
+    const carryover = { ...asObject(entry.carryover), callId: first.part.callId };
+    const content = `${thought ?? ""}\n\`\`\`\n${action ?? ""}\n\`\`\``;
+    return { ...rest, thought: thought ?? "", action, content, carryover };
+  }
+  const firstCall = textPieces(entry).length;
+  const kept = calls.map(({ was, now, part, index }) => {
+    const before: unknown = named[index - firstCall];
+    // Ids are repeated across steps, and a result names its call as the file does.
+    return was === now ? before : { ...asObject(before), function: calledOf(part) };
+  });
+  return omitUndefined({ ...rest, content: thought ?? "", thought: thought ?? "", action, tool_calls: kept });
+}
+
+/** Entries for new messages. */
+function createLines(messages: readonly Message[], context: CreateContext): readonly object[] {
+  return messages.map(visibleMessage).flatMap((message) => {
+    const calls = message.parts.filter((part) => part.type === "tool");
+    const texts = message.parts.filter((part) => part.type !== "tool");
+    const content = texts.map((part) => textOfPiece({ half: "whole", part }));
+    const entry = omitUndefined({
+      role: message.role === "assistant" || message.role === "system" ? message.role : "user",
+      content: content.length === 1 ? content[0] : content.map((text) => ({ type: "text", text })),
+      tool_calls:
+        calls.length === 0
+          ? undefined
+          : calls.map((part) => ({ id: part.callId, type: "function", function: calledOf(part) })),
+      agent: agentOf(context),
+    });
+    const note = noteOfMessage({ ...message, parts: [...texts, ...calls] });
+    return [withNote(entry, note), ...answerLines(resultPieces(calls), context)];
+  });
+}
+
+/** An observation for each result. */
+function answerLines(results: readonly ResultPiece[], context: CreateContext): readonly object[] {
+  return results.map(({ callId, outcome }) => ({
+    role: "tool",
+    content: outcomeText(outcome),
+    agent: agentOf(context),
+    message_type: "observation",
+    tool_call_ids: [callId],
+  }));
+}
+
+function agentOf({ lines }: CreateContext): string {
+  for (const line of lines) {
+    const agent = asString(asObject(line).agent);
+    if (agent !== undefined) return agent;
+  }
+  return "main";
+}
+
+function calledOf({ tool, input }: ToolPart): UnknownObject {
+  return { name: tool, arguments: typeof input === "string" ? input : (JSON.stringify(input ?? {}) ?? "{}") };
+}
+
+function commandOf({ input }: ToolPart): string {
+  return asString(asObject(input).command) ?? JSON.stringify(input ?? {});
+}
+
+function textOf(pieces: readonly NextPiece[]): string {
+  return pieces.map(({ now }) => textOfPiece(now)).join("\n\n");
+}
+
+function textOfPiece(piece: NextPiece["now"]): string {
+  if (piece.half === "result") return outcomeText(piece.outcome);
+  const { part } = piece;
+  if (part.type === "reasoning") return part.text;
+  return part.type === "tool" ? outcomeText(part.outcome) : (textFor(part) ?? "");
+}

@@ -1,0 +1,166 @@
+import { readdirSync, readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  anyScript,
+  claudeCodeLines,
+  codexLines,
+  geminiCliLines,
+  piLines,
+  type Script,
+  sweAgentRun,
+} from "../../../test/rig/transcript-script.ts";
+import { omitForChild } from "../../fork/context/omit.ts";
+import { compactionBoundary } from "../../stages/boundary.ts";
+import { charBudget } from "../../stages/budget.ts";
+import { repairPairing } from "../../stages/repair.ts";
+import { FIXED_TIER_LIMITS, graduatedTiers } from "../../stages/tiers.ts";
+import { formatLaws } from "../../testing/format-contract.ts";
+import type { Edit, Stage } from "../../transcript/edit.ts";
+import type { Format } from "../../transcript/format.ts";
+import { toolResults } from "../../transcript/tool-results.ts";
+import { formatOf, readTranscript } from "../read-transcript.ts";
+
+const clearEverything: Stage = (messages) =>
+  toolResults(messages).map(
+    ({ message, partIndex }): Edit => ({
+      type: "hide-part",
+      what: "output",
+      messageId: message.id,
+      partIndex,
+      stage: "test",
+      reason: "pruned",
+    }),
+  );
+
+/** Every other part leaves, which takes lines out of the middle of messages. */
+const hideEveryOtherPart: Stage = (messages) => {
+  let number = 0;
+  return messages.flatMap((message) =>
+    message.parts.flatMap((_, partIndex): readonly Edit[] =>
+      number++ % 2 === 0
+        ? [
+            {
+              type: "hide-part",
+              what: "part",
+              messageId: message.id,
+              partIndex,
+              stage: "test",
+              reason: "test",
+            },
+          ]
+        : [],
+    ),
+  );
+};
+
+const hideEveryThirdMessage: Stage = (messages) =>
+  messages
+    .filter((_, index) => index % 3 === 2)
+    .map(({ id }): Edit => ({ type: "hide-message", messageId: id, stage: "test", reason: "test" }));
+
+const hideNewest: Stage = (messages) =>
+  messages
+    .slice(-2)
+    .map(({ id }): Edit => ({ type: "hide-message", messageId: id, stage: "test", reason: "test" }));
+
+/** What a compaction of our own does: the old half leaves, a marker and a summary stand in its place. */
+const foldOldHalf: Stage = (messages) => {
+  const half = messages.length >> 1;
+  const after = messages[half - 1]?.id ?? null;
+  const why = { stage: "test", reason: "summarized" } as const;
+  const metadata = { kind: "compaction_summary" } as const;
+  return [
+    ...messages.slice(0, half).map(({ id }): Edit => ({ type: "hide-message", messageId: id, ...why })),
+    {
+      type: "insert-message",
+      after,
+      message: {
+        id: "new-marker",
+        role: "user",
+        parts: [{ type: "compaction", trigger: "manual", overflow: true }],
+        metadata: { kind: "compaction_marker" },
+      },
+      ...why,
+    },
+    {
+      type: "insert-message",
+      after: "new-marker",
+      message: {
+        id: "new-summary",
+        role: "assistant",
+        summary: true,
+        finish: "stop",
+        parentId: "new-marker",
+        parts: [
+          { type: "text", text: "what was done", synthetic: true },
+          { type: "text", text: "<carried_facts>", synthetic: true },
+        ],
+        metadata,
+      },
+      ...why,
+    },
+  ];
+};
+
+const stages: readonly Stage[] = [
+  compactionBoundary({ from: "summary" }),
+  compactionBoundary({ from: "marker" }),
+  omitForChild(),
+  graduatedTiers({ limits: { ...FIXED_TIER_LIMITS, tier1Count: 1, tier2Count: 1 } }),
+  charBudget({ maxChars: 512 }),
+  clearEverything,
+  (messages) => repairPairing(messages, { missingResult: "strip", orphanResult: "asText" }),
+  (messages) => repairPairing(messages),
+  hideEveryOtherPart,
+  hideEveryThirdMessage,
+  hideNewest,
+];
+
+const formats: readonly {
+  readonly name: Parameters<typeof formatOf>[0];
+  readonly write: (script: Script) => unknown;
+  readonly folds: boolean;
+}[] = [
+  { name: "claude-code", write: claudeCodeLines, folds: true },
+  { name: "pi", write: piLines, folds: true },
+  { name: "codex", write: codexLines, folds: true },
+  { name: "gemini-cli", write: geminiCliLines, folds: false },
+  { name: "swe-agent", write: sweAgentRun, folds: false },
+];
+
+function checkLaws(format: Format<unknown>, wire: unknown, folds: boolean): void {
+  const laws = formatLaws<unknown>({
+    format,
+    wire,
+    stages: folds ? [...stages, foldOldHalf] : stages,
+    repair: repairPairing,
+    expectEqual: (actual, expected) => expect(actual).toEqual(expected),
+  });
+  for (const law of laws) {
+    try {
+      law.check();
+    } catch (error) {
+      throw new Error(law.name, { cause: error });
+    }
+  }
+}
+
+describe.each(formats)("the laws of $name", ({ name, write, folds }) => {
+  const format = formatOf(name);
+
+  it("hold on any conversation", () => {
+    fc.assert(
+      fc.property(anyScript, (script) => checkLaws(format, write(script), folds)),
+      { numRuns: 60 },
+    );
+  });
+
+  const folder = new URL(`../../../test/recordings/${name}/`, import.meta.url);
+  it.each(readdirSync(folder))("hold on %s", async (file) => {
+    const read = await readTranscript(readFileSync(new URL(file, folder)));
+    expect(read).toMatchObject({ format: name, problems: [] });
+    expect(read.transcript.length).toBeGreaterThan(2);
+    checkLaws(format, read.wire, folds);
+  });
+});

@@ -1,0 +1,128 @@
+import type { PlacedLine } from "./line-format.ts";
+
+/** How a line hangs in the tree of a file. */
+export interface LineLink {
+  readonly id: string;
+  /** The line that it follows; undefined when it begins a conversation. */
+  readonly parent: string | undefined;
+  /** True for a line that can be the newest of a conversation. */
+  readonly isLeaf: boolean;
+}
+
+/** For each line its predecessor on the way back from the newest line; lines that are not on it have none. */
+interface LiveBranch {
+  readonly isLive: readonly boolean[];
+  /** The index of the line before a live one; -1 before the first. */
+  readonly before: readonly number[];
+}
+
+/**
+ * The branch that ends with the newest line. Where a line names a parent that is not in the file, the branch goes on
+ * with the line before it: files are cut and joined by other programs, and a walk that stops there loses most of them.
+ */
+export function liveBranch(links: readonly (LineLink | undefined)[]): LiveBranch {
+  const indexById = new Map<string, number>();
+  const linkedBefore: number[] = [];
+  let newest = -1;
+  let last = -1;
+  for (const [index, link] of links.entries()) {
+    linkedBefore.push(last);
+    if (link === undefined) continue;
+    last = index;
+    if (link.isLeaf) newest = index;
+    if (!indexById.has(link.id)) indexById.set(link.id, index);
+  }
+  const isLive = links.map(() => false);
+  const before = links.map(() => -1);
+  let index = newest === -1 ? last : newest;
+  while (index !== -1 && isLive[index] === false) {
+    isLive[index] = true;
+    const parent = links[index]?.parent;
+    const next = parent === undefined ? -1 : (indexById.get(parent) ?? linkedBefore[index] ?? -1);
+    if (next !== -1 && isLive[next] === true) break;
+    before[index] = next;
+    index = next;
+  }
+  return { isLive, before };
+}
+
+interface Relink {
+  /** The lines as they were. */
+  readonly lines: readonly unknown[];
+  readonly placed: readonly PlacedLine[];
+  readonly linkOf: (line: unknown) => LineLink | undefined;
+  /** The line with another parent; undefined begins a conversation. */
+  readonly withParent: (line: object, parent: string | undefined) => object;
+  /** For each line whether it is part of the conversation. */
+  readonly isLive: (lines: readonly unknown[]) => readonly boolean[];
+}
+
+/**
+ * The lines with their chain whole: a line whose parent left or was moved, and any beside a new one, follows the line
+ * before it. Lines of other branches go in front when they would else be the newest.
+ */
+export function relink(options: Relink): readonly unknown[] {
+  const { lines, placed, isLive } = options;
+  if (!isRearranged(placed, lines.length)) return placed.map(({ line }) => line);
+  const wasLive = isLive(lines);
+  const needed = ordered(chained(options, wasLive, "broken"));
+  const isNow = isLive(needed.map(({ line }) => line));
+  // Lines beside each other can hang together by one that left: then all stand in one row.
+  const isWhole = needed.every(
+    ({ place }, index) => place === "free" || isNow[index] === (place !== "other"),
+  );
+  const linked = isWhole ? needed : ordered(chained(options, wasLive, "all"));
+  return linked.map(({ line }) => line);
+}
+
+interface Linked {
+  readonly line: unknown;
+  readonly id?: string;
+  readonly place: "free" | "other" | "live" | "leaf";
+}
+
+function chained(
+  { lines, placed, linkOf, withParent }: Relink,
+  wasLive: readonly boolean[],
+  which: "broken" | "all",
+): readonly Linked[] {
+  const stayed = new Set(placed.flatMap(({ origin }) => linkOf(lines[origin])?.id ?? []));
+  let lastId: string | undefined;
+  let lastOrigin = -1;
+  let isBehindNew = false;
+  return placed.map(({ line, origin }): Linked => {
+    const link = linkOf(line);
+    if (link === undefined) return { line, place: "free" };
+    if (origin !== -1 && !wasLive[origin]) return { line, id: link.id, place: "other" };
+    const isPlaced = origin === -1 || origin < lastOrigin;
+    const isBroken = isPlaced || isBehindNew || (link.parent !== undefined && !stayed.has(link.parent));
+    const parent = isBroken || which === "all" ? lastId : link.parent;
+    isBehindNew = isPlaced;
+    lastId = link.id;
+    lastOrigin = Math.max(lastOrigin, origin);
+    return {
+      line: parent === link.parent ? line : withParent(line as object, parent),
+      id: link.id,
+      place: link.isLeaf ? "leaf" : "live",
+    };
+  });
+}
+
+function isRearranged(placed: readonly PlacedLine[], count: number): boolean {
+  return placed.length !== count || placed.some(({ origin }, index) => origin !== index);
+}
+
+function ordered(linked: readonly Linked[]): readonly Linked[] {
+  const newest = linked.findLastIndex(({ place }) => place === "leaf");
+  if (!linked.some(({ place }, index) => place === "other" && index > newest)) return linked;
+  const liveIds = new Set(linked.flatMap(({ id, place }) => (place === "other" ? [] : (id ?? []))));
+  // Without a live line the newest of another branch would be taken for the conversation, and of two lines of one id
+  // the first counts.
+  const others =
+    newest === -1 ? [] : linked.filter(({ id, place }) => place === "other" && !liveIds.has(id ?? ""));
+  const first = linked.findIndex(({ place }) => place === "live" || place === "leaf");
+  return linked.flatMap((each, index) => {
+    const own = each.place === "other" ? [] : [each];
+    return index === first ? [...others, ...own] : own;
+  });
+}

@@ -1,0 +1,139 @@
+/** One line of a file that was whole. */
+export interface JsonLine {
+  /** Counted from 1. */
+  readonly lineNumber: number;
+  readonly value: unknown;
+}
+
+/** A line that could not be read and was passed over. */
+export interface LineProblem {
+  readonly lineNumber: number;
+  readonly problem: "torn" | "nul-bytes" | "not-json" | "too-long";
+  readonly text: string;
+}
+
+export interface ReadJsonLinesOptions {
+  readonly onProblem?: (problem: LineProblem) => void;
+}
+
+/**
+ * The values of a file of JSON lines, in order and in batches of what came together. Broken lines are reported and passed
+ * over; a first byte-order mark, line ends of either kind and empty lines do not matter. Holds no more than one line and the
+ * chunks that it came in, which the source must not write to again.
+ */
+export async function* readJsonLines(
+  source: AsyncIterable<Uint8Array>,
+  { onProblem = () => {} }: ReadJsonLinesOptions = {},
+): AsyncGenerator<readonly JsonLine[]> {
+  const reader = createLineReader(onProblem);
+  for await (const chunk of source) {
+    const lines = reader.take(chunk);
+    if (lines.length > 0) yield lines;
+  }
+  const last = reader.end();
+  if (last.length > 0) yield last;
+}
+
+/** Takes bytes as they come and gives the lines that they end. */
+interface LineReader {
+  take(chunk: Uint8Array): readonly JsonLine[];
+  end(): readonly JsonLine[];
+}
+
+/** Cuts bytes into lines and parses each; `end` gives the last one. */
+export function createLineReader(onProblem: (problem: LineProblem) => void): LineReader {
+  const decoder = new TextDecoder("utf-8");
+  /** The beginning of a line whose end has not come yet. */
+  let rest: Uint8Array[] = [];
+  let lineNumber = 0;
+
+  function read(bytes: Uint8Array, isLast: boolean, lines: JsonLine[]): void {
+    lineNumber++;
+    if (isBlank(bytes)) return;
+    let text: string;
+    try {
+      text = decoder.decode(bytes);
+    } catch {
+      onProblem({ lineNumber, problem: "too-long", text: `${bytes.length} bytes are too many for one text` });
+      return;
+    }
+    try {
+      lines.push({ lineNumber, value: JSON.parse(text) });
+    } catch (error) {
+      const cleaned = withoutNul(text);
+      if (cleaned !== text) {
+        onProblem({ lineNumber, problem: "nul-bytes", text: "NUL bytes stand in it" });
+        // What was written around a block of zeros is often whole.
+        if (cleaned.trim() !== "") rescue(cleaned, lines);
+        return;
+      }
+      const reason = (error as Error).message.slice(0, 200);
+      onProblem({ lineNumber, problem: isLast ? "torn" : "not-json", text: reason });
+    }
+  }
+
+  function rescue(text: string, lines: JsonLine[]): void {
+    try {
+      lines.push({ lineNumber, value: JSON.parse(text) });
+    } catch {
+      // Already reported.
+    }
+  }
+
+  return {
+    take(chunk) {
+      const lines: JsonLine[] = [];
+      let start = 0;
+      let end = chunk.indexOf(NEWLINE);
+      if (end === -1) {
+        if (chunk.length > 0) rest.push(chunk);
+        return lines;
+      }
+      if (rest.length > 0) {
+        read(joined([...rest, chunk.subarray(0, end)]), false, lines);
+        rest = [];
+        start = end + 1;
+        end = chunk.indexOf(NEWLINE, start);
+      }
+      while (end !== -1) {
+        read(chunk.subarray(start, end), false, lines);
+        start = end + 1;
+        end = chunk.indexOf(NEWLINE, start);
+      }
+      if (start < chunk.length) rest.push(chunk.subarray(start));
+      return lines;
+    },
+    end() {
+      const lines: JsonLine[] = [];
+      if (rest.length > 0) read(joined(rest), true, lines);
+      rest = [];
+      return lines;
+    },
+  };
+}
+
+const NEWLINE = 0x0a;
+
+function joined(chunks: readonly Uint8Array[]): Uint8Array {
+  const [only] = chunks;
+  if (chunks.length === 1 && only !== undefined) return only;
+  const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
+}
+
+/** True for nothing but blanks, carriage returns and a byte-order mark. */
+function isBlank(bytes: Uint8Array): boolean {
+  for (let index = 0; index < bytes.length; index++) if (!BLANKS.includes(bytes[index] ?? 0)) return false;
+  return true;
+}
+
+const BLANKS: readonly number[] = [0x20, 0x09, 0x0d, 0xef, 0xbb, 0xbf];
+
+function withoutNul(text: string): string {
+  return text.includes("\0") ? text.replaceAll("\0", "") : text;
+}

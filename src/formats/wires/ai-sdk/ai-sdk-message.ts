@@ -1,0 +1,244 @@
+import { safeJson } from "../../../text/json.ts";
+import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/read-unknown.ts";
+import {
+  type FilePart,
+  outcomeText,
+  type Part,
+  type ToolOutcome,
+  type ToolPart,
+} from "../../../transcript/part.ts";
+import type {
+  Block,
+  ItemContent,
+  ItemDraft,
+  PlacedBlock,
+  Source,
+  TurnContext,
+} from "../../blocks/block-adapter.ts";
+import {
+  type ResultShape,
+  readResultContent,
+  writeResultContent,
+  writeText,
+} from "../../blocks/block-content.ts";
+
+/** A message as applications of the AI SDK hold it (`ModelMessage`) or as a model receives it; kept as loose as it comes. */
+export interface AiSdkMessage {
+  readonly role: string;
+  readonly content: unknown;
+  readonly providerOptions?: unknown;
+}
+
+/** The messages of a conversation, or a prompt, oldest first. */
+export type AiSdkWire = readonly AiSdkMessage[];
+
+/** The parts of a message; a plain text is one part. */
+export function contentOf(message: AiSdkMessage): readonly UnknownObject[] {
+  const { content } = asObject(message);
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  return Array.isArray(content) ? content.map(asObject) : [];
+}
+
+/** True for a part of an assistant's message that names something the provider has stored. */
+function hasItemId(part: UnknownObject): boolean {
+  return ITEM_STORING_PROVIDERS.some(
+    (name) => asObject(asObject(part.providerOptions)[name]).itemId !== undefined,
+  );
+}
+
+/** The part without those names: what it says now is not what is stored. */
+function withoutItemId(part: UnknownObject): UnknownObject {
+  if (!hasItemId(part)) return part;
+  const options: Record<string, unknown> = { ...asObject(part.providerOptions) };
+  for (const name of ITEM_STORING_PROVIDERS) {
+    if (options[name] === undefined) continue;
+    const { itemId: _, ...rest } = asObject(options[name]);
+    options[name] = rest;
+  }
+  return { ...part, providerOptions: options };
+}
+
+const ITEM_STORING_PROVIDERS: readonly string[] = ["openai", "azure"];
+
+/** A message as blocks; a message of tool results counts as the user's, as it does for every provider. */
+export function readAiSdkMessage(message: AiSdkMessage): ItemContent<UnknownObject> {
+  const role = asString(asObject(message).role) ?? "unknown";
+  const blocks = contentOf(message).map((part) => readPart(part, role));
+  return { role: role === "tool" ? "user" : role, blocks };
+}
+
+/** What became of a call, from the output of its result. */
+function readOutput(output: unknown): ToolOutcome {
+  const { type, value, reason } = asObject(output);
+  switch (type) {
+    case "error-text":
+    case "error-json":
+      return { status: "failed", error: textOf(value) };
+    case "execution-denied":
+      return { status: "failed", error: asString(reason) ?? DENIED };
+    case "content":
+      return { status: "done", ...readResultContent(value, RESULT_SHAPE) };
+    default:
+      return { status: "done", output: textOf(type === undefined ? output : value), attachments: [] };
+  }
+}
+
+/** How an output of several texts and files is written. */
+const RESULT_SHAPE: ResultShape = { textType: "text", readFile: (entry) => readFile(asObject(entry)) };
+
+/** A file, an image or anything else that is no text, as far as a transcript knows it. */
+function readFile(part: UnknownObject): FilePart {
+  return omitUndefined({
+    type: "file" as const,
+    mime: asString(part.mediaType) ?? (part.type === "image" ? "image/*" : "application/octet-stream"),
+    filename: asString(part.filename),
+    sizeBytes: sizeOf(part.data ?? part.image),
+  });
+}
+
+/** What the AI SDK itself tells a model about a call that was not allowed. */
+const DENIED = "Tool execution denied.";
+
+function readPart(value: UnknownObject, role: string): Block<UnknownObject> {
+  switch (value.type) {
+    case "text":
+      if (typeof value.text !== "string") break;
+      return { type: "part", value, part: { type: "text", text: value.text } };
+    case "reasoning":
+      if (typeof value.text !== "string") break;
+      return { type: "part", value, part: { type: "reasoning", text: value.text } };
+    case "file":
+    case "image":
+      return { type: "part", value, part: readFile(value) };
+    case "tool-call":
+      if (value.providerExecuted === true || typeof value.toolCallId !== "string") break;
+      return {
+        type: "call",
+        value,
+        callId: value.toolCallId,
+        tool: asString(value.toolName) ?? "unknown",
+        input: value.input,
+      };
+    case "tool-result":
+      // What a provider executed itself stands in the answer, where only the provider can read it.
+      if (role !== "tool" || typeof value.toolCallId !== "string") break;
+      return omitUndefined({
+        type: "result" as const,
+        value,
+        callId: value.toolCallId,
+        tool: asString(value.toolName),
+        outcome: readOutput(value.output),
+      });
+    default:
+      break;
+  }
+  return { type: "part", value, part: { type: "opaque", name: asString(value.type) ?? "unknown" } };
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  return value === undefined || value === null ? "" : safeJson(value);
+}
+
+function sizeOf(data: unknown): number | undefined {
+  if (typeof data === "string") return URL_START.test(data) ? undefined : Math.floor((data.length * 3) / 4);
+  if (data instanceof Uint8Array || data instanceof ArrayBuffer) return data.byteLength;
+  const { type, data: inner, text } = asObject(data);
+  if (type === "data") return sizeOf(inner);
+  return type === "text" ? asString(text)?.length : undefined;
+}
+
+const URL_START = /^https?:/;
+
+/** The messages of a turn that an edit changed: results in a `tool` message, everything else in one of its role. */
+export function writeAiSdkMessage(draft: ItemDraft<AiSdkMessage, UnknownObject>): readonly AiSdkMessage[] {
+  const { role, base } = draft;
+  const blocks =
+    role === "assistant" && base !== undefined ? unlinkStoredItems(draft.blocks, base) : draft.blocks;
+  const [ofTool, others] = [blocks.filter(isOfTool), blocks.filter((block) => !isOfTool(block))];
+  return [
+    ...message(ofTool, base?.role === "tool" ? base : { role: "tool", content: [] }),
+    ...message(others, base?.role === role ? base : { role, content: [] }),
+  ];
+}
+
+/** The value of a changed or new part. Reasoning that carries a provider's proof cannot be another text. */
+export function writePart(
+  part: Exclude<Part, ToolPart>,
+  source: Source<UnknownObject>,
+): UnknownObject | undefined {
+  const { value } = source;
+  if (part.type === "reasoning")
+    return value?.providerOptions === undefined
+      ? { type: "reasoning", ...value, text: part.text }
+      : undefined;
+  return part.type === "opaque" ? value : writeText(part, source, "text");
+}
+
+/** The value of a changed or new call. */
+export function writeCall(
+  { callId, tool, input }: ToolPart,
+  { value }: Source<UnknownObject>,
+): UnknownObject {
+  return { type: "tool-call", ...value, toolCallId: callId, toolName: tool, input: input ?? {} };
+}
+
+/** The value of a changed or new result; media that the edit left stay as they are. */
+export function writeResult(part: ToolPart, { value, before }: Source<UnknownObject>): UnknownObject {
+  const { callId, tool, outcome } = part;
+  const result = { type: "tool-result", toolCallId: callId, toolName: tool, ...value };
+  const output = asObject(value?.output);
+  const kept = omitUndefined({ providerOptions: output.providerOptions });
+  if (outcome.status === "failed")
+    return { ...result, output: { type: "error-text", value: outcome.error, ...kept } };
+  const isList = outcome.status === "done" && outcome.attachments.length > 0 && Array.isArray(output.value);
+  if (!isList) return { ...result, output: { type: "text", value: outcomeText(outcome), ...kept } };
+  const content = writeResultContent(part, {
+    before,
+    content: output.value,
+    shape: RESULT_SHAPE,
+  });
+  return { ...result, output: { ...output, value: content } };
+}
+
+/** Hidden reasoning leaves, except where its provider wants it back: in the newest turn, and with the items it belongs to. */
+export function dropHiddenReasoning(
+  blocks: readonly PlacedBlock<UnknownObject>[],
+  { isLast }: TurnContext<AiSdkWire>,
+): readonly PlacedBlock<UnknownObject>[] {
+  if (!blocks.some(({ hidden }) => hidden)) return blocks;
+  const isBound = (value: UnknownObject): boolean =>
+    hasItemId(value) || (isLast && value.providerOptions !== undefined);
+  return blocks.filter(({ hidden, value }) => hidden !== true || isBound(value));
+}
+
+/**
+ * The blocks as they may follow each other at a provider that stores them: once one of them is another, the stored
+ * reasoning no longer belongs to what follows it, and the rest is sent as it is and not by its name.
+ */
+function unlinkStoredItems(
+  blocks: readonly PlacedBlock<UnknownObject>[],
+  base: AiSdkMessage,
+): readonly PlacedBlock<UnknownObject>[] {
+  const content = contentOf(base);
+  if (!content.some(hasItemId)) return blocks;
+  const isWhole =
+    blocks.length === content.length &&
+    blocks.every(({ changed, index }, place) => !changed && index === place);
+  if (isWhole) return blocks;
+  return blocks
+    .filter(({ part, value }) => part.type !== "reasoning" || !hasItemId(value))
+    .map((block) => ({ ...block, value: withoutItemId(block.value) }));
+}
+
+function message(blocks: readonly PlacedBlock<UnknownObject>[], base: AiSdkMessage): readonly AiSdkMessage[] {
+  if (blocks.length === 0) return [];
+  const values = blocks.map(({ value }) => value);
+  // Only a system message has to be a plain text.
+  const content = base.role === "system" ? values.map(({ text }) => String(text ?? "")).join("\n") : values;
+  return [{ ...base, content }];
+}
+
+function isOfTool({ half, value }: PlacedBlock<UnknownObject>): boolean {
+  return half === "result" || value.type === "tool-approval-response";
+}

@@ -1,0 +1,240 @@
+import { describe, expect, it } from "vitest";
+import { CONVERSATION } from "../../../../test/rig/ai-sdk-requests.ts";
+import { checkWireLaws, repairRequest } from "../../../../test/rig/wire-laws.ts";
+import { omitForChild } from "../../../fork/context/omit.ts";
+import { deepFreeze } from "../../../testing/notation.ts";
+import type { Edit } from "../../../transcript/edit.ts";
+import type { Message } from "../../../transcript/message.ts";
+import { aiSdk } from "./ai-sdk.ts";
+import type { AiSdkMessage, AiSdkWire } from "./ai-sdk-message.ts";
+
+const user = (...content: unknown[]): AiSdkMessage => ({ role: "user", content });
+const assistant = (...content: unknown[]): AiSdkMessage => ({ role: "assistant", content });
+const results = (...content: unknown[]): AiSdkMessage => ({ role: "tool", content });
+const text = (value: string, more: object = {}) => ({ type: "text", text: value, ...more });
+const call = (toolCallId: string, toolName = "bash", input: unknown = { command: "ls" }) => ({
+  type: "tool-call",
+  toolCallId,
+  toolName,
+  input,
+});
+const result = (toolCallId: string, output: unknown = { type: "text", value: `out of ${toolCallId}` }) => ({
+  type: "tool-result",
+  toolCallId,
+  toolName: "bash",
+  output,
+});
+const stored = (itemId: string) => ({ providerOptions: { openai: { itemId, phase: "final" } } });
+const WHY = { stage: "test", reason: "test" };
+
+const SAMPLES: Readonly<Record<string, AiSdkWire>> = {
+  "a conversation with everything in it": CONVERSATION as AiSdkWire,
+  "plain texts": [
+    { role: "system", content: "be brief" },
+    { role: "user", content: "hello" },
+    { role: "assistant", content: "hi" },
+    { role: "user", content: "do it" },
+  ],
+  "parallel calls, results in another order and in two messages": [
+    user(text("go")),
+    assistant(text("both"), call("a"), call("b", "read")),
+    results(result("b")),
+    results(result("a")),
+  ],
+  "outputs of every kind": [
+    user(text("go")),
+    assistant(call("a"), call("b"), call("c"), call("d"), call("e"), call("f")),
+    results(
+      result("a", { type: "json", value: { lines: ["one", "two"], count: 2 } }),
+      result("b", { type: "error-json", value: { code: 7 } }),
+      result("c", { type: "execution-denied", reason: "not today" }),
+      result("d", { type: "execution-denied" }),
+      result("e", {
+        type: "content",
+        value: [text("seen"), { type: "image-data", data: "iVBORw0KGgo=", mediaType: "image/png" }],
+      }),
+      result("f", "an older shape"),
+    ),
+  ],
+  "a call that was never answered, one answered late, one twice": [
+    user(text("go")),
+    assistant(call("a"), call("b"), call("c")),
+    results(result("a"), result("a")),
+    user(text("so")),
+    results(result("b")),
+    assistant(text("done")),
+    user(text("fine")),
+  ],
+  "what a provider executed itself": [
+    user(text("search")),
+    assistant(
+      { ...call("srv", "web_search", { query: "x" }), providerExecuted: true },
+      { ...result("srv", { type: "json", value: [] }), toolName: "web_search" },
+      text("found"),
+    ),
+    user(text("more")),
+  ],
+  "parts of a later version": [
+    user(text("go"), { type: "file", data: { type: "text", text: "note" }, mediaType: "text/plain" }),
+    assistant(
+      { type: "custom", kind: "acme.thing" },
+      { type: "reasoning-file", data: { type: "data", data: "aaaa" }, mediaType: "image/png" },
+      text("so"),
+    ),
+    user(text("on")),
+  ],
+  approvals: [
+    user(text("go")),
+    assistant(call("a"), { type: "tool-approval-request", approvalId: "p1", toolCallId: "a" }),
+    results({ type: "tool-approval-response", approvalId: "p1", approved: true }, result("a")),
+  ],
+  "nothing in it": [],
+  "empty contents": [user(text("go")), assistant(), user(text(" ")), assistant(text("")), user(text("on"))],
+};
+
+describe("the AI SDK format", () => {
+  it.each(Object.entries(SAMPLES))("keeps the laws on %s", (_, wire) => checkWireLaws(aiSdk, wire));
+
+  it("joins a call with its outcome, whatever kind of output it has", () => {
+    const [, message] = aiSdk.decode(SAMPLES["outputs of every kind"] ?? []);
+    expect(message?.parts.map((part) => part.type === "tool" && part.outcome)).toEqual([
+      { status: "done", output: '{"lines":["one","two"],"count":2}', attachments: [] },
+      { status: "failed", error: '{"code":7}' },
+      { status: "failed", error: "not today" },
+      { status: "failed", error: "Tool execution denied." },
+      { status: "done", output: "seen", attachments: [{ type: "file", mime: "image/png", sizeBytes: 9 }] },
+      { status: "done", output: "an older shape", attachments: [] },
+    ]);
+  });
+
+  it("names messages by place and content, so that more of them change no name", () => {
+    const wire = CONVERSATION as AiSdkWire;
+    const ids = aiSdk.decode(wire).map(({ id }) => id);
+    const earlier = aiSdk.decode(wire.slice(0, 3)).map(({ id }) => id);
+    expect(ids.slice(0, earlier.length)).toEqual(earlier);
+    const changed = wire.with(0, user(text("something else")));
+    expect(aiSdk.decode(changed)[0]?.id).not.toBe(ids[0]);
+  });
+
+  it("leaves everything untouched that an edit does not speak of", () => {
+    const wire = deepFreeze(CONVERSATION as AiSdkWire);
+    const clear: Edit = { type: "hide-part", what: "output", messageId: idAt(wire, 1), partIndex: 2, ...WHY };
+    const edited = aiSdk.apply(wire, [clear], { at: 0 });
+    expect(edited.map((message, index) => message === wire[index])).toEqual(
+      wire.map((_, index) => index !== 2),
+    );
+    expect(edited[2]).toMatchObject({
+      role: "tool",
+      content: [
+        { toolCallId: "call_a1", output: { type: "text", value: "[Old tool result content cleared]" } },
+        { toolCallId: "call_a2", output: { type: "error-text", value: "ss: command not found" } },
+      ],
+    });
+  });
+
+  it("never rewrites reasoning that carries a provider's proof: it stays as it is, or goes whole", () => {
+    const wire = CONVERSATION as AiSdkWire;
+    const rewrite: Edit = {
+      type: "replace-part",
+      messageId: idAt(wire, 1),
+      partIndex: 0,
+      part: { type: "reasoning", text: "something shorter" },
+      ...WHY,
+    };
+    const edited = aiSdk.apply(wire, [rewrite], { at: 0 });
+    expect(JSON.stringify(edited)).not.toContain("something shorter");
+    expect(JSON.stringify(edited[1])).not.toContain("signature");
+    const proofs = (messages: AiSdkWire) =>
+      [...JSON.stringify(messages).matchAll(/"signature":"([^"]*)"/g)].map((match) => match[1]);
+    expect(proofs(aiSdk.apply(wire, omitForChild()(aiSdk.decode(wire)), { at: 0 }))).toContain(
+      "c2lnbmVkMg==",
+    );
+  });
+
+  it("sends an edited answer as it is now, and not by the name under which a provider stored it", () => {
+    const wire = [
+      user(text("go")),
+      assistant({ type: "reasoning", text: "hm", ...stored("rs_1") }, text("long", stored("msg_1")), {
+        ...call("a"),
+        ...stored("fc_1"),
+      }),
+      results(result("a")),
+    ];
+    const shorten: Edit = {
+      type: "replace-part",
+      messageId: idAt(wire, 1),
+      partIndex: 1,
+      part: { type: "text", text: "short" },
+      ...WHY,
+    };
+    expect(aiSdk.apply(wire, [shorten], { at: 0 })[1]).toEqual(
+      assistant(
+        { type: "text", text: "short", providerOptions: { openai: { phase: "final" } } },
+        { ...call("a"), providerOptions: { openai: { phase: "final" } } },
+      ),
+    );
+  });
+
+  it("writes an inserted summary as messages that the AI SDK takes", () => {
+    const inserted: Message = {
+      id: "s",
+      role: "assistant",
+      summary: true,
+      parts: [{ type: "text", text: "so far" }],
+    };
+    const marker: Message = { id: "q", role: "user", parts: [{ type: "compaction", trigger: "auto" }] };
+    const edits: Edit[] = [marker, inserted].map((message, index) => ({
+      type: "insert-message",
+      message,
+      after: index === 0 ? null : "q",
+      ...WHY,
+    }));
+    expect(aiSdk.apply([user(text("go"))], edits, { at: 0 })).toEqual([
+      user(text("What did we do so far?")),
+      assistant(text("so far")),
+      user(text("go")),
+    ]);
+  });
+
+  it.each([
+    { name: "a call without its result", wire: [user(text("go")), assistant(call("a"))], rule: "ai-sdk-2" },
+    {
+      name: "a result behind somebody else's words",
+      wire: [user(text("go")), assistant(call("a")), user(text("well?")), results(result("a"))],
+      rule: "ai-sdk-2",
+    },
+    { name: "a role that nobody has", wire: [{ role: "critic", content: "hm" }], rule: "ai-sdk-1" },
+    { name: "a call of the user", wire: [user(call("a"))], rule: "ai-sdk-1" },
+    { name: "results as a text", wire: [{ role: "tool", content: "out" }], rule: "ai-sdk-1" },
+    {
+      name: "a result without a call",
+      wire: [user(text("go")), results(result("x"))],
+      rule: "result-without-call",
+    },
+  ])("finds $name", ({ wire, rule }) => {
+    expect(aiSdk.faults(wire).map((fault) => fault.rule)).toContain(rule);
+  });
+
+  it("finds nothing in a good conversation, and nothing after a repair", () => {
+    expect(aiSdk.faults(CONVERSATION as AiSdkWire)).toEqual([]);
+    for (const wire of Object.values(SAMPLES)) {
+      const repaired = aiSdk.apply(wire, repairRequest(aiSdk.decode(wire)), { at: 0 });
+      expect(aiSdk.faults(repaired)).toEqual([]);
+    }
+  });
+
+  it("takes what a provider executed itself for a part of the answer that is nobody else's", () => {
+    const wire = SAMPLES["what a provider executed itself"] ?? [];
+    expect(aiSdk.decode(wire)[1]?.parts.map(({ type }) => type)).toEqual(["opaque", "opaque", "text"]);
+    expect(aiSdk.apply(wire, repairRequest(aiSdk.decode(wire)), { at: 0 })).toBe(wire);
+  });
+
+  it("reads whatever it is given", () => {
+    for (const wire of [undefined, null, 7, {}, [null], [{}], [{ role: 1, content: [null, 3] }]])
+      expect(() => aiSdk.faults(wire as unknown as AiSdkWire)).not.toThrow();
+  });
+});
+
+function idAt(wire: AiSdkWire, index: number): string {
+  return aiSdk.decode(wire)[index]?.id ?? "";
+}

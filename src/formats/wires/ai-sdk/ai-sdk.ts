@@ -1,0 +1,108 @@
+import { asObject, type UnknownObject } from "../../../text/read-unknown.ts";
+import { type Fault, findFaults } from "../../../transcript/format.ts";
+import type { Transcript } from "../../../transcript/message.ts";
+import type { BlockAdapter } from "../../blocks/block-adapter.ts";
+import { type BlockFormat, createBlockFormat } from "../../blocks/create-block-format.ts";
+import {
+  type AiSdkMessage,
+  type AiSdkWire,
+  contentOf,
+  dropHiddenReasoning,
+  readAiSdkMessage,
+  writeAiSdkMessage,
+  writeCall,
+  writePart,
+  writeResult,
+} from "./ai-sdk-message.ts";
+
+/** The messages of Vercel's AI SDK: `ModelMessage[]` of an application, or the prompt that a model receives. */
+export const aiSdk: AiSdkFormat = createBlockFormat(adapter(), (wire) =>
+  findAiSdkFaults(wire, aiSdk.decode(wire)),
+);
+
+export type AiSdkFormat = BlockFormat<AiSdkWire>;
+
+function adapter(): BlockAdapter<AiSdkWire, AiSdkMessage, UnknownObject> {
+  return {
+    name: "ai-sdk",
+    open: (wire) => (Array.isArray(wire) ? wire : []),
+    close: (_, items) => items,
+    read: readAiSdkMessage,
+    write: writeAiSdkMessage,
+    writePart,
+    writeCall,
+    writeResult,
+    results: "together",
+    merges: () => false,
+    settle: dropHiddenReasoning,
+  };
+}
+
+/** What the AI SDK, or every provider behind it, would refuse in some messages. */
+function findAiSdkFaults(wire: AiSdkWire, transcript: Transcript): readonly Fault[] {
+  const messages = Array.isArray(wire) ? wire : [];
+  return [...findFaults(transcript), ...shapeFaults(messages), ...orderFaults(messages)];
+}
+
+/** ai-sdk-1, `AI_InvalidPromptError`: a message of no known shape. */
+function shapeFaults(wire: AiSdkWire): readonly Fault[] {
+  return wire.flatMap((message, index) => {
+    const { role, content } = asObject(message);
+    const known = PART_TYPES[String(role)];
+    const fault = (text: string): Fault => ({ rule: "ai-sdk-1", messageId: placeOf(index), text });
+    if (known === undefined) return [fault(`no message has the role ${String(role)}`)];
+    if (typeof content === "string") return role === "tool" ? [fault("results are a list of parts")] : [];
+    if (role === "system" || !Array.isArray(content))
+      return [fault("the content is neither text nor a list")];
+    return contentOf(message)
+      .filter(({ type }) => !known.has(String(type)))
+      .map(({ type }) => fault(`a message of the ${String(role)} holds no ${String(type)}`));
+  });
+}
+
+/** ai-sdk-2, `AI_MissingToolResultsError`: a call has to be answered before anybody else speaks. */
+function orderFaults(wire: AiSdkWire): readonly Fault[] {
+  const faults: Fault[] = [];
+  const open = new Map<string, number>();
+  const report = (): void => {
+    for (const [callId, index] of open) {
+      const text = `call ${callId} is not answered before the next message`;
+      faults.push({ rule: "ai-sdk-2", messageId: placeOf(index), text });
+    }
+    open.clear();
+  };
+  for (const [index, message] of wire.entries()) {
+    const { role } = asObject(message);
+    if (role === "user" || role === "system") report();
+    for (const part of contentOf(message)) {
+      if (role === "assistant" && isOwnCall(part)) open.set(String(part.toolCallId), index);
+      if (role === "tool" && part.type === "tool-result") open.delete(String(part.toolCallId));
+    }
+  }
+  report();
+  return faults;
+}
+
+const PART_TYPES: Readonly<Record<string, ReadonlySet<string>>> = {
+  system: new Set(),
+  user: new Set(["text", "image", "file"]),
+  assistant: new Set([
+    "text",
+    "file",
+    "reasoning",
+    "reasoning-file",
+    "custom",
+    "tool-call",
+    "tool-result",
+    "tool-approval-request",
+  ]),
+  tool: new Set(["tool-result", "tool-approval-response"]),
+};
+
+function isOwnCall({ type, providerExecuted }: UnknownObject): boolean {
+  return type === "tool-call" && providerExecuted !== true;
+}
+
+function placeOf(index: number): string {
+  return `messages[${index}]`;
+}

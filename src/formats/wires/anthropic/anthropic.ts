@@ -1,0 +1,164 @@
+import { asObject, omitUndefined, type UnknownObject } from "../../../text/read-unknown.ts";
+import type { BlockAdapter, PlacedBlock, TurnContext } from "../../blocks/block-adapter.ts";
+import { writeResultContent, writeText } from "../../blocks/block-content.ts";
+import { type BlockFormat, createBlockFormat } from "../../blocks/create-block-format.ts";
+import { safeCallId } from "../../blocks/derived-ids.ts";
+import { findAnthropicFaults } from "./find-faults.ts";
+import {
+  ANTHROPIC_RESULT,
+  type AnthropicMessage,
+  type AnthropicWire,
+  closeAnthropic,
+  openAnthropic,
+  readAnthropicMessage,
+} from "./read-message.ts";
+
+/** How Anthropic's Messages API writes a conversation: content blocks, results in the user's next message, roles that take turns. */
+export const anthropicAdapter: BlockAdapter<AnthropicWire, AnthropicMessage, UnknownObject> = {
+  name: "anthropic",
+  results: "together",
+  system: "apart",
+  merges: (role) => role !== "system",
+  open: openAnthropic,
+  close: closeAnthropic,
+  read: readAnthropicMessage,
+  settle: normalizeAnthropicTurn,
+  finish: limitCacheMarks,
+
+  write({ role, base, blocks }) {
+    const values = blocks.map(({ value }) => value);
+    const { content } = asObject(base);
+    const [only, ...others] = values;
+    const isString = typeof content === "string" && others.length === 0 && isPlainText(only);
+    return [{ role, ...base, content: isString ? only?.text : values }];
+  },
+
+  writePart(part, source) {
+    // Thinking is signed: it can be sent as it came or not at all.
+    return part.type === "reasoning" ? undefined : writeText(part, source, "text");
+  },
+
+  writeCall: ({ callId, tool, input }, { value }) => ({
+    ...(value ?? { type: "tool_use", id: safeCallId(callId) }),
+    name: tool,
+    input: input ?? {},
+  }),
+
+  writeResult(part, { before, value }) {
+    return omitUndefined({
+      ...(value ?? { type: "tool_result", tool_use_id: safeCallId(part.callId) }),
+      content: writeResultContent(part, { before, content: value?.content, shape: ANTHROPIC_RESULT }),
+      is_error:
+        part.outcome.status === "failed" ? true : value?.is_error === true ? undefined : value?.is_error,
+    });
+  },
+};
+
+function isPlainText(value: UnknownObject | undefined): boolean {
+  return value?.type === "text" && Object.keys(value).length === 2;
+}
+
+/** Requests of Anthropic's Messages API, or their bare lists of messages. */
+export const anthropic: BlockFormat<AnthropicWire> = createBlockFormat(anthropicAdapter, (wire) =>
+  findAnthropicFaults(wire),
+);
+
+/** Brings a turn into the order that Anthropic asks for, with the thinking that it cannot do without. */
+function normalizeAnthropicTurn(
+  blocks: readonly PlacedBlock<UnknownObject>[],
+  context: TurnContext<AnthropicWire>,
+): readonly PlacedBlock<UnknownObject>[] {
+  return context.role === "user" ? resultsFirst(blocks) : keepThinkingOfLastCall(blocks, context);
+}
+
+/** Results stand in front of everything else in their message, also those that answer nothing. */
+function resultsFirst(blocks: readonly PlacedBlock<UnknownObject>[]): readonly PlacedBlock<UnknownObject>[] {
+  const firstOther = blocks.findIndex(({ half }) => half !== "result");
+  if (firstOther === -1 || blocks.findLastIndex(({ half }) => half === "result") < firstOther) return blocks;
+  return [
+    ...blocks.filter(({ half }) => half === "result"),
+    ...blocks.filter(({ half }) => half !== "result"),
+  ];
+}
+
+/** The turn whose tools were just called must start with its thinking when thinking is on; a list does not say whether it is. */
+function keepThinkingOfLastCall(
+  blocks: readonly PlacedBlock<UnknownObject>[],
+  { wire, isLast }: TurnContext<AnthropicWire>,
+): readonly PlacedBlock<UnknownObject>[] {
+  const isCalling = isLast && blocks.some(({ half }) => half === "call");
+  const mayThink = Array.isArray(wire) || THINKING_ON.includes(asObject(asObject(wire).thinking).type);
+  const isKept = (isCalling && mayThink) || !blocks.some(({ hidden }) => hidden);
+  const kept = isKept ? blocks : blocks.filter(({ hidden }) => hidden !== true);
+  return isCalling ? thinkingFirst(kept) : kept;
+}
+
+const THINKING_ON: readonly unknown[] = ["enabled", "adaptive"];
+
+/** Where an edit put a text before a turn that started with thinking, the thinking goes in front of both. */
+function thinkingFirst(blocks: readonly PlacedBlock<UnknownObject>[]): readonly PlacedBlock<UnknownObject>[] {
+  const start = blocks.findIndex((block) => isThinking(block) && block.index === 0);
+  if (start <= 0 || blocks.slice(0, start).some(isThinking)) return blocks;
+  const next = blocks.findIndex((block, index) => index > start && !isThinking(block));
+  const end = next === -1 ? blocks.length : next;
+  return [...blocks.slice(start, end), ...blocks.slice(0, start), ...blocks.slice(end)];
+}
+
+function isThinking({ part }: PlacedBlock<UnknownObject>): boolean {
+  return part.type === "reasoning";
+}
+
+/** The messages with at most four cache marks, those on tools counted; the oldest on messages go first. The same reference when there are no more. */
+function limitCacheMarks(
+  items: readonly AnthropicMessage[],
+  wire: AnthropicWire,
+): readonly AnthropicMessage[] {
+  const { tools } = asObject(wire);
+  const marksOnTools = Array.isArray(tools) ? tools.filter(isMarked).length : 0;
+  let surplus =
+    items.reduce((sum, item) => sum + countMarks(asObject(item).content), marksOnTools) - MAX_CACHE_MARKS;
+  if (surplus <= 0) return items;
+  const limited = [...items];
+  const oldestFirst = [...items.keys()].sort((one, other) => rank(items, one) - rank(items, other));
+  for (const index of oldestFirst) {
+    const item = items[index];
+    if (surplus <= 0 || item === undefined) break;
+    const budget = { surplus };
+    limited[index] = { ...item, content: unmark(item.content, budget) };
+    surplus = budget.surplus;
+  }
+  return limited;
+}
+
+const MAX_CACHE_MARKS = 4;
+
+/** The system text is in every request, so its marks are the last to go. */
+function rank(items: readonly AnthropicMessage[], index: number): number {
+  return asObject(items[index]).role === "system" ? items.length + index : index;
+}
+
+function isMarked(block: unknown): boolean {
+  const { cache_control: mark } = asObject(block);
+  return mark !== undefined && mark !== null;
+}
+
+function countMarks(content: unknown): number {
+  if (!Array.isArray(content)) return 0;
+  let marks = 0;
+  for (const block of content) marks += (isMarked(block) ? 1 : 0) + countMarks(asObject(block).content);
+  return marks;
+}
+
+function unmark(content: unknown, budget: { surplus: number }): unknown {
+  if (!Array.isArray(content)) return content;
+  return content.map((block) => {
+    if (budget.surplus <= 0 || countMarks([block]) === 0) return block;
+    const { cache_control: mark, ...plain } = asObject(block) as UnknownObject & {
+      readonly cache_control?: unknown;
+    };
+    const isMine = mark !== undefined && mark !== null;
+    if (isMine) budget.surplus--;
+    const kept = isMine || mark === undefined ? plain : { ...plain, cache_control: mark };
+    return Array.isArray(plain.content) ? { ...kept, content: unmark(plain.content, budget) } : kept;
+  });
+}

@@ -1,0 +1,160 @@
+import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/read-unknown.ts";
+import type { FilePart, Part, ToolPart } from "../../../transcript/part.ts";
+import type { Block, ItemContent } from "../../blocks/block-adapter.ts";
+import { filePart, type ResultShape, readResultContent } from "../../blocks/block-content.ts";
+import { safeCallId } from "../../blocks/derived-ids.ts";
+
+/** A message of Anthropic's Messages API. Blocks and fields that are not known are kept as they are. */
+export interface AnthropicMessage {
+  readonly role: string;
+  readonly content: unknown;
+}
+
+/** A request of that API; `systemPrompt`, `tools` and `thinking` are looked at, everything else is kept. */
+export interface AnthropicRequest {
+  readonly messages: readonly AnthropicMessage[];
+  readonly system?: unknown;
+  readonly tools?: unknown;
+  readonly thinking?: unknown;
+}
+
+/** What the Anthropic format reads: a list of messages, or a whole request. */
+export type AnthropicWire = readonly AnthropicMessage[] | AnthropicRequest;
+
+/** The messages of a wire, its system text first. */
+export function openAnthropic(wire: AnthropicWire): readonly AnthropicMessage[] {
+  if (Array.isArray(wire)) return wire;
+  const { messages, system } = asObject(wire);
+  if (!Array.isArray(messages)) return [];
+  return system === undefined || system === null
+    ? messages
+    : [{ role: "system", content: system }, ...messages];
+}
+
+/** The wire with other messages in it. */
+export function closeAnthropic(wire: AnthropicWire, items: readonly AnthropicMessage[]): AnthropicWire {
+  if (Array.isArray(wire)) return items;
+  if (typeof wire !== "object" || wire === null) return wire;
+  const systems = items.filter((item) => asObject(item).role === "system");
+  const messages = items.filter((item) => asObject(item).role !== "system");
+  const [only, ...others] = systems;
+  const { system: _, ...request } = wire as AnthropicRequest;
+  if (only === undefined) return { ...request, messages };
+  const system = others.length === 0 ? only.content : systems.flatMap(({ content }) => contentOf(content));
+  return { ...wire, system, messages };
+}
+
+/** Content as a list of blocks; a text is a list of one. */
+function contentOf(content: unknown): readonly unknown[] {
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  return Array.isArray(content) ? content : [];
+}
+
+/** Reads one message, or the system text. */
+export function readAnthropicMessage(message: AnthropicMessage): ItemContent<UnknownObject> {
+  const { role, content } = asObject(message);
+  return {
+    role: asString(role) ?? "unknown",
+    blocks: contentOf(content).map((block) => readBlock(asObject(block))),
+  };
+}
+
+function readBlock(value: UnknownObject): Block<UnknownObject> {
+  switch (value.type) {
+    case "text":
+      return typeof value.text === "string"
+        ? readPart(value, { type: "text", text: value.text })
+        : opaque(value);
+    case "thinking":
+      return {
+        ...readPart(value, { type: "reasoning", text: asString(value.thinking) ?? "" }),
+        ...unmarked(value),
+      };
+    case "redacted_thinking":
+      return { ...readPart(value, { type: "reasoning", text: "" }), ...unmarked(value) };
+    case "tool_use":
+      return readCall(value);
+    case "tool_result":
+      return readResult(value);
+    case "image":
+    case "document":
+      return readPart(value, readFile(value));
+    default:
+      return opaque(value);
+  }
+}
+
+function readPart(value: UnknownObject, part: Exclude<Part, ToolPart>): Block<UnknownObject> {
+  return { type: "part", part, value };
+}
+
+function opaque(value: UnknownObject): Block<UnknownObject> {
+  return readPart(value, { type: "opaque", name: asString(value.type) ?? "unknown" });
+}
+
+/** No cache mark may stand on thinking. */
+function unmarked(value: UnknownObject): { readonly mended?: UnknownObject } {
+  if (value.cache_control === undefined || value.cache_control === null) return {};
+  const { cache_control: _, ...mended } = value;
+  return { mended };
+}
+
+function readCall(value: UnknownObject): Block<UnknownObject> {
+  const id = asString(value.id);
+  return omitUndefined({
+    type: "call" as const,
+    callId: id,
+    tool: asString(value.name) ?? "unknown",
+    input: value.input ?? {},
+    value,
+    mended: id === undefined || safeCallId(id) === id ? undefined : { ...value, id: safeCallId(id) },
+  }) as Block<UnknownObject>;
+}
+
+function readResult(value: UnknownObject): Block<UnknownObject> {
+  const id = asString(value.tool_use_id);
+  const { output, attachments } = readResultContent(value.content, ANTHROPIC_RESULT);
+  const mended = { ...value, ...repairId(id), ...repairContent(value.content) };
+  const isMended = mended.tool_use_id !== value.tool_use_id || mended.content !== value.content;
+  return omitUndefined({
+    type: "result" as const,
+    callId: id,
+    outcome:
+      value.is_error === true
+        ? { status: "failed" as const, error: output }
+        : { status: "done" as const, output, attachments },
+    value,
+    mended: isMended ? mended : undefined,
+  }) as Block<UnknownObject>;
+}
+
+function repairId(id: string | undefined): UnknownObject {
+  return id === undefined || safeCallId(id) === id ? {} : { tool_use_id: safeCallId(id) };
+}
+
+function repairContent(content: unknown): UnknownObject {
+  if (!Array.isArray(content) || !content.some(isBlank)) return {};
+  const rest = content.filter((block) => !isBlank(block));
+  return { content: rest.length === 0 ? "" : rest };
+}
+
+function isBlank(block: unknown): boolean {
+  const { type, text } = asObject(block);
+  return type === "text" && typeof text === "string" && text.trim() === "";
+}
+
+function readFile(block: unknown): FilePart {
+  const { type, source, title } = asObject(block);
+  const { media_type: mime, data, url } = asObject(source);
+  const isText = asObject(source).type === "text";
+  return filePart({
+    mime:
+      asString(mime) ?? (type === "image" ? "image/*" : type === "document" ? "application/pdf" : undefined),
+    filename: asString(title) ?? (source === undefined ? asString(type) : undefined),
+    base64: isText ? undefined : asString(data),
+    url: asString(url),
+  });
+}
+
+/** How a tool result writes its content. */
+export const ANTHROPIC_RESULT: ResultShape = { textType: "text", readFile };

@@ -1,0 +1,233 @@
+import { asObject, asString, jsonOrText, type UnknownObject } from "../../../text/read-unknown.ts";
+import type { Fault } from "../../../transcript/format.ts";
+import { findCommonFaults } from "../../faults/find-common-faults.ts";
+import { type EditExpectation, findCommonEditFaults } from "../../faults/find-edit-faults.ts";
+import {
+  contentBlocks,
+  faultAt,
+  type WireBlock,
+  type WireMessage,
+  type WirePlace,
+  wireList,
+} from "../../faults/wire-message.ts";
+
+/**
+ * What a chat completions API would refuse in a request, or in its bare list of messages. Checks common-01 to
+ * common-12 and openai-chat-28 to 32; what only some vendors ask is checked when the vendor or the model is known.
+ */
+export function findOpenAIChatFaults(wire: unknown, options: OpenAIChatFaultOptions = {}): readonly Fault[] {
+  const messages = wireList(wire, "messages").map(asObject);
+  const vendor = options.vendor ?? vendorOfModel(asString(asObject(wire).model) ?? "");
+  return [
+    ...findCommonFaults(readOpenAIChatWire(wire)),
+    ...orderFaults(messages),
+    ...argumentFaults(messages),
+    ...findChatVendorFaults(messages, vendor),
+  ];
+}
+
+interface OpenAIChatFaultOptions {
+  /** Read from the request's model when unset. */
+  readonly vendor?: ChatVendor;
+}
+
+/** Whose API a model is asked through, as far as its name tells. */
+export function vendorOfModel(model: string): ChatVendor {
+  if (/(?:^|\/)(?:mistral|ministral|magistral|codestral|devstral|pixtral)/i.test(model)) return "mistral";
+  return /(?:^|\/)(?:deepseek|kimi|glm)/i.test(model) ? "reasoning-content" : "openai";
+}
+
+/** openai-chat-28 and openai-chat-29: results stand right behind the message that called, and none is missing there. */
+function orderFaults(messages: readonly UnknownObject[]): readonly Fault[] {
+  const faults: Fault[] = [];
+  let open = new Set<string>();
+  let opener = -1;
+  const close = () => {
+    for (const callId of open)
+      faults.push(
+        faultAt(
+          "openai-chat-29",
+          { messageId: `messages[${opener}]` },
+          `call ${callId} is not answered before the next message: put its result there`,
+        ),
+      );
+    open = new Set();
+  };
+  for (const [index, { role, tool_calls: calls, tool_call_id: resultOf }] of messages.entries()) {
+    if (role === "tool") {
+      const callId = asString(resultOf) ?? "";
+      if (!open.delete(callId))
+        faults.push(
+          faultAt(
+            "openai-chat-28",
+            { messageId: `messages[${index}]` },
+            `a result of ${callId}, which the message before did not call: move it behind its call or leave it out`,
+          ),
+        );
+      continue;
+    }
+    close();
+    if (!Array.isArray(calls)) continue;
+    opener = index;
+    open = new Set(calls.map((call) => asString(asObject(call).id) ?? ""));
+  }
+  close();
+  return faults;
+}
+
+/** openai-chat-30: arguments are a text that parses as JSON. */
+function argumentFaults(messages: readonly UnknownObject[]): readonly Fault[] {
+  return messages.flatMap(({ tool_calls: calls }, index) =>
+    (Array.isArray(calls) ? calls : [])
+      .map((call) => asObject(call).function)
+      .filter((called) => called !== undefined && !isJson(asObject(called).arguments))
+      .map(() =>
+        faultAt(
+          "openai-chat-30",
+          { messageId: `messages[${index}]` },
+          "arguments that are no JSON text: write them as JSON",
+        ),
+      ),
+  );
+}
+
+/** True for a text that parses as JSON. */
+function isJson(value: unknown): boolean {
+  if (typeof value !== "string") return false;
+  try {
+    JSON.parse(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whose chat completions API it is, as far as the rules differ: `strict` takes results as plain text only. */
+export type ChatVendor = "openai" | "strict" | "mistral" | "reasoning-content";
+
+/** What only some vendors of a chat completions API refuse: the rest of openai-chat-30, openai-chat-31 and 32. */
+function findChatVendorFaults(messages: readonly UnknownObject[], vendor: ChatVendor): readonly Fault[] {
+  return [
+    ...(vendor === "openai" ? [] : resultContentFaults(messages)),
+    ...reasoningFaults(messages, vendor),
+    ...(vendor === "mistral" ? mistralFaults(messages) : []),
+  ];
+}
+
+const placeOf = (index: number): WirePlace => ({ messageId: `messages[${index}]` });
+
+function resultContentFaults(messages: readonly UnknownObject[]): readonly Fault[] {
+  return messages.flatMap(({ role, content }, index) =>
+    role === "tool" && typeof content !== "string"
+      ? [faultAt("openai-chat-30", placeOf(index), "a result that is no plain text: write it as one")]
+      : [],
+  );
+}
+
+/** openai-chat-31: where one turn of the current tool loop tells its reasoning, all do. */
+function reasoningFaults(messages: readonly UnknownObject[], vendor: ChatVendor): readonly Fault[] {
+  const start = messages.findLastIndex((message) => message.role === "user");
+  const turns = [...messages.entries()].filter(([index, { role }]) => index > start && role === "assistant");
+  const isTold = (message: UnknownObject) => typeof message.reasoning_content === "string";
+  const mustTell = vendor === "reasoning-content" || turns.some(([, message]) => isTold(message));
+  return mustTell
+    ? turns
+        .filter(([, message]) => !isTold(message))
+        .map(([index]) =>
+          faultAt(
+            "openai-chat-31",
+            placeOf(index),
+            "no reasoning_content in this tool loop: send it, even empty",
+          ),
+        )
+    : [];
+}
+
+/** openai-chat-32: ids of nine letters and digits, an answer between result and question, no answer at the end. */
+function mistralFaults(messages: readonly UnknownObject[]): readonly Fault[] {
+  const faults: Fault[] = [];
+  for (const [index, { role, tool_calls: calls, tool_call_id: resultOf }] of messages.entries()) {
+    const ids =
+      role === "tool" ? [resultOf] : Array.isArray(calls) ? calls.map((call) => asObject(call).id) : [];
+    if (ids.some((id) => !MISTRAL_ID.test(asString(id) ?? "")))
+      faults.push(
+        faultAt("openai-chat-32", placeOf(index), "an id that is not nine letters and digits: rename it"),
+      );
+    if (role === "user" && messages[index - 1]?.role === "tool")
+      faults.push(
+        faultAt("openai-chat-32", placeOf(index), "a question right behind a result: put an answer between"),
+      );
+  }
+  const last = messages.length - 1;
+  if (messages[last]?.role === "assistant")
+    faults.push(
+      faultAt("openai-chat-32", placeOf(last), "the model has the last word: end with a user or a result"),
+    );
+  return faults;
+}
+
+const MISTRAL_ID = /^[a-zA-Z0-9]{9}$/;
+
+/** What an edit broke between a chat completions wire before and after it: nothing in it is sealed, so only what is expected of the edit. */
+export function findOpenAIChatEditFaults(
+  before: unknown,
+  after: unknown,
+  expected: EditExpectation = {},
+): readonly Fault[] {
+  return findCommonEditFaults(readOpenAIChatWire(before), readOpenAIChatWire(after), expected);
+}
+
+/** The messages of a chat completions request as the rules see them; total. */
+function readOpenAIChatWire(wire: unknown): readonly WireMessage[] {
+  return wireList(wire, "messages").map((message, index) => {
+    const read = asObject(message);
+    const place = { messageId: `messages[${index}]` };
+    return { ...place, side: SIDES[String(read.role)] ?? "user", blocks: blocksOf(read, place) };
+  });
+}
+
+const SIDES: Readonly<Record<string, WireMessage["side"]>> = {
+  system: "system",
+  developer: "system",
+  assistant: "assistant",
+};
+
+function blocksOf(message: UnknownObject, place: WirePlace): readonly WireBlock[] {
+  const { role, content, tool_call_id: resultOf } = message;
+  if (role === "tool" || role === "function") {
+    const read = contentBlocks(content).map((block) => asObject(block).text);
+    return [{ ...place, type: "result", callId: asString(resultOf) ?? "", read, wire: message }];
+  }
+  const { tool_calls: calls, refusal, reasoning_content: reasoning, audio } = message;
+  const blocks: WireBlock[] = [];
+  if (asString(reasoning)) blocks.push({ ...place, type: "reasoning", wire: reasoning });
+  const callBlocks = Array.isArray(calls) ? calls.map((call) => callBlock(call, place)) : [];
+  // Clients write an empty text beside calls, and it is taken for none.
+  const isNoText = content === "" && callBlocks.length > 0;
+  if (!isNoText)
+    blocks.push(...contentBlocks(content).map((block, index) => contentBlock(block, index, place)));
+  if (asString(refusal)) blocks.push({ ...place, type: "text", read: refusal, wire: refusal });
+  if (audio !== undefined && audio !== null) blocks.push({ ...place, type: "media", wire: audio });
+  return [...blocks, ...callBlocks];
+}
+
+function contentBlock(block: unknown, partIndex: number, { messageId }: WirePlace): WireBlock {
+  const { type, text, refusal } = asObject(block);
+  const place = { messageId, partIndex, wire: block };
+  if (type === "text" || type === "refusal") return { ...place, type: "text", read: text ?? refusal };
+  return { ...place, type: MEDIA.includes(String(type)) ? "media" : "opaque" };
+}
+
+const MEDIA: readonly string[] = ["image_url", "input_audio", "file"];
+
+function callBlock(call: unknown, place: WirePlace): WireBlock {
+  const { id, function: called, custom } = asObject(call);
+  const { name, arguments: input } = asObject(called ?? custom);
+  return {
+    ...place,
+    type: "call",
+    callId: asString(id) ?? "",
+    read: [name, jsonOrText(input)],
+    wire: call,
+  };
+}

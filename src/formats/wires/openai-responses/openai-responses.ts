@@ -1,0 +1,193 @@
+import { asObject, asString, type UnknownObject } from "../../../text/read-unknown.ts";
+import type { BlockAdapter, ItemDraft, PlacedBlock, TurnContext } from "../../blocks/block-adapter.ts";
+import { writeArguments, writeResultContent, writeText } from "../../blocks/block-content.ts";
+import { type BlockFormat, createBlockFormat } from "../../blocks/create-block-format.ts";
+import { findOpenAIResponsesFaults } from "./find-faults.ts";
+import {
+  contentOf,
+  continuesStoredResponse,
+  inputField,
+  RESPONSES_RESULT,
+  type ResponsesRun,
+  type ResponsesValue,
+  type ResponsesWire,
+  readResponsesRun,
+  runsOf,
+  textTypeOf,
+  withRuns,
+} from "./responses-run.ts";
+
+/** How OpenAI's Responses API writes a conversation: a flat list in which each message, call, output and thought is an item. */
+const openaiResponsesAdapter: BlockAdapter<ResponsesWire, ResponsesRun, ResponsesValue> = {
+  name: "openai-responses",
+  results: "apart",
+  merges: () => false,
+  open: runsOf,
+  close: withRuns,
+  read: readResponsesRun,
+  write: writeRun,
+  settle: keepReasoningWithItems,
+  finish: dropRepeatedIds,
+  continues: continuesStoredResponse,
+
+  writePart(part, { role, value }) {
+    // A thought is sealed: it can be sent as it came or not at all.
+    if (part.type === "reasoning") return undefined;
+    const old = value?.in === "content" ? value : undefined;
+    const source = { role, ...(old !== undefined && { value: old.block }) };
+    const block = writeText(part, source, textTypeOf(role));
+    return block === undefined ? undefined : { in: "content", ...(old?.item && { item: old.item }), block };
+  },
+
+  writeCall({ callId, tool, input }, { value }) {
+    const item = value?.item ?? { type: "function_call", call_id: callId };
+    if (item.type === "item_reference") return { in: "item", item };
+    const written = item.type === "function_call" ? writeArguments(input) : input;
+    const name = item.type === "function_call" || item.name !== undefined ? { name: tool } : {};
+    return { in: "item", item: { ...item, ...name, [inputField(item.type)]: written } };
+  },
+
+  writeResult(part, { before, value, call }) {
+    const item = value?.item ?? { type: outputTypeOf(call), call_id: call?.item?.call_id ?? part.callId };
+    // Nothing but a screenshot can stand for a screenshot.
+    if (item.type === "computer_call_output" && value !== undefined) return { in: "item", item };
+    const output = writeResultContent(part, { before, content: item.output, shape: RESPONSES_RESULT });
+    return { in: "item", item: { ...item, output } };
+  },
+};
+
+function outputTypeOf(call: ResponsesValue | undefined): string {
+  const type = call?.item?.type;
+  return typeof type === "string" && type.endsWith("_call") ? `${type}_output` : "function_call_output";
+}
+
+function writeRun({ role, base, blocks }: ItemDraft<ResponsesRun, ResponsesValue>): readonly ResponsesRun[] {
+  const items: UnknownObject[] = [];
+  for (let index = 0; index < blocks.length; ) {
+    const { value } = blocks[index] as PlacedBlock<ResponsesValue>;
+    if (value.in === "item") {
+      items.push(value.item);
+      index++;
+      continue;
+    }
+    const content: UnknownObject[] = [];
+    for (; index < blocks.length; index++) {
+      const next = blocks[index]?.value;
+      if (next?.in !== "content" || next.item !== value.item) break;
+      content.push(next.block);
+    }
+    items.push(writeMessage(role, value.item, content));
+  }
+  return [{ items, ...(base?.isInstructions && { isInstructions: true }) }];
+}
+
+function writeMessage(
+  role: string,
+  item: UnknownObject | undefined,
+  content: readonly UnknownObject[],
+): UnknownObject {
+  if (item === undefined) return { type: "message", role, content };
+  const old = contentOf(item);
+  if (typeof item.content !== "string") {
+    const isSame = old.length === content.length && old.every((block, index) => block === content[index]);
+    return isSame ? item : { ...item, content };
+  }
+  const [only, ...others] = content;
+  if (only?.type !== textTypeOf(item.role) || others.length > 0) return { ...item, content };
+  return only.text === item.content ? item : { ...item, content: only.text };
+}
+
+/** Item ids occur once: a second item of the same name goes without. */
+function dropRepeatedIds(runs: readonly ResponsesRun[]): readonly ResponsesRun[] {
+  const seen = new Set<unknown>();
+  const isRepeated = ({ type, id }: UnknownObject): boolean => {
+    if (id === undefined || id === null || type === "item_reference" || !seen.has(id)) {
+      seen.add(id);
+      return false;
+    }
+    return true;
+  };
+  let isChanged = false;
+  const named = runs.map((run) => {
+    const repeated = new Set(run.items.filter(isRepeated));
+    if (repeated.size === 0) return run;
+    isChanged = true;
+    return { ...run, items: run.items.map((item) => (repeated.has(item) ? withoutId(item) : item)) };
+  });
+  return isChanged ? named : runs;
+}
+
+function withoutId(item: UnknownObject): UnknownObject {
+  const { id: _, ...rest } = asObject(item);
+  return rest;
+}
+
+/** Requests of OpenAI's Responses API, or their bare lists of input items. */
+export const openaiResponses: BlockFormat<ResponsesWire> = createBlockFormat(openaiResponsesAdapter, (wire) =>
+  findOpenAIResponsesFaults(wire),
+);
+
+type Placed = PlacedBlock<ResponsesValue>;
+
+/**
+ * Keeps reasoning and what came of it together: reasoning of which nothing came leaves, and what is left without its
+ * reasoning loses the id that would ask for it.
+ */
+function keepReasoningWithItems(
+  blocks: readonly Placed[],
+  { wire }: TurnContext<ResponsesWire>,
+): readonly Placed[] {
+  if (!blocks.some(isReasoning)) return blocks;
+  const isUnstored = asObject(wire).store === false;
+  const settled: Placed[] = [];
+  let index = 0;
+  while (index < blocks.length) {
+    const reasoning: Placed[] = [];
+    const made: Placed[] = [];
+    for (; index < blocks.length && isReasoning(blocks[index]); index++) {
+      if (reasoning.length > 0 && !isNext(reasoning.at(-1), blocks[index])) break;
+      reasoning.push(blocks[index] as Placed);
+    }
+    for (; index < blocks.length && !isReasoning(blocks[index]); index++) made.push(blocks[index] as Placed);
+    if (made.length === 0) continue;
+    const kept = reasoning.filter(
+      (block) => block.hidden !== true && !(isUnstored && isReferenceOnly(block)),
+    );
+    if (kept.length === reasoning.length) settled.push(...reasoning, ...made);
+    // What only the server can read cannot do without its id, nor the id without the reasoning.
+    else if (made.some(isServerItem)) settled.push(...reasoning, ...made);
+    else settled.push(...kept, ...withoutIds(made));
+  }
+  return settled.length === blocks.length && settled.every((block, place) => block === blocks[place])
+    ? blocks
+    : settled;
+}
+
+function isReasoning(block: Placed | undefined): boolean {
+  return block?.part.type === "reasoning";
+}
+
+/** True for two that stood side by side; between others stood what came of the first. */
+function isNext(one: Placed | undefined, other: Placed | undefined): boolean {
+  return one?.index !== undefined && one.item === other?.item && one.index + 1 === other?.index;
+}
+
+function isReferenceOnly({ value }: Placed): boolean {
+  return value.in === "item" && !asString(value.item.encrypted_content);
+}
+
+function isServerItem({ part, value }: Placed): boolean {
+  return part.type === "opaque" && value.in === "item";
+}
+
+function withoutIds(blocks: readonly Placed[]): readonly Placed[] {
+  const nameless = new Map<UnknownObject, UnknownObject>();
+  return blocks.map((block) => {
+    const { item } = block.value;
+    if (item?.id === undefined) return block;
+    const { id: _, ...rest } = item;
+    const plain = nameless.get(item) ?? rest;
+    nameless.set(item, plain);
+    return { ...block, value: { ...block.value, item: plain }, changed: true };
+  });
+}

@@ -1,0 +1,327 @@
+import { safeJson } from "../../../text/json.ts";
+import {
+  asNumber,
+  asObject,
+  asString,
+  omitUndefined,
+  type UnknownObject,
+} from "../../../text/read-unknown.ts";
+import type { Cut } from "../../../text/truncate.ts";
+import { readCarriedFacts } from "../../../transcript/carried-facts.ts";
+import {
+  createIdDeduplicator,
+  type Message,
+  type MessageError,
+  type MessageId,
+  type ModelRef,
+  type Transcript,
+  type Usage,
+} from "../../../transcript/message.ts";
+import type { CallId, FilePart, InputCut, Part, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
+import type { SessionMessage } from "./session-message.ts";
+
+/** A transcript, and for each wire part the canonical part that it became (or half of which it is). */
+export interface Decoded {
+  readonly transcript: Transcript;
+  /** The wire message of each message. One that holds nothing but results of earlier calls is no message of its own. */
+  readonly wireIndexes: readonly number[];
+  /** `origins[wire message][wire part]`; the message index in it is the wire's. */
+  readonly origins: readonly (readonly Origin[])[];
+}
+
+export interface Origin {
+  readonly messageIndex: number;
+  readonly partIndex: number;
+  readonly half: "whole" | "call" | "result";
+}
+
+/** Reads messages of the live shape and of the older one, where a result is a part of its own behind its call. */
+export function decodeMessages(wire: readonly SessionMessage[]): Decoded {
+  const nameId = createIdDeduplicator();
+  const calls = new Map<CallId, OpenCall>();
+  const allParts: Part[][] = [];
+  const origins: Origin[][] = [];
+
+  wire.forEach((wireMessage, messageIndex) => {
+    const parts: Part[] = [];
+    allParts.push(parts);
+    let lastCall: OpenCall | undefined;
+    origins.push(
+      partsOf(wireMessage).map((wirePart) => {
+        const here: OpenOrigin = { messageIndex, partIndex: parts.length, half: "whole" };
+        if (wirePart.type !== "tool_result") {
+          const part = withCallId(decodePart(wirePart), here);
+          parts.push(part);
+          if (part.type === "tool" && part.outcome.status === "pending") {
+            lastCall = { origin: here, isAnswered: false };
+            calls.set(part.callId, lastCall);
+          }
+          return here;
+        }
+        const callId = callIdOf(wirePart);
+        const call = callId === undefined ? lastCall : calls.get(callId);
+        if (call === undefined || call.isAnswered) {
+          parts.push(withCallId(orphan(wirePart, callId), here));
+          return here;
+        }
+        call.isAnswered = true;
+        call.origin.half = "call";
+        answer(allParts, call.origin, wirePart);
+        return { ...call.origin, half: "result" };
+      }),
+    );
+  });
+
+  const transcript: Message[] = [];
+  const wireIndexes: number[] = [];
+  for (const [index, wireMessage] of wire.entries()) {
+    const info = infoOf(wireMessage);
+    const id = nameId(asString(info.id) ?? `message-${index + 1}`);
+    if (isResultsOnly(origins[index] ?? [])) continue;
+    transcript.push(decodeInfo(info, id, allParts[index] ?? []));
+    wireIndexes.push(index);
+  }
+  return { transcript, wireIndexes, origins };
+}
+
+/** True for a wire message that holds nothing but results of calls in other messages. */
+export function isResultsOnly(origins: readonly Origin[]): boolean {
+  return origins.length > 0 && origins.every((origin) => origin.half === "result");
+}
+
+interface OpenCall {
+  readonly origin: OpenOrigin;
+  isAnswered: boolean;
+}
+
+/** Where a part came from, until all parts are read: a later one may turn out to be its other half. */
+type OpenOrigin = { -readonly [Field in keyof Origin]: Origin[Field] };
+
+function answer(
+  allParts: readonly Part[][],
+  { messageIndex, partIndex }: Origin,
+  wirePart: UnknownObject,
+): void {
+  const parts = allParts[messageIndex];
+  const call = parts?.[partIndex];
+  if (parts === undefined || call?.type !== "tool") return;
+  parts[partIndex] = { ...call, outcome: decodeResult(wirePart) };
+}
+
+function orphan(wirePart: UnknownObject, callId: CallId | undefined): ToolPart {
+  return {
+    type: "tool",
+    callId: callId ?? "",
+    tool: toolName(wirePart) ?? "unknown",
+    input: undefined,
+    outcome: decodeResult(wirePart),
+    callMissing: true,
+    ...decodeNote(wirePart.metadata),
+  };
+}
+
+/** A call that came without an id gets one from its place, so that calls can be told apart. */
+function withCallId<P extends Part>(part: P, { messageIndex, partIndex }: Origin): P {
+  if (part.type !== "tool" || part.callId !== "") return part;
+  return { ...part, callId: `call-${messageIndex + 1}-${partIndex + 1}` };
+}
+
+/** The `info` of a message; a message without one is its own. */
+export function infoOf(wireMessage: SessionMessage): UnknownObject {
+  const message = asObject(wireMessage);
+  return typeof message.info === "object" && message.info !== null ? asObject(message.info) : message;
+}
+
+/** The parts of a message, however broken it is. */
+function partsOf(wireMessage: SessionMessage): readonly UnknownObject[] {
+  const { parts } = asObject(wireMessage);
+  return Array.isArray(parts) ? parts.map(asObject) : [];
+}
+
+/** The canonical message of an `info` object and its decoded parts. */
+function decodeInfo(info: UnknownObject, id: MessageId, parts: readonly Part[]): Message {
+  const role = asString(info.role) ?? "unknown";
+  const isAssistant = role === "assistant";
+  return omitUndefined({
+    id,
+    role,
+    parts,
+    createdAt: asNumber(asObject(info.time).created),
+    summary: isAssistant && info.summary === true ? (true as const) : undefined,
+    finish: asString(info.finish),
+    // Token counts are there from the start of a message, `printOutcome` from its end; the older shape has neither.
+    unfinished:
+      isAssistant && info.finish === undefined && info.tokens !== undefined ? (true as const) : undefined,
+    error: decodeError(info.error),
+    parentId: asString(info.parentID),
+    usage: decodeUsage(info.tokens),
+    model: decodeModel(info),
+    metadata: decodeMetadata(asObject(info.metadata).carryover),
+  });
+}
+
+function decodeError(error: unknown): MessageError | undefined {
+  if (error === undefined || error === null) return undefined;
+  const { name, data, message } = asObject(error);
+  return {
+    name: asString(name) ?? "Error",
+    text: asString(asObject(data).message) ?? asString(message) ?? "",
+  };
+}
+
+function decodeUsage(tokens: unknown): Usage | undefined {
+  if (typeof tokens !== "object" || tokens === null) return undefined;
+  const { total, input, output, reasoning, cache } = asObject(tokens);
+  const { read, write } = asObject(cache);
+  return omitUndefined({
+    inputTokens: asNumber(input) ?? 0,
+    outputTokens: asNumber(output) ?? 0,
+    reasoningTokens: asNumber(reasoning) ?? 0,
+    cacheReadTokens: asNumber(read) ?? 0,
+    cacheWriteTokens: asNumber(write) ?? 0,
+    totalTokens: asNumber(total),
+  });
+}
+
+function decodeModel(info: UnknownObject): ModelRef | undefined {
+  const model = asObject(info.model);
+  const provider = asString(info.providerID) ?? asString(model.providerID);
+  const id = asString(info.modelID) ?? asString(model.modelID);
+  return provider === undefined || id === undefined ? undefined : { provider, id };
+}
+
+function decodeMetadata(carryover: unknown): Message["metadata"] | undefined {
+  const { agentVisible, userVisible, kind, carried } = asObject(carryover);
+  const metadata = omitUndefined({
+    agentVisible: typeof agentVisible === "boolean" ? agentVisible : undefined,
+    userVisible: typeof userVisible === "boolean" ? userVisible : undefined,
+    kind: asString(kind),
+    carried: readCarriedFacts(carried),
+  });
+  return Object.keys(metadata).length === 0 ? undefined : metadata;
+}
+
+/** The canonical part of a wire part; one that is not understood becomes opaque. */
+function decodePart(wire: UnknownObject): Part {
+  switch (wire.type) {
+    case "text":
+      return typeof wire.text === "string" ? decodeText(wire, wire.text) : opaque(wire);
+    case "reasoning":
+      return typeof wire.text === "string" ? { type: "reasoning", text: wire.text } : opaque(wire);
+    case "tool":
+    case "tool_use":
+    case "tool_call":
+      return decodeTool(wire);
+    case "file":
+      return decodeFile(wire);
+    case "compaction":
+      return omitUndefined({
+        type: "compaction" as const,
+        trigger: wire.auto === true ? ("auto" as const) : ("manual" as const),
+        overflow: wire.overflow === true ? (true as const) : undefined,
+        tailStartId: asString(wire.tail_start_id),
+      });
+    default:
+      return opaque(wire);
+  }
+}
+
+/** The outcome in a separate result part of the older shape. */
+function decodeResult(wire: UnknownObject): ToolOutcome {
+  const text = textOf(wire.text ?? wire.output ?? wire.content);
+  return wire.isError === true
+    ? { status: "failed", error: text }
+    : { status: "done", output: text, attachments: [] };
+}
+
+/** The tool name of a call or a result, wherever the shape keeps it. */
+function toolName(wire: UnknownObject): string | undefined {
+  return asString(wire.tool) ?? asString(wire.name) ?? asString(wire.toolName);
+}
+
+/** The id that joins a call and its result. */
+function callIdOf(wire: UnknownObject): string | undefined {
+  return asString(wire.callID) ?? asString(wire.toolCallId) ?? asString(wire.tool_use_id);
+}
+
+function decodeText(wire: UnknownObject, text: string): Part {
+  const { carryover } = asObject(wire.metadata);
+  return omitUndefined({
+    type: "text" as const,
+    text,
+    synthetic: wire.synthetic === true ? (true as const) : undefined,
+    ignored: wire.ignored === true ? (true as const) : undefined,
+    own: carryover === true ? (true as const) : undefined,
+    ...decodeNote(wire.metadata),
+  });
+}
+
+function decodeTool(wire: UnknownObject): ToolPart {
+  const state = asObject(wire.state);
+  const outcome = decodeState(state);
+  return omitUndefined({
+    type: "tool" as const,
+    callId: callIdOf(wire) ?? asString(wire.id) ?? "",
+    tool: toolName(wire) ?? "unknown",
+    input: state.input ?? wire.input ?? wire.args,
+    outcome,
+    // The host sends errors whole, whatever the mark says.
+    clearedAt: outcome.status === "failed" ? undefined : decodeTimestamp(asObject(state.time).compacted),
+    ...decodeNote(state.metadata),
+  }) as ToolPart;
+}
+
+/** What an earlier edit of ours left out of a part, as noted in its metadata. */
+function decodeNote(metadata: unknown): { readonly cut?: Cut; readonly inputCut?: InputCut } {
+  const { cut, inputCut } = asObject(asObject(metadata).carryover);
+  return omitUndefined({ cut: cut as Cut | undefined, inputCut: inputCut as InputCut | undefined });
+}
+
+function decodeState(state: UnknownObject): ToolOutcome {
+  const { interrupted, output: partial } = asObject(state.metadata);
+  // The host stores a stopped call as an error, and sends what it had printed until then as its output.
+  if (state.status === "error" && interrupted === true && typeof partial === "string") {
+    return { status: "done", output: partial, attachments: [] };
+  }
+  if (state.status === "error") return { status: "failed", error: textOf(state.error) };
+  if (state.status === "completed" || (state.status === undefined && state.output !== undefined)) {
+    const attachments = Array.isArray(state.attachments)
+      ? state.attachments.map((file) => decodeFile(asObject(file)))
+      : [];
+    return { status: "done", output: textOf(state.output), attachments };
+  }
+  return { status: "pending" };
+}
+
+function decodeFile(wire: UnknownObject): FilePart {
+  return omitUndefined({
+    type: "file" as const,
+    mime: asString(wire.mime) ?? "application/octet-stream",
+    filename: asString(wire.filename),
+    sizeBytes: dataUrlBytes(wire.url),
+  });
+}
+
+function dataUrlBytes(url: unknown): number | undefined {
+  if (typeof url !== "string" || !url.startsWith("data:")) return undefined;
+  const comma = url.indexOf(",");
+  if (comma === -1) return undefined;
+  const chars = url.length - comma - 1;
+  return url.slice(0, comma).endsWith(";base64") ? Math.floor((chars * 3) / 4) : chars;
+}
+
+/** A cleared mark is a number; a string is tolerated, and anything else that is set still means cleared. */
+function decodeTimestamp(value: unknown): number | undefined {
+  if (value === undefined || value === null || value === false) return undefined;
+  const time = typeof value === "string" ? Number(value) || Date.parse(value) : Number(value);
+  return Number.isFinite(time) ? time : 0;
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  return value === undefined || value === null ? "" : safeJson(value);
+}
+
+function opaque(wire: UnknownObject): Part {
+  return { type: "opaque", name: asString(wire.type) ?? "unknown" };
+}

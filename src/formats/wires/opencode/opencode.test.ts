@@ -1,0 +1,113 @@
+import { readdirSync, readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { anyHistory } from "../../../../test/rig/random-history/opencode-history.ts";
+import { omitForChild } from "../../../fork/context/omit.ts";
+import { compactionBoundary } from "../../../stages/boundary.ts";
+import { charBudget } from "../../../stages/budget.ts";
+import { repairPairing } from "../../../stages/repair.ts";
+import { FIXED_TIER_LIMITS, graduatedTiers } from "../../../stages/tiers.ts";
+import { formatLaws } from "../../../testing/format-contract.ts";
+import type { Edit, Stage } from "../../../transcript/edit.ts";
+import type { ToolPart } from "../../../transcript/part.ts";
+import { toolResults } from "../../../transcript/tool-results.ts";
+import { opencode } from "./opencode.ts";
+import type { OpenCodeWire, SessionMessage } from "./session-message.ts";
+
+const clearEverything: Stage = (messages) =>
+  toolResults(messages).map(
+    ({ message, partIndex }): Edit => ({
+      type: "hide-part",
+      what: "output",
+      messageId: message.id,
+      partIndex,
+      stage: "test",
+      reason: "pruned",
+    }),
+  );
+
+const stages: readonly Stage[] = [
+  compactionBoundary({ from: "summary" }),
+  compactionBoundary({ from: "marker" }),
+  omitForChild(),
+  graduatedTiers({ limits: { ...FIXED_TIER_LIMITS, tier1Count: 1, tier2Count: 1 } }),
+  charBudget({ maxChars: 512 }),
+  clearEverything,
+  (messages) => repairPairing(messages, { missingResult: "strip", orphanResult: "asText" }),
+];
+
+function laws(wire: OpenCodeWire) {
+  return formatLaws<OpenCodeWire>({
+    format: opencode,
+    wire,
+    stages,
+    repair: repairPairing,
+    expectEqual: (actual, expected) => expect(actual).toEqual(expected),
+  });
+}
+
+describe("the laws of a format", () => {
+  it("hold on any history", () => {
+    fc.assert(
+      fc.property(anyHistory, (history) => {
+        for (const law of laws(history)) law.check();
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  const folder = new URL("../../../../../test/recordings/opencode", import.meta.url);
+  describe.each(readdirSync(folder).filter((name) => name.endsWith(".json")))("recorded: %s", (name) => {
+    const recorded = JSON.parse(readFileSync(new URL(name, folder), "utf8")) as {
+      messages: SessionMessage[];
+    };
+    it.each(laws(recorded.messages).map((law) => [law.name, law] as const))("%s", (_, law) => law.check());
+  });
+});
+
+it("a call that an edit moves behind its separate result keeps its outcome", () => {
+  const wire = [
+    { info: { id: "a", role: "assistant" }, parts: [{ type: "tool", tool: "bash", callID: "c", input: {} }] },
+    {
+      info: { id: "b", role: "user" },
+      parts: [
+        { type: "text", text: "so" },
+        { type: "tool_result", callID: "c", text: "out" },
+      ],
+    },
+  ];
+  const move: Edit = { type: "move-message", messageId: "a", after: "b", stage: "test", reason: "test" };
+  const moved = opencode.decode(opencode.apply(wire, [move], { at: 1 }));
+  expect(moved.map((message) => message.id)).toEqual(["b", "a"]);
+  expect(moved[1]?.parts).toMatchObject([{ callId: "c", outcome: { status: "done", output: "out" } }]);
+  expect(opencode.faults(opencode.apply(wire, [move], { at: 1 }))).toEqual([]);
+});
+
+it("an attachment keeps its bytes when an edit shortens the output beside it", () => {
+  const attachments = ["AAAA", "BBBBBBBB"].map((data) => ({
+    type: "file",
+    mime: "image/png",
+    url: `data:image/png;base64,${data}`,
+  }));
+  const state = { status: "completed", input: {}, output: "long", attachments };
+  const wire = [
+    { info: { id: "a", role: "assistant" }, parts: [{ type: "tool", tool: "shot", callID: "c", state }] },
+  ];
+  const part = opencode.decode(wire)[0]?.parts[0];
+  if (part?.type !== "tool" || part.outcome.status !== "done") throw new Error("this is a finished call");
+  const files = part.outcome.attachments;
+  const shorter = (kept: number): Edit => ({
+    type: "replace-part",
+    messageId: "a",
+    partIndex: 0,
+    part: {
+      ...part,
+      outcome: { status: "done", output: "short", attachments: files.slice(-kept) },
+    } as ToolPart,
+    stage: "test",
+    reason: "test",
+  });
+  const stateAfter = (kept: number) => opencode.apply(wire, [shorter(kept)], { at: 1 })[0]?.parts[0]?.state;
+  expect(stateAfter(2)).toMatchObject({ output: "short", attachments });
+  expect(stateAfter(1)).toMatchObject({ output: "short", attachments: attachments.slice(1) });
+});

@@ -1,0 +1,232 @@
+import { asObject, omitUndefined, type UnknownObject } from "../../../text/read-unknown.ts";
+import { applyEdits } from "../../../transcript/edit.ts";
+import { type Format, findFaults } from "../../../transcript/format.ts";
+import {
+  isVisibleToModel,
+  type Message,
+  type MessageId,
+  reachesModel,
+  type Transcript,
+} from "../../../transcript/message.ts";
+import type { Part, ToolOutcome } from "../../../transcript/part.ts";
+import { type Decoded, decodeMessages, infoOf, isResultsOnly, type Origin } from "./decode-messages.ts";
+import { type EncodeContext, encodeCall, encodeOrphan, encodePart, encodeResult } from "./encode-part.ts";
+import {
+  messagesOf,
+  type OpenCodeWire,
+  type SessionMessage,
+  type SessionPart,
+  withMessages,
+} from "./session-message.ts";
+
+/** OpenCode's `{info, parts}` messages: as the server gives them, in the older shape, or in an `opencode export` file. */
+export const opencode: OpenCodeFormat = {
+  name: "opencode",
+  decode: (wire) => decodeMessages(messagesOf(wire)).transcript,
+  faults: (wire) => findFaults(opencode.decode(wire)),
+
+  apply(wire, edits, { at }) {
+    if (edits.length === 0) return wire;
+    const messages = messagesOf(wire);
+    const decoded = decodeMessages(messages);
+    const edited = applyEdits(decoded.transcript, edits, { at });
+    return withMessages(wire, encodeMessages({ messages, decoded, edited, at }));
+  },
+};
+
+/** The format keeps the form it was given: a list stays a list, an export an export. */
+export interface OpenCodeFormat extends Format<OpenCodeWire> {
+  apply<Wire extends OpenCodeWire>(
+    wire: Wire,
+    edits: Parameters<Format<Wire>["apply"]>[1],
+    options: Parameters<Format<Wire>["apply"]>[2],
+  ): Wire;
+}
+
+interface EncodeInput {
+  readonly messages: readonly SessionMessage[];
+  readonly decoded: Decoded;
+  readonly edited: Transcript;
+  readonly at: number;
+}
+
+/** The wire messages of an edited transcript: untouched ones are the same references, hidden ones are left out. */
+function encodeMessages({ messages, decoded, edited, at }: EncodeInput): readonly SessionMessage[] {
+  const { transcript, wireIndexes, origins } = decoded;
+  const editedById = new Map(edited.map((message) => [message.id, message]));
+  const wireIndexById = new Map<MessageId, number>();
+  const pairs = new Map<number, EditedMessage>();
+  for (const [index, before] of transcript.entries()) {
+    const wireIndex = wireIndexes[index] ?? index;
+    wireIndexById.set(before.id, wireIndex);
+    pairs.set(wireIndex, { before, after: editedById.get(before.id) ?? before });
+  }
+  const sessionID = messages.map((message) => infoOf(message).sessionID).find((id) => id !== undefined);
+  const rebuildAt = (wireIndex: number) =>
+    rebuild({
+      wireMessage: messages[wireIndex] as SessionMessage,
+      wireIndex,
+      origins: origins[wireIndex] ?? [],
+      pairs,
+      late,
+      sessionID,
+      at,
+    });
+
+  const carriers = resultCarriers(origins);
+  const late = lateResults(
+    origins,
+    edited.map((message) => wireIndexById.get(message.id) ?? -1),
+  );
+  const result: SessionMessage[] = [];
+  for (const message of edited) {
+    const wireIndex = wireIndexById.get(message.id);
+    if (wireIndex === undefined) {
+      if (isVisibleToModel(message)) result.push(encodeMessage(message, { sessionID, at }));
+      continue;
+    }
+    for (const index of [wireIndex, ...(carriers.get(wireIndex) ?? [])]) {
+      const rebuilt = rebuildAt(index);
+      if (rebuilt !== undefined) result.push(rebuilt);
+    }
+  }
+  return result;
+}
+
+interface EditedMessage {
+  readonly before: Message;
+  readonly after: Message;
+}
+
+/** The wire messages that hold only results, by the wire message of their first call: where that goes, they go. */
+function resultCarriers(origins: Decoded["origins"]): ReadonlyMap<number, readonly number[]> {
+  const carriers = new Map<number, number[]>();
+  for (const [index, ofMessage] of origins.entries()) {
+    const owner = ofMessage[0]?.messageIndex;
+    if (owner === undefined || !isResultsOnly(ofMessage)) continue;
+    const ofOwner = carriers.get(owner);
+    if (ofOwner === undefined) carriers.set(owner, [index]);
+    else ofOwner.push(index);
+  }
+  return carriers;
+}
+
+/** Calls that were moved behind their results, as `message/part`: only in front of its result can a call be found again. */
+function lateResults(origins: Decoded["origins"], order: readonly number[]): ReadonlySet<string> {
+  const position = new Map(order.map((wireIndex, index) => [wireIndex, index]));
+  const late = new Set<string>();
+  for (const [wireIndex, ofMessage] of origins.entries()) {
+    const holder = position.get(wireIndex) ?? position.get(ofMessage[0]?.messageIndex ?? -1) ?? 0;
+    for (const origin of ofMessage) {
+      const isBefore = origin.half === "result" && holder < (position.get(origin.messageIndex) ?? 0);
+      if (isBefore) late.add(keyOf(origin));
+    }
+  }
+  return late;
+}
+
+function keyOf({ messageIndex, partIndex }: Origin): string {
+  return `${messageIndex}/${partIndex}`;
+}
+
+interface Rebuild {
+  readonly wireMessage: SessionMessage;
+  readonly wireIndex: number;
+  readonly origins: readonly Origin[];
+  readonly pairs: ReadonlyMap<number, EditedMessage>;
+  readonly late: ReadonlySet<string>;
+  readonly sessionID: unknown;
+  readonly at: number;
+}
+
+/** The wire message with its edited parts; the same reference if none was, undefined if nothing is left of it. */
+function rebuild({
+  wireMessage,
+  wireIndex,
+  origins,
+  pairs,
+  late,
+  sessionID,
+  at,
+}: Rebuild): SessionMessage | undefined {
+  const own = pairs.get(wireIndex)?.after;
+  const isHidden = own !== undefined && !isVisibleToModel(own);
+  const messageID = String(infoOf(wireMessage).id ?? "");
+  const parts: SessionPart[] = [];
+  let isChanged = isHidden;
+  let isAnyShown = false;
+  for (const [index, origin] of origins.entries()) {
+    const { messageIndex, partIndex } = origin;
+    const wire = wireMessage.parts[index] as SessionPart;
+    const isLate = late.has(keyOf(origin));
+    if (isLate && origin.half === "result") {
+      isChanged = true;
+      continue;
+    }
+    // A call that comes behind its result now carries the outcome itself.
+    const half = isLate ? "whole" : origin.half;
+    const owner = pairs.get(messageIndex);
+    const before = owner?.before.parts[partIndex];
+    const old = isLate && before?.type === "tool" ? { ...before, outcome: PENDING } : before;
+    const now =
+      owner === undefined || !isVisibleToModel(owner.after) ? undefined : owner.after.parts[partIndex];
+    const isShown = now !== undefined && now.agentVisible !== false;
+    if (isShown && now === old) {
+      parts.push(wire);
+    } else {
+      isChanged = true;
+      const context = { sessionID, messageID, partIndex, at };
+      const encoded = isShown ? encodeHalf({ half, now, old, wire: asObject(wire), context }) : undefined;
+      if (encoded !== undefined) parts.push(encoded as SessionPart);
+    }
+    if (isShown && reachesModel(now)) isAnyShown = true;
+  }
+  if (!isChanged) return wireMessage;
+  return isAnyShown ? { ...wireMessage, parts } : undefined;
+}
+
+const PENDING: ToolOutcome = { status: "pending" };
+
+interface Half {
+  readonly half: Origin["half"];
+  readonly now: Part;
+  readonly old: Part | undefined;
+  readonly wire: UnknownObject;
+  readonly context: EncodeContext;
+}
+
+/** One wire part of an edited part. Where a call and its result are two wire parts and the edit made it something else, the result leaves. */
+function encodeHalf({ half, now, old, wire, context }: Half): UnknownObject | undefined {
+  if (now.type === "tool" && old?.type === "tool") {
+    if (old.callMissing) return encodeOrphan(now, wire);
+    if (half === "result") return encodeResult(now, wire);
+    if (half === "call") return encodeCall(now, old, wire, context);
+  }
+  return half === "result" ? undefined : encodePart(now, old, wire, context);
+}
+
+/** A wire message for one that an edit inserted. */
+function encodeMessage(
+  message: Message,
+  { sessionID, at }: { sessionID: unknown; at: number },
+): SessionMessage {
+  const info: UnknownObject = omitUndefined({
+    id: message.id,
+    sessionID,
+    role: message.role,
+    time: { created: message.createdAt ?? at },
+    summary: message.summary,
+    finish: message.finish,
+    parentID: message.parentId,
+    providerID: message.model?.provider,
+    modelID: message.model?.id,
+    metadata: message.metadata && { carryover: message.metadata },
+  });
+  return {
+    info: info as SessionMessage["info"],
+    parts: message.parts.map((part, partIndex) => {
+      const context = { sessionID, messageID: message.id, partIndex, at };
+      return encodePart(part, undefined, {}, context) as SessionPart;
+    }),
+  };
+}

@@ -1,0 +1,133 @@
+import { createLruMap } from "../../plugin/stores/lru-map.ts";
+
+/** OpenCode's HTTP routes over the transport that it gave to the plugin; nothing of it leaves the process. Never throws. */
+export interface HostCalls {
+  /** The answer's body, or why there is none. A rejected request and a lost connection are both failures. */
+  call(method: HttpMethod, path: string, body?: unknown): Promise<HostAnswer>;
+}
+
+type HttpMethod = "GET" | "POST" | "PATCH" | "DELETE";
+
+export type HostAnswer =
+  | { readonly status: "ok"; readonly body: unknown }
+  | { readonly status: "failed"; readonly code: number | "no-answer"; readonly reason: string };
+
+/**
+ * Makes the calls from the client of the plugin. Its typed methods lack routes that the server has (metadata, permissions),
+ * and the address that it names does not listen in `opencode run`: only its own fetch reaches the host there.
+ */
+export function createHostCalls({ client, directory }: HostCallsOptions): HostCalls | undefined {
+  const config = transportOf(client);
+  if (config === undefined) return undefined;
+  return {
+    async call(method, path, body) {
+      const ask = async (): Promise<HostAnswer> => {
+        const url = new URL(path, config.baseUrl);
+        url.searchParams.set("directory", directory);
+        const request = new Request(url, {
+          method,
+          headers: { ...config.headers, "content-type": "application/json" },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        });
+        const response = await config.fetch(request);
+        const text = await response.text();
+        if (!response.ok) return { status: "failed", code: response.status, reason: text.slice(0, 500) };
+        return { status: "ok", body: text === "" ? undefined : JSON.parse(text) };
+      };
+      try {
+        return await inTime(ask());
+      } catch (cause) {
+        return { status: "failed", code: "no-answer", reason: String(cause).slice(0, 500) };
+      }
+    },
+  };
+}
+
+/** The route of one session. */
+export function sessionPath(sessionId: string): string {
+  return `/session/${encodeURIComponent(sessionId)}`;
+}
+
+interface HostCallsOptions {
+  readonly client: unknown;
+  readonly directory: string;
+}
+
+/** The host's own fetch cannot be aborted, so it is left alone. */
+function inTime(answer: Promise<HostAnswer>): Promise<HostAnswer> {
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void => reject(new Error(`the host did not answer within ${CALL_MS / 1_000} seconds`));
+    const timer = setTimeout(giveUp, CALL_MS);
+    timer.unref?.();
+    answer.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+/** What the host has not done after so long it will not do: longer than a busy machine takes for the messages of a long session. */
+export const CALL_MS = 120_000;
+
+interface Transport {
+  readonly baseUrl: string;
+  readonly headers: Readonly<Record<string, string>>;
+  fetch(request: Request): Promise<Response>;
+}
+
+function transportOf(client: unknown): Transport | undefined {
+  const inner = (client as { readonly _client?: { getConfig?(): unknown } } | undefined)?._client;
+  const config = inner?.getConfig?.() as
+    | { readonly baseUrl?: unknown; readonly fetch?: unknown; readonly headers?: unknown }
+    | undefined;
+  if (typeof config?.baseUrl !== "string" || typeof config.fetch !== "function") return undefined;
+  const headers: Record<string, string> = {};
+  new Headers((config.headers ?? {}) as Record<string, string>).forEach((value, name) => {
+    headers[name] = value;
+  });
+  const send = config.fetch as (request: Request) => Promise<Response>;
+  return { baseUrl: config.baseUrl, headers, fetch: (request) => send(request) };
+}
+
+/** Tells people: a toast where one looks, a line in the host's log. Never fails, never waits for longer than the host takes. */
+export interface Notify {
+  toast(message: string, variant?: ToastVariant): void;
+  /** The same message is shown only once while the plugin runs. */
+  toastOnce(message: string, variant?: ToastVariant): void;
+  log(level: LogLevel, message: string, extra?: Readonly<Record<string, unknown>>): void;
+}
+
+type ToastVariant = "info" | "success" | "warning" | "error";
+type LogLevel = "debug" | "info" | "warn" | "error";
+
+interface NotifyOptions {
+  readonly calls: HostCalls;
+  /** Lines below it are not written. */
+  readonly level: LogLevel | "off";
+}
+
+export function createNotify({ calls, level }: NotifyOptions): Notify {
+  const shown = createLruMap<string, true>(MAX_SHOWN);
+  const toast = (message: string, variant: ToastVariant = "info"): void => {
+    void calls.call("POST", "/tui/show-toast", { title: "Carryover", message, variant });
+  };
+  return {
+    toast,
+    toastOnce(message, variant) {
+      if (shown.get(message)) return;
+      shown.set(message, true);
+      toast(message, variant);
+    },
+    log(lineLevel, message, extra) {
+      if (LEVELS.indexOf(lineLevel) < LEVELS.indexOf(level)) return;
+      void calls.call("POST", "/log", {
+        service: "carryover",
+        level: lineLevel,
+        message,
+        ...(extra && { extra }),
+      });
+    },
+  };
+}
+
+/** Messages hold reasons, of which there may be many. */
+const MAX_SHOWN = 256;
+
+const LEVELS: readonly (LogLevel | "off")[] = ["debug", "info", "warn", "error", "off"];

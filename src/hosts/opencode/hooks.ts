@@ -1,0 +1,143 @@
+import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
+import { asObject, asString } from "../../text/read-unknown.ts";
+
+/** What OpenCode gives to a plugin when it loads it; only what we use is named. */
+export interface PluginInput {
+  readonly client: unknown;
+  readonly project?: { readonly id?: string };
+  readonly directory: string;
+  readonly worktree: string;
+}
+
+/** The hooks of OpenCode 1.18 that we use; each changes its output in place, and a throw reaches the user. */
+export interface Hooks {
+  dispose?: () => Promise<void>;
+  event?: (input: { readonly event: HostEvent }) => Promise<void>;
+  config?: (config: HostConfig) => Promise<void>;
+  tool?: Record<string, ToolDefinition>;
+  "chat.message"?: (input: ChatMessageInput, output: ChatMessageOutput) => Promise<void>;
+  "chat.params"?: (input: ChatInput, output: ChatParams) => Promise<void>;
+  "chat.headers"?: (input: ChatInput, output: ChatHeaders) => Promise<void>;
+  "tool.execute.before"?: (input: ToolCallInput, output: ToolArguments) => Promise<void>;
+  "tool.execute.after"?: (input: ToolDoneInput, output: ToolOutput) => Promise<void>;
+  "experimental.chat.messages.transform"?: (input: object, output: MessageList) => Promise<void>;
+  "experimental.session.compacting"?: (input: SessionInput, output: CompactingOutput) => Promise<void>;
+}
+
+/** Something that happened in the host; the properties depend on the type. */
+export interface HostEvent {
+  readonly type: string;
+  readonly properties: Readonly<Record<string, unknown>>;
+}
+
+/** The host's configuration while it loads; what a plugin adds to it counts. */
+interface HostConfig {
+  command?: Record<string, unknown>;
+  readonly [key: string]: unknown;
+}
+
+interface SessionInput {
+  readonly sessionID: string;
+}
+
+interface ChatMessageInput extends SessionInput {
+  readonly agent?: string;
+  readonly model?: HostModelChoice;
+  readonly messageID?: string;
+  readonly variant?: string;
+}
+
+interface ChatMessageOutput {
+  readonly message: Readonly<Record<string, unknown>>;
+  parts: Record<string, unknown>[];
+}
+
+interface ChatInput extends SessionInput {
+  readonly agent: string;
+  readonly model: HostModel;
+  readonly provider?: unknown;
+  readonly message: Readonly<Record<string, unknown>>;
+}
+
+interface ChatParams {
+  options: Record<string, unknown>;
+  [field: string]: unknown;
+}
+
+interface ChatHeaders {
+  headers: Record<string, string>;
+}
+
+interface ToolCallInput extends SessionInput {
+  readonly tool: string;
+  readonly callID: string;
+}
+
+interface ToolArguments {
+  args: unknown;
+}
+
+interface ToolDoneInput extends ToolCallInput {
+  readonly args: unknown;
+}
+
+export interface ToolOutput {
+  title: string;
+  output: string;
+  metadata: unknown;
+}
+
+interface MessageList {
+  messages: SessionMessage[];
+}
+
+interface CompactingOutput {
+  context: string[];
+  prompt?: string;
+}
+
+interface HostModelChoice {
+  readonly providerID: string;
+  readonly modelID: string;
+}
+
+/** A model as the host describes it to a hook. */
+export interface HostModel {
+  readonly id: string;
+  readonly providerID: string;
+  readonly limit?: { readonly context?: number; readonly input?: number; readonly output?: number };
+  readonly cost?: unknown;
+}
+
+/** A tool for the model. The host does not check the arguments. */
+export interface ToolDefinition {
+  readonly description: string;
+  /** A zod shape: plain JSON schema would make every parameter required. */
+  readonly args: Readonly<Record<string, unknown>>;
+  execute(args: unknown, context: ToolContext): Promise<ToolAnswer>;
+}
+
+type ToolAnswer =
+  | string
+  | {
+      readonly title?: string;
+      readonly output: string;
+      readonly metadata?: Readonly<Record<string, unknown>>;
+    };
+
+/** What the host tells a running tool. */
+export interface ToolContext extends SessionInput {
+  readonly messageID: string;
+  readonly agent: string;
+  readonly abort: AbortSignal;
+  readonly callID?: string;
+  /** Not in the host's types: the model of this step, with its limits and prices. */
+  readonly extra?: { readonly model?: HostModel };
+  metadata(input: { readonly title?: string; readonly metadata?: Readonly<Record<string, unknown>> }): void;
+}
+
+/** The session that an event says is deleted, if it says so. */
+export function deletedSession({ type, properties }: HostEvent): string | undefined {
+  if (type !== "session.deleted") return undefined;
+  return asString(asObject(properties.info).id) ?? asString(properties.sessionID);
+}

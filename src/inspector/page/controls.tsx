@@ -1,0 +1,186 @@
+import type { VNode } from "preact";
+import type { Transcript } from "../../transcript/message.ts";
+import type { PolicyBudget, PolicyId, PolicyInfo, WindowView } from "../view/types.ts";
+import type { Side } from "./state/band-layout.ts";
+import {
+  BUDGET_STEPS,
+  budgetOf,
+  budgetOfStep,
+  type PageAction,
+  type PageState,
+  type PolicyChoice,
+  stepOfBudget,
+} from "./state/page-state.ts";
+import { count, moment, signed } from "./words/words.ts";
+
+/** What can be asked: which policy, with which budget, at which time, against which other. */
+export function Controls(props: ControlsProps): VNode {
+  const { state, dispatch, transcript, policies, viewA, viewB } = props;
+  const isCompared = state.compare === "on";
+  const control = (side: Side, name: string): VNode => (
+    <PolicyControl
+      side={side}
+      name={name}
+      choice={state[side]}
+      policies={policies}
+      onPolicy={(policy) => dispatch({ type: "choose-policy", side, policy })}
+      onBudget={(budget) => dispatch({ type: "set-budget", side, budget })}
+    />
+  );
+  return (
+    <section class="controls" aria-label="Controls">
+      <div class="line-of">
+        {control("a", isCompared ? "A" : "Policy")}
+        <TimeControl
+          transcript={transcript}
+          upTo={state.upTo}
+          onScrub={(upTo) => dispatch({ type: "scrub", upTo, messages: transcript.length })}
+        />
+        <button type="button" aria-pressed={isCompared} onClick={() => dispatch({ type: "compare" })}>
+          Compare
+        </button>
+      </div>
+      {isCompared && (
+        <div class="line-of">
+          {control("b", "B")}
+          {viewB && (
+            <p class="difference" aria-live="polite">
+              A sends <b>{count(viewA.tokensAfter)}</b> tokens, B <b>{count(viewB.tokensAfter)}</b>: B − A ={" "}
+              <b id="difference">{signed(viewB.tokensAfter - viewA.tokensAfter)}</b>
+            </p>
+          )}
+        </div>
+      )}
+    </section>
+  );
+}
+
+interface ControlsProps {
+  readonly state: PageState;
+  readonly dispatch: (action: PageAction) => void;
+  readonly transcript: Transcript;
+  readonly policies: readonly PolicyInfo[];
+  readonly viewA: WindowView;
+  readonly viewB: WindowView | undefined;
+}
+
+/** Which policy a side shows, and how much it may keep. */
+function PolicyControl(props: PolicyControlProps): VNode {
+  const { side, name, choice, policies, onPolicy, onBudget } = props;
+  const policy = policies.find(({ id }) => id === choice.policy);
+  const budget = policy && budgetOf(choice, policy);
+  return (
+    <>
+      <div class="control policy">
+        <label class="label" for={`policy-${side}`}>
+          {name}
+        </label>
+        <select
+          id={`policy-${side}`}
+          value={choice.policy}
+          title={policy?.about}
+          onChange={({ currentTarget }) => {
+            const chosen = policies.find(({ id }) => id === currentTarget.value);
+            if (chosen !== undefined) onPolicy(chosen.id);
+          }}
+        >
+          {policies.map(({ id, label }) => (
+            <option key={id} value={id}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </div>
+      {policy?.budget && budget !== undefined ? (
+        <BudgetControl side={side} limits={policy.budget} budget={budget} onBudget={onBudget} />
+      ) : (
+        <p class="control about">{policy?.about}</p>
+      )}
+    </>
+  );
+}
+
+interface PolicyControlProps {
+  readonly side: Side;
+  readonly name: string;
+  readonly choice: PolicyChoice;
+  readonly policies: readonly PolicyInfo[];
+  readonly onPolicy: (policy: PolicyId) => void;
+  readonly onBudget: (budget: number) => void;
+}
+
+/** How much a policy may keep: by a slider, or exactly. */
+function BudgetControl({ side, limits, budget, onBudget }: BudgetControlProps): VNode {
+  const { label, unit, min, max } = limits;
+  return (
+    <div class="control budget">
+      <label class="label" for={`budget-${side}`}>
+        Budget: {label}
+      </label>
+      <input
+        id={`budget-${side}`}
+        type="range"
+        min={0}
+        max={BUDGET_STEPS}
+        step={1}
+        value={stepOfBudget(budget, limits)}
+        aria-valuetext={`${count(budget)} ${unit}`}
+        onInput={({ currentTarget }) => onBudget(budgetOfStep(currentTarget.valueAsNumber, limits))}
+      />
+      <span class="exact">
+        <input
+          type="number"
+          id={`exact-${side}`}
+          aria-label={`${label}, in ${unit}, exactly`}
+          min={min}
+          max={max}
+          value={budget}
+          onChange={({ currentTarget }) => {
+            const asked = currentTarget.valueAsNumber;
+            if (Number.isFinite(asked)) onBudget(Math.min(max, Math.max(min, Math.round(asked))));
+          }}
+        />{" "}
+        {unit}
+      </span>
+    </div>
+  );
+}
+
+interface BudgetControlProps {
+  readonly side: Side;
+  readonly limits: PolicyBudget;
+  readonly budget: number;
+  readonly onBudget: (budget: number) => void;
+}
+
+/** Scrubs through the session: what the window was when only so many messages had been said. */
+function TimeControl({ transcript, upTo, onScrub }: TimeControlProps): VNode {
+  const messages = transcript.length;
+  const atMs = transcript[upTo - 1]?.createdAt;
+  const words = `message ${count(upTo)} of ${count(messages)}${atMs === undefined ? "" : `, ${moment(atMs)}`}`;
+  return (
+    <div class="control time">
+      <label class="label" for="time">
+        Time
+      </label>
+      <input
+        id="time"
+        type="range"
+        min={Math.min(1, messages)}
+        max={messages}
+        step={1}
+        value={upTo}
+        disabled={messages < 2}
+        aria-valuetext={words}
+        onInput={({ currentTarget }) => onScrub(currentTarget.valueAsNumber)}
+      />
+      <output for="time">{words}</output>
+    </div>
+  );
+}
+
+interface TimeControlProps {
+  readonly transcript: Transcript;
+  readonly upTo: number;
+  readonly onScrub: (upTo: number) => void;
+}

@@ -1,0 +1,221 @@
+import type { VNode } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { InspectedSession, WindowView } from "../view/types.ts";
+import { Busy, FateBadge } from "./words/widgets.tsx";
+import { count, FATES, plural, verdictOf } from "./words/words.ts";
+
+/** The session in a glance: what it is, how full its window is, and what happened to the rest. */
+export function Header({ session, view, state, search, theme, onTheme, onHelp }: HeaderProps): VNode {
+  const { windowTokens, windowKnown } = session;
+  const share = Math.min(1, view.tokensAfter / windowTokens);
+  const fill = view.tokensAfter > windowTokens ? "over" : "within";
+  const verdict = useMemo(() => verdictOf(view, session), [view, session]);
+  return (
+    <header class="head">
+      <div class="name">
+        <h1>{session.title ?? session.name}</h1>
+        <p>
+          {[session.format, session.model, plural(session.transcript.length, "message")]
+            .filter((word) => word !== undefined)
+            .join(" · ")}
+          <RedactionNote secrets={session.redactedSecrets} />
+        </p>
+        <Problems problems={session.problems} />
+      </div>
+      <div class="full">
+        <p class="figure">
+          <b id="window-tokens">{count(view.tokensAfter)}</b> of {count(windowTokens)} tokens in the window
+          {!windowKnown && <span class="dim"> (size assumed)</span>}
+          <Busy state={state} />
+        </p>
+        <div class={`meter ${fill}`} aria-hidden="true">
+          <span style={{ width: `${100 * share}%` }} />
+        </div>
+        <p class="verdict">{verdict}</p>
+      </div>
+      <div class="tools">
+        <SearchBox {...search} />
+        <button
+          type="button"
+          onClick={onTheme}
+          aria-label={`Switch to ${theme === "dark" ? "light" : "dark"}`}
+        >
+          {theme === "dark" ? "Light" : "Dark"}
+        </button>
+        <button type="button" onClick={onHelp} aria-label="Help">
+          ?
+        </button>
+      </div>
+    </header>
+  );
+}
+
+interface HeaderProps {
+  readonly session: InspectedSession;
+  readonly view: WindowView;
+  /** Working while a newer view is on its way. */
+  readonly state: "working" | "done";
+  readonly search: SearchBoxProps;
+  readonly theme: Theme;
+  readonly onTheme: () => void;
+  readonly onHelp: () => void;
+}
+
+function Problems({ problems }: { readonly problems: readonly string[] }): VNode | null {
+  if (problems.length === 0) return null;
+  return (
+    <details class="tag warn">
+      <summary>{plural(problems.length, "problem")} while reading</summary>
+      <ul>
+        {problems.slice(0, MAX_PROBLEMS).map((problem) => (
+          <li key={problem}>{problem}</li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+const MAX_PROBLEMS = 50;
+
+function RedactionNote({ secrets }: { readonly secrets: number }): VNode | null {
+  if (secrets === 0) return null;
+  return (
+    <span class="tag" title="They were replaced before the page got them">
+      {plural(secrets, "secret")} redacted
+    </span>
+  );
+}
+
+/** Search in everything that was said; Enter goes to the next place, Shift+Enter to the one before. */
+function SearchBox({ query, total, at, onSearch, onStep }: SearchBoxProps): VNode {
+  return (
+    <search class="search">
+      <input
+        id="search"
+        type="search"
+        placeholder="Search  /"
+        aria-label="Search the session"
+        value={query}
+        onInput={({ currentTarget }) => onSearch(currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter") return;
+          event.preventDefault();
+          onStep(event.shiftKey ? -1 : 1);
+        }}
+      />
+      <output for="search" aria-live="polite">
+        {query === "" || total === undefined
+          ? ""
+          : total === 0
+            ? "none"
+            : at === undefined
+              ? plural(total, "item")
+              : `${count(at + 1)} of ${count(total)}`}
+      </output>
+      {total !== undefined && total > 0 && (
+        <>
+          <button type="button" onClick={() => onStep(-1)} aria-label="Previous match">
+            ↑
+          </button>
+          <button type="button" onClick={() => onStep(1)} aria-label="Next match">
+            ↓
+          </button>
+        </>
+      )}
+    </search>
+  );
+}
+
+interface SearchBoxProps {
+  readonly query: string;
+  /** How many items contain it; undefined while nobody knows. */
+  readonly total: number | undefined;
+  /** Which of them the keyboard is at. */
+  readonly at: number | undefined;
+  readonly onSearch: (query: string) => void;
+  readonly onStep: (step: 1 | -1) => void;
+}
+
+/** What the page shows and which keys it knows. */
+export function HelpDialog({ onClose }: { readonly onClose: () => void }): VNode {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const focused = document.activeElement;
+    dialog.current?.showModal();
+    // A dialog that is taken out of the page does not give the focus back by itself.
+    return () => {
+      if (focused instanceof HTMLElement) focused.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      class="help"
+      ref={dialog}
+      aria-labelledby="help-title"
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <h2 id="help-title">What this page shows</h2>
+      <p>
+        The whole session, oldest on top. Each band is something that takes room: a text, a call, its result.
+        The policy decides what of it the model would be sent; every number is computed here, by the engine
+        itself.
+      </p>
+      <ul>
+        {FATES.map(({ fate, label, about }) => (
+          <li key={fate}>
+            <FateBadge fate={fate} /> <b>{label}</b>: {about}
+          </li>
+        ))}
+      </ul>
+      <h2>Keys</h2>
+      <dl>
+        {KEYS.map(([keys, about]) => (
+          <div key={keys}>
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{about}</dd>
+          </div>
+        ))}
+      </dl>
+      <button type="button" onClick={onClose}>
+        Close
+      </button>
+    </dialog>
+  );
+}
+
+const KEYS: readonly (readonly [string, string])[] = [
+  ["↑ ↓", "through the bands"],
+  ["← →", "through the messages"],
+  ["PgUp PgDn Home End", "further"],
+  ["Enter", "text before and after"],
+  ["/", "search; Enter and Shift+Enter go through the places, n and N too"],
+  ["c", "compare two policies"],
+  ["Esc", "close"],
+  ["?", "this help"],
+];
+
+/** Light or dark as the system says, until somebody chooses. */
+export function useTheme(): { readonly theme: Theme; readonly toggle: () => void } {
+  const [theme, setTheme] = useState<Theme>(() => (dark().matches ? "dark" : "light"));
+  useEffect(() => {
+    const follow = ({ matches }: MediaQueryListEvent): void => setTheme(matches ? "dark" : "light");
+    const media = dark();
+    media.addEventListener("change", follow);
+    return () => media.removeEventListener("change", follow);
+  }, []);
+  useEffect(() => {
+    document.documentElement.dataset.theme = theme;
+  }, [theme]);
+  return { theme, toggle: () => setTheme((now) => (now === "dark" ? "light" : "dark")) };
+}
+
+type Theme = "light" | "dark";
+
+function dark(): MediaQueryList {
+  return matchMedia("(prefers-color-scheme: dark)");
+}

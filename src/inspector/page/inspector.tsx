@@ -1,0 +1,248 @@
+import type { ComponentChildren, VNode } from "preact";
+import { useEffect, useMemo, useReducer, useRef } from "preact/hooks";
+import type { WindowView } from "../view/types.ts";
+import { Controls } from "./controls.tsx";
+import { type AskedSession, useAnswer } from "./engine/create-engine.ts";
+import type { Windows } from "./engine/messages.ts";
+import { Header, HelpDialog, useTheme } from "./header.tsx";
+import { ItemPanel } from "./panel/item-panel.tsx";
+import { type LiveNews, LivePanel, LiveStrip } from "./panel/live-panel.tsx";
+import { ChildPanel, CompactionPanel } from "./panel/preview-panels.tsx";
+import { TotalsPanel } from "./panel/totals-panel.tsx";
+import { type BandLayout, type LayoutOptions, layoutBands } from "./state/band-layout.ts";
+import { firstState, nextState, type PanelTab, windowOptions } from "./state/page-state.ts";
+import { Strata } from "./strata/strata.tsx";
+import { Legend, makeFocusable } from "./words/widgets.tsx";
+
+/** The page about one session: every number on it comes from the engine, run in this browser. */
+export function Inspector({ asked, live }: InspectorProps): VNode {
+  const { session } = asked;
+  const { transcript, windowTokens } = session;
+  const [state, dispatch] = useReducer(nextState, transcript.length, firstState);
+  const { theme, toggle } = useTheme();
+  const title = session.title ?? session.name;
+  useEffect(() => {
+    document.title = `${title} · Carryover`;
+  }, [title]);
+  useEffect(() => dispatch({ type: "grow", messages: transcript.length }), [transcript.length]);
+
+  const isCompared = state.compare === "on";
+  const a = windowOptions(state, "a");
+  const b = windowOptions(state, "b");
+  const windows = useAnswer<"windows">(asked, { type: "windows", a, ...(isCompared && { b }) });
+  const viewA = windows.answer?.a;
+  const viewB = isCompared ? windows.answer?.b : undefined;
+  const layout = useLayout({ a: viewA, b: viewB, windowTokens });
+  const columns = useMemo(() => columnsOf(windows.answer, viewB), [windows.answer, viewB]);
+  const { answer: matches } = useAnswer<"search">(asked, { type: "search", query: state.query });
+  const matchKeys = useMemo(() => new Set(matches?.map(({ key }) => key)), [matches]);
+  const matchAt = matches?.findIndex(({ key }) => key === state.active);
+  const step = (by: 1 | -1): void => {
+    const keys = (matches ?? []).filter(({ index }) => index < state.upTo).map(({ key }) => key);
+    const from = state.active === undefined ? -1 : keys.indexOf(state.active);
+    const key = keys[from < 0 && by < 0 ? keys.length - 1 : (from + by + keys.length) % keys.length];
+    if (key !== undefined) dispatch({ type: "point", key });
+  };
+  useShortcuts({
+    onStep: step,
+    onClose: () => dispatch({ type: "close" }),
+    onHelp: () => dispatch({ type: "help", help: "open" }),
+    onCompare: () => dispatch({ type: "compare" }),
+  });
+  if (windows.answer === undefined || viewA === undefined || layout === undefined) {
+    return (
+      <main class="notice">
+        <h1>Measuring the session</h1>
+      </main>
+    );
+  }
+  const { policies } = windows.answer;
+  const openedPlace = state.opened === undefined ? undefined : layout.places.get(state.opened);
+  return (
+    <div class="page">
+      <Header
+        session={session}
+        view={viewA}
+        state={windows.state}
+        theme={theme}
+        onTheme={toggle}
+        onHelp={() => dispatch({ type: "help", help: "open" })}
+        search={{
+          query: state.query,
+          total: state.query === "" ? undefined : matches?.length,
+          at: matchAt === undefined || matchAt < 0 ? undefined : matchAt,
+          onSearch: (query) => dispatch({ type: "search", query }),
+          onStep: step,
+        }}
+      />
+      {live && <LiveStrip {...live} />}
+      <Controls
+        state={state}
+        dispatch={dispatch}
+        transcript={transcript}
+        policies={policies}
+        viewA={viewA}
+        viewB={viewB}
+      />
+      <main class="main">
+        <div class="left" aria-busy={windows.state === "working"}>
+          <Strata
+            layout={layout}
+            source={session}
+            active={state.active}
+            opened={state.tab === "item" ? state.opened : undefined}
+            matches={matchKeys}
+            compare={viewB === undefined ? "off" : "on"}
+            columns={columns}
+            sticksToEnd={live !== undefined && state.follows}
+            dispatch={dispatch}
+          />
+          <Legend />
+        </div>
+        <Panel
+          tab={state.tab}
+          tabs={live === undefined ? TABS : [...TABS, "live"]}
+          onTab={(tab) => dispatch({ type: "show-tab", tab })}
+        >
+          {state.tab === "totals" && <TotalsPanel a={viewA} b={viewB} session={session} />}
+          {state.tab === "item" && (
+            <ItemPanel
+              asked={asked}
+              band={openedPlace === undefined ? undefined : layout.bands[openedPlace]}
+              options={isCompared ? { a, b } : { a }}
+            />
+          )}
+          {state.tab === "live" && live && <LivePanel state={live.state} />}
+          {state.tab === "child" && <ChildPanel asked={asked} upTo={state.upTo} />}
+          {state.tab === "compaction" && <CompactionPanel asked={asked} upTo={state.upTo} />}
+        </Panel>
+      </main>
+      {state.help === "open" && <HelpDialog onClose={() => dispatch({ type: "help", help: "closed" })} />}
+    </div>
+  );
+}
+
+interface LayoutInput extends Pick<LayoutOptions, "b" | "windowTokens"> {
+  readonly a: WindowView | undefined;
+}
+
+/** The strata of a view; what did not change against the view before stays the same. */
+function useLayout({ a, b, windowTokens }: LayoutInput): BandLayout | undefined {
+  const last = useRef<BandLayout | undefined>(undefined);
+  return useMemo(() => {
+    last.current = a && layoutBands(a, { b, windowTokens, last: last.current });
+    return last.current;
+  }, [a, b, windowTokens]);
+}
+
+const TABS: readonly PanelTab[] = ["totals", "item", "child", "compaction"];
+
+function columnsOf(windows: Windows | undefined, b: WindowView | undefined): readonly string[] {
+  if (windows === undefined) return [];
+  const { policies, a } = windows;
+  const label = ({ policy }: WindowView): string => policies.find(({ id }) => id === policy)?.label ?? policy;
+  if (b !== undefined) return [`A: ${label(a)}`, `B: ${label(b)}`];
+  return [a.policy === "as-sent" ? "sent" : `sent · ${label(a)}`];
+}
+
+interface InspectorProps {
+  readonly asked: AskedSession;
+  /** Set while the session is followed. */
+  readonly live?: LiveNews;
+}
+
+/** The side panel: one thing at a time, chosen by tabs. */
+function Panel({ tab, tabs, onTab, children }: PanelProps): VNode {
+  const step = (event: KeyboardEvent): void => {
+    const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (by === 0) return;
+    event.preventDefault();
+    const next = tabs[(tabs.indexOf(tab) + by + tabs.length) % tabs.length];
+    if (next === undefined) return;
+    onTab(next);
+    document.getElementById(`tab-${next}`)?.focus();
+  };
+  return (
+    <aside class={`panel ${tab}`} aria-label="Details">
+      <div class="tabs" role="tablist" aria-label="Details" onKeyDown={step}>
+        {tabs.map((id) => (
+          <button
+            key={id}
+            id={`tab-${id}`}
+            type="button"
+            role="tab"
+            aria-selected={id === tab}
+            aria-controls="panel-body"
+            tabIndex={id === tab ? 0 : -1}
+            onClick={() => onTab(id)}
+          >
+            {LABELS[id]}
+          </button>
+        ))}
+      </div>
+      <div id="panel-body" class="body" role="tabpanel" aria-labelledby={`tab-${tab}`} ref={makeFocusable}>
+        {children}
+      </div>
+    </aside>
+  );
+}
+
+interface PanelProps {
+  readonly tab: PanelTab;
+  /** Those that there are. */
+  readonly tabs: readonly PanelTab[];
+  readonly onTab: (tab: PanelTab) => void;
+  readonly children: ComponentChildren;
+}
+
+const LABELS: Readonly<Record<PanelTab, string>> = {
+  totals: "Totals",
+  item: "Before / after",
+  child: "Child",
+  compaction: "Compaction",
+  live: "Live",
+};
+
+/** The keys that work everywhere on the page, except where somebody types. */
+function useShortcuts(shortcuts: Shortcuts): void {
+  const newest = useRef(shortcuts);
+  newest.current = shortcuts;
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === "Escape") {
+        newest.current.onClose();
+        if (isTyping(event.target)) document.querySelector<HTMLElement>(".scroller")?.focus();
+        return;
+      }
+      if (isTyping(event.target)) return;
+      const act = ACTIONS[event.key];
+      if (act === undefined) return;
+      event.preventDefault();
+      act(newest.current);
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, []);
+}
+
+interface Shortcuts {
+  readonly onStep: (step: 1 | -1) => void;
+  readonly onClose: () => void;
+  readonly onHelp: () => void;
+  readonly onCompare: () => void;
+}
+
+const ACTIONS: Readonly<Record<string, (shortcuts: Shortcuts) => void>> = {
+  "/": () => document.getElementById("search")?.focus(),
+  "?": ({ onHelp }) => onHelp(),
+  n: ({ onStep }) => onStep(1),
+  N: ({ onStep }) => onStep(-1),
+  c: ({ onCompare }) => onCompare(),
+};
+
+function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target instanceof HTMLInputElement) return target.type !== "range" && target.type !== "radio";
+  return target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement;
+}

@@ -1,0 +1,187 @@
+import type { ComponentClass, VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { InspectedSession, NamedTotal, ReasonTotal, Sizes, WindowView } from "../../view/types.ts";
+import { FateBadge, memo } from "../words/widgets.tsx";
+import { count, FATES, inProject, percent, signed } from "../words/words.ts";
+
+/** Sums over the whole session: by fate, why something is left out, by tool, by file. */
+export const TotalsPanel: ComponentClass<TotalsPanelProps> = memo(({ a, b, session }) => {
+  return (
+    <>
+      <FateTable a={a} b={b} />
+      <ReasonTable rows={a.byReason} name={b && "A"} />
+      {b && <ReasonTable rows={b.byReason} name="B" />}
+      <NamedTable title="By tool" a={a.byTool} b={b?.byTool} shown={(name) => name} />
+      <NamedTable title="By file" a={a.byFile} b={b?.byFile} shown={(name) => inProject(name, session)} />
+    </>
+  );
+});
+
+interface TotalsPanelProps extends Views {
+  readonly session: InspectedSession;
+}
+
+interface Views {
+  readonly a: WindowView;
+  readonly b: WindowView | undefined;
+}
+
+function FateTable({ a, b }: Views): VNode {
+  const rows = FATES.map(({ fate, label }) => ({
+    fate,
+    label,
+    a: a.byFate.find((total) => total.fate === fate),
+    b: b?.byFate.find((total) => total.fate === fate),
+  })).filter((row) => row.a !== undefined || row.b !== undefined);
+  return (
+    <section>
+      <h2>By fate</h2>
+      <table id="by-fate">
+        <Head first="fate" hasB={b !== undefined} isByFate />
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.fate} data-fate={row.fate}>
+              <th scope="row">
+                <FateBadge fate={row.fate} /> {row.label}
+              </th>
+              {b === undefined && <td>{count(row.a?.items ?? 0)}</td>}
+              <Cells a={row.a} b={row.b} hasB={b !== undefined} isByFate />
+            </tr>
+          ))}
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row">all</th>
+            {b === undefined && <td>{count(a.byFate.reduce((sum, { items }) => sum + items, 0))}</td>}
+            <Cells a={a} b={b} hasB={b !== undefined} isByFate />
+          </tr>
+        </tfoot>
+      </table>
+    </section>
+  );
+}
+
+interface HeadProps {
+  readonly first: string;
+  readonly hasB: boolean;
+  /** The tokens of a fate are others for each policy, so a comparison shows only what is sent. */
+  readonly isByFate?: boolean;
+}
+
+function Head({ first, hasB, isByFate = false }: HeadProps): VNode {
+  return (
+    <thead>
+      <tr>
+        <th scope="col">{first}</th>
+        {isByFate && !hasB && <th scope="col">items</th>}
+        {!(isByFate && hasB) && <th scope="col">tokens</th>}
+        <th scope="col">{hasB ? "sent A" : "sent"}</th>
+        {hasB && <th scope="col">sent B</th>}
+        {hasB && <th scope="col">B − A</th>}
+        {!hasB && <th scope="col">left out</th>}
+      </tr>
+    </thead>
+  );
+}
+
+interface CellsProps {
+  readonly a: Sizes | undefined;
+  readonly b: Sizes | undefined;
+  readonly hasB: boolean;
+  readonly isByFate?: boolean;
+}
+
+function Cells({ a, b, hasB, isByFate = false }: CellsProps): VNode {
+  const sentA = a?.tokensAfter ?? 0;
+  const sentB = b?.tokensAfter ?? 0;
+  const before = (a ?? b)?.tokensBefore ?? 0;
+  return (
+    <>
+      {!(isByFate && hasB) && <td>{count(before)}</td>}
+      <td class="strong">{count(sentA)}</td>
+      {hasB && <td class="strong">{count(sentB)}</td>}
+      {hasB && <td>{signed(sentB - sentA)}</td>}
+      {!hasB && <td class="dim">{percent(before - sentA, before)}</td>}
+    </>
+  );
+}
+
+function ReasonTable({
+  rows,
+  name,
+}: {
+  readonly rows: readonly ReasonTotal[];
+  readonly name: string | undefined;
+}): VNode {
+  return (
+    <section>
+      <h2>Why it is left out{name !== undefined && ` · ${name}`}</h2>
+      {rows.length === 0 ? (
+        <p class="dim">Nothing is left out: everything that was said is sent.</p>
+      ) : (
+        <table class="reasons">
+          <thead>
+            <tr>
+              <th scope="col">reason</th>
+              <th scope="col">items</th>
+              <th scope="col">chars</th>
+              <th scope="col">tokens</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ stage, reason, fate, about, items, savedChars, savedTokens }) => (
+              <tr key={`${stage}/${reason}/${fate}`}>
+                <th scope="row">
+                  <FateBadge fate={fate} /> {about} <span class="dim">{stage}</span>
+                </th>
+                <td>{count(items)}</td>
+                <td>{count(savedChars)}</td>
+                <td class="strong">{count(savedTokens)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+interface NamedTableProps {
+  readonly title: string;
+  readonly a: readonly NamedTotal[];
+  readonly b: readonly NamedTotal[] | undefined;
+  readonly shown: (name: string) => string;
+}
+
+function NamedTable({ title, a, b, shown }: NamedTableProps): VNode | null {
+  const [isWhole, setWhole] = useState(false);
+  if (a.length === 0) return null;
+  const others = new Map(b?.map((total) => [total.name, total]));
+  const totals = isWhole ? a.slice(0, MAX_NAMES) : a.slice(0, FIRST_NAMES);
+  return (
+    <section>
+      <h2>{title}</h2>
+      <table class="names">
+        <Head first={title === "By tool" ? "tool" : "file"} hasB={b !== undefined} />
+        <tbody>
+          {totals.map((total) => (
+            <tr key={total.name}>
+              <th scope="row" title={total.name}>
+                {shown(total.name)}
+              </th>
+              <Cells a={total} b={others.get(total.name)} hasB={b !== undefined} />
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {a.length > FIRST_NAMES && (
+        <button type="button" class="more" onClick={() => setWhole(!isWhole)}>
+          {isWhole ? "Fewer" : `${count(a.length - FIRST_NAMES)} more`}
+        </button>
+      )}
+    </section>
+  );
+}
+
+const FIRST_NAMES = 8;
+const MAX_NAMES = 500;

@@ -1,0 +1,137 @@
+import type { PolicyBudget, PolicyId, PolicyInfo, WindowOptions } from "../../view/types.ts";
+import type { Side } from "./band-layout.ts";
+
+/** What the page shows before anybody touches it: what was really sent, all of it. */
+export function firstState(messages: number): PageState {
+  return {
+    a: { policy: "as-sent", budgets: {} },
+    b: { policy: "fixed", budgets: {} },
+    compare: "off",
+    upTo: messages,
+    follows: true,
+    tab: "totals",
+    query: "",
+    help: "closed",
+  };
+}
+
+/** The state after an action. */
+export function nextState(state: PageState, action: PageAction): PageState {
+  switch (action.type) {
+    case "choose-policy":
+      return { ...state, [action.side]: { ...state[action.side], policy: action.policy } };
+    case "set-budget": {
+      const { policy, budgets } = state[action.side];
+      return { ...state, [action.side]: { policy, budgets: { ...budgets, [policy]: action.budget } } };
+    }
+    case "scrub":
+      return {
+        ...state,
+        upTo: clampTo(action.upTo, action.messages),
+        follows: action.upTo >= action.messages,
+      };
+    case "grow":
+      return state.follows ? { ...state, upTo: action.messages } : state;
+    case "compare":
+      return { ...state, compare: state.compare === "on" ? "off" : "on" };
+    case "point":
+      return { ...state, active: action.key };
+    case "open":
+      return { ...state, active: action.key, opened: action.key, tab: "item" };
+    case "close":
+      return close(state);
+    case "show-tab":
+      return { ...state, tab: action.tab };
+    case "search":
+      return { ...state, query: action.query };
+    case "help":
+      return { ...state, help: action.help };
+  }
+}
+
+/** What is asked of the engine for one side. */
+export function windowOptions(state: PageState, side: Side): WindowOptions {
+  const { policy, budgets } = state[side];
+  const budget = budgets[policy];
+  return { policy, upTo: state.upTo, ...(budget !== undefined && { budget }) };
+}
+
+/** The budget that a side has, in the policy's unit. */
+export function budgetOf({ budgets }: PolicyChoice, { id, budget }: PolicyInfo): number | undefined {
+  return budget === undefined ? undefined : (budgets[id] ?? budget.default);
+}
+
+export interface PageState {
+  readonly a: PolicyChoice;
+  readonly b: PolicyChoice;
+  readonly compare: "on" | "off";
+  /** How many messages have happened. */
+  readonly upTo: number;
+  /** Whether the end is shown, so that new messages appear as they come. */
+  readonly follows: boolean;
+  /** The band that the keyboard is at. */
+  readonly active?: string;
+  /** The band whose text the panel shows. */
+  readonly opened?: string;
+  readonly tab: PanelTab;
+  readonly query: string;
+  readonly help: "open" | "closed";
+}
+
+/** A policy, with the budget that was last set for each. */
+export interface PolicyChoice {
+  readonly policy: PolicyId;
+  readonly budgets: Readonly<Partial<Record<PolicyId, number>>>;
+}
+
+export type PanelTab = "totals" | "item" | "child" | "compaction" | "live";
+
+export type PageAction =
+  | { readonly type: "choose-policy"; readonly side: Side; readonly policy: PolicyId }
+  | { readonly type: "set-budget"; readonly side: Side; readonly budget: number }
+  | { readonly type: "scrub"; readonly upTo: number; readonly messages: number }
+  | { readonly type: "grow"; readonly messages: number }
+  | { readonly type: "compare" }
+  | { readonly type: "point"; readonly key: string }
+  | { readonly type: "open"; readonly key: string }
+  | { readonly type: "close" }
+  | { readonly type: "show-tab"; readonly tab: PanelTab }
+  | { readonly type: "search"; readonly query: string }
+  | { readonly type: "help"; readonly help: "open" | "closed" };
+
+/** Escape closes one thing at a time. */
+function close(state: PageState): PageState {
+  if (state.help === "open") return { ...state, help: "closed" };
+  if (state.opened !== undefined) {
+    const { opened: _, ...rest } = state;
+    return { ...rest, tab: state.tab === "item" ? "totals" : state.tab };
+  }
+  return { ...state, query: "" };
+}
+
+function clampTo(value: number, messages: number): number {
+  return Math.max(Math.min(1, messages), Math.min(messages, Math.round(value)));
+}
+
+/** How many steps a budget's slider has. */
+export const BUDGET_STEPS = 120;
+
+/** The step that is nearest to a budget: equal steps multiply it equally. */
+export function stepOfBudget(value: number, { min, max }: Limits): number {
+  const low = Math.max(1, min);
+  if (max <= low) return 0;
+  const share = Math.log(Math.min(max, Math.max(low, value)) / low) / Math.log(max / low);
+  return Math.round(BUDGET_STEPS * share);
+}
+
+/** The budget at a step, rounded to two digits except at the ends. */
+export function budgetOfStep(step: number, { min, max }: Limits): number {
+  if (step <= 0) return min;
+  if (step >= BUDGET_STEPS) return max;
+  const low = Math.max(1, min);
+  const exact = low * (max / low) ** (step / BUDGET_STEPS);
+  const grain = 10 ** Math.max(0, Math.floor(Math.log10(exact)) - 1);
+  return Math.min(max, Math.max(min, Math.round(exact / grain) * grain));
+}
+
+type Limits = Pick<PolicyBudget, "min" | "max">;

@@ -1,0 +1,293 @@
+import { type ComponentClass, Fragment, type VNode } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { ItemRow } from "../../view/types.ts";
+import { type Band, type BandLayout, bandAfterKeyPress, bandsBetween } from "../state/band-layout.ts";
+import type { PageAction } from "../state/page-state.ts";
+import { FateBadge, memo } from "../words/widgets.tsx";
+import { count, type LabelSource, moment, short } from "../words/words.ts";
+import { BandRow, bandElementId } from "./bands.tsx";
+import { Minimap } from "./minimap.tsx";
+
+/** The session as strata: oldest on top, one band an item; only what is on the screen is in the page. */
+export const Strata: ComponentClass<StrataProps> = memo(function Strata(props) {
+  const { layout, source, active, opened, matches, compare, columns, dispatch, sticksToEnd } = props;
+  const onPoint = (key: string): void => dispatch({ type: "point", key });
+  const onOpen = (key: string): void => dispatch({ type: "open", key });
+  const scroller = useRef<HTMLDivElement>(null);
+  const { topPx, heightPx, follow } = useScroll(scroller);
+  const [hovered, setHovered] = useState<string>();
+  const [isFocused, setFocused] = useState(false);
+  useRevealed(scroller, layout, active);
+  useStuckToEnd(scroller, layout, sticksToEnd);
+
+  const { first, bands: visible } = bandsBetween(layout, topPx - OVERSCAN_PX, topPx + heightPx + OVERSCAN_PX);
+  const slots = useSlots(visible.length);
+  const activePlace = (active === undefined ? undefined : layout.places.get(active)) ?? -1;
+  const isActiveShown = activePlace >= first && activePlace < first + visible.length;
+  const pointedKey = hovered ?? (isFocused ? active : undefined);
+  const shownKey = pointedKey === opened ? undefined : pointedKey;
+  const shownPlace = shownKey === undefined ? undefined : layout.places.get(shownKey);
+  const shown = shownPlace === undefined ? undefined : layout.bands[shownPlace];
+  const move = (event: KeyboardEvent): void => {
+    const place = bandAfterKeyPress(event.key, layout, active);
+    if (place === undefined) {
+      if ((event.key !== "Enter" && event.key !== " ") || active === undefined) return;
+      event.preventDefault();
+      onOpen(active);
+      return;
+    }
+    event.preventDefault();
+    setHovered(undefined);
+    onPoint(place);
+  };
+  return (
+    <div class="strata" data-compare={compare}>
+      <Minimap layout={layout} matches={matches} topPx={topPx} heightPx={heightPx} scroller={scroller} />
+      <div
+        class="scroller"
+        ref={scroller}
+        role="listbox"
+        aria-label="Everything in the session, oldest first"
+        tabIndex={0}
+        aria-activedescendant={isActiveShown ? bandElementId(activePlace) : undefined}
+        onScroll={follow}
+        onKeyDown={move}
+        onFocus={() => {
+          setFocused(true);
+          const nearest = visible.find(({ type }) => type !== "line");
+          if (active === undefined && nearest !== undefined) onPoint(nearest.key);
+        }}
+        onBlur={() => setFocused(false)}
+        onPointerOver={({ target }) => setHovered(keyOf(target))}
+        onPointerLeave={() => setHovered(undefined)}
+        onClick={({ target }) => {
+          const key = keyOf(target);
+          // A band may scroll out of the page and would take the focus along.
+          scroller.current?.focus();
+          if (key !== undefined) onOpen(key);
+        }}
+      >
+        <Columns names={columns} />
+        <div class="ground" role="presentation" style={{ height: `${layout.heightPx}px` }}>
+          {layout.cached && (
+            <div
+              class="cached"
+              role="presentation"
+              style={{ top: `${layout.cached.topPx}px`, height: `${layout.cached.heightPx}px` }}
+            >
+              <span>cached {short(layout.cached.tokens)}</span>
+            </div>
+          )}
+          {visible.map((band, at) => (
+            <BandRow
+              key={(first + at) % slots}
+              band={band}
+              source={source}
+              isActive={band.key === active}
+              isMatch={matches.has(band.key)}
+              place={first + at}
+              total={layout.optionCount}
+              compare={compare}
+            />
+          ))}
+        </div>
+      </div>
+      {shown && <HoverCard band={shown} topPx={topPx} heightPx={heightPx} compare={compare} />}
+    </div>
+  );
+});
+
+interface StrataProps {
+  readonly layout: BandLayout;
+  readonly source: LabelSource;
+  readonly active: string | undefined;
+  /** The band that the panel says everything about already. */
+  readonly opened: string | undefined;
+  /** Keys of the items that contain what is searched for. */
+  readonly matches: ReadonlySet<string>;
+  readonly compare: "on" | "off";
+  /** The policies that are shown: one, or two side by side. */
+  readonly columns: readonly string[];
+  /** New messages scroll into view as they come. */
+  readonly sticksToEnd: boolean;
+  readonly dispatch: (action: PageAction) => void;
+}
+
+const OVERSCAN_PX = 160;
+
+function Columns({ names }: { readonly names: readonly string[] }): VNode {
+  return (
+    <div class="columns" role="presentation">
+      <span>message</span>
+      <span />
+      <span>what</span>
+      {names.map((name, at) => (
+        <Fragment key={name}>
+          {at > 0 && <span />}
+          <span>{name}</span>
+          <span class="tokens">tokens</span>
+        </Fragment>
+      ))}
+    </div>
+  );
+}
+
+function keyOf(target: EventTarget | null): string | undefined {
+  return target instanceof Element ? target.closest<HTMLElement>(".band")?.dataset.key : undefined;
+}
+
+/** How many elements take turns to show bands, so that scrolling makes and drops as few as it can. */
+function useSlots(needed: number): number {
+  const slots = useRef(SLOT_STEP);
+  if (needed > slots.current) slots.current = Math.ceil(needed / SLOT_STEP) * SLOT_STEP;
+  return slots.current;
+}
+
+const SLOT_STEP = 16;
+
+interface Scroll {
+  readonly topPx: number;
+  readonly heightPx: number;
+  readonly follow: () => void;
+}
+
+function useScroll(scroller: { readonly current: HTMLDivElement | null }): Scroll {
+  const [place, setPlace] = useState({ topPx: 0, heightPx: 800 });
+  const follow = (): void => {
+    const element = scroller.current;
+    if (element !== null) setPlace({ topPx: element.scrollTop, heightPx: element.clientHeight });
+  };
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    follow();
+    const observer = new ResizeObserver(follow);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return { ...place, follow };
+}
+
+/** Scrolls just as far as the band needs that the keyboard or a search went to. */
+function useRevealed(
+  scroller: { readonly current: HTMLDivElement | null },
+  layout: BandLayout,
+  active: string | undefined,
+): void {
+  useEffect(() => {
+    const element = scroller.current;
+    const place = active === undefined ? undefined : layout.places.get(active);
+    const band = place === undefined ? undefined : layout.bands[place];
+    if (element === null || band === undefined) return;
+    const bottomPx = band.topPx + band.heightPx;
+    if (band.topPx < element.scrollTop) element.scrollTop = band.topPx - EDGE_PX;
+    else if (bottomPx > element.scrollTop + element.clientHeight) {
+      element.scrollTop = bottomPx - element.clientHeight + EDGE_PX;
+    }
+  }, [active]);
+}
+
+const EDGE_PX = 40;
+
+function useStuckToEnd(
+  scroller: { readonly current: HTMLDivElement | null },
+  layout: BandLayout,
+  sticks: boolean,
+): void {
+  const wasAtEnd = useRef(sticks);
+  const element = scroller.current;
+  // Asking for a height makes the browser lay out the page, at every move of every slider.
+  if (sticks && element !== null)
+    wasAtEnd.current = element.scrollTop + element.clientHeight >= element.scrollHeight - 2;
+  useLayoutEffect(() => {
+    if (sticks && wasAtEnd.current && scroller.current !== null) {
+      scroller.current.scrollTop = scroller.current.scrollHeight;
+    }
+  }, [layout.heightPx, sticks]);
+}
+
+/** Why a band is what it is: reason, stage, saving, handle. */
+function HoverCard({ band, topPx, heightPx, compare }: HoverCardProps): VNode | null {
+  if (band.type === "line" || band.type === "empty") return null;
+  const bandPx = HEAD_PX + band.topPx - topPx;
+  const belowPx = bandPx + Math.min(band.heightPx, CARD_BELOW_PX) + 2;
+  const style =
+    belowPx + CARD_PX < heightPx
+      ? { top: `${belowPx}px` }
+      : { bottom: `${Math.max(0, heightPx - bandPx + 2)}px` };
+  return (
+    <div class="card" role="presentation" style={style}>
+      {band.type === "inserted" ? (
+        <>
+          <p>
+            <b>{band.inserted.about}</b>
+          </p>
+          <dl>
+            <dt>stage</dt>
+            <dd>{band.inserted.stage}</dd>
+            <dt>adds</dt>
+            <dd>
+              {count(band.inserted.chars)} chars, {count(band.inserted.tokens)} tokens
+            </dd>
+          </dl>
+        </>
+      ) : (
+        <>
+          <Why item={band.item} name={compare === "on" ? "A" : undefined} />
+          {compare === "on" && band.itemB && <Why item={band.itemB} name="B" />}
+          <dl>
+            <dt>handle</dt>
+            <dd class="mono">{band.item.handle}</dd>
+            {band.row.atMs !== undefined && (
+              <>
+                <dt>time</dt>
+                <dd>{moment(band.row.atMs)}</dd>
+              </>
+            )}
+          </dl>
+        </>
+      )}
+      <p class="hint">Click or Enter: before and after</p>
+    </div>
+  );
+}
+
+interface HoverCardProps {
+  readonly band: Band;
+  /** What of the strata is on the screen. */
+  readonly topPx: number;
+  readonly heightPx: number;
+  readonly compare: "on" | "off";
+}
+
+/** The head of the columns, under which the bands begin. */
+const HEAD_PX = 22;
+/** About as much room as a card needs, and how far under the top of a band it is at most. */
+const CARD_PX = 230;
+const CARD_BELOW_PX = 90;
+
+function Why({ item, name }: { readonly item: ItemRow; readonly name: string | undefined }): VNode {
+  return (
+    <>
+      <p>
+        {name !== undefined && <b>{name} </b>}
+        <FateBadge fate={item.fate} /> <b>{item.fate}</b>
+        {item.reason !== undefined && `: ${item.reason}`}
+      </p>
+      <dl>
+        {item.stage !== undefined && (
+          <>
+            <dt>stage</dt>
+            <dd>{item.stage}</dd>
+          </>
+        )}
+        <dt>{item.savedChars > 0 ? "saves" : "takes"}</dt>
+        <dd>
+          {item.savedChars > 0
+            ? `${count(item.savedChars)} of ${count(item.chars)} chars, ${count(item.savedTokens)} tokens`
+            : `${count(item.chars)} chars, ${count(item.tokens)} tokens`}
+        </dd>
+      </dl>
+    </>
+  );
+}

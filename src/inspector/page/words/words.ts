@@ -1,0 +1,211 @@
+import { safeJson } from "../../../text/json.ts";
+import type { Transcript } from "../../../transcript/message.ts";
+import type { Part } from "../../../transcript/part.ts";
+import type { Fate, InspectedSession, ItemRow, MessageRow, WindowView } from "../../view/types.ts";
+
+/** A whole number with its thousands apart: `12,345`. */
+export function count(value: number): string {
+  return WHOLE.format(Math.round(value));
+}
+
+/** A number as short as it can be read: `48 k`, `1.2 M`. */
+export function short(value: number): string {
+  const size = Math.abs(value);
+  if (size < 1_000) return count(value);
+  const [unit, divisor] = size < 999_500 ? ["k", 1_000] : ["M", 1_000_000];
+  const scaled = value / divisor;
+  return `${Math.abs(scaled) < 9.95 ? scaled.toFixed(1) : Math.round(scaled)} ${unit}`;
+}
+
+/** A part of a whole in percent: `<1 %`, `96 %`. */
+export function percent(part: number, whole: number): string {
+  if (whole <= 0 || part <= 0) return "0 %";
+  const value = (100 * part) / whole;
+  return value < 1 ? "<1 %" : `${Math.round(value)} %`;
+}
+
+/** A number with its sign: `+12`, `−3,100`, `±0`. */
+export function signed(value: number): string {
+  if (Math.round(value) === 0) return "±0";
+  return `${value > 0 ? "+" : "−"}${count(Math.abs(value))}`;
+}
+
+/** A number and the word for it: `1 message`, `2 messages`. */
+export function plural(value: number, word: string): string {
+  return `${count(value)} ${word}${value === 1 ? "" : "s"}`;
+}
+
+/** A moment as the reader's own clock shows it. */
+export function moment(atMs: number): string {
+  return Number.isFinite(atMs) && Math.abs(atMs) < 8.64e15 ? MOMENT.format(atMs) : "";
+}
+
+/** The time of day of a moment. */
+export function clock(atMs: number): string {
+  return Number.isFinite(atMs) && Math.abs(atMs) < 8.64e15 ? CLOCK.format(atMs) : "";
+}
+
+const WHOLE: Intl.NumberFormat = new Intl.NumberFormat("en-US");
+const MOMENT: Intl.DateTimeFormat = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+});
+const CLOCK: Intl.DateTimeFormat = new Intl.DateTimeFormat("en-GB", {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+});
+
+/** Every fate in the order of a legend, with the letter that tells it apart without colour. */
+export const FATES: readonly FateWords[] = [
+  { fate: "kept", letter: "K", label: "kept", about: "sent to the model as it is" },
+  { fate: "clipped", letter: "C", label: "clipped", about: "sent in part" },
+  { fate: "cleared", letter: "X", label: "cleared", about: "only a placeholder is sent" },
+  { fate: "summarized", letter: "S", label: "summarized", about: "a summary stands for it" },
+  { fate: "superseded", letter: "N", label: "superseded", about: "something newer shows the same" },
+  { fate: "hidden", letter: "H", label: "hidden", about: "not sent; still recorded" },
+];
+
+interface FateWords {
+  readonly fate: Fate;
+  readonly letter: string;
+  readonly label: string;
+  readonly about: string;
+}
+
+/** The letter of a fate. */
+export function letterOf(fate: Fate): string {
+  return FATES.find((words) => words.fate === fate)?.letter ?? "?";
+}
+
+/** What an item is, in a bold word and the beginning of what it says. */
+interface ItemLabel {
+  readonly what: string;
+  readonly detail: string;
+}
+
+/** Where the words of labels come from. */
+export type LabelSource = Pick<InspectedSession, "workingDirectory"> & { readonly transcript: Transcript };
+
+/** The label of an item; its text is read only as far as a line shows it. */
+export function itemLabel(
+  source: LabelSource,
+  { index }: Pick<MessageRow, "index">,
+  item: ItemRow,
+): ItemLabel {
+  const part = source.transcript[index]?.parts[item.partIndex];
+  const words = item.path ?? (part === undefined ? "" : excerptOf(part, item, source));
+  return { what: whatOf(item), detail: oneLine(inProject(words, source)) };
+}
+
+/** The name of an item in a sentence: a file, or what its call asked for. */
+export function itemName(source: LabelSource, row: Pick<MessageRow, "index">, item: ItemRow): string {
+  const { what, detail } = itemLabel(source, row, item.side === "output" ? { ...item, side: "input" } : item);
+  const short = shortened(detail, NAME_CHARS);
+  return short === "" ? (item.tool ?? what) : `${item.tool ?? what} ${short}`;
+}
+
+/** The beginning of a text, with a sign when there is more. */
+export function shortened(text: string, maxChars: number): string {
+  return text.length > maxChars ? `${text.slice(0, maxChars).trimEnd()}…` : text;
+}
+
+/** Who said something, as people call it. */
+export function roleWord(role: string): string {
+  return role === "assistant" ? "agent" : role;
+}
+
+/** A path as it is called inside the session's project. */
+export function inProject(
+  path: string,
+  { workingDirectory }: Pick<InspectedSession, "workingDirectory">,
+): string {
+  return workingDirectory !== undefined && path.startsWith(`${workingDirectory}/`)
+    ? path.slice(workingDirectory.length + 1)
+    : path;
+}
+
+function whatOf({ kind, tool, failed, side }: ItemRow): string {
+  if (tool === undefined) return kind;
+  if (side === "input") return `${tool} call`;
+  return failed ? `${tool} failed` : tool;
+}
+
+function excerptOf(part: Part, { side }: ItemRow, source: LabelSource): string {
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return part.text.slice(0, EXCERPT_CHARS);
+    case "tool":
+      if (side === "input") return inputExcerpt(part.input, source);
+      if (part.outcome.status === "pending") return "still running";
+      return (part.outcome.status === "done" ? part.outcome.output : part.outcome.error).slice(
+        0,
+        EXCERPT_CHARS,
+      );
+    case "file":
+      return part.filename ?? part.mime;
+    case "compaction":
+      return `${part.trigger} compaction`;
+    case "opaque":
+      return part.name;
+  }
+}
+
+/** The values of a call's input, without the names: they tell calls of one tool apart. */
+function inputExcerpt(input: unknown, source: LabelSource): string {
+  if (typeof input === "string") return input.slice(0, EXCERPT_CHARS);
+  if (typeof input !== "object" || input === null) return safeJson(input).slice(0, EXCERPT_CHARS);
+  const words: string[] = [];
+  let chars = 0;
+  for (const value of Object.values(input)) {
+    if (chars > EXCERPT_CHARS) break;
+    const word =
+      typeof value === "string"
+        ? inProject(value.slice(0, EXCERPT_CHARS), source)
+        : typeof value === "number"
+          ? `${value}`
+          : "";
+    if (word === "") continue;
+    words.push(word);
+    chars += word.length;
+  }
+  return words.join(" · ");
+}
+
+function oneLine(text: string): string {
+  return text.slice(0, EXCERPT_CHARS).replace(/\s+/g, " ").trim();
+}
+
+const EXCERPT_CHARS = 160;
+const NAME_CHARS = 32;
+
+/** A window in one line: what was said, what is sent, and what made the difference. */
+export function verdictOf(view: WindowView, session: InspectedSession): string {
+  if (view.rows.length === 0) return "Nothing was said yet.";
+  const sizes = `${short(view.charsBefore)} chars seen, ${short(view.charsAfter)} sent`;
+  const measure = view.charsBefore > view.charsAfter ? "savedChars" : "chars";
+  const largest = largestOf(view, measure);
+  if (largest === undefined) return sizes;
+  const { row, item } = largest;
+  const words = measure === "savedChars" ? "most left out" : "largest";
+  return `${sizes}; ${words}: ${itemName(session, row, item)} (${short(item[measure])})`;
+}
+
+function largestOf({ rows }: WindowView, measure: "chars" | "savedChars"): Largest | undefined {
+  let largest: Largest | undefined;
+  for (const row of rows) {
+    for (const item of row.items) {
+      if (item[measure] > (largest?.item[measure] ?? 0)) largest = { row, item };
+    }
+  }
+  return largest;
+}
+
+interface Largest {
+  readonly row: MessageRow;
+  readonly item: ItemRow;
+}

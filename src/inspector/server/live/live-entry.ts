@@ -1,0 +1,139 @@
+import { currentRun, type ForkRecord, isLive } from "../../../fork/life/record.ts";
+import type { PluginEntry } from "../../../plugin/stores/journal.ts";
+import type { BatchRecord } from "../../../session/log.ts";
+import type { UnknownObject } from "../../../text/read-unknown.ts";
+import type { Edit } from "../../../transcript/edit.ts";
+import type { LiveBatch, LiveEntry, LiveFork, OmittedItem } from "../../view/protocol.ts";
+
+/** What the page is told of one entry of the plugin's journal; undefined for what only the engine needs. */
+export function liveEntry(entry: PluginEntry, redact: (text: string) => string): LiveEntry | undefined {
+  const { atMs, sessionId } = entry;
+  const moment = { atMs, sessionId };
+  switch (entry.type) {
+    case "request":
+      return { ...entry, ...(entry.error !== undefined && { error: redact(entry.error) }) };
+    case "tool-output":
+      return entry;
+    case "fork": {
+      const { type, fork, number, state, because } = entry;
+      return { ...moment, type, fork, number, state, because: redact(because) };
+    }
+    case "engine":
+      return engineEntry(entry, moment);
+    case "pins-kept":
+      return { ...moment, ...note("info", `${entry.batches.length} edits taken back: they hid a pin`) };
+    case "hook-failed":
+      return {
+        ...moment,
+        ...note("problem", redact(`${entry.feature} failed in ${entry.hook}: ${entry.reason}`)),
+      };
+    case "other":
+      return { ...moment, ...note("info", redact(describe(entry))) };
+    default:
+      entry satisfies never;
+      return undefined;
+  }
+}
+
+interface Moment {
+  readonly atMs: number;
+  readonly sessionId: string;
+}
+
+function engineEntry(
+  { record }: Extract<PluginEntry, { readonly type: "engine" }>,
+  moment: Moment,
+): LiveEntry | undefined {
+  switch (record.type) {
+    case "batch":
+      return { ...moment, ...batchEntry(record) };
+    case "undo":
+    case "drop":
+      return { ...moment, type: "batch-gone", batchId: record.batchId, why: record.type };
+    case "step":
+      return undefined;
+    default:
+      record satisfies never;
+      return undefined;
+  }
+}
+
+function batchEntry(batch: BatchRecord): LiveBatch {
+  const { id: batchId, step, reason, at: atMs, tokensBefore, tokensAfter, arithmetic, edits } = batch;
+  const left = edits.flatMap(({ edit, savedTokens, handle }): OmittedItem[] => {
+    const place = placeOf(edit);
+    if (place === undefined) return [];
+    return [{ batchId, atMs, ...place, stage: edit.stage, reason: edit.reason, savedTokens, handle }];
+  });
+  return {
+    type: "batch",
+    batchId,
+    step,
+    reason,
+    tokensBefore,
+    tokensAfter,
+    left,
+    ...(arithmetic && {
+      savedTokensPerTurn: arithmetic.savedTokensPerTurn,
+      rewrittenTokens: arithmetic.rewrittenTokens,
+    }),
+    ...(arithmetic?.breakEvenTurns !== undefined && { breakEvenTurns: arithmetic.breakEvenTurns }),
+  };
+}
+
+/** What an edit takes from; nothing for one that only adds or moves. */
+function placeOf(edit: Edit): Pick<OmittedItem, "messageId" | "partIndex"> | undefined {
+  if (edit.type === "hide-message") return { messageId: edit.messageId };
+  if (edit.type === "hide-part" || edit.type === "replace-part")
+    return { messageId: edit.messageId, partIndex: edit.partIndex };
+  return undefined;
+}
+
+function describe({ name, value }: Extract<PluginEntry, { readonly type: "other" }>): string {
+  const { atMs: _, sessionId: __, type: ___, ...rest } = value;
+  const said = SENTENCES[name]?.(rest) ?? `${name} ${JSON.stringify(rest)}`;
+  return said.slice(0, MAX_NOTE_CHARS);
+}
+
+const SENTENCES: Readonly<Record<string, (value: UnknownObject) => string>> = {
+  "prefix-miss": ({ readTokens, parentTokens }) =>
+    `a fork read ${readTokens} of its parent's ${parentTokens} tokens from the cache`,
+  "fork-context-lost": ({ reason }) => `a fork runs without what it inherited: ${reason}`,
+  "compaction-assist": ({ chars }) => `${chars} characters of facts went into a compaction`,
+};
+
+const MAX_NOTE_CHARS = 300;
+
+function note(
+  level: "info" | "problem",
+  text: string,
+): Pick<Extract<LiveEntry, { type: "note" }>, "type" | "level" | "text"> {
+  return { type: "note", level, text };
+}
+
+/** The record of a fork, and whether the program that runs it is still there. */
+export interface FollowedFork {
+  readonly record: ForkRecord;
+  readonly isHeld: boolean;
+}
+
+/** What the page is told of a fork. One whose OpenCode is gone is interrupted, whatever its record still says. */
+export function liveFork({ record, isHeld }: FollowedFork, redact: (text: string) => string): LiveFork {
+  const run = currentRun(record);
+  const { id, number, title, inherited, spent, childSessionId } = record;
+  return {
+    id,
+    number,
+    title: redact(title),
+    state: isLive(run) && !isHeld ? "interrupted" : run.state,
+    isLive: isLive(run) && isHeld,
+    way: inherited.way,
+    calls: run.calls.total,
+    tokens: spent.tokens,
+    costUSD: spent.costUSD,
+    queuedAtMs: run.queuedAtMs,
+    ...(!isLive(run) && { endedAtMs: run.endedAtMs }),
+    ...(childSessionId !== undefined && { childSessionId }),
+    ...(!isLive(run) && run.error && { error: redact(`${run.error.kind}: ${run.error.message}`) }),
+  };
+}

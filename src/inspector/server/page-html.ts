@@ -1,0 +1,99 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { TRUSTED_TYPES_POLICY } from "../view/protocol.ts";
+import type { InspectedSession } from "../view/types.ts";
+
+/** The served page: a frame without a word of the session, which the script fetches. */
+export const PAGE_SHELL: string = html({
+  head: '<link rel="stylesheet" href="/app.css">',
+  body: '<script src="/app.js"></script>',
+});
+
+/** The whole page with its session in one file, which asks nobody for anything and runs nothing but its own script. */
+export function renderSingleFile(session: InspectedSession, assets: PageAssets): string {
+  // Both ways of ending a script early are only ever found inside strings, where a backslash changes nothing.
+  const script = assets.script.replace(/<(?=\/script|!--)/gi, "\\x3c");
+  const style = assets.style.replace(/<(?=\/style)/gi, "\\3c ");
+  const policy = [
+    "default-src 'none'",
+    `script-src '${hashOf(script)}'`,
+    // A file has no origin of its own that a worker's script could come from.
+    "worker-src blob:",
+    `style-src '${hashOf(style)}'`,
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+    `trusted-types ${TRUSTED_TYPES_POLICY}`,
+  ].join("; ");
+  return html({
+    head: `<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="referrer" content="no-referrer">
+<style>${style}</style>`,
+    body: `<script type="application/json" id="carryover-data">${escapeJsonForHtml({ session })}</script>
+<script>${script}</script>`,
+  });
+}
+
+/** JSON in which nothing can end the block that it stands in, whatever the session says. */
+export function escapeJsonForHtml(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[<>&\u2028\u2029]/g,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+interface Html {
+  readonly head: string;
+  readonly body: string;
+}
+
+function html({ head, body }: Html): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+${head}
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
+<title>Carryover</title>
+</head>
+<body>
+<div id="app"></div>
+${body}
+</body>
+</html>
+`;
+}
+
+function hashOf(text: string): string {
+  return `sha256-${createHash("sha256").update(text).digest("base64")}`;
+}
+
+/** The page's program and its style, as they were built. */
+export interface PageAssets {
+  readonly script: string;
+  readonly style: string;
+}
+
+/** Reads what the build made of the page: beside the command line, or in the project when this runs from source. */
+export async function readPageAssets(places: readonly URL[] = PLACES): Promise<PageAssets> {
+  for (const place of places) {
+    try {
+      const [script, style] = await Promise.all(
+        ["app.js", "app.css"].map((name) => readFile(new URL(name, place), "utf8")),
+      );
+      if (script !== undefined && style !== undefined) return { script, style };
+    } catch {
+      // Not built there.
+    }
+  }
+  throw new Error("The page is not there: it was not built (`npm run build` makes dist/inspector)");
+}
+
+/** Never outside the package: what is found there is run. */
+const PLACES: readonly URL[] = (
+  import.meta.url.endsWith("/page-html.ts")
+    ? ["../../../dist/inspector/"]
+    : ["./inspector/", "../dist/inspector/"]
+).map((place) => new URL(place, import.meta.url));

@@ -1,0 +1,149 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { TRUSTED_TYPES_POLICY } from "../view/protocol.ts";
+
+/** Why a request is not answered, or undefined when it may go on to its route; says nothing about tokens. */
+export function checkRequest(request: RequestHead, ownPort: number): Refusal | undefined {
+  const [host, ...moreHosts] = valuesOf(request, "host");
+  // A name that resolves to this machine (DNS rebinding) is not ours either.
+  if (host === undefined || moreHosts.length > 0 || !isOwnHost(host, ownPort))
+    return { status: 403, reason: "not this host" };
+  if (valuesOf(request, "origin").some((origin) => origin !== `http://${host}`))
+    return { status: 403, reason: "another origin" };
+  if (valuesOf(request, "sec-fetch-site").some((site) => site !== "same-origin" && site !== "none"))
+    return { status: 403, reason: "asked by another site" };
+  if (!request.target.startsWith("/") || request.target.length > MAX_TARGET_CHARS)
+    return { status: 400, reason: "no path" };
+  if (valuesOf(request, "upgrade").length > 0) return { status: 400, reason: "nothing to upgrade to" };
+  if (declaredBytes(request) > MAX_BODY_BYTES) return { status: 413, reason: "too long" };
+  const isWrite = request.target === TOKEN_PATH;
+  if (!(isWrite ? WRITE_METHODS : READ_METHODS).includes(request.method))
+    return {
+      status: 405,
+      reason: "not that method",
+      allow: (isWrite ? WRITE_METHODS : READ_METHODS).join(", "),
+    };
+  return isWrite ? checkBody(request) : checkNoBody(request);
+}
+
+/** The start of a request, as it came over the wire. */
+export interface RequestHead {
+  readonly method: string;
+  /** What stands behind the method: path and query. */
+  readonly target: string;
+  /** Names and values in turn, repeated ones included. */
+  readonly rawHeaders: readonly string[];
+}
+
+export interface Refusal {
+  readonly status: 400 | 403 | 405 | 413 | 415;
+  readonly reason: string;
+  /** The methods that would do. */
+  readonly allow?: string;
+}
+
+/** The one route that takes a body. */
+export const TOKEN_PATH = "/api/token";
+export const MAX_BODY_BYTES = 65_536;
+
+const READ_METHODS = ["GET", "HEAD"];
+const WRITE_METHODS = ["POST"];
+const MAX_TARGET_CHARS = 2_048;
+
+function checkBody(request: RequestHead): Refusal | undefined {
+  const [type, ...moreTypes] = valuesOf(request, "content-type");
+  // A form of another site can send any body, but not with this type.
+  if (type === undefined || moreTypes.length > 0 || !/^application\/json\s*(;|$)/i.test(type))
+    return { status: 415, reason: "only JSON" };
+  return undefined;
+}
+
+function checkNoBody(request: RequestHead): Refusal | undefined {
+  const hasBody = declaredBytes(request) > 0 || valuesOf(request, "transfer-encoding").length > 0;
+  return hasBody ? { status: 400, reason: "no body is wanted" } : undefined;
+}
+
+function declaredBytes(request: RequestHead): number {
+  return Math.max(0, ...valuesOf(request, "content-length").map(Number));
+}
+
+function isOwnHost(host: string, port: number): boolean {
+  return OWN_NAMES.some((name) => host === `${name}:${port}` || (port === 80 && host === name));
+}
+
+const OWN_NAMES = ["127.0.0.1", "localhost", "[::1]"];
+
+function valuesOf({ rawHeaders }: RequestHead, name: string): readonly string[] {
+  const values: string[] = [];
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2)
+    if (rawHeaders[index]?.toLowerCase() === name) values.push(rawHeaders[index + 1] ?? "");
+  return values;
+}
+
+/** Who may read the session: whoever has the one-time token of an address, and then the token it was swapped for. */
+export interface Access {
+  /** A new token for an address. It opens the door once. */
+  invite(): string;
+  /** The token for all requests that follow, or undefined when the one-time token is not, or no longer, good. */
+  exchange(oneTimeToken: string): string | undefined;
+  /** True for the value of an `Authorization` header with a token that was given out. */
+  allows(authorization: string | undefined): boolean;
+}
+
+/** Access for nobody yet. Tokens have 256 bits and are kept only as hashes. */
+export function createAccess(): Access {
+  const invitations: Buffer[] = [];
+  const admitted: Buffer[] = [];
+  const giveInto = (hashes: Buffer[]): string => {
+    const token = randomBytes(TOKEN_BYTES).toString("base64url");
+    hashes.push(hashOf(token));
+    return token;
+  };
+  return {
+    invite: () => giveInto(invitations),
+    exchange(oneTimeToken) {
+      const index = indexIn(invitations, oneTimeToken);
+      if (index < 0) return undefined;
+      invitations.splice(index, 1);
+      return giveInto(admitted);
+    },
+    allows(authorization) {
+      const token = /^Bearer ([\w-]{1,200})$/i.exec(authorization ?? "")?.[1];
+      return token !== undefined && indexIn(admitted, token) >= 0;
+    },
+  };
+}
+
+const TOKEN_BYTES = 32;
+
+/** Compares with every hash, so that the time says nothing about any of them. */
+function indexIn(hashes: readonly Buffer[], token: string): number {
+  const wanted = hashOf(token);
+  return hashes.reduce((found, hash, index) => (timingSafeEqual(hash, wanted) ? index : found), -1);
+}
+
+function hashOf(token: string): Buffer {
+  return createHash("sha256").update(token).digest();
+}
+
+/** What every answer carries, errors included: nothing may be loaded from elsewhere, kept, framed or guessed at. No header allows another origin anything. */
+export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+  "content-security-policy": [
+    "default-src 'none'",
+    "script-src 'self'",
+    "worker-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    `trusted-types ${TRUSTED_TYPES_POLICY}`,
+  ].join("; "),
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "referrer-policy": "no-referrer",
+  "cache-control": "no-store",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+};

@@ -1,0 +1,248 @@
+import { readableJson } from "../../stages/lines/read-call.ts";
+import { GAP_MARKER } from "../../stages/lines/select.ts";
+import { type Message, type MessageId, shownOutcome, type Transcript } from "../../transcript/message.ts";
+import type { Part, ToolPart } from "../../transcript/part.ts";
+import { filePlaceholder } from "../../transcript/render.ts";
+import { handleOf } from "../../transcript/tool-results.ts";
+import { inputText, partTexts, type TextsAs } from "./part-texts.ts";
+import type { PolicyRun } from "./policies.ts";
+import type { ItemPlace, ItemText, SearchMatch, TextRange } from "./types.ts";
+
+/** The text of one item before and after a policy; undefined when there is no such item. */
+export function itemTextOf({ source, left }: PolicyRun, place: ItemPlace): ItemText | undefined {
+  const message = find(source, place.messageId);
+  const part = message?.parts[place.partIndex];
+  if (message === undefined || part === undefined) return undefined;
+  const before = textOf(message, part, { place, as: "recorded" });
+  if (before === undefined) return undefined;
+  const rest = find(left, place.messageId);
+  const leftPart = rest?.parts[place.partIndex];
+  const isSent = rest !== undefined && leftPart !== undefined && leftPart.agentVisible !== false;
+  const shown = isSent ? (textOf(rest, leftPart, { place, as: "shown" }) ?? "") : "";
+  return { before, after: shown, ...textCuts(before, shown) };
+}
+
+function find(transcript: Transcript, id: MessageId): Message | undefined {
+  return transcript.find((message) => message.id === id);
+}
+
+interface TextRequest {
+  readonly place: ItemPlace;
+  readonly as: TextsAs;
+}
+
+function textOf(message: Message, part: Part, { place, as }: TextRequest): string | undefined {
+  if (place.side === "media") return mediaText(part, as);
+  if (place.side === "input" && part.type === "tool") return readableInput(part, as);
+  const texts = partTexts(message, part, as);
+  return (texts.find(({ side }) => side === place.side) ?? texts[0])?.text ?? emptyOf(part);
+}
+
+/** Line breaks and quotes in an input as they were meant; lines that were chosen from one read so already. */
+function readableInput(part: ToolPart, as: TextsAs): string {
+  const text = inputText(part, as);
+  return as === "shown" && part.inputCut?.method === "lines" ? text : readableJson(text);
+}
+
+/** A marker and what no format understands have no text, but they are there. */
+function emptyOf(part: Part): string | undefined {
+  return part.type === "compaction" || part.type === "opaque" || part.type === "text" ? "" : undefined;
+}
+
+function mediaText(part: Part, as: TextsAs): string | undefined {
+  if (part.type === "text") return part.text;
+  if (part.type === "file") return filePlaceholder(part);
+  if (part.type !== "tool") return undefined;
+  const outcome = as === "shown" ? shownOutcome(part) : part.outcome;
+  return outcome.status === "done" ? outcome.attachments.map(filePlaceholder).join("\n") : "";
+}
+
+/**
+ * What of one text is not in another that was made from it by leaving out, and what the other has of its own, such as
+ * markers. Stretches are looked for in their order, those that are not there as they are line by line. Linear but for
+ * lines that are nowhere, of which only some are looked for.
+ */
+export function textCuts(before: string, after: string): TextCuts {
+  const headChars = commonHead(before, after);
+  const tailChars = commonTail(before, after, headChars);
+  const kept: TextRange[] = [{ start: 0, end: headChars }];
+  const matched: TextRange[] = [{ start: 0, end: headChars }];
+  const beforeEnd = before.length - tailChars;
+  const afterEnd = after.length - tailChars;
+  let cursor = headChars;
+  let misses = 0;
+
+  /** Takes a stretch of the second text if it is found behind all that were found. */
+  function take(run: TextRange, find: FindText): boolean {
+    const found = find({ before, text: after.slice(run.start, run.end), from: cursor, end: beforeEnd });
+    if (found === -1) return false;
+    // Line breaks between stretches are there as well.
+    const room = Math.min(found - cursor, run.start - (matched.at(-1)?.end ?? 0));
+    let extra = 0;
+    while (extra < room && before[found - 1 - extra] === after[run.start - 1 - extra]) extra++;
+    cursor = found + (run.end - run.start);
+    kept.push({ start: found - extra, end: cursor });
+    matched.push({ start: run.start - extra, end: run.end });
+    return true;
+  }
+
+  for (const run of stretchesOf(after, { start: headChars, end: afterEnd, separator: GAP })) {
+    if (take(run, findText)) continue;
+    for (const line of stretchesOf(after, { ...run, separator: LINE_END })) {
+      if (misses >= MAX_MISSES) break;
+      if (!take(line, findLine)) misses++;
+    }
+  }
+  kept.push({ start: beforeEnd, end: before.length });
+  matched.push({ start: afterEnd, end: after.length });
+  return { cuts: gapsBetween(kept), added: gapsBetween(matched) };
+}
+
+interface TextCuts {
+  readonly cuts: readonly TextRange[];
+  readonly added: readonly TextRange[];
+}
+
+const MAX_MISSES = 200;
+
+function commonHead(before: string, after: string): number {
+  const end = Math.min(before.length, after.length);
+  let chars = 0;
+  while (chars < end && before.charCodeAt(chars) === after.charCodeAt(chars)) chars++;
+  return chars;
+}
+
+function commonTail(before: string, after: string, headChars: number): number {
+  const end = Math.min(before.length, after.length) - headChars;
+  let chars = 0;
+  while (
+    chars < end &&
+    before.charCodeAt(before.length - 1 - chars) === after.charCodeAt(after.length - 1 - chars)
+  )
+    chars++;
+  return chars;
+}
+
+interface Sought {
+  readonly before: string;
+  readonly text: string;
+  readonly from: number;
+  readonly end: number;
+}
+
+type FindText = (sought: Sought) => number;
+
+function findText({ before, text, from, end }: Sought): number {
+  const found = before.indexOf(text, from);
+  return found === -1 || found + text.length > end ? -1 : found;
+}
+
+/** A whole line; blanks at its end may have been left out. What is long enough to be no accident may stand anywhere. */
+function findLine({ before, text, from, end }: Sought): number {
+  for (let attempt = 0, at = from; attempt < MAX_ATTEMPTS; attempt++) {
+    const found = findText({ before, text, from: at, end });
+    if (found === -1) break;
+    if (isLineStart(before, found) && isLineEnd(before, found + text.length)) return found;
+    at = found + 1;
+  }
+  return text.length < TELLING_CHARS ? -1 : findText({ before, text, from, end });
+}
+
+const MAX_ATTEMPTS = 50;
+const TELLING_CHARS = 8;
+
+function isLineStart(text: string, index: number): boolean {
+  return index === 0 || text[index - 1] === "\n";
+}
+
+function isLineEnd(text: string, index: number): boolean {
+  let end = index;
+  while (text[end] === " " || text[end] === "\t" || text[end] === "\r") end++;
+  return end === text.length || text[end] === "\n";
+}
+
+interface Stretches extends TextRange {
+  readonly separator: RegExp;
+}
+
+function stretchesOf(text: string, { start, end, separator }: Stretches): readonly TextRange[] {
+  const stretches: TextRange[] = [];
+  const pattern = new RegExp(separator, "g");
+  let from = start;
+  pattern.lastIndex = start;
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    if (match.index >= end) break;
+    if (match.index > from) stretches.push({ start: from, end: match.index });
+    from = Math.min(end, pattern.lastIndex);
+  }
+  if (from < end) stretches.push({ start: from, end });
+  return stretches;
+}
+
+/** Blank lines may have been thinned out, so they end a stretch too. */
+const GAP: RegExp = new RegExp(`\\n?${GAP_MARKER.replace(/[[\].]/g, "\\$&")}\\n?|\\n{2,}`);
+const LINE_END: RegExp = /\n/;
+
+/** The places between ranges that are in order. */
+function gapsBetween(ranges: readonly TextRange[]): readonly TextRange[] {
+  const gaps: TextRange[] = [];
+  let end = 0;
+  for (const range of ranges) {
+    if (range.start > end) gaps.push({ start: end, end: range.start });
+    end = Math.max(end, range.end);
+  }
+  return gaps;
+}
+
+/** Every item whose text holds the query, whatever its case; oldest first. An empty query is nowhere. */
+export function searchItems(transcript: Transcript, query: string): readonly SearchMatch[] {
+  if (query.trim() === "") return [];
+  const pattern = new RegExp(query.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "giu");
+  const matches: SearchMatch[] = [];
+  for (const [index, message] of transcript.entries()) {
+    for (const [partIndex, part] of message.parts.entries()) {
+      for (const { text, side, tool = "" } of partTexts(message, part, "recorded")) {
+        const found = countIn(text, pattern);
+        // The name of a tool is no part of its texts, but people look for it.
+        const isNamed = side === "input" && found.count === 0 && countIn(tool, pattern).count > 0;
+        if (found.count === 0 && !isNamed) continue;
+        matches.push({
+          index,
+          key: `${handleOf(message, partIndex)}/${side}`,
+          place: { messageId: message.id, partIndex, side },
+          count: Math.max(1, found.count),
+          excerpt: excerptAt(text, found),
+        });
+      }
+    }
+  }
+  return matches;
+}
+
+interface Found {
+  readonly count: number;
+  readonly first: number;
+  readonly chars: number;
+}
+
+function countIn(text: string, pattern: RegExp): Found {
+  let count = 0;
+  let first = 0;
+  let chars = 0;
+  pattern.lastIndex = 0;
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    if (count++ > 0) continue;
+    first = match.index;
+    chars = match[0].length;
+  }
+  return { count, first, chars };
+}
+
+const AROUND_CHARS = 40;
+
+function excerptAt(text: string, { first, chars }: Found): string {
+  const start = Math.max(0, first - AROUND_CHARS);
+  const end = Math.min(text.length, first + chars + AROUND_CHARS);
+  const shown = text.slice(start, end).replace(/\s+/g, " ").trim().toWellFormed();
+  return `${start > 0 ? "…" : ""}${shown}${end < text.length ? "…" : ""}`;
+}

@@ -1,0 +1,257 @@
+import { type SettledCompaction, settleCompaction } from "../../compaction/compact.ts";
+import type { CompactionPlan } from "../../compaction/plan/plan-compaction.ts";
+import { foldSummary } from "../../compaction/summary/message.ts";
+import { DEFAULT_COMPACTION_SETTINGS } from "../../compaction/trigger/limits.ts";
+import { FORK_CHAR_BUDGET } from "../../fork/context/options.ts";
+import { processMessagesForFork } from "../../fork/fork.ts";
+import type { FormatName } from "../../formats/detect-format.ts";
+import { type EditBatch, hasTargets } from "../../session/history.ts";
+import { createSession } from "../../session/session.ts";
+import { compactionBoundary } from "../../stages/boundary.ts";
+import { charBudget } from "../../stages/budget.ts";
+import { keepLines } from "../../stages/lines/keep-lines.ts";
+import { PRUNE_MINIMUM, PRUNE_PROTECT, pruneStage } from "../../stages/prune.ts";
+import { supersede } from "../../stages/supersede.ts";
+import { type Edit, runStages, type Stage } from "../../transcript/edit.ts";
+import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
+import { createRenderer } from "../../transcript/render.ts";
+import { planFileCompaction } from "./plan-file-compaction.ts";
+import type { PolicyBudget, PolicyId, PolicyInfo } from "./types.ts";
+
+/** The ways to decide what stays, with limits that fit a session of this size. */
+export function policiesFor({ windowTokens, tokens, chars }: SessionSize): readonly PolicyInfo[] {
+  const child = charLimits("what the child may read", chars);
+  return [
+    {
+      id: "as-sent",
+      label: "As sent",
+      about: "What the session's own program sends next, after its own compactions and clearing.",
+    },
+    {
+      id: "session",
+      label: "Carryover session",
+      about:
+        "What a Carryover session would do right now: clear what pays for itself, compact when the window is full.",
+      budget: tokenLimits("the model's window", { min: 8_000, most: windowTokens, wanted: windowTokens }),
+    },
+    {
+      id: "fill",
+      label: "Fork, fill",
+      about: "What a child inherits when the whole budget is filled with the lines most likely to be needed.",
+      budget: child,
+    },
+    {
+      id: "fixed",
+      label: "Fork, fixed tiers",
+      about:
+        "What a child inherits by the documented tiers: new results whole, old ones cut, the oldest messages out.",
+      budget: child,
+    },
+    {
+      id: "lines",
+      label: "Keep lines",
+      about: "Of old work only the lines most likely to be needed stay; the newest results stay whole.",
+      budget: charLimits("what may stay", chars),
+    },
+    {
+      id: "prune",
+      label: "Prune",
+      about: "Old tool outputs give way to a placeholder; the newest stay.",
+      budget: tokenLimits("outputs that stay", {
+        min: 0,
+        most: Math.max(PRUNE_PROTECT, tokens),
+        wanted: PRUNE_PROTECT,
+      }),
+    },
+    {
+      id: "supersede",
+      label: "Supersede",
+      about: "Results that something newer shows again give way to a line that names it.",
+    },
+    {
+      id: "fold",
+      label: "Compact, no model",
+      about: "A compaction now, with the summary that needs no model; the newest part stays word for word.",
+      budget: tokenLimits("what stays word for word", {
+        min: 1_000,
+        most: Math.min(tokens, windowTokens),
+        wanted: DEFAULT_COMPACTION_SETTINGS.keepRecentTokens,
+      }),
+    },
+    {
+      id: "last-n",
+      label: "Newest only",
+      about: "The oldest messages out until the rest fits, nothing else: what many programs do.",
+      budget: charLimits("what may stay", chars),
+    },
+  ];
+}
+
+interface SessionSize {
+  readonly windowTokens: number;
+  readonly tokens: number;
+  readonly chars: number;
+}
+
+/** The budget that counts: what was asked for, within the limits. */
+export function clampBudget(budget: PolicyBudget, asked: number | undefined): number {
+  const wanted = asked === undefined || Number.isNaN(asked) ? budget.default : Math.round(asked);
+  return Math.min(budget.max, Math.max(budget.min, wanted));
+}
+
+/** Less could not hold the frame of a child's text and a notice. */
+const MIN_CHARS = 512;
+
+function charLimits(label: string, chars: number): PolicyBudget {
+  return {
+    unit: "chars",
+    label,
+    min: MIN_CHARS,
+    max: Math.max(FORK_CHAR_BUDGET, Math.ceil(chars * ROOM_FOR_LABELS)),
+    default: FORK_CHAR_BUDGET,
+  };
+}
+
+/** Names and line breaks around messages; with this much more than the texts everything fits. */
+const ROOM_FOR_LABELS = 1.2;
+
+function tokenLimits(
+  label: string,
+  { min, most, wanted }: { readonly min: number; readonly most: number; readonly wanted: number },
+): PolicyBudget {
+  const max = Math.max(min, most);
+  return { unit: "tokens", label, min, max, default: Math.min(max, Math.max(min, wanted)) };
+}
+
+/** What a policy did: its edits, and the messages that are left for the model, in the order in which they are sent. */
+export interface PolicyRun {
+  readonly source: Transcript;
+  readonly edits: readonly Edit[];
+  readonly left: Transcript;
+}
+
+interface PolicyRequest {
+  readonly policy: PolicyId;
+  /** In the policy's unit, within its limits; 0 where it has none. */
+  readonly budget: number;
+  readonly format: FormatName;
+  readonly windowTokens: number;
+  readonly sessionId?: string;
+  /** What the plugin had changed by then; part of what is sent. */
+  readonly batches?: readonly EditBatch[];
+}
+
+/** Runs the engine itself on a transcript whose ids are unique. */
+export function runPolicy(source: Transcript, request: PolicyRequest): PolicyRun {
+  const { policy, budget, sessionId } = request;
+  switch (policy) {
+    case "as-sent":
+      return runOf(source, (request.batches ?? []).map(stageOf));
+    case "session":
+      return sessionRun(source, request);
+    case "fixed":
+    case "fill": {
+      const options = { budgetChars: budget, profile: policy };
+      const named = sessionId === undefined ? options : { ...options, sessionId };
+      const { messages, edits } = processMessagesForFork(source, named);
+      return { source, edits, left: messages };
+    }
+    case "lines":
+      return runOf(source, [keepLines({ keepChars: budget })]);
+    case "supersede":
+      return runOf(source, [supersede()]);
+    case "prune":
+      return runOf(source, [pruneStage(pruneTo(budget))]);
+    case "fold":
+      return foldRun(source, { ...request, keepTokens: budget });
+    case "last-n":
+      return lastRun(source, budget);
+    default:
+      return policy satisfies never;
+  }
+}
+
+/** The edits of a batch, as long as it speaks of messages that are there. */
+function stageOf({ edits }: EditBatch): Stage {
+  return (transcript) => (hasTargets(edits, transcript) ? edits : []);
+}
+
+/** Nothing that is shown depends on the time of an edit. */
+const AT = { at: 0 };
+
+/** Stages, and then the newest compaction as a host sends it: stages find the window by themselves. */
+function runOf(source: Transcript, stages: readonly Stage[]): PolicyRun {
+  return runStagesOn(source, [...stages, compactionBoundary({ from: "marker" })]);
+}
+
+function runStagesOn(source: Transcript, stages: readonly Stage[]): PolicyRun {
+  const { transcript, edits } = runStages(source, stages, AT);
+  return { source, edits, left: transcript.filter(isVisibleToModel) };
+}
+
+function lastRun(source: Transcript, maxChars: number): PolicyRun {
+  const newest = charBudget({ maxChars, render: createRenderer() });
+  return runStagesOn(source, [compactionBoundary({ from: "summary" }), newest]);
+}
+
+/** The minimum goes with the protected amount as it does in the documented pair. */
+function pruneTo(protectTokens: number): Parameters<typeof pruneStage>[0] {
+  return {
+    protectTokens,
+    minimumTokens: Math.min(PRUNE_MINIMUM, Math.round(protectTokens * (PRUNE_MINIMUM / PRUNE_PROTECT))),
+  };
+}
+
+/** The one thing that a session would do next; where that is a compaction, the one without a model. */
+function sessionRun(source: Transcript, request: PolicyRequest): PolicyRun {
+  const model = source.findLast((message) => message.model !== undefined)?.model;
+  const session = createSession(
+    { clock: STANDING_CLOCK },
+    {
+      limits: { contextTokens: request.budget, outputTokens: 0 },
+      compaction: { toolSummaryStrategy: "off" },
+      toolOutput: "off",
+      ...(model && { model }),
+    },
+  );
+  session.observe(source);
+  const action = session.nextAction({ moment: "after-turn" });
+  if (action.type === "compact") return foldRun(source, { ...request, windowTokens: request.budget });
+  const edits = action.type === "prune" || action.type === "supersede" ? action.edits : [];
+  return runOf(source, [() => edits]);
+}
+
+const STANDING_CLOCK = { now: () => 0, sleep: async () => {} };
+
+function foldRun(source: Transcript, options: FoldNowOptions): PolicyRun {
+  const folded = foldNow(source, options);
+  if (folded.status === "unchanged") return runOf(source, []);
+  return { source, edits: folded.edits, left: folded.messages.filter(isVisibleToModel) };
+}
+
+/** A compaction without a model, carried out at once; or why there is none. */
+export function foldNow(transcript: Transcript, options: FoldNowOptions): Folded {
+  const { format, windowTokens, keepTokens } = options;
+  const plan = planFileCompaction({ transcript, format }, { windowTokens, keepTokens });
+  if (plan.status === "nothing") return { status: "unchanged", reason: plan.reason };
+  const { estimator } = plan.estimate;
+  const summary = foldSummary(plan.foldMaterial, {
+    maxTokens: plan.material.maxSummaryTokens,
+    ...(estimator && { estimator }),
+  });
+  const settled = settleCompaction(plan, { prose: summary, degraded: true, continuation: "append" }, 0);
+  return settled.status === "compacted" ? { ...settled, plan, summary } : settled;
+}
+
+interface FoldNowOptions {
+  readonly format: FormatName;
+  readonly windowTokens: number;
+  readonly keepTokens?: number | undefined;
+}
+
+type Folded =
+  | (Extract<SettledCompaction, { status: "compacted" }> & {
+      readonly plan: CompactionPlan;
+      readonly summary: string;
+    })
+  | { readonly status: "unchanged"; readonly reason: string };

@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import { sessionOf } from "../../../test/rig/inspector/check-view.ts";
+import { compact } from "../../compaction/compact.ts";
+import { formatMessagesAsContext } from "../../fork/context/format.ts";
+import { buildForkPreamble } from "../../fork/context/preamble.ts";
+import { processMessagesForFork } from "../../fork/fork.ts";
+import { transcript } from "../../testing/notation.ts";
+import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
+import { renderMessage } from "../../transcript/render.ts";
+import { createInspection } from "./inspection.ts";
+import { planFileCompaction } from "./plan-file-compaction.ts";
+import type { ForkPreviewOptions } from "./types.ts";
+
+const claude = { provider: "anthropic", id: "claude-sonnet-4" };
+const long: Transcript = transcript(
+  `u:300 ${"a:100(bash:9000) ".repeat(12)}u:200 ${"a:100(read:4000) ".repeat(12)}u:100 a:50`,
+).map((message) => (message.role === "assistant" ? { ...message, model: claude } : message));
+const inspection = createInspection(sessionOf(long, { sessionId: "ses_1", windowKnown: true }));
+const fork = (options: Partial<ForkPreviewOptions> = {}) =>
+  inspection.previewFork({ way: "text", profile: "fill", budgetChars: 20_000, ...options });
+
+describe("the preview of a fork", () => {
+  it.each(["fixed", "fill"] as const)("as text is what the pipeline gives with %s", (profile) => {
+    const options = { budgetChars: 20_000, profile, sessionId: "ses_1" };
+    const { messages, stats } = processMessagesForFork(long, options);
+    const formatted = formatMessagesAsContext(messages, stats, options);
+    expect(fork({ profile }).text).toBe(`${buildForkPreamble(formatted.stats)}\n\n${formatted.text}`);
+  });
+
+  it("as exact is every message as it was sent, read from the cache", () => {
+    const { text, messages, cache } = fork({ way: "exact" });
+    expect(text.startsWith(long.map(renderMessage).join(""))).toBe(true);
+    expect(text).toContain("- All messages preserved");
+    expect(messages).toBe(long.length);
+    expect(cache.writtenTokens).toBeLessThan(500);
+    expect(cache.relativeCost).toBeLessThan(1.1);
+    expect(cache.pricesKnown).toBe(true);
+  });
+
+  it("as graduated is shorter, and says from how many steps on that pays", () => {
+    const exact = fork({ way: "exact" });
+    const graduated = fork({ way: "graduated" });
+    expect(graduated.tokens).toBeLessThan(exact.tokens * 0.7);
+    expect(graduated.cache.readTokens).toBe(0);
+    expect(graduated.cache.breakEvenSteps).toBeGreaterThan(0);
+    expect(graduated.chosen).toEqual(exact.chosen);
+  });
+
+  it("costs more than changing nothing below the break-even, and less above", () => {
+    const { cache } = fork({ way: "graduated" });
+    const { breakEvenSteps = 0, expectedSteps, relativeCost } = cache;
+    expect(relativeCost < 1).toBe(expectedSteps > breakEvenSteps);
+    const { firstBaseTokens, readTokens, writtenTokens, appendOnlyBaseTokens, readMultiplier } = cache;
+    const at = (steps: number) =>
+      firstBaseTokens +
+      (steps - 1) * (readTokens + writtenTokens) * readMultiplier -
+      steps * appendOnlyBaseTokens;
+    expect(at(breakEvenSteps)).toBeCloseTo(0, 5);
+  });
+
+  it("is the same whatever was looked at before", () => {
+    for (const profile of ["fill", "fixed"] as const) {
+      for (const upTo of [long.length, 9]) {
+        const options = { way: "graduated", profile, budgetChars: 9_000, upTo } as const;
+        const alone = createInspection(sessionOf(long, { sessionId: "ses_1", windowKnown: true }));
+        expect(inspection.previewFork(options)).toEqual(alone.previewFork(options));
+      }
+    }
+  });
+
+  it("knows only what had happened by then", () => {
+    const early = fork({ way: "exact", upTo: 3 });
+    expect(early.messages).toBe(3);
+  });
+
+  it("never exceeds its budget as text", () => {
+    const { text } = fork({ budgetChars: 1_000 });
+    expect(text.slice(text.indexOf("<inherited_context")).length).toBeLessThanOrEqual(1_000);
+    expect(() => fork({ budgetChars: 1 })).not.toThrow();
+  });
+
+  it("of an empty session is empty", () => {
+    const empty = createInspection(sessionOf([]));
+    for (const way of ["exact", "graduated", "text"] as const)
+      expect(empty.previewFork({ way, profile: "fill", budgetChars: 1_000 }).text).toBe("");
+  });
+});
+
+describe("the preview of a compaction", () => {
+  it("is what a compaction without a model leaves", async () => {
+    const plan = planFileCompaction(
+      { transcript: long, format: "opencode" },
+      { windowTokens: 200_000, keepTokens: 3_000 },
+    );
+    const clock = { now: () => 0, sleep: async () => {} };
+    const outcome = await compact(plan, { clock }, { at: 0 });
+    const preview = inspection.previewCompaction({ keepTokens: 3_000 });
+    if (outcome.status !== "compacted" || preview.status !== "planned")
+      throw new Error("nothing was compacted");
+    expect(preview.text).toBe(outcome.messages.filter(isVisibleToModel).map(renderMessage).join(""));
+    expect(preview.summary).toBe(outcome.summary);
+    expect(preview.tokensBefore).toBe(outcome.tokensBefore);
+    expect(preview.tokensAfter).toBe(outcome.tokensAfter);
+    expect(preview.foldedMessages + preview.keptMessages).toBe(long.length);
+    expect(preview.firstKeptIndex).toBe(long.length - preview.keptMessages);
+    expect(preview.charsAfter).toBeLessThan(preview.charsBefore);
+    expect(preview.request.prompt.length).toBeGreaterThan(1_000);
+  });
+
+  it("makes the same edits as the policy of that name", () => {
+    const preview = inspection.previewCompaction({ keepTokens: 3_000 });
+    const { inserted } = inspection.inspectWindow({ policy: "fold", budget: 3_000 });
+    expect(preview).toMatchObject({ status: "planned" });
+    expect(preview.status === "planned" && preview.text).toContain(inserted.at(-1)?.text.slice(0, 200));
+  });
+
+  it("says why there is nothing to compact", () => {
+    const little = createInspection(sessionOf(transcript("u:10 a:10")));
+    expect(little.previewCompaction()).toEqual({
+      status: "nothing",
+      reason: "Everything is recent enough to stay word for word.",
+    });
+    expect(createInspection(sessionOf([])).previewCompaction()).toMatchObject({ status: "nothing" });
+  });
+});

@@ -1,0 +1,307 @@
+import type { ForkWay } from "../../fork/context/choose-way.ts";
+import type { ForkProfile } from "../../fork/context/options.ts";
+import type { FormatName } from "../../formats/detect-format.ts";
+import type { EditBatch } from "../../session/history.ts";
+import type { Handle } from "../../transcript/edit.ts";
+import type { MessageId, Role, Transcript } from "../../transcript/message.ts";
+import type { TextKind } from "./part-texts.ts";
+
+/** Everything the page gets about one session. JSON-safe. */
+export interface InspectedSession {
+  /** Where it was read from, as a person would call it. */
+  readonly name: string;
+  readonly title?: string;
+  readonly format: FormatName;
+  readonly sessionId?: string;
+  readonly model?: string;
+  /** The window of the model; 200,000 when nobody said. */
+  readonly windowTokens: number;
+  readonly windowKnown: boolean;
+  readonly workingDirectory?: string;
+  readonly transcript: Transcript;
+  /** What the plugin has changed of it since, batch by batch, oldest first; part of what is sent. */
+  readonly batches?: readonly EditBatch[];
+  /** How many secrets were replaced before the session was shown. */
+  readonly redactedSecrets: number;
+  readonly problems: readonly string[];
+}
+
+/** What became of something that was said, asked or answered. */
+export type Fate = "kept" | "clipped" | "cleared" | "summarized" | "hidden" | "superseded";
+
+/** A way to decide what stays, run with the engine itself. */
+export type PolicyId =
+  | "as-sent"
+  | "session"
+  | "fill"
+  | "fixed"
+  | "lines"
+  | "prune"
+  | "supersede"
+  | "fold"
+  | "last-n";
+
+export interface PolicyInfo {
+  readonly id: PolicyId;
+  /** A few words for a menu. */
+  readonly label: string;
+  /** One sentence. */
+  readonly about: string;
+  /** What its slider sets; unset when there is nothing to set. */
+  readonly budget?: PolicyBudget;
+}
+
+export interface PolicyBudget {
+  readonly unit: "chars" | "tokens";
+  /** What the number stands for, in a few words. */
+  readonly label: string;
+  readonly min: number;
+  readonly max: number;
+  readonly default: number;
+}
+
+/** Which policy looks at how much of a session. */
+export interface WindowOptions {
+  readonly policy: PolicyId;
+  /** In the policy's unit; its default when unset. */
+  readonly budget?: number;
+  /** How many messages from the start have happened; all when unset. */
+  readonly upTo?: number;
+}
+
+/** What a policy makes of the first `upTo` messages. */
+export interface WindowView extends Sizes {
+  readonly policy: PolicyId;
+  /** The budget that was applied, within its limits. */
+  readonly budget?: number;
+  readonly upTo: number;
+  /** One a message, oldest first, also for those before a compaction. Rows of messages that share a fate are the same objects from view to view. */
+  readonly rows: readonly MessageRow[];
+  /** Messages that the policy puts in, such as a summary. */
+  readonly inserted: readonly InsertedRow[];
+  /** Indexes of the messages at which a recorded compaction lies. */
+  readonly boundaries: readonly number[];
+  /** What is unchanged from the front against what the provider read last. */
+  readonly cachedPrefix: CachedPrefix;
+  readonly byFate: readonly FateTotal[];
+  readonly byTool: readonly NamedTotal[];
+  readonly byFile: readonly NamedTotal[];
+  /** Why bytes left: one row a stage and reason, what saved most first. */
+  readonly byReason: readonly ReasonTotal[];
+}
+
+/** Sums over rows; `Before` is everything that was recorded, `After` what the model would be sent. */
+export interface Sizes {
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+  readonly charsBefore: number;
+  readonly charsAfter: number;
+}
+
+export interface CachedPrefix {
+  /** How many of the messages that are sent are read from the cache. */
+  readonly messages: number;
+  readonly tokens: number;
+  /** Index behind the last row that belongs to it; 0 when nothing does. */
+  readonly endIndex: number;
+}
+
+export interface FateTotal extends Sizes {
+  readonly fate: Fate;
+  readonly items: number;
+}
+
+export interface NamedTotal extends Sizes {
+  /** Name of the tool, or path of the file. */
+  readonly name: string;
+  readonly items: number;
+}
+
+export interface ReasonTotal {
+  /** As in the edit; `recorded` for what the session's own program had left out already. */
+  readonly stage: string;
+  readonly reason: string;
+  readonly fate: Fate;
+  /** A sentence a person understands. */
+  readonly about: string;
+  readonly items: number;
+  readonly savedChars: number;
+  readonly savedTokens: number;
+}
+
+/** One message as it was recorded and what is left of it. */
+export interface MessageRow {
+  readonly index: number;
+  readonly id: MessageId;
+  readonly role: Role;
+  readonly tokens: number;
+  readonly keptTokens: number;
+  /** The fate of most of its tokens. */
+  readonly fate: Fate;
+  readonly items: readonly ItemRow[];
+  /** Milliseconds since 1970, where the source knows it. */
+  readonly atMs?: number;
+  /** Set on the summary of a compaction, and on its marker. */
+  readonly compaction?: "marker" | "summary";
+}
+
+/** A message that was not recorded. It stands before the row with this index. */
+export interface InsertedRow {
+  readonly beforeIndex: number;
+  readonly id: MessageId;
+  readonly role: Role;
+  readonly kind: "summary" | "marker" | "other";
+  readonly text: string;
+  readonly chars: number;
+  readonly tokens: number;
+  readonly stage: string;
+  readonly reason: string;
+  /** A sentence a person understands. */
+  readonly about: string;
+}
+
+/** One thing that takes room. A call has two: its input and its output. */
+export interface ItemRow {
+  /** Unique in a session. */
+  readonly key: string;
+  readonly kind: ItemKind;
+  readonly partIndex: number;
+  readonly side: ItemSide;
+  readonly tool?: string;
+  readonly failed?: true;
+  readonly path?: string;
+  /** Where its whole text can be recalled. */
+  readonly handle: Handle;
+  readonly chars: number;
+  readonly tokens: number;
+  readonly keptChars: number;
+  readonly keptTokens: number;
+  readonly savedChars: number;
+  readonly savedTokens: number;
+  readonly fate: Fate;
+  /** A sentence a person understands; unset on what is kept whole. */
+  readonly reason?: string;
+  /** The stage that decided; `recorded` when the session's own program did. */
+  readonly stage?: string;
+  /** The reason as the edit names it. */
+  readonly reasonId?: string;
+}
+
+type ItemKind = TextKind | "marker" | "unknown";
+
+/** Which text of a part; `text` for every part that is no call, `media` for pictures and other files. */
+export type ItemSide = "text" | "input" | "output" | "media";
+
+/** Which item of a session. */
+export interface ItemPlace {
+  readonly messageId: MessageId;
+  readonly partIndex: number;
+  readonly side: ItemSide;
+}
+
+/** An item before and after, with the places that were cut. Inputs read as they were meant, not as JSON escapes them. */
+export interface ItemText {
+  readonly before: string;
+  readonly after: string;
+  /** What of `before` is not in `after`, as UTF-16 offsets; in order, not overlapping. */
+  readonly cuts: readonly TextRange[];
+  /** What of `after` is not in `before`, such as a marker. */
+  readonly added: readonly TextRange[];
+}
+
+export interface TextRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What a child would get, and how. */
+export interface ForkPreviewOptions {
+  readonly way: ForkWay;
+  readonly profile: ForkProfile;
+  readonly budgetChars: number;
+  readonly upTo?: number;
+}
+
+export interface ForkPreview {
+  readonly way: ForkWay;
+  /** Exactly what the child reads before its task. */
+  readonly text: string;
+  readonly chars: number;
+  readonly tokens: number;
+  readonly messages: number;
+  /** What the engine would choose by itself for a child of the same kind, right now. */
+  readonly chosen: { readonly way: ForkWay; readonly reason: string };
+  readonly cache: CacheCost;
+}
+
+export interface CompactionPreviewOptions {
+  readonly upTo?: number;
+  /** How much of the newest stays word for word; the engine's default when unset. */
+  readonly keepTokens?: number;
+}
+
+export type CompactionPreview =
+  | {
+      readonly status: "planned";
+      /** The summary as it would be without a model. */
+      readonly summary: string;
+      /** All that the model would read then. */
+      readonly text: string;
+      readonly foldedMessages: number;
+      readonly keptMessages: number;
+      /** Index of the first message that stays; unset when none does. */
+      readonly firstKeptIndex?: number;
+      readonly tokensBefore: number;
+      readonly tokensAfter: number;
+      readonly charsBefore: number;
+      readonly charsAfter: number;
+      /** What a model would be asked, when one is asked. */
+      readonly request: { readonly system: string; readonly prompt: string; readonly tokens: number };
+      readonly cache: CacheCost;
+    }
+  | { readonly status: "nothing"; readonly reason: string };
+
+/** What a change costs at the provider's prices. A `BaseToken` costs as much as an ordinary input token. */
+export interface CacheCost {
+  /** The prices come from the model's name; false when it says nothing, so that nothing is cached. */
+  readonly pricesKnown: boolean;
+  readonly readMultiplier: number;
+  readonly writeMultiplier: number;
+  /** Tokens of the next request that are read from the cache, and those that are written to it. */
+  readonly readTokens: number;
+  readonly writtenTokens: number;
+  /** The next request, and the same when nothing is changed. */
+  readonly firstBaseTokens: number;
+  readonly appendOnlyBaseTokens: number;
+  /** Over the expected number of requests, relative to changing nothing: 0.5 is half the price. */
+  readonly relativeCost: number;
+  readonly expectedSteps: number;
+  /** From how many requests on the shorter one is cheaper; unset when it never is. */
+  readonly breakEvenSteps?: number;
+}
+
+/** Where a text occurs. */
+export interface SearchMatch {
+  readonly index: number;
+  readonly key: string;
+  readonly place: ItemPlace;
+  readonly count: number;
+  /** Some of the text around the first place, on one line. */
+  readonly excerpt: string;
+}
+
+/** A session with everything that was measured once. */
+export interface Inspection {
+  readonly session: InspectedSession;
+  /** Those that work on this session, in the order of a menu. */
+  readonly policies: readonly PolicyInfo[];
+  inspectWindow(options: WindowOptions): WindowView;
+  /** Computed only when asked; undefined when there is no such item. */
+  itemText(options: WindowOptions, place: ItemPlace): ItemText | undefined;
+  previewFork(options: ForkPreviewOptions): ForkPreview;
+  previewCompaction(options?: CompactionPreviewOptions): CompactionPreview;
+  /** Everything that contains the text, whatever its case; oldest first. */
+  search(query: string): readonly SearchMatch[];
+  /** The same session with more messages; what was measured is kept. */
+  extend(session: InspectedSession): Inspection;
+}

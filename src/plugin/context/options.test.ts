@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import { readPluginOptions } from "./options.ts";
+
+describe("the options of the plugin", () => {
+  it("have the documented defaults", () => {
+    expect(readPluginOptions(undefined)).toEqual({
+      problems: [],
+      options: {
+        profile: "default",
+        fork: {
+          way: "auto",
+          maxRunning: 4,
+          maxQueued: 16,
+          maxPerRoot: 40,
+          timeoutMin: 20,
+          graceS: 90,
+          maxToolCalls: 200,
+          repeatLimit: 5,
+          forkUSD: 2,
+          rootUSD: 10,
+          onParentAbort: "keep",
+          onRestart: "report",
+          onForkError: "continue",
+          askTimeoutS: 300,
+          allowCrossProvider: false,
+        },
+        toolOutput: {},
+        prune: "off",
+        compaction: "roster",
+        pin: [],
+        models: {},
+        redact: [],
+        log: "info",
+      },
+    });
+  });
+
+  it("report every problem at once, and a wrong one counts as unset", () => {
+    const { options, problems } = readPluginOptions({
+      fork: { maxRunning: 0, nope: 1, timeoutMin: "x", graceS: 30 },
+      prune: "on",
+      compaction: "assist",
+      bogus: 1,
+      pin: ["a", 3],
+      toolOutput: { maxLines: -4 },
+      models: { x: {}, "a/b": { pruneAt: "80%", keepRecent: "high" } },
+    });
+    expect(problems.map((problem) => problem.slice(0, problem.indexOf(":")))).toEqual(
+      expect.arrayContaining([
+        "fork.maxRunning",
+        "fork.nope",
+        "fork.timeoutMin",
+        "prune",
+        "bogus",
+        "pin.1",
+        "toolOutput",
+        "models.x",
+        "models.a/b.keepRecent",
+      ]),
+    );
+    expect(problems).toHaveLength(9);
+    expect(options.fork).toMatchObject({ maxRunning: 4, timeoutMin: 20, graceS: 30 });
+    expect(options).toMatchObject({
+      prune: "off",
+      compaction: "assist",
+      pin: ["a"],
+      toolOutput: {},
+      models: { "a/b": { pruneAt: "80%" } },
+    });
+  });
+
+  it.each([
+    ["~/fleet", true],
+    ["C:\\work", true],
+    ["postgres://agent:hidd3n@host/db", true],
+    ["postgresql://host/db", true],
+    ["mysql://agent:hidd3n@host/db", false],
+    ["https://host/db", false],
+  ])("take %s as a store: %j", (store, isTaken) => {
+    const { options, problems } = readPluginOptions({ store });
+    expect(options.store === store).toBe(isTaken);
+    expect(problems).toHaveLength(isTaken ? 0 : 1);
+    expect(problems.join()).not.toContain("hidd3n");
+  });
+
+  it.each([[7], ["text"], [null], [[]]])("of a wrong kind altogether (%j) are the defaults", (raw) => {
+    expect(readPluginOptions(raw).options).toEqual(readPluginOptions({}).options);
+  });
+});

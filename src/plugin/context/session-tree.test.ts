@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import type { HostAnswer } from "../../hosts/opencode/calls.ts";
+import { createSessionTree } from "./context.ts";
+
+const PARENTS: Readonly<Record<string, string>> = {
+  grandchild: "child",
+  child: "root",
+  one: "two",
+  two: "one",
+};
+
+function createTree(answer?: HostAnswer) {
+  const asked: string[] = [];
+  const tree = createSessionTree({
+    call: async (_, path) => {
+      const id = path.replace("/session/", "");
+      asked.push(id);
+      return answer ?? { status: "ok", body: { id, parentID: PARENTS[id] } };
+    },
+  });
+  return { tree, asked };
+}
+
+describe("the root of a session", () => {
+  it("is found through all its parents, and asked for once", async () => {
+    const { tree, asked } = createTree();
+    expect(await Promise.all([tree.rootOf("grandchild"), tree.rootOf("grandchild")])).toEqual([
+      "root",
+      "root",
+    ]);
+    expect(asked).toEqual(["grandchild", "child", "root"]);
+  });
+
+  it("is some session of a circle, and the session itself where the host does not answer", async () => {
+    expect(await createTree().tree.rootOf("one")).toBe("two");
+    const failed = createTree({ status: "failed", code: 500, reason: "broken" });
+    expect(await failed.tree.rootOf("child")).toBe("child");
+    await failed.tree.rootOf("child");
+    expect(failed.asked).toEqual(["child", "child"]);
+  });
+
+  it("is known without asking from what the host tells, until the session is deleted", async () => {
+    const { tree, asked } = createTree();
+    tree.observe({ type: "session.created", properties: { info: { id: "new" } } });
+    expect(await tree.rootOf("new")).toBe("new");
+    expect(asked).toEqual([]);
+    tree.observe({ type: "session.deleted", properties: { info: { id: "new" } } });
+    await tree.rootOf("new");
+    expect(asked).toEqual(["new"]);
+  });
+
+  it("is asked for again when many other sessions came between: a host runs for weeks", async () => {
+    const { tree, asked } = createTree();
+    await tree.rootOf("first");
+    for (let index = 0; index < 5_000; index++) await tree.rootOf(`s${index}`);
+    await tree.rootOf("first");
+    expect(asked.filter((id) => id === "first")).toHaveLength(2);
+  });
+});

@@ -1,0 +1,202 @@
+import { createLease, leaseRecordId, readLease } from "../fork/life/lease.ts";
+import { currentRun, isLive } from "../fork/life/record.ts";
+import type { RecordFound, RecordState } from "../fork/life/record-store.ts";
+import { currentProcess } from "../stores/files/lock.ts";
+import type { PluginContext } from "./context/context.ts";
+import type { Forks } from "./forks/forks.ts";
+import type { Feature } from "./host/features.ts";
+import {
+  type ControlAnswer,
+  type ControlRequest,
+  type ControlStore,
+  type ControlWant,
+  isRunning,
+  LEASE_MS,
+  type PluginLease,
+  readControlRequest,
+} from "./stores/control-store.ts";
+import type { PruneWindow } from "./window/prune.ts";
+
+/** Does what a person asks for from another process: says that it runs, and looks for requests before each model call and in between. */
+export function createControlFeature(setup: ControlSetup): Feature {
+  const { context, control, forks } = setup;
+  const { lookMs, idleLookMs } = control.pace;
+  const { instanceId } = forks.owner();
+  let hasStarted = false;
+  let lease: RecordState = "missing";
+  let leased = "";
+  let leasedAtMs = Number.NEGATIVE_INFINITY;
+  let workedAtMs = context.now();
+  let lookedAtMs = Number.NEGATIVE_INFINITY;
+  let looking: Promise<void> | undefined;
+
+  async function start(): Promise<void> {
+    if (hasStarted) return;
+    hasStarted = true;
+    const listed = await control.instances.list();
+    for (const { id, value, version } of listed.status === "listed" ? listed.records : []) {
+      const other = readLease(value);
+      if (other === undefined || !isRunning(other, control.now()))
+        await control.instances.delete(id, version);
+    }
+  }
+
+  /** Says that this instance lives and whose logs it writes, when that has changed or was long ago. */
+  async function renew(): Promise<void> {
+    const logs = context.stores.openLogs();
+    const nowMs = context.now();
+    if (nowMs - leasedAtMs < LEASE_MS && leased === logs.join("\n")) return;
+    const value: PluginLease = {
+      ...createLease({ instanceId, process: currentProcess() }, control.now()),
+      logs,
+    };
+    const stored = await control.instances.put({ id: leaseRecordId(instanceId), value, expected: lease });
+    if (stored.status === "conflict") lease = stored.actual;
+    if (stored.status === "failed" && leasedAtMs === Number.NEGATIVE_INFINITY)
+      context.notify.log("warn", `the command line will not find this instance: ${stored.reason}`);
+    if (stored.status === "stored") lease = stored.version;
+    // One that did not count is tried again at the next look, and one that failed when it would be due.
+    if (stored.status === "conflict") return;
+    [leasedAtMs, leased] = [nowMs, logs.join("\n")];
+  }
+
+  /** One look at a time; whoever asks meanwhile waits for the same one. */
+  function look(): Promise<void> {
+    looking ??= lookNow().finally(() => {
+      looking = undefined;
+    });
+    return looking;
+  }
+
+  async function lookNow(): Promise<void> {
+    lookedAtMs = context.now();
+    await start();
+    await renew();
+    const listed = await control.requests.list();
+    if (listed.status === "failed") return;
+    for (const found of listed.records) {
+      const request = readControlRequest(found.value);
+      if (request === undefined || control.now() - request.askedAtMs > FORGOTTEN_MS)
+        await control.requests.delete(found.id, found.version);
+      else if (request.state.status === "asked" && concerns(setup, request.want)) {
+        const taken = take(request, found).catch(report);
+        // The next request is to show what was taken back; a fork that takes its time to stop holds nobody up.
+        if (request.want.type === "undo") await taken;
+      }
+    }
+  }
+
+  /** A conversation does not wait long for a store that does not answer. */
+  async function lookInHook(): Promise<void> {
+    workedAtMs = context.now();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, HOOK_MS);
+    });
+    await Promise.race([look(), late]).finally(() => clearTimeout(timer));
+  }
+
+  const isResting = (): boolean =>
+    context.now() - workedAtMs > WORKING_MS && !forks.keeper.all().some((fork) => isLive(currentRun(fork)));
+
+  async function take(request: ControlRequest, { id, version }: RecordFound): Promise<void> {
+    const taken = await control.requests.put({
+      id,
+      value: { ...request, state: { status: "taken" } } satisfies ControlRequest,
+      expected: version,
+    });
+    // It was withdrawn, or another instance was faster.
+    if (taken.status !== "stored") return;
+    const answer = await answerTo(setup, request.want);
+    await control.requests.put({
+      id,
+      value: { ...request, state: { status: "answered", ...answer } } satisfies ControlRequest,
+      expected: taken.version,
+    });
+    context.notify.log("info", `asked from outside: ${answer.text}`, { ...request.want });
+  }
+
+  function report(cause: unknown): void {
+    context.notify.log("error", "control failed", { cause: String(cause) });
+  }
+
+  const timer = setInterval(() => {
+    if (!isResting() || context.now() - lookedAtMs >= idleLookMs) look().catch(report);
+  }, lookMs);
+  timer.unref?.();
+
+  return {
+    name: "control",
+    hooks: {
+      "experimental.chat.messages.transform": () => lookInHook(),
+      event: async ({ event }) => {
+        if (!hasStarted || event.type === "session.idle") await lookInHook();
+      },
+      dispose: async () => {
+        clearInterval(timer);
+        const id = leaseRecordId(instanceId);
+        const stored = await control.instances.get(id);
+        if (stored.status === "found") await control.instances.delete(id, stored.version);
+      },
+    },
+  };
+}
+
+interface ControlSetup {
+  readonly context: PluginContext;
+  readonly control: ControlStore;
+  readonly forks: Forks;
+  readonly pruning: PruneWindow;
+}
+
+/** So long after a hook a plugin counts as working. */
+const WORKING_MS = 60_000;
+const HOOK_MS = 3_000;
+/** Nobody waits for an answer for so long. */
+const FORGOTTEN_MS = 10 * 60_000;
+const STOP_MS = 10_000;
+
+function concerns({ forks, pruning }: ControlSetup, want: ControlWant): boolean {
+  return want.type === "cancel-fork"
+    ? forks.keeper.get(want.forkId) !== undefined
+    : pruning.isOpen(want.sessionId);
+}
+
+async function answerTo(setup: ControlSetup, want: ControlWant): Promise<ControlAnswer> {
+  try {
+    return want.type === "cancel-fork"
+      ? await cancelFork(setup, want.forkId)
+      : await undo(setup, want.sessionId);
+  } catch (cause) {
+    return { outcome: "failed", text: `It failed: ${String(cause)}` };
+  }
+}
+
+async function cancelFork({ forks }: ControlSetup, forkId: string): Promise<ControlAnswer> {
+  const record = forks.keeper.get(forkId);
+  if (record === undefined || !isLive(currentRun(record)))
+    return { outcome: "nothing", text: `Fork ${forkId} had ended already.` };
+  await forks.keeper.tell(forkId, { type: "cancel-asked", reason: "stopped from the command line" });
+  const run = await forks.waitForEnd(forkId, { limitMs: STOP_MS, signal: new AbortController().signal });
+  return {
+    outcome: "done",
+    text: run === undefined ? `Fork ${forkId} is being stopped.` : `Fork ${forkId} is ${run.state}.`,
+  };
+}
+
+async function undo({ pruning }: ControlSetup, sessionId: string): Promise<ControlAnswer> {
+  for (let attempt = 1; ; attempt++) {
+    const undone = await pruning.undo(sessionId);
+    if (undone?.status === "undone") {
+      const { step, edits } = undone.batch;
+      const text = `Taken back: ${step}, ${edits.length} edits. The next request shows them again.`;
+      return { outcome: "done", text };
+    }
+    if (undone?.status !== "busy") return { outcome: "nothing", text: "No edit of ours is in force." };
+    if (attempt === BUSY_ATTEMPTS) return { outcome: "failed", text: "The session is busy; try again." };
+    await new Promise((resolve) => setTimeout(resolve, BUSY_MS));
+  }
+}
+
+const BUSY_ATTEMPTS = 20;
+const BUSY_MS = 100;

@@ -1,0 +1,256 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { canAdopt, type InstanceLease, readLease } from "../../fork/life/lease.ts";
+import { currentRun, type ForkRecord, isLive } from "../../fork/life/record.ts";
+import type { RecordFound, RecordList, RecordState } from "../../fork/life/record-store.ts";
+import { readForkRecord, rebuildForkRecord } from "../../fork/life/stored-record.ts";
+import { type HostCalls, sessionPath } from "../../hosts/opencode/calls.ts";
+import { processState } from "../../stores/files/lock.ts";
+import { asNumber, asObject, asString, type UnknownObject } from "../../text/read-unknown.ts";
+import type { PluginContext } from "../context/context.ts";
+import { VIEW_KEPT_MS } from "../stores/views.ts";
+import { type Forks, readNewestNumber } from "./forks.ts";
+import type { ForkKeeper } from "./keeper.ts";
+import { type ForkLink, readForkLink } from "./links.ts";
+
+/** Finds the forks that other instances have left, and makes them ours. */
+interface ForkAdoption {
+  /** Takes what is not over of instances that are gone; gives all that is stored, or nothing where it cannot be read. */
+  takeUnfinished(): Promise<RecordList | undefined>;
+  /**
+   * Takes the forks of a root to which the user speaks here: also those that are over and whose instance still runs, since
+   * their results are wanted here. One that is being delivered stays where it is.
+   */
+  takeRoot(rootSessionId: string): Promise<void>;
+}
+
+export function createForkAdoption({ context, forks }: ForkAdoptionSetup): ForkAdoption {
+  const { keeper, store } = forks;
+  const { instanceId } = forks.owner();
+
+  async function find(): Promise<Found | undefined> {
+    const listed = await store.list();
+    if (listed.status === "failed") {
+      context.notify.log("warn", `the records of forks cannot be read: ${listed.reason}`);
+      return undefined;
+    }
+    const leases = new Map<string, InstanceLease>();
+    const forksFound: FoundFork[] = [];
+    for (const found of listed.records) {
+      const lease = readLease(found.value);
+      const record = lease === undefined ? readForkRecord(found.value) : undefined;
+      if (lease !== undefined) leases.set(lease.instanceId, lease);
+      if (record !== undefined) forksFound.push({ ...found, record });
+    }
+    const isGone = (record: ForkRecord): boolean => {
+      const lease = leases.get(record.owner.instanceId);
+      const process = processState(record.owner.process);
+      const sight = {
+        instanceId,
+        nowMs: context.stores.now(),
+        process,
+        ...(lease === undefined ? {} : { lease }),
+      };
+      return canAdopt(record, sight);
+    };
+    return { listed, forks: forksFound, isGone };
+  }
+
+  /** A write of ours that was taken for failed may have made a fork ours without our knowing. */
+  const isForgotten = ({ id, owner }: ForkRecord): boolean =>
+    owner.instanceId === instanceId && keeper.get(id) === undefined;
+
+  async function take({ record, version }: FoundFork): Promise<ForkRecord | undefined> {
+    const taken = await keeper.adopt(record, version);
+    if (taken?.childSessionId !== undefined) await forks.bonds.bondOf(taken.childSessionId);
+    return taken;
+  }
+
+  /** Signs of life of programs that are gone and own nothing. */
+  async function forgetInstances({ listed, forks: stored }: Found): Promise<void> {
+    const owners = new Set(stored.map(({ record }) => record.owner.instanceId));
+    for (const { id, value, version } of listed.records) {
+      const lease = readLease(value);
+      if (lease === undefined || owners.has(lease.instanceId)) continue;
+      if (processState(lease.process) === "gone") await store.delete(id, version);
+    }
+  }
+
+  /** Numbers of roots that have no forks any more, and get none either. */
+  async function forgetNumbers({ listed, forks: stored }: Found): Promise<void> {
+    const roots = new Set(stored.map(({ record }) => record.rootSessionId));
+    for (const { id, value, version } of listed.records) {
+      const newest = readNewestNumber(value);
+      if (newest === undefined || roots.has(newest.rootSessionId)) continue;
+      if (context.now() - newest.atMs > KEPT_MS) await store.delete(id, version);
+    }
+  }
+
+  return {
+    async takeUnfinished() {
+      const found = await find();
+      if (found === undefined) return undefined;
+      const parents = new Set<string>();
+      for (const fork of found.forks) {
+        const { record } = fork;
+        const ours = keeper.get(record.id);
+        if (ours !== undefined && isOld(ours, context.now())) {
+          await keeper.remove(record.id);
+          continue;
+        }
+        if (!isForgotten(record) && !found.isGone(record)) continue;
+        if (isOld(record, context.now())) await store.delete(record.id, fork.version);
+        else if (isUnfinished(record) && (await take(fork)) !== undefined)
+          parents.add(record.parentSessionId);
+      }
+      await forgetInstances(found);
+      await forgetNumbers(found);
+      // Nothing looks at a parent to which nothing may be sent yet, so one that is gone would never be noticed.
+      for (const parent of parents) await closeForksOfMissingParent({ calls: context.calls, keeper }, parent);
+      return found.listed;
+    },
+    async takeRoot(rootSessionId) {
+      const found = await find();
+      const ofRoot = found?.forks.filter(({ record }) => record.rootSessionId === rootSessionId) ?? [];
+      const wanted = ofRoot.filter(
+        ({ record }) =>
+          isForgotten(record) ||
+          (record.owner.instanceId !== instanceId && (found?.isGone(record) === true || isAtRest(record))),
+      );
+      await Promise.all(wanted.map(take));
+      const untilMs = context.now() + LOOK_MS;
+      while (context.now() < untilMs && keeper.all().some((record) => isUnknown(record, rootSessionId)))
+        await sleep(50);
+    },
+  };
+}
+
+interface ForkAdoptionSetup {
+  readonly context: PluginContext;
+  readonly forks: Forks;
+}
+
+/** True while something of a fork is still to be done: a run, or the delivery of a result. */
+export function isUnfinished(record: ForkRecord): boolean {
+  return record.runs.some((run) => isLive(run) || run.delivery.state !== "acked");
+}
+
+/** Records of forks that are over are kept as long as what they inherited. */
+export const KEPT_MS: number = VIEW_KEPT_MS;
+
+/** How long a message of the user waits for a look at the children of a program that is gone. */
+const LOOK_MS = 5_000;
+
+interface FoundFork extends RecordFound {
+  readonly record: ForkRecord;
+}
+
+interface Found {
+  readonly listed: RecordList;
+  readonly forks: readonly FoundFork[];
+  isGone(record: ForkRecord): boolean;
+}
+
+/** Nothing runs, and nothing is on its way: whoever stores the next step of it first does that step alone. */
+function isAtRest({ runs }: ForkRecord): boolean {
+  return runs.every((run) => !isLive(run) && run.delivery.state !== "sent");
+}
+
+/** Taken over, and what became of its child is not known yet. */
+function isUnknown(record: ForkRecord, rootSessionId: string): boolean {
+  const run = currentRun(record);
+  return record.rootSessionId === rootSessionId && isLive(run) && run.adoption !== undefined;
+}
+
+function isOld(record: ForkRecord, nowMs: number): boolean {
+  const run = currentRun(record);
+  return !isLive(run) && nowMs - run.endedAtMs > KEPT_MS;
+}
+
+/** Makes records again for children whose record is missing or damaged, from what stands in their sessions. */
+export async function rebuildForks({
+  context,
+  forks,
+  listed,
+  sinceMs,
+}: RebuildInput): Promise<"done" | "not-done"> {
+  const answer = await context.calls.call("GET", `/session?start=${Math.max(0, Math.floor(sinceMs))}`);
+  if (answer.status === "failed" || !Array.isArray(answer.body)) return "not-done";
+  const stored = statesOf(listed);
+  const numbers = numbersIn(listed);
+  for (const session of answer.body.map(asObject)) {
+    const bond = readForkLink(session);
+    const expected = bond === undefined ? undefined : (stored.get(bond.id) ?? "missing");
+    if (bond === undefined || expected === undefined || typeof expected === "number") continue;
+    const isOld = (asNumber(asObject(session.time).updated) ?? 0) < sinceMs;
+    if (isOld || forks.keeper.get(bond.id) !== undefined) continue;
+    await rebuild({ context, forks, session, bond, expected, numbers });
+  }
+  return "done";
+}
+
+interface RebuildInput {
+  readonly context: PluginContext;
+  readonly forks: Forks;
+  /** Everything that is stored. */
+  readonly listed: RecordList;
+  /** Sessions that were not used since are left alone. */
+  readonly sinceMs: number;
+}
+
+async function rebuild({ context, forks, session, bond, expected, numbers }: LostChild): Promise<void> {
+  const id = asString(session.id);
+  if (id === undefined) return;
+  const { way: _, number: known, ...metadata } = bond;
+  const model = asObject(session.model);
+  const isFree = known !== undefined && !numbers.has(`${bond.root} ${known}`);
+  const number = isFree ? known : await forks.numbers.take(bond.root);
+  const step = rebuildForkRecord({
+    metadata,
+    session: {
+      id,
+      title: (asString(session.title) ?? "").replace(/^Fork \d+: /, ""),
+      createdAtMs: asNumber(asObject(session.time).created) ?? context.now(),
+      agent: asString(session.agent) ?? "build",
+      providerId: asString(model.providerID) ?? "",
+      modelId: asString(model.id) ?? "",
+      costUSD: asNumber(session.cost) ?? 0,
+    },
+    owner: forks.owner(),
+    number,
+    atMs: context.now(),
+  });
+  if ((await forks.keeper.add({ ...step, expected })) === "not-kept") return;
+  numbers.add(`${bond.root} ${number}`);
+  context.notify.log("warn", `the record of fork ${number} was lost and was rebuilt from its session`);
+}
+
+interface LostChild extends Pick<RebuildInput, "context" | "forks"> {
+  readonly session: UnknownObject;
+  readonly bond: ForkLink;
+  readonly expected: RecordState;
+  /** Root and number of the forks that there are. */
+  readonly numbers: Set<string>;
+}
+
+function statesOf({ records, problems }: RecordList): ReadonlyMap<string, RecordState> {
+  return new Map<string, RecordState>([
+    ...records.map(({ id, version }) => [id, version] as const),
+    ...problems.flatMap(({ id }) => (id === undefined ? [] : [[id, "corrupt"] as const])),
+  ]);
+}
+
+function numbersIn({ records }: RecordList): Set<string> {
+  const forks = records.flatMap(({ value }) => readForkRecord(value) ?? []);
+  return new Set(forks.map(({ rootSessionId, number }) => `${rootSessionId} ${number}`));
+}
+
+/** Ends the forks of a parent that the host does not have any more: their results would wait for ever. */
+export async function closeForksOfMissingParent(
+  { calls, keeper }: { readonly calls: HostCalls; readonly keeper: ForkKeeper },
+  parentSessionId: string,
+): Promise<void> {
+  const answer = await calls.call("GET", sessionPath(parentSessionId));
+  if (answer.status === "ok" || answer.code !== 404) return;
+  const left = keeper.all().filter((record) => record.parentSessionId === parentSessionId);
+  await Promise.all(left.map(({ id }) => keeper.tell(id, { type: "parent-deleted" })));
+}

@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { completedFork, OWNER } from "../../../test/rig/forks/fork-samples.ts";
+import { createTestContext } from "../../../test/rig/plugin-context.ts";
+import { createTestForks } from "../../../test/rig/plugin-forks.ts";
+import type { ForkRecord } from "../../fork/life/record.ts";
+import { createChildEventsFeature } from "./child-events.ts";
+
+async function createInstance() {
+  const { context } = createTestContext();
+  const forks = createTestForks(context);
+  const { hooks } = createChildEventsFeature({ context, forks });
+  const stored = await forks.views.put([{ info: { role: "user" }, parts: [{ type: "text", text: "Hi." }] }]);
+  if (stored.status === "failed") throw new Error(stored.reason);
+  const inherited = { way: "exact", reason: "", chars: 3, messages: 1, snapshotId: stored.blob } as const;
+  const fork = (id: string): ForkRecord => {
+    const record = completedFork({ id, inherited, owner: forks.owner() });
+    return { ...record, childSessionId: `child-${id}` };
+  };
+  const remove = (id: string) =>
+    hooks.event?.({ event: { type: "session.deleted", properties: { info: { id } } } });
+  const isKept = async (): Promise<boolean> => {
+    // A second store has nothing in memory.
+    const { context: fresh } = createTestContext({ store: context.folders.root });
+    return (await fresh.stores.views.get(stored.blob)).status === "found";
+  };
+  return { forks, fork, remove, isKept };
+}
+
+describe("what a child inherited", () => {
+  it("goes with the last session that shows it", async () => {
+    const { forks, fork, remove, isKept } = await createInstance();
+    await forks.keeper.add({ record: fork("f1") });
+    await forks.keeper.add({ record: fork("f2") });
+    await remove("child-f1");
+    expect(await isKept()).toBe(true);
+    await remove("child-f2");
+    expect(await isKept()).toBe(false);
+  });
+
+  it("stays while a sibling of another program shows it", async () => {
+    const { forks, fork, remove, isKept } = await createInstance();
+    await forks.keeper.add({ record: fork("f1") });
+    const elsewhere = { ...fork("f2"), owner: { ...OWNER, instanceId: "elsewhere" } };
+    await forks.store.put({ id: "f2", value: elsewhere, expected: "missing" });
+    await remove("child-f1");
+    expect(await isKept()).toBe(true);
+  });
+
+  it("is not touched by sessions that are no children", async () => {
+    const { forks, fork, remove, isKept } = await createInstance();
+    await forks.keeper.add({ record: fork("f1") });
+    await remove("ses_other");
+    expect(await isKept()).toBe(true);
+  });
+});

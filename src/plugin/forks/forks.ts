@@ -1,0 +1,220 @@
+import { randomUUID } from "node:crypto";
+import { type ForkView, nextForkNumber, nextToStart } from "../../fork/life/admit.ts";
+import { type ForkLimits, readForkLimits } from "../../fork/life/limits.ts";
+import {
+  currentRun,
+  type EndedRun,
+  type ForkOwner,
+  type ForkRecord,
+  isLive,
+} from "../../fork/life/record.ts";
+import type { RecordState, RecordStore } from "../../fork/life/record-store.ts";
+import { readForkRecord } from "../../fork/life/stored-record.ts";
+import { currentProcess } from "../../stores/files/lock.ts";
+import { asNumber, asObject, asString } from "../../text/read-unknown.ts";
+import type { PluginContext } from "../context/context.ts";
+import type { ViewCapture, ViewStore } from "../stores/views.ts";
+import type { ModelWindows } from "../window/models.ts";
+import { createForkActions } from "./actions.ts";
+import { createForkKeeper, type ForkKeeper } from "./keeper.ts";
+import type { ForkLinks } from "./links.ts";
+
+/** All that the features about forks share. */
+export interface Forks {
+  readonly keeper: ForkKeeper;
+  readonly store: RecordStore;
+  readonly numbers: ForkNumbers;
+  readonly limits: ForkLimits;
+  readonly capture: ViewCapture;
+  readonly views: ViewStore;
+  readonly bonds: ForkLinks;
+  readonly windows: ModelWindows;
+  /** Who writes the records of this instance. */
+  owner(): ForkOwner;
+  /** What admission and delivery look at. */
+  view(): ForkView;
+  /** The run as it ended, or undefined when the time is up or nobody waits any more. */
+  waitForEnd(
+    forkId: string,
+    wait: { readonly limitMs: number; readonly signal: AbortSignal },
+  ): Promise<EndedRun | undefined>;
+  /** To be called when a fork was added, or time has passed. */
+  fillSlots(): void;
+  /** Called whenever a parent may have results to get; set by the delivery feature. */
+  onDelivery(plan: (parentSessionId: string) => void): void;
+}
+
+interface ForksSetup {
+  readonly context: PluginContext;
+  readonly capture: ViewCapture;
+  readonly views: ViewStore;
+  readonly bonds: ForkLinks;
+  readonly windows: ModelWindows;
+}
+
+export function createForks({ context, capture, views, bonds, windows }: ForksSetup): Forks {
+  const limits = limitsOf(context);
+  const instanceId = randomUUID();
+  const process = currentProcess();
+  const owner = (): ForkOwner => ({ instanceId, process, heartbeatAtMs: context.stores.now() });
+  const waiting = new Set<() => void>();
+  let planDelivery: (parentSessionId: string) => void = () => {};
+
+  const view = (): ForkView => ({ records: keeper.all(), instanceId, limits });
+  const fillSlots = (): void => {
+    for (const { id } of nextToStart(view(), context.now())) void keeper.tell(id, { type: "slot-given" });
+  };
+
+  const actions = createForkActions({
+    context,
+    keeper: () => keeper,
+    views,
+    bonds,
+    fillSlots(notBeforeMs) {
+      if (notBeforeMs === undefined) fillSlots();
+      else setTimeout(fillSlots, Math.max(0, notBeforeMs - context.now()) + 1).unref?.();
+    },
+    planDelivery: (parentSessionId) => planDelivery(parentSessionId),
+  });
+
+  const store = context.stores.forks(context.directory);
+  const keeper: ForkKeeper = createForkKeeper({
+    context,
+    store,
+    limits,
+    owner,
+    perform(record, action) {
+      actions.perform(record, action);
+      if (!isLive(currentRun(record))) for (const look of waiting) look();
+    },
+  });
+
+  return {
+    keeper,
+    store,
+    numbers: createForkNumbers({ store, known: keeper.all, now: context.now }),
+    limits,
+    capture,
+    views,
+    bonds,
+    windows,
+    owner,
+    view,
+    waitForEnd(forkId, { limitMs, signal }) {
+      return new Promise((resolve) => {
+        const done = (): void => {
+          waiting.delete(look);
+          clearTimeout(timer);
+          signal.removeEventListener("abort", done);
+          resolve(endOf(keeper.get(forkId)));
+        };
+        const look = (): void => {
+          if (endOf(keeper.get(forkId)) !== undefined) done();
+        };
+        const timer = setTimeout(done, limitMs);
+        // One that was aborted before does not say so again.
+        if (signal.aborted) return done();
+        signal.addEventListener("abort", done);
+        waiting.add(look);
+        look();
+      });
+    },
+    fillSlots,
+    onDelivery(plan) {
+      planDelivery = plan;
+    },
+  };
+}
+
+function limitsOf({ options, attendance }: PluginContext): ForkLimits {
+  const { way: _, budgetChars: __, onForkError: ___, allowCrossProvider: ____, ...limits } = options.fork;
+  const read = readForkLimits(limits);
+  if (read.status === "invalid") throw new Error(read.problems.join("; "));
+  return attendance === "headless" ? { ...read.limits, askTimeoutMs: 0 } : read.limits;
+}
+
+function endOf(record: ForkRecord | undefined): EndedRun | undefined {
+  const run = record === undefined ? undefined : currentRun(record);
+  return run === undefined || isLive(run) ? undefined : run;
+}
+
+/** Numbers the forks of each root from 1 on; no number is given twice, also not by two programs at the same moment. */
+interface ForkNumbers {
+  take(rootSessionId: string): Promise<number>;
+}
+
+/** The numbers of a store: the newest one of each root is a record, which only who knows it can replace. */
+export function createForkNumbers({ store, known, now }: ForkNumbersOptions): ForkNumbers {
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function take(rootSessionId: string): Promise<number> {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const { state, newest } = await newestOf(rootSessionId);
+      const number = Math.max(newest + 1, nextForkNumber(known(), rootSessionId));
+      if (state === undefined) return number;
+      const value: NewestNumber = { schema: "fork-numbers/1", rootSessionId, newest: number, atMs: now() };
+      const stored = await store.put({ id: recordIdOf(rootSessionId), value, expected: state });
+      if (stored.status !== "conflict") return number;
+    }
+    return nextForkNumber(known(), rootSessionId);
+  }
+
+  /** What is stored; no state where the store cannot say. */
+  async function newestOf(
+    rootSessionId: string,
+  ): Promise<{ readonly state: RecordState | undefined; readonly newest: number }> {
+    const found = await store.get(recordIdOf(rootSessionId));
+    if (found.status === "failed") return { state: undefined, newest: 0 };
+    const newest = found.status === "found" ? readNewestNumber(found.value)?.newest : undefined;
+    const state = found.status === "found" ? found.version : found.status;
+    return { state, newest: newest ?? nextForkNumber(await storedForks(), rootSessionId) - 1 };
+  }
+
+  /** Forks from before their numbers were kept, or whose number was purged. */
+  async function storedForks(): Promise<readonly ForkRecord[]> {
+    const listed = await store.list();
+    if (listed.status === "failed") return [];
+    return listed.records.flatMap(({ value }) => readForkRecord(value) ?? []);
+  }
+
+  return {
+    // One after the other within this program: only other programs are met with a conflict.
+    take(rootSessionId) {
+      const taken = last.then(() => take(rootSessionId));
+      last = taken.catch(() => {});
+      return taken;
+    },
+  };
+}
+
+interface ForkNumbersOptions {
+  readonly store: RecordStore;
+  /** The forks that this program keeps. */
+  readonly known: () => readonly ForkRecord[];
+  readonly now: () => number;
+}
+
+/** The newest number of a root, as it is stored. */
+interface NewestNumber {
+  readonly schema: "fork-numbers/1";
+  readonly rootSessionId: string;
+  readonly newest: number;
+  readonly atMs: number;
+}
+
+/** The number in a stored value, or undefined for anything else. */
+export function readNewestNumber(value: unknown): NewestNumber | undefined {
+  const { schema, rootSessionId, newest, atMs } = asObject(value);
+  const isNumber =
+    schema === "fork-numbers/1" &&
+    asString(rootSessionId) !== undefined &&
+    Number.isSafeInteger(newest) &&
+    asNumber(atMs) !== undefined;
+  return isNumber ? (value as NewestNumber) : undefined;
+}
+
+function recordIdOf(rootSessionId: string): string {
+  return `numbers-${rootSessionId}`;
+}
+
+const MAX_ATTEMPTS = 50;

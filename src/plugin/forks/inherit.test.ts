@@ -1,0 +1,147 @@
+import { describe, expect, it } from "vitest";
+import { opencode } from "../../formats/wires/opencode/opencode.ts";
+import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
+import { deepFreeze } from "../../testing/notation.ts";
+import { writtenFiles } from "./child-report.ts";
+import { directiveText, type InheritInput, inherit } from "./inherit.ts";
+
+const SECRET = `ghp_${"a1B2c3D4e5".repeat(4).slice(0, 36)}`;
+
+describe("what a child inherits", () => {
+  it("is the view itself when exact", async () => {
+    const messages = conversation(3);
+    const inherited = await inherit(input({ setting: "exact", messages }));
+    expect(inherited).toMatchObject({ way: "exact", messages, messageCount: 6 });
+    expect(inherited).toHaveProperty(
+      "preamble",
+      expect.stringContaining("Tool results: 3 full, 0 truncated"),
+    );
+  });
+
+  it("has old outputs cut and no fault of any provider when graduated", async () => {
+    const inherited = await inherit(
+      input({ setting: "graduated", budgetChars: 30_000, messages: conversation(20) }),
+    );
+    if (inherited.way !== "graduated") throw new Error(inherited.way);
+    expect(opencode.faults(inherited.messages)).toEqual([]);
+    expect(inherited.messages[0]?.info.role).toBe("user");
+    expect(JSON.stringify(inherited.messages[1]).length).toBeLessThan(1_500);
+    expect(inherited.preamble).toContain("What is missing can be read with the tool recall.");
+  });
+
+  it("begins with a user message when the parent was compacted", async () => {
+    const marker: SessionMessage = {
+      info: { id: "m", role: "user" },
+      parts: [{ type: "compaction", auto: true }],
+    };
+    const summary: SessionMessage = {
+      info: { id: "s", role: "assistant", parentID: "m", summary: true, finish: "stop" },
+      parts: [{ type: "text", text: "SUMMARY" }],
+    };
+    const messages = [marker, summary, ...conversation(1)];
+    const inherited = await inherit(input({ setting: "graduated", messages }));
+    if (inherited.way !== "graduated") throw new Error(inherited.way);
+    expect(inherited.messages.map(({ info }) => info.role)).toEqual([
+      "user",
+      "assistant",
+      "user",
+      "assistant",
+    ]);
+    expect(JSON.stringify(inherited.messages[1])).toContain("SUMMARY");
+  });
+
+  it("has the same bytes whenever it is prepared", async () => {
+    const make = async () =>
+      JSON.stringify(await inherit(input({ setting: "graduated", messages: conversation(20) })));
+    expect(await make()).toBe(await make());
+  });
+
+  it("has no secrets when the child runs at another provider", async () => {
+    const messages = conversation(2, `token ${SECRET} of corp-4711`);
+    const inherited = await inherit(input({ messages, facts: { ...FACTS, receiver: "other-provider" } }));
+    expect(inherited.way).toBe("graduated");
+    expect(JSON.stringify(inherited)).not.toContain(SECRET);
+    expect(JSON.stringify(inherited)).not.toContain("corp-4711");
+  });
+
+  it("is nothing, with the reason, when the parent cannot be read", async () => {
+    const { view: _, ...blind } = input({ messages: [] });
+    const inherited = await inherit({ ...blind, stored: () => Promise.reject(new Error("gone")) });
+    expect(inherited).toEqual({ way: "none", status: "failed", reason: "gone" });
+    expect(directiveText({ number: 1, task: "Go.", inherited, profile: "documented" })).toContain(
+      "No context was inherited",
+    );
+  });
+
+  it("is nothing when the parent has said nothing", async () => {
+    expect(await inherit(input({ messages: [] }))).toMatchObject({ way: "none", status: "empty" });
+  });
+});
+
+describe("the files that a call writes", () => {
+  it.each([
+    { tool: "write", args: { filePath: "a.txt" }, files: ["a.txt"] },
+    { tool: "edit", args: { filePath: "/x/b.ts" }, files: ["/x/b.ts"] },
+    { tool: "read", args: { filePath: "a.txt" }, files: [] },
+    { tool: "write", args: null, files: [] },
+    {
+      tool: "apply_patch",
+      args: { patchText: "*** Begin Patch\n*** Update File: a.ts\n@@\n-x\n+y\n*** Add File: b.ts\n+z\n" },
+      files: ["a.ts", "b.ts"],
+    },
+  ])("of $tool are $files", ({ tool, args, files }) => {
+    expect(writtenFiles(tool, args)).toEqual(files);
+  });
+});
+
+const FACTS: InheritInput["facts"] = {
+  receiver: "same",
+  cacheReadPrice: 0.1,
+  cacheWritePrice: 1.25,
+  finishedSteps: [],
+};
+
+function input(
+  change: Partial<InheritInput> & { readonly messages: readonly SessionMessage[] },
+): InheritInput {
+  const { messages, ...rest } = change;
+  return {
+    view: { messages, ageMs: 0 },
+    stored: async () => messages,
+    parentSessionId: "ses_1",
+    profile: "default",
+    setting: "auto",
+    redaction: { extraRules: [{ type: "own", pattern: /corp-\d+/g }] },
+    facts: FACTS,
+    ...rest,
+  };
+}
+
+function conversation(turns: number, output = "grey ".repeat(800)): readonly SessionMessage[] {
+  const messages = Array.from({ length: turns }, (_, turn): readonly SessionMessage[] => [
+    {
+      info: { id: `u${turn}`, role: "user", time: { created: turn } },
+      parts: [{ type: "text", text: `Ask ${turn}` }],
+    },
+    {
+      info: { id: `a${turn}`, role: "assistant", finish: "tool-calls", time: { created: turn } },
+      parts: [
+        { type: "reasoning", text: "Hm." },
+        {
+          type: "tool",
+          tool: "bash",
+          callID: `c${turn}`,
+          state: {
+            status: "completed",
+            input: { command: "cat" },
+            output,
+            title: "",
+            metadata: {},
+            time: { start: 1, end: 2 },
+          },
+        },
+      ],
+    },
+  ]);
+  return deepFreeze(messages.flat());
+}

@@ -1,0 +1,245 @@
+import { chooseForkWay, type ForkWayFacts, overheadTokens } from "../../fork/context/choose-way.ts";
+import type { ForkOptions } from "../../fork/context/options.ts";
+import { buildForkPreamble } from "../../fork/context/preamble.ts";
+import type { ProcessingStats } from "../../fork/context/stats.ts";
+import { type ForkResult, forkContext, processMessagesForFork, uncutStats } from "../../fork/fork.ts";
+import { opencode } from "../../formats/wires/opencode/opencode.ts";
+import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
+import { withoutDeliveries } from "../../hosts/opencode/deliveries.ts";
+import { repairPairing } from "../../stages/repair.ts";
+import type { RedactOptions } from "../../text/secrets/redact-secrets.ts";
+import { estimateMessageTokens } from "../../transcript/estimate-message.ts";
+import type { Transcript } from "../../transcript/message.ts";
+import { renderMessage } from "../../transcript/render.ts";
+
+/** What a child is given of its parent's conversation. */
+export type Inherited = InheritedMessages | InheritedText | NothingInherited;
+
+interface InheritedBase {
+  readonly reason: string;
+  /** Tells the child what was done to the context. */
+  readonly preamble: string;
+  readonly chars: number;
+  readonly messageCount: number;
+}
+
+/** Real messages, shown in front of the child's own. */
+interface InheritedMessages extends InheritedBase {
+  readonly way: "exact" | "graduated";
+  readonly messages: readonly SessionMessage[];
+}
+
+/** One text, stored in the child's session. */
+interface InheritedText extends InheritedBase {
+  readonly way: "text";
+  readonly text: string;
+}
+
+/** The parent has said nothing yet, or its conversation could not be had. */
+interface NothingInherited {
+  readonly way: "none";
+  readonly status: "empty" | "failed";
+  readonly reason: string;
+}
+
+export interface InheritInput {
+  /** What was last sent for the parent; unset when the host never showed it. */
+  readonly view?: { readonly messages: readonly SessionMessage[]; readonly ageMs: number };
+  /** The parent's stored messages, for a child that gets text. */
+  readonly stored: () => Promise<readonly SessionMessage[]>;
+  readonly parentSessionId: string;
+  readonly profile: "default" | "documented";
+  readonly setting: ForkWayFacts["setting"];
+  readonly budgetChars?: number;
+  /** How secrets are found for a child at another provider. */
+  readonly redaction: RedactOptions;
+  readonly facts: Pick<
+    ForkWayFacts,
+    | "receiver"
+    | "windowTokens"
+    | "inheritAtMostTokens"
+    | "cacheReadPrice"
+    | "cacheWritePrice"
+    | "finishedSteps"
+  >;
+}
+
+/** Prepares the context of a child in the way that fits; never throws. */
+export async function inherit(input: InheritInput): Promise<Inherited> {
+  try {
+    return input.view === undefined || input.profile === "documented"
+      ? await inheritText(
+          input,
+          input.profile === "documented" ? "the configuration asks for text" : undefined,
+        )
+      : await inheritView(input, input.view);
+  } catch (cause) {
+    return { way: "none", status: "failed", reason: cause instanceof Error ? cause.message : String(cause) };
+  }
+}
+
+async function inheritView(input: InheritInput, view: NonNullable<InheritInput["view"]>): Promise<Inherited> {
+  const transcript = opencode.decode(view.messages);
+  if (transcript.length === 0) return EMPTY;
+  const quiet = withoutDeliveries(view.messages);
+  const graduated = processMessagesForFork(opencode.decode(quiet), pipelineOptions(input));
+  const fullTokens = tokensOf(transcript);
+  const { way, reason } = chooseForkWay({
+    setting: input.setting,
+    hook: "seen",
+    viewAgeMs: view.ageMs,
+    fullTokens,
+    graduatedTokens: tokensOf(graduated.messages),
+    fixedTokens: overheadTokens(transcript, tokensOf),
+    ...input.facts,
+  });
+  if (way === "text") return inheritText(input, reason);
+  if (way === "exact") return exact(view.messages, { transcript, reason });
+  return structured(quiet, { graduated, reason });
+}
+
+function exact(messages: readonly SessionMessage[], { transcript, reason }: ExactInput): Inherited {
+  return {
+    way: "exact",
+    reason,
+    messages,
+    preamble: preambleOf(uncutStats(transcript)),
+    chars: transcript.reduce((sum, message) => sum + renderMessage(message).length, 0),
+    messageCount: messages.length,
+  };
+}
+
+interface ExactInput {
+  readonly transcript: Transcript;
+  readonly reason: string;
+}
+
+/** The same real messages after the pipeline, in a shape that every provider takes. */
+function structured(messages: readonly SessionMessage[], { graduated, reason }: StructuredInput): Inherited {
+  // Nothing on the wire shows this time; one from the messages keeps the stored bytes the same for all siblings.
+  const at = graduated.messages.at(-1)?.createdAt ?? 0;
+  const processed = opencode.apply(messages, graduated.edits, { at });
+  const repaired = opencode.apply(processed, repairPairing(opencode.decode(processed)), { at });
+  if (repaired.length === 0) return EMPTY;
+  return {
+    way: "graduated",
+    reason,
+    messages: repaired,
+    preamble: preambleOf(graduated.stats),
+    chars: graduated.stats.totalChars,
+    messageCount: repaired.length,
+  };
+}
+
+interface StructuredInput {
+  readonly graduated: ForkResult;
+  readonly reason: string;
+}
+
+async function inheritText(input: InheritInput, asked: string | undefined): Promise<Inherited> {
+  const stored = withoutDeliveries(await input.stored());
+  const formatted = forkContext(opencode.decode(stored), pipelineOptions(input));
+  if (formatted.text === "") return EMPTY;
+  return {
+    way: "text",
+    reason: asked ?? chooseForkWay({ ...NO_VIEW, ...input.facts, setting: input.setting }).reason,
+    text: formatted.text,
+    preamble: preambleOf(formatted.stats),
+    chars: formatted.text.length,
+    messageCount: formatted.stats.finalCount,
+  };
+}
+
+/** How the child learns what was left out; only the founding documents' own form says nothing of it. */
+function preambleOf(stats: ProcessingStats): string {
+  const isWhole =
+    stats.truncatedResults === 0 && stats.removedMessages === 0 && (stats.clearedResults ?? 0) === 0;
+  return buildForkPreamble(stats, isWhole ? {} : { recall: "the tool recall" });
+}
+
+function pipelineOptions(input: InheritInput): ForkOptions {
+  const { profile, budgetChars, parentSessionId } = input;
+  return {
+    ...(budgetChars === undefined ? {} : { budgetChars }),
+    ...(profile === "documented" ? {} : { sessionId: parentSessionId }),
+    profile: profile === "documented" ? "fixed" : "fill",
+    ...(input.facts.receiver === "other-provider" ? { secrets: "redact", redaction: input.redaction } : {}),
+  };
+}
+
+const EMPTY: NothingInherited = {
+  way: "none",
+  status: "empty",
+  reason: "the parent's conversation is empty",
+};
+
+const NO_VIEW: Omit<ForkWayFacts, keyof InheritInput["facts"]> = {
+  setting: "auto",
+  hook: "missing",
+  viewAgeMs: 0,
+  fullTokens: 0,
+  graduatedTokens: 0,
+  fixedTokens: 0,
+};
+
+function tokensOf(transcript: Transcript): number {
+  return transcript.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
+}
+
+/** The last message of a new child: what it inherited, what it is, and its task. */
+export function directiveText({ number, task, inherited, profile }: DirectiveInput): string {
+  if (profile === "documented")
+    return inherited.way === "none" ? `${nothing(inherited.reason)}\n\n${task}` : task;
+  // A text child has read its preamble already, in front of the text.
+  const about =
+    inherited.way === "none"
+      ? nothing(inherited.reason)
+      : inherited.way === "text"
+        ? undefined
+        : inherited.preamble;
+  return [about, roleText(number, inherited.way), `<task>\n${task}\n</task>`]
+    .filter((block) => block !== undefined)
+    .join("\n\n");
+}
+
+interface DirectiveInput {
+  readonly number: number;
+  readonly task: string;
+  readonly inherited: Inherited;
+  readonly profile: "default" | "documented";
+}
+
+/** For the person who opens the child: what was inherited and how; the model never sees it. */
+export function humanLine({ number, way, reason, chars, messages }: HumanLineInput): string {
+  if (messages === 0) return `Fork ${number} started without inherited context: ${reason}.`;
+  return `Fork ${number} inherited ${sizeText({ messages, chars })} (${way}: ${reason}).`;
+}
+
+interface HumanLineInput {
+  readonly number: number;
+  readonly way: string;
+  readonly reason: string;
+  readonly chars: number;
+  readonly messages: number;
+}
+
+/** How much was inherited, as people say it. */
+export function sizeText({ messages, chars }: Pick<HumanLineInput, "messages" | "chars">): string {
+  return `${messages} ${messages === 1 ? "message" : "messages"}, ${chars.toLocaleString("en-US")} characters`;
+}
+
+function roleText(number: number, way: Inherited["way"]): string {
+  const above =
+    way === "none"
+      ? ""
+      : " Everything above is background from the parent agent and ended there: its open steps are not yours.";
+  return (
+    `You are fork ${number}, a background agent.${above} Do only the task below. ` +
+    "You cannot start forks or subagents: do the work yourself. Nobody answers questions: when you cannot go on, state the blocker and stop. " +
+    "End with a report: outcome, evidence as path:line, changed files, open points."
+  );
+}
+
+function nothing(reason: string): string {
+  return `No context was inherited from the parent session: ${reason}. You know only what follows; read whatever you need.`;
+}

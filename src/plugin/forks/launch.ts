@@ -1,0 +1,237 @@
+import { randomBytes } from "node:crypto";
+import { admitFork } from "../../fork/life/admit.ts";
+import { currentRun, type ForkModel, type ForkRecord, isLive } from "../../fork/life/record.ts";
+import { createForkRecord } from "../../fork/life/start.ts";
+import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
+import type { HostModel } from "../../hosts/opencode/hooks.ts";
+import { lastTurn, sessionMessages, type TurnSettings } from "../../hosts/opencode/sessions.ts";
+import { cacheProfileFor } from "../../stages/cache-profiles.ts";
+import { asNumber, asObject, asString } from "../../text/read-unknown.ts";
+import type { PluginContext } from "../context/context.ts";
+import type { ModelWindows } from "../window/models.ts";
+import type { Forks } from "./forks.ts";
+import { directiveText, type Inherited, inherit } from "./inherit.ts";
+
+/** Takes the parent's view as it is now, and puts a fork with it into the queue. */
+export async function launchFork({ context, forks, request }: LaunchInput): Promise<Launched | NotLaunched> {
+  const { sessionId } = request;
+  const rootSessionId = await context.tree.rootOf(sessionId);
+  const isInsideFork = (await forks.bonds.bondOf(sessionId)) !== undefined;
+  const admission = () => admitFork(forks.view(), { type: "new", rootSessionId, isInsideFork });
+  const first = admission();
+  if (first.status === "refused") return { status: "refused", reason: first.text };
+  const captured = forks.capture.lastSent(sessionId);
+  const snapshot = captured === undefined ? undefined : snapshotOf(captured.messages);
+  const view = snapshot && { messages: snapshot, ageMs: context.now() - (captured?.atMs ?? 0) };
+  const stored = async (): Promise<readonly SessionMessage[]> => {
+    const answer = await sessionMessages(context.calls, sessionId);
+    if (answer.status === "failed")
+      throw new Error(`the parent's messages could not be read: ${answer.reason}`);
+    return answer.value;
+  };
+  const parentTurn = view === undefined ? lastTurn(await stored().catch(() => [])) : lastTurn(view.messages);
+  const receiver = await receiverOf({ context, request, parentTurn });
+  if (receiver.status === "refused") return receiver;
+
+  const inherited = await inherit({
+    ...(view === undefined ? {} : { view }),
+    stored,
+    parentSessionId: sessionId,
+    profile: context.options.profile,
+    setting: context.options.fork.way,
+    redaction: context.redaction,
+    ...(context.options.fork.budgetChars === undefined
+      ? {}
+      : { budgetChars: context.options.fork.budgetChars }),
+    facts: {
+      receiver: receiver.differs,
+      ...pricesOf(request.model),
+      ...windowOf(request.model),
+      ...inheritAtMost(forks.windows, request.model),
+      finishedSteps: finishedSteps(forks.keeper.all()),
+    },
+  });
+  if (inherited.way === "none" && context.options.fork.onForkError === "fail") {
+    return {
+      status: "refused",
+      reason: `Not started: ${inherited.reason}. Do the work yourself, or try again.`,
+    };
+  }
+  if (view === undefined && context.options.profile !== "documented" && context.options.fork.way !== "text") {
+    context.notify.toastOnce(
+      "This host does not let forks share the conversation; they get it as text.",
+      "warning",
+    );
+  }
+  const kept = await storeInherited(forks, inherited);
+  if (kept.status === "failed")
+    return { status: "refused", reason: `Not started: the context could not be kept (${kept.reason}).` };
+
+  const number = await forks.numbers.take(rootSessionId);
+  // Others may have been admitted while this one was prepared; from here to `add` nobody can come between.
+  const last = admission();
+  if (last.status === "refused") return { status: "refused", reason: last.text };
+  const record = createForkRecord({
+    id: `fk_${randomBytes(9).toString("base64url")}`,
+    number,
+    rootSessionId,
+    parentSessionId: sessionId,
+    agent: receiver.agent,
+    model: receiver.model,
+    title: request.title,
+    inherited: {
+      way: inherited.way === "none" ? "text" : inherited.way,
+      reason: inherited.reason,
+      chars: inherited.way === "none" ? 0 : inherited.chars,
+      messages: inherited.way === "none" ? 0 : inherited.messageCount,
+      ...(kept.blob === undefined ? {} : { snapshotId: kept.blob }),
+    },
+    owner: forks.owner(),
+    directive: directiveText({ number, task: request.prompt, inherited, profile: context.options.profile }),
+    atMs: context.now(),
+  });
+  if ((await forks.keeper.add({ record })) === "not-kept") {
+    return {
+      status: "refused",
+      reason: "Not started: its record could not be stored. Do the work yourself.",
+    };
+  }
+  forks.fillSlots();
+  return { status: "launched", record, inherited, place: last.place === "queue" ? "queue" : "slot" };
+}
+
+interface LaunchInput {
+  readonly context: PluginContext;
+  readonly forks: Forks;
+  readonly request: ForkRequest;
+}
+
+interface ForkRequest {
+  readonly sessionId: string;
+  /** The agent that asks. */
+  readonly caller: string;
+  readonly prompt: string;
+  readonly title: string;
+  readonly agent?: string;
+  /** The model of the step that asks, as the host describes it. */
+  readonly model?: HostModel;
+}
+
+export interface Launched {
+  readonly status: "launched";
+  readonly record: ForkRecord;
+  readonly inherited: Inherited;
+  /** Whether it starts at once. */
+  readonly place: "slot" | "queue";
+}
+
+interface NotLaunched {
+  readonly status: "refused";
+  /** For the model: what is wrong and what to do. */
+  readonly reason: string;
+}
+
+/** A copy that nothing can change any more, without the message that is being written. */
+function snapshotOf(messages: readonly SessionMessage[]): readonly SessionMessage[] {
+  return JSON.parse(JSON.stringify(messages)) as readonly SessionMessage[];
+}
+
+type StoredInherited =
+  | { readonly status: "kept"; readonly blob?: string }
+  | { readonly status: "failed"; readonly reason: string };
+
+async function storeInherited({ views }: Forks, inherited: Inherited): Promise<StoredInherited> {
+  if (inherited.way === "none") return { status: "kept" };
+  const messages =
+    inherited.way === "text"
+      ? [
+          {
+            info: { role: "user" },
+            parts: [{ type: "text", text: `${inherited.preamble}\n\n${inherited.text}` }],
+          },
+        ]
+      : inherited.messages;
+  const stored = await views.put(messages);
+  return stored.status === "failed" ? stored : { status: "kept", blob: stored.blob };
+}
+
+type Receiver =
+  | {
+      readonly status: "found";
+      readonly agent: string;
+      readonly model: ForkModel;
+      readonly differs: "same" | "other-agent" | "other-model" | "other-provider";
+    }
+  | NotLaunched;
+
+async function receiverOf({ context, request, parentTurn }: ReceiverInput): Promise<Receiver> {
+  const { caller, agent = caller, model } = request;
+  const parentModel =
+    parentTurn.model ??
+    (model === undefined ? undefined : { providerId: model.providerID, modelId: model.id });
+  if (parentModel === undefined)
+    return { status: "refused", reason: "Not started: the model of this session is unknown." };
+  if (agent === caller) return { status: "found", agent, model: parentModel, differs: "same" };
+  const answer = await context.calls.call("GET", "/agent");
+  const agents = answer.status === "ok" && Array.isArray(answer.body) ? answer.body.map(asObject) : [];
+  const found = agents.find(({ name }) => name === agent);
+  if (found === undefined) {
+    const names = agents.filter(({ hidden }) => hidden !== true).map(({ name }) => String(name));
+    return { status: "refused", reason: `There is no agent "${agent}". Agents: ${names.join(", ")}.` };
+  }
+  const own = asObject(found.model);
+  const providerId = asString(own.providerID);
+  const modelId = asString(own.modelID);
+  const chosen = providerId === undefined || modelId === undefined ? parentModel : { providerId, modelId };
+  if (chosen.providerId !== parentModel.providerId) {
+    if (!context.options.fork.allowCrossProvider) {
+      return {
+        status: "refused",
+        reason: `Agent "${agent}" runs at another provider (${chosen.providerId}), which the option allowCrossProvider does not allow. Leave the agent out, or do it yourself.`,
+      };
+    }
+    return { status: "found", agent, model: chosen, differs: "other-provider" };
+  }
+  const isSameModel = chosen.modelId === parentModel.modelId;
+  return { status: "found", agent, model: chosen, differs: isSameModel ? "other-agent" : "other-model" };
+}
+
+interface ReceiverInput {
+  readonly context: PluginContext;
+  readonly request: ForkRequest;
+  readonly parentTurn: TurnSettings;
+}
+
+/** What the host says about prices; what is known of the model's family where it says nothing. */
+function pricesOf(model: HostModel | undefined): { cacheReadPrice: number; cacheWritePrice: number } {
+  const { input, cache } = asObject(model?.cost);
+  const inputPrice = asNumber(input) ?? 0;
+  if (inputPrice > 0) {
+    const { read, write } = asObject(cache);
+    return {
+      cacheReadPrice: asNumber(read) || inputPrice,
+      cacheWritePrice: asNumber(write) || inputPrice,
+    };
+  }
+  const profile = cacheProfileFor({ id: model?.id ?? "" });
+  return { cacheReadPrice: profile.readMultiplier, cacheWritePrice: profile.writeMultiplier };
+}
+
+function windowOf(model: HostModel | undefined): { windowTokens?: number } {
+  const tokens = model?.limit?.input ?? model?.limit?.context;
+  return tokens === undefined || tokens <= 0 ? {} : { windowTokens: tokens };
+}
+
+function inheritAtMost(
+  windows: ModelWindows,
+  model: HostModel | undefined,
+): { inheritAtMostTokens?: number } {
+  const { inheritAtMostTokens } = windows.thresholds(`${model?.providerID}/${model?.id}`);
+  return inheritAtMostTokens === undefined ? {} : { inheritAtMostTokens };
+}
+
+function finishedSteps(records: readonly ForkRecord[]): readonly number[] {
+  return records
+    .filter((record) => !isLive(currentRun(record)) && record.spent.steps > 0)
+    .map((record) => record.spent.steps / record.runs.length);
+}

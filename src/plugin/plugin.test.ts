@@ -1,0 +1,41 @@
+import { expect, it } from "vitest";
+import { createTestContext } from "../../test/rig/plugin-context.ts";
+import { createRecordRequests } from "./plugin.ts";
+
+const INFO = {
+  id: "msg_1",
+  sessionID: "ses_1",
+  role: "assistant",
+  providerID: "p",
+  modelID: "m",
+  time: { created: 1, completed: 2 },
+  tokens: { input: 10, output: 5, reasoning: 1, cache: { read: 90, write: 3 } },
+  cost: 0.25,
+};
+
+it("writes each finished request down once, with what came from the cache", async () => {
+  const { context, entries } = createTestContext();
+  const { hooks } = createRecordRequests(context);
+  const tell = (info: unknown) => hooks.event?.({ event: { type: "message.updated", properties: { info } } });
+  await tell({ ...INFO, time: { created: 1 } });
+  await tell(INFO);
+  await tell(INFO);
+  await tell({ ...INFO, id: "msg_2", role: "user" });
+  await tell({ ...INFO, id: "msg_3", summary: true, error: { name: "Aborted" }, tokens: "odd", cost: "odd" });
+  for (const odd of [undefined, null, 5, {}, { role: "assistant" }]) await tell(odd);
+  await expect.poll(async () => (await entries("ses_1")).length).toBe(2);
+  expect(await entries("ses_1")).toMatchObject([
+    {
+      type: "request",
+      messageId: "msg_1",
+      model: "p/m",
+      inputTokens: 10,
+      outputTokens: 5,
+      reasoningTokens: 1,
+      cacheReadTokens: 90,
+      cacheWriteTokens: 3,
+      costUSD: 0.25,
+    },
+    { type: "request", messageId: "msg_3", summary: true, error: "Aborted", inputTokens: 0, costUSD: 0 },
+  ]);
+});

@@ -1,0 +1,92 @@
+import { createHash, randomUUID } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { isAbsolute, join, resolve } from "node:path";
+
+/** Where the plugin keeps everything: one folder, so that removing it removes all of ours. */
+export function pluginFolders({ store, env }: PluginFolderOptions): PluginFolders {
+  const root = store === undefined ? join(dataHome(env), "carryover") : resolve(expandHome(store));
+  return {
+    root,
+    forks: join(root, "forks"),
+    views: join(root, "views"),
+    journal: join(root, "journal"),
+    spill: join(root, "spill"),
+    control: join(root, "control"),
+  };
+}
+
+interface PluginFolderOptions {
+  /** The option of that name; unset means the default place. */
+  readonly store: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export interface PluginFolders {
+  readonly root: string;
+  /** One record per fork. */
+  readonly forks: string;
+  /** What children inherited, compressed, named by content. */
+  readonly views: string;
+  /** One log per root session. */
+  readonly journal: string;
+  /** Whole texts of what was cut. */
+  readonly spill: string;
+  /** What is asked of a running plugin from outside, and who runs. */
+  readonly control: string;
+}
+
+function dataHome(env: PluginFolderOptions["env"]): string {
+  const given = env.XDG_DATA_HOME;
+  // The XDG rules say that a relative path is to be ignored.
+  return given && isAbsolute(given) ? given : join(env.HOME || homedir(), ".local", "share");
+}
+
+/** Where OpenCode keeps its global configuration, with packages beside it. */
+export function hostConfigFolder(env: PluginFolderOptions["env"]): string {
+  const given = env.XDG_CONFIG_HOME;
+  return join(given && isAbsolute(given) ? given : join(env.HOME || homedir(), ".config"), "opencode");
+}
+
+const expandHome = (path: string): string => (path.startsWith("~/") ? join(homedir(), path.slice(2)) : path);
+
+/**
+ * A name for this home that no other machine has, the same for every program in it: it lies in a small file, since host
+ * names and paths are alike in a fleet. Where none can be kept the program stands alone.
+ */
+export function homeName(folder: string): string {
+  const file = join(folder, "home");
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeFileSync(file, randomUUID(), { flag: "wx", mode: 0o600 });
+  } catch {
+    // It is there already, or cannot be: reading tells.
+  }
+  for (let attempt = 1; attempt <= MAX_LOOKS; attempt += 1) {
+    const name = readName(file);
+    if (name !== undefined) return name;
+  }
+  return randomUUID();
+}
+
+/** The name of a home that has one; makes none. */
+export function knownHomeName(folder: string): string | undefined {
+  return readName(join(folder, "home"));
+}
+
+/** Another program may have made the file and not yet written into it. */
+const MAX_LOOKS = 100;
+
+function readName(file: string): string | undefined {
+  try {
+    const name = readFileSync(file, "utf8").trim();
+    return /^[0-9a-f-]{36}$/.test(name) ? name : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a project is called in the stores. Forks of different projects never meet: an instance of the host serves one. */
+export function projectName(directory: string): string {
+  return createHash("sha256").update(directory).digest("hex").slice(0, 16);
+}

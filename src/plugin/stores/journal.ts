@@ -1,0 +1,211 @@
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Journal, JournalContent, JournalEntry, JournalProblem } from "../../session/journal.ts";
+import { type BatchRecord, readRecord, type SessionRecord } from "../../session/log.ts";
+import { createFileJournal } from "../../stores/files/journal.ts";
+import { idOfPathName } from "../../stores/files/path-name.ts";
+import { asNumber, asObject, asString, type UnknownObject } from "../../text/read-unknown.ts";
+import type { RequestEntry } from "../host/agent-host.ts";
+import type { PluginLog } from "./plugin-stores.ts";
+
+/** Everything that the plugin wrote down about one root session and its children, oldest first; what it cannot read is counted, never thrown. */
+export async function readPluginJournal({
+  folder,
+  rootSessionId,
+}: PluginJournalPlace): Promise<PluginJournal> {
+  const journal = createFileJournal({ root: folder, session: rootSessionId, durable: false });
+  return pluginJournal(await journal.read());
+}
+
+/** What the plugin wrote, of a log that was read. */
+export function pluginJournal({ entries, problems }: JournalContent): PluginJournal {
+  return { entries: entries.map(({ value }) => readEntry(asObject(value))), problems };
+}
+
+interface PluginJournalPlace {
+  /** The folder of all logs. */
+  readonly folder: string;
+  readonly rootSessionId: string;
+}
+
+interface PluginJournal {
+  readonly entries: readonly PluginEntry[];
+  readonly problems: readonly JournalProblem[];
+}
+
+/** One thing that happened. */
+export type PluginEntry = { readonly atMs: number; readonly sessionId: string } & (
+  | RequestEntry
+  | ToolOutputEntry
+  | { readonly type: "engine"; readonly record: SessionRecord }
+  | ForkEntry
+  | { readonly type: "pins-kept"; readonly batches: readonly string[] }
+  /** A hook of ours failed and changed nothing. */
+  | {
+      readonly type: "hook-failed";
+      readonly feature: string;
+      readonly hook: string;
+      readonly reason: string;
+    }
+  /** Something written by a newer version, or by an older one. */
+  | { readonly type: "other"; readonly name: string; readonly value: UnknownObject }
+);
+
+/** An output that was bounded as it came in. */
+interface ToolOutputEntry {
+  readonly type: "tool-output";
+  readonly tool: string;
+  readonly callId: string;
+  readonly handle?: string;
+  readonly shownChars: number;
+  readonly totalChars: number;
+}
+
+/** A fork that came into another state. */
+interface ForkEntry {
+  readonly type: "fork";
+  readonly fork: string;
+  readonly number: number;
+  readonly run: number;
+  readonly state: string;
+  readonly because: string;
+  readonly child?: string;
+}
+
+/** The logs in a folder, the one written to last first. */
+export async function listPluginJournals(folder: string): Promise<readonly PluginLog[]> {
+  const newest = new Map<string, number>();
+  for (const name of await readdir(folder).catch(() => [])) {
+    const id = idOfPathName(SEGMENT.exec(name)?.[1] ?? "@");
+    if (id === undefined) continue;
+    const atMs = await stat(join(folder, name)).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => 0,
+    );
+    newest.set(id, Math.max(newest.get(id) ?? 0, atMs));
+  }
+  return [...newest]
+    .sort(([, left], [, right]) => right - left)
+    .map(([rootSessionId, writtenAtMs]) => ({ rootSessionId, writtenAtMs, writtenIn: "this-home" }));
+}
+
+const SEGMENT = /^(.+)\.\d+-\d+-\d+\.jsonl$/;
+
+function readEntry(value: UnknownObject): PluginEntry {
+  const type = asString(value.type) ?? "";
+  const moment = { atMs: asNumber(value.atMs) ?? 0, sessionId: asString(value.sessionId) ?? "" };
+  const known = READERS[type]?.(value);
+  return known === undefined ? { ...moment, type: "other", name: type, value } : { ...moment, ...known };
+}
+
+type KnownEntry = Exclude<Untimed<PluginEntry>, { readonly type: "other" }>;
+type Untimed<Entry> = Entry extends unknown ? Omit<Entry, "atMs" | "sessionId"> : never;
+
+const READERS: Readonly<Record<string, (value: UnknownObject) => KnownEntry | undefined>> = {
+  request: (value) => ({
+    type: "request",
+    messageId: text(value.messageId),
+    model: text(value.model),
+    inputTokens: figure(value.inputTokens),
+    outputTokens: figure(value.outputTokens),
+    reasoningTokens: figure(value.reasoningTokens),
+    cacheReadTokens: figure(value.cacheReadTokens),
+    cacheWriteTokens: figure(value.cacheWriteTokens),
+    costUSD: figure(value.costUSD),
+    ...(value.summary === true && { summary: true }),
+    ...(typeof value.error === "string" && { error: value.error }),
+  }),
+  "tool-output": (value) => ({
+    type: "tool-output",
+    tool: text(value.tool),
+    callId: text(value.callId),
+    shownChars: figure(value.shownChars),
+    totalChars: figure(value.totalChars),
+    ...(typeof value.handle === "string" && { handle: value.handle }),
+  }),
+  engine: ({ record }) => {
+    const known = readRecord(record);
+    return known && { type: "engine", record: known };
+  },
+  fork: (value) => ({
+    type: "fork",
+    fork: text(value.fork),
+    number: figure(value.number),
+    run: figure(value.run),
+    state: text(value.state),
+    because: text(value.because),
+    ...(typeof value.child === "string" && { child: value.child }),
+  }),
+  "hook-failed": ({ feature, hook, reason }) => ({
+    type: "hook-failed",
+    feature: text(feature),
+    hook: text(hook),
+    reason: text(reason),
+  }),
+  "pins-kept": ({ batches }) => ({
+    type: "pins-kept",
+    batches: Array.isArray(batches) ? batches.filter((id) => typeof id === "string") : [],
+  }),
+};
+
+const text = (value: unknown): string => asString(value) ?? "";
+const figure = (value: unknown): number => asNumber(value) ?? 0;
+
+/** A batch of edits that is made in every request of a session. */
+export interface BatchInForce {
+  readonly sessionId: string;
+  readonly batch: BatchRecord;
+}
+
+/** The batches that were neither taken back nor dropped, oldest first. */
+export function batchesInForce(entries: readonly PluginEntry[]): readonly BatchInForce[] {
+  const batches = new Map<string, BatchInForce>();
+  for (const entry of entries) {
+    if (entry.type !== "engine") continue;
+    const { record, sessionId } = entry;
+    if (record.type === "batch") batches.set(`${sessionId}/${record.id}`, { sessionId, batch: record });
+    else if (record.type !== "step") batches.delete(`${sessionId}/${record.batchId}`);
+  }
+  return [...batches.values()];
+}
+
+/** Takes a batch back where no plugin runs: the next one that opens the session does without it. Gives why not, if it cannot. */
+export async function undoInJournal(
+  journal: Pick<Journal, "append">,
+  { undone, atMs }: UndoInJournal,
+): Promise<string | undefined> {
+  const record = { v: 1, type: "undo", batchId: undone.batch.id, at: atMs };
+  const written = await journal.append({ atMs, sessionId: undone.sessionId, type: "engine", record });
+  return written.status === "failed" ? written.reason : undefined;
+}
+
+interface UndoInJournal {
+  readonly undone: BatchInForce;
+  readonly atMs: number;
+}
+
+/** The part of a root session's log that the engine writes for one session: every edit, so that a restart sends the same bytes. */
+export function createEngineJournal({ journal, sessionId, now }: EngineJournalOptions): Journal {
+  return {
+    async append(record) {
+      return (await journal()).append({ atMs: now(), sessionId, type: "engine", record });
+    },
+    async read() {
+      const { entries, problems } = await (await journal()).read();
+      const own = entries.flatMap((entry): JournalEntry[] => {
+        const value = asObject(entry.value);
+        return value.type === "engine" && value.sessionId === sessionId
+          ? [{ ...entry, value: value.record }]
+          : [];
+      });
+      return { entries: own, problems };
+    },
+  };
+}
+
+interface EngineJournalOptions {
+  /** The log of the root session. */
+  readonly journal: () => Promise<Journal>;
+  readonly sessionId: string;
+  readonly now: () => number;
+}

@@ -1,0 +1,68 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createViewStore } from "./views.ts";
+
+describe("the store of views", () => {
+  let root: string;
+  beforeEach(() => {
+    root = join(mkdtempSync(join(tmpdir(), "carryover-views-")), "views");
+  });
+  afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+  const view = [{ info: { role: "user", id: "msg_1" }, parts: [{ type: "text", text: "grey 😀" }] }];
+
+  async function put(): Promise<string> {
+    const stored = await createViewStore({ root }).put(view);
+    if (stored.status === "failed") throw new Error(stored.reason);
+    return stored.blob;
+  }
+  const fileOf = (blob: string) => join(root, blob.slice(0, 2), blob);
+
+  it("gives the same messages to a restarted program", async () => {
+    const blob = await put();
+    expect(await createViewStore({ root }).get(blob)).toEqual({ status: "found", messages: view });
+  });
+
+  it("gives equal views one name and one file, compressed and private", async () => {
+    const blob = await put();
+    expect(await put()).toBe(blob);
+    expect(readdirSync(join(root, blob.slice(0, 2)))).toEqual([blob]);
+    expect(JSON.parse(gunzipSync(readFileSync(fileOf(blob))).toString())).toEqual(view);
+    expect(statSync(fileOf(blob)).mode & 0o777).toBe(0o600);
+  });
+
+  it("gives a view also where its last use cannot be noted", async () => {
+    const blob = await put();
+    const store = createViewStore({ root, now: () => Number.NaN });
+    expect(await store.get(blob)).toEqual({ status: "found", messages: view });
+  });
+
+  it("says that a damaged, missing or foreign view cannot be had", async () => {
+    const blob = await put();
+    writeFileSync(fileOf(blob), "damaged");
+    const store = createViewStore({ root });
+    expect(await store.get(blob)).toEqual({ status: "failed", reason: "the stored copy is damaged" });
+    expect(await store.get("0".repeat(64))).toMatchObject({ status: "failed" });
+    expect(await store.get("../../etc/passwd")).toMatchObject({ status: "failed" });
+  });
+
+  it("says why a view cannot be stored", async () => {
+    const cycle: Record<string, unknown> = { type: "text" };
+    cycle.self = cycle;
+    const messages = [{ info: { role: "user" }, parts: [cycle as { type: string }] }];
+    expect(await createViewStore({ root }).put(messages)).toMatchObject({ status: "failed" });
+    writeFileSync(root, "a file where the folder should be");
+    expect(await createViewStore({ root }).put(view)).toMatchObject({ status: "failed" });
+  });
+
+  it("forgets what was removed", async () => {
+    const blob = await put();
+    const store = createViewStore({ root });
+    await store.get(blob);
+    store.remove(blob);
+    expect(await store.get(blob)).toMatchObject({ status: "failed" });
+  });
+});

@@ -1,0 +1,159 @@
+import { promisify } from "node:util";
+import { gunzip, gzip } from "node:zlib";
+import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
+import { nodeFileSystem } from "../../stores/files/file-system.ts";
+import { createFileSpillStore, isSha256, readSpillFile, spillPath } from "../../stores/files/spill-store.ts";
+import { removeQuietly } from "../../stores/files/whole-file.ts";
+import { asString } from "../../text/read-unknown.ts";
+import type { SpillFailure, SpillRef, SpillStore } from "../../tool-output/spill.ts";
+import { createLruMap } from "./lru-map.ts";
+
+/** Keeps what children inherited, compressed and named by content, so that siblings share it. Never throws. */
+export interface ViewStore {
+  put(messages: readonly SessionMessage[]): Promise<ViewStored | ViewFailure>;
+  /** The same messages byte for byte, or why they cannot be had. */
+  get(blob: string): Promise<ViewFound | ViewFailure>;
+  remove(blob: string): void;
+}
+
+interface ViewStored {
+  readonly status: "stored";
+  readonly blob: string;
+}
+
+interface ViewFound {
+  readonly status: "found";
+  readonly messages: readonly SessionMessage[];
+}
+
+interface ViewFailure {
+  readonly status: "failed";
+  readonly reason: string;
+}
+
+interface ViewStoreOptions {
+  readonly root: string;
+  readonly now?: () => number;
+}
+
+export function createViewStore({ root, now = Date.now }: ViewStoreOptions): ViewStore {
+  const files = createFileSpillStore({ root, now, maxAgeMs: VIEW_KEPT_MS });
+  return viewStoreOn({
+    put: async (json) => files.put(await compress(json)),
+    async get(blob) {
+      const path = spillPath(root, blob);
+      const { sha256, bytes } = await readSpillFile(nodeFileSystem, path);
+      if (sha256 !== blob) return undefined;
+      try {
+        nodeFileSystem.touch(path, now());
+      } catch {
+        // Only its age depends on it.
+      }
+      return (await decompress(bytes)).toString("utf8");
+    },
+    remove: (blob) => removeQuietly(nodeFileSystem, spillPath(root, blob)),
+  });
+}
+
+/** Keeps views among the outputs of a store that several machines use, which compresses and cleans by itself. */
+export function createSharedViewStore(spills: SpillStore): ViewStore {
+  return viewStoreOn({
+    put: (json) => spills.put(json),
+    async get(blob) {
+      const json = await spills.get(blob);
+      if (json === undefined) throw new Error("it is not there, or the store cannot be reached");
+      return json;
+    },
+    // A child elsewhere may show the same: its age decides.
+    remove: () => {},
+  });
+}
+
+/** Where the text of a view lies. */
+interface ViewTexts {
+  put(json: string): Promise<SpillRef | SpillFailure>;
+  /** Undefined for a damaged one; may throw. */
+  get(blob: string): Promise<string | undefined>;
+  remove(blob: string): void;
+}
+
+function viewStoreOn(texts: ViewTexts): ViewStore {
+  const recent = createLruMap<string, readonly SessionMessage[]>(MAX_IN_MEMORY);
+  return {
+    async put(messages) {
+      try {
+        const json = JSON.stringify(messages);
+        const stored = await texts.put(json);
+        if (stored.status === "failed") return { status: "failed", reason: stored.reason };
+        // What siblings and a restarted host get is what went through JSON, so this one gets that too.
+        recent.set(stored.handle, JSON.parse(json) as readonly SessionMessage[]);
+        return { status: "stored", blob: stored.handle };
+      } catch (cause) {
+        return { status: "failed", reason: String(cause) };
+      }
+    },
+    async get(blob) {
+      const known = recent.get(blob);
+      if (known !== undefined) return { status: "found", messages: known };
+      if (!isSha256(blob)) return { status: "failed", reason: "its name is not one of ours" };
+      try {
+        const json = await texts.get(blob);
+        if (json === undefined) return { status: "failed", reason: "the stored copy is damaged" };
+        const messages: unknown = JSON.parse(json);
+        if (!Array.isArray(messages)) return { status: "failed", reason: "the stored copy is no list" };
+        recent.set(blob, messages as readonly SessionMessage[]);
+        return { status: "found", messages: messages as readonly SessionMessage[] };
+      } catch (cause) {
+        return {
+          status: "failed",
+          reason: `the stored copy cannot be read (${String(cause).slice(0, 200)})`,
+        };
+      }
+    },
+    remove(blob) {
+      recent.delete(blob);
+      if (isSha256(blob)) texts.remove(blob);
+    },
+  };
+}
+
+/** How long what children inherited is kept, since its last use. */
+export const VIEW_KEPT_MS: number = 14 * 24 * 3_600_000;
+
+const MAX_IN_MEMORY = 8;
+
+const compress = promisify<string, Buffer>(gzip);
+const decompress = promisify<Uint8Array, Buffer>(gunzip);
+
+/** Remembers what was last sent for each session, as the very list that the host lowers: later plugins change it in place. */
+export interface ViewCapture {
+  /** To be called with the list that a transform hook was given. */
+  see(messages: readonly SessionMessage[], atMs: number): void;
+  lastSent(sessionId: string): CapturedView | undefined;
+  forget(sessionId: string): void;
+}
+
+interface CapturedView {
+  readonly messages: readonly SessionMessage[];
+  readonly atMs: number;
+}
+
+export function createViewCapture(): ViewCapture {
+  const views = createLruMap<string, CapturedView>(MAX_SESSIONS);
+  return {
+    see(messages, atMs) {
+      const sessionId = sessionOf(messages);
+      if (sessionId !== undefined) views.set(sessionId, { messages, atMs });
+    },
+    lastSent: views.get,
+    forget: views.delete,
+  };
+}
+
+/** The session whose request a list of messages is: the newest message is always its own. */
+export function sessionOf(messages: readonly SessionMessage[]): string | undefined {
+  return asString(messages.at(-1)?.info?.sessionID);
+}
+
+/** A long-running host serves many sessions; only those that ran lately can fork. */
+const MAX_SESSIONS = 64;

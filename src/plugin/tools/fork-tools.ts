@@ -1,0 +1,254 @@
+import { z } from "zod";
+import { admitFork, findFork } from "../../fork/life/admit.ts";
+import { activityOf, forkTable, quoteChild, resultNotice } from "../../fork/life/notice.ts";
+import { formatSpan } from "../../fork/life/prompt.ts";
+import { currentRun, type ForkRecord, isLive } from "../../fork/life/record.ts";
+import { opencode } from "../../formats/wires/opencode/opencode.ts";
+import type { ToolContext, ToolDefinition } from "../../hosts/opencode/hooks.ts";
+import { sessionMessages } from "../../hosts/opencode/sessions.ts";
+import { renderMessage } from "../../transcript/render.ts";
+import { sizeText } from "../forks/inherit.ts";
+import { type Launched, launchFork } from "../forks/launch.ts";
+import { createLruMap } from "../stores/lru-map.ts";
+import { defineTool, type ToolSetup, WAIT_S } from "./define-tool.ts";
+
+/** Starts a background agent that knows the conversation, or speaks to one that was started before. */
+export function createForkTool(setup: ToolSetup): ToolDefinition {
+  return defineTool({
+    description:
+      "Start a background agent that already knows this whole conversation. Give only the directive: goal, files, what to report. Use it for independent work beside your own. Returns at once; the result is delivered to you, do not poll.",
+    args: FORK_ARGS,
+    run: ({ resume, wait_s = 0, ...request }, tool) =>
+      resume === undefined
+        ? start(setup, tool, { request, waitS: wait_s })
+        : speak(setup, tool, { ...request, name: resume, waitS: wait_s }),
+  });
+}
+
+const FORK_ARGS = {
+  prompt: z.string().trim().min(1).describe("the directive"),
+  title: z.string().trim().max(60).optional().describe("at most 60 characters"),
+  agent: z.string().min(1).optional().describe("default: yours"),
+  resume: z.string().min(1).optional().describe("fork id: steer it while it runs, continue it after"),
+  wait_s: WAIT_S.describe("seconds to wait for the result, 0 to 600"),
+};
+
+interface Start {
+  readonly request: {
+    readonly prompt: string;
+    readonly title?: string | undefined;
+    readonly agent?: string | undefined;
+  };
+  readonly waitS: number;
+}
+
+async function start(setup: ToolSetup, tool: ToolContext, { request, waitS }: Start): Promise<string> {
+  const { context, forks } = setup;
+  const { prompt, title, agent } = request;
+  const outcome = await launchFork({
+    context,
+    forks,
+    request: {
+      sessionId: tool.sessionID,
+      caller: tool.agent,
+      prompt,
+      title: title || titleOf(prompt),
+      ...(agent === undefined ? {} : { agent }),
+      ...(tool.extra?.model === undefined ? {} : { model: tool.extra.model }),
+    },
+  });
+  if (outcome.status === "refused") return outcome.reason;
+  const result = await resultInTime(setup, tool, { record: outcome.record, waitS });
+  return result ?? startedText(outcome);
+}
+
+function startedText({ record, inherited, place }: Launched): string {
+  const what = place === "queue" ? "is queued and starts when another ends" : "started";
+  const context =
+    inherited.way === "none"
+      ? `WARNING: no context was inherited (${inherited.reason}); it knows only your prompt.`
+      : `It inherited ${sizeText(record.inherited)} (${inherited.way}: ${inherited.reason}).`;
+  return `Fork ${record.number} ${what}. ${context} Its result will be delivered to you; do not poll. Go on with other work, or end your turn.`;
+}
+
+interface Speak {
+  readonly name: string;
+  readonly prompt: string;
+  readonly agent?: string | undefined;
+  readonly waitS: number;
+}
+
+async function speak(
+  setup: ToolSetup,
+  tool: ToolContext,
+  { name, prompt, agent, waitS }: Speak,
+): Promise<string> {
+  const { context, forks } = setup;
+  const root = await context.tree.rootOf(tool.sessionID);
+  if ((await forks.bonds.bondOf(tool.sessionID)) !== undefined) {
+    return "You are a fork and cannot speak to forks. Do it yourself.";
+  }
+  const record = findFork(forks.keeper.all(), { rootSessionId: root, name });
+  if (record === undefined) return `There is no fork "${name}". Call fork_result without an id for a list.`;
+  if (agent !== undefined && agent !== record.agent) {
+    return `Nothing was done: fork ${record.number} goes on as agent "${record.agent}" with the context it has; resume does not take another agent. Leave agent out, or start a new fork.`;
+  }
+  const admission = admitFork(forks.view(), { type: "resume", forkId: record.id });
+  if (admission.status === "refused") return admission.text;
+  const requestId = tool.callID ?? tool.messageID;
+  const told = await forks.keeper.tell(record.id, { type: "resume-asked", directive: prompt, requestId });
+  if (told === undefined) return `Nothing was done: the record of fork ${record.number} could not be stored.`;
+  const result = await resultInTime(setup, tool, { record, waitS });
+  if (result !== undefined) return result;
+  return admission.place === "steer"
+    ? `Fork ${record.number} was told. Its result will be delivered to you; do not poll.`
+    : `Fork ${record.number} continues where it ended. Its result will be delivered to you; do not poll.`;
+}
+
+async function resultInTime(
+  { context, forks }: ToolSetup,
+  tool: ToolContext,
+  { record, waitS }: { readonly record: ForkRecord; readonly waitS: number },
+): Promise<string | undefined> {
+  if (waitS === 0) return undefined;
+  tool.metadata({ title: `Fork ${record.number}: ${record.title}` });
+  const run = await forks.waitForEnd(record.id, { limitMs: waitS * 1_000, signal: tool.abort });
+  return run === undefined ? undefined : resultOf({ context, forks }, record.id);
+}
+
+function titleOf(prompt: string): string {
+  const [line = ""] = prompt.split("\n");
+  return line.length <= 60 ? line : `${line.slice(0, 57).trimEnd()}...`;
+}
+
+/** Shows what forks there are, what one reported, or what it did. */
+export function createForkResultTool(setup: ToolSetup): ToolDefinition {
+  const { context, forks } = setup;
+  const askedAtMs = createLruMap<string, number>(MAX_ASKED);
+  return defineTool({
+    description: "Read a fork's report again, or its transcript. Without id: a table of all forks.",
+    args: RESULT_ARGS,
+    async run({ id, wait_s = 0, view = "result", after = 0, limit = 20 }, tool) {
+      const root = await context.tree.rootOf(tool.sessionID);
+      const records = forks.keeper.all().filter((record) => record.rootSessionId === root);
+      if (id === undefined) return forkTable(records, context.now());
+      const record = findFork(records, { rootSessionId: root, name: id });
+      if (record === undefined) return `There is no fork "${id}". ${forkTable(records, context.now())}`;
+      if (view === "transcript") return transcriptOf(setup, record, { after, limit });
+      return isLive(currentRun(record))
+        ? running(record, tool, wait_s)
+        : ((await resultOf(setup, record.id)) ?? "");
+    },
+  });
+
+  async function running(record: ForkRecord, tool: ToolContext, waitS: number): Promise<string> {
+    const now = context.now();
+    const isTooSoon = now - (askedAtMs.get(record.id) ?? Number.NEGATIVE_INFINITY) < ASK_AGAIN_MS;
+    askedAtMs.set(record.id, now);
+    if (isTooSoon)
+      return `Fork ${record.number} still runs. Do not poll: its result will be delivered to you.`;
+    if (waitS > 0) {
+      await forks.waitForEnd(record.id, { limitMs: waitS * 1_000, signal: tool.abort });
+      const result = await resultOf(setup, record.id);
+      if (result !== undefined) return result;
+    }
+    const run = currentRun(forks.keeper.get(record.id) ?? record);
+    const state = isLive(run) && run.state === "running" ? activityOf(run, context.now()) : run.state;
+    return `Fork ${record.number} is not done (${state}, ${formatSpan(context.now() - run.queuedAtMs)}). Its result will be delivered to you; do not poll.`;
+  }
+}
+
+const RESULT_ARGS = {
+  id: z.string().min(1).optional(),
+  wait_s: WAIT_S.describe("0 to 600"),
+  view: z.enum(["result", "transcript"]).optional(),
+  after: z.number().int().min(0).optional().describe("transcript: skip so many messages"),
+  limit: z.number().int().min(1).max(100).optional().describe("1 to 100"),
+};
+
+/** Asking for a running fork again within this time is polling. */
+const ASK_AGAIN_MS = 30_000;
+const MAX_ASKED = 1_024;
+const MESSAGE_CHARS = 2_000;
+const TRANSCRIPT_CHARS = 30_000;
+
+async function transcriptOf(
+  { context }: ToolSetup,
+  record: ForkRecord,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<string> {
+  if (record.childSessionId === undefined) return `Fork ${record.number} has not started yet.`;
+  const stored = await sessionMessages(context.calls, record.childSessionId);
+  if (stored.status === "failed")
+    return `The transcript of fork ${record.number} cannot be read: ${stored.reason}`;
+  const messages = opencode.decode(stored.value);
+  const shown: string[] = [];
+  let usedChars = 0;
+  for (const [index, message] of messages.entries()) {
+    if (index < after) continue;
+    const text = `[${index + 1}] ${quoteChild(renderMessage(message), MESSAGE_CHARS)}`;
+    usedChars += text.length;
+    if (shown.length >= limit || usedChars > TRANSCRIPT_CHARS) break;
+    shown.push(text);
+  }
+  const until = after + shown.length;
+  const rest = messages.length > until ? ` More: after ${until}.` : "";
+  return [
+    `Messages ${after + 1} to ${until} of ${messages.length} of fork ${record.number}.${rest}`,
+    ...shown,
+  ].join("\n");
+}
+
+/** Stops forks and gives what they had got to; they can be resumed. */
+export function createForkCancelTool(setup: ToolSetup): ToolDefinition {
+  const { context, forks } = setup;
+  return defineTool({
+    description: "Stop a fork, or all. Gives its partial result; it can be resumed.",
+    args: CANCEL_ARGS,
+    async run({ id }, tool) {
+      if ((await forks.bonds.bondOf(tool.sessionID)) !== undefined)
+        return "You are a fork and cannot stop forks.";
+      const root = await context.tree.rootOf(tool.sessionID);
+      const records = forks.keeper.all().filter((record) => record.rootSessionId === root);
+      const named =
+        id === "all"
+          ? records.filter((record) => isLive(currentRun(record)))
+          : [findFork(records, { rootSessionId: root, name: id })];
+      const wanted = named.filter((record) => record !== undefined);
+      if (wanted.length === 0) {
+        return id === "all"
+          ? "No fork is running."
+          : `There is no fork "${id}". Call fork_result without an id for a list.`;
+      }
+      const texts = await Promise.all(
+        wanted.map(async (record) => {
+          if (!isLive(currentRun(record)))
+            return `Fork ${record.number} had ended already (${currentRun(record).state}).`;
+          await forks.keeper.tell(record.id, { type: "cancel-asked", reason: "the parent stopped it" });
+          await forks.waitForEnd(record.id, { limitMs: STOP_MS, signal: tool.abort });
+          return (
+            (await resultOf(setup, record.id)) ??
+            `Fork ${record.number} is being stopped; its partial result will be delivered.`
+          );
+        }),
+      );
+      return texts.join("\n\n");
+    },
+  });
+}
+
+const CANCEL_ARGS = { id: z.string().min(1).describe('fork id, or "all"') };
+
+const STOP_MS = 10_000;
+
+/** The result of a fork whose run is over, as text for its parent; reading it acknowledges it. */
+async function resultOf({ forks }: ToolSetup, forkId: string): Promise<string | undefined> {
+  const record = forks.keeper.get(forkId);
+  const run = record === undefined ? undefined : currentRun(record);
+  if (record === undefined || run === undefined || isLive(run)) return undefined;
+  const told = await forks.keeper.tell(forkId, { type: "delivery-sent", run: run.number, way: "read" });
+  if (run.delivery.state === "pending" && told !== undefined && told.record === told.before) {
+    return `Fork ${record.number} has ended; its result was delivered to you a moment ago.`;
+  }
+  return resultNotice([{ record, run }]);
+}

@@ -1,0 +1,172 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join, relative } from "node:path";
+import type { Pin } from "../../compaction/summary/facts.ts";
+import { fileAccess } from "../../stages/file-access.ts";
+import {
+  isVisibleToModel,
+  type Message,
+  reachesModel,
+  shownOutcome,
+  type Transcript,
+} from "../../transcript/message.ts";
+import { outcomeText, type Part } from "../../transcript/part.ts";
+import { handleOf } from "../../transcript/tool-results.ts";
+
+/** What the user wants kept: texts and files of the option `pin`, and messages marked with `#pin`. */
+export interface PinnedTexts {
+  /** The pins as they stand in a transcript. */
+  pinsOf(transcript: Transcript): readonly Pin[];
+  /** Texts that were pinned as such. */
+  readonly texts: readonly string[];
+  /** Patterns of files whose content is pinned. */
+  readonly globs: readonly string[];
+}
+
+export function createPinnedTexts(pins: readonly string[]): PinnedTexts {
+  const globs = pins.filter(isGlob);
+  const texts = pins.filter((pin) => !isGlob(pin));
+  const patterns = globs.map(globToRegExp);
+  const known = new WeakMap<Message, readonly Pin[]>();
+  const findPins = (message: Message): readonly Pin[] => {
+    if (isMarked(message)) return [{ handle: message.id }];
+    if (patterns.length === 0) return [];
+    return message.parts.flatMap((part, index): Pin[] =>
+      patterns.some((pattern) => pattern.test(pathOf(part))) ? [{ handle: handleOf(message, index) }] : [],
+    );
+  };
+  return {
+    texts,
+    globs,
+    pinsOf(transcript) {
+      const pins: Pin[] = texts.map((text) => ({ text }));
+      for (const message of transcript) {
+        const found = known.get(message) ?? findPins(message);
+        known.set(message, found);
+        for (const pin of found) pins.push(pin);
+      }
+      return pins;
+    },
+  };
+}
+
+/** The pins that the model saw before and does not see after. */
+export function missingPins(pins: readonly Pin[], { before, after }: BeforeAndAfter): readonly Pin[] {
+  const [seenBefore, seenAfter] = [before, after].map(readableTexts) as [ReadableTexts, ReadableTexts];
+  return pins.filter((pin) => {
+    if ("handle" in pin) return seenBefore.at(pin.handle) !== seenAfter.at(pin.handle);
+    return seenBefore.holds(pin.text) && !seenAfter.holds(pin.text);
+  });
+}
+
+interface BeforeAndAfter {
+  readonly before: Transcript;
+  readonly after: Transcript;
+}
+
+/** A user's message with `#pin` in it, as a word of its own. */
+function isMarked({ role, parts }: Message): boolean {
+  return (
+    role === "user" &&
+    parts.some((part) => part.type === "text" && !part.synthetic && PIN_MARK.test(part.text))
+  );
+}
+
+const PIN_MARK = /(?:^|\s)#pin(?=\s|$)/;
+
+function pathOf(part: Part): string {
+  const access = part.type === "tool" ? fileAccess(part) : undefined;
+  return access?.path ?? "";
+}
+
+interface ReadableTexts {
+  at(handle: string): string | undefined;
+  holds(text: string): boolean;
+}
+
+function readableTexts(transcript: Transcript): ReadableTexts {
+  const byHandle = new Map<string, string>();
+  for (const message of transcript) {
+    if (!isVisibleToModel(message)) continue;
+    const texts = message.parts.map((part) => (reachesModel(part) ? textOf(part) : ""));
+    byHandle.set(message.id, texts.join("\n"));
+    for (const [index, text] of texts.entries()) byHandle.set(handleOf(message, index), text);
+  }
+  return {
+    at: (handle) => byHandle.get(handle),
+    holds: (text) => [...byHandle.values()].some((each) => each.includes(text)),
+  };
+}
+
+function textOf(part: Part): string {
+  if (part.type === "text") return part.text;
+  return part.type === "tool" ? outcomeText(shownOutcome(part)) : "";
+}
+
+/** The files of a project that the patterns name, with their content; bounded in number and size. */
+export async function readPinnedFiles(
+  directory: string,
+  globs: readonly string[],
+): Promise<readonly PinnedFile[]> {
+  if (globs.length === 0) return [];
+  const patterns = globs.map(globToRegExp);
+  const files: PinnedFile[] = [];
+  const folders = [directory];
+  let seen = 0;
+  for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
+    const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+    for (const entry of entries) {
+      if (++seen > MAX_ENTRIES || files.length >= MAX_FILES) return files;
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) {
+        if (!SKIPPED.has(entry.name)) folders.push(path);
+        continue;
+      }
+      const name = relative(directory, path).replaceAll("\\", "/");
+      if (!entry.isFile() || !patterns.some((pattern) => pattern.test(name))) continue;
+      const content = await readSmall(path);
+      if (content !== undefined) files.push({ name, content });
+    }
+  }
+  return files;
+}
+
+interface PinnedFile {
+  /** Its path within the project. */
+  readonly name: string;
+  readonly content: string;
+}
+
+const MAX_ENTRIES = 20_000;
+const MAX_FILES = 20;
+const MAX_FILE_BYTES = 32 * 1024;
+const SKIPPED: ReadonlySet<string> = new Set([".git", "node_modules", "dist", "build", "target", ".venv"]);
+
+async function readSmall(path: string): Promise<string | undefined> {
+  try {
+    return (await stat(path)).size > MAX_FILE_BYTES ? undefined : await readFile(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+/** True for a pin that names files: it has no space, and a star, a slash or an ending. */
+export function isGlob(pin: string): boolean {
+  return !/\s/.test(pin) && /[*/]|\.[A-Za-z0-9]{1,8}$/.test(pin);
+}
+
+/** Matches a path, absolute or not, whose end is what the pattern names; `*` stays within a folder, `**` does not. */
+export function globToRegExp(glob: string): RegExp {
+  const body = glob
+    .replace(/^\.?\//, "")
+    .split(/(\*\*\/|\*\*|\*|\?)/)
+    .map((piece) => WILDCARDS[piece] ?? piece.replace(/[.+^${}()|[\]\\]/g, "\\$&"))
+    .join("");
+  return new RegExp(`(?:^|/)${body}$`);
+}
+
+const WILDCARDS: Readonly<Record<string, string>> = {
+  "**/": "(?:[^/]+/)*",
+  "**": ".*",
+  "*": "[^/]*",
+  "?": "[^/]",
+};

@@ -1,0 +1,227 @@
+import { chmodSync, rmSync, writeFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { createTestContext, type TestContext } from "../../../test/rig/plugin-context.ts";
+import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
+import { combineHooks, type HookFailure } from "../host/features.ts";
+import { batchesInForce } from "../stores/journal.ts";
+import { createModelWindows } from "./models.ts";
+import { createPinnedTexts } from "./pins.ts";
+import { createPruneWindow, type PruneWindow } from "./prune.ts";
+
+const PRUNING = { prune: "auto", models: { "p/m": { keepRecent: 1_000 } } };
+const SESSION = "ses_1";
+
+function load({ context }: TestContext, children: readonly string[] = []) {
+  const failures: HookFailure[] = [];
+  const windows = createModelWindows(context.options);
+  const pruning = createPruneWindow({
+    context,
+    pins: createPinnedTexts(context.options.pin),
+    windows,
+    isChild: async (id) => children.includes(id),
+  });
+  const hooks = combineHooks([windows.feature, pruning.feature], (failure) => failures.push(failure));
+  const send = async (messages: readonly SessionMessage[]): Promise<readonly SessionMessage[]> => {
+    const list = structuredClone(messages) as SessionMessage[];
+    await hooks["experimental.chat.messages.transform"]?.({}, { messages: list });
+    return list;
+  };
+  return { hooks, pruning, failures, send };
+}
+
+function user(id: string, text: string): SessionMessage {
+  const info = { id, sessionID: SESSION, role: "user", time: { created: 1 } };
+  return {
+    info: { ...info, model: { providerID: "p", modelID: "m" } },
+    parts: [{ id: `${id}-1`, sessionID: SESSION, messageID: id, type: "text", text }],
+  };
+}
+
+function step(id: string, output: string): SessionMessage {
+  const time = { start: 1, end: 2 };
+  const state = { status: "completed", input: { command: id }, output, title: "", metadata: {}, time };
+  return {
+    info: {
+      id,
+      sessionID: SESSION,
+      role: "assistant",
+      finish: "tool-calls",
+      providerID: "p",
+      modelID: "m",
+      time: { created: 1, completed: 2 },
+    },
+    parts: [
+      { id: `${id}-1`, sessionID: SESSION, messageID: id, type: "tool", callID: id, tool: "bash", state },
+    ],
+  };
+}
+
+const OUTPUT = "steady as she goes\n".repeat(2_000);
+const CONVERSATION: readonly SessionMessage[] = [
+  user("u1", "Make four. #pin the port is 4711"),
+  ...[1, 2, 3, 4].map((number) => step(`a${number}`, `mark-${number}\n${OUTPUT}`)),
+  user("u2", "Go on."),
+  user("u3", "Go on."),
+];
+
+function clearedIn(messages: readonly SessionMessage[]): readonly string[] {
+  return messages.flatMap(({ info, parts }) =>
+    parts.some(({ state }) => (state as { time?: { compacted?: number } })?.time?.compacted !== undefined)
+      ? [String(info.id)]
+      : [],
+  );
+}
+
+describe("pruning", () => {
+  it("clears old outputs, and the same ones in every request from then on, after a restart too", async () => {
+    const first = createTestContext({ options: PRUNING });
+    const { send } = load(first);
+    const once = await send(CONVERSATION);
+    expect(clearedIn(once)).toEqual(["a1", "a2", "a3", "a4"]);
+    expect(await send(CONVERSATION)).toEqual(once);
+    const again = load(createTestContext({ options: PRUNING, store: first.folder }));
+    expect(await again.send(CONVERSATION)).toEqual(once);
+    expect(again.failures).toEqual([]);
+  });
+
+  it("writes down what a batch saves and what it costs", async () => {
+    const test = createTestContext({ options: PRUNING });
+    await load(test).send(CONVERSATION);
+    const [batch] = batchesInForce(await test.entries(SESSION));
+    expect(batch?.batch.arithmetic).toMatchObject({ cache: "uncached", rewrittenTokens: 0 });
+    expect(batch?.batch.arithmetic?.savedTokensPerTurn).toBeGreaterThan(10_000);
+  });
+
+  it.each([
+    { name: "it is off", options: {} },
+    { name: "the profile is the documented one", options: { ...PRUNING, profile: "documented" } },
+    {
+      name: "the threshold is not reached",
+      options: { prune: "auto", models: { "p/m": { pruneAt: 900_000 } } },
+    },
+    {
+      name: "its share of a window is not known yet",
+      options: { prune: "auto", models: { "p/m": { pruneAt: "1%" } } },
+    },
+  ])("leaves the list alone when $name", async ({ options }) => {
+    const { send, failures } = load(createTestContext({ options }));
+    expect(await send(CONVERSATION)).toEqual(CONVERSATION);
+    expect(failures).toEqual([]);
+  });
+
+  it("leaves children alone, whose request begins with their parent's", async () => {
+    const { send } = load(createTestContext({ options: PRUNING }), [SESSION]);
+    expect(await send(CONVERSATION)).toEqual(CONVERSATION);
+  });
+
+  it("lets the host's request for a summary see everything, and goes on afterwards", async () => {
+    const { send, hooks } = load(createTestContext({ options: PRUNING }));
+    await send(CONVERSATION);
+    await hooks["experimental.session.compacting"]?.({ sessionID: SESSION }, { context: [] });
+    expect(await send(CONVERSATION)).toEqual(CONVERSATION);
+    expect(clearedIn(await send(CONVERSATION))).toHaveLength(4);
+  });
+
+  it("goes on with the next message when a summary was announced and never asked for", async () => {
+    const { send, hooks } = load(createTestContext({ options: PRUNING }));
+    await send(CONVERSATION);
+    await hooks["experimental.session.compacting"]?.({ sessionID: SESSION }, { context: [] });
+    await hooks["chat.message"]?.({ sessionID: SESSION }, { message: {}, parts: [] });
+    expect(clearedIn(await send(CONVERSATION))).toHaveLength(4);
+  });
+
+  it("holds only the conversations that were used lately, and sends a forgotten one as before", async () => {
+    const { send, pruning } = load(createTestContext({ options: PRUNING }));
+    const once = await send(CONVERSATION);
+    const other = (number: number): SessionMessage => {
+      const { info, parts } = user("u1", "Hello.");
+      return { info: { ...info, sessionID: `ses_other${number}` }, parts };
+    };
+    for (let number = 0; number < 40; number++) await send([other(number)]);
+    expect(pruning.isOpen(SESSION)).toBe(false);
+    expect(pruning.isOpen("ses_other39")).toBe(true);
+    expect(await send(CONVERSATION)).toEqual(once);
+  });
+
+  it("spares what is pinned, and takes an edit back that hides something pinned later", async () => {
+    const test = createTestContext({ options: { ...PRUNING, pin: ["mark-2"] } });
+    expect(clearedIn(await load(test).send(CONVERSATION))).toEqual(["a1", "a3", "a4"]);
+    const later = createTestContext({ options: { ...PRUNING, pin: ["mark-3"] }, store: test.folder });
+    expect(clearedIn(await load(later).send(CONVERSATION))).toEqual([]);
+    await expect
+      .poll(async () => (await later.entries(SESSION)).filter(({ type }) => type === "pins-kept"))
+      .toMatchObject([{ batches: [expect.any(String)] }]);
+  });
+
+  it("takes back what somebody wrote into the journal over a #pin message", async () => {
+    const test = createTestContext({ options: PRUNING });
+    const edit = { type: "hide-message", messageId: "u1", stage: "test", reason: "pruned" };
+    const record = { v: 1, type: "batch", id: "b1", step: "prune", reason: "pays", at: 1 };
+    await test.context.journal(SESSION).append({
+      atMs: 1,
+      sessionId: SESSION,
+      type: "engine",
+      record: { ...record, tokensBefore: 2, tokensAfter: 1, edits: [{ edit, savedTokens: 1, handle: "u1" }] },
+    });
+    const sent = await load(test).send(CONVERSATION);
+    expect(JSON.stringify(sent[0])).toContain("#pin the port is 4711");
+    expect(batchesInForce(await test.entries(SESSION)).map(({ batch }) => batch.id)).not.toContain("b1");
+  });
+
+  it("gives a batch back when it is asked to, and knows only its own sessions", async () => {
+    const { send, pruning } = load(createTestContext({ options: PRUNING }));
+    await send(CONVERSATION);
+    expect(await undoIn(pruning)).toMatchObject({ status: "undone" });
+    expect(clearedIn(await send(CONVERSATION))).toEqual([]);
+    expect(await undoIn(pruning)).toEqual({ status: "nothing" });
+    expect(pruning.isOpen("ses_other")).toBe(false);
+    expect(await pruning.undo("ses_other")).toBeUndefined();
+  });
+});
+
+const undoIn = (pruning: PruneWindow) => pruning.undo(SESSION);
+
+describe("pruning with something broken", () => {
+  it("still edits when the journal cannot be written", async () => {
+    const test = createTestContext({ options: PRUNING });
+    writeFileSync(test.context.folders.journal, "not a folder");
+    const { send, failures } = load(test);
+    expect(clearedIn(await send(CONVERSATION))).toHaveLength(4);
+    expect(failures).toEqual([]);
+  });
+
+  it("changes nothing and says so when it fails in the middle, and works again afterwards", async () => {
+    const test = createTestContext({ options: PRUNING });
+    let isBroken = true;
+    const context = {
+      ...test.context,
+      now: () => {
+        if (isBroken) throw new Error("no clock");
+        return 10;
+      },
+    };
+    const { send, failures } = load({ ...test, context });
+    expect(await send(CONVERSATION)).toEqual(CONVERSATION);
+    expect(failures).toMatchObject([{ feature: "pruning", hook: "experimental.chat.messages.transform" }]);
+    isBroken = false;
+    expect(clearedIn(await send(CONVERSATION))).toHaveLength(4);
+  });
+
+  it.each([[[]], [[null]], [[{ info: {}, parts: [] }]], [[{ info: { sessionID: SESSION }, parts: [] }]]])(
+    "passes %j through",
+    async (messages) => {
+      const { send } = load(createTestContext({ options: PRUNING }));
+      expect(await send(messages as never)).toEqual(messages);
+    },
+  );
+
+  it("works where the store is gone meanwhile", async () => {
+    const test = createTestContext({ options: PRUNING });
+    const { send } = load(test);
+    await send(CONVERSATION);
+    rmSync(test.folder, { recursive: true, force: true });
+    writeFileSync(test.folder, "");
+    chmodSync(test.folder, 0o400);
+    expect(clearedIn(await send(CONVERSATION))).toHaveLength(4);
+  });
+});

@@ -1,0 +1,115 @@
+import type { CompactionTrigger } from "../compaction/plan/plan-compaction.ts";
+import type { RecoveryRung } from "../compaction/recover/plan-recovery.ts";
+import type { CompactReason } from "../compaction/trigger/should-compact.ts";
+import type { CacheArithmetic } from "../stages/cache-plan.ts";
+import type { Edit, Handle } from "../transcript/edit.ts";
+import type { EditBatch } from "./history.ts";
+
+/** The one thing to do next. The session runs the first five; the others are for whoever calls the model. */
+export type SessionAction =
+  | BoundOutputs
+  | EditWindow
+  | SummarizeToolResults
+  | Compact
+  | Recover
+  | NoAction
+  | LowerOutput
+  | Retry
+  | GiveUp;
+
+/** Tool outputs that came in are longer than the limits: bound them before the model sees them. */
+interface BoundOutputs extends Decided {
+  readonly type: "bound-outputs";
+  readonly handles: readonly Handle[];
+}
+
+/** Mechanical edits that pay for themselves, or that spare a compaction. */
+export interface EditWindow extends Decided {
+  readonly type: "prune" | "supersede";
+  readonly reason: "pays" | "over-limit";
+  readonly edits: readonly Edit[];
+  /** What they save against what they cost. */
+  readonly arithmetic: CacheArithmetic;
+}
+
+/** More tool results are visible than the cutoff allows, or summaries asked for earlier may have arrived. */
+interface SummarizeToolResults extends Decided {
+  readonly type: "summarize-tool-results";
+  readonly visibleResults: number;
+}
+
+/** Replace the old part by a summary. */
+interface Compact extends Decided {
+  readonly type: "compact";
+  readonly trigger: CompactionTrigger;
+}
+
+/** One step after a refusal: what is left of the failed attempt, media, or a rung of the ladder. */
+export interface Recover extends Decided {
+  readonly type: "recover";
+  readonly step: RecoveryRung | "failed-attempt" | "drop-media";
+  /** Unset for `omitUndefined`, which asks the model. */
+  readonly edits?: readonly Edit[];
+}
+
+/** Send the window as it is. */
+interface NoAction {
+  readonly type: "none";
+  readonly reason: IdleReason;
+  /** False when the window is over its limit all the same; the reason says why nothing is done. */
+  readonly fits: boolean;
+}
+
+/** Send the same window again, allowing fewer tokens for the answer. */
+interface LowerOutput {
+  readonly type: "lower-output";
+  readonly maxOutputTokens: number;
+}
+
+/** Send the window, which is smaller now, again. */
+interface Retry {
+  readonly type: "retry";
+}
+
+/** Nothing more can be done here: tell the user. `error` is what the provider said first. */
+export interface GiveUp {
+  readonly type: "give-up";
+  readonly reason: GiveUpReason;
+  readonly message: string;
+  readonly error?: unknown;
+}
+
+interface Decided {
+  /** The state of the session this was decided on; it is not run on another. */
+  readonly version: number;
+}
+
+export type IdleReason =
+  | CompactReason
+  | "aborted"
+  | "in-progress"
+  | "after-undo"
+  | "host-compacts"
+  | "nothing-to-gain";
+
+export type GiveUpReason =
+  | "no-gain"
+  | "does-not-fit"
+  | "still-refused"
+  | "auto-off"
+  | "rate-limit-size"
+  | "no-media";
+
+/** What came of running an action. */
+export type RunResult =
+  | { readonly status: "applied"; readonly batch: EditBatch }
+  /** Nothing was changed, and why. */
+  | { readonly status: "nothing"; readonly reason: string }
+  | { readonly status: "failed"; readonly reason: string }
+  | { readonly status: "aborted" }
+  /** Decided on a state that is gone: ask for the next action again. */
+  | { readonly status: "stale" }
+  /** Another action is being run. */
+  | { readonly status: "busy" }
+  /** Not an action of the session: whoever calls the model has to do it. */
+  | { readonly status: "for-the-caller" };

@@ -1,0 +1,232 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { filterCompacted } from "../stages/boundary.ts";
+import { repairPairing } from "../stages/repair.ts";
+import { deepFreeze, transcript } from "../testing/notation.ts";
+import { applyEdits, type Edit } from "../transcript/edit.ts";
+import { findFaults } from "../transcript/format.ts";
+import { type Message, project, type Transcript } from "../transcript/message.ts";
+import type { Part } from "../transcript/part.ts";
+import { createHistory, type EditBatch } from "./history.ts";
+
+/** The projection computed from nothing but the base and the edits: what the incremental one has to equal. */
+function fromScratch(base: Transcript, batches: readonly EditBatch[]): Transcript {
+  const applied = batches.reduce((current, { edits, at }) => applyEdits(current, edits, { at }), base);
+  const window = filterCompacted(applied);
+  return project(applyEdits(window, repairPairing(window), { at: 0 }));
+}
+
+/** Inserted messages get the time at which they are applied, which says nothing here. */
+const timeless = (messages: Transcript): Transcript =>
+  messages.map(({ createdAt: _, ...message }) => message);
+
+const batch = (id: string, edits: readonly Edit[]): EditBatch => ({
+  id,
+  step: "test",
+  reason: "test",
+  at: 7,
+  edits,
+});
+
+const hide = (messageId: string): Edit => ({
+  type: "hide-message",
+  messageId,
+  stage: "test",
+  reason: "test",
+});
+
+const anyPart: fc.Arbitrary<Part> = fc.oneof(
+  fc.constantFrom("", " ", "hello", "\ud800 broken", "\0").map((text) => ({ type: "text" as const, text })),
+  fc
+    .record({
+      type: fc.constant("tool" as const),
+      callId: fc.integer({ min: 0, max: 9 }).map(String),
+      tool: fc.constantFrom("bash", "read"),
+      input: fc.constantFrom({}, { command: "ls\0" }),
+      outcome: fc.constantFrom(
+        { status: "pending" as const },
+        { status: "done" as const, output: "out", attachments: [] },
+        { status: "failed" as const, error: "\ud83d" },
+      ),
+      callMissing: fc.constantFrom(undefined, undefined, true as const),
+    })
+    .map(({ callMissing, ...part }) => (callMissing ? { ...part, callMissing } : part)),
+);
+
+const anyMessage = (id: string): fc.Arbitrary<Message> =>
+  fc
+    .tuple(
+      fc.constantFrom("user", "assistant", "assistant", "system", "marker", "summary"),
+      fc.array(anyPart, { maxLength: 3 }),
+      fc.constantFrom(undefined, undefined, "stop"),
+      fc.boolean(),
+    )
+    .map(([kind, parts, finish, isHidden]): Message => {
+      const rest = { ...(isHidden && { metadata: { agentVisible: false } }), ...(finish && { finish }) };
+      if (kind === "marker") return { id, role: "user", parts: [{ type: "compaction", trigger: "auto" }] };
+      if (kind === "summary") return { id, role: "assistant", parts, summary: true, ...rest };
+      return { id, role: kind, parts, ...rest };
+    });
+
+type Move =
+  | { readonly type: "append"; readonly message: Message }
+  | { readonly type: "observe"; readonly keep: number; readonly messages: readonly Message[] }
+  | { readonly type: "batch"; readonly hideIndex: number; readonly insert: boolean }
+  | { readonly type: "undo" };
+
+const anyMoves: fc.Arbitrary<readonly Move[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 5,
+      arbitrary: fc
+        .integer({ min: 0, max: 40 })
+        .chain((number) => anyMessage(`m${number}`))
+        .map((message) => ({ type: "append" as const, message })),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        type: fc.constant("observe" as const),
+        keep: fc.integer({ min: 0, max: 3 }),
+        messages: fc.array(
+          fc.integer({ min: 41, max: 60 }).chain((number) => anyMessage(`m${number}`)),
+          { maxLength: 3 },
+        ),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        type: fc.constant("batch" as const),
+        hideIndex: fc.nat(20),
+        insert: fc.boolean(),
+      }),
+    },
+    { weight: 1, arbitrary: fc.constant({ type: "undo" as const }) },
+  ),
+  { maxLength: 40 },
+);
+
+describe("the line of a session", () => {
+  it("DB-13: kept up to date message by message, it is what computing everything anew gives", () => {
+    fc.assert(
+      fc.property(anyMoves, (moves) => {
+        const line = createHistory();
+        for (const [index, move] of moves.entries()) {
+          if (move.type === "append") line.append(deepFreeze(move.message));
+          if (move.type === "observe") {
+            const base = line.base();
+            line.observe([...base.slice(0, Math.max(0, base.length - move.keep)), ...move.messages]);
+          }
+          if (move.type === "batch") {
+            const target = line.transcript()[move.hideIndex];
+            const inserted: Message = {
+              id: `i${index}`,
+              role: "user",
+              parts: [{ type: "text", text: "in between" }],
+            };
+            const edits = target === undefined ? [] : [hide(target.id)];
+            const insert: Edit = {
+              type: "insert-message",
+              message: inserted,
+              after: target?.id ?? null,
+              stage: "t",
+              reason: "t",
+            };
+            line.add(batch(`b${index}`, move.insert ? [...edits, insert] : edits));
+          }
+          if (move.type === "undo") {
+            const last = line.batches().at(-1);
+            if (last !== undefined) line.remove(last.id);
+          }
+          const expected = fromScratch(line.base(), line.batches());
+          expect(timeless(line.window().shown())).toEqual(timeless(expected));
+          expect(findFaults(line.window().shown())).toEqual([]);
+          expect(timeless(project(applyEdits(line.base(), line.edits(), { at: 7 })))).toEqual(
+            timeless(expected),
+          );
+        }
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it("gives the same list as long as nothing changes, and never changes a list it gave", () => {
+    const line = createHistory();
+    for (const message of transcript("u:5 a:5")) line.append(message);
+    const before = line.window().shown();
+    expect(line.window().shown()).toBe(before);
+    line.append({ id: "m9", role: "user", parts: [{ type: "text", text: "more" }] });
+    expect(before).toHaveLength(2);
+    expect(line.window().shown()).toHaveLength(3);
+  });
+
+  it("keeps its messages when the host gives equal ones that are other objects", () => {
+    const line = createHistory();
+    line.observe(transcript("u:5 a:5(bash:9) u:5"));
+    const before = line.window().shown();
+    expect(line.observe(transcript("u:5 a:5(bash:9) u:5")).extent).toBe("same");
+    expect(line.window().shown()).toBe(before);
+    const grown = line.observe(transcript("u:5 a:5(bash:9) u:5 a:1"));
+    expect(grown).toMatchObject({ extent: "grown", changed: [{ id: "m4" }] });
+    expect(line.window().shown()[0]).toBe(before[0]);
+  });
+
+  it("takes a message of which something arrived in the place of the old one", () => {
+    const line = createHistory();
+    line.observe(transcript("u:5 a:5(bash?)"));
+    expect(line.observe(transcript("u:5 a:5(bash:9)"))).toMatchObject({ extent: "replaced" });
+    expect(line.window().shown()[1]?.parts[1]).toMatchObject({ outcome: { status: "done" } });
+  });
+
+  it("INT-6: drops a summary of messages that the owner took back, and keeps what only hides", () => {
+    const line = createHistory();
+    line.observe(transcript("u:5 a:5 u:5 a:5"));
+    const summary: Message = { id: "s", role: "user", parts: [{ type: "text", text: "summed up" }] };
+    line.add(batch("cleared", [hide("m2")]));
+    line.add(
+      batch("summary", [
+        hide("m3"),
+        { type: "insert-message", message: summary, after: "m3", stage: "t", reason: "t" },
+      ]),
+    );
+    const { dropped } = line.observe(transcript("u:5 a:5"));
+    expect(dropped.map(({ id }) => id)).toEqual(["summary"]);
+    expect(
+      line
+        .window()
+        .shown()
+        .map(({ id }) => id),
+    ).toEqual(["m1"]);
+  });
+
+  it("INT-6: a message that comes back meets the edits again that speak of it", () => {
+    const line = createHistory();
+    line.observe(transcript("u:5 a:5 u:5"));
+    line.add(batch("hidden", [hide("m3")]));
+    line.observe(transcript("u:5 a:5"));
+    line.observe(transcript("u:5 a:5 u:5"));
+    expect(
+      line
+        .window()
+        .shown()
+        .map(({ id }) => id),
+    ).toEqual(["m1", "m2"]);
+  });
+
+  it("finds messages that have left the base and messages that a batch inserted", () => {
+    const line = createHistory();
+    line.observe(transcript("u:5 a:5 u:5"));
+    line.observe(transcript("u:5"));
+    expect(line.find("m3")).toMatchObject({ id: "m3" });
+    expect(line.find("m7")).toBeUndefined();
+  });
+
+  it("names repeated ids apart", () => {
+    const line = createHistory();
+    const [first] = transcript("u:5");
+    if (first === undefined) throw new Error("no message");
+    line.observe([first, { ...first, role: "assistant" }]);
+    expect(line.base().map(({ id }) => id)).toEqual(["m1", "m1~2"]);
+  });
+});

@@ -1,0 +1,343 @@
+import type { CompactionEvent } from "../compaction/compact.ts";
+import { callWithin } from "../compaction/ports/call-within.ts";
+import type { Clock } from "../compaction/ports/clock.ts";
+import type { CacheArithmetic, CachePrices, EditTally } from "../stages/cache-plan.ts";
+import { isObject } from "../text/json.ts";
+import type { Edit, Handle } from "../transcript/edit.ts";
+import { estimateMessageTokens, type MessageEstimateOptions } from "../transcript/estimate-message.ts";
+import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
+import { type EditBatch, isMessage, isPart } from "./history.ts";
+import type { Journal } from "./journal.ts";
+
+/** Where a session's records and events go: in order, none dropped, and nothing that goes wrong there stops the session. */
+export interface SessionLog {
+  /** Puts a record behind all earlier ones. */
+  write(record: SessionRecord): void;
+  /** Resolves when every record so far is safe or was reported as lost. */
+  written(): Promise<void>;
+  emit(event: SessionEvent): void;
+  warn(code: WarningCode, message: string): void;
+}
+
+/** The log of a session. */
+export function createSessionLog({ journal, clock, onEvent }: SessionLogPorts): SessionLog {
+  let tail: Promise<void> = Promise.resolve();
+
+  function emit(event: SessionEvent): void {
+    try {
+      onEvent?.(event);
+    } catch {
+      // Whoever listens is no part of the work.
+    }
+  }
+
+  function warn(code: WarningCode, message: string): void {
+    emit({ type: "warning", code, message });
+  }
+
+  async function append(to: Journal, record: SessionRecord): Promise<void> {
+    const start = async () => to.append(record);
+    const result = await callWithin({ start, limitMs: JOURNAL_LIMIT_MS, clock, signal: undefined });
+    if (result.status === "done" && result.value?.status === "appended") return;
+    const code =
+      result.status === "done" && result.value?.status === "failed" ? result.value.code : result.status;
+    warn(
+      "not-journalled",
+      `A ${record.type} could not be written to the journal: ${String(code).slice(0, 80)}`,
+    );
+  }
+
+  return {
+    write(record) {
+      if (journal !== undefined) tail = tail.then(() => append(journal, record));
+    },
+    written: () => tail,
+    emit,
+    warn,
+  };
+}
+
+interface SessionLogPorts {
+  readonly journal: Journal | undefined;
+  readonly clock: Clock;
+  readonly onEvent: ((event: SessionEvent) => void) | undefined;
+}
+
+/** A journal that has not answered by then is not waited for. */
+const JOURNAL_LIMIT_MS = 10_000;
+
+/** Something the session did or noticed. Every start is followed by exactly one end, also after an abort. */
+export type SessionEvent =
+  | CompactionEvent
+  | ToolSummaryStart
+  | ToolSummaryEnd
+  | ContextChanged
+  | SessionWarning;
+
+interface ToolSummaryStart {
+  readonly type: "tool_summary_start";
+  readonly visibleResults: number;
+}
+
+interface ToolSummaryEnd {
+  readonly type: "tool_summary_end";
+  readonly archivedResults: number;
+  readonly error?: string;
+  /** The heuristic had to take the model's place. */
+  readonly degraded?: true;
+}
+
+/** The window is another one: it was edited, an edit was taken back, or its owner or the model changed. */
+interface ContextChanged {
+  readonly type: "context_changed";
+  /** The step, or `undo`, `restore`, `base` (the owner changed earlier messages), `model`. */
+  readonly kind: string;
+  readonly reason: string;
+  /** Estimated tokens. */
+  readonly before: number;
+  readonly after: number;
+  readonly epoch: number;
+}
+
+interface SessionWarning {
+  readonly type: "warning";
+  readonly code: WarningCode;
+  readonly message: string;
+}
+
+export type WarningCode =
+  | "compaction-gained-little"
+  | "not-journalled"
+  | "journal-damaged"
+  | "no-usable-window"
+  | "profiles-disagree"
+  | "edits-dropped"
+  | "usage-anomaly"
+  | "hook-failed"
+  | "not-persisted";
+
+/** What a session writes into its journal. */
+export type SessionRecord =
+  | BatchRecord
+  | { readonly v: 1; readonly type: "undo"; readonly batchId: string; readonly at: number }
+  | { readonly v: 1; readonly type: "drop"; readonly batchId: string; readonly at: number }
+  | ({ readonly v: 1; readonly type: "step" } & LedgerEntry);
+
+/** A batch with what each edit saved and where what it leaves out can be recalled. */
+export interface BatchRecord extends Omit<EditBatch, "edits"> {
+  readonly v: 1;
+  readonly type: "batch";
+  /** What the window was estimated at before and after. */
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+  readonly degraded?: true;
+  /** Set when it was weighed what the edits save against what they cost. */
+  readonly arithmetic?: BatchArithmetic;
+  readonly edits: readonly JournalledEdit[];
+}
+
+/** The figures behind a batch: what it saves on every request, what it makes the provider read anew, and when that is paid. */
+interface BatchArithmetic extends CachePrices, Omit<EditTally, "breakEvenTurns"> {
+  /** Unset when it is never paid: then the edits were needed all the same. */
+  readonly breakEvenTurns?: number;
+}
+
+interface JournalledEdit {
+  readonly edit: Edit;
+  /** Tokens that left the window; below 0 for what was added. */
+  readonly savedTokens: number;
+  readonly handle: Handle;
+}
+
+/** The record of a batch, given the transcript before and after it. */
+export function batchRecord(batch: EditBatch, moment: BatchMoment): BatchRecord {
+  const { tokensBefore, tokensAfter, degraded, arithmetic } = moment;
+  const saved = savedTokensOf(batch.edits, moment);
+  return {
+    v: 1,
+    type: "batch",
+    ...batch,
+    tokensBefore,
+    tokensAfter,
+    ...(degraded && { degraded }),
+    ...(arithmetic && { arithmetic: batchArithmetic(arithmetic) }),
+    edits: batch.edits.map((edit, index) => ({
+      edit,
+      savedTokens: saved[index] ?? 0,
+      handle: edit.omitted?.handle ?? editedMessageId(edit),
+    })),
+  };
+}
+
+interface BatchMoment {
+  readonly before: Transcript;
+  readonly after: Transcript;
+  readonly estimate: MessageEstimateOptions;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+  readonly degraded?: true;
+  readonly arithmetic?: CacheArithmetic;
+}
+
+function batchArithmetic({ chosen, all: _, ...prices }: CacheArithmetic): BatchArithmetic {
+  const { breakEvenTurns, ...sums } = chosen;
+  return { ...prices, ...sums, ...(Number.isFinite(breakEvenTurns) && { breakEvenTurns }) };
+}
+
+/** The record in a value that was read from a journal; undefined when it is none of ours. */
+export function readRecord(value: unknown): SessionRecord | undefined {
+  if (!isObject(value) || value.v !== 1) return undefined;
+  if (value.type === "undo" || value.type === "drop") {
+    const { type, batchId, at } = value;
+    return typeof batchId === "string" ? { v: 1, type, batchId, at: Number(at) || 0 } : undefined;
+  }
+  const { step, reason, at, tokensBefore, tokensAfter } = value;
+  const isStep = typeof step === "string" && typeof reason === "string" && Number.isFinite(at);
+  if (!isStep || !Number.isFinite(tokensBefore) || !Number.isFinite(tokensAfter)) return undefined;
+  if (value.type === "step")
+    return typeof value.outcome === "string" ? (value as unknown as SessionRecord) : undefined;
+  if (value.type !== "batch" || typeof value.id !== "string" || !Array.isArray(value.edits)) return undefined;
+  const isUsable = value.edits.every((item) => isObject(item) && isEdit(item.edit));
+  return isUsable ? (value as unknown as BatchRecord) : undefined;
+}
+
+/** The batch that a record tells of. */
+export function batchOf({ id, step, reason, at, edits }: BatchRecord): EditBatch {
+  return { id, step, reason, at, edits: edits.map(({ edit }) => edit) };
+}
+
+/** What a message lost is shared among its edits by the characters that each leaves out. */
+function savedTokensOf(
+  edits: readonly Edit[],
+  { before, after, estimate }: Pick<BatchMoment, "before" | "after" | "estimate">,
+): readonly number[] {
+  const changed = new Set(edits.map(editedMessageId));
+  const sizesIn = (transcript: Transcript): ReadonlyMap<MessageId, number> =>
+    new Map(
+      transcript
+        .filter((message) => changed.has(message.id))
+        .map((message) => [message.id, tokensOf(message, estimate)]),
+    );
+  const [sizesBefore, sizesAfter] = [sizesIn(before), sizesIn(after)];
+  const charsByMessage = new Map<MessageId, number>();
+  for (const edit of edits) {
+    const id = editedMessageId(edit);
+    charsByMessage.set(id, (charsByMessage.get(id) ?? 0) + weightOf(edit));
+  }
+  return edits.map((edit) => {
+    const id = editedMessageId(edit);
+    const savedTokens = (sizesBefore.get(id) ?? 0) - (sizesAfter.get(id) ?? 0);
+    return Math.round((savedTokens * weightOf(edit)) / (charsByMessage.get(id) ?? 1));
+  });
+}
+
+function tokensOf(message: Message, estimate: MessageEstimateOptions): number {
+  return isVisibleToModel(message) ? estimateMessageTokens(message, estimate) : 0;
+}
+
+function weightOf({ omitted }: Edit): number {
+  return 1 + Math.max(0, omitted?.chars ?? 0);
+}
+
+function editedMessageId(edit: Edit): MessageId {
+  return edit.type === "insert-message" ? edit.message.id : edit.messageId;
+}
+
+/** True for a value from outside that has the shape of an edit. */
+function isEdit(value: unknown): value is Edit {
+  if (!isObject(value) || typeof value.stage !== "string" || typeof value.reason !== "string") return false;
+  switch (value.type) {
+    case "hide-message":
+      return typeof value.messageId === "string";
+    case "hide-part":
+      return typeof value.messageId === "string" && isIndex(value.partIndex);
+    case "replace-part":
+      return typeof value.messageId === "string" && isIndex(value.partIndex) && isPart(value.part);
+    case "insert-message":
+      return isPlace(value.after) && isMessage(value.message);
+    case "move-message":
+      return typeof value.messageId === "string" && isPlace(value.after);
+    default:
+      return false;
+  }
+}
+
+function isIndex(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+function isPlace(value: unknown): boolean {
+  return value === null || typeof value === "string";
+}
+
+/** What was done in a session, as plain data for a store of one's own: with the same messages it gives the same window. */
+export interface SessionState {
+  readonly v: 1;
+  /** The edits in force, oldest first. */
+  readonly batches: readonly EditBatch[];
+}
+
+/** The batches in a state that was kept elsewhere, and how many could not be read. */
+export function readSessionState(value: unknown): ReadState {
+  if (value === undefined || value === null) return { batches: [], unreadable: 0 };
+  if (!isObject(value) || value.v !== 1 || !Array.isArray(value.batches))
+    return { batches: [], unreadable: 1 };
+  const usable = value.batches.filter(isBatch);
+  return { batches: usable, unreadable: value.batches.length - usable.length };
+}
+
+interface ReadState {
+  readonly batches: readonly EditBatch[];
+  readonly unreadable: number;
+}
+
+function isBatch(value: unknown): value is EditBatch {
+  if (!isObject(value)) return false;
+  const { id, step, reason, at, edits } = value;
+  const isNamed = typeof id === "string" && typeof step === "string" && typeof reason === "string";
+  return isNamed && typeof at === "number" && Array.isArray(edits) && edits.every(isEdit);
+}
+
+/** What each step of a session gained, in order: how a loop without progress is noticed. */
+export interface Ledger {
+  enter(entry: LedgerEntry): void;
+  entries(): readonly LedgerEntry[];
+  /** Compactions in a row, up to now, that gained nothing while the window was full. */
+  idleCompactions(): number;
+  /** Says that the window fits: the next compaction is the first of a new row. */
+  endIdleCompactions(): void;
+}
+
+export interface LedgerEntry {
+  readonly step: string;
+  readonly reason: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly outcome: "applied" | "nothing" | "failed" | "aborted" | "undone";
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+  /** Set when something else had to stand in for the model. */
+  readonly degraded?: true;
+  readonly note?: string;
+}
+
+/** This many compactions in a row without gain, and the session says that it cannot go on. */
+export const MAX_IDLE_COMPACTIONS = 2;
+
+/** The entries of a session that has done nothing yet. */
+export function createLedger(): Ledger {
+  const entries: LedgerEntry[] = [];
+  let idleCompactions = 0;
+  return {
+    enter(entry) {
+      entries.push(entry);
+      if (entry.outcome === "applied" || entry.outcome === "undone") idleCompactions = 0;
+      else if (entry.step === "compact" && entry.outcome === "nothing") idleCompactions++;
+    },
+    entries: () => [...entries],
+    idleCompactions: () => idleCompactions,
+    endIdleCompactions() {
+      idleCompactions = 0;
+    },
+  };
+}

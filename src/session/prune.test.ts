@@ -1,0 +1,188 @@
+import { describe, expect, it } from "vitest";
+import { createMemoryJournal } from "../stores/memory.ts";
+import { createFakeClock } from "../testing/fakes.ts";
+import { deepFreeze } from "../testing/notation.ts";
+import { findFaults } from "../transcript/format.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
+import { CLEARED_PLACEHOLDER } from "../transcript/part.ts";
+import type { Journal } from "./journal.ts";
+import type { SessionOptions } from "./options.ts";
+import { limitWatermarks, readSessionPrune } from "./prune.ts";
+import { createSession, type Session } from "./session.ts";
+
+describe("readSessionPrune", () => {
+  it.each([
+    { given: undefined, how: "lines" },
+    { given: { protectTurns: 0 }, how: "lines" },
+    { given: { protectTokens: 4_000 }, how: "clear" },
+    { given: { minimumTokens: 0 }, how: "clear" },
+    { given: { how: "clear" as const }, how: "clear" },
+    { given: { how: "lines" as const, protectTokens: 4_000 }, how: "lines" },
+  ])("takes $given as $how", ({ given, how }) => {
+    expect(readSessionPrune(given).how).toBe(how);
+  });
+
+  it("says everything that is wrong", () => {
+    const wrong = { how: "all" as "lines", lowTokens: 9, highTokens: 3, protectResults: -1 };
+    expect(() => readSessionPrune(wrong)).toThrow(/protectResults is -1.*lowTokens is 9.*how is all/s);
+    expect(() => readSessionPrune({ protectTokens: -1 })).toThrow(/protectTokens is -1/);
+  });
+
+  it("brings the marks within a small window", () => {
+    const lines = readSessionPrune();
+    if (lines.how !== "lines") throw new Error("expected lines");
+    expect(limitWatermarks(lines, 10_000)).toMatchObject({ highTokens: 6_000, lowTokens: 3_000 });
+    expect(limitWatermarks(lines, Number.POSITIVE_INFINITY)).toEqual(lines);
+  });
+});
+
+const output = (id: string, lines = 120): string =>
+  Array.from({ length: lines }, (_, line) => `${id} line ${line} of a long report`).join("\n");
+
+const step = (id: string, text = output(id)): Message => ({
+  id,
+  role: "assistant",
+  finish: "tool-calls",
+  parts: [
+    {
+      type: "tool",
+      callId: `${id}-call`,
+      tool: "bash",
+      input: { command: `run ${id}` },
+      outcome: { status: "done", output: text, attachments: [] },
+    },
+  ],
+});
+
+const REQUEST: Message = { id: "u1", role: "user", parts: [{ type: "text", text: "make reports" }] };
+const loop = (steps: number): Transcript => [
+  REQUEST,
+  ...Array.from({ length: steps }, (_, index) => step(`s${index}`)),
+];
+
+function observing(options: SessionOptions = {}, journal: Journal = createMemoryJournal()): Session {
+  return createSession(
+    { clock: createFakeClock(), journal },
+    {
+      model: { provider: "anthropic", id: "claude-sonnet-4-5" },
+      limits: { contextTokens: 200_000, outputTokens: 8_000 },
+      compaction: { autoCompact: false, toolSummaryStrategy: "off" },
+      toolOutput: "off",
+      ...options,
+    },
+  );
+}
+
+/** The length of the window at every step of a loop, and how often something before its end changed. */
+async function replay(session: Session, steps: number): Promise<{ sizes: number[]; breaks: number }> {
+  const sizes: number[] = [];
+  let breaks = 0;
+  let before = "";
+  for (let count = 1; count <= steps; count++) {
+    session.observe(deepFreeze(loop(count)));
+    await session.prepare({ moment: "after-turn" });
+    expect(findFaults(session.projection())).toEqual([]);
+    const sent = JSON.stringify(session.projection()).slice(0, -1);
+    sizes.push(sent.length);
+    if (!sent.startsWith(before)) breaks++;
+    before = sent;
+  }
+  return { sizes, breaks };
+}
+
+describe("the pruning of a session", () => {
+  it("lets a long loop grow to a mark and brings it down, in few batches, each of which pays", async () => {
+    const journal = createMemoryJournal();
+    const session = observing({}, journal);
+    const { sizes, breaks } = await replay(session, 150);
+    const { batches } = session.status();
+    expect(breaks).toBe(batches.length);
+    expect(breaks).toBeGreaterThan(1);
+    expect(breaks).toBeLessThan(12);
+    expect(Math.max(...sizes)).toBeLessThan(JSON.stringify(loop(150)).length / 2);
+    const { entries } = await journal.read();
+    for (const { value } of entries) {
+      const { type, arithmetic } = value as { type: string; arithmetic: { netBaseTokens: number } };
+      expect(type).toBe("batch");
+      expect(arithmetic.netBaseTokens).toBeGreaterThan(0);
+    }
+  });
+
+  it("leaves the request and the newest ten results whole", async () => {
+    const session = observing();
+    await replay(session, 100);
+    const window = session.projection();
+    expect(window[0]).toEqual(REQUEST);
+    expect(window.slice(-10)).toEqual(loop(100).slice(-10));
+    expect(JSON.stringify(window).includes("s0 line 7 of")).toBe(false);
+  });
+
+  it("does nothing below the upper mark, even where it would cost nothing", async () => {
+    const session = observing({ prune: { highTokens: 60_000 } });
+    session.observe(loop(30));
+    await session.prepare({ moment: "after-turn", idleMs: 3_600_000 });
+    expect(session.status().batches).toEqual([]);
+    const other = observing({ prune: { highTokens: 20_000 } });
+    other.observe(loop(30));
+    await other.prepare({ moment: "after-turn", idleMs: 3_600_000 });
+    expect(other.status().batches).toHaveLength(1);
+  });
+
+  it.each([
+    { name: "a model without a known cache", options: { model: { provider: "p", id: "m" } } },
+    {
+      name: "a model without a known window",
+      options: { model: { provider: "p", id: "m" }, limits: { contextTokens: 0, outputTokens: 0 } },
+    },
+  ])("changes the window seldom with $name, though every edit is free", async ({ options }) => {
+    const session = observing(options);
+    const { breaks, sizes } = await replay(session, 100);
+    expect(breaks).toBeGreaterThan(0);
+    expect(breaks).toBeLessThan(15);
+    expect(Math.max(...sizes.slice(0, 15))).toBe(sizes[14]);
+  });
+
+  it("keeps what is pinned, can be taken back, and can be recalled", async () => {
+    const session = observing({ pins: [{ text: "s3 line 7 of a long report" }] });
+    session.observe(loop(60));
+    const before = session.projection();
+    await session.prepare({ moment: "after-turn" });
+    const sent = JSON.stringify(session.projection());
+    expect(sent).toContain("s3 line 7 of a long report");
+    expect(sent).not.toContain("s4 line 7 of a long report");
+    expect(await session.recall("s4/0")).toMatchObject({ status: "found", totalChars: output("s4").length });
+    await session.undo();
+    expect(session.projection()).toEqual(before);
+  });
+
+  it("is in force again after a restart, and then changes nothing", async () => {
+    const journal = createMemoryJournal();
+    const session = observing({}, journal);
+    await replay(session, 100);
+    const again = observing({}, journal);
+    await again.restore(loop(100));
+    expect(again.projection()).toEqual(session.projection());
+  });
+
+  it("clears old outputs as documented where that is asked for", async () => {
+    const session = observing({ prune: { how: "clear", protectTurns: 0, protectTokens: 4_000 } });
+    session.observe(loop(60));
+    await session.prepare({ moment: "after-turn" });
+    expect(JSON.stringify(session.projection())).toContain(CLEARED_PLACEHOLDER);
+    expect(session.projection()).toHaveLength(61);
+  });
+
+  it("spares a compaction by clearing where lines are not enough", async () => {
+    const messages = [
+      REQUEST,
+      ...Array.from({ length: 10 }, (_, index) => step(`b${index}`, output(`b${index}`, 1_500))),
+    ];
+    const session = observing({ prune: { protectTurns: 0 }, compaction: { toolSummaryStrategy: "off" } });
+    session.useModel({ provider: "p", id: "m" }, { contextTokens: 120_000, outputTokens: 8_000 });
+    session.observe(messages);
+    expect(session.nextAction()).toMatchObject({ type: "prune", reason: "over-limit" });
+    await session.prepare();
+    expect(JSON.stringify(session.projection()).includes(CLEARED_PLACEHOLDER)).toBe(true);
+    expect(session.nextAction()).toMatchObject({ type: "none", fits: true });
+  });
+});

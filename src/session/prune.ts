@@ -1,0 +1,232 @@
+import { createPinGuard, type Pin } from "../compaction/summary/facts.ts";
+import { filterCompacted } from "../stages/boundary.ts";
+import { type CacheArithmetic, planEdits } from "../stages/cache-plan.ts";
+import type { CacheProfile } from "../stages/cache-profiles.ts";
+import {
+  KEEP_LINES_PROTECT_RESULTS,
+  KEEP_LINES_PROTECTED_TOOLS,
+  keepLines,
+} from "../stages/lines/keep-lines.ts";
+import { limitProblems, type PruneOptions, prune } from "../stages/prune.ts";
+import { supersede } from "../stages/supersede.ts";
+import { ConfigurationError } from "../text/check.ts";
+import { applyEdits, type Edit } from "../transcript/edit.ts";
+import {
+  charsOf,
+  estimateMessageTokens,
+  type MessageEstimateOptions,
+} from "../transcript/estimate-message.ts";
+import type { Message, MessageId, Transcript } from "../transcript/message.ts";
+
+/**
+ * The edits without a model that make a compaction needless or that pay for themselves, or undefined when there are
+ * none worth breaking the provider's cached prefix for. What something newer replaces goes before what is only old.
+ */
+export function planMechanicalEdits(
+  transcript: Transcript,
+  request: MechanicalRequest,
+): MechanicalPlan | undefined {
+  const { neededTokens, estimate } = request;
+  const spare = request.spare ?? ((edits) => edits);
+  const superseded = spare(supersede(protection(request.prune))(transcript));
+  const choose = (edits: readonly Edit[]): Chosen => {
+    const { apply, arithmetic } = planEdits({
+      transcript,
+      edits,
+      profile: request.profile,
+      expectedTurns: request.expectedTurns,
+      tokensOf: (message) => estimateMessageTokens(message, estimate),
+      ...(request.leadingTokens !== undefined && { leadingTokens: request.leadingTokens }),
+      ...(request.idleMs !== undefined && { idleMs: request.idleMs }),
+      ...(neededTokens !== undefined && { neededTokens }),
+    });
+    return { edits: apply, savedTokens: arithmetic.chosen.savedTokensPerTurn, arithmetic };
+  };
+  const isEnough = ({ edits, savedTokens }: Chosen): boolean =>
+    edits.length > 0 && savedTokens >= (neededTokens ?? minimumTokens(request.prune));
+
+  if (neededTokens !== undefined) {
+    const gentle = choose(superseded);
+    if (isEnough(gentle)) return { type: "supersede", ...gentle };
+  }
+  const left = applyEdits(transcript, superseded, { at: 0 });
+  for (const old of waysToPrune(left, request)) {
+    const both = choose([...superseded, ...spare(old())]);
+    if (isEnough(both)) return { type: both.edits.every(isSuperseded) ? "supersede" : "prune", ...both };
+  }
+  return undefined;
+}
+
+interface MechanicalRequest {
+  readonly prune: ResolvedPrune;
+  readonly profile: CacheProfile;
+  readonly expectedTurns: number;
+  readonly estimate: MessageEstimateOptions;
+  /** System prompt and tool definitions. */
+  readonly leadingTokens?: number;
+  readonly idleMs?: number;
+  /** What has to go so that no compaction is needed; unset: only what pays for itself. */
+  readonly neededTokens?: number;
+  /** Leaves out what must not be edited, so that it is not counted as saved either. */
+  readonly spare?: (edits: readonly Edit[]) => readonly Edit[];
+}
+
+export interface MechanicalPlan extends Chosen {
+  readonly type: "prune" | "supersede";
+}
+
+interface Chosen {
+  readonly edits: readonly Edit[];
+  readonly savedTokens: number;
+  readonly arithmetic: CacheArithmetic;
+}
+
+/** Less than this is not worth a change of the window, even where that costs nothing: it waits for more. */
+function minimumTokens(known: ResolvedPrune): number {
+  return known.how === "lines" ? (known.highTokens - known.lowTokens) / 2 : MIN_BATCH_TOKENS;
+}
+
+const MIN_BATCH_TOKENS = 4_000;
+
+function protection(known: ResolvedPrune): Parameters<typeof supersede>[0] {
+  const { protectTurns, protectedTools } = known.how === "lines" ? known : known.options;
+  return {
+    ...(protectTurns !== undefined && { protectTurns }),
+    ...(protectedTools !== undefined && { protectedTools }),
+  };
+}
+
+/** The ways in which what is only old can go, the one that leaves most first. */
+function waysToPrune(left: Transcript, request: MechanicalRequest): readonly (() => readonly Edit[])[] {
+  const known = request.prune;
+  const clear = (): readonly Edit[] => prune(left, known.options).edits;
+  if (known.how === "clear") return [clear];
+  const lines = (): readonly Edit[] => leaveLines(left, known, request);
+  return request.neededTokens === undefined ? [lines] : [lines, clear];
+}
+
+function leaveLines(left: Transcript, known: LeaveLines, request: MechanicalRequest): readonly Edit[] {
+  const window = filterCompacted(left);
+  const windowTokens = window.reduce(
+    (sum, message) => sum + estimateMessageTokens(message, request.estimate),
+    0,
+  );
+  if (request.neededTokens === undefined && windowTokens < known.highTokens) return [];
+  const windowChars = window.reduce((sum, message) => sum + charsOf(message), 0);
+  const keepChars = Math.round((known.lowTokens * windowChars) / Math.max(1, windowTokens));
+  const { protectResults, protectTurns, protectedTools } = known;
+  return keepLines({ keepChars, protectResults, protectTurns, protectedTools })(left);
+}
+
+function isSuperseded({ stage }: Edit): boolean {
+  return stage === "supersede";
+}
+
+/** The edits without those that would take something pinned from the model. */
+export function withoutPinned(
+  edits: readonly Edit[],
+  pins: readonly Pin[],
+  find: (id: MessageId) => Message | undefined,
+): readonly Edit[] {
+  if (pins.length === 0) return edits;
+  const isPinned = createPinGuard(pins);
+  return edits.filter((edit) => {
+    if (edit.type === "insert-message" || edit.type === "move-message") return true;
+    const message = find(edit.messageId);
+    if (message === undefined) return true;
+    if (edit.type === "hide-message") return !message.parts.some((_, index) => isPinned(message, index));
+    return !isPinned(message, edit.partIndex);
+  });
+}
+
+/** How old work leaves the window without a model. */
+export interface SessionPruneOptions extends PruneOptions {
+  /**
+   * `lines`: what is most likely needed next stays, by line. `clear`: old outputs are cleared as `prune` does it; the
+   * default where `protectTokens` or `minimumTokens` is given, since only that has them.
+   */
+  readonly how?: "lines" | "clear";
+  /** With `lines`: nothing goes before the messages are this large. Never more than six tenths of the model's limit. */
+  readonly highTokens?: number;
+  /** With `lines`: what they are brought down to, about. Never more than three tenths of the limit. */
+  readonly lowTokens?: number;
+  /** With `lines`: how many of the newest results stay whole. */
+  readonly protectResults?: number;
+}
+
+/** The same with every default filled in. */
+export type ResolvedPrune = ClearOutputs | LeaveLines;
+
+interface ClearOutputs {
+  readonly how: "clear";
+  readonly options: PruneOptions;
+}
+
+interface LeaveLines extends Required<Pick<PruneOptions, "protectTurns" | "protectedTools">> {
+  readonly how: "lines";
+  readonly highTokens: number;
+  readonly lowTokens: number;
+  readonly protectResults: number;
+  /** What is tried when lines alone do not spare a compaction. */
+  readonly options: PruneOptions;
+}
+
+/** Completed options; what cannot be used is thrown, every problem at once. */
+export function readSessionPrune(given: SessionPruneOptions = {}): ResolvedPrune {
+  if (typeof given !== "object" || given === null)
+    throw new ConfigurationError([`prune is ${String(given)}; give "off" or an object`]);
+  const { how, highTokens = HIGH_TOKENS, lowTokens = LOW_TOKENS, protectResults, ...options } = given;
+  const { protectTokens, minimumTokens, protectTurns = 0, protectedTools } = options;
+  const problems = [
+    ...Object.keys(given)
+      .filter((key) => !PRUNE_KEYS.has(key))
+      .map((key) => `${key} is unknown; known are ${[...PRUNE_KEYS].join(", ")}`),
+    ...limitProblems({ highTokens, lowTokens, protectResults: protectResults ?? 0 }),
+    ...(lowTokens > highTokens
+      ? [`lowTokens is ${lowTokens} and highTokens ${highTokens}; give at most that`]
+      : []),
+    ...(how === undefined || how === "lines" || how === "clear"
+      ? []
+      : [`how is ${String(how)}; give "lines" or "clear"`]),
+  ];
+  if (problems.length > 0) throw new ConfigurationError(problems.map((problem) => `prune.${problem}`));
+  prune([], options);
+  const isCleared = protectTokens !== undefined || minimumTokens !== undefined;
+  if ((how ?? (isCleared ? "clear" : "lines")) === "clear") return { how: "clear", options };
+  return {
+    how: "lines",
+    highTokens,
+    lowTokens,
+    protectResults: protectResults ?? KEEP_LINES_PROTECT_RESULTS,
+    protectTurns,
+    protectedTools: protectedTools ?? KEEP_LINES_PROTECTED_TOOLS,
+    options,
+  };
+}
+
+const PRUNE_KEYS: ReadonlySet<string> = new Set<keyof SessionPruneOptions>([
+  "how",
+  "highTokens",
+  "lowTokens",
+  "protectResults",
+  "protectTokens",
+  "minimumTokens",
+  "protectTurns",
+  "protectedTools",
+  "estimate",
+]);
+
+/** The marks of a window that takes no more than this. */
+export function limitWatermarks(lines: LeaveLines, limitTokens: number): LeaveLines {
+  return {
+    ...lines,
+    highTokens: Math.min(lines.highTokens, Math.floor(limitTokens * HIGH_SHARE)),
+    lowTokens: Math.min(lines.lowTokens, Math.floor(limitTokens * LOW_SHARE)),
+  };
+}
+
+/** Chosen on recorded sessions: `docs/decisions/0022-cost.md`. */
+const HIGH_TOKENS = 24_000;
+const LOW_TOKENS = 10_000;
+const HIGH_SHARE = 0.6;
+const LOW_SHARE = 0.3;

@@ -1,0 +1,397 @@
+import { callWithin } from "../compaction/ports/call-within.ts";
+import {
+  classifyProviderError,
+  type ProviderErrorReport,
+} from "../compaction/provider-errors/classify-provider-error.ts";
+import {
+  type ChangedSettings,
+  changeSettings,
+  learnContextLimit,
+  type ModelLimits,
+  type SettingsChange,
+  usableTokens,
+} from "../compaction/trigger/limits.ts";
+import { detectSilentOverflow } from "../compaction/trigger/overflow.ts";
+import { COOL_DOWN_TURNS, type TriggerStatus, triggerStatus } from "../compaction/trigger/should-compact.ts";
+import { isObject } from "../text/json.ts";
+import type { Edit, Handle } from "../transcript/edit.ts";
+import type { ContextEstimate } from "../transcript/estimate-context.ts";
+import type { Message, ModelRef, Transcript, Usage } from "../transcript/message.ts";
+import type { RunResult, SessionAction } from "./action.ts";
+import type { PromptOverhead } from "./context-meter.ts";
+import { createSessionCore, type SessionCore } from "./core.ts";
+import type { EditBatch } from "./history.ts";
+import type { JournalContent } from "./journal.ts";
+import { batchOf, type LedgerEntry, readRecord, readSessionState, type SessionState } from "./log.ts";
+import { decideNextAction, type NextActionOptions, readSessionView } from "./next-action.ts";
+import { readSessionOptions, type SessionOptions, type SessionPorts } from "./options.ts";
+import { tokenLimitOf } from "./output-limits.ts";
+import {
+  boundRecall,
+  hiddenTexts,
+  normalizeAndRedact,
+  type Recalled,
+  type RecalledText,
+  type RecallMissing,
+  type RecallRange,
+  type RecallRequest,
+  searchLines,
+  textAt,
+} from "./recall.ts";
+import { afterRefusal } from "./recovery.ts";
+import { runAction } from "./run-action.ts";
+
+/**
+ * Keeps a conversation within its model's window: says what to do next, does it, writes down why, and can take it back.
+ * The transcript is the session's own (`append`) or somebody else's (`observe`); neither is ever changed.
+ */
+export interface Session {
+  /** Takes the next message; one with a known id takes that message's place, as when the result of a call arrives. */
+  append(message: Message): void;
+  /** Takes the newest full list of a transcript that a host owns. */
+  observe(transcript: Transcript): void;
+  /** Observes a transcript and puts in force again what the journal, or a state that was kept elsewhere, says was done to it. */
+  restore(transcript: Transcript, state?: unknown): Promise<Restored>;
+  /** What was done so far, for a store of one's own. */
+  toJSON(): SessionState;
+  /** What the model is sent: without what is hidden, within the newest compaction, and nothing a provider would refuse. */
+  projection(): Transcript;
+  /** Every edit that makes the projection out of the transcript, for a format to apply to foreign messages. */
+  edits(): readonly Edit[];
+  /** The transcript with the edits in force; what is hidden is in it, marked. */
+  transcript(): Transcript;
+  /** The one thing to do next. Changes nothing: the same state gives the same answer. */
+  nextAction(asked?: NextActionOptions): SessionAction;
+  /** Does it, through the ports. */
+  run(action: SessionAction, signal?: AbortSignal): Promise<RunResult>;
+  /** Does everything the session can do by itself, and gives what is left for whoever calls the model. */
+  prepare(options?: PrepareOptions): Promise<SessionAction>;
+  /** Takes in that the provider refused the request; `nextAction` then says what to do about it. */
+  onProviderError(error: unknown, options?: { readonly provider?: string }): ProviderErrorReport;
+  /** Takes in an answer that holds nothing; `overflowDecision` when that shows a full window: `nextAction` then says what to do. */
+  onEmptyAnswer(answer: EmptyAnswer): "overflow" | "empty";
+  /** Takes the newest edits back: the projection is exactly what it was, with what has come in since. */
+  undo(): Promise<UndoResult>;
+  /** Brings back what the model no longer sees, bounded. */
+  recall(request: RecallRequest, range?: RecallRange): Promise<Recalled>;
+  /** What each step gained, oldest first. */
+  ledger(): readonly LedgerEntry[];
+  status(): SessionStatus;
+  /** Changes a setting while the session runs. */
+  change(change: SettingsChange): ChangedSettings;
+  /** Another model is asked from now on: what the last one counted no longer holds. */
+  useModel(model: ModelRef, limits: ModelLimits): void;
+  /** What is sent beside the messages from now on. */
+  sendBeside(beside: PromptOverhead): void;
+}
+
+export interface PrepareOptions extends NextActionOptions {
+  readonly signal?: AbortSignal;
+}
+
+export interface EmptyAnswer {
+  readonly usage?: Usage;
+  readonly finish?: string;
+}
+
+export type UndoResult =
+  | { readonly status: "undone"; readonly batch: EditBatch }
+  | { readonly status: "nothing" }
+  | { readonly status: "busy" };
+
+export interface SessionStatus extends TriggerStatus {
+  readonly estimate: ContextEstimate;
+  /** Counts the changes of the context. */
+  readonly epoch: number;
+  /** Answers of the model so far. */
+  readonly turn: number;
+  readonly isRunning: boolean;
+  /** The edits in force, oldest first. */
+  readonly batches: readonly EditBatch[];
+}
+
+/** A session without messages. Throws only when the options cannot be used. */
+export function createSession(ports: SessionPorts, options: SessionOptions = {}): Session {
+  const core = createSessionCore(ports, readSessionOptions(options));
+  const { line, memory, meter, log } = core;
+  const nextAction = (asked: NextActionOptions = {}): SessionAction =>
+    decideNextAction(readSessionView(core, asked));
+  const never = new AbortController().signal;
+  const run = (action: SessionAction, signal = never): Promise<RunResult> => runAction(core, action, signal);
+  const observe = (transcript: Transcript): void => {
+    memory.owner = "host";
+    core.take((known) => known.observe(transcript));
+  };
+
+  const warnOfWindow = (): void => {
+    const { contextTokens } = memory.limits;
+    if (!(contextTokens > 0) || usableTokens(memory.limits, options.overflow) > 0) return;
+    log.warn(
+      "no-usable-window",
+      `The reserve for the answer leaves nothing of a window of ${contextTokens} tokens.`,
+    );
+  };
+  warnOfWindow();
+
+  /** Makes a refusal the next thing to deal with. */
+  const refuse = (error: unknown, report: ProviderErrorReport): void => {
+    const contextTokens = learnContextLimit(memory.limits.contextTokens, report.limitTokens);
+    memory.limits = { ...memory.limits, contextTokens };
+    memory.recovery = afterRefusal(memory.recovery, {
+      error,
+      report,
+      estimate: meter.estimateUncounted(),
+      limitTokens: tokenLimitOf(memory).limitTokens ?? Number.POSITIVE_INFINITY,
+      windowTokens: contextTokens,
+      auto: memory.settings.autoCompact ? "on" : "off",
+    });
+    memory.version++;
+  };
+
+  return {
+    append: (message) => core.take((known) => known.append(message)),
+    observe,
+    nextAction,
+    run,
+
+    async restore(transcript, state) {
+      observe(transcript);
+      return restoreBatches(core, state);
+    },
+
+    toJSON: () => ({ v: 1, batches: line.batches() }),
+
+    async prepare({ signal = never, ...given } = {}) {
+      let asked: NextActionOptions = given;
+      for (let step = 0; step < MAX_STEPS; step++) {
+        const action = nextAction(asked);
+        const result = await run(action, signal);
+        if (action.type === "compact" && result.status !== "stale") asked = { ...given, demand: "none" };
+        if (result.status === "for-the-caller" || result.status === "busy" || result.status === "aborted") {
+          return result.status === "aborted" ? ABORTED : action;
+        }
+      }
+      return nextAction(asked);
+    },
+
+    onProviderError(error, { provider } = {}) {
+      const report = classifyProviderError(error, { ...(provider !== undefined && { provider }) });
+      if (report.recovery !== "none") refuse(error, report);
+      return report;
+    },
+
+    onEmptyAnswer({ usage, finish }) {
+      const { isOverflow } = detectSilentOverflow({
+        usage,
+        ...(finish !== undefined && { stopReason: finish }),
+        contextWindowTokens: memory.limits.contextTokens,
+        sentEstimateTokens: meter.estimate().tokens,
+        moment: memory.isJustCompacted ? "just-compacted" : "other",
+      });
+      if (!isOverflow) return "empty";
+      const error = new Error("The model answered nothing, because the conversation fills its window.");
+      refuse(error, { class: "context_overflow", isOverflow, recovery: "compact", message: error.message });
+      return "overflow";
+    },
+
+    async undo() {
+      if (memory.isRunning) return { status: "busy" };
+      const batch = core.takeBack();
+      await log.written();
+      return batch === undefined ? { status: "nothing" } : { status: "undone", batch };
+    },
+
+    recall: (request, range) => recallContent(core, request, range),
+
+    status() {
+      const estimate = meter.estimate();
+      const { settings, limits, model } = memory;
+      return {
+        ...triggerStatus({
+          settings,
+          tokens: estimate.tokens,
+          contextWindowTokens: limits.contextTokens,
+          ...(model && { model }),
+        }),
+        estimate,
+        epoch: meter.epoch(),
+        turn: memory.answers.size,
+        isRunning: memory.isRunning,
+        batches: line.batches(),
+      };
+    },
+
+    change(change) {
+      const changed = changeSettings(memory.settings, change);
+      if (changed.status === "changed") {
+        memory.settings = changed.settings;
+        if (change.type === "set-auto") memory.recovery = undefined;
+        memory.version++;
+      }
+      return changed;
+    },
+
+    sendBeside(beside) {
+      if (meter.setBeside(beside)) memory.version++;
+    },
+
+    useModel(model, limits) {
+      memory.limits = limits;
+      memory.model = model;
+      // What the last model refused, or could not take, says nothing about this one.
+      memory.recovery = undefined;
+      memory.recoveryCompactions = 0;
+      memory.isOverflowSeen = false;
+      meter.setModel(model);
+      core.changed("model", `${model.provider}/${model.id}`);
+      warnOfWindow();
+    },
+
+    projection: () => line.window().shown(),
+    edits: () => line.edits(),
+    transcript: () => line.transcript(),
+    ledger: () => core.ledger.entries(),
+  };
+}
+
+/** More than any state needs: every step uses something up. */
+const MAX_STEPS = 32;
+
+const ABORTED: SessionAction = { type: "none", reason: "aborted", fits: false };
+
+/** Puts the batches of a state, and those of a journal that were neither undone nor dropped, in force in their order. */
+async function restoreBatches(core: SessionCore, state: unknown): Promise<Restored> {
+  const { line, ledger, log, memory } = core;
+  const content = await readJournal(core);
+  const kept = readSessionState(state);
+  const batches = new Map<string, EditBatch>(kept.batches.map((batch) => [batch.id, batch]));
+  let unreadable = content.problems.length + kept.unreadable;
+  let undoneAt: number | undefined;
+  for (const { value } of content.entries) {
+    const record = readRecord(value);
+    if (record === undefined) unreadable++;
+    else if (record.type === "batch") {
+      batches.set(record.id, batchOf(record));
+      const { step, reason, at, tokensBefore, tokensAfter, degraded } = record;
+      const figures = { tokensBefore, tokensAfter, ...(degraded && { degraded }) };
+      ledger.enter({ step, reason, at, outcome: "applied", ...figures });
+    } else if (record.type === "step") {
+      const { v: _, type: __, ...entry } = record;
+      ledger.enter(entry);
+    } else {
+      if (record.type === "undo") undoneAt = record.at;
+      batches.delete(record.batchId);
+    }
+  }
+  const known = new Set(line.batches().map(({ id }) => id));
+  let dropped = 0;
+  for (const batch of batches.values()) {
+    if (known.has(batch.id)) continue;
+    if (!line.add(batch)) dropped++;
+  }
+  core.changed("restore", "journal");
+  if (undoneAt !== undefined) memory.heldThroughTurn = answersUntil(core, undoneAt) + COOL_DOWN_TURNS;
+  if (unreadable > 0) log.warn("journal-damaged", `${unreadable} records of what was done cannot be read.`);
+  if (dropped > 0) log.warn("edits-dropped", `${dropped} recorded steps speak of messages that are gone.`);
+  return { batches: line.batches().length, dropped, unreadable };
+}
+
+/** Whoever has taken something back does not want it done again at once: the wait goes on after a restart. */
+function answersUntil({ line, memory }: SessionCore, at: number): number {
+  return line.base().filter(({ id, createdAt = 0 }) => memory.answers.has(id) && createdAt <= at).length;
+}
+
+export interface Restored {
+  /** Batches in force now. */
+  readonly batches: number;
+  /** Batches whose messages are gone. */
+  readonly dropped: number;
+  readonly unreadable: number;
+}
+
+async function readJournal({ ports }: SessionCore): Promise<JournalContent> {
+  const { journal, clock } = ports;
+  if (journal === undefined) return EMPTY_JOURNAL;
+  const result = await callWithin({
+    start: () => journal.read(),
+    limitMs: READ_LIMIT_MS,
+    clock,
+    signal: undefined,
+  });
+  if (result.status === "done" && Array.isArray(result.value?.entries)) return result.value;
+  const problem = {
+    type: "failed",
+    place: "journal",
+    code: result.status,
+    reason: "could not be read",
+  } as const;
+  return { entries: [], problems: [problem] };
+}
+
+const READ_LIMIT_MS = 30_000;
+const EMPTY_JOURNAL: JournalContent = { entries: [], problems: [] };
+
+/** Answers a recall out of the transcript, then out of the spill store. Never throws. */
+async function recallContent(
+  core: SessionCore,
+  request: RecallRequest,
+  range: RecallRange | undefined,
+): Promise<Recalled> {
+  const { line, options } = core;
+  const redact = options.redaction === "off" ? undefined : options.redaction;
+  const maxChars = options.recallMaxChars;
+  if (typeof request === "object" && request !== null) {
+    const search = typeof request.search === "string" ? request.search : "";
+    if (search.trim() === "") return recallMissing("Give a text to search for.");
+    const marked = new Map(
+      line
+        .window()
+        .marked()
+        .map((message) => [message.id, message]),
+    );
+    return searchLines(hiddenTexts(line.base(), marked), { search, maxChars, redact });
+  }
+  if (typeof request !== "string" || request === "")
+    return recallMissing("Give a handle, or a text to search for.");
+  const there = textAt(request, line.find);
+  const found = there ?? (await readSpill(core, request));
+  if (found === undefined)
+    return recallMissing(
+      "Nothing is kept under this handle. Search for a text of it, or run the tool again.",
+    );
+  const bounded = boundRecall(normalizeAndRedact(found.text, redact), {
+    maxChars,
+    range: isObject(range) ? range : undefined,
+  });
+  const input =
+    found.input === undefined
+      ? undefined
+      : boundRecall(normalizeAndRedact(found.input, redact), { maxChars: INPUT_CHARS, range: undefined })
+          .text;
+  return {
+    status: "found",
+    handle: request,
+    from: there === undefined ? "spill" : "transcript",
+    ...bounded,
+    ...(input !== undefined && { input }),
+  };
+}
+
+async function readSpill({ ports }: SessionCore, handle: Handle): Promise<RecalledText | undefined> {
+  const { spills, clock } = ports;
+  if (spills === undefined) return undefined;
+  const result = await callWithin({
+    start: () => spills.get(handle),
+    limitMs: SPILL_LIMIT_MS,
+    clock,
+    signal: undefined,
+  });
+  return result.status === "done" && typeof result.value === "string" ? { text: result.value } : undefined;
+}
+
+const SPILL_LIMIT_MS = 10_000;
+const INPUT_CHARS = 2_000;
+
+function recallMissing(hint: string): RecallMissing {
+  return { status: "missing", hint };
+}

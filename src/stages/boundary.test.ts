@@ -1,0 +1,128 @@
+import { describe, expect, it } from "vitest";
+import { sliceFromCompactionBoundary } from "../fork/fork.ts";
+import { deepFreeze, notate, transcript } from "../testing/notation.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
+import { filterCompacted, findCompactionBoundary } from "./boundary.ts";
+
+function change(
+  messages: Transcript,
+  id: string,
+  changes: Partial<Message> | ((message: Message) => Message),
+): Transcript {
+  return messages.map((message) => {
+    if (message.id !== id) return message;
+    return typeof changes === "function" ? changes(message) : { ...message, ...changes };
+  });
+}
+
+function drop(messages: Transcript, field: keyof Message): Transcript {
+  return messages.map(({ [field]: _, ...message }) => message as Message);
+}
+
+const withTail = (tailStartId: string) => (message: Message) => ({
+  ...message,
+  parts: [{ type: "compaction" as const, trigger: "auto" as const, tailStartId }],
+});
+
+const two = transcript("u:1 a:2 m s:30 u:4 m s:50 u:6");
+
+describe.each([
+  {
+    name: "none",
+    messages: transcript("u:1 a:2 u:3"),
+    index: -1,
+    slice: "u:1 a:2 u:3",
+    window: "u:1 a:2 u:3",
+  },
+  {
+    name: "one",
+    messages: transcript("u:1 a:2 m s:30 u:4"),
+    index: 3,
+    slice: "s:30 u:4",
+    window: "m s:30 u:4",
+  },
+  { name: "two: the newest", messages: two, index: 6, slice: "s:50 u:6", window: "m s:50 u:6" },
+  {
+    name: "a pending newest falls back (DA-6)",
+    messages: transcript("u:1 m s:30 u:4 m u:6"),
+    index: 2,
+    slice: "s:30 u:4 m u:6",
+    window: "m s:30 u:4 m u:6",
+  },
+  {
+    name: "a failed newest falls back (DA-5)",
+    messages: change(two, "m7", { error: { name: "APIError", text: "no" } }),
+    index: 3,
+    slice: "s:30 u:4 m s:50 u:6",
+    window: "m s:30 u:4 m s:50 u:6",
+  },
+  {
+    name: "an unfinished newest falls back (DA-5)",
+    messages: change(two, "m7", ({ finish: _, ...message }) => message),
+    index: 3,
+    slice: "s:30 u:4 m s:50 u:6",
+    window: "m s:30 u:4 m s:50 u:6",
+  },
+  {
+    name: "an empty newest falls back",
+    messages: change(two, "m7", { parts: [{ type: "text", text: " " }] }),
+    index: 3,
+    slice: "s:30 u:4 m s:1 u:6",
+    window: "m s:30 u:4 m s:1 u:6",
+  },
+  {
+    name: "no ids: the next summary behind the marker",
+    messages: drop(two, "parentId"),
+    index: 6,
+    slice: "s:50 u:6",
+    window: "m s:50 u:6",
+  },
+  {
+    name: "no finish anywhere: not asked for",
+    messages: drop(two, "finish"),
+    index: 6,
+    slice: "s:50 u:6",
+    window: "m s:50 u:6",
+  },
+  {
+    name: "a summary of something else does not count",
+    messages: change(transcript("u:1 m s:30 u:4"), "m3", { parentId: "m1" }),
+    index: -1,
+    slice: "u:1 m s:30 u:4",
+    window: "u:1 m s:30 u:4",
+  },
+  {
+    name: "a summary whose parent has left does not count for another marker",
+    messages: change(transcript("u:1 m s:30 u:4"), "m3", { parentId: "gone" }),
+    index: -1,
+    slice: "u:1 m s:30 u:4",
+    window: "u:1 m s:30 u:4",
+  },
+  {
+    name: "the retained tail stays behind the summary (DA-19)",
+    messages: change(transcript("u:1 a:2 u:3 a:4 m s:30 u:6"), "m5", withTail("m3")),
+    index: 5,
+    slice: "s:30 u:3 a:4 u:6",
+    window: "m s:30 u:3 a:4 u:6",
+  },
+  {
+    name: "a tail from the very first message",
+    messages: change(transcript("u:3 a:4 m s:30 u:6"), "m3", withTail("m1")),
+    index: 3,
+    slice: "s:30 u:3 a:4 u:6",
+    window: "m s:30 u:3 a:4 u:6",
+  },
+  {
+    name: "a tail that is not there",
+    messages: change(transcript("u:3 a:4 m s:30 u:6"), "m3", withTail("gone")),
+    index: 3,
+    slice: "s:30 u:6",
+    window: "m s:30 u:6",
+  },
+  { name: "empty input", messages: [], index: -1, slice: "", window: "" },
+])("compaction: $name", ({ messages, index, slice, window }) => {
+  const frozen = deepFreeze(messages);
+  it("finds the boundary", () => expect(findCompactionBoundary(frozen)).toBe(index));
+  it("slices what a fork inherits", () => expect(notate(sliceFromCompactionBoundary(frozen))).toBe(slice));
+  it("gives the window that a host sends", () => expect(notate(filterCompacted(frozen))).toBe(window));
+});

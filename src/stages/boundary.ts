@@ -1,0 +1,112 @@
+import { type Edit, type EditReason, runStages, type Stage } from "../transcript/edit.ts";
+import { charsOf } from "../transcript/estimate-message.ts";
+import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
+import type { CompactionPart } from "../transcript/part.ts";
+
+/**
+ * Hides what the newest completed compaction has summed up. The summary comes first, then the tail that the
+ * host kept word for word, then everything newer. With `from: "marker"` the marker stays in front, as a host sends it.
+ */
+export function compactionBoundary({ from }: { readonly from: "summary" | "marker" }): Stage {
+  return (transcript) => {
+    const found = findCompletedCompaction(transcript);
+    if (found === undefined) return [];
+    const { markerIndex, summaryIndex, tailStartIndex } = found;
+    const firstKept = from === "marker" ? markerIndex : summaryIndex;
+    const tailFrom = tailStartIndex === -1 ? markerIndex : tailStartIndex;
+
+    const edits: Edit[] = [];
+    transcript.forEach((message, index) => {
+      const isTail = index >= tailFrom && index < markerIndex;
+      if (index < firstKept && !isTail && isVisibleToModel(message))
+        edits.push(hide(message, "before-compaction"));
+    });
+    if (tailFrom < markerIndex) {
+      let after = transcript[tailFrom - 1]?.id ?? null;
+      for (const message of transcript.slice(firstKept, summaryIndex + 1)) {
+        edits.push({
+          type: "move-message",
+          messageId: message.id,
+          after,
+          stage: STAGE,
+          reason: "retained-tail",
+        });
+        after = message.id;
+      }
+    }
+    return edits;
+  };
+}
+
+/** The index of the summary from which a fork inherits, or -1 when there was no completed compaction. */
+export function findCompactionBoundary(messages: Transcript): number {
+  return findCompletedCompaction(messages)?.summaryIndex ?? -1;
+}
+
+const STAGE = "compaction-boundary";
+
+function hide(message: Message, reason: EditReason): Edit {
+  const omitted = { chars: charsOf(message), handle: message.id };
+  return { type: "hide-message", messageId: message.id, stage: STAGE, reason, omitted };
+}
+
+/** The messages that a host sends after a compaction: marker, summary, retained tail, then everything newer. */
+export function filterCompacted(messages: Transcript): Transcript {
+  return runStages(messages, [compactionBoundary({ from: "marker" })]).transcript.filter(isVisibleToModel);
+}
+
+/** A compaction that ended well, as indexes into the transcript. */
+interface CompletedCompaction {
+  readonly markerIndex: number;
+  readonly summaryIndex: number;
+  /** First message kept word for word; -1 when none was. */
+  readonly tailStartIndex: number;
+}
+
+/** The newest compaction whose summary is finished, faultless and not empty; a newer pending or failed one does not hide it. */
+export function findCompletedCompaction(transcript: Transcript): CompletedCompaction | undefined {
+  if (!transcript.some((message) => compactionPart(message) !== undefined)) return undefined;
+  const carriesFinish = transcript.some(
+    (message) => message.role === "assistant" && message.finish !== undefined,
+  );
+  const summaryByParent = new Map<MessageId, number>();
+  let nextLooseSummary = -1;
+  for (let index = transcript.length - 1; index >= 0; index--) {
+    const message = transcript[index] as Message;
+    if (!isVisibleToModel(message)) continue;
+    if (isCompletedSummary(message, carriesFinish)) {
+      const { parentId } = message;
+      if (parentId !== undefined) summaryByParent.set(parentId, index);
+      else nextLooseSummary = index;
+      continue;
+    }
+    const marker = compactionPart(message);
+    if (marker === undefined) continue;
+    const summaryIndex = summaryByParent.get(message.id) ?? nextLooseSummary;
+    if (summaryIndex !== -1)
+      return { markerIndex: index, summaryIndex, tailStartIndex: tailStart(transcript, marker, index) };
+  }
+  return undefined;
+}
+
+/** The compaction marker of a message, if it is one. */
+export function compactionPart(message: Message): CompactionPart | undefined {
+  return message.parts.find((part) => part.type === "compaction");
+}
+
+function isCompletedSummary(message: Message, carriesFinish: boolean): boolean {
+  return (
+    message.role === "assistant" &&
+    message.summary === true &&
+    message.error === undefined &&
+    message.unfinished !== true &&
+    (!carriesFinish || message.finish !== undefined) &&
+    message.parts.some((part) => part.type === "text" && part.text.trim() !== "")
+  );
+}
+
+function tailStart(transcript: Transcript, { tailStartId }: CompactionPart, markerIndex: number): number {
+  if (tailStartId === undefined) return -1;
+  const index = transcript.findIndex((message) => message.id === tailStartId);
+  return index < markerIndex ? index : -1;
+}

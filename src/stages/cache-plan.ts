@@ -1,0 +1,318 @@
+import { ConfigurationError } from "../text/check.ts";
+import { CHARS_PER_TOKEN } from "../text/tokens/estimate-tokens.ts";
+import { applyEdits, type Edit, type Position } from "../transcript/edit.ts";
+import { charsOf } from "../transcript/estimate-message.ts";
+import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
+import { filterCompacted } from "./boundary.ts";
+import type { CacheProfile } from "./cache-profiles.ts";
+import { limitProblems } from "./prune.ts";
+
+/**
+ * Says which edits pay for themselves: what they save on every request to come, against sending again all that the
+ * provider had cached behind the first of them. The others wait until they pay, or until the cache is gone anyway.
+ *
+ * A cache ends at the first changed byte, so once a place is edited everything behind it can be edited at no further
+ * cost: the best choice is always all edits from some place on.
+ */
+export function planEdits(request: PlanEditsRequest): EditPlan {
+  const problems = problemsOf(request);
+  if (problems.length > 0) throw new ConfigurationError(problems);
+  const wire = layOutWire(request);
+  const prices = pricesOf(request, wire);
+  const tallies = tallyFromEachPlace(wire, prices);
+  const chosen = choose(tallies, request.neededTokens ?? 0);
+  const isChosen = (_: Edit, index: number): boolean => wire.placeOfEdit(index) >= chosen.firstIndex;
+  return {
+    apply: request.edits.filter(isChosen),
+    wait: request.edits.filter((edit, index) => !isChosen(edit, index)),
+    arithmetic: { ...prices, chosen, all: tallies.at(-1) ?? NOTHING },
+  };
+}
+
+export interface PlanEditsRequest extends WireRequest {
+  /** Requests still to come, counting the next one. */
+  readonly expectedTurns: number;
+  /** Time since the last request of this conversation; unset means that its cache is still there. */
+  readonly idleMs?: number;
+  /** Tokens that have to go whatever it costs, because the window is full. */
+  readonly neededTokens?: number;
+}
+
+export interface EditPlan {
+  /** In the order in which they were given. */
+  readonly apply: readonly Edit[];
+  readonly wait: readonly Edit[];
+  readonly arithmetic: CacheArithmetic;
+}
+
+/** Every figure behind a plan. `BaseTokens` are weighed by price: one costs as much as an ordinary input token. */
+export interface CacheArithmetic extends CachePrices {
+  readonly chosen: EditTally;
+  /** The same sums for all edits together, whether or not they are applied. */
+  readonly all: EditTally;
+}
+
+export interface CachePrices {
+  /** Cold: the prefix has expired, or nothing was sent yet. Uncached: the provider keeps no prompt, or none so short. */
+  readonly cache: "warm" | "cold" | "uncached";
+  readonly cachedTokens: number;
+  readonly readMultiplier: number;
+  readonly writeMultiplier: number;
+  readonly expectedTurns: number;
+}
+
+/** The sums for all edits from one place on. */
+export interface EditTally {
+  /** Where the first change is among the messages that are sent; Infinity when none of them changes. */
+  readonly firstIndex: number;
+  readonly savedTokensPerTurn: number;
+  /** Cached tokens that have to be sent again. */
+  readonly rewrittenTokens: number;
+  readonly savedBaseTokens: number;
+  readonly rewriteBaseTokens: number;
+  /** What is left of the saving once the rewriting is paid. */
+  readonly netBaseTokens: number;
+  /** The number of requests from which on it pays. */
+  readonly breakEvenTurns: number;
+}
+
+const NOTHING: EditTally = {
+  firstIndex: Number.POSITIVE_INFINITY,
+  savedTokensPerTurn: 0,
+  rewrittenTokens: 0,
+  savedBaseTokens: 0,
+  rewriteBaseTokens: 0,
+  netBaseTokens: 0,
+  breakEvenTurns: Number.POSITIVE_INFINITY,
+};
+
+function problemsOf(request: PlanEditsRequest): readonly string[] {
+  const { profile, expectedTurns, idleMs = 0, leadingTokens = 0, neededTokens = 0 } = request;
+  const { readMultiplier, writeMultiplier, minimumTokens, stepTokens } = profile;
+  const problems = limitProblems({
+    readMultiplier,
+    writeMultiplier,
+    minimumTokens,
+    leadingTokens,
+    neededTokens,
+  });
+  const isTimeUsable = idleMs >= 0 && profile.ttlMs >= 0;
+  return [
+    ...problems,
+    ...(stepTokens >= 1 ? [] : [`stepTokens is ${stepTokens}; give 1 or more`]),
+    ...(isTimeUsable
+      ? []
+      : [`idleMs is ${idleMs} and ttlMs is ${profile.ttlMs}; give milliseconds, zero or more`]),
+    ...(expectedTurns >= 1 && Number.isFinite(expectedTurns)
+      ? []
+      : [`expectedTurns is ${expectedTurns}; give a finite number of 1 or more, counting the next request`]),
+  ];
+}
+
+function pricesOf({ profile, expectedTurns, idleMs = 0 }: PlanEditsRequest, wire: CachedWire): CachePrices {
+  const { readMultiplier, writeMultiplier } = profile;
+  const { cachedTokens } = wire;
+  if (readMultiplier >= writeMultiplier || wire.totalTokens < profile.minimumTokens) {
+    return { cache: "uncached", cachedTokens: 0, readMultiplier: 1, writeMultiplier: 1, expectedTurns };
+  }
+  const isCold = idleMs > profile.ttlMs || cachedTokens < profile.minimumTokens;
+  const state = isCold
+    ? ({ cache: "cold", cachedTokens: 0 } as const)
+    : ({ cache: "warm", cachedTokens } as const);
+  return { ...state, readMultiplier, writeMultiplier, expectedTurns };
+}
+
+/** One tally for each place with an edit, from the last place to the first. */
+function tallyFromEachPlace(wire: CachedWire, prices: CachePrices): readonly EditTally[] {
+  const { cache, readMultiplier, writeMultiplier, expectedTurns } = prices;
+  const premium = writeMultiplier - readMultiplier;
+  const tallies: EditTally[] = [];
+  let cachedSavedTokens = 0;
+  let freshSavedTokens = 0;
+  for (const { index, savedTokens, isCached, cachedTokensBehind } of wire.editedPlaces) {
+    if (isCached && cache === "warm") cachedSavedTokens += savedTokens;
+    else freshSavedTokens += savedTokens;
+    const savedTokensPerTurn = cachedSavedTokens + freshSavedTokens;
+    const rewrittenTokens = cache === "warm" ? Math.max(0, cachedTokensBehind - cachedSavedTokens) : 0;
+    // What was not cached yet would have been written once before it could be read.
+    const freshBaseTokens = freshSavedTokens * premium;
+    const savedBaseTokens = savedTokensPerTurn * expectedTurns * readMultiplier + freshBaseTokens;
+    const rewriteBaseTokens = rewrittenTokens * premium;
+    tallies.push({
+      firstIndex: index,
+      savedTokensPerTurn,
+      rewrittenTokens,
+      savedBaseTokens,
+      rewriteBaseTokens,
+      netBaseTokens: savedBaseTokens - rewriteBaseTokens,
+      breakEvenTurns: turnsUntil(rewriteBaseTokens - freshBaseTokens, savedTokensPerTurn * readMultiplier),
+    });
+  }
+  return tallies;
+}
+
+function turnsUntil(costBaseTokens: number, savedBaseTokensPerTurn: number): number {
+  if (savedBaseTokensPerTurn <= 0) return costBaseTokens < 0 ? 0 : Number.POSITIVE_INFINITY;
+  return Math.max(0, costBaseTokens / savedBaseTokensPerTurn);
+}
+
+/** The tally with the largest net saving; with a need, the cheapest that meets it, or all edits when none does. */
+function choose(tallies: readonly EditTally[], neededTokens: number): EditTally {
+  if (neededTokens > 0) {
+    const enough = tallies.filter((tally) => tally.savedTokensPerTurn >= neededTokens);
+    return bestOf(enough) ?? tallies.at(-1) ?? NOTHING;
+  }
+  const best = bestOf(tallies);
+  return best !== undefined && best.netBaseTokens > 0 ? best : NOTHING;
+}
+
+function bestOf([first, ...others]: readonly EditTally[]): EditTally | undefined {
+  if (first === undefined) return undefined;
+  return others.reduce((best, tally) => (tally.netBaseTokens > best.netBaseTokens ? tally : best), first);
+}
+
+/** Lays the messages that are sent side by side with their sizes, and finds the edits on them; one pass over each. */
+function layOutWire(request: WireRequest): CachedWire {
+  const { transcript, edits, tokensOf = quarterOfChars } = request;
+  const window = filterCompacted(transcript);
+  const indexes = new Map(window.map(({ id }, index) => [id, index]));
+  const tokensBefore = runningTotals(window.map(tokensOf), request.leadingTokens ?? 0);
+  // The newest answer and what came after it have not been part of any request yet.
+  const cachedEnd = Math.max(
+    0,
+    window.findLastIndex(({ role }) => role === "assistant"),
+  );
+  const places = placesOf(edits, indexes);
+  const savedAt = savedTokensAt({ transcript, window, edits, places, tokensOf });
+  const reusableBefore = reusableTokens(request, { indexes, tokensBefore });
+  const cachedTokens = cachedEnd === 0 ? 0 : (tokensBefore[cachedEnd] ?? 0);
+
+  const editedPlaces = [...savedAt].map(([index, savedTokens]): EditedPlace => {
+    const isCached = index < cachedEnd;
+    const cachedTokensBehind = isCached ? cachedTokens - (reusableBefore[index] ?? 0) : 0;
+    return { index, savedTokens, isCached, cachedTokensBehind };
+  });
+  return {
+    totalTokens: tokensBefore.at(-1) ?? 0,
+    cachedTokens,
+    editedPlaces: editedPlaces.sort((left, right) => right.index - left.index),
+    placeOfEdit: (index) => places[index] ?? NOWHERE,
+  };
+}
+
+interface WireRequest {
+  readonly transcript: Transcript;
+  /** Edits of which each could be left out, like those of `prune` and `supersede`. */
+  readonly edits: readonly Edit[];
+  readonly profile: CacheProfile;
+  /** System prompt and tool definitions, which stand before all messages. */
+  readonly leadingTokens?: number;
+  /** Messages behind which the host marked the prompt for caching; unset means that any prefix can be reused. */
+  readonly breakpoints?: readonly MessageId[];
+  /** The size of a message as the model sees it; the default is a quarter of its characters. */
+  readonly tokensOf?: (message: Message) => number;
+}
+
+/** The messages of the next request, as a provider's cache sees them. */
+interface CachedWire {
+  readonly totalTokens: number;
+  /** The part of it that was in the last request. */
+  readonly cachedTokens: number;
+  /** The places with an edit, last first. */
+  readonly editedPlaces: readonly EditedPlace[];
+  /** Where an edit changes the wire first; Infinity when it does not. */
+  readonly placeOfEdit: (index: number) => number;
+}
+
+interface EditedPlace {
+  readonly index: number;
+  readonly savedTokens: number;
+  readonly isCached: boolean;
+  /** Cached tokens that a change at this place makes useless. */
+  readonly cachedTokensBehind: number;
+}
+
+const NOWHERE = Number.POSITIVE_INFINITY;
+
+function quarterOfChars(message: Message): number {
+  return Math.round(charsOf(message) / CHARS_PER_TOKEN);
+}
+
+/** Entry `i` is what stands before item `i`; there is one entry more than items. */
+function runningTotals(sizes: readonly number[], start: number): readonly number[] {
+  const totals = [start];
+  let total = start;
+  for (const size of sizes) {
+    total += size;
+    totals.push(total);
+  }
+  return totals;
+}
+
+function placesOf(edits: readonly Edit[], indexes: ReadonlyMap<MessageId, number>): readonly number[] {
+  const known = new Map(indexes);
+  const behind = (after: Position): number => (after === null ? 0 : (known.get(after) ?? -1) + 1);
+  return edits.map((edit) => {
+    switch (edit.type) {
+      case "insert-message": {
+        const place = behind(edit.after);
+        if (!known.has(edit.message.id)) known.set(edit.message.id, place);
+        return place;
+      }
+      case "move-message":
+        return Math.min(known.get(edit.messageId) ?? NOWHERE, behind(edit.after));
+      default:
+        return known.get(edit.messageId) ?? NOWHERE;
+    }
+  });
+}
+
+interface SavingsSubject {
+  readonly transcript: Transcript;
+  readonly window: Transcript;
+  readonly edits: readonly Edit[];
+  readonly places: readonly number[];
+  readonly tokensOf: (message: Message) => number;
+}
+
+/** What the edits of each place take off the wire, by place. */
+function savedTokensAt({
+  transcript,
+  window,
+  edits,
+  places,
+  tokensOf,
+}: SavingsSubject): ReadonlyMap<number, number> {
+  const before = new Map(window.map((message) => [message.id, message]));
+  const after = new Map(applyEdits(transcript, edits, { at: 0 }).map((message) => [message.id, message]));
+  const sizeOf = (message: Message | undefined): number =>
+    message !== undefined && isVisibleToModel(message) ? tokensOf(message) : 0;
+  const saved = new Map<number, number>();
+  const measured = new Set<MessageId>();
+  for (const [index, edit] of edits.entries()) {
+    const place = places[index] ?? NOWHERE;
+    if (place === NOWHERE) continue;
+    const id = edit.type === "insert-message" ? edit.message.id : edit.messageId;
+    // Several edits of one message are measured once, by what they do together.
+    const savedTokens = measured.has(id) ? 0 : sizeOf(before.get(id)) - sizeOf(after.get(id));
+    measured.add(id);
+    saved.set(place, (saved.get(place) ?? 0) + savedTokens);
+  }
+  return saved;
+}
+
+/** For each message, how much of the prompt before it a provider can still read when the message changes. */
+function reusableTokens(
+  { breakpoints, profile }: WireRequest,
+  { indexes, tokensBefore }: { indexes: ReadonlyMap<MessageId, number>; tokensBefore: readonly number[] },
+): readonly number[] {
+  const ends = new Set(breakpoints?.map((id) => (indexes.get(id) ?? -1) + 1));
+  let reusable = 0;
+  return tokensBefore.map((tokens, index) => {
+    if (breakpoints === undefined || index === 0 || ends.has(index)) {
+      const wholeSteps = Math.floor(tokens / profile.stepTokens) * profile.stepTokens;
+      reusable = wholeSteps < profile.minimumTokens ? 0 : wholeSteps;
+    }
+    return reusable;
+  });
+}

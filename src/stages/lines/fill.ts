@@ -1,0 +1,188 @@
+import { applyEdits, type Edit, type Stage, type StagesResult } from "../../transcript/edit.ts";
+import type { Transcript } from "../../transcript/message.ts";
+import { type TextPart, type ToolPart, withText } from "../../transcript/part.ts";
+import { renderMessage } from "../../transcript/render.ts";
+import { handleOf } from "../../transcript/tool-results.ts";
+import { type Budget, fitsBudget } from "../budget.ts";
+import { FORK_NO_TRUNCATION_TOOLS } from "../tiers.ts";
+import type { FillSource } from "./read-call.ts";
+import { type FillPart, type FillRows, type FillSegment, readRows, wholeChars } from "./rows.ts";
+import { scoreRows } from "./score.ts";
+import { GAP_MARKER, type RowSelection, selectRows } from "./select.ts";
+import { internWords } from "./words.ts";
+
+/**
+ * Fills a budget with the lines that are most likely needed next: the newest messages as they are, what users said,
+ * the newest work without what is shown again, then old lines by what they are worth a character. Changes nothing
+ * where everything fits. Deterministic, and linear in the length of the transcript.
+ */
+export function fillBudget(options: FillBudgetOptions): Stage {
+  return (transcript) => fillTranscript(transcript, options).edits;
+}
+
+interface FillBudgetOptions extends Budget {
+  /** Tools whose results stay whole as long as there is room; a name matches when it contains one of these. */
+  readonly neverCutTools?: readonly string[];
+}
+
+/** What `fillBudget` says, together with the transcript after it, whose size had to be found out anyway. */
+export function fillTranscript(transcript: Transcript, options: FillBudgetOptions): StagesResult {
+  const { maxChars, frameChars = () => 0, render = renderMessage } = options;
+  const { neverCutTools = FORK_NO_TRUNCATION_TOOLS } = options;
+  if (fitsBudget(transcript, options)) return { transcript, edits: [] };
+  const fill = readRows(transcript);
+  const scores = scoreRows(fill, internWords(fill));
+  let roomChars = maxChars - frameChars(fill.messages.length);
+  for (let attempt = 1; ; attempt++) {
+    const edits = fillEdits(fill, selectRows(fill, scores, { maxChars: roomChars, render, neverCutTools }));
+    const filled = applyEdits(transcript, edits, { at: 0 });
+    let excessChars = frameChars(hiddenBy(edits)) - maxChars;
+    for (const message of filled) excessChars += render(message).length;
+    if (excessChars <= 0 || attempt === ATTEMPTS) return { transcript: filled, edits };
+    // Where escapes make everything several times as long, less than nothing would be left of the room.
+    roomChars = Math.max(roomChars / 4, roomChars - (excessChars + SPARE_CHARS) * 2 ** (attempt - 1));
+  }
+}
+
+/** Escapes and labels take a little more than is counted; what is still too long then is for the hard budget behind. */
+const ATTEMPTS = 4;
+const SPARE_CHARS = 32;
+
+function hiddenBy(edits: readonly Edit[]): number {
+  return edits.filter(({ type }) => type === "hide-message").length;
+}
+
+/** A selection as edits: messages and parts of which nothing stays are hidden, the others get the lines that stay. */
+export function fillEdits(fill: FillRows, selection: RowSelection): readonly Edit[] {
+  const edits: Edit[] = [];
+  const { isShown, firstWholePart } = selection;
+  let number = 0;
+  while (number < firstWholePart) {
+    const { message, messageNumber } = fill.parts[number] as FillPart;
+    let end = number;
+    while (end < firstWholePart && fill.parts[end]?.messageNumber === messageNumber) end++;
+    if (isShown.subarray(number, end).includes(1)) {
+      for (; number < end; number++) edits.push(...editPart(fill, selection, number));
+    } else {
+      const chars = fill.parts.slice(number, end).reduce((sum, part) => sum + part.chars, 0);
+      const omitted = { chars, handle: message.id };
+      edits.push({
+        type: "hide-message",
+        messageId: message.id,
+        stage: STAGE,
+        reason: "over-budget",
+        omitted,
+      });
+    }
+    number = end;
+  }
+  return edits;
+}
+
+const STAGE = "fill-budget";
+
+function editPart(fill: FillRows, selection: RowSelection, number: number): readonly Edit[] {
+  const filled = fill.parts[number] as FillPart;
+  const { message, partIndex, part } = filled;
+  const where = { messageId: message.id, partIndex, stage: STAGE } as const;
+  const handle = handleOf(message, partIndex);
+  if (selection.isShown[number] !== 1) {
+    const omitted = { chars: filled.chars, handle };
+    return [{ type: "hide-part", what: "part", reason: "over-budget", omitted, ...where }];
+  }
+  const left =
+    part.type === "text"
+      ? withKeptText(part, filled, { fill, selection })
+      : part.type === "tool"
+        ? withKeptLines(part, filled, { fill, selection })
+        : undefined;
+  if (left === undefined) return [];
+  const { part: changed } = left;
+  const omitted = { chars: Math.max(0, filled.chars - left.chars), handle };
+  return [{ type: "replace-part", part: changed, reason: "selected-lines", omitted, ...where }];
+}
+
+interface Selected {
+  readonly fill: FillRows;
+  readonly selection: RowSelection;
+}
+
+/** What became of a part; undefined when it stays as it is. */
+interface KeptPart<P> {
+  readonly part: P;
+  readonly chars: number;
+}
+
+function withKeptText(
+  part: TextPart,
+  { firstSegment }: FillPart,
+  { fill, selection }: Selected,
+): KeptPart<TextPart> | undefined {
+  const text = keptText(fill, fill.segments[firstSegment] as FillSegment, selection);
+  if (text === undefined) return undefined;
+  const cut = linesCut(part.cut?.originalChars ?? part.text.length, text);
+  return { part: { ...part, text, cut }, chars: text.length };
+}
+
+const INPUT_SOURCES: ReadonlySet<FillSource> = new Set(["change", "removed", "input"]);
+
+function withKeptLines(
+  part: ToolPart,
+  filled: FillPart,
+  { fill, selection }: Selected,
+): KeptPart<ToolPart> | undefined {
+  let changed = part;
+  let chars = filled.chars;
+  const strings = new Map<string, string>();
+  for (let segment = filled.firstSegment; segment < filled.endSegment; segment++) {
+    const found = fill.segments[segment] as FillSegment;
+    if (found.source === "call") continue;
+    const text = keptText(fill, found, selection);
+    if (INPUT_SOURCES.has(found.source)) strings.set(found.text, text ?? found.text);
+    else if (text !== undefined) {
+      const cut = linesCut(part.cut?.originalChars ?? found.text.length, text);
+      changed = { ...changed, outcome: withText(part.outcome, text), cut: { ...part.cut, ...cut } };
+      chars += text.length - found.text.length;
+    }
+  }
+  const input = filled.call?.withStrings?.((text) => strings.get(text) ?? text);
+  if (input !== undefined) {
+    const originalChars = filled.call?.inputChars ?? 0;
+    const inputCut = { ...linesCut(originalChars, input.preview), preview: input.preview };
+    changed = { ...changed, input: input.input, inputCut };
+    chars += input.inputChars - originalChars;
+  }
+  return changed === part ? undefined : { part: changed, chars };
+}
+
+function linesCut(originalChars: number, kept: string) {
+  const omittedChars = Math.max(0, originalChars - kept.length);
+  return { method: "lines", originalChars, omittedChars, limitChars: kept.length } as const;
+}
+
+/** What is left of a text, each gap one line, line numbers without their padding; undefined when it stays as it is. */
+export function keptText(
+  { rows }: FillRows,
+  segment: FillSegment,
+  { isKept }: RowSelection,
+): string | undefined {
+  const { text, firstRow, endRow } = segment;
+  const isWhole = isKept.subarray(firstRow, endRow).every((kept) => kept === 1);
+  if (isWhole && wholeChars(rows, segment) > text.length) return undefined;
+  let kept = "";
+  let previous = firstRow - 1;
+  for (let row = firstRow; row < endRow; row++) {
+    if (isKept[row] !== 1) continue;
+    const blankLines = rows.blankLines[row] ?? 0;
+    const isNext = row === previous + 1;
+    if (!isNext) kept += kept === "" ? GAP_MARKER : `\n${GAP_MARKER}`;
+    if (!isNext || blankLines !== -1) {
+      if (kept !== "") kept += "\n";
+      if (isNext && blankLines > 0) kept += "\n".repeat(blankLines);
+    }
+    kept += text.slice(rows.start[row], rows.end[row]);
+    previous = row;
+  }
+  if (previous < endRow - 1) kept += kept === "" ? GAP_MARKER : `\n${GAP_MARKER}`;
+  return kept;
+}

@@ -1,0 +1,196 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { anyHistory } from "../../../test/rig/random-history/opencode-history.ts";
+import { opencode } from "../../formats/wires/opencode/opencode.ts";
+import { deepFreeze } from "../../testing/notation.ts";
+import { applyEdits, runStages } from "../../transcript/edit.ts";
+import { charsOf } from "../../transcript/estimate-message.ts";
+import { findFaults } from "../../transcript/format.ts";
+import { type Message, project, type Transcript } from "../../transcript/message.ts";
+import { CLEARED_PLACEHOLDER, outcomeText, type ToolPart } from "../../transcript/part.ts";
+import { repairPairing } from "../repair.ts";
+import { fillBudget } from "./fill.ts";
+import { type KeepLinesOptions, keepLines } from "./keep-lines.ts";
+
+const report = (name: string, lines: number): string =>
+  Array.from({ length: lines }, (_, line) => `${name} line ${line} of a long report`).join("\n");
+
+function step(id: string, { output = report(id, 60), ...part }: StepOptions = {}): Message {
+  const outcome = { status: "done", output, attachments: [] } as const;
+  const input = { command: `run ${id}` };
+  return {
+    id,
+    role: "assistant",
+    parts: [{ type: "tool", callId: `${id}-call`, tool: "bash", input, outcome, ...part }],
+  };
+}
+
+interface StepOptions extends Partial<ToolPart> {
+  readonly output?: string;
+}
+
+const user = (id: string, text: string): Message => ({ id, role: "user", parts: [{ type: "text", text }] });
+const steps = (count: number): Transcript => Array.from({ length: count }, (_, index) => step(`s${index}`));
+
+function kept(messages: Transcript, options: Partial<KeepLinesOptions> = {}): Transcript {
+  const edits = keepLines({ keepChars: 4_000, protectResults: 2, ...options })(deepFreeze(messages));
+  return applyEdits(messages, edits, { at: 1 });
+}
+
+const find = (messages: Transcript, id: string): Message | undefined =>
+  project(messages).find((message) => message.id === id);
+const sent = (messages: Transcript): string => JSON.stringify(project(messages));
+
+describe("keepLines", () => {
+  it("changes nothing where everything fits", () => {
+    expect(keepLines({ keepChars: 1_000_000 })(steps(30))).toEqual([]);
+  });
+
+  it("changes nothing while there are no more results than stay whole", () => {
+    expect(keepLines({ keepChars: 100 })(steps(9))).toEqual([]);
+    expect(keepLines({ keepChars: 100 })(steps(20))).not.toEqual([]);
+  });
+
+  it("leaves the newest results and what users said as they are", () => {
+    const request = user("u1", report("request", 200));
+    const messages = [request, ...steps(8), user("u2", "go on")];
+    const after = kept(messages);
+    expect([after[0], ...after.slice(-3)]).toEqual([request, ...messages.slice(-3)]);
+    for (const message of [after[0], ...after.slice(-3)]) expect(messages).toContain(message);
+    expect(sent(after).length).toBeLessThan(sent(messages).length - 6_000);
+  });
+
+  it("leaves the newest turns as they are where that is asked for", () => {
+    const messages = [user("u1", "go"), ...steps(4), user("u2", "go"), ...steps(4)].map((message, index) => ({
+      ...message,
+      id: `m${index}`,
+    }));
+    expect(kept(messages, { protectTurns: 1 }).slice(5)).toEqual(messages.slice(5));
+  });
+
+  it("keeps of an old output the line that has a name found nowhere else, and says where the rest is", () => {
+    const output = `${report("common", 100)}\nfunc computeWingFold() {\n${report("common", 100)}`;
+    const messages = [user("u1", "go"), step("old", { output }), ...steps(6)];
+    const [edit] = keepLines({ keepChars: 4_000, protectResults: 2 })(messages);
+    expect(edit).toMatchObject({
+      type: "replace-part",
+      messageId: "old",
+      stage: "keep-lines",
+      reason: "selected-lines",
+      omitted: { handle: "old/0" },
+      part: { cut: { method: "lines", originalChars: output.length } },
+    });
+    expect(sent(kept(messages))).toContain("computeWingFold");
+  });
+
+  it("never leaves a part of what the agent wrote, calls included", () => {
+    const mixed = (name: string): string => `${report("s5", 60)}\nfunc ${name}() {\n${report("s5", 60)}`;
+    const long = { path: "a.ts", next: mixed("computeWingFold") };
+    const wrote: Message = {
+      id: "wrote",
+      role: "assistant",
+      parts: [
+        { type: "text", text: mixed("measureTailSpan") },
+        ...step("x", { tool: "edit", input: long, output: mixed("openBayDoors") }).parts,
+      ],
+    };
+    const messages = [user("u1", "go"), wrote, ...steps(8)];
+    const cut = applyEdits(messages, fillBudget({ maxChars: 4_000 })(messages), { at: 0 });
+    expect(cut[1]?.parts.map((part) => JSON.stringify(part).includes("[...]"))).toEqual([true, true]);
+    const { parts = [] } = find(kept(messages), "wrote") ?? {};
+    expect(parts[0]).toEqual(wrote.parts[0]);
+    expect(parts[1]).toMatchObject({ input: long, cut: { method: "lines" } });
+    expect(parts[1]).not.toHaveProperty("inputCut");
+  });
+
+  it("leaves the last word of each turn, so that no user speaks into a loop of calls", () => {
+    const said = (id: string): Message => ({
+      id,
+      role: "assistant",
+      parts: [{ type: "text", text: report("s5", 60) }],
+    });
+    const messages = [
+      user("u1", "go"),
+      said("between"),
+      step("a"),
+      said("last"),
+      user("u2", "go"),
+      ...steps(8),
+    ];
+    const after = kept(messages, { keepChars: 600 });
+    expect(find(after, "between")).toBeUndefined();
+    expect(after[3]).toBe(messages[3]);
+  });
+
+  it.each<{ name: string; old: Message }>([
+    { name: "a call of a protected tool", old: step("old", { tool: "Skill" }) },
+    { name: "what a user answered", old: step("old", { tool: "question" }) },
+    { name: "a call that has no result yet", old: step("old", { outcome: { status: "pending" } }) },
+    {
+      name: "a call beside one that has no result yet",
+      old: {
+        ...step("old"),
+        parts: [...step("old").parts, ...step("b", { outcome: { status: "pending" } }).parts],
+      },
+    },
+    { name: "a summary", old: { ...step("old"), summary: true } },
+    { name: "a tool summary", old: { ...step("old"), metadata: { kind: "tool_summary" } } },
+    {
+      name: "a message with something that nobody understands",
+      old: { ...step("old"), parts: [...step("old").parts, { type: "opaque", name: "x" }] },
+    },
+  ])("does not touch $name", ({ old }) => {
+    const messages = [user("u1", "go"), old, ...steps(8)];
+    expect(kept(messages, { keepChars: 300 })[1]).toBe(old);
+  });
+
+  it("hides the other calls beside one that may not go", () => {
+    const old = step("old", { tool: "skill" });
+    const both = { ...old, parts: [...old.parts, ...step("b").parts] };
+    const { parts } = find(kept([user("u1", "go"), both, ...steps(8)], { keepChars: 300 }), "old") ?? {};
+    expect(parts).toEqual(old.parts);
+  });
+
+  it("clears an output of which no line is worth keeping, and leaves the call", () => {
+    const old = step("computeWingFold", { output: report("s5", 60) });
+    const after = find(kept([user("u1", "go"), old, ...steps(8)], { keepChars: 2_500 }), "computeWingFold");
+    expect(after?.parts[0]).toMatchObject({
+      input: { command: "run computeWingFold" },
+      outcome: { output: CLEARED_PLACEHOLDER },
+    });
+  });
+
+  it("can be repeated as the conversation grows", () => {
+    let messages: Transcript = [user("u1", "go")];
+    for (let round = 0; round < 5; round++) {
+      const more = steps(10).map((message) => ({ ...message, id: `${message.id}-${round}` }));
+      messages = kept([...messages, ...more]);
+      const chars = project(messages).reduce((sum, message) => sum + charsOf(message), 0);
+      expect(chars).toBeLessThan(4_000 + 3 * report("s1", 60).length);
+    }
+  });
+
+  it("says everything that is wrong with its options", () => {
+    expect(() => keepLines({ keepChars: -1, protectResults: Number.NaN })).toThrow(
+      /keepChars is -1.*protectResults is NaN/s,
+    );
+  });
+
+  it("makes no text longer, says what it leaves out, and leaves nothing that a provider would refuse", () => {
+    fc.assert(
+      fc.property(anyHistory, fc.nat(2_000), fc.nat(3), (wire, keepChars, protectResults) => {
+        const before = deepFreeze(opencode.decode(wire));
+        const { transcript, edits } = runStages(before, [keepLines({ keepChars, protectResults })]);
+        for (const edit of edits) {
+          expect(edit.omitted?.chars).toBeGreaterThanOrEqual(0);
+          if (edit.type !== "replace-part" || edit.part.type !== "tool") continue;
+          const part = before.find(({ id }) => id === edit.messageId)?.parts[edit.partIndex] as ToolPart;
+          expect(edit.part.input).toBe(part.input);
+          expect(outcomeText(edit.part.outcome).length).toBeLessThan(outcomeText(part.outcome).length);
+        }
+        const repaired = runStages(transcript, [repairPairing]).transcript;
+        expect(findFaults(repaired)).toEqual([]);
+      }),
+    );
+  });
+});

@@ -1,0 +1,143 @@
+import { ConfigurationError } from "../../text/check.ts";
+import type { Edit, Stage } from "../../transcript/edit.ts";
+import { charsOfPart } from "../../transcript/estimate-message.ts";
+import type { Message, Transcript } from "../../transcript/message.ts";
+import { CLEARED_PLACEHOLDER, outcomeText, type Part, type ToolPart } from "../../transcript/part.ts";
+import { handleOf, toolResults } from "../../transcript/tool-results.ts";
+import { filterCompacted } from "../boundary.ts";
+import { createToolMatcher, limitProblems, PRUNE_PROTECTED_TOOLS, startOfNewestTurns } from "../prune.ts";
+import { FORK_NO_TRUNCATION_TOOLS } from "../tiers.ts";
+import { fillBudget } from "./fill.ts";
+import { GAP_MARKER } from "./select.ts";
+
+/**
+ * Leaves of old work what is most likely needed next: of an output its best lines, of what the agent wrote, its calls
+ * included, all or nothing, so that it never learns from its own words with gaps in them. What users said, the last word of
+ * each turn, summaries and the newest results stay as they are, so what is left can be more than `keepChars`.
+ */
+export function keepLines({
+  keepChars,
+  protectResults = KEEP_LINES_PROTECT_RESULTS,
+  protectTurns = 0,
+  protectedTools = KEEP_LINES_PROTECTED_TOOLS,
+}: KeepLinesOptions): Stage {
+  const problems = limitProblems({ keepChars, protectResults, protectTurns });
+  if (problems.length > 0) throw new ConfigurationError(problems);
+  const isProtected = createToolMatcher(protectedTools);
+  const mayGo = (part: Part): boolean => part.type !== "tool" || !isProtected(part.tool);
+
+  return (transcript) => {
+    const window = filterCompacted(transcript);
+    const end = Math.min(startOfNewest(window, protectResults), startOfNewestTurns(window, protectTurns));
+    const old = new Map(
+      window
+        .slice(0, end)
+        .filter((message, index) => isOwnWork(message) && !isLastWord(message, window[index + 1]))
+        .map((message) => [message.id, message]),
+    );
+    if (old.size === 0) return [];
+    return fillBudget({ maxChars: keepChars })(window).flatMap((edit) => {
+      const message = "messageId" in edit ? old.get(edit.messageId) : undefined;
+      return message === undefined ? [] : allowed(edit, message, mayGo);
+    });
+  };
+}
+
+export interface KeepLinesOptions {
+  /** How much to keep, in characters of the window as text. */
+  readonly keepChars: number;
+  /** How many of the newest results stay whole, with everything that came after the first of them. */
+  readonly protectResults?: number;
+  /** How many of the newest turns stay whole. */
+  readonly protectTurns?: number;
+  /** Tools whose calls are never touched; upper and lower case are the same. */
+  readonly protectedTools?: readonly string[];
+}
+
+export const KEEP_LINES_PROTECT_RESULTS = 10;
+
+/** What `prune` never clears, and what users answered. */
+export const KEEP_LINES_PROTECTED_TOOLS: readonly string[] = [
+  ...new Set([...PRUNE_PROTECTED_TOOLS, ...FORK_NO_TRUNCATION_TOOLS]),
+];
+
+/** The index of the message with the oldest of the newest results; 0 while there are no more than those. */
+function startOfNewest(window: Transcript, count: number): number {
+  if (count === 0) return window.length;
+  const first = toolResults(window).at(-count)?.message;
+  return first === undefined ? 0 : window.indexOf(first);
+}
+
+/** True for what the agent said and did, and ended; a part that nobody understands may belong to the one beside it. */
+function isOwnWork({ role, summary, metadata, parts }: Message): boolean {
+  const isSummary = summary === true || SUMMARY_KINDS.has(metadata?.kind ?? "");
+  return (
+    role === "assistant" && !isSummary && parts.every((part) => PLAIN_PARTS.has(part.type) && isOver(part))
+  );
+}
+
+/** False for a call without a result: alone, without the calls beside it, it would seem to go on. */
+function isOver(part: Part): boolean {
+  return part.type !== "tool" || part.outcome.status !== "pending";
+}
+
+/** True for what ends a turn: without it a user would seem to speak into a loop of calls. */
+function isLastWord({ parts }: Message, next: Message | undefined): boolean {
+  const hasCall = parts.some(({ type, agentVisible }) => type === "tool" && agentVisible !== false);
+  return next?.role !== "assistant" && !hasCall;
+}
+
+const SUMMARY_KINDS: ReadonlySet<string> = new Set(["tool_summary", "compaction_summary"]);
+const PLAIN_PARTS: ReadonlySet<string> = new Set(["text", "reasoning", "tool"]);
+const STAGE = "keep-lines";
+
+/** What an edit of `fillBudget` becomes in a conversation that goes on. */
+function allowed(edit: Edit, message: Message, mayGo: (part: Part) => boolean): readonly Edit[] {
+  if (edit.type === "hide-message") {
+    if (message.parts.every(mayGo)) return [{ ...edit, stage: STAGE, reason: "pruned" }];
+    return message.parts.flatMap((part, partIndex) =>
+      part.type === "tool" && part.agentVisible !== false && mayGo(part)
+        ? [hideCall(message, partIndex, part)]
+        : [],
+    );
+  }
+  const part = "partIndex" in edit ? message.parts[edit.partIndex] : undefined;
+  if (part === undefined || !mayGo(part)) return [];
+  if (edit.type === "hide-part") return [{ ...edit, stage: STAGE, reason: "pruned" }];
+  if (edit.type !== "replace-part" || part.type !== "tool" || edit.part.type !== "tool") return [];
+  return withLines({ message, partIndex: edit.partIndex, part, chosen: edit.part });
+}
+
+function hideCall(message: Message, partIndex: number, part: ToolPart): Edit {
+  return {
+    type: "hide-part",
+    what: "part",
+    messageId: message.id,
+    partIndex,
+    stage: STAGE,
+    reason: "pruned",
+    omitted: { chars: charsOfPart(part), handle: handleOf(message, partIndex) },
+  };
+}
+
+interface ChosenLines {
+  readonly message: Message;
+  readonly partIndex: number;
+  readonly part: ToolPart;
+  readonly chosen: ToolPart;
+}
+
+/** The call as it was, with the lines of its output that were chosen; an output without any is cleared. */
+function withLines({ message, partIndex, part, chosen }: ChosenLines): readonly Edit[] {
+  const [text, left] = [outcomeText(part.outcome), outcomeText(chosen.outcome)];
+  if (left.length >= text.length) return [];
+  const where = { messageId: message.id, partIndex, stage: STAGE } as const;
+  const handle = handleOf(message, partIndex);
+  if (left === GAP_MARKER && part.outcome.status === "done" && text.length > CLEARED_PLACEHOLDER.length) {
+    const omitted = { chars: text.length, handle };
+    return [{ type: "hide-part", what: "output", reason: "pruned", omitted, ...where }];
+  }
+  const omitted = { chars: text.length - left.length, handle };
+  const lines = { ...part, outcome: chosen.outcome, ...(chosen.cut && { cut: chosen.cut }) };
+  return [{ type: "replace-part", part: lines, reason: "selected-lines", omitted, ...where }];
+}

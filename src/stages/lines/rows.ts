@@ -1,0 +1,291 @@
+import { headCut } from "../../text/truncate.ts";
+import { isVisibleToModel, type Message, type Transcript } from "../../transcript/message.ts";
+import type { Part } from "../../transcript/part.ts";
+import { filePlaceholder } from "../../transcript/render.ts";
+import { type FillCall, type FillSource, readCall } from "./read-call.ts";
+
+/** A transcript by its rows: messages hold parts, parts hold segments, segments hold rows. */
+export interface FillRows {
+  readonly messages: readonly Message[];
+  /** Oldest first, as are segments and rows. */
+  readonly parts: readonly FillPart[];
+  readonly segments: readonly FillSegment[];
+  readonly rows: RowTable;
+}
+
+/** A part of a message with what must be written as soon as any of it is. */
+export interface FillPart {
+  readonly message: Message;
+  readonly messageNumber: number;
+  readonly partIndex: number;
+  readonly part: Part;
+  /** How many results are newer. */
+  readonly callsSince: number;
+  /** The file that the call is about. */
+  readonly path: string | undefined;
+  readonly call: FillCall | undefined;
+  readonly headChars: number;
+  /** How much it brings into a window. */
+  readonly chars: number;
+  readonly firstSegment: number;
+  readonly endSegment: number;
+}
+
+/** One text of a part: a message's own, the head of a call, a long string of its input, its output. */
+export interface FillSegment {
+  readonly source: FillSource;
+  readonly text: string;
+  readonly partNumber: number;
+  readonly firstRow: number;
+  readonly endRow: number;
+}
+
+/** Reads the visible part of a transcript into rows. */
+export function readRows(transcript: Transcript): FillRows {
+  const messages = transcript.filter(isVisibleToModel);
+  const parts: FillPart[] = [];
+  const segments: FillSegment[] = [];
+  const rows = createRowDraft();
+  let callsSince = countResults(messages);
+  for (const [messageNumber, message] of messages.entries()) {
+    for (const [partIndex, part] of message.parts.entries()) {
+      if (part.agentVisible === false) continue;
+      const call = part.type === "tool" ? readCall(part) : undefined;
+      if (part.type === "tool" && part.outcome.status !== "pending") callsSince--;
+      const firstSegment = segments.length;
+      for (const { source, text } of call?.texts ?? ownTexts(part, message)) {
+        const firstRow = rows.count();
+        splitRows(text, rows);
+        if (source === "call" && rows.count() > firstRow + 1) rows.cutTo(firstRow + 1);
+        if (rows.count() === firstRow) continue;
+        segments.push({ source, text, partNumber: parts.length, firstRow, endRow: rows.count() });
+      }
+      if (segments.length === firstSegment) continue;
+      const { path, headChars } = call ?? { path: undefined, headChars: 0 };
+      const chars = call?.chars ?? (part.type === "text" ? part.text.length : 0);
+      const endSegment = segments.length;
+      parts.push({
+        message,
+        messageNumber,
+        partIndex,
+        part,
+        callsSince,
+        path,
+        call,
+        headChars,
+        chars,
+        firstSegment,
+        endSegment,
+      });
+    }
+  }
+  return { messages, parts, segments, rows: rows.table() };
+}
+
+function countResults(messages: Transcript): number {
+  let results = 0;
+  for (const { parts } of messages) {
+    for (const part of parts)
+      if (part.type === "tool" && part.agentVisible !== false && part.outcome.status !== "pending") results++;
+  }
+  return results;
+}
+
+/** Nobody types more at once: a longer text of a user was pasted, or printed by a program that the user ran. */
+const MAX_SAID_CHARS = 8_000;
+
+interface SourcedText {
+  readonly source: FillSource;
+  readonly text: string;
+}
+
+function ownTexts(part: Part, { role }: Message): readonly SourcedText[] {
+  const source = role === "assistant" ? "agent" : "user";
+  if (part.type === "file") return [{ source, text: filePlaceholder(part) }];
+  if (part.type !== "text" || part.ignored || part.own) return [];
+  const isPasted = source === "user" && part.text.length > MAX_SAID_CHARS;
+  return [{ source: isPasted ? "output" : source, text: part.text }];
+}
+
+/** Adds the rows of a text. What is too long to be looked at in whole has its middle in one row, which never fits. */
+export function splitRows(text: string, rows: RowDraft): void {
+  if (text.length <= MAX_TEXT_CHARS) {
+    splitLines(text, { from: 0, to: text.length, rows });
+    return;
+  }
+  const headEnd = headCut(text, MAX_TEXT_CHARS / 2);
+  const tailStart = headCut(text, text.length - MAX_TEXT_CHARS / 2);
+  splitLines(text, { from: 0, to: headEnd, rows });
+  rows.add({ start: headEnd, bodyStart: tailStart, end: tailStart, blankLines: 0 });
+  splitLines(text, { from: tailStart, to: text.length, rows });
+}
+
+const MAX_TEXT_CHARS = 2_000_000;
+const MAX_ROW_CHARS = 400;
+/** How far back a cut looks for a space. */
+const WORD_SEARCH_CHARS = 80;
+
+interface Stretch {
+  readonly from: number;
+  readonly to: number;
+  readonly rows: RowDraft;
+}
+
+function splitLines(text: string, { from, to, rows }: Stretch): void {
+  let blankLines = 0;
+  for (let at = from; at < to; ) {
+    const lineBreak = text.indexOf("\n", at);
+    const lineEnd = lineBreak === -1 || lineBreak > to ? to : lineBreak;
+    const end = trimmedEnd(text, at, lineEnd);
+    if (end === at) blankLines++;
+    else {
+      addLine(text, { from: at, to: end, rows }, blankLines);
+      blankLines = 0;
+    }
+    at = lineEnd + 1;
+  }
+}
+
+function trimmedEnd(text: string, start: number, lineEnd: number): number {
+  let end = lineEnd;
+  while (end > start && text.charCodeAt(end - 1) <= SPACE) end--;
+  return end;
+}
+
+function addLine(text: string, { from, to, rows }: Stretch, blankLines: number): void {
+  let start = from;
+  let bodyStart = from;
+  const digits = skipSpaces(text, from);
+  const sign = skipDigits(text, digits);
+  if (sign > digits && sign < to && isNumberSign(text.charCodeAt(sign))) {
+    start = digits;
+    bodyStart = sign + 1;
+  }
+  let blankLinesLeft = blankLines;
+  while (to - start > MAX_ROW_CHARS) {
+    const end = wordEnd(text, start + MAX_ROW_CHARS);
+    rows.add({ start, bodyStart: Math.min(bodyStart, end), end, blankLines: blankLinesLeft });
+    start = end;
+    bodyStart = end;
+    blankLinesLeft = -1;
+  }
+  rows.add({ start, bodyStart, end: to, blankLines: blankLinesLeft });
+}
+
+const SPACE = 32;
+
+function skipSpaces(text: string, from: number): number {
+  let at = from;
+  while (text.charCodeAt(at) === SPACE) at++;
+  return at;
+}
+
+function skipDigits(text: string, from: number): number {
+  let at = from;
+  while (text.charCodeAt(at) >= 48 && text.charCodeAt(at) <= 57) at++;
+  return at;
+}
+
+/** What stands between a line number and the line: an arrow, a tab, a bar, a colon. */
+function isNumberSign(unit: number): boolean {
+  return unit === 0x2192 || unit === 9 || unit === 124 || unit === 58;
+}
+
+function wordEnd(text: string, end: number): number {
+  for (let at = end; at > end - WORD_SEARCH_CHARS; at--) if (text.charCodeAt(at - 1) === SPACE) return at;
+  return headCut(text, end);
+}
+
+/**
+ * The rows of a transcript, oldest first, as columns. A row is a line that is not blank, or a piece of a very long one:
+ * the smallest thing that is kept or left out.
+ */
+export interface RowTable {
+  readonly count: number;
+  /** Where each row begins in its text: behind the padding of a line number. */
+  readonly start: Int32Array;
+  /** Behind the line number itself. */
+  readonly bodyStart: Int32Array;
+  readonly end: Int32Array;
+  /** Blank lines in front; -1 where a row goes on where the one before ends. */
+  readonly blankLines: Int32Array;
+  /** What each row takes when it is written. */
+  readonly chars: Int32Array;
+}
+
+/** One row of a table. */
+interface FillRow {
+  readonly start: number;
+  readonly bodyStart: number;
+  readonly end: number;
+  readonly blankLines: number;
+}
+
+/** Rows while they are gathered. */
+interface RowDraft {
+  add(row: FillRow): void;
+  count(): number;
+  /** Takes back all rows from a number on. */
+  cutTo(count: number): void;
+  table(): RowTable;
+}
+
+/** A draft without rows. */
+export function createRowDraft(): RowDraft {
+  let columns = new Int32Array(FIELDS * 1024);
+  let count = 0;
+  return {
+    add({ start, bodyStart, end, blankLines }) {
+      const at = count * FIELDS;
+      if (at === columns.length) columns = doubled(columns);
+      columns[at] = start;
+      columns[at + 1] = bodyStart;
+      columns[at + 2] = end;
+      columns[at + 3] = blankLines;
+      count++;
+    },
+    count: () => count,
+    cutTo(newCount) {
+      count = newCount;
+    },
+    table() {
+      const table = {
+        start: new Int32Array(count),
+        bodyStart: new Int32Array(count),
+        end: new Int32Array(count),
+        blankLines: new Int32Array(count),
+        chars: new Int32Array(count),
+      };
+      for (let row = 0, at = 0; row < count; row++, at += FIELDS) {
+        const start = columns[at] ?? 0;
+        const end = columns[at + 2] ?? 0;
+        const blankLines = columns[at + 3] ?? 0;
+        table.start[row] = start;
+        table.bodyStart[row] = columns[at + 1] ?? 0;
+        table.end[row] = end;
+        table.blankLines[row] = blankLines;
+        table.chars[row] = end - start + 1 + Math.max(0, blankLines);
+      }
+      return { count, ...table };
+    },
+  };
+}
+
+const FIELDS = 4;
+
+function doubled(array: Int32Array): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(array.length * 2);
+  larger.set(array);
+  return larger;
+}
+
+/** What all rows of a text take: of a file that was read, without the padding of line numbers where that saves something. */
+export function wholeChars({ chars }: RowTable, { source, text, firstRow, endRow }: FillSegment): number {
+  if (source !== "read") return text.length + 1;
+  let rowChars = 0;
+  for (let row = firstRow; row < endRow; row++) rowChars += chars[row] ?? 0;
+  return rowChars < text.length * (1 - PADDING_SHARE) ? rowChars : text.length + 1;
+}
+
+/** Less padding than this is left in place. */
+const PADDING_SHARE = 0.03;

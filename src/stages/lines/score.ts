@@ -1,0 +1,347 @@
+import type { FillSource } from "./read-call.ts";
+import type { FillPart, FillRows, FillSegment } from "./rows.ts";
+import type { InternedWords } from "./words.ts";
+
+/** What each row is worth. */
+export interface RowScores {
+  /** Value a character; higher stays longer. No two rows that matter are equal. */
+  readonly density: Float64Array;
+  /** 1 where a newer row shows the same line. */
+  readonly isRepeated: Uint8Array;
+}
+
+/** Scores rows by how likely the agent needs them next: by source, age, names found nowhere newer, and what is being worked on. */
+export function scoreRows(fill: FillRows, numbered: InternedWords): RowScores {
+  const facts = readRowFacts(fill, numbered, countWords(fill, numbered));
+  const { rows, segments } = fill;
+  const lineValue = valueLines(fill, numbered, facts);
+  const density = new Float64Array(rows.count);
+  const nameValue = (row: number): number => (lineValue[row] ?? 0) * (facts.newNames[row] ?? 0);
+  const costChars = (row: number): number => (rows.end[row] ?? 0) - (rows.start[row] ?? 0) + GAP_SHARE_CHARS;
+  for (const { firstRow, endRow } of segments) {
+    for (let row = firstRow; row < endRow; row++) {
+      const cost = costChars(row);
+      // A name is of use only between its neighbours; a short one must not come without the line that it belongs to.
+      let names = nameValue(row) / cost;
+      if (row > firstRow) names = Math.max(names, inherited(nameValue(row - 1), cost, costChars(row - 1)));
+      if (row < endRow - 1) names = Math.max(names, inherited(nameValue(row + 1), cost, costChars(row + 1)));
+      const tieBreak = 1 + (TIE_SHARE * row) / rows.count;
+      density[row] = ((lineValue[row] ?? 0) / cost + names) * tieBreak;
+    }
+  }
+  return { density, isRepeated: facts.isRepeated };
+}
+
+function inherited(nameValue: number, ownCost: number, itsCost: number): number {
+  return nameValue === 0 ? 0 : (FILL_SHARES.neighbour * nameValue) / Math.max(ownCost, itsCost);
+}
+
+/** By how much the newest of equal rows is preferred: enough for a threshold to fall between them. */
+const TIE_SHARE = 0.01;
+/** A row alone costs a line break and part of a gap marker beside its text. */
+const GAP_SHARE_CHARS = 6;
+/** A line that is shown again later, or has no word in it, comes behind everything else. */
+const LEFTOVER_FACTOR = 1e-4;
+const AGE_OFFSET = 3;
+
+/** What each line itself is worth, which an edit may have to repeat. */
+function valueLines(fill: FillRows, numbered: InternedWords, facts: RowFacts): Float64Array {
+  const { rows, segments } = fill;
+  const { activity, isRepeated } = facts;
+  const names = scoreEnclosingNames(fill, numbered, facts);
+  const touches = countTouches(fill);
+  const value = new Float64Array(rows.count);
+  for (const segment of segments) {
+    const base = segmentWeight(segment, fill, touches);
+    for (let row = segment.firstRow; row < segment.endRow; row++) {
+      const active = activity[row] ?? 0;
+      const weight =
+        base +
+        FILL_WEIGHTS.activity * active +
+        FILL_WEIGHTS.activitySquared * active * active +
+        FILL_WEIGHTS.enclosingNames * (names[row] ?? 0) +
+        FILL_WEIGHTS.lineChars * logOf((rows.end[row] ?? 0) - (rows.start[row] ?? 0));
+      const isLeftover = isRepeated[row] === 1 || numbered.firstWord[row] === numbered.firstWord[row + 1];
+      value[row] = Math.exp(weight) * (isLeftover ? LEFTOVER_FACTOR : 1);
+    }
+  }
+  return value;
+}
+
+const LOGARITHMS: Float64Array = Float64Array.from({ length: 512 }, (_, chars) => Math.log(1 + chars));
+
+function logOf(chars: number): number {
+  return LOGARITHMS[chars] ?? Math.log(1 + chars);
+}
+
+function segmentWeight(
+  { source, partNumber, firstRow, endRow }: FillSegment,
+  { parts }: FillRows,
+  touches: ReadonlyMap<string, number>,
+): number {
+  const { callsSince = 0, path } = parts[partNumber] ?? {};
+  return (
+    FILL_WEIGHTS.source[source] +
+    FILL_WEIGHTS.age * Math.log(AGE_OFFSET + callsSince) +
+    FILL_WEIGHTS.segmentRows * Math.log(1 + endRow - firstRow) +
+    FILL_WEIGHTS.fileTouches * Math.log((path !== undefined && touches.get(path)) || 1)
+  );
+}
+
+function countTouches({ parts }: FillRows): ReadonlyMap<string, number> {
+  const touches = new Map<string, number>();
+  for (const { path } of parts) if (path !== undefined) touches.set(path, (touches.get(path) ?? 0) + 1);
+  return touches;
+}
+
+/**
+ * What makes a line worth its characters, as found on recorded sessions: the logarithm of its value is a sum of
+ * these. How they were found, and what was tried beside them, is in docs/decisions/0020-fill.md.
+ */
+export const FILL_WEIGHTS: FillWeights = {
+  source: {
+    user: 0,
+    agent: 0.2,
+    call: 0,
+    change: 0.7,
+    removed: -2,
+    input: 0.2,
+    read: 0.3,
+    search: -0.6,
+    output: 0,
+  },
+  age: -1.1,
+  firstNewName: 2,
+  secondNewName: 0.6,
+  thirdNewName: 0.3,
+  nameTexts: 0.6,
+  activity: 0.9,
+  activitySquared: -0.12,
+  enclosingNames: 2.5,
+  fileTouches: 0.4,
+  segmentRows: -0.1,
+  lineChars: -0.5,
+  recent: 2,
+  recentLong: 1,
+};
+
+interface FillWeights {
+  readonly source: Readonly<Record<FillSource, number>>;
+  /** Per logarithm of the results since. */
+  readonly age: number;
+  /** For names that no newer line has. */
+  readonly firstNewName: number;
+  readonly secondNewName: number;
+  readonly thirdNewName: number;
+  /** Per logarithm of the texts that such a name stands in. */
+  readonly nameTexts: number;
+  /** Per unit of what agent and user wrote lately about the line's words. */
+  readonly activity: number;
+  readonly activitySquared: number;
+  /** For a line whose names, or those of the lines it stands under, were written lately. */
+  readonly enclosingNames: number;
+  /** Per logarithm of the calls about the same file. */
+  readonly fileTouches: number;
+  /** Per logarithm of the rows of its segment. */
+  readonly segmentRows: number;
+  /** Per logarithm of its length. */
+  readonly lineChars: number;
+  /** For a line of the newest work. */
+  readonly recent: number;
+  /** For a line of the newest work in a text that is too long to be taken whole. */
+  readonly recentLong: number;
+}
+
+/** How the budget is shared out. */
+export const FILL_SHARES: FillShares = {
+  tail: 0.15,
+  recent: 0.7,
+  words: 0.15,
+  longText: 0.25,
+  neighbour: 0.8,
+  closedGapChars: 60,
+};
+
+interface FillShares {
+  /** Of the budget, for the newest messages as they are. */
+  readonly tail: number;
+  /** Of the budget, up to where work counts as the newest. */
+  readonly recent: number;
+  /** Of the budget, for what users said and for results that are never cut. */
+  readonly words: number;
+  /** A text that takes more than this of the room left for the newest work is not taken whole. */
+  readonly longText: number;
+  /** What a line passes on to the lines beside it. */
+  readonly neighbour: number;
+  /** A gap that saves less is not made. */
+  readonly closedGapChars: number;
+}
+
+/** What the words of each row say about it. */
+interface RowFacts {
+  /** How much agent and user wrote lately of what the row says. */
+  readonly activity: Float64Array;
+  /** How many times its own value the names of the row are worth that no newer row has. */
+  readonly newNames: Float64Array;
+  /** From 0 to 1: how much was written lately of the row's names. */
+  readonly namesWritten: Float64Array;
+  /** 1 where a newer row shows the same line. */
+  readonly isRepeated: Uint8Array;
+}
+
+/** Reads the rows from the newest to the oldest. What a change says counts as newer than the output that echoes it. */
+export function readRowFacts(fill: FillRows, numbered: InternedWords, use: WordUse): RowFacts {
+  const { words, firstWord, isIdentifier, lineOf } = numbered;
+  const count = fill.rows.count;
+  const activity = new Float64Array(count);
+  const newNames = new Float64Array(count);
+  const namesWritten = new Float64Array(count);
+  const isRepeated = new Uint8Array(count);
+  const isKnownWord = new Uint8Array(numbered.wordCount);
+  const isKnownLine = new Uint8Array(numbered.lineCount);
+
+  function readRow(row: number): void {
+    let active = 0;
+    let names = 0;
+    let texts = 1;
+    let written = 0;
+    const lastWord = firstWord[row + 1] ?? 0;
+    for (let at = firstWord[row] ?? 0; at < lastWord; at++) {
+      const word = words[at] ?? 0;
+      active += use.activity[word] ?? 0;
+      if (isIdentifier[word] === 1) {
+        written = Math.max(written, use.written[word] ?? 0);
+        if (isKnownWord[word] === 0) {
+          names++;
+          texts = Math.max(texts, use.texts[word] ?? 1);
+        }
+      }
+      isKnownWord[word] = 1;
+    }
+    activity[row] = Math.min(MAX_ACTIVITY, active);
+    namesWritten[row] = Math.min(1, written / MANY_WRITTEN);
+    if (names > 0) newNames[row] = (NEW_NAME_FACTORS[Math.min(names, 3)] ?? 0) * spreadFactor(texts);
+    const line = lineOf[row] ?? 0;
+    if (isKnownLine[line] === 1) isRepeated[row] = 1;
+    isKnownLine[line] = 1;
+  }
+
+  for (let number = fill.parts.length - 1; number >= 0; number--) {
+    for (const { firstRow, endRow } of newestFirst(fill, fill.parts[number] as FillPart))
+      for (let row = endRow - 1; row >= firstRow; row--) readRow(row);
+  }
+  return { activity, newNames, namesWritten, isRepeated };
+}
+
+/** Names that were written this often lately count fully. */
+const MANY_WRITTEN = 2;
+const { firstNewName, secondNewName, thirdNewName } = FILL_WEIGHTS;
+const SPREAD_FACTORS: Float64Array = Float64Array.from(
+  { length: 64 },
+  (_, texts) => texts ** FILL_WEIGHTS.nameTexts,
+);
+
+function spreadFactor(texts: number): number {
+  return SPREAD_FACTORS[texts] ?? texts ** FILL_WEIGHTS.nameTexts;
+}
+
+/** By the number of new names. */
+const NEW_NAME_FACTORS: readonly number[] = [
+  0,
+  Math.exp(firstNewName) - 1,
+  Math.exp(firstNewName + secondNewName) - 1,
+  Math.exp(firstNewName + secondNewName + thirdNewName) - 1,
+];
+
+function newestFirst({ segments }: FillRows, { firstSegment, endSegment }: FillPart): readonly FillSegment[] {
+  const own = segments.slice(firstSegment, endSegment).reverse();
+  const changes = own.filter(isChange);
+  return changes.length === 0 ? own : [...changes, ...own.filter((segment) => !isChange(segment))];
+}
+
+function isChange({ source }: FillSegment): boolean {
+  return source === "change" || source === "removed";
+}
+
+/**
+ * Per row, from 0 to 1: how much was written lately of its names or of those of a row that it stands under, by
+ * indentation. So a function that the plan names counts with its body and with the comment above it.
+ */
+export function scoreEnclosingNames(
+  { segments, rows }: FillRows,
+  { indent, isRemark }: InternedWords,
+  { namesWritten }: RowFacts,
+): Float64Array {
+  const names = new Float64Array(rows.count);
+  // The rows that the present one stands under, the outermost first.
+  const columnsAbove: number[] = [];
+  const namesAbove: number[] = [];
+  for (const segment of segments) {
+    if (!isFileText(segment)) continue;
+    const { firstRow, endRow } = segment;
+    let depth = 0;
+    for (let row = firstRow; row < endRow; row++) {
+      const columns = indent[row] ?? 0;
+      while (depth > 0 && (columnsAbove[depth - 1] ?? 0) >= columns) depth--;
+      names[row] = depth === 0 ? 0 : (namesAbove[depth - 1] ?? 0);
+      if (isRemark[row] === 1) continue;
+      names[row] = Math.max(names[row] ?? 0, namesWritten[row] ?? 0);
+      columnsAbove[depth] = columns;
+      namesAbove[depth++] = names[row] ?? 0;
+    }
+    for (let row = endRow - 2; row >= firstRow; row--)
+      if (isRemark[row] === 1 && indent[row] === indent[row + 1])
+        names[row] = Math.max(names[row] ?? 0, names[row + 1] ?? 0);
+  }
+  return names;
+}
+
+function isFileText({ source }: FillSegment): boolean {
+  return source !== "call" && source !== "user" && source !== "agent";
+}
+
+/** How a transcript uses its words. */
+interface WordUse {
+  /** Per word: how much agent and user wrote it lately. */
+  readonly written: Float64Array;
+  /** The same, less for words that stand everywhere. */
+  readonly activity: Float64Array;
+  /** Per word: in how many texts it stands. */
+  readonly texts: Int32Array;
+}
+
+/** The most that the activity of a word, or of a line, counts. */
+const MAX_ACTIVITY = 4;
+
+/** Counts words, newer ones more. */
+export function countWords({ segments, parts }: FillRows, numbered: InternedWords): WordUse {
+  const { words, firstWord, wordCount } = numbered;
+  const written = new Float64Array(wordCount);
+  const texts = new Int32Array(wordCount);
+  const uses = new Int32Array(wordCount);
+  const lastText = new Int32Array(wordCount);
+  let text = 0;
+  for (const { source, partNumber, firstRow, endRow } of segments) {
+    text++;
+    const callsSince = parts[partNumber]?.callsSince ?? 0;
+    const fresh = SHOWN_SOURCES.has(source) ? 0 : Math.exp(-callsSince / FRESH_RESULTS);
+    const lastWord = firstWord[endRow] ?? 0;
+    for (let at = firstWord[firstRow] ?? 0; at < lastWord; at++) {
+      const word = words[at] ?? 0;
+      uses[word] = (uses[word] ?? 0) + 1;
+      written[word] = (written[word] ?? 0) + fresh;
+      if (lastText[word] === text) continue;
+      lastText[word] = text;
+      texts[word] = (texts[word] ?? 0) + 1;
+    }
+  }
+  const activity = new Float64Array(wordCount);
+  for (let word = 0; word < wordCount; word++)
+    activity[word] = Math.min(MAX_ACTIVITY, written[word] ?? 0) / Math.sqrt(uses[word] ?? 1);
+  return { written, activity, texts };
+}
+
+/** What tools showed, as opposed to what agent and user wrote. */
+const SHOWN_SOURCES: ReadonlySet<FillSource> = new Set(["read", "search", "output"]);
+/** After so many results, words that were written count a third. */
+const FRESH_RESULTS = 15;

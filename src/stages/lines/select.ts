@@ -1,0 +1,282 @@
+import type { Message } from "../../transcript/message.ts";
+import type { FillSource } from "./read-call.ts";
+import { type FillPart, type FillRows, type FillSegment, wholeChars } from "./rows.ts";
+import { FILL_SHARES, FILL_WEIGHTS, type RowScores } from "./score.ts";
+
+/** What stays of a transcript. */
+export interface RowSelection {
+  /** Per row: 1 when it stays. */
+  readonly isKept: Uint8Array;
+  /** Per part: 1 when any of it stays. */
+  readonly isShown: Uint8Array;
+  /** Parts from here on stay as they are. */
+  readonly firstWholePart: number;
+}
+
+/** The line that stands for lines that were left out. */
+export const GAP_MARKER = "[...]";
+
+/** Chooses rows for a budget: what must stay, then by value a character, down to the threshold at which the budget is full. */
+export function selectRows(fill: FillRows, scores: RowScores, options: RequireOptions): RowSelection {
+  const required = requireRows(fill, scores, options);
+  const sizes = measureSegments(fill, required);
+  const isKept = new Uint8Array(fill.rows.count);
+  const isShown = new Uint8Array(fill.parts.length);
+  const draft: Draft = { fill, required, sizes, isKept, isShown };
+  let tooLow = LOWEST;
+  let fits = HIGHEST;
+  for (let round = 0; round < ROUNDS; round++) {
+    const middle = (tooLow + fits) / 2;
+    const chars = required.tailChars + keepFrom(draft, Math.exp(middle));
+    if (chars > options.maxChars) tooLow = middle;
+    else {
+      fits = middle;
+      if (chars > FULL_ENOUGH * options.maxChars) break;
+    }
+  }
+  keepFrom(draft, Math.exp(fits));
+  return { isKept, isShown, firstWholePart: required.firstWholePart };
+}
+
+/** Logarithms between which every threshold is. */
+const LOWEST = -24;
+const HIGHEST = 8;
+const ROUNDS = 24;
+const FULL_ENOUGH = 0.998;
+const GAP_CHARS: number = GAP_MARKER.length + 1;
+/** A label with its line breaks. */
+const LABEL_CHARS = 8;
+
+interface Draft {
+  readonly fill: FillRows;
+  readonly required: RequiredRows;
+  readonly sizes: SegmentSizes;
+  readonly isKept: Uint8Array;
+  readonly isShown: Uint8Array;
+}
+
+/** What spares most segments a look at their rows. */
+interface SegmentSizes {
+  readonly chars: Int32Array;
+  readonly lowest: Float64Array;
+  readonly highest: Float64Array;
+}
+
+function measureSegments({ segments, rows }: FillRows, { worth }: RequiredRows): SegmentSizes {
+  const chars = new Int32Array(segments.length);
+  const lowest = new Float64Array(segments.length);
+  const highest = new Float64Array(segments.length);
+  for (let number = 0; number < segments.length; number++) {
+    const { firstRow, endRow } = segments[number] as FillSegment;
+    let low = Number.POSITIVE_INFINITY;
+    let high = 0;
+    for (let row = firstRow; row < endRow; row++) {
+      const value = worth[row] ?? 0;
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
+    chars[number] = wholeChars(rows, segments[number] as FillSegment);
+    lowest[number] = low;
+    highest[number] = high;
+  }
+  return { chars, lowest, highest };
+}
+
+/** Keeps all rows from a threshold on, and says what they and everything around them take. */
+function keepFrom(draft: Draft, threshold: number): number {
+  const { fill, required, sizes, isShown } = draft;
+  let chars = 0;
+  let labelled = -1;
+  for (let number = 0; number < required.firstWholePart; number++) {
+    const part = fill.parts[number] as FillPart;
+    isShown[number] = 0;
+    for (let segment = part.firstSegment; segment < part.endSegment; segment++)
+      if ((sizes.highest[segment] ?? 0) >= threshold) isShown[number] = 1;
+    if (isShown[number] === 0) continue;
+    if (part.messageNumber !== labelled) chars += LABEL_CHARS;
+    labelled = part.messageNumber;
+    chars += part.headChars;
+    for (let segment = part.firstSegment; segment < part.endSegment; segment++)
+      chars += keepInSegment(draft, segment, threshold);
+  }
+  return chars;
+}
+
+function keepInSegment({ fill, required, sizes, isKept }: Draft, segment: number, threshold: number): number {
+  const { source, firstRow, endRow } = fill.segments[segment] as FillSegment;
+  // The head of a call is written with the call, and counted there.
+  if (source === "call") return 0;
+  const chars = sizes.chars[segment] ?? 0;
+  if ((sizes.lowest[segment] ?? 0) >= threshold || chars <= FILL_SHARES.closedGapChars) {
+    isKept.fill(1, firstRow, endRow);
+    return chars;
+  }
+  if ((sizes.highest[segment] ?? 0) < threshold) {
+    isKept.fill(0, firstRow, endRow);
+    return GAP_CHARS;
+  }
+  const keptChars = keepRows(isKept, {
+    worth: required.worth,
+    rowChars: fill.rows.chars,
+    firstRow,
+    endRow,
+    threshold,
+  });
+  return keptChars ?? chars;
+}
+
+interface KeepRows {
+  readonly worth: Float64Array;
+  readonly rowChars: Int32Array;
+  readonly firstRow: number;
+  readonly endRow: number;
+  readonly threshold: number;
+}
+
+/** Keeps the rows of one segment; a gap that saves next to nothing is not made. Undefined when there is none at all. */
+function keepRows(
+  isKept: Uint8Array,
+  { worth, rowChars, firstRow, endRow, threshold }: KeepRows,
+): number | undefined {
+  const { closedGapChars } = FILL_SHARES;
+  let isWhole = true;
+  let chars = 0;
+  let gapChars = 0;
+  let gapStart = firstRow;
+  for (let row = firstRow; row <= endRow; row++) {
+    if (row < endRow && (worth[row] ?? 0) < threshold) {
+      gapChars += rowChars[row] ?? 0;
+      continue;
+    }
+    const isClosed = gapChars <= closedGapChars;
+    for (let left = gapStart; left < row; left++) isKept[left] = isClosed ? 1 : 0;
+    chars += isClosed ? gapChars : GAP_CHARS;
+    if (!isClosed) isWhole = false;
+    if (row === endRow) break;
+    isKept[row] = 1;
+    chars += rowChars[row] ?? 0;
+    gapStart = row + 1;
+    gapChars = 0;
+  }
+  return isWhole ? undefined : chars;
+}
+
+/** What stays whatever it is worth, and what is preferred. */
+interface RequiredRows {
+  /** Per row: its value a character within this budget; infinite when it must stay. */
+  readonly worth: Float64Array;
+  /** Parts from here on stay as they are, and take this much. */
+  readonly firstWholePart: number;
+  readonly tailChars: number;
+}
+
+interface RequireOptions {
+  readonly maxChars: number;
+  readonly render: (message: Message) => string;
+  /** Tools whose results stay whole; a name matches when it contains one of these. */
+  readonly neverCutTools: readonly string[];
+}
+
+/** Requires the newest messages as they are and what was said by users; prefers the newest work. */
+export function requireRows(fill: FillRows, scores: RowScores, options: RequireOptions): RequiredRows {
+  const tail = wholeTail(fill, options);
+  const worth = scores.density.slice();
+  const wordsChars = requireWords({ fill, worth, ...tail, ...options });
+  const roomChars = FILL_SHARES.recent * options.maxChars - tail.tailChars - wordsChars;
+  preferRecent({ fill, scores, worth, roomChars, ...tail, ...options });
+  return { worth, ...tail };
+}
+
+type Tail = Pick<RequiredRows, "firstWholePart" | "tailChars">;
+
+function wholeTail({ messages, parts }: FillRows, { maxChars, render }: RequireOptions): Tail {
+  let tailChars = 0;
+  let firstMessage = messages.length;
+  for (; firstMessage > 0; firstMessage--) {
+    const chars = render(messages[firstMessage - 1] as Message).length;
+    if (tailChars + chars > FILL_SHARES.tail * maxChars) break;
+    tailChars += chars;
+  }
+  const first = parts.findIndex(({ messageNumber }) => messageNumber >= firstMessage);
+  return { firstWholePart: first === -1 ? parts.length : first, tailChars };
+}
+
+interface WordsInput extends Tail, RequireOptions {
+  readonly fill: FillRows;
+  readonly worth: Float64Array;
+}
+
+/**
+ * Summaries, the first request, then everything that users said, newest first, as far as its share goes. Of a summary or
+ * a first request that is too long the beginning stays.
+ */
+function requireWords({ fill, worth, firstWholePart, maxChars, neverCutTools }: WordsInput): number {
+  const { rows, segments } = fill;
+  const said = fill.parts.slice(0, firstWholePart).filter((part) => isSaid(part, neverCutTools));
+  const request = said.find(({ message }) => message.role === "user");
+  const isFirst = (part: FillPart): boolean => part === request || part.message.summary === true;
+  let roomChars = FILL_SHARES.words * maxChars;
+  const require = (part: FillPart): void => {
+    const chars = charsOfPart(fill, part);
+    if (chars > roomChars && !isFirst(part)) return;
+    let leftChars = chars > roomChars ? roomChars / 2 : chars;
+    roomChars -= leftChars;
+    leftChars -= part.headChars;
+    for (let segment = part.firstSegment; segment < part.endSegment; segment++) {
+      const { firstRow, endRow, source } = segments[segment] as FillSegment;
+      for (let row = firstRow; row < endRow; row++) {
+        if (source !== "call") leftChars -= rows.chars[row] ?? 0;
+        if (leftChars < 0) return;
+        worth[row] = Number.POSITIVE_INFINITY;
+      }
+    }
+  };
+  for (const part of said) if (isFirst(part)) require(part);
+  for (const part of said.toReversed()) if (!isFirst(part)) require(part);
+  return FILL_SHARES.words * maxChars - roomChars;
+}
+
+function isSaid({ part, message }: FillPart, neverCutTools: readonly string[]): boolean {
+  if (part.type === "tool") return neverCutTools.some((name) => part.tool.includes(name));
+  return message.summary === true || message.role === "user";
+}
+
+interface RecentInput extends WordsInput {
+  readonly scores: RowScores;
+  readonly roomChars: number;
+}
+
+/** What a search or a program printed is seldom needed whole, and often long; what was removed is needed least. */
+const NEVER_RECENT: ReadonlySet<FillSource> = new Set(["search", "output", "removed"]);
+
+/** Raises the newest work, from the newest to the oldest, as far as its share goes. */
+function preferRecent(input: RecentInput): void {
+  const { fill, scores, worth, firstWholePart } = input;
+  let roomChars = input.roomChars;
+  for (let number = firstWholePart - 1; number >= 0 && roomChars > 0; number--) {
+    const part = fill.parts[number] as FillPart;
+    roomChars -= part.headChars;
+    for (let segment = part.endSegment - 1; segment >= part.firstSegment; segment--) {
+      const { source, firstRow, endRow } = fill.segments[segment] as FillSegment;
+      if (NEVER_RECENT.has(source) || worth[firstRow] === Number.POSITIVE_INFINITY) continue;
+      let chars = 0;
+      for (let row = firstRow; row < endRow; row++)
+        if (scores.isRepeated[row] === 0) chars += fill.rows.chars[row] ?? 0;
+      const isLong = chars > FILL_SHARES.longText * roomChars;
+      const factor = Math.exp(isLong ? FILL_WEIGHTS.recentLong : FILL_WEIGHTS.recent);
+      for (let row = firstRow; row < endRow; row++)
+        if (scores.isRepeated[row] === 0) worth[row] = (worth[row] ?? 0) * factor;
+      if (!isLong) roomChars -= chars;
+    }
+  }
+}
+
+function charsOfPart(fill: FillRows, { headChars, firstSegment, endSegment }: FillPart): number {
+  let chars = headChars;
+  for (let segment = firstSegment; segment < endSegment; segment++) {
+    const { source, firstRow, endRow } = fill.segments[segment] as FillSegment;
+    if (source === "call") continue;
+    for (let row = firstRow; row < endRow; row++) chars += fill.rows.chars[row] ?? 0;
+  }
+  return chars;
+}

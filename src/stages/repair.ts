@@ -1,0 +1,181 @@
+import { mapStrings } from "../text/json.ts";
+import { normalizeText, normalizeTypedText } from "../text/normalize.ts";
+import type { Edit, EditReason } from "../transcript/edit.ts";
+import {
+  isMalformed,
+  isVisibleToModel,
+  type Message,
+  normalizePartText,
+  reachesModel,
+  type Transcript,
+} from "../transcript/message.ts";
+import {
+  type CallId,
+  COMPACTION_QUESTION,
+  outcomeText,
+  type Part,
+  type TextPart,
+  type ToolOutcome,
+  type ToolPart,
+  withText,
+} from "../transcript/part.ts";
+
+/** Edits after which no provider can refuse the transcript for its shape: the last stage before anything is sent. */
+export function repairPairing(messages: Transcript, options: RepairPairingOptions = {}): readonly Edit[] {
+  const edits: Edit[] = [];
+  const callIds = new Set<CallId>();
+  const leadingSystem: Message[] = [];
+  let first: Message | undefined;
+  let last: Message | undefined;
+  let endsWithResults = false;
+  for (const message of messages) {
+    if (!isVisibleToModel(message)) continue;
+    const repairs = message.parts.map((part) =>
+      reachesModel(part) ? rewritten(part, repair({ message, part, callIds, options })) : undefined,
+    );
+    const isEmpty = !message.parts.some((part, index) => reachesModel(part) && repairs[index]?.part !== null);
+    if (isEmpty) {
+      edits.push({ type: "hide-message", messageId: message.id, stage: STAGE, reason: "empty" });
+      continue;
+    }
+    for (const [partIndex, found] of repairs.entries()) {
+      if (found !== undefined) edits.push(partEdit({ message, partIndex, ...found }));
+    }
+    if (message.role === "system") {
+      if (first === undefined) leadingSystem.push(message);
+      continue;
+    }
+    first ??= message;
+    last = message;
+    endsWithResults = message.parts.some((part, index) => isResult(part, repairs[index]));
+  }
+  if (first !== undefined && first.role !== "user") edits.push(insertFirst(first, leadingSystem.at(-1)));
+  const isAnswered = last === undefined || (last.role === "assistant" && !endsWithResults);
+  if (options.lastMessage === "user" && isAnswered) edits.push(insertLast(messages.at(-1)));
+  return edits;
+}
+
+export interface RepairPairingOptions {
+  /** A call without a result gets a short one, or is left out. */
+  readonly missingResult?: "stub" | "strip";
+  /** A result without a call is left out, or becomes a plain text. */
+  readonly orphanResult?: "drop" | "asText";
+  /** Who has the last word: a request has to end with the user, a stored conversation may end with an answer. */
+  readonly lastMessage?: "any" | "user";
+}
+
+/** What the model reads where a request would end with its own answer. */
+export const CONTINUE_REQUEST = "Continue.";
+
+/** What the model reads where a call never got its result. */
+export const MISSING_RESULT = "[Tool result not available]";
+
+const STAGE = "repair-pairing";
+
+/** The part in place of a broken one; null leaves it out. */
+interface Repair {
+  readonly part: Part | null;
+  readonly reason: EditReason;
+}
+
+interface Subject {
+  readonly message: Message;
+  readonly part: Part;
+  readonly callIds: Set<CallId>;
+  readonly options: RepairPairingOptions;
+}
+
+function repair({ message, part, callIds, options }: Subject): Repair | undefined {
+  if (part.type === "text") return repairText(message, part);
+  if (part.type !== "tool") return undefined;
+  if (part.callMissing) {
+    return { part: options.orphanResult === "asText" ? asText(part) : null, reason: "orphan-result" };
+  }
+  if (callIds.has(part.callId)) return { part: null, reason: "duplicate-call" };
+  callIds.add(part.callId);
+  if (part.outcome.status !== "pending") return repairTool(part, part.outcome, "malformed-text");
+  if (options.missingResult === "strip") return { part: null, reason: "missing-result" };
+  return repairTool(part, { status: "done", output: MISSING_RESULT, attachments: [] }, "missing-result");
+}
+
+/** A part that stands wrong in the wire is written anew, whatever else was wrong with it. */
+function rewritten(part: Part, found: Repair | undefined): Repair | undefined {
+  if (part.irregular === undefined) return found;
+  if (found?.part === null) return found;
+  const { irregular: _, ...regular } = found?.part ?? part;
+  return { part: regular, reason: found?.reason ?? "irregular" };
+}
+
+function isResult(part: Part, found: Repair | undefined): boolean {
+  const now = found === undefined ? part : found.part;
+  return now?.type === "tool" && reachesModel(now) && now.outcome.status !== "pending";
+}
+
+function repairText(message: Message, part: TextPart): Repair | undefined {
+  const text = isMalformed(part.text) ? normalizePartText(message, part) : part.text;
+  if (text.trim() === "") return { part: null, reason: "empty" };
+  return text === part.text ? undefined : { part: { ...part, text }, reason: "malformed-text" };
+}
+
+function repairTool(part: ToolPart, outcome: ToolOutcome, reason: EditReason): Repair | undefined {
+  const input = mapStrings(part.input, normalizeTypedText);
+  const clean = cleanOutcome(outcome);
+  return input === part.input && clean === part.outcome
+    ? undefined
+    : { part: { ...part, input, outcome: clean }, reason };
+}
+
+function cleanOutcome(outcome: ToolOutcome): ToolOutcome {
+  const text = outcomeText(outcome);
+  return isMalformed(text) ? withText(outcome, normalizeText(text)) : outcome;
+}
+
+function asText(part: ToolPart): TextPart | null {
+  const clean = normalizeText(outcomeText(part.outcome));
+  return clean.trim() === "" ? null : { type: "text", text: clean, synthetic: true };
+}
+
+function partEdit({
+  message,
+  partIndex,
+  part,
+  reason,
+}: Repair & { message: Message; partIndex: number }): Edit {
+  const where = { messageId: message.id, partIndex, stage: STAGE, reason };
+  return part === null
+    ? { type: "hide-part", what: "part", ...where }
+    : { type: "replace-part", part, ...where };
+}
+
+/** A conversation that starts with an answer gets the question that a compaction would have asked. */
+function insertFirst(first: Message, lastSystem: Message | undefined): Edit {
+  const message: Message = {
+    id: `${first.id}~first`,
+    role: "user",
+    parts: [{ type: "text", text: COMPACTION_QUESTION, synthetic: true }],
+    metadata: { kind: "hint", userVisible: false },
+  };
+  return {
+    type: "insert-message",
+    message,
+    after: lastSystem?.id ?? null,
+    stage: STAGE,
+    reason: "first-message",
+  };
+}
+
+function insertLast(last: Message | undefined): Edit {
+  const message: Message = {
+    id: `${last?.id ?? "request"}~last`,
+    role: "user",
+    parts: [{ type: "text", text: CONTINUE_REQUEST, synthetic: true }],
+    metadata: { kind: "continue", userVisible: false },
+  };
+  return {
+    type: "insert-message",
+    message,
+    after: last?.id ?? null,
+    stage: STAGE,
+    reason: "last-message",
+  };
+}

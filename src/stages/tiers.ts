@@ -1,0 +1,172 @@
+import { clipJson, safeJson } from "../text/json.ts";
+import { headCut, shouldUseHeadTail } from "../text/truncate.ts";
+import type { Edit, EditReason, Stage } from "../transcript/edit.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
+import type { InputCut, ToolPart } from "../transcript/part.ts";
+import {
+  cutOutcome,
+  handleOf,
+  pendingCalls,
+  type ToolResult,
+  toolResults,
+} from "../transcript/tool-results.ts";
+
+/** Cuts tool results by age: the newest stay whole, the middle ones keep some, the old ones little. Inputs go the same way. */
+export function graduatedTiers({
+  limits,
+  neverCutTools = FORK_NO_TRUNCATION_TOOLS,
+}: GraduatedTiersOptions): Stage {
+  return (transcript) => {
+    const edits: Edit[] = [];
+    for (const { result, tier, isNumbered } of resultsWithTiers(transcript, limits)) {
+      const { message, partIndex, part } = result;
+      const keepWhole = !isNumbered || neverCutTools.some((name) => part.tool.includes(name));
+      const withOutput = keepWhole ? part : cutOutput(result, limits.resultChars[tier]);
+      const cut = cutInput(withOutput, limits.paramsChars[tier]);
+      const reason = withOutput === part ? "params" : tierReason(tier);
+      if (cut !== part) edits.push(replace({ message, partIndex, part, cut, reason }));
+    }
+    for (const { message, partIndex, part } of pendingCalls(transcript)) {
+      const cut = cutInput(part, limits.paramsChars[1]);
+      if (cut !== part) edits.push(replace({ message, partIndex, part, cut, reason: "params" }));
+    }
+    return edits;
+  };
+}
+
+export interface GraduatedTiersOptions {
+  readonly limits: TierLimits;
+  /** Tools whose results are never cut; a name matches when it contains one of these. */
+  readonly neverCutTools?: readonly string[];
+}
+
+export const FORK_NO_TRUNCATION_TOOLS: readonly string[] = ["ask_user_questions", "question", "skill"];
+
+interface Replacement {
+  readonly message: Message;
+  readonly partIndex: number;
+  readonly part: ToolPart;
+  readonly cut: ToolPart;
+  readonly reason: EditReason;
+}
+
+function replace({ message, partIndex, part, cut, reason }: Replacement): Edit {
+  return {
+    type: "replace-part",
+    messageId: message.id,
+    partIndex,
+    part: cut,
+    stage: "graduated-tiers",
+    reason,
+    omitted: { chars: omittedChars(cut) - omittedChars(part), handle: handleOf(message, partIndex) },
+  };
+}
+
+function cutOutput(result: ToolResult, limitChars: number): ToolPart {
+  const { part, text } = result;
+  if (text.length <= limitChars || isCutWithin(part.cut?.limitChars, limitChars)) return part;
+  const isTailWorthKeeping = result.status === "failed" || shouldUseHeadTail(part.tool, text);
+  return cutOutcome(part, { limitChars, method: isTailWorthKeeping ? "head-tail" : "head" });
+}
+
+function cutInput(part: ToolPart, limitChars: number): ToolPart {
+  if (part.input === undefined || isCutWithin(part.inputCut?.limitChars, limitChars)) return part;
+  const json = safeJson(part.input);
+  if (json.length <= limitChars + ELLIPSIS.length) return part;
+  const end = headCut(json, limitChars);
+  const inputCut: InputCut = {
+    method: "head",
+    originalChars: part.inputCut?.originalChars ?? json.length,
+    omittedChars: (part.inputCut?.originalChars ?? json.length) - end,
+    limitChars,
+    preview: json.slice(0, end) + ELLIPSIS,
+  };
+  return { ...part, input: clipJson(part.input, limitChars), inputCut };
+}
+
+const ELLIPSIS = "...";
+
+function isCutWithin(cutLimitChars: number | undefined, limitChars: number): boolean {
+  return cutLimitChars !== undefined && cutLimitChars <= limitChars;
+}
+
+function omittedChars(part: ToolPart): number {
+  return (part.cut?.omittedChars ?? 0) + (part.inputCut?.omittedChars ?? 0);
+}
+
+function tierReason(tier: Tier): EditReason {
+  return tier === 2 ? "tier-2" : "tier-3";
+}
+
+export type Tier = 1 | 2 | 3;
+
+/** How many results each tier holds, and how much it keeps of a result and of an input. */
+export interface TierLimits {
+  readonly tier1Count: number;
+  readonly tier2Count: number;
+  readonly resultChars: Readonly<Record<Tier, number>>;
+  readonly paramsChars: Readonly<Record<Tier, number>>;
+}
+
+export const FORK_TIER1_COUNT = 5;
+export const FORK_TIER2_COUNT = 10;
+export const FORK_TIER2_LIMIT = 3_000;
+export const FORK_TIER3_LIMIT = 500;
+export const FORK_PARAMS_TIER1 = 500;
+export const FORK_PARAMS_TIER2 = 200;
+export const FORK_PARAMS_TIER3 = 100;
+
+export const FORK_TIER_RECENT_COUNT: number = FORK_TIER1_COUNT;
+export const FORK_TIER_MIDDLE_COUNT: number = FORK_TIER2_COUNT;
+export const FORK_TIER_RECENT_LIMIT: number = Number.POSITIVE_INFINITY;
+export const FORK_TIER_MIDDLE_LIMIT: number = FORK_TIER2_LIMIT;
+export const FORK_TIER_OLD_LIMIT: number = FORK_TIER3_LIMIT;
+export const FORK_PARAMS_TIER_LIMITS: readonly number[] = [
+  FORK_PARAMS_TIER1,
+  FORK_PARAMS_TIER2,
+  FORK_PARAMS_TIER3,
+];
+
+/** The documented limits. */
+export const FIXED_TIER_LIMITS: TierLimits = {
+  tier1Count: FORK_TIER1_COUNT,
+  tier2Count: FORK_TIER2_COUNT,
+  resultChars: { 1: FORK_TIER_RECENT_LIMIT, 2: FORK_TIER2_LIMIT, 3: FORK_TIER3_LIMIT },
+  paramsChars: { 1: FORK_PARAMS_TIER1, 2: FORK_PARAMS_TIER2, 3: FORK_PARAMS_TIER3 },
+};
+
+/** The tier of a result counted from the newest (0); with `totalToolResults`, of one counted from the oldest. */
+export function getToolResultTier(
+  toolIndex: number,
+  totalToolResults?: number,
+  limits: Pick<TierLimits, "tier1Count" | "tier2Count"> = FIXED_TIER_LIMITS,
+): Tier {
+  const indexFromEnd = totalToolResults === undefined ? toolIndex : totalToolResults - 1 - toolIndex;
+  if (indexFromEnd < limits.tier1Count) return 1;
+  return indexFromEnd < limits.tier1Count + limits.tier2Count ? 2 : 3;
+}
+
+/** A result together with its tier. One without text, or already cleared, takes no number and is as old as its neighbours. */
+export interface TieredResult {
+  readonly result: ToolResult;
+  readonly tier: Tier;
+  readonly isNumbered: boolean;
+}
+
+/** Every visible result of a transcript with its tier, oldest first. */
+export function resultsWithTiers(
+  transcript: Transcript,
+  limits: Pick<TierLimits, "tier1Count" | "tier2Count"> = FIXED_TIER_LIMITS,
+): readonly TieredResult[] {
+  const results = toolResults(transcript);
+  let newerCount = results.filter(takesNumber).length;
+  return results.map((result) => {
+    const isNumbered = takesNumber(result);
+    if (isNumbered) newerCount--;
+    return { result, isNumbered, tier: getToolResultTier(newerCount, undefined, limits) };
+  });
+}
+
+function takesNumber({ text, cleared }: ToolResult): boolean {
+  return text !== "" && !cleared;
+}

@@ -1,0 +1,280 @@
+import { join, resolve } from "node:path";
+import type {
+  Journal,
+  JournalAppended,
+  JournalContent,
+  JournalEntry,
+  JournalFailure,
+  JournalProblem,
+} from "../../session/journal.ts";
+import { codeOf, failureOf, toJson } from "../store-failure.ts";
+import { createPause, SLICE_MS } from "./byte-chunks.ts";
+import { type FileSystem, nodeFileSystem } from "./file-system.ts";
+import { pathName } from "./path-name.ts";
+import {
+  type LineDamage,
+  type LineField,
+  openSealedLine,
+  type SealedFields,
+  sealLine,
+} from "./sealed-line.ts";
+import { createFileSpillStore } from "./spill-store.ts";
+import {
+  openPrivateFolder,
+  readWholeFile,
+  removeOldTemporaries,
+  syncFolder,
+  writeAll,
+} from "./whole-file.ts";
+
+/** Keeps a session's log as lines with checksums, each writer in a file of its own, so that no crash and no other process can spoil what was written. */
+export function createFileJournal(options: FileJournalOptions): Journal {
+  const { fs = nodeFileSystem, durable = true, now = Date.now } = options;
+  const root = resolve(options.root);
+  const name = pathName(options.session);
+  const longValues = createFileSpillStore({
+    root: join(root, LONG_VALUES),
+    durable,
+    fs,
+    now,
+    cleaning: "never",
+  });
+  const startedMs = now();
+  let segmentCount = 0;
+  let segment: string | undefined;
+  let nextSequence: number | undefined;
+  let lastAppend: Promise<unknown> = Promise.resolve();
+
+  async function append(json: string): Promise<JournalAppended | JournalFailure> {
+    const folder = await openPrivateFolder({ fs, path: root, durable });
+    if (folder.status === "failed") return folder;
+    const sequence = nextSequence ?? (await firstSequence(folder.path));
+    if (typeof sequence !== "number") return sequence;
+    nextSequence = sequence;
+    const line = await lineFor(sequence, json);
+    if (!(line instanceof Uint8Array)) return line;
+    // Even if it fails the line may be on the disk, so its number is spent.
+    nextSequence = sequence + 1;
+    try {
+      await write(folder.path, line);
+      return { status: "appended", sequence };
+    } catch (error) {
+      // It may end in half a line: nothing must be written behind that.
+      segment = undefined;
+      return failureOf(error);
+    }
+  }
+
+  async function firstSequence(folder: string): Promise<number | JournalFailure> {
+    removeOldTemporaries({ fs, folder, nowMs: now() });
+    removeOldTemporaries({ fs, folder: join(folder, LONG_VALUES), nowMs: now() });
+    const { lines, problems } = await readSegments(folder);
+    const unread = problems.find((problem) => problem.type === "failed");
+    if (unread) return { status: "failed", code: unread.code, reason: unread.reason };
+    return lines.reduce((highest, line) => Math.max(highest, line.sequence), 0) + 1;
+  }
+
+  async function lineFor(sequence: number, json: string): Promise<Uint8Array | JournalFailure> {
+    const number: LineField = ["n", String(sequence)];
+    if (json.length <= LINE_MAX_BYTES) {
+      const line = sealLine([number, ["e", json]]);
+      if (line.byteLength <= LINE_MAX_BYTES) return line;
+    }
+    const stored = await longValues.put(json);
+    return stored.status === "failed" ? stored : sealLine([number, ["r", JSON.stringify(stored.handle)]]);
+  }
+
+  async function write(folder: string, line: Uint8Array): Promise<void> {
+    const isNew = segment === undefined;
+    const fd = segment === undefined ? createSegment(folder) : fs.open(join(folder, segment), "append");
+    try {
+      writeAll({ fs, fd, bytes: line });
+      if (durable) await fs.fsync(fd);
+    } finally {
+      fs.close(fd);
+    }
+    if (isNew && durable) await syncFolder(fs, folder);
+  }
+
+  function createSegment(folder: string): number {
+    for (;;) {
+      segmentCount += 1;
+      segment = `${name}.${process.pid}-${startedMs}-${segmentCount}.jsonl`;
+      try {
+        return fs.open(join(folder, segment), "create");
+      } catch (error) {
+        if (codeOf(error) !== "EEXIST") throw error;
+      }
+    }
+  }
+
+  async function readSegments(folder: string): Promise<{ lines: WrittenLine[]; problems: JournalProblem[] }> {
+    const pause = createPause(SLICE_MS);
+    const lines: WrittenLine[] = [];
+    const problems: JournalProblem[] = [];
+    for (const place of segmentNames(folder, problems)) {
+      await pause();
+      try {
+        const read = readSegment(readWholeFile(fs, join(folder, place)), place);
+        const writer = place.slice(name.length + 1, -".jsonl".length);
+        for (const line of read.lines) lines.push({ ...line, writer, place });
+        for (const problem of read.problems) problems.push(problem);
+      } catch (error) {
+        const { code, reason } = failureOf(error);
+        problems.push({ type: "failed", place, code, reason });
+      }
+    }
+    return { lines, problems };
+  }
+
+  function segmentNames(folder: string, problems: JournalProblem[]): readonly string[] {
+    try {
+      return fs
+        .readdir(folder)
+        .filter(
+          (file) =>
+            file.startsWith(`${name}.`) && /^[0-9]+-[0-9]+-[0-9]+\.jsonl$/.test(file.slice(name.length + 1)),
+        );
+    } catch (error) {
+      const { code, reason } = failureOf(error);
+      problems.push({ type: "failed", place: folder, code, reason });
+      return [];
+    }
+  }
+
+  async function read(): Promise<JournalContent> {
+    const folder = await openPrivateFolder({ fs, path: root, durable });
+    if (folder.status === "failed") {
+      const { code, reason } = folder;
+      return { entries: [], problems: [{ type: "failed", place: root, code, reason }] };
+    }
+    const { lines, problems } = await readSegments(folder.path);
+    lines.sort((a, b) => a.sequence - b.sequence || (a.writer < b.writer ? -1 : 1));
+    const entries: JournalEntry[] = [];
+    for (const line of lines) {
+      const { sequence, writer, place } = line;
+      const value = line.status === "value" ? line.value : await longValue(line.handle);
+      const reason = `the long value of entry ${sequence} is gone or damaged`;
+      if (value !== undefined) entries.push({ sequence, writer, value });
+      else problems.push({ type: "bad-line", place, code: "LONG_VALUE", reason });
+    }
+    return { entries, problems };
+  }
+
+  async function longValue(handle: string): Promise<unknown> {
+    try {
+      return JSON.parse((await longValues.get(handle)) ?? "") as unknown;
+    } catch {
+      return undefined;
+    }
+  }
+
+  return {
+    async append(value) {
+      // Before the wait for earlier ones: the caller may change the value meanwhile.
+      const json = toJson(value);
+      if (typeof json !== "string") return json;
+      const appended = lastAppend.then(() => append(json));
+      lastAppend = appended;
+      return appended;
+    },
+    read,
+  };
+}
+
+export interface FileJournalOptions {
+  /** The folder that holds the logs of all sessions. */
+  readonly root: string;
+  readonly session: string;
+  /** Whether an entry must also survive a power cut; default true. */
+  readonly durable?: boolean;
+  readonly fs?: FileSystem;
+  readonly now?: () => number;
+}
+
+/** A longer value is kept beside the log, and its line holds only the handle. */
+export const LINE_MAX_BYTES: number = 1_048_576;
+
+const LONG_VALUES = "long";
+
+type WrittenLine = SegmentLine & { readonly writer: string; readonly place: string };
+
+/** Reads one writer's part of a log: every whole line in order, and what is wrong with the others. */
+function readSegment(bytes: Uint8Array, place: string): Segment {
+  const lines: SegmentLine[] = [];
+  const problems: JournalProblem[] = [];
+  let unreported = 0;
+  let damagedLines = 0;
+  let line = 1;
+  let start = 0;
+  const report = (problem: Pick<JournalProblem, "type" | "code" | "reason">): void => {
+    if (problems.length === MAX_PROBLEMS) unreported += 1;
+    else problems.push({ ...problem, place, line, reason: `line ${line} ${problem.reason}` });
+  };
+  for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
+    const read = readLine(openSealedLine(bytes.subarray(start, end)));
+    const last = lines.at(-1)?.sequence;
+    if (read.status === "damaged") {
+      damagedLines += 1;
+      report({ type: "bad-line", code: read.code, reason: read.reason });
+    } else if (last !== undefined && read.sequence <= last) {
+      report({ type: "bad-line", code: "ORDER", reason: "repeats a number" });
+    } else {
+      const missing = last === undefined ? 0 : read.sequence - last - 1 - damagedLines;
+      if (missing > 0) {
+        report({ type: "missing-lines", code: "GAP", reason: `comes after ${missing} that are gone` });
+      }
+      damagedLines = 0;
+      lines.push(read);
+    }
+    start = end + 1;
+    line += 1;
+  }
+  if (start < bytes.byteLength) {
+    report({ type: "torn-tail", code: "TORN", reason: "was never finished" });
+  }
+  if (unreported > 0) {
+    problems.push({ type: "bad-line", place, code: "MORE", reason: `${unreported} more problems` });
+  }
+  return { lines, problems };
+}
+
+interface Segment {
+  readonly lines: readonly SegmentLine[];
+  readonly problems: readonly JournalProblem[];
+}
+
+/** A line with its value, or with the handle of a value that was too long for a line. */
+type SegmentLine = ValueLine | HandleLine;
+
+interface ValueLine {
+  readonly status: "value";
+  readonly sequence: number;
+  readonly value: unknown;
+}
+
+interface HandleLine {
+  readonly status: "handle";
+  readonly sequence: number;
+  readonly handle: string;
+}
+
+function readLine(
+  opened: SealedFields | LineDamage,
+): SegmentLine | Pick<LineDamage, "status" | "code" | "reason"> {
+  if (opened.status === "damaged") return opened;
+  const { n: sequence, e: value, r: handle } = opened.fields;
+  if (typeof sequence !== "number" || !Number.isSafeInteger(sequence)) {
+    return { status: "damaged", code: "SYNTAX", reason: "has no number" };
+  }
+  if (handle === undefined && value === undefined) {
+    return { status: "damaged", code: "SYNTAX", reason: "has no value" };
+  }
+  if (typeof handle === "string") return { status: "handle", sequence, handle };
+  return { status: "value", sequence, value };
+}
+
+const NEWLINE = 0x0a;
+
+// A file of something else entirely must not fill the memory with complaints.
+const MAX_PROBLEMS = 1_000;

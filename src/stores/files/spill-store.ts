@@ -1,0 +1,326 @@
+import { createHash } from "node:crypto";
+import { dirname, join, resolve } from "node:path";
+import type { SpillFailure, SpillRef, SpillStore } from "../../tool-output/spill.ts";
+import { codeOf, failureOf, type StoreFailure } from "../store-failure.ts";
+import { byteChunks, CHUNK_BYTES, createPause, SLICE_MS } from "./byte-chunks.ts";
+import { type FileStat, type FileSystem, nodeFileSystem } from "./file-system.ts";
+import { withFileLock } from "./lock.ts";
+import { defaultStateFolder } from "./path-name.ts";
+import {
+  openPrivateFolder,
+  openRegularFile,
+  removeOldTemporaries,
+  removeQuietly,
+  syncFolder,
+  temporaryPath,
+  writeAll,
+} from "./whole-file.ts";
+
+/** Keeps spilled outputs as files named by the hash of their bytes, readable by their owner only, and cleans up after itself. */
+export function createFileSpillStore(options: FileSpillStoreOptions = {}): SpillStore {
+  const { fs = nodeFileSystem, durable = true, now = Date.now, cleaning = "hourly" } = options;
+  const root = resolve(options.root ?? join(defaultStateFolder(process.env), "spill"));
+  let hasStarted = false;
+  let cleanedMs = Number.NEGATIVE_INFINITY;
+
+  async function put(content: string | Uint8Array): Promise<SpillRef | SpillFailure> {
+    const folder = await openPrivateFolder({ fs, path: root, durable });
+    if (folder.status === "failed") return folder;
+    if (!hasStarted) removeOldTemporaries({ fs, folder: folder.path, nowMs: now() });
+    hasStarted = true;
+    const temporary = temporaryPath(folder.path);
+    const outcome = await putThrough(temporary, content).catch(failureOf);
+    if (outcome.status === "failed") removeQuietly(fs, temporary);
+    return outcome;
+  }
+
+  async function putThrough(
+    temporary: string,
+    content: string | Uint8Array,
+  ): Promise<SpillRef | StoreFailure> {
+    const { sha256, bytes } = await writeHashed(temporary, content);
+    const realRoot = dirname(temporary);
+    const path = spillPath(realRoot, sha256);
+    const shard = await openPrivateFolder({ fs, path: dirname(path), durable, inside: realRoot });
+    if (shard.status === "failed") return shard;
+    // Over a file with the same name too: that one may be damaged, and it is about to be counted as used.
+    fs.rename(temporary, path);
+    if (durable) await syncFolder(fs, shard.path);
+    return { status: "stored", handle: sha256, sha256, bytes, path };
+  }
+
+  async function writeHashed(path: string, content: string | Uint8Array): Promise<Hashed> {
+    const pause = createPause(SLICE_MS);
+    const hash = createHash("sha256");
+    const fd = fs.open(path, "create");
+    try {
+      let bytes = 0;
+      for (const chunk of byteChunks(content)) {
+        writeAll({ fs, fd, bytes: chunk });
+        hash.update(chunk);
+        bytes += chunk.byteLength;
+        await pause();
+      }
+      if (durable) await fs.fsync(fd);
+      return { sha256: hash.digest("hex"), bytes };
+    } finally {
+      fs.close(fd);
+    }
+  }
+
+  async function readText(path: string, sha256: string): Promise<string | undefined> {
+    try {
+      const content = await readSpillFile(fs, path);
+      if (content.sha256 !== sha256) return undefined;
+      return new TextDecoder("utf-8", { ignoreBOM: true }).decode(content.bytes);
+    } catch {
+      return undefined;
+    }
+  }
+
+  function cleanWhenDue(): void {
+    if (cleaning === "never" || now() - cleanedMs < CLEANING_INTERVAL_MS) return;
+    cleanedMs = now();
+    void cleanSpills({ ...options, root, fs, now })
+      .then(options.onCleaned)
+      .catch(() => {});
+  }
+
+  return {
+    async put(content) {
+      const outcome = await put(content);
+      cleanWhenDue();
+      return outcome;
+    },
+    async get(handle) {
+      if (!isSha256(handle)) return undefined;
+      const folder = await openPrivateFolder({ fs, path: root, durable });
+      if (folder.status === "failed") return undefined;
+      const path = spillPath(folder.path, handle);
+      const text = (await readText(path, handle)) ?? (await readText(pendingDeletePath(path), handle));
+      try {
+        if (text !== undefined) fs.touch(path, now());
+      } catch {
+        // Only the order of cleaning depends on it.
+      }
+      return text;
+    },
+  };
+}
+
+export interface FileSpillStoreOptions extends SpillLimits {
+  /** Default: `spill` in the state folder. */
+  readonly root?: string;
+  /** Whether content must also survive a power cut; default true. */
+  readonly durable?: boolean;
+  /** Hourly means with the first put and then at most once an hour; default hourly. */
+  readonly cleaning?: "hourly" | "never";
+  readonly onCleaned?: (report: CleanReport | StoreFailure) => void;
+  readonly fs?: FileSystem;
+  readonly now?: () => number;
+}
+
+interface Hashed {
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
+const CLEANING_INTERVAL_MS = 3_600_000;
+
+/** Where the content with this hash lies under a spill folder. */
+export function spillPath(root: string, sha256: string): string {
+  return join(root, sha256.slice(0, 2), sha256);
+}
+
+/** Where cleaning puts a file for the moment between choosing and removing it. */
+function pendingDeletePath(path: string): string {
+  return `${path}.doomed`;
+}
+
+/** True for the name of a spilled file, which is also its handle. */
+export function isSha256(name: string): boolean {
+  return /^[0-9a-f]{64}$/.test(name);
+}
+
+/** All bytes of a spilled file and their hash, read in pieces so that the program can go on; throws with the system's code. */
+export async function readSpillFile(fs: FileSystem, path: string): Promise<SpillContent> {
+  const pause = createPause(SLICE_MS);
+  const { fd, sizeBytes } = openRegularFile(fs, path);
+  try {
+    const hash = createHash("sha256");
+    const bytes = Buffer.allocUnsafe(sizeBytes);
+    let filled = 0;
+    while (filled < sizeBytes) {
+      const count = fs.read(fd, bytes.subarray(filled, filled + CHUNK_BYTES));
+      if (count === 0) break;
+      hash.update(bytes.subarray(filled, filled + count));
+      filled += count;
+      await pause();
+    }
+    return { sha256: hash.digest("hex"), bytes: bytes.subarray(0, filled) };
+  } finally {
+    fs.close(fd);
+  }
+}
+
+interface SpillContent {
+  readonly sha256: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Removes spilled files that are too old or too many, least recently used first, in short slices and never a live or a young one. */
+export async function cleanSpills(options: CleanSpillsOptions): Promise<CleanReport | StoreFailure> {
+  const { fs = nodeFileSystem, now = Date.now } = options;
+  const folder = await openPrivateFolder({ fs, path: resolve(options.root), durable: false });
+  if (folder.status === "failed") return folder;
+  // Someone else at it is as good as doing it: no waiting.
+  return withFileLock({ fs, path: join(folder.path, "clean.lock"), waitMs: 0, now }, async ({ beat }) => {
+    try {
+      const live = (await options.live?.()) ?? new Set<string>();
+      return await clean({
+        ...options,
+        fs,
+        now,
+        root: folder.path,
+        isLive: (handle) => live.has(handle),
+        beat,
+      });
+    } catch (error) {
+      return failureOf(error);
+    }
+  });
+}
+
+/** How much may be kept. */
+export interface SpillLimits {
+  /** Since last use; default 7 days. */
+  readonly maxAgeMs?: number;
+  /** Default 1 GiB. */
+  readonly maxBytes?: number;
+  /** Default 10,000. */
+  readonly maxFiles?: number;
+  /** Files used more recently are kept whatever the limits, since their reference may not be stored yet; default 1 minute. */
+  readonly minAgeMs?: number;
+  /** The handles that sessions still refer to, which are kept whatever the limits. */
+  readonly live?: () => ReadonlySet<string> | Promise<ReadonlySet<string>>;
+}
+
+export interface CleanSpillsOptions extends SpillLimits {
+  readonly root: string;
+  readonly fs?: FileSystem;
+  readonly now?: () => number;
+}
+
+/** What a cleaning did; a problem with one file does not stop it. */
+export interface CleanReport {
+  readonly status: "cleaned";
+  readonly removedFiles: number;
+  readonly removedBytes: number;
+  readonly keptFiles: number;
+  readonly keptBytes: number;
+  readonly removedTemporaries: number;
+  readonly problems: readonly StoreFailure[];
+}
+
+async function clean(job: CleanJob): Promise<CleanReport> {
+  const problems: StoreFailure[] = [];
+  const removedTemporaries = removeOldTemporaries({ fs: job.fs, folder: job.root, nowMs: job.now() });
+  const files = await findSpills(job, problems);
+  let keptFiles = files.length;
+  let keptBytes = files.reduce((sum, file) => sum + file.sizeBytes, 0);
+  const found = { files: keptFiles, bytes: keptBytes };
+  const { maxAgeMs = 7 * 86_400_000, maxBytes = 2 ** 30, maxFiles = 10_000, minAgeMs = 60_000 } = job;
+  const pause = createPause(SLICE_MS, job.beat);
+  for (const file of files.sort((a, b) => a.modifiedMs - b.modifiedMs)) {
+    await pause();
+    const ageMs = job.now() - file.modifiedMs;
+    const isExcess = ageMs > maxAgeMs || keptBytes > maxBytes || keptFiles > maxFiles;
+    if (!isExcess || ageMs < minAgeMs || job.isLive(file.handle)) continue;
+    if (!tryCollecting(() => removeUnlessUsed(job.fs, file), problems)) continue;
+    keptFiles -= 1;
+    keptBytes -= file.sizeBytes;
+  }
+  return {
+    status: "cleaned",
+    removedFiles: found.files - keptFiles,
+    removedBytes: found.bytes - keptBytes,
+    keptFiles,
+    keptBytes,
+    removedTemporaries,
+    problems,
+  };
+}
+
+interface CleanJob extends SpillLimits {
+  readonly fs: FileSystem;
+  readonly now: () => number;
+  readonly root: string;
+  readonly isLive: (handle: string) => boolean;
+  readonly beat: () => void;
+}
+
+interface SpillFile extends FileStat {
+  readonly handle: string;
+  readonly path: string;
+}
+
+async function findSpills(job: CleanJob, problems: StoreFailure[]): Promise<SpillFile[]> {
+  const { fs, root } = job;
+  const pause = createPause(SLICE_MS, job.beat);
+  const files: SpillFile[] = [];
+  for (const shardName of fs.readdir(root)) {
+    const shard = join(root, shardName);
+    if (!/^[0-9a-f]{2}$/.test(shardName)) continue;
+    for (const name of tryCollecting(() => namesOfRealFolder(fs, shard), problems) ?? []) {
+      await pause();
+      const handle = name.slice(0, 64);
+      const path = join(shard, handle);
+      if (!isSha256(handle)) continue;
+      const isDoomed = join(shard, name) === pendingDeletePath(path);
+      // Left by a cleaning that died before it looked again: the file may have been put meanwhile.
+      if (isDoomed && !tryCollecting(() => restore(fs, path), problems)) continue;
+      const stat = isDoomed || name === handle ? tryCollecting(() => fs.lstat(path), problems) : undefined;
+      if (stat?.type === "file") files.push({ ...stat, handle, path });
+    }
+  }
+  return files;
+}
+
+function namesOfRealFolder(fs: FileSystem, path: string): readonly string[] {
+  return fs.lstat(path).type === "folder" && fs.realpath(path) === path ? fs.readdir(path) : [];
+}
+
+// A put replaces the file and a get touches it, and both rely on it: look again once it is out of their sight.
+function removeUnlessUsed(fs: FileSystem, file: SpillFile): boolean {
+  const doomed = pendingDeletePath(file.path);
+  fs.rename(file.path, doomed);
+  if (fs.lstat(doomed).modifiedMs !== file.modifiedMs) {
+    restore(fs, file.path);
+    return false;
+  }
+  fs.unlink(doomed);
+  return true;
+}
+
+// False when the same content was written again meanwhile.
+function restore(fs: FileSystem, path: string): boolean {
+  let isBack = true;
+  try {
+    fs.link(pendingDeletePath(path), path);
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+    isBack = false;
+  }
+  fs.unlink(pendingDeletePath(path));
+  return isBack;
+}
+
+function tryCollecting<Result>(act: () => Result, problems: StoreFailure[]): Result | undefined {
+  try {
+    return act();
+  } catch (error) {
+    // A file that is gone needs no cleaning.
+    if (codeOf(error) !== "ENOENT") problems.push(failureOf(error));
+    return undefined;
+  }
+}

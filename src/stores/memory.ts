@@ -1,0 +1,101 @@
+import type { RecordFound, RecordState, RecordStore } from "../fork/life/record-store.ts";
+import type { Journal } from "../session/journal.ts";
+import type { SpillStore } from "../tool-output/spill.ts";
+import { toJson } from "./store-failure.ts";
+
+/** Keeps a session's log in memory, for as long as the object lives. */
+export function createMemoryJournal(): Journal {
+  const lines: string[] = [];
+  return {
+    async append(value) {
+      const json = toJson(value);
+      if (typeof json !== "string") return json;
+      lines.push(json);
+      return { status: "appended", sequence: lines.length };
+    },
+    async read() {
+      const entries = lines.map((json, index) => ({
+        sequence: index + 1,
+        writer: "memory",
+        value: JSON.parse(json) as unknown,
+      }));
+      return { entries, problems: [] };
+    },
+  };
+}
+
+/** Keeps records in memory, for as long as the object lives. */
+export function createMemoryRecordStore(): RecordStore {
+  const rows = new Map<string, Row>();
+  let lastVersion = 0;
+  const stateOf = (id: string): RecordState => rows.get(id)?.version ?? "missing";
+  return {
+    async get(id) {
+      const row = rows.get(id);
+      return row ? toFound(id, row) : { status: "missing" };
+    },
+    async put({ id, value, expected }) {
+      const json = toJson(value);
+      if (typeof json !== "string") return json;
+      const actual = stateOf(id);
+      if (actual !== expected) return { status: "conflict", actual };
+      lastVersion += 1;
+      rows.set(id, { version: lastVersion, json });
+      return { status: "stored", version: lastVersion };
+    },
+    async list() {
+      const ids = [...rows.keys()].sort();
+      const records = ids.flatMap((id) => {
+        const row = rows.get(id);
+        return row ? [toFound(id, row)] : [];
+      });
+      return { status: "listed", records, problems: [] };
+    },
+    async delete(id, expected) {
+      const actual = stateOf(id);
+      if (actual !== expected) return { status: "conflict", actual };
+      rows.delete(id);
+      return { status: "deleted" };
+    },
+  };
+}
+
+interface Row {
+  readonly version: number;
+  readonly json: string;
+}
+
+function toFound(id: string, row: Row): RecordFound {
+  return { status: "found", id, version: row.version, value: JSON.parse(row.json) as unknown };
+}
+
+/** Keeps spilled outputs in memory, for as long as the object lives; runs wherever Web Crypto does. */
+export function createMemorySpillStore(): SpillStore {
+  const bytesByHandle = new Map<string, Uint8Array>();
+  return {
+    async put(content) {
+      try {
+        const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content.slice();
+        const sha256 = toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+        bytesByHandle.set(sha256, bytes);
+        return { status: "stored", handle: sha256, sha256, bytes: bytes.byteLength };
+      } catch (error) {
+        return {
+          status: "failed",
+          code: "NO_DIGEST",
+          reason: error instanceof Error ? error.message : "no digest",
+        };
+      }
+    },
+    async get(handle) {
+      const bytes = bytesByHandle.get(handle);
+      return bytes && new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+    },
+  };
+}
+
+function toHex(bytes: Uint8Array): string {
+  let hex = "";
+  for (const byte of bytes) hex += byte.toString(16).padStart(2, "0");
+  return hex;
+}

@@ -1,0 +1,195 @@
+import { EventEmitter } from "node:events";
+import { describe, expect, it } from "vitest";
+import { createPostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
+import type { PostgresPool, Statement } from "./pool.ts";
+
+describe("a server that is away", () => {
+  it("is tried again, later and later, until it answers", async () => {
+    const { database, world } = create({ failures: 4 });
+    expect(await database.use(async (connection) => connection.rows("select 1", []))).toEqual([]);
+    expect(world.connects).toBe(5);
+    expect(world.slept).toHaveLength(4);
+    for (const [index, sleptMs] of world.slept.entries()) {
+      expect(sleptMs).toBeGreaterThanOrEqual(25 * 2 ** index);
+      expect(sleptMs).toBeLessThanOrEqual(50 * 2 ** index);
+    }
+  });
+
+  it("is given up after a bounded time, with its own words", async () => {
+    const { database, world } = create({ failures: Number.POSITIVE_INFINITY });
+    expect(await database.use(async () => "done")).toMatchObject({ status: "failed", code: "ECONNREFUSED" });
+    expect(world.slept.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(1_000);
+  });
+
+  it("is not asked by everybody who comes after, and asked again after a rest", async () => {
+    const { database, world } = create({ failures: Number.POSITIVE_INFINITY });
+    await database.use(async () => "done");
+    const connects = world.connects;
+    for (let call = 0; call < 10; call += 1)
+      expect(await database.use(async () => "done")).toMatchObject({ status: "failed" });
+    expect(world.connects).toBe(connects);
+    const sleeps = world.slept.length;
+    world.nowMs += 1_001;
+    expect(await database.use(async () => "done")).toMatchObject({ status: "failed" });
+    expect([world.connects, world.slept.length]).toEqual([connects + 1, sleeps]);
+    world.failures = 0;
+    world.nowMs += 2_001;
+    expect(await database.use(async () => "done")).toBe("done");
+  });
+});
+
+describe("a job", () => {
+  it("is done again on another connection when its own is lost", async () => {
+    const { database, world } = create({});
+    let tries = 0;
+    const done = await database.use(async () => {
+      tries += 1;
+      if (tries < 3) throw new Error("Connection terminated unexpectedly");
+      return tries;
+    });
+    expect(done).toBe(3);
+    expect(world.dropped).toBe(2);
+  });
+
+  it("is not done again for a mistake of its own, which is told once", async () => {
+    const { database, world } = create({});
+    const failure = await database.use(async () => {
+      throw Object.assign(new Error('no "postgres://a:word@h/d"'), { code: "42601" });
+    });
+    expect(failure).toEqual({ status: "failed", code: "42601", reason: 'no "postgres://[REDACTED]@h/d"' });
+    expect(world.slept).toEqual([]);
+    expect(await database.use(async () => "works")).toBe("works");
+  });
+
+  it("fails with a value whatever is thrown", async () => {
+    const { database } = create({});
+    for (const thrown of [undefined, null, "text", { code: 7 }])
+      expect(
+        await database.use(async () => {
+          throw thrown;
+        }),
+      ).toMatchObject({ status: "failed", code: "UNKNOWN" });
+  });
+
+  it("waits for its turn when as many run as may", async () => {
+    const { database, world } = create({ maxConnections: 2 });
+    let running = 0;
+    let most = 0;
+    const order: number[] = [];
+    await Promise.all(
+      Array.from({ length: 8 }, (_, index) =>
+        database.use(async () => {
+          running += 1;
+          most = Math.max(most, running);
+          order.push(index);
+          await new Promise((resolve) => setTimeout(resolve, 1));
+          running -= 1;
+        }),
+      ),
+    );
+    expect(most).toBe(2);
+    expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(world.released).toBe(8);
+  });
+
+  it("fails once the store is closed, and a pool of somebody else stays open", async () => {
+    const { database, world } = create({});
+    await database.use(async () => "done");
+    await database.close();
+    expect(await database.use(async () => "done")).toMatchObject({ status: "failed", code: "CLOSED" });
+    expect(world.ended).toBe(0);
+  });
+});
+
+it("listens to a connection for good, since a server may speak on one that was given up", async () => {
+  const { database, world } = create({});
+  await database.use(async () => {
+    throw Object.assign(new Error("no"), { code: "42601" });
+  });
+  expect(world.released).toBe(1);
+  expect(() => world.client.emit("error", new Error("terminating connection"))).not.toThrow();
+});
+
+it("listens to a connection from its first moment, since a server may go down as it lets us in", async () => {
+  const { database, world } = create({});
+  await database.use(async () => "done");
+  const client = new EventEmitter();
+  world.pool.emit("connect", client);
+  expect(() => client.emit("error", new Error("terminating connection"))).not.toThrow();
+  expect(() => world.pool.emit("error", new Error("idle connection lost"))).not.toThrow();
+});
+
+it("knows the server's time from its first answer", async () => {
+  const { database, world } = create({});
+  expect(database.now()).toBe(world.nowMs);
+  await database.use(async () => "done");
+  expect(database.now()).toBe(world.nowMs + SERVER_AHEAD_MS);
+});
+
+const SERVER_AHEAD_MS = 90_000;
+
+interface World {
+  /** How often connecting still fails. */
+  failures: number;
+  nowMs: number;
+  connects: number;
+  released: number;
+  dropped: number;
+  ended: number;
+  readonly slept: number[];
+  /** Throws like that of the driver when nobody listens. */
+  readonly client: EventEmitter;
+  readonly pool: EventEmitter;
+}
+
+function create({ failures = 0, ...options }: Partial<World> & PostgresDatabaseOptions) {
+  const world: World = {
+    failures,
+    nowMs: 1_000_000,
+    connects: 0,
+    released: 0,
+    dropped: 0,
+    ended: 0,
+    slept: [],
+    client: new EventEmitter(),
+    pool: new EventEmitter(),
+  };
+  const pool: PostgresPool = {
+    async connect() {
+      world.connects += 1;
+      if (world.failures > 0) {
+        world.failures -= 1;
+        throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+      }
+      return {
+        query: async (statement) => ({ rows: answerTo(statement, world) }),
+        release(error) {
+          world.released += 1;
+          if (error !== undefined) world.dropped += 1;
+        },
+        on: (event, listener) => world.client.on(event, listener),
+      };
+    },
+    async end() {
+      world.ended += 1;
+    },
+    on: (event: string, listener: (subject: never) => void) =>
+      world.pool.on(event, (subject: unknown) => listener(subject as never)),
+  };
+  const clock = {
+    now: () => world.nowMs,
+    async sleep(ms: number) {
+      world.slept.push(ms);
+      world.nowMs += ms;
+    },
+  };
+  return { database: createPostgresDatabase({ pool, retryMs: 1_000, clock, ...options }), world };
+}
+
+/** A server whose schema is up to date. */
+function answerTo({ text }: Statement, { nowMs }: World): readonly unknown[] {
+  if (text.includes("clock_timestamp")) return [{ now: nowMs + SERVER_AHEAD_MS }];
+  if (text.includes("relname = 'migrations'")) return [{ yes: true }];
+  if (text.includes("max(version)")) return [{ version: 1_000 }];
+  return [];
+}

@@ -1,0 +1,244 @@
+import type { StoreFailure } from "../store-failure.ts";
+import { type Connection, originalText, type PostgresDatabase, storableText } from "./database.ts";
+
+/** A log that is kept. */
+export interface StoredLog {
+  readonly sessionId: string;
+  /** By the server's clock. */
+  readonly writtenAtMs: number;
+}
+
+/** Every log that is kept, the one written to last first. */
+export async function listPostgresLogs(
+  database: PostgresDatabase,
+): Promise<readonly StoredLog[] | StoreFailure> {
+  const text = `
+    select log.session as "sessionId", ${epochMs("coalesce(newest.stored_at, log.started_at)")} as "writtenAtMs"
+    from ${database.table("journals")} as log
+    left join lateral (
+      select stored_at from ${database.table("journal_entries")} as entry
+      where entry.key = log.key order by sequence desc limit 1
+    ) as newest on true
+    order by 2 desc`;
+  const rows = await database.use((connection) => connection.rows<StoredLog>(text, []));
+  return "status" in rows ? rows : rows.map((row) => ({ ...row, sessionId: originalText(row.sessionId) }));
+}
+
+/** A record together with where it is kept. */
+export interface ScopedRecord {
+  readonly scope: string;
+  readonly id: string;
+  readonly version: number;
+  /** Undefined for one that is damaged. */
+  readonly value: unknown;
+  readonly bytes: number;
+  readonly storedAtMs: number;
+}
+
+/** The records of all scopes that begin like this. */
+export async function recordsBelow(
+  connection: Connection,
+  { table, prefix }: { readonly table: string; readonly prefix: string },
+): Promise<readonly ScopedRecord[]> {
+  const text = `
+    select scope, id, version::float8 as version, value, octet_length(value)::float8 as bytes,
+      ${epochMs("stored_at")} as "storedAtMs"
+    from ${table} where value is not null and starts_with(scope, $1) order by scope, id`;
+  // Without the quote at its end.
+  const stored = storableText(prefix).slice(0, -1);
+  const rows = await connection.rows<RecordRow>(text, [stored]);
+  return rows.map((row) => ({
+    ...row,
+    scope: originalText(row.scope),
+    id: originalText(row.id),
+    value: parsed(row.value),
+  }));
+}
+
+/** A time of the server in milliseconds. */
+const epochMs = (column: string): string => `(extract(epoch from ${column}) * 1000)::float8`;
+
+interface RecordRow extends ScopedRecord {
+  readonly value: string;
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Everything in a database, with what names what, so that it can be told which outputs nobody needs any more. */
+export interface PostgresInventory {
+  readonly logs: readonly InventoryLog[];
+  readonly records: readonly ScopedRecord[];
+  readonly outputs: readonly InventoryOutput[];
+  readonly claims: readonly OutputClaim[];
+}
+
+export interface InventoryLog {
+  readonly sessionId: string;
+  readonly bytes: number;
+  readonly writtenAtMs: number;
+  /** Of the outputs that its entries name. */
+  readonly handles: readonly string[];
+}
+
+export interface InventoryOutput {
+  readonly handle: string;
+  readonly bytes: number;
+  readonly usedAtMs: number;
+}
+
+/** A session's word that it needs an output. */
+export interface OutputClaim {
+  readonly handle: string;
+  readonly claimant: string;
+}
+
+/** What is to go. */
+export interface RowsToDelete {
+  /** Whose logs and claims go. */
+  readonly sessions: readonly string[];
+  readonly records: readonly Pick<ScopedRecord, "scope" | "id" | "version">[];
+  /** Handles; one that somebody else claims stays all the same. */
+  readonly outputs: readonly string[];
+  /** Outputs that were used since stay: somebody may be about to name them. */
+  readonly minAgeMs: number;
+}
+
+export interface PostgresPurged {
+  readonly status: "purged";
+  readonly logs: number;
+  readonly records: number;
+  readonly outputs: number;
+  readonly bytes: number;
+}
+
+/** Looks at everything and changes nothing. */
+export function takePostgresInventory(database: PostgresDatabase): Promise<PostgresInventory | StoreFailure> {
+  return database.use((connection) => readInventory(connection, database));
+}
+
+/**
+ * Removes what is chosen of what there is now, in one transaction: looked at, chosen and removed, or nothing at all. An
+ * output that is claimed or used meanwhile stays.
+ */
+export async function purgePostgres(
+  database: PostgresDatabase,
+  choose: (inventory: PostgresInventory) => RowsToDelete,
+): Promise<PostgresPurged | StoreFailure> {
+  let before: PostgresPurged | undefined;
+  return database.use((connection) =>
+    connection.inTransaction(async () => {
+      const purged = await deleteRows(connection, {
+        database,
+        doomed: choose(await readInventory(connection, database)),
+      });
+      // Everything is gone already where the answer to a first commit was lost.
+      if (before !== undefined && purged.logs + purged.records + purged.outputs === 0) return before;
+      before = purged;
+      return purged;
+    }),
+  );
+}
+
+async function readInventory(
+  connection: Connection,
+  { table }: PostgresDatabase,
+): Promise<PostgresInventory> {
+  const [journals, entries, spills] = [table("journals"), table("journal_entries"), table("spills")];
+  const logs = await connection.rows<Omit<InventoryLog, "handles">>(
+    `select session as "sessionId", coalesce(sum(octet_length(value)), 0)::float8 as bytes,
+      ${epochMs("coalesce(max(stored_at), started_at)")} as "writtenAtMs"
+    from ${journals} left join ${entries} using (key) group by key order by session`,
+    [],
+  );
+  const named = await connection.rows<{ readonly sessionId: string; readonly handle: string }>(
+    `select distinct session as "sessionId", name[1] as handle
+    from ${journals} join ${entries} using (key), regexp_matches(value, '\\m[0-9a-f]{64}\\M', 'g') as name
+    where exists (select from ${spills} where sha256 = decode(name[1], 'hex'))`,
+    [],
+  );
+  const handles = new Map<string, string[]>();
+  for (const { sessionId, handle } of named) {
+    const list = handles.get(sessionId);
+    if (list === undefined) handles.set(sessionId, [handle]);
+    else list.push(handle);
+  }
+  const claims = await connection.rows<OutputClaim>(
+    `select encode(sha256, 'hex') as handle, claimant from ${table("spill_claims")}`,
+    [],
+  );
+  const outputs = await connection.rows<InventoryOutput>(
+    `select encode(sha256, 'hex') as handle, bytes::float8 as bytes, ${epochMs("used_at")} as "usedAtMs" from ${spills}`,
+    [],
+  );
+  return {
+    logs: logs.map(({ sessionId, ...log }) => ({
+      ...log,
+      sessionId: originalText(sessionId),
+      handles: handles.get(sessionId) ?? [],
+    })),
+    records: await recordsBelow(connection, { table: table("records"), prefix: "" }),
+    outputs,
+    claims: claims.map(({ handle, claimant }) => ({ handle, claimant: originalText(claimant) })),
+  };
+}
+
+interface Removing {
+  readonly database: PostgresDatabase;
+  readonly doomed: RowsToDelete;
+}
+
+async function deleteRows(
+  connection: Connection,
+  { database: { table }, doomed }: Removing,
+): Promise<PostgresPurged> {
+  const sessions = doomed.sessions.map(storableText);
+  const spills = table("spills");
+  const claims = table("spill_claims");
+  const logs = await connection.rows<Sized>(
+    `with gone as (delete from ${table("journals")} where session = any($1) returning key)
+    select coalesce(sum(octet_length(value)), 0)::float8 as bytes
+    from gone left join ${table("journal_entries")} using (key) group by key`,
+    [sessions],
+  );
+  await connection.rows(`delete from ${claims} where claimant = any($1)`, [sessions]);
+  const records = await connection.rows<Sized>(
+    `with doomed as (
+      select * from unnest($1::text[], $2::text[], $3::bigint[]) as given (scope, id, version)
+    )
+    delete from ${table("records")} as record using doomed
+    where record.scope = doomed.scope and record.id = doomed.id and record.version = doomed.version
+    returning coalesce(octet_length(record.value), 0)::float8 as bytes`,
+    [
+      doomed.records.map(({ scope }) => storableText(scope)),
+      doomed.records.map(({ id }) => storableText(id)),
+      doomed.records.map(({ version }) => version),
+    ],
+  );
+  const hashes = doomed.outputs.map((handle) => Buffer.from(handle, "hex"));
+  // Whoever is claiming one has it locked: after this wait every claim can be seen.
+  await connection.rows(`select from ${spills} where sha256 = any($1) order by sha256 for update`, [hashes]);
+  const outputs = await connection.rows<Sized>(
+    `delete from ${spills} as spill where sha256 = any($1)
+      and used_at <= now() - $2 * interval '1 millisecond'
+      and not exists (select from ${claims} as claim where claim.sha256 = spill.sha256)
+    returning bytes::float8 as bytes`,
+    [hashes, doomed.minAgeMs],
+  );
+  return {
+    status: "purged",
+    logs: logs.length,
+    records: records.length,
+    outputs: outputs.length,
+    bytes: [...logs, ...records, ...outputs].reduce((sum, { bytes }) => sum + bytes, 0),
+  };
+}
+
+interface Sized {
+  readonly bytes: number;
+}

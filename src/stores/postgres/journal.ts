@@ -1,0 +1,239 @@
+import { randomUUID } from "node:crypto";
+import type {
+  Journal,
+  JournalAppended,
+  JournalContent,
+  JournalEntry,
+  JournalFailure,
+  JournalProblem,
+} from "../../session/journal.ts";
+import { type StoreFailure, toJson } from "../store-failure.ts";
+import { type Connection, type PostgresDatabase, storableText, textKey } from "./database.ts";
+
+/** Keeps a session's log as rows; what is appended while a write is on its way goes with the next one. */
+export function createPostgresJournal(database: PostgresDatabase, session: string): Journal {
+  const key = textKey(session);
+  const writer = randomUUID();
+  const waiting: Waiting[] = [];
+  let nextSequence = 1;
+  let isStarted = false;
+  let isWriting = false;
+
+  async function writeAll(): Promise<void> {
+    if (isWriting) return;
+    isWriting = true;
+    while (waiting.length > 0) {
+      const batch = takeBatch(waiting);
+      const outcome = await write(batch);
+      for (const [index, { settle }] of batch.entries())
+        settle(typeof outcome === "number" ? { status: "appended", sequence: outcome + index } : outcome);
+    }
+    isWriting = false;
+  }
+
+  /** The number of the first. A writer's own name and numbers make a second try harmless. */
+  async function write(batch: readonly Waiting[]): Promise<number | StoreFailure> {
+    if (!isStarted) {
+      const started = await start();
+      if (typeof started !== "number") return started;
+      nextSequence = Math.max(nextSequence, started);
+      isStarted = true;
+    }
+    const first = nextSequence;
+    // Even if it fails the rows may be there or come late, so their numbers are spent.
+    nextSequence += batch.length;
+    const text = `
+      insert into ${database.table("journal_entries")} (key, sequence, writer, value)
+      select $1, $2::bigint + position - 1, $3::uuid, value
+      from unnest($4::text[]) with ordinality as given (value, position)
+      on conflict do nothing`;
+    const values = [key, first, writer, batch.map(({ json }) => json)];
+    const done = await database.use((connection) => connection.rows(text, values));
+    if (!("status" in done)) return first;
+    // The log may have been removed meanwhile.
+    isStarted = false;
+    return done;
+  }
+
+  async function start(): Promise<number | StoreFailure> {
+    return database.use(async (connection) => {
+      await connection.rows(
+        `insert into ${database.table("journals")} (key, session) values ($1, $2) on conflict do nothing`,
+        [key, storableText(session)],
+      );
+      const text = `select coalesce(max(sequence), 0)::float8 as last from ${database.table("journal_entries")} where key = $1`;
+      const [row] = await connection.rows<{ readonly last: number }>(text, [key]);
+      return (row?.last ?? 0) + 1;
+    });
+  }
+
+  return {
+    append(value) {
+      // Before any wait: the caller may change the value meanwhile.
+      const json = toJson(value);
+      if (typeof json !== "string") return Promise.resolve(json);
+      return new Promise((settle) => {
+        waiting.push({ json, settle });
+        void writeAll();
+      });
+    },
+
+    async read() {
+      const text = `
+        select ${JOURNAL_COLUMNS} from ${database.table("journal_entries")}
+        where key = $1 order by sequence, writer`;
+      const rows = await database.use((connection) => connection.rows<JournalRow>(text, [key]));
+      return "status" in rows ? { entries: [], problems: [journalProblem(rows)] } : journalContent(rows);
+    },
+  };
+}
+
+const BATCH_MAX_CHARS = 4_000_000;
+const BATCH_MAX_ENTRIES = 500;
+
+interface Waiting {
+  readonly json: string;
+  readonly settle: (outcome: JournalAppended | JournalFailure) => void;
+}
+
+/** The oldest ones that go well in one statement, at least one. */
+function takeBatch(waiting: Waiting[]): readonly Waiting[] {
+  let count = 0;
+  for (let chars = 0; count < Math.min(waiting.length, BATCH_MAX_ENTRIES); count += 1) {
+    chars += waiting[count]?.json.length ?? 0;
+    if (count > 0 && chars > BATCH_MAX_CHARS) break;
+  }
+  return waiting.splice(0, count);
+}
+
+/** An entry of a log as it is stored. */
+interface JournalRow {
+  readonly sequence: number;
+  readonly writer: string;
+  readonly value: string;
+}
+
+/** The columns of a `JournalRow`. */
+const JOURNAL_COLUMNS = "sequence::float8 as sequence, writer, value";
+
+/** What rows in the order of their numbers and writers say, and what of them cannot be read. */
+function journalContent(rows: readonly JournalRow[]): JournalContent {
+  const entries: JournalEntry[] = [];
+  const problems: JournalProblem[] = [];
+  for (const { sequence, writer, value } of rows) {
+    try {
+      entries.push({ sequence, writer, value: JSON.parse(value) as unknown });
+    } catch {
+      const reason = `the value of entry ${sequence} is not JSON`;
+      problems.push({ type: "bad-line", place: PLACE, code: "NOT_JSON", reason });
+    }
+  }
+  return { entries, problems };
+}
+
+/** Why a log could not be read at all. */
+function journalProblem({ code, reason }: StoreFailure): JournalProblem {
+  return { type: "failed", place: PLACE, code, reason };
+}
+
+const PLACE = "postgres";
+
+/** A log that somebody else writes, looked at again and again. */
+export interface FollowedJournal {
+  /** Everything in it, or undefined when it is as it was at the last look. Never throws. */
+  look(): Promise<JournalContent | undefined>;
+}
+
+/** Looks at a session's log and fetches only the entries that were not there before; a look without news costs one statement. */
+export function followPostgresJournal(database: PostgresDatabase, session: string): FollowedJournal {
+  const key = textKey(session);
+  const entries = database.table("journal_entries");
+  let known: readonly JournalRow[] = [];
+  let seen = new Map<string, Seen>();
+  let isFirst = true;
+  let failed: string | undefined;
+
+  async function writers(connection: Connection): Promise<readonly Written[]> {
+    const text = `
+      select writer, count(*)::float8 as count, max(sequence)::float8 as last
+      from ${entries} where key = $1 group by writer`;
+    return connection.rows<Written>(text, [key]);
+  }
+
+  /** Each writer counts for itself, so what is new is told by the writer and its number. */
+  async function rowsAfter(connection: Connection, after: ReadonlyMap<string, Seen>): Promise<JournalRow[]> {
+    const text = `
+      select ${JOURNAL_COLUMNS} from ${entries}
+      left join unnest($2::uuid[], $3::bigint[]) as known (writer, last) using (writer)
+      where key = $1 and (last is null or sequence > last)`;
+    const values = [key, [...after.keys()], [...after.values()].map(({ last }) => last)];
+    return [...(await connection.rows<JournalRow>(text, values))];
+  }
+
+  async function news(connection: Connection): Promise<readonly JournalRow[] | undefined> {
+    const written = await writers(connection);
+    if (written.length === seen.size && written.every((each) => isSeen(each, seen))) return undefined;
+    const all = [...known, ...(await rowsAfter(connection, seen))];
+    // A write whose answer was lost may come late, below a number that was read already; and a log may be removed.
+    const isWhole = written.length >= seen.size && isCounted(written, all);
+    return isWhole ? all : rowsAfter(connection, new Map());
+  }
+
+  function failure(problem: StoreFailure): JournalContent | undefined {
+    if (failed === problem.code) return undefined;
+    failed = problem.code;
+    const { entries: before, problems } = journalContent(known);
+    return { entries: before, problems: [...problems, journalProblem(problem)] };
+  }
+
+  return {
+    async look() {
+      const rows = await database.use(news);
+      if (rows !== undefined && "status" in rows) return failure(rows);
+      if (rows === undefined && !isFirst && failed === undefined) return undefined;
+      isFirst = false;
+      failed = undefined;
+      if (rows !== undefined) {
+        known = rows.toSorted(inOrder);
+        seen = seenIn(known);
+      }
+      return journalContent(known);
+    },
+  };
+}
+
+interface Seen {
+  readonly count: number;
+  readonly last: number;
+}
+
+interface Written extends Seen {
+  readonly writer: string;
+}
+
+function isSeen({ writer, count, last }: Written, seen: ReadonlyMap<string, Seen>): boolean {
+  const before = seen.get(writer);
+  return before?.count === count && before.last === last;
+}
+
+/** True when there are as many of each writer as there must be; more may have come since. */
+function isCounted(written: readonly Written[], rows: readonly JournalRow[]): boolean {
+  const have = seenIn(rows);
+  return (
+    have.size >= written.length &&
+    written.every(({ writer, count }) => (have.get(writer)?.count ?? 0) >= count)
+  );
+}
+
+function seenIn(rows: readonly JournalRow[]): Map<string, Seen> {
+  const seen = new Map<string, Seen>();
+  for (const { writer, sequence } of rows) {
+    const { count, last } = seen.get(writer) ?? { count: 0, last: 0 };
+    seen.set(writer, { count: count + 1, last: Math.max(last, sequence) });
+  }
+  return seen;
+}
+
+function inOrder(one: JournalRow, other: JournalRow): number {
+  return one.sequence - other.sequence || (one.writer < other.writer ? -1 : 1);
+}

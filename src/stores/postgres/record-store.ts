@@ -1,0 +1,165 @@
+import { randomUUID } from "node:crypto";
+import type {
+  RecordConflict,
+  RecordCorrupt,
+  RecordFailure,
+  RecordFound,
+  RecordProblem,
+  RecordState,
+  RecordStore,
+} from "../../fork/life/record-store.ts";
+import { toJson } from "../store-failure.ts";
+import { type Connection, originalText, type PostgresDatabase, storableText, textKey } from "./database.ts";
+
+/** Keeps each record in a row; a deleted one leaves its version behind, so that the next under its id fences off whoever knew the last. */
+export function createPostgresRecordStore(database: PostgresDatabase, scope: string): RecordStore {
+  const table = database.table("records");
+  const scopeText = storableText(scope);
+
+  /** Which row it is, as the first two values of every statement. */
+  const place = (id: string): readonly unknown[] => [scopeText, textKey(id)];
+
+  async function look(connection: Connection, id: string): Promise<Row | undefined> {
+    const text = `select id, version::float8 as version, value, write_id as "writeId" from ${table} where scope = $1 and key = $2`;
+    return (await connection.rows<Row>(text, place(id)))[0];
+  }
+
+  /** One statement decides; where it did not count, the row says why: somebody else's write, or this very one before the connection was lost. */
+  async function change({ id, expected, json }: Change): Promise<Changed> {
+    const writeId = randomUUID();
+    let tries = 0;
+    return database.use<Changed>(async (connection) => {
+      tries += 1;
+      const state = expected === "corrupt" ? await corruptVersion(connection, id) : expected;
+      const written = await write(connection, { id, state, json, writeId });
+      if (written !== undefined) return { status: "stored", version: written };
+      const row = await look(connection, id);
+      if (row?.writeId === writeId) return { status: "stored", version: row.version };
+      // After a lost connection nobody knows whether the first try counted and was then replaced by somebody else.
+      return tries > 1 ? OUTCOME_UNKNOWN : { status: "conflict", actual: stateOf(row) };
+    });
+  }
+
+  async function corruptVersion(connection: Connection, id: string): Promise<number | undefined> {
+    const row = await look(connection, id);
+    return row !== undefined && stateOf(row) === "corrupt" ? row.version : undefined;
+  }
+
+  async function write(
+    connection: Connection,
+    { id, state, json, writeId }: Write,
+  ): Promise<number | undefined> {
+    if (state === undefined) return undefined;
+    const rows =
+      state === "missing"
+        ? json === null
+          ? []
+          : await connection.rows<Version>(CREATE(table), [...place(id), storableText(id), json, writeId])
+        : await connection.rows<Version>(REPLACE(table), [...place(id), state, json, writeId]);
+    return rows[0]?.version;
+  }
+
+  return {
+    async get(id) {
+      const row = await database.use((connection) => look(connection, id));
+      if (row !== undefined && "status" in row) return row;
+      return row === undefined || row.value === null ? { status: "missing" } : read(row);
+    },
+
+    async put({ id, value, expected }) {
+      const json = toJson(value);
+      return typeof json === "string" ? change({ id, expected, json }) : json;
+    },
+
+    async list() {
+      const text = `select id, version::float8 as version, value, write_id as "writeId" from ${table} where scope = $1 and value is not null`;
+      const rows = await database.use((connection) => connection.rows<Row>(text, [scopeText]));
+      if ("status" in rows) return rows;
+      const records: RecordFound[] = [];
+      const problems: RecordProblem[] = [];
+      for (const row of rows) {
+        const record = read(row);
+        if (record.status === "found") records.push(record);
+        else
+          problems.push({ id: originalText(row.id), place: scope, code: "CORRUPT", reason: record.reason });
+      }
+      records.sort((left, right) => (left.id < right.id ? -1 : 1));
+      return { status: "listed", records, problems };
+    },
+
+    async delete(id, expected) {
+      if (expected === "missing") return deleteMissing(id);
+      const changed = await change({ id, expected, json: null });
+      return changed.status === "stored" ? { status: "deleted" } : changed;
+    },
+  };
+
+  async function deleteMissing(
+    id: string,
+  ): Promise<RecordConflict | RecordFailure | { readonly status: "deleted" }> {
+    const row = await database.use((connection) => look(connection, id));
+    if (row !== undefined && "status" in row) return row;
+    const actual = stateOf(row);
+    return actual === "missing" ? { status: "deleted" } : { status: "conflict", actual };
+  }
+}
+
+/** A first version is the server's time, so that versions also grow where what a deleted record left was cleaned away. */
+const CREATE = (table: string): string => `
+  insert into ${table} as present (scope, key, id, version, value, write_id)
+  values ($1, $2, $3, (extract(epoch from clock_timestamp()) * 1000)::bigint, $4, $5)
+  on conflict (scope, key) do update
+    set version = present.version + 1, value = excluded.value, write_id = excluded.write_id, stored_at = now()
+    where present.value is null
+  returning version::float8 as version`;
+
+const REPLACE = (table: string): string => `
+  update ${table} set version = version + 1, value = $4, write_id = $5, stored_at = now()
+  where scope = $1 and key = $2 and version = $3 and value is not null
+  returning version::float8 as version`;
+
+const OUTCOME_UNKNOWN: RecordFailure = {
+  status: "failed",
+  code: "OUTCOME_UNKNOWN",
+  reason:
+    "The connection was lost while the record was written, and it is in another state now; read it again.",
+};
+
+interface Change {
+  readonly id: string;
+  readonly expected: RecordState;
+  /** Null deletes. */
+  readonly json: string | null;
+}
+
+interface Write extends Pick<Change, "id" | "json"> {
+  /** Undefined where the record is not in the expected state. */
+  readonly state: number | "missing" | undefined;
+  readonly writeId: string;
+}
+
+type Changed = { readonly status: "stored"; readonly version: number } | RecordConflict | RecordFailure;
+
+interface Version {
+  readonly version: number;
+}
+
+interface Row extends Version {
+  readonly id: string;
+  /** Null for a record that was deleted. */
+  readonly value: string | null;
+  readonly writeId: string;
+}
+
+function stateOf(row: Row | undefined): RecordState {
+  if (row === undefined || row.value === null) return "missing";
+  return read(row).status === "found" ? row.version : "corrupt";
+}
+
+function read({ id, version, value }: Row): RecordFound | RecordCorrupt {
+  try {
+    return { status: "found", id: originalText(id), version, value: JSON.parse(value ?? "") as unknown };
+  } catch {
+    return { status: "corrupt", reason: "the stored value is not JSON" };
+  }
+}

@@ -1,0 +1,263 @@
+import { createHash } from "node:crypto";
+import type { SpillRef, SpillStore } from "../../tool-output/spill.ts";
+import { byteChunks, CHUNK_BYTES, createPause, SLICE_MS } from "../files/byte-chunks.ts";
+import { isSha256 } from "../files/spill-store.ts";
+import type { StoreFailure } from "../store-failure.ts";
+import { type Connection, type PostgresDatabase, storableText } from "./database.ts";
+
+/** Keeps spilled outputs by the hash of their bytes, once for all machines; with a claimant, until that releases them. */
+export function createPostgresSpillStore({ database, claimant, onPut }: PostgresSpillOptions): SpillStore {
+  const spills = database.table("spills");
+  const pieces = database.table("spill_pieces");
+  const claims = database.table("spill_claims");
+  const claimed = claimant === undefined ? undefined : storableText(claimant);
+
+  /** One statement, so that what is claimed is never there without its claim. */
+  async function putSmall(connection: Connection, { hash, content }: Small): Promise<void> {
+    const insert = `
+      insert into ${spills} (sha256, bytes, content) values ($1, $2, $3)
+      on conflict (sha256) do update set used_at = now()`;
+    const values = [hash, content.byteLength, content];
+    if (claimed === undefined) await connection.rows(insert, values);
+    else await connection.rows(`with stored as (${insert}) ${claimText("$4")}`, [...values, claimed]);
+  }
+
+  /** In pieces, so that no statement and no answer holds the whole. */
+  async function putLarge(connection: Connection, { hash, bytes, content }: Large): Promise<void> {
+    const text = `
+      insert into ${spills} (sha256, bytes) values ($1, $2)
+      on conflict (sha256) do update set used_at = now() returning xmax = 0 as "isNew"`;
+    const [row] = await connection.rows<{ readonly isNew: boolean }>(text, [hash, bytes]);
+    if (row?.isNew === true) await putPieces(connection, { hash, content });
+    if (claimed !== undefined) await connection.rows(claimText("$2"), [hash, claimed]);
+  }
+
+  const claimText = (claimantValue: string): string =>
+    `insert into ${claims} (sha256, claimant) values ($1, ${claimantValue}) on conflict do nothing`;
+
+  async function putPieces(
+    connection: Connection,
+    { hash, content }: Pick<Large, "hash" | "content">,
+  ): Promise<void> {
+    let number = 0;
+    for (const chunk of byteChunks(content)) {
+      const values = [hash, number, Buffer.from(chunk)];
+      await connection.rows(`insert into ${pieces} (sha256, number, content) values ($1, $2, $3)`, values);
+      number += 1;
+    }
+  }
+
+  /** The text, or undefined when a piece is missing or the whole is not what was put. */
+  async function read(connection: Connection, hash: Buffer): Promise<string | undefined> {
+    const [row] = await connection.rows<SpillRow>(READ(spills), [hash]);
+    if (row === undefined) return undefined;
+    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    const check = createHash("sha256");
+    let text = "";
+    for await (const content of contentsOf(connection, { hash, row })) {
+      check.update(content);
+      text += decoder.decode(content, { stream: true });
+    }
+    return check.digest().equals(hash) ? text + decoder.decode() : undefined;
+  }
+
+  async function* contentsOf(connection: Connection, { hash, row }: FoundSpill): AsyncGenerator<Buffer> {
+    if (row.content !== null) {
+      yield row.content;
+      return;
+    }
+    const text = `select content from ${pieces} where sha256 = $1 and number = $2`;
+    for (let number = 0; ; number += 1) {
+      const [piece] = await connection.rows<{ readonly content: Buffer }>(text, [hash, number]);
+      if (piece === undefined) return;
+      yield piece.content;
+    }
+  }
+
+  return {
+    async put(given) {
+      // The caller may change its bytes while they wait for a connection.
+      const content = typeof given === "string" ? given : given.slice();
+      const { hash, bytes } = await hashOf(content);
+      const small = bytes <= CHUNK_BYTES ? Buffer.from(content) : undefined;
+      const outcome = await database.use((connection) =>
+        small === undefined
+          ? connection.inTransaction(() => putLarge(connection, { hash, bytes, content }))
+          : putSmall(connection, { hash, content: small }),
+      );
+      if (outcome !== undefined) return outcome;
+      onPut?.();
+      const sha256 = hash.toString("hex");
+      return { status: "stored", handle: sha256, sha256, bytes } satisfies SpillRef;
+    },
+
+    async get(handle) {
+      if (!isSha256(handle)) return undefined;
+      const text = await database.use((connection) => read(connection, Buffer.from(handle, "hex")));
+      return typeof text === "string" ? text : undefined;
+    },
+  };
+}
+
+interface PostgresSpillOptions {
+  readonly database: PostgresDatabase;
+  /** Who needs what is put: it is never cleaned away before everybody has released it. */
+  readonly claimant?: string;
+  /** Called after every put. */
+  readonly onPut?: () => void;
+}
+
+/** Reading counts as use, noted at most once a minute. */
+const READ = (spills: string): string => `
+  with used as (
+    update ${spills} set used_at = now() where sha256 = $1 and used_at < now() - interval '1 minute'
+  )
+  select content from ${spills} where sha256 = $1`;
+
+interface Small {
+  readonly hash: Buffer;
+  readonly content: Buffer;
+}
+
+interface Large {
+  readonly hash: Buffer;
+  readonly bytes: number;
+  readonly content: string | Uint8Array;
+}
+
+interface FoundSpill {
+  readonly hash: Buffer;
+  readonly row: SpillRow;
+}
+
+interface SpillRow {
+  /** Null for one that is kept in pieces. */
+  readonly content: Buffer | null;
+}
+
+async function hashOf(
+  content: string | Uint8Array,
+): Promise<{ readonly hash: Buffer; readonly bytes: number }> {
+  const pause = createPause(SLICE_MS);
+  const hash = createHash("sha256");
+  let bytes = 0;
+  for (const chunk of byteChunks(content)) {
+    hash.update(chunk);
+    bytes += chunk.byteLength;
+    await pause();
+  }
+  return { hash: hash.digest(), bytes };
+}
+
+/** Removes spilled outputs that are too old or too many, least recently used first, and never one that somebody claims or has just used. */
+export async function cleanPostgresSpills(
+  database: PostgresDatabase,
+  limits: PostgresSpillLimits = {},
+): Promise<PostgresCleanReport | StoreFailure> {
+  const { maxAgeMs = 14 * DAY_MS, maxBytes = 16 * 2 ** 30, minAgeMs = 60_000 } = limits;
+  const spills = database.table("spills");
+  const removed = { outputs: 0, bytes: 0 };
+
+  async function removeOldest(connection: Connection, { ageMs, excessBytes }: Slice): Promise<number> {
+    const text = DELETE_OLDEST({ spills, claims: database.table("spill_claims") });
+    const rows = await connection.rows<{ readonly bytes: number }>(text, [ageMs, excessBytes]);
+    removed.outputs += rows.length;
+    removed.bytes += rows.reduce((sum, row) => sum + row.bytes, 0);
+    return rows.length;
+  }
+
+  async function size(connection: Connection): Promise<KeptOutputs> {
+    const text = `select count(*)::float8 as outputs, coalesce(sum(bytes), 0)::float8 as bytes from ${spills}`;
+    const [row] = await connection.rows<KeptOutputs>(text, []);
+    return row ?? { outputs: 0, bytes: 0 };
+  }
+
+  // Slices, each a statement of its own: nobody waits long for a row, and what was done stays done.
+  return database.use(async (connection) => {
+    while (
+      (await removeOldest(connection, {
+        ageMs: Math.max(maxAgeMs, minAgeMs),
+        excessBytes: Number.MAX_SAFE_INTEGER,
+      })) > 0
+    );
+    let kept = await size(connection);
+    while (kept.bytes > maxBytes) {
+      const slice = { ageMs: minAgeMs, excessBytes: kept.bytes - maxBytes };
+      if ((await removeOldest(connection, slice)) === 0) break;
+      kept = await size(connection);
+    }
+    await connection.rows(DELETE_TOMBSTONES(database.table("records")), [TOMBSTONE_DAYS]);
+    return {
+      status: "cleaned",
+      removedOutputs: removed.outputs,
+      removedBytes: removed.bytes,
+      keptOutputs: kept.outputs,
+      keptBytes: kept.bytes,
+    } as const;
+  });
+}
+
+/** How much may be kept of what nobody claims. */
+export interface PostgresSpillLimits {
+  /** Since last use; default 14 days. */
+  readonly maxAgeMs?: number;
+  /** Default 16 GiB. */
+  readonly maxBytes?: number;
+  /** Outputs used more recently are kept whatever the limits, since their reference may not be stored yet; default 1 minute. */
+  readonly minAgeMs?: number;
+}
+
+/** What a cleaning did. */
+export interface PostgresCleanReport {
+  readonly status: "cleaned";
+  readonly removedOutputs: number;
+  readonly removedBytes: number;
+  readonly keptOutputs: number;
+  readonly keptBytes: number;
+}
+
+/** True for one caller in an hour, whichever machine it is on. */
+export async function isCleaningDue(database: PostgresDatabase): Promise<boolean> {
+  const cleanings = database.table("cleanings");
+  const text = `
+    insert into ${cleanings} as last (kind, started_at) values ('spills', now())
+    on conflict (kind) do update set started_at = now() where last.started_at < now() - interval '1 hour'
+    returning kind`;
+  const rows = await database.use((connection) => connection.rows(text, []));
+  return !("status" in rows) && rows.length > 0;
+}
+
+const DAY_MS = 86_400_000;
+/** What a deleted record leaves is kept so long: no instance knows an older version. */
+const TOMBSTONE_DAYS = 30;
+const SLICE_OUTPUTS = 500;
+
+interface Slice {
+  readonly ageMs: number;
+  readonly excessBytes: number;
+}
+
+interface KeptOutputs {
+  readonly outputs: number;
+  readonly bytes: number;
+}
+
+/**
+ * The oldest that nobody claims, until so many bytes are gone. A put or a get that comes in between changes `used_at`, and
+ * the condition is then looked at again; a claim that comes in between makes the whole statement fail by its foreign key.
+ */
+const DELETE_OLDEST = ({ spills, claims }: { readonly spills: string; readonly claims: string }): string => `
+  delete from ${spills} as spill using (
+    select sha256, sum(bytes) over (order by used_at, sha256) - bytes as before from (
+      select sha256, bytes, used_at from ${spills} as candidate
+      where used_at < now() - $1 * interval '1 millisecond'
+        and not exists (select from ${claims} as claim where claim.sha256 = candidate.sha256)
+      order by used_at limit ${SLICE_OUTPUTS}
+    ) as oldest
+  ) as chosen
+  where spill.sha256 = chosen.sha256 and chosen.before < $2
+    and spill.used_at < now() - $1 * interval '1 millisecond'
+  returning spill.bytes::float8 as bytes`;
+
+const DELETE_TOMBSTONES = (records: string): string =>
+  `delete from ${records} where value is null and stored_at < now() - $1 * interval '1 day'`;

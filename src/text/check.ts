@@ -1,0 +1,181 @@
+import { isObject } from "./json.ts";
+
+/** Thrown when options cannot be used; lists every problem at once. */
+export class ConfigurationError extends Error {
+  readonly code = "CARRYOVER_CONFIGURATION" as const;
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`Cannot use these settings: ${problems.join("; ")}`);
+    this.name = "ConfigurationError";
+    this.problems = problems;
+  }
+}
+
+/** What one option may be. */
+export interface Rule {
+  /** Completes the sentence "… is 5; give …". */
+  readonly expects: string;
+  /** Everything wrong with a value; empty when it can be used. */
+  find(value: unknown, path: readonly string[]): readonly Problem[];
+}
+
+/** The rules of an object by key. Every key is optional; an unset or `undefined` value is never a problem. */
+export type Shape<Options = Readonly<Record<string, unknown>>> = Readonly<
+  Record<keyof Options & string, Rule>
+>;
+
+/** What is wrong with one value, as a sentence that says what to give instead. */
+export interface Problem {
+  readonly path: readonly string[];
+  readonly text: string;
+}
+
+/** Everything that is wrong with options, unknown keys included; empty when they can be used. */
+export function check(shape: Shape, value: unknown, path: readonly string[] = []): readonly Problem[] {
+  if (!isObject(value))
+    return [problem(path, `${path.length === 0 ? "the options are" : "is"} ${show(value)}; give an object`)];
+  return Object.entries(value).flatMap(([key, item]) => {
+    const at = [...path, key];
+    const rule = Object.hasOwn(shape, key) ? shape[key] : undefined;
+    if (rule === undefined) return [problem(at, `is not an option; ${nearest(key, Object.keys(shape))}`)];
+    return item === undefined ? [] : rule.find(item, at);
+  });
+}
+
+/** The options completed with the defaults; throws one error that lists every problem. */
+export function readOptions<Options extends object>(
+  shape: Shape,
+  defaults: Options,
+  value: unknown = {},
+): Options {
+  const problems = check(shape, value);
+  if (problems.length > 0) throw new ConfigurationError(problems.map(({ text }) => text));
+  const given = Object.entries(value as object).filter(([, item]) => item !== undefined);
+  return { ...defaults, ...(Object.fromEntries(given) as Partial<Options>) };
+}
+
+/** A rule from a sentence and a test. */
+export function rule(expects: string, allows: (value: unknown) => boolean): Rule {
+  return {
+    expects,
+    find: (value, path) => (allows(value) ? [] : [problem(path, `is ${show(value)}; give ${expects}`)]),
+  };
+}
+
+export const anything: Rule = rule("anything", () => true);
+export const text: Rule = rule("a text", (value) => typeof value === "string" && value !== "");
+export const flag: Rule = rule("true or false", (value) => typeof value === "boolean");
+export const callback: Rule = rule("a function", (value) => typeof value === "function");
+
+/** One of these words. */
+export function oneOf(...words: readonly string[]): Rule {
+  return rule(
+    words.map((word) => JSON.stringify(word)).join(" or "),
+    (value) => typeof value === "string" && words.includes(value),
+  );
+}
+
+/** A finite number of at least `least`. */
+export function numberFrom(least: number): Rule {
+  return rule(
+    `a number of ${least} or more`,
+    (value) => Number.isFinite(value) && (value as number) >= least,
+  );
+}
+
+/** A finite number greater than `bound`. */
+export function numberAbove(bound: number): Rule {
+  return rule(`a number above ${bound}`, (value) => Number.isFinite(value) && (value as number) > bound);
+}
+
+/** A whole number of at least `least`. */
+export function wholeFrom(least: number): Rule {
+  return rule(
+    `a whole number of ${least} or more`,
+    (value) => Number.isSafeInteger(value) && (value as number) >= least,
+  );
+}
+
+/** An object with these optional keys and no others. */
+export function objectOf(shape: Shape): Rule {
+  return { expects: "an object", find: (value, path) => check(shape, value, path) };
+}
+
+/** A list whose items all keep the rule. */
+export function listOf(item: Rule): Rule {
+  return {
+    expects: `a list, each item ${item.expects}`,
+    find: (value, path) =>
+      Array.isArray(value)
+        ? value.flatMap((each, index) => item.find(each, [...path, String(index)]))
+        : [problem(path, `is ${show(value)}; give a list, each item ${item.expects}`)],
+  };
+}
+
+/** An object used as a map: every key keeps the pattern, every value the rule. */
+export function recordOf(key: { readonly expects: string; readonly pattern: RegExp }, item: Rule): Rule {
+  return {
+    expects: `an object by ${key.expects}`,
+    find: (value, path) => {
+      if (!isObject(value)) return [problem(path, `is ${show(value)}; give an object by ${key.expects}`)];
+      return Object.entries(value).flatMap(([name, each]) => {
+        const at = [...path, name];
+        return key.pattern.test(name)
+          ? item.find(each, at)
+          : [problem(at, `is no ${key.expects}; name it by ${key.expects}`)];
+      });
+    },
+  };
+}
+
+/** The first rule or the second; where both refuse, the problems are those of the rule that fits the kind of the value. */
+export function either(first: Rule, second: Rule): Rule {
+  const expects = `${first.expects}, or ${second.expects}`;
+  return {
+    expects,
+    find: (value, path) => {
+      const problems = second.find(value, path);
+      if (problems.length === 0 || first.find(value, path).length === 0) return [];
+      const isInside = problems.every((each) => each.path.length > path.length);
+      return isInside ? problems : [problem(path, `is ${show(value)}; give ${expects}`)];
+    },
+  };
+}
+
+/** A value in a few words, for an error message. */
+export function show(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value.slice(0, 40));
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object" && value !== null) return "an object";
+  return typeof value === "function" ? "a function" : String(value);
+}
+
+function problem(path: readonly string[], text: string): Problem {
+  return { path, text: path.length === 0 ? text : `${path.join(".")} ${text}` };
+}
+
+/** The known key that a mistyped one most likely meant, or all of them. */
+function nearest(key: string, known: readonly string[]): string {
+  const ranked = known.map((name) => ({
+    name,
+    distance: editDistance(key.slice(0, 40).toLowerCase(), name.toLowerCase()),
+  }));
+  const [best] = ranked.sort((one, other) => one.distance - other.distance);
+  return best !== undefined && best.distance <= Math.max(1, Math.floor(best.name.length / 3))
+    ? `did you mean ${best.name}?`
+    : `known are ${known.join(", ")}`;
+}
+
+function editDistance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= one.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= other.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (one[i - 1] === other[j - 1] ? 0 : 1);
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, replaced));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

@@ -1,0 +1,376 @@
+import { isGenerated, isPlaceholder, randomness, type SecretSpan, type TextSpan } from "./secret-value.ts";
+import { SERVICE_PATTERNS, SERVICE_PREFIXES } from "./service-formats.ts";
+import {
+  AI_PREFIXES,
+  ALPHANUMERIC,
+  BASE64,
+  CLOUD_PATTERNS,
+  CLOUD_PREFIXES,
+  CODE_PATTERNS,
+  CODE_PREFIXES,
+  DOTTED,
+  HEADER_TOKEN,
+  type PatternFormat,
+  type PrefixFormat,
+  WORD,
+} from "./token-formats.ts";
+
+/** No known token is shorter than this with its prefix, so shorter runs need no look. */
+export const MIN_TOKEN_CHARS = 16;
+
+/** Finds the first token in a run of `DOTTED` characters: of a known vendor, of a telling shape, or by a telling prefix. */
+export function matchRunToken(text: string, run: TextSpan): SecretSpan | undefined {
+  const startIndex = skipEscape(text, run.startIndex);
+  const rest = startIndex === run.startIndex ? run : { startIndex, endIndex: run.endIndex };
+  return (
+    matchVendorToken(text, run.startIndex) ??
+    (rest === run ? undefined : matchVendorToken(text, startIndex)) ??
+    matchInside(text, rest) ??
+    matchTokenShape(text, rest) ??
+    matchUnknownVendor(text, rest)
+  );
+}
+
+/** Gives a secret its vendor's name, and its token's end, when it begins like the token of a known vendor. */
+export function withVendor(text: string, secret: SecretSpan): SecretSpan {
+  const vendor = matchVendorToken(text, secret.startIndex) ?? matchTokenShape(text, secret);
+  if (vendor === undefined) return secret;
+  return { ...secret, endIndex: Math.max(secret.endIndex, vendor.endIndex), type: vendor.type };
+}
+
+// In "\nghp_…" and "%3Aghp_…" the run begins with the rest of an escape.
+function skipEscape(text: string, startIndex: number): number {
+  const before = text.charAt(startIndex - 1);
+  if (before !== "%" && before !== "\\") return startIndex;
+  const escaped = before === "%" ? /^[\da-f]{2}/i : /^(?:u[\da-f]{4}|x[\da-f]{2}|[nrtbfv0])/i;
+  return startIndex + (escaped.exec(text.slice(startIndex, startIndex + 5))?.[0].length ?? 0);
+}
+
+const MAX_LEAD_CHARS = 48;
+const MAX_LEAD_RANDOMNESS = 4;
+
+function matchInside(text: string, run: TextSpan): SecretSpan | undefined {
+  const lastIndex = Math.min(run.endIndex - MIN_TOKEN_CHARS, run.startIndex + MAX_LEAD_CHARS);
+  for (let index = run.startIndex + 1; index <= lastIndex; index++) {
+    if (ALPHANUMERIC.has(text.charCodeAt(index - 1))) continue;
+    const span = matchVendorToken(text, index);
+    if (span === undefined) continue;
+    // After generated text a prefix is chance: this is the inside of one long encoded value.
+    if (randomness(text.slice(run.startIndex, index)) < MAX_LEAD_RANDOMNESS) return span;
+  }
+  return undefined;
+}
+
+/** Finds the token of a known vendor that starts exactly at the index. */
+export function matchVendorToken(text: string, index: number): SecretSpan | undefined {
+  const candidates = CANDIDATES[slotOf(text.charCodeAt(index), text.charCodeAt(index + 1))];
+  if (candidates === undefined) return undefined;
+  for (const format of candidates.prefixes) {
+    if (!text.startsWith(format[0], index)) continue;
+    const span = matchBody({ text, index, format });
+    if (span !== undefined) return span;
+  }
+  for (const { type, pattern } of candidates.patterns) {
+    pattern.lastIndex = index;
+    const match = pattern.exec(text);
+    if (match === null || isPlaceholder(match[0].slice(0, SAMPLE_CHARS))) continue;
+    return { startIndex: index, endIndex: index + match[0].length, type };
+  }
+  return undefined;
+}
+
+interface PrefixAt {
+  readonly text: string;
+  readonly index: number;
+  readonly format: PrefixFormat;
+}
+
+const SAMPLE_CHARS = 64;
+const MIN_BODY_RANDOMNESS = 2;
+const LETTER_Z = "z".charCodeAt(0);
+
+function matchBody({ text, index, format }: PrefixAt): SecretSpan | undefined {
+  const [prefix, type, minBodyChars, body = WORD] = format;
+  // Letters alone do not set a prefix apart from the middle of encoded data.
+  if (!/[-_.]/.test(prefix) && index > 0 && "+/".includes(text.charAt(index - 1))) return undefined;
+  // Only a body that passes is read to its end, so that what is rejected costs a bounded look.
+  const bodyIndex = index + prefix.length;
+  const ahead = text.slice(bodyIndex, bodyIndex + Math.max(minBodyChars, SAMPLE_CHARS));
+  const sampleChars = body.endOfRun(ahead, 0);
+  if (sampleChars < minBodyChars) return undefined;
+  const sample = ahead.slice(0, Math.min(sampleChars, SAMPLE_CHARS));
+  // Capitals and hex digits can read like words or numbers by chance; the prefix tells enough there.
+  const isTold = !body.has(LETTER_Z) || (prefix.length >= 5 && /(?:\d[^\d]?){8}/.test(sample));
+  if ((!isTold && !isGenerated(sample, MIN_BODY_RANDOMNESS)) || isPlaceholder(sample)) return undefined;
+  return { startIndex: index, endIndex: body.endOfRun(text, bodyIndex + sampleChars), type };
+}
+
+interface Candidates {
+  readonly prefixes: PrefixFormat[];
+  readonly patterns: PatternFormat[];
+}
+
+const CANDIDATES: readonly (Candidates | undefined)[] = collectCandidates();
+
+function collectCandidates(): readonly (Candidates | undefined)[] {
+  const slots: (Candidates | undefined)[] = new Array(128 * 128).fill(undefined);
+  const at = (start: string): Candidates => {
+    const slot = slotOf(start.charCodeAt(0), start.charCodeAt(1));
+    const candidates = slots[slot] ?? { prefixes: [], patterns: [] };
+    slots[slot] = candidates;
+    return candidates;
+  };
+  for (const format of [...CLOUD_PREFIXES, ...CODE_PREFIXES, ...AI_PREFIXES, ...SERVICE_PREFIXES]) {
+    at(format[0]).prefixes.push(format);
+  }
+  for (const format of [...CLOUD_PATTERNS, ...CODE_PATTERNS, ...SERVICE_PATTERNS]) {
+    for (const start of format.starts) at(start).patterns.push(format);
+  }
+  // The longest prefix names the vendor best: "sk-ant-" before "sk-".
+  for (const candidates of slots) {
+    candidates?.prefixes.sort((first, second) => second[0].length - first[0].length);
+  }
+  return slots;
+}
+
+function slotOf(firstCode: number, secondCode: number): number {
+  return firstCode < 128 && secondCode < 128 ? firstCode * 128 + secondCode : -1;
+}
+
+/** Finds a token without a prefix that its inner shape gives away, at the start of a run. */
+function matchTokenShape(text: string, run: TextSpan): SecretSpan | undefined {
+  const runChars = run.endIndex - run.startIndex;
+  if (runChars < SHORTEST_SHAPE_CHARS) return undefined;
+  for (const { type, minChars, pattern } of SHAPES) {
+    if (runChars < minChars) continue;
+    pattern.lastIndex = run.startIndex;
+    const match = pattern.exec(text);
+    if (match === null) continue;
+    const leadChars = type === "google-refresh-token" ? "1//".length : 0;
+    return { startIndex: run.startIndex - leadChars, endIndex: run.startIndex + match[0].length, type };
+  }
+  return undefined;
+}
+
+interface Shape {
+  readonly type: string;
+  readonly minChars: number;
+  readonly pattern: RegExp;
+}
+
+const SHORTEST_SHAPE_CHARS = 30;
+
+const SHAPES: readonly Shape[] = [
+  { type: "terraform-token", minChars: 30, pattern: /[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{40,200}/y },
+  { type: "newrelic-license", minChars: 32, pattern: /[a-z]{2}\d{2}xx[a-f0-9]{26,34}(?!\w)/y },
+  { type: "newrelic-license", minChars: 36, pattern: /[a-f0-9]{32,36}(?:FFFF)?NRAL(?!\w)/y },
+  { type: "mailchimp-key", minChars: 36, pattern: /[a-f0-9]{32}-us\d{1,2}(?![\w-])/y },
+  { type: "google-refresh-token", minChars: 36, pattern: /(?<=1\/\/)0[\w-]{35,}/y },
+  { type: "mollie-key", minChars: 35, pattern: /live_[A-Za-z0-9]{30,}(?!\w)/y },
+  { type: "lob-key", minChars: 40, pattern: /(?:live|test)_[a-f0-9]{35}(?!\w)/y },
+  { type: "maxmind-key", minChars: 40, pattern: /[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?!\w)/y },
+  {
+    type: "clickhouse-key",
+    minChars: 42,
+    pattern: /4b1d(?=[A-Z0-9a-f]*[g-z])[A-Za-z0-9]{38}(?![\w.-])/y,
+  },
+  { type: "zhipu-key", minChars: 49, pattern: /[a-f0-9]{32}\.[A-Za-z0-9]{16}(?![\w.-])/y },
+  { type: "ngrok-token", minChars: 49, pattern: /[12][A-Za-z0-9]{26}_[A-Za-z0-9]{21}(?![\w.-])/y },
+  { type: "mailgun-key", minChars: 50, pattern: /[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}(?![\w-])/y },
+  { type: "discord-token", minChars: 55, pattern: /[MNO][\w-]{22,27}\.[\w-]{6,7}\.[\w-]{27,}/y },
+  { type: "azure-key", minChars: 80, pattern: /[A-Za-z0-9]{40,64}JQQJ99[A-Za-z0-9]{20,}/y },
+];
+
+/**
+ * Finds the token of a vendor nobody listed: vendors name tokens alike, by a few short words of which one tells
+ * ("acme_live_", "x-pat-"), followed by the generated part.
+ */
+function matchUnknownVendor(text: string, run: TextSpan): SecretSpan | undefined {
+  if (run.endIndex - run.startIndex < MIN_BODY_CHARS + 3) return undefined;
+  let wordIndex = run.startIndex;
+  let isTold = false;
+  let isHinted = false;
+  for (let count = 0; count <= MAX_LEAD_WORDS; count++) {
+    const wordEnd = ALPHANUMERIC.endOfRun(text, wordIndex);
+    const word = text.slice(wordIndex, wordEnd);
+    if (word.length >= MIN_BODY_CHARS) {
+      const isToken = isTold || (isHinted && !/^[\da-f]+$/i.test(word));
+      const endIndex = isToken && isTokenBody(word) ? endOfToken(text, wordEnd) : undefined;
+      return endIndex === undefined ? undefined : { startIndex: run.startIndex, endIndex, type: "token" };
+    }
+    if (wordEnd >= run.endIndex || word.length > MAX_WORD_CHARS || word === "" || PUBLIC_WORD.test(word)) {
+      return undefined;
+    }
+    isTold ||= TELLING_WORD.test(word);
+    isHinted ||= HINTING_WORD.test(word);
+    wordIndex = wordEnd + 1;
+  }
+  return undefined;
+}
+
+const MIN_BODY_CHARS = 20;
+const MIN_UNKNOWN_RANDOMNESS = 8;
+const MIN_LETTERS_RANDOMNESS = 20;
+const MAX_LEAD_WORDS = 5;
+const MAX_WORD_CHARS = 12;
+const PUBLIC_WORD =
+  /^(?:pk|pub|public|publishable|ids?|hash|sha\d*|md5|checksum|digest|integrity|chunk|index|anon)$/i;
+const TELLING_WORD =
+  /^(?:sk|rk|sak|key|apikey|secret|sec|token|tok|tkn|pat|priv|private|pwd|password|pass|cred|creds|bearer|oauth|whsec|jwt)$/i;
+const HINTING_WORD = /^(?:api|live|prod|auth|access|refresh|bot|svc|svcacct|admin|webhook|personal)$/i;
+
+function isTokenBody(body: string): boolean {
+  const minRandomness = /\d/.test(body) ? MIN_UNKNOWN_RANDOMNESS : MIN_LETTERS_RANDOMNESS;
+  return !isPlaceholder(body) && isGenerated(body.slice(0, 64), minRandomness);
+}
+
+function endOfToken(text: string, bodyEnd: number): number | undefined {
+  // A file extension makes it the name of a built file.
+  if (/^\.[a-z]{2,5}\b/i.test(text.slice(bodyEnd, bodyEnd + 8))) return undefined;
+  return text.charAt(bodyEnd) === "." ? bodyEnd : DOTTED.endOfRun(text, bodyEnd);
+}
+
+/** Finds a token that has a colon, bar, tilde or dollar inside, from that mark. */
+export function matchMarkedToken(text: string, markIndex: number): SecretSpan | undefined {
+  const tail = text.slice(markIndex + 1, markIndex + 1 + MIN_TAIL_CHARS);
+  if (HEADER_TOKEN.endOfRun(tail, 0) < MIN_TAIL_CHARS) return undefined;
+  const before = text.slice(Math.max(0, markIndex - MAX_HEAD_CHARS), markIndex);
+  for (const format of FORMATS) {
+    if (text.charAt(markIndex) !== format.mark) continue;
+    const head = format.head.exec(before);
+    if (head === null) continue;
+    format.tail.lastIndex = markIndex + 1;
+    const match = format.tail.exec(text);
+    if (match === null) continue;
+    const endIndex = markIndex + 1 + match[0].length;
+    return { startIndex: markIndex - head[0].length, endIndex, type: format.type };
+  }
+  return undefined;
+}
+
+const MIN_TAIL_CHARS = 20;
+const MAX_HEAD_CHARS = 48;
+
+interface MarkedFormat {
+  readonly type: string;
+  readonly mark: string;
+  readonly head: RegExp;
+  readonly tail: RegExp;
+}
+
+const FORMATS: readonly MarkedFormat[] = [
+  { type: "telegram-token", mark: ":", head: /(?<!\d)\d{8,10}$/, tail: /[A-Za-z0-9_-]{34,36}(?![\w-])/y },
+  { type: "fcm-key", mark: ":", head: /AAAA[\w-]{7}$/, tail: /APA91b[\w-]{100,200}/y },
+  { type: "asana-token", mark: ":", head: /[0-2]\/\d{12,18}(?:\/\d{12,18})?$/, tail: /[a-f0-9]{32}(?!\w)/y },
+  { type: "jetbrains-token", mark: ":", head: /(?:\b|(?<=\\[nrt]))perm$/, tail: /[\w+/=.-]{40,200}/y },
+  { type: "twitch-token", mark: ":", head: /(?:\b|(?<=\\[nrt]))oauth$/, tail: /[a-z0-9]{28,32}(?!\w)/y },
+  { type: "ably-key", mark: ":", head: /\b[\w-]{6,8}\.[\w-]{6}$/, tail: /[\w-]{20,48}(?![\w-])/y },
+  { type: "facebook-token", mark: "|", head: /(?<!\d)\d{15,16}$/, tail: /[\w-]{27,40}(?![\w-])/y },
+  { type: "azure-secret", mark: "~", head: /(?<=^|[^\w~.-]|\\[nrt])[\w~.-]{3}\dQ$/, tail: /[\w~.-]{31,37}/y },
+  { type: "openshift-token", mark: "~", head: /(?:\b|(?<=\\[nrt]))sha256$/, tail: /[\w-]{43}/y },
+  {
+    type: "braintree-token",
+    mark: "$",
+    head: /(?:\b|(?<=\\[nrt]))access_token\$(?:production|sandbox)\$[a-z0-9]{16}$/,
+    tail: /[a-f0-9]{32}/y,
+  },
+];
+
+/** Finds the private key block whose BEGIN line starts at the index, whole or cut, also escaped, numbered, quoted or in a diff. */
+export function matchPrivateKeyBlock(text: string, beginIndex: number): SecretSpan | undefined {
+  const bodyIndex = afterBeginLine(text, beginIndex);
+  if (bodyIndex === beginIndex) return undefined;
+  const lines = matchKeyLines(text, bodyIndex);
+  return lines === undefined ? undefined : { ...lines, startIndex: beginIndex };
+}
+
+/** Finds the lines of key material that follow the index, with their END line if there is one. */
+export function matchKeyLines(text: string, startIndex: number): SecretSpan | undefined {
+  let endIndex = startIndex;
+  let keyChars = 0;
+  let headerCount = 0;
+  let index = startIndex;
+  for (;;) {
+    index = afterGap(text, index);
+    const blockEnd = afterEndLine(text, index);
+    if (blockEnd > index) {
+      endIndex = blockEnd;
+      break;
+    }
+    const headerEnd = keyChars === 0 && headerCount < MAX_HEADERS ? afterHeaderLine(text, index) : index;
+    if (headerEnd > index) {
+      headerCount++;
+      index = headerEnd;
+      continue;
+    }
+    const lineEnd = BASE64.endOfRun(text, index);
+    const isLine =
+      lineEnd - index >= MIN_LINE_CHARS ||
+      (keyChars > 0 && isLastLine(text, { startIndex: index, endIndex: lineEnd }));
+    if (!isLine) break;
+    keyChars += lineEnd - index;
+    endIndex = lineEnd;
+    index = lineEnd;
+  }
+  return keyChars < MIN_KEY_CHARS ? undefined : { startIndex, endIndex, type: "private-key" };
+}
+
+/** Finds the rest of a block whose BEGIN line was cut off: from its END line backwards, over lines after the limit. */
+export function matchPrivateKeyTail(
+  text: string,
+  { endLineIndex, limitIndex }: KeyTail,
+): SecretSpan | undefined {
+  const endIndex = afterEndLine(text, endLineIndex);
+  if (!text.slice(endLineIndex, endIndex).includes("PRIVATE KEY")) return undefined;
+  let startIndex = endLineIndex;
+  let keyChars = 0;
+  for (;;) {
+    let lineEnd = startIndex;
+    while (lineEnd > limitIndex && /[\s+>|"',\\]/.test(text.charAt(lineEnd - 1))) lineEnd--;
+    let lineIndex = lineEnd;
+    while (lineIndex > limitIndex && BASE64.has(text.charCodeAt(lineIndex - 1))) lineIndex--;
+    const isLine = lineEnd - lineIndex >= MIN_LINE_CHARS || (keyChars === 0 && lineEnd > lineIndex);
+    if (!isLine) break;
+    keyChars += lineEnd - lineIndex;
+    startIndex = lineIndex;
+  }
+  return keyChars < MIN_KEY_CHARS ? undefined : { startIndex, endIndex, type: "private-key" };
+}
+
+interface KeyTail {
+  readonly endLineIndex: number;
+  readonly limitIndex: number;
+}
+
+const MIN_KEY_CHARS = 40;
+const MIN_LINE_CHARS = 24;
+const MAX_HEADERS = 8;
+
+const afterBeginLine = skipper(/-{4,5} ?BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)? ?-{4,5}/y);
+const afterEndLine = skipper(/-{4,5} ?END [A-Z0-9 ]{1,40}-{4,5}/y);
+const afterHeaderLine = skipper(/[A-Z][A-Za-z-]{2,20}: [^\n\\]{0,100}/y);
+// What may stand between two lines of a key: breaks real or escaped, quotes and joins of a string in code,
+// diff and quote marks, line numbers of a reading tool.
+const afterGap = skipper(
+  /(?:\\+[nrt]|\s|["'`+,>|#*]|\\(?=["'\s])|-(?!-)|\d{1,6}(?:[|:→│\t]|\s{1,2}(?=[-\w+/=]{24}|-----))){1,40}/y,
+);
+
+function skipper(pattern: RegExp): (text: string, index: number) => number {
+  return (text, index) => {
+    pattern.lastIndex = index;
+    return index + (pattern.exec(text)?.[0].length ?? 0);
+  };
+}
+
+// The last line is short, and in OpenPGP blocks a checksum of five characters follows it.
+function isLastLine(text: string, { startIndex, endIndex }: TextSpan): boolean {
+  if (endIndex === startIndex) return false;
+  const nextIndex = afterGap(text, endIndex);
+  return (
+    endIndex === text.length ||
+    text.charAt(startIndex) === "=" ||
+    text.charAt(endIndex - 1) === "=" ||
+    text.charAt(nextIndex) === "=" ||
+    text.startsWith("----", nextIndex)
+  );
+}

@@ -1,0 +1,269 @@
+import { hashText } from "../hash.ts";
+import { matchArgument, matchAssignment, matchElement } from "./assignment.ts";
+import {
+  cookieHeaderEnd,
+  matchAfterWord,
+  matchCookie,
+  matchGluedPassword,
+  matchPasswordHash,
+  matchPasswordLine,
+  matchUrlSecret,
+  opaqueFieldEnd,
+} from "./known-places.ts";
+import {
+  MIN_TOKEN_CHARS,
+  matchKeyLines,
+  matchMarkedToken,
+  matchPrivateKeyBlock,
+  matchPrivateKeyTail,
+  matchRunToken,
+  matchVendorToken,
+} from "./match-token.ts";
+import { decodeBase64Text, type SecretSpan, sliceSpan, type TextSpan } from "./secret-value.ts";
+import { BASE64, DIGITS, DOTTED } from "./token-formats.ts";
+
+/** A rule of the caller's own: what the pattern matches (its first group, when it has one) is a secret of this type. */
+export interface SecretRule {
+  readonly type: string;
+  readonly pattern: RegExp;
+}
+
+export interface RedactOptions {
+  /** Keys the short hashes, so that placeholders of two projects cannot be compared. */
+  readonly key?: string;
+  readonly extraRules?: readonly SecretRule[];
+}
+
+/** A redacted text and how many secrets of each type were in it. */
+export interface RedactedText {
+  readonly text: string;
+  readonly found: readonly { readonly type: string; readonly count: number }[];
+}
+
+/** Puts a placeholder with type and short hash in the place of every secret it knows; the same reference when there is none. */
+export function redactSecrets(text: string, options: RedactOptions = {}): string {
+  return redactSecretsWithReport(text, options).text;
+}
+
+/** Gives what `redactSecrets` gives, and how many secrets of each type it found. */
+export function redactSecretsWithReport(text: string, options: RedactOptions = {}): RedactedText {
+  const { key = "", extraRules = [] } = options;
+  const counts = new Map<string, number>();
+  const hide = (before: string, spans: readonly SecretSpan[]): string => {
+    const pieces: string[] = [];
+    let copiedUntil = 0;
+    for (const span of spans) {
+      pieces.push(before.slice(copiedUntil, span.startIndex));
+      pieces.push(placeholderFor({ secret: sliceSpan(before, span), type: span.type, key }));
+      counts.set(span.type, (counts.get(span.type) ?? 0) + 1);
+      copiedUntil = span.endIndex;
+    }
+    return spans.length === 0 ? before : pieces.join("") + before.slice(copiedUntil);
+  };
+
+  let redacted = text;
+  for (const rule of extraRules) redacted = hide(redacted, findByRule(redacted, rule));
+  // What stood glued to a secret is read anew once it is gone, so that a second redaction has nothing left to do.
+  for (let pass = 0; pass < MAX_PASSES; pass++) {
+    const spans = findSecrets(redacted);
+    if (spans.length === 0) break;
+    redacted = hide(redacted, spans);
+  }
+  return { text: redacted, found: Array.from(counts, ([type, count]) => ({ type, count })) };
+}
+
+const MAX_PASSES = 8;
+
+function findByRule(text: string, { type, pattern }: SecretRule): readonly SecretSpan[] {
+  const safeType =
+    type
+      .toLowerCase()
+      .replace(/[^a-z\d-]+/g, "-")
+      .slice(0, 40) || "secret";
+  const flags = new Set(`${pattern.flags.replace("y", "")}gd`);
+  // Placeholders are passed over first, or a wide rule would redact them again.
+  const search = new RegExp(`(?:${PLACEHOLDER.source})|(?:${pattern.source})`, [...flags].join(""));
+  const spans: SecretSpan[] = [];
+  for (const match of text.matchAll(search)) {
+    const [startIndex, endIndex] = match.indices?.[1] ?? match.indices?.[0] ?? [0, 0];
+    if (endIndex > startIndex && !match[0].startsWith("[REDACTED:"))
+      spans.push({ startIndex, endIndex, type: safeType });
+  }
+  return spans;
+}
+
+/** Finds every secret of a text in one pass, in order and without overlap. */
+function findSecrets(text: string): readonly SecretSpan[] {
+  return scan(text, "and base64");
+}
+
+type Depth = "plain" | "and base64";
+
+function scan(text: string, depth: Depth): readonly SecretSpan[] {
+  const spans: SecretSpan[] = [];
+  let doneIndex = 0;
+  let cookieEnd = 0;
+  let runEnd = 0;
+  let index = 0;
+  while (index < text.length) {
+    const code = text.charCodeAt(index);
+    const role = code < 128 ? (ROLES[code] ?? NONE) : NONE;
+    let nextIndex = index + 1;
+    let span: SecretSpan | undefined;
+    switch (role) {
+      case RUN: {
+        // After a find inside a long run the rest of it must not be measured again.
+        if (index >= runEnd) runEnd = DOTTED.endOfRun(text, index);
+        nextIndex = runEnd;
+        if (text.startsWith("----", index))
+          span = matchKeyMarker(text, { startIndex: doneIndex, endIndex: index });
+        else {
+          const run = { startIndex: index, endIndex: runEnd };
+          span = matchRun(text, run) ?? (depth === "plain" ? undefined : matchEncoded(text, run));
+        }
+        break;
+      }
+      case COLON: {
+        const opaqueEnd = opaqueFieldEnd(text, index);
+        if (opaqueEnd === undefined) span = matchColon(text, index);
+        else nextIndex = opaqueEnd;
+        if (index >= cookieEnd) cookieEnd = cookieHeaderEnd(text, index) ?? cookieEnd;
+        break;
+      }
+      case EQUALS:
+        span = (index < cookieEnd ? matchCookie(text, index) : undefined) ?? matchAssignment(text, index);
+        break;
+      case TILDE:
+        span = matchMarkedToken(text, index);
+        break;
+      case DOLLAR:
+        span = matchPasswordHash(text, index) ?? matchMarkedToken(text, index);
+        break;
+      case BAR:
+        span = matchMarkedToken(text, index);
+        if (text.charAt(index - 1) === " ") span ??= matchAssignment(text, index);
+        break;
+      case ARGUMENT:
+        span = matchArgument(text, index);
+        break;
+      case CLOSING_ANGLE:
+        span = matchElement(text, index);
+        break;
+      case OPENING_BRACKET:
+        PLACEHOLDER.lastIndex = index;
+        nextIndex = index + (PLACEHOLDER.exec(text)?.[0].length ?? 1);
+        break;
+    }
+    const isNew = span !== undefined && span.startIndex >= doneIndex && span.endIndex > index;
+    if (span !== undefined && isNew && !touchesPlaceholder(text, span)) {
+      spans.push(span);
+      doneIndex = span.endIndex;
+      nextIndex = span.endIndex;
+    }
+    index = nextIndex;
+  }
+  return spans;
+}
+
+const NONE = 0;
+const RUN = 1;
+const COLON = 2;
+const EQUALS = 3;
+const TILDE = 4;
+const DOLLAR = 5;
+const BAR = 6;
+const ARGUMENT = 7;
+const CLOSING_ANGLE = 8;
+const OPENING_BRACKET = 9;
+
+const ROLE_OF: Readonly<Record<string, number>> = {
+  ":": COLON,
+  "=": EQUALS,
+  "~": TILDE,
+  $: DOLLAR,
+  "|": BAR,
+  "(": ARGUMENT,
+  ",": ARGUMENT,
+  ">": CLOSING_ANGLE,
+  "[": OPENING_BRACKET,
+};
+const ROLES = new Uint8Array(128).map((_, code) =>
+  DOTTED.has(code) ? RUN : (ROLE_OF[String.fromCharCode(code)] ?? NONE),
+);
+
+function matchRun(text: string, run: TextSpan): SecretSpan | undefined {
+  const isLong = run.endIndex - run.startIndex >= MIN_TOKEN_CHARS;
+  const token = isLong ? matchRunToken(text, run) : undefined;
+  if (token !== undefined) return token;
+  const glued = matchGluedPassword(text, run.startIndex);
+  if (glued !== undefined) return glued;
+  const next = text.charAt(run.endIndex);
+  if (next === " " || next === "\t") return matchAfterWord(text, run);
+  // A token over base64 may break off early in this run and go on behind the mark.
+  const mayGoOn = !isLong && (next === "/" || next === "+" || next === "=");
+  return mayGoOn ? matchVendorToken(text, run.startIndex) : undefined;
+}
+
+function matchKeyMarker(text: string, untold: TextSpan): SecretSpan | undefined {
+  const markerIndex = untold.endIndex;
+  return (
+    matchPrivateKeyBlock(text, markerIndex) ??
+    matchPrivateKeyTail(text, { endLineIndex: markerIndex, limitIndex: untold.startIndex })
+  );
+}
+
+function matchColon(text: string, index: number): SecretSpan | undefined {
+  if (text.startsWith("Private-Lines", index - 13))
+    return matchKeyLines(text, DIGITS.endOfRun(text, index + 2));
+  return (
+    matchUrlSecret(text, index) ??
+    matchMarkedToken(text, index) ??
+    matchPasswordLine(text, index) ??
+    matchAssignment(text, index)
+  );
+}
+
+const MIN_ENCODED_CHARS = 40;
+const MAX_ENCODED_CHARS = 16_384;
+
+// A settings file or key pasted as base64 is as good as in the clear, and one look inside tells.
+function matchEncoded(text: string, { startIndex, endIndex }: TextSpan): SecretSpan | undefined {
+  if (endIndex - startIndex < MIN_ENCODED_CHARS / 2 || "+/,".includes(text.charAt(startIndex - 1) || " "))
+    return undefined;
+  if (decodeBase64Text(text.slice(startIndex, startIndex + 16)) === undefined) return undefined;
+  const ahead = text.slice(startIndex, startIndex + MAX_ENCODED_CHARS);
+  const encoded = ahead.slice(0, BASE64.endOfRun(ahead, 0));
+  const decoded = encoded.length < MIN_ENCODED_CHARS ? undefined : decodeBase64Text(encoded);
+  if (decoded === undefined || scan(decoded, "plain").length === 0) return undefined;
+  return { startIndex, endIndex: startIndex + encoded.length, type: "encoded-secret" };
+}
+
+/** Matches, at its last index, what redaction puts in the place of a secret. */
+const PLACEHOLDER: RegExp = /\[REDACTED:[a-z\d-]{1,40}#[\da-f]{4}\]/y;
+
+/** What a placeholder is made from. */
+interface PlaceholderSource {
+  readonly secret: string;
+  readonly type: string;
+  readonly key: string;
+}
+
+/** Gives what stands for a secret: its kind and four digits that tell two secrets apart under one key. */
+export function placeholderFor({ secret, type, key }: PlaceholderSource): string {
+  return `[REDACTED:${type}#${shortHash(`${key}\0${secret}`)}]`;
+}
+
+/** Tells whether a span reaches into a placeholder, which is never a secret itself. */
+export function touchesPlaceholder(text: string, span: SecretSpan): boolean {
+  const before = text.slice(Math.max(0, span.startIndex - MAX_PLACEHOLDER_CHARS), span.startIndex);
+  return OPEN_PLACEHOLDER.test(before) || text.slice(span.startIndex, span.endIndex).includes("[REDACTED:");
+}
+
+const MAX_PLACEHOLDER_CHARS = 60;
+const OPEN_PLACEHOLDER = /\[REDACTED:[a-z\d-]*(?:#[\da-f]*)?$/;
+
+// Sixteen bits say "the same one again" and are too few to test a guess against.
+function shortHash(input: string): string {
+  const hash = hashText(input);
+  return ((hash ^ (hash >>> 16)) & 0xffff).toString(16).padStart(4, "0");
+}

@@ -1,0 +1,252 @@
+import {
+  addRemovedCounts,
+  normalizeByLines,
+  normalizeTextWithCounts,
+  type RemovedCounts,
+  toWellFormed,
+} from "../text/normalize.ts";
+import { type RedactOptions, redactSecrets } from "../text/secrets/redact-secrets.ts";
+import { addSizes, measureText, NO_SIZE, type TextSize, textSize } from "./limits.ts";
+
+/** Reads the text out of an output's blocks: cleaned, counted, and each piece with its place in the joined text. */
+export function readToolText<Block extends ToolContentBlock>(
+  blocks: readonly Block[],
+  cleaning: Cleaning,
+): ToolText<Block> {
+  let size = NO_SIZE;
+  let endIndex = 0;
+  let last = "";
+  const removed: RemovedCounts[] = [];
+  const pieces = blocks.map((block): BlockPiece<Block> => {
+    if (!isTextBlock(block) && !isBytesBlock(block)) return { type: "other", block };
+    const raw = isTextBlock(block) ? block.text : block.bytes;
+    const isTreated = isTextBlock(block) && markOf(block, cleaning.treatment) !== undefined;
+    if (!isTreated && looksBinary(raw)) return { type: "binary", block, raw };
+
+    const cleaned = isTreated
+      ? { text: block.text, size: textSize(block.text) }
+      : cleanRawText(raw, cleaning);
+    if (cleaned.removed !== undefined) removed.push(cleaned.removed);
+    const separator = separatorBetween(last, cleaned.text);
+    size = addSizes(size, addSizes(cleaned.size, sizeOfSeparator(separator)));
+    const startIndex = endIndex + separator.length;
+    endIndex = startIndex + cleaned.text.length;
+    if (cleaned.text !== "") last = cleaned.text;
+    return { type: "text", block, raw, text: cleaned.text, startIndex, endIndex };
+  });
+  return { pieces, size, removed: removed.length === 0 ? undefined : removed.reduce(addRemovedCounts) };
+}
+
+/** What is to be done to a text before it is counted. */
+interface Cleaning {
+  readonly treatment: Treatment;
+  readonly redact: RedactOptions | undefined;
+}
+
+export interface ToolText<Block> {
+  readonly pieces: readonly BlockPiece<Block>[];
+  /** The size of the joined text. */
+  readonly size: TextSize;
+  /** What normalizing took out; unset when there was nothing. */
+  readonly removed: RemovedCounts | undefined;
+}
+
+/** A block as the text sees it. */
+export type BlockPiece<Block> = OtherPiece<Block> | BinaryPiece<Block> | TextPiece<Block>;
+
+interface OtherPiece<Block> {
+  readonly type: "other";
+  readonly block: Block;
+}
+
+export interface BinaryPiece<Block> {
+  readonly type: "binary";
+  readonly block: Block;
+  readonly raw: string | Uint8Array;
+}
+
+interface TextPiece<Block> {
+  readonly type: "text";
+  readonly block: Block;
+  readonly raw: string | Uint8Array;
+  readonly text: string;
+  /** Where the piece lies in the joined text. */
+  readonly startIndex: number;
+  readonly endIndex: number;
+}
+
+/** The whole text: pieces that do not end a line are separated by a line break. */
+export function joinTexts(texts: readonly string[]): string {
+  const joined: string[] = [];
+  let last = "";
+  for (const text of texts) {
+    joined.push(separatorBetween(last, text), text);
+    if (text !== "") last = text;
+  }
+  return joined.join("");
+}
+
+/** The output as the tool gave it, for the store: text while all of it is text, else bytes. */
+export function rawContent(raws: readonly (string | Uint8Array)[]): string | Uint8Array {
+  const [first] = raws;
+  if (raws.length === 1 && first !== undefined) return first;
+  const texts = raws.filter((raw) => typeof raw === "string");
+  return texts.length === raws.length ? joinTexts(texts) : joinBytes(raws);
+}
+
+function joinBytes(raws: readonly (string | Uint8Array)[]): Uint8Array {
+  const encoder = new TextEncoder();
+  const parts: Uint8Array[] = [];
+  let lastByte: number | undefined;
+  for (const raw of raws) {
+    const bytes = typeof raw === "string" ? encoder.encode(raw) : raw;
+    if (bytes.length === 0) continue;
+    if (lastByte !== undefined && lastByte !== LINE_FEED) parts.push(Uint8Array.of(LINE_FEED));
+    parts.push(bytes);
+    lastByte = bytes.at(-1);
+  }
+  const joined = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let offset = 0;
+  for (const part of parts) {
+    joined.set(part, offset);
+    offset += part.length;
+  }
+  return joined;
+}
+
+const LINE_FEED = 0x0a;
+
+function separatorBetween(last: string, next: string): "" | "\n" {
+  return last === "" || next === "" || last.endsWith("\n") ? "" : "\n";
+}
+
+function sizeOfSeparator(separator: string): TextSize {
+  return { lines: 0, chars: separator.length, bytes: separator.length };
+}
+
+interface CleanedText {
+  readonly text: string;
+  readonly size: TextSize;
+  readonly removed?: RemovedCounts;
+}
+
+// Redacting comes after normalizing, which would uncover a key again, and before any cut, which would halve one.
+function cleanRawText(raw: string | Uint8Array, { treatment, redact }: Cleaning): CleanedText {
+  const text = typeof raw === "string" ? raw : new TextDecoder("utf-8", { ignoreBOM: true }).decode(raw);
+  const wellFormed = toWellFormed(text);
+  const survey = measureText(wellFormed);
+  const needsNormalizing = treatment.isNormalized && !(survey.isNormal && wellFormed === text);
+  const normalized = needsNormalizing ? normalizeByLines(text) : { text: wellFormed };
+  const cleaned = redact === undefined ? normalized.text : redactSecrets(normalized.text, redact);
+  return { ...normalized, text: cleaned, size: cleaned === wellFormed ? survey.size : textSize(cleaned) };
+}
+
+/** One piece of a tool's output. Text and bytes are bounded; a block of any other type, such as an image, passes through untouched. */
+export type ToolContentBlock = TextBlock | BytesBlock | OtherBlock;
+
+export interface TextBlock {
+  readonly type: "text";
+  readonly text: string;
+  /** Set by `truncateToolContent` on what it returns changed; hidden, so that no tool can send it and no provider receives it. */
+  readonly [BOUNDED]?: BoundedMark;
+}
+
+/** Output as it left a process: becomes text where it is text (invalid UTF-8 is replaced), else a notice. */
+export interface BytesBlock {
+  readonly type: "bytes";
+  readonly bytes: Uint8Array;
+  /** What the tool says it is; shown when the bytes are not text. */
+  readonly mimeType?: string;
+}
+
+export interface OtherBlock {
+  readonly type: string;
+}
+
+/** The key of the mark on blocks that need no second look. */
+const BOUNDED: unique symbol = Symbol.for("carryover.bounded");
+
+/** Says that a text, notices included, is what became of an output, so that it is not cleaned or cut a second time. */
+interface BoundedMark {
+  /** The text the mark speaks of; a block whose text has changed since is like any other. */
+  readonly text: string;
+  /** What the whole result shows of the output; the same object on every block of one result. */
+  readonly shown: TextSize;
+  readonly treatment: Treatment;
+}
+
+/** What was done to a text before it was counted. */
+export interface Treatment {
+  readonly isNormalized: boolean;
+  readonly isRedacted: boolean;
+}
+
+/** The block with its mark, which copies and comparisons of the block do not see. */
+export function withMark(block: TextBlock, mark: Omit<BoundedMark, "text">): TextBlock {
+  return Object.defineProperty({ ...block }, BOUNDED, { value: { ...mark, text: block.text } });
+}
+
+/** The mark of a block that has had at least this treatment. */
+export function markOf(block: TextBlock, { isNormalized, isRedacted }: Treatment): BoundedMark | undefined {
+  const mark = block[BOUNDED];
+  if (mark === undefined || mark.text !== block.text) return undefined;
+  const { treatment } = mark;
+  const isTreated = (treatment.isNormalized || !isNormalized) && (treatment.isRedacted || !isRedacted);
+  return isTreated ? mark : undefined;
+}
+
+/** True for a block whose text counts against the limits. */
+export function isTextBlock(block: ToolContentBlock): block is TextBlock {
+  return block?.type === "text" && "text" in block && typeof block.text === "string";
+}
+
+/** True for a block of raw bytes. */
+export function isBytesBlock(block: ToolContentBlock): block is BytesBlock {
+  return block?.type === "bytes" && "bytes" in block && block.bytes instanceof Uint8Array;
+}
+
+/** True when so much of the first 8 KB is control or replacement characters that nobody could read it. */
+export function looksBinary(content: string | Uint8Array): boolean {
+  const sample = sampleOf(content);
+  // Escape sequences, carriage returns and backspaces are what terminals print, so they do not count.
+  const unreadable =
+    normalizeTextWithCounts(sample).removed.controls + (sample.match(/\ufffd/g)?.length ?? 0);
+  if (unreadable <= sample.length * MAX_UNREADABLE_SHARE) return false;
+  // A word or two with one bad byte is still text.
+  return unreadable >= FEW_CHARS || unreadable > sample.length / 2;
+}
+
+/** The type of binary content, from what the tool says or from its first bytes. */
+export function binaryType(content: string | Uint8Array, mimeType: unknown): string {
+  if (typeof mimeType === "string" && MIME_TYPE.test(mimeType)) return mimeType;
+  if (typeof content === "string") return UNKNOWN_TYPE;
+  const match = SIGNATURES.find(([, signature]) => signature.every((byte, index) => content[index] === byte));
+  return match?.[0] ?? UNKNOWN_TYPE;
+}
+
+const SAMPLE_LENGTH = 8_192;
+const MAX_UNREADABLE_SHARE = 0.1;
+const FEW_CHARS = 4;
+const UNKNOWN_TYPE = "unknown type";
+const MIME_TYPE = /^[\w.+-]{1,40}\/[\w.+-]{1,80}$/;
+
+function sampleOf(content: string | Uint8Array): string {
+  if (typeof content === "string") return content.slice(0, SAMPLE_LENGTH);
+  return new TextDecoder().decode(content.subarray(0, SAMPLE_LENGTH));
+}
+
+const SIGNATURES: readonly (readonly [type: string, signature: readonly number[]])[] = [
+  ["image/png", [0x89, 0x50, 0x4e, 0x47]],
+  ["image/jpeg", [0xff, 0xd8, 0xff]],
+  ["image/gif", [0x47, 0x49, 0x46, 0x38]],
+  ["application/pdf", [0x25, 0x50, 0x44, 0x46]],
+  ["application/zip", [0x50, 0x4b, 0x03, 0x04]],
+  ["application/gzip", [0x1f, 0x8b]],
+  ["application/zstd", [0x28, 0xb5, 0x2f, 0xfd]],
+  ["application/x-xz", [0xfd, 0x37, 0x7a, 0x58, 0x5a]],
+  ["application/wasm", [0x00, 0x61, 0x73, 0x6d]],
+  ["application/vnd.sqlite3", [0x53, 0x51, 0x4c, 0x69, 0x74, 0x65, 0x20]],
+  ["ELF executable", [0x7f, 0x45, 0x4c, 0x46]],
+  ["UTF-16 text", [0xff, 0xfe]],
+  ["UTF-16 text", [0xfe, 0xff]],
+];

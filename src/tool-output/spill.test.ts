@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import { type SpillRef, type SpillStore, spillOutput } from "./spill.ts";
+
+const stored: SpillRef = { status: "stored", handle: "h", sha256: "s", bytes: 1 };
+
+function storeThat(put: () => unknown): SpillStore {
+  return { put: put as SpillStore["put"], get: async () => undefined };
+}
+
+describe("spillOutput", () => {
+  it("gives back what the store gives", async () => {
+    expect(await spillOutput("x", { store: storeThat(async () => stored) })).toBe(stored);
+  });
+
+  it.each([
+    {
+      name: "a store that rejects",
+      put: async () => {
+        throw Object.assign(new Error("no space"), { code: "ENOSPC" });
+      },
+      code: "ENOSPC",
+    },
+    {
+      name: "a store that throws at once",
+      put: () => {
+        throw new Error("broken");
+      },
+      code: "UNKNOWN",
+    },
+    {
+      name: "a store that throws nothing in particular",
+      put: () => {
+        throw undefined;
+      },
+      code: "UNKNOWN",
+    },
+    { name: "a store that answers nothing", put: async () => undefined, code: "BAD_ANSWER" },
+    { name: "a store that answers null", put: async () => null, code: "BAD_ANSWER" },
+    { name: "a store without a handle", put: async () => ({ status: "stored" }), code: "BAD_ANSWER" },
+    {
+      name: "a code that would break the line",
+      put: async () => ({ status: "failed", code: "E]\n[x", reason: "" }),
+      code: "UNKNOWN",
+    },
+  ])("makes a failure of $name", async ({ put, code }) => {
+    const never = new AbortController().signal;
+    expect(await spillOutput("x", { store: storeThat(put) })).toMatchObject({ status: "failed", code });
+    expect(await spillOutput("x", { store: storeThat(put), signal: never })).toMatchObject({
+      status: "failed",
+      code,
+    });
+  });
+
+  it("stops waiting for a store that never answers", async () => {
+    const controller = new AbortController();
+    const outcome = spillOutput("x", {
+      store: storeThat(() => new Promise(() => {})),
+      signal: controller.signal,
+    });
+    controller.abort();
+    expect(await outcome).toMatchObject({ status: "failed", code: "ABORTED" });
+  });
+
+  it("does not ask the store when the caller has stopped waiting already", async () => {
+    let asked = 0;
+    const store = storeThat(async () => {
+      asked++;
+      return stored;
+    });
+    expect(await spillOutput("x", { store, signal: AbortSignal.abort() })).toMatchObject({ code: "ABORTED" });
+    expect(asked).toBe(0);
+  });
+});

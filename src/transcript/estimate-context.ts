@@ -1,0 +1,239 @@
+import {
+  CHARS_PER_TOKEN,
+  type ErrorInterval,
+  estimateInterval,
+  familyCost,
+  roundTokens,
+  type TokenFamily,
+  tokenFamilyOf,
+} from "../text/tokens/estimate-tokens.ts";
+import {
+  estimateMessageTokens,
+  estimateResultTokens,
+  type MessageEstimateOptions,
+  messageSizes,
+  type TokenObservation,
+} from "./estimate-message.ts";
+import { isVisibleToModel, type Message, type ModelRef, type Transcript, type Usage } from "./message.ts";
+
+/**
+ * About how many tokens the model would read if these messages were sent: the newest usage that still holds
+ * plus an estimate of what came after it, or an estimate of everything.
+ */
+export function estimateContextTokens(
+  transcript: Transcript,
+  options: ContextEstimateOptions = {},
+): ContextEstimate {
+  const tally = createContextTally(options);
+  for (const message of transcript) tally.add(message);
+  return tally.estimate();
+}
+
+/** The same estimate kept up to date: adding a message costs no more than reading that message once. */
+export function createContextTally(options: ContextEstimateOptions = {}): ContextTally {
+  const estimating = withFamily(options);
+  let count = 0;
+  let heuristicTokens = 0;
+  let newestClearedAt = Number.NEGATIVE_INFINITY;
+  let usage: KnownUsage | undefined;
+  let trailingTokens = 0;
+
+  return {
+    add(message) {
+      const index = count++;
+      if (!isVisibleToModel(message)) return;
+      const tokens = estimateMessageTokens(message, estimating);
+      heuristicTokens += tokens;
+      trailingTokens += tokens;
+      // A summary stands for what it replaced, and another model counts otherwise: older usage is void.
+      if (isCompletedSummary(message) || isOtherModel(usage?.model, message.model)) usage = undefined;
+      const inEpoch = index >= (options.epochStartIndex ?? 0);
+      if (inEpoch && reportsContextUsage(message) && !clearedSince(newestClearedAt, message)) {
+        usage = { index, tokens: usageTotalTokens(message.usage), model: message.model };
+        // The model had not seen the results of its own calls when this was counted.
+        trailingTokens = estimateResultTokens(message, estimating);
+      }
+      newestClearedAt = Math.max(newestClearedAt, clearedAtOf(message));
+    },
+    estimate() {
+      const known = usage !== undefined && !isOtherModel(usage.model, options.model) ? usage : undefined;
+      const interval = intervalOf(estimating);
+      if (known === undefined) {
+        const tokens = heuristicTokens + fixedTokens(estimating);
+        return {
+          tokens,
+          low: Math.floor(tokens * interval.low),
+          high: Math.ceil(tokens * interval.high),
+          source: "heuristic",
+          usageTokens: 0,
+          trailingTokens: tokens,
+          lastUsageIndex: -1,
+        };
+      }
+      return {
+        tokens: known.tokens + trailingTokens,
+        low: known.tokens + Math.floor(trailingTokens * interval.low),
+        high: known.tokens + Math.ceil(trailingTokens * interval.high),
+        source: "usage",
+        usageTokens: known.tokens,
+        trailingTokens,
+        lastUsageIndex: known.index,
+      };
+    },
+  };
+}
+
+export interface ContextTally {
+  /** Takes the next message of the transcript. */
+  add(message: Message): void;
+  /** The estimate over all messages added so far. */
+  estimate(): ContextEstimate;
+}
+
+export interface ContextEstimate {
+  readonly tokens: number;
+  /** The exact count lies between `low` and `high` for 95 of 100 texts of the kinds that were measured. */
+  readonly low: number;
+  readonly high: number;
+  readonly source: "usage" | "heuristic";
+  /** What the provider counted; 0 when nothing it counted still holds. */
+  readonly usageTokens: number;
+  /** What was estimated on top of it. */
+  readonly trailingTokens: number;
+  /** Which message the usage is from; -1 when there is none. */
+  readonly lastUsageIndex: number;
+}
+
+export interface ContextEstimateOptions extends MessageEstimateOptions {
+  /** The model that is asked next: usage of another one does not count, and its name tells the family. */
+  readonly model?: ModelRef;
+  /**
+   * How many messages there were when the context last changed (compaction, pruning, archiving): the usage of
+   * those describes a context that no longer exists.
+   */
+  readonly epochStartIndex?: number;
+  /** Characters of the system prompt; usage has them already. */
+  readonly systemChars?: number;
+  /** Characters of the tool definitions; usage has them already. */
+  readonly toolsChars?: number;
+  /** How far off an estimator function of your own is; the built-in ones know. */
+  readonly interval?: ErrorInterval;
+}
+
+interface KnownUsage {
+  readonly index: number;
+  readonly tokens: number;
+  readonly model: ModelRef | undefined;
+}
+
+type Estimating = ContextEstimateOptions & { readonly family: TokenFamily };
+
+function withFamily(options: ContextEstimateOptions): Estimating {
+  const { family, model } = options;
+  return { ...options, family: family ?? (model === undefined ? "gpt" : tokenFamilyOf(model.id)) };
+}
+
+function fixedTokens({ systemChars = 0, toolsChars = 0, ...options }: Estimating): number {
+  const chars = Math.max(0, systemChars) + Math.max(0, toolsChars);
+  return roundTokens((chars / CHARS_PER_TOKEN) * scaleOf(options), "ceil");
+}
+
+function scaleOf({ estimator, family, calibration }: Estimating): number {
+  return calibration?.scale ?? (estimator === "calibrated" ? familyCost(family).scale : 1);
+}
+
+function intervalOf({ estimator = "documented", family, calibration, interval }: Estimating): ErrorInterval {
+  const known = interval ?? estimateInterval(estimator);
+  if (estimator !== "calibrated") return known;
+  const margin = Math.min(0.5, calibration?.spread ?? familyCost(family).scaleMargin);
+  return { low: known.low * (1 - margin), high: known.high * (1 + margin) };
+}
+
+function isCompletedSummary({ summary, error }: Message): boolean {
+  return summary === true && error === undefined;
+}
+
+function isOtherModel(one: ModelRef | undefined, other: ModelRef | undefined): boolean {
+  if (one === undefined || other === undefined) return false;
+  return one.id !== other.id || one.provider !== other.provider;
+}
+
+function clearedSince(clearedAt: number, { createdAt }: Message): boolean {
+  return createdAt !== undefined && clearedAt > createdAt;
+}
+
+function clearedAtOf({ parts }: Message): number {
+  let newest = Number.NEGATIVE_INFINITY;
+  for (const part of parts) if (part.type === "tool") newest = Math.max(newest, part.clearedAt ?? newest);
+  return newest;
+}
+
+/** All tokens of a call: the provider's total if it gives one, else the sum of its fields. 0 when unknown. */
+export function usageTotalTokens(usage: Usage | undefined): number {
+  if (usage === undefined) return 0;
+  const total = atLeastZero(usage.totalTokens);
+  return total > 0 ? total : promptTokens(usage) + atLeastZero(usage.outputTokens);
+}
+
+/** True when a message's usage tells how large the context was: a completed answer, not a summary of another context. */
+export function reportsContextUsage(message: Message): boolean {
+  if (message.role !== "assistant" || message.summary === true || message.error !== undefined) return false;
+  if (message.finish !== undefined && FAILED_FINISHES.has(message.finish.toLowerCase())) return false;
+  return isVisibleToModel(message) && usageTotalTokens(message.usage) > 0;
+}
+
+const FAILED_FINISHES: ReadonlySet<string> = new Set(["error", "aborted", "abort", "cancelled", "canceled"]);
+
+/**
+ * What the two newest usages say about the text between them: its tokens by the provider, and by our unscaled
+ * estimate. Undefined where the text between cannot be told apart from reasoning, media or a changed context.
+ */
+export function observeUsage(
+  transcript: Transcript,
+  { epoch, epochStartIndex = 0, family = "gpt" }: ObserveUsageOptions,
+): TokenObservation | undefined {
+  const newerIndex = transcript.findLastIndex(reportsContextUsage);
+  const olderIndex = transcript.findLastIndex(
+    (message, index) => index < newerIndex && reportsContextUsage(message),
+  );
+  const [older, newer] = [transcript[olderIndex], transcript[newerIndex]];
+  if (older?.usage === undefined || newer?.usage === undefined || olderIndex < epochStartIndex)
+    return undefined;
+  const model = newer.model?.id;
+  if (model === undefined || model !== older.model?.id) return undefined;
+
+  const between = transcript.slice(olderIndex, newerIndex).filter(isVisibleToModel);
+  if (between.some(isUncountable)) return undefined;
+  let estimatedTokens = 0;
+  let calls = 0;
+  for (const message of between) {
+    const sizes = messageSizes(message, "calibrated");
+    estimatedTokens += sizes.writtenTokens + sizes.resultTokens;
+    calls += sizes.calls;
+  }
+  const grownTokens = promptTokens(newer.usage) - promptTokens(older.usage);
+  const usageTokens = grownTokens - calls * familyCost(family).callTokens;
+  return { model, epoch, estimatedTokens, usageTokens };
+}
+
+interface ObserveUsageOptions {
+  readonly epoch: number;
+  /** How many messages there were when the context last changed. */
+  readonly epochStartIndex?: number;
+  readonly family?: TokenFamily;
+}
+
+/** Reasoning may be dropped by the provider, media are priced by size, a summary changes what came before. */
+function isUncountable(message: Message): boolean {
+  const { writtenMedia, resultMedia } = messageSizes(message, "calibrated");
+  if (message.summary === true || writtenMedia + resultMedia > 0) return true;
+  return message.parts.some((part) => part.type === "reasoning" && part.agentVisible !== false);
+}
+
+function promptTokens({ inputTokens, cacheReadTokens, cacheWriteTokens }: Usage): number {
+  return atLeastZero(inputTokens) + atLeastZero(cacheReadTokens) + atLeastZero(cacheWriteTokens);
+}
+
+function atLeastZero(tokens: number | undefined): number {
+  return tokens !== undefined && Number.isFinite(tokens) ? Math.max(0, tokens) : 0;
+}

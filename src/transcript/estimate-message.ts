@@ -1,0 +1,219 @@
+import { safeJson } from "../text/json.ts";
+import {
+  CHARS_PER_TOKEN,
+  familyCost,
+  roundTokens,
+  type TokenEstimator,
+  type TokenFamily,
+  unroundedTokens,
+} from "../text/tokens/estimate-tokens.ts";
+import { isVisibleToModel, type Message, shownOutcome } from "./message.ts";
+import { CLEARED_PLACEHOLDER, type FilePart, outcomeText, type Part } from "./part.ts";
+import { isCleared } from "./tool-results.ts";
+
+/**
+ * About how many tokens a message brings into the model's window, rounded up. What is hidden counts nothing,
+ * a cleared output counts as its placeholder.
+ */
+export function estimateMessageTokens(message: Message, options: MessageEstimateOptions = {}): number {
+  const { estimator = "documented" } = options;
+  const sizes = messageSizes(message, estimator);
+  return scaledTokens(sizes, options, "whole");
+}
+
+/** The tokens of a message's tool results alone: what came in after the model had written the message. */
+export function estimateResultTokens(message: Message, options: MessageEstimateOptions = {}): number {
+  const { estimator = "documented" } = options;
+  return scaledTokens(messageSizes(message, estimator), options, "results");
+}
+
+export interface MessageEstimateOptions {
+  readonly estimator?: TokenEstimator;
+  /** Whose tokens; only the calibrated estimate tells families apart. */
+  readonly family?: TokenFamily;
+  /** What the session's own usage has taught; its scale takes the place of the family's. */
+  readonly calibration?: TokenCalibration;
+}
+
+/** What a message weighs before scale and rounding. Media have a fixed price, whoever counts. */
+interface MessageSizes {
+  readonly writtenTokens: number;
+  readonly resultTokens: number;
+  readonly writtenMedia: number;
+  readonly resultMedia: number;
+  readonly calls: number;
+}
+
+/** How many characters an image counts as: about 1,200 tokens. Other media count the same. */
+export const IMAGE_CHARS = 4800;
+
+const MEDIA_TOKENS = IMAGE_CHARS / CHARS_PER_TOKEN;
+
+/** The sizes of a message by one estimator. Messages never change, so each is measured once. */
+export function messageSizes(message: Message, estimator: TokenEstimator): MessageSizes {
+  const cache = cacheFor(estimator);
+  let sizes = cache.get(message);
+  if (sizes === undefined) {
+    sizes = isVisibleToModel(message) ? measure(message, estimator) : NO_SIZES;
+    cache.set(message, sizes);
+  }
+  return sizes;
+}
+
+function scaledTokens(
+  sizes: MessageSizes,
+  { estimator = "documented", family = "gpt", calibration }: MessageEstimateOptions,
+  what: "whole" | "results",
+): number {
+  const familyScale = estimator === "calibrated" ? familyCost(family).scale : 1;
+  const callTokens = estimator === "calibrated" ? sizes.calls * familyCost(family).callTokens : 0;
+  const textTokens = sizes.resultTokens + (what === "whole" ? sizes.writtenTokens : 0);
+  const media = sizes.resultMedia + (what === "whole" ? sizes.writtenMedia : 0);
+  return roundTokens(
+    textTokens * (calibration?.scale ?? familyScale) + media * MEDIA_TOKENS + callTokens,
+    "ceil",
+  );
+}
+
+const NO_SIZES: MessageSizes = {
+  writtenTokens: 0,
+  resultTokens: 0,
+  writtenMedia: 0,
+  resultMedia: 0,
+  calls: 0,
+};
+
+const caches = new Map<"documented" | "calibrated", WeakMap<Message, MessageSizes>>();
+const cachesOfFunctions = new WeakMap<(text: string) => number, WeakMap<Message, MessageSizes>>();
+
+function cacheFor(estimator: TokenEstimator): WeakMap<Message, MessageSizes> {
+  const known = typeof estimator === "function" ? cachesOfFunctions.get(estimator) : caches.get(estimator);
+  if (known !== undefined) return known;
+  const cache = new WeakMap<Message, MessageSizes>();
+  if (typeof estimator === "function") cachesOfFunctions.set(estimator, cache);
+  else caches.set(estimator, cache);
+  return cache;
+}
+
+function measure(message: Message, estimator: TokenEstimator): MessageSizes {
+  const count = (text: string): number => unroundedTokens(text, estimator);
+  const sizes = { ...NO_SIZES };
+  for (const part of message.parts) {
+    if (part.agentVisible === false) continue;
+    sizes.writtenTokens += writtenTokens(part, count);
+    if (part.type === "file") sizes.writtenMedia += mediaOf(part);
+    if (part.type !== "tool") continue;
+    sizes.calls += 1;
+    const outcome = shownOutcome(part);
+    sizes.resultTokens += count(outcomeText(outcome));
+    if (outcome.status === "done")
+      for (const attachment of outcome.attachments) sizes.resultMedia += mediaOf(attachment);
+  }
+  return sizes;
+}
+
+function writtenTokens(part: Part, count: (text: string) => number): number {
+  switch (part.type) {
+    case "text":
+      return part.ignored ? 0 : count(part.text);
+    case "reasoning":
+      return count(part.text);
+    case "tool":
+      return count(part.tool) + (part.input === undefined ? 0 : count(safeJson(part.input)));
+    case "file":
+    case "compaction":
+    case "opaque":
+      return 0;
+    default:
+      part satisfies never;
+      return 0;
+  }
+}
+
+/** 1 for a file that is sent as media; 0 for text files and folders, whose content hosts send as a text part. */
+function mediaOf({ mime, agentVisible }: FilePart): number {
+  if (agentVisible === false) return 0;
+  return mime.startsWith("text/") || mime === "application/x-directory" ? 0 : 1;
+}
+
+/** The characters that a message brings into a window: its texts, inputs and results, without labels. */
+export function charsOf(message: Message): number {
+  if (!isVisibleToModel(message)) return 0;
+  let chars = 0;
+  for (const part of message.parts) chars += charsOfPart(part);
+  return chars;
+}
+
+/** The characters that one part brings into a window. */
+export function charsOfPart(part: Part): number {
+  if (part.agentVisible === false) return 0;
+  if (part.type === "text") return part.ignored ? 0 : part.text.length;
+  if (part.type !== "tool") return 0;
+  const inputChars = part.input === undefined ? 0 : safeJson(part.input).length;
+  const { outcome } = part;
+  if (outcome.status === "pending") return inputChars;
+  if (isCleared(part)) return inputChars + CLEARED_PLACEHOLDER.length;
+  return inputChars + outcomeText(outcome).length;
+}
+
+/** What a session's own usage has taught about its model's tokens. */
+export interface TokenCalibration {
+  /** Tokens of the model for one token of the unscaled estimate. */
+  readonly scale: number;
+  /** How far observations lie from the scale, as a share of it. */
+  readonly spread: number;
+  readonly observations: number;
+  /** The newest epoch seen; an older observation describes a context that no longer exists. */
+  readonly epoch: number;
+  /** Which model this is about; another one starts anew. */
+  readonly model: string;
+}
+
+/** One comparison of our estimate with the provider's count of the same text. */
+export interface TokenObservation {
+  /** Unscaled, without the price of calls and media. */
+  readonly estimatedTokens: number;
+  /** What the provider counted for the same text. */
+  readonly usageTokens: number;
+  readonly epoch: number;
+  readonly model: string;
+}
+
+/** A calibration that knows nothing yet but the family's default. */
+export function startCalibration(model: string, family: TokenFamily): TokenCalibration {
+  const { scale, scaleMargin } = familyCost(family);
+  return { scale, spread: scaleMargin, observations: 0, epoch: 0, model };
+}
+
+/**
+ * The calibration after one more observation; the same object when the observation teaches nothing: from an
+ * older epoch or another model, too small, malformed, or so far off that something else must be in it.
+ */
+export function calibrate(state: TokenCalibration, observation: TokenObservation): TokenCalibration {
+  const { estimatedTokens, usageTokens, epoch, model } = observation;
+  if (model !== state.model || !(epoch >= state.epoch)) return state;
+  if (!(estimatedTokens >= MIN_ESTIMATED_TOKENS)) return state;
+  const ratio = usageTokens / estimatedTokens;
+  if (!(ratio >= MIN_RATIO && ratio <= MAX_RATIO)) return state;
+
+  const observations = state.observations + 1;
+  // The family's default counts as one observation; later ones weigh at least a tenth, so that a change shows.
+  const rate = Math.max(MIN_RATE, 1 / (observations + 1));
+  // Text that only the provider sees makes single ratios far too high; a bounded pull keeps to the middle.
+  const pull = clamp(ratio - state.scale, -MAX_PULL * state.scale, MAX_PULL * state.scale);
+  const scale = clamp(state.scale + rate * pull, MIN_SCALE, MAX_SCALE);
+  const distance = Math.abs(ratio - scale) / scale;
+  return { model, epoch, observations, scale, spread: state.spread + rate * (distance - state.spread) };
+}
+
+const MIN_ESTIMATED_TOKENS = 200;
+const MIN_RATIO = 0.25;
+const MAX_RATIO = 4;
+const MIN_SCALE = 0.5;
+const MAX_SCALE = 2.5;
+const MIN_RATE = 0.1;
+const MAX_PULL = 0.2;
+
+function clamp(value: number, low: number, high: number): number {
+  return Math.min(high, Math.max(low, value));
+}

@@ -1,0 +1,24 @@
+import { mkdirSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { rolldown } from "rolldown";
+
+const root = resolve(import.meta.dirname, "../..");
+
+/** Bundles the command line as the package does, and gives its path. Test files that run at once take a name each. */
+export function buildCli(name = "cli"): Promise<string> {
+  return bundleCli(resolve(root, `.rig/${name}.js`));
+}
+
+/** The same into a file of one's own. */
+export async function bundleCli(file: string): Promise<string> {
+  mkdirSync(dirname(file), { recursive: true });
+  const bundle = await rolldown({
+    input: resolve(root, "src/cli/main.ts"),
+    platform: "node",
+    external: ["pg"],
+    logLevel: "warn",
+  });
+  await bundle.write({ file, format: "esm", codeSplitting: false });
+  await bundle.close();
+  return file;
+}

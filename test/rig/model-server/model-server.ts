@@ -1,0 +1,195 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { anthropicWire } from "./anthropic-wire.ts";
+import { openAiChatWire } from "./openai-chat-wire.ts";
+import { openAiResponsesWire } from "./openai-responses-wire.ts";
+import { type Reply, type Step, takeStep, UNSCRIPTED_ANSWERS } from "./step.ts";
+import { type AnswerContext, type Lane, laneOf, type Wire, type WireEvent } from "./wire.ts";
+
+/** Starts a model server on the loopback interface that answers by script and records every request. */
+export async function startModelServer({ judge }: ModelServerOptions = {}): Promise<ModelServer> {
+  const queue: Step[] = [];
+  const requests: ModelRequest[] = [];
+  const server = createServer((incoming, response) => {
+    answerRequest({ queue, requests, incoming, response, judge }).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    requests,
+    script: (steps) => void queue.push(...steps),
+    unusedSteps: () => [...queue],
+    discardSteps: () => void queue.splice(0),
+    async stop() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+export interface ModelServerOptions {
+  /** Looks at every request before the script does; a reply that it gives is sent instead. */
+  readonly judge?: (request: JudgedRequest) => Reply | undefined;
+}
+
+export interface JudgedRequest {
+  readonly wire: Wire["name"];
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly rawBody: string;
+}
+
+/** A running scripted model. */
+export interface ModelServer {
+  /** What a provider calls its base URL, version included. */
+  readonly url: string;
+  /** Every request so far, oldest first. */
+  readonly requests: readonly ModelRequest[];
+  /** Adds steps behind those that still wait. */
+  script(steps: readonly Step[]): void;
+  unusedSteps(): readonly Step[];
+  /** Forgets the steps that still wait. */
+  discardSteps(): void;
+  /** Ends every open stream too. */
+  stop(): Promise<void>;
+}
+
+/** One request as it reached the model. */
+export interface ModelRequest {
+  readonly wire: Wire["name"];
+  readonly lane: Lane;
+  readonly atMs: number;
+  readonly model: string;
+  readonly sessionId?: string;
+  /** Set on requests of a child session. */
+  readonly parentSessionId?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** What was answered. */
+  readonly reply: Reply;
+}
+
+const WIRES: readonly Wire[] = [openAiChatWire, openAiResponsesWire, anthropicWire];
+
+interface Exchange {
+  readonly queue: Step[];
+  readonly requests: ModelRequest[];
+  readonly incoming: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly judge: ModelServerOptions["judge"];
+}
+
+async function answerRequest(exchange: Exchange): Promise<void> {
+  const { queue, requests, incoming, response, judge } = exchange;
+  const rawBody = await textOf(incoming);
+  const wire = WIRES.find((candidate) => candidate.path === incoming.url?.split("?")[0]);
+  if (wire === undefined || incoming.method !== "POST") {
+    return sendJson(response, { status: 404, body: { error: { message: `no route ${incoming.url}` } } });
+  }
+  const body = JSON.parse(rawBody) as Record<string, unknown>;
+  const lane = laneOf(rawBody);
+  const headers = plainHeaders(incoming);
+  const request = { lane, rawBody, ...sessionsOf(headers) };
+  const reply =
+    judge?.({ wire: wire.name, body, rawBody }) ??
+    takeStep(queue, request)?.reply ??
+    UNSCRIPTED_ANSWERS[lane];
+  const context: AnswerContext = {
+    number: requests.length + 1,
+    model: String(body.model),
+    atMs: Date.now(),
+    requestChars: rawBody.length,
+  };
+  requests.push({
+    wire: wire.name,
+    lane,
+    atMs: context.atMs,
+    model: context.model,
+    ...sessionsOf(headers),
+    headers,
+    body,
+    reply,
+  });
+  await sendReply({ wire, reply, context, streamed: body.stream === true, response });
+}
+
+interface Delivery {
+  readonly wire: Wire;
+  readonly reply: Reply;
+  readonly context: AnswerContext;
+  readonly streamed: boolean;
+  readonly response: ServerResponse;
+}
+
+async function sendReply({ wire, reply, context, streamed, response }: Delivery): Promise<void> {
+  switch (reply.type) {
+    case "refusal":
+      return sendJson(response, reply);
+    case "answer":
+      if (reply.delayMs !== undefined) await sleep(reply.delayMs);
+      if (!streamed) return sendJson(response, { status: 200, body: wire.body(reply, context) });
+      sendEvents(response, wire.events(reply, context));
+      response.end();
+      return;
+    case "stream-error":
+      if (!streamed) return sendJson(response, { status: 400, body: { error: reply.error } });
+      sendEvents(response, wire.errorEvents(reply.error, context));
+      response.end();
+      return;
+    case "stall":
+      sendEvents(response, wire.openingEvents(reply.text ?? "", context));
+      return;
+    case "drop":
+      sendEvents(response, wire.openingEvents(reply.text ?? "", context));
+      await sleep(20); // so that the text leaves before the connection does
+      response.destroy();
+      return;
+    default:
+      reply satisfies never;
+  }
+}
+
+function sendEvents(response: ServerResponse, events: readonly WireEvent[]): void {
+  response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
+  for (const { event, data } of events) {
+    const payload = typeof data === "string" ? data : JSON.stringify(data);
+    response.write(`${event === undefined ? "" : `event: ${event}\n`}data: ${payload}\n\n`);
+  }
+}
+
+function sendJson(
+  response: ServerResponse,
+  reply: Pick<Reply & { type: "refusal" }, "status" | "body" | "headers">,
+): void {
+  response.writeHead(reply.status, { "content-type": "application/json", ...reply.headers });
+  response.end(JSON.stringify(reply.body));
+}
+
+async function textOf(incoming: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function plainHeaders(incoming: IncomingMessage): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(incoming.headers)) {
+    if (name !== "authorization" && name !== "x-api-key" && value !== undefined)
+      headers[name] = String(value);
+  }
+  return headers;
+}
+
+function sessionsOf(headers: Readonly<Record<string, string>>): {
+  sessionId?: string;
+  parentSessionId?: string;
+} {
+  const sessionId = headers["x-session-id"] ?? headers["x-session-affinity"];
+  const parentSessionId = headers["x-parent-session-id"];
+  return {
+    ...(sessionId === undefined ? {} : { sessionId }),
+    ...(parentSessionId === undefined ? {} : { parentSessionId }),
+  };
+}

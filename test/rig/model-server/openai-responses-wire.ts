@@ -1,0 +1,140 @@
+import type { Answer } from "./step.ts";
+import { type AnswerContext, callIdOf, usageOf, type Wire, type WireEvent } from "./wire.ts";
+
+/** The Responses API as OpenAI streams it. */
+export const openAiResponsesWire: Wire = {
+  name: "openai-responses",
+  path: "/v1/responses",
+  events(answer, context) {
+    const items = itemsOf(answer, context).flatMap((item, index) => itemEvents(item, index));
+    return numbered([created(context), ...items, ended(answer, context)]);
+  },
+  openingEvents(text, context) {
+    const [item] = itemsOf({ type: "answer", text }, context);
+    const opening = item === undefined ? [] : itemEvents(item, 0).slice(0, 2);
+    return numbered([created(context), ...opening]);
+  },
+  errorEvents(error, context) {
+    return numbered([created(context), { type: "error", error: { param: null, ...error } }]);
+  },
+  body(answer, context) {
+    return { ...envelope(answer, context), output: itemsOf(answer, context) };
+  },
+};
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function itemsOf(answer: Answer, context: AnswerContext): readonly Fields[] {
+  const reasoning: readonly Fields[] = answer.reasoning
+    ? [
+        {
+          type: "reasoning",
+          id: `rs_${context.number}`,
+          summary: [{ type: "summary_text", text: answer.reasoning }],
+          encrypted_content: `scripted-reasoning-${context.number}`,
+        },
+      ]
+    : [];
+  const message: readonly Fields[] = answer.text
+    ? [
+        {
+          type: "message",
+          id: `msg_${context.number}`,
+          role: "assistant",
+          status: "completed",
+          content: [{ type: "output_text", text: answer.text, annotations: [] }],
+        },
+      ]
+    : [];
+  const calls = (answer.calls ?? []).map((call, index) => ({
+    type: "function_call",
+    id: `fc_${context.number}_${index}`,
+    call_id: callIdOf(index, call.id, context),
+    name: call.tool,
+    arguments: JSON.stringify(call.input),
+    status: "completed",
+  }));
+  return [...reasoning, ...message, ...calls];
+}
+
+function itemEvents(item: Fields, index: number): readonly Fields[] {
+  const place = { output_index: index };
+  const done = { type: "response.output_item.done", ...place, item };
+  const added = (fields: Fields): Fields => ({
+    type: "response.output_item.added",
+    ...place,
+    item: { ...item, ...fields },
+  });
+  const delta = (type: string, fields: Fields): Fields => ({ type, item_id: item.id, ...place, ...fields });
+  switch (item.type) {
+    case "reasoning": {
+      const summary = { summary_index: 0 };
+      return [
+        added({ summary: [], encrypted_content: "" }),
+        delta("response.reasoning_summary_part.added", summary),
+        delta("response.reasoning_summary_text.delta", { ...summary, delta: textIn(item.summary) }),
+        delta("response.reasoning_summary_part.done", summary),
+        done,
+      ];
+    }
+    case "message":
+      return [
+        added({ content: [], status: "in_progress" }),
+        delta("response.output_text.delta", { content_index: 0, delta: textIn(item.content) }),
+        done,
+      ];
+    default:
+      return [
+        added({ arguments: "", status: "in_progress" }),
+        delta("response.function_call_arguments.delta", { delta: item.arguments }),
+        done,
+      ];
+  }
+}
+
+function textIn(content: unknown): unknown {
+  return Array.isArray(content) ? content[0]?.text : "";
+}
+
+function created(context: AnswerContext): Fields {
+  return { type: "response.created", response: base(context) };
+}
+
+function ended(answer: Answer, context: AnswerContext): Fields {
+  const response = envelope(answer, context);
+  const type = response.incomplete_details === null ? "response.completed" : "response.incomplete";
+  return { type, response: { ...response, output: itemsOf(answer, context) } };
+}
+
+function base(context: AnswerContext): Fields {
+  return {
+    id: `resp_${context.number}`,
+    object: "response",
+    created_at: Math.floor(context.atMs / 1000),
+    model: context.model,
+  };
+}
+
+/** A `printOutcome` of the script is the reason why the response is incomplete. */
+function envelope(answer: Answer, context: AnswerContext): Fields {
+  const usage = usageOf(answer, context);
+  return {
+    ...base(context),
+    status: answer.finish === undefined ? "completed" : "incomplete",
+    incomplete_details: answer.finish === undefined ? null : { reason: answer.finish },
+    usage: {
+      input_tokens: usage.inputTokens,
+      input_tokens_details: { cached_tokens: usage.cachedTokens },
+      output_tokens: usage.outputTokens,
+      output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+      total_tokens: usage.inputTokens + usage.outputTokens,
+    },
+  };
+}
+
+function numbered(events: readonly Fields[]): readonly WireEvent[] {
+  return events.map((data, index) => ({
+    event: String(data.type),
+    data: { ...data, sequence_number: index },
+  }));
+}

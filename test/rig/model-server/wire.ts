@@ -1,0 +1,66 @@
+import type { Answer, WireError } from "./step.ts";
+
+/** One provider protocol, as the scripted model speaks it. */
+export interface Wire {
+  readonly name: "openai-chat" | "openai-responses" | "anthropic";
+  /** The request path that this wire answers. */
+  readonly path: string;
+  /** Server-sent events of a whole answer, in order; the last ones end the stream. */
+  events(answer: Answer, context: AnswerContext): readonly WireEvent[];
+  /** Server-sent events of an answer that breaks off in the middle of its text. */
+  openingEvents(text: string, context: AnswerContext): readonly WireEvent[];
+  /** Server-sent events of an answer that breaks off with an error, although the status was 200. */
+  errorEvents(error: WireError, context: AnswerContext): readonly WireEvent[];
+  /** The same answer for a client that did not ask for a stream. */
+  body(answer: Answer, context: AnswerContext): unknown;
+}
+
+export interface WireEvent {
+  /** Set where the protocol names its events. */
+  readonly event?: string;
+  /** An object is sent as JSON, a string as it is. */
+  readonly data: unknown;
+}
+
+export interface AnswerContext {
+  /** Counts the requests of one server from 1; makes ids fresh and repeatable. */
+  readonly number: number;
+  readonly model: string;
+  readonly atMs: number;
+  /** For the estimated usage of an answer that states none. */
+  readonly requestChars: number;
+}
+
+/** Tokens of an answer: as scripted, else about four characters a token. */
+export function usageOf(answer: Answer, context: AnswerContext): UsageCounts {
+  const answerChars =
+    (answer.text ?? "").length + (answer.reasoning ?? "").length + JSON.stringify(answer.calls ?? []).length;
+  return {
+    inputTokens: answer.usage?.inputTokens ?? Math.ceil(context.requestChars / 4),
+    outputTokens: answer.usage?.outputTokens ?? Math.ceil(answerChars / 4),
+    cachedTokens: answer.usage?.cachedTokens ?? 0,
+    reasoningTokens: answer.usage?.reasoningTokens ?? 0,
+  };
+}
+
+export interface UsageCounts {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedTokens: number;
+  readonly reasoningTokens: number;
+}
+
+/** The call's own id, or one made from the request number and the place of the call. */
+export function callIdOf(callIndex: number, id: string | undefined, context: AnswerContext): string {
+  return id ?? `call_${context.number}_${callIndex}`;
+}
+
+/** Which of a coding agent's callers a request comes from. */
+export type Lane = "main" | "title" | "summary";
+
+/** Tells the lanes apart by the system prompts of OpenCode's hidden agents; everything else is `main`. */
+export function laneOf(rawBody: string): Lane {
+  if (rawBody.includes("You are a title generator")) return "title";
+  if (rawBody.includes("You are a context summarization agent")) return "summary";
+  return "main";
+}

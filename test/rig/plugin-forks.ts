@@ -1,0 +1,16 @@
+import type { PluginContext } from "../../src/plugin/context/context.ts";
+import { createForks, type Forks } from "../../src/plugin/forks/forks.ts";
+import { createForkLinks } from "../../src/plugin/forks/links.ts";
+import { createViewCapture } from "../../src/plugin/stores/views.ts";
+import { createModelWindows } from "../../src/plugin/window/models.ts";
+
+/** All that the features about forks share, as one instance of the plugin makes it. */
+export function createTestForks(context: PluginContext): Forks {
+  return createForks({
+    context,
+    capture: createViewCapture(),
+    views: context.stores.views,
+    bonds: createForkLinks(context.calls),
+    windows: createModelWindows(context.options),
+  });
+}

@@ -1,0 +1,150 @@
+import type { EditExpectation } from "../../../src/formats/faults/find-edit-faults.ts";
+import { repairPairing } from "../../../src/stages/repair.ts";
+import { deepFreeze } from "../../../src/testing/notation.ts";
+import { type Edit, runStages, type Stage } from "../../../src/transcript/edit.ts";
+import type { Fault, Format } from "../../../src/transcript/format.ts";
+import type { Transcript } from "../../../src/transcript/message.ts";
+import type { History } from "./history.ts";
+import type { ProviderCase } from "./provider-cases.ts";
+import { RANDOM_STAGES, type RandomStage } from "./random-stages.ts";
+
+export interface HistoryCheck {
+  readonly history: History;
+  /** Which stages run, and on which seed those among them that roll dice. */
+  readonly stages: readonly number[];
+  readonly seed: number;
+}
+
+/** What went wrong with one wire; `wire` is what was given, `after` what came out. */
+export interface HistoryProblem {
+  readonly law: string;
+  readonly stages: readonly string[];
+  readonly faults: readonly Fault[];
+  readonly wire: unknown;
+  readonly after: unknown;
+}
+
+/** The first law that is broken when some stages edit the wire of a history, or undefined: no new faults, none after repair, same bytes twice, nothing left to repair. */
+export function checkHistory(
+  { history, stages, seed }: HistoryCheck,
+  { format, lower, findEditFaults }: ProviderCase,
+): HistoryProblem | undefined {
+  const chosen = stages.map((number) => RANDOM_STAGES[number % RANDOM_STAGES.length] as RandomStage);
+  const wire = deepFreeze(lower(history));
+  const problem = (law: string, faults: readonly Fault[], after: unknown): HistoryProblem => ({
+    law,
+    stages: chosen.map(({ name }) => name),
+    faults,
+    wire,
+    after,
+  });
+  const run = () => {
+    const transcript: Transcript = deepFreeze(format.decode(wire));
+    const { edits, transcript: after } = runStages(
+      transcript,
+      chosen.map(({ stage }) => stage(seed)),
+      AT,
+    );
+    const edited = format.apply(wire, deepFreeze(edits), AT);
+    return { edits, edited, repaired: format.apply(wire, [...edits, ...repair(after)], AT) };
+  };
+
+  const { edits, edited, repaired } = run();
+  const isWild = chosen.some((stage) => stage.isWild);
+  const mayEnd = isWild || chosen.some((stage) => stage.mayEmpty);
+  const given = format.faults(wire);
+  // What is loose already may be loose in more than one way once its neighbours are gone.
+  const isLoose = isWild && given.some((fault) => PAIRING.includes(fault.rule));
+  const allowed = [...(mayEnd ? ENDS : FIRST), ...(isLoose ? PAIRING : [])];
+  const brought = newFaults(given, format.faults(edited), allowed);
+  if (brought.length > 0) return problem("an edit brings no fault", brought, edited);
+  const expected: EditExpectation = {
+    ...(chosen.every((stage) => stage.saves) && { size: "not-larger" }),
+    ...(chosen.every((stage) => stage.keepsRequest) && { newestRequest: "verbatim" }),
+  };
+  const broken = findEditFaults(wire, edited, expected);
+  const told = isWild ? broken.filter((fault) => fault.rule !== "gemini-46") : broken;
+  if (told.length > 0) return problem("an edit keeps what it must not touch", told, edited);
+  // A wire with faults is mended by the way, wherever they are.
+  const hasPrefix = given.length === 0 && seed % CHECK_PREFIX_EVERY === 0;
+  if (hasPrefix && !isPrefixKept({ format, wire, edited, edits }))
+    return problem("what stands before the first edit does not change", [], edited);
+
+  const left = format.faults(repaired);
+  if (left.length > 0) return problem("repair leaves no fault", left, repaired);
+  if (seed % RUN_TWICE_EVERY === 0 && JSON.stringify(run()) !== JSON.stringify({ edits, edited, repaired }))
+    return problem("the same input gives the same bytes", [], repaired);
+  if (repair(format.decode(repaired)).length > 0)
+    return problem("repairing again does nothing", [], repaired);
+  return undefined;
+}
+
+/** Running twice costs twice: every fourth shows whether chance or order got in. */
+const RUN_TWICE_EVERY = 4;
+const CHECK_PREFIX_EVERY = 8;
+
+const AT = { at: 1_700_000_000_000 };
+
+const repair: Stage = (transcript) => repairPairing(transcript, { lastMessage: "user" });
+
+/** Only the repair can put a question before an answer that a cut has left in front. */
+const FIRST: readonly string[] = ["common-09", "gemini-41", "gemini-42"];
+/** Some edits may take the question away that was asked last, too. */
+const ENDS: readonly string[] = [...FIRST, "common-08", "anthropic-26"];
+
+function newFaults(
+  before: readonly Fault[],
+  after: readonly Fault[],
+  allowed: readonly string[],
+): readonly Fault[] {
+  const counts = new Map<string, number>();
+  for (const { rule } of before) counts.set(kindOf(rule), (counts.get(kindOf(rule)) ?? 0) + 1);
+  return after.filter(({ rule }) => {
+    const left = (counts.get(kindOf(rule)) ?? 0) - 1;
+    counts.set(kindOf(rule), left);
+    return left < 0 && !allowed.includes(rule);
+  });
+}
+
+interface PrefixCheck {
+  readonly format: Format<unknown>;
+  readonly wire: unknown;
+  readonly edited: unknown;
+  readonly edits: readonly Edit[];
+}
+
+/** common-18: the wire messages that alone give the transcript before the first edit are the same, byte for byte. */
+function isPrefixKept({ format, wire, edited, edits }: PrefixCheck): boolean {
+  const transcript = format.decode(wire);
+  const indexes = new Map(transcript.map((message, index) => [message.id, index]));
+  const systems = transcript.findIndex((message) => message.role !== "system");
+  const first = Math.min(...edits.map((edit) => firstTouched(edit, indexes))) - Math.max(0, systems);
+  const messages = listOf(wire);
+  // An edit may make its message one with the message before: that one is left out of the comparison.
+  let kept = 0;
+  while (kept < messages.length && format.decode(messages.slice(0, kept + 1)).length < first) kept++;
+  const start = JSON.stringify(messages.slice(0, kept));
+  return JSON.stringify(listOf(edited).slice(0, kept)) === start;
+}
+
+function firstTouched(edit: Edit, indexes: ReadonlyMap<string, number>): number {
+  const after = "after" in edit && edit.after !== null ? (indexes.get(edit.after) ?? 0) + 1 : 0;
+  if (edit.type === "insert-message") return after;
+  const own = indexes.get(edit.messageId) ?? 0;
+  return edit.type === "move-message" ? Math.min(own, after) : own;
+}
+
+function listOf(wire: unknown): readonly unknown[] {
+  const { messages, input, contents } = wire as Readonly<Record<string, readonly unknown[] | undefined>>;
+  return messages ?? input ?? contents ?? [];
+}
+
+/** A result that is one too many breaks another rule when its call is hidden: what is loose stays loose. */
+function kindOf(rule: string): string {
+  return PAIRING.includes(rule) ? "pairing" : rule;
+}
+
+const PAIRING: readonly string[] = [
+  ...["common-01", "common-02", "common-03", "common-04", "common-05", "common-06"],
+  ...["anthropic-19", "openai-chat-28", "openai-chat-29", "openai-responses-33", "gemini-40"],
+];
