@@ -5,9 +5,7 @@ import { runCli } from "./cli.ts";
 // A reader that stops early (`| head`) is no fault.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
 
-const { version } = JSON.parse(
-  readFileSync(new URL("../hosts/hosts/package.json", import.meta.url), "utf8"),
-) as {
+const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   version: string;
 };
 process.exitCode = await runCli(process.argv.slice(2), version);
