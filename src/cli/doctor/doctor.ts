@@ -118,7 +118,7 @@ async function selfTest({ binary, plugin, configuration }: SelfTestChoice): Prom
   const chosen = plugin ?? (configured !== undefined && isLocal(configured) ? configured : undefined);
   if (chosen !== undefined)
     return runSelfTest({ binary, plugin: isAbsolute(chosen) ? pathToFileURL(chosen).href : chosen });
-  const own = fileURLToPath(new URL("../../hosts/cli/server.js", import.meta.url));
+  const own = fileURLToPath(new URL("./server.js", import.meta.url));
   // Alone in a folder: beside a package.json OpenCode would load what that names.
   const folder = await mkdtemp(join(tmpdir(), "carryover-plugin-"));
   const copy = join(folder, "carryover.mjs");

@@ -308,7 +308,7 @@ interface SilentCase {
   readonly isOverflow: boolean;
 }
 
-const catalogue = new URL("../../../../../shared/fixtures/overflow-errors.json", import.meta.url);
+const catalogue = new URL("../../../../shared/fixtures/overflow-errors.json", import.meta.url);
 const isMissing = !existsSync(catalogue);
 if (isMissing)
   console.log(

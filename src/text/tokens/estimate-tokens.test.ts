@@ -92,7 +92,7 @@ describe.skipIf(isShort)("estimateTokens, calibrated, on texts made from words t
 });
 
 describe.skipIf(isShort)("estimateTokens, calibrated, on files that were never used to fit it", () => {
-  const root = new URL("../../../..", import.meta.url);
+  const root = new URL("../../../", import.meta.url);
   it.each([
     { kind: "lock file", file: "package-lock.json" },
     { kind: "declarations", file: "node_modules/vite/dist/node/index.d.ts" },
@@ -167,7 +167,7 @@ describe("estimateTokens, for any text", () => {
     );
   });
 
-  const hostile = new URL("../../../../../shared/fixtures/hostile-inputs.mjs", import.meta.url);
+  const hostile = new URL("../../../../shared/fixtures/hostile-inputs.mjs", import.meta.url);
   if (!existsSync(hostile)) console.log("estimate-tokens: no ../shared/fixtures, hostile texts not tried");
   it.skipIf(!existsSync(hostile))("takes every hostile text", async () => {
     const { texts } = (await import(/* @vite-ignore */ hostile.href)) as {

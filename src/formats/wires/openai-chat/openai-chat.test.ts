@@ -103,7 +103,7 @@ const SAMPLES: Readonly<Record<string, ChatWire>> = {
 describe("the laws of a format", () => {
   it.each(Object.entries(SAMPLES))("hold on %s", (_, wire) => checkWireLaws(openaiChat, wire));
 
-  const folder = new URL("../../../../../test/recordings/opencode", import.meta.url);
+  const folder = new URL("../../../../test/recordings/opencode/", import.meta.url);
   it.each(readdirSync(folder).filter((name) => name.endsWith(".json")))(
     "hold on the longest request that OpenCode sent: %s",
     (name) => {

@@ -56,7 +56,7 @@ describe("the laws of a format", () => {
     );
   });
 
-  const folder = new URL("../../../../../test/recordings/opencode", import.meta.url);
+  const folder = new URL("../../../../test/recordings/opencode/", import.meta.url);
   describe.each(readdirSync(folder).filter((name) => name.endsWith(".json")))("recorded: %s", (name) => {
     const recorded = JSON.parse(readFileSync(new URL(name, folder), "utf8")) as {
       messages: SessionMessage[];
