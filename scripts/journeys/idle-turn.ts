@@ -1,0 +1,26 @@
+import { readFileSync } from "node:fs";
+import { createSession, createSystemClock } from "../../src/index.ts";
+import { opencode } from "../../src/formats/wires/opencode/opencode.ts";
+import type { Journey } from "./journey.ts";
+
+/** One turn in which nothing is due: a message more is observed, nothing has to be done, the window is asked for. */
+export const travel: Journey = async ({ recordFunctions, root }) => {
+  const { messages } = JSON.parse(readFileSync(`${root}examples/sessions/opencode-session.json`, "utf8"));
+  const transcript = opencode.decode(messages);
+  const limits = { contextTokens: 1_000_000, outputTokens: 8_000 };
+  // Tool summaries are switched off as in every host; with them no turn with more than ten results is idle.
+  const session = createSession(
+    { clock: createSystemClock() },
+    { limits, compaction: { toolSummaryStrategy: "off" } },
+  );
+  session.observe(transcript.slice(0, -1));
+  await session.prepare();
+  session.projection();
+  const turn = await recordFunctions(import.meta.url, async () => {
+    session.observe(transcript);
+    const { type } = await session.prepare();
+    if (type !== "none") throw new Error(`the turn was not idle: ${type}`);
+    session.projection();
+  });
+  return [turn];
+};

@@ -1,0 +1,16 @@
+/** One journey: prepares what it needs, then makes its way while functions are recorded; undefined where it cannot be made. */
+export type Journey = (tools: JourneyTools) => Promise<readonly RanFunctions[] | undefined>;
+
+export interface JourneyTools {
+  /** The project's folder, with a slash at its end. */
+  readonly root: string;
+  recordFunctions(url: string, work: () => Promise<void>): Promise<RanFunctions>;
+}
+
+/** Functions of one script and its text; `map` and `base` only where it is another script than the journey's own. */
+export interface RanFunctions {
+  readonly functions: readonly unknown[];
+  readonly source: string;
+  readonly map?: unknown;
+  readonly base?: string;
+}
