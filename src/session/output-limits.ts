@@ -5,6 +5,7 @@ import {
   type TokenLimit,
 } from "../compaction/trigger/limits.ts";
 import { CHARS_PER_TOKEN } from "../text/tokens/estimate-tokens.ts";
+import { commonLimit } from "../text/truncate.ts";
 import { type TextSize, type ToolOutputLimits, textSize } from "../tool-output/limits.ts";
 import type { Handle } from "../transcript/edit.ts";
 import { type Message, type ModelRef, reachesModel, type Transcript } from "../transcript/message.ts";
@@ -95,7 +96,8 @@ export function createOutputLimits(
     one,
     each(outputChars) {
       const limits = one();
-      return within(limits, levelFor(outputChars, limits.maxBytes, share(STEP_SHARE)));
+      const sizes = outputChars.map((chars) => Math.min(chars, limits.maxBytes));
+      return within(limits, commonLimit(sizes, share(STEP_SHARE)));
     },
   };
 }
@@ -117,20 +119,6 @@ function roomChars(window: LimitedWindow): number {
 function within(limits: ToolOutputLimits, mostBytes: number): ToolOutputLimits {
   const maxBytes = Math.max(MIN_BYTES, Math.floor(mostBytes));
   return maxBytes < limits.maxBytes ? { ...limits, maxBytes } : limits;
-}
-
-/** The size to which the larger ones have to come down so that all of them fit; small ones leave their share to others. */
-function levelFor(outputChars: readonly number[], mostChars: number, totalChars: number): number {
-  let leftChars = totalChars;
-  let leftOutputs = outputChars.length;
-  for (const chars of outputChars
-    .map((size) => Math.min(size, mostChars))
-    .sort((one, other) => one - other)) {
-    if (chars > leftChars / leftOutputs) return leftChars / leftOutputs;
-    leftChars -= chars;
-    leftOutputs--;
-  }
-  return Number.POSITIVE_INFINITY;
 }
 
 /** The number of tokens at which a window is compacted, for the model that is asked next. */

@@ -1,9 +1,12 @@
 import { ConfigurationError } from "../text/check.ts";
-import type { Edit, Stage } from "../transcript/edit.ts";
+import { commonLimit } from "../text/truncate.ts";
+import { applyEdits, type Edit, type Stage } from "../transcript/edit.ts";
 import { charsOf } from "../transcript/estimate-message.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
+import { outcomeText, type Part } from "../transcript/part.ts";
 import { isRendered, renderMessage } from "../transcript/render.ts";
-import { shrinkToFit } from "./shrink.ts";
+import { handleOf, isCleared } from "../transcript/tool-results.ts";
+import { cutOutputOrText, cutToLength, shrinkToFit } from "./shrink.ts";
 
 /**
  * Hides the oldest messages until the rendered rest fits; a summary and the newest message stay. Where these
@@ -23,7 +26,7 @@ export function charBudget(options: CharBudgetOptions): Stage {
     const edits = hidden.map(hide);
     const roomChars = maxChars - frameChars(hidden.length);
     if (kept.chars <= roomChars) return edits;
-    return [...edits, ...shrinkToFit([...kept.messages], roomChars)];
+    return [...edits, ...shrinkToChars([...kept.messages], roomChars)];
   };
 }
 
@@ -87,6 +90,66 @@ function hide(message: Message): Edit {
     reason: "over-budget",
     omitted: { chars: charsOf(message), handle: message.id },
   };
+}
+
+/**
+ * Edits that bring the rendered messages down to a number of characters: the longest texts are cut to one length
+ * that fits; where labels and calls alone are too long, parts are hidden, oldest first.
+ */
+export function shrinkToChars(messages: Transcript, maxChars: number): readonly Edit[] {
+  const cutting = { cut: cutOutputOrText, stage: "char-budget", reason: "oversize" } as const;
+  const lengths = messages.flatMap(({ parts }) => parts.map(renderedTextChars));
+  const textChars = lengths.reduce((sum, chars) => sum + chars, 0);
+  const roomChars = maxChars - (renderedChars(messages) - textChars);
+  const shrunk = shrinkToFit(messages, {
+    ...cutting,
+    measure: renderedChars,
+    maxSize: maxChars,
+    mostChars: Math.max(0, Math.floor(commonLimit(lengths, roomChars)) - MARKER_CHARS),
+  });
+  if (shrunk !== undefined) return shrunk;
+  const cuts = cutToLength(messages, { ...cutting, limitChars: 0 });
+  return [...cuts, ...dropParts(applyEdits(messages, cuts, { at: 0 }), maxChars)];
+}
+
+/** What a truncation marker takes beside the kept text. */
+const MARKER_CHARS = 48;
+
+function renderedTextChars(part: Part): number {
+  if (part.agentVisible === false) return 0;
+  if (part.type === "text") return part.ignored || part.own ? 0 : part.text.length;
+  return part.type !== "tool" || isCleared(part) ? 0 : outcomeText(part.outcome).length;
+}
+
+function renderedChars(messages: Transcript): number {
+  return messages.reduce((sum, message) => sum + renderMessage(message).length, 0);
+}
+
+function dropParts(messages: Transcript, maxChars: number): readonly Edit[] {
+  let excessChars = renderedChars(messages) - maxChars;
+  const edits: Edit[] = [];
+  for (const message of messages) {
+    const sizes = message.parts.map((part) => renderMessage({ ...message, parts: [part] }).length);
+    let shownParts = sizes.filter((chars) => chars > 0).length;
+    const labelChars = renderMessage({ ...message, parts: [{ type: "text", text: "." }] }).length - 1;
+    for (const [partIndex, chars] of sizes.entries()) {
+      if (excessChars <= 0) return edits;
+      if (chars === 0) continue;
+      // The label goes with the last part, a line break with each of the others.
+      excessChars -= shownParts === 1 ? chars : chars - labelChars + 1;
+      shownParts--;
+      edits.push({
+        type: "hide-part",
+        messageId: message.id,
+        partIndex,
+        what: "part",
+        stage: "char-budget",
+        reason: "oversize",
+        omitted: { chars, handle: handleOf(message, partIndex) },
+      });
+    }
+  }
+  return edits;
 }
 
 export interface Budget {

@@ -1,111 +1,163 @@
-import { truncate } from "../text/truncate.ts";
-import type { Edit } from "../transcript/edit.ts";
-import type { Message } from "../transcript/message.ts";
-import { outcomeText, type Part } from "../transcript/part.ts";
-import { renderMessage } from "../transcript/render.ts";
+import { clipJson, safeJson } from "../text/json.ts";
+import { headCut, truncate } from "../text/truncate.ts";
+import { applyEdits, type Edit, type EditReason } from "../transcript/edit.ts";
+import { IMAGE_CHARS } from "../transcript/estimate-message.ts";
+import { isVisibleToModel, type Message, type Transcript } from "../transcript/message.ts";
+import { type FilePart, outcomeText, type Part, type TextPart, type ToolPart } from "../transcript/part.ts";
 import { cutOutcome, handleOf, isCleared } from "../transcript/tool-results.ts";
 
 /**
- * Edits that bring the rendered messages down to a number of characters: the longest texts are cut to one length
- * that fits; where labels and calls alone are too long, parts are hidden, oldest first.
+ * Edits that cut the longest parts of some messages to one length, the largest at which a measure of all of them is
+ * small enough; undefined when they are too large even at the least length. Whoever calls says what is measured
+ * (rendered characters, estimated tokens) and which parts may be cut.
  */
-export function shrinkToFit(messages: readonly Message[], maxChars: number): readonly Edit[] {
-  let levelChars = startLevel(messages, maxChars);
-  let stepChars = Math.max(1, levelChars >> 5);
-  for (;;) {
-    const shrunk = messages.map((message) => cutTexts(message, levelChars));
-    if (totalOf(shrunk) <= maxChars) return replacements(messages, shrunk);
-    if (levelChars === 0) return [...replacements(messages, shrunk), ...dropParts(shrunk, maxChars)];
-    levelChars = Math.max(0, levelChars - stepChars);
-    stepChars *= 2;
-  }
-}
-
-/** The length to which texts must be cut so that all of them and what stands around them fit; escapes may ask for a little less. */
-function startLevel(messages: readonly Message[], maxChars: number): number {
-  const lengths = messages.flatMap((message) => message.parts.map((part) => textOf(part)?.length ?? 0));
-  lengths.sort((a, b) => a - b);
-  const textChars = lengths.reduce((sum, length) => sum + length, 0);
-  let roomChars = maxChars - (totalOf(messages) - textChars);
-  for (const [index, length] of lengths.entries()) {
-    const share = Math.floor(roomChars / (lengths.length - index));
-    if (length > share) return Math.max(0, share - MARKER_ROOM_CHARS);
-    roomChars -= length;
-  }
-  return Math.max(0, roomChars);
-}
-
-/** What a truncation marker takes beside the kept text. */
-const MARKER_ROOM_CHARS = 48;
-
-function cutTexts(message: Message, limitChars: number): Message {
-  const parts = message.parts.map((part) => cutText(part, limitChars));
-  return parts.every((part, index) => part === message.parts[index]) ? message : { ...message, parts };
-}
-
-function cutText(part: Part, limitChars: number): Part {
-  const text = textOf(part);
-  if (text === undefined || text.length <= limitChars) return part;
-  if (part.type === "tool") return cutOutcome(part, { limitChars, method: "head-tail" });
-  const { text: kept, cut } = truncate(text, { limitChars, method: "head-tail" });
-  return cut === undefined || part.type !== "text" ? part : { ...part, text: kept, cut };
-}
-
-function textOf(part: Part): string | undefined {
-  if (part.agentVisible === false) return undefined;
-  if (part.type === "text") return part.ignored || part.own ? undefined : part.text;
-  if (part.type !== "tool" || isCleared(part)) return undefined;
-  return outcomeText(part.outcome);
-}
-
-function replacements(before: readonly Message[], after: readonly Message[]): readonly Edit[] {
-  return before.flatMap((message, index) =>
-    message.parts.flatMap((part, partIndex): Edit[] => {
-      const cut = after[index]?.parts[partIndex];
-      if (cut === undefined || cut === part) return [];
-      const chars = (textOf(part)?.length ?? 0) - (textOf(cut)?.length ?? 0);
-      return [
-        {
-          type: "replace-part",
-          messageId: message.id,
-          partIndex,
-          part: cut,
-          stage: "char-budget",
-          reason: "oversize",
-          omitted: { chars, handle: handleOf(message, partIndex) },
-        },
-      ];
-    }),
+export function shrinkToFit(messages: Transcript, options: ShrinkOptions): readonly Edit[] | undefined {
+  const { measure, maxSize, mostChars, leastChars = 0 } = options;
+  const editsAt = (limitChars: number): readonly Edit[] => cutToLength(messages, { ...options, limitChars });
+  const limitChars = largestPassing(
+    (chars) => measure(applyEdits(messages, editsAt(chars), { at: 0 })) <= maxSize,
+    { least: leastChars, most: mostChars },
   );
+  return limitChars === undefined ? undefined : editsAt(limitChars);
 }
 
-function dropParts(messages: readonly Message[], maxChars: number): readonly Edit[] {
-  let excessChars = totalOf(messages) - maxChars;
+export interface ShrinkOptions extends Omit<CutOptions, "limitChars"> {
+  /** The size of the messages, in whatever unit `maxSize` has. */
+  readonly measure: (messages: Transcript) => number;
+  readonly maxSize: number;
+  /** The first length to try; no part is left longer. */
+  readonly mostChars: number;
+  /** Parts are not cut below this; 0 when unset. */
+  readonly leastChars?: number;
+}
+
+/** Edits that cut every part of some messages that is longer than a limit. */
+export function cutToLength(messages: Transcript, options: CutOptions): readonly Edit[] {
+  const { cut, limitChars, stage, reason } = options;
   const edits: Edit[] = [];
   for (const message of messages) {
-    const sizes = message.parts.map((part) => renderMessage({ ...message, parts: [part] }).length);
-    let shownParts = sizes.filter((chars) => chars > 0).length;
-    const labelChars = renderMessage({ ...message, parts: [{ type: "text", text: "." }] }).length - 1;
-    for (const [partIndex, chars] of sizes.entries()) {
-      if (excessChars <= 0) return edits;
-      if (chars === 0) continue;
-      // The label goes with the last part, a line break with each of the others.
-      excessChars -= shownParts === 1 ? chars : chars - labelChars + 1;
-      shownParts--;
-      edits.push({
-        type: "hide-part",
-        messageId: message.id,
-        partIndex,
-        what: "part",
-        stage: "char-budget",
-        reason: "oversize",
-        omitted: { chars, handle: handleOf(message, partIndex) },
-      });
+    if (!isVisibleToModel(message)) continue;
+    for (const [partIndex, part] of message.parts.entries()) {
+      const left = part.agentVisible === false ? part : cut(part, limitChars, message);
+      if (left === part) continue;
+      const chars = Math.max(0, charsIn(part) - (left === null ? 0 : charsIn(left)));
+      const omitted = { chars, handle: handleOf(message, partIndex) };
+      const where = { messageId: message.id, partIndex, stage, reason, omitted };
+      edits.push(
+        left === null
+          ? { type: "hide-part", what: "part", ...where }
+          : { type: "replace-part", part: left, ...where },
+      );
     }
   }
   return edits;
 }
 
-function totalOf(messages: readonly Message[]): number {
-  return messages.reduce((sum, message) => sum + renderMessage(message).length, 0);
+export interface CutOptions {
+  /** Characters (UTF-16 units) that a part may keep. */
+  readonly limitChars: number;
+  readonly cut: CutPart;
+  readonly stage: string;
+  readonly reason: EditReason;
+}
+
+/** What a part becomes that may keep so many characters: itself when it is short enough, null when it goes as a whole. */
+export type CutPart = (part: Part, limitChars: number, message: Message) => Part | null;
+
+/** The largest whole number between `least` and `most` that passes, found by bisection; undefined when `least` does not. */
+export function largestPassing(
+  passes: (value: number) => boolean,
+  { least = 0, most }: { readonly least?: number; readonly most: number },
+): number | undefined {
+  if (passes(most)) return most;
+  if (!passes(least)) return undefined;
+  let good = least;
+  let bad = most;
+  while (bad - good > 1) {
+    const middle = Math.floor((good + bad) / 2);
+    if (passes(middle)) good = middle;
+    else bad = middle;
+  }
+  return good;
+}
+
+/** Cuts the outputs of tools, which keep head and tail. */
+export function cutOutput(part: Part, limitChars: number): Part {
+  if (part.type !== "tool" || isCleared(part) || part.outcome.status === "pending") return part;
+  return cutOutcome(part, { limitChars, method: "head-tail" });
+}
+
+/** Cuts outputs, and texts that are rendered. */
+export function cutOutputOrText(part: Part, limitChars: number): Part {
+  return part.type === "text" && !part.own ? cutText(part, limitChars) : cutOutput(part, limitChars);
+}
+
+/** Cuts everything that has a length: texts, outputs and inputs keep some, media become a line, signed reasoning goes as a whole. */
+export function cutAnyPart(part: Part, limitChars: number, message: Message): Part | null {
+  switch (part.type) {
+    case "text":
+      return cutText(part, limitChars);
+    case "tool": {
+      const bare = limitChars < IMAGE_CHARS ? withoutMedia(part, message) : part;
+      return cutInput(cutOutput(bare, limitChars) as ToolPart, limitChars);
+    }
+    case "file":
+      return limitChars < IMAGE_CHARS ? withoutMedia(part, message) : part;
+    case "reasoning":
+      return part.text.length > limitChars ? null : part;
+    case "compaction":
+    case "opaque":
+      return part;
+    default:
+      part satisfies never;
+      return part;
+  }
+}
+
+function cutText(part: TextPart, limitChars: number): TextPart {
+  if (part.ignored) return part;
+  const { text, cut } = truncate(part.text, { limitChars, method: "head-tail" });
+  return cut === undefined ? part : { ...part, text, cut };
+}
+
+function cutInput(part: ToolPart, limitChars: number): ToolPart {
+  if (part.input === undefined) return part;
+  const json = safeJson(part.input);
+  if (json.length <= limitChars) return part;
+  const end = headCut(json, Math.min(limitChars, MAX_PREVIEW_CHARS));
+  const originalChars = part.inputCut?.originalChars ?? json.length;
+  const omittedChars = originalChars - Math.min(originalChars, end);
+  const preview = `${json.slice(0, end)}...`;
+  const inputCut = { method: "head", originalChars, omittedChars, limitChars, preview } as const;
+  return { ...part, input: clipJson(part.input, limitChars), inputCut };
+}
+
+const MAX_PREVIEW_CHARS = 500;
+
+/** A part with a line in the place of each medium; the same reference when it has none. */
+export function withoutMedia(part: Part, { summary }: Message): Part {
+  if (part.type === "file") {
+    const text: TextPart = { type: "text", text: mediaLine(part), synthetic: true };
+    // A summary that has no text yet must not seem to have one.
+    return summary === true ? { ...text, text: "", agentVisible: false } : text;
+  }
+  if (part.type !== "tool" || isCleared(part)) return part;
+  const { outcome } = part;
+  if (outcome.status !== "done" || outcome.attachments.length === 0) return part;
+  const lines = [outcome.output, ...outcome.attachments.map(mediaLine)].filter((line) => line !== "");
+  return { ...part, outcome: { ...outcome, output: lines.join("\n"), attachments: [] } };
+}
+
+/** The line that stands where a medium was. */
+export function mediaLine({ mime, filename }: FilePart): string {
+  const name = (filename === undefined ? mime : `${mime} ${filename}`).replace(/\s+/g, " ").slice(0, 200);
+  return `[File left out: ${name.toWellFormed()}]`;
+}
+
+/** The characters of a part that can be cut. */
+export function charsIn(part: Part): number {
+  if (part.type === "text" || part.type === "reasoning") return part.text.length;
+  if (part.type !== "tool") return 0;
+  const outputChars = isCleared(part) ? 0 : outcomeText(part.outcome).length;
+  return outputChars + (part.input === undefined ? 0 : safeJson(part.input).length);
 }

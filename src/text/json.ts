@@ -1,4 +1,4 @@
-import { headCut } from "./truncate.ts";
+import { commonLimit, headCut } from "./truncate.ts";
 
 /** The JSON of any value; `{...}` where there is none (cycles, BigInt, functions, a throwing `toJSON`). */
 export function safeJson(value: unknown): string {
@@ -87,14 +87,11 @@ function firstGuess(value: unknown, limitChars: number): number {
     lengths.push(text.length);
     return "";
   });
-  lengths.sort((a, b) => a - b);
-  let roomChars = limitChars - safeJson(shape).length;
-  for (const [index, length] of lengths.entries()) {
-    const share = Math.floor(roomChars / (lengths.length - index));
-    if (length > share) return Math.max(0, share);
-    roomChars -= length;
-  }
-  return lengths.at(-1) ?? 0;
+  const longest = lengths.reduce((most, length) => Math.max(most, length), 0);
+  return Math.min(
+    longest,
+    Math.max(0, Math.floor(commonLimit(lengths, limitChars - safeJson(shape).length))),
+  );
 }
 
 const ELLIPSIS = "...";

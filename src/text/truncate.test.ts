@@ -3,7 +3,14 @@ import { describe, expect, it } from "vitest";
 import { anyText } from "../../test/rig/random-history/opencode-history.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { ConfigurationError } from "./check.ts";
-import { headCut, tailCut, truncate, truncateWithStrategy, truncationMarker } from "./truncate.ts";
+import {
+  commonLimit,
+  headCut,
+  tailCut,
+  truncate,
+  truncateWithStrategy,
+  truncationMarker,
+} from "./truncate.ts";
 
 const anyOptions = fc
   .record({
@@ -212,5 +219,18 @@ describe("a cut", () => {
     expect(truncateWithStrategy(text, 100, true)).toBe(
       "h".repeat(80) + truncationMarker(100, "head-tail") + "t".repeat(20),
     );
+  });
+});
+
+describe("commonLimit", () => {
+  it.each([
+    { lengths: [10, 20, 30], room: 60, limit: Number.POSITIVE_INFINITY },
+    { lengths: [10, 20, 30], room: 59, limit: 29 },
+    { lengths: [30, 10, 20], room: 45, limit: 17.5 },
+    { lengths: [30, 30], room: 10, limit: 5 },
+    { lengths: [], room: 0, limit: Number.POSITIVE_INFINITY },
+    { lengths: [], room: -1, limit: 0 },
+  ])("of $lengths in $room is $limit", ({ lengths, room, limit }) => {
+    expect(commonLimit(lengths, room)).toBe(limit);
   });
 });

@@ -94,6 +94,20 @@ function whole(text: string): Truncation {
   return { text };
 }
 
+/**
+ * The length to which the longer of some texts have to come down so that all of them fit: shorter ones keep theirs
+ * and leave what they do not use to the others. Infinity when all fit as they are.
+ */
+export function commonLimit(lengths: readonly number[], room: number): number {
+  let left = room;
+  for (const [index, length] of lengths.toSorted((one, other) => one - other).entries()) {
+    const share = left / (lengths.length - index);
+    if (length > share) return share;
+    left -= length;
+  }
+  return left < 0 ? 0 : Number.POSITIVE_INFINITY;
+}
+
 /** True when the end of an output matters as much as its beginning: terminal tools, and texts that speak of an error. */
 export function shouldUseHeadTail(toolName: string, resultText: string): boolean {
   const name = toolName.toLowerCase();

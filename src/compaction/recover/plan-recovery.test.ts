@@ -9,13 +9,14 @@ import { findFaults } from "../../transcript/format.ts";
 import { type Message, project, type Transcript } from "../../transcript/message.ts";
 import { outcomeText, type Part } from "../../transcript/part.ts";
 import { findLastRequest } from "../plan/window.ts";
-import { dropMedia, shrinkTurn } from "./cut-parts.ts";
+import { dropMedia } from "./cut-parts.ts";
 import {
   planRecovery,
   RECOVERY_LADDER,
   type RecoveryPlan,
   type RecoveryRequest,
   type RecoveryRung,
+  shrinkTurn,
 } from "./plan-recovery.ts";
 
 /** What the model would be sent. */

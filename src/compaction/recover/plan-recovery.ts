@@ -1,5 +1,13 @@
 import { filterCompacted } from "../../stages/boundary.ts";
 import { PRUNE_PROTECT, prune } from "../../stages/prune.ts";
+import {
+  cutAnyPart,
+  cutOutput,
+  cutToLength,
+  largestPassing,
+  mediaLine,
+  shrinkToFit,
+} from "../../stages/shrink.ts";
 import { normalizeTypedText } from "../../text/normalize.ts";
 import { truncate } from "../../text/truncate.ts";
 import { applyEdits, type Edit } from "../../transcript/edit.ts";
@@ -14,7 +22,7 @@ import { findLastRequest } from "../plan/window.ts";
 import type { Pin } from "../summary/facts.ts";
 import { createFreeIds, foldSummary, type Representation } from "../summary/message.ts";
 import type { SecretRedaction } from "../summary/text.ts";
-import { cutPartsTo, estimateEdited, estimateWire, mediaLine, shrinkTurn, wireOf } from "./cut-parts.ts";
+import { estimateEdited, estimateWire, wireOf } from "./cut-parts.ts";
 
 /**
  * The next step towards a window that fits, given the steps that were taken before: the first rung not yet climbed
@@ -103,6 +111,18 @@ const EDITS_OF: Readonly<Record<MechanicalRung, EditsOf>> = {
 /** The documented protection is meant for large windows; in a small one it would protect everything. */
 const PROTECTED_SHARE = 0.2;
 
+/** Edits that cut the outputs since the user's last request to a quarter of what an output may otherwise have. */
+export function shrinkTurn(window: Transcript, outputMaxChars: number): readonly Edit[] {
+  return cutToLength(window.slice(findLastRequest(window) + 1), {
+    cut: cutOutput,
+    limitChars: Math.floor(outputMaxChars * SHRUNKEN_SHARE),
+    stage: "recover-shrink-turn",
+    reason: "recovery",
+  });
+}
+
+const SHRUNKEN_SHARE = 0.25;
+
 /**
  * Edits that fold everything but the user's last request and the newest step behind it into a mechanical summary;
  * what is carried word for word gives way until it fits. Empty when there is nothing to fold.
@@ -153,10 +173,7 @@ interface FoldOldRequest extends FoldRequest {
 /** How much of the limit the mechanical summary may take, without what is carried word for word. */
 const SUMMARY_SHARE = 0.2;
 
-/**
- * Edits that cut the longest parts of the window to one length, head and tail, the largest at which everything fits.
- * Empty when no length is small enough: then cutting would only spoil what is left.
- */
+/** Edits that cut the longest parts to one length, head and tail, at which everything fits; empty when there is none. */
 function cutOversized(
   transcript: Transcript,
   { limitTokens, estimate }: CutOversizedOptions,
@@ -164,14 +181,16 @@ function cutOversized(
   const wire = wireOf(transcript);
   const systems = wire.filter((message) => message.role === "system");
   const window = wire.filter((message) => message.role !== "system");
-  const edits = (maxChars: number): readonly Edit[] =>
-    cutPartsTo(window, { maxChars, stage: "recover-cut-oversized" });
-  const fits = (extraChars: number): boolean => {
-    const cut = applyEdits(window, edits(MIN_PART_CHARS + extraChars), { at: 0 });
-    return estimateWire([...systems, ...cut], estimate).high <= limitTokens;
-  };
-  const extraChars = largestPassing(fits, limitTokens * MOST_CHARS_PER_TOKEN);
-  return extraChars === undefined ? [] : edits(MIN_PART_CHARS + extraChars);
+  const edits = shrinkToFit(window, {
+    cut: cutAnyPart,
+    measure: (cut) => estimateWire([...systems, ...cut], estimate).high,
+    maxSize: limitTokens,
+    leastChars: MIN_PART_CHARS,
+    mostChars: MIN_PART_CHARS + limitTokens * MOST_CHARS_PER_TOKEN,
+    stage: "recover-cut-oversized",
+    reason: "recovery",
+  });
+  return edits ?? [];
 }
 
 interface CutOversizedOptions {
@@ -207,7 +226,7 @@ function lastRequestOnly(
   };
   const keepChars = fits(Number.POSITIVE_INFINITY)
     ? Number.POSITIVE_INFINITY
-    : largestPassing(fits, mostChars(request, limitTokens));
+    : largestPassing(fits, { most: mostChars(request, limitTokens) });
   if (keepChars === undefined) return undefined;
   const before = transcript[request === undefined ? transcript.length - 1 : transcript.indexOf(request) - 1];
   return [
@@ -226,20 +245,6 @@ function lastRequestOnly(
 interface LastRequestOptions {
   readonly limitTokens: number;
   readonly estimate?: ContextEstimateOptions;
-}
-
-/** The largest whole number up to `most` that passes, found by halving; undefined when 0 does not pass. */
-function largestPassing(passes: (value: number) => boolean, most: number): number | undefined {
-  if (passes(most)) return most;
-  if (!passes(0)) return undefined;
-  let good = 0;
-  let bad = most;
-  while (bad - good > 1) {
-    const middle = Math.floor((good + bad) / 2);
-    if (passes(middle)) good = middle;
-    else bad = middle;
-  }
-  return good;
 }
 
 const LAST_REQUEST_STAGE = "recover-last-request";

@@ -4,19 +4,19 @@ import { applyEdits } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { Part } from "../transcript/part.ts";
 import { renderMessage } from "../transcript/render.ts";
-import { shrinkToFit } from "./shrink.ts";
+import { shrinkToChars } from "./budget.ts";
 
 const chars = (messages: Transcript) =>
   messages.reduce((sum, message) => sum + renderMessage(message).length, 0);
 
 function shrink(messages: Transcript, maxChars: number): Transcript {
-  return applyEdits(messages, shrinkToFit(deepFreeze(messages), maxChars), { at: 0 });
+  return applyEdits(messages, shrinkToChars(deepFreeze(messages), maxChars), { at: 0 });
 }
 
 const message = (...parts: Part[]): Message => ({ id: "m", role: "user", parts });
 const said = (text: string, more = {}): Part => ({ type: "text", text, ...more });
 
-describe("shrinkToFit", () => {
+describe("shrinkToChars", () => {
   it("cuts the long texts to one length and keeps both ends of each", () => {
     const messages = [message(said(`start${"x".repeat(900)}end`), said(`begin${"y".repeat(700)}stop`))];
     const [left] = shrink(messages, 600);
@@ -60,14 +60,16 @@ describe("shrinkToFit", () => {
       said(long),
     ];
     expect(
-      shrinkToFit(deepFreeze([message(...parts)]), 600).map((edit) => "partIndex" in edit && edit.partIndex),
+      shrinkToChars(deepFreeze([message(...parts)]), 600).map(
+        (edit) => "partIndex" in edit && edit.partIndex,
+      ),
     ).toEqual([4]);
     expect(notate(shrink(transcript("a:900(bash~3000)"), 500))).toMatch(/^a:\d{3}\(bash~3000\)$/);
   });
 
   it("says in each edit how much it left out", () => {
     const messages = transcript("u:5 a:900(bash:900)");
-    for (const edit of shrinkToFit(messages, 600)) {
+    for (const edit of shrinkToChars(messages, 600)) {
       const before = messages.find(({ id }) => "messageId" in edit && id === edit.messageId);
       expect(edit).toMatchObject({ type: "replace-part", stage: "char-budget", reason: "oversize" });
       expect(before?.id).toBe("m2");
@@ -105,7 +107,8 @@ describe("parts that are dropped", () => {
   it("are the oldest, and no more than needed", () => {
     const messages = [calls(3, "a"), calls(3, "b")];
     expect(chars(messages)).toBe(6 * line + 2 * label);
-    const dropped = (maxChars: number) => shrinkToFit(messages, maxChars).map((edit) => edit.omitted?.handle);
+    const dropped = (maxChars: number) =>
+      shrinkToChars(messages, maxChars).map((edit) => edit.omitted?.handle);
     expect(dropped(6 * line + 2 * label)).toEqual([]);
     expect(dropped(6 * line + 2 * label - 1)).toEqual(["a/0"]);
     expect(dropped(5 * line + 2 * label)).toEqual(["a/0"]);
@@ -118,8 +121,8 @@ describe("parts that are dropped", () => {
 
   it("are not those that take no room", () => {
     const messages = [{ ...calls(3, "a"), parts: [said("", { ignored: true }), ...calls(3, "a").parts] }];
-    expect(shrinkToFit(messages, 2 * line + label).map((edit) => edit.omitted?.handle)).toEqual(["a/1"]);
-    expect(shrinkToFit(messages, line + label)).toMatchObject([
+    expect(shrinkToChars(messages, 2 * line + label).map((edit) => edit.omitted?.handle)).toEqual(["a/1"]);
+    expect(shrinkToChars(messages, line + label)).toMatchObject([
       { type: "hide-part", what: "part", partIndex: 1, omitted: { chars: line + label } },
       { partIndex: 2 },
     ]);
