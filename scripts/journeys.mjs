@@ -31,7 +31,11 @@ for (const name of named.length > 0 ? named : Object.keys(JOURNEYS)) {
     if (process.env.CI === "true") isOver = true;
     continue;
   }
-  rows[title] = { files: files.length, bar: most, rooms: new Set(files.map((file) => file.split("/")[1])).size };
+  rows[title] = {
+    files: files.length,
+    bar: most,
+    rooms: new Set(files.map((file) => file.split("/")[1])).size,
+  };
   if (files.length > most) isOver = true;
   if (args.includes("--files")) console.log(`\n${title}\n  ${files.join("\n  ")}`);
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { createSession, createSystemClock } from "../../src/index.ts";
 import { opencode } from "../../src/formats/wires/opencode/opencode.ts";
+import { createSession, createSystemClock } from "../../src/index.ts";
 import type { Journey } from "./journey.ts";
 
 /** One turn in which nothing is due: a message more is observed, nothing has to be done, the window is asked for. */
