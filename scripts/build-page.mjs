@@ -3,8 +3,11 @@ import { pathToFileURL } from "node:url";
 import { build } from "vite";
 import { root } from "./run.mjs";
 
-/** Builds the inspector's page: one script and one stylesheet, which the server serves and the single file contains. */
-export async function buildPage(folder = `${root}dist/inspector`) {
+/**
+ * Builds the inspector's page: one script and one stylesheet, which the server serves and the single file contains.
+ * With `sourcemap: "hidden"` there is a map beside them.
+ */
+export async function buildPage(folder = `${root}dist/inspector`, { sourcemap = false } = {}) {
   const made = await build({
     root: `${root}src/inspector/page`,
     configFile: false,
@@ -17,6 +20,7 @@ export async function buildPage(folder = `${root}dist/inspector`) {
       cssCodeSplit: false,
       modulePreload: false,
       minify: true,
+      sourcemap,
       rolldownOptions: {
         input: `${root}src/inspector/page/main.tsx`,
         // A plain script and no module: it works in a file that was opened from disk as well.
@@ -26,11 +30,12 @@ export async function buildPage(folder = `${root}dist/inspector`) {
   });
   const files = (Array.isArray(made) ? made : [made]).flatMap(({ output }) => output);
   const names = files.map(({ fileName }) => fileName).sort();
-  if (names.join() !== "app.css,app.js") throw new Error(`The page became ${names.join(", ")}`);
+  if (names.filter((name) => name !== "app.js.map").join() !== "app.css,app.js")
+    throw new Error(`The page became ${names.join(", ")}`);
   mkdirSync(folder, { recursive: true });
   for (const file of files) {
     const text = file.type === "chunk" ? file.code : String(file.source);
-    check(file.fileName, text);
+    if (!file.fileName.endsWith(".map")) check(file.fileName, text);
     writeFileSync(`${folder}/${file.fileName}`, text);
   }
 }

@@ -3,6 +3,7 @@ import { SourceMap } from "node:module";
 import { relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
+import { buildPage } from "./build-page.mjs";
 import { root } from "./run.mjs";
 
 // How many files one meets who follows a journey with a debugger: those of src/ in which a named function ran.
@@ -56,7 +57,7 @@ async function travel(name) {
   const { map } = output[0];
   writeFileSync(`${folder}/package.json`, '{ "type": "module" }');
   const { travel: journey } = await import(pathToFileURL(`${folder}/${name}.mjs`).href);
-  const result = await journey({ recordFunctions, root });
+  const result = await journey({ recordFunctions, buildPage, root });
   if (result === undefined) return undefined;
   const [own, ...others] = result;
   const scripts = [{ ...own, map, base: folder }, ...others];

@@ -11,8 +11,7 @@ export const travel: Journey = async ({ recordFunctions }) => {
     await host.hook("tool.execute.after", call, result);
     const handle = /sha256 ([0-9a-f]+)/.exec(result.output)?.[1] ?? "";
     const recalled = await host.callTool("recall", { handle, range: "20000-20002" });
-    if (!recalled.includes("line 20000 of the output"))
-      throw new Error(`not recalled by "${handle}"`);
+    if (!recalled.includes("line 20000 of the output")) throw new Error(`not recalled by "${handle}"`);
   });
   await host.close();
   return [journey];

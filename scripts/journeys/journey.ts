@@ -4,6 +4,7 @@ export type Journey = (tools: JourneyTools) => Promise<readonly RanFunctions[] |
 export interface JourneyTools {
   /** The project's folder, with a slash at its end. */
   readonly root: string;
+  buildPage(folder: string, options: { readonly sourcemap: "hidden" }): Promise<void>;
   recordFunctions(url: string, work: () => Promise<void>): Promise<RanFunctions>;
 }
 
