@@ -48,7 +48,7 @@ interface Compact extends Decided {
 export interface Recover extends Decided {
   readonly type: "recover";
   readonly step: RecoveryRung | "failed-attempt" | "drop-media";
-  /** Unset for `omitUndefined`, which asks the model. */
+  /** Unset for `compact`, which asks the model. */
   readonly edits?: readonly Edit[];
 }
 

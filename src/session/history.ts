@@ -163,7 +163,7 @@ function inserted(batches: readonly EditBatch[], id: MessageId): Message | undef
 /** Edits that were decided together: they are applied, journalled and undone as one. */
 export interface EditBatch {
   readonly id: string;
-  /** Which step made it, such as `prune` or `omitUndefined`. */
+  /** Which step made it, such as `prune` or `compact`. */
   readonly step: string;
   /** Why the step was taken. */
   readonly reason: string;

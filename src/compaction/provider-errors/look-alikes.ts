@@ -1,42 +1,55 @@
 import { anyOf } from "./error-words.ts";
 
 /**
- * What an error says when it is not an overflow, however much its words resemble one.
- * The rules are tried in order over everything said: talk, money, frequency, access, malformed requests,
- * media, parameters.
+ * The class of an error whose words resemble an overflow and mean something else. The rules are tried in order, each over
+ * all statements: prose about errors, billing, rate limits, access, malformed histories, filters, media, parameters,
+ * configuration, output limits.
  */
-export function findLookAlike(sayings: readonly ErrorStatement[]): LookAlike | undefined {
+export function findLookAlike(statements: readonly ErrorStatement[]): LookAlike | undefined {
   for (const [errorClass, applies] of LOOK_ALIKES) {
-    const saying = sayings.find(applies);
-    if (saying !== undefined) return { class: errorClass, saying };
+    const statement = statements.find(applies);
+    if (statement !== undefined) return { class: errorClass, statement };
   }
   return undefined;
 }
 
+/**
+ * The kinds of provider error that are treated differently. Only the two overflow classes mean that the tokens do not fit;
+ * `other` is everything for which there is nothing to do but report it.
+ */
+export type ProviderErrorClass =
+  | "context_overflow"
+  | "context_overflow_output"
+  | "payload_too_large"
+  | "rate_limit_size"
+  | "rate_limit"
+  | "output_limit"
+  | "other";
+
 interface LookAlike {
   readonly class: ProviderErrorClass;
-  readonly saying: ErrorStatement;
+  readonly statement: ErrorStatement;
 }
 
-/** One thing an error says: its words as the rules read them, as they came, and the statuses around it. */
+/** One text or code of an error: normalized for the rules, as it came, and with the HTTP statuses of the error. */
 export interface ErrorStatement {
   readonly words: string;
   readonly raw: string;
   readonly statuses: readonly number[];
 }
 
-const LOOK_ALIKES: readonly (readonly [ProviderErrorClass, (saying: ErrorStatement) => boolean])[] = [
-  ["not_an_error", ({ words, raw }) => readsAsProse(words, raw)],
-  ["billing", ({ words, statuses }) => statuses.includes(402) || BILLING.test(words)],
+const LOOK_ALIKES: readonly (readonly [ProviderErrorClass, (statement: ErrorStatement) => boolean])[] = [
+  ["other", ({ words, raw }) => readsAsProse(words, raw)],
+  ["other", ({ words, statuses }) => statuses.includes(402) || BILLING.test(words)],
   ["rate_limit", ({ words, statuses }) => statuses.includes(429) || RATE.test(words)],
-  ["auth", ({ words }) => AUTH.test(words)],
-  ["invalid_history", ({ words }) => HISTORY.test(words) || breaksStructure(words)],
-  ["guardrail", ({ words }) => GUARDRAIL.test(words)],
-  ["content_filter", ({ words }) => CONTENT_FILTER.test(words)],
+  ["other", ({ words }) => AUTH.test(words)],
+  ["other", ({ words }) => HISTORY.test(words) || breaksStructure(words)],
+  ["other", ({ words }) => GUARDRAIL.test(words)],
+  ["other", ({ words }) => CONTENT_FILTER.test(words)],
   ["payload_too_large", ({ words }) => mediaClass(words) === "payload_too_large"],
-  ["image", ({ words }) => mediaClass(words) === "image"],
-  ["invalid_request", ({ words, raw }) => isAboutParameter(words) || namesOtherParameter(raw)],
-  ["config", ({ words }) => CONFIG.test(words)],
+  ["other", ({ words }) => mediaClass(words) === "image"],
+  ["other", ({ words, raw }) => isAboutParameter(words) || namesOtherParameter(raw)],
+  ["other", ({ words }) => CONFIG.test(words)],
   ["output_limit", ({ words }) => isOutputLimit(words)],
 ];
 
@@ -133,28 +146,6 @@ const CONFIG = anyOf(
   /\b(?:model|deployment)\b.{0,60}\b(?:not found|does not exist|not exist|is not (?:supported|available)|not yet available|unavailable|deprecated)/,
   /(?:unknown|no such|unsupported) model|beta is not (?:yet )?available/,
 );
-
-/** The kinds of provider error that need different treatment; only the two overflow classes mean that tokens do not fit. */
-export type ProviderErrorClass =
-  | "context_overflow"
-  | "context_overflow_output"
-  | "payload_too_large"
-  | "rate_limit_size"
-  | "rate_limit"
-  | "billing"
-  | "auth"
-  | "invalid_history"
-  | "invalid_request"
-  | "guardrail"
-  | "content_filter"
-  | "image"
-  | "config"
-  | "output_limit"
-  | "overloaded"
-  | "timeout"
-  | "server"
-  | "not_an_error"
-  | "unknown";
 
 /** Whether an error is about the size, number or kind of images, or about the bytes of media as a whole. */
 function mediaClass(words: string): "image" | "payload_too_large" | undefined {

@@ -4,121 +4,58 @@
  * Never throws, and looks at a bounded number of values however large or cyclic the error is.
  */
 export function readProviderError(error: unknown): ProviderErrorEvidence {
-  const found: EvidenceSets = {
-    texts: new Set(),
-    codes: new Set(),
-    statuses: new Set(),
-    provider: undefined,
-    observedTokens: undefined,
-    limitTokens: undefined,
-  };
+  const found: EvidenceSets = { texts: new Set(), codes: new Set(), statuses: new Set() };
   const seen = new Set<object>();
   const waiting: unknown[] = [error];
   for (let visits = 0; waiting.length > 0 && visits < MAX_VISITS; visits++) {
     waiting.push(...visit(waiting.shift(), seen, found));
   }
-  const { provider, observedTokens, limitTokens } = found;
-  return {
-    texts: [...found.texts],
-    codes: [...found.codes],
-    statuses: [...found.statuses],
-    ...(provider === undefined ? {} : { provider }),
-    ...(observedTokens === undefined ? {} : { observedTokens }),
-    ...(limitTokens === undefined ? {} : { limitTokens }),
-  };
+  return { ...found, texts: [...found.texts], codes: [...found.codes], statuses: [...found.statuses] };
 }
 
-export interface ProviderErrorEvidence {
+export interface ProviderErrorEvidence extends FoundFields {
   /** What was said in words, the outermost first. */
   readonly texts: readonly string[];
   /** Codes, types, names and stop reasons. */
   readonly codes: readonly string[];
   /** HTTP statuses, from fields and from the beginning of texts. */
   readonly statuses: readonly number[];
-  readonly provider?: string;
-  /** Figures that the body carries in fields of their own. */
-  readonly observedTokens?: number;
-  readonly limitTokens?: number;
 }
 
-interface EvidenceSets {
+interface FoundFields {
+  provider?: string | undefined;
+  /** Token counts that the body carries in fields of their own. */
+  observedTokens?: number | undefined;
+  limitTokens?: number | undefined;
+}
+
+interface EvidenceSets extends FoundFields {
   readonly texts: Set<string>;
   readonly codes: Set<string>;
   readonly statuses: Set<number>;
-  provider: string | undefined;
-  observedTokens: number | undefined;
-  limitTokens: number | undefined;
 }
 
 const MAX_VISITS = 96;
 const MAX_ITEMS = 8;
 const MAX_CODE_CHARS = 120;
 
-const STATUS_FIELDS = [
-  "status",
-  "statusCode",
-  "status_code",
-  "httpStatus",
-  "http_status",
-  "httpStatusCode",
-  "code",
-  "error_code",
-];
-const CODE_FIELDS = [
-  "code",
-  "Code",
-  "type",
-  "__type",
-  "name",
-  "status",
-  "error_code",
-  "errorCode",
-  "error_type",
-  "status_code",
-  "stop_reason",
-  "stopReason",
-  "finish_reason",
-  "finishReason",
-  "unified",
-  "reason",
-];
-const TEXT_FIELDS = [
-  "message",
-  "Message",
-  "msg",
-  "error_msg",
-  "errorMessage",
-  "error_message",
-  "status_msg",
-  "detail",
-  "error_description",
-  "statusText",
-];
-const INNER_FIELDS = [
-  "error",
-  "Error",
-  "cause",
-  "response",
-  "data",
-  "body",
-  "responseBody",
-  "response_body",
-  "metadata",
-  "$metadata",
-  "raw",
-  "lastError",
-  "innererror",
-  "innerError",
-  "originalError",
-  "details",
-  "base_resp",
-  "header",
-  "choices",
-  "incomplete_details",
-  "result",
-];
-const OBSERVED_FIELDS = ["n_prompt_tokens", "prompt_tokens", "input_tokens", "num_prompt_tokens"];
-const LIMIT_FIELDS = ["n_ctx", "context_length", "max_context_length", "max_prompt_tokens", "context_window"];
+const STATUS_FIELDS =
+  "status statusCode status_code httpStatus http_status httpStatusCode code error_code".split(" ");
+const CODE_FIELDS = (
+  "code Code type __type name status error_code errorCode error_type status_code stop_reason " +
+  "stopReason finish_reason finishReason unified reason"
+).split(" ");
+const TEXT_FIELDS = (
+  "message Message msg error_msg errorMessage error_message status_msg detail " +
+  "error_description statusText"
+).split(" ");
+const INNER_FIELDS = (
+  "error Error cause response data body responseBody response_body metadata $metadata raw " +
+  "lastError innererror innerError originalError details base_resp header choices " +
+  "incomplete_details result"
+).split(" ");
+const OBSERVED_FIELDS = "n_prompt_tokens prompt_tokens input_tokens num_prompt_tokens".split(" ");
+const LIMIT_FIELDS = "n_ctx context_length max_context_length max_prompt_tokens context_window".split(" ");
 
 /** What is inside a value; nothing when the value cannot be looked at (a revoked proxy, a throwing getter). */
 function visit(value: unknown, seen: Set<object>, found: EvidenceSets): readonly unknown[] {
@@ -168,15 +105,9 @@ function addCode(value: unknown, found: EvidenceSets): void {
 }
 
 /** Names that every error has, and what a stream calls its events. */
-const MEANINGLESS_CODES: ReadonlySet<string> = new Set([
-  "error",
-  "Error",
-  "TypeError",
-  "AggregateError",
-  "AI_APICallError",
-  "AI_RetryError",
-  "response.failed",
-]);
+const MEANINGLESS_CODES: ReadonlySet<string> = new Set(
+  "error Error TypeError AggregateError AI_APICallError AI_RetryError response.failed".split(" "),
+);
 
 function isStatus(value: unknown): boolean {
   const status = typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value;

@@ -1,4 +1,4 @@
-import { anyOf, codeWords, readTokenFigures, statements } from "./error-words.ts";
+import { anyOf, codeWords, readTokenFigures, splitSentences } from "./error-words.ts";
 
 /**
  * True when the words of an error say that the request has more tokens than the model takes.
@@ -7,7 +7,7 @@ import { anyOf, codeWords, readTokenFigures, statements } from "./error-words.ts
  */
 export function saysOverflow(words: string): boolean {
   return (
-    statements(words).some(statesOverflow) ||
+    splitSentences(words).some(statesOverflow) ||
     namesOverflow(words) ||
     asksToShorten(words) ||
     countsMoreThanFits(words) ||
