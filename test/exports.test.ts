@@ -127,7 +127,6 @@ describe("the public surface", () => {
         "truncateToolContent",
         "truncateWithStrategy",
         "usableTokens",
-        "validateCompactionSettings",
         "withMetadata",
       ]
     `);

@@ -164,11 +164,11 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
 
   /** The two ways to count an overflow may differ; that is worth saying once. */
   function compareProfiles({ usage }: Message): void {
-    if (memory.warned.has("profiles-disagree")) return;
+    if (memory.warned.has("formulas-disagree")) return;
     const settings = options.overflow ?? {};
     if (!isOverflow({ usage, limits: memory.limits, settings }).disagreement) return;
-    memory.warned.add("profiles-disagree");
-    log.warn("profiles-disagree", "The two overflow profiles disagree about the newest usage.");
+    memory.warned.add("formulas-disagree");
+    log.warn("formulas-disagree", "The two overflow formulas disagree about the newest usage.");
   }
 
   /** Looks whether an answer that came without an error tells of a window that was too small. */

@@ -110,7 +110,7 @@ export type WarningCode =
   | "not-journalled"
   | "journal-damaged"
   | "no-usable-window"
-  | "profiles-disagree"
+  | "formulas-disagree"
   | "edits-dropped"
   | "usage-anomaly"
   | "hook-failed"

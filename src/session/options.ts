@@ -6,13 +6,15 @@ import type { Pin } from "../compaction/summary/facts.ts";
 import type { Representation } from "../compaction/summary/message.ts";
 import type { SecretRedaction } from "../compaction/summary/text.ts";
 import {
+  COMPACTION_SHAPE,
   type CompactionSettings,
+  DEFAULT_COMPACTION_SETTINGS,
   type ModelLimits,
+  OVERFLOW_SHAPE,
   type OverflowSettings,
-  validateCompactionSettings,
 } from "../compaction/trigger/limits.ts";
 import { type CacheProfile, cacheProfileFor } from "../stages/cache-profiles.ts";
-import { ConfigurationError } from "../text/check.ts";
+import { ConfigurationError, check, readOptions } from "../text/check.ts";
 import { isObject } from "../text/json.ts";
 import type { TokenEstimator } from "../text/tokens/estimate-tokens.ts";
 import {
@@ -98,17 +100,20 @@ export interface SessionPorts {
 /** Completed options; what cannot be used is thrown, every problem at once. */
 export function readSessionOptions(options: SessionOptions): ResolvedSessionOptions {
   const problems: string[] = [...sessionOptionsProblems(options)];
-  const validated = validateCompactionSettings(options.compaction);
-  if (validated.status === "invalid")
-    problems.push(...validated.problems.map(({ path, problem }) => `compaction.${path}: ${problem}`));
+  const { compaction = {}, overflow = {} } = options;
+  for (const { text } of [
+    ...check(COMPACTION_SHAPE, compaction, ["compaction"]),
+    ...check(OVERFLOW_SHAPE, overflow, ["overflow"]),
+  ])
+    problems.push(text);
   const outputLimits = attempt(problems, () => readOutputLimits(options.toolOutput));
   const pruning = attempt(problems, () =>
     options.prune === "off" ? undefined : readSessionPrune(options.prune),
   );
-  if (problems.length > 0 || validated.status === "invalid") throw new ConfigurationError(problems);
+  if (problems.length > 0) throw new ConfigurationError(problems);
   return {
     ...options,
-    settings: validated.settings,
+    settings: readOptions(COMPACTION_SHAPE, DEFAULT_COMPACTION_SETTINGS, compaction),
     limits: options.limits ?? { contextTokens: 0, outputTokens: 0 },
     representation: options.representation ?? "pivot",
     expectedTurns: options.expectedTurns ?? EXPECTED_TURNS,
@@ -177,16 +182,7 @@ const RULES: Readonly<Record<keyof SessionOptions, Rule>> = {
     allows: (value) => isObject(value) && isNumber(value.contextTokens),
   },
   compaction: ANYTHING,
-  overflow: {
-    be: '{ auto, outputCapTokens of 1 or more, reservedTokens of 0 or more, profile "seed" or "opencode-2026-02" }',
-    allows: (value) =>
-      hasOnly(value, {
-        auto: (auto) => typeof auto === "boolean",
-        outputCapTokens: (tokens) => isNumberFrom(tokens, 1),
-        reservedTokens: (tokens) => isNumberFrom(tokens, 0),
-        profile: (profile) => profile === "seed" || profile === "opencode-2026-02",
-      }),
-  },
+  overflow: ANYTHING,
   representation: oneOf("pivot", "user-summary"),
   summarizer: {
     be: "{ model, windowTokens, outputTokens } with numbers of 0 or more",

@@ -88,7 +88,7 @@ describe("defects of the originals that a session must not have", () => {
     session.append(user("u1", "hello"));
     for (const id of ["a1", "a2"])
       session.append(answer(id, "hi", { usage: used({ inputTokens: 10, cacheWriteTokens: 38_000 }) }));
-    expect(events).toEqual([expect.objectContaining({ code: "profiles-disagree" })]);
+    expect(events).toEqual([expect.objectContaining({ code: "formulas-disagree" })]);
   });
 
   it("DB-8, DC-19: a call that never got its result is answered by a stub, never left dangling", () => {

@@ -252,7 +252,7 @@ describe("options of a session", () => {
     ["pins", [{ file: "AGENTS.md" }]],
     ["prune", "on"],
     ["prune", { hihgTokens: 3 }],
-    ["overflow", { profile: "opencode" }],
+    ["overflow", { formula: "seed" }],
     ["overflow", { outputCapTokens: -1 }],
     ["overflow", { reserved: 20_000 }],
     ["summarizer", { windowTokens: -1 }],

@@ -21,7 +21,7 @@ const usage = (counts: Partial<Usage>): Usage => ({
 });
 const limits = (contextTokens: number, outputTokens: number, inputTokens?: number): ModelLimits =>
   inputTokens === undefined ? { contextTokens, outputTokens } : { contextTokens, outputTokens, inputTokens };
-const now: Partial<OverflowSettings> = { profile: "opencode-2026-02" };
+const now: Partial<OverflowSettings> = { formula: "opencode" };
 const ask = (counts: Partial<Usage>, model: ModelLimits, settings: Partial<OverflowSettings> = {}) =>
   isOverflow(deepFreeze({ usage: usage(counts), limits: model, settings }));
 
@@ -247,10 +247,10 @@ describe("isOverflow", () => {
         count,
         count,
         count,
-        fc.constantFrom("seed", "opencode-2026-02"),
-        (input, output, more, profile) => {
-          const before = ask({ inputTokens: input, outputTokens: output }, model, { profile });
-          const after = ask({ inputTokens: input + more, outputTokens: output }, model, { profile });
+        fc.constantFrom("documented", "opencode"),
+        (input, output, more, formula) => {
+          const before = ask({ inputTokens: input, outputTokens: output }, model, { formula });
+          const after = ask({ inputTokens: input + more, outputTokens: output }, model, { formula });
           expect(before.overflow && !after.overflow).toBe(false);
         },
       ),

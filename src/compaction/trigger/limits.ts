@@ -1,3 +1,4 @@
+import { flag, numberFrom, oneOf, recordOf, rule, type Shape, wholeFrom } from "../../text/check.ts";
 import { isObject } from "../../text/json.ts";
 import type { ModelRef } from "../../transcript/message.ts";
 
@@ -100,7 +101,7 @@ export type Threshold = { readonly tokens: number } | { readonly percent: number
 /** The strategies by name. */
 export const TOOL_SUMMARY_STRATEGIES: readonly ToolSummaryStrategy[] = ["llm", "heuristic", "off"];
 
-/** The defaults of the founding document. */
+/** The documented defaults. */
 export const DEFAULT_COMPACTION_SETTINGS: CompactionSettings = {
   maxMessages: 50,
   maxTokens: 8_000,
@@ -120,12 +121,12 @@ export function thresholdKey({ provider, id }: ModelRef): string {
 
 /** How many tokens of the window a conversation may fill before it overflows; never below 0. */
 export function usableTokens(limits: ModelLimits, settings: Partial<OverflowSettings> = {}): number {
-  const { profile, outputCapTokens, reservedTokens } = { ...DEFAULT_OVERFLOW_SETTINGS, ...settings };
+  const { formula, outputCapTokens, reservedTokens } = { ...DEFAULT_OVERFLOW_SETTINGS, ...settings };
   const reserveTokens = outputReserve(limits, outputCapTokens);
   const inputTokens = positiveOrZero(limits.inputTokens);
   const windowTokens = positiveOrZero(limits.contextTokens) - reserveTokens;
   if (inputTokens === 0) return Math.max(0, windowTokens);
-  if (profile === "seed") return inputTokens;
+  if (formula === "documented") return inputTokens;
   return Math.max(0, inputTokens - (nonNegative(reservedTokens) ?? Math.min(RESERVED_TOKENS, reserveTokens)));
 }
 
@@ -156,16 +157,16 @@ export interface OverflowSettings {
   readonly auto: boolean;
   /** The most that is kept free for the answer, whatever the model could write. */
   readonly outputCapTokens: number;
-  /** Kept free below an input limit; only `opencode-2026-02` reads it. */
+  /** Kept free below an input limit; only the formula `opencode` reads it. */
   readonly reservedTokens?: number;
-  readonly profile: OverflowProfile;
+  readonly formula: OverflowFormula;
 }
 
 /**
- * `seed` is the founding document's arithmetic; `opencode-2026-02` also counts cache writes, keeps a
+ * `documented` counts input, cache reads and output; `opencode` (as of February 2026) also counts cache writes, keeps a
  * reserve and overflows when the window is exactly full.
  */
-export type OverflowProfile = "seed" | "opencode-2026-02";
+export type OverflowFormula = "documented" | "opencode";
 
 /**
  * The default cap of the output reserve. The engine reads no environment: a host that honours
@@ -176,11 +177,11 @@ export const OUTPUT_TOKEN_MAX = 32_000;
 /** The reserve under an input limit when none is configured. */
 const RESERVED_TOKENS = 20_000;
 
-/** What `isOverflowTrigger` and `usableTokens` assume where the caller says nothing. */
+/** What `isOverflow` and `usableTokens` assume where the caller says nothing. */
 export const DEFAULT_OVERFLOW_SETTINGS: OverflowSettings = {
   auto: true,
   outputCapTokens: OUTPUT_TOKEN_MAX,
-  profile: "seed",
+  formula: "documented",
 };
 
 /** The output cap that a text (an environment variable) asks for, or the default when it is not a positive number. */
@@ -204,118 +205,45 @@ export function learnContextLimit(configuredTokens: number, seenTokens: number |
 const MIN_SEEN_TOKENS = 1_000;
 const MIN_SEEN_SHARE = 0.25;
 
-/** Settings completed with the defaults, or every problem at once; an unknown key is a problem. */
-export function validateCompactionSettings(raw: unknown): ValidatedSettings {
-  if (raw === undefined) return { status: "valid", settings: DEFAULT_COMPACTION_SETTINGS };
-  if (!isObject(raw))
-    return { status: "invalid", problems: [settingProblem("", "settings must be an object")] };
-
-  const problems: SettingsProblem[] = [];
-  for (const [key, value] of Object.entries(raw)) {
-    if (value === undefined) continue;
-    const check = Object.hasOwn(CHECKS, key) ? CHECKS[key as keyof CompactionSettings] : undefined;
-    if (check === undefined)
-      problems.push(settingProblem(key, `unknown setting; known are ${KEYS.join(", ")}`));
-    else problems.push(...check(key, value));
-  }
-  if (problems.length > 0) return { status: "invalid", problems };
-  const given = Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== undefined));
-  return { status: "valid", settings: { ...DEFAULT_COMPACTION_SETTINGS, ...given } };
-}
-
-export type ValidatedSettings =
-  | { readonly status: "valid"; readonly settings: CompactionSettings }
-  | { readonly status: "invalid"; readonly problems: readonly SettingsProblem[] };
-
-/** What is wrong with one setting; `path` is empty when the whole value is wrong. */
-export interface SettingsProblem {
-  readonly path: string;
-  readonly problem: string;
-}
-
-type Check = (path: string, value: unknown) => readonly SettingsProblem[];
-
-const CHECKS: Readonly<Record<keyof CompactionSettings, Check>> = {
-  maxMessages: wholeNumber,
-  maxTokens: wholeNumber,
-  keepRecent: wholeNumber,
-  keepRecentTokens: wholeNumber,
-  reserveTokens: wholeNumber,
-  toolCallCutoff: wholeNumber,
-  toolSummaryStrategy: strategy,
-  autoCompact: (path, value) =>
-    typeof value === "boolean" ? [] : [settingProblem(path, "must be true or false")],
-  thresholds: thresholds,
+/** What the compaction settings may be; unset ones take `DEFAULT_COMPACTION_SETTINGS`. */
+export const COMPACTION_SHAPE: Shape<CompactionSettings> = {
+  maxMessages: wholeFrom(0),
+  maxTokens: wholeFrom(0),
+  keepRecent: wholeFrom(0),
+  keepRecentTokens: wholeFrom(0),
+  reserveTokens: wholeFrom(0),
+  toolCallCutoff: wholeFrom(0),
+  toolSummaryStrategy: oneOf(...TOOL_SUMMARY_STRATEGIES),
+  autoCompact: flag,
+  thresholds: recordOf(
+    { expects: "provider/model", pattern: /^[^/\s]+\/\S+$/ },
+    rule("{ tokens } above 0, or { percent } above 0 and up to 100", isThreshold),
+  ),
 };
 
-const KEYS: readonly string[] = Object.keys(CHECKS);
-
-function wholeNumber(path: string, value: unknown): readonly SettingsProblem[] {
-  return Number.isSafeInteger(value) && (value as number) >= 0
-    ? []
-    : [settingProblem(path, `must be a whole number of 0 or more, not ${show(value)}`)];
-}
-
-function strategy(path: string, value: unknown): readonly SettingsProblem[] {
-  return TOOL_SUMMARY_STRATEGIES.some((known) => known === value)
-    ? []
-    : [settingProblem(path, `must be one of ${TOOL_SUMMARY_STRATEGIES.join(", ")}, not ${show(value)}`)];
-}
-
-function thresholds(path: string, value: unknown): readonly SettingsProblem[] {
-  if (!isObject(value)) return [settingProblem(path, "must be an object of thresholds by provider/model")];
-  return Object.entries(value).flatMap(([key, each]) => thresholdProblems(`${path}.${key}`, key, each));
-}
-
-function thresholdProblems(path: string, key: string, value: unknown): readonly SettingsProblem[] {
-  const named = /^[^/\s]+\/\S+$/.test(key) ? [] : [settingProblem(path, "must be named provider/model")];
-  if (!isThreshold(value)) {
-    return [
-      ...named,
-      settingProblem(path, "must be { tokens } above 0 or { percent } above 0 and up to 100"),
-    ];
-  }
-  return named;
-}
-
-function isThreshold(value: unknown): value is Threshold {
+function isThreshold(value: unknown): boolean {
   if (!isObject(value) || Object.keys(value).length !== 1) return false;
   const { tokens, percent } = value;
   if (tokens !== undefined) return Number.isSafeInteger(tokens) && (tokens as number) > 0;
   return typeof percent === "number" && percent > 0 && percent <= 100;
 }
 
-function settingProblem(path: string, text: string): SettingsProblem {
-  return { path, problem: text };
-}
+/** What the overflow settings may be; unset ones take `DEFAULT_OVERFLOW_SETTINGS`. */
+export const OVERFLOW_SHAPE: Shape<OverflowSettings> = {
+  auto: flag,
+  outputCapTokens: numberFrom(1),
+  reservedTokens: numberFrom(0),
+  formula: oneOf("documented", "opencode"),
+};
 
-function show(value: unknown): string {
-  if (typeof value === "string") return `"${value.slice(0, 40)}"`;
-  return typeof value === "object" ? "an object" : String(value);
-}
-
-/** The settings after one change made at run time, or what is wrong with the change. The input stays as it was. */
+/** The settings after one change made at run time, or what is wrong with the change. */
 export function changeSettings(settings: CompactionSettings, change: SettingsChange): ChangedSettings {
-  switch (change.type) {
-    case "set-auto":
-      if (typeof change.autoCompact !== "boolean") return reject("autoCompact", "must be true or false");
-      return accept({ ...settings, autoCompact: change.autoCompact });
-    case "set-cutoff":
-      if (!(Number.isSafeInteger(change.toolCallCutoff) && change.toolCallCutoff >= 0)) {
-        return reject("toolCallCutoff", "must be a whole number of 0 or more");
-      }
-      return accept({ ...settings, toolCallCutoff: change.toolCallCutoff });
-    case "set-strategy": {
-      const strategy = TOOL_SUMMARY_STRATEGIES.find((known) => known === change.toolSummaryStrategy);
-      if (strategy === undefined) {
-        return reject("toolSummaryStrategy", `must be one of ${TOOL_SUMMARY_STRATEGIES.join(", ")}`);
-      }
-      return accept({ ...settings, toolSummaryStrategy: strategy });
-    }
-    default:
-      change satisfies never;
-      return reject("type", "unknown change");
-  }
+  const key = Object.hasOwn(CHANGED_SETTINGS, change.type) ? CHANGED_SETTINGS[change.type] : undefined;
+  if (key === undefined) return { status: "rejected", problem: `there is no change ${change.type}` };
+  const value = (change as Partial<CompactionSettings>)[key];
+  const [problem] = COMPACTION_SHAPE[key].find(value, [key]);
+  if (problem !== undefined) return { status: "rejected", problem: problem.text };
+  return { status: "changed", settings: { ...settings, [key]: value } };
 }
 
 /** What may be changed while a session runs. */
@@ -326,12 +254,11 @@ export type SettingsChange =
 
 export type ChangedSettings =
   | { readonly status: "changed"; readonly settings: CompactionSettings }
-  | { readonly status: "rejected"; readonly problem: SettingsProblem };
+  /** A sentence that says what to give instead. */
+  | { readonly status: "rejected"; readonly problem: string };
 
-function accept(settings: CompactionSettings): ChangedSettings {
-  return { status: "changed", settings };
-}
-
-function reject(path: string, problem: string): ChangedSettings {
-  return { status: "rejected", problem: { path, problem } };
-}
+const CHANGED_SETTINGS = {
+  "set-auto": "autoCompact",
+  "set-cutoff": "toolCallCutoff",
+  "set-strategy": "toolSummaryStrategy",
+} as const;

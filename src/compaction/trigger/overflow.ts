@@ -4,22 +4,22 @@ import { classifyProviderError } from "../provider-errors/classify-provider-erro
 import {
   DEFAULT_OVERFLOW_SETTINGS,
   type ModelLimits,
-  type OverflowProfile,
+  type OverflowFormula,
   type OverflowSettings,
   usableTokens,
 } from "./limits.ts";
 
 /**
  * Whether a finished step filled the model's window: read it as `isOverflow(step).overflow`.
- * The rest says why, and whether the other profile would have decided otherwise.
+ * The rest says why, and whether the other formula would have decided otherwise.
  */
 export function isOverflow({ usage, limits, settings }: OverflowQuestion): OverflowAnswer {
-  const { auto, profile } = { ...DEFAULT_OVERFLOW_SETTINGS, ...settings };
+  const { auto, formula } = { ...DEFAULT_OVERFLOW_SETTINGS, ...settings };
   const counted = readUsage(usage);
   const answer = (reason: OverflowReason, disagreement = false): OverflowAnswer => ({
     overflow: reason === "over-usable",
     reason,
-    countTokens: counted === undefined ? 0 : countTokens(counted, profile),
+    countTokens: counted === undefined ? 0 : countTokens(counted, formula),
     usableTokens: usableTokens(limits, settings),
     disagreement,
   });
@@ -28,13 +28,13 @@ export function isOverflow({ usage, limits, settings }: OverflowQuestion): Overf
   if (!(limits.contextTokens > 0)) return answer("no-context-limit");
   if (counted === undefined || totalOf(counted) === 0) return answer("no-usage");
 
-  const decide = (by: OverflowProfile): OverflowReason => {
-    const usable = usableTokens(limits, { ...settings, profile: by });
+  const decide = (by: OverflowFormula): OverflowReason => {
+    const usable = usableTokens(limits, { ...settings, formula: by });
     if (usable <= 0) return "no-usable-window";
     return exceeds(countTokens(counted, by), usable, by) ? "over-usable" : "fits";
   };
-  const reason = decide(profile);
-  const other = decide(profile === "seed" ? "opencode-2026-02" : "seed");
+  const reason = decide(formula);
+  const other = decide(formula === "documented" ? "opencode" : "documented");
   return answer(reason, (reason === "over-usable") !== (other === "over-usable"));
 }
 
@@ -50,7 +50,7 @@ export interface OverflowAnswer {
   readonly reason: OverflowReason;
   readonly countTokens: number;
   readonly usableTokens: number;
-  /** The other profile would have decided otherwise: worth a line in a log. */
+  /** The other formula would have decided otherwise: worth a line in a log. */
   readonly disagreement: boolean;
 }
 
@@ -63,20 +63,20 @@ export type OverflowReason =
   | "fits"
   | "over-usable";
 
-function countTokens(usage: Usage, profile: OverflowProfile): number {
-  if (profile === "seed") return usage.inputTokens + usage.cacheReadTokens + usage.outputTokens;
+function countTokens(usage: Usage, formula: OverflowFormula): number {
+  if (formula === "documented") return usage.inputTokens + usage.cacheReadTokens + usage.outputTokens;
   return (
     usage.totalTokens ||
     usage.inputTokens + usage.outputTokens + usage.cacheReadTokens + usage.cacheWriteTokens
   );
 }
 
-function exceeds(countedTokens: number, usable: number, profile: OverflowProfile): boolean {
-  return profile === "seed" ? countedTokens > usable : countedTokens >= usable;
+function exceeds(countedTokens: number, usable: number, formula: OverflowFormula): boolean {
+  return formula === "documented" ? countedTokens > usable : countedTokens >= usable;
 }
 
 function totalOf(usage: Usage): number {
-  return countTokens(usage, "opencode-2026-02");
+  return countTokens(usage, "opencode");
 }
 
 /**
