@@ -1,9 +1,17 @@
 import { availableParallelism } from "node:os";
-import { defineConfig, type ViteUserConfig } from "vitest/config";
+import { configDefaults, defineConfig, type ViteUserConfig } from "vitest/config";
+
+/** What needs a browser, a database or a long time; `npm run test:hosts` runs it (vitest.hosts.config.ts). */
+export const NEEDS_A_PROGRAM: readonly string[] = [
+  "test/inspector/{page*,html,live,security-browser}.test.ts",
+  "test/stores/{postgres-*,kill,processes}.test.ts",
+  "test/soak/*.test.ts",
+];
 
 const config: ViteUserConfig = defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts", "examples/**/*.test.ts"],
+    exclude: [...configDefaults.exclude, ...NEEDS_A_PROGRAM],
     setupFiles: ["test/rig/setup.ts"],
     // Many tests wait for processes and disks: two workers pay even on two cores.
     maxWorkers: Math.max(2, availableParallelism() - 1),

@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /** The project's folder. */
@@ -21,4 +22,14 @@ export function run(command, args, options = {}) {
 export function step(title, command, args) {
   console.log(`\n— ${title}`);
   run(command, args);
+}
+
+/** Prints how many tests passed, failed and were skipped in these reports of vitest, and ends this process when one failed. */
+export function sumOfTests(reports) {
+  const runs = reports.map((file) => JSON.parse(readFileSync(file, "utf8")));
+  const sum = (name) => runs.reduce((total, run) => total + run[name], 0);
+  console.log(
+    `\n${sum("numPassedTests")} passed, ${sum("numFailedTests")} failed, ${sum("numPendingTests")} skipped`,
+  );
+  if (sum("numFailedTests") > 0) process.exit(1);
 }

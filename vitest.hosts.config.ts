@@ -1,0 +1,9 @@
+import { defineConfig, type ViteUserConfig } from "vitest/config";
+import unit, { NEEDS_A_PROGRAM } from "./vitest.config.ts";
+
+/** Tests that need a browser or a database: `npm run test:hosts` runs them beside the scenarios in the real agents. */
+const config: ViteUserConfig = defineConfig({
+  test: { ...unit.test, include: [...NEEDS_A_PROGRAM], exclude: [] },
+});
+
+export default config;
