@@ -295,7 +295,7 @@ interface CompactReport {
 
 /**
  * `no-gain`: it would have saved less than a tenth; `lost-content`: a pin or the last request would have gone;
- * `already-running`: the same transcript is being compacted right now; `failedAnswer`: a port broke its contract.
+ * `already-running`: the same transcript is being compacted right now; `failed`: a port broke its contract.
  */
 export type NotCompactedReason =
   | NothingToCompact["reason"]

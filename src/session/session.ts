@@ -68,7 +68,7 @@ export interface Session {
   prepare(options?: PrepareOptions): Promise<SessionAction>;
   /** Takes in that the provider refused the request; `nextAction` then says what to do about it. */
   onProviderError(error: unknown, options?: { readonly provider?: string }): ProviderErrorReport;
-  /** Takes in an answer that holds nothing; `overflowDecision` when that shows a full window: `nextAction` then says what to do. */
+  /** Takes in an answer that holds nothing; `overflow` when that shows a full window: `nextAction` then says what to do. */
   onEmptyAnswer(answer: EmptyAnswer): "overflow" | "empty";
   /** Takes the newest edits back: the projection is exactly what it was, with what has come in since. */
   undo(): Promise<UndoResult>;

@@ -57,7 +57,7 @@ export function headCut(text: string, end: number): number {
   return splitsPair(text, end) ? end - 1 : end;
 }
 
-/** The smallest cut at or right of `startServer` that splits neither a surrogate pair nor a CRLF. */
+/** The smallest cut at or right of `start` that splits neither a surrogate pair nor a CRLF. */
 export function tailCut(text: string, start: number): number {
   return splitsPair(text, start) ? start + 1 : start;
 }

@@ -2,7 +2,7 @@
 export interface Finding {
   /** Names the check, for a program. */
   readonly check: string;
-  /** `note`: worth knowing; only a `settingProblem` needs something done. */
+  /** `note`: worth knowing; only a `problem` needs something done. */
   readonly level: "ok" | "note" | "problem";
   readonly what: string;
   /** What to do. */

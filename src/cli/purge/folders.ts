@@ -58,7 +58,7 @@ export async function readFolderInventory(request: InventoryRequest): Promise<In
 
 interface InventoryRequest {
   readonly folders: PluginFolders;
-  /** `selectForks`: a store that somebody named, so that folders of other uses are left out. */
+  /** `named`: a store that somebody named, so that folders of other uses are left out. */
   readonly places: "usual" | "named";
   readonly nowMs: number;
 }

@@ -92,7 +92,7 @@ export interface ToolSummaryNote {
   readonly handles: readonly Handle[];
 }
 
-/** With `nothingKept` and `aborted` nothing was written; otherwise the heuristic has taken the model's place. */
+/** With `gone` and `aborted` nothing was written; otherwise the heuristic has taken the model's place. */
 type ToolSummaryNoteReason = SummaryFailure | "empty-answer" | "partly-gone" | "gone";
 
 /** Inserts a message of summaries. */

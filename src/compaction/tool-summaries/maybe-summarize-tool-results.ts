@@ -115,7 +115,7 @@ function partition<T>(
   return [items.filter(test), items.filter((item) => !test(item))];
 }
 
-/** A batch whose summary is on its way. `batch` is plain data and can be stored; without `attachResult` it is asked for again. */
+/** A batch whose summary is on its way. `batch` is plain data and can be stored; without `answer` it is asked for again. */
 export interface PendingToolSummary {
   readonly batch: ToolSummaryBatch;
   /** Never rejects. */

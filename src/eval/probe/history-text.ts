@@ -3,7 +3,7 @@ import type { Message, Transcript } from "../../transcript/message.ts";
 import { outcomeText, type ToolPart } from "../../transcript/part.ts";
 
 /**
- * Each message as plain text: a label line, texts, calls and results as `printPlan` wants them. All baselines write
+ * Each message as plain text: a label line, texts, calls and results as `show` wants them. All baselines write
  * this way, so that they differ only in what they keep. Reasoning is never inherited.
  */
 export function plainMessages(transcript: Transcript, show: ShowCall = showWhole): readonly string[] {

@@ -115,7 +115,7 @@ function base(context: AnswerContext): Fields {
   };
 }
 
-/** A `printOutcome` of the script is the reason why the response is incomplete. */
+/** A `finish` of the script is the reason why the response is incomplete. */
 function envelope(answer: Answer, context: AnswerContext): Fields {
   const usage = usageOf(answer, context);
   return {

@@ -10,7 +10,7 @@ export interface AnthropicMessage {
   readonly content: unknown;
 }
 
-/** A request of that API; `systemPrompt`, `tools` and `thinking` are looked at, everything else is kept. */
+/** A request of that API; `system`, `tools` and `thinking` are looked at, everything else is kept. */
 export interface AnthropicRequest {
   readonly messages: readonly AnthropicMessage[];
   readonly system?: unknown;

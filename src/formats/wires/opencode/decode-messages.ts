@@ -149,7 +149,7 @@ function decodeInfo(info: UnknownObject, id: MessageId, parts: readonly Part[]):
     createdAt: asNumber(asObject(info.time).created),
     summary: isAssistant && info.summary === true ? (true as const) : undefined,
     finish: asString(info.finish),
-    // Token counts are there from the start of a message, `printOutcome` from its end; the older shape has neither.
+    // Token counts are there from the start of a message, `finish` from its end; the older shape has neither.
     unfinished:
       isAssistant && info.finish === undefined && info.tokens !== undefined ? (true as const) : undefined,
     error: decodeError(info.error),
