@@ -1,9 +1,9 @@
 import { mapStrings } from "../text/json.ts";
 import { normalizeText } from "../text/normalize.ts";
-import { type RedactOptions, redactSecrets } from "../text/secrets/redact-secrets.ts";
+import { type RedactOptions, redactSecretsWithReport } from "../text/secrets/redact-secrets.ts";
 import type { Edit, Stage } from "../transcript/edit.ts";
 import { isVisibleToModel, type Message, normalizePartText } from "../transcript/message.ts";
-import { outcomeText, type Part, type ToolPart, withText } from "../transcript/part.ts";
+import { type FilePart, outcomeText, type Part, type ToolPart, withText } from "../transcript/part.ts";
 
 /**
  * Replaces secrets in texts, inputs and results by typed placeholders. It goes before anything that cuts: half a key is
@@ -11,13 +11,13 @@ import { outcomeText, type Part, type ToolPart, withText } from "../transcript/p
  * parts that no format understands are never touched.
  */
 export function redactTranscript(options: RedactOptions = {}): Stage {
-  const redact = (text: string) => redactSecrets(text, options);
+  const { text: redact } = createRedactor(options);
   return (transcript) => {
     const edits: Edit[] = [];
     for (const message of transcript) {
       if (!isVisibleToModel(message)) continue;
       for (const [partIndex, part] of message.parts.entries()) {
-        const redacted = part.agentVisible === false ? part : redactPart(message, part, redact);
+        const redacted = part.agentVisible === false ? part : redactSent(message, part, redact);
         if (redacted === part) continue;
         edits.push({
           type: "replace-part",
@@ -33,37 +33,104 @@ export function redactTranscript(options: RedactOptions = {}): Stage {
   };
 }
 
-type Redact = (text: string) => string;
+/** Redacts what a person will read, text by text or message by message, and counts what it replaced. */
+export interface Redactor {
+  /** The same text when it holds no secret: normalizing alone is no reason to change it. */
+  text(text: string, normalized?: string): string;
+  /** A message without secrets, also where the model sees nothing: in reasoning, names, errors and metadata. Ids stay. */
+  message(message: Message): Message;
+  /** How many secrets of each type were replaced so far. */
+  readonly found: ReadonlyMap<string, number>;
+}
 
-function redactPart(message: Message, part: Part, redact: Redact): Part {
+/** Creates a redactor that has counted nothing yet. */
+export function createRedactor(options: RedactOptions = {}): Redactor {
+  const counts = new Map<string, number>();
+  const text = (before: string, normalized: string = normalizeText(before)): string => {
+    const { text: after, found } = redactSecretsWithReport(normalized, options);
+    for (const { type, count } of found) counts.set(type, (counts.get(type) ?? 0) + count);
+    return found.length === 0 ? before : after;
+  };
+  return { text, message: (message) => redactMessage(message, text), found: counts };
+}
+
+type Redact = Redactor["text"];
+
+/** A part as the model is sent it. */
+function redactSent(message: Message, part: Part, redact: Redact): Part {
   if (part.type === "text")
-    return (
-      redactText(part.text, normalizePartText(message, part), redact, (text) => ({ ...part, text })) ?? part
-    );
-  return part.type === "tool" ? redactTool(part, redact) : part;
+    return withChanges(part, { text: redact(part.text, normalizePartText(message, part)) });
+  return part.type === "tool" ? redactCall(part, redact) : part;
 }
 
-function redactTool(part: ToolPart, redact: Redact): ToolPart {
-  const input = mapStrings(
-    part.input,
-    (text) => redactText(text, normalizeText(text), redact, (kept) => kept) ?? text,
-  );
-  const { outcome } = part;
-  const text = outcomeText(outcome);
-  const changed = redactText(text, normalizeText(text), redact, (kept) => withText(outcome, kept)) ?? outcome;
-  const inputCut = part.inputCut && { ...part.inputCut, preview: redact(part.inputCut.preview) };
-  const isPreviewKept = inputCut?.preview === part.inputCut?.preview;
-  if (input === part.input && changed === outcome && isPreviewKept) return part;
-  return { ...part, input, outcome: changed, ...(inputCut && { inputCut }) };
+function redactCall(part: ToolPart, redact: Redact): ToolPart {
+  const { outcome, inputCut } = part;
+  const before = outcomeText(outcome);
+  const after = redact(before);
+  return withChanges(part, {
+    input: mapStrings(part.input, (text) => redact(text)),
+    outcome: after === before ? outcome : withText(outcome, after),
+    ...(inputCut && { inputCut: withChanges(inputCut, { preview: redact(inputCut.preview) }) }),
+  });
 }
 
-/** What a text becomes, or undefined when there is no secret in it: normalizing alone is no reason to change it. */
-function redactText<T>(
-  text: string,
-  normal: string,
-  redact: Redact,
-  change: (text: string) => T,
-): T | undefined {
-  const redacted = redact(normal);
-  return redacted === normal || redacted === text ? undefined : change(redacted);
+function redactMessage(message: Message, redact: Redact): Message {
+  const { error, metadata } = message;
+  return {
+    ...message,
+    parts: message.parts.map((part) => redactShown(part, redact)),
+    ...(error && { error: { name: redact(error.name), text: redact(error.text) } }),
+    ...(metadata && { metadata: mapStrings(metadata, (text) => redact(text)) as typeof metadata }),
+  };
+}
+
+/** A part as a person sees it. */
+function redactShown(part: Part, redact: Redact): Part {
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return withChanges(part, { text: redact(part.text) });
+    case "tool": {
+      const call = redactCall(part, redact);
+      const { tool, input, outcome } = call;
+      return withChanges(call, {
+        tool: redact(tool),
+        input: redactNamed(input, redact),
+        ...(outcome.status === "done" && {
+          outcome: { ...outcome, attachments: outcome.attachments.map((file) => redactFile(file, redact)) },
+        }),
+      });
+    }
+    case "file":
+      return redactFile(part, redact);
+    case "opaque":
+      return withChanges(part, { name: redact(part.name) });
+    case "compaction":
+      return part;
+    default:
+      return part satisfies never;
+  }
+}
+
+/** A value alone may say nothing; after its name (`"password": …`) it does, so the whole input is read as JSON too. */
+function redactNamed(input: unknown, redact: Redact): unknown {
+  const json = typeof input === "object" ? JSON.stringify(input) : undefined;
+  if (json === undefined) return input;
+  const redacted = redact(json);
+  if (redacted === json) return input;
+  try {
+    return JSON.parse(redacted) as unknown;
+  } catch {
+    return redacted;
+  }
+}
+
+function redactFile(part: FilePart, redact: Redact): FilePart {
+  return part.filename === undefined ? part : withChanges(part, { filename: redact(part.filename) });
+}
+
+/** The same reference when every change is what was there. */
+function withChanges<T extends object>(value: T, changes: Partial<T>): T {
+  const names = Object.keys(changes) as (keyof T)[];
+  return names.every((name) => changes[name] === value[name]) ? value : { ...value, ...changes };
 }

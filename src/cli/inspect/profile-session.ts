@@ -1,17 +1,14 @@
 import { mediaIn, partTexts, type TextKind } from "../../inspector/view/part-texts.ts";
 import { filterCompacted, findCompletedCompaction } from "../../stages/boundary.ts";
 import type { FileAccess } from "../../stages/file-access.ts";
+import { createRedactor } from "../../stages/redact.ts";
 import { supersede } from "../../stages/supersede.ts";
-import { mapStrings } from "../../text/json.ts";
-import { normalizeText } from "../../text/normalize.ts";
 import { omitUndefined } from "../../text/read-unknown.ts";
-import { redactSecretsWithReport } from "../../text/secrets/redact-secrets.ts";
 import { estimateTokens, type TokenFamily, tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
 import type { Handle } from "../../transcript/edit.ts";
 import { estimateContextTokens } from "../../transcript/estimate-context.ts";
 import { IMAGE_CHARS } from "../../transcript/estimate-message.ts";
 import { isVisibleToModel, type ModelRef, type Transcript } from "../../transcript/message.ts";
-import { outcomeText, type Part } from "../../transcript/part.ts";
 import { handleOf, toolResults } from "../../transcript/tool-results.ts";
 
 /** What is in a session and what fills its window. Says sizes, names and places, never what a text says. */
@@ -264,22 +261,9 @@ export interface SecretCount {
   readonly count: number;
 }
 
-/** Counts secrets by kind, in everything that was said, asked and answered; the most frequent first. */
+/** Counts secrets by kind, in everything that the page of a session would redact; the most frequent first. */
 function countSecrets(transcript: Transcript): readonly SecretCount[] {
-  const counts = new Map<string, number>();
-  const look = (text: string): string => {
-    // Escape sequences can stand inside a key.
-    for (const { type, count } of redactSecretsWithReport(normalizeText(text)).found)
-      counts.set(type, (counts.get(type) ?? 0) + count);
-    return text;
-  };
-  for (const { parts } of transcript) for (const part of parts) visitTexts(part, look);
-  return Array.from(counts, ([type, count]) => ({ type, count })).sort((a, b) => b.count - a.count);
-}
-
-function visitTexts(part: Part, look: (text: string) => string): void {
-  if (part.type === "text" || part.type === "reasoning") look(part.text);
-  if (part.type !== "tool") return;
-  mapStrings(part.input, look);
-  look(outcomeText(part.outcome));
+  const { message, found } = createRedactor();
+  transcript.forEach(message);
+  return Array.from(found, ([type, count]) => ({ type, count })).sort((a, b) => b.count - a.count);
 }

@@ -1,8 +1,5 @@
-import { mapStrings } from "../../text/json.ts";
-import { normalizeText } from "../../text/normalize.ts";
-import { redactSecretsWithReport } from "../../text/secrets/redact-secrets.ts";
-import type { Message, MessageError, Transcript } from "../../transcript/message.ts";
-import type { FilePart, Part, ToolOutcome, ToolPart } from "../../transcript/part.ts";
+import { createRedactor } from "../../stages/redact.ts";
+import type { Transcript } from "../../transcript/message.ts";
 import type { LiveEvent, SessionHead } from "../view/protocol.ts";
 import type { InspectedSession } from "../view/types.ts";
 
@@ -61,108 +58,22 @@ function modelOf(transcript: Transcript): string | undefined {
   return model && `${model.provider}/${model.id}`;
 }
 
-/** A session without the secrets that we know, in everything a person could read of it: also where the model sees nothing, in reasoning, titles, errors and paths. Ids stay. */
+/** A session without secrets in anything that a person could read of it: messages, title, paths and problems. */
 export function redactSession(session: InspectedSession): InspectedSession {
-  const redaction = createRedactor();
-  const transcript = session.transcript.map(redaction.message);
-  const { title, name, workingDirectory } = session;
-  const { text } = redaction;
+  const { text, message, found } = createRedactor();
+  const { title, workingDirectory } = session;
   return {
     ...session,
-    name: text(name),
+    name: text(session.name),
     ...(title !== undefined && { title: text(title) }),
     ...(workingDirectory !== undefined && { workingDirectory: text(workingDirectory) }),
-    problems: session.problems.map(text),
-    transcript,
-    redactedSecrets: redaction.count(),
+    problems: session.problems.map((problem) => text(problem)),
+    transcript: session.transcript.map(message),
+    redactedSecrets: countSecrets(found),
   };
 }
 
-/** Redacts piece by piece and counts what it found. */
-interface Redactor {
-  text(text: string): string;
-  message(message: Message): Message;
-  count(): number;
-}
-
-export function createRedactor(): Redactor {
-  let secrets = 0;
-  const text = (before: string): string => {
-    // Escape sequences can stand inside a key; normalizing alone is no reason to change a text.
-    const { text: after, found } = redactSecretsWithReport(normalizeText(before));
-    for (const { count } of found) secrets += count;
-    return found.length === 0 ? before : after;
-  };
-  return { text, message: (message) => redactMessage(message, text), count: () => secrets };
-}
-
-type Redact = (text: string) => string;
-
-function redactMessage(message: Message, redact: Redact): Message {
-  const { error, metadata } = message;
-  return {
-    ...message,
-    parts: message.parts.map((part) => redactPart(part, redact)),
-    ...(error && { error: redactError(error, redact) }),
-    ...(metadata && { metadata: mapStrings(metadata, redact) as typeof metadata }),
-  };
-}
-
-function redactError({ name, text }: MessageError, redact: Redact): MessageError {
-  return { name: redact(name), text: redact(text) };
-}
-
-function redactPart(part: Part, redact: Redact): Part {
-  switch (part.type) {
-    case "text":
-    case "reasoning":
-      return { ...part, text: redact(part.text) };
-    case "tool":
-      return redactTool(part, redact);
-    case "file":
-      return redactFile(part, redact);
-    case "opaque":
-      return { ...part, name: redact(part.name) };
-    case "compaction":
-      return part;
-    default:
-      part satisfies never;
-      return part;
-  }
-}
-
-function redactTool(part: ToolPart, redact: Redact): ToolPart {
-  const { inputCut } = part;
-  return {
-    ...part,
-    tool: redact(part.tool),
-    input: redactInput(part.input, redact),
-    outcome: redactOutcome(part.outcome, redact),
-    ...(inputCut && { inputCut: { ...inputCut, preview: redact(inputCut.preview) } }),
-  };
-}
-
-/** A value alone may say nothing; with its name before it (`"password": …`) it does, and so the whole is read as well. */
-function redactInput(input: unknown, redact: Redact): unknown {
-  const mapped = mapStrings(input, redact);
-  const json = JSON.stringify(mapped);
-  if (json === undefined || typeof mapped !== "object") return mapped;
-  const redacted = redact(json);
-  if (redacted === json) return mapped;
-  try {
-    return JSON.parse(redacted) as unknown;
-  } catch {
-    return redacted;
-  }
-}
-
-function redactOutcome(outcome: ToolOutcome, redact: Redact): ToolOutcome {
-  if (outcome.status === "failed") return { ...outcome, error: redact(outcome.error) };
-  if (outcome.status === "pending") return outcome;
-  const attachments = outcome.attachments.map((file) => redactFile(file, redact));
-  return { ...outcome, output: redact(outcome.output), attachments };
-}
-
-function redactFile(part: FilePart, redact: Redact): FilePart {
-  return part.filename === undefined ? part : { ...part, filename: redact(part.filename) };
+/** How many secrets were replaced, of whatever type. */
+export function countSecrets(found: ReadonlyMap<string, number>): number {
+  return [...found.values()].reduce((sum, count) => sum + count, 0);
 }

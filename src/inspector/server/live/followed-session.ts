@@ -3,6 +3,7 @@ import type { SessionExport } from "../../../formats/wires/opencode/session-mess
 import { batchesInForce, type PluginEntry } from "../../../plugin/stores/journal.ts";
 import type { EditBatch } from "../../../session/history.ts";
 import { type BatchRecord, batchOf } from "../../../session/log.ts";
+import { createRedactor } from "../../../stages/redact.ts";
 import { deepEqual } from "../../../text/deep-equal.ts";
 import { mapStrings } from "../../../text/json.ts";
 import type { Message, Transcript } from "../../../transcript/message.ts";
@@ -15,8 +16,8 @@ import type {
   SessionHead,
 } from "../../view/protocol.ts";
 import {
+  countSecrets,
   createInspectedSession,
-  createRedactor,
   type LiveSource,
   type SecretsChoice,
   type SessionSource,
@@ -39,7 +40,8 @@ export interface FollowedSession extends SessionSource {
 export function createFollowedSession({ sessionId, secrets, windowTokens }: FollowOptions): FollowedSession {
   const listeners = new Set<(event: LiveEvent) => void>();
   const messages = createShownMessages(secrets);
-  const redact = secrets === "redacted" ? createRedactor().text : (text: string) => text;
+  const { text } = createRedactor();
+  const redact = (before: string): string => (secrets === "redacted" ? text(before) : before);
   const shownBatch = (record: BatchRecord): EditBatch => mapStrings(batchOf(record), redact) as EditBatch;
   let stored: SessionExport = { info: { id: sessionId }, messages: [] };
   let transcript: Transcript = [];
@@ -187,7 +189,7 @@ function createShownMessages(secrets: SecretsChoice): ShownMessages {
       const next = revision + 1;
       const isSame = (message: Message, index: number): boolean => deepEqual(shown[index]?.source, message);
       const taken = transcript.map((message, index) =>
-        isSame(message, index) ? (shown[index] as Shown) : show(message, { secrets, revision: next }),
+        isSame(message, index) ? (shown[index] as Shown) : show(message, next, secrets),
       );
       const isChanged = taken.length !== shown.length || taken.some((item) => item.revision === next);
       shown = taken;
@@ -225,14 +227,9 @@ interface Shown {
   readonly redactedSecrets: number;
 }
 
-interface ShowOptions {
-  readonly secrets: SecretsChoice;
-  readonly revision: number;
-}
-
-function show(source: Message, { secrets, revision }: ShowOptions): Shown {
+function show(source: Message, revision: number, secrets: SecretsChoice): Shown {
   if (secrets === "shown") return { source, message: source, revision, redactedSecrets: 0 };
-  const redaction = createRedactor();
-  const message = redaction.message(source);
-  return { source, message, revision, redactedSecrets: redaction.count() };
+  const redactor = createRedactor();
+  const message = redactor.message(source);
+  return { source, message, revision, redactedSecrets: countSecrets(redactor.found) };
 }
