@@ -1,5 +1,5 @@
 export { admitFork, findFork, nextForkNumber, nextToStart, rootCostUSD } from "./fork/life/admit.ts";
-export { advanceFork, applyForkEvent } from "./fork/life/advance.ts";
+export { advanceFork } from "./fork/life/advance.ts";
 export { planDelivery } from "./fork/life/delivery.ts";
 export type { ForkAction, ForkEvent } from "./fork/life/events.ts";
 export { canAdopt, createLease, leaseState, mustRenew, readLease } from "./fork/life/lease.ts";

@@ -162,7 +162,6 @@ describe("the public surface", () => {
         "activityOf",
         "admitFork",
         "advanceFork",
-        "applyForkEvent",
         "canAdopt",
         "checkChild",
         "createForkRecord",

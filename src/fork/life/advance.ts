@@ -14,12 +14,10 @@ import {
   permissionAsked,
   rootCostReached,
 } from "./enforce-limits.ts";
-import type { ForkAction, ForkEvent, ForkStep } from "./events.ts";
+import type { ForkEvent, ForkStep } from "./events.ts";
 import type { ForkLimits } from "./limits.ts";
 import type { ForkRecord } from "./record.ts";
-import type { RecordStore } from "./record-store.ts";
 import { childCreated, childRefused, promptAccepted, promptRefused, startRun } from "./start.ts";
-import { readForkRecord } from "./stored-record.ts";
 import { tick } from "./tick.ts";
 import { childChecked, childDeleted, childFailed, childStopped, statusSeen } from "./watch.ts";
 
@@ -85,52 +83,3 @@ export function advanceFork(record: ForkRecord, event: ForkEvent, limits: ForkLi
       return { record, actions: [] };
   }
 }
-
-/**
- * Reads a fork, advances it and stores it in one step against all other writers. Actions are given only when they
- * are this instance's to do: its record is stored, and still its own.
- */
-export async function applyForkEvent(
-  store: RecordStore,
-  event: ForkEvent & { readonly forkId: string },
-  { instanceId, limits }: ApplyOptions,
-): Promise<AppliedEvent> {
-  const { forkId } = event;
-  for (let attempt = 1; attempt <= MAX_CONFLICTS; attempt++) {
-    const found = await store.get(forkId);
-    if (found.status !== "found") return found;
-    const before = readForkRecord(found.value);
-    if (before === undefined) return { status: "corrupt", reason: "it is no fork record" };
-    if (event.type !== "adopted" && before.owner.instanceId !== instanceId) {
-      return { status: "foreign", record: before };
-    }
-    const { record, actions } = advanceFork(before, event, limits);
-    if (record.owner.instanceId !== instanceId) return { status: "foreign", record };
-    if (record === before) return { status: "applied", before, record, actions };
-    const stored = await store.put({ id: forkId, value: record, expected: found.version });
-    if (stored.status === "stored") return { status: "applied", before, record, actions };
-    if (stored.status === "failed") return stored;
-  }
-  return { status: "failed", code: "CONFLICT", reason: "others kept writing the record; try again" };
-}
-
-interface ApplyOptions {
-  readonly instanceId: string;
-  readonly limits: ForkLimits;
-}
-
-type AppliedEvent =
-  | {
-      readonly status: "applied";
-      readonly before: ForkRecord;
-      readonly record: ForkRecord;
-      readonly actions: readonly ForkAction[];
-    }
-  /** Somebody else owns it: do nothing. */
-  | { readonly status: "foreign"; readonly record: ForkRecord }
-  | { readonly status: "missing" }
-  | { readonly status: "corrupt"; readonly reason: string }
-  /** Nothing was done; a later tick asks again. */
-  | { readonly status: "failed"; readonly code: string; readonly reason: string };
-
-const MAX_CONFLICTS = 64;

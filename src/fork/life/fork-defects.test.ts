@@ -10,12 +10,8 @@ import {
   sampleFork,
   step,
 } from "../../../test/rig/forks/fork-samples.ts";
-import { createMemoryRecordStore } from "../../stores/memory.ts";
 import { findFork } from "./admit.ts";
-import { applyForkEvent } from "./advance.ts";
 import { planDelivery } from "./delivery.ts";
-import { DEFAULT_FORK_LIMITS } from "./limits.ts";
-import { currentRun } from "./record.ts";
 import { readForkRecord } from "./stored-record.ts";
 
 const MINUTE_MS = 60_000;
@@ -90,25 +86,6 @@ describe("what went wrong in the founding plugin does not here", () => {
     const run = endedRun(record);
     expect(run).toMatchObject({ state: "cancelled", text: "half", changedFiles: ["b.ts"] });
     expect(run.delivery.state).toBe("pending");
-  });
-
-  it("DA-36: 20 events at once lose none", async () => {
-    const store = createMemoryRecordStore();
-    const record = runningFork();
-    await store.put({ id: record.id, value: record, expected: "missing" });
-    const options = { instanceId: OWNER.instanceId, limits: { ...DEFAULT_FORK_LIMITS, repeatLimit: 99 } };
-    const calls = Array.from({ length: 20 }, (_, index) =>
-      applyForkEvent(
-        store,
-        { type: "tool-called", callId: `c${index}`, hash: "h", atMs: AT_MS, forkId: record.id },
-        options,
-      ),
-    );
-    const statuses = (await Promise.all(calls)).map(({ status }) => status);
-    expect(statuses).toEqual(Array.from({ length: 20 }, () => "applied"));
-    const found = await store.get(record.id);
-    const stored = found.status === "found" ? readForkRecord(found.value) : undefined;
-    expect(stored && currentRun(stored).calls.total).toBe(20);
   });
 
   it("DA-39: everything about a run survives JSON, and a run of a dead owner is settled", () => {

@@ -1,125 +1,87 @@
+import { numberAbove, numberFrom, oneOf, readOptions, type Shape, wholeFrom } from "../../text/check.ts";
 import type { Attempts } from "./record.ts";
 
-/** What forks may use, as the engine counts it. */
-export interface ForkLimits {
+/** Limits from the options that a person writes, completed with the defaults; throws one error that lists every problem. */
+export function readForkLimits(options?: unknown): ForkLimits {
+  return forkLimits(readOptions(FORK_LIMIT_SHAPE, FORK_LIMIT_DEFAULTS, options));
+}
+
+/** Checked options as the limits that the engine counts with. */
+export function forkLimits({ timeoutMin, graceS, askTimeoutS, ...counts }: ForkLimitOptions): ForkLimits {
+  return {
+    ...counts,
+    timeoutMs: timeoutMin * 60_000,
+    graceMs: graceS * 1_000,
+    askTimeoutMs: askTimeoutS * 1_000,
+  };
+}
+
+/** What forks may use, as a person writes it. */
+export interface ForkLimitOptions {
   /** Forks that run at once. */
   readonly maxRunning: number;
+  /** Forks that wait for a slot. */
   readonly maxQueued: number;
   /** Forks that one root session may ever start. */
   readonly maxPerRoot: number;
-  readonly timeoutMs: number;
+  /** How long a run may take before it is asked to report. */
+  readonly timeoutMin: number;
   /** From "report now" to the abort. */
-  readonly graceMs: number;
+  readonly graceS: number;
   readonly maxToolCalls: number;
   /** The same call so often in a row is a loop. */
   readonly repeatLimit: number;
+  /** What one fork may cost. */
   readonly forkUSD: number;
+  /** What all forks of a root session may cost together. */
   readonly rootUSD: number;
   readonly onParentAbort: "keep" | "cancel";
   readonly onRestart: "report" | "resume";
   /** How long a permission ask waits for a person; 0 where there is none. */
+  readonly askTimeoutS: number;
+}
+
+/** The same with every time in milliseconds. */
+export interface ForkLimits extends Omit<ForkLimitOptions, "timeoutMin" | "graceS" | "askTimeoutS"> {
+  readonly timeoutMs: number;
+  readonly graceMs: number;
   readonly askTimeoutMs: number;
 }
 
 /** The limits that hold when nothing is configured. */
-export const DEFAULT_FORK_LIMITS: ForkLimits = {
+export const FORK_LIMIT_DEFAULTS: ForkLimitOptions = {
   maxRunning: 4,
   maxQueued: 16,
   maxPerRoot: 40,
-  timeoutMs: 20 * 60_000,
-  graceMs: 90_000,
+  timeoutMin: 20,
+  graceS: 90,
   maxToolCalls: 200,
   repeatLimit: 5,
   forkUSD: 2,
   rootUSD: 10,
   onParentAbort: "keep",
   onRestart: "report",
-  askTimeoutMs: 300_000,
+  askTimeoutS: 300,
 };
 
-/** Limits from the options that a person writes (`timeoutMin`, `graceS`, `askTimeoutS`, …), or every problem at once; an unknown key is a problem. */
-export function readForkLimits(options: unknown): ForkLimitsResult {
-  if (options === undefined) return { status: "valid", limits: DEFAULT_FORK_LIMITS };
-  if (typeof options !== "object" || options === null || Array.isArray(options)) {
-    return { status: "invalid", problems: ["the limits must be an object"] };
-  }
-  const problems: string[] = [];
-  const given: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(options)) {
-    if (value === undefined) continue;
-    const rule = Object.hasOwn(RULES, key) ? RULES[key] : undefined;
-    if (rule === undefined) problems.push(`${key} is unknown; known are ${FORK_LIMIT_OPTIONS.join(", ")}`);
-    else if (!rule.allows(value)) problems.push(`${key} must be ${rule.must}, not ${show(value)}`);
-    else given[rule.limit ?? key] = typeof value === "number" ? value * (rule.factor ?? 1) : value;
-  }
-  if (problems.length > 0) return { status: "invalid", problems };
-  return { status: "valid", limits: { ...DEFAULT_FORK_LIMITS, ...given } };
-}
-
-type ForkLimitsResult =
-  | { readonly status: "valid"; readonly limits: ForkLimits }
-  | { readonly status: "invalid"; readonly problems: readonly string[] };
-
-interface Rule {
-  readonly must: string;
-  readonly allows: (value: unknown) => boolean;
-  /** The limit it sets, where it has another name. */
-  readonly limit?: keyof ForkLimits;
-  readonly factor?: number;
-}
-
-function wholeFrom(least: number): Rule {
-  return {
-    must: `a whole number of ${least} or more`,
-    allows: (value) => Number.isSafeInteger(value) && (value as number) >= least,
-  };
-}
-
-function above(least: number, rest: Pick<Rule, "limit" | "factor"> = {}): Rule {
-  return {
-    must: `a number above ${least}`,
-    allows: (value) => typeof value === "number" && Number.isFinite(value) && value > least,
-    ...rest,
-  };
-}
-
-function fromZero(rest: Pick<Rule, "limit" | "factor">): Rule {
-  return {
-    must: "a number of 0 or more",
-    allows: (value) => typeof value === "number" && Number.isFinite(value) && value >= 0,
-    ...rest,
-  };
-}
-
-function oneOf(...words: readonly string[]): Rule {
-  return {
-    must: `one of ${words.join(", ")}`,
-    allows: (value) => words.some((word) => word === value),
-  };
-}
-
-const RULES: Readonly<Record<string, Rule>> = {
+/** What each limit may be. */
+export const FORK_LIMIT_SHAPE: Shape<ForkLimitOptions> = {
   maxRunning: wholeFrom(1),
   maxQueued: wholeFrom(0),
   maxPerRoot: wholeFrom(1),
-  timeoutMin: above(0, { limit: "timeoutMs", factor: 60_000 }),
-  graceS: fromZero({ limit: "graceMs", factor: 1_000 }),
+  timeoutMin: numberAbove(0),
+  graceS: numberFrom(0),
   maxToolCalls: wholeFrom(1),
   repeatLimit: wholeFrom(2),
-  forkUSD: above(0),
-  rootUSD: above(0),
+  forkUSD: numberAbove(0),
+  rootUSD: numberAbove(0),
   onParentAbort: oneOf("keep", "cancel"),
   onRestart: oneOf("report", "resume"),
-  askTimeoutS: fromZero({ limit: "askTimeoutMs", factor: 1_000 }),
+  askTimeoutS: numberFrom(0),
 };
 
-/** The names of the options that `readForkLimits` reads. */
-export const FORK_LIMIT_OPTIONS: readonly string[] = Object.keys(RULES);
-
-function show(value: unknown): string {
-  if (typeof value === "string") return `"${value.slice(0, 40)}"`;
-  return typeof value === "object" ? "an object" : String(value);
-}
+/** `FORK_LIMIT_DEFAULTS` as the engine counts them. */
+export const DEFAULT_FORK_LIMITS: ForkLimits = forkLimits(FORK_LIMIT_DEFAULTS);
 
 /** Between two looks at a child's status, and before a host is asked for the same thing again. */
 export const WATCH_MS = 30_000;

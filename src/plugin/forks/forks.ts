@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type ForkView, nextForkNumber, nextToStart } from "../../fork/life/admit.ts";
-import { type ForkLimits, readForkLimits } from "../../fork/life/limits.ts";
+import { type ForkLimits, forkLimits } from "../../fork/life/limits.ts";
 import {
   currentRun,
   type EndedRun,
@@ -128,9 +128,7 @@ export function createForks({ context, capture, views, bonds, windows }: ForksSe
 
 function limitsOf({ options, attendance }: PluginContext): ForkLimits {
   const { way: _, budgetChars: __, onForkError: ___, allowCrossProvider: ____, ...limits } = options.fork;
-  const read = readForkLimits(limits);
-  if (read.status === "invalid") throw new Error(read.problems.join("; "));
-  return attendance === "headless" ? { ...read.limits, askTimeoutMs: 0 } : read.limits;
+  return forkLimits(attendance === "headless" ? { ...limits, askTimeoutS: 0 } : limits);
 }
 
 function endOf(record: ForkRecord | undefined): EndedRun | undefined {

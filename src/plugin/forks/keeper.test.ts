@@ -183,6 +183,18 @@ describe("a fork that another instance has taken", () => {
 });
 
 describe("what comes with every step of a child", () => {
+  it("is not lost when 20 events come at once (DA-36)", async () => {
+    const { keeper, store } = createKeeper();
+    await keeper.add({ record: runningFork() });
+    const callIds = Array.from({ length: 20 }, (_, index) => `c${index}`);
+    await Promise.all(
+      callIds.map((callId) => keeper.tell("f1", { type: "tool-called", callId, hash: callId })),
+    );
+    await keeper.flush();
+    const stored = await storedIn(store);
+    expect(stored && currentRun(stored).calls.total).toBe(20);
+  });
+
   it("is counted at once and stored later", async () => {
     const { keeper, store } = createKeeper();
     await keeper.add({ record: runningFork() });

@@ -1,10 +1,10 @@
 import { nextToStart } from "../../../src/fork/life/admit.ts";
-import { applyForkEvent } from "../../../src/fork/life/advance.ts";
+import { advanceFork } from "../../../src/fork/life/advance.ts";
 import { type DeliveryMoment, type EndedFork, planDelivery } from "../../../src/fork/life/delivery.ts";
 import type { ChildFinding, ForkAction, ForkEvent } from "../../../src/fork/life/events.ts";
 import { deliveryIdsIn, resultNotice } from "../../../src/fork/life/notice.ts";
 import { deliveryId, type ForkRecord, isLive } from "../../../src/fork/life/record.ts";
-import { forkMetadata } from "../../../src/fork/life/stored-record.ts";
+import { forkMetadata, readForkRecord } from "../../../src/fork/life/stored-record.ts";
 import { checkChild } from "../../../src/fork/life/watch.ts";
 import {
   ANSWER,
@@ -22,22 +22,35 @@ import {
   strikes,
 } from "./fork-world.ts";
 
-/** Applies one event as a host does: store first, then act. Gives the record if this event changed it. */
+/** Applies one event as a host does: read, advance, store against all other writers, then act. Gives the record if this event changed it. */
 export async function takeEvent(
   world: ForkWorld,
   program: Program,
   { forkId, event }: Program["inbox"][number],
 ): Promise<ForkRecord | undefined> {
-  if (program.status !== "running") return undefined;
-  const timed = { ...event, forkId, atMs: world.nowMs } as ForkEvent & { readonly forkId: string };
-  const applied = await applyForkEvent(world.store, timed, {
-    instanceId: program.instanceId,
-    limits: world.limits,
-  });
-  if (applied.status === "foreign") note(world, "fenced off");
-  if (applied.status !== "applied") return undefined;
-  await performAll(world, program, applied);
-  return applied.record === applied.before ? undefined : applied.record;
+  const { instanceId } = program;
+  const timed = { ...event, atMs: world.nowMs } as ForkEvent;
+  while (program.status === "running") {
+    const found = await world.store.get(forkId);
+    const before = found.status === "found" ? readForkRecord(found.value) : undefined;
+    if (found.status !== "found" || before === undefined) return undefined;
+    const mayWrite = event.type === "adopted" || before.owner.instanceId === instanceId;
+    const { record, actions } = mayWrite
+      ? advanceFork(before, timed, world.limits)
+      : { record: before, actions: [] };
+    if (record.owner.instanceId !== instanceId) {
+      note(world, "fenced off");
+      return undefined;
+    }
+    if (record !== before) {
+      const stored = await world.store.put({ id: forkId, value: record, expected: found.version });
+      if (stored.status === "conflict") continue;
+      if (stored.status === "failed") return undefined;
+    }
+    await performAll(world, program, { record, actions });
+    return record === before ? undefined : record;
+  }
+  return undefined;
 }
 
 /** Performs actions in order, unless they get lost or the program dies over them. */
