@@ -1,5 +1,4 @@
-import { isObject } from "../text/json.ts";
-import { asObject, type UnknownObject } from "../text/read-unknown.ts";
+import { asObject, isObject, type UnknownObject } from "../text/json.ts";
 
 /** The formats that a file can be in. */
 export type FormatName =

@@ -1,4 +1,4 @@
-import { asObject } from "../text/read-unknown.ts";
+import { asObject } from "../text/json.ts";
 import type { Format } from "../transcript/format.ts";
 import type { Transcript } from "../transcript/message.ts";
 import { type DetectedFormat, detectFormat, type FormatName } from "./detect-format.ts";

@@ -1,4 +1,4 @@
-import { asNumber, asObject, asString } from "../text/read-unknown.ts";
+import { asNumber, asObject, asString } from "../text/json.ts";
 import type { PluginContext } from "./context/context.ts";
 import type { Feature } from "./host/features.ts";
 import { createLruMap } from "./stores/lru-map.ts";

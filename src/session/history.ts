@@ -1,5 +1,4 @@
-import { deepEqual } from "../text/deep-equal.ts";
-import { isObject, type UnknownObject } from "../text/json.ts";
+import { deepEqual, isObject, type UnknownObject } from "../text/json.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import { type Message, type MessageId, type Transcript, withUniqueIds } from "../transcript/message.ts";
 import type { Part } from "../transcript/part.ts";

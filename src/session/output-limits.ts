@@ -8,7 +8,7 @@ import { CHARS_PER_TOKEN } from "../text/tokens/estimate-tokens.ts";
 import { commonLimit } from "../text/truncate.ts";
 import { type TextSize, type ToolOutputLimits, textSize } from "../tool-output/limits.ts";
 import type { Handle } from "../transcript/edit.ts";
-import { type Message, type ModelRef, reachesModel, type Transcript } from "../transcript/message.ts";
+import { isAnswer, type ModelRef, reachesModel, type Transcript } from "../transcript/message.ts";
 import { outcomeText, type ToolPart } from "../transcript/part.ts";
 import { handleOf, isCleared } from "../transcript/tool-results.ts";
 import type { ResolvedSessionOptions } from "./options.ts";
@@ -16,7 +16,7 @@ import type { ResolvedSessionOptions } from "./options.ts";
 /** Outputs longer than the limits that the model has not answered yet: only these can be bounded at no cost. */
 export function findUnboundedOutputs(marked: Transcript, { each }: OutputLimits): UnboundedOutputs {
   const outputs: { readonly handle: Handle; readonly part: ToolPart }[] = [];
-  const newest = Math.max(0, marked.findLastIndex(isOrdinaryAnswer));
+  const newest = Math.max(0, marked.findLastIndex(isAnswer));
   for (const message of marked.slice(newest)) {
     for (const [partIndex, part] of message.parts.entries()) {
       if (part.type === "tool" && reachesModel(part) && !isCleared(part))
@@ -37,10 +37,6 @@ export interface UnboundedOutputs {
 
 /** When nothing came in that is too long. */
 export const NOTHING_UNBOUNDED: UnboundedOutputs = { handles: [] };
-
-function isOrdinaryAnswer({ role, summary }: Message): boolean {
-  return role === "assistant" && summary !== true;
-}
 
 /** An output that was bounded before it came in carries notices beside its content; they do not count. */
 const NOTICE_BYTES = 4_096;

@@ -1,4 +1,5 @@
-import { commonLimit, headCut } from "./truncate.ts";
+import { clip } from "./display.ts";
+import { commonLimit } from "./truncate.ts";
 
 /** The JSON of any value; `{...}` where there is none (cycles, BigInt, functions, a throwing `toJSON`). */
 export function safeJson(value: unknown): string {
@@ -72,7 +73,7 @@ export function clipJson(value: unknown, limitChars: number): unknown {
 
   let maxStringChars = firstGuess(value, limitChars);
   for (;;) {
-    const clipped = mapStrings(value, (text) => shorten(text, maxStringChars));
+    const clipped = mapStrings(value, (text) => clip(text, maxStringChars));
     if (safeJson(clipped).length <= limitChars) return clipped;
     if (maxStringChars === 0) return {};
     // Escapes take more room than was guessed.
@@ -94,14 +95,6 @@ function firstGuess(value: unknown, limitChars: number): number {
   );
 }
 
-const ELLIPSIS = "...";
-
-function shorten(text: string, maxChars: number): string {
-  if (text.length <= maxChars) return text;
-  if (maxChars <= ELLIPSIS.length) return "";
-  return text.slice(0, headCut(text, maxChars - ELLIPSIS.length)) + ELLIPSIS;
-}
-
 /** Values by key, keys in the order in which they first come. */
 export function groupBy<T, K>(values: readonly T[], keyOf: (value: T) => K): ReadonlyMap<K, readonly T[]> {
   const groups = new Map<K, T[]>();
@@ -113,3 +106,57 @@ export function groupBy<T, K>(values: readonly T[], keyOf: (value: T) => K): Rea
   }
   return groups;
 }
+
+/** The value if it is an object, else an empty one. */
+export function asObject(value: unknown): UnknownObject {
+  return typeof value === "object" && value !== null ? (value as UnknownObject) : {};
+}
+
+/** The value if it is a string. */
+export function asString(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** The value if it is a finite number. */
+export function asNumber(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+/** An object without the fields whose value is undefined. */
+export function omitUndefined<T extends object>(object: T): Defined<T> {
+  const defined: Record<string, unknown> = {};
+  for (const key in object) {
+    if (object[key] !== undefined) defined[key] = object[key];
+  }
+  return defined as Defined<T>;
+}
+
+type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
+
+/** What a text says as JSON; a text that is no JSON, and anything that is no text, is given back as it is. */
+export function jsonOrText(value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
+/** True when two plain values say the same; what is too deep or circular counts as different. */
+export function deepEqual(one: unknown, other: unknown, depth = 0): boolean {
+  if (Object.is(one, other)) return true;
+  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
+  if (depth >= MAX_COMPARED_DEPTH || Array.isArray(one) !== Array.isArray(other)) return false;
+  const keys = Object.keys(one);
+  if (keys.length !== Object.keys(other).length) return false;
+  return keys.every(
+    (key) =>
+      Object.hasOwn(other, key) &&
+      deepEqual((one as UnknownObject)[key], (other as UnknownObject)[key], depth + 1),
+  );
+}
+
+const MAX_COMPARED_DEPTH = 64;

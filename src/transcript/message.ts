@@ -111,6 +111,16 @@ export function reachesModel(part: Part): boolean {
   return part.agentVisible !== false && !(part.type === "text" && part.ignored);
 }
 
+/** True for what the model answered; a summary is not an answer. */
+export function isAnswer({ role, summary }: Message): boolean {
+  return role === "assistant" && summary !== true;
+}
+
+/** The text parts of a message that reach the model, one below the other; calls, reasoning and files are left out. */
+export function textOf({ parts }: Message): string {
+  return parts.flatMap((part) => (part.type === "text" && reachesModel(part) ? [part.text] : [])).join("\n");
+}
+
 /** The message without its hidden parts, or undefined when hiding left nothing for the model. */
 function projectParts(message: Message): Message | undefined {
   if (!message.parts.some(needsProjection)) return message;

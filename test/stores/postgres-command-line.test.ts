@@ -1,3 +1,4 @@
+import { asObject } from "../../src/text/json.ts";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +15,6 @@ import { openPluginStores } from "../../src/plugin/stores/open-stores.ts";
 import type { PluginStores } from "../../src/plugin/stores/plugin-stores.ts";
 import type { PruneWindow } from "../../src/plugin/window/prune.ts";
 import { currentProcess } from "../../src/stores/files/lock.ts";
-import { asObject } from "../../src/text/read-unknown.ts";
 import { OWNER, runningFork } from "../rig/forks/fork-samples.ts";
 import { postgresForTests } from "./postgres-place.ts";
 

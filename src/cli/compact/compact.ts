@@ -5,7 +5,7 @@ import type { Summarizer } from "../../compaction/ports/summarizer.ts";
 import { readTranscript } from "../../formats/read-transcript.ts";
 import { planFileCompaction } from "../../inspector/view/plan-file-compaction.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
-import { asObject, asString } from "../../text/read-unknown.ts";
+import { asObject, asString } from "../../text/json.ts";
 import { type InputFile, printWarnings, readInput, sessionLabel } from "../files/read-input.ts";
 import {
   editedText,

@@ -1,6 +1,6 @@
 import { FORK_OWN_TOOLS } from "../../fork/context/omit.ts";
 import { readPluginOptions } from "../../plugin/context/options.ts";
-import { asObject, type UnknownObject } from "../../text/read-unknown.ts";
+import { asObject, type UnknownObject } from "../../text/json.ts";
 import { type ConfiguredPlugin, type HostConfiguration, isCarryover } from "../opencode/configuration.ts";
 import type { Finding } from "./finding.ts";
 

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FORK_OWN_TOOLS } from "../../fork/context/omit.ts";
-import { asObject, type UnknownObject } from "../../text/read-unknown.ts";
+import { asObject, type UnknownObject } from "../../text/json.ts";
 import type { Finding } from "./finding.ts";
 
 /**

@@ -4,7 +4,7 @@ import { pipeline } from "node:stream";
 import { createGunzip, gunzipSync } from "node:zlib";
 import { readTranscript, type TranscriptFile } from "../../formats/read-transcript.ts";
 import { messagesOf, type OpenCodeWire } from "../../formats/wires/opencode/session-message.ts";
-import { asObject, asString, omitUndefined, type UnknownObject } from "../../text/read-unknown.ts";
+import { asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import { terminalText } from "../terminal/output.ts";
 

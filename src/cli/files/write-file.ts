@@ -8,7 +8,7 @@ import {
   type SessionPart,
   withMessages,
 } from "../../formats/wires/opencode/session-message.ts";
-import { asNumber, asObject, type UnknownObject } from "../../text/read-unknown.ts";
+import { asNumber, asObject, type UnknownObject } from "../../text/json.ts";
 import type { Edit } from "../../transcript/edit.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import type { InputFile } from "./read-input.ts";

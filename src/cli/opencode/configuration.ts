@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import { asObject, asString, type UnknownObject } from "../../text/read-unknown.ts";
+import { asObject, asString, type UnknownObject } from "../../text/json.ts";
 
 /** OpenCode's configuration as it is found for a folder: every file that counts, and the plugins in the order in which they are loaded. */
 export async function readHostConfiguration({

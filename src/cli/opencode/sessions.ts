@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdtemp, open, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { asObject, asString } from "../../text/read-unknown.ts";
+import { asObject, asString } from "../../text/json.ts";
 import { type DatedFile, newestFile } from "../files/find-files.ts";
 
 /** The newest session in OpenCode's database, as its own `export` writes it. */

@@ -5,7 +5,7 @@ import { hostConfigFolder, type PluginFolders, pluginFolders } from "../../plugi
 import { openPluginStores } from "../../plugin/stores/open-stores.ts";
 import { isDatabase, type PluginStores } from "../../plugin/stores/plugin-stores.ts";
 import { hasPassword } from "../../stores/postgres/pool.ts";
-import { asObject, asString } from "../../text/read-unknown.ts";
+import { asObject, asString } from "../../text/json.ts";
 import { CliError, EXIT_CODES } from "../terminal/cli-error.ts";
 import { isCarryover, readHostConfiguration } from "./configuration.ts";
 

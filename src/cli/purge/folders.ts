@@ -8,8 +8,7 @@ import { createFileRecordStore, recordNameOf } from "../../stores/files/record-s
 import { cleanSpills, isSha256 } from "../../stores/files/spill-store.ts";
 import { readWholeFile, TEMPORARY_MAX_AGE_MS } from "../../stores/files/whole-file.ts";
 import { codeOf } from "../../stores/store-failure.ts";
-import { groupBy } from "../../text/json.ts";
-import { asObject, asString } from "../../text/read-unknown.ts";
+import { asObject, asString, groupBy } from "../../text/json.ts";
 import { defaultEvalCacheFolder } from "../eval/run-eval.ts";
 import {
   addRecords,

@@ -5,8 +5,7 @@ import { isUnfinished } from "../../plugin/forks/adopt.ts";
 import { isRunning } from "../../plugin/stores/control-store.ts";
 import { isHeld } from "../../plugin/stores/plugin-stores.ts";
 import { pathName } from "../../stores/files/path-name.ts";
-import { groupBy } from "../../text/json.ts";
-import { asObject, asString } from "../../text/read-unknown.ts";
+import { asObject, asString, groupBy } from "../../text/json.ts";
 import type { InventoryFile, InventoryFork, InventoryItems, InventorySession } from "./plan.ts";
 
 /** What is kept in one place, and who works on it. */

@@ -1,6 +1,12 @@
 import type { Edit, Position } from "../../transcript/edit.ts";
 import { charsOf } from "../../transcript/estimate-message.ts";
-import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../../transcript/message.ts";
+import {
+  isVisibleToModel,
+  type Message,
+  type MessageId,
+  type Transcript,
+  textOf,
+} from "../../transcript/message.ts";
 import type { CompactionPart, FilePart, Part } from "../../transcript/part.ts";
 import { handlesInPlace, pinText, renderFacts } from "../summary/facts.ts";
 import { summaryMessage } from "../summary/message.ts";
@@ -176,7 +182,8 @@ function isOverflowTrigger({ trigger }: CompactionPlan): boolean {
 /** What has to be before the model after a compaction and is not: the user's last request, and every pin. */
 export function missingContent(plan: CompactionPlan, after: Transcript): readonly string[] {
   const shown = after.filter(isVisibleToModel);
-  const summaryText = messageTexts(shown.find((message) => message.id === plan.ids.summary));
+  const summary = shown.find((message) => message.id === plan.ids.summary);
+  const summaryText = summary === undefined ? "" : textOf(summary);
   const missing: string[] = [];
   const { lastRequest } = plan;
   if (lastRequest !== undefined) {
@@ -194,10 +201,6 @@ export function missingContent(plan: CompactionPlan, after: Transcript): readonl
     if (!isThere) missing.push(`a pin${pin.handle === undefined ? "" : ` (${pin.handle})`}`);
   }
   return missing;
-}
-
-function messageTexts(message: Message | undefined): string {
-  return (message?.parts ?? []).map((part) => (part.type === "text" ? part.text : "")).join("\n");
 }
 
 /** What is done about a marker whose compaction did not happen: it no longer waits for one, and a failure is recorded. */

@@ -1,8 +1,9 @@
 import { fileAccess } from "../../stages/file-access.ts";
+import { clipLine } from "../../text/display.ts";
 import { ANCHOR_TYPES, type Anchor, type AnchorType } from "../../transcript/carried-facts.ts";
 import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
-import { oneLine, type TextCleaner, type TextPiece } from "./text.ts";
+import type { TextCleaner, TextPiece } from "./text.ts";
 
 /**
  * Exact things of a conversation with the place where each was seen last, the most telling first: what is
@@ -169,7 +170,7 @@ function findCommand(json: string, found: FoundAnchor[]): void {
   const command = match?.[1]?.replace(/\\[nrt]/g, " ").replace(/\\(["\\/])/g, "$1");
   // An editor tool names its operation in the same field.
   if (command !== undefined && /\s/.test(command)) {
-    found.push({ type: "command", text: oneLine(command, MAX_LINE_CHARS) });
+    found.push({ type: "command", text: clipLine(command, MAX_LINE_CHARS) });
   }
 }
 
@@ -183,7 +184,7 @@ function findErrors(text: string, isError: boolean, found: FoundAnchor[]): void 
     start = end + 1;
     const isFirstOfError = isError && errors === 0 && line.trim() !== "";
     if (!isFirstOfError && (!ERROR_WORD.test(line) || NO_ERROR.test(line))) continue;
-    found.push({ type: "error", text: oneLine(line, MAX_LINE_CHARS) });
+    found.push({ type: "error", text: clipLine(line, MAX_LINE_CHARS) });
     errors++;
   }
 }

@@ -1,18 +1,17 @@
+import { clipLine, oneLine } from "../../text/display.ts";
 import { normalizeText } from "../../text/normalize.ts";
 import { CHARS_PER_TOKEN } from "../../text/tokens/estimate-tokens.ts";
 import type { CarriedFacts, CarriedPin, CarriedWords } from "../../transcript/carried-facts.ts";
 import type { Edit, Handle } from "../../transcript/edit.ts";
 import { type Message, type MessageId, reachesModel, type Transcript } from "../../transcript/message.ts";
-import { outcomeText, type Part, type ToolPart, withText } from "../../transcript/part.ts";
+import { type Part, partText, type ToolPart, withText } from "../../transcript/part.ts";
 import { handleOf, isCleared, type ToolResult } from "../../transcript/tool-results.ts";
 import { collectAnchors, collectFiles, newestPaths, selectAnchors } from "./anchors.ts";
 import { element } from "./request.ts";
 import {
-  collapseWhitespace,
   createTextCleaner,
   cutCodePoints,
   fenceQuote,
-  oneLine,
   piecesOf,
   quoteName,
   type SecretRedaction,
@@ -122,7 +121,7 @@ function anchorLines({ anchors }: CarriedFacts, maxChars: number): readonly stri
 }
 
 function handleLabel(handle: Handle): string {
-  return fenceQuote(oneLine(normalizeText(handle), 120));
+  return fenceQuote(clipLine(normalizeText(handle), 120));
 }
 
 /**
@@ -304,11 +303,6 @@ function messageText(message: Message): string {
     .join("\n");
 }
 
-function partText(part: Part): string {
-  if (part.type === "text") return part.text;
-  return part.type === "tool" ? outcomeText(part.outcome) : "";
-}
-
 /** Leaves one line of a result in the model's view, which points to the summary; the call stays, and the whole can be recalled. */
 export function archiveResult({ message, partIndex, part, text }: ToolResult, archivedAs: MessageId): Edit {
   const handle = handleOf(message, partIndex);
@@ -341,7 +335,7 @@ export function hasOnlyStub({ cut }: ToolPart): boolean {
 
 // The call id, and not the summary's own, since it stays right when summaries are merged.
 function stub({ callId }: ToolPart, handle: string): string {
-  return collapseWhitespace(
+  return oneLine(
     `[archived: see the tool summary of call ${quoteName(callId)}; whole result: ${quoteName(handle)}]`,
   );
 }

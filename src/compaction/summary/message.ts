@@ -1,17 +1,11 @@
+import { clipLine, oneLine } from "../../text/display.ts";
 import { normalizeText } from "../../text/normalize.ts";
 import { CHARS_PER_TOKEN, estimateTokens, type TokenEstimator } from "../../text/tokens/estimate-tokens.ts";
 import { type CarriedFacts, readCarriedFacts } from "../../transcript/carried-facts.ts";
 import type { Message, MessageId, Transcript } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
 import { element } from "./request.ts";
-import {
-  cutCodePoints,
-  fenceQuote,
-  firstCodePoints,
-  oneLine,
-  type TextCleaner,
-  type TextPiece,
-} from "./text.ts";
+import { cutCodePoints, fenceQuote, firstCodePoints, type TextCleaner, type TextPiece } from "./text.ts";
 
 /** The message that stands for what was folded: the prose first, then what is carried word for word. */
 export function summaryMessage(summary: SummaryText): Message {
@@ -67,7 +61,7 @@ function frameText({ facts, foldedIds }: SummaryText): string {
 }
 
 function idLabel(id: MessageId): string {
-  return fenceQuote(oneLine(normalizeText(id), 120));
+  return fenceQuote(clipLine(normalizeText(id), 120));
 }
 
 /** How a summary in the user's role begins. */
@@ -138,7 +132,7 @@ export function foldMaterial(
 /** One line about a tool result: name, ok or error, its first 200 code points. */
 export function digestLine(tool: string, type: "output" | "error", text: string): string {
   const start = firstCodePoints(text, DIGEST_POINTS * 2);
-  const excerpt = firstCodePoints(oneLine(start, start.length), DIGEST_POINTS);
+  const excerpt = firstCodePoints(oneLine(start), DIGEST_POINTS);
   return `- ${fenceQuote(tool)} ${type === "error" ? "error" : "ok"}: ${fenceQuote(excerpt) || "(empty output)"}`;
 }
 

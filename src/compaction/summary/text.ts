@@ -1,3 +1,4 @@
+import { clipLine, ELLIPSIS, oneLine } from "../../text/display.ts";
 import { FENCED_TAGS, fenceData } from "../../text/fence.ts";
 import { safeJson } from "../../text/json.ts";
 import { normalizeText, normalizeTypedText } from "../../text/normalize.ts";
@@ -29,18 +30,8 @@ export function createTextCleaner(redaction: SecretRedaction = {}): TextCleaner 
   return {
     typed: (text) => redact(normalizeTypedText(text)),
     data,
-    line: (text, maxChars) => oneLine(data(text), maxChars),
+    line: (text, maxChars) => clipLine(data(text), maxChars),
   };
-}
-
-/** A text on one line, cut behind so many characters. */
-export function oneLine(text: string, maxChars: number): string {
-  // What lies far behind the limit is not looked at: the line may come out shorter than it could be, never longer.
-  const line = text
-    .slice(0, maxChars * 4 + 64)
-    .replace(/\s+/g, " ")
-    .trim();
-  return line.length <= maxChars ? line : `${line.slice(0, headCut(line, Math.max(0, maxChars - 3)))}...`;
 }
 
 /** The elements that frame texts in a request and in a summary. */
@@ -271,14 +262,9 @@ export function quoteAnswer(text: string, maxCodePoints: number, redact: RedactO
 /** A name or an id on one line, unable to leave its frame. */
 export function quoteName(text: string): string {
   return clipCodePoints(
-    fenceData(collapseWhitespace(normalizeText(text.slice(0, MAX_NAME_READ_CHARS)))),
+    fenceData(oneLine(normalizeText(text.slice(0, MAX_NAME_READ_CHARS)))),
     MAX_NAME_CODE_POINTS,
   );
-}
-
-/** The text without line breaks. */
-export function collapseWhitespace(text: string): string {
-  return text.replace(/\s+/g, " ").trim();
 }
 
 /** At most some code points of a text: two thirds from its head, one third from its tail, and between them how many are missing. */
@@ -293,7 +279,6 @@ export function clipCodePoints(text: string, maxCodePoints: number): string {
   return firstCodePoints(text, maxCodePoints - ELLIPSIS.length) + ELLIPSIS;
 }
 
-const ELLIPSIS = "...";
 /** Room for the line that says how many are missing. */
 const MARKER_CHARS = truncationMarker(Number.MAX_SAFE_INTEGER, "head-tail").length;
 const MAX_NAME_CODE_POINTS = 100;

@@ -1,6 +1,7 @@
 import { filterCompacted } from "../../stages/boundary.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../../stages/tiers.ts";
 import { ConfigurationError } from "../../text/check.ts";
+import { oneLine } from "../../text/display.ts";
 import { safeJson } from "../../text/json.ts";
 import type { RedactOptions } from "../../text/secrets/redact-secrets.ts";
 import type { Position } from "../../transcript/edit.ts";
@@ -16,7 +17,7 @@ import { handleOf, isCleared, type ToolResult, toolResults } from "../../transcr
 import type { SummaryRequest } from "../ports/summarizer.ts";
 import { createPinGuard, hasOnlyStub, type Pin } from "../summary/facts.ts";
 import { SECRETS_RULE } from "../summary/request.ts";
-import { clipCodePoints, collapseWhitespace, quoteName, quoteToolText } from "../summary/text.ts";
+import { clipCodePoints, quoteName, quoteToolText } from "../summary/text.ts";
 import { TOOL_SUMMARY_STRATEGIES, type ToolSummaryStrategy } from "../trigger/limits.ts";
 
 /**
@@ -334,7 +335,7 @@ export function heuristicSummary(
   }
   const lines = results.map((result, index) => {
     const number = `${index + 1}. `;
-    const line = collapseWhitespace(summarizeResult(result, BATCH_LINE_CODE_POINTS - number.length, redact));
+    const line = oneLine(summarizeResult(result, BATCH_LINE_CODE_POINTS - number.length, redact));
     return clipCodePoints(number + line, BATCH_LINE_CODE_POINTS);
   });
   return lines.join("\n");
@@ -344,9 +345,7 @@ export function heuristicSummary(
 function resultText({ part, text }: ToolResult): string {
   const files = part.outcome.status === "done" ? part.outcome.attachments : [];
   if (files.length === 0) return text;
-  const names = files.map(
-    ({ mime, filename }) => `[File: ${collapseWhitespace(`${mime} ${filename ?? ""}`)}]`,
-  );
+  const names = files.map(({ mime, filename }) => `[File: ${oneLine(`${mime} ${filename ?? ""}`)}]`);
   return [...(text.trim() === "" ? [] : [text]), ...names].join("\n");
 }
 

@@ -1,5 +1,5 @@
-import { asObject, asString } from "../../text/read-unknown.ts";
-import type { Message, Transcript } from "../../transcript/message.ts";
+import { asObject, asString } from "../../text/json.ts";
+import { type Message, type Transcript, textOf } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
 import { type EvalSession, isStep, isSummary, splitAtCompactions } from "../probe/eval-session.ts";
 import { callsOf, plainMessages } from "../probe/history-text.ts";
@@ -116,10 +116,6 @@ function keptBy(
     usable: shareOf(usable) ?? 0,
     editLines: shareOf(editLines),
   };
-}
-
-function textOf({ parts }: Message): string {
-  return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
 const ORDINARY_EVERY_STEPS = 12;

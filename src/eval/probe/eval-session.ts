@@ -1,4 +1,4 @@
-import { asObject, asString } from "../../text/read-unknown.ts";
+import { asObject, asString } from "../../text/json.ts";
 import { type Message, project, type Transcript } from "../../transcript/message.ts";
 
 /** A recorded session to measure on. */

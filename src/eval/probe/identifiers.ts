@@ -1,4 +1,4 @@
-import { asObject } from "../../text/read-unknown.ts";
+import { asObject } from "../../text/json.ts";
 import { unescapeText } from "./history-text.ts";
 
 /** The identifiers of a text with their class; only such as a model cannot know without having seen them. */

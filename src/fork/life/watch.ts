@@ -1,4 +1,10 @@
-import type { Message, MessageError, MessageId } from "../../transcript/message.ts";
+import {
+  isAnswer,
+  type Message,
+  type MessageError,
+  type MessageId,
+  textOf,
+} from "../../transcript/message.ts";
 import { interruptRun } from "./control.ts";
 import { boundText, endRun, endStopped } from "./end.ts";
 import { endOfLimit } from "./enforce-limits.ts";
@@ -233,9 +239,7 @@ export function checkChild(child: ChildView): ChildFinding {
     promptMessageId === undefined ? -1 : messages.findLastIndex(({ id }) => id === promptMessageId);
   if (promptIndex === -1) return { type: "unprompted" };
 
-  const answers = messages
-    .slice(promptIndex + 1)
-    .filter((message) => message.role === "assistant" && message.summary !== true);
+  const answers = messages.slice(promptIndex + 1).filter(isAnswer);
   const lastText = answers.map(textOf).findLast((text) => text.trim() !== "") ?? "";
   const last = answers.at(-1);
   if (last?.error !== undefined) {
@@ -261,13 +265,6 @@ function isFinished({ finish, unfinished }: Message): boolean {
 }
 
 const NOT_AN_END: readonly string[] = ["tool-calls", "tool_use", "error"];
-
-/** What the child said; what it thought is its own. */
-function textOf(message: Message): string {
-  return message.parts
-    .flatMap((part) => (part.type === "text" && part.ignored !== true ? [part.text] : []))
-    .join("\n");
-}
 
 function plainError({ name, text }: MessageError): ForkError {
   return { kind: /abort/i.test(name) ? "aborted" : name, message: text === "" ? name : text };

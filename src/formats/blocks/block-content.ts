@@ -1,5 +1,11 @@
-import { safeJson, tryJson } from "../../text/json.ts";
-import { asObject, jsonOrText, omitUndefined, type UnknownObject } from "../../text/read-unknown.ts";
+import {
+  asObject,
+  jsonOrText,
+  omitUndefined,
+  safeJson,
+  tryJson,
+  type UnknownObject,
+} from "../../text/json.ts";
 import {
   COMPACTION_QUESTION,
   type FilePart,

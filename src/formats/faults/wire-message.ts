@@ -1,4 +1,4 @@
-import { asObject } from "../../text/read-unknown.ts";
+import { asObject } from "../../text/json.ts";
 import type { Fault, ProviderRule } from "../../transcript/format.ts";
 
 /** One message of a provider's wire, reduced to what the rules of providers speak of. */

@@ -1,4 +1,4 @@
-import { asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../text/read-unknown.ts";
+import { asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
 import { readCarriedFacts } from "../../transcript/carried-facts.ts";
 import type { MessageMetadata, ModelRef, Usage } from "../../transcript/message.ts";
 import type { CompactionPart, Part, TextPart, ToolPart } from "../../transcript/part.ts";

@@ -9,7 +9,7 @@ import type { SessionOptions, SessionPorts } from "../../session/options.ts";
 import { createSession, type Session } from "../../session/session.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
 import { ConfigurationError } from "../../text/check.ts";
-import { asObject } from "../../text/read-unknown.ts";
+import { asObject } from "../../text/json.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
 import { createConversation, createPrepareStep, type PrepareStep } from "./conversation.ts";
 import {

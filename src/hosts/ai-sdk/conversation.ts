@@ -5,7 +5,7 @@ import { aiSdk } from "../../formats/wires/ai-sdk/ai-sdk.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { GiveUp, GiveUpReason, SessionAction } from "../../session/action.ts";
 import type { Session } from "../../session/session.ts";
-import { asObject, asString } from "../../text/read-unknown.ts";
+import { asObject, asString } from "../../text/json.ts";
 import type { Message, MessageId, Transcript } from "../../transcript/message.ts";
 
 /** Joins a session and the messages that the AI SDK sends with every request. */

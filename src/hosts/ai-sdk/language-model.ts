@@ -1,7 +1,7 @@
 import type { Summarizer } from "../../compaction/ports/summarizer.ts";
 import type { ModelLimits } from "../../compaction/trigger/limits.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
-import { asObject, asString } from "../../text/read-unknown.ts";
+import { asObject, asString } from "../../text/json.ts";
 
 /** A language model of the AI SDK, whatever version of the interface it implements. */
 export interface LanguageModelLike {

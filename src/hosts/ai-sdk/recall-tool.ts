@@ -1,7 +1,7 @@
 import type { Tool } from "ai";
 import type { Recalled, RecallRange } from "../../session/recall.ts";
 import type { Session } from "../../session/session.ts";
-import { asNumber, asObject, asString } from "../../text/read-unknown.ts";
+import { asNumber, asObject, asString } from "../../text/json.ts";
 
 /** What the model may ask for: what a handle names, or the lines that hold a text; a range of lines where it is long. */
 export interface RecallInput {

@@ -1,6 +1,5 @@
 import type { Session } from "../../session/session.ts";
-import { safeJson } from "../../text/json.ts";
-import { asObject } from "../../text/read-unknown.ts";
+import { asObject, safeJson } from "../../text/json.ts";
 import {
   type AnswerFacts,
   type AttemptEnd,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
-import { asObject } from "../../text/read-unknown.ts";
+import { asObject } from "../../text/json.ts";
 import { decodesEqual } from "./decode.ts";
 
 const STEP: SessionMessage = {

@@ -1,7 +1,6 @@
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
-import { deepEqual } from "../../text/deep-equal.ts";
-import { asObject, asString, type UnknownObject } from "../../text/read-unknown.ts";
+import { asObject, asString, deepEqual, type UnknownObject } from "../../text/json.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { deliveryIdsIn } from "../../fork/life/notice.ts";
 import type { SessionMessage, SessionPart } from "../../formats/wires/opencode/session-message.ts";
 import { isOwnTool } from "../../plugin/window/bound-output.ts";
-import { asNumber, asObject } from "../../text/read-unknown.ts";
+import { asNumber, asObject } from "../../text/json.ts";
 import { CALL_MS } from "./calls.ts";
 import { lastTurn, type TurnSettings } from "./sessions.ts";
 

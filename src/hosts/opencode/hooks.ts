@@ -1,5 +1,5 @@
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
-import { asObject, asString } from "../../text/read-unknown.ts";
+import { asObject, asString } from "../../text/json.ts";
 
 /** What OpenCode gives to a plugin when it loads it; only what we use is named. */
 export interface PluginInput {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ForkModel } from "../../fork/life/record.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
 import { type ForkLink, readForkLink } from "../../plugin/forks/links.ts";
-import { asObject, asString } from "../../text/read-unknown.ts";
+import { asObject, asString } from "../../text/json.ts";
 import { type HostAnswer, type HostCalls, sessionPath } from "./calls.ts";
 
 /** Makes a session under the root: the host hides permission asks of anything deeper. */

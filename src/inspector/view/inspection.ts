@@ -1,7 +1,7 @@
 import { cacheProfileFor } from "../../stages/cache-profiles.ts";
-import { deepEqual } from "../../text/deep-equal.ts";
+import { deepEqual } from "../../text/json.ts";
 import { type TokenFamily, tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
-import { type Message, type Transcript, withUniqueIds } from "../../transcript/message.ts";
+import { isAnswer, type Message, type Transcript, withUniqueIds } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
 import { itemTextOf, searchItems } from "./item-text.ts";
 import { clampBudget, type PolicyRun, policiesFor, runPolicy } from "./policies.ts";
@@ -253,8 +253,4 @@ function cachedPrefix(sent: Transcript, next: Transcript, rows: readonly Message
 /** How many messages there were when the model was asked last; its newest answer was not part of that request. */
 function lastRequestEnd(transcript: Transcript): number {
   return Math.max(0, transcript.findLastIndex(isAnswer));
-}
-
-function isAnswer({ role, summary }: Message): boolean {
-  return role === "assistant" && !summary;
 }

@@ -1,7 +1,7 @@
 import { type HostCalls, type Notify, sessionPath } from "../../hosts/opencode/calls.ts";
 import { deletedSession, type HostEvent } from "../../hosts/opencode/hooks.ts";
 import type { Journal } from "../../session/journal.ts";
-import { asObject, asString } from "../../text/read-unknown.ts";
+import { asObject, asString } from "../../text/json.ts";
 import type { RedactOptions } from "../../text/secrets/redact-secrets.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
 import { hostConfigFolder, type PluginFolders, pluginFolders } from "../stores/folders.ts";

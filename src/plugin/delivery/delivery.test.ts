@@ -5,7 +5,7 @@ import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import type { ForkOwner, ForkRecord } from "../../fork/life/record.ts";
 import type { HostAnswer, HostCalls } from "../../hosts/opencode/calls.ts";
 import { currentProcess } from "../../stores/files/lock.ts";
-import { asObject } from "../../text/read-unknown.ts";
+import { asObject } from "../../text/json.ts";
 import { createForkAdoption } from "../forks/adopt.ts";
 import { createDeliveryFeature } from "./delivery.ts";
 

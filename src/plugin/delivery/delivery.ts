@@ -1,7 +1,7 @@
 import type { DeliveryWaits } from "../../fork/life/delivery.ts";
 import { forkRoster, resultNotice } from "../../fork/life/notice.ts";
 import { createMessageId } from "../../hosts/opencode/sessions.ts";
-import { asObject, asString } from "../../text/read-unknown.ts";
+import { asObject, asString } from "../../text/json.ts";
 import type { PluginContext } from "../context/context.ts";
 import { createForkAdoption, isUnfinished } from "../forks/adopt.ts";
 import type { Forks } from "../forks/forks.ts";

@@ -1,6 +1,6 @@
 import type { ParentState } from "../../fork/life/delivery.ts";
 import { deletedSession, type HostEvent } from "../../hosts/opencode/hooks.ts";
-import { asObject, asString } from "../../text/read-unknown.ts";
+import { asObject, asString } from "../../text/json.ts";
 import { createLruMap } from "../stores/lru-map.ts";
 
 /** Knows what the sessions that may get results are doing, from what the host says. */

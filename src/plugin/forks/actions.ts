@@ -16,7 +16,7 @@ import {
   type TextInput,
   type TurnSettings,
 } from "../../hosts/opencode/sessions.ts";
-import { asObject } from "../../text/read-unknown.ts";
+import { asObject } from "../../text/json.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { ViewStore } from "../stores/views.ts";
 import { inspectChild, lastReport, promptKeyOf, runOf } from "./child-report.ts";

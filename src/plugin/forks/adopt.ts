@@ -5,7 +5,7 @@ import type { RecordFound, RecordList, RecordState } from "../../fork/life/recor
 import { readForkRecord, rebuildForkRecord } from "../../fork/life/stored-record.ts";
 import { type HostCalls, sessionPath } from "../../hosts/opencode/calls.ts";
 import { processState } from "../../stores/files/lock.ts";
-import { asNumber, asObject, asString, type UnknownObject } from "../../text/read-unknown.ts";
+import { asNumber, asObject, asString, type UnknownObject } from "../../text/json.ts";
 import type { PluginContext } from "../context/context.ts";
 import { VIEW_KEPT_MS } from "../stores/views.ts";
 import { type Forks, readNewestNumber } from "./forks.ts";

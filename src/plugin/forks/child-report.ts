@@ -4,7 +4,7 @@ import type { ForkError } from "../../fork/life/record.ts";
 import { checkChild } from "../../fork/life/watch.ts";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
-import { asObject, asString } from "../../text/read-unknown.ts";
+import { asObject, asString } from "../../text/json.ts";
 
 /** What a child's messages and status say about our newest prompt to it. */
 export function inspectChild({ messages, status, messageId, key }: ChildLook): ChildFinding {

@@ -2,7 +2,7 @@ import type { SessionMessage } from "../../formats/wires/opencode/session-messag
 import type { HostCalls } from "../../hosts/opencode/calls.ts";
 import { deletedSession } from "../../hosts/opencode/hooks.ts";
 import { sessionMessages } from "../../hosts/opencode/sessions.ts";
-import { asNumber, asObject, asString } from "../../text/read-unknown.ts";
+import { asNumber, asObject, asString } from "../../text/json.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { Feature } from "../host/features.ts";
 import { createLruMap } from "../stores/lru-map.ts";

@@ -6,7 +6,7 @@ import type { SessionMessage } from "../../formats/wires/opencode/session-messag
 import type { HostModel } from "../../hosts/opencode/hooks.ts";
 import { lastTurn, sessionMessages, type TurnSettings } from "../../hosts/opencode/sessions.ts";
 import { cacheProfileFor } from "../../stages/cache-profiles.ts";
-import { asNumber, asObject, asString } from "../../text/read-unknown.ts";
+import { asNumber, asObject, asString } from "../../text/json.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { ModelWindows } from "../window/models.ts";
 import type { Forks } from "./forks.ts";

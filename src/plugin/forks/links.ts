@@ -2,7 +2,7 @@ import type { ForkRecord } from "../../fork/life/record.ts";
 import { type ForkMetadata, forkMetadata, readForkMetadata } from "../../fork/life/stored-record.ts";
 import { type HostCalls, sessionPath } from "../../hosts/opencode/calls.ts";
 import { deletedSession, type HostEvent } from "../../hosts/opencode/hooks.ts";
-import { asObject, asString, type UnknownObject } from "../../text/read-unknown.ts";
+import { asObject, asString, type UnknownObject } from "../../text/json.ts";
 import { createLruMap } from "../stores/lru-map.ts";
 
 /** What ties a child session to its fork, as it stands in the metadata of the session. */

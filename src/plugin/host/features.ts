@@ -1,6 +1,5 @@
 import type { Hooks } from "../../hosts/opencode/hooks.ts";
-import { isObject } from "../../text/json.ts";
-import { asObject, asString } from "../../text/read-unknown.ts";
+import { asObject, asString, isObject } from "../../text/json.ts";
 
 /** One thing the plugin does, as the hooks it needs. */
 export interface Feature {

@@ -6,7 +6,7 @@ import type { RecordStore } from "../../fork/life/record-store.ts";
 import { processState } from "../../stores/files/lock.ts";
 import { createFileRecordStore } from "../../stores/files/record-store.ts";
 import type { PostgresStores } from "../../stores/postgres/stores.ts";
-import { asNumber, asObject, asString } from "../../text/read-unknown.ts";
+import { asNumber, asObject, asString } from "../../text/json.ts";
 
 /** Where a person's wishes reach a running plugin: records of those who run, and of what is asked of them. */
 export interface ControlStore {

@@ -4,7 +4,7 @@ import type { Journal, JournalContent, JournalEntry, JournalProblem } from "../.
 import { type BatchRecord, readRecord, type SessionRecord } from "../../session/log.ts";
 import { createFileJournal } from "../../stores/files/journal.ts";
 import { idOfPathName } from "../../stores/files/path-name.ts";
-import { asNumber, asObject, asString, type UnknownObject } from "../../text/read-unknown.ts";
+import { asNumber, asObject, asString, type UnknownObject } from "../../text/json.ts";
 import type { RequestEntry } from "../host/agent-host.ts";
 import type { PluginLog } from "./plugin-stores.ts";
 

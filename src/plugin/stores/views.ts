@@ -4,7 +4,7 @@ import type { SessionMessage } from "../../formats/wires/opencode/session-messag
 import { nodeFileSystem } from "../../stores/files/file-system.ts";
 import { createFileSpillStore, isSha256, readSpillFile, spillPath } from "../../stores/files/spill-store.ts";
 import { removeQuietly } from "../../stores/files/whole-file.ts";
-import { asString } from "../../text/read-unknown.ts";
+import { asString } from "../../text/json.ts";
 import type { SpillFailure, SpillRef, SpillStore } from "../../tool-output/spill.ts";
 import { createLruMap } from "./lru-map.ts";
 

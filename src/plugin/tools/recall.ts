@@ -11,7 +11,7 @@ import {
   searchLines,
   textAt,
 } from "../../session/recall.ts";
-import { asObject, asString } from "../../text/read-unknown.ts";
+import { asObject, asString } from "../../text/json.ts";
 import type { Message, MessageId, Transcript } from "../../transcript/message.ts";
 import type { ForkLink } from "../forks/links.ts";
 import { defineTool, type ToolSetup } from "./define-tool.ts";

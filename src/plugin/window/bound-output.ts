@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { FORK_OWN_TOOLS } from "../../fork/context/omit.ts";
 import type { ToolOutput } from "../../hosts/opencode/hooks.ts";
-import { asObject, asString } from "../../text/read-unknown.ts";
+import { asObject, asString } from "../../text/json.ts";
 import { DEFAULT_TOOL_OUTPUT_LIMITS } from "../../tool-output/limits.ts";
 import { truncateToolContent } from "../../tool-output/truncate-tool-content.ts";
 import type { PluginContext } from "../context/context.ts";

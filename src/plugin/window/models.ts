@@ -1,6 +1,6 @@
 import type { HostModel } from "../../hosts/opencode/hooks.ts";
 import { type CacheProfile, cacheProfileFor } from "../../stages/cache-profiles.ts";
-import { asNumber, asObject } from "../../text/read-unknown.ts";
+import { asNumber, asObject } from "../../text/json.ts";
 import type { ModelThresholds, PluginOptions } from "../context/options.ts";
 import type { Feature } from "../host/features.ts";
 

@@ -6,7 +6,7 @@ import { deletedSession } from "../../hosts/opencode/hooks.ts";
 import { targetsOf } from "../../session/history.ts";
 import { createSession, type Session, type UndoResult } from "../../session/session.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
-import { asNumber, asObject, asString } from "../../text/read-unknown.ts";
+import { asNumber, asObject, asString } from "../../text/json.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { Feature } from "../host/features.ts";

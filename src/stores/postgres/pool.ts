@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { errorMessage } from "../../text/display.ts";
 import type { StoreFailure } from "../store-failure.ts";
 
 /** What is needed of a pool of the package `pg`; a `Pool` of yours fits. */
@@ -41,7 +42,7 @@ export async function openPool(settings: PoolSettings, load: LoadPg): Promise<Op
   try {
     pg = await load();
   } catch (cause) {
-    const reason = `The package pg, by which PostgreSQL is reached, cannot be loaded. Install it: npm install pg (${textOf(cause)})`;
+    const reason = `The package pg, by which PostgreSQL is reached, cannot be loaded. Install it: npm install pg (${errorMessage(cause)})`;
     return { status: "failed", code: "PG_NOT_INSTALLED", reason };
   }
   const { Pool } = pg.default ?? pg;
@@ -83,10 +84,6 @@ export interface PgModule {
 }
 
 type PoolConstructor = new (settings: Readonly<Record<string, unknown>>) => PostgresPool;
-
-function textOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
-}
 
 /** Loads the package `pg` from where this program is, else from the first of these folders that has it. */
 export function createLoadPg(folders: readonly string[] = [], load: LoadPg = loadPg): LoadPg {

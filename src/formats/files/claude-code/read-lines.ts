@@ -1,10 +1,4 @@
-import {
-  asNumber,
-  asObject,
-  asString,
-  omitUndefined,
-  type UnknownObject,
-} from "../../../text/read-unknown.ts";
+import { asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import type { Usage } from "../../../transcript/message.ts";
 import { type LinePiece, type LineReading, type MessageHead, timeOf } from "../../lines/line-format.ts";
 import { type LineLink, liveBranch } from "../../lines/line-tree.ts";

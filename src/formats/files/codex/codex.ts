@@ -1,4 +1,4 @@
-import { asObject, omitUndefined, type UnknownObject } from "../../../text/read-unknown.ts";
+import { asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import type { Format } from "../../../transcript/format.ts";
 import type { Message } from "../../../transcript/message.ts";
 import { COMPACTION_QUESTION, outcomeText, type Part } from "../../../transcript/part.ts";

@@ -5,7 +5,7 @@ import {
   jsonOrText,
   omitUndefined,
   type UnknownObject,
-} from "../../../text/read-unknown.ts";
+} from "../../../text/json.ts";
 import { createIdDeduplicator, type ModelRef, type Usage } from "../../../transcript/message.ts";
 import type { FilePart, Part, ToolOutcome } from "../../../transcript/part.ts";
 import { filePart, type ResultShape, readResultContent } from "../../blocks/block-content.ts";

@@ -1,11 +1,11 @@
-import { safeJson } from "../../../text/json.ts";
 import {
   asNumber,
   asObject,
   asString,
   omitUndefined,
+  safeJson,
   type UnknownObject,
-} from "../../../text/read-unknown.ts";
+} from "../../../text/json.ts";
 import type { Usage } from "../../../transcript/message.ts";
 import type { Part, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
 import { filePart } from "../../blocks/block-content.ts";

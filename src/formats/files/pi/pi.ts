@@ -1,4 +1,4 @@
-import { asNumber, asObject, omitUndefined, type UnknownObject } from "../../../text/read-unknown.ts";
+import { asNumber, asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import type { Format } from "../../../transcript/format.ts";
 import type { Message } from "../../../transcript/message.ts";
 import { outcomeText, type Part, type ToolPart } from "../../../transcript/part.ts";

@@ -1,10 +1,4 @@
-import {
-  asNumber,
-  asObject,
-  asString,
-  omitUndefined,
-  type UnknownObject,
-} from "../../../text/read-unknown.ts";
+import { asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import { createIdDeduplicator, type MessageError, type Usage } from "../../../transcript/message.ts";
 import type { FilePart, ToolOutcome } from "../../../transcript/part.ts";
 import { filePart, type ResultShape, readResultContent } from "../../blocks/block-content.ts";

@@ -1,10 +1,4 @@
-import {
-  asObject,
-  asString,
-  jsonOrText,
-  omitUndefined,
-  type UnknownObject,
-} from "../../../text/read-unknown.ts";
+import { asObject, asString, jsonOrText, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import { createIdDeduplicator } from "../../../transcript/message.ts";
 import { hashEnds } from "../../blocks/derived-ids.ts";
 import type { LinePiece, LineReading } from "../../lines/line-format.ts";

@@ -1,5 +1,4 @@
-import { safeJson } from "../../../text/json.ts";
-import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/read-unknown.ts";
+import { asObject, asString, omitUndefined, safeJson, type UnknownObject } from "../../../text/json.ts";
 import {
   type FilePart,
   outcomeText,

@@ -1,4 +1,4 @@
-import { asObject, type UnknownObject } from "../../../text/read-unknown.ts";
+import { asObject, type UnknownObject } from "../../../text/json.ts";
 import { type Fault, findFaults } from "../../../transcript/format.ts";
 import type { Transcript } from "../../../transcript/message.ts";
 import type { BlockAdapter } from "../../blocks/block-adapter.ts";

@@ -1,4 +1,4 @@
-import { asObject, omitUndefined, type UnknownObject } from "../../../text/read-unknown.ts";
+import { asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import type { BlockAdapter, PlacedBlock, TurnContext } from "../../blocks/block-adapter.ts";
 import { writeResultContent, writeText } from "../../blocks/block-content.ts";
 import { type BlockFormat, createBlockFormat } from "../../blocks/create-block-format.ts";

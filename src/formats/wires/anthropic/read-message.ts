@@ -1,4 +1,4 @@
-import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/read-unknown.ts";
+import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import type { FilePart, Part, ToolPart } from "../../../transcript/part.ts";
 import type { Block, ItemContent } from "../../blocks/block-adapter.ts";
 import { filePart, type ResultShape, readResultContent } from "../../blocks/block-content.ts";

@@ -1,4 +1,4 @@
-import { asObject, asString } from "../../../text/read-unknown.ts";
+import { asObject, asString } from "../../../text/json.ts";
 import type { Fault } from "../../../transcript/format.ts";
 import { contentBlocks, faultAt, someString, type WirePlace, wireList } from "../../faults/wire-message.ts";
 

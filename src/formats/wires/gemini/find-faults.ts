@@ -1,5 +1,4 @@
-import { safeJson } from "../../../text/json.ts";
-import { asObject, asString, type UnknownObject } from "../../../text/read-unknown.ts";
+import { asObject, asString, safeJson, type UnknownObject } from "../../../text/json.ts";
 import type { Fault } from "../../../transcript/format.ts";
 import { findCommonFaults } from "../../faults/find-common-faults.ts";
 import {

@@ -1,5 +1,4 @@
-import { safeJson } from "../../../text/json.ts";
-import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/read-unknown.ts";
+import { asObject, asString, omitUndefined, safeJson, type UnknownObject } from "../../../text/json.ts";
 import { type FilePart, outcomeText, type ToolOutcome, type ToolPart } from "../../../transcript/part.ts";
 import type { Block, BlockAdapter, CallBlock, ItemContent, ResultBlock } from "../../blocks/block-adapter.ts";
 import { createFileFilter, filePart, textFor } from "../../blocks/block-content.ts";

@@ -1,4 +1,4 @@
-import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/read-unknown.ts";
+import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import type { FilePart } from "../../../transcript/part.ts";
 import type {
   Block,

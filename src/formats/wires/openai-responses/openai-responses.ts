@@ -1,4 +1,4 @@
-import { asObject, asString, type UnknownObject } from "../../../text/read-unknown.ts";
+import { asObject, asString, type UnknownObject } from "../../../text/json.ts";
 import type { BlockAdapter, ItemDraft, PlacedBlock, TurnContext } from "../../blocks/block-adapter.ts";
 import { writeArguments, writeResultContent, writeText } from "../../blocks/block-content.ts";
 import { type BlockFormat, createBlockFormat } from "../../blocks/create-block-format.ts";

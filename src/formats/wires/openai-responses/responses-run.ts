@@ -1,4 +1,4 @@
-import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/read-unknown.ts";
+import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import type { CallId, FilePart } from "../../../transcript/part.ts";
 import type { Block, CallBlock, ItemContent, ResultBlock } from "../../blocks/block-adapter.ts";
 import { filePart, type ResultShape, readArguments, readResultContent } from "../../blocks/block-content.ts";

@@ -1,11 +1,11 @@
-import { safeJson } from "../../../text/json.ts";
 import {
   asNumber,
   asObject,
   asString,
   omitUndefined,
+  safeJson,
   type UnknownObject,
-} from "../../../text/read-unknown.ts";
+} from "../../../text/json.ts";
 import type { Cut } from "../../../text/truncate.ts";
 import { readCarriedFacts } from "../../../transcript/carried-facts.ts";
 import {

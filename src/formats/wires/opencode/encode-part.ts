@@ -1,4 +1,4 @@
-import { asObject, omitUndefined, type UnknownObject } from "../../../text/read-unknown.ts";
+import { asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import {
   CLEARED_PLACEHOLDER,
   type FilePart,

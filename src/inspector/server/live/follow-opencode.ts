@@ -4,7 +4,7 @@ import { runningPlugins } from "../../../plugin/stores/control-store.ts";
 import { pluginJournal } from "../../../plugin/stores/journal.ts";
 import { fingerprintOfFiles } from "../../../plugin/stores/open-stores.ts";
 import { isHeld, type PluginStores } from "../../../plugin/stores/plugin-stores.ts";
-import { asNumber, asObject, asString, type UnknownObject } from "../../../text/read-unknown.ts";
+import { asNumber, asObject, asString, type UnknownObject } from "../../../text/json.ts";
 import type { FollowedSession } from "./followed-session.ts";
 
 /** Looks at what OpenCode and the plugin write until the signal says stop. Only what has changed is read; nothing is written. */

@@ -1,7 +1,7 @@
 import { currentRun, type ForkRecord, isLive } from "../../../fork/life/record.ts";
 import type { PluginEntry } from "../../../plugin/stores/journal.ts";
 import type { BatchRecord } from "../../../session/log.ts";
-import type { UnknownObject } from "../../../text/read-unknown.ts";
+import type { UnknownObject } from "../../../text/json.ts";
 import type { Edit } from "../../../transcript/edit.ts";
 import type { LiveBatch, LiveEntry, LiveFork, OmittedItem } from "../../view/protocol.ts";
 
