@@ -9,7 +9,7 @@ import { createRandom, type Random } from "./token-model/random.ts";
 import { ALL_KINDS } from "./token-model/sample-kinds.ts";
 import { type Sampler, sampleChunks } from "./token-model/sampler.ts";
 
-const MODEL_FILE = "src/text/token-model.ts";
+const MODEL_FILE = "src/text/tokens/model.ts";
 const FIT_SEED = 1;
 const FITTED_CHUNKS_PER_KIND = 150;
 const HELD_OUT_SEED = 2;

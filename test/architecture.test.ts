@@ -25,7 +25,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
 const WORLDLY = ["stores", "plugin", "hosts", "testing", "eval", "inspector", "cli"];
 /** What a store may import of the engine: ports, and texts of errors; nothing that decides. */
 const PORTS = [
-  "tool-output/spill-store.ts",
+  "tool-output/spill.ts",
   "compaction/ports/clock.ts",
   "session/journal.ts",
   "fork/life/record-store.ts",

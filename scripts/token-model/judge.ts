@@ -1,4 +1,4 @@
-import type { ErrorInterval } from "../../src/text/tokens/estimate-tokens.ts";
+import type { ErrorInterval } from "../../src/text/tokens/automaton.ts";
 import { exactTokens } from "./exact-tokens.ts";
 import { heldOutLexicon } from "./lexica.ts";
 import { createRandom } from "./random.ts";

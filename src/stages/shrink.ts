@@ -1,4 +1,5 @@
-import { clipJson, safeJson } from "../text/json.ts";
+import { clipJson } from "../text/display.ts";
+import { safeJson } from "../text/json.ts";
 import { headCut, truncate } from "../text/truncate.ts";
 import { applyEdits, type Edit, type EditReason } from "../transcript/edit.ts";
 import { IMAGE_CHARS } from "../transcript/estimate-message.ts";

@@ -1,4 +1,5 @@
-import { clipJson, safeJson } from "../text/json.ts";
+import { clipJson } from "../text/display.ts";
+import { safeJson } from "../text/json.ts";
 import { headCut, shouldUseHeadTail } from "../text/truncate.ts";
 import type { Edit, EditReason, Stage } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runs } from "../../test/rig/runs.ts";
-import { clipJson, mapStrings, safeJson } from "./json.ts";
+import { clipJson } from "./display.ts";
+import { mapStrings, safeJson } from "./json.ts";
 
 const cyclic: Record<string, unknown> = { name: "self" };
 cyclic.self = cyclic;

@@ -1,4 +1,5 @@
-import { headCut } from "./truncate.ts";
+import { mapStrings, safeJson, tryJson } from "./json.ts";
+import { commonLimit, headCut } from "./truncate.ts";
 
 /** A text on one line: every run of whitespace becomes one space, none at the ends. */
 export function oneLine(text: string): string {
@@ -18,6 +19,39 @@ export function clip(text: string, maxChars: number): string {
 }
 
 export const ELLIPSIS = "...";
+
+/**
+ * A value of the same shape whose JSON has at most `limitChars`: the longest strings are cut, all to one length.
+ * Where shape alone is too long, or there is no JSON, an empty object.
+ */
+export function clipJson(value: unknown, limitChars: number): unknown {
+  const json = tryJson(value);
+  if (json === undefined) return {};
+  if (json.length <= limitChars) return value;
+
+  let maxStringChars = firstGuess(value, limitChars);
+  for (;;) {
+    const clipped = mapStrings(value, (text) => clip(text, maxStringChars));
+    if (safeJson(clipped).length <= limitChars) return clipped;
+    if (maxStringChars === 0) return {};
+    // Escapes take more room than was guessed.
+    maxStringChars = Math.floor(maxStringChars * 0.8);
+  }
+}
+
+/** The length to which strings must be cut if no character needs an escape. */
+function firstGuess(value: unknown, limitChars: number): number {
+  const lengths: number[] = [];
+  const shape = mapStrings(value, (text) => {
+    lengths.push(text.length);
+    return "";
+  });
+  const longest = lengths.reduce((most, length) => Math.max(most, length), 0);
+  return Math.min(
+    longest,
+    Math.max(0, Math.floor(commonLimit(lengths, limitChars - safeJson(shape).length))),
+  );
+}
 
 /** A count with its noun: `1 line`, `2 lines`. */
 export function plural(count: number, noun: string): string {

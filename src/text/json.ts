@@ -1,6 +1,3 @@
-import { clip } from "./display.ts";
-import { commonLimit } from "./truncate.ts";
-
 /** The JSON of any value; `{...}` where there is none (cycles, BigInt, functions, a throwing `toJSON`). */
 export function safeJson(value: unknown): string {
   return tryJson(value) ?? "{...}";
@@ -61,39 +58,6 @@ export function mapStrings(value: unknown, change: (text: string) => string): un
 
 /** Deeper values are left as they are: a recursion must not exhaust the stack. */
 const MAX_DEPTH = 500;
-
-/**
- * A value of the same shape whose JSON has at most `limitChars`: the longest strings are cut, all to one length.
- * Where shape alone is too long, or there is no JSON, an empty object.
- */
-export function clipJson(value: unknown, limitChars: number): unknown {
-  const json = tryJson(value);
-  if (json === undefined) return {};
-  if (json.length <= limitChars) return value;
-
-  let maxStringChars = firstGuess(value, limitChars);
-  for (;;) {
-    const clipped = mapStrings(value, (text) => clip(text, maxStringChars));
-    if (safeJson(clipped).length <= limitChars) return clipped;
-    if (maxStringChars === 0) return {};
-    // Escapes take more room than was guessed.
-    maxStringChars = Math.floor(maxStringChars * 0.8);
-  }
-}
-
-/** The length to which strings must be cut if no character needs an escape. */
-function firstGuess(value: unknown, limitChars: number): number {
-  const lengths: number[] = [];
-  const shape = mapStrings(value, (text) => {
-    lengths.push(text.length);
-    return "";
-  });
-  const longest = lengths.reduce((most, length) => Math.max(most, length), 0);
-  return Math.min(
-    longest,
-    Math.max(0, Math.floor(commonLimit(lengths, limitChars - safeJson(shape).length))),
-  );
-}
 
 /** Values by key, keys in the order in which they first come. */
 export function groupBy<T, K>(values: readonly T[], keyOf: (value: T) => K): ReadonlyMap<K, readonly T[]> {

@@ -1,6 +1,6 @@
+import type { ErrorInterval } from "../text/tokens/automaton.ts";
 import {
   CHARS_PER_TOKEN,
-  type ErrorInterval,
   estimateInterval,
   familyCost,
   roundTokens,

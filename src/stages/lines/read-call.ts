@@ -1,4 +1,5 @@
-import { clipJson, mapStrings, safeJson } from "../../text/json.ts";
+import { clipJson } from "../../text/display.ts";
+import { mapStrings, safeJson } from "../../text/json.ts";
 import { headCut } from "../../text/truncate.ts";
 import { CLEARED_PLACEHOLDER, outcomeText, type ToolPart } from "../../transcript/part.ts";
 import { filePlaceholder } from "../../transcript/render.ts";

@@ -1,14 +1,18 @@
 import {
   COST_COUNT,
+  type ErrorInterval,
   FIRST_CAPITAL_PAIR,
   FIRST_LETTER_PAIR,
   FIRST_MARK_PAIR,
   FIRST_PREFIX,
   NAMED_COSTS,
+  PAIR_DIGITS,
+  PAIR_STEP_TOKENS,
   ROW_COUNT,
   SYMBOL_COUNT,
   stepOf,
   symbolTable,
+  type TokenModel,
 } from "./automaton.ts";
 import { TOKEN_MODEL } from "./model.ts";
 
@@ -109,30 +113,6 @@ export function tokenFamilyOf(modelName: string): TokenFamily {
   if (/gpt|codex|(^|[^a-z0-9])o[1-9]([^a-z0-9]|$)/.test(name)) return "gpt";
   return "other";
 }
-
-/** The fitted constants of the token model, in tokens. */
-export interface TokenModel {
-  readonly named: Readonly<Record<string, number>>;
-  /** One line a first letter or mark, one character a second one: see `PAIR_DIGITS`. */
-  readonly letterPairs: readonly string[];
-  readonly capitalPairs: readonly string[];
-  readonly markPairs: readonly string[];
-  /** A lower-case word, then an upper-case word, behind each lone mark. */
-  readonly prefixes: readonly string[];
-  /** Ideographs that often share a token with their neighbour. */
-  readonly commonHan: string;
-  /** Between these multiples of the estimate lie 95 % of the held-out texts. */
-  readonly intervals: Readonly<Record<"documented" | "calibrated", ErrorInterval>>;
-}
-
-export interface ErrorInterval {
-  readonly low: number;
-  readonly high: number;
-}
-
-/** What each character of a pair line stands for: its place times `PAIR_STEP_TOKENS`. */
-export const PAIR_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
-export const PAIR_STEP_TOKENS = 0.025;
 
 /** A counter that walks a text once, looking up one step for each UTF-16 unit. */
 export function createTokenCounter(model: TokenModel): (text: string) => number {

@@ -9,6 +9,8 @@ import {
   markSymbol,
   NAMED_COSTS,
   NEWLINE,
+  PAIR_DIGITS,
+  PAIR_STEP_TOKENS,
   ROW_COUNT,
   SCRIPTS,
   SPACE,
@@ -19,7 +21,7 @@ import {
   TAB,
   WIDE_MARKS,
 } from "./automaton.ts";
-import { createTokenCounter, PAIR_DIGITS, PAIR_STEP_TOKENS } from "./estimate-tokens.ts";
+import { createTokenCounter } from "./estimate-tokens.ts";
 import { TOKEN_MODEL } from "./model.ts";
 
 /** A counter for which only the costs named here are not zero. */
