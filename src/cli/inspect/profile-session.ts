@@ -1,9 +1,9 @@
-import { omitUndefined } from "../../text/json.ts";
 import { mediaIn, partTexts, type TextKind } from "../../inspector/view/part-texts.ts";
 import { filterCompacted, findCompletedCompaction } from "../../stages/boundary.ts";
 import type { FileAccess } from "../../stages/file-access.ts";
 import { createRedactor } from "../../stages/redact.ts";
 import { supersede } from "../../stages/supersede.ts";
+import { omitUndefined } from "../../text/json.ts";
 import { estimateTokens, type TokenFamily, tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
 import type { Handle } from "../../transcript/edit.ts";
 import { estimateContextTokens } from "../../transcript/estimate-context.ts";
