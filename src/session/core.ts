@@ -1,6 +1,7 @@
 import type { HookStrikes } from "../compaction/ask.ts";
 import { typedText } from "../compaction/plan/window.ts";
 import type { PendingToolSummary } from "../compaction/tool-summaries/maybe-summarize-tool-results.ts";
+import { countedResults } from "../compaction/tool-summaries/plan-tool-summaries.ts";
 import { detectSilentOverflow, hasPendingMarker, isOverflow } from "../compaction/trigger/overflow.ts";
 import {
   afterContextChange,
@@ -10,6 +11,7 @@ import {
 } from "../compaction/trigger/should-compact.ts";
 import { compactionPart } from "../stages/boundary.ts";
 import type { CacheArithmetic } from "../stages/cache-plan.ts";
+import { FORK_NO_TRUNCATION_TOOLS } from "../stages/tiers.ts";
 import type { Edit } from "../transcript/edit.ts";
 import {
   isVisibleToModel,
@@ -18,22 +20,9 @@ import {
   reachesModel,
   type Transcript,
 } from "../transcript/message.ts";
-import {
-  type ContextMeter,
-  createContextMeter,
-  createResultCounter,
-  type ResultCounter,
-} from "./context-meter.ts";
+import { type ContextMeter, createContextMeter } from "./context-meter.ts";
 import { createHistory, type EditBatch, type History, type HistoryChange } from "./history.ts";
-import {
-  batchRecord,
-  createLedger,
-  createSessionLog,
-  type Ledger,
-  type LedgerEntry,
-  type SessionLog,
-  type WarningCode,
-} from "./log.ts";
+import { batchRecord, createSessionLog, type LedgerEntry, type SessionLog, type WarningCode } from "./log.ts";
 import type { ResolvedSessionOptions, SessionPorts } from "./options.ts";
 import {
   createOutputLimits,
@@ -45,38 +34,44 @@ import {
 } from "./output-limits.ts";
 import type { MechanicalPlan } from "./prune.ts";
 import type { RecoveryState } from "./recovery.ts";
-import { isOfCompaction } from "./window.ts";
+import { type ContextWindow, createWindowReader, isOfCompaction } from "./window.ts";
 
-/** The inside of a session: its parts, what it remembers, and the only ways in which it changes. */
+/** The parts of a session, what it remembers, and the only ways in which it changes. */
 export interface SessionCore {
   readonly ports: SessionPorts;
   readonly options: ResolvedSessionOptions;
-  readonly line: History;
+  readonly history: History;
   readonly meter: ContextMeter;
-  readonly results: ResultCounter;
-  readonly ledger: Ledger;
   readonly log: SessionLog;
   readonly memory: SessionMemory;
   readonly outputLimits: OutputLimits;
+  /** What the model sees now. */
+  window(): ContextWindow;
+  /** Tool results in the window that count against the cutoff, oldest first. */
+  countedResults(): CountedResults;
   /** Takes in what the owner of the transcript changed. */
-  take(change: (line: History) => HistoryChange): void;
-  /** Puts edits in force, journalled; undefined when they speak of messages that are gone. */
+  take(change: (history: History) => HistoryChange): void;
+  /** Puts edits in force and journals them; undefined when messages that they need are gone. */
   commit(step: Step, edits: readonly Edit[]): Committed | undefined;
   /** Takes the newest batch back. */
   takeBack(): EditBatch | undefined;
-  /** Writes down a step that changed nothing. */
+  /** Journals a step that changed nothing. */
   note(entry: Omit<LedgerEntry, "at">): void;
-  /** Says that the window is another one, for whatever reason: what was counted before no longer holds. */
+  /** Adds an entry to the ledger without journalling it. */
+  enter(entry: LedgerEntry): void;
+  /** Starts a new epoch because the window changed: what was counted before no longer holds. */
   changed(kind: string, reason: string): void;
 }
+
+type CountedResults = ReturnType<typeof countedResults>;
 
 export interface Step {
   readonly name: string;
   readonly reason: string;
   readonly degraded?: true;
-  /** Set when the model has seen nothing yet of what is edited: then what it counted before still holds. */
+  /** Set when the model has not seen yet what is edited: then what it counted before still holds. */
   readonly unseen?: true;
-  /** Set when it was weighed what the edits save against what they cost. */
+  /** What the edits save against what they cost, where that was computed. */
   readonly arithmetic?: CacheArithmetic;
 }
 
@@ -86,40 +81,48 @@ interface Committed {
   readonly tokensAfter: number;
 }
 
-/** The inside of a session that has seen nothing yet. */
+/** The parts of a session that has no messages yet. */
 export function createSessionCore(ports: SessionPorts, options: ResolvedSessionOptions): SessionCore {
-  const line = createHistory();
-  const meter = createContextMeter(line.window(), options);
-  const ledger = createLedger();
+  const history = createHistory();
+  const readWindow = createWindowReader();
+  const window = (): ContextWindow => readWindow(history.transcript());
+  const meter = createContextMeter(window, options);
   const log = createSessionLog({ journal: ports.journal, clock: ports.clock, onEvent: options.onEvent });
   const memory = createSessionMemory(options);
   const outputLimits = createOutputLimits(options, memory);
+  const exempt = { protectedTools: FORK_NO_TRUNCATION_TOOLS, pins: options.pins ?? [] };
+  let results: { readonly marked: Transcript; readonly counted: CountedResults } | undefined;
   let batchCount = 0;
 
+  function enter(entry: LedgerEntry): void {
+    memory.ledger.push(entry);
+    if (entry.outcome === "applied" || entry.outcome === "undone") memory.idleCompactions = 0;
+    else if (entry.step === "compact" && entry.outcome === "nothing") memory.idleCompactions++;
+  }
+
   function note(entry: Omit<LedgerEntry, "at">, at = ports.clock.now()): void {
-    ledger.enter({ ...entry, at });
+    enter({ ...entry, at });
     if (entry.outcome !== "applied") log.write({ v: 1, type: "step", ...entry, at });
   }
 
-  /** A clock that stands still or was set back must not name two batches alike. */
+  /** An id of its own even when the clock stands still or was set back. */
   function freeBatchId(at: number): string {
-    const taken = new Set(line.batches().map(({ id }) => id));
+    const taken = new Set(history.batches().map(({ id }) => id));
     let id: string;
     do id = `${at}-${++batchCount}`;
     while (taken.has(id));
     return id;
   }
 
-  /** What a change of the window means for everything that was counted. */
   function startEpoch(kind: string, reason: string, tokensBefore: number): number {
     meter.startEpoch();
     memory.trigger = afterContextChange(memory.trigger);
-    return tellChange(kind, reason, tokensBefore);
+    return emitChange(kind, reason, tokensBefore);
   }
 
-  function tellChange(kind: string, reason: string, tokensBefore: number): number {
+  function emitChange(kind: string, reason: string, tokensBefore: number): number {
     memory.version++;
-    lookAtWindow();
+    inspectWindow();
     const tokensAfter = meter.estimateUncounted().tokens;
     log.emit({
       type: "context_changed",
@@ -132,9 +135,9 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
     return tokensAfter;
   }
 
-  function lookAtWindow(): void {
-    memory.unbounded = findUnboundedOutputs(line.window().marked(), outputLimits);
-    if (ledger.idleCompactions() > 0 && !isFull()) ledger.endIdleCompactions();
+  function inspectWindow(): void {
+    memory.unbounded = findUnboundedOutputs(window().marked, outputLimits);
+    if (memory.idleCompactions > 0 && !isFull()) memory.idleCompactions = 0;
   }
 
   function isFull(): boolean {
@@ -144,12 +147,15 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
     return isOverflow({ usage, limits: memory.limits, settings: options.overflow ?? {} }).overflow;
   }
 
-  function hear(message: Message, sentTokens: number, isAlone: boolean): void {
-    if (typedText(message) !== "" && !memory.requests.has(message.id)) {
-      memory.requests.add(message.id);
-      memory.recovery = undefined;
-    }
-    if (!isAnswer(message) || memory.answers.has(message.id)) return;
+  /** Takes in a new request of the user. */
+  function noteRequest(message: Message): void {
+    if (typedText(message) === "" || memory.requests.has(message.id)) return;
+    memory.requests.add(message.id);
+    memory.recovery = undefined;
+  }
+
+  /** Takes in a finished answer; `sentTokens` is what its request was estimated at, where that is known. */
+  function noteAnswer(message: Message, sentTokens: number | undefined): void {
     memory.answers.add(message.id);
     memory.recovery = undefined;
     memory.recoveryCompactions = 0;
@@ -157,13 +163,13 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
       memory.model = message.model;
       meter.setModel(message.model);
     }
-    if (isAlone) weigh(message, sentTokens);
-    compareProfiles(message);
+    if (sentTokens !== undefined) checkSilentOverflow(message, sentTokens);
+    warnOfDisagreement(message);
     memory.isJustCompacted = false;
   }
 
-  /** The two ways to count an overflow may differ; that is worth saying once. */
-  function compareProfiles({ usage }: Message): void {
+  /** The two ways to count an overflow may differ; that is worth one warning. */
+  function warnOfDisagreement({ usage }: Message): void {
     if (memory.warned.has("formulas-disagree")) return;
     const settings = options.overflow ?? {};
     if (!isOverflow({ usage, limits: memory.limits, settings }).disagreement) return;
@@ -171,8 +177,8 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
     log.warn("formulas-disagree", "The two overflow formulas disagree about the newest usage.");
   }
 
-  /** Looks whether an answer that came without an error tells of a window that was too small. */
-  function weigh(message: Message, sentTokens: number): void {
+  /** Looks whether an answer without an error shows that the window was exceeded. */
+  function checkSilentOverflow(message: Message, sentTokens: number): void {
     const { reason, isOverflow } = detectSilentOverflow({
       usage: message.usage,
       ...(message.finish !== undefined && { stopReason: message.finish }),
@@ -186,53 +192,67 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
     log.warn("usage-anomaly", `The usage of ${message.id} cannot be true and is not counted.`);
   }
 
+  function readPendingMarker(): void {
+    memory.pendingMarker = pendingMarkerOf(history.transcript());
+  }
+
   return {
     ports,
     options,
-    line,
+    history,
     meter,
-    results: createResultCounter(line.window(), options.pins ?? []),
-    ledger,
     log,
     memory,
     outputLimits,
+    window,
+    enter,
+    note: (entry) => note(entry),
+
+    countedResults() {
+      const { marked } = window();
+      if (results?.marked !== marked) results = { marked, counted: countedResults(marked, exempt) };
+      return results.counted;
+    },
 
     take(change) {
-      const wasEmpty = line.base().length === 0;
+      const wasEmpty = history.source().length === 0;
       const sentTokens = wasEmpty ? 0 : meter.estimate().tokens;
-      const { changed, extent, dropped } = change(line);
+      const { changed, extent, dropped } = change(history);
       if (extent === "same") return;
       memory.version++;
       for (const batch of dropped) {
         log.write({ v: 1, type: "drop", batchId: batch.id, at: ports.clock.now() });
-        log.warn("edits-dropped", `The messages that ${batch.step} spoke of are gone, and it with them.`);
+        log.warn("edits-dropped", `Messages that ${batch.step} edited are gone, so its edits were dropped.`);
       }
-      if (extent === "rebuilt" && (line.batches().length > 0 || dropped.length > 0)) {
+      if (extent === "rebuilt" && (history.batches().length > 0 || dropped.length > 0)) {
         startEpoch("base", "the owner changed earlier messages", sentTokens);
       }
       const answers = changed.filter((message) => isAnswer(message) && !memory.answers.has(message.id));
-      for (const message of changed) hear(message, sentTokens, answers.length === 1 && !wasEmpty);
-      if (answers.length > 0) meter.learn(new Set(answers.map(({ id }) => id)));
-      if (extent === "rebuilt" || changed.some(isOfCompaction)) {
-        memory.pendingMarker = pendingMarkerOf(line.transcript());
+      const answerIds = new Set(answers.map(({ id }) => id));
+      const isAlone = answers.length === 1 && !wasEmpty;
+      for (const message of changed) {
+        noteRequest(message);
+        if (answerIds.has(message.id)) noteAnswer(message, isAlone ? sentTokens : undefined);
       }
-      lookAtWindow();
+      if (answers.length > 0) meter.learn(answerIds);
+      if (extent === "rebuilt" || changed.some(isOfCompaction)) readPendingMarker();
+      inspectWindow();
     },
 
     commit({ name, reason, degraded, unseen, arithmetic }, edits) {
       const at = ports.clock.now();
-      const before = line.transcript();
+      const before = history.transcript();
       const tokensBefore = meter.estimateUncounted().tokens;
       const batch = { id: freeBatchId(at), step: name, reason, at, edits };
-      if (!line.add(batch)) return undefined;
-      const tokensAfter = (unseen ? tellChange : startEpoch)(name, reason, tokensBefore);
+      if (!history.add(batch)) return undefined;
+      const tokensAfter = (unseen ? emitChange : startEpoch)(name, reason, tokensBefore);
       const figures = { tokensBefore, tokensAfter, ...(degraded && { degraded }) };
-      if (memory.pendingMarker !== "none") memory.pendingMarker = pendingMarkerOf(line.transcript());
+      if (memory.pendingMarker !== "none") readPendingMarker();
       note({ step: name, reason, outcome: "applied", ...figures }, at);
       log.write(
         batchRecord(batch, {
           before,
-          after: line.transcript(),
+          after: history.transcript(),
           estimate: meter.options(),
           ...figures,
           ...(arithmetic && { arithmetic }),
@@ -242,25 +262,23 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
     },
 
     takeBack() {
-      const last = line.batches().at(-1);
+      const last = history.batches().at(-1);
       if (last === undefined) return undefined;
       const tokensBefore = meter.estimateUncounted().tokens;
-      line.remove(last.id);
+      history.remove(last.id);
       const tokensAfter = startEpoch("undo", last.step, tokensBefore);
       const at = ports.clock.now();
       memory.recovery = undefined;
       memory.heldThroughTurn = memory.answers.size + COOL_DOWN_TURNS;
-      memory.pendingMarker = pendingMarkerOf(line.transcript());
+      readPendingMarker();
       note({ step: last.step, reason: "undo", outcome: "undone", tokensBefore, tokensAfter }, at);
       log.write({ v: 1, type: "undo", batchId: last.id, at });
       return last;
     },
 
-    note: (entry) => note(entry),
-
     changed(kind, reason) {
       startEpoch(kind, reason, meter.estimateUncounted().tokens);
-      memory.pendingMarker = pendingMarkerOf(line.transcript());
+      readPendingMarker();
     },
   };
 }
@@ -301,6 +319,10 @@ interface SessionMemory {
   /** An answer showed that the window was exceeded. */
   isOverflowSeen: boolean;
   isJustCompacted: boolean;
+  /** What each step gained, oldest first. */
+  readonly ledger: LedgerEntry[];
+  /** Compactions in a row, up to now, that gained nothing while the window was full. */
+  idleCompactions: number;
   /** A compaction that was asked for in the transcript and has not happened yet. */
   pendingMarker: PendingMarker;
   heldThroughTurn: number;
@@ -335,6 +357,8 @@ function createSessionMemory(options: ResolvedSessionOptions): SessionMemory {
     recoveryCompactions: 0,
     isOverflowSeen: false,
     isJustCompacted: false,
+    ledger: [],
+    idleCompactions: 0,
     pendingMarker: "none",
     heldThroughTurn: -1,
     unbounded: NOTHING_UNBOUNDED,

@@ -7,9 +7,10 @@ import { applyEdits, type Edit } from "../transcript/edit.ts";
 import { findFaults } from "../transcript/format.ts";
 import { type Message, project, type Transcript } from "../transcript/message.ts";
 import type { Part } from "../transcript/part.ts";
-import { createHistory, type EditBatch } from "./history.ts";
+import { createHistory, type EditBatch, type History } from "./history.ts";
+import { type ContextWindow, createWindowReader } from "./window.ts";
 
-/** The projection computed from nothing but the base and the edits: what the incremental one has to equal. */
+/** The projection computed from nothing but the base and the edits: what the remembered one has to equal. */
 function fromScratch(base: Transcript, batches: readonly EditBatch[]): Transcript {
   const applied = batches.reduce((current, { edits, at }) => applyEdits(current, edits, { at }), base);
   const window = filterCompacted(applied);
@@ -107,19 +108,26 @@ const anyMoves: fc.Arbitrary<readonly Move[]> = fc.array(
   { maxLength: 40 },
 );
 
-describe("the line of a session", () => {
-  it("DB-13: kept up to date message by message, it is what computing everything anew gives", () => {
+/** A history and the reader of its window. */
+function started(): { readonly history: History; readonly window: () => ContextWindow } {
+  const history = createHistory();
+  const read = createWindowReader();
+  return { history, window: () => read(history.transcript()) };
+}
+
+describe("the history of a session", () => {
+  it("DB-13: read on message by message, its window is what computing everything anew gives", () => {
     fc.assert(
       fc.property(anyMoves, (moves) => {
-        const line = createHistory();
+        const { history, window } = started();
         for (const [index, move] of moves.entries()) {
-          if (move.type === "append") line.append(deepFreeze(move.message));
+          if (move.type === "append") history.append(deepFreeze(move.message));
           if (move.type === "observe") {
-            const base = line.base();
-            line.observe([...base.slice(0, Math.max(0, base.length - move.keep)), ...move.messages]);
+            const base = history.source();
+            history.observe([...base.slice(0, Math.max(0, base.length - move.keep)), ...move.messages]);
           }
           if (move.type === "batch") {
-            const target = line.transcript()[move.hideIndex];
+            const target = history.transcript()[move.hideIndex];
             const inserted: Message = {
               id: `i${index}`,
               role: "user",
@@ -133,18 +141,26 @@ describe("the line of a session", () => {
               stage: "t",
               reason: "t",
             };
-            line.add(batch(`b${index}`, move.insert ? [...edits, insert] : edits));
+            history.add(batch(`b${index}`, move.insert ? [...edits, insert] : edits));
           }
           if (move.type === "undo") {
-            const last = line.batches().at(-1);
-            if (last !== undefined) line.remove(last.id);
+            const last = history.batches().at(-1);
+            if (last !== undefined) history.remove(last.id);
           }
-          const expected = fromScratch(line.base(), line.batches());
-          expect(timeless(line.window().shown())).toEqual(timeless(expected));
-          expect(findFaults(line.window().shown())).toEqual([]);
-          expect(timeless(project(applyEdits(line.base(), line.edits(), { at: 7 })))).toEqual(
-            timeless(expected),
-          );
+          const expected = fromScratch(history.source(), history.batches());
+          expect(timeless(window().shown)).toEqual(timeless(expected));
+          expect(findFaults(window().shown)).toEqual([]);
+          expect(
+            timeless(
+              project(
+                applyEdits(
+                  history.source(),
+                  [...history.batches().flatMap(({ edits }) => edits), ...window().edits],
+                  { at: 7 },
+                ),
+              ),
+            ),
+          ).toEqual(timeless(expected));
         }
       }),
       { numRuns: 400 },
@@ -152,81 +168,71 @@ describe("the line of a session", () => {
   });
 
   it("gives the same list as long as nothing changes, and never changes a list it gave", () => {
-    const line = createHistory();
-    for (const message of transcript("u:5 a:5")) line.append(message);
-    const before = line.window().shown();
-    expect(line.window().shown()).toBe(before);
-    line.append({ id: "m9", role: "user", parts: [{ type: "text", text: "more" }] });
+    const { history, window } = started();
+    for (const message of transcript("u:5 a:5")) history.append(message);
+    const before = window().shown;
+    expect(window().shown).toBe(before);
+    history.append({ id: "m9", role: "user", parts: [{ type: "text", text: "more" }] });
     expect(before).toHaveLength(2);
-    expect(line.window().shown()).toHaveLength(3);
+    expect(window().shown).toHaveLength(3);
   });
 
   it("keeps its messages when the host gives equal ones that are other objects", () => {
-    const line = createHistory();
-    line.observe(transcript("u:5 a:5(bash:9) u:5"));
-    const before = line.window().shown();
-    expect(line.observe(transcript("u:5 a:5(bash:9) u:5")).extent).toBe("same");
-    expect(line.window().shown()).toBe(before);
-    const grown = line.observe(transcript("u:5 a:5(bash:9) u:5 a:1"));
-    expect(grown).toMatchObject({ extent: "grown", changed: [{ id: "m4" }] });
-    expect(line.window().shown()[0]).toBe(before[0]);
+    const { history, window } = started();
+    history.observe(transcript("u:5 a:5(bash:9) u:5"));
+    const before = window().shown;
+    expect(history.observe(transcript("u:5 a:5(bash:9) u:5")).extent).toBe("same");
+    expect(window().shown).toBe(before);
+    const grown = history.observe(transcript("u:5 a:5(bash:9) u:5 a:1"));
+    expect(grown).toMatchObject({ extent: "end", changed: [{ id: "m4" }] });
+    expect(window().shown[0]).toBe(before[0]);
   });
 
   it("takes a message of which something arrived in the place of the old one", () => {
-    const line = createHistory();
-    line.observe(transcript("u:5 a:5(bash?)"));
-    expect(line.observe(transcript("u:5 a:5(bash:9)"))).toMatchObject({ extent: "replaced" });
-    expect(line.window().shown()[1]?.parts[1]).toMatchObject({ outcome: { status: "done" } });
+    const { history, window } = started();
+    history.observe(transcript("u:5 a:5(bash?)"));
+    expect(history.observe(transcript("u:5 a:5(bash:9)"))).toMatchObject({ extent: "end" });
+    expect(window().shown[1]?.parts[1]).toMatchObject({ outcome: { status: "done" } });
   });
 
   it("INT-6: drops a summary of messages that the owner took back, and keeps what only hides", () => {
-    const line = createHistory();
-    line.observe(transcript("u:5 a:5 u:5 a:5"));
+    const { history, window } = started();
+    history.observe(transcript("u:5 a:5 u:5 a:5"));
     const summary: Message = { id: "s", role: "user", parts: [{ type: "text", text: "summed up" }] };
-    line.add(batch("cleared", [hide("m2")]));
-    line.add(
+    history.add(batch("cleared", [hide("m2")]));
+    history.add(
       batch("summary", [
         hide("m3"),
         { type: "insert-message", message: summary, after: "m3", stage: "t", reason: "t" },
       ]),
     );
-    const { dropped } = line.observe(transcript("u:5 a:5"));
+    const { dropped } = history.observe(transcript("u:5 a:5"));
     expect(dropped.map(({ id }) => id)).toEqual(["summary"]);
-    expect(
-      line
-        .window()
-        .shown()
-        .map(({ id }) => id),
-    ).toEqual(["m1"]);
+    expect(window().shown.map(({ id }) => id)).toEqual(["m1"]);
   });
 
   it("INT-6: a message that comes back meets the edits again that speak of it", () => {
-    const line = createHistory();
-    line.observe(transcript("u:5 a:5 u:5"));
-    line.add(batch("hidden", [hide("m3")]));
-    line.observe(transcript("u:5 a:5"));
-    line.observe(transcript("u:5 a:5 u:5"));
-    expect(
-      line
-        .window()
-        .shown()
-        .map(({ id }) => id),
-    ).toEqual(["m1", "m2"]);
+    const { history, window } = started();
+    history.observe(transcript("u:5 a:5 u:5"));
+    history.add(batch("hidden", [hide("m3")]));
+    history.observe(transcript("u:5 a:5"));
+    history.observe(transcript("u:5 a:5 u:5"));
+    expect(window().shown.map(({ id }) => id)).toEqual(["m1", "m2"]);
   });
 
   it("finds messages that have left the base and messages that a batch inserted", () => {
-    const line = createHistory();
-    line.observe(transcript("u:5 a:5 u:5"));
-    line.observe(transcript("u:5"));
-    expect(line.find("m3")).toMatchObject({ id: "m3" });
-    expect(line.find("m7")).toBeUndefined();
+    const { history } = started();
+    history.observe(transcript("u:5 a:5 u:5"));
+    history.observe(transcript("u:5"));
+    expect(history.find("m3")).toMatchObject({ id: "m3" });
+    expect(history.find("m7")).toBeUndefined();
   });
 
   it("names repeated ids apart", () => {
-    const line = createHistory();
+    const { history } = started();
     const [first] = transcript("u:5");
     if (first === undefined) throw new Error("no message");
-    line.observe([first, { ...first, role: "assistant" }]);
-    expect(line.base().map(({ id }) => id)).toEqual(["m1", "m1~2"]);
+    history.observe([first, { ...first, role: "assistant" }]);
+    expect(history.source().map(({ id }) => id)).toEqual(["m1", "m1~2"]);
   });
 });

@@ -2,156 +2,111 @@ import { deepEqual, isObject, type UnknownObject } from "../text/json.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import { type Message, type MessageId, type Transcript, withUniqueIds } from "../transcript/message.ts";
 import type { Part } from "../transcript/part.ts";
-import { type ContextWindow, createContextWindow } from "./window.ts";
 
-/** A base transcript, the batches of edits in force, and the window that both make; kept up to date message by message. */
+/** The messages as their owner has them, and the batches of edits in force. */
 export interface History {
+  /** Takes the next message; one with a known id takes that message's place. */
   append(message: Message): HistoryChange;
+  /** Takes the newest full list of messages that someone else owns. */
   observe(transcript: Transcript): HistoryChange;
-  /** Puts a batch in force; false when it speaks of messages that are gone. */
+  /** Puts a batch in force; false when messages that it needs are gone. */
   add(batch: EditBatch): boolean;
   /** Takes a batch out of force, and those that were built on it. */
   remove(id: string): { readonly removed: EditBatch; readonly dropped: readonly EditBatch[] } | undefined;
   batches(): readonly EditBatch[];
-  base(): Transcript;
-  /** A message of the base, also when it has left it, or one that a batch in force inserted. */
+  /** The owner's messages, before any edit. */
+  source(): Transcript;
+  /** A message of the owner, also when it has left the list, or one that a batch in force inserted. */
   find(id: MessageId): Message | undefined;
-  /** The base with all batches in force; what is hidden is in it, marked. */
+  /** The messages with all batches applied; hidden content is in it, marked. The same list while nothing changes. */
   transcript(): Transcript;
-  window(): ContextWindow;
-  /** Every edit that makes the window out of the base. */
-  edits(): readonly Edit[];
 }
 
-/** What a change of the base did. */
+/** What a change of the source messages did. */
 export interface HistoryChange {
   /** Messages that are new or different, oldest first. */
   readonly changed: Transcript;
-  /** `grown`: at the end only. `replaced`: also something near the end. `rebuilt`: anything may be different. */
-  readonly extent: "same" | "grown" | "replaced" | "rebuilt";
-  /** Batches that spoke of messages which are gone. */
+  /** `end`: only messages that no batch has edited. `rebuilt`: the batches were applied again. */
+  readonly extent: "same" | "end" | "rebuilt";
+  /** Batches that needed messages which are gone. */
   readonly dropped: readonly EditBatch[];
 }
 
-/** A line without messages and batches. */
+/** A history without messages and batches. */
 export function createHistory(): History {
-  const base = createSourceMessages();
-  const window = createContextWindow();
+  const source = createSourceMessages();
   let batches: readonly EditBatch[] = [];
-  /** Everything the batches speak of: a message that comes back under such an id meets its edits again. */
-  let spokenOf = new Set<MessageId>();
-  let applied: Message[] = [];
-  let snapshot: Transcript | undefined;
-  /** Base messages from this index on stand unedited at the end of the line. */
-  let untouchedFrom = 0;
+  /** Every message that a batch names: one that comes back under such an id is edited again. */
+  let editedIds: ReadonlySet<MessageId> = new Set();
+  let transcript: Transcript = [];
+  /** The beginning of the transcript up to the last edit, and how many source messages it stands for. */
+  let head: Transcript = [];
+  let headSourceCount = 0;
 
-  function setBatches(next: readonly EditBatch[]): void {
-    batches = next;
-    spokenOf = new Set(next.flatMap(({ edits }) => edits.flatMap(idsOf)));
-  }
-
-  function settle(transcript: Transcript): void {
-    applied = [...transcript];
-    snapshot = undefined;
-    window.rebuild(applied);
-    const messages = base.messages();
+  function settle(nextBatches: readonly EditBatch[], edited: Transcript): void {
+    batches = nextBatches;
+    editedIds = new Set(batches.flatMap(({ edits }) => edits.flatMap(namedIds)));
+    transcript = edited;
+    const messages = source.messages();
     let same = 0;
-    while (same < messages.length && messages.at(-1 - same) === applied.at(-1 - same)) same++;
-    untouchedFrom = messages.length - same;
+    while (same < messages.length && messages.at(-1 - same) === edited.at(-1 - same)) same++;
+    head = edited.slice(0, edited.length - same);
+    headSourceCount = messages.length - same;
   }
 
-  function rebuild(): readonly EditBatch[] {
+  /** Applies all batches again; gives those that could not be. */
+  function rebuild(wanted: readonly EditBatch[]): readonly EditBatch[] {
     const kept: EditBatch[] = [];
-    const dropped: EditBatch[] = [];
-    let transcript = base.messages();
-    for (const batch of batches) {
-      const next = applyBatch(transcript, batch);
-      if (next === undefined) dropped.push(batch);
-      else {
-        transcript = next;
-        kept.push(batch);
-      }
+    let edited = source.messages();
+    for (const batch of wanted) {
+      const next = applyBatch(edited, batch);
+      if (next === undefined) continue;
+      edited = next;
+      kept.push(batch);
     }
-    setBatches(kept);
-    settle(transcript);
-    return dropped;
+    settle(kept, edited);
+    return wanted.filter((batch) => !kept.includes(batch));
   }
 
-  function takeOff(from: number): boolean {
-    let isPopped = true;
-    for (let count = applied.length - from; count > 0; count--) {
-      const last = applied.pop();
-      if (last !== undefined && isPopped) isPopped = window.pop(last);
-    }
-    return isPopped;
-  }
-
-  function follow({ firstChangedIndex, isOnlyLonger }: SourceChange, lengthBefore: number): HistoryChange {
-    const messages = base.messages();
-    const changed = messages.slice(firstChangedIndex);
-    if (changed.length === 0 && isOnlyLonger) return { changed, extent: "same", dropped: [] };
-    snapshot = undefined;
-    const isEdited = changed.some(({ id }) => spokenOf.has(id));
-    if (isEdited || (!isOnlyLonger && firstChangedIndex < untouchedFrom)) {
-      return { changed, extent: "rebuilt", dropped: rebuild() };
-    }
-    let isKept = isOnlyLonger || takeOff(applied.length - (lengthBefore - firstChangedIndex));
-    for (const message of changed) {
-      applied.push(message);
-      isKept &&= window.push(message);
-    }
-    if (!isKept) window.rebuild(applied);
-    return { changed, extent: isOnlyLonger ? "grown" : "replaced", dropped: [] };
+  function follow(firstChanged: number | undefined): HistoryChange {
+    if (firstChanged === undefined) return { changed: [], extent: "same", dropped: [] };
+    const messages = source.messages();
+    const changed = messages.slice(firstChanged);
+    if (firstChanged < headSourceCount || changed.some(({ id }) => editedIds.has(id)))
+      return { changed, extent: "rebuilt", dropped: rebuild(batches) };
+    transcript = [...head, ...messages.slice(headSourceCount)];
+    return { changed, extent: "end", dropped: [] };
   }
 
   return {
-    append(message) {
-      const lengthBefore = base.messages().length;
-      return follow(base.append(message), lengthBefore);
-    },
-
-    observe(transcript) {
-      const lengthBefore = base.messages().length;
-      return follow(base.observe(transcript), lengthBefore);
-    },
+    append: (message) => follow(source.append(message)),
+    observe: (given) => follow(source.observe(given)),
 
     add(batch) {
-      const next = applyBatch(applied, batch);
+      const next = applyBatch(transcript, batch);
       if (next === undefined) return false;
-      batches = [...batches, batch];
-      for (const edit of batch.edits) for (const id of idsOf(edit)) spokenOf.add(id);
-      settle(next);
+      settle([...batches, batch], next);
       return true;
     },
 
     remove(id) {
       const removed = batches.find((batch) => batch.id === id);
       if (removed === undefined) return undefined;
-      setBatches(batches.filter((batch) => batch !== removed));
-      return { removed, dropped: rebuild() };
+      return { removed, dropped: rebuild(batches.filter((batch) => batch !== removed)) };
     },
 
-    find(id) {
-      return base.find(id) ?? inserted(batches, id);
-    },
-
-    transcript() {
-      snapshot ??= applied.slice();
-      return snapshot;
-    },
-
+    find: (id) => source.find(id) ?? findInserted(batches, id),
+    transcript: () => transcript,
     batches: () => batches,
-    base: () => base.messages(),
-    window: () => window,
-    edits: () => [...batches.flatMap((batch) => batch.edits), ...window.edits()],
+    source: source.messages,
   };
 }
 
-function idsOf(edit: Edit): readonly MessageId[] {
+function namedIds(edit: Edit): readonly MessageId[] {
   return edit.type === "insert-message" ? [...targetsOf(edit), edit.message.id] : targetsOf(edit);
 }
 
-function inserted(batches: readonly EditBatch[], id: MessageId): Message | undefined {
+function findInserted(batches: readonly EditBatch[], id: MessageId): Message | undefined {
   for (const { edits } of batches) {
     for (const edit of edits)
       if (edit.type === "insert-message" && edit.message.id === id) return edit.message;
@@ -207,46 +162,42 @@ export function targetsOf(edit: Edit): readonly MessageId[] {
   }
 }
 
-/** The transcript as its owner has it, before any edit of ours, with what changed since the last look. */
+/** The owner's messages. A method that takes messages gives the index of the first that is new or different, or undefined. */
 interface SourceMessages {
-  /** All messages, oldest first; the list itself may grow later. */
   messages(): Transcript;
   find(id: MessageId): Message | undefined;
-  /** Takes the next message; one with a known id takes that message's place. */
-  append(message: Message): SourceChange;
-  /** Takes the newest full list of a transcript that someone else owns. */
-  observe(transcript: Transcript): SourceChange;
+  append(message: Message): number | undefined;
+  observe(transcript: Transcript): number | undefined;
 }
 
-interface SourceChange {
-  /** Messages from this index on are new or different; the length when nothing is. */
-  readonly firstChangedIndex: number;
-  /** True when nothing but the end grew. */
-  readonly isOnlyLonger: boolean;
-}
-
-/** An empty base. Messages that leave an observed list can still be found, so that they can be recalled. */
+/** Ids are unique, and a message that is given again with the same content stays the same object. */
 function createSourceMessages(): SourceMessages {
-  let messages: Message[] = [];
+  let messages: Transcript = [];
   const indexes = new Map<MessageId, number>();
+  /** Messages that left the list, so that they can be recalled. */
   const departed = new Map<MessageId, Message>();
 
-  function take(message: Message): void {
-    indexes.set(message.id, messages.length);
-    departed.delete(message.id);
-    messages.push(message);
-  }
-
-  function dropFrom(index: number): void {
-    for (const message of messages.slice(index)) {
+  function replaceFrom(index: number, newer: Transcript): void {
+    const older = messages.slice(index);
+    for (const message of older) {
       indexes.delete(message.id);
       departed.set(message.id, message);
     }
-    // A list that was given away must not lose its end.
-    messages = messages.slice(0, index);
+    const known = new Map(older.map((message) => [message.id, message]));
+    messages = [
+      ...messages.slice(0, index),
+      ...newer.map((message) => {
+        const old = known.get(message.id);
+        return old !== undefined && deepEqual(old, message) ? old : message;
+      }),
+    ];
+    for (const [offset, { id }] of messages.slice(index).entries()) {
+      indexes.set(id, index + offset);
+      departed.delete(id);
+    }
   }
 
-  /** Looks only at what differs from what is known: known ids are unique. */
+  /** Looks only at what is new: known ids are unique. */
   function hasRepeatedIds(transcript: Transcript, same: number): boolean {
     const seen = new Set<MessageId>();
     return transcript.slice(same).some(({ id }) => {
@@ -266,58 +217,38 @@ function createSourceMessages(): SourceMessages {
 
     append(given) {
       const [message] = sanitizeMessage(given);
-      if (message === undefined) return unchanged(messages.length);
-      const index = indexes.get(message.id);
-      if (index === undefined) {
-        take(message);
-        return { firstChangedIndex: messages.length - 1, isOnlyLonger: true };
-      }
-      const old = messages[index];
-      if (old === message || deepEqual(old, message)) return unchanged(messages.length);
-      messages = messages.with(index, message);
-      return { firstChangedIndex: index, isOnlyLonger: false };
+      if (message === undefined) return undefined;
+      const index = indexes.get(message.id) ?? messages.length;
+      if (deepEqual(messages[index], message)) return undefined;
+      if (index === messages.length) replaceFrom(index, [message]);
+      else messages = messages.with(index, message);
+      return index;
     },
 
     observe(transcript) {
       const alike = firstDifference(messages, transcript);
-      const given = readableFrom(transcript, alike);
+      const given = sanitizeFrom(transcript, alike);
       const isRepeating = hasRepeatedIds(given, alike);
       const newest = isRepeating ? withUniqueIds(given) : given;
       const same = isRepeating ? firstDifference(messages, newest) : alike;
-      if (same === messages.length && same === newest.length) return unchanged(same);
-      const isOnlyLonger = same === messages.length;
-      if (isOnlyLonger) {
-        for (const message of newest.slice(same)) take(message);
-        return { firstChangedIndex: same, isOnlyLonger };
-      }
-      const known = new Map(messages.slice(same).map((message) => [message.id, message]));
-      dropFrom(same);
-      for (const message of newest.slice(same)) {
-        const old = known.get(message.id);
-        // The old object where it says the same: what was measured of it stays known.
-        take(old !== undefined && deepEqual(old, message) ? old : message);
-      }
-      return { firstChangedIndex: same, isOnlyLonger };
+      if (same === messages.length && same === newest.length) return undefined;
+      replaceFrom(same, newest.slice(same));
+      return same;
     },
   };
 }
 
-/** What comes from outside may not be what its type says; what is known already was looked at. */
-function readableFrom(transcript: Transcript, start: number): Transcript {
-  const readable = transcript.slice(start).map(sanitizeMessage);
-  const isAsGiven = readable.every(([message], index) => message === transcript[start + index]);
-  return isAsGiven ? transcript : [...transcript.slice(0, start), ...readable.flat()];
-}
-
-function unchanged(length: number): SourceChange {
-  return { firstChangedIndex: length, isOnlyLonger: true };
+/** Messages from outside may not be what their type says; known ones were checked when they came in. */
+function sanitizeFrom(transcript: Transcript, start: number): Transcript {
+  const checked = transcript.slice(start).map(sanitizeMessage);
+  const isAsGiven = checked.every(([message], index) => message === transcript[start + index]);
+  return isAsGiven ? transcript : [...transcript.slice(0, start), ...checked.flat()];
 }
 
 function firstDifference(messages: Transcript, newest: Transcript): number {
   const end = Math.min(messages.length, newest.length);
   for (let index = 0; index < end; index++) {
-    const [old, message] = [messages[index], newest[index]];
-    if (old !== message && !deepEqual(old, message)) return index;
+    if (!deepEqual(messages[index], newest[index])) return index;
   }
   return end;
 }

@@ -2,13 +2,13 @@ import type { CompactionTrigger } from "../compaction/plan/plan-compaction.ts";
 import type { RecoveryRequest } from "../compaction/recover/plan-recovery.ts";
 import { isOverflow } from "../compaction/trigger/overflow.ts";
 import { type CompactDecision, shouldCompact } from "../compaction/trigger/should-compact.ts";
+import { type CacheProfile, cacheProfileFor } from "../stages/cache-profiles.ts";
 import { CHARS_PER_TOKEN } from "../text/tokens/estimate-tokens.ts";
 import type { Handle } from "../transcript/edit.ts";
 import type { EditWindow, GiveUp, IdleReason, SessionAction } from "./action.ts";
 import type { PromptOverhead } from "./context-meter.ts";
 import type { SessionCore } from "./core.ts";
 import { MAX_IDLE_COMPACTIONS } from "./log.ts";
-import { cacheProfileOf } from "./options.ts";
 import { limitWatermarks, type MechanicalPlan, planMechanicalEdits, withoutPinned } from "./prune.ts";
 import { maxCompactionRecoveries, nextRecoveryAction } from "./recovery.ts";
 
@@ -27,8 +27,8 @@ export function decideNextAction(view: SessionView): SessionAction {
     return { type: "bound-outputs", version, handles: view.unboundedOutputs };
   const isHostCompacting = view.marker !== "none" && view.markerOwner === "host";
   if (isHostCompacting && view.demand !== "manual") return idle("host-compacts");
-  if (view.isToolSummaryDue)
-    return { type: "summarize-tool-results", version, visibleResults: view.visibleResults };
+  if (view.resultsToSummarize !== undefined)
+    return { type: "summarize-tool-results", version, visibleResults: view.resultsToSummarize };
 
   const trigger = triggerOf(view);
   if (trigger !== undefined) return compaction(view, trigger);
@@ -53,8 +53,8 @@ export interface SessionView {
   /** Who asked for a compaction in the transcript, if anybody did, and whose it is to do. */
   readonly marker: "none" | "auto" | "manual";
   readonly markerOwner: "session" | "host";
-  readonly isToolSummaryDue: boolean;
-  readonly visibleResults: number;
+  /** How many tool results are visible, when summaries of the oldest are due. */
+  readonly resultsToSummarize: number | undefined;
   readonly decision: CompactDecision;
   /** Real usage, or an answer that shows it, says that the window is full. */
   readonly isOverflowing: boolean;
@@ -112,7 +112,7 @@ function noGain({ decision, idleCompactions }: SessionView): GiveUp {
 
 /** Reads everything a decision depends on out of a session, changing nothing. */
 export function readSessionView(core: SessionCore, asked: NextActionOptions): SessionView {
-  const { memory, meter, line, options } = core;
+  const { memory, meter, history, options } = core;
   const { moment = "before-call", demand = "none" } = asked;
   // A clock that was set back gives less than no time.
   const idleMs = asked.idleMs !== undefined && asked.idleMs > 0 ? asked.idleMs : 0;
@@ -122,7 +122,7 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
     settings: memory.settings,
     contextTokens: estimate.tokens,
     contextEpoch: memory.trigger.epoch,
-    visibleMessages: line.window().marked().length,
+    visibleMessages: core.window().marked.length,
     contextWindowTokens: memory.limits.contextTokens,
     ...(memory.model && { model: memory.model }),
     turn,
@@ -137,7 +137,7 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
     settings: { ...options.overflow, auto: memory.settings.autoCompact },
   });
   const isSpent = (step: string): boolean => memory.spent.get(step) === memory.version;
-  const profile = cacheProfileOf(options, memory.model);
+  const cacheProfile = (): CacheProfile => options.cache ?? cacheProfileFor(memory.model ?? { id: "" });
   const { pruning } = options;
   // A limit that stands in for an unknown window matters only where something is compacted at it.
   const isAssumed = decision.limit.source === "max_tokens" && !memory.settings.autoCompact;
@@ -145,15 +145,15 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
   const mechanical = ({ neededTokens, expectedTurns }: MechanicalNeed): MechanicalPlan | undefined =>
     pruning === undefined || isSpent("prune") || isSpent("supersede")
       ? undefined
-      : planMechanicalEdits(line.transcript(), {
+      : planMechanicalEdits(history.transcript(), {
           prune: pruning.how === "lines" ? limitWatermarks(pruning, roomTokens) : pruning,
-          profile,
+          profile: cacheProfile(),
           expectedTurns: expectedTurns ?? options.expectedTurns,
           estimate: meter.options(),
           leadingTokens: leadingTokens(meter.options()),
           idleMs,
           ...(neededTokens !== undefined && { neededTokens }),
-          spare: (edits) => withoutPinned(edits, options.pins ?? [], line.find),
+          spare: (edits) => withoutPinned(edits, options.pins ?? [], history.find),
         });
   return {
     version: memory.version,
@@ -164,19 +164,18 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
     recovery: () =>
       memory.recovery &&
       nextRecoveryAction(memory.recovery, {
-        transcript: line.transcript(),
+        transcript: history.transcript(),
         version: memory.version,
         ladder: recoveryOptions(core),
       }),
     unboundedOutputs: isSpent("bound-outputs") ? [] : memory.unbounded.handles,
     marker: memory.pendingMarker,
     markerOwner: memory.owner,
-    isToolSummaryDue: isToolSummaryDue(core),
-    visibleResults: core.results.visibleResults(),
+    resultsToSummarize: resultsToSummarize(core),
     decision,
     isOverflowing: overflow.overflow || memory.isOverflowSeen,
     isHeld: turn <= memory.heldThroughTurn,
-    idleCompactions: core.ledger.idleCompactions(),
+    idleCompactions: memory.idleCompactions,
     isCompactionSpent: isSpent("compact"),
     sparingEdits() {
       const overTokens = Math.max(
@@ -190,12 +189,12 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
       const expectedTurns = isPressing
         ? options.expectedTurns
         : Math.max(1, options.expectedTurns * EASY_SHARE);
-      const isCold = idleMs > profile.ttlMs;
+      const isCold = idleMs > cacheProfile().ttlMs;
       // What is old enough to go changes with the user's requests and with what has come in, not with every message;
       // while nobody needs the room, looking again after some growth is enough.
       const requests = isPressing ? memory.requests.size : "easy";
       const grown = Math.floor(Math.log(Math.max(1, estimate.tokens)) / Math.log(1 + GROWTH_SHARE));
-      const key = [line.window().version(), requests, isCold, grown].join("/");
+      const key = [core.window().version, requests, isCold, grown].join("/");
       if (memory.paying?.key !== key) memory.paying = { key, plan: mechanical({ expectedTurns }) };
       return memory.paying.plan;
     },
@@ -242,10 +241,12 @@ interface MechanicalNeed {
   readonly expectedTurns?: number;
 }
 
-function isToolSummaryDue({ memory, results }: SessionCore): boolean {
+function resultsToSummarize(core: SessionCore): number | undefined {
+  const { memory } = core;
   const { toolCallCutoff, toolSummaryStrategy } = memory.settings;
-  if (toolSummaryStrategy === "off" || toolCallCutoff <= 0) return false;
-  if (memory.spent.get("summarize-tool-results") === memory.version) return false;
-  if (memory.pendingSummaries.length > 0) return true;
-  return results.visibleResults() > toolCallCutoff && results.answeredResults() > 0;
+  if (toolSummaryStrategy === "off" || toolCallCutoff <= 0) return undefined;
+  if (memory.spent.get("summarize-tool-results") === memory.version) return undefined;
+  const results = core.countedResults();
+  const isOver = results.length > toolCallCutoff && results.some(({ isSeen }) => isSeen);
+  return isOver || memory.pendingSummaries.length > 0 ? results.length : undefined;
 }

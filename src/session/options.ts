@@ -13,7 +13,7 @@ import {
   OVERFLOW_SHAPE,
   type OverflowSettings,
 } from "../compaction/trigger/limits.ts";
-import { type CacheProfile, cacheProfileFor } from "../stages/cache-profiles.ts";
+import type { CacheProfile } from "../stages/cache-profiles.ts";
 import { ConfigurationError, check, readOptions } from "../text/check.ts";
 import { isObject } from "../text/json.ts";
 import type { TokenEstimator } from "../text/tokens/estimate-tokens.ts";
@@ -79,11 +79,6 @@ export interface ResolvedSessionOptions extends SessionOptions {
   readonly estimator: TokenEstimator;
   readonly redaction: SecretRedaction;
   readonly recallMaxChars: number;
-}
-
-/** The cache of the model that is asked next. */
-export function cacheProfileOf({ cache }: SessionOptions, model: ModelRef | undefined): CacheProfile {
-  return cache ?? cacheProfileFor(model ?? { id: "" });
 }
 
 /** What a session needs from the world. Without a summarizer everything is done mechanically. */

@@ -56,10 +56,10 @@ type OwnAction = Extract<SessionAction, { readonly version: number }>;
 async function perform(core: SessionCore, action: OwnAction, signal: AbortSignal): Promise<RunResult> {
   switch (action.type) {
     case "bound-outputs": {
-      const transcript = core.line.transcript();
+      const transcript = core.history.transcript();
       const edits = await boundOutputs(core, action.handles, signal);
       if (signal.aborted) return { status: "aborted" };
-      const current = edits.filter((edit) => targetsUnchanged([edit], transcript, core.line.transcript()));
+      const current = edits.filter((edit) => targetsUnchanged([edit], transcript, core.history.transcript()));
       return commitStep(core, { name: action.type, reason: "over-limit", unseen: true }, current);
     }
     case "prune":
@@ -128,20 +128,20 @@ function commitStep(core: SessionCore, step: Step, edits: readonly Edit[]): RunR
   return { status: "nothing", reason: edits.length === 0 ? "no edits" : "messages are gone" };
 }
 
-function withoutPinnedTargets({ options, line }: SessionCore, edits: readonly Edit[]): readonly Edit[] {
-  return withoutPinned(edits, options.pins ?? [], line.find);
+function withoutPinnedTargets({ options, history }: SessionCore, edits: readonly Edit[]): readonly Edit[] {
+  return withoutPinned(edits, options.pins ?? [], history.find);
 }
 
 /** Bounds outputs of the window one after another; what is left out goes into the spill store, if there is one. */
 async function boundOutputs(
-  { line, options, ports, memory }: SessionCore,
+  { history, options, ports, memory }: SessionCore,
   handles: readonly Handle[],
   signal: AbortSignal,
 ): Promise<readonly Edit[]> {
   const wanted = new Set(handles);
   const { limits } = memory.unbounded;
   const edits: Edit[] = [];
-  for (const message of line.transcript()) {
+  for (const message of history.transcript()) {
     for (const [partIndex, part] of message.parts.entries()) {
       if (part.type !== "tool" || !wanted.has(handleOf(message, partIndex)) || signal.aborted) continue;
       const text = outcomeText(part.outcome);
@@ -200,9 +200,9 @@ async function runToolSummaries(
   signal: AbortSignal,
   apply: (edits: readonly Edit[], degraded: boolean) => boolean,
 ): Promise<"applied" | "nothing" | "aborted"> {
-  const { memory, line, log, options, ports } = core;
-  const transcript = line.transcript();
-  log.emit({ type: "tool_summary_start", visibleResults: core.results.visibleResults() });
+  const { memory, history, log, options, ports } = core;
+  const transcript = history.transcript();
+  log.emit({ type: "tool_summary_start", visibleResults: core.countedResults().length });
   let ended: Ended = { archivedResults: 0, error: "failed" };
   try {
     const { redaction, summarizer, pins } = options;
@@ -223,7 +223,7 @@ async function runToolSummaries(
       return "aborted";
     }
     memory.pendingSummaries = pending;
-    const isApplied = apply(targetsUnchanged(edits, transcript, line.transcript()) ? edits : [], degraded);
+    const isApplied = apply(targetsUnchanged(edits, transcript, history.transcript()) ? edits : [], degraded);
     const archived = isApplied ? edits.filter((edit) => edit.reason === "archived") : [];
     ended = { archivedResults: archived.length, ...(degraded && { degraded }) };
     return isApplied ? "applied" : "nothing";
@@ -272,9 +272,9 @@ async function runCompaction(
 }
 
 function planFor(core: SessionCore, trigger: CompactionTrigger): CompactionPlan | NothingToCompact {
-  const { memory, line, options, meter } = core;
+  const { memory, history, options, meter } = core;
   return planCompaction({
-    transcript: line.transcript(),
+    transcript: history.transcript(),
     trigger,
     representation: options.representation,
     settings: memory.settings,
@@ -295,7 +295,7 @@ interface Conclusion {
 }
 
 function conclude(core: SessionCore, { trigger, plan, outcome }: Conclusion): RunResult {
-  const { memory, log, line } = core;
+  const { memory, log, history } = core;
   memory.hookStrikes = outcome.hookStrikes;
   for (const { hook, reason, text } of outcome.hookFailures)
     log.warn("hook-failed", `The hook ${hook} ${reason}: ${text}`);
@@ -306,7 +306,10 @@ function conclude(core: SessionCore, { trigger, plan, outcome }: Conclusion): Ru
     return { status: "aborted" };
   }
   memory.isOverflowSeen = false;
-  if (outcome.status === "compacted" && targetsUnchanged(outcome.edits, plan.transcript, line.transcript())) {
+  if (
+    outcome.status === "compacted" &&
+    targetsUnchanged(outcome.edits, plan.transcript, history.transcript())
+  ) {
     const step: Step = { name: "compact", reason: trigger, ...(outcome.degraded && { degraded: true }) };
     const committed = core.commit(step, outcome.edits);
     if (committed !== undefined) {

@@ -119,7 +119,7 @@ describe("a session at its edges", () => {
       const session = setUp();
       session.observe(conversation(3));
       const before = session.status().tokens;
-      session.sendBeside({ systemChars: chars, toolsChars: chars });
+      session.setOverhead({ systemChars: chars, toolsChars: chars });
       expect(session.status().tokens).toBe(before);
     },
   );

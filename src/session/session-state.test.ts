@@ -98,9 +98,9 @@ describe("what is sent beside the messages", () => {
     const { session } = open();
     session.observe(long.slice(0, 2));
     const before = session.status().tokens;
-    session.sendBeside({ toolsChars: 20_000 });
+    session.setOverhead({ toolsChars: 20_000 });
     expect(session.status().tokens - before).toBeGreaterThan(4_000);
-    session.sendBeside({});
+    session.setOverhead({});
     expect(session.status().tokens).toBe(before);
   });
 });

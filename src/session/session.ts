@@ -82,7 +82,7 @@ export interface Session {
   /** Another model is asked from now on: what the last one counted no longer holds. */
   useModel(model: ModelRef, limits: ModelLimits): void;
   /** What is sent beside the messages from now on. */
-  sendBeside(beside: PromptOverhead): void;
+  setOverhead(overhead: PromptOverhead): void;
 }
 
 export interface PrepareOptions extends NextActionOptions {
@@ -113,7 +113,7 @@ export interface SessionStatus extends TriggerStatus {
 /** A session without messages. Throws only when the options cannot be used. */
 export function createSession(ports: SessionPorts, options: SessionOptions = {}): Session {
   const core = createSessionCore(ports, readSessionOptions(options));
-  const { line, memory, meter, log } = core;
+  const { history, memory, meter, log } = core;
   const nextAction = (asked: NextActionOptions = {}): SessionAction =>
     decideNextAction(readSessionView(core, asked));
   const never = new AbortController().signal;
@@ -159,7 +159,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
       return restoreBatches(core, state);
     },
 
-    toJSON: () => ({ v: 1, batches: line.batches() }),
+    toJSON: () => ({ v: 1, batches: history.batches() }),
 
     async prepare({ signal = never, ...given } = {}) {
       let asked: NextActionOptions = given;
@@ -217,7 +217,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
         epoch: meter.epoch(),
         turn: memory.answers.size,
         isRunning: memory.isRunning,
-        batches: line.batches(),
+        batches: history.batches(),
       };
     },
 
@@ -231,8 +231,8 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
       return changed;
     },
 
-    sendBeside(beside) {
-      if (meter.setBeside(beside)) memory.version++;
+    setOverhead(overhead) {
+      if (meter.setOverhead(overhead)) memory.version++;
     },
 
     useModel(model, limits) {
@@ -247,10 +247,10 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
       warnOfWindow();
     },
 
-    projection: () => line.window().shown(),
-    edits: () => line.edits(),
-    transcript: () => line.transcript(),
-    ledger: () => core.ledger.entries(),
+    projection: () => core.window().shown,
+    edits: () => [...history.batches().flatMap((batch) => batch.edits), ...core.window().edits],
+    transcript: () => history.transcript(),
+    ledger: () => [...memory.ledger],
   };
 }
 
@@ -261,7 +261,7 @@ const ABORTED: SessionAction = { type: "none", reason: "aborted", fits: false };
 
 /** Puts the batches of a state, and those of a journal that were neither undone nor dropped, in force in their order. */
 async function restoreBatches(core: SessionCore, state: unknown): Promise<Restored> {
-  const { line, ledger, log, memory } = core;
+  const { history, log, memory } = core;
   const content = await readJournal(core);
   const kept = readSessionState(state);
   const batches = new Map<string, EditBatch>(kept.batches.map((batch) => [batch.id, batch]));
@@ -274,31 +274,31 @@ async function restoreBatches(core: SessionCore, state: unknown): Promise<Restor
       batches.set(record.id, batchOf(record));
       const { step, reason, at, tokensBefore, tokensAfter, degraded } = record;
       const figures = { tokensBefore, tokensAfter, ...(degraded && { degraded }) };
-      ledger.enter({ step, reason, at, outcome: "applied", ...figures });
+      core.enter({ step, reason, at, outcome: "applied", ...figures });
     } else if (record.type === "step") {
       const { v: _, type: __, ...entry } = record;
-      ledger.enter(entry);
+      core.enter(entry);
     } else {
       if (record.type === "undo") undoneAt = record.at;
       batches.delete(record.batchId);
     }
   }
-  const known = new Set(line.batches().map(({ id }) => id));
+  const known = new Set(history.batches().map(({ id }) => id));
   let dropped = 0;
   for (const batch of batches.values()) {
     if (known.has(batch.id)) continue;
-    if (!line.add(batch)) dropped++;
+    if (!history.add(batch)) dropped++;
   }
   core.changed("restore", "journal");
   if (undoneAt !== undefined) memory.heldThroughTurn = answersUntil(core, undoneAt) + COOL_DOWN_TURNS;
   if (unreadable > 0) log.warn("journal-damaged", `${unreadable} records of what was done cannot be read.`);
   if (dropped > 0) log.warn("edits-dropped", `${dropped} recorded steps speak of messages that are gone.`);
-  return { batches: line.batches().length, dropped, unreadable };
+  return { batches: history.batches().length, dropped, unreadable };
 }
 
 /** Whoever has taken something back does not want it done again at once: the wait goes on after a restart. */
-function answersUntil({ line, memory }: SessionCore, at: number): number {
-  return line.base().filter(({ id, createdAt = 0 }) => memory.answers.has(id) && createdAt <= at).length;
+function answersUntil({ history, memory }: SessionCore, at: number): number {
+  return history.source().filter(({ id, createdAt = 0 }) => memory.answers.has(id) && createdAt <= at).length;
 }
 
 export interface Restored {
@@ -337,23 +337,18 @@ async function recallContent(
   request: RecallRequest,
   range: RecallRange | undefined,
 ): Promise<Recalled> {
-  const { line, options } = core;
+  const { history, options } = core;
   const redact = options.redaction === "off" ? undefined : options.redaction;
   const maxChars = options.recallMaxChars;
   if (typeof request === "object" && request !== null) {
     const search = typeof request.search === "string" ? request.search : "";
     if (search.trim() === "") return recallMissing("Give a text to search for.");
-    const marked = new Map(
-      line
-        .window()
-        .marked()
-        .map((message) => [message.id, message]),
-    );
-    return searchLines(hiddenTexts(line.base(), marked), { search, maxChars, redact });
+    const marked = new Map(core.window().marked.map((message) => [message.id, message]));
+    return searchLines(hiddenTexts(history.source(), marked), { search, maxChars, redact });
   }
   if (typeof request !== "string" || request === "")
     return recallMissing("Give a handle, or a text to search for.");
-  const there = textAt(request, line.find);
+  const there = textAt(request, history.find);
   const found = there ?? (await readSpill(core, request));
   if (found === undefined)
     return recallMissing(

@@ -4,7 +4,7 @@ import { createFakeClock } from "../testing/fakes.ts";
 import type { Message } from "../transcript/message.ts";
 import type { ToolOutcome } from "../transcript/part.ts";
 import { createSession, type Session } from "./session.ts";
-import { createContextWindow } from "./window.ts";
+import { createWindowReader } from "./window.ts";
 
 const call = (id: string, ...outcomes: readonly ToolOutcome[]): Message => ({
   id,
@@ -27,34 +27,36 @@ const user = (id: string): Message => ({
 
 describe("a window", () => {
   it("stays the same but for its end while the newest message waits for its results", () => {
-    const window = createContextWindow();
-    window.rebuild([user("u")]);
-    const version = window.version();
-    const stages = [
+    const read = createWindowReader();
+    const first = user("u");
+    const { version } = read([first]);
+    for (const message of [
       call("a", PENDING, PENDING),
       call("a", done("one"), PENDING),
       call("a", done("one"), done("two")),
-    ];
-    for (const [index, message] of stages.entries()) {
-      const before = stages[index - 1];
-      if (before !== undefined) expect(window.pop(before)).toBe(true);
-      expect(window.push(message)).toBe(true);
-      expect(window.version()).toBe(version);
-      expect(window.marked()).toHaveLength(2);
+    ]) {
+      const window = read([first, message]);
+      expect(window.version).toBe(version);
+      expect(window.marked).toHaveLength(2);
     }
-    expect(window.settledCount()).toBe(2);
   });
 
   it("is another one when a message leaves that something stood behind", () => {
-    const window = createContextWindow();
-    const [waiting, next] = [call("a", PENDING), user("u2")];
-    window.rebuild([user("u"), waiting, next]);
-    const version = window.version();
-    expect(window.settledCount()).toBe(3);
-    window.pop(next);
-    window.pop(waiting);
-    expect(window.version()).not.toBe(version);
-    expect(window.settledCount()).toBe(1);
+    const read = createWindowReader();
+    const [first, waiting] = [user("u"), call("a", PENDING)];
+    const { version } = read([first, waiting, user("u2")]);
+    const window = read([first]);
+    expect(window.version).not.toBe(version);
+    expect(window.shown).toEqual([first]);
+  });
+
+  it("is the same object for the same transcript, and a list that it gave never changes", () => {
+    const read = createWindowReader();
+    const transcript = [user("u")];
+    const before = read(transcript);
+    expect(read(transcript)).toBe(before);
+    expect(read([...transcript, user("u2")]).shown).toHaveLength(2);
+    expect(before.shown).toHaveLength(1);
   });
 });
 

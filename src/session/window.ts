@@ -10,147 +10,91 @@ import {
 } from "../transcript/message.ts";
 import type { CallId, Part } from "../transcript/part.ts";
 
-/**
- * What the model sees of an edited transcript: the window of the newest compaction, repaired and projected.
- * A message more at the end costs no more than reading that message.
- */
+/** What the model sees of an edited transcript: what the newest compaction left, repaired so that no provider refuses it. */
 export interface ContextWindow {
-  /** Starts anew with a whole transcript. */
-  rebuild(transcript: Transcript): void;
-  /** Takes one more message; false when the window has to be rebuilt for it. */
-  push(message: Message): boolean;
-  /** Takes the newest message off again; false when the window has to be rebuilt for it. */
-  pop(message: Message): boolean;
-  /** What is sent; the same list as long as nothing changes. */
-  shown(): Transcript;
-  /** The same messages with what is hidden in them still there: what is measured. */
-  marked(): Transcript;
-  /** How many of `marked` stay as they are while `version` does: all but a newest message that waits for results. */
-  settledCount(): number;
-  /** How many of `marked` were there when the newest compaction ended: what they count describes a context that is gone. */
-  compactedCount(): number;
-  /** Changes whenever anything but the end does; the end may grow, and its last message while it is not settled. */
-  version(): number;
+  /** What is sent. */
+  readonly shown: Transcript;
+  /** The same messages with their hidden parts still in them: what is measured. */
+  readonly marked: Transcript;
+  /** How many of `marked` were there when the newest compaction ended: their usage describes a context that is gone. */
+  readonly compactedCount: number;
+  /** Changes whenever anything but the end does. A newest message that waits for results may be replaced. */
+  readonly version: number;
   /** The edits that make the window out of the transcript: the compaction boundary and the repairs. */
-  edits(): readonly Edit[];
+  readonly edits: readonly Edit[];
 }
 
-/** An empty window. */
-export function createContextWindow(): ContextWindow {
-  let version = 0;
-  let boundary: readonly Edit[] = [];
-  let rows: Row[] = [];
-  let marked: Message[] = [];
-  let shown: Message[] = [];
-  let snapshot: Transcript | undefined;
-  let calls = new Set<CallId>();
-  let carriesFinish = false;
-  let hasSpeaker = false;
-  let compactedCount = 0;
-  let settledCount = 0;
-
-  function add(message: Message): void {
-    if (!isVisibleToModel(message)) return;
-    const repaired = repairMessage(message, calls);
-    const isFirst = !hasSpeaker && message.role !== "system" && repaired.shown !== undefined;
-    const opening = isFirst && message.role !== "user" ? openingFor(marked, message) : undefined;
-    if (opening !== undefined) {
-      marked.push(opening.message);
-      shown.push(opening.message);
-    }
-    hasSpeaker ||= isFirst;
-    settledCount = marked.length;
-    rows.push({ source: message, ...repaired, isFirst, ...(opening && { opening }) });
-    marked.push(repaired.marked);
-    if (!awaitsResults(message)) settledCount = marked.length;
-    if (repaired.shown !== undefined) shown.push(repaired.shown);
-    for (const callId of callsOf(message)) calls.add(callId);
-    snapshot = undefined;
-  }
-
-  function canPop(last: Row | undefined, message: Message): last is Row {
-    // A call that an earlier message has as well would be forgotten too soon.
-    return last?.source === message && !last.isFirst && !last.repeatsCalls;
-  }
-
-  function movesBoundary(message: Message): boolean {
-    if (isOfCompaction(message)) return true;
-    return hasFinish(message) && !rows.some(({ source }) => source !== message && hasFinish(source));
-  }
-
-  return {
-    rebuild(transcript) {
-      version++;
-      boundary = compactionBoundary({ from: "marker" })(transcript);
-      rows = [];
-      marked = [];
-      shown = [];
-      snapshot = undefined;
-      calls = new Set();
-      hasSpeaker = false;
-      settledCount = 0;
-      carriesFinish = transcript.some(hasFinish);
-      for (const message of applyEdits(transcript, boundary, { at: 0 })) add(message);
-      const compaction = findCompletedCompaction(transcript);
-      const newer = compaction === undefined ? transcript : transcript.slice(compaction.summaryIndex + 1);
-      compactedCount = compaction === undefined ? 0 : marked.length - newer.filter(isVisibleToModel).length;
-    },
-
-    push(message) {
-      if (isOfCompaction(message) || (!carriesFinish && hasFinish(message))) return false;
-      add(message);
-      return true;
-    },
-
-    pop(message) {
-      if (movesBoundary(message)) return false;
-      if (!isVisibleToModel(message)) return true;
-      const last = rows.at(-1);
-      if (!canPop(last, message)) return false;
-      rows.pop();
-      // What was not settled, nobody has counted.
-      if (marked.length > settledCount) marked.pop();
-      else {
-        version++;
-        marked = marked.slice(0, -1);
-        settledCount = marked.length;
-      }
-      if (last.shown !== undefined) shown.pop();
-      for (const callId of callsOf(message)) calls.delete(callId);
-      snapshot = undefined;
-      return true;
-    },
-
-    shown() {
-      // A copy: whoever holds the window of an earlier moment keeps it.
-      snapshot ??= shown.slice();
-      return snapshot;
-    },
-
-    marked: () => marked,
-    settledCount: () => settledCount,
-    compactedCount: () => compactedCount,
-    version: () => version,
-
-    edits: () => [
-      ...boundary,
-      ...rows.flatMap(({ edits, opening }) => (opening === undefined ? edits : [...edits, opening])),
-    ],
+/**
+ * Reads the window of a transcript. Nothing is kept up to date piece by piece: the last window is remembered, each
+ * message is repaired once, and a transcript that only grew is read on from where the last one ended.
+ */
+export function createWindowReader(): (transcript: Transcript) => ContextWindow {
+  const repairAll = createFold(startRepairs, addRepaired);
+  let last: Reading | undefined;
+  return (transcript) => {
+    if (transcript === last?.transcript) return last.window;
+    const added = last && addedMessages(last, transcript);
+    const { boundary, visible, carriesFinish } =
+      last !== undefined && added !== undefined
+        ? { ...last, visible: [...last.visible, ...added.filter(isVisibleToModel)] }
+        : readBoundary(transcript);
+    const { shown, marked, edits } = repairAll(visible);
+    const window: ContextWindow = {
+      shown: [...shown],
+      marked: [...marked],
+      edits: [...boundary, ...edits],
+      compactedCount:
+        last !== undefined && added !== undefined
+          ? last.window.compactedCount
+          : marked.length - newerCount(transcript, marked),
+      version: (last?.window.version ?? 0) + (added === undefined ? 1 : 0),
+    };
+    last = { transcript, window, boundary, carriesFinish, ...withoutOpen(transcript, visible) };
+    return window;
   };
 }
 
-interface Row extends RepairedMessage {
-  readonly source: Message;
-  /** The first message that is not the system's. */
-  readonly isFirst: boolean;
-  /** Set on the first message when it is not the user's. */
-  readonly opening?: Opening;
+/** What is remembered of the newest transcript. */
+interface Reading {
+  readonly transcript: Transcript;
+  readonly window: ContextWindow;
+  readonly boundary: readonly Edit[];
+  readonly carriesFinish: boolean;
+  /** The transcript without a newest message that waits for results, and what the boundary leaves of it. */
+  readonly settled: Transcript;
+  readonly visible: Transcript;
 }
 
-type Opening = Extract<Edit, { type: "insert-message" }>;
+/** What came in behind the settled messages; undefined when the boundary has to be looked for again. */
+function addedMessages({ settled, carriesFinish }: Reading, transcript: Transcript): Transcript | undefined {
+  if (!startsWith(transcript, settled)) return undefined;
+  const added = transcript.slice(settled.length);
+  // Whether any answer tells how it finished decides which summaries count as complete.
+  const isMoved = added.some((message) => isOfCompaction(message) || (!carriesFinish && hasFinish(message)));
+  return isMoved ? undefined : added;
+}
 
-function openingFor(before: Transcript, first: Message): Opening | undefined {
-  return repairPairing([...before, first]).find((edit) => edit.type === "insert-message");
+function readBoundary(transcript: Transcript): Pick<Reading, "boundary" | "visible" | "carriesFinish"> {
+  const boundary = compactionBoundary({ from: "marker" })(transcript);
+  const visible = applyEdits(transcript, boundary, { at: 0 }).filter(isVisibleToModel);
+  return { boundary, visible, carriesFinish: withoutOpen(transcript, visible).settled.some(hasFinish) };
+}
+
+function withoutOpen(transcript: Transcript, visible: Transcript): Pick<Reading, "settled" | "visible"> {
+  const newest = transcript.at(-1);
+  if (newest === undefined || isOfCompaction(newest) || !awaitsResults(newest))
+    return { settled: transcript, visible };
+  return {
+    settled: transcript.slice(0, -1),
+    visible: visible.at(-1) === newest ? visible.slice(0, -1) : visible,
+  };
+}
+
+/** How many messages of the window came after the newest compaction. */
+function newerCount(transcript: Transcript, marked: Transcript): number {
+  const compaction = findCompletedCompaction(transcript);
+  if (compaction === undefined) return marked.length;
+  return transcript.slice(compaction.summaryIndex + 1).filter(isVisibleToModel).length;
 }
 
 /** True for a message that is not over, and about which nothing was counted: what becomes of it comes under the same id. */
@@ -168,6 +112,61 @@ function hasFinish({ role, finish }: Message): boolean {
   return role === "assistant" && finish !== undefined;
 }
 
+/**
+ * A fold over a list that mostly grows: goes on where it stopped while the list begins with what was read, and starts
+ * over otherwise.
+ */
+export function createFold<Item, State>(
+  start: () => State,
+  add: (state: State, item: Item) => void,
+): (items: readonly Item[]) => State {
+  let read: readonly Item[] = [];
+  let state = start();
+  return (items) => {
+    const isGrown = startsWith(items, read);
+    if (!isGrown) state = start();
+    for (let index = isGrown ? read.length : 0; index < items.length; index++)
+      add(state, items[index] as Item);
+    read = items;
+    return state;
+  };
+}
+
+function startsWith<Item>(items: readonly Item[], start: readonly Item[]): boolean {
+  if (items === start) return true;
+  return items.length >= start.length && start.every((item, index) => item === items[index]);
+}
+
+interface Repairs {
+  readonly shown: Message[];
+  readonly marked: Message[];
+  readonly edits: Edit[];
+  readonly calls: Set<CallId>;
+  hasSpeaker: boolean;
+}
+
+function startRepairs(): Repairs {
+  return { shown: [], marked: [], edits: [], calls: new Set(), hasSpeaker: false };
+}
+
+/** The same as `repairPairing` over all messages, reading each of them once. */
+function addRepaired(state: Repairs, message: Message): void {
+  const { marked, shown, edits } = repairMessage(message, state.calls);
+  state.edits.push(...edits);
+  if (!state.hasSpeaker && message.role !== "system" && shown !== undefined) {
+    state.hasSpeaker = true;
+    const opening = repairPairing([...state.marked, message]).find((edit) => edit.type === "insert-message");
+    if (opening !== undefined) {
+      state.edits.push(opening);
+      state.marked.push(opening.message);
+      state.shown.push(opening.message);
+    }
+  }
+  state.marked.push(marked);
+  if (shown !== undefined) state.shown.push(shown);
+  for (const part of message.parts) if (isCall(part)) state.calls.add(part.callId);
+}
+
 /** A message as it is sent, and what had to be repaired for that. */
 interface RepairedMessage {
   /** With its hidden parts, so that part indexes and cleared outputs can still be seen. */
@@ -175,51 +174,38 @@ interface RepairedMessage {
   /** What the model reads; undefined when nothing of it is sent. */
   readonly shown: Message | undefined;
   readonly edits: readonly Edit[];
-  /** True when an earlier message has one of its calls as well. */
-  readonly repeatsCalls: boolean;
 }
 
-/**
- * Repairs one message given the calls that stand before it: the same as `repairPairing` over all of them, without
- * walking them again. Does not look at who speaks first.
- */
 function repairMessage(message: Message, earlierCalls: ReadonlySet<CallId>): RepairedMessage {
   const repeated = message.parts.flatMap((part, partIndex): Edit[] =>
-    isCall(part) && earlierCalls.has(part.callId)
-      ? [
-          {
-            type: "hide-part",
-            what: "part",
-            messageId: message.id,
-            partIndex,
-            stage: "repair-pairing",
-            reason: "duplicate-call",
-          },
-        ]
-      : [],
+    isCall(part) && earlierCalls.has(part.callId) ? [hideRepeatedCall(message, partIndex)] : [],
   );
   if (repeated.length === 0) return repairAlone(message);
   const rest = repairAlone(applyEdits([message], repeated, { at: 0 })[0] ?? message);
-  const edits = rest.shown === undefined ? rest.edits : [...repeated, ...rest.edits];
-  return { ...rest, edits, repeatsCalls: true };
+  return rest.shown === undefined ? rest : { ...rest, edits: [...repeated, ...rest.edits] };
 }
 
-/** The calls of a message that reach the model. */
-function callsOf({ parts }: Message): readonly CallId[] {
-  return parts.flatMap((part) => (isCall(part) ? [part.callId] : []));
+function hideRepeatedCall({ id }: Message, partIndex: number): Edit {
+  return {
+    type: "hide-part",
+    what: "part",
+    messageId: id,
+    partIndex,
+    stage: "repair-pairing",
+    reason: "duplicate-call",
+  };
 }
 
 /** Messages never change, so each is repaired once. */
 const repairedMessages = new WeakMap<Message, RepairedMessage>();
 
 function repairAlone(message: Message): RepairedMessage {
-  const before = repairedMessages.get(message);
-  if (before !== undefined) return before;
-  // Whether it may come first is a matter of the whole transcript.
+  const known = repairedMessages.get(message);
+  if (known !== undefined) return known;
+  // Whether it may come first is a matter of the whole window.
   const edits = repairPairing([message]).filter((edit) => edit.type !== "insert-message");
   const marked = applyEdits([message], edits, { at: 0 })[0] ?? message;
-  const shown = isVisibleToModel(marked) ? project([marked])[0] : undefined;
-  const repaired = { marked, shown, edits, repeatsCalls: false };
+  const repaired = { marked, shown: project([marked])[0], edits };
   repairedMessages.set(message, repaired);
   return repaired;
 }

@@ -63,7 +63,7 @@ export function createConversation(session: Session, options: ConversationOption
 
   async function prepare(wire: AiSdkWire, { signal, toolsChars }: PrepareWireOptions): Promise<PreparedWire> {
     await take(wire);
-    if (toolsChars !== undefined) session.sendBeside({ toolsChars });
+    if (toolsChars !== undefined) session.setOverhead({ toolsChars });
     const now = clock.now();
     const action = await session.prepare({
       // A request tells that the answer before it has come to an end.
