@@ -1,8 +1,8 @@
 // Hand a recorded OpenCode session over to a child agent. Run it with: node examples/01-fork-a-session.mjs
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { buildForkPreamble, formatMessagesAsContext, processMessagesForFork } from "carryover";
-import { opencode } from "carryover/opencode";
+import { buildForkPreamble, formatMessagesAsContext, processMessagesForFork } from "carryover/documented";
+import { opencode } from "carryover/formats";
 
 const session = JSON.parse(readFileSync(new URL("sessions/opencode-session.json", import.meta.url), "utf8"));
 

@@ -1,6 +1,7 @@
 // Bound a long tool output before the model sees it, then read back the part it asks for.
 import assert from "node:assert/strict";
-import { createMemorySpillStore, DEFAULT_TOOL_OUTPUT_LIMITS, truncateToolContent } from "carryover";
+import { createMemorySpillStore, DEFAULT_TOOL_OUTPUT_LIMITS } from "carryover";
+import { truncateToolContent } from "carryover/documented";
 
 // What a build printed: 3,000 lines, coloured, with the one line that matters in the middle, and a screenshot.
 const lines = Array.from(

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createMemoryJournal, createSession, createSystemClock } from "carryover";
-import { opencode } from "carryover/opencode";
+import { opencode } from "carryover/formats";
 
 const recorded = JSON.parse(readFileSync(new URL("sessions/opencode-session.json", import.meta.url), "utf8"));
 

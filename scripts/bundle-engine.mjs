@@ -1,10 +1,13 @@
 import { rolldown } from "rolldown";
 import { root } from "./run.mjs";
 
-// What the size is measured on, minified: the whole engine, and what a bundler takes of it for the fork alone.
+// What the sizes are measured on, minified: what most people import, and the fork with one format alone. These names do
+// not change when names move between entries. `runtimes` is what other runtimes are given to run.
 const entries = {
-  engine: 'export * from "./dist/index.js";',
-  fork: 'export { buildForkPreamble, formatMessagesAsContext, processMessagesForFork } from "./dist/index.js"; export { opencode } from "./dist/opencode.js";',
+  engine:
+    'export { classifyProviderError, createSession, forkContext, redactSecrets } from "./dist/index.js";',
+  fork: 'export { buildForkPreamble, formatMessagesAsContext, processMessagesForFork } from "./dist/documented.js"; export { opencode } from "./dist/formats.js";',
+  runtimes: 'export * from "./dist/index.js"; export * from "./dist/documented.js";',
 };
 for (const [name, code] of Object.entries(entries)) {
   const bundle = await rolldown({

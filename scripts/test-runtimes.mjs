@@ -12,7 +12,7 @@ const rig = process.env.CARRYOVER_RIG ?? `${root}.rig`;
 const isCi = process.env.CI === "true";
 let failures = 0;
 
-const expected = await engineJob(await import(`${root}reports/engine.js`));
+const expected = await engineJob(await import(`${root}reports/runtimes.js`));
 console.log(`Node ${process.versions.node}: ${expected.textChars} characters, ${expected.tokens} tokens`);
 
 judge(`Node ${NODE_VERSION}`, inNextNode());
@@ -45,7 +45,7 @@ function inNextNode() {
   }
   if (!existsSync(node)) return undefined;
   const program = `import { engineJob } from ${JSON.stringify(`${root}test/runtimes/engine-job.mjs`)};
-    const result = await engineJob(await import(${JSON.stringify(`${root}reports/engine.js`)}));
+    const result = await engineJob(await import(${JSON.stringify(`${root}reports/runtimes.js`)}));
     console.log(JSON.stringify(result));`;
   const { stdout, stderr, status } = spawnSync(node, ["--input-type=module", "-e", program], {
     encoding: "utf8",
@@ -58,7 +58,7 @@ async function inBrowser() {
   if (executablePath === undefined) return undefined;
   const files = {
     "/": ["text/html", "<!doctype html><title>engine</title>"],
-    "/engine.js": ["text/javascript", readFileSync(`${root}reports/engine.js`)],
+    "/engine.js": ["text/javascript", readFileSync(`${root}reports/runtimes.js`)],
     "/job.js": ["text/javascript", readFileSync(`${root}test/runtimes/engine-job.mjs`)],
   };
   const server = createServer((request, response) => {

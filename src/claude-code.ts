@@ -1,1 +1,0 @@
-export { type ClaudeCodeWire, claudeCode } from "./formats/files/claude-code/claude-code.ts";

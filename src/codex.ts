@@ -1,1 +1,0 @@
-export { type CodexWire, codex } from "./formats/files/codex/codex.ts";

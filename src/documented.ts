@@ -1,0 +1,72 @@
+export { compact } from "./compaction/compact.ts";
+export { planCompaction } from "./compaction/plan/plan-compaction.ts";
+export {
+  classifyProviderError,
+  isContextLengthExceeded,
+} from "./compaction/provider-errors/classify-provider-error.ts";
+export { compactToolResultsInRecent, type RecentResultsOptions } from "./compaction/tool-summaries/edits.ts";
+export {
+  type MaybeSummarizeOptions,
+  maybeSummarizeToolResults,
+  type SummarizedToolResults,
+} from "./compaction/tool-summaries/maybe-summarize-tool-results.ts";
+export {
+  type CompactionSettings,
+  effectiveTokenLimit,
+  type ModelLimits,
+  type OverflowSettings,
+  type TokenLimit,
+  usableTokens,
+} from "./compaction/trigger/limits.ts";
+export { isOverflow, type OverflowQuestion } from "./compaction/trigger/overflow.ts";
+export { type CompactDecision, type Situation, shouldCompact } from "./compaction/trigger/should-compact.ts";
+export { type FormattedContext, formatMessagesAsContext } from "./fork/context/format.ts";
+export {
+  FORK_CHAR_BUDGET,
+  FORK_CHAR_NO_REMOVAL,
+  FORK_NO_TRIM_THRESHOLD,
+  type ForkOptions,
+} from "./fork/context/options.ts";
+export { buildForkPreamble, type ForkPreambleOptions } from "./fork/context/preamble.ts";
+export type { ProcessingStats, TierDistribution } from "./fork/context/stats.ts";
+export {
+  applyGraduatedTruncation,
+  type ForkResult,
+  processMessagesForFork,
+  sliceFromCompactionBoundary,
+} from "./fork/fork.ts";
+export { maxCompactionRecoveries } from "./session/recovery.ts";
+export { filterCompacted, findCompactionBoundary } from "./stages/boundary.ts";
+export { PRUNE_MINIMUM, PRUNE_PROTECT, type PruneOptions, type PrunePlan, prune } from "./stages/prune.ts";
+export {
+  FORK_NO_TRUNCATION_TOOLS,
+  FORK_PARAMS_TIER_LIMITS,
+  FORK_PARAMS_TIER1,
+  FORK_PARAMS_TIER2,
+  FORK_PARAMS_TIER3,
+  FORK_TIER_MIDDLE_COUNT,
+  FORK_TIER_MIDDLE_LIMIT,
+  FORK_TIER_OLD_LIMIT,
+  FORK_TIER_RECENT_COUNT,
+  FORK_TIER_RECENT_LIMIT,
+  FORK_TIER1_COUNT,
+  FORK_TIER2_COUNT,
+  FORK_TIER2_LIMIT,
+  FORK_TIER3_LIMIT,
+  getToolResultTier,
+  type Tier,
+} from "./stages/tiers.ts";
+export { estimateTokens } from "./text/tokens/estimate-tokens.ts";
+export {
+  FORK_ERROR_PATTERNS,
+  FORK_HEAD_RATIO,
+  FORK_HEAD_TAIL_KEYWORDS,
+  FORK_TAIL_RATIO,
+  shouldUseHeadTail,
+  truncateWithStrategy,
+} from "./text/truncate.ts";
+export type { ToolOutputLimits } from "./tool-output/limits.ts";
+export { truncateToolContent } from "./tool-output/truncate-tool-content.ts";
+export { estimateContextTokens } from "./transcript/estimate-context.ts";
+export { estimateMessageTokens } from "./transcript/estimate-message.ts";
+export type { MessageKind } from "./transcript/message.ts";

@@ -1,1 +1,0 @@
-export { type GeminiCliWire, geminiCli } from "./formats/files/gemini-cli/gemini-cli.ts";

@@ -1,1 +1,0 @@
-export { type PiWire, pi } from "./formats/files/pi/pi.ts";

@@ -1,1 +1,0 @@
-export { type SweAgentWire, sweAgent } from "./formats/files/swe-agent/swe-agent.ts";
