@@ -7,7 +7,10 @@ import type { Representation } from "./summary/message.ts";
 import { buildSummaryRequest, type GateReason, gateSummary, type RequestChanges } from "./summary/request.ts";
 import { createTextCleaner, errorText, upperTokens } from "./summary/text.ts";
 
-/** Asks the summarizer at most twice, a second time only when the first answer came and could not be used. */
+/**
+ * Asks the summarizer at most twice: again after an error or an answer that could not be used, never after a timeout. The
+ * second request says what was wrong, or is half as long when the first one did not fit.
+ */
 export async function askSummarizer({
   plan,
   summarizer,
@@ -66,10 +69,11 @@ interface SummaryQuestion {
   readonly changes: RequestChanges;
 }
 
-type SummaryAnswer =
-  | { readonly status: "accepted"; readonly text: string; readonly calls: number }
-  | ({ readonly status: "refused"; readonly calls: number } & Refusal)
-  | { readonly status: "aborted"; readonly calls: number };
+type SummaryAnswer = { readonly calls: number } & (
+  | { readonly status: "accepted"; readonly text: string }
+  | ({ readonly status: "refused" } & Refusal)
+  | { readonly status: "aborted" }
+);
 
 interface Refusal {
   readonly reason: DegradedReason;
@@ -80,9 +84,11 @@ interface Refusal {
 /** Why no model's summary was used. */
 export type DegradedReason = GateReason | "no-summarizer" | "window-too-small" | "error" | "timeout" | "idle";
 
-/** How long one call may take, how long it may be silent, and how many there may be. */
+/** How long one call of the summarizer may take. */
 export const CALL_LIMIT_MS = 90_000;
+/** How long it may be silent once something has arrived. */
 export const CALL_IDLE_MS = 30_000;
+/** How often the summarizer is called for one compaction at most. */
 export const MAX_CALLS = 2;
 
 const RETRY_NOTES: Readonly<Record<GateReason, string>> = {
@@ -97,9 +103,9 @@ const RETRY_NOTES: Readonly<Record<GateReason, string>> = {
 };
 
 /**
- * Code of somebody else that is asked around a compaction. It gets frozen facts, never the messages; what it
- * returns is checked, what it throws is counted. A loop that never yields and `process.exit` cannot be stopped
- * from inside the same process: run untrusted hooks in a worker and pass on what it says.
+ * An extension that is asked before and after a compaction. It gets frozen facts, never the messages; what it returns is
+ * checked, what it throws is counted as a strike. A loop that never yields and `process.exit` cannot be stopped from
+ * inside the process: run untrusted hooks in a worker and pass on what it says.
  */
 export interface SessionHook {
   /** Names the hook in reports and strikes. */
@@ -156,7 +162,11 @@ export async function askHooks(question: HooksQuestion): Promise<HooksAnswer> {
     const leftMs = Math.min(HOOK_LIMIT_MS, endsAt - clock.now());
     if (signal?.aborted || leftMs <= 0 || vetoedBy !== undefined) break;
     if (ask === undefined || (strikes.get(hook.name) ?? 0) >= MAX_STRIKES) continue;
-    const input = freeze({ ...question.facts, context, ...(prompt !== undefined && { prompt }) });
+    const input = Object.freeze({
+      ...question.facts,
+      context: Object.freeze([...context]),
+      ...(prompt !== undefined && { prompt }),
+    });
     const result = await callWithin({ start: () => ask.call(hook, input), limitMs: leftMs, clock, signal });
     if (result.status === "aborted") break;
     const answer = readHookAnswer(result);
@@ -170,14 +180,7 @@ export async function askHooks(question: HooksQuestion): Promise<HooksAnswer> {
     if (answer.veto) vetoedBy = hook.name;
     if (answer.isContinueRefused) isContinueRefused = true;
   }
-  return {
-    context,
-    prompt,
-    vetoedBy,
-    isContinueRefused,
-    strikes: Object.fromEntries(strikes),
-    failures,
-  };
+  return { context, prompt, vetoedBy, isContinueRefused, strikes: Object.fromEntries(strikes), failures };
 }
 
 interface HooksQuestion {
@@ -195,10 +198,6 @@ const HOOKS_TOTAL_MS = 5_000;
 /** Failures after which a hook is not asked again. */
 const MAX_STRIKES = 3;
 
-function freeze(input: CompactingInput): CompactingInput {
-  return Object.freeze({ ...input, context: Object.freeze([...input.context]) });
-}
-
 /** What a hook for `compacting` may return; other fields are not looked at. */
 export interface CompactingAnswer {
   /** Added to what other hooks said. */
@@ -208,7 +207,6 @@ export interface CompactingAnswer {
   readonly veto?: boolean;
 }
 
-/** An answer that was checked, or why it cannot be used. */
 type CheckedAnswer =
   | {
       readonly status: "answered";
@@ -225,8 +223,7 @@ type HookFailureReason = "threw" | "timeout" | "too-large" | "malformed";
 function readHookAnswer(result: CallResult<unknown>): CheckedAnswer {
   if (result.status === "failed") return failedAnswer("threw", errorText(result.error));
   if (result.status !== "done") return failedAnswer("timeout", "no answer in time");
-  const { value } = result;
-  if (value === undefined || value === null) return EMPTY_ANSWER;
+  const value = result.value ?? {};
   if (typeof value === "string" && value.length > MAX_ANSWER_BYTES)
     return failedAnswer("too-large", "too long");
   if (typeof value !== "object") return failedAnswer("malformed", `answered with a ${typeof value}`);
@@ -241,51 +238,32 @@ function readHookAnswer(result: CallResult<unknown>): CheckedAnswer {
 const MAX_ANSWER_BYTES = 65_536;
 const MAX_TEXTS = 64;
 
-const EMPTY_ANSWER: CheckedAnswer = {
-  status: "answered",
-  context: [],
-  prompt: undefined,
-  veto: false,
-  isContinueRefused: false,
-};
-
 function readFields(value: object): CheckedAnswer {
   const own = (name: string): unknown =>
     Object.hasOwn(value, name) ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
-  const context = readTexts(own("context"));
-  const prompt = own("prompt");
+  const context = readTexts(own("context") ?? []);
+  const prompt = own("prompt") ?? "";
   if (context === undefined) return failedAnswer("malformed", "context must be a list of at most 64 texts");
-  if (prompt !== undefined && prompt !== null && typeof prompt !== "string") {
-    return failedAnswer("malformed", "prompt must be a text");
-  }
-  const texts = typeof prompt === "string" ? [prompt, ...context] : context;
-  if (utf8Bytes(texts) > MAX_ANSWER_BYTES) return failedAnswer("too-large", "more than 64 KiB");
+  if (typeof prompt !== "string") return failedAnswer("malformed", "prompt must be a text");
+  const texts = [prompt, ...context];
+  const isTooLarge =
+    texts.some((text) => text.length > MAX_ANSWER_BYTES) ||
+    new TextEncoder().encode(texts.join("")).length > MAX_ANSWER_BYTES;
+  if (isTooLarge) return failedAnswer("too-large", "more than 64 KiB");
   return {
     status: "answered",
     context,
-    prompt: typeof prompt === "string" && prompt.trim() !== "" ? prompt : undefined,
+    prompt: prompt.trim() === "" ? undefined : prompt,
     veto: own("veto") === true,
     isContinueRefused: own("enabled") === false,
   };
 }
 
 function readTexts(value: unknown): readonly string[] | undefined {
-  if (value === undefined || value === null) return [];
   if (!Array.isArray(value) || value.length > MAX_TEXTS) return undefined;
+  // Each item is read once: a getter could answer differently the second time.
   const texts = Array.from({ length: value.length }, (_, index): unknown => value[index]);
   return texts.every((text) => typeof text === "string") ? texts : undefined;
-}
-
-function utf8Bytes(texts: readonly string[]): number {
-  let bytes = 0;
-  for (const text of texts) {
-    if (text.length > MAX_ANSWER_BYTES) return Number.POSITIVE_INFINITY;
-    for (const character of text) {
-      const point = character.codePointAt(0) ?? 0;
-      bytes += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
-    }
-  }
-  return bytes;
 }
 
 function failedAnswer(reason: HookFailureReason, text: string): CheckedAnswer {

@@ -10,7 +10,7 @@ import {
   type SessionHook,
 } from "./ask.ts";
 import {
-  cancelMarkerEdits,
+  cancelEdits,
   compactionEdits,
   FACTS_SHARES,
   missingContent,
@@ -26,40 +26,60 @@ import { readWindow } from "./plan/window.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Summarizer } from "./ports/summarizer.ts";
 import { foldSummary } from "./summary/message.ts";
-import { NO_CHANGES, type RequestChanges } from "./summary/request.ts";
+import { NO_CHANGES } from "./summary/request.ts";
 import { createTextCleaner, errorText } from "./summary/text.ts";
 
 /**
- * Carries out a plan: asks the hooks, asks the summarizer at most twice, folds mechanically where that fails, and
- * checks the result. Gives edits and changes nothing; comes back in time with a value, whatever the ports do.
+ * Carries out a plan of `planCompaction`: asks the hooks, asks the summarizer at most twice, writes a mechanical summary
+ * where that fails, and checks that the result is smaller and lost nothing that must stay. Returns edits and changes
+ * nothing; always resolves, in bounded time, whatever the ports do.
+ *
+ * When a compaction is due is decided in `trigger/`, what it folds and keeps in `plan/`, what the model is asked and what
+ * is carried along in `summary/`. `tool-summaries/` shortens old tool results between compactions, and `recover.ts` brings
+ * down a window that the provider refused (`provider-errors/`).
  */
 export async function compact(
   plan: CompactionPlan | NothingToCompact,
   ports: CompactPorts,
   options: CompactOptions,
 ): Promise<CompactOutcome> {
-  const state: RunState = { calls: 0, hookFailures: [], hookStrikes: options.hookStrikes ?? {} };
-  if (plan.status === "nothing") return unchanged(plan, state, { reason: plan.reason });
-  if (running.has(plan.transcript)) return unchanged(plan, state, { reason: "already-running" });
-  running.add(plan.transcript);
-  const before = readWindow(plan.transcript).shown.length;
-  const about: EventBase = {
-    trigger: plan.trigger,
-    auto: plan.trigger !== "manual",
-    before,
-    tokensBefore: plan.tokensBefore,
+  const { tokensBefore, transcript } = plan;
+  const report: Mutable<CompactReport> = {
+    tokensBefore,
+    calls: 0,
+    hookFailures: [],
+    hookStrikes: options.hookStrikes ?? {},
   };
+  const unchanged = (why: Unchanged): NotCompacted => ({
+    ...why,
+    edits: cancelEdits(plan, why),
+    ...report,
+  });
+  if (plan.status === "nothing") return unchanged({ status: "unchanged", reason: plan.reason });
+  if (running.has(transcript)) return unchanged({ status: "unchanged", reason: "already-running" });
+  running.add(transcript);
+  const before = readWindow(transcript).shown.length;
+  const about = { trigger: plan.trigger, auto: plan.trigger !== "manual", before, tokensBefore };
   emit(options, { type: "compaction_start", ...about });
-  const outcome = await runPlan({ plan, ports, options, state }).catch((error: unknown) =>
-    unchanged(plan, state, { reason: "failed", detail: errorText(error) }),
+  const result = await runPlan(plan, ports, { options, report }).catch(
+    (error: unknown): Unchanged => ({ status: "unchanged", reason: "failed", detail: errorText(error) }),
   );
-  running.delete(plan.transcript);
-  emit(options, { type: "compaction_end", ...about, ...endFields(outcome, about) });
+  running.delete(transcript);
+  const outcome = result.status === "unchanged" ? unchanged(result) : { ...result, ...report };
+  const end =
+    outcome.status === "unchanged"
+      ? { after: before, tokensAfter: tokensBefore, error: outcome.reason }
+      : {
+          after: outcome.messages.filter(isVisibleToModel).length,
+          tokensAfter: outcome.tokensAfter,
+          ...(outcome.degraded && { degraded: outcome.degraded }),
+        };
+  emit(options, { type: "compaction_end", ...about, ...end });
   return outcome;
 }
 
 export interface CompactPorts {
-  /** Without one the fold is used. */
+  /** Without one the mechanical summary is used. */
   readonly summarizer?: Summarizer;
   readonly clock: Clock;
 }
@@ -67,149 +87,94 @@ export interface CompactPorts {
 export interface CompactOptions {
   /** Milliseconds since 1970, for what the edits insert. */
   readonly at: number;
+  /** Ends the compaction and leaves the transcript as it is. */
   readonly signal?: AbortSignal;
+  /** Called at the start and at the end; what it throws is ignored. */
   readonly onEvent?: (event: CompactionEvent) => void;
+  /** Names the session to hooks. */
   readonly sessionId?: string;
   readonly hooks?: readonly SessionHook[];
   /** As the last compaction of this session gave them. */
   readonly hookStrikes?: HookStrikes;
 }
 
-/** A hook that starts a compaction of what is being compacted must not get one. */
+/** Keeps a hook from compacting the transcript that is being compacted. */
 const running = new WeakSet<Transcript>();
 
-/** What happened so far; the only thing that is written to. */
-interface RunState {
-  calls: number;
-  hookFailures: readonly HookFailure[];
-  hookStrikes: HookStrikes;
-}
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+type Unchanged = Pick<NotCompacted, "status" | "reason" | "detail">;
 
-interface CompactRun {
-  readonly plan: CompactionPlan;
-  readonly ports: CompactPorts;
-  readonly options: CompactOptions;
-  readonly state: RunState;
-}
+async function runPlan(
+  plan: CompactionPlan,
+  { summarizer, clock }: CompactPorts,
+  { options, report }: { readonly options: CompactOptions; readonly report: Mutable<CompactReport> },
+): Promise<Omit<Compacted, keyof CompactReport> | Unchanged> {
+  const { signal, hooks = [], sessionId } = options;
+  const { trigger, representation, tokensBefore } = plan;
+  const facts = { ...(sessionId !== undefined && { sessionId }), trigger, representation, tokensBefore };
+  const ask = async (method: "compacting" | "autocontinue"): Promise<HooksAnswer> => {
+    const answer = await askHooks({ hooks, method, facts, strikes: report.hookStrikes, clock, signal });
+    report.hookStrikes = answer.strikes;
+    report.hookFailures = [...report.hookFailures, ...answer.failures];
+    return answer;
+  };
 
-async function runPlan(job: CompactRun): Promise<CompactOutcome> {
-  const { plan, ports, options, state } = job;
-  const { signal } = options;
-  const hooks = await askAndRecordHooks(job, "compacting");
-  if (signal?.aborted) return unchanged(plan, state, { reason: "aborted" });
-  if (hooks.vetoedBy !== undefined)
-    return unchanged(plan, state, { reason: "vetoed", detail: hooks.vetoedBy });
+  const { vetoedBy, context, prompt } = await ask("compacting");
+  if (signal?.aborted) return ABORTED;
+  if (vetoedBy !== undefined) return { status: "unchanged", reason: "vetoed", detail: vetoedBy };
 
-  const answer = await askSummarizer({
-    plan,
-    summarizer: ports.summarizer,
-    clock: ports.clock,
-    signal,
-    changes: requestChanges(plan, hooks),
-  });
-  state.calls = answer.calls;
-  if (answer.status === "aborted") return unchanged(plan, state, { reason: "aborted" });
-  const goOn = plan.continuation === "append" ? await askAndRecordHooks(job, "autocontinue") : undefined;
-  if (signal?.aborted) return unchanged(plan, state, { reason: "aborted" });
-  const { maxSummaryTokens } = plan.material;
+  // What hooks say goes to the model as clean as everything else.
+  const { data } = createTextCleaner(plan.redaction);
+  const changes = { ...NO_CHANGES, context: context.map(data), prompt: prompt && data(prompt) };
+  const answer = await askSummarizer({ plan, summarizer, clock, signal, changes });
+  report.calls = answer.calls;
+  if (answer.status === "aborted") return ABORTED;
+  const isContinueRefused = plan.continuation === "append" && (await ask("autocontinue")).isContinueRefused;
+  if (signal?.aborted) return ABORTED;
+
   const { estimator } = plan.estimate;
   const summary =
     answer.status === "accepted"
       ? answer.text
-      : foldSummary(plan.foldMaterial, { maxTokens: maxSummaryTokens, ...(estimator && { estimator }) });
+      : foldSummary(plan.foldMaterial, {
+          maxTokens: plan.material.maxSummaryTokens,
+          ...(estimator && { estimator }),
+        });
   const settled = settleCompaction(
     plan,
     {
       prose: summary,
       degraded: answer.status === "refused",
-      continuation: goOn?.isContinueRefused ? "suppressed" : "append",
+      continuation: isContinueRefused ? "suppressed" : "append",
     },
     options.at,
   );
-  if (settled.status === "unchanged") return unchanged(plan, state, settled);
+  if (settled.status === "unchanged") return settled;
   return {
     ...settled,
-    ...report(plan, state),
     summary,
-    ...(answer.status === "refused" && { degraded: answer.reason }),
-    ...(answer.status === "refused" && answer.detail !== undefined && { detail: answer.detail }),
+    ...(answer.status === "refused" && {
+      degraded: answer.reason,
+      ...(answer.detail && { detail: answer.detail }),
+    }),
     archivedIds: plan.foldedIds,
     ...(plan.firstKeptId !== undefined && { firstKeptId: plan.firstKeptId }),
   };
 }
 
-/** What hooks say goes to the model as clean as everything else. */
-function requestChanges({ redaction }: CompactionPlan, { context, prompt }: HooksAnswer): RequestChanges {
-  const { data } = createTextCleaner(redaction);
-  return {
-    ...NO_CHANGES,
-    context: context.map(data),
-    prompt: prompt === undefined ? undefined : data(prompt),
-  };
-}
+const ABORTED: Unchanged = { status: "unchanged", reason: "aborted" };
 
-function endFields(outcome: CompactOutcome, { before, tokensBefore }: EventBase): EndFields {
-  if (outcome.status === "unchanged")
-    return { after: before, tokensAfter: tokensBefore, error: outcome.reason };
-  const { messages, tokensAfter, degraded } = outcome;
-  const after = messages.filter(isVisibleToModel).length;
-  return { after, tokensAfter, ...(degraded !== undefined && { degraded }) };
-}
-
-type EventBase = Omit<CompactionStart, "type">;
-type EndFields = Pick<CompactionEnd, "after" | "tokensAfter" | "error" | "degraded">;
-
-async function askAndRecordHooks(
-  { plan, ports, options, state }: CompactRun,
-  method: "compacting" | "autocontinue",
-): Promise<HooksAnswer> {
-  const { hooks = [], sessionId, signal } = options;
-  const answer = await askHooks({
-    hooks,
-    method,
-    facts: {
-      ...(sessionId !== undefined && { sessionId }),
-      trigger: plan.trigger,
-      representation: plan.representation,
-      tokensBefore: plan.tokensBefore,
-    },
-    strikes: state.hookStrikes,
-    clock: ports.clock,
-    signal,
-  });
-  state.hookStrikes = answer.strikes;
-  state.hookFailures = [...state.hookFailures, ...answer.failures];
-  return answer;
-}
-
-function unchanged(
-  plan: CompactionPlan | NothingToCompact,
-  state: RunState,
-  why: Pick<NotCompacted, "reason" | "detail">,
-): NotCompacted {
-  return {
-    status: "unchanged",
-    reason: why.reason,
-    ...(why.detail !== undefined && { detail: why.detail }),
-    edits: editsWhenUnchanged(plan, why),
-    ...report(plan, state),
-  };
-}
-
-function report({ tokensBefore }: CompactionPlan | NothingToCompact, state: RunState): CompactReport {
-  return { tokensBefore, ...state };
-}
-
-/** A listener that throws is its own problem; the events stay balanced. */
+/** A listener that throws changes nothing: the outcome says everything that the event said. */
 function emit({ onEvent }: CompactOptions, event: CompactionEvent): void {
   try {
     onEvent?.(event);
-  } catch {
-    // Nothing to do: the outcome says everything that the event said.
-  }
+  } catch {}
 }
 
-/** The edits of a compaction that stands, or why it does not: it gains too little, or loses what must stay. */
+/**
+ * The edits of a compaction, or why there are none: it saves too little, or loses what must stay. The facts that are
+ * carried along are reduced step by step before a compaction is given up.
+ */
 export function settleCompaction(
   plan: CompactionPlan,
   summary: Omit<SummaryResult, "factsShare">,
@@ -234,27 +199,12 @@ export function settleCompaction(
   return { status: "unchanged", reason: "no-gain" };
 }
 
-export type SettledCompaction =
-  | ({ readonly status: "compacted" } & Pick<Compacted, "edits" | "messages" | "tokensAfter">)
-  | ({ readonly status: "unchanged" } & Pick<NotCompacted, "reason" | "detail">);
+export type SettledCompaction = Pick<Compacted, "status" | "edits" | "messages" | "tokensAfter"> | Unchanged;
 
-/** The most that may be left for a compaction to stand. */
+/** The share of the tokens that may be left at most. */
 const MAX_TOKENS_SHARE = 0.9;
 
-/** What to do about a plan that was not carried out: its marker no longer waits. An abort leaves everything as it was. */
-function editsWhenUnchanged(
-  plan: CompactionPlan | NothingToCompact,
-  { reason, detail = reason }: Pick<NotCompacted, "reason" | "detail">,
-): NotCompacted["edits"] {
-  if (reason === "aborted" || reason === "already-running") return [];
-  const isFailure = plan.status === "planned" && reason !== "vetoed";
-  return cancelMarkerEdits(
-    plan,
-    isFailure ? { name: reason, text: detail, id: plan.ids.summary } : { name: reason },
-  );
-}
-
-/** What came of a compaction. Nothing has been changed yet: the edits are what to do about it. */
+/** The result of a compaction. Nothing has been changed yet: apply the edits. */
 export type CompactOutcome = Compacted | NotCompacted;
 
 export interface Compacted extends CompactReport {
@@ -264,11 +214,11 @@ export interface Compacted extends CompactReport {
   readonly messages: Transcript;
   /** The prose alone. */
   readonly summary: string;
-  /** Set when no model's summary was used: why. */
+  /** Why no model's summary was used; unset when one was. */
   readonly degraded?: DegradedReason;
   /** What the summarizer's error said, without secrets. */
   readonly detail?: string;
-  /** What is hidden now. */
+  /** The messages that the edits hide. */
   readonly archivedIds: readonly MessageId[];
   readonly firstKeptId?: MessageId;
   readonly tokensAfter: number;
@@ -279,11 +229,11 @@ export interface NotCompacted extends CompactReport {
   readonly reason: NotCompactedReason;
   /** More about the reason, without secrets. */
   readonly detail?: string;
-  /** Empty, or what takes a marker back that was waiting for this compaction. */
+  /** Empty, or the edits that take back the marker that asked for this compaction. */
   readonly edits: readonly Edit[];
 }
 
-/** What is told either way. */
+/** Reported either way. */
 interface CompactReport {
   readonly tokensBefore: number;
   /** How often the summarizer was called. */
@@ -313,18 +263,14 @@ export interface CompactionStart {
   readonly type: "compaction_start";
   readonly trigger: CompactionTrigger;
   readonly auto: boolean;
-  /** Messages that the model reads. */
+  /** Messages that the model reads before; `after` counts them afterwards. */
   readonly before: number;
   readonly tokensBefore: number;
 }
 
-export interface CompactionEnd {
+export interface CompactionEnd extends Omit<CompactionStart, "type"> {
   readonly type: "compaction_end";
-  readonly trigger: CompactionTrigger;
-  readonly auto: boolean;
-  readonly before: number;
   readonly after: number;
-  readonly tokensBefore: number;
   readonly tokensAfter: number;
   /** Set when nothing was compacted. */
   readonly error?: NotCompactedReason;

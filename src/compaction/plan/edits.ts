@@ -1,24 +1,23 @@
 import type { Edit, Position } from "../../transcript/edit.ts";
 import { charsOf } from "../../transcript/estimate-message.ts";
-import {
-  isVisibleToModel,
-  type Message,
-  type MessageId,
-  type Transcript,
-  textOf,
-} from "../../transcript/message.ts";
+import { isVisibleToModel, type Message, type Transcript, textOf } from "../../transcript/message.ts";
 import type { CompactionPart, FilePart, Part } from "../../transcript/part.ts";
 import { handlesInPlace, pinText, renderFacts } from "../summary/facts.ts";
 import { summaryMessage } from "../summary/message.ts";
 import { createTextCleaner, fenceQuote } from "../summary/text.ts";
 import { compactToolResultsInRecent } from "../tool-summaries/edits.ts";
-import { type CompactionPlan, requiredHandle } from "./plan-compaction.ts";
+import {
+  type CompactionPlan,
+  isOverflowTrigger,
+  type NothingToCompact,
+  requiredHandle,
+} from "./plan-compaction.ts";
 import { typedText } from "./window.ts";
 
 /**
- * The edits of a compaction: what it stands for is hidden, the summary comes before what stays. Marker and
- * summary are placed there, so the visible messages are the window, in order; the marker also names where the
- * tail begins, for hosts that keep messages in the order of their time.
+ * The edits of a compaction: the folded messages are hidden and the summary is inserted before what stays, so that the
+ * visible messages are the window, in order. The marker also names where the kept tail begins, for hosts that order
+ * messages by time.
  */
 export function compactionEdits(plan: CompactionPlan, result: SummaryResult): readonly Edit[] {
   const before = positionBeforeKept(plan);
@@ -95,7 +94,7 @@ function markerEdits(plan: CompactionPlan, before: Position): readonly Edit[] {
     const part: CompactionPart = {
       type: "compaction",
       trigger: plan.trigger === "manual" ? "manual" : "auto",
-      ...(isOverflowTrigger(plan) && { overflow: true }),
+      ...(isOverflowTrigger(plan.trigger) && { overflow: true }),
       ...tail,
     };
     const marker = { id: ids.marker, role: "user", parts: [part], metadata: { kind: "compaction_marker" } };
@@ -135,18 +134,10 @@ function recentEdits({
 function replayEdits({ replay, transcript, lastRequest }: CompactionPlan): readonly Edit[] {
   const request = transcript.find((message) => message.id === lastRequest?.messageId);
   if (replay === "none" || request === undefined) return [];
+  const where = { messageId: request.id, stage: STAGE, reason: "media" } as const;
   return request.parts.flatMap((part, partIndex): readonly Edit[] =>
     part.type === "file" && isMedia(part)
-      ? [
-          {
-            type: "replace-part",
-            messageId: request.id,
-            partIndex,
-            part: filePlaceholder(part),
-            stage: STAGE,
-            reason: "media",
-          },
-        ]
+      ? [{ type: "replace-part", partIndex, part: filePlaceholder(part), ...where }]
       : [],
   );
 }
@@ -175,11 +166,7 @@ function insertMessage(message: Message, after: Position): Edit {
   return { type: "insert-message", message, after, stage: STAGE, reason: "summarized" };
 }
 
-function isOverflowTrigger({ trigger }: CompactionPlan): boolean {
-  return trigger === "overflow" || trigger === "context_limit_recovery";
-}
-
-/** What has to be before the model after a compaction and is not: the user's last request, and every pin. */
+/** What the model must still see after a compaction and does not: the user's last request, or a pin. */
 export function missingContent(plan: CompactionPlan, after: Transcript): readonly string[] {
   const shown = after.filter(isVisibleToModel);
   const summary = shown.find((message) => message.id === plan.ids.summary);
@@ -203,31 +190,28 @@ export function missingContent(plan: CompactionPlan, after: Transcript): readonl
   return missing;
 }
 
-/** What is done about a marker whose compaction did not happen: it no longer waits for one, and a failure is recorded. */
-export function cancelMarkerEdits(
-  { pendingMarkerId }: { readonly pendingMarkerId?: MessageId },
-  reason: CancelReason,
+/**
+ * Takes back the marker that asked for a compaction which did not happen, and records a failure as a failed summary. After
+ * an abort, or while another compaction runs, everything stays as it was.
+ */
+export function cancelEdits(
+  plan: CompactionPlan | NothingToCompact,
+  { reason, detail = reason }: { readonly reason: string; readonly detail?: string },
 ): readonly Edit[] {
-  if (pendingMarkerId === undefined) return [];
-  const why = { stage: "compaction", reason: reason.name } as const;
+  const { pendingMarkerId } = plan;
+  if (pendingMarkerId === undefined || reason === "aborted" || reason === "already-running") return [];
+  const why = { stage: STAGE, reason } as const;
   const hidden: Edit = { type: "hide-message", messageId: pendingMarkerId, ...why };
-  if (reason.id === undefined) return [hidden];
+  if (plan.status === "nothing" || reason === "vetoed") return [hidden];
   const record: Message = {
-    id: reason.id,
+    id: plan.ids.summary,
     role: "assistant",
     parts: [],
     summary: true,
     finish: "error",
-    error: { name: reason.name, text: reason.text ?? reason.name },
+    error: { name: reason, text: detail },
     parentId: pendingMarkerId,
     metadata: { kind: "compaction_summary", agentVisible: false },
   };
   return [hidden, { type: "insert-message", message: record, after: pendingMarkerId, ...why }];
-}
-
-interface CancelReason {
-  readonly name: string;
-  readonly text?: string;
-  /** The id of the failed summary that is written down; none when nothing failed. */
-  readonly id?: MessageId;
 }

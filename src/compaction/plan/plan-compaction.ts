@@ -1,3 +1,4 @@
+import { omitUndefined } from "../../text/read-unknown.ts";
 import { tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
 import type { CarriedFacts } from "../../transcript/carried-facts.ts";
 import type { Handle } from "../../transcript/edit.ts";
@@ -56,10 +57,16 @@ import {
   typedText,
 } from "./window.ts";
 
-/** Decides a compaction without doing it: the same input gives the same plan. */
+/**
+ * Decides a compaction without doing it: the same input gives the same plan. The window is read and split into what is
+ * folded and what stays; from the folded part come the request to the summarizer, the material of a mechanical summary,
+ * and the facts that are carried along whatever the summary says.
+ */
 export function planCompaction(input: CompactionInput): CompactionPlan | NothingToCompact {
   const { transcript, trigger, representation = "pivot", redaction = {} } = input;
-  const estimate = withFamily(input.estimate ?? {});
+  // Messages are estimated like the whole context: by the tokens of the model that reads them.
+  const { model, family = model && tokenFamilyOf(model.id) } = input.estimate ?? {};
+  const estimate = { ...input.estimate, ...(family && { family }) };
   const window = readWindow(transcript);
   const tokensBefore = contextTokens(window.shown, estimate);
   const nothing = (reason: NothingToCompact["reason"]): NothingToCompact => ({
@@ -108,9 +115,8 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
     representation,
     foldedIds,
     keptIds,
-    ...(keptIds[0] !== undefined && { firstKeptId: keptIds[0] }),
+    ...omitUndefined({ firstKeptId: keptIds[0], pendingMarkerId: pendingMarker?.id, lastRequest }),
     splitTurn: split.turnPrefix.length > 0 ? "split" : "whole",
-    ...(pendingMarker && { pendingMarkerId: pendingMarker.id }),
     ids: insertedIds(transcript, foldedIds),
     request,
     omittedMessages,
@@ -132,8 +138,7 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
     factsBudget: budget,
     pinsInPlace: handlesInPlace(pins, split.kept),
     unknownPins: unknownHandles,
-    ...(lastRequest && { lastRequest }),
-    replay: isReplay(input, window.conversation) ? "replayed" : "none",
+    replay: isOverflowTrigger(trigger) && isUnanswered(window.conversation) ? "replayed" : "none",
     continuation: continuationOf(input, window.conversation),
     tokensBefore,
     replacedTokens,
@@ -148,33 +153,26 @@ export function requiredHandle(lastRequest: LastRequest | undefined): MessageId 
   return lastRequest?.place === "folded" ? lastRequest.messageId : undefined;
 }
 
-/** What a context weighs by estimate alone. */
+/** The tokens of a context by estimate alone, without reported usage. */
 export function contextTokens(shown: Transcript, estimate: CompactionPlan["estimate"]): number {
   return estimateContextTokens(shown, { ...estimate, epochStartIndex: Number.POSITIVE_INFINITY }).tokens;
 }
 
-/** A message is weighed like the whole context: by the tokens of the model that reads it. */
-function withFamily(estimate: CompactionPlan["estimate"]): CompactionPlan["estimate"] {
-  const { family, model } = estimate;
-  return family === undefined && model !== undefined
-    ? { ...estimate, family: tokenFamilyOf(model.id) }
-    : estimate;
-}
-
 /** Folding less than this can never bring the context down to nine tenths. */
 const MIN_GAIN_SHARE = 0.1;
+
 function hiddenIds(transcript: Transcript, stay: ReadonlySet<MessageId>): readonly MessageId[] {
   return transcript
     .filter((message) => message.role !== "system" && isVisibleToModel(message) && !stay.has(message.id))
     .map((message) => message.id);
 }
 
-/** True for what an earlier compaction or summary of ours left behind: folding that alone would only repeat it. */
+/** True for what an earlier compaction or tool summary inserted: folding that alone would only repeat it. */
 function isCompactionLeftover({ metadata }: Message): boolean {
   return metadata?.kind === "tool_summary" || metadata?.kind === "continue";
 }
 
-/** What an earlier compaction by somebody else left out of the window: its facts were never collected. */
+/** The messages that a compaction by another program left out of the window: their facts were never collected. */
 function earlierMessages(transcript: Transcript, conversation: Transcript): Transcript {
   const inWindow = new Set<Message>(conversation);
   return transcript.filter(
@@ -194,8 +192,9 @@ function lastRequestOf(conversation: Transcript, { kept }: ConversationSplit): L
   return { messageId: message.id, text: typedText(message), place };
 }
 
-function isReplay({ trigger }: CompactionInput, conversation: Transcript): boolean {
-  return (trigger === "overflow" || trigger === "context_limit_recovery") && isUnanswered(conversation);
+/** True when the window that is compacted did not fit. */
+export function isOverflowTrigger(trigger: CompactionTrigger): boolean {
+  return trigger === "overflow" || trigger === "context_limit_recovery";
 }
 
 function continuationOf(input: CompactionInput, conversation: Transcript): Continuation {
@@ -234,7 +233,7 @@ export interface SummarizerModel {
   readonly outputTokens?: number;
 }
 
-/** Nothing was done, and why: no messages, nothing outside what stays, or too little of it to matter. */
+/** There is nothing to compact: no messages, nothing outside what stays, or too little of it to matter. */
 export interface NothingToCompact {
   readonly status: "nothing";
   readonly reason: "empty" | "nothing-old" | "too-little";
@@ -244,13 +243,13 @@ export interface NothingToCompact {
   readonly pendingMarkerId?: MessageId;
 }
 
-/** A compaction as data: what goes, what stays, what a model is asked, what is carried in any case. */
+/** A compaction as data: what is hidden, what stays, what a model is asked, what is carried in any case. */
 export interface CompactionPlan {
   readonly status: "planned";
   readonly transcript: Transcript;
   readonly trigger: CompactionTrigger;
   readonly representation: Representation;
-  /** Every message that the summary stands for or makes superfluous; they are hidden, oldest first. */
+  /** The messages that are hidden because the summary replaces them, oldest first. */
   readonly foldedIds: readonly MessageId[];
   /** What stays word for word, oldest first. */
   readonly keptIds: readonly MessageId[];
@@ -268,7 +267,7 @@ export interface CompactionPlan {
   readonly factsBudget: FactsBudget;
   /** Pins whose message stays as it is. */
   readonly pinsInPlace: readonly Handle[];
-  /** Pins that lead nowhere. */
+  /** Pinned handles that name nothing. */
   readonly unknownPins: readonly Handle[];
   /** The user's last request; `folded` when its words are carried in the summary. */
   readonly lastRequest?: LastRequest;
@@ -290,12 +289,7 @@ interface LastRequest {
 }
 
 /** The ids of messages that a compaction may insert, made from their neighbours. */
-interface InsertedIds {
-  readonly marker: MessageId;
-  readonly summary: MessageId;
-  readonly digest: MessageId;
-  readonly continuation: MessageId;
-}
+type InsertedIds = Readonly<Record<"marker" | "summary" | "digest" | "continuation", MessageId>>;
 
 type Continuation = "append" | "manual" | "off" | "user-is-waiting" | "finished" | "not-a-pivot";
 
@@ -314,9 +308,13 @@ function summaryMaterial({
   const kept = new Set(split.kept);
   const request = split.turnPrefix.filter((message) => kept.has(message));
   const first = read.pieces.find((piece) => piece.type === "typed");
-  const model = summarizer.model ?? modelOf(input.transcript);
+  // The model the user was talking to writes the summary unless another one is named.
+  const model =
+    summarizer.model ??
+    input.transcript.findLast((message) => message.role === "user" && message.model !== undefined)?.model;
   const windowTokens =
-    positiveTokens(summarizer.windowTokens) ?? positiveTokens(limits?.contextTokens) ?? DEFAULT_WINDOW_TOKENS;
+    [summarizer.windowTokens, limits?.contextTokens].find((tokens = 0) => tokens > 0) ??
+    DEFAULT_WINDOW_TOKENS;
   const caps = [summarizer.outputTokens ?? 0, Math.floor(settings.reserveTokens * RESERVE_SHARE)];
   return {
     blocks: serializePieces(read.newestPieces.filter((piece) => !turn.has(piece.message))),
@@ -353,15 +351,6 @@ const DEFAULT_WINDOW_TOKENS = 32_000;
 const RESERVE_SHARE = 0.8;
 /** In a small window the answer must leave room for the question. */
 const OUTPUT_SHARE = 0.25;
-
-/** The model the user was talking to, which sums up unless another one is named. */
-function modelOf(transcript: Transcript): ModelRef | undefined {
-  return transcript.findLast((message) => message.role === "user" && message.model !== undefined)?.model;
-}
-
-function positiveTokens(tokens: number | undefined): number | undefined {
-  return tokens !== undefined && tokens > 0 ? tokens : undefined;
-}
 
 /** What was read of some messages: everything of the newest, of the older ones only what the user typed. */
 interface ReadMessages {
