@@ -1,4 +1,4 @@
-import { omitUndefined } from "../../text/read-unknown.ts";
+import { omitUndefined } from "../../text/json.ts";
 import { tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
 import type { CarriedFacts } from "../../transcript/carried-facts.ts";
 import type { Handle } from "../../transcript/edit.ts";
