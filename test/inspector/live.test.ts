@@ -167,7 +167,7 @@ describe.skipIf(chromiumPath === undefined)("the page of a session that runs", (
 
   it("grows with the session, and says what it costs", async () => {
     const source = createFollowedSession({ sessionId: "ses_live", secrets: "redacted" });
-    source.takeMessages(stored(3));
+    source.updateMessages(stored(3));
     const inspector = await serveInspector({ source, assets: rig.assets });
     const context = await rig.browser.newContext();
     try {
@@ -181,16 +181,16 @@ describe.skipIf(chromiumPath === undefined)("the page of a session that runs", (
       const strip = page.locator(".live");
       expect(page.url()).toBe(`${inspector.origin}/`);
 
-      source.takeMessages(stored(6));
+      source.updateMessages(stored(6));
       await expect.poll(() => bands.count(), { timeout: 30_000 }).toBe(6);
-      source.takeJournal([requestEntry("msg_1", 0), requestEntry("msg_3", 200)] as never, []);
-      source.takeActivity("working");
+      source.updateJournal([requestEntry("msg_1", 0), requestEntry("msg_3", 200)] as never, []);
+      source.updateActivity("working");
       await expect.poll(() => strip.textContent(), { timeout: 30_000 }).toContain("working");
       const text = await strip.textContent();
       expect(text).toContain("50 %");
       expect(text).toContain("$0.50");
 
-      source.takeMessages(stored(2));
+      source.updateMessages(stored(2));
       await expect.poll(() => bands.count(), { timeout: 30_000 }).toBe(2);
       expect(problems).toEqual([]);
     } finally {

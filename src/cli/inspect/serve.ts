@@ -105,10 +105,10 @@ async function serveLive({ opened, sessionId, flags }: LiveRequest): Promise<voi
     followOpenCode(session, {
       stores: opened.stores,
       rootSessionId,
-      stored: createSessionReader(rootSessionId, ask),
+      reader: createSessionReader(rootSessionId, ask),
       databaseFiles: databaseFiles(env),
       signal: end.signal,
-      onFirstLook: resolve,
+      onFirstRead: resolve,
     }).catch(reject);
   });
   try {

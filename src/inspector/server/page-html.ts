@@ -3,21 +3,21 @@ import { readFile } from "node:fs/promises";
 import { TRUSTED_TYPES_POLICY } from "../view/protocol.ts";
 import type { InspectedSession } from "../view/types.ts";
 
-/** The served page: a frame without a word of the session, which the script fetches. */
+/** The served page: it contains nothing of the session, which its script fetches. */
 export const PAGE_SHELL: string = html({
   head: '<link rel="stylesheet" href="/app.css">',
   body: '<script src="/app.js"></script>',
 });
 
-/** The whole page with its session in one file, which asks nobody for anything and runs nothing but its own script. */
+/** The page with its session in one file: it makes no request, and its policy allows no script but its own. */
 export function renderSingleFile(session: InspectedSession, assets: PageAssets): string {
-  // Both ways of ending a script early are only ever found inside strings, where a backslash changes nothing.
+  // In built code these sequences occur only inside strings, where the escape means the same.
   const script = assets.script.replace(/<(?=\/script|!--)/gi, "\\x3c");
   const style = assets.style.replace(/<(?=\/style)/gi, "\\3c ");
   const policy = [
     "default-src 'none'",
     `script-src '${hashOf(script)}'`,
-    // A file has no origin of its own that a worker's script could come from.
+    // A file has no origin to load a worker from: the worker's script comes from a blob.
     "worker-src blob:",
     `style-src '${hashOf(style)}'`,
     "img-src data:",
@@ -35,20 +35,15 @@ export function renderSingleFile(session: InspectedSession, assets: PageAssets):
   });
 }
 
-/** JSON in which nothing can end the block that it stands in, whatever the session says. */
+/** JSON that cannot end the script element in which it stands. */
 export function escapeJsonForHtml(value: unknown): string {
   return JSON.stringify(value).replace(
     /[<>&\u2028\u2029]/g,
-    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }
 
-interface Html {
-  readonly head: string;
-  readonly body: string;
-}
-
-function html({ head, body }: Html): string {
+function html({ head, body }: { readonly head: string; readonly body: string }): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -70,13 +65,13 @@ function hashOf(text: string): string {
   return `sha256-${createHash("sha256").update(text).digest("base64")}`;
 }
 
-/** The page's program and its style, as they were built. */
+/** The page's built script and stylesheet. */
 export interface PageAssets {
   readonly script: string;
   readonly style: string;
 }
 
-/** Reads what the build made of the page: beside the command line, or in the project when this runs from source. */
+/** Reads the built page: beside the command line's bundle, or from the project's dist when this runs from source. */
 export async function readPageAssets(places: readonly URL[] = PLACES): Promise<PageAssets> {
   for (const place of places) {
     try {
@@ -91,7 +86,7 @@ export async function readPageAssets(places: readonly URL[] = PLACES): Promise<P
   throw new Error("The page is not there: it was not built (`npm run build` makes dist/inspector)");
 }
 
-/** Never outside the package: what is found there is run. */
+/** Only places inside the package: the script found there is run. */
 const PLACES: readonly URL[] = (
   import.meta.url.endsWith("/page-html.ts")
     ? ["../../../dist/inspector/"]

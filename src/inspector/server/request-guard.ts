@@ -1,10 +1,10 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { TRUSTED_TYPES_POLICY } from "../view/protocol.ts";
 
-/** Why a request is not answered, or undefined when it may go on to its route; says nothing about tokens. */
+/** Checks the head of a request against everything but tokens; undefined when it may go on to its route. */
 export function checkRequest(request: RequestHead, ownPort: number): Refusal | undefined {
   const [host, ...moreHosts] = valuesOf(request, "host");
-  // A name that resolves to this machine (DNS rebinding) is not ours either.
+  // DNS rebinding: another site's name that resolves to this machine.
   if (host === undefined || moreHosts.length > 0 || !isOwnHost(host, ownPort))
     return { status: 403, reason: "not this host" };
   if (valuesOf(request, "origin").some((origin) => origin !== `http://${host}`))
@@ -25,19 +25,19 @@ export function checkRequest(request: RequestHead, ownPort: number): Refusal | u
   return isWrite ? checkBody(request) : checkNoBody(request);
 }
 
-/** The start of a request, as it came over the wire. */
+/** The start of a request as it came over the wire. */
 export interface RequestHead {
   readonly method: string;
-  /** What stands behind the method: path and query. */
+  /** Path and query. */
   readonly target: string;
-  /** Names and values in turn, repeated ones included. */
+  /** Names and values alternating, duplicates included. */
   readonly rawHeaders: readonly string[];
 }
 
 export interface Refusal {
   readonly status: 400 | 403 | 405 | 413 | 415;
   readonly reason: string;
-  /** The methods that would do. */
+  /** The methods that the route takes. */
   readonly allow?: string;
 }
 
@@ -51,7 +51,7 @@ const MAX_TARGET_CHARS = 2_048;
 
 function checkBody(request: RequestHead): Refusal | undefined {
   const [type, ...moreTypes] = valuesOf(request, "content-type");
-  // A form of another site can send any body, but not with this type.
+  // A form on another site cannot send this content type without a preflight, which we never allow.
   if (type === undefined || moreTypes.length > 0 || !/^application\/json\s*(;|$)/i.test(type))
     return { status: 415, reason: "only JSON" };
   return undefined;
@@ -79,44 +79,44 @@ function valuesOf({ rawHeaders }: RequestHead, name: string): readonly string[] 
   return values;
 }
 
-/** Who may read the session: whoever has the one-time token of an address, and then the token it was swapped for. */
+/** Who may read the session: a one-time token in the page's address is exchanged for a token that is sent with every request. */
 export interface Access {
-  /** A new token for an address. It opens the door once. */
+  /** Creates a one-time token for an address. */
   invite(): string;
-  /** The token for all requests that follow, or undefined when the one-time token is not, or no longer, good. */
+  /** The token for all following requests; undefined when the one-time token is unknown or used. */
   exchange(oneTimeToken: string): string | undefined;
-  /** True for the value of an `Authorization` header with a token that was given out. */
+  /** Whether an `Authorization` header carries a token that was given out. */
   allows(authorization: string | undefined): boolean;
 }
 
-/** Access for nobody yet. Tokens have 256 bits and are kept only as hashes. */
+/** Tokens have 256 bits and are kept only as hashes. */
 export function createAccess(): Access {
   const invitations: Buffer[] = [];
   const admitted: Buffer[] = [];
-  const giveInto = (hashes: Buffer[]): string => {
+  const issueInto = (hashes: Buffer[]): string => {
     const token = randomBytes(TOKEN_BYTES).toString("base64url");
     hashes.push(hashOf(token));
     return token;
   };
   return {
-    invite: () => giveInto(invitations),
+    invite: () => issueInto(invitations),
     exchange(oneTimeToken) {
-      const index = indexIn(invitations, oneTimeToken);
+      const index = indexOfToken(invitations, oneTimeToken);
       if (index < 0) return undefined;
       invitations.splice(index, 1);
-      return giveInto(admitted);
+      return issueInto(admitted);
     },
     allows(authorization) {
       const token = /^Bearer ([\w-]{1,200})$/i.exec(authorization ?? "")?.[1];
-      return token !== undefined && indexIn(admitted, token) >= 0;
+      return token !== undefined && indexOfToken(admitted, token) >= 0;
     },
   };
 }
 
 const TOKEN_BYTES = 32;
 
-/** Compares with every hash, so that the time says nothing about any of them. */
-function indexIn(hashes: readonly Buffer[], token: string): number {
+/** Compares with every hash, so that the time taken reveals nothing about any of them. */
+function indexOfToken(hashes: readonly Buffer[], token: string): number {
   const wanted = hashOf(token);
   return hashes.reduce((found, hash, index) => (timingSafeEqual(hash, wanted) ? index : found), -1);
 }
@@ -125,7 +125,7 @@ function hashOf(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** What every answer carries, errors included: nothing may be loaded from elsewhere, kept, framed or guessed at. No header allows another origin anything. */
+/** Headers of every answer, errors included: nothing is loaded from elsewhere, cached, framed or sniffed, and no other origin is allowed anything. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy": [
     "default-src 'none'",

@@ -8,22 +8,37 @@ import {
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
-import { createInspectorApp } from "./app.ts";
-import type { PageAssets } from "./page-html.ts";
-import { checkRequest, createAccess, type Refusal, SECURITY_HEADERS } from "./request-guard.ts";
-import type { SessionSource } from "./session-source.ts";
+import { type Context, Hono } from "hono";
+import type { LiveEvent, ServedSession } from "../view/protocol.ts";
+import { PAGE_SHELL, type PageAssets } from "./page-html.ts";
+import {
+  type Access,
+  checkRequest,
+  createAccess,
+  MAX_BODY_BYTES,
+  type Refusal,
+  SECURITY_HEADERS,
+  TOKEN_PATH,
+} from "./request-guard.ts";
+import type { LiveSource, SessionSource } from "./session-source.ts";
 
-/** Serves a session to the people of this machine who have the address, until it is stopped or nobody has asked for long. */
+/**
+ * Serves the page of one session on 127.0.0.1 until it is stopped or nobody has asked for long. Every request passes
+ * the guard (request-guard.ts) before its route; the page itself is public, the session behind it needs a token. The
+ * page (page/main.tsx) fetches the session, computes everything with the engine in the browser (view/inspection.ts),
+ * and follows a running session through `/api/events`, which server/live/ feeds.
+ */
 export async function serveInspector(options: ServeOptions): Promise<ServedInspector> {
   const { source, assets, port = 0, idleMs = IDLE_MS, headersMs = HEADERS_MS } = options;
   const access = createAccess();
-  const { app, streams } = createInspectorApp({ source, assets, access });
+  const streams = createEventStreams();
+  const app = createRoutes({ source, assets, access, streams });
   const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
-  let lastAskedAtMs = performance.now();
+  let lastRequestAtMs = performance.now();
   let ownPort = port;
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
-    lastAskedAtMs = performance.now();
-    secure(response);
+    lastRequestAtMs = performance.now();
+    setSecurityHeaders(response);
     const { method = "", url: target = "", rawHeaders } = request;
     const refusal = checkRequest({ method, target, rawHeaders }, ownPort);
     if (refusal !== undefined) refuse(response, refusal);
@@ -34,7 +49,7 @@ export async function serveInspector(options: ServeOptions): Promise<ServedInspe
       headersTimeout: headersMs,
       requestTimeout: headersMs * 2,
       connectionsCheckingInterval: Math.min(1_000, headersMs),
-      // A request without a host is refused by us, with our headers.
+      // A request without a host is refused by the guard, so that the answer has our headers.
       requireHostHeader: false,
     },
     answer,
@@ -45,7 +60,7 @@ export async function serveInspector(options: ServeOptions): Promise<ServedInspe
   );
   server.on("connect", (_, socket) => endSocket(socket, 405));
   server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
-    secure(response);
+    setSecurityHeaders(response);
     response.writeHead(417, { connection: "close" }).end();
     request.resume();
   });
@@ -55,17 +70,17 @@ export async function serveInspector(options: ServeOptions): Promise<ServedInspe
   let stop: (reason: EndReason) => void = () => {};
   const ended = new Promise<EndReason>((resolve) => {
     stop = (reason) => {
-      clearInterval(watch);
+      clearInterval(idleTimer);
       streams.closeAll();
       server.close(() => resolve(reason));
       server.closeAllConnections();
     };
   });
-  const watch = setInterval(
+  const idleTimer = setInterval(
     () => {
-      if (streams.count() === 0 && performance.now() - lastAskedAtMs >= idleMs) stop("idle");
+      if (streams.count() === 0 && performance.now() - lastRequestAtMs >= idleMs) stop("idle");
     },
-    Math.min(idleMs, IDLE_LOOK_MS),
+    Math.min(idleMs, IDLE_CHECK_MS),
   );
   const origin = `http://127.0.0.1:${ownPort}`;
   return {
@@ -79,12 +94,12 @@ export async function serveInspector(options: ServeOptions): Promise<ServedInspe
   };
 }
 
-interface ServeOptions {
+export interface ServeOptions {
   readonly source: SessionSource;
   readonly assets: PageAssets;
   /** 0 lets the system choose. */
   readonly port?: number;
-  /** How long nobody has to ask until the server ends. */
+  /** The server ends after this long without a request or an open event stream. */
   readonly idleMs?: number;
   /** How long the head of a request may take. */
   readonly headersMs?: number;
@@ -92,7 +107,7 @@ interface ServeOptions {
 
 export interface ServedInspector {
   readonly origin: string;
-  /** An address that opens the page once; the token is in it, so it is for one pair of eyes. */
+  /** A new address that opens the page once: it contains a one-time token. */
   invite(): string;
   readonly ended: Promise<EndReason>;
   stop(): Promise<void>;
@@ -101,7 +116,7 @@ export interface ServedInspector {
 export type EndReason = "idle" | "stopped";
 
 const IDLE_MS = 30 * 60_000;
-const IDLE_LOOK_MS = 5_000;
+const IDLE_CHECK_MS = 5_000;
 const HEADERS_MS = 10_000;
 const MAX_CONNECTIONS = 128;
 
@@ -111,19 +126,19 @@ const CLIENT_ERRORS: Readonly<Record<string, number>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
 };
 
-/** Set before anything else happens, so that no answer can be without them. */
-function secure(response: ServerResponse): void {
+/** Called before anything else, so that no answer lacks them. */
+function setSecurityHeaders(response: ServerResponse): void {
   for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
 }
 
 function refuse(response: ServerResponse, { status, reason, allow }: Refusal): void {
   if (allow !== undefined) response.setHeader("allow", allow);
-  // The rest of a body that nobody reads must not be taken for the next request.
+  // Otherwise the rest of an unread body would be parsed as the next request.
   response.setHeader("connection", "close");
   response.writeHead(status, { "content-type": "text/plain; charset=utf-8" }).end(reason);
 }
 
-/** Answers where there is no request to speak of. */
+/** Answers on the bare socket, where Node has made no request of what came in. */
 function endSocket(socket: Duplex, status: number): void {
   if (!socket.writable) return void socket.destroy();
   const headers = Object.entries({ ...SECURITY_HEADERS, "content-length": "0", connection: "close" });
@@ -139,3 +154,145 @@ function listen(server: Server, port: number): Promise<void> {
     });
   });
 }
+
+interface RouteOptions {
+  readonly source: SessionSource;
+  readonly assets: PageAssets;
+  readonly access: Access;
+  readonly streams: EventStreams;
+}
+
+/** The routes: the page and its assets need no token, everything under `/api` does. */
+function createRoutes({ source, assets, access, streams }: RouteOptions): Hono {
+  const app = new Hono();
+  app.get("/", (context) => context.html(PAGE_SHELL));
+  app.get("/app.js", (context) => context.body(assets.script, 200, contentType("text/javascript")));
+  app.get("/app.css", (context) => context.body(assets.style, 200, contentType("text/css")));
+  app.post(TOKEN_PATH, async (context) => {
+    const body = await readBody(context.req.raw, MAX_BODY_BYTES);
+    if (body === undefined) return context.text("too long", 413);
+    const oneTimeToken = parseToken(body);
+    if (oneTimeToken === undefined) return context.text("no token", 400);
+    const token = access.exchange(oneTimeToken);
+    return token === undefined ? context.text("not, or no longer, good", 401) : context.json({ token });
+  });
+  app.use("/api/*", async (context, next) => {
+    if (!access.allows(context.req.header("authorization"))) return context.text("no access", 401);
+    return next();
+  });
+  const { live } = source;
+  app.get("/api/session", (context) => {
+    const messages = source.transcript().length;
+    const served: ServedSession = { ...source.head(), messages };
+    return context.json(live === undefined ? served : { ...served, live: { revision: live.revision() } });
+  });
+  app.get("/api/messages", (context) => {
+    const from = parseCount(context.req.query("from"), 0);
+    const count = parseCount(context.req.query("count"), MAX_PAGE_MESSAGES);
+    if (from === undefined || count === undefined) return context.text("from and count are numbers", 400);
+    const messages = source.transcript().slice(from, from + Math.min(count, MAX_PAGE_MESSAGES));
+    return context.json({ from, messages });
+  });
+  if (live !== undefined) app.get("/api/events", (context) => openStream(context, live, streams));
+  app.notFound((context) => context.text("not here", 404));
+  app.onError((_, context) => context.text("a fault of Carryover", 500));
+  return app;
+}
+
+/** The most messages in one answer. */
+const MAX_PAGE_MESSAGES = 200;
+
+function openStream(context: Context, live: LiveSource, streams: EventStreams): Response {
+  const sinceRevision = parseCount(context.req.query("revision"), 0);
+  if (sinceRevision === undefined) return context.text("revision is a number", 400);
+  const headers = contentType("text/event-stream");
+  if (context.req.method === "HEAD") return context.body(null, 200, headers);
+  const body = streams.open((listener) => live.listen(listener, sinceRevision));
+  return body === undefined ? context.text("too many listen", 503) : context.body(body, 200, headers);
+}
+
+function contentType(type: string): Record<string, string> {
+  return { "content-type": `${type}; charset=utf-8` };
+}
+
+function parseToken(body: string): string | undefined {
+  try {
+    const { token } = JSON.parse(body) as { readonly token?: unknown };
+    return typeof token === "string" ? token : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function parseCount(value: string | undefined, defaultCount: number): number | undefined {
+  if (value === undefined) return defaultCount;
+  return /^\d{1,9}$/.test(value) ? Number(value) : undefined;
+}
+
+/** The text of a request's body; undefined as soon as it is longer than allowed. */
+async function readBody(request: Request, maxBytes: number): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  const reader = request.body?.getReader();
+  if (reader === undefined) return "";
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    sizeBytes += read.value.byteLength;
+    if (sizeBytes > maxBytes) {
+      await reader.cancel();
+      return undefined;
+    }
+    chunks.push(read.value);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** The event streams that are open. */
+interface EventStreams {
+  /** The body of a new stream; undefined when as many as allowed are open. `listen` returns what ends it. */
+  open(listen: (listener: (event: LiveEvent) => void) => () => void): ReadableStream<Uint8Array> | undefined;
+  count(): number;
+  closeAll(): void;
+}
+
+/** A stream whose client does not read is closed, so that unread events cannot fill the memory. */
+function createEventStreams(): EventStreams {
+  const closers = new Set<() => void>();
+  const encoder = new TextEncoder();
+  return {
+    open(listen) {
+      if (closers.size >= MAX_STREAMS) return undefined;
+      let close = (): void => {};
+      return new ReadableStream<Uint8Array>(
+        {
+          start(controller) {
+            const send = (text: string): void => {
+              if ((controller.desiredSize ?? 0) < 0) close();
+              else controller.enqueue(encoder.encode(text));
+            };
+            const heartbeat = setInterval(() => send(":\n\n"), HEARTBEAT_MS);
+            let unsubscribe = (): void => {};
+            close = () => {
+              if (!closers.delete(close)) return;
+              clearInterval(heartbeat);
+              unsubscribe();
+              controller.close();
+            };
+            closers.add(close);
+            send(":\n\n");
+            unsubscribe = listen((event) => send(`data: ${JSON.stringify(event)}\n\n`));
+          },
+          cancel: () => close(),
+        },
+        new ByteLengthQueuingStrategy({ highWaterMark: MAX_UNREAD_BYTES }),
+      );
+    },
+    count: () => closers.size,
+    closeAll: () => {
+      for (const close of [...closers]) close();
+    },
+  };
+}
+
+const MAX_STREAMS = 32;
+const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
+const HEARTBEAT_MS = 15_000;

@@ -3,32 +3,32 @@ import type { Transcript } from "../../transcript/message.ts";
 import type { LiveEvent, SessionHead } from "../view/protocol.ts";
 import type { InspectedSession } from "../view/types.ts";
 
-/** Where the server has its session from; what it gives is ready to be shown. */
+/** Port: where the server gets its session from, already redacted. */
 export interface SessionSource {
   head(): SessionHead;
   transcript(): Transcript;
-  /** Set for a session that is followed. */
+  /** Set for a running session that is followed. */
   readonly live?: LiveSource;
 }
 
 export interface LiveSource {
-  /** Grows whenever a message changes. */
+  /** Increases whenever a message changes. */
   revision(): number;
-  /** Says first everything that a listener which knows this revision has missed, then everything that happens, until the returned function is called. */
+  /** Sends what happened since that revision, then every event until the returned function is called. */
   listen(listener: (event: LiveEvent) => void, sinceRevision: number): () => void;
 }
 
-/** A session that does not change any more. */
+/** A session that does not change, such as one read from a file. */
 export function createFixedSource({ transcript, ...head }: InspectedSession): SessionSource {
   return { head: () => head, transcript: () => transcript };
 }
 
-/** What the page is given of a session, without its secrets unless they are asked for. */
+/** What the page gets of a session; secrets are redacted unless asked for. */
 export function createInspectedSession(
   { windowTokens, ...read }: ReadSession,
   secrets: SecretsChoice,
 ): InspectedSession {
-  const model = modelOf(read.transcript);
+  const model = modelName(read.transcript);
   const session: InspectedSession = {
     ...read,
     ...(model !== undefined && { model }),
@@ -39,13 +39,13 @@ export function createInspectedSession(
   return secrets === "redacted" ? redactSession(session) : session;
 }
 
-/** A session as it was read from wherever it lies. */
+/** A session as it was read from its file or database. */
 interface ReadSession
   extends Pick<
     InspectedSession,
     "name" | "title" | "format" | "sessionId" | "workingDirectory" | "transcript" | "problems"
   > {
-  /** The window of its model, where somebody said it. */
+  /** The model's window, where it is known. */
   readonly windowTokens?: number;
 }
 
@@ -53,7 +53,8 @@ export type SecretsChoice = "redacted" | "shown";
 
 const DEFAULT_WINDOW_TOKENS = 200_000;
 
-function modelOf(transcript: Transcript): string | undefined {
+/** The model of the newest message that names one, as `provider/id`. */
+export function modelName(transcript: Transcript): string | undefined {
   const model = transcript.findLast((message) => message.model !== undefined)?.model;
   return model && `${model.provider}/${model.id}`;
 }
@@ -73,7 +74,7 @@ export function redactSession(session: InspectedSession): InspectedSession {
   };
 }
 
-/** How many secrets were replaced, of whatever type. */
+/** How many secrets of all types were replaced. */
 export function countSecrets(found: ReadonlyMap<string, number>): number {
   return [...found.values()].reduce((sum, count) => sum + count, 0);
 }

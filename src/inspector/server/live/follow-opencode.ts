@@ -7,139 +7,143 @@ import { isHeld, type PluginStores } from "../../../plugin/stores/plugin-stores.
 import { asNumber, asObject, asString, type UnknownObject } from "../../../text/json.ts";
 import type { FollowedSession } from "./followed-session.ts";
 
-/** Looks at what OpenCode and the plugin write until the signal says stop. Only what has changed is read; nothing is written. */
-export async function followOpenCode(session: FollowedSession, options: FollowPlaces): Promise<void> {
+/**
+ * Polls what OpenCode and the plugin write, and hands every change to the session, until the signal aborts. Reads only
+ * what has changed and writes nothing.
+ */
+export async function followOpenCode(session: FollowedSession, options: FollowOptions): Promise<void> {
   const { signal } = options;
-  const follow = createFollower(session, options);
-  await follow.look();
-  options.onFirstLook();
+  const { poll, intervalMs } = createPoller(session, options);
+  await poll();
+  options.onFirstRead();
   while (!signal.aborted) {
-    await sleep(follow.lookMs, undefined, { signal }).catch(() => {});
-    // What cannot be looked at now can be in a moment.
+    await sleep(intervalMs, undefined, { signal }).catch(() => {});
+    // What cannot be read now may be readable at the next poll.
     if (!signal.aborted)
-      await follow.look().catch((error: Error) => session.takeProblems([`not followed: ${error.message}`]));
+      await poll().catch((error: Error) => session.updateProblems([`not followed: ${error.message}`]));
   }
 }
 
-interface FollowPlaces {
+interface FollowOptions {
   readonly stores: PluginStores;
   readonly rootSessionId: string;
-  readonly stored: SessionReader;
+  readonly reader: SessionReader;
   /** The files whose change says that OpenCode stored something. */
   readonly databaseFiles: readonly string[];
   readonly signal: AbortSignal;
-  /** Called once everything has been read that was there at the beginning. */
-  readonly onFirstLook: () => void;
+  /** Called once, after the first poll. */
+  readonly onFirstRead: () => void;
 }
 
-/** Between two looks at who runs. */
-const RUNNING_MS = 2_000;
-/** A read starts a program: how long it may rest between two, at least and when nothing is new. */
-const MIN_REST_MS = 1_000;
-const MAX_REST_MS = 15_000;
-/** What counts as working. */
+/** How often it is asked which plugins run. */
+const RUNNING_CHECK_MS = 2_000;
+/** Reading the messages starts a program, so there is a pause between two reads, which doubles while nothing is new. */
+const MIN_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 15_000;
+/** For how long after a change the session counts as working. */
 const WORKING_MS = 10_000;
 
-interface Follower {
-  readonly lookMs: number;
-  look(): Promise<void>;
+interface Poller {
+  readonly intervalMs: number;
+  poll(): Promise<void>;
 }
 
-function createFollower(session: FollowedSession, places: FollowPlaces): Follower {
-  const { stores, rootSessionId, stored, databaseFiles } = places;
+function createPoller(session: FollowedSession, options: FollowOptions): Poller {
+  const { stores, rootSessionId, reader, databaseFiles } = options;
   const plugin = stores.follow(rootSessionId);
   let isAnyRunning = false;
-  let askedAtMs = Number.NEGATIVE_INFINITY;
-  let databaseSign = "never read";
-  let isDue = true;
-  let restMs = 0;
+  let runningCheckedAtMs = Number.NEGATIVE_INFINITY;
+  let databaseFingerprint = "never read";
+  let isReadDue = true;
+  let pauseMs = 0;
   let readAtMs = Number.NEGATIVE_INFINITY;
-  let tookMs = 0;
+  let readTookMs = 0;
   let changedAtMs = Number.NEGATIVE_INFINITY;
   const problems = { journal: [] as readonly string[], messages: [] as readonly string[] };
 
-  async function lookAtJournal(): Promise<boolean> {
+  async function pollJournal(): Promise<boolean> {
     const seen = await plugin.look();
     if (seen === undefined) return false;
     const { forks } = seen;
     const journal = pluginJournal(seen.journal);
-    // An unfinished line is one that is being written.
+    // An incomplete last line is still being written.
     const damage = journal.problems.filter(({ type }) => type !== "torn-tail");
     problems.journal = [...damage.map(({ reason }) => `journal: ${reason}`), ...forks.problems];
-    const question = { leases: forks.leases, nowMs: stores.now() };
-    return session.takeJournal(
+    const leases = { leases: forks.leases, nowMs: stores.now() };
+    return session.updateJournal(
       journal.entries,
-      [...forks.records, ...forks.elsewhere].map((record) => ({ record, isHeld: isHeld(record, question) })),
+      [...forks.records, ...forks.elsewhere].map((record) => ({ record, isHeld: isHeld(record, leases) })),
     );
   }
 
-  async function lookAtMessages(hasJournalChanged: boolean): Promise<boolean> {
+  async function pollMessages(hasJournalChanged: boolean): Promise<boolean> {
     if (hasJournalChanged) {
-      isDue = true;
-      restMs = MIN_REST_MS;
+      isReadDue = true;
+      pauseMs = MIN_PAUSE_MS;
     }
-    if (performance.now() < readAtMs + Math.max(restMs, tookMs * 2)) return false;
-    const sign = await fingerprintOfFiles(databaseFiles);
-    if (sign === databaseSign && !isDue) return false;
-    databaseSign = sign;
-    isDue = false;
+    if (performance.now() < readAtMs + Math.max(pauseMs, readTookMs * 2)) return false;
+    const fingerprint = await fingerprintOfFiles(databaseFiles);
+    if (fingerprint === databaseFingerprint && !isReadDue) return false;
+    databaseFingerprint = fingerprint;
+    isReadDue = false;
     const startedAtMs = performance.now();
-    let isNew = false;
+    let isChanged = false;
     try {
-      const now = await stored.read();
-      problems.messages = now === undefined ? [`OpenCode has no session ${rootSessionId} any more`] : [];
-      isNew = now !== undefined && session.takeMessages(now);
+      const stored = await reader.read();
+      problems.messages = stored === undefined ? [`OpenCode has no session ${rootSessionId} any more`] : [];
+      isChanged = stored !== undefined && session.updateMessages(stored);
     } catch (error) {
       problems.messages = [`the messages cannot be read: ${(error as Error).message}`];
     }
     readAtMs = performance.now();
-    tookMs = readAtMs - startedAtMs;
-    // Our own reading can touch the files as well, so that no news makes it wait longer.
-    restMs = isNew ? MIN_REST_MS : Math.min(Math.max(MIN_REST_MS, restMs * 2), MAX_REST_MS);
-    return isNew;
+    readTookMs = readAtMs - startedAtMs;
+    // Reading may itself touch the files, so a read that found nothing new doubles the pause.
+    pauseMs = isChanged ? MIN_PAUSE_MS : Math.min(Math.max(MIN_PAUSE_MS, pauseMs * 2), MAX_PAUSE_MS);
+    return isChanged;
   }
 
-  async function lookWhoRuns(): Promise<void> {
-    if (performance.now() - askedAtMs < RUNNING_MS) return;
-    askedAtMs = performance.now();
-    // A store that does not answer does not say that nobody runs.
-    isAnyRunning = ((await runningPlugins(stores.control))?.length ?? (isAnyRunning ? 1 : 0)) > 0;
+  async function pollRunning(): Promise<void> {
+    if (performance.now() - runningCheckedAtMs < RUNNING_CHECK_MS) return;
+    runningCheckedAtMs = performance.now();
+    // A store that does not answer leaves the last answer as it is.
+    const running = await runningPlugins(stores.control);
+    if (running !== undefined) isAnyRunning = running.length > 0;
   }
 
   return {
-    lookMs: plugin.lookMs,
-    async look() {
-      const isJournalNew = await lookAtJournal();
-      const areMessagesNew = await lookAtMessages(isJournalNew);
+    intervalMs: plugin.lookMs,
+    async poll() {
+      const isJournalNew = await pollJournal();
+      const areMessagesNew = await pollMessages(isJournalNew);
       if (isJournalNew || areMessagesNew) changedAtMs = performance.now();
-      session.takeProblems([...problems.journal, ...problems.messages]);
+      session.updateProblems([...problems.journal, ...problems.messages]);
       const isWorking = performance.now() - changedAtMs < WORKING_MS;
-      await lookWhoRuns();
-      session.takeActivity(isAnyRunning ? (isWorking ? "working" : "quiet") : "ended");
+      await pollRunning();
+      session.updateActivity(isAnyRunning ? (isWorking ? "working" : "quiet") : "ended");
     },
   };
 }
 
-/** Reads a session out of OpenCode's database again and again, each time only what has changed since. */
+/** Reads a session from OpenCode's database; each read queries only what changed since the one before. */
 interface SessionReader {
-  /** The session as it is now; undefined when the database does not have it. Throws when the database cannot be asked. */
+  /** The session as it is now; undefined when the database does not have it. Throws when the query fails. */
   read(): Promise<SessionExport | undefined>;
 }
 
-/** Answers a query with rows, as `opencode db --format json` does. */
+/** Runs a query and gives its rows, as `opencode db --format json` does. */
 type QueryDatabase = (sql: string) => Promise<readonly unknown[]>;
 
-export function createSessionReader(sessionId: string, ask: QueryDatabase): SessionReader {
-  // The id goes into a query.
+export function createSessionReader(sessionId: string, query: QueryDatabase): SessionReader {
+  // The id becomes part of the query.
   if (!/^[\w-]+$/.test(sessionId)) throw new Error(`${sessionId} is no id of a session`);
   let messages = new Map<string, Row>();
   let parts = new Map<string, Row>();
   let head: Row | undefined;
   let newestMs = 0;
 
-  async function take(sinceMs: number): Promise<boolean> {
+  async function readSince(sinceMs: number): Promise<boolean> {
     let counts: Row | undefined;
-    for (const value of await ask(changesSince(sessionId, sinceMs))) {
+    for (const value of await query(changesSince(sessionId, sinceMs))) {
       const row = rowOf(asObject(value));
       if (row.kind === "counts") counts = row;
       else if (row.kind === "session") head = row;
@@ -153,12 +157,12 @@ export function createSessionReader(sessionId: string, ask: QueryDatabase): Sess
 
   return {
     async read() {
-      // Two changes can have the same millisecond, and a clock can be set back a little.
-      const isWhole = await take(Math.max(0, newestMs - OVERLAP_MS));
+      // Two changes can share a millisecond, and a clock can be set back a little.
+      const isWhole = await readSince(Math.max(0, newestMs - OVERLAP_MS));
       if (!isWhole) {
-        // Something is gone: a message was taken back.
+        // Fewer rows than known: a message was reverted.
         [messages, parts, newestMs] = [new Map(), new Map(), 0];
-        await take(0);
+        await readSince(0);
       }
       return head && exportOf({ head, messages: [...messages.values()], parts: [...parts.values()] });
     },
@@ -188,7 +192,7 @@ function rowOf({ kind, id, owner, created, updated, data }: UnknownObject): Row 
   };
 }
 
-/** One query, since each starts a program; the last row says how many of each there are. */
+/** One query, since each starts a program; its last row counts all messages and parts. */
 function changesSince(sessionId: string, sinceMs: number): string {
   const changed = `session_id = '${sessionId}' and time_updated >= ${sinceMs}`;
   const count = (table: string): string =>
@@ -207,7 +211,7 @@ interface Rows {
   readonly parts: readonly Row[];
 }
 
-/** In the order of the host: messages by time and id, parts by id. */
+/** In OpenCode's own order: messages by time and id, parts by id. */
 function exportOf({ head, messages, parts }: Rows): SessionExport {
   const sessionID = head.id;
   const byMessage = new Map<string, Row[]>();

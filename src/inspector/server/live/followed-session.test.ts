@@ -80,28 +80,28 @@ const textsOf = ({ session }: LiveState): readonly unknown[] =>
 describe("a session that is followed", () => {
   it("tells a page of new and changed messages and of no others", () => {
     const session = follow();
-    session.takeMessages(stored("one", "two"));
+    session.updateMessages(stored("one", "two"));
     const page = pageOf(session);
-    session.takeMessages(stored("one", "two and more", "three"));
+    session.updateMessages(stored("one", "two and more", "three"));
     expect(textsOf(page.state)).toEqual(["one", "two and more", "three"]);
     const changed = page.events.flatMap((event) =>
       event.type === "messages" ? event.changes.map(({ index }) => index) : [],
     );
     expect(changed).toEqual([1, 2]);
-    expect(session.takeMessages(stored("one", "two and more", "three"))).toBe(false);
-    session.takeMessages(stored("one"));
+    expect(session.updateMessages(stored("one", "two and more", "three"))).toBe(false);
+    session.updateMessages(stored("one"));
     expect(textsOf(page.state)).toEqual(["one"]);
     page.leave();
-    session.takeMessages(stored("unheard"));
+    session.updateMessages(stored("unheard"));
     expect(textsOf(page.state)).toEqual(["one"]);
   });
 
   it("tells a page that comes late everything it has missed, even in many pieces", () => {
     const session = follow();
-    session.takeMessages(stored("one"));
+    session.updateMessages(stored("one"));
     const known = session.live.revision();
     const texts = Array.from({ length: 170 }, (_, index) => `text ${index}`);
-    session.takeMessages(stored(...texts));
+    session.updateMessages(stored(...texts));
     let state = liveStateOf({ ...session.head(), transcript: session.transcript().slice(0, 1) });
     const revisions: number[] = [];
     session.live.listen((event) => {
@@ -114,9 +114,9 @@ describe("a session that is followed", () => {
 
   it("shows the plugin's edits as they are in force", () => {
     const session = follow();
-    session.takeMessages(stored("one", "two"));
+    session.updateMessages(stored("one", "two"));
     const page = pageOf(session);
-    session.takeJournal([engine(clearing("b1", "m1")), engine(clearing("b2", "m0"), "child")], []);
+    session.updateJournal([engine(clearing("b1", "m1")), engine(clearing("b2", "m0"), "child")], []);
     const cleared = (): readonly unknown[] =>
       createInspection(page.state.session)
         .inspectWindow({ policy: "as-sent" })
@@ -124,7 +124,7 @@ describe("a session that is followed", () => {
           items.flatMap(({ handle, fate, stage }) => (fate === "kept" ? [] : [[handle, fate, stage]])),
         );
     expect(cleared()).toEqual([["m1/1", "cleared", "prune"]]);
-    session.takeProblems(["something else"]);
+    session.updateProblems(["something else"]);
     expect(cleared()).toEqual([["m1/1", "cleared", "prune"]]);
     expect(page.state.left).toEqual([
       {
@@ -139,7 +139,7 @@ describe("a session that is followed", () => {
       },
     ]);
     expect(JSON.stringify(page.state.session)).not.toContain(CLEARED_PLACEHOLDER);
-    session.takeJournal(
+    session.updateJournal(
       [
         engine(clearing("b1", "m1")),
         engine(clearing("b2", "m0"), "child"),
@@ -154,10 +154,10 @@ describe("a session that is followed", () => {
   it("says each entry of the journal once, and everything again when one came in between", () => {
     const session = follow();
     const page = pageOf(session);
-    session.takeJournal([request("a")], []);
-    session.takeJournal([request("a"), request("c")], []);
+    session.updateJournal([request("a")], []);
+    session.updateJournal([request("a"), request("c")], []);
     expect(page.state.own.requests).toBe(2);
-    session.takeJournal([request("a"), request("b"), request("c")], []);
+    session.updateJournal([request("a"), request("b"), request("c")], []);
     expect(page.state.own.requests).toBe(3);
     expect(page.state.entries.map((entry) => entry.type === "request" && entry.messageId)).toEqual([
       "a",
@@ -176,13 +176,13 @@ describe("a session that is followed", () => {
       hook: "h",
       reason: `no ${KEY}`,
     };
-    session.takeMessages({ ...stored(`use ${KEY}`), info: { id: "root", title: `t ${KEY}` } });
+    session.updateMessages({ ...stored(`use ${KEY}`), info: { id: "root", title: `t ${KEY}` } });
     const page = pageOf(session);
-    session.takeJournal(
+    session.updateJournal(
       [failed, { type: "other", name: "new", atMs: 1, sessionId: "root", value: { KEY } }],
       [],
     );
-    session.takeProblems([`cannot read ${KEY}`]);
+    session.updateProblems([`cannot read ${KEY}`]);
     expect(JSON.stringify(page.state)).not.toContain(KEY);
     expect(page.state.session.redactedSecrets).toBeGreaterThanOrEqual(2);
     expect(page.state.entries[0]).toMatchObject({ type: "note", level: "problem" });
@@ -192,7 +192,8 @@ describe("a session that is followed", () => {
     const session = follow();
     const page = pageOf(session);
     const before = page.events.length;
-    for (const activity of ["working", "working", "ended", "ended"] as const) session.takeActivity(activity);
+    for (const activity of ["working", "working", "ended", "ended"] as const)
+      session.updateActivity(activity);
     expect(page.events.length - before).toBe(2);
     expect(page.state.activity).toBe("ended");
   });

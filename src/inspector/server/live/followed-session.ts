@@ -2,7 +2,7 @@ import { opencode } from "../../../formats/wires/opencode/opencode.ts";
 import type { SessionExport } from "../../../formats/wires/opencode/session-message.ts";
 import { batchesInForce, type PluginEntry } from "../../../plugin/stores/journal.ts";
 import type { EditBatch } from "../../../session/history.ts";
-import { type BatchRecord, batchOf } from "../../../session/log.ts";
+import { batchOf } from "../../../session/log.ts";
 import { createRedactor } from "../../../stages/redact.ts";
 import { deepEqual, mapStrings } from "../../../text/json.ts";
 import type { Message, Transcript } from "../../../transcript/message.ts";
@@ -18,39 +18,36 @@ import {
   countSecrets,
   createInspectedSession,
   type LiveSource,
+  modelName,
   type SecretsChoice,
   type SessionSource,
 } from "../session-source.ts";
 import { type FollowedFork, liveEntry, liveFork } from "./live-entry.ts";
 
-/** What is known of a session that runs, and everybody who wants to hear of it. */
+/** A running session as a source for the server: it is told what was read, and sends the differences to its listeners. */
 export interface FollowedSession extends SessionSource {
   readonly live: LiveSource;
-  /** The session as it is stored now. True when anything is new. */
-  takeMessages(stored: SessionExport): boolean;
-  /** Everything in the journal, and the forks. True when anything is new. */
-  takeJournal(entries: readonly PluginEntry[], forks: readonly FollowedFork[]): boolean;
-  takeActivity(activity: LiveActivity): void;
-  /** What could not be read, for the page to say. */
-  takeProblems(problems: readonly string[]): void;
+  /** The session as it is stored now. True when anything has changed. */
+  updateMessages(stored: SessionExport): boolean;
+  /** The whole journal and the forks as they are now. True when anything has changed. */
+  updateJournal(entries: readonly PluginEntry[], forks: readonly FollowedFork[]): boolean;
+  updateActivity(activity: LiveActivity): void;
+  /** What could not be read, for the page to show. */
+  updateProblems(problems: readonly string[]): void;
 }
 
-/** Nothing is known yet but the id. */
 export function createFollowedSession({ sessionId, secrets, windowTokens }: FollowOptions): FollowedSession {
   const listeners = new Set<(event: LiveEvent) => void>();
   const messages = createShownMessages(secrets);
-  const { text } = createRedactor();
-  const redact = (before: string): string => (secrets === "redacted" ? text(before) : before);
-  const shownBatch = (record: BatchRecord): EditBatch => mapStrings(batchOf(record), redact) as EditBatch;
+  const redact = secrets === "redacted" ? createRedactor().text : (text: string): string => text;
   let stored: SessionExport = { info: { id: sessionId }, messages: [] };
-  let transcript: Transcript = [];
   let batches: readonly EditBatch[] = [];
-  let read: readonly PluginEntry[] = [];
+  let journal: readonly PluginEntry[] = [];
   let entries: readonly LiveEntry[] = [];
   let forks: readonly LiveFork[] = [];
   let activity: LiveActivity = "quiet";
   let problems: readonly string[] = [];
-  let said = "";
+  let lastHeadJson = "";
 
   const head = (): SessionHead => {
     const { title, directory } = stored.info;
@@ -67,30 +64,20 @@ export function createFollowedSession({ sessionId, secrets, windowTokens }: Foll
       },
       secrets,
     );
-    const model = messages.transcript().findLast((message) => message.model !== undefined)?.model;
-    return {
-      ...rest,
-      ...(model && { model: `${model.provider}/${model.id}` }),
-      redactedSecrets: rest.redactedSecrets + messages.redactedSecrets(),
-    };
+    const model = modelName(messages.transcript());
+    const redactedSecrets = rest.redactedSecrets + messages.redactedSecrets();
+    return { ...rest, ...(model !== undefined && { model }), redactedSecrets };
   };
-  const sessionEvent = (): LiveEvent => ({ type: "session", session: head(), activity, forks });
-  const say = (event: LiveEvent): void => {
+  const headEvent = (): LiveEvent => ({ type: "session", session: head(), activity, forks });
+  const send = (event: LiveEvent): void => {
     for (const listener of listeners) listener(event);
   };
-  const saySession = (): boolean => {
-    const event = sessionEvent();
-    const text = JSON.stringify(event);
-    if (text === said) return false;
-    said = text;
-    say(event);
-    return true;
-  };
-  const showMessages = (): boolean => {
-    const before = messages.revision();
-    if (!messages.take(transcript)) return false;
-    for (const event of messages.changesSince(before)) say(event);
-    saySession();
+  const sendHeadIfChanged = (): boolean => {
+    const event = headEvent();
+    const json = JSON.stringify(event);
+    if (json === lastHeadJson) return false;
+    lastHeadJson = json;
+    send(event);
     return true;
   };
 
@@ -103,41 +90,45 @@ export function createFollowedSession({ sessionId, secrets, windowTokens }: Foll
         for (const event of messages.changesSince(sinceRevision)) listener(event);
         for (const event of journalEvents(entries, "start")) listener(event);
         listener({ type: "batches", batches });
-        listener(sessionEvent());
+        listener(headEvent());
         listeners.add(listener);
         return () => listeners.delete(listener);
       },
     },
-    takeMessages(now) {
+    updateMessages(now) {
       stored = now;
-      transcript = opencode.decode(now);
-      return showMessages() || saySession();
+      const before = messages.revision();
+      const isChanged = messages.update(opencode.decode(now));
+      if (isChanged) for (const event of messages.changesSince(before)) send(event);
+      return sendHeadIfChanged() || isChanged;
     },
-    takeJournal(all, followed) {
-      // Two writers can put an entry before one that was there: then everything is said again.
-      const isLonger = deepEqual(all[read.length - 1], read.at(-1));
-      const fresh = liveEntries(isLonger ? all.slice(read.length) : all, redact);
-      read = all;
-      entries = isLonger ? [...entries, ...fresh] : fresh;
-      for (const event of journalEvents(fresh, isLonger ? "more" : "start")) say(event);
+    updateJournal(now, followed) {
+      // Two writers can insert an entry before a known one; the journal is then sent again from its start.
+      const isContinued = deepEqual(now[journal.length - 1], journal.at(-1));
+      const fresh = (isContinued ? now.slice(journal.length) : now).flatMap(
+        (entry) => liveEntry(entry, redact) ?? [],
+      );
+      journal = now;
+      entries = isContinued ? [...entries, ...fresh] : fresh;
+      for (const event of journalEvents(fresh, isContinued ? "more" : "start")) send(event);
       forks = followed
         .filter(({ record }) => record.rootSessionId === sessionId)
         .map((fork) => liveFork(fork, redact));
-      const inForce = batchesInForce(all).flatMap((each) =>
-        each.sessionId === sessionId ? [shownBatch(each.batch)] : [],
-      );
+      const inForce = batchesInForce(now)
+        .filter((each) => each.sessionId === sessionId)
+        .map(({ batch }) => mapStrings(batchOf(batch), (text) => redact(text)) as EditBatch);
       const isChanged = !deepEqual(inForce, batches);
       batches = inForce;
-      if (isChanged) say({ type: "batches", batches });
-      return saySession() || isChanged || fresh.length > 0;
+      if (isChanged) send({ type: "batches", batches });
+      return sendHeadIfChanged() || isChanged || fresh.length > 0;
     },
-    takeActivity(now) {
+    updateActivity(now) {
       activity = now;
-      saySession();
+      sendHeadIfChanged();
     },
-    takeProblems(now) {
+    updateProblems(now) {
       problems = now;
-      saySession();
+      sendHeadIfChanged();
     },
   };
 }
@@ -148,14 +139,7 @@ interface FollowOptions {
   readonly windowTokens?: number;
 }
 
-function liveEntries(
-  entries: readonly PluginEntry[],
-  redact: (text: string) => string,
-): readonly LiveEntry[] {
-  return entries.flatMap((entry) => liveEntry(entry, redact) ?? []);
-}
-
-/** In pieces, so that no line of the stream is endless. */
+/** Entries split over several events, so that no line of the stream grows without bound. */
 function journalEvents(entries: readonly LiveEntry[], from: "start" | "more"): readonly LiveEvent[] {
   const events: LiveEvent[] =
     from === "start" && entries.length === 0 ? [{ type: "journal", entries, start: true }] : [];
@@ -168,30 +152,32 @@ function journalEvents(entries: readonly LiveEntry[], from: "start" | "more"): r
 
 const MAX_ENTRIES = 500;
 
-/** The messages as the page has them, and since when each is as it is. */
+/** The messages as the page has them, each with the revision at which it last changed. */
 interface ShownMessages {
-  /** Takes what the session is now. True when anything is different. */
-  take(transcript: Transcript): boolean;
+  /** Replaces the messages. True when anything has changed. */
+  update(transcript: Transcript): boolean;
   transcript(): Transcript;
   revision(): number;
   redactedSecrets(): number;
-  /** What somebody who knows that revision has missed, in pieces. */
+  /** What changed after that revision, split over several events. */
   changesSince(revision: number): readonly MessagesEvent[];
 }
 
-/** No messages yet. Each is redacted once, when it has changed. */
+/** Each message is redacted once, when it has changed. */
 function createShownMessages(secrets: SecretsChoice): ShownMessages {
-  let shown: readonly Shown[] = [];
+  let shown: readonly ShownMessage[] = [];
   let revision = 0;
   return {
-    take(transcript) {
+    update(transcript) {
       const next = revision + 1;
-      const isSame = (message: Message, index: number): boolean => deepEqual(shown[index]?.source, message);
-      const taken = transcript.map((message, index) =>
-        isSame(message, index) ? (shown[index] as Shown) : show(message, next, secrets),
-      );
-      const isChanged = taken.length !== shown.length || taken.some((item) => item.revision === next);
-      shown = taken;
+      const updated = transcript.map((message, index) => {
+        const known = shown[index];
+        return known !== undefined && deepEqual(known.source, message)
+          ? known
+          : { source: message, revision: next, ...redactFor(message, secrets) };
+      });
+      const isChanged = updated.length !== shown.length || updated.some((item) => item.revision === next);
+      shown = updated;
       if (isChanged) revision = next;
       return isChanged;
     },
@@ -205,7 +191,7 @@ function createShownMessages(secrets: SecretsChoice): ShownMessages {
       const events: MessagesEvent[] = [];
       for (let start = 0; start === 0 || start < changes.length; start += MAX_CHANGES) {
         const piece = changes.slice(start, start + MAX_CHANGES);
-        // Whoever loses the connection in between gets the rest again.
+        // Only the last piece names the new revision: a client that loses the connection before gets all of it again.
         const isLast = start + MAX_CHANGES >= changes.length;
         const upTo = isLast ? revision : Math.min(known, revision);
         events.push({ type: "messages", revision: upTo, count: shown.length, changes: piece });
@@ -215,20 +201,21 @@ function createShownMessages(secrets: SecretsChoice): ShownMessages {
   };
 }
 
-/** Few in one event, so that no line of the stream is endless. */
 const MAX_CHANGES = 50;
 
-interface Shown {
-  /** As it was read, to see a change. */
+interface ShownMessage {
+  /** As it was read, to detect changes. */
   readonly source: Message;
   readonly message: Message;
   readonly revision: number;
   readonly redactedSecrets: number;
 }
 
-function show(source: Message, revision: number, secrets: SecretsChoice): Shown {
-  if (secrets === "shown") return { source, message: source, revision, redactedSecrets: 0 };
+function redactFor(
+  source: Message,
+  secrets: SecretsChoice,
+): Pick<ShownMessage, "message" | "redactedSecrets"> {
+  if (secrets === "shown") return { message: source, redactedSecrets: 0 };
   const redactor = createRedactor();
-  const message = redactor.message(source);
-  return { source, message, revision, redactedSecrets: countSecrets(redactor.found) };
+  return { message: redactor.message(source), redactedSecrets: countSecrets(redactor.found) };
 }

@@ -5,7 +5,7 @@ import type { UnknownObject } from "../../../text/json.ts";
 import type { Edit } from "../../../transcript/edit.ts";
 import type { LiveBatch, LiveEntry, LiveFork, OmittedItem } from "../../view/protocol.ts";
 
-/** What the page is told of one entry of the plugin's journal; undefined for what only the engine needs. */
+/** An entry of the plugin's journal as the page shows it; undefined for entries that only the engine needs. */
 export function liveEntry(entry: PluginEntry, redact: (text: string) => string): LiveEntry | undefined {
   const { atMs, sessionId } = entry;
   const moment = { atMs, sessionId };
@@ -19,7 +19,7 @@ export function liveEntry(entry: PluginEntry, redact: (text: string) => string):
       return { ...moment, type, fork, number, state, because: redact(because) };
     }
     case "engine":
-      return engineEntry(entry, moment);
+      return engineEntry(entry.record, moment);
     case "pins-kept":
       return { ...moment, ...note("info", `${entry.batches.length} edits taken back: they hid a pin`) };
     case "hook-failed":
@@ -35,14 +35,9 @@ export function liveEntry(entry: PluginEntry, redact: (text: string) => string):
   }
 }
 
-interface Moment {
-  readonly atMs: number;
-  readonly sessionId: string;
-}
-
 function engineEntry(
-  { record }: Extract<PluginEntry, { readonly type: "engine" }>,
-  moment: Moment,
+  record: Extract<PluginEntry, { readonly type: "engine" }>["record"],
+  moment: Pick<LiveEntry, "atMs" | "sessionId">,
 ): LiveEntry | undefined {
   switch (record.type) {
     case "batch":
@@ -81,7 +76,7 @@ function batchEntry(batch: BatchRecord): LiveBatch {
   };
 }
 
-/** What an edit takes from; nothing for one that only adds or moves. */
+/** The place that an edit hides or shortens; undefined for one that only inserts or moves. */
 function placeOf(edit: Edit): Pick<OmittedItem, "messageId" | "partIndex"> | undefined {
   if (edit.type === "hide-message") return { messageId: edit.messageId };
   if (edit.type === "hide-part" || edit.type === "replace-part")
@@ -111,13 +106,13 @@ function note(
   return { type: "note", level, text };
 }
 
-/** The record of a fork, and whether the program that runs it is still there. */
+/** A fork's record, and whether the program that runs it still holds its lease. */
 export interface FollowedFork {
   readonly record: ForkRecord;
   readonly isHeld: boolean;
 }
 
-/** What the page is told of a fork. One whose OpenCode is gone is interrupted, whatever its record still says. */
+/** A fork as the page shows it. One whose OpenCode is gone counts as interrupted, whatever its record still says. */
 export function liveFork({ record, isHeld }: FollowedFork, redact: (text: string) => string): LiveFork {
   const run = currentRun(record);
   const { id, number, title, inherited, spent, childSessionId } = record;
