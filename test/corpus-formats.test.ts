@@ -4,7 +4,7 @@ import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { formatOf, readTranscript } from "../src/formats/read-transcript.ts";
 import { compactionBoundary, findCompactionBoundary } from "../src/stages/boundary.ts";
-import { FIXED_TIER_LIMITS, graduatedTiers } from "../src/stages/tiers.ts";
+import { DOCUMENTED_TIER_LIMITS, graduatedTiers } from "../src/stages/tiers.ts";
 import { deepFreeze } from "../src/testing/notation.ts";
 import { applyEdits } from "../src/transcript/edit.ts";
 import { project, type Transcript } from "../src/transcript/message.ts";
@@ -62,7 +62,7 @@ describe.skipIf(!isThere)("the transcripts of the corpus", () => {
     expect(own.apply(frozen, [], { at: 1 })).toBe(frozen);
     const edits = [
       ...compactionBoundary({ from: "marker" })(transcript),
-      ...graduatedTiers({ limits: FIXED_TIER_LIMITS })(transcript),
+      ...graduatedTiers({ limits: DOCUMENTED_TIER_LIMITS })(transcript),
     ];
     const edited = own.decode(own.apply(frozen, edits, { at: 1 }));
     expect(view(edited)).toEqual(view(applyEdits(transcript, edits, { at: 1 })));

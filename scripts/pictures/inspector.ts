@@ -38,7 +38,7 @@ try {
     await choose(page, "a", { policy: "fixed", budgetChars: 200_000 });
     await showMessage(page, 12);
     await page.getByRole("tab", { name: "Child" }).click();
-    await page.selectOption("#child-profile", "fixed");
+    await page.selectOption("#child-profile", "documented");
     await page.locator("input[value=text]").check();
     await page.getByLabel("What a child would read, text").waitFor();
   });

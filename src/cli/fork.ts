@@ -28,17 +28,17 @@ export function forkCommand(): Command {
     .addOption(
       new Option(
         "--profile <name>",
-        "fill keeps the lines most likely needed next, up to the budget; fixed cuts by age to the documented limits",
+        "default keeps the lines most likely needed next, up to the budget; documented cuts by age to the documented limits",
       )
         .choices(PROFILES)
-        .default("fill"),
+        .default("default"),
     )
     .option("--redact", "replace secrets by placeholders, for a child of another provider")
     .addHelpText("after", EXAMPLES)
     .action(runFork);
 }
 
-const PROFILES: readonly ForkProfile[] = ["fill", "fixed"];
+const PROFILES: readonly ForkProfile[] = ["default", "documented"];
 
 type Form = "text" | "messages" | "json";
 const FORMS: readonly Form[] = ["text", "messages", "json"];

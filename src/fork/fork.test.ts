@@ -238,7 +238,7 @@ describe("the budget", () => {
       paramsChars: { 1: 1, 2: 1, 3: 1 },
     };
     expect(() => processMessagesForFork([], { budgetChars: 5, limits })).toThrow(
-      /budgetChars is 5.*tier1Count is -1.*resultChars\[2\] is NaN/,
+      /budgetChars is 5.*tier1Count is -1.*resultChars\.2 is NaN/,
     );
   });
 });
@@ -261,13 +261,13 @@ describe("a fork that fills its budget", () => {
   ];
 
   it("changes nothing where everything fits (FORK-80)", () => {
-    const { edits, kept } = fork(history, { profile: "fill", budgetChars: 400_000 });
+    const { edits, kept } = fork(history, { profile: "default", budgetChars: 400_000 });
     expect(edits).toEqual([]);
     expect(kept).toEqual(history);
   });
 
   it("comes close to its budget and counts what it did", () => {
-    const { text: all, stats, kept } = fork(history, { profile: "fill", budgetChars: 30_000 });
+    const { text: all, stats, kept } = fork(history, { profile: "default", budgetChars: 30_000 });
     expect(all.length).toBeLessThanOrEqual(30_000);
     expect(all.length).toBeGreaterThan(25_000);
     expect(stats).toMatchObject({ totalChars: all.length, budgetZone: "over", oversizeTruncated: 0 });
@@ -276,7 +276,7 @@ describe("a fork that fills its budget", () => {
   });
 
   it("tells the child what was really done (FORK-61, FORK-81)", () => {
-    const { stats } = fork(history, { profile: "fill", budgetChars: 60_000 });
+    const { stats } = fork(history, { profile: "default", budgetChars: 60_000 });
     const preamble = buildForkPreamble(stats);
     expect(preamble).toContain(`${stats.selectedResults ?? 0} reduced to the lines most likely needed`);
     expect(preamble).toContain(`${stats.supersededResults ?? 0} replaced by newer ones`);
@@ -299,7 +299,7 @@ describe("a fork that fills its budget", () => {
       ],
     });
     const { text: all, stats } = fork([read("old"), ...history, read("new")], {
-      profile: "fill",
+      profile: "default",
       budgetChars: 60_000,
     });
     expect(stats.supersededResults).toBeGreaterThan(0);
@@ -307,7 +307,9 @@ describe("a fork that fills its budget", () => {
   });
 
   it("refuses a profile that it does not know", () => {
-    expect(() => processMessagesForFork([], { profile: "best" as ForkProfile })).toThrow(/profile is best/);
+    expect(() => processMessagesForFork([], { profile: "best" as ForkProfile })).toThrow(
+      /profile is "best"; give "default" or "documented"/,
+    );
   });
 });
 
@@ -316,7 +318,7 @@ describe("any fork", () => {
     {
       budgetChars: fc.integer({ min: 512, max: 20_000 }),
       sessionId: fc.string(),
-      profile: fc.constantFrom<ForkProfile>("fixed", "fill"),
+      profile: fc.constantFrom<ForkProfile>("documented", "default"),
     },
     { requiredKeys: ["budgetChars"] },
   );

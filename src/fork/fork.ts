@@ -4,29 +4,26 @@ import { fillTranscript } from "../stages/lines/fill.ts";
 import { PRUNE_PROTECTED_TOOLS, restore } from "../stages/prune.ts";
 import { redactTranscript } from "../stages/redact.ts";
 import { supersede } from "../stages/supersede.ts";
-import { FIXED_TIER_LIMITS, graduatedTiers, type TierLimits } from "../stages/tiers.ts";
+import { DOCUMENTED_TIER_LIMITS, graduatedTiers, type TierLimits } from "../stages/tiers.ts";
 import { type Edit, runStages, type Stage, type StagesResult } from "../transcript/edit.ts";
 import { isVisibleToModel, type Message, type Transcript, withUniqueIds } from "../transcript/message.ts";
-import { createRenderer } from "../transcript/render.ts";
-import { formatRendered } from "./context/format.ts";
+import { createRenderer, renderMessage } from "../transcript/render.ts";
+import { type ContextFrame, createContextFrame, formatRendered } from "./context/format.ts";
 import { omitForChild } from "./context/omit.ts";
-import { type ForkOptions, type ResolvedForkOptions, resolveForkOptions } from "./context/options.ts";
+import { type ForkOptions, type ResolvedForkOptions, readForkOptions } from "./context/options.ts";
 import { omitNestedPreamble } from "./context/preamble.ts";
-import {
-  type ContextFrame,
-  countResults,
-  createContextFrame,
-  type ProcessingStats,
-  sizeStats,
-} from "./context/stats.ts";
+import { countResults, type ProcessingStats, sizeStats } from "./context/stats.ts";
 
 /**
- * What a child inherits, as messages and as one wrapped text: what `processMessagesForFork` and then
- * `formatMessagesAsContext` give, but everything is rendered once.
+ * What a child inherits of its parent's conversation, as messages and as one wrapped text, with every edit that led
+ * there and the statistics. Three steps: hide what is not for a child, bring results down to size (by lines, or by age
+ * in the documented profile), hide the oldest messages until the rest fits the budget. `context/` holds the options,
+ * the text, the preamble and the choice between forking exactly and forking through this pipeline; `life/` is what
+ * happens to the child afterwards (`advanceFork`).
  */
 export function forkContext(messages: Transcript, options: ForkOptions = {}): ForkContext {
   const render = createRenderer();
-  const result = processRendered(messages, { ...options, render });
+  const result = runPipeline(messages, readForkOptions(options), render);
   const { stats } = result;
   return { ...result, ...formatRendered(result.messages, { ...options, stats, render }) };
 }
@@ -36,29 +33,29 @@ export interface ForkContext extends ForkResult {
   readonly text: string;
 }
 
-/** What a child inherits of its parent's conversation: the messages, every edit that led to them, and the statistics. */
+/** The messages that a child inherits, by default in the documented profile; `formatMessagesAsContext` makes a text of them. */
 export function processMessagesForFork(messages: Transcript, options: ForkOptions = {}): ForkResult {
-  return processRendered(messages, { ...options, render: createRenderer() });
+  const profile = options.profile ?? "documented";
+  return runPipeline(messages, readForkOptions({ ...options, profile }), createRenderer());
 }
 
-/** The same, with texts that someone else may need as well. */
-function processRendered(messages: Transcript, options: RenderedForkOptions): ForkResult {
-  const { render, ...forkOptions } = options;
-  const resolved = resolveForkOptions(forkOptions);
-  const { limits, budgetChars, profile } = resolved;
-  const frame = createContextFrame(resolved.sessionId);
+export interface ForkResult {
+  readonly messages: Transcript;
+  readonly edits: readonly Edit[];
+  readonly stats: ProcessingStats;
+}
+
+type Render = (message: Message) => string;
+
+function runPipeline(messages: Transcript, options: ResolvedForkOptions, render: Render): ForkResult {
+  const { limits, budgetChars, profile } = options;
+  const frame = createContextFrame(options.sessionId);
   const input = withUniqueIds(messages);
 
-  const prepared = runStages(input, [
-    compactionBoundary({ from: "summary" }),
-    omitForChild({ ownTools: resolved.ownTools }),
-    omitNestedPreamble,
-    ...(resolved.pruned === "restore" ? [restoreAll] : []),
-    ...(resolved.secrets === "redact" ? [redactTranscript(resolved.redaction)] : []),
-  ]);
-  const shaped = shape(prepared.transcript, { resolved, frame, render });
-  const hides = shaped.edits.filter(({ type }) => type === "hide-message");
-  const budgeted = runStages(shaped.transcript, [
+  const prepared = hideParentOnly(input, options);
+  const reduced = reduceResults(prepared.transcript, { options, frame, render });
+  const hides = reduced.edits.filter(({ type }) => type === "hide-message");
+  const budgeted = runStages(reduced.transcript, [
     charBudget({
       maxChars: budgetChars,
       frameChars: (hidden) => frame.chars(hidden + hides.length),
@@ -68,48 +65,58 @@ function processRendered(messages: Transcript, options: RenderedForkOptions): Fo
   const kept = budgeted.transcript.filter(isVisibleToModel);
 
   const budgetEdits = [...hides, ...budgeted.edits];
+  const beforeBudget = profile === "default" ? prepared : reduced;
+  const wasFilled = profile === "default" && reduced.edits.length > 0;
   const results = countResults(kept, limits);
-  const beforeBudget = profile === "fill" ? prepared : shaped;
-  const compactionSliceIndex = findCompactionBoundary(input);
   return {
     messages: kept,
-    edits: [...prepared.edits, ...shaped.edits, ...budgeted.edits],
+    edits: [...prepared.edits, ...reduced.edits, ...budgeted.edits],
     stats: {
-      originalCount: messages.length,
-      compactionDetected: compactionSliceIndex !== -1,
-      compactionSliceIndex,
+      ...inputStats(input),
       ...results,
       tierDistributionBeforeBudget:
         budgetEdits.length === 0
           ? results.tierDistribution
           : countResults(beforeBudget.transcript, limits).tierDistribution,
-      ...sizeStats({
-        kept,
-        budgetEdits,
-        frame,
-        render,
-        wasFilled: profile === "fill" && shaped.edits.length > 0,
-      }),
+      ...sizeStats({ kept, budgetEdits, frameChars: frame.chars, render, wasFilled }),
       applied: {
         tier2Chars: limits.resultChars[2],
         tier3Chars: limits.resultChars[3],
         budgetChars,
-        ...(profile === "fill" && { profile }),
+        ...(profile === "default" && { profile }),
       },
     },
   };
 }
 
-interface Shaping {
-  readonly resolved: ResolvedForkOptions;
-  readonly frame: ContextFrame;
-  readonly render: (message: Message) => string;
+/** Hides what was summed up before, and what is not for a child; restores and redacts if asked to. */
+function hideParentOnly(input: Transcript, options: Partial<ResolvedForkOptions>): StagesResult {
+  const { ownTools, pruned, secrets, redaction } = options;
+  return runStages(input, [
+    compactionBoundary({ from: "summary" }),
+    omitForChild({ ...(ownTools && { ownTools }) }),
+    omitNestedPreamble,
+    ...(pruned === "restore" ? [restoreAll] : []),
+    ...(secrets === "redact" ? [redactTranscript(redaction)] : []),
+  ]);
 }
 
-/** Brings the texts down to size before the hard budget. */
-function shape(transcript: Transcript, { resolved, frame, render }: Shaping): StagesResult {
-  const { profile, limits, neverCutTools, budgetChars: maxChars } = resolved;
-  if (profile === "fixed") return runStages(transcript, [graduatedTiers({ limits, neverCutTools })]);
+const restoreAll: Stage = (messages) =>
+  restore(
+    messages,
+    messages.map((message) => message.id),
+  );
+
+interface Reduction {
+  readonly options: ResolvedForkOptions;
+  readonly frame: ContextFrame;
+  readonly render: Render;
+}
+
+/** Brings tool results down to size before the hard budget. */
+function reduceResults(transcript: Transcript, { options, frame, render }: Reduction): StagesResult {
+  const { profile, limits, neverCutTools, budgetChars: maxChars } = options;
+  if (profile === "documented") return runStages(transcript, [graduatedTiers({ limits, neverCutTools })]);
   const budget = { maxChars, frameChars: frame.chars, render };
   const protectedTools = [...PRUNE_PROTECTED_TOOLS, ...neverCutTools];
   const superseded = runStages(transcript, [
@@ -119,22 +126,30 @@ function shape(transcript: Transcript, { resolved, frame, render }: Shaping): St
   return { transcript: filled.transcript, edits: [...superseded.edits, ...filled.edits] };
 }
 
-interface RenderedForkOptions extends ForkOptions {
-  /** How a message becomes text, if it was rendered before and need not be again. */
-  readonly render: (message: Message) => string;
+function inputStats(
+  input: Transcript,
+): Pick<ProcessingStats, "originalCount" | "compactionDetected" | "compactionSliceIndex"> {
+  const compactionSliceIndex = findCompactionBoundary(input);
+  return {
+    originalCount: input.length,
+    compactionDetected: compactionSliceIndex !== -1,
+    compactionSliceIndex,
+  };
 }
 
-export interface ForkResult {
-  readonly messages: Transcript;
-  readonly edits: readonly Edit[];
-  readonly stats: ProcessingStats;
+/** Statistics of a conversation that a child inherits as it is: counted, without the pipeline; no limit is named, since none applies. */
+export function uncutStats(messages: Transcript): ProcessingStats {
+  const input = withUniqueIds(messages);
+  const kept = hideParentOnly(input, {}).transcript.filter(isVisibleToModel);
+  const results = countResults(kept, { tier1Count: Number.POSITIVE_INFINITY, tier2Count: 0 });
+  const frameChars = createContextFrame(undefined).chars;
+  return {
+    ...inputStats(input),
+    ...results,
+    tierDistributionBeforeBudget: results.tierDistribution,
+    ...sizeStats({ kept, budgetEdits: [], frameChars, render: renderMessage }),
+  };
 }
-
-const restoreAll: Stage = (messages) =>
-  restore(
-    messages,
-    messages.map((message) => message.id),
-  );
 
 /** The newest completed summary, the tail kept with it, and everything newer; all messages when there is no summary. */
 export function sliceFromCompactionBoundary(messages: Transcript): Transcript {
@@ -144,25 +159,7 @@ export function sliceFromCompactionBoundary(messages: Transcript): Transcript {
 /** The messages with their tool results and inputs cut by age. */
 export function applyGraduatedTruncation(
   messages: Transcript,
-  limits: TierLimits = FIXED_TIER_LIMITS,
+  limits: TierLimits = DOCUMENTED_TIER_LIMITS,
 ): Transcript {
   return runStages(messages, [graduatedTiers({ limits })]).transcript;
 }
-
-/** What the pipeline would count of a conversation that a child inherits as it is; no limit is named, since none applied. */
-export function uncutStats(transcript: Transcript): ProcessingStats {
-  const { applied: _, ...stats } = processMessagesForFork(transcript, UNCUT).stats;
-  return stats;
-}
-
-const ALL = Number.POSITIVE_INFINITY;
-
-const UNCUT: ForkOptions = {
-  budgetChars: ALL,
-  limits: {
-    tier1Count: ALL,
-    tier2Count: 0,
-    resultChars: { 1: ALL, 2: ALL, 3: ALL },
-    paramsChars: { 1: ALL, 2: ALL, 3: ALL },
-  },
-};

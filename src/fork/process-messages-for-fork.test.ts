@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze, notate, transcript } from "../testing/notation.ts";
 import type { Message } from "../transcript/message.ts";
-import { type ForkOptions, resolveForkOptions } from "./context/options.ts";
+import { type ForkOptions, readForkOptions } from "./context/options.ts";
 import { applyGraduatedTruncation, processMessagesForFork, sliceFromCompactionBoundary } from "./fork.ts";
 
 function read(id: string, output: string): Message {
@@ -42,7 +42,7 @@ describe("processMessagesForFork", () => {
 
   it("names the limits that it applied, and the profile only where lines are chosen", () => {
     expect(statsOf("u:3").applied).toEqual({ tier2Chars: 3_000, tier3Chars: 500, budgetChars: 200_000 });
-    expect(statsOf("u:3", { profile: "fill" }).applied).toHaveProperty("profile", "fill");
+    expect(statsOf("u:3", { profile: "default" }).applied).toHaveProperty("profile", "default");
   });
 
   it("is not over its budget because old results were cut, or because it could have chosen lines", () => {
@@ -51,14 +51,14 @@ describe("processMessagesForFork", () => {
       oversizeTruncated: 0,
       removedMessages: 0,
     });
-    expect(statsOf("u:3 a(read:9)", { profile: "fill" }).budgetZone).toBe("under");
+    expect(statsOf("u:3 a(read:9)", { profile: "default" }).budgetZone).toBe("under");
   });
 
   it("counts the results before the budget as well when messages had to go", () => {
     const history = Array.from({ length: 30 }, (_, number) =>
       read(`a${number}`, `line ${number} of one${number}\n`.repeat(20)),
     );
-    for (const profile of ["fixed", "fill"] as const) {
+    for (const profile of ["documented", "default"] as const) {
       const { messages, stats } = processMessagesForFork(history, { profile, budgetChars: 2_000 });
       const { tierDistribution, tierDistributionBeforeBudget, removedMessages } = stats;
       expect(removedMessages).toBe(history.length - messages.length);
@@ -74,7 +74,7 @@ describe("processMessagesForFork", () => {
       read("between", "two\n".repeat(3_000)),
       read("new", "one\n".repeat(300)),
     ];
-    const options = { profile: "fill", budgetChars: 6_000 } as const;
+    const options = { profile: "default", budgetChars: 6_000 } as const;
     const replaced = (more: ForkOptions) =>
       processMessagesForFork(history, { ...options, ...more }).edits.filter(
         ({ reason }) => reason === "superseded",
@@ -107,20 +107,20 @@ describe("the functions of the founding documents", () => {
   });
 });
 
-describe("resolveForkOptions", () => {
+describe("readForkOptions", () => {
   it("takes limits of zero, and names what is less", () => {
     const none = { 1: 0, 2: 0, 3: 0 } as const;
     const limits = { tier1Count: 0, tier2Count: 0, resultChars: none, paramsChars: none };
-    expect(resolveForkOptions({ limits, budgetChars: 512 }).limits).toBe(limits);
-    expect(() => resolveForkOptions({ limits: { ...limits, paramsChars: { ...none, 3: -1 } } })).toThrow(
-      "limits.paramsChars[3] is -1",
+    expect(readForkOptions({ limits, budgetChars: 512 }).limits).toBe(limits);
+    expect(() => readForkOptions({ limits: { ...limits, paramsChars: { ...none, 3: -1 } } })).toThrow(
+      "limits.paramsChars.3 is -1",
     );
-    expect(() => resolveForkOptions({ budgetChars: 511 })).toThrow("budgetChars is 511");
+    expect(() => readForkOptions({ budgetChars: 511 })).toThrow("budgetChars is 511");
   });
 
   it("keeps what was cleared and what is secret as it is, unless told otherwise", () => {
-    expect(resolveForkOptions({})).toMatchObject({
-      profile: "fixed",
+    expect(readForkOptions({})).toMatchObject({
+      profile: "default",
       pruned: "placeholder",
       secrets: "keep",
     });

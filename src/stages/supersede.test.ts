@@ -6,7 +6,7 @@ import type { Message, Transcript } from "../transcript/message.ts";
 import type { ToolPart } from "../transcript/part.ts";
 import { toolResults } from "../transcript/tool-results.ts";
 import { type SupersedeOptions, supersede, textKey } from "./supersede.ts";
-import { FIXED_TIER_LIMITS, graduatedTiers } from "./tiers.ts";
+import { DOCUMENTED_TIER_LIMITS, graduatedTiers } from "./tiers.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -375,7 +375,7 @@ describe("supersede", () => {
 
   it("is left alone by the tiers", () => {
     const once = runStages(again, [supersede()]).transcript;
-    expect(graduatedTiers({ limits: FIXED_TIER_LIMITS })(once)).toEqual([]);
+    expect(graduatedTiers({ limits: DOCUMENTED_TIER_LIMITS })(once)).toEqual([]);
   });
 
   it("refuses a number of turns that is none", () => {

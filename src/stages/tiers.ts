@@ -101,10 +101,14 @@ function tierReason(tier: Tier): EditReason {
 
 export type Tier = 1 | 2 | 3;
 
-/** How many results each tier holds, and how much it keeps of a result and of an input. */
-export interface TierLimits {
+/** How many results the two newest tiers hold. */
+export interface TierCounts {
   readonly tier1Count: number;
   readonly tier2Count: number;
+}
+
+/** How many results each tier holds, and how much it keeps of a result and of an input. */
+export interface TierLimits extends TierCounts {
   readonly resultChars: Readonly<Record<Tier, number>>;
   readonly paramsChars: Readonly<Record<Tier, number>>;
 }
@@ -129,7 +133,7 @@ export const FORK_PARAMS_TIER_LIMITS: readonly number[] = [
 ];
 
 /** The documented limits. */
-export const FIXED_TIER_LIMITS: TierLimits = {
+export const DOCUMENTED_TIER_LIMITS: TierLimits = {
   tier1Count: FORK_TIER1_COUNT,
   tier2Count: FORK_TIER2_COUNT,
   resultChars: { 1: FORK_TIER_RECENT_LIMIT, 2: FORK_TIER2_LIMIT, 3: FORK_TIER3_LIMIT },
@@ -140,7 +144,7 @@ export const FIXED_TIER_LIMITS: TierLimits = {
 export function getToolResultTier(
   toolIndex: number,
   totalToolResults?: number,
-  limits: Pick<TierLimits, "tier1Count" | "tier2Count"> = FIXED_TIER_LIMITS,
+  limits: TierCounts = DOCUMENTED_TIER_LIMITS,
 ): Tier {
   const indexFromEnd = totalToolResults === undefined ? toolIndex : totalToolResults - 1 - toolIndex;
   if (indexFromEnd < limits.tier1Count) return 1;
@@ -157,7 +161,7 @@ export interface TieredResult {
 /** Every visible result of a transcript with its tier, oldest first. */
 export function resultsWithTiers(
   transcript: Transcript,
-  limits: Pick<TierLimits, "tier1Count" | "tier2Count"> = FIXED_TIER_LIMITS,
+  limits: TierCounts = DOCUMENTED_TIER_LIMITS,
 ): readonly TieredResult[] {
   const results = toolResults(transcript);
   let newerCount = results.filter(takesNumber).length;

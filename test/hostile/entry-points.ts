@@ -129,7 +129,7 @@ async function enterAsInheritance(text: string): Promise<Entered> {
   const everywhere = talk({ input: text, output: text, error: text, tool: text, answer: text });
   const once = processMessagesForFork(everywhere);
   return {
-    read: [inherited(everywhere, "fixed"), inherited(everywhere, "fill")],
+    read: [inherited(everywhere, "documented"), inherited(everywhere, "default")],
     unsettled: processMessagesForFork(once.messages).edits,
     faults: [],
     sent: [inherited(talk({ request: text })).text],
@@ -183,7 +183,7 @@ async function enterInspector(text: string): Promise<Entered> {
   );
   const inspection = createInspection(session);
   for (const { id } of inspection.policies) inspection.inspectWindow({ policy: id });
-  const preview = inspection.previewFork({ way: "text", profile: "fixed", budgetChars: 20_000 });
+  const preview = inspection.previewFork({ way: "text", profile: "documented", budgetChars: 20_000 });
   const block = escapeJsonForHtml({ session });
   return {
     read: [{ text: report }],
@@ -236,7 +236,7 @@ function say(id: string, role: string, text: string): Message {
   return { id, role, parts: [{ type: "text", text }] };
 }
 
-function inherited(transcript: Transcript, profile: "fixed" | "fill" = "fixed"): Reading {
+function inherited(transcript: Transcript, profile: "default" | "documented" = "documented"): Reading {
   const { messages, stats } = processMessagesForFork(transcript, { profile, budgetChars: 20_000 });
   return { text: formatMessagesAsContext(messages, stats).text, frames: INHERITED };
 }

@@ -152,9 +152,9 @@ describe.skipIf(chromiumPath === undefined)("the page of the example", () => {
   it("shows exactly what a child would get, by each way", async () => {
     const page = await open();
     await page.getByRole("tab", { name: "Child" }).click();
-    await page.selectOption("#child-profile", "fixed");
+    await page.selectOption("#child-profile", "documented");
     for (const way of ["text", "graduated", "exact"] as const) {
-      const preview = inspection.previewFork({ way, profile: "fixed", budgetChars: 200_000 });
+      const preview = inspection.previewFork({ way, profile: "documented", budgetChars: 200_000 });
       await page.locator(`input[value=${way}]`).check();
       const text = page.getByLabel(`What a child would read, ${way}`);
       await text.waitFor();

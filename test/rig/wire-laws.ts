@@ -6,7 +6,7 @@ import { pruneStage } from "../../src/stages/prune.ts";
 import { redactTranscript } from "../../src/stages/redact.ts";
 import { repairPairing } from "../../src/stages/repair.ts";
 import { supersede } from "../../src/stages/supersede.ts";
-import { FIXED_TIER_LIMITS, graduatedTiers } from "../../src/stages/tiers.ts";
+import { DOCUMENTED_TIER_LIMITS, graduatedTiers } from "../../src/stages/tiers.ts";
 import { contentView } from "../../src/testing/content-view.ts";
 import { formatLaws } from "../../src/testing/format-contract.ts";
 import type { Edit, Stage } from "../../src/transcript/edit.ts";
@@ -117,7 +117,7 @@ const moveTheLastToTheFront: Stage = (messages) =>
 export const WIRE_STAGES: readonly Stage[] = [
   omitForChild(),
   pruneStage({ protectTokens: 0, minimumTokens: 0, protectTurns: 0 }),
-  graduatedTiers({ limits: { ...FIXED_TIER_LIMITS, tier1Count: 1, tier2Count: 1 } }),
+  graduatedTiers({ limits: { ...DOCUMENTED_TIER_LIMITS, tier1Count: 1, tier2Count: 1 } }),
   charBudget({ maxChars: 512 }),
   supersede({ protectTurns: 0 }),
   redactTranscript(),

@@ -190,7 +190,7 @@ interface Forking {
 /** Hands the conversation over, and leads the record of the child through its life in the shared store. */
 async function fork({ life, session, name }: Forking): Promise<void> {
   const { messages, stats } = processMessagesForFork(session.projection(), {
-    profile: "fill",
+    profile: "default",
     budgetChars: BUDGET_CHARS,
   });
   const { text } = formatMessagesAsContext(messages, stats);

@@ -163,7 +163,7 @@ const fixed: EvalPolicy = {
   explain:
     "the documented tiers: 5 results whole, 10 cut to 3,000, older ones to 500, then the oldest messages out",
   run(transcript, budgetChars) {
-    return forkContext(transcript, { budgetChars }).text;
+    return forkContext(transcript, { budgetChars, profile: "documented" }).text;
   },
 };
 
@@ -172,7 +172,7 @@ export const fill: EvalPolicy = {
   name: "fill",
   explain:
     "the newest messages whole, recent work without repetitions, then old lines by how likely they are needed",
-  run: (transcript, budgetChars) => forkContext(transcript, { budgetChars, profile: "fill" }).text,
+  run: (transcript, budgetChars) => forkContext(transcript, { budgetChars, profile: "default" }).text,
 };
 
 /** A compaction without a model: what `fill` keeps in two thirds of the room, and an index of the names that it lost. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze, transcript } from "../../testing/notation.ts";
 import { processMessagesForFork } from "../fork.ts";
-import { formatMessagesAsContext } from "./format.ts";
+import { createContextFrame, formatMessagesAsContext } from "./format.ts";
 
 describe("formatMessagesAsContext", () => {
   it("describes messages that no pipeline saw", () => {
@@ -47,4 +47,17 @@ describe("formatMessagesAsContext", () => {
     expect(short.errorResults).toBe(0);
     expect(short.tierDistribution).toEqual({ tier1: 1, tier2: 0, tier3: 0 });
   });
+});
+
+it("says how many messages are missing, and is as long as it says", () => {
+  const frame = createContextFrame(undefined);
+  expect(frame.open(0)).toBe("<inherited_context>");
+  expect(frame.open(1)).toBe("<inherited_context>\n[1 earlier message omitted]");
+  expect(frame.open(2)).toBe("<inherited_context>\n[2 earlier messages omitted]");
+  expect(frame.chars(2)).toBe(frame.open(2).length + frame.close.length);
+});
+
+it("names a session the same on every machine", () => {
+  expect(createContextFrame("ses_1").open(0)).toBe('<inherited_context n="kodcaq">');
+  expect(createContextFrame("").open(0)).toBe('<inherited_context n="ztntfp">');
 });

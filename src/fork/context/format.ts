@@ -1,10 +1,11 @@
 import { charBudget } from "../../stages/budget.ts";
-import { FIXED_TIER_LIMITS } from "../../stages/tiers.ts";
+import { DOCUMENTED_TIER_LIMITS } from "../../stages/tiers.ts";
+import { hashText } from "../../text/hash.ts";
 import { runStages } from "../../transcript/edit.ts";
 import { isVisibleToModel, type Message, type Transcript, withUniqueIds } from "../../transcript/message.ts";
-import { createRenderer } from "../../transcript/render.ts";
-import { type ForkOptions, resolveForkOptions } from "./options.ts";
-import { countResults, createContextFrame, type ProcessingStats, sizeStats } from "./stats.ts";
+import { CONTEXT_TAG, createRenderer } from "../../transcript/render.ts";
+import { type ForkOptions, readForkOptions } from "./options.ts";
+import { countResults, type ProcessingStats, sizeStats } from "./stats.ts";
 
 /** The messages as one wrapped text that never exceeds the budget, with statistics that include what that took. */
 export function formatMessagesAsContext(
@@ -15,10 +16,11 @@ export function formatMessagesAsContext(
   return formatRendered(messages, { ...options, stats, render: createRenderer() });
 }
 
-/** The same, of texts that someone else needed as well. */
+/** The same with a renderer that has rendered the messages before. */
 export function formatRendered(messages: Transcript, options: FormatOptions): FormattedContext {
-  const { stats, render, sessionId, budgetChars: askedChars = stats.applied?.budgetChars } = options;
-  const { budgetChars, limits } = resolveForkOptions(
+  const { stats, render, sessionId } = options;
+  const askedChars = options.budgetChars ?? stats.applied?.budgetChars;
+  const { budgetChars, limits } = readForkOptions(
     askedChars === undefined ? {} : { budgetChars: askedChars },
   );
   const frame = createContextFrame(sessionId);
@@ -30,7 +32,7 @@ export function formatRendered(messages: Transcript, options: FormatOptions): Fo
     }),
   ]);
   const kept = transcript.filter(isVisibleToModel);
-  const sizes = sizeStats({ kept, budgetEdits: edits, frame, render, earlier: stats });
+  const sizes = sizeStats({ kept, budgetEdits: edits, frameChars: frame.chars, render, earlier: stats });
   const blocks = kept.map(render).filter((block) => block !== "");
   return {
     text: blocks.length === 0 ? "" : frame.open(sizes.removedMessages) + blocks.join("") + frame.close,
@@ -57,6 +59,27 @@ function statsOf(messages: Transcript): ProcessingStats {
     removedMessages: 0,
     compactionDetected: false,
     compactionSliceIndex: -1,
-    ...countResults(messages, FIXED_TIER_LIMITS),
+    ...countResults(messages, DOCUMENTED_TIER_LIMITS),
   };
+}
+
+/** The wrapper around inherited messages. */
+export interface ContextFrame {
+  /** The opening tag, and a line that says how many earlier messages are missing. */
+  open(removedMessages: number): string;
+  readonly close: string;
+  /** Length of everything around the messages. */
+  chars(removedMessages: number): number;
+}
+
+/** The wrapper of a session; with a session id its tag carries a short name derived from it. */
+export function createContextFrame(sessionId: string | undefined): ContextFrame {
+  const tag =
+    sessionId === undefined ? `<${CONTEXT_TAG}>` : `<${CONTEXT_TAG} n="${hashText(sessionId).toString(36)}">`;
+  const close = `\n</${CONTEXT_TAG}>`;
+  const open = (removedMessages: number) =>
+    removedMessages === 0
+      ? tag
+      : `${tag}\n[${removedMessages} earlier ${removedMessages === 1 ? "message" : "messages"} omitted]`;
+  return { open, close, chars: (removedMessages) => open(removedMessages).length + close.length };
 }

@@ -1,14 +1,15 @@
-import { FIXED_TIER_LIMITS, FORK_NO_TRUNCATION_TOOLS, type TierLimits } from "../../stages/tiers.ts";
-import { ConfigurationError } from "../../text/check.ts";
+import { DOCUMENTED_TIER_LIMITS, FORK_NO_TRUNCATION_TOOLS, type TierLimits } from "../../stages/tiers.ts";
+import { anything, listOf, objectOf, oneOf, readOptions, rule, type Shape, text } from "../../text/check.ts";
 import type { RedactOptions } from "../../text/secrets/redact-secrets.ts";
 import { FORK_OWN_TOOLS } from "./omit.ts";
 
-/** What may be set for a fork; everything unset is as the founding documents say. */
+/** What may be set for a fork. */
 export interface ForkOptions {
   /** Most characters (UTF-16 units) of the wrapped text; at least 512. */
   readonly budgetChars?: number;
-  /** `fixed` cuts results by age to the documented limits; `fill` uses the whole budget, line by line. */
+  /** `default` fills the budget with the lines most likely needed next; `documented` cuts results by age to fixed limits. */
   readonly profile?: ForkProfile;
+  /** How much the documented profile keeps of a result and of an input, by age. */
   readonly limits?: TierLimits;
   /** Names the wrapper, so that text from elsewhere cannot imitate it. */
   readonly sessionId?: string;
@@ -24,50 +25,51 @@ export interface ForkOptions {
   readonly redaction?: RedactOptions;
 }
 
-export type ForkProfile = "fixed" | "fill";
+export type ForkProfile = "default" | "documented";
 
 export const FORK_CHAR_BUDGET = 200_000;
 export const FORK_CHAR_NO_REMOVAL = 120_000;
 export const FORK_NO_TRIM_THRESHOLD: number = FORK_CHAR_NO_REMOVAL;
 
+/** The options with every default filled in; throws with all problems at once. */
+export function readForkOptions(options: ForkOptions): ResolvedForkOptions {
+  return readOptions(SHAPE, DEFAULTS, options);
+}
+
 export type ResolvedForkOptions = Required<Omit<ForkOptions, "sessionId">> & Pick<ForkOptions, "sessionId">;
 
-/** The options with every default filled in; throws with all problems at once. */
-export function resolveForkOptions(options: ForkOptions): ResolvedForkOptions {
-  const resolved: ResolvedForkOptions = {
-    budgetChars: FORK_CHAR_BUDGET,
-    profile: "fixed",
-    limits: FIXED_TIER_LIMITS,
-    neverCutTools: FORK_NO_TRUNCATION_TOOLS,
-    ownTools: FORK_OWN_TOOLS,
-    pruned: "placeholder",
-    secrets: "keep",
-    redaction: {},
-    ...options,
-  };
-  const problems = findProblems(resolved);
-  if (problems.length > 0) throw new ConfigurationError(problems);
-  return resolved;
+const DEFAULTS: ResolvedForkOptions = {
+  budgetChars: FORK_CHAR_BUDGET,
+  profile: "default",
+  limits: DOCUMENTED_TIER_LIMITS,
+  neverCutTools: FORK_NO_TRUNCATION_TOOLS,
+  ownTools: FORK_OWN_TOOLS,
+  pruned: "placeholder",
+  secrets: "keep",
+  redaction: {},
+};
+
+/** A number that may be infinite, which means that nothing is cut. */
+function limitFrom(least: number) {
+  return rule(`a number of ${least} or more`, (value) => typeof value === "number" && value >= least);
 }
 
-/** Less than this could not hold the wrapper and a notice. */
-const MIN_BUDGET_CHARS = 512;
+const EACH_TIER = objectOf({ 1: limitFrom(0), 2: limitFrom(0), 3: limitFrom(0) });
 
-function findProblems({ budgetChars, limits, profile }: ResolvedForkOptions): readonly string[] {
-  const problems: string[] = [];
-  if (profile !== "fixed" && profile !== "fill") {
-    problems.push(`profile is ${String(profile)}; it must be fixed or fill`);
-  }
-  if (!(budgetChars >= MIN_BUDGET_CHARS)) {
-    problems.push(`budgetChars is ${budgetChars}; it must be at least ${MIN_BUDGET_CHARS}`);
-  }
-  const numbers: Record<string, number> = { tier1Count: limits.tier1Count, tier2Count: limits.tier2Count };
-  for (const tier of [1, 2, 3] as const) {
-    numbers[`resultChars[${tier}]`] = limits.resultChars[tier];
-    numbers[`paramsChars[${tier}]`] = limits.paramsChars[tier];
-  }
-  for (const [name, value] of Object.entries(numbers)) {
-    if (!(value >= 0)) problems.push(`limits.${name} is ${value}; it must be 0 or more`);
-  }
-  return problems;
-}
+const SHAPE: Shape<ForkOptions> = {
+  // Less could not hold the wrapper and a notice.
+  budgetChars: limitFrom(512),
+  profile: oneOf("default", "documented"),
+  limits: objectOf({
+    tier1Count: limitFrom(0),
+    tier2Count: limitFrom(0),
+    resultChars: EACH_TIER,
+    paramsChars: EACH_TIER,
+  }),
+  sessionId: rule("a text", (value) => typeof value === "string"),
+  neverCutTools: listOf(text),
+  ownTools: listOf(text),
+  pruned: oneOf("placeholder", "restore"),
+  secrets: oneOf("keep", "redact"),
+  redaction: anything,
+};

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { transcript } from "../../testing/notation.ts";
+import { deepFreeze, transcript } from "../../testing/notation.ts";
+import type { Message } from "../../transcript/message.ts";
 import { processMessagesForFork } from "../fork.ts";
-import { buildForkPreamble } from "./preamble.ts";
+import { buildForkPreamble, omitNestedPreamble, PREAMBLE_FIRST_LINE } from "./preamble.ts";
 import type { ProcessingStats } from "./stats.ts";
 
 const nine: ProcessingStats = {
@@ -37,7 +38,7 @@ describe("buildForkPreamble", () => {
   });
 
   it("calls what was left out of a filled budget older, and counts its texts", () => {
-    const applied = { tier2Chars: 3_000, tier3Chars: 500, budgetChars: 900, profile: "fill" } as const;
+    const applied = { tier2Chars: 3_000, tier3Chars: 500, budgetChars: 900, profile: "default" } as const;
     const preamble = buildForkPreamble({ ...nine, removedMessages: 2, oversizeTruncated: 2, applied });
     expect(preamble).toContain("- 2 older messages removed to fit 900 char budget");
     expect(preamble).toContain("To keep that budget, 2 long texts were shortened further.");
@@ -81,4 +82,33 @@ describe("buildForkPreamble", () => {
     };
     expect(buildForkPreamble(worst, { recall: "the recall tool" }).length).toBeLessThanOrEqual(1_000);
   });
+});
+
+const preamble = `${PREAMBLE_FIRST_LINE}\nMore of it.\n\n`;
+const context = "<inherited_context>\nUser:\nhello\n</inherited_context>";
+
+function user(text: string, more: Partial<Message> = {}): Message {
+  return { id: "u", role: "user", parts: [{ type: "text", text }], ...more };
+}
+
+it("takes exactly the preamble off an inherited context", () => {
+  expect(omitNestedPreamble(deepFreeze([user(preamble + context)]))).toEqual([
+    {
+      type: "replace-part",
+      messageId: "u",
+      partIndex: 0,
+      part: { type: "text", text: context },
+      stage: "omit-nested-preamble",
+      reason: "nested-preamble",
+      omitted: { chars: preamble.length, handle: "u/0" },
+    },
+  ]);
+});
+
+it.each([
+  { name: "a text that only quotes the preamble", message: user(`He said: ${preamble}${context}`) },
+  { name: "a preamble without a context", message: user(preamble) },
+  { name: "a hidden message", message: user(preamble + context, { metadata: { agentVisible: false } }) },
+])("leaves $name alone", ({ message }) => {
+  expect(omitNestedPreamble([message])).toEqual([]);
 });

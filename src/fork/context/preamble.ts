@@ -23,9 +23,9 @@ export function buildForkPreamble(stats: ProcessingStats, { recall }: ForkPreamb
     stats.compactionDetected
       ? "- Compaction summary included (messages before compaction removed)"
       : "- No compaction detected",
-    applied.profile === "fill" ? filledResults(stats, full) : tieredResults,
+    applied.profile === "default" ? filledResults(stats, full) : tieredResults,
     stats.removedMessages > 0
-      ? `- ${stats.removedMessages} ${applied.profile === "fill" ? "older" : "oldest"} messages removed to fit ${applied.budgetChars} char budget`
+      ? `- ${stats.removedMessages} ${applied.profile === "default" ? "older" : "oldest"} messages removed to fit ${applied.budgetChars} char budget`
       : "- All messages preserved",
     "If you need complete file contents or detailed results, re-read the files directly.",
     ...(stats.totalChars > 0 ? [`Inherited context: ${stats.totalChars} chars in all.`] : []),

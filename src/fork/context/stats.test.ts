@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { FIXED_TIER_LIMITS } from "../../stages/tiers.ts";
+import { DOCUMENTED_TIER_LIMITS } from "../../stages/tiers.ts";
 import { deepFreeze, transcript } from "../../testing/notation.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import type { OutputCut } from "../../transcript/part.ts";
-import { countResults, createContextFrame, type ProcessingStats, sizeStats } from "./stats.ts";
+import { countResults, type ProcessingStats, sizeStats } from "./stats.ts";
 
 /** One finished call for each cut. */
 function cutResults(...cuts: readonly Partial<OutputCut>[]): Transcript {
@@ -23,7 +23,7 @@ describe("countResults", () => {
       ...transcript("a(read:9,read!9,read!9) a(bash~9,bash~9,bash:0,bash?)"),
       ...cutResults({ method: "head-tail" }, {}, {}, { method: "lines" }),
     ];
-    const limits = { ...FIXED_TIER_LIMITS, tier1Count: 3, tier2Count: 3 };
+    const limits = { ...DOCUMENTED_TIER_LIMITS, tier1Count: 3, tier2Count: 3 };
     expect(countResults(messages, limits)).toEqual({
       truncatedResults: 4,
       tierDistribution: { tier1: 3, tier2: 3, tier3: 1 },
@@ -36,7 +36,7 @@ describe("countResults", () => {
   });
 
   it("says nothing of chosen lines and newer results where there are none", () => {
-    const stats = countResults(transcript("a(read:9)"), FIXED_TIER_LIMITS);
+    const stats = countResults(transcript("a(read:9)"), DOCUMENTED_TIER_LIMITS);
     expect(stats).not.toHaveProperty("selectedResults");
     expect(stats).not.toHaveProperty("supersededResults");
   });
@@ -56,12 +56,12 @@ describe("countResults", () => {
       count: undefined,
     },
   ])("superseded, when $name: $count", ({ cut, count }) => {
-    expect(countResults(cutResults(cut), FIXED_TIER_LIMITS).supersededResults).toBe(count);
+    expect(countResults(cutResults(cut), DOCUMENTED_TIER_LIMITS).supersededResults).toBe(count);
   });
 });
 
 describe("sizeStats", () => {
-  const frame = createContextFrame(undefined);
+  const frameChars = (removedMessages: number) => 40 + removedMessages;
   const hide = { type: "hide-message", messageId: "m", stage: "char-budget", reason: "over-budget" } as const;
   const cut = { ...hide, type: "hide-part", partIndex: 0, what: "part" } as const;
   const kept = transcript("u:10 a:20");
@@ -70,9 +70,9 @@ describe("sizeStats", () => {
   it("adds what this pass removed and shortened to what an earlier one did", () => {
     const earlier = { removedMessages: 3, oversizeTruncated: 5, budgetZone: "over" } as ProcessingStats;
     const budgetEdits = [hide, hide, cut];
-    expect(sizeStats({ kept, budgetEdits, frame, render, earlier })).toEqual({
+    expect(sizeStats({ kept, budgetEdits, frameChars, render, earlier })).toEqual({
       finalCount: 1,
-      totalChars: 10 + frame.chars(5),
+      totalChars: 10 + frameChars(5),
       removedMessages: 5,
       budgetZone: "over",
       oversizeTruncated: 6,
@@ -81,9 +81,9 @@ describe("sizeStats", () => {
 
   it("is over when an earlier pass was, though this one had nothing to do", () => {
     const earlier = { removedMessages: 1, budgetZone: "over" } as ProcessingStats;
-    expect(sizeStats({ kept, budgetEdits: [], frame, render, earlier })).toEqual({
+    expect(sizeStats({ kept, budgetEdits: [], frameChars, render, earlier })).toEqual({
       finalCount: 1,
-      totalChars: 10 + frame.chars(1),
+      totalChars: 10 + frameChars(1),
       removedMessages: 1,
       budgetZone: "over",
       oversizeTruncated: 0,
@@ -91,7 +91,7 @@ describe("sizeStats", () => {
   });
 
   it("has no wrapper around nothing", () => {
-    expect(sizeStats({ kept: [], budgetEdits: [], frame, render })).toEqual({
+    expect(sizeStats({ kept: [], budgetEdits: [], frameChars, render })).toEqual({
       finalCount: 0,
       totalChars: 0,
       removedMessages: 0,

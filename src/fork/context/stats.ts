@@ -1,9 +1,7 @@
-import { resultsWithTiers, type Tier, type TieredResult, type TierLimits } from "../../stages/tiers.ts";
-import { hashText } from "../../text/hash.ts";
+import { resultsWithTiers, type Tier, type TierCounts, type TieredResult } from "../../stages/tiers.ts";
 import type { Edit } from "../../transcript/edit.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import type { OutputCut } from "../../transcript/part.ts";
-import { CONTEXT_TAG } from "../../transcript/render.ts";
 import { FORK_CHAR_NO_REMOVAL } from "./options.ts";
 
 /** What the pipeline did to a conversation. */
@@ -40,8 +38,8 @@ export interface ProcessingStats {
     readonly tier2Chars: number;
     readonly tier3Chars: number;
     readonly budgetChars: number;
-    /** Set when lines were chosen; the limits of the tiers then were not applied. */
-    readonly profile?: "fill";
+    /** Unset in the documented profile; in this one the limits of the tiers are not applied. */
+    readonly profile?: "default";
   };
 }
 
@@ -66,7 +64,7 @@ type ResultStats = Required<
   Pick<ProcessingStats, "selectedResults" | "supersededResults">;
 
 /** Counts the results of a processed transcript: nothing is kept by hand beside the work. */
-export function countResults(messages: Transcript, limits: TierLimits): ResultStats {
+export function countResults(messages: Transcript, limits: TierCounts): ResultStats {
   const results = resultsWithTiers(messages, limits);
   const numbered = results.filter(({ isNumbered }) => isNumbered);
   const cut = numbered.filter(({ result }) => result.part.cut !== undefined);
@@ -101,7 +99,8 @@ function distribution(results: readonly TieredResult[]): TierDistribution {
 interface SizeInput {
   readonly kept: Transcript;
   readonly budgetEdits: readonly Edit[];
-  readonly frame: ContextFrame;
+  /** Characters of what is written around the messages when this many were removed. */
+  readonly frameChars: (removedMessages: number) => number;
   readonly render: (message: Message) => string;
   /** True when lines were chosen because not everything fits. */
   readonly wasFilled?: boolean;
@@ -110,12 +109,19 @@ interface SizeInput {
 }
 
 /** The part of the statistics that the budget decides. */
-export function sizeStats({ kept, budgetEdits, frame, render, wasFilled, earlier }: SizeInput): SizeStats {
+export function sizeStats({
+  kept,
+  budgetEdits,
+  frameChars,
+  render,
+  wasFilled,
+  earlier,
+}: SizeInput): SizeStats {
   const sizes = kept.map((message) => render(message).length).filter((chars) => chars > 0);
   const messagesChars = sizes.reduce((sum, chars) => sum + chars, 0);
   const hidden = budgetEdits.filter((edit) => edit.type === "hide-message").length;
   const removedMessages = (earlier?.removedMessages ?? 0) + hidden;
-  const totalChars = sizes.length === 0 ? 0 : messagesChars + frame.chars(removedMessages);
+  const totalChars = sizes.length === 0 ? 0 : messagesChars + frameChars(removedMessages);
   const wasOver = wasFilled || budgetEdits.length > 0 || earlier?.budgetZone === "over";
   return {
     finalCount: sizes.length,
@@ -129,26 +135,3 @@ export function sizeStats({ kept, budgetEdits, frame, render, wasFilled, earlier
 type SizeStats = Required<
   Pick<ProcessingStats, "finalCount" | "totalChars" | "removedMessages" | "budgetZone" | "oversizeTruncated">
 >;
-
-/** The wrapper around inherited messages. */
-export interface ContextFrame {
-  /** The opening tag, and a line that says how many earlier messages are missing. */
-  open(removedMessages: number): string;
-  readonly close: string;
-  /** Length of everything around the messages. */
-  chars(removedMessages: number): number;
-}
-
-/** The wrapper of a session; with a session id its tag carries a short name derived from it. */
-export function createContextFrame(sessionId: string | undefined): ContextFrame {
-  const tag =
-    sessionId === undefined ? `<${CONTEXT_TAG}>` : `<${CONTEXT_TAG} n="${hashText(sessionId).toString(36)}">`;
-  const close = `\n</${CONTEXT_TAG}>`;
-  const open = (removedMessages: number) =>
-    removedMessages === 0 ? tag : `${tag}\n[${removedMessages} earlier ${plural(removedMessages)} omitted]`;
-  return { open, close, chars: (removedMessages) => open(removedMessages).length + close.length };
-}
-
-function plural(count: number): string {
-  return count === 1 ? "message" : "messages";
-}

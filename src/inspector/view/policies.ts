@@ -151,9 +151,11 @@ export function runPolicy(source: Transcript, request: PolicyRequest): PolicyRun
       return sessionRun(source, request);
     case "fixed":
     case "fill": {
-      const options = { budgetChars: budget, profile: policy };
-      const named = sessionId === undefined ? options : { ...options, sessionId };
-      const { messages, edits } = processMessagesForFork(source, named);
+      const { messages, edits } = processMessagesForFork(source, {
+        budgetChars: budget,
+        profile: policy === "fill" ? "default" : "documented",
+        ...(sessionId !== undefined && { sessionId }),
+      });
       return { source, edits, left: messages };
     }
     case "lines":

@@ -17,10 +17,10 @@ const long: Transcript = transcript(
 ).map((message) => (message.role === "assistant" ? { ...message, model: claude } : message));
 const inspection = createInspection(sessionOf(long, { sessionId: "ses_1", windowKnown: true }));
 const fork = (options: Partial<ForkPreviewOptions> = {}) =>
-  inspection.previewFork({ way: "text", profile: "fill", budgetChars: 20_000, ...options });
+  inspection.previewFork({ way: "text", profile: "default", budgetChars: 20_000, ...options });
 
 describe("the preview of a fork", () => {
-  it.each(["fixed", "fill"] as const)("as text is what the pipeline gives with %s", (profile) => {
+  it.each(["documented", "default"] as const)("as text is what the pipeline gives with %s", (profile) => {
     const options = { budgetChars: 20_000, profile, sessionId: "ses_1" };
     const { messages, stats } = processMessagesForFork(long, options);
     const formatted = formatMessagesAsContext(messages, stats, options);
@@ -59,7 +59,7 @@ describe("the preview of a fork", () => {
   });
 
   it("is the same whatever was looked at before", () => {
-    for (const profile of ["fill", "fixed"] as const) {
+    for (const profile of ["default", "documented"] as const) {
       for (const upTo of [long.length, 9]) {
         const options = { way: "graduated", profile, budgetChars: 9_000, upTo } as const;
         const alone = createInspection(sessionOf(long, { sessionId: "ses_1", windowKnown: true }));
@@ -82,7 +82,7 @@ describe("the preview of a fork", () => {
   it("of an empty session is empty", () => {
     const empty = createInspection(sessionOf([]));
     for (const way of ["exact", "graduated", "text"] as const)
-      expect(empty.previewFork({ way, profile: "fill", budgetChars: 1_000 }).text).toBe("");
+      expect(empty.previewFork({ way, profile: "default", budgetChars: 1_000 }).text).toBe("");
   });
 });
 

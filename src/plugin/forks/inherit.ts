@@ -162,7 +162,7 @@ function pipelineOptions(input: InheritInput): ForkOptions {
   return {
     ...(budgetChars === undefined ? {} : { budgetChars }),
     ...(profile === "documented" ? {} : { sessionId: parentSessionId }),
-    profile: profile === "documented" ? "fixed" : "fill",
+    profile,
     ...(input.facts.receiver === "other-provider" ? { secrets: "redact", redaction: input.redaction } : {}),
   };
 }

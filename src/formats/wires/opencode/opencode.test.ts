@@ -6,7 +6,7 @@ import { omitForChild } from "../../../fork/context/omit.ts";
 import { compactionBoundary } from "../../../stages/boundary.ts";
 import { charBudget } from "../../../stages/budget.ts";
 import { repairPairing } from "../../../stages/repair.ts";
-import { FIXED_TIER_LIMITS, graduatedTiers } from "../../../stages/tiers.ts";
+import { DOCUMENTED_TIER_LIMITS, graduatedTiers } from "../../../stages/tiers.ts";
 import { formatLaws } from "../../../testing/format-contract.ts";
 import type { Edit, Stage } from "../../../transcript/edit.ts";
 import type { ToolPart } from "../../../transcript/part.ts";
@@ -30,7 +30,7 @@ const stages: readonly Stage[] = [
   compactionBoundary({ from: "summary" }),
   compactionBoundary({ from: "marker" }),
   omitForChild(),
-  graduatedTiers({ limits: { ...FIXED_TIER_LIMITS, tier1Count: 1, tier2Count: 1 } }),
+  graduatedTiers({ limits: { ...DOCUMENTED_TIER_LIMITS, tier1Count: 1, tier2Count: 1 } }),
   charBudget({ maxChars: 512 }),
   clearEverything,
   (messages) => repairPairing(messages, { missingResult: "strip", orphanResult: "asText" }),

@@ -10,7 +10,7 @@ import { count, percent, plural } from "../words/words.ts";
 /** What a child would receive right now, by each way, word for word. */
 export function ChildPanel({ asked, upTo }: ChildPanelProps): VNode {
   const [way, setWay] = useState<ForkWay>();
-  const [profile, setProfile] = useState<ForkProfile>("fill");
+  const [profile, setProfile] = useState<ForkProfile>("default");
   const [budgetChars, setBudgetChars] = useState(FORK_CHAR_BUDGET);
   const { answer: previews, state } = useAnswer<"child">(asked, {
     type: "child",
@@ -36,10 +36,12 @@ export function ChildPanel({ asked, upTo }: ChildPanelProps): VNode {
           <select
             id="child-profile"
             value={profile}
-            onChange={({ currentTarget }) => setProfile(currentTarget.value === "fixed" ? "fixed" : "fill")}
+            onChange={({ currentTarget }) =>
+              setProfile(currentTarget.value === "documented" ? "documented" : "default")
+            }
           >
-            <option value="fill">fill: what is most likely needed next</option>
-            <option value="fixed">fixed: by age, to the documented limits</option>
+            <option value="default">default: what is most likely needed next</option>
+            <option value="documented">documented: by age, to fixed limits</option>
           </select>
         </label>
         <label>
