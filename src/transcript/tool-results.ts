@@ -89,3 +89,13 @@ export function cutOutcome(part: ToolPart, options: TruncateOptions): ToolPart {
     },
   };
 }
+
+/** True when an earlier edit left nothing of the result but a line that says so. */
+export function hasOnlyStub({ cut }: ToolPart): boolean {
+  return cut !== undefined && (cut.archivedAs !== undefined || cut.omittedChars >= cut.originalChars);
+}
+
+/** The documented kind of a result. It is read from the part, since call and result are one part of one message. */
+export function toolResultKind(part: ToolPart): "tool_result" | "tool_result_archived" {
+  return part.cut?.archivedAs === undefined ? "tool_result" : "tool_result_archived";
+}

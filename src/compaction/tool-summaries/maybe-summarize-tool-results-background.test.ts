@@ -4,7 +4,7 @@ import { deepFreeze, transcript } from "../../testing/notation.ts";
 import { applyEdits, type Edit } from "../../transcript/edit.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
-import { toolResultKind } from "../summary/facts.ts";
+import { toolResultKind } from "../../transcript/tool-results.ts";
 import { countCodePoints } from "../summary/text.ts";
 import { type MaybeSummarizeOptions, maybeSummarizeToolResults } from "./maybe-summarize-tool-results.ts";
 import { planToolSummaries } from "./plan-tool-summaries.ts";

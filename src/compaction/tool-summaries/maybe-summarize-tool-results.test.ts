@@ -8,7 +8,7 @@ import { applyEdits, type Edit } from "../../transcript/edit.ts";
 import { findFaults } from "../../transcript/format.ts";
 import { isVisibleToUser, type Message, type Transcript } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
-import { toolResultKind } from "../summary/facts.ts";
+import { toolResultKind } from "../../transcript/tool-results.ts";
 import { countCodePoints } from "../summary/text.ts";
 import { type MaybeSummarizeOptions, maybeSummarizeToolResults } from "./maybe-summarize-tool-results.ts";
 import { planToolSummaries } from "./plan-tool-summaries.ts";

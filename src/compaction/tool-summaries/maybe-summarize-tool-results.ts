@@ -1,11 +1,11 @@
 import { applyEdits, type Edit } from "../../transcript/edit.ts";
 import type { Transcript } from "../../transcript/message.ts";
+import { type CallResult, callWithin } from "../ports/call-within.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Summarizer } from "../ports/summarizer.ts";
 import type { ToolSummaryStrategy } from "../trigger/limits.ts";
 import {
   type AnsweredBatch,
-  askForSummary,
   digestEdits,
   type ToolSummaryAnswer,
   type ToolSummaryNote,
@@ -20,8 +20,10 @@ import {
 } from "./plan-tool-summaries.ts";
 
 /**
- * Sums up the oldest tool results when more than the cutoff are visible, and gives the edits that archive them and put
- * their summaries in their place. Call it after the tools of each turn have run, and pass on what is pending.
+ * Sums up the oldest tool results when more than the cutoff are visible, and gives the edits that archive them and insert
+ * their summaries. `planToolSummaries` chooses the results and writes the requests, the summarizer answers them now or
+ * while the agent goes on, `toolSummaryEdits` writes what has arrived. Call it after the tools of each turn have run, and
+ * pass `pending` on to the next call.
  */
 export async function maybeSummarizeToolResults(
   transcript: Transcript,
@@ -72,12 +74,14 @@ export async function maybeSummarizeToolResults(
       if (isAborted(answer)) notes.push({ reason: "aborted", handles: batch.results.map(handleOfRef) });
     }
   } else {
-    const [asked, others] = partition(plan.batches, (batch) => batch.request !== undefined);
+    const asked = plan.batches.filter((batch) => batch.request !== undefined);
+    const others = plan.batches.filter((batch) => batch.request === undefined);
     write(others.map((batch) => ({ batch, answer: { status: "not-asked" } })));
     stillPending = [...waiting, ...asked.map((batch) => ({ batch }))].map((item) => startBatch(item, ports));
   }
   apply(digestEdits(current));
-  return { edits, notes, degraded: notes.some(isDegraded), pending: stillPending };
+  const degraded = notes.some(({ reason }) => reason !== "gone" && reason !== "aborted");
+  return { edits, notes, degraded, pending: stillPending };
 }
 
 export interface MaybeSummarizeOptions {
@@ -104,17 +108,6 @@ export interface SummarizedToolResults {
   readonly pending: readonly PendingToolSummary[];
 }
 
-function isDegraded({ reason }: ToolSummaryNote): boolean {
-  return reason !== "gone" && reason !== "aborted";
-}
-
-function partition<T>(
-  items: readonly T[],
-  test: (item: T) => boolean,
-): readonly [readonly T[], readonly T[]] {
-  return [items.filter(test), items.filter((item) => !test(item))];
-}
-
 /** A batch whose summary is on its way. `batch` is plain data and can be stored; without `answer` it is asked for again. */
 export interface PendingToolSummary {
   readonly batch: ToolSummaryBatch;
@@ -129,7 +122,7 @@ interface SummaryPorts {
   readonly strategy: ToolSummaryStrategy;
 }
 
-/** The answers for some batches, a few calls at a time. Once some calls have failed the rest is not asked: each would cost its time limit. */
+/** The answers for some batches, a few calls at a time. After two failures the rest is not asked, since each could cost its time limit. */
 async function answerBatches(
   items: readonly PendingToolSummary[],
   ports: SummaryPorts,
@@ -158,7 +151,7 @@ function startBatch(item: PendingToolSummary, ports: SummaryPorts): PendingToolS
   return { batch: item.batch, answer: answerBatch(item.batch, ports) };
 }
 
-/** Tells what has arrived from what has not. An aborted question goes back to those that are to be asked. */
+/** Separates the answers that have arrived from those that have not; an aborted one is asked for again. */
 async function takeSettled(pending: readonly PendingToolSummary[]): Promise<{
   readonly settled: readonly AnsweredBatch[];
   readonly waiting: readonly PendingToolSummary[];
@@ -189,7 +182,7 @@ async function awaitPending(
   stop();
 }
 
-/** True for a question that was cut off, which says nothing about its results. */
+/** True when the call was aborted, which says nothing about its results. */
 function isAborted(answer: ToolSummaryAnswer): boolean {
   return answer.status === "failed" && answer.reason === "aborted";
 }
@@ -197,6 +190,7 @@ function isAborted(answer: ToolSummaryAnswer): boolean {
 const CALLS_AT_ONCE = 4;
 const MAX_FAILED_CALLS = 2;
 
+/** A summarizer's answer within its time, or why there is none. Never rejects; a late answer is dropped. */
 async function answerBatch(
   { request }: ToolSummaryBatch,
   { summarizer, clock, signal, strategy, isGivenUp = false }: SummaryPorts & { readonly isGivenUp?: boolean },
@@ -205,5 +199,17 @@ async function answerBatch(
   if (summarizer === undefined) return { status: "failed", reason: "no-summarizer" };
   if (request === undefined) return { status: "not-asked" };
   if (isGivenUp && !signal.aborted) return { status: "failed", reason: "given-up" };
-  return askForSummary(request, { summarizer, clock, signal });
+  const result: CallResult<unknown> = await callWithin<unknown>({
+    start: (options) => summarizer.summarize(request, options),
+    limitMs: TOOL_SUMMARY_LIMIT_MS,
+    clock,
+    signal,
+  });
+  if (result.status === "done" && typeof result.value === "string")
+    return { status: "answered", text: result.value };
+  if (result.status === "aborted") return { status: "failed", reason: "aborted" };
+  return { status: "failed", reason: result.status === "timeout" ? "timed-out" : "failed" };
 }
+
+/** How long one tool summary may take. */
+const TOOL_SUMMARY_LIMIT_MS = 30_000;

@@ -1,6 +1,6 @@
 import { filterCompacted } from "../../stages/boundary.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../../stages/tiers.ts";
-import { ConfigurationError } from "../../text/check.ts";
+import { anything, oneOf, readOptions, rule, type Shape } from "../../text/check.ts";
 import { oneLine } from "../../text/display.ts";
 import { safeJson } from "../../text/json.ts";
 import type { RedactOptions } from "../../text/secrets/redact-secrets.ts";
@@ -13,12 +13,23 @@ import {
   type Transcript,
 } from "../../transcript/message.ts";
 import type { CallId, ToolPart } from "../../transcript/part.ts";
-import { handleOf, isCleared, type ToolResult, toolResults } from "../../transcript/tool-results.ts";
+import { filePlaceholder } from "../../transcript/render.ts";
+import {
+  handleOf,
+  hasOnlyStub,
+  isCleared,
+  type ToolResult,
+  toolResults,
+} from "../../transcript/tool-results.ts";
 import type { SummaryRequest } from "../ports/summarizer.ts";
-import { createPinGuard, hasOnlyStub, type Pin } from "../summary/facts.ts";
+import { createPinGuard, type Pin } from "../summary/facts.ts";
 import { SECRETS_RULE } from "../summary/request.ts";
 import { clipCodePoints, quoteName, quoteToolText } from "../summary/text.ts";
-import { TOOL_SUMMARY_STRATEGIES, type ToolSummaryStrategy } from "../trigger/limits.ts";
+import {
+  DEFAULT_COMPACTION_SETTINGS,
+  TOOL_SUMMARY_STRATEGIES,
+  type ToolSummaryStrategy,
+} from "../trigger/limits.ts";
 
 /**
  * Which tool results to sum up next, oldest first, so that at most the cutoff stays visible. A result that the model
@@ -140,7 +151,7 @@ interface ExemptResults {
   readonly pins: readonly Pin[];
 }
 
-/** Says whether a result that the model can see counts: there is more than a line of it, and it may be archived. */
+/** Tests whether a result counts against the cutoff: there is more of it than a line, and it may be archived. */
 export function createResultTest({
   protectedTools,
   pins,
@@ -154,7 +165,7 @@ export function createResultTest({
   };
 }
 
-/** True for a message that the model can only have written after reading what stands before it. */
+/** True for a message that the model can only have written after reading everything before it. */
 export function isAssistantAnswer(message: Message): boolean {
   return (
     message.role === "assistant" &&
@@ -168,7 +179,7 @@ export function isAssistantAnswer(message: Message): boolean {
   );
 }
 
-/** Where the next summary goes: behind the newest calls with their results and the summaries there, so never behind a user who waits. */
+/** Where the next summary goes: behind the newest calls and the summaries there, so never behind a user's message that waits. */
 export function summaryPlace(window: Transcript): Position {
   let index = window.findLastIndex((message) => isVisibleToModel(message) && holdsTurn(message));
   for (let next = window[index + 1]; next !== undefined && isToolSummary(next); next = window[index + 1])
@@ -187,34 +198,12 @@ function holdsTurn(message: Message): boolean {
 
 /** Tool summary settings completed with their defaults; what cannot be used is thrown, every problem at once. */
 export function readToolSummarySettings(settings: ToolSummarySettings): KnownToolSummarySettings {
-  const { toolCallCutoff, toolSummaryStrategy, mode = "background" } = settings;
-  const strategy =
-    toolSummaryStrategy === undefined || toolSummaryStrategy === "" ? "llm" : toolSummaryStrategy;
-  const problems: string[] = [];
-  if (typeof toolCallCutoff !== "number" || Number.isNaN(toolCallCutoff)) {
-    problems.push(
-      `toolCallCutoff is ${String(toolCallCutoff)}; give a number of results, 0 to switch it off`,
-    );
-  }
-  if (!TOOL_SUMMARY_STRATEGIES.includes(strategy)) {
-    problems.push(
-      `toolSummaryStrategy is ${String(strategy)}; give one of ${TOOL_SUMMARY_STRATEGIES.join(", ")}`,
-    );
-  }
-  if (!TOOL_SUMMARY_MODES.includes(mode)) {
-    problems.push(`mode is ${String(mode)}; give one of ${TOOL_SUMMARY_MODES.join(", ")}`);
-  }
-  if (problems.length > 0) throw new ConfigurationError(problems);
-  const cutoffResults = Math.floor(toolCallCutoff);
-  return {
-    cutoffResults,
-    strategy: cutoffResults <= 0 ? "off" : strategy,
-    mode,
-    protectedTools: settings.protectedTools ?? FORK_NO_TRUNCATION_TOOLS,
-    pins: settings.pins ?? [],
-    redact: settings.redact ?? {},
-    model: settings.model,
-  };
+  // The settings of a compaction, which have more keys, may be passed as they are.
+  const { toolCallCutoff, toolSummaryStrategy, mode, protectedTools, pins, redact, model } = settings;
+  const given = { toolCallCutoff, toolSummaryStrategy, mode, protectedTools, pins, redact, model };
+  const read = readOptions(TOOL_SUMMARY_SHAPE, TOOL_SUMMARY_DEFAULTS, given);
+  const cutoffResults = Math.floor(read.toolCallCutoff);
+  return { ...read, cutoffResults, strategy: cutoffResults <= 0 ? "off" : read.toolSummaryStrategy || "llm" };
 }
 
 /** When and how old tool results are summed up; the settings of a compaction can be passed as they are. */
@@ -236,7 +225,28 @@ export interface ToolSummarySettings {
 /** `sync`: one summary a result, awaited. `background`: one a batch of results, asked for while the agent goes on. */
 export type ToolSummaryMode = "sync" | "background";
 
-const TOOL_SUMMARY_MODES: readonly ToolSummaryMode[] = ["sync", "background"];
+const TOOL_SUMMARY_SHAPE: Shape<ToolSummarySettings> = {
+  toolCallCutoff: rule(
+    "a number of results, 0 to switch it off",
+    (value) => typeof value === "number" && !Number.isNaN(value),
+  ),
+  toolSummaryStrategy: oneOf(...TOOL_SUMMARY_STRATEGIES, ""),
+  mode: oneOf("sync", "background"),
+  protectedTools: anything,
+  pins: anything,
+  redact: anything,
+  model: anything,
+};
+
+const TOOL_SUMMARY_DEFAULTS = {
+  toolCallCutoff: DEFAULT_COMPACTION_SETTINGS.toolCallCutoff,
+  toolSummaryStrategy: DEFAULT_COMPACTION_SETTINGS.toolSummaryStrategy,
+  mode: "background" as ToolSummaryMode,
+  protectedTools: FORK_NO_TRUNCATION_TOOLS,
+  pins: [] as readonly Pin[],
+  redact: {} as RedactOptions,
+  model: undefined as ModelRef | undefined,
+};
 
 export interface KnownToolSummarySettings extends ExemptResults {
   readonly cutoffResults: number;
@@ -249,7 +259,7 @@ export interface KnownToolSummarySettings extends ExemptResults {
 /** What the model is asked for some results, or undefined when none of them says anything. */
 function toolSummaryRequest(
   results: readonly ToolResult[],
-  { mode, redact, model }: ToolSummaryRequestOptions,
+  { mode, redact, model }: KnownToolSummarySettings,
 ): SummaryRequest | undefined {
   if (results.every((result) => resultText(result).trim() === "")) return undefined;
   const maxCodePoints =
@@ -271,12 +281,6 @@ function toolSummaryRequest(
     maxOutputTokens: maxOutput,
     ...(model !== undefined && { model }),
   };
-}
-
-interface ToolSummaryRequestOptions {
-  readonly mode: ToolSummaryMode;
-  readonly redact: RedactOptions;
-  readonly model: ModelRef | undefined;
 }
 
 /** How much of an answer is kept. */
@@ -301,13 +305,10 @@ function systemPrompt(maxOutputCodePoints: number): string {
   ].join("\n");
 }
 
-interface BlockOptions {
-  readonly number: number;
-  readonly maxCodePoints: number;
-  readonly redact: RedactOptions;
-}
-
-function resultBlock(result: ToolResult, { number, maxCodePoints, redact }: BlockOptions): string {
+function resultBlock(
+  result: ToolResult,
+  { number, maxCodePoints, redact }: { number: number; maxCodePoints: number; redact: RedactOptions },
+): string {
   const { part } = result;
   const names = `tool="${attribute(part.tool)}" call="${attribute(part.callId)}" status="${statusWord(result)}"`;
   const input = part.input === undefined ? "" : safeJson(part.input);
@@ -327,11 +328,10 @@ function attribute(name: string): string {
 /** A summary that needs no model: name, status and an excerpt of each result; in a batch one line for each. */
 export function heuristicSummary(
   results: readonly ToolResult[],
-  { mode, redact }: { readonly mode: ToolSummaryMode; readonly redact: RedactOptions },
+  { mode, redact }: Pick<KnownToolSummarySettings, "mode" | "redact">,
 ): string {
   if (mode === "sync") {
-    const parts = results.map((result) => summarizeResult(result, HEURISTIC_CODE_POINTS, redact));
-    return parts.join("\n\n");
+    return results.map((result) => summarizeResult(result, HEURISTIC_CODE_POINTS, redact)).join("\n\n");
   }
   const lines = results.map((result, index) => {
     const number = `${index + 1}. `;
@@ -345,11 +345,10 @@ export function heuristicSummary(
 function resultText({ part, text }: ToolResult): string {
   const files = part.outcome.status === "done" ? part.outcome.attachments : [];
   if (files.length === 0) return text;
-  const names = files.map(({ mime, filename }) => `[File: ${oneLine(`${mime} ${filename ?? ""}`)}]`);
-  return [...(text.trim() === "" ? [] : [text]), ...names].join("\n");
+  return [...(text.trim() === "" ? [] : [text]), ...files.map(filePlaceholder)].join("\n");
 }
 
-/** The documents' word for how a call ended. */
+/** How a call ended, in the word that summaries use. */
 export function statusWord({ status }: ToolResult): "ok" | "error" {
   return status === "done" ? "ok" : "error";
 }

@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import { deepFreeze, notate, transcript } from "../../testing/notation.ts";
 import { applyEdits } from "../../transcript/edit.ts";
 import { type Message, project, type Transcript } from "../../transcript/message.ts";
-import { archiveResult } from "../summary/facts.ts";
+
 import { countCodePoints } from "../summary/text.ts";
+import { archiveResult } from "./edits.ts";
 import { maybeSummarizeToolResults } from "./maybe-summarize-tool-results.ts";
 
 const at = 1_000;
