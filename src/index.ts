@@ -30,7 +30,7 @@ export {
   type RecoveryPlan,
   type RecoveryRequest,
   type RecoveryRung,
-} from "./compaction/recover/plan-recovery.ts";
+} from "./compaction/recover.ts";
 export type { Pin } from "./compaction/summary/facts.ts";
 export type { Representation } from "./compaction/summary/message.ts";
 export {

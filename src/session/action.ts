@@ -1,5 +1,5 @@
 import type { CompactionTrigger } from "../compaction/plan/plan-compaction.ts";
-import type { RecoveryRung } from "../compaction/recover/plan-recovery.ts";
+import type { RecoveryRung } from "../compaction/recover.ts";
 import type { CompactReason } from "../compaction/trigger/should-compact.ts";
 import type { CacheArithmetic } from "../stages/cache-plan.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";

@@ -1,5 +1,5 @@
 import type { CompactionTrigger } from "../compaction/plan/plan-compaction.ts";
-import type { RecoveryRequest } from "../compaction/recover/plan-recovery.ts";
+import type { RecoveryRequest } from "../compaction/recover.ts";
 import { isOverflow } from "../compaction/trigger/overflow.ts";
 import { type CompactDecision, shouldCompact } from "../compaction/trigger/should-compact.ts";
 import { type CacheProfile, cacheProfileFor } from "../stages/cache-profiles.ts";

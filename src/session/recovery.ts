@@ -1,10 +1,5 @@
 import type { ProviderErrorReport } from "../compaction/provider-errors/classify-provider-error.ts";
-import { dropMedia } from "../compaction/recover/cut-parts.ts";
-import {
-  planRecovery,
-  type RecoveryRequest,
-  type RecoveryRung,
-} from "../compaction/recover/plan-recovery.ts";
+import { dropMedia, planRecovery, type RecoveryRequest, type RecoveryRung } from "../compaction/recover.ts";
 import { redactSecrets } from "../text/secrets/redact-secrets.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { ContextEstimate } from "../transcript/estimate-context.ts";

@@ -1,6 +1,5 @@
 import { expect } from "vitest";
-import { dropMedia } from "../../src/compaction/recover/cut-parts.ts";
-import { foldOlder } from "../../src/compaction/recover/plan-recovery.ts";
+import { dropMedia, foldOlder } from "../../src/compaction/recover.ts";
 import { pruneStage } from "../../src/stages/prune.ts";
 import { repairPairing } from "../../src/stages/repair.ts";
 import { deepFreeze } from "../../src/testing/notation.ts";

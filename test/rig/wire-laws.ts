@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { dropMedia } from "../../src/compaction/recover/cut-parts.ts";
+import { dropMedia } from "../../src/compaction/recover.ts";
 import { omitForChild } from "../../src/fork/context/omit.ts";
 import { charBudget } from "../../src/stages/budget.ts";
 import { pruneStage } from "../../src/stages/prune.ts";

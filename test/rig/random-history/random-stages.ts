@@ -1,5 +1,4 @@
-import { dropMedia } from "../../../src/compaction/recover/cut-parts.ts";
-import { foldOlder } from "../../../src/compaction/recover/plan-recovery.ts";
+import { dropMedia, foldOlder } from "../../../src/compaction/recover.ts";
 import {
   compactToolResultsInRecent,
   toolSummaryEdits,

@@ -1,23 +1,23 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { filterCompacted } from "../../stages/boundary.ts";
-import { repairPairing } from "../../stages/repair.ts";
-import { deepFreeze, notate, transcript } from "../../testing/notation.ts";
-import { applyEdits } from "../../transcript/edit.ts";
-import { estimateContextTokens } from "../../transcript/estimate-context.ts";
-import { findFaults } from "../../transcript/format.ts";
-import { type Message, project, type Transcript } from "../../transcript/message.ts";
-import { outcomeText, type Part } from "../../transcript/part.ts";
-import { findLastRequest } from "../plan/window.ts";
-import { dropMedia } from "./cut-parts.ts";
+import { filterCompacted } from "../stages/boundary.ts";
+import { repairPairing } from "../stages/repair.ts";
+import { deepFreeze, notate, transcript } from "../testing/notation.ts";
+import { applyEdits } from "../transcript/edit.ts";
+import { estimateContextTokens } from "../transcript/estimate-context.ts";
+import { findFaults } from "../transcript/format.ts";
+import { type Message, project, type Transcript } from "../transcript/message.ts";
+import { outcomeText, type Part } from "../transcript/part.ts";
+import { findLastRequest } from "./plan/window.ts";
 import {
+  dropMedia,
   planRecovery,
   RECOVERY_LADDER,
   type RecoveryPlan,
   type RecoveryRequest,
   type RecoveryRung,
   shrinkTurn,
-} from "./plan-recovery.ts";
+} from "./recover.ts";
 
 /** What the model would be sent. */
 function wire(messages: Transcript): Transcript {

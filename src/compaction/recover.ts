@@ -1,5 +1,6 @@
-import { filterCompacted } from "../../stages/boundary.ts";
-import { PRUNE_PROTECT, prune } from "../../stages/prune.ts";
+import { filterCompacted } from "../stages/boundary.ts";
+import { PRUNE_PROTECT, prune } from "../stages/prune.ts";
+import { repairPairing } from "../stages/repair.ts";
 import {
   cutAnyPart,
   cutOutput,
@@ -7,26 +8,31 @@ import {
   largestPassing,
   mediaLine,
   shrinkToFit,
-} from "../../stages/shrink.ts";
-import { normalizeTypedText } from "../../text/normalize.ts";
-import { truncate } from "../../text/truncate.ts";
-import { applyEdits, type Edit } from "../../transcript/edit.ts";
-import type { ContextEstimate, ContextEstimateOptions } from "../../transcript/estimate-context.ts";
-import { charsOf } from "../../transcript/estimate-message.ts";
-import { isVisibleToModel, type Message, reachesModel, type Transcript } from "../../transcript/message.ts";
-import type { TextPart } from "../../transcript/part.ts";
-import { handleOf } from "../../transcript/tool-results.ts";
-import { compactionEdits, FACTS_SHARES } from "../plan/edits.ts";
-import { planCompaction } from "../plan/plan-compaction.ts";
-import { findLastRequest } from "../plan/window.ts";
-import type { Pin } from "../summary/facts.ts";
-import { createFreeIds, foldSummary, type Representation } from "../summary/message.ts";
-import type { SecretRedaction } from "../summary/text.ts";
-import { estimateEdited, estimateWire, wireOf } from "./cut-parts.ts";
+  withoutMedia,
+} from "../stages/shrink.ts";
+import { normalizeTypedText } from "../text/normalize.ts";
+import { truncate } from "../text/truncate.ts";
+import { applyEdits, type Edit } from "../transcript/edit.ts";
+import {
+  type ContextEstimate,
+  type ContextEstimateOptions,
+  estimateContextTokens,
+} from "../transcript/estimate-context.ts";
+import { charsOf } from "../transcript/estimate-message.ts";
+import { isVisibleToModel, type Message, reachesModel, type Transcript } from "../transcript/message.ts";
+import type { TextPart } from "../transcript/part.ts";
+import { handleOf } from "../transcript/tool-results.ts";
+import { compactionEdits, FACTS_SHARES } from "./plan/edits.ts";
+import { planCompaction } from "./plan/plan-compaction.ts";
+import { findLastRequest } from "./plan/window.ts";
+import type { Pin } from "./summary/facts.ts";
+import { createFreeIds, foldSummary, type Representation } from "./summary/message.ts";
+import type { SecretRedaction } from "./summary/text.ts";
 
 /**
- * The next step towards a window that fits, given the steps that were taken before: the first rung not yet climbed
- * that changes anything. The last rung is computed against the limit, so whatever is above it, that one fits.
+ * The next step that makes a refused window smaller, given the steps taken before: the first rung of the ladder that was
+ * not tried yet and changes anything. Rungs go from pruning over one compaction by a model to the last request alone,
+ * which is cut to the limit and therefore fits. Nothing is changed here: a step is a list of edits.
  */
 export function planRecovery(transcript: Transcript, request: RecoveryRequest): RecoveryPlan {
   const { limitTokens, tried, estimate = {} } = request;
@@ -41,7 +47,6 @@ export function planRecovery(transcript: Transcript, request: RecoveryRequest): 
     const edits = EDITS_OF[rung](transcript, request);
     if (edits.length === 0) continue;
     const after = estimateEdited(transcript, edits, estimate);
-    // A step that changes the window for the worse is no step.
     if (after.tokens >= before.tokens) continue;
     return { status: "step", rung, edits, estimate: after, fits: after.high <= limitTokens };
   }
@@ -63,7 +68,7 @@ export type RecoveryRung = MechanicalRung | "compact";
 /** A rung for which no model is needed. */
 type MechanicalRung = "prune" | "shrink-turn" | "fold" | "cut-oversized" | "last-request";
 
-export interface RecoveryRequest extends FoldRequest {
+export interface RecoveryRequest {
   /** What the upper bound of the estimate has to come down to. */
   readonly limitTokens: number;
   /** The rungs that were climbed for this request; those below the highest are not tried again. */
@@ -71,8 +76,12 @@ export interface RecoveryRequest extends FoldRequest {
   /** `not-available` leaves the model's rung out. */
   readonly model?: "available" | "not-available";
   readonly estimate?: ContextEstimateOptions;
-  /** Characters that one tool output may have otherwise. */
+  /** The usual limit of one tool output, in characters. */
   readonly outputMaxChars?: number;
+  /** How a summary stands in the window, as in any other compaction of the session. */
+  readonly representation?: Representation;
+  readonly pins?: readonly Pin[];
+  readonly redaction?: SecretRedaction;
 }
 
 export type RecoveryPlan =
@@ -105,7 +114,7 @@ const EDITS_OF: Readonly<Record<MechanicalRung, EditsOf>> = {
     shrinkTurn(filterCompacted(transcript), outputMaxChars),
   fold: foldOlder,
   "cut-oversized": cutOversized,
-  "last-request": (transcript, request) => lastRequestOnly(transcript, request) ?? [],
+  "last-request": lastRequestOnly,
 };
 
 /** The documented protection is meant for large windows; in a small one it would protect everything. */
@@ -124,10 +133,10 @@ export function shrinkTurn(window: Transcript, outputMaxChars: number): readonly
 const SHRUNKEN_SHARE = 0.25;
 
 /**
- * Edits that fold everything but the user's last request and the newest step behind it into a mechanical summary;
- * what is carried word for word gives way until it fits. Empty when there is nothing to fold.
+ * Edits that fold everything but the user's last request and the newest step behind it into a mechanical summary; the
+ * facts carried along are reduced until it fits. Empty when there is nothing to fold.
  */
-export function foldOlder(transcript: Transcript, request: FoldOldRequest): readonly Edit[] {
+export function foldOlder(transcript: Transcript, request: Omit<RecoveryRequest, "tried">): readonly Edit[] {
   const { limitTokens, estimate = {}, representation, pins, redaction } = request;
   const plan = planCompaction({
     transcript,
@@ -158,26 +167,11 @@ export function foldOlder(transcript: Transcript, request: FoldOldRequest): read
   return edits;
 }
 
-/** What a fold keeps to, as in any other compaction of the session. */
-interface FoldRequest {
-  readonly representation?: Representation;
-  readonly pins?: readonly Pin[];
-  readonly redaction?: SecretRedaction;
-}
-
-interface FoldOldRequest extends FoldRequest {
-  readonly limitTokens: number;
-  readonly estimate?: ContextEstimateOptions;
-}
-
 /** How much of the limit the mechanical summary may take, without what is carried word for word. */
 const SUMMARY_SHARE = 0.2;
 
 /** Edits that cut the longest parts to one length, head and tail, at which everything fits; empty when there is none. */
-function cutOversized(
-  transcript: Transcript,
-  { limitTokens, estimate }: CutOversizedOptions,
-): readonly Edit[] {
+function cutOversized(transcript: Transcript, { limitTokens, estimate }: RecoveryRequest): readonly Edit[] {
   const wire = wireOf(transcript);
   const systems = wire.filter((message) => message.role === "system");
   const window = wire.filter((message) => message.role !== "system");
@@ -193,130 +187,132 @@ function cutOversized(
   return edits ?? [];
 }
 
-interface CutOversizedOptions {
-  readonly limitTokens: number;
-  readonly estimate?: ContextEstimateOptions;
-}
-
-/** Less of a part than this says nothing. */
+/** A part cut to less than this says nothing. */
 const MIN_PART_CHARS = 200;
 
 /**
- * Edits that leave the user's last request and a notice, the request cut until the upper bound of the estimate is
- * within the limit. Undefined only where not even the notice fits: the system prompt and the tools take it all.
+ * Edits that leave the user's last request and a notice, the request cut until the upper bound of the estimate is within
+ * the limit. Empty only where not even the notice fits: the system prompt and the tools take all the room.
  */
 function lastRequestOnly(
   transcript: Transcript,
-  { limitTokens, estimate }: LastRequestOptions,
-): readonly Edit[] | undefined {
+  { limitTokens, estimate }: RecoveryRequest,
+): readonly Edit[] {
   const request = transcript[findLastRequest(transcript)];
   const systems = transcript.filter((message) => message.role === "system" && isVisibleToModel(message));
   const hasRoomForSystem = estimateWire(systems, estimate).high <= limitTokens / 2;
-  const kept = new Set(request === undefined ? [] : [request]);
-  if (hasRoomForSystem) for (const message of systems) kept.add(message);
-  const hidden = hideAllBut(transcript, kept);
+  const kept = new Set([...(request ? [request] : []), ...(hasRoomForSystem ? systems : [])]);
+  const hidden = transcript
+    .filter((message) => isVisibleToModel(message) && !kept.has(message))
+    .map(
+      (message): Edit => ({
+        type: "hide-message",
+        messageId: message.id,
+        ...LAST_REQUEST,
+        omitted: { chars: charsOf(message), handle: message.id },
+      }),
+    );
   const notice = noticeFor(transcript, request, hidden.length);
 
   // Only what is kept is measured: the rest of a long transcript would be walked at every try.
   const fits = (keepChars: number): boolean => {
-    const rest = [notice, ...kept];
-    const cut =
-      request === undefined ? rest : applyEdits(rest, shortenRequest(request, keepChars), { at: 0 });
+    const cut = applyEdits([notice, ...kept], shortenRequest(request, keepChars), { at: 0 });
     return estimateWire(cut, estimate).high <= limitTokens;
   };
-  const keepChars = fits(Number.POSITIVE_INFINITY)
-    ? Number.POSITIVE_INFINITY
-    : largestPassing(fits, { most: mostChars(request, limitTokens) });
-  if (keepChars === undefined) return undefined;
+  const most = Math.min(requestText(request).length, limitTokens * MOST_CHARS_PER_TOKEN);
+  const whole = Number.POSITIVE_INFINITY;
+  const keepChars = fits(whole) ? whole : largestPassing(fits, { most });
+  if (keepChars === undefined) return [];
   const before = transcript[request === undefined ? transcript.length - 1 : transcript.indexOf(request) - 1];
   return [
     ...hidden,
-    ...(request === undefined ? [] : shortenRequest(request, keepChars)),
-    {
-      type: "insert-message",
-      message: notice,
-      after: before?.id ?? null,
-      stage: LAST_REQUEST_STAGE,
-      reason: "recovery",
-    },
+    ...shortenRequest(request, keepChars),
+    { type: "insert-message", message: notice, after: before?.id ?? null, ...LAST_REQUEST },
   ];
 }
 
-interface LastRequestOptions {
-  readonly limitTokens: number;
-  readonly estimate?: ContextEstimateOptions;
-}
+const LAST_REQUEST = { stage: "recover-last-request", reason: "recovery" } as const;
 
-const LAST_REQUEST_STAGE = "recover-last-request";
-
-/** No text has more characters in a token for long. */
+/** More than any long text has. */
 const MOST_CHARS_PER_TOKEN = 16;
 
-function hideAllBut(transcript: Transcript, kept: ReadonlySet<Message>): readonly Edit[] {
-  return transcript
-    .filter((message) => isVisibleToModel(message) && !kept.has(message))
-    .map((message) => ({
-      type: "hide-message",
-      messageId: message.id,
-      stage: LAST_REQUEST_STAGE,
-      reason: "recovery",
-      omitted: { chars: charsOf(message), handle: message.id },
-    }));
-}
-
 /** All text of the request becomes one part, so that a thousand small parts cannot be too much together. */
-function shortenRequest(request: Message, keepChars: number): readonly Edit[] {
-  const whole = requestText(request);
-  if (keepChars === Number.POSITIVE_INFINITY && request.parts.every(isPlainText)) return [];
-  const { text, cut } = truncate(whole, { limitChars: keepChars, method: "head-tail" });
-  const part: TextPart = { type: "text", text, ...(cut === undefined ? {} : { cut }) };
+function shortenRequest(request: Message | undefined, keepChars: number): readonly Edit[] {
+  if (request === undefined) return [];
+  const isPlain = request.parts.every((part) => !reachesModel(part) || part.type === "text");
+  if (keepChars === Number.POSITIVE_INFINITY && isPlain) return [];
+  const { text, cut } = truncate(requestText(request), { limitChars: keepChars, method: "head-tail" });
+  const part: TextPart = { type: "text", text, ...(cut && { cut }) };
   const firstShown = request.parts.findIndex(reachesModel);
   return request.parts.flatMap((old, partIndex): Edit[] => {
     if (!reachesModel(old)) return [];
-    const where = {
-      messageId: request.id,
-      partIndex,
-      stage: LAST_REQUEST_STAGE,
-      reason: "recovery",
-    } as const;
-    const handle = handleOf(request, partIndex);
-    if (partIndex === firstShown)
-      return [{ type: "replace-part", part, ...where, omitted: { chars: cut?.omittedChars ?? 0, handle } }];
-    return [{ type: "hide-part", what: "part", ...where, omitted: { chars: 0, handle } }];
+    const isFirst = partIndex === firstShown;
+    const omitted = { chars: isFirst ? (cut?.omittedChars ?? 0) : 0, handle: handleOf(request, partIndex) };
+    const where = { messageId: request.id, partIndex, ...LAST_REQUEST, omitted };
+    return [
+      isFirst ? { type: "replace-part", part, ...where } : { type: "hide-part", what: "part", ...where },
+    ];
   });
 }
 
-function isPlainText(part: Message["parts"][number]): boolean {
-  return !reachesModel(part) || part.type === "text";
-}
-
-function requestText({ parts }: Message): string {
-  const pieces: string[] = [];
-  for (const part of parts) {
-    if (!reachesModel(part)) continue;
-    if (part.type === "text") pieces.push(part.text);
-    if (part.type === "file") pieces.push(mediaLine(part));
-  }
-  const text = pieces.join("\n");
+function requestText(request: Message | undefined): string {
+  const lines = (request?.parts ?? []).filter(reachesModel).flatMap((part) => {
+    if (part.type === "text") return [part.text];
+    return part.type === "file" ? [mediaLine(part)] : [];
+  });
+  const text = lines.join("\n");
   return normalizeTypedText(text).trim() === "" ? "(a message without text)" : text;
 }
 
-function mostChars(request: Message | undefined, limitTokens: number): number {
-  return request === undefined
-    ? 0
-    : Math.min(requestText(request).length, limitTokens * MOST_CHARS_PER_TOKEN);
-}
-
 function noticeFor(transcript: Transcript, request: Message | undefined, hiddenMessages: number): Message {
+  const messages = hiddenMessages === 1 ? "1 message was" : `${hiddenMessages} messages were`;
+  const text = `[The conversation did not fit the model's window: ${messages} left out and the request below may be shortened. Nothing is deleted; ask for what is missing.]`;
   return {
     id: createFreeIds(transcript)(`${request?.id ?? "carryover"}~notice`),
     role: "user",
-    parts: [{ type: "text", text: noticeText(hiddenMessages), synthetic: true }],
+    parts: [{ type: "text", text, synthetic: true }],
     metadata: { kind: "hint", userVisible: false },
   };
 }
 
-function noticeText(hiddenMessages: number): string {
-  const messages = hiddenMessages === 1 ? "1 message was" : `${hiddenMessages} messages were`;
-  return `[The conversation did not fit the model's window: ${messages} left out and the request below may be shortened. Nothing is deleted; ask for what is missing.]`;
+/**
+ * Edits that replace media by a line each, for a request with too many bytes: those before the user's last request first,
+ * or the older half when there are none; `all` takes every one. Empty when there are no media left.
+ */
+export function dropMedia(transcript: Transcript, which: "oldest" | "all"): readonly Edit[] {
+  const window = wireOf(transcript);
+  const drop = (messages: Transcript): readonly Edit[] =>
+    cutToLength(messages, {
+      cut: (part, _limitChars, message) => withoutMedia(part, message),
+      limitChars: 0,
+      stage: "recover-drop-media",
+      reason: "media",
+    });
+  const all = drop(window);
+  if (which === "all") return all;
+  const older = drop(window.slice(0, Math.max(0, findLastRequest(window))));
+  return older.length > 0 ? older : all.slice(0, Math.ceil(all.length / 2));
+}
+
+/** What a provider would be sent of a transcript, with hidden parts still marked as such. */
+function wireOf(transcript: Transcript): Transcript {
+  const window = filterCompacted(transcript);
+  return applyEdits(window, repairPairing(window), { at: 0 });
+}
+
+/** The size of the wire by estimate alone: a request that was refused has no usage to go by. */
+function estimateWire(transcript: Transcript, options: ContextEstimateOptions = {}): ContextEstimate {
+  return estimateContextTokens(wireOf(transcript), {
+    estimator: "calibrated",
+    ...options,
+    epochStartIndex: Number.POSITIVE_INFINITY,
+  });
+}
+
+function estimateEdited(
+  transcript: Transcript,
+  edits: readonly Edit[],
+  options: ContextEstimateOptions,
+): ContextEstimate {
+  return estimateWire(applyEdits(transcript, edits, { at: 0 }), options);
 }
