@@ -14,11 +14,23 @@ import {
   type OverflowSettings,
 } from "../compaction/trigger/limits.ts";
 import type { CacheProfile } from "../stages/cache-profiles.ts";
-import { ConfigurationError, check, readOptions } from "../text/check.ts";
+import {
+  ConfigurationError,
+  callback,
+  either,
+  listOf,
+  numberFrom,
+  objectOf,
+  oneOf,
+  type Problem,
+  readOptions,
+  rule,
+  type Shape,
+  text,
+} from "../text/check.ts";
 import { isObject } from "../text/json.ts";
 import type { TokenEstimator } from "../text/tokens/estimate-tokens.ts";
 import {
-  DEFAULT_TOOL_OUTPUT_LIMITS,
   type RawToolOutputLimits,
   resolveToolOutputLimits,
   type ToolOutputLimits,
@@ -27,7 +39,7 @@ import type { SpillStore } from "../tool-output/spill.ts";
 import type { ModelRef } from "../transcript/message.ts";
 import type { Journal } from "./journal.ts";
 import type { SessionEvent } from "./log.ts";
-import { type ResolvedPrune, readSessionPrune, type SessionPruneOptions } from "./prune.ts";
+import { PRUNE_RULE, type ResolvedPrune, resolvePrune, type SessionPruneOptions } from "./prune.ts";
 import { RECALL_MAX_CHARS } from "./recall.ts";
 
 /** How a session behaves; everything has a default. */
@@ -67,20 +79,6 @@ export interface SessionOptions {
   readonly onEvent?: (event: SessionEvent) => void;
 }
 
-/** The options with every default filled in. */
-export interface ResolvedSessionOptions extends SessionOptions {
-  readonly settings: CompactionSettings;
-  readonly limits: ModelLimits;
-  readonly representation: Representation;
-  readonly expectedTurns: number;
-  readonly outputLimits: ToolOutputLimits | undefined;
-  /** Unset when nothing is pruned. */
-  readonly pruning: ResolvedPrune | undefined;
-  readonly estimator: TokenEstimator;
-  readonly redaction: SecretRedaction;
-  readonly recallMaxChars: number;
-}
-
 /** What a session needs from the world. Without a summarizer everything is done mechanically. */
 export interface SessionPorts {
   readonly clock: Clock;
@@ -92,158 +90,115 @@ export interface SessionPorts {
   readonly hooks?: readonly SessionHook[];
 }
 
-/** Completed options; what cannot be used is thrown, every problem at once. */
+/** The options with every default filled in. */
+export interface ResolvedSessionOptions
+  extends Omit<SessionOptions, Defaulted>,
+    Required<Pick<SessionOptions, Defaulted>> {
+  readonly settings: CompactionSettings;
+  /** Undefined when no output is bounded. */
+  readonly outputLimits: ToolOutputLimits | undefined;
+  /** Undefined when nothing is pruned. */
+  readonly pruning: ResolvedPrune | undefined;
+}
+
+/** The options completed with the defaults; throws one error that lists every problem. */
 export function readSessionOptions(options: SessionOptions): ResolvedSessionOptions {
-  const problems: string[] = [...sessionOptionsProblems(options)];
-  const { compaction = {}, overflow = {} } = options;
-  for (const { text } of [
-    ...check(COMPACTION_SHAPE, compaction, ["compaction"]),
-    ...check(OVERFLOW_SHAPE, overflow, ["overflow"]),
-  ])
-    problems.push(text);
-  const outputLimits = attempt(problems, () => readOutputLimits(options.toolOutput));
-  const pruning = attempt(problems, () =>
-    options.prune === "off" ? undefined : readSessionPrune(options.prune),
-  );
-  if (problems.length > 0) throw new ConfigurationError(problems);
+  const known = readOptions<SessionOptions & typeof DEFAULTS>(SESSION_SHAPE, DEFAULTS, options);
+  const { compaction, toolOutput, prune } = known;
   return {
-    ...options,
+    ...known,
     settings: readOptions(COMPACTION_SHAPE, DEFAULT_COMPACTION_SETTINGS, compaction),
-    limits: options.limits ?? { contextTokens: 0, outputTokens: 0 },
-    representation: options.representation ?? "pivot",
-    expectedTurns: options.expectedTurns ?? EXPECTED_TURNS,
-    outputLimits,
-    pruning,
-    estimator: options.estimator ?? "calibrated",
-    redaction: options.redaction ?? {},
-    recallMaxChars: options.recallMaxChars ?? RECALL_MAX_CHARS,
+    outputLimits: toolOutput === "off" ? undefined : resolveToolOutputLimits(toolOutput),
+    pruning: prune === "off" ? undefined : resolvePrune(prune),
   };
 }
 
-const EXPECTED_TURNS = 12;
+type Defaulted = "limits" | "representation" | "expectedTurns" | "estimator" | "redaction" | "recallMaxChars";
 
-function readOutputLimits(limits: SessionOptions["toolOutput"]): ToolOutputLimits | undefined {
-  if (limits === "off") return undefined;
-  return limits === undefined ? DEFAULT_TOOL_OUTPUT_LIMITS : resolveToolOutputLimits(limits);
-}
-
-function attempt<T>(problems: string[], read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
-    problems.push(...error.problems);
-    return undefined;
-  }
-}
-
-/** What is wrong with options as they were given, one sentence a problem; what has a reader of its own is left to that. */
-function sessionOptionsProblems(options: SessionOptions): readonly string[] {
-  return Object.entries(options).flatMap(([name, value]) => {
-    const must = Object.hasOwn(RULES, name) ? RULES[name as keyof SessionOptions] : undefined;
-    if (must === undefined)
-      return [`${name} is not an option of a session; known are ${Object.keys(RULES).join(", ")}`];
-    return value === undefined || must.allows(value) ? [] : [`${name} is ${show(value)}; give ${must.be}`];
-  });
-}
-
-interface Rule {
-  readonly be: string;
-  readonly allows: (value: unknown) => boolean;
-}
-
-const oneOf = (...words: readonly string[]): Rule => ({
-  be: words.map((word) => `"${word}"`).join(" or "),
-  allows: (value) => words.some((word) => word === value),
-});
-const numberFrom = (least: number): Rule => ({
-  be: `a finite number of ${least} or more`,
-  allows: (value) => isNumberFrom(value, least),
-});
-const ANYTHING: Rule = { be: "anything", allows: () => true };
-const TEXT: Rule = { be: "a text", allows: (value) => typeof value === "string" };
+const DEFAULTS: Required<Pick<SessionOptions, Defaulted>> = {
+  limits: { contextTokens: 0, outputTokens: 0 },
+  representation: "pivot",
+  expectedTurns: 12,
+  estimator: "calibrated",
+  redaction: {},
+  recallMaxChars: RECALL_MAX_CHARS,
+};
 
 /** Less could not hold the notice that says how much is missing. */
 const MIN_RECALL_CHARS = 512;
 
-const RULES: Readonly<Record<keyof SessionOptions, Rule>> = {
-  sessionId: TEXT,
-  model: {
-    be: "{ provider, id }",
-    allows: (value) => isObject(value) && typeof value.provider === "string" && typeof value.id === "string",
-  },
+const tokens = rule(
+  "a number of tokens, 0 when unknown",
+  (value) => typeof value === "number" && !Number.isNaN(value),
+);
+
+const limits = objectOf({ contextTokens: tokens, outputTokens: tokens, inputTokens: tokens });
+
+/** What the options of a session may be. */
+export const SESSION_SHAPE: Shape<SessionOptions> = {
+  sessionId: text,
+  model: rule(
+    "{ provider, id }",
+    (value) => isObject(value) && typeof value.provider === "string" && typeof value.id === "string",
+  ),
   limits: {
-    be: "{ contextTokens, outputTokens } in numbers, 0 for what nobody knows",
-    allows: (value) => isObject(value) && isNumber(value.contextTokens),
+    ...limits,
+    find: (value, path) =>
+      limits.find(isObject(value) ? { ...value, contextTokens: value.contextTokens ?? null } : value, path),
   },
-  compaction: ANYTHING,
-  overflow: ANYTHING,
+  compaction: objectOf(COMPACTION_SHAPE),
+  overflow: objectOf(OVERFLOW_SHAPE),
   representation: oneOf("pivot", "user-summary"),
-  summarizer: {
-    be: "{ model, windowTokens, outputTokens } with numbers of 0 or more",
-    allows: (value) =>
-      hasOnly(value, {
-        model: isObject,
-        windowTokens: (tokens) => isNumberFrom(tokens, 0),
-        outputTokens: (tokens) => isNumberFrom(tokens, 0),
-      }),
-  },
-  pins: {
-    be: "a list of { text } and { handle }",
-    allows: (value) => Array.isArray(value) && value.every(isPin),
-  },
+  summarizer: objectOf({
+    model: rule("{ provider, id }", isObject),
+    windowTokens: numberFrom(0),
+    outputTokens: numberFrom(0),
+  }),
+  pins: listOf(
+    rule(
+      "{ text } or { handle }",
+      (value) => isObject(value) && (typeof value.text === "string" || typeof value.handle === "string"),
+    ),
+  ),
   autoContinue: oneOf("as-needed", "never"),
-  prune: ANYTHING,
-  cache: {
-    be: "a profile with readMultiplier, writeMultiplier, ttlMs, minimumTokens of 0 or more and stepTokens of 1 or more",
-    allows: (value) =>
-      isObject(value) &&
-      [value.readMultiplier, value.writeMultiplier, value.minimumTokens].every((number) =>
-        isNumberFrom(number, 0),
-      ) &&
-      // Infinity is a cache that never ends.
-      isNumber(value.ttlMs) &&
-      value.ttlMs >= 0 &&
-      isNumberFrom(value.stepTokens, 1),
-  },
+  prune: either(oneOf("off"), PRUNE_RULE),
+  cache: rule(
+    "a profile with readMultiplier, writeMultiplier, ttlMs, minimumTokens of 0 or more and stepTokens of 1 or more",
+    isCacheProfile,
+  ),
   expectedTurns: numberFrom(1),
-  toolOutput: ANYTHING,
-  estimator: {
-    be: '"documented", "calibrated" or a function from a text to a number',
-    allows: (value) => value === "documented" || value === "calibrated" || typeof value === "function",
-  },
+  toolOutput: either(oneOf("off"), {
+    expects: "limits of an output",
+    find: (value, path) => problemsOf(() => resolveToolOutputLimits(value), path),
+  }),
+  estimator: either(oneOf("documented", "calibrated"), callback),
   systemChars: numberFrom(0),
   toolsChars: numberFrom(0),
-  redaction: { be: '"off" or { key, extraRules }', allows: (value) => value === "off" || isObject(value) },
+  redaction: either(oneOf("off"), rule("{ key, extraRules }", isObject)),
   redactOutputs: oneOf("on", "off"),
-  recallMaxChars: {
-    be: `a number of ${MIN_RECALL_CHARS} or more`,
-    allows: (value) => isNumber(value) && value >= MIN_RECALL_CHARS,
-  },
-  onEvent: { be: "a function", allows: (value) => typeof value === "function" },
+  recallMaxChars: numberFrom(MIN_RECALL_CHARS),
+  onEvent: callback,
 };
 
-function isPin(value: unknown): boolean {
-  return isObject(value) && (typeof value.text === "string" || typeof value.handle === "string");
-}
-
-function hasOnly(value: unknown, checks: Readonly<Record<string, (value: unknown) => boolean>>): boolean {
+function isCacheProfile(value: unknown): boolean {
   if (!isObject(value)) return false;
-  return Object.entries(value).every(
-    ([key, field]) => Object.hasOwn(checks, key) && (field === undefined || checks[key]?.(field) === true),
+  const { readMultiplier, writeMultiplier, minimumTokens, ttlMs, stepTokens } = value;
+  const isFrom = (least: number, number: unknown): boolean => typeof number === "number" && number >= least;
+  return (
+    [readMultiplier, writeMultiplier, minimumTokens].every((number) => Number.isFinite(number)) &&
+    // Infinity is a cache that never ends.
+    [readMultiplier, writeMultiplier, minimumTokens, ttlMs].every((number) => isFrom(0, number)) &&
+    Number.isFinite(stepTokens) &&
+    isFrom(1, stepTokens)
   );
 }
 
-function isNumber(value: unknown): value is number {
-  return typeof value === "number" && !Number.isNaN(value);
-}
-
-function isNumberFrom(value: unknown, least: number): boolean {
-  return isNumber(value) && Number.isFinite(value) && value >= least;
-}
-
-function show(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value.slice(0, 40));
-  if (typeof value !== "object" || value === null) return String(value);
-  return Array.isArray(value) ? "a list that does not fit" : "an object that does not fit";
+function problemsOf(read: () => unknown, path: readonly string[]): readonly Problem[] {
+  try {
+    read();
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return error.problems.map((text) => ({ path: [...path, ""], text: `${path.join(".")}: ${text}` }));
+  }
 }

@@ -7,10 +7,10 @@ import type { Message, Transcript } from "../transcript/message.ts";
 import { CLEARED_PLACEHOLDER } from "../transcript/part.ts";
 import type { Journal } from "./journal.ts";
 import type { SessionOptions } from "./options.ts";
-import { limitWatermarks, readSessionPrune } from "./prune.ts";
+import { limitWatermarks, PRUNE_RULE, resolvePrune } from "./prune.ts";
 import { createSession, type Session } from "./session.ts";
 
-describe("readSessionPrune", () => {
+describe("resolvePrune", () => {
   it.each([
     { given: undefined, how: "lines" },
     { given: { protectTurns: 0 }, how: "lines" },
@@ -19,17 +19,24 @@ describe("readSessionPrune", () => {
     { given: { how: "clear" as const }, how: "clear" },
     { given: { how: "lines" as const, protectTokens: 4_000 }, how: "lines" },
   ])("takes $given as $how", ({ given, how }) => {
-    expect(readSessionPrune(given).how).toBe(how);
+    expect(resolvePrune(given).how).toBe(how);
   });
 
   it("says everything that is wrong", () => {
-    const wrong = { how: "all" as "lines", lowTokens: 9, highTokens: 3, protectResults: -1 };
-    expect(() => readSessionPrune(wrong)).toThrow(/protectResults is -1.*lowTokens is 9.*how is all/s);
-    expect(() => readSessionPrune({ protectTokens: -1 })).toThrow(/protectTokens is -1/);
+    const problems = (given: unknown): readonly string[] =>
+      PRUNE_RULE.find(given, ["prune"]).map(({ text }) => text);
+    expect(problems({ how: "all", lowTokens: 9, highTokens: 3, protectResults: -1 })).toEqual([
+      'prune.how is "all"; give "lines" or "clear"',
+      "prune.protectResults is -1; give a number of 0 or more",
+      "prune.lowTokens is 9; give at most highTokens, which is 3",
+    ]);
+    expect(problems({ protectTokens: -1 })).toEqual([
+      "prune.protectTokens is -1; give a number of 0 or more",
+    ]);
   });
 
   it("brings the marks within a small window", () => {
-    const lines = readSessionPrune();
+    const lines = resolvePrune();
     if (lines.how !== "lines") throw new Error("expected lines");
     expect(limitWatermarks(lines, 10_000)).toMatchObject({ highTokens: 6_000, lowTokens: 3_000 });
     expect(limitWatermarks(lines, Number.POSITIVE_INFINITY)).toEqual(lines);

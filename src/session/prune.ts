@@ -7,9 +7,19 @@ import {
   KEEP_LINES_PROTECTED_TOOLS,
   keepLines,
 } from "../stages/lines/keep-lines.ts";
-import { limitProblems, type PruneOptions, prune } from "../stages/prune.ts";
+import { type PruneOptions, prune } from "../stages/prune.ts";
 import { supersede } from "../stages/supersede.ts";
-import { ConfigurationError } from "../text/check.ts";
+import {
+  anything,
+  check,
+  listOf,
+  numberFrom,
+  oneOf,
+  type Rule,
+  rule,
+  type Shape,
+  text,
+} from "../text/check.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import {
   charsOf,
@@ -171,26 +181,10 @@ interface LeaveLines extends Required<Pick<PruneOptions, "protectTurns" | "prote
   readonly options: PruneOptions;
 }
 
-/** Completed options; what cannot be used is thrown, every problem at once. */
-export function readSessionPrune(given: SessionPruneOptions = {}): ResolvedPrune {
-  if (typeof given !== "object" || given === null)
-    throw new ConfigurationError([`prune is ${String(given)}; give "off" or an object`]);
+/** The options with every default filled in. */
+export function resolvePrune(given: SessionPruneOptions = {}): ResolvedPrune {
   const { how, highTokens = HIGH_TOKENS, lowTokens = LOW_TOKENS, protectResults, ...options } = given;
   const { protectTokens, minimumTokens, protectTurns = 0, protectedTools } = options;
-  const problems = [
-    ...Object.keys(given)
-      .filter((key) => !PRUNE_KEYS.has(key))
-      .map((key) => `${key} is unknown; known are ${[...PRUNE_KEYS].join(", ")}`),
-    ...limitProblems({ highTokens, lowTokens, protectResults: protectResults ?? 0 }),
-    ...(lowTokens > highTokens
-      ? [`lowTokens is ${lowTokens} and highTokens ${highTokens}; give at most that`]
-      : []),
-    ...(how === undefined || how === "lines" || how === "clear"
-      ? []
-      : [`how is ${String(how)}; give "lines" or "clear"`]),
-  ];
-  if (problems.length > 0) throw new ConfigurationError(problems.map((problem) => `prune.${problem}`));
-  prune([], options);
   const isCleared = protectTokens !== undefined || minimumTokens !== undefined;
   if ((how ?? (isCleared ? "clear" : "lines")) === "clear") return { how: "clear", options };
   return {
@@ -204,17 +198,27 @@ export function readSessionPrune(given: SessionPruneOptions = {}): ResolvedPrune
   };
 }
 
-const PRUNE_KEYS: ReadonlySet<string> = new Set<keyof SessionPruneOptions>([
-  "how",
-  "highTokens",
-  "lowTokens",
-  "protectResults",
-  "protectTokens",
-  "minimumTokens",
-  "protectTurns",
-  "protectedTools",
-  "estimate",
-]);
+const PRUNE_SHAPE: Shape<SessionPruneOptions> = {
+  how: oneOf("lines", "clear"),
+  highTokens: numberFrom(0),
+  lowTokens: numberFrom(0),
+  protectResults: numberFrom(0),
+  protectTokens: numberFrom(0),
+  minimumTokens: numberFrom(0),
+  protectTurns: numberFrom(0),
+  protectedTools: listOf(text),
+  estimate: anything,
+};
+
+/** What the pruning of a session may be. */
+export const PRUNE_RULE: Rule = {
+  expects: "an object",
+  find(value, path) {
+    const { highTokens = HIGH_TOKENS, lowTokens = LOW_TOKENS } = Object(value) as SessionPruneOptions;
+    const most = rule(`at most highTokens, which is ${highTokens}`, () => !(lowTokens > highTokens));
+    return [...check(PRUNE_SHAPE, value, path), ...most.find(lowTokens, [...path, "lowTokens"])];
+  },
+};
 
 /** The marks of a window that takes no more than this. */
 export function limitWatermarks(lines: LeaveLines, limitTokens: number): LeaveLines {

@@ -165,11 +165,11 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
       let asked: NextActionOptions = given;
       for (let step = 0; step < MAX_STEPS; step++) {
         const action = nextAction(asked);
-        const result = await run(action, signal);
-        if (action.type === "compact" && result.status !== "stale") asked = { ...given, demand: "none" };
-        if (result.status === "for-the-caller" || result.status === "busy" || result.status === "aborted") {
-          return result.status === "aborted" ? ABORTED : action;
-        }
+        if (!("version" in action)) return action;
+        const { status } = await run(action, signal);
+        if (status === "aborted") return ABORTED;
+        if (status === "busy") return action;
+        if (action.type === "compact" && status !== "stale") asked = { ...given, demand: "none" };
       }
       return nextAction(asked);
     },

@@ -204,7 +204,7 @@ function repairAlone(message: Message): RepairedMessage {
   if (known !== undefined) return known;
   // Whether it may come first is a matter of the whole window.
   const edits = repairPairing([message]).filter((edit) => edit.type !== "insert-message");
-  const marked = applyEdits([message], edits, { at: 0 })[0] ?? message;
+  const marked = (edits.length > 0 && applyEdits([message], edits, { at: 0 })[0]) || message;
   const repaired = { marked, shown: project([marked])[0], edits };
   repairedMessages.set(message, repaired);
   return repaired;

@@ -181,6 +181,16 @@ const TRUNCATED_SHARE = 0.6;
 /** Below this an estimate is too rough to prove a cut. */
 const MIN_ESTIMATE_TOKENS = 1_000;
 
+/** How nearly all answers end; these need no reading. */
+const ORDINARY_STOPS: ReadonlySet<string> = new Set([
+  "stop",
+  "end_turn",
+  "tool-calls",
+  "tool_calls",
+  "tool_use",
+  "completed",
+]);
+
 function silentReason({
   usage,
   stopReason,
@@ -188,8 +198,8 @@ function silentReason({
   sentEstimateTokens,
   moment,
 }: ModelAnswer): SilentReason {
-  if (stopReason !== undefined && classifyProviderError({ stop_reason: stopReason }).isOverflow)
-    return "stop-reason";
+  const isOrdinary = stopReason === undefined || ORDINARY_STOPS.has(stopReason);
+  if (!isOrdinary && classifyProviderError({ stop_reason: stopReason }).isOverflow) return "stop-reason";
   const counted = readUsage(usage);
   if (counted === undefined) return "fits";
 

@@ -5,11 +5,20 @@ import type { Summarizer } from "../../compaction/ports/summarizer.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { Journal } from "../../session/journal.ts";
 import type { SessionEvent, SessionState } from "../../session/log.ts";
-import type { SessionOptions, SessionPorts } from "../../session/options.ts";
+import { SESSION_SHAPE, type SessionOptions, type SessionPorts } from "../../session/options.ts";
 import { createSession, type Session } from "../../session/session.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
-import { ConfigurationError } from "../../text/check.ts";
-import { asObject } from "../../text/json.ts";
+import {
+  ConfigurationError,
+  callback,
+  check,
+  either,
+  listOf,
+  type Rule,
+  rule,
+  type Shape,
+} from "../../text/check.ts";
+import { asObject, isObject } from "../../text/json.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
 import { createConversation, createPrepareStep, type PrepareStep } from "./conversation.ts";
 import {
@@ -110,41 +119,29 @@ export interface CompactedConversation {
   readonly messages: readonly ModelMessage[];
 }
 
-/** A session by these options; what cannot be used is thrown, every problem at once. */
+/** A session by these options; throws one error that lists every problem. */
 function openSession(base: LanguageModelLike, options: CarryoverOptions, wiring: Wiring): OpenSession {
-  const problems = [...modelProblems("the model", base), ...optionProblems(options)];
-  const {
-    summarizer,
-    store,
-    restore: _,
-    onCompact: __,
-    hooks,
-    clock = createSystemClock(),
-    ...rest
-  } = options;
+  const problems = [...languageModel.find(base, ["the model"]), ...check(CARRYOVER_SHAPE, options)];
+  if (problems.length > 0) throw new ConfigurationError(problems.map(({ text }) => text));
+  const { summarizer, store, restore: _, onCompact: __, hooks, ...rest } = options;
+  const { clock = createSystemClock(), ...sessionOptions } = rest;
   const ports: SessionPorts = {
     clock,
     summarizer: summarizerOf(summarizer ?? base, wiring.headers),
     ...(hooks && { hooks }),
     ...store,
   };
-  const model = { provider: String(base?.provider), id: String(base?.modelId) };
-  try {
-    const session = createSession(ports, {
-      limits: knownLimits(model.id),
-      ...LOOP_SETTINGS,
-      ...rest,
-      compaction: { ...LOOP_SETTINGS.compaction, ...rest.compaction },
-      model,
-      ...summarizerLimits(summarizer),
-      onEvent: wiring.onEvent,
-    });
-    if (problems.length === 0) return { session, clock };
-  } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
-    problems.push(...error.problems);
-  }
-  throw new ConfigurationError(problems);
+  const model = { provider: String(base.provider), id: String(base.modelId) };
+  const session = createSession(ports, {
+    limits: knownLimits(model.id),
+    ...LOOP_SETTINGS,
+    ...sessionOptions,
+    compaction: { ...LOOP_SETTINGS.compaction, ...sessionOptions.compaction },
+    model,
+    ...summarizerLimits(summarizer),
+    onEvent: wiring.onEvent,
+  });
+  return { session, clock };
 }
 
 /**
@@ -180,37 +177,39 @@ function summarizerLimits(given: CarryoverOptions["summarizer"]): Pick<SessionOp
   return { summarizer: { model, windowTokens: contextTokens, outputTokens } };
 }
 
-function optionProblems(options: CarryoverOptions): readonly string[] {
-  const { summarizer, store, limits, restore } = options;
-  const isSummarizer = typeof asObject(summarizer).summarize === "function";
-  return [
-    ...(summarizer === undefined || isSummarizer ? [] : modelProblems("summarizer", summarizer)),
-    ...methodProblems("store.spills", store?.spills, ["put", "get"]),
-    ...methodProblems("store.journal", store?.journal, ["append", "read"]),
-    ...(["onCompact", "onEvent"] as const)
-      .filter((name) => options[name] !== undefined && typeof options[name] !== "function")
-      .map((name) => `${name} is ${typeof options[name]}; give a function`),
-    ...Object.entries(limits ?? {})
-      .filter(([, tokens]) => !(typeof tokens === "number" && tokens >= 0))
-      .map(
-        ([name, tokens]) => `limits.${name} is ${String(tokens)}; give a number of tokens, 0 when unknown`,
-      ),
-    ...(restore === undefined || restore === null || typeof restore === "object"
-      ? []
-      : [`restore is a ${typeof restore}; give what session.toJSON() gave, parsed`]),
-  ];
+const languageModel = rule('a language model object of the AI SDK, such as openai("...") gives', (value) =>
+  hasMethods(value, ["doGenerate", "doStream"]),
+);
+
+const STORE_SHAPE: Shape<CarryoverStore> = {
+  spills: methods("put", "get"),
+  journal: methods("append", "read"),
+};
+
+const { model: _, systemChars: __, toolsChars: ___, ...SHARED_SHAPE } = SESSION_SHAPE;
+
+const CARRYOVER_SHAPE: Shape<CarryoverOptions> = {
+  ...SHARED_SHAPE,
+  summarizer: either(methods("summarize"), languageModel),
+  store: {
+    expects: "an object",
+    // Stores may have more than is used here.
+    find: (value, path) => {
+      const { spills, journal } = asObject(value);
+      return check(STORE_SHAPE, isObject(value) ? { spills, journal } : value, path);
+    },
+  },
+  restore: rule("what session.toJSON() gave, parsed", (value) => value === null || typeof value === "object"),
+  onCompact: callback,
+  hooks: listOf(rule("a hook", isObject)),
+  clock: methods("now", "sleep"),
+};
+
+function methods(...names: readonly string[]): Rule {
+  const expects = `an object with the functions ${names.join(" and ")}`;
+  return rule(expects, (value) => hasMethods(value, names));
 }
 
-function modelProblems(name: string, model: unknown): readonly string[] {
-  const { doGenerate, doStream } = asObject(model);
-  if (typeof doGenerate === "function" && typeof doStream === "function") return [];
-  return [
-    `${name} is ${typeof model}; give a language model object of the AI SDK, such as openai("...") gives`,
-  ];
-}
-
-function methodProblems(name: string, value: unknown, methods: readonly string[]): readonly string[] {
-  if (value === undefined) return [];
-  const missing = methods.filter((method) => typeof asObject(value)[method] !== "function");
-  return missing.map((method) => `${name} has no function ${method}`);
+function hasMethods(value: unknown, names: readonly string[]): boolean {
+  return names.every((name) => typeof asObject(value)[name] === "function");
 }
