@@ -6,6 +6,8 @@ export async function bundle(input, file) {
   const made = await rolldown({
     input: `${root}${input}`,
     platform: "node",
+    // jsonc-parser's CommonJS build requires files by paths that a bundler does not see.
+    resolve: { mainFields: ["module", "main"] },
     external: ["pg"],
     logLevel: "warn",
   });

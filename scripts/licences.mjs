@@ -37,6 +37,8 @@ async function packagesIn(input) {
   const bundle = await rolldown({
     input: `${root}${input}`,
     platform: "node",
+    // jsonc-parser's CommonJS build requires files by paths that a bundler does not see.
+    resolve: { mainFields: ["module", "main"] },
     external: ["pg", /\.css$/],
     transform: { jsx: { runtime: "automatic", importSource: "preact" } },
     logLevel: "silent",

@@ -76,7 +76,7 @@ describe("carryover stats", () => {
 
   it.each([
     { args: ["/does/not/exist"], says: /Cannot read/ },
-    { args: [resolve(import.meta.dirname, "support")], says: /There is no transcript in/ },
+    { args: [resolve(import.meta.dirname, "ai-sdk")], says: /There is no transcript in/ },
     { args: [join(sessions, "package.json")], says: /None of the files is a transcript/ },
     { args: [sessions, "--jobs", "0"], says: /whole number from 1/ },
   ])("answers $args with a clear line", async ({ args, says }) => {

@@ -177,7 +177,7 @@ describe("carryover eval", () => {
       says: /There is no policy unheard-of\nChoose from last-N/,
     },
     { args: ["sessions", "--policy", "./absent.mjs"], says: /Cannot load the policy/ },
-    { args: ["sessions", "--budget", "many"], says: /Give numbers of characters/ },
+    { args: ["sessions", "--budget", "many"], says: /Give a whole number/ },
     { args: ["sessions", "--measure", "luck"], says: /Choose from recall/ },
     { args: ["sessions", "--jobs", "0"], says: /whole number from 1/ },
   ])("answers $args with a clear line", ({ args, says }) => {

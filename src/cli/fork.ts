@@ -1,15 +1,15 @@
 import { resolve } from "node:path";
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, Option } from "commander";
 import { FORK_CHAR_BUDGET, type ForkProfile } from "../fork/context/options.ts";
 import { buildForkPreamble } from "../fork/context/preamble.ts";
 import type { ProcessingStats } from "../fork/context/stats.ts";
 import { forkContext } from "../fork/fork.ts";
 import { repairPairing } from "../stages/repair.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
-import { type InputFile, printWarnings, readInput, sessionLabel } from "./files/read-input.ts";
+import { type InputFile, openInput, sessionLabel } from "./files/read-input.ts";
 import { editedText, writeFileAtomic } from "./files/write-file.ts";
-import { CliError, parseSize } from "./terminal/cli-error.ts";
-import { type Colors, colorsFor, createProgressLine, formatNumber, renderTable } from "./terminal/output.ts";
+import { CliError, parseBudget } from "./terminal/cli-error.ts";
+import { type Colors, colorsFor, formatNumber, renderTable } from "./terminal/output.ts";
 
 /** `carryover fork`: what a child would inherit of a session. */
 export function forkCommand(): Command {
@@ -63,11 +63,7 @@ interface ForkFlags {
 
 async function runFork(path: string, flags: ForkFlags): Promise<void> {
   const form = requestedForm(flags);
-  const patience = createProgressLine();
-  patience.say(`reading ${path}`);
-  const session = await readInput(path).finally(() => patience.end());
-  printWarnings(session);
-
+  const session = await openInput(path);
   const options = {
     budgetChars: flags.budget,
     profile: flags.profile,
@@ -105,7 +101,7 @@ function requestedForm({ text, json, as }: ForkFlags): Form | undefined {
   return asked[0];
 }
 
-/** What is left may begin with an answer or hold half a call; it is mended, so that it can be sent. */
+/** The messages after the edits; pairs of call and result that the edits broke are repaired, so that they can be sent. */
 function messagesText(session: InputFile, edits: readonly Edit[]): string {
   const at = Date.now();
   const repairs = repairPairing(applyEdits(session.transcript, edits, { at }));
@@ -118,15 +114,6 @@ function outputHint(out: string | undefined): string {
     : `Full text written to ${resolve(out)}`;
 }
 
-function parseBudget(value: string): number {
-  const chars = parseSize(value);
-  if (chars < MIN_BUDGET_CHARS)
-    throw new InvalidArgumentError(`Give a whole number of characters, at least ${MIN_BUDGET_CHARS}.`);
-  return chars;
-}
-
-const MIN_BUDGET_CHARS = 512;
-
 interface ForkReportInput {
   readonly stats: ProcessingStats;
   readonly edits: readonly Edit[];
@@ -135,7 +122,7 @@ interface ForkReportInput {
   readonly colors: Colors;
 }
 
-/** What was inherited, what was cut and why, and the preamble, for a person to read. */
+/** What was inherited, what was cut and why, and the preamble, for the terminal. */
 function forkReport({ stats, edits, preamble, title, colors }: ForkReportInput): string {
   const budgetChars = stats.applied?.budgetChars ?? 0;
   const share = budgetChars === 0 ? 0 : Math.round((100 * stats.totalChars) / budgetChars);
@@ -165,7 +152,7 @@ function forkReport({ stats, edits, preamble, title, colors }: ForkReportInput):
     ]),
     "",
     colors.bold("Cut, and why"),
-    renderTable(cutRows(edits), { empty: "  nothing" }),
+    renderTable(cutRows(edits)) || "  nothing",
     "",
     colors.bold("Preamble"),
     ...preamble.split("\n").map((line) => `  ${line}`),
@@ -190,7 +177,7 @@ function cutRows(edits: readonly Edit[]): readonly (readonly string[])[] {
     });
 }
 
-/** What each reason of an edit means to a reader. */
+/** The reasons of edits in words. */
 const EXPLANATIONS: Readonly<Record<string, readonly [what: string, why: string]>> = {
   "before-compaction": ["messages", "the compaction summary stands for them"],
   reasoning: ["reasoning parts", "thoughts of the parent are not inherited"],

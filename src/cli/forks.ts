@@ -3,18 +3,18 @@ import { formatSpan } from "../fork/life/prompt.ts";
 import { currentRun, type ForkRecord, isLive } from "../fork/life/record.ts";
 import { askPlugin } from "../plugin/stores/control-store.ts";
 import { type HeldQuestion, isHeld, type PluginStores } from "../plugin/stores/plugin-stores.ts";
-import { type OpenedStores, withStores } from "./opencode/with-stores.ts";
+import { type OpenedStores, STORE_OPTION, withStores } from "./opencode/with-stores.ts";
 import { CliError } from "./terminal/cli-error.ts";
-import { renderTable, terminalText } from "./terminal/output.ts";
+import { printJson, renderTable, terminalText } from "./terminal/output.ts";
 
-/** `carryover forks`: the forks of the OpenCode plugin, and a way to stop one from here. */
+/** `carryover forks`: lists the forks of the OpenCode plugin, or cancels one. */
 export function forksCommand(): Command {
   return new Command("forks")
     .description("list the forks of the OpenCode plugin, or stop one")
     .argument("[action]", "cancel")
     .argument("[id]", "the fork to cancel: its id, its number if only one that runs has it, or all")
     .option("--json", "print for a program to read")
-    .option("--store <folder>", "the plugin's folder, if it is not the one of OpenCode's configuration here")
+    .option(...STORE_OPTION)
     .addHelpText("after", EXAMPLES)
     .action(runForks);
 }
@@ -51,23 +51,18 @@ async function list({ stores, name, place }: OpenedStores, json: true | undefine
   const question = { leases, nowMs: stores.now() };
   const running = elsewhere.map((record) => describe(record, question)).filter(({ isLive }) => isLive);
   const forks = [...records.map((record) => describe(record, question)), ...running];
-  if (json) print(JSON.stringify({ store: name, forks }, null, 2));
-  else
-    print(
-      renderTable(
-        forks.map((fork) => [
-          `#${fork.number}`,
-          // What a model chose, or somebody else wrote into a database, must not speak to the terminal.
-          terminalText(fork.title, MAX_TITLE_CHARS),
-          fork.state,
-          `${fork.calls} calls`,
-          `$${fork.costUSD.toFixed(2)}`,
-          fork.way,
-          terminalText(fork.id, MAX_TITLE_CHARS),
-        ]),
-        { empty: `No forks are recorded in ${place}.` },
-      ),
-    );
+  if (json) return printJson({ store: name, forks });
+  const rows = forks.map((fork) => [
+    `#${fork.number}`,
+    // Chosen by a model, or read from a shared database: may hold escape sequences.
+    terminalText(fork.title, MAX_TITLE_CHARS),
+    fork.state,
+    `${fork.calls} calls`,
+    `$${fork.costUSD.toFixed(2)}`,
+    fork.way,
+    terminalText(fork.id, MAX_TITLE_CHARS),
+  ]);
+  process.stdout.write(`${renderTable(rows) || `No forks are recorded in ${place}.`}\n`);
 }
 
 async function cancel(stores: PluginStores, id: string, json: true | undefined): Promise<void> {
@@ -84,18 +79,15 @@ async function cancel(stores: PluginStores, id: string, json: true | undefined):
         "It counts as interrupted as soon as OpenCode starts again in its project, and can be resumed there.",
       ]);
   }
-  print(
-    json
-      ? JSON.stringify({ answers }, null, 2)
-      : answers.map(({ text }) => terminalText(text, MAX_ANSWER_CHARS)).join("\n"),
-  );
+  if (json) return printJson({ answers });
+  for (const { text } of answers) process.stdout.write(`${terminalText(text, MAX_ANSWER_CHARS)}\n`);
 }
 
-/** The forks that a person means: never a guess between two. */
+/** The forks that an id, a number or `all` names; throws where a number is ambiguous. */
 function selectForks(records: readonly ForkRecord[], id: string): readonly ForkRecord[] {
   const live = records.filter((record) => isLive(currentRun(record)));
   if (id === "all" && live.length > 0) return live;
-  if (id === "all") throw new CliError("No fork runs", []);
+  if (id === "all") throw new CliError("No fork runs");
   const exact = records.find((record) => record.id === id);
   const found = exact ? [exact] : live.filter(({ number }) => `${number}` === id.replace(/^#/, ""));
   const [record] = found;
@@ -105,11 +97,12 @@ function selectForks(records: readonly ForkRecord[], id: string): readonly ForkR
     throw new CliError(`${found.length} forks that run have the number ${id}`, [
       `Name one by its id: ${found.map((each) => each.id).join(", ")}`,
     ]);
-  if (!isLive(currentRun(record))) throw new CliError(`Fork ${id} is over: ${currentRun(record).state}`, []);
+  if (!isLive(currentRun(record))) throw new CliError(`Fork ${id} is over: ${currentRun(record).state}`);
   return [record];
 }
 
-function describe(record: ForkRecord, question: HeldQuestion): ListedFork {
+/** A fork as `--json` prints it. */
+function describe(record: ForkRecord, question: HeldQuestion) {
   const run = currentRun(record);
   const isOwned = isHeld(record, question);
   const sinceMs = run.startedAtMs ?? run.queuedAtMs;
@@ -132,26 +125,5 @@ function describe(record: ForkRecord, question: HeldQuestion): ListedFork {
   };
 }
 
-/** A fork as `--json` shows it. */
-interface ListedFork {
-  readonly id: string;
-  readonly number: number;
-  readonly title: string;
-  readonly run: number;
-  readonly state: string;
-  readonly isLive: boolean;
-  readonly calls: number;
-  readonly costUSD: number;
-  readonly way: string;
-  readonly rootSessionId: string;
-  readonly parentSessionId: string;
-  readonly childSessionId?: string;
-  readonly delivery?: string;
-}
-
 const MAX_TITLE_CHARS = 60;
 const MAX_ANSWER_CHARS = 500;
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
-}

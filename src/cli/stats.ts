@@ -4,22 +4,22 @@ import { Command, Option } from "commander";
 import { groupBy } from "../text/json.ts";
 import { findTranscriptFiles } from "./files/find-files.ts";
 import { readInput } from "./files/read-input.ts";
-import { createFileProgress, runThreadPool, serveThread } from "./files/thread-pool.ts";
+import { createFileProgress, measureFiles, serveThread } from "./files/thread-pool.ts";
 import {
-  type LargeItem,
   profileSession,
   type SecretCount,
   type SessionProfile,
   type ToolProfile,
 } from "./inspect/profile-session.ts";
-import { CliError, EXIT_CODES, parseCount } from "./terminal/cli-error.ts";
+import { CliError, interrupted, parseCount, withInterrupt } from "./terminal/cli-error.ts";
 import {
   type Colors,
   colorsFor,
   formatCount,
   formatNumber,
   formatPercent,
-  renderTable,
+  printJson,
+  renderSection,
   terminalPath,
   terminalText,
 } from "./terminal/output.ts";
@@ -56,80 +56,37 @@ async function runStats(paths: readonly string[], { json, top, jobs, worker }: S
   if (worker && !isMainThread) return serveThread(fileStats);
   const roots = paths.length === 0 ? ["."] : paths;
   const files = await findTranscriptFiles(roots);
-  const stopping = new AbortController();
-  const stop = (): void => stopping.abort();
-  process.once("SIGINT", stop);
-  const outcomes = await measureFiles(files, { jobs, signal: stopping.signal }).finally(() =>
-    process.off("SIGINT", stop),
-  );
-  const stats = folderStats(outcomes, { top });
-  if (stats.files.read > 0 || json) print(stats, { json, top, folder: roots[0] ?? "." });
-  if (stopping.signal.aborted)
-    throw new CliError(`Stopped after ${outcomes.length} of ${files.length} files`, [], {
-      exitCode: EXIT_CODES.stopped,
-    });
+  const progress = createFileProgress(process.stderr, files.length);
+  const { outcomes, isStopped } = await withInterrupt(async (signal) => {
+    const measured = await measureFiles({
+      files,
+      threads: jobs,
+      createMeasure: () => fileStats,
+      argv: ["stats", "--worker"],
+      onOutcome: (done) => progress.step(done),
+      signal,
+    }).finally(() => progress.end());
+    return { outcomes: measured.filter((outcome) => outcome !== undefined), isStopped: signal.aborted };
+  });
+  const stats = folderStats(outcomes, top);
+  if (json) printJson(stats);
+  else if (stats.files.read > 0) {
+    const folder = (roots[0] ?? ".").replace(/\/+$/, "");
+    process.stdout.write(`${statsReport(stats, { colors: colorsFor(process.stdout), folder, top })}\n`);
+  }
+  if (isStopped) throw interrupted(`Stopped after ${outcomes.length} of ${files.length} files`);
   if (stats.files.read === 0) {
     const reasons = stats.skipped.slice(0, top).map(({ reason }) => reason);
     throw new CliError("None of the files is a transcript that can be read", reasons);
   }
 }
 
-interface Measuring {
-  readonly jobs: number;
-  readonly signal: AbortSignal;
-}
-
-/** What became of each file, in the order of the files; those that were not reached are left out. */
-async function measureFiles(
-  files: readonly string[],
-  { jobs, signal }: Measuring,
-): Promise<readonly FileStats[]> {
-  const outcomes = new Map<string, FileStats>();
-  const progress = createFileProgress(process.stderr, files.length);
-  const keep = (path: string, outcome: FileStats): void => {
-    outcomes.set(path, outcome);
-    progress.step(outcomes.size);
-  };
-  try {
-    if (jobs <= 1 || files.length === 1) {
-      for (const path of files) {
-        if (signal.aborted) break;
-        keep(path, await fileStats(path));
-      }
-    } else {
-      await runThreadPool({
-        items: files,
-        threads: jobs,
-        argv: ["stats", "--worker"],
-        onAnswer: keep,
-        signal,
-      });
-    }
-  } finally {
-    progress.end();
-  }
-  return files.map((path) => outcomes.get(path)).filter((outcome) => outcome !== undefined);
-}
-
-interface Printing {
-  readonly json: true | undefined;
-  readonly top: number;
-  readonly folder: string;
-}
-
-function print(stats: FolderStats, { json, top, folder }: Printing): void {
-  const text = json
-    ? JSON.stringify(stats, null, 2)
-    : statsReport(stats, { colors: colorsFor(process.stdout), folder: folder.replace(/\/+$/, ""), top });
-  process.stdout.write(`${text}\n`);
-}
-
-/** What became of one file of a folder. */
+/** The profile of one file, or why it was skipped. */
 type FileStats =
   | ({ readonly status: "read"; readonly path: string; readonly format: string } & SessionProfile)
   | { readonly status: "skipped"; readonly path: string; readonly reason: string };
 
-/** Measures one file; one that cannot be read is skipped, never fatal. */
+/** Measures one file; never throws. */
 async function fileStats(path: string): Promise<FileStats> {
   try {
     const { format, transcript } = await readInput(path, "live");
@@ -142,56 +99,19 @@ async function fileStats(path: string): Promise<FileStats> {
 
 const LARGEST_PER_FILE = 5;
 
-/** What a folder of sessions holds, and which of them stand out. */
-interface FolderStats {
-  readonly files: { readonly total: number; readonly read: number; readonly skipped: number };
-  readonly totals: Totals;
-  readonly byFormat: readonly (Totals & { readonly format: string })[];
-  /** By what is measured: the value that so many of 100 sessions do not exceed. */
-  readonly percentiles: Readonly<Record<Measure, Percentiles>>;
-  readonly byTool: readonly ToolProfile[];
-  readonly secrets: readonly SecretCount[];
-  readonly worst: Worst;
-  readonly skipped: readonly { readonly path: string; readonly reason: string }[];
-}
-
-interface Totals {
-  readonly sessions: number;
-  readonly messages: number;
-  readonly toolResults: number;
-  readonly chars: number;
-  readonly tokens: number;
-  readonly compactions: number;
-}
-
-const MEASURES = ["messages", "toolResults", "chars", "tokens", "windowTokens"] as const;
-type Measure = (typeof MEASURES)[number];
-
-interface Percentiles {
-  readonly p50: number;
-  readonly p90: number;
-  readonly p99: number;
-  readonly max: number;
-}
-
-interface Worst {
-  readonly largestWindows: readonly { readonly path: string; readonly tokens: number }[];
-  readonly largestItems: readonly (LargeItem & { readonly file: string })[];
-  readonly needless: readonly { readonly path: string; readonly results: number; readonly chars: number }[];
-  readonly secrets: readonly { readonly path: string; readonly count: number }[];
-}
-
-/** Sums up what was measured file by file. */
-function folderStats(outcomes: readonly FileStats[], { top }: { readonly top: number }): FolderStats {
+/** Sums up the profiles of a folder and picks the sessions that stand out. */
+function folderStats(outcomes: readonly FileStats[], top: number) {
   const read = outcomes.filter((outcome) => outcome.status === "read");
   const skipped = outcomes.filter((outcome) => outcome.status === "skipped");
   const formats = groupBy(read, ({ format }) => format);
   return {
     files: { total: outcomes.length, read: read.length, skipped: skipped.length },
     totals: totals(read),
-    byFormat: Array.from(formats, ([format, files]) => ({ format, ...totals(files) })).sort(
-      (a, b) => b.tokens - a.tokens,
+    byFormat: largest(
+      Array.from(formats, ([format, files]) => ({ format, ...totals(files) })),
+      ({ tokens }) => tokens,
     ),
+    /** For each measure the value that so many of 100 sessions do not exceed. */
     percentiles: {
       messages: percentiles(read.map(({ messages }) => messages)),
       toolResults: percentiles(read.map(({ toolResults }) => toolResults)),
@@ -208,85 +128,88 @@ function folderStats(outcomes: readonly FileStats[], { top }: { readonly top: nu
 
 type ReadFile = Extract<FileStats, { status: "read" }>;
 
-function totals(files: readonly ReadFile[]): Totals {
-  const sum = (of: (file: ReadFile) => number): number => files.reduce((all, file) => all + of(file), 0);
+function totals(files: readonly ReadFile[]) {
   return {
     sessions: files.length,
-    messages: sum(({ messages }) => messages),
-    toolResults: sum(({ toolResults }) => toolResults),
-    chars: sum(({ chars }) => chars),
-    tokens: sum(({ tokens }) => tokens),
-    compactions: sum(({ compactions }) => compactions),
+    messages: sum(files, ({ messages }) => messages),
+    toolResults: sum(files, ({ toolResults }) => toolResults),
+    chars: sum(files, ({ chars }) => chars),
+    tokens: sum(files, ({ tokens }) => tokens),
+    compactions: sum(files, ({ compactions }) => compactions),
   };
 }
 
-function percentiles(values: readonly number[]): Percentiles {
+function sum<Item>(items: readonly Item[], measure: (item: Item) => number): number {
+  return items.reduce((total, item) => total + measure(item), 0);
+}
+
+/** The items by falling value. */
+function largest<Item>(items: readonly Item[], measure: (item: Item) => number): readonly Item[] {
+  return items.toSorted((one, other) => measure(other) - measure(one));
+}
+
+function percentiles(values: readonly number[]) {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number): number => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
   return { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) };
 }
 
 function sumTools(tools: readonly ToolProfile[]): readonly ToolProfile[] {
-  const groups = groupBy(tools, ({ tool }) => tool);
-  const sum = (group: readonly ToolProfile[], of: Exclude<keyof ToolProfile, "tool">): number =>
-    group.reduce((all, each) => all + each[of], 0);
-  return Array.from(groups, ([tool, group]) => ({
-    tool,
-    calls: sum(group, "calls"),
-    failed: sum(group, "failed"),
-    chars: sum(group, "chars"),
-    tokens: sum(group, "tokens"),
-  })).sort((a, b) => b.tokens - a.tokens);
+  const sums = Array.from(
+    groupBy(tools, ({ tool }) => tool),
+    ([tool, group]) => ({
+      tool,
+      calls: sum(group, ({ calls }) => calls),
+      failed: sum(group, ({ failed }) => failed),
+      chars: sum(group, ({ chars }) => chars),
+      tokens: sum(group, ({ tokens }) => tokens),
+    }),
+  );
+  return largest(sums, ({ tokens }) => tokens);
 }
 
 function sumSecrets(secrets: readonly SecretCount[]): readonly SecretCount[] {
-  const groups = groupBy(secrets, ({ type }) => type);
-  return Array.from(groups, ([type, group]) => ({ type, count: countIn(group) })).sort(
-    (a, b) => b.count - a.count,
+  const sums = Array.from(
+    groupBy(secrets, ({ type }) => type),
+    ([type, group]) => ({ type, count: sum(group, ({ count }) => count) }),
   );
+  return largest(sums, ({ count }) => count);
 }
 
-function countIn(secrets: readonly SecretCount[]): number {
-  return secrets.reduce((sum, { count }) => sum + count, 0);
-}
-
-function worstOf(files: readonly ReadFile[], top: number): Worst {
+function worstOf(files: readonly ReadFile[], top: number) {
+  const windows = files.map(({ path, window }) => ({ path, tokens: window.tokens }));
+  const items = files.flatMap(({ path, largest }) => largest.map((item) => ({ file: path, ...item })));
+  const needless = files
+    .map(({ path, superseded }) => ({ path, ...superseded }))
+    .filter(({ results }) => results > 0);
+  const secrets = files
+    .map(({ path, secrets }) => ({ path, count: sum(secrets, ({ count }) => count) }))
+    .filter(({ count }) => count > 0);
   return {
-    largestWindows: files
-      .map(({ path, window }) => ({ path, tokens: window.tokens }))
-      .sort((a, b) => b.tokens - a.tokens)
-      .slice(0, top),
-    largestItems: files
-      .flatMap(({ path, largest }) => largest.map((item) => ({ file: path, ...item })))
-      .sort((a, b) => b.tokens - a.tokens)
-      .slice(0, top),
-    needless: files
-      .map(({ path, superseded }) => ({ path, ...superseded }))
-      .filter(({ results }) => results > 0)
-      .sort((a, b) => b.chars - a.chars)
-      .slice(0, top),
-    secrets: files
-      .map(({ path, secrets }) => ({ path, count: countIn(secrets) }))
-      .filter(({ count }) => count > 0)
-      .sort((a, b) => b.count - a.count)
-      .slice(0, top),
+    largestWindows: largest(windows, ({ tokens }) => tokens).slice(0, top),
+    largestItems: largest(items, ({ tokens }) => tokens).slice(0, top),
+    needless: largest(needless, ({ chars }) => chars).slice(0, top),
+    secrets: largest(secrets, ({ count }) => count).slice(0, top),
   };
 }
 
 interface StatsReportOptions {
   readonly colors: Colors;
-  /** What stands before every path and need not be said each time. */
+  /** Left out at the beginning of every path. */
   readonly folder: string;
   readonly top: number;
 }
 
-/** The figures of a folder, for a person to read. */
-function statsReport(stats: FolderStats, { colors, folder, top }: StatsReportOptions): string {
+/** The statistics for the terminal. */
+function statsReport(
+  stats: ReturnType<typeof folderStats>,
+  { colors, folder, top }: StatsReportOptions,
+): string {
   const { totals, worst } = stats;
   const path = (name: string): string =>
     terminalPath(name.startsWith(`${folder}/`) ? name.slice(folder.length + 1) : name, MAX_PATH_CHARS);
   const section = (name: string, rows: readonly (readonly string[])[]): readonly string[] =>
-    rows.length === 0 ? [] : ["", colors.bold(name), renderTable(rows)];
+    renderSection(colors.bold(name), rows);
   return [
     colors.bold(
       `${formatCount(stats.files.read, "session")} in ${formatCount(stats.files.total, "file")}, ${formatCount(totals.messages, "message")}, ${formatCount(totals.toolResults, "tool result")}, about ${formatCount(totals.tokens, "token")}`,
@@ -302,10 +225,10 @@ function statsReport(stats: FolderStats, { colors, folder, top }: StatsReportOpt
     ]),
     ...section("Of 100 sessions", [
       ["", "50 have at most", "90", "99", "all"],
-      ...MEASURES.map((measure) => {
-        const { p50, p90, p99, max } = stats.percentiles[measure];
-        return [NAMES[measure], ...[p50, p90, p99, max].map(formatNumber)];
-      }),
+      ...Object.entries(stats.percentiles).map(([measure, { p50, p90, p99, max }]) => [
+        MEASURE_NAMES[measure] ?? measure,
+        ...[p50, p90, p99, max].map(formatNumber),
+      ]),
     ]),
     ...section(
       "By tool, in the windows",
@@ -363,10 +286,8 @@ const MAX_PATH_CHARS = 60;
 const MAX_NAME_CHARS = 30;
 const MAX_REASON_CHARS = 100;
 
-const NAMES: Readonly<Record<Measure, string>> = {
-  messages: "messages",
+const MEASURE_NAMES: Readonly<Record<string, string>> = {
   toolResults: "tool results",
   chars: "characters",
-  tokens: "tokens",
   windowTokens: "tokens in the window",
 };

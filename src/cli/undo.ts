@@ -2,17 +2,17 @@ import { Command } from "commander";
 import { askPlugin } from "../plugin/stores/control-store.ts";
 import { type BatchInForce, batchesInForce, pluginJournal, undoInJournal } from "../plugin/stores/journal.ts";
 import type { PluginLog, PluginStores } from "../plugin/stores/plugin-stores.ts";
-import { withStores } from "./opencode/with-stores.ts";
+import { listLogs, STORE_OPTION, withStores } from "./opencode/with-stores.ts";
 import { CliError } from "./terminal/cli-error.ts";
-import { terminalText } from "./terminal/output.ts";
+import { printJson, terminalText } from "./terminal/output.ts";
 
-/** `carryover undo`: takes the newest edit of the OpenCode plugin back. */
+/** `carryover undo`: reverts the newest edit of the OpenCode plugin. */
 export function undoCommand(): Command {
   return new Command("undo")
     .description("take back the newest edit that the OpenCode plugin made to a conversation")
     .option("--session <id>", "the session; the one edited last when unset")
     .option("--json", "print for a program to read")
-    .option("--store <folder>", "the plugin's folder, if it is not the one of OpenCode's configuration here")
+    .option(...STORE_OPTION)
     .addHelpText("after", EXAMPLES)
     .action(runUndo);
 }
@@ -34,7 +34,17 @@ interface UndoFlags {
 
 async function runUndo({ session, json, store }: UndoFlags): Promise<void> {
   const result = await withStores(store, ({ stores }) => undoIn(stores, session));
-  process.stdout.write(`${json ? JSON.stringify(result, null, 2) : undoText(result)}\n`);
+  if (json) printJson(result);
+  else process.stdout.write(`${undoText(result)}\n`);
+}
+
+interface UndoResult {
+  readonly sessionId: string;
+  readonly batchId: string;
+  readonly step: string;
+  readonly edits: number;
+  readonly tokens: number;
+  readonly where: "plugin" | "journal";
 }
 
 async function undoIn(stores: PluginStores, session: string | undefined): Promise<UndoResult> {
@@ -42,7 +52,6 @@ async function undoIn(stores: PluginStores, session: string | undefined): Promis
   if (found === undefined)
     throw new CliError(
       session === undefined ? "No edit of ours is in force" : `No edit of ours is in force in ${session}`,
-      [],
     );
   const { sessionId, batch } = found.undone;
   const asked = await askPlugin({ control: stores.control, want: { type: "undo", sessionId } });
@@ -56,7 +65,7 @@ async function undoIn(stores: PluginStores, session: string | undefined): Promis
       undone: found.undone,
       atMs: Date.now(),
     });
-    if (problem !== undefined) throw new CliError(`Cannot write the journal: ${problem}`, []);
+    if (problem !== undefined) throw new CliError(`Cannot write the journal: ${problem}`);
   }
   return {
     sessionId,
@@ -66,15 +75,6 @@ async function undoIn(stores: PluginStores, session: string | undefined): Promis
     tokens: batch.tokensBefore - batch.tokensAfter,
     where: asked.status === "answered" ? "plugin" : "journal",
   };
-}
-
-interface UndoResult {
-  readonly sessionId: string;
-  readonly batchId: string;
-  readonly step: string;
-  readonly edits: number;
-  readonly tokens: number;
-  readonly where: "plugin" | "journal";
 }
 
 function undoText({ sessionId, step, edits, tokens, where }: UndoResult): string {
@@ -95,12 +95,11 @@ async function newestEdit(
   stores: PluginStores,
   session: string | undefined,
 ): Promise<NewestEdit | undefined> {
-  const { logs, problems } = await stores.logs();
-  if (problems.length > 0) throw new CliError(`Cannot list the logs: ${problems.join("; ")}`, ["Try again."]);
+  const logs = await listLogs(stores);
   let newest: NewestEdit | undefined;
   for (const { rootSessionId, writtenAtMs } of logsToSearch(logs, session)) {
     const foundAtMs = newest?.undone.batch.at ?? 0;
-    // No newer edit can stand in a log that was written to last before it.
+    // A log that was last written to before the found edit holds no newer one.
     if (writtenAtMs + MAX_CLOCK_SKEW_MS < foundAtMs) break;
     const { entries } = pluginJournal(await stores.journal(rootSessionId).read());
     const undone = batchesInForce(entries).findLast(
@@ -112,10 +111,10 @@ async function newestEdit(
   return newest;
 }
 
-/** An edit bears the time of the machine that made it, and a log that of its store. */
+/** Edits are dated by the machine that made them, logs by their store. */
 const MAX_CLOCK_SKEW_MS = 3_600_000;
 
-/** Nobody takes back by accident what was done on another machine: a session there must be named. */
+/** The named session's log first, then those of this home: a session of another machine must be named. */
 function logsToSearch(logs: readonly PluginLog[], session: string | undefined): readonly PluginLog[] {
   const named = logs.filter(({ rootSessionId }) => rootSessionId === session);
   const here = logs.filter(

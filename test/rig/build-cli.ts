@@ -15,6 +15,8 @@ export async function bundleCli(file: string): Promise<string> {
   const bundle = await rolldown({
     input: resolve(root, "src/cli/main.ts"),
     platform: "node",
+    // jsonc-parser's CommonJS build requires files by paths that a bundler does not see.
+    resolve: { mainFields: ["module", "main"] },
     external: ["pg"],
     logLevel: "warn",
   });

@@ -224,14 +224,14 @@ describe.skipIf(postgres === undefined)("carryover purge with a database", () =>
     await fill("ses_a", { output: "said again later" });
     await fill("ses_b");
     const stores = library();
-    const question: PurgeRequest = { wish: { type: "all" }, force: "never", nowMs: Date.now() };
-    const plan = planPurge(await readDatabaseInventory(stores), question);
+    const request: PurgeRequest = { filter: { type: "all" }, force: "never", nowMs: Date.now() };
+    const plan = planPurge(await readDatabaseInventory(stores), request);
     await fill("ses_new", { output: "said again later" });
     await stores.spills.put("named by nobody, and new");
     await lease("i9", { process: ELSEWHERE, logs: ["ses_b"] });
     await run("update carryover.spills set used_at = used_at - interval '1 hour'");
     const signal = new AbortController().signal;
-    expect(await purgeDatabase(stores, { plan, question, signal })).toMatchObject({
+    expect(await purgeDatabase(stores, { plan, request, signal })).toMatchObject({
       status: "purged",
       // The log of ses_a, where that is written, its fork and its view.
       files: 4,
@@ -255,9 +255,9 @@ describe.skipIf(postgres === undefined)("carryover purge with a database", () =>
   it("does nothing once it is stopped", async () => {
     await fill("ses_a");
     const stores = library();
-    const question: PurgeRequest = { wish: { type: "all" }, force: "never", nowMs: Date.now() };
-    const plan = planPurge(await readDatabaseInventory(stores), question);
-    const stopped = await purgeDatabase(stores, { plan, question, signal: AbortSignal.abort() });
+    const request: PurgeRequest = { filter: { type: "all" }, force: "never", nowMs: Date.now() };
+    const plan = planPurge(await readDatabaseInventory(stores), request);
+    const stopped = await purgeDatabase(stores, { plan, request, signal: AbortSignal.abort() });
     expect(stopped).toMatchObject({ status: "stopped", files: 0 });
     expect(await count("journals")).toBe(1);
   });

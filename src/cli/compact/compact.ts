@@ -1,12 +1,14 @@
 import { gzipSync } from "node:zlib";
 import { Command } from "commander";
+import { EventSourceParserStream } from "eventsource-parser/stream";
 import { type Compacted, type CompactOutcome, compact } from "../../compaction/compact.ts";
+import type { CompactionPlan, NothingToCompact } from "../../compaction/plan/plan-compaction.ts";
 import type { Summarizer } from "../../compaction/ports/summarizer.ts";
 import { readTranscript } from "../../formats/read-transcript.ts";
 import { planFileCompaction } from "../../inspector/view/plan-file-compaction.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
 import { asObject, asString } from "../../text/json.ts";
-import { type InputFile, printWarnings, readInput, sessionLabel } from "../files/read-input.ts";
+import { type InputFile, openInput, sessionLabel } from "../files/read-input.ts";
 import {
   editedText,
   type FileVersion,
@@ -14,8 +16,8 @@ import {
   replaceFile,
   writeFileAtomic,
 } from "../files/write-file.ts";
-import { CliError, EXIT_CODES, parseSize } from "../terminal/cli-error.ts";
-import { colorsFor, createProgressLine, terminalText } from "../terminal/output.ts";
+import { CliError, EXIT_CODES, interrupted, parseSize, withInterrupt } from "../terminal/cli-error.ts";
+import { colorsFor, createProgressLine, printJson, terminalText } from "../terminal/output.ts";
 import { compactReport, describeCompaction } from "./report.ts";
 
 /** `carryover compact`: what a compaction would do to a session, or the compaction itself. */
@@ -47,15 +49,24 @@ Without --model and --fold nothing is done and nothing leaves the machine. With 
 format of the file, goes to standard output unless --out or --write is given. Secrets are redacted before anything
 is sent.`;
 
+interface CompactFlags {
+  readonly json?: true;
+  readonly window: number;
+  readonly keep?: number;
+  readonly model?: string;
+  readonly url?: string;
+  readonly keyEnv?: string;
+  readonly fold?: true;
+  readonly out?: string;
+  readonly write?: true;
+}
+
 async function runCompact(path: string, flags: CompactFlags): Promise<void> {
   const summarizer = readSummarizer(flags);
   const isDryRun = summarizer === undefined && !flags.fold;
   checkOutputFlags(path, flags, isDryRun);
   const version = flags.write ? await fileVersionOf(path) : undefined;
-  const patience = createProgressLine();
-  patience.say(`reading ${path}`);
-  const file = await readInput(path).finally(() => patience.end());
-  printWarnings(file);
+  const file = await openInput(path);
   const plan = planFileCompaction(file, { windowTokens: flags.window, keepTokens: flags.keep });
   const outcome = await executePlan(plan, summarizer, flags.model);
   const description = describeCompaction(plan, outcome, { isDryRun, format: file.format });
@@ -63,45 +74,32 @@ async function runCompact(path: string, flags: CompactFlags): Promise<void> {
   const text = isChanged ? await compactedText(file, outcome) : undefined;
   const written = text === undefined ? undefined : await writeOutput(text, { version, out: flags.out, file });
   const printed = written === undefined ? text : undefined;
-  if (flags.json) {
-    process.stdout.write(`${JSON.stringify({ ...description, ...written, text: printed }, null, 2)}\n`);
-    return;
-  }
+  if (flags.json) return printJson({ ...description, ...written, text: printed });
   const stream = printed === undefined ? process.stdout : process.stderr;
   if (printed !== undefined) process.stdout.write(printed);
   const title = sessionLabel(file, file.name);
   stream.write(`${compactReport(description, { title, colors: colorsFor(stream), ...written })}\n`);
 }
 
-/** Carries the plan out; where a model was asked for, its summary counts and no other. */
+/** Executes the plan. If a model was asked for, a summary made without it is an error. */
 async function executePlan(
-  plan: Parameters<typeof compact>[0],
+  plan: CompactionPlan | NothingToCompact,
   summarizer: Summarizer | undefined,
   model = "",
 ): Promise<CompactOutcome> {
-  const patience = createProgressLine();
-  const stopping = new AbortController();
-  const stop = (): void => stopping.abort();
-  process.once("SIGINT", stop);
-  try {
-    patience.say(summarizer === undefined ? "summing up" : `${model} writes the summary`);
-    const outcome = await compact(
-      plan,
-      { clock: createSystemClock(), ...(summarizer && { summarizer }) },
-      { at: Date.now(), signal: stopping.signal },
-    );
-    if (outcome.status === "unchanged" && outcome.reason === "aborted")
-      throw new CliError("Stopped; nothing was changed", [], { exitCode: EXIT_CODES.stopped });
-    if (summarizer !== undefined && outcome.status === "compacted" && outcome.degraded !== undefined)
-      throw noUsableSummary(outcome);
-    return outcome;
-  } finally {
-    patience.end();
-    process.off("SIGINT", stop);
-  }
+  const progress = createProgressLine();
+  progress.show(summarizer === undefined ? "summing up" : `${model} writes the summary`);
+  const ports = { clock: createSystemClock(), ...(summarizer && { summarizer }) };
+  const outcome = await withInterrupt((signal) => compact(plan, ports, { at: Date.now(), signal })).finally(
+    () => progress.end(),
+  );
+  if (outcome.status === "unchanged" && outcome.reason === "aborted")
+    throw interrupted("Stopped; nothing was changed");
+  if (summarizer !== undefined && outcome.status === "compacted" && outcome.degraded !== undefined)
+    throw noUsableSummary(outcome);
+  return outcome;
 }
 
-/** A file that is not there is reported by whoever reads it. */
 async function fileVersionOf(path: string): Promise<FileVersion> {
   return fileVersion(path).catch((error: unknown) => {
     throw new CliError(`Cannot read ${path}: ${(error as Error).message}`, [], { cause: error });
@@ -119,7 +117,7 @@ function noUsableSummary({ degraded, detail }: Compacted): CliError {
 
 const MAX_DETAIL_CHARS = 300;
 
-/** The file with the edits in it, read once more before anybody relies on it. */
+/** The text of the compacted file, which is read back to check it before anything is written. */
 async function compactedText(file: InputFile, outcome: Compacted): Promise<string> {
   const text = editedText(file, outcome.edits, { at: Date.now(), order: "of-time" });
   const again = await readTranscript(Buffer.from(text));
@@ -142,7 +140,7 @@ interface Written {
   readonly backup?: string;
 }
 
-/** Where the session goes, packed as the file there is or as its name says. */
+/** Writes the session to the file itself or to `--out`, compressed as the file or as the name says. */
 async function writeOutput(text: string, { version, out, file }: OutputPlace): Promise<Written | undefined> {
   if (version !== undefined) {
     const content = file.packing === "gzip" ? gzipSync(text) : text;
@@ -153,20 +151,7 @@ async function writeOutput(text: string, { version, out, file }: OutputPlace): P
   return { written: out };
 }
 
-/** What `carryover compact` is told. */
-interface CompactFlags {
-  readonly json?: true;
-  readonly window: number;
-  readonly keep?: number;
-  readonly model?: string;
-  readonly url?: string;
-  readonly keyEnv?: string;
-  readonly fold?: true;
-  readonly out?: string;
-  readonly write?: true;
-}
-
-/** The model that writes the summary, if one is named; throws where what is said of it is not enough. */
+/** The model that writes the summary, if one is named; throws where the flags do not fit together. */
 function readSummarizer({ model, url, keyEnv, fold }: CompactFlags): Summarizer | undefined {
   if (model === undefined && url === undefined) {
     if (keyEnv !== undefined) throw new CliError("--key-env is for a model", ["Add --model and --url."]);
@@ -182,7 +167,7 @@ function readSummarizer({ model, url, keyEnv, fold }: CompactFlags): Summarizer 
   return createOpenAiSummarizer({ model, url: new URL(url), ...(key && { key }) });
 }
 
-/** Throws where nothing would be written, or two things at once. */
+/** Throws where nothing would be written, or in two places. */
 function checkOutputFlags(path: string, { write, out }: CompactFlags, isDryRun: boolean): void {
   if (write && out !== undefined) throw new CliError("--write and --out name two places", ["Choose one."]);
   if (write && path === "-") throw new CliError("Standard input cannot be written to", ["Use --out <file>."]);
@@ -200,7 +185,7 @@ interface OpenAiModel {
   readonly key?: string;
 }
 
-/** A summarizer that asks any server with OpenAI's chat completions, without tools; streamed, so that a stalled answer is noticed. */
+/** A summarizer for any server with OpenAI's chat completions API; streams, so that a stalled answer is noticed. */
 function createOpenAiSummarizer({ model, url, key }: OpenAiModel): Summarizer {
   return {
     async summarize({ system, prompt, maxOutputTokens }, { signal, onProgress }) {
@@ -224,10 +209,13 @@ function createOpenAiSummarizer({ model, url, key }: OpenAiModel): Summarizer {
       if (!response.ok) throw httpError(response.status, await response.text());
       const isStream = response.headers.get("content-type")?.includes("event-stream") === true;
       if (!isStream || response.body === null) return responseText(await response.json(), "message");
+      const events = response.body
+        .pipeThrough(new TextDecoderStream())
+        .pipeThrough(new EventSourceParserStream());
       const texts: string[] = [];
-      for await (const event of eventsOf(response.body)) {
+      for await (const { data } of events) {
         onProgress();
-        texts.push(responseText(event, "delta"));
+        if (data !== "" && data !== "[DONE]") texts.push(responseText(JSON.parse(data), "delta"));
       }
       return texts.join("");
     },
@@ -241,7 +229,7 @@ function completionsUrl(url: URL): URL {
   return whole;
 }
 
-/** The status and the body stay readable for whoever tells an overflow from other refusals. */
+/** Carries the status and the body, by which an overflow is told from other refusals. */
 function httpError(status: number, body: string): Error {
   return Object.assign(new Error(`The model's server answered ${status}: ${body.slice(0, MAX_BODY_CHARS)}`), {
     status,
@@ -255,17 +243,4 @@ function responseText(value: unknown, place: "message" | "delta"): string {
   if (error !== undefined && error !== null) throw error;
   const [choice] = Array.isArray(choices) ? choices : [];
   return asString(asObject(asObject(choice)[place]).content) ?? "";
-}
-
-async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<unknown> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split(/\r?\n/);
-    rest = lines.pop() ?? "";
-    for (const line of lines) {
-      const data = line.startsWith("data:") ? line.slice("data:".length).trim() : "";
-      if (data !== "" && data !== "[DONE]") yield JSON.parse(data);
-    }
-  }
 }

@@ -4,7 +4,7 @@ import { asObject, type UnknownObject } from "../../text/json.ts";
 import { type ConfiguredPlugin, type HostConfiguration, isCarryover } from "../opencode/configuration.ts";
 import type { Finding } from "./finding.ts";
 
-/** What can be told from OpenCode's configuration: whether we are in it, who else edits the conversation, and what fights us. */
+/** Checks OpenCode's configuration: is the plugin in it, are its options valid, and which plugins or settings interfere. */
 export function checkSettings({ files, plugins, settings }: HostConfiguration, env: Environment): Finding[] {
   const ours = plugins.find(isCarryover);
   return [
@@ -50,7 +50,7 @@ function checkOptions({ options, from }: ConfiguredPlugin): Finding[] {
   }));
 }
 
-/** Other plugins that change what the model is sent. */
+/** Other plugins that change the requests to the model. */
 const OTHER_CONTEXT_PLUGINS: readonly (readonly [pattern: RegExp, name: string, advice: string])[] = [
   [
     /opencode-dcp|dynamic-context-pruning/,

@@ -11,7 +11,7 @@ import { DATABASE_LABEL, packageFolders } from "../opencode/with-stores.ts";
 import { formatCount, terminalText } from "../terminal/output.ts";
 import type { Finding } from "./finding.ts";
 
-/** Whether the plugin can keep its records, whether only this user can read them, and whether they are whole. */
+/** Checks that the plugin's folder can be written, that only this user can read it, and that its records are intact. */
 export async function checkStore(folders: PluginFolders): Promise<Finding[]> {
   const { root } = folders;
   const check = "store";
@@ -58,7 +58,7 @@ async function checkRecords(folders: PluginFolders): Promise<Finding[]> {
   const damaged = [
     ...problems,
     ...(journal?.problems ?? [])
-      // The last line of a program that was ended may be half a line; nothing is lost by it.
+      // A killed program may leave half a line at the end, which is harmless.
       .filter(({ type }) => type !== "torn-tail")
       .map(({ place, reason }) => `${place}: ${reason}`),
   ];
@@ -102,7 +102,7 @@ async function writeProblem(folder: string): Promise<string | undefined> {
   }
 }
 
-/** Whether the database that the plugin is to use can be reached and has our tables; its address is never shown. */
+/** Checks that the plugin's database can be reached and has its tables; never shows its address. */
 export async function checkDatabase(connectionString: string): Promise<Finding[]> {
   const check = "store";
   const stores = createPostgresStores({
@@ -134,7 +134,7 @@ export async function checkDatabase(connectionString: string): Promise<Finding[]
   }
 }
 
-/** Whether what the plugins of all machines have recorded can be read, and how many of them run. */
+/** Checks that the records of all machines can be read, and counts the running plugins. */
 async function checkDatabaseRecords(stores: PostgresStores): Promise<Finding[]> {
   const check = "records";
   const records = await stores.recordsBelow("opencode/");

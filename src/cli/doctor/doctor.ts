@@ -7,22 +7,22 @@ import { promisify } from "node:util";
 import { Command } from "commander";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
 import { type HostConfiguration, isCarryover, readHostConfiguration } from "../opencode/configuration.ts";
-import { findPluginFolders, findStoreOption } from "../opencode/with-stores.ts";
+import { findPluginFolders, findStoreOption, STORE_OPTION } from "../opencode/with-stores.ts";
 import { CliError } from "../terminal/cli-error.ts";
-import { type Colors, colorsFor } from "../terminal/output.ts";
+import { colorsFor, printJson } from "../terminal/output.ts";
 import { checkSettings } from "./check-settings.ts";
 import { checkDatabase, checkStore } from "./check-store.ts";
-import type { Finding } from "./finding.ts";
+import { type Finding, renderFindings } from "./finding.ts";
 import { runSelfTest } from "./self-test.ts";
 
-/** `carryover doctor`: whether the OpenCode plugin works here, and what to do if it does not. */
+/** `carryover doctor`: checks whether the OpenCode plugin works here, and says what to do if it does not. */
 export function doctorCommand(): Command {
   return new Command("doctor")
     .description("check OpenCode, the plugin, its settings and its store, and that our edits reach the model")
     .option("--json", "print { findings } for a program to read")
     .option("--opencode <path>", "the program of OpenCode; the one on PATH when unset")
     .option("--plugin <path>", "the plugin to test; the configured one, or that of this package, when unset")
-    .option("--store <folder>", "the plugin's folder, if it is not the one of OpenCode's configuration here")
+    .option(...STORE_OPTION)
     .option("--no-self-test", "do not run OpenCode")
     .addHelpText("after", EXAMPLES)
     .action(runDoctor);
@@ -36,7 +36,7 @@ Examples:
 The self-test runs your OpenCode once in a folder that is thrown away, with a model of ours on this machine.
 Exit codes: 0 nothing has to be done, 2 something has, 1 a fault of Carryover.`;
 
-/** The version that every fact about the host was measured on. */
+/** The version of OpenCode that the plugin is tested with. */
 const TESTED_OPENCODE_VERSION = "1.18.33";
 
 interface DoctorFlags {
@@ -63,12 +63,11 @@ async function runDoctor(flags: DoctorFlags): Promise<void> {
     if (!flags.json) process.stderr.write("Running OpenCode once; this takes some seconds.\n");
     findings.push(...(await selfTest({ binary, plugin: flags.plugin, configuration })));
   }
-  process.stdout.write(
-    flags.json ? `${JSON.stringify({ findings }, null, 2)}\n` : report(findings, colorsFor(process.stdout)),
-  );
+  if (flags.json) printJson({ findings });
+  else process.stdout.write(renderFindings(findings, colorsFor(process.stdout)));
   const problems = findings.filter(({ level }) => level === "problem").length;
   if (problems > 0)
-    throw new CliError(problems === 1 ? "1 thing has to be done" : `${problems} things have to be done`, []);
+    throw new CliError(problems === 1 ? "1 thing has to be done" : `${problems} things have to be done`);
 }
 
 async function checkHost(binary: string | undefined): Promise<Finding[]> {
@@ -96,7 +95,7 @@ async function checkHost(binary: string | undefined): Promise<Finding[]> {
 
 const VERSION_MS = 60_000;
 
-/** A program as a shell would find it. */
+/** Finds a program as a shell does. */
 async function findProgram(name: string, path: string): Promise<string | undefined> {
   const endings = process.platform === "win32" ? [".exe", ".cmd", ""] : [""];
   const folders = /[/\\]/.test(name) ? [process.cwd()] : path.split(delimiter);
@@ -113,30 +112,24 @@ async function findProgram(name: string, path: string): Promise<string | undefin
   return undefined;
 }
 
+/** Tests the plugin of `--plugin`, else the configured one if it is a file, else the one of this package. */
 async function selfTest({ binary, plugin, configuration }: SelfTestChoice): Promise<Finding[]> {
   const configured = configuration.plugins.find(isCarryover)?.spec;
   const chosen = plugin ?? (configured !== undefined && isLocal(configured) ? configured : undefined);
   if (chosen !== undefined)
     return runSelfTest({ binary, plugin: isAbsolute(chosen) ? pathToFileURL(chosen).href : chosen });
   const own = fileURLToPath(new URL("./server.js", import.meta.url));
-  // Alone in a folder: beside a package.json OpenCode would load what that names.
+  // Copied to a folder of its own: beside a package.json OpenCode would load what that names.
   const folder = await mkdtemp(join(tmpdir(), "carryover-plugin-"));
   const copy = join(folder, "carryover.mjs");
   try {
-    const isCopied = await copyFile(own, copy).then(
-      () => true,
-      () => false,
-    );
-    return isCopied
-      ? await runSelfTest({ binary, plugin: pathToFileURL(copy).href })
-      : [
-          {
-            check: "self-test",
-            level: "problem",
-            what: `the plugin is not beside this program (${own})`,
-            advice: "Install the package again, or name the plugin with --plugin.",
-          },
-        ];
+    await copyFile(own, copy);
+    return await runSelfTest({ binary, plugin: pathToFileURL(copy).href });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).path !== own) throw error;
+    const what = `the plugin is not beside this program (${own})`;
+    const advice = "Install the package again, or name the plugin with --plugin.";
+    return [{ check: "self-test", level: "problem", what, advice }];
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -150,13 +143,4 @@ interface SelfTestChoice {
 
 function isLocal(spec: string): boolean {
   return spec.startsWith("file:") || isAbsolute(spec);
-}
-
-function report(findings: readonly Finding[], colors: Colors): string {
-  const marks = { ok: colors.dim("ok"), note: colors.bold("note"), problem: colors.red("problem") };
-  const lines = findings.flatMap(({ level, what, advice }) => [
-    `${marks[level]}${" ".repeat(9 - level.length)}${what}`,
-    ...(advice === undefined || level === "ok" ? [] : [`${" ".repeat(9)}→ ${advice}`]),
-  ]);
-  return `${lines.join("\n")}\n`;
 }

@@ -1,17 +1,16 @@
-import { spawn } from "node:child_process";
-import { closeSync, openSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FORK_OWN_TOOLS } from "../../fork/context/omit.ts";
 import { asObject, type UnknownObject } from "../../text/json.ts";
+import { runToFile } from "../opencode/sessions.ts";
 import type { Finding } from "./finding.ts";
 
 /**
- * Runs the user's own OpenCode once, in a home that is thrown away and with a model of ours, and looks at what reached
- * that model. Nothing leaves the machine, and nothing of the user's is read or written.
+ * Runs the user's OpenCode once in a temporary home, against a scripted model on this machine, and checks the requests
+ * that the model got. Nothing leaves the machine, and no file of the user is read or written.
  */
 export async function runSelfTest({ binary, plugin }: SelfTest): Promise<Finding[]> {
   const root = await realpath(await mkdtemp(join(tmpdir(), "carryover-doctor-")));
@@ -33,12 +32,6 @@ interface SelfTest {
   readonly plugin: string;
 }
 
-interface RunOutcome {
-  /** Null when it had to be ended. */
-  readonly code: number | null;
-  readonly output: string;
-}
-
 const PROMPT = "This is the self-test of carryover. Show the long output, then fork.";
 const RUN_MS = 150_000;
 
@@ -46,7 +39,7 @@ async function createTestHome({ root, plugin, modelUrl }: TestHomeOptions): Prom
   const [config, project] = [join(root, "config", "opencode"), join(root, "project")];
   await mkdir(join(config, "node_modules"), { recursive: true });
   await mkdir(project);
-  // OpenCode installs its plugin package before the first request, over a minute without a network; this says that it is there.
+  // Declares OpenCode's plugin package as installed: without a network, installing it takes over a minute.
   const dependencies = { "@opencode-ai/plugin": "*" };
   await writeJson(join(config, "package.json"), { dependencies });
   await writeJson(join(config, "package-lock.json"), {
@@ -84,26 +77,14 @@ interface TestHomeOptions {
   readonly modelUrl: string;
 }
 
+/** Exit code and output of one run; a program that cannot be started counts as killed. */
 async function runOnce({ binary, root, project }: Run): Promise<RunOutcome> {
-  const outputFile = join(root, "output.txt");
-  // Into a file: OpenCode ends before a pipe is drained.
-  const output = openSync(outputFile, "w");
-  const child = spawn(binary, ["run", PROMPT], {
-    cwd: project,
-    env: testEnvironment(root),
-    stdio: ["ignore", output, output],
-  });
-  const timer = setTimeout(() => child.kill("SIGKILL"), RUN_MS);
+  const run = { cwd: project, env: testEnvironment(root), stderr: "with-stdout", timeoutMs: RUN_MS } as const;
   try {
-    const code = await new Promise<number | null>((resolve, reject) => {
-      child.once("error", reject).once("exit", resolve);
-    });
-    return { code, output: await readFile(outputFile, "utf8") };
+    const { code, output } = await runToFile(binary, ["run", PROMPT], run);
+    return { code, output: output.toString("utf8") };
   } catch (cause) {
     return { code: null, output: String(cause) };
-  } finally {
-    clearTimeout(timer);
-    closeSync(output);
   }
 }
 
@@ -111,6 +92,11 @@ interface Run {
   readonly binary: string;
   readonly root: string;
   readonly project: string;
+}
+
+interface RunOutcome {
+  readonly code: number | null;
+  readonly output: string;
 }
 
 function testEnvironment(root: string): NodeJS.ProcessEnv {
@@ -133,7 +119,7 @@ function testEnvironment(root: string): NodeJS.ProcessEnv {
   };
 }
 
-/** What the requests prove, one finding for each way in which the plugin changes them. */
+/** One finding for each way in which the plugin changes requests. */
 function findingsFrom(requests: readonly ModelCall[], { code, output }: RunOutcome): Finding[] {
   const parents = requests.filter(({ from }) => from === "parent");
   const child = requests.find(({ from }) => from === "child");
@@ -212,7 +198,7 @@ function writeJson(path: string, value: unknown): Promise<void> {
   return writeFile(path, JSON.stringify(value, null, 2));
 }
 
-/** A model of our own on this machine: it plays the self-test and remembers what it was sent. Reachable from nowhere else. */
+/** Starts a scripted model, reachable from this machine only, that records the requests it gets. */
 export async function startDoctorModel(): Promise<DoctorModel> {
   const requests: ModelCall[] = [];
   const server = createServer((request, response) => {
@@ -235,19 +221,19 @@ export async function startDoctorModel(): Promise<DoctorModel> {
 
 interface DoctorModel {
   readonly url: string;
-  /** Oldest first, without those for a title. */
+  /** Oldest first, without requests for a title. */
   readonly requests: readonly ModelCall[];
   stop(): Promise<void>;
 }
 
-/** One request, as far as the self-test looks at it. */
+/** The fields of a request that the self-test checks. */
 interface ModelCall {
   readonly from: "parent" | "child" | "title";
   readonly tools: readonly string[];
   readonly messages: readonly UnknownObject[];
 }
 
-/** Printed by the command that the model runs first: more than an output may have. */
+/** Longer than a tool output may be; the model's first call prints it. */
 const LONG_OUTPUT_FILE = "long-output.txt";
 const FORK_REPORT = "The fork of the self-test reports.";
 
@@ -264,7 +250,7 @@ function readCall(request: IncomingMessage, text: string): ModelCall {
 
 type Answer = { readonly text: string } | { readonly tool: string; readonly input: unknown };
 
-/** The parent shows a long output, then forks and waits, then ends. */
+/** The script: the parent prints a long output, forks and waits, then ends. */
 function answerTo({ from, messages }: ModelCall): Answer {
   if (from === "title") return { text: "Self-test" };
   if (from === "child") return { text: FORK_REPORT };

@@ -1,4 +1,3 @@
-import { realpathSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -11,14 +10,15 @@ import { controlsLine, createEvalCharts, evalPage } from "../../eval/report/eval
 import { createEvalReport, type EvalReport } from "../../eval/report/eval-report.ts";
 import { createEvalTables } from "../../eval/report/eval-tables.ts";
 import { findTranscriptFiles } from "../files/find-files.ts";
-import { createFileProgress } from "../files/thread-pool.ts";
+import { createFileProgress, currentProgram } from "../files/thread-pool.ts";
 import { writeFileAtomic } from "../files/write-file.ts";
-import { CliError, parseCount } from "../terminal/cli-error.ts";
-import { type Colors, colorsFor, renderTable } from "../terminal/output.ts";
+import { CliError, parseBudget, parseCount } from "../terminal/cli-error.ts";
+import { type Colors, colorsFor, printJson, renderTable } from "../terminal/output.ts";
 import {
   cleanEvalCache,
   defaultEvalCacheFolder,
   type EvalOutcome,
+  type EvalRun,
   type EvalSetup,
   evalCodeVersion,
   loadEvalPolicies,
@@ -33,7 +33,7 @@ export function evalCommand(): Command {
     .argument("[paths...]", "transcript files, or folders of them; any format that can be read, also gzipped")
     .option(
       "--policy <names>",
-      "policies to measure, or modules of your own; `readList` explains them",
+      "policies to measure, or modules of your own; `list` explains them",
       parseList,
     )
     .option(
@@ -75,7 +75,7 @@ Examples:
 
 A policy of your own: mine.mjs with \`export default (transcript, budgetChars) => text\`.`;
 
-/** The yardstick, and the strongest of the simple ways. */
+/** The baseline, and the strongest of the simple policies. */
 const DEFAULT_BASELINES: readonly string[] = ["last-N", "hybrid-50"];
 
 interface EvalFlags {
@@ -103,7 +103,6 @@ async function runEvalCommand(paths: readonly string[], flags: EvalFlags): Promi
   const policyNames = flags.policy ?? BUILT_IN_POLICIES.map(({ name }) => name);
   const policies = await loadEvalPolicies(policyNames);
   const files = await findTranscriptFiles(paths.length === 0 ? ["."] : paths);
-  const program = realpathSync(process.argv[1] ?? "");
   const setup: EvalSetup = {
     policyNames,
     budgetsChars: flags.budget,
@@ -112,13 +111,11 @@ async function runEvalCommand(paths: readonly string[], flags: EvalFlags): Promi
     maxProbes: flags.probes,
     branches: flags.live ? "live" : "file",
     cacheFolder: flags.cache === false ? undefined : flags.cache,
-    codeVersion: await evalCodeVersion(policyNames, program),
+    codeVersion: await evalCodeVersion(policyNames, currentProgram()),
   };
   if (setup.cacheFolder !== undefined) await cleanEvalCache(setup.cacheFolder, Date.now());
 
-  const progress = createEvalProgress(process.stderr, files.length);
-  const outcomes = await runEval({ files, setup, jobs: flags.jobs, program, onProgress: progress.step });
-  progress.end(files, outcomes);
+  const outcomes = await measureWithProgress({ files, setup, jobs: flags.jobs });
   const measures = outcomes.flatMap((outcome) => (outcome.status === "measured" ? [outcome.measure] : []));
   if (measures.length === 0) throw new CliError("None of the files is a transcript that can be read");
 
@@ -129,12 +126,27 @@ async function runEvalCommand(paths: readonly string[], flags: EvalFlags): Promi
   });
   if (flags.html !== undefined) await writeFileAtomic(flags.html, evalPage(report, policies));
   if (flags.svg !== undefined) await writeCharts(flags.svg, report);
-  process.stdout.write(
-    flags.json
-      ? `${JSON.stringify(report, null, 2)}\n`
-      : `${evalText(report, { policies, colors: colorsFor(process.stdout) })}\n`,
-  );
+  if (flags.json) printJson(report);
+  else process.stdout.write(`${evalText(report, { policies, colors: colorsFor(process.stdout) })}\n`);
   if (!report.controls.holds) throw new CliError(controlsLine(report));
+}
+
+/** Measures the files, shows how many are done and, at the end, which were skipped. */
+async function measureWithProgress(run: Omit<EvalRun, "onOutcome">): Promise<readonly EvalOutcome[]> {
+  const { files } = run;
+  const progress = createFileProgress(process.stderr, files.length);
+  let fromCache = 0;
+  const outcomes = await runEval({
+    ...run,
+    onOutcome(done, outcome) {
+      if (outcome.status === "measured" && outcome.source === "cache") fromCache++;
+      progress.step(done, fromCache > 0 ? `, ${fromCache} known from before` : "");
+    },
+  });
+  progress.end();
+  for (const [index, outcome] of outcomes.entries())
+    if (outcome.status === "skipped") process.stderr.write(`skipped ${files[index]}: ${outcome.reason}\n`);
+  return outcomes;
 }
 
 async function writeCharts(folder: string, report: EvalReport): Promise<void> {
@@ -156,24 +168,14 @@ function parseMeasures(value: string): readonly MeasureName[] {
 }
 
 function parseBudgets(value: string): readonly number[] {
-  return value.split(",").map((budget) => {
-    const [, digits = "", thousand] = /^(\d[\d_]*)(k?)$/i.exec(budget.trim()) ?? [];
-    const chars = Number(digits.replaceAll("_", "")) * (thousand ? 1000 : 1);
-    if (!(chars >= MIN_BUDGET_CHARS))
-      throw new InvalidArgumentError(`Give numbers of characters, at least ${MIN_BUDGET_CHARS}: 25k,50000.`);
-    return chars;
-  });
+  return value.split(",").map(parseBudget);
 }
 
-const MIN_BUDGET_CHARS = 512;
-
-interface EvalTextOptions {
-  readonly policies: readonly EvalPolicy[];
-  readonly colors: Colors;
-}
-
-/** A report for a terminal. */
-function evalText(report: EvalReport, { policies, colors }: EvalTextOptions): string {
+/** The report for the terminal. */
+function evalText(
+  report: EvalReport,
+  { policies, colors }: { readonly policies: readonly EvalPolicy[]; readonly colors: Colors },
+): string {
   const { sessions, controls } = report;
   const formats = Object.entries(sessions.byFormat).map(([format, count]) => `${count} ${format}`);
   return [
@@ -191,30 +193,7 @@ function evalText(report: EvalReport, { policies, colors }: EvalTextOptions): st
   ].join("\n");
 }
 
-/** What each policy keeps, one a line. */
+/** The policies and what each keeps, one a line. */
 function policyList(policies: readonly EvalPolicy[]): string {
   return renderTable(policies.map(({ name, explain }) => [name, explain]));
-}
-
-/** Says on standard error how far a run is, and in the end which files were skipped. */
-interface EvalProgress {
-  readonly step: (done: number, outcome: EvalOutcome) => void;
-  readonly end: (files: readonly string[], outcomes: readonly EvalOutcome[]) => void;
-}
-
-/** The progress of measuring this many files. */
-function createEvalProgress(stream: NodeJS.WriteStream, total: number): EvalProgress {
-  const progress = createFileProgress(stream, total);
-  let fromCache = 0;
-  return {
-    step(done, outcome) {
-      if (outcome.status === "measured" && outcome.source === "cache") fromCache++;
-      progress.step(done, fromCache > 0 ? `, ${fromCache} known from before` : "");
-    },
-    end(files, outcomes) {
-      progress.end();
-      for (const [index, outcome] of outcomes.entries())
-        if (outcome.status === "skipped") stream.write(`skipped ${files[index]}: ${outcome.reason}\n`);
-    },
-  };
 }

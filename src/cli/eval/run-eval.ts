@@ -1,73 +1,66 @@
 import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, extname, isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { workerData } from "node:worker_threads";
-import { gunzipSync } from "node:zlib";
 import { type EvalOptions, measureSession, type SessionMeasure } from "../../eval/measure-session.ts";
 import { BUILT_IN_POLICIES, type EvalPolicy } from "../../eval/measures/policies.ts";
 import { type EvalSession, linesInFileOrder, workingDirectoryOf } from "../../eval/probe/eval-session.ts";
 import type { FormatName } from "../../formats/detect-format.ts";
 import { formatOf, readTranscript } from "../../formats/read-transcript.ts";
 import type { Transcript } from "../../transcript/message.ts";
-import { runThreadPool, serveThread } from "../files/thread-pool.ts";
+import { modifiedMs } from "../files/find-files.ts";
+import { unpackedBytes } from "../files/read-input.ts";
+import { measureFiles, serveThread } from "../files/thread-pool.ts";
+import { writeFileAtomic } from "../files/write-file.ts";
 import { CliError } from "../terminal/cli-error.ts";
 
-interface EvalRun {
+/** Measures all files in as many threads as asked for; the outcomes are in the order of the files. */
+export async function runEval({ files, setup, jobs, onOutcome }: EvalRun): Promise<readonly EvalOutcome[]> {
+  const outcomes = await measureFiles({
+    files,
+    threads: jobs,
+    createMeasure: () => createEvalJob(setup),
+    argv: ["eval", "--worker"],
+    workerData: setup,
+    onOutcome,
+  });
+  return outcomes.map((outcome) => outcome ?? { status: "skipped", reason: "its thread ended early" });
+}
+
+export interface EvalRun {
   readonly files: readonly string[];
   readonly setup: EvalSetup;
-  /** How many threads; one measures right here. */
   readonly jobs: number;
-  /** The program that a thread runs. */
-  readonly program: string;
-  readonly onProgress: (done: number, outcome: EvalOutcome) => void;
+  readonly onOutcome: (done: number, outcome: EvalOutcome) => void;
 }
 
-/** Measures all files, on as many threads as asked for; the outcomes are in the order of the files. */
-export async function runEval(run: EvalRun): Promise<readonly EvalOutcome[]> {
-  const { files, jobs, program, setup } = run;
-  const outcomes = new Map<string, EvalOutcome>();
-  const keep = (path: string, outcome: EvalOutcome): void => {
-    outcomes.set(path, outcome);
-    run.onProgress(outcomes.size, outcome);
-  };
-  if (jobs <= 1 || files.length === 1) {
-    const measure = await createEvalJob(setup);
-    for (const path of files) keep(path, await measure(path));
-  } else {
-    await runThreadPool({
-      items: files,
-      threads: jobs,
-      program,
-      argv: ["eval", "--worker"],
-      setup,
-      onAnswer: keep,
-    });
-  }
-  return files.map((path) => outcomes.get(path) ?? { status: "skipped", reason: "its thread ended early" });
+/** In a thread: measures the files that the main thread sends. */
+export async function runEvalWorker(): Promise<void> {
+  await serveThread(await createEvalJob(workerData as EvalSetup));
 }
 
-/** Everything that a worker must know, as plain data. */
+/** What a thread needs to measure files; plain data, since it is sent to the thread. */
 export interface EvalSetup extends Pick<EvalOptions, "budgetsChars" | "measures" | "steps" | "maxProbes"> {
   readonly policyNames: readonly string[];
   readonly branches: EvalBranches;
-  /** Undefined: nothing is kept. */
+  /** Undefined: no cache. */
   readonly cacheFolder: string | undefined;
-  /** Changes with the program, and with policies of the user's own. */
+  /** A hash of the program and of the user's own policies; part of the cache's keys. */
   readonly codeVersion: string;
 }
 
-/** What became of one file. */
+/** The measures of one file, or why it was skipped. */
 export type EvalOutcome =
   | { readonly status: "measured"; readonly measure: SessionMeasure; readonly source: "new" | "cache" }
   | { readonly status: "skipped"; readonly reason: string };
 
-/** A way to measure files one by one; a file that cannot be read is skipped, never fatal. */
+/** A function that measures one file; it never throws. */
 async function createEvalJob(setup: EvalSetup): Promise<(path: string) => Promise<EvalOutcome>> {
   const policies = await loadEvalPolicies(setup.policyNames);
   const cache = setup.cacheFolder === undefined ? undefined : createEvalCache(setup.cacheFolder);
-  // How long something took is true of that run alone.
+  // Speed is never cached.
   const measures = setup.measures.filter((name) => name !== "speed");
   const { cacheFolder: _, ...counted } = { ...setup, measures };
   return async (path) => {
@@ -94,16 +87,11 @@ async function createEvalJob(setup: EvalSetup): Promise<(path: string) => Promis
   };
 }
 
-/** The version of the program and of the user's own policies, by their bytes. */
+/** A hash of the program and of the user's own policies. */
 export async function evalCodeVersion(policyNames: readonly string[], program: string): Promise<string> {
   const hash = createHash("sha256");
   for (const file of [program, ...policyNames.filter(isPolicyFile)]) hash.update(await readFile(file));
   return hash.digest("hex");
-}
-
-/** Measures the files that the main thread names. */
-export async function runEvalWorker(): Promise<void> {
-  await serveThread(await createEvalJob(workerData as EvalSetup));
 }
 
 /** A session to measure on, or why there is none in a file. */
@@ -111,7 +99,7 @@ type EvalSessionFile =
   | { readonly status: "read"; readonly session: EvalSession }
   | { readonly status: "unreadable"; readonly reason: string };
 
-/** `file`: all branches of a session, in the order in which they were written. `live`: the one it would go on with. */
+/** `file`: all branches of a session in the order of the file. `live`: only the branch that would be continued. */
 type EvalBranches = "file" | "live";
 
 interface ReadEvalSessionOptions {
@@ -125,8 +113,7 @@ export async function readEvalSession(
   bytes: Uint8Array,
   { name, branches }: ReadEvalSessionOptions,
 ): Promise<EvalSessionFile> {
-  const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
-  const file = await readTranscript(isGzip ? gunzipSync(bytes) : bytes);
+  const file = await readTranscript(unpackedBytes(bytes));
   if (file.format === "unknown") return { status: "unreadable", reason: file.reason };
   const { format, wire } = file;
   const transcript = (branches === "file" ? allBranches(format, wire) : undefined) ?? file.transcript;
@@ -142,12 +129,11 @@ function allBranches(format: FormatName, wire: unknown): Transcript | undefined 
   return formatOf(format)?.decode(linesInFileOrder(wire));
 }
 
-/** The policies with these names; a name with a slash or a script's ending is a module of the user's own. */
+/** Loads policies by name; a name that is a path is a module of the user's own. */
 export async function loadEvalPolicies(names: readonly string[]): Promise<readonly EvalPolicy[]> {
   return Promise.all(names.map((name) => (isPolicyFile(name) ? importPolicy(name) : builtIn(name))));
 }
 
-/** True for a name that is a path to a module. */
 function isPolicyFile(name: string): boolean {
   return /[/\\]/.test(name) || /\.[cm]?js$/.test(name);
 }
@@ -184,13 +170,13 @@ function isPolicy(value: unknown): value is EvalPolicy {
   return typeof name === "string" && typeof explain === "string" && typeof run === "function";
 }
 
-/** Keeps what was measured, so that a run that was stopped goes on where it was. Holds figures, never what a session says. */
+/** Keeps measures, so that a run that was stopped continues where it was. Holds numbers, never texts of a session. */
 interface EvalCache {
   get(key: string): Promise<SessionMeasure | undefined>;
   put(key: string, measure: SessionMeasure): Promise<void>;
 }
 
-/** A cache in a folder. An entry is written whole or not at all; one that cannot be read or written is only slow. */
+/** A cache in a folder. An entry that cannot be read or written counts as missing. */
 function createEvalCache(folder: string): EvalCache {
   return {
     async get(key) {
@@ -201,33 +187,28 @@ function createEvalCache(folder: string): EvalCache {
       }
     },
     async put(key, measure) {
-      const temporary = join(folder, `${key}.${process.pid}.tmp`);
       try {
         await mkdir(folder, { recursive: true });
-        await writeFile(temporary, JSON.stringify(measure));
-        await rename(temporary, join(folder, `${key}.json`));
+        await writeFileAtomic(join(folder, `${key}.json`), JSON.stringify(measure));
       } catch {
-        await rm(temporary, { force: true }).catch(() => undefined);
+        // Measured again next time.
       }
     },
   };
 }
 
-/** Removes entries that nobody has asked for in a while: each version of the program leaves its own. */
+/** Removes old entries, since each version of the program adds its own. */
 export async function cleanEvalCache(folder: string, nowMs: number): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     const path = join(folder, name);
-    const modifiedMs = await stat(path).then(
-      ({ mtimeMs }) => mtimeMs,
-      () => nowMs,
-    );
-    if (nowMs - modifiedMs > MAX_AGE_MS) await rm(path, { force: true }).catch(() => undefined);
+    const ageMs = nowMs - ((await modifiedMs(path)) ?? nowMs);
+    if (ageMs > MAX_AGE_MS) await rm(path, { force: true }).catch(() => undefined);
   }
 }
 
 const MAX_AGE_MS = 14 * 24 * 3_600_000;
 
-/** Where the cache is unless told otherwise: `carryover/eval` in $XDG_CACHE_HOME, else in ~/.cache. */
+/** The default folder of the cache: `carryover/eval` in $XDG_CACHE_HOME, else in ~/.cache. */
 export function defaultEvalCacheFolder(env: NodeJS.ProcessEnv): string {
   const cacheHome = env.XDG_CACHE_HOME;
   const base = cacheHome && isAbsolute(cacheHome) ? cacheHome : join(env.HOME || homedir(), ".cache");

@@ -2,7 +2,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { CliError } from "../terminal/cli-error.ts";
 
-/** The transcript files among these paths: files as given, folders searched to the bottom, in a stable order. */
+/** The transcript files at these paths: files as given, folders searched recursively, in a stable order. */
 export async function findTranscriptFiles(paths: readonly string[]): Promise<readonly string[]> {
   const files: string[] = [];
   for (const path of paths) {
@@ -33,7 +33,7 @@ async function filesIn(folder: string): Promise<readonly string[]> {
     .sort();
 }
 
-/** The file below a folder that was written last; undefined where there is none or no such folder. */
+/** The most recently modified file below a folder; undefined if there is none or no such folder. */
 export async function newestFile(
   folder: string,
   isWanted: (name: string) => boolean,
@@ -50,7 +50,7 @@ export async function newestFile(
   return newest;
 }
 
-/** When a file was written last; undefined where there is none. */
+/** When a file was last modified; undefined if it does not exist. */
 export async function modifiedMs(path: string): Promise<number | undefined> {
   return stat(path).then(
     (found) => found.mtimeMs,
@@ -58,7 +58,7 @@ export async function modifiedMs(path: string): Promise<number | undefined> {
   );
 }
 
-/** A file and when it was written last. */
+/** A file and when it was last modified. */
 export interface DatedFile {
   readonly path: string;
   readonly modifiedMs: number;

@@ -6,9 +6,9 @@ import { readTranscript, type TranscriptFile } from "../../formats/read-transcri
 import { messagesOf, type OpenCodeWire } from "../../formats/wires/opencode/session-message.ts";
 import { asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
 import { CliError } from "../terminal/cli-error.ts";
-import { terminalText } from "../terminal/output.ts";
+import { createProgressLine, terminalText } from "../terminal/output.ts";
 
-/** A transcript file of any known format, as far as it could be read. */
+/** A transcript file of any known format, with what could be read of it. */
 export interface InputFile extends Omit<TranscriptFile, "format">, SessionName {
   readonly format: Exclude<TranscriptFile["format"], "unknown">;
   /** What the file is called in messages. */
@@ -16,6 +16,15 @@ export interface InputFile extends Omit<TranscriptFile, "format">, SessionName {
   readonly packing: "plain" | "gzip";
   /** What is broken in it but did not stop the reading. */
   readonly warnings: readonly string[];
+}
+
+/** Reads a transcript while a progress line is shown, and prints warnings about what was skipped. */
+export async function openInput(path: string): Promise<InputFile> {
+  const progress = createProgressLine();
+  progress.show(`reading ${path}`);
+  const file = await readInput(path).finally(() => progress.end());
+  printWarnings(file);
+  return file;
 }
 
 /**
@@ -28,7 +37,7 @@ export async function readInput(path: string, keep: "all" | "live" = "all"): Pro
     if (path === "-") return await readBytes(await standardInput(), name);
     const packing = await packingOf(path);
     const stream = createReadStream(path);
-    // An error of either stream ends the reading of the second one.
+    // `pipeline` forwards an error of either stream to whoever reads the second.
     const source = packing === "gzip" ? pipeline(stream, createGunzip(), () => {}) : stream;
     const file = await readTranscript(source, { keep });
     return toInput(file, { name, packing, bytes: async () => unpackedBytes(await readFile(path)) });
@@ -47,7 +56,7 @@ export async function readBytes(packed: Uint8Array, name: string): Promise<Input
 interface Source {
   readonly name: string;
   readonly packing: InputFile["packing"];
-  /** Everything again, for saying what is wrong with it. */
+  /** Reads the whole file once more, to explain what is wrong with it. */
   readonly bytes: () => Promise<Uint8Array>;
 }
 
@@ -91,7 +100,8 @@ function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
-function unpackedBytes(bytes: Uint8Array): Uint8Array {
+/** The bytes of a file, decompressed if they are gzip. */
+export function unpackedBytes(bytes: Uint8Array): Uint8Array {
   return isGzip(bytes) ? gunzipSync(bytes) : bytes;
 }
 
@@ -112,7 +122,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: "you may not read it",
 };
 
-/** Says on standard error what was passed over in a file. */
+/** Prints to standard error what was skipped in a file. */
 export function printWarnings({ name, warnings }: Pick<InputFile, "name" | "warnings">): void {
   for (const warning of warnings.slice(0, MAX_WARNINGS))
     process.stderr.write(`warning: ${name}: ${warning}; the rest is used\n`);
@@ -122,13 +132,13 @@ export function printWarnings({ name, warnings }: Pick<InputFile, "name" | "warn
 
 const MAX_WARNINGS = 10;
 
-/** What a session is called, as far as its file says so. */
+/** The name of a session, if its file has one. */
 interface SessionName {
   readonly sessionId?: string;
   readonly title?: string;
 }
 
-/** The id and the title that a wire of any format gives its session. */
+/** Finds the id and the title of a session in the wire of any format. */
 function sessionNameOf(wire: unknown): SessionName {
   const values = Array.isArray(wire) ? wire : [wire];
   let sessionId: string | undefined;
@@ -141,26 +151,24 @@ function sessionNameOf(wire: unknown): SessionName {
   return omitUndefined({ sessionId, title });
 }
 
-/** How a session is shown: its title, its id, or what its file is called. */
-export function sessionLabel({ title, sessionId }: SessionName, otherwise: string): string {
+/** The title and id of a session for display, or else the fallback. */
+export function sessionLabel({ title, sessionId }: SessionName, fallback: string): string {
   const names = [title, sessionId]
     .filter((name) => name !== undefined)
     .map((name) => terminalText(name, MAX_LABEL_CHARS));
-  return names.join(" · ") || otherwise;
+  return names.join(" · ") || fallback;
 }
 
 const MAX_LABEL_CHARS = 120;
 
 function idOf(line: UnknownObject): string | undefined {
-  const { info, payload, type } = line;
+  const { payload, type } = line;
   if (type === "session" || type === "session_meta")
     return asString(line.id) ?? asString(asObject(payload).id);
-  return asString(line.sessionId) ?? (type === undefined ? ownId(asObject(info)) : undefined);
-}
-
-/** Messages of OpenCode have an `info` too, but theirs is not the session's. */
-function ownId(info: UnknownObject): string | undefined {
-  return info.role === undefined ? asString(info.id) : undefined;
+  const info = asObject(line.info);
+  // OpenCode's messages have an `info` as well; only the session's is without a role.
+  const isSession = type === undefined && info.role === undefined;
+  return asString(line.sessionId) ?? (isSession ? asString(info.id) : undefined);
 }
 
 function titleOf(line: UnknownObject): string | undefined {
@@ -170,8 +178,11 @@ function titleOf(line: UnknownObject): string | undefined {
   return type === undefined ? asString(asObject(info).title) : undefined;
 }
 
-/** Says why a file is no transcript: it is empty, not text, cut off at a place, or JSON of another kind. */
-function explainUnreadable(bytes: Uint8Array, { name, reason }: Unreadable): CliError {
+/** Explains why a file is no transcript: it is empty, not text, cut off somewhere, or JSON of another kind. */
+function explainUnreadable(
+  bytes: Uint8Array,
+  { name, reason }: { readonly name: string; readonly reason: string },
+): CliError {
   if (bytes.subarray(0, SAMPLE_BYTES).includes(0))
     return new CliError(`${name} is not a text file`, [KNOWN_FORMATS]);
   const text = new TextDecoder().decode(bytes.subarray(0, MAX_EXPLAINED_BYTES));
@@ -189,21 +200,16 @@ function explainUnreadable(bytes: Uint8Array, { name, reason }: Unreadable): Cli
   return new CliError(`${name} is JSON, but no transcript: ${reason}`, [KNOWN_FORMATS]);
 }
 
-interface Unreadable {
-  readonly name: string;
-  readonly reason: string;
-}
-
 const KNOWN_FORMATS =
   "Expected a session of OpenCode (export), Claude Code, Codex, pi, SWE-agent or Gemini CLI, or messages of the Anthropic, OpenAI, Gemini or AI SDK API.";
 const SAMPLE_BYTES = 4096;
-/** More text than this is not decoded only to name a place in it. */
+/** A larger file is not decoded whole only to find the line of an error. */
 const MAX_EXPLAINED_BYTES = 256 * 1024 * 1024;
 
 function isEachLineJson(text: string): boolean {
   const lines = text.slice(0, SAMPLE_BYTES * 16).split("\n");
-  const whole = lines.slice(0, -1).filter((line) => line.trim() !== "");
-  return whole.length > 1 && whole.every(isJson);
+  const complete = lines.slice(0, -1).filter((line) => line.trim() !== "");
+  return complete.length > 1 && complete.every(isJson);
 }
 
 function isJson(line: string): boolean {
@@ -232,7 +238,7 @@ function explainSyntaxError(
   );
 }
 
-/** Where the parser stopped: it names a position, or an end, or only the character that it did not expect. */
+/** Where the parser stopped. Its message names a position, the end, or only the unexpected character. */
 function positionOf({ message }: Error, body: string): number | undefined {
   const position = /position (\d+)/.exec(message)?.[1];
   if (position !== undefined) return Number(position);
@@ -242,7 +248,8 @@ function positionOf({ message }: Error, body: string): number | undefined {
   return unexpected !== undefined && body.startsWith(unexpected, start) ? start : undefined;
 }
 
-function lineAndColumn(body: string, position: number): string {
+/** A position in a text, for an error message. */
+export function lineAndColumn(body: string, position: number): string {
   const before = body.slice(0, position);
   const line = before.split("\n").length;
   return `line ${line}, column ${position - before.lastIndexOf("\n")}`;

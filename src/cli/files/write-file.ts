@@ -13,13 +13,13 @@ import type { Edit } from "../../transcript/edit.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import type { InputFile } from "./read-input.ts";
 
-/** Writes a file at once, so that an interrupt leaves the old one or the new one, never half of it. */
+/** Writes a file atomically: after an interrupt there is the old file or the new one, never half of it. */
 export async function writeFileAtomic(
   path: string,
   content: string | Uint8Array,
   { mode }: WriteOptions = {},
 ): Promise<void> {
-  // In a folder that others can write to, a name that can be guessed may be a link that leads elsewhere.
+  // The name is random: in a folder that others can write to, a predictable one could be a link to another file.
   const temporary = `${path}.${process.pid}-${randomBytes(8).toString("hex")}.tmp`;
   try {
     await writeFile(temporary, content, { flag: "wx", flush: true, ...(mode !== undefined && { mode }) });
@@ -31,33 +31,30 @@ export async function writeFileAtomic(
 }
 
 interface WriteOptions {
-  /** Who may read the new file; what the system gives new files when unset. */
+  /** Permissions of the new file; the system's default when unset. */
   readonly mode?: number;
 }
 
-/** A file as it was when it was read. */
+/** A file's state when it was read, to be compared before it is replaced. */
 export interface FileVersion {
-  /** Links followed. */
+  /** With links resolved. */
   readonly path: string;
   readonly sizeBytes: number;
   readonly modifiedMs: number;
   readonly mode: number;
 }
 
-/** What to hold against the file again before it is replaced. */
+/** The present state of a file. */
 export async function fileVersion(path: string): Promise<FileVersion> {
-  const whole = await realpath(path);
-  const { size, mtimeMs, mode } = await stat(whole);
-  return { path: whole, sizeBytes: size, modifiedMs: mtimeMs, mode: mode & 0o777 };
+  const resolved = await realpath(path);
+  const { size, mtimeMs, mode } = await stat(resolved);
+  return { path: resolved, sizeBytes: size, modifiedMs: mtimeMs, mode: mode & 0o777 };
 }
 
-/**
- * Replaces a file as a whole and gives the path of the copy that was made of it first. A file that somebody has written
- * to since it was read is left alone.
- */
+/** Backs a file up, replaces it atomically and gives the path of the backup. Throws if it was written to since it was read. */
 export async function replaceFile(version: FileVersion, content: string | Uint8Array): Promise<string> {
   await checkUnchanged(version);
-  const backup = await copyAside(version.path);
+  const backup = await backUp(version.path);
   await checkUnchanged(version);
   await writeFileAtomic(version.path, content, { mode: version.mode });
   return backup;
@@ -71,8 +68,8 @@ async function checkUnchanged(version: FileVersion): Promise<void> {
   ]);
 }
 
-/** The first free name: an older copy is never written over. */
-async function copyAside(path: string): Promise<string> {
+/** Copies a file to the first free name, so that no older backup is overwritten. */
+async function backUp(path: string): Promise<string> {
   for (let number = 0; number < MAX_BACKUPS; number++) {
     const backup = number === 0 ? `${path}.bak` : `${path}.bak${number}`;
     try {
@@ -90,7 +87,7 @@ async function copyAside(path: string): Promise<string> {
 
 const MAX_BACKUPS = 1000;
 
-/** The text of a file with edits in it, in the file's own format. */
+/** The text of a file after edits, in the file's own format. */
 export function editedText(
   { format, form, wire }: InputFile,
   edits: readonly Edit[],
@@ -103,30 +100,35 @@ export function editedText(
 }
 
 interface EditedTextOptions {
-  /** Milliseconds since 1970, for what the edits insert. */
+  /** Timestamp of inserted messages. */
   readonly at: number;
   /**
-   * Where an agent sorts by time: `of-the-list` dates messages so that they stay where they stand; `of-time` leaves a
-   * compaction where it happened, since its marker names the tail that it keeps.
+   * OpenCode sorts messages by time. `of-the-list` changes their times so that the present order is kept; `of-time` does
+   * not, which is right for a compaction, since its marker names the tail that it keeps.
    */
   readonly order: "of-the-list" | "of-time";
 }
 
 /**
- * An OpenCode session that `opencode import` accepts: messages that an edit inserted take the agent, the model and
- * whatever else is asked for from the nearest message of their role. The same reference where none lacks anything.
+ * Completes an OpenCode session so that `opencode import` accepts it: inserted messages take the agent, the model and
+ * other required fields from the nearest message of their role. Gives the same reference if nothing was missing.
  */
 export function importableSession(wire: OpenCodeWire): OpenCodeWire {
   const messages = messagesOf(wire);
-  const complete = messages.map((message, index) => withRequiredFields(message, { messages, index }));
-  return complete.every((message, index) => message === messages[index])
-    ? wire
-    : withMessages(wire, complete);
-}
-
-interface Place {
-  readonly messages: readonly SessionMessage[];
-  readonly index: number;
+  const infos = messages.map((message) => asObject(asObject(message).info));
+  let isChanged = false;
+  const complete = messages.map((message, index) => {
+    const missing = missingFields(infos[index] ?? {});
+    const model = missing.length === 0 ? undefined : nearestComplete(infos, index);
+    if (model === undefined) return message;
+    isChanged = true;
+    const copied = missing.map((name) => [name, INSERTED_USAGE[name] ?? model[name]] as const);
+    return {
+      info: { ...message.info, ...Object.fromEntries(copied) },
+      parts: message.parts.map(withPartId),
+    };
+  });
+  return isChanged ? withMessages(wire, complete) : wire;
 }
 
 const REQUIRED: Readonly<Record<string, readonly string[]>> = {
@@ -134,46 +136,36 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   assistant: ["parentID", "modelID", "providerID", "mode", "agent", "path", "cost", "tokens"],
 };
 
-/** Nothing was paid for what an edit inserted. */
-const DEFAULTS: UnknownObject = {
+/** An inserted message has cost nothing. */
+const INSERTED_USAGE: UnknownObject = {
   cost: 0,
   tokens: { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } },
 };
 
-function withRequiredFields(message: SessionMessage, place: Place): SessionMessage {
-  const info = asObject(asObject(message).info);
-  const missing = (REQUIRED[`${info.role}`] ?? []).filter((name) => info[name] === undefined);
-  const model = missing.length === 0 ? undefined : nearestCompleteInfo(place, `${info.role}`);
-  if (model === undefined) return message;
-  const lent = Object.fromEntries(missing.map((name) => [name, DEFAULTS[name] ?? model[name]]));
-  return {
-    info: { ...message.info, ...lent },
-    parts: message.parts.map((part) => withPartId(part)),
-  };
+function missingFields(info: UnknownObject): readonly string[] {
+  return (REQUIRED[`${info.role}`] ?? []).filter((name) => info[name] === undefined);
 }
 
-/** The `info` of the nearest message that has all that its role asks for. */
-function nearestCompleteInfo({ messages, index }: Place, role: string): UnknownObject | undefined {
-  const isWhole = (info: UnknownObject): boolean =>
-    info.role === role && (REQUIRED[role] ?? []).every((name) => info[name] !== undefined);
-  for (let distance = 1; distance < messages.length; distance++) {
-    for (const at of [index + distance, index - distance]) {
-      const info = asObject(asObject(messages[at]).info);
-      if (isWhole(info)) return info;
-    }
+/** The nearest `info` of the same role that has all required fields. */
+function nearestComplete(infos: readonly UnknownObject[], index: number): UnknownObject | undefined {
+  for (let distance = 1; distance < infos.length; distance++) {
+    for (const info of [infos[index + distance], infos[index - distance]])
+      if (info !== undefined && info.role === infos[index]?.role && missingFields(info).length === 0)
+        return info;
   }
   return undefined;
 }
 
-/** OpenCode knows a part by how its id begins. */
+/** OpenCode recognizes a part by the prefix of its id. */
 function withPartId(part: SessionPart): SessionPart {
   const { id } = part;
   return typeof id === "string" && !id.startsWith("prt") ? { ...part, id: `prt_${id}` } : part;
 }
 
 /**
- * An OpenCode session whose messages have their times in the order of the list, which is how OpenCode sorts them: what
- * was inserted or moved to the front is dated before what follows it. The same reference where they are in order.
+ * Changes the times of an OpenCode session's messages so that OpenCode, which sorts by time, keeps them in the order of
+ * the list: a message that is later than its successor gets a time just before it. Gives the same reference if all are
+ * in order.
  */
 export function orderByTime(wire: OpenCodeWire): OpenCodeWire {
   const messages = messagesOf(wire);

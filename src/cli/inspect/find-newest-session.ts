@@ -7,15 +7,15 @@ import type {
 } from "../../formats/wires/opencode/session-message.ts";
 import { modifiedMs, newestFile } from "../files/find-files.ts";
 import { type InputFile, readBytes, readInput } from "../files/read-input.ts";
-import { exportNewestSession, findStoredSession, readStoredSession } from "../opencode/sessions.ts";
+import { exportNewestSession, readStoredSession } from "../opencode/sessions.ts";
 
-/** A session that nobody named, and how it was found. */
+/** The newest session, and how it was found. */
 interface FoundSession {
   readonly file: InputFile;
-  /** One line that says which agent's session it is, and where it is. */
+  /** A line that names the agent and the place. */
   readonly found: string;
   /** Newer sessions that could not be read, and why. */
-  readonly passedOver: readonly string[];
+  readonly skipped: readonly string[];
 }
 
 /** The newest session of OpenCode, Claude Code, Codex or pi on this machine; where there is none, an example. */
@@ -23,24 +23,24 @@ export async function findNewestSession(env: NodeJS.ProcessEnv): Promise<FoundSe
   const candidates = (await Promise.all(PLACES.map((find) => find(env)))).filter(
     (each) => each !== undefined,
   );
-  const passedOver: string[] = [];
+  const skipped: string[] = [];
   for (const { agent, place, open } of candidates.sort((a, b) => b.modifiedMs - a.modifiedMs)) {
     try {
       const file = await open();
-      return { file, found: `The newest session on this machine, of ${agent}: ${place}`, passedOver };
+      return { file, found: `The newest session on this machine, of ${agent}: ${place}`, skipped };
     } catch (error) {
-      passedOver.push(`the newest session of ${agent} is passed over: ${(error as Error).message}`);
+      skipped.push(`the newest session of ${agent} is passed over: ${(error as Error).message}`);
     }
   }
   const file = await readBytes(Buffer.from(JSON.stringify(exampleSession())), "the example");
   const found =
     "There is no session of OpenCode, Claude Code, Codex or pi on this machine; this is an example";
-  return { file, found, passedOver };
+  return { file, found, skipped };
 }
 
 interface Candidate {
   readonly agent: string;
-  /** Where it is, for a person to read. */
+  /** The path, for display. */
   readonly place: string;
   readonly modifiedMs: number;
   readonly open: () => Promise<InputFile>;
@@ -53,7 +53,7 @@ const PLACES: readonly Find[] = [
   findInStorage,
   (env) =>
     findLines("Claude Code", join(env.CLAUDE_CONFIG_DIR || join(homeOf(env), ".claude"), "projects"), {
-      // A sub-agent's file is no session of its own.
+      // The files of sub-agents are not sessions.
       isSession: (name) => !name.startsWith("agent-"),
     }),
   (env) => findLines("Codex", join(env.CODEX_HOME || join(homeOf(env), ".codex"), "sessions")),
@@ -71,7 +71,7 @@ function openCodeFolder(env: NodeJS.ProcessEnv): string {
 
 async function findInDatabase(env: NodeJS.ProcessEnv): Promise<Candidate | undefined> {
   const place = join(openCodeFolder(env), "opencode.db");
-  // The database itself is written late; the log beside it is not.
+  // The write-ahead log changes before the database does.
   const times = await Promise.all([modifiedMs(place), modifiedMs(`${place}-wal`)]);
   if (times[0] === undefined) return undefined;
   return {
@@ -82,9 +82,10 @@ async function findInDatabase(env: NodeJS.ProcessEnv): Promise<Candidate | undef
   };
 }
 
+/** Older versions of OpenCode kept a session in JSON files. */
 async function findInStorage(env: NodeJS.ProcessEnv): Promise<Candidate | undefined> {
   const storage = join(openCodeFolder(env), "storage");
-  const newest = await findStoredSession(storage);
+  const newest = await newestFile(join(storage, "session"), (name) => name.endsWith(".json"));
   if (newest === undefined) return undefined;
   return {
     agent: "OpenCode",
@@ -94,14 +95,10 @@ async function findInStorage(env: NodeJS.ProcessEnv): Promise<Candidate | undefi
   };
 }
 
-interface LinesOptions {
-  readonly isSession?: (name: string) => boolean;
-}
-
 async function findLines(
   agent: string,
   folder: string,
-  { isSession = () => true }: LinesOptions = {},
+  { isSession = () => true }: { readonly isSession?: (name: string) => boolean } = {},
 ): Promise<Candidate | undefined> {
   const newest = await newestFile(folder, (name) => /\.jsonl(\.gz)?$/.test(name) && isSession(name));
   if (newest === undefined) return undefined;
@@ -113,7 +110,7 @@ async function findLines(
   };
 }
 
-/** A short session in OpenCode's own form: one file read three times, one long output, one failed edit. */
+/** A short OpenCode session: one file read three times, one long output, one failed edit. */
 function exampleSession(): SessionExport {
   const source = sourceText();
   const messages: SessionMessage[] = [

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { workingDirectoryOf } from "../../eval/probe/eval-session.ts";
 import { createFixedSource, createInspectedSession } from "../../inspector/server/session-source.ts";
 import { type InputFile, printWarnings, readInput, sessionLabel } from "../files/read-input.ts";
+import { STORE_OPTION } from "../opencode/with-stores.ts";
 import { parseCount, parseSize } from "../terminal/cli-error.ts";
 import {
   type Colors,
@@ -10,7 +11,8 @@ import {
   formatCount,
   formatNumber,
   formatPercent,
-  renderTable,
+  printJson,
+  renderSection,
   terminalPath,
   terminalText,
 } from "../terminal/output.ts";
@@ -42,7 +44,7 @@ export function inspectCommand(): Command {
       "--live",
       "follow a session of OpenCode that runs with the plugin, the newest or the one named by its id",
     )
-    .option("--store <folder>", "the plugin's folder, if it is not the one of OpenCode's configuration here")
+    .option(...STORE_OPTION)
     .option("--port <n>", "serve the page on this port; any free one when unset", parsePort)
     .option("--window <tokens>", "the window of the model, for the page", parseSize)
     .option("--no-redact", "show secrets on the page")
@@ -73,22 +75,22 @@ async function runInspect(path: string | undefined, flags: InspectFlags): Promis
   if (isServed(flags)) await serveUntilStopped(createFixedSource(session), servePageOptions(flags));
 }
 
-/** Prints what is in the session, and gives it. */
+/** Reads a session, prints its profile and returns it. */
 async function report(path: string | undefined, { json, top }: InspectFlags): Promise<InputFile> {
-  const patience = createProgressLine();
+  const progress = createProgressLine();
   try {
-    patience.say(`reading ${path ?? "the newest session"}`);
+    progress.show(`reading ${path ?? "the newest session"}`);
     const { file, found } =
       path === undefined ? await newest() : { file: await readInput(path, "live"), found: undefined };
     printWarnings(file);
-    patience.say(`measuring ${file.transcript.length} messages`);
+    progress.show(`measuring ${file.transcript.length} messages`);
     const profile = profileSession(file.transcript, { top });
-    patience.end();
+    progress.end();
     if (json) {
       const { format, reason, sessionId, title, problems } = file;
       const head = { file: file.name, format, reason, sessionId, title };
       const rest = { ...profile, byFile: profile.byFile.slice(0, top), byTool: profile.byTool.slice(0, top) };
-      process.stdout.write(`${JSON.stringify({ ...head, ...rest, problems }, null, 2)}\n`);
+      printJson({ ...head, ...rest, problems });
       return file;
     }
     const workingDirectory = workingDirectoryOf(file.wire);
@@ -104,7 +106,7 @@ async function report(path: string | undefined, { json, top }: InspectFlags): Pr
     process.stdout.write(`${shown}\n`);
     return file;
   } finally {
-    patience.end();
+    progress.end();
   }
 }
 
@@ -126,8 +128,8 @@ function readSessionOf(
 }
 
 async function newest(): Promise<{ readonly file: InputFile; readonly found: string }> {
-  const { file, found, passedOver } = await findNewestSession(process.env);
-  for (const line of passedOver) process.stderr.write(`warning: ${line}\n`);
+  const { file, found, skipped } = await findNewestSession(process.env);
+  for (const line of skipped) process.stderr.write(`warning: ${line}\n`);
   return { file, found };
 }
 
@@ -135,14 +137,14 @@ interface InspectReportInput {
   readonly profile: SessionProfile;
   readonly title: string;
   readonly format: string;
-  /** How the session was found, where nobody named it. */
+  /** How the session was found, if no file was named. */
   readonly found?: string;
   readonly workingDirectory?: string;
   readonly top: number;
   readonly colors: Colors;
 }
 
-/** What fills a window, for a person to read. */
+/** What fills the window of a session, for the terminal. */
 export function inspectReport(input: InspectReportInput): string {
   const { profile, title, format, found, top, colors } = input;
   const { window } = profile;
@@ -150,7 +152,7 @@ export function inspectReport(input: InspectReportInput): string {
   const share = (tokens: number): string => formatPercent(tokens, wholeTokens);
   const path = (name: string): string => terminalPath(relative(name, input.workingDirectory), MAX_PATH_CHARS);
   const section = (name: string, rows: readonly (readonly string[])[]): readonly string[] =>
-    rows.length === 0 ? [] : ["", colors.bold(name), renderTable(rows)];
+    renderSection(colors.bold(name), rows);
   const repeated = profile.byFile.filter(({ repeatedReads }) => repeatedReads > 0);
   return [
     ...(found === undefined ? [] : [colors.dim(found)]),

@@ -12,30 +12,32 @@ import {
 import type { SecretsChoice, SessionSource } from "../../inspector/server/session-source.ts";
 import type { InspectedSession } from "../../inspector/view/types.ts";
 import { pluginFolders } from "../../plugin/stores/folders.ts";
+import type { PluginStores } from "../../plugin/stores/plugin-stores.ts";
 import { sessionLabel } from "../files/read-input.ts";
 import { writeFileAtomic } from "../files/write-file.ts";
-import { runOpenCodeCommand } from "../opencode/sessions.ts";
-import { type OpenedStores, withStores } from "../opencode/with-stores.ts";
+import { queryOpenCode } from "../opencode/sessions.ts";
+import { listLogs, type OpenedStores, withStores } from "../opencode/with-stores.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import { createProgressLine, terminalText } from "../terminal/output.ts";
 
-/** Serves the page until Ctrl-C, or until nobody has asked for half an hour. The token is written once: in the address, for a person to see. */
+/** Serves the page until Ctrl-C, or until half an hour has passed without a request. The access token is only in the printed address. */
 export async function serveUntilStopped(source: SessionSource, options: ServePageOptions): Promise<void> {
-  const { port = 0, browser, say } = options;
+  const { port = 0, browser, print } = options;
   const inspector = await startServer(source, port);
   const address = inspector.invite();
-  say(`Page: ${address}`);
-  say(`Each address opens it once, on this machine only. ${inviteHint()}Ctrl-C ends it.`);
+  const hint = process.stdin.isTTY ? "Press Enter for another. " : "";
+  print(`Page: ${address}`);
+  print(`Each address opens it once, on this machine only. ${hint}Ctrl-C ends it.`);
   if (browser === "open") openBrowser(address);
-  const reason = await waitForEnd(inspector, () => say(`Page: ${inspector.invite()}`));
-  if (reason === "idle") say("Ended: nobody has asked for 30 minutes.");
+  const reason = await waitForEnd(inspector, () => print(`Page: ${inspector.invite()}`));
+  if (reason === "idle") print("Ended: nobody has asked for 30 minutes.");
 }
 
 interface ServePageOptions {
   readonly port?: number;
   readonly browser: "open" | "leave";
-  /** Writes a line to the terminal. */
-  readonly say: (line: string) => void;
+  /** Prints a line to the terminal. */
+  readonly print: (line: string) => void;
 }
 
 async function startServer(source: SessionSource, port: number): Promise<ServedInspector> {
@@ -50,19 +52,11 @@ async function startServer(source: SessionSource, port: number): Promise<ServedI
   }
 }
 
-/** What the build made of the page, or an error that says what to do. */
-async function pageAssets(): ReturnType<typeof readPageAssets> {
-  try {
-    return await readPageAssets();
-  } catch (error) {
-    throw new CliError((error as Error).message, ["Install the package again, or build it."], {
-      cause: error,
-    });
-  }
-}
-
-function inviteHint(): string {
-  return process.stdin.isTTY ? "Press Enter for another. " : "";
+/** The built page; throws with advice where it is missing. */
+function pageAssets(): ReturnType<typeof readPageAssets> {
+  return readPageAssets().catch((error: Error) => {
+    throw new CliError(error.message, ["Install the package again, or build it."], { cause: error });
+  });
 }
 
 async function waitForEnd(inspector: ServedInspector, inviteAgain: () => void): Promise<EndReason> {
@@ -77,35 +71,28 @@ async function waitForEnd(inspector: ServedInspector, inviteAgain: () => void): 
   }
 }
 
-/** Serves the page of a session that runs: the one named, or the one of which the plugin wrote last in this home. */
+/** Serves the page of a running session: the one named, or the one that the plugin of this home wrote about last. */
 export function inspectLive(sessionId: string | undefined, flags: InspectFlags): Promise<void> {
-  return withStores(flags.store, (opened) => serveLive({ opened, sessionId, flags }));
+  return withStores(flags.store, async (opened) =>
+    serveLive(opened.stores, await findSession(opened, sessionId), flags),
+  );
 }
 
-interface LiveRequest {
-  readonly opened: OpenedStores;
-  readonly sessionId: string | undefined;
-  readonly flags: InspectFlags;
-}
-
-async function serveLive({ opened, sessionId, flags }: LiveRequest): Promise<void> {
+async function serveLive(stores: PluginStores, rootSessionId: string, flags: InspectFlags): Promise<void> {
   const { env } = process;
-  const rootSessionId = await findSession(opened, sessionId);
   const session = createFollowedSession({
     sessionId: rootSessionId,
     secrets: secretsChoice(flags),
     ...(flags.window !== undefined && { windowTokens: flags.window }),
   });
-  const ask = async (sql: string): Promise<readonly unknown[]> =>
-    JSON.parse((await runOpenCodeCommand(["db", sql, "--format", "json"], env)).toString("utf8"));
   const end = new AbortController();
-  const patience = createProgressLine();
-  patience.say(`reading ${rootSessionId}`);
+  const progress = createProgressLine();
+  progress.show(`reading ${rootSessionId}`);
   const isRead = new Promise<void>((resolve, reject) => {
     followOpenCode(session, {
-      stores: opened.stores,
+      stores,
       rootSessionId,
-      reader: createSessionReader(rootSessionId, ask),
+      reader: createSessionReader(rootSessionId, (sql) => queryOpenCode(sql, env)),
       databaseFiles: databaseFiles(env),
       signal: end.signal,
       onFirstRead: resolve,
@@ -113,18 +100,17 @@ async function serveLive({ opened, sessionId, flags }: LiveRequest): Promise<voi
   });
   try {
     await isRead;
-    patience.end();
+    progress.end();
     printerFor(flags)(`Following ${sessionLabel(session.head(), rootSessionId)}`);
     await serveUntilStopped(session, servePageOptions(flags));
   } finally {
-    patience.end();
+    progress.end();
     end.abort();
   }
 }
 
 async function findSession({ stores, place }: OpenedStores, sessionId: string | undefined): Promise<string> {
-  const { logs, problems } = await stores.logs();
-  if (problems.length > 0) throw new CliError(`Cannot list the logs: ${problems.join("; ")}`, ["Try again."]);
+  const logs = await listLogs(stores);
   const here = logs.filter(({ writtenIn }) => writtenIn === "this-home");
   const named = logs.find(({ rootSessionId }) => rootSessionId === sessionId);
   const chosen = sessionId === undefined ? here[0] : named;
@@ -142,14 +128,14 @@ async function findSession({ stores, place }: OpenedStores, sessionId: string | 
 
 const MAX_NAME_CHARS = 60;
 
-/** The log beside the database is written at once, the database itself late. */
+/** OpenCode's database and its write-ahead log, which changes first. */
 function databaseFiles(env: NodeJS.ProcessEnv): readonly string[] {
   const dataHome = dirname(pluginFolders({ store: undefined, env }).root);
   const database = join(dataHome, "opencode", "opencode.db");
   return [database, `${database}-wal`];
 }
 
-/** What `carryover inspect` is told. */
+/** The flags of `carryover inspect`. */
 export interface InspectFlags {
   readonly json?: true;
   readonly top: number;
@@ -162,7 +148,7 @@ export interface InspectFlags {
   readonly redact: boolean;
 }
 
-/** Throws where a wish cannot be met. */
+/** Throws where flags exclude each other. */
 export function checkFlags({ html, live, json, store }: InspectFlags): void {
   if (html === "") throw new CliError("--html needs the name of a file", ["Use: --html session.html"]);
   if (live && (html !== undefined || json))
@@ -170,57 +156,48 @@ export function checkFlags({ html, live, json, store }: InspectFlags): void {
   if (store !== undefined && !live) throw new CliError("--store is for --live", ["Add --live."]);
 }
 
-/** Whether the page is to be served. */
+/** True if the page is to be served. */
 export function isServed({ open, port, live }: InspectFlags): boolean {
   return open === true || live === true || port !== undefined;
 }
 
-/** How the page is to be served. */
+/** The options of serving that the flags ask for. */
 export function servePageOptions(flags: InspectFlags): ServePageOptions {
   const { open, port } = flags;
-  return { browser: open ? "open" : "leave", say: printerFor(flags), ...(port !== undefined && { port }) };
+  return { browser: open ? "open" : "leave", print: printerFor(flags), ...(port !== undefined && { port }) };
 }
 
-/** Where lines for a person go: not between what a program reads. */
-export function printerFor({ json }: Pick<InspectFlags, "json">): (line: string) => void {
+/** Prints lines for the user: to standard error with `--json`, so that standard output stays JSON. */
+export function printerFor({ json }: InspectFlags): (line: string) => void {
   const stream = json ? process.stderr : process.stdout;
   return (line) => void stream.write(`${line}\n`);
 }
 
 /** Whether the page shows secrets. */
-export function secretsChoice({ redact }: Pick<InspectFlags, "redact">): SecretsChoice {
+export function secretsChoice({ redact }: InspectFlags): SecretsChoice {
   return redact ? "redacted" : "shown";
 }
 
-/** Reads an argument that is a port. */
+/** Parses an argument that is a port. */
 export function parsePort(value: string): number {
   const port = /^\d{1,5}$/.test(value) ? Number(value) : Number.NaN;
   if (!(port <= 65_535)) throw new InvalidArgumentError("Give a number from 0 to 65535; 0 is any free port.");
   return port;
 }
 
-/** Writes the page with its session as one file that only its owner may read. */
+/** Writes the page with its session as one file that only its owner can read. */
 export async function writePage(path: string, session: InspectedSession): Promise<void> {
   const assets = await pageAssets();
-  await writeFileAtomic(path, pageOf(session, assets), { mode: 0o600 });
-}
-
-function pageOf(session: InspectedSession, assets: Awaited<ReturnType<typeof pageAssets>>): string {
   try {
-    return renderSingleFile(session, assets);
+    await writeFileAtomic(path, renderSingleFile(session, assets), { mode: 0o600 });
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw new CliError(
-      `A session of ${session.transcript.length} messages is too long for one file`,
-      ["Use --open."],
-      {
-        cause: error,
-      },
-    );
+    const message = `A session of ${session.transcript.length} messages is too long for one file`;
+    throw new CliError(message, ["Use --open."], { cause: error });
   }
 }
 
-/** Opens an address in the person's browser where there is one; says nothing when there is none, since the address is printed anyway. */
+/** Opens an address in the user's browser, if there is one; the address is printed in any case. */
 function openBrowser(address: string, env: NodeJS.ProcessEnv = process.env): void {
   const command = browserCommand(env);
   if (command === undefined) return;
@@ -230,7 +207,7 @@ function openBrowser(address: string, env: NodeJS.ProcessEnv = process.env): voi
     .unref();
 }
 
-/** The program that opens addresses, with its arguments; undefined where nobody sits before a screen. */
+/** The program that opens addresses, with its arguments; undefined where there is no screen. */
 export function browserCommand(
   { BROWSER, DISPLAY, WAYLAND_DISPLAY }: NodeJS.ProcessEnv,
   platform: NodeJS.Platform = process.platform,

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { isCarryover, parseJsonWithComments, readHostConfiguration } from "./configuration.ts";
+import { isCarryover, parseJsonc, readHostConfiguration } from "./configuration.ts";
 
 const made: string[] = [];
 afterEach(() => {
@@ -74,7 +74,7 @@ it.each([
   ],
   ['{"a": "quote \\" , }"}', { a: 'quote " , }' }],
 ])("reads %s", (text, value) => {
-  expect(parseJsonWithComments(text)).toEqual(value);
+  expect(parseJsonc(text)).toEqual(value);
 });
 
 it.each([

@@ -2,9 +2,11 @@ import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import { asObject, asString, type UnknownObject } from "../../text/json.ts";
+import { type ParseError, parse, printParseErrorCode } from "jsonc-parser";
+import { asObject, asString, isObject, type UnknownObject } from "../../text/json.ts";
+import { lineAndColumn } from "../files/read-input.ts";
 
-/** OpenCode's configuration as it is found for a folder: every file that counts, and the plugins in the order in which they are loaded. */
+/** OpenCode's configuration for a folder: every file that it reads, and the plugins in the order in which it loads them. */
 export async function readHostConfiguration({
   directory,
   env,
@@ -37,7 +39,7 @@ interface ConfigurationPlace {
 export interface HostConfiguration {
   readonly files: readonly ConfigurationFile[];
   readonly plugins: readonly ConfiguredPlugin[];
-  /** All files on top of each other; a list is that of the last file that has one. */
+  /** All files merged, later ones over earlier ones; lists are replaced, not joined. */
   readonly settings: UnknownObject;
 }
 
@@ -56,19 +58,19 @@ export interface ConfiguredPlugin {
   readonly from: string;
 }
 
-/** True for this package, whatever version and however it is named. */
+/** True for this package: by its name with or without a version, or by a path. */
 export function isCarryover({ spec }: Pick<ConfiguredPlugin, "spec">): boolean {
   return /(?:^|[/\\])carryover(?:@[^/\\]*)?(?:$|[/\\.])/.test(spec);
 }
 
-/** JSON in which comments and commas before a closing bracket are allowed. */
-export function parseJsonWithComments(text: string): unknown {
-  const plain = text
-    .replace(/^\uFEFF/, "")
-    .replace(/("(?:[^"\\]|\\.)*")|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (_, quoted?: string) => quoted ?? " ");
-  return JSON.parse(
-    plain.replace(/("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])/g, (_, quoted?: string) => quoted ?? ""),
-  );
+/** Parses JSON with comments and trailing commas; throws where it is broken. */
+export function parseJsonc(text: string): unknown {
+  const errors: ParseError[] = [];
+  const body = text.replace(/^\uFEFF/, "");
+  const value: unknown = parse(body, errors, { allowTrailingComma: true });
+  const [error] = errors;
+  if (error === undefined) return value;
+  throw new SyntaxError(`${printParseErrorCode(error.error)} in ${lineAndColumn(body, error.offset)}`);
 }
 
 const CONFIG_NAMES = ["config.json", "opencode.json", "opencode.jsonc"];
@@ -89,7 +91,7 @@ function projectFolders(directory: string): readonly string[] {
 
 function readConfiguration(path: string, text: string): ConfigurationFile {
   try {
-    return { path, config: asObject(parseJsonWithComments(text)) };
+    return { path, config: asObject(parseJsonc(text)) };
   } catch (error) {
     return { path, config: {}, problem: (error as Error).message };
   }
@@ -104,7 +106,7 @@ function pluginsIn(config: UnknownObject, from: string): readonly ConfiguredPlug
 }
 
 async function pluginFilesIn(folder: string): Promise<readonly ConfiguredPlugin[]> {
-  // Only the host's own folders are searched for plugins.
+  // OpenCode loads plugin files from its own folders only.
   if (basename(folder) !== ".opencode" && basename(folder) !== "opencode") return [];
   const found = await Promise.all(
     ["plugin", "plugins"].map(async (name) => {
@@ -129,12 +131,8 @@ function mergeSettings(files: readonly ConfigurationFile[]): UnknownObject {
 function deepMerge(base: UnknownObject, over: UnknownObject): UnknownObject {
   const result: Record<string, unknown> = { ...base };
   for (const [key, value] of Object.entries(over)) {
-    const isBoth = isPlain(value) && isPlain(result[key]);
+    const isBoth = isObject(value) && isObject(result[key]);
     result[key] = isBoth ? deepMerge(asObject(result[key]), asObject(value)) : value;
   }
   return result;
-}
-
-function isPlain(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

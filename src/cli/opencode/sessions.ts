@@ -3,25 +3,25 @@ import { mkdtemp, open, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { asObject, asString } from "../../text/json.ts";
-import { type DatedFile, newestFile } from "../files/find-files.ts";
 
-/** The newest session in OpenCode's database, as its own `export` writes it. */
+/** The newest session in OpenCode's database, as `opencode export` writes it. */
 export async function exportNewestSession(env: NodeJS.ProcessEnv): Promise<Uint8Array> {
-  const listed = await runOpenCodeCommand(["db", NEWEST_SESSION, "--format", "json"], env);
-  const id = asString(asObject((JSON.parse(listed.toString("utf8")) as readonly unknown[])[0]).id);
+  const [newest] = await queryOpenCode(NEWEST_SESSION, env);
+  const id = asString(asObject(newest).id);
   if (id === undefined) throw new Error("its database has no session");
   return runOpenCodeCommand(["export", id], env);
 }
 
-/** Forks and sub-agents have a parent; the conversation that a person has does not. */
+/** Forks and sub-agents have a parent; the user's own conversation has none. */
 const NEWEST_SESSION = "select id from session where parent_id is null order by time_updated desc limit 1";
 
-/** The session file that older versions of OpenCode wrote last below their storage folder. */
-export function findStoredSession(storage: string): Promise<DatedFile | undefined> {
-  return newestFile(join(storage, "session"), (name) => name.endsWith(".json"));
+/** The rows that a statement selects from OpenCode's database. */
+export async function queryOpenCode(sql: string, env: NodeJS.ProcessEnv): Promise<readonly unknown[]> {
+  const output = await runOpenCodeCommand(["db", sql, "--format", "json"], env);
+  return JSON.parse(output.toString("utf8")) as readonly unknown[];
 }
 
-/** A session of an older OpenCode, put together from its files into what `export` would write. */
+/** A session of an older OpenCode, put together from its files in the form of `opencode export`. */
 export async function readStoredSession(storage: string, path: string): Promise<Uint8Array> {
   const info = JSON.parse(await readFile(path, "utf8")) as unknown;
   const id = asString(asObject(info).id) ?? "";
@@ -33,7 +33,7 @@ export async function readStoredSession(storage: string, path: string): Promise<
   return Buffer.from(JSON.stringify({ info, messages: await Promise.all(messages) }));
 }
 
-/** Ids grow with time, and so do the names of the files. One that cannot be read is left out. */
+/** The JSON files of a folder by name, which is by time. One that cannot be parsed is left out. */
 async function readJsonFiles(folder: string): Promise<readonly unknown[]> {
   const names = await readdir(folder).catch(() => []);
   const values: unknown[] = [];
@@ -47,31 +47,57 @@ async function readJsonFiles(folder: string): Promise<readonly unknown[]> {
   return values;
 }
 
-/** What the person's own OpenCode prints for these arguments; throws with a reason when it does not. */
-export async function runOpenCodeCommand(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Buffer> {
-  // Into a file: OpenCode ends before a pipe is drained, and what is long arrives cut in the middle.
-  const folder = await mkdtemp(join(tmpdir(), "carryover-"));
-  const path = join(folder, "stdout");
-  const output = await open(path, "w", 0o600);
+/** What the user's OpenCode prints for these arguments; throws with a reason when it fails. */
+async function runOpenCodeCommand(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Buffer> {
   try {
-    const child = spawn(env.OPENCODE_BIN || "opencode", args, {
+    const { code, output } = await runToFile(env.OPENCODE_BIN || "opencode", args, {
       env,
-      stdio: ["ignore", output.fd, "ignore"],
+      stderr: "ignore",
+      timeoutMs: TIMEOUT_MS,
     });
-    const timer = setTimeout(() => child.kill(), TIMEOUT_MS);
-    const code = await new Promise<number | null>((resolve, reject) =>
-      child.once("error", reject).once("exit", resolve),
-    ).finally(() => clearTimeout(timer));
     if (code !== 0) throw new Error(`\`opencode ${args[0]}\` ended with code ${code}`);
-    return await readFile(path);
+    return output;
   } catch (error) {
     throw (error as NodeJS.ErrnoException).code === "ENOENT"
       ? new Error("the program opencode, which reads its database, is not on the PATH")
       : error;
-  } finally {
-    await output.close();
-    await rm(folder, { recursive: true, force: true });
   }
 }
 
 const TIMEOUT_MS = 60_000;
+
+/** Runs a program with its output in a file, since OpenCode exits before a pipe is drained; throws if it cannot be started. */
+export async function runToFile(program: string, args: readonly string[], run: Run): Promise<Finished> {
+  const folder = await mkdtemp(join(tmpdir(), "carryover-"));
+  const path = join(folder, "output");
+  const file = await open(path, "w", 0o600);
+  try {
+    const child = spawn(program, args, {
+      env: run.env,
+      cwd: run.cwd,
+      stdio: ["ignore", file.fd, run.stderr === "ignore" ? "ignore" : file.fd],
+    });
+    const timer = setTimeout(() => child.kill("SIGKILL"), run.timeoutMs);
+    const code = await new Promise<number | null>((resolve, reject) =>
+      child.once("error", reject).once("exit", resolve),
+    ).finally(() => clearTimeout(timer));
+    return { code, output: await readFile(path) };
+  } finally {
+    await file.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+interface Run {
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+  readonly stderr: "ignore" | "with-stdout";
+  /** After this long the program is killed. */
+  readonly timeoutMs: number;
+}
+
+interface Finished {
+  /** Null if it was killed. */
+  readonly code: number | null;
+  readonly output: Buffer;
+}

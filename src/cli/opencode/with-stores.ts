@@ -3,13 +3,20 @@ import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { hostConfigFolder, type PluginFolders, pluginFolders } from "../../plugin/stores/folders.ts";
 import { openPluginStores } from "../../plugin/stores/open-stores.ts";
-import { isDatabase, type PluginStores } from "../../plugin/stores/plugin-stores.ts";
+import { isDatabase, type PluginLog, type PluginStores } from "../../plugin/stores/plugin-stores.ts";
 import { hasPassword } from "../../stores/postgres/pool.ts";
+import type { StoreFailure } from "../../stores/store-failure.ts";
 import { asObject, asString } from "../../text/json.ts";
 import { CliError, EXIT_CODES } from "../terminal/cli-error.ts";
 import { isCarryover, readHostConfiguration } from "./configuration.ts";
 
-/** Does a job with the stores that the plugin uses here, and closes them. Throws when a database cannot be used. */
+/** The option by which a command is told where the plugin's stores are. */
+export const STORE_OPTION = [
+  "--store <folder>",
+  "the plugin's folder, if it is not the one of OpenCode's configuration here",
+] as const;
+
+/** Opens the plugin's stores, runs a job with them and closes them. Throws when a database cannot be used. */
 export async function withStores<Result>(
   store: string | undefined,
   job: (opened: OpenedStores) => Promise<Result>,
@@ -39,23 +46,24 @@ export async function withStores<Result>(
 
 export interface OpenedStores {
   readonly stores: PluginStores;
-  /** The folder or `database`, for a program to read. */
+  /** The folder, or `database`; for `--json`. */
   readonly name: string;
-  /** The same for a person; never an address. */
+  /** The same for the terminal; never the address of a database. */
   readonly place: string;
 }
 
-/** What a database is called, whose address nobody is to see. */
+/** Names a database without its address, which may hold a password. */
 export const DATABASE_LABEL = "the database of the option `store`";
 
+/** Lists the plugin's logs; throws when some cannot be listed. */
+export async function listLogs(stores: PluginStores): Promise<readonly PluginLog[]> {
+  const { logs, problems } = await stores.logs();
+  if (problems.length > 0) throw new CliError(`Cannot list the logs: ${problems.join("; ")}`, ["Try again."]);
+  return logs;
+}
+
 /** The error of a command whose database cannot be used. */
-export function databaseError({
-  code,
-  reason,
-}: {
-  readonly code: string;
-  readonly reason: string;
-}): CliError {
+export function databaseError({ code, reason }: Pick<StoreFailure, "code" | "reason">): CliError {
   const advice =
     code === "PG_NOT_INSTALLED"
       ? `Run npm install pg here or in ${hostConfigFolder(process.env)}.`
@@ -65,17 +73,17 @@ export function databaseError({
   });
 }
 
-/** Where the package `pg` may be, if it is not beside this program. */
+/** Folders in which the package `pg` may be installed, if it is not beside this program. */
 export function packageFolders(): readonly string[] {
   return [process.cwd(), hostConfigFolder(process.env)];
 }
 
-/** The folders of the plugin: those of `--store`, else those that OpenCode's configuration for this folder names, else the default. */
+/** The plugin's folders: below `--store`, else below the option in OpenCode's configuration, else the default. */
 export async function findPluginFolders(store: string | undefined): Promise<PluginFolders> {
   return foldersOf(await findStoreOption(store));
 }
 
-/** The address of a database is no path, and its password must not get into one. */
+/** Ignores the address of a database, so that its password does not get into a path. */
 function foldersOf(store: string | undefined): PluginFolders {
   return pluginFolders({
     store: store === undefined || isDatabase(store) ? undefined : store,
@@ -83,14 +91,14 @@ function foldersOf(store: string | undefined): PluginFolders {
   });
 }
 
-/** Where the plugin was told to keep things: `--store`, else the option in OpenCode's configuration for this folder. */
+/** The plugin's `store`: given by `--store`, else by OpenCode's configuration for this folder. */
 export async function findStoreOption(store: string | undefined): Promise<string | undefined> {
   if (store !== undefined) return checkNoPassword(store);
   const { plugins } = await readHostConfiguration({ directory: process.cwd(), env: process.env });
   const plugin = plugins.find(isCarryover);
   const named = asString(asObject(plugin?.options).store);
   if (named === undefined) return undefined;
-  // An empty one counts as unset, for the plugin too.
+  // The plugin treats an empty one as unset as well.
   return (await substituteVariables(named, dirname(resolve(plugin?.from ?? ".")))) || undefined;
 }
 
@@ -102,13 +110,13 @@ function checkNoPassword(store: string): string {
   ]);
 }
 
-/** As OpenCode does it when it reads its configuration. */
+/** Replaces `{env:NAME}` and `{file:path}` as OpenCode does in its configuration. */
 async function substituteVariables(text: string, folder: string): Promise<string> {
-  let whole = text.replace(/\{env:([^{}]+)\}/g, (_, name: string) => process.env[name] ?? "");
-  for (const [reference, path = ""] of whole.matchAll(/\{file:([^{}]+)\}/g)) {
+  let result = text.replace(/\{env:([^{}]+)\}/g, (_, name: string) => process.env[name] ?? "");
+  for (const [reference, path = ""] of result.matchAll(/\{file:([^{}]+)\}/g)) {
     const file = path.startsWith("~/") ? join(homedir(), path.slice(2)) : resolve(folder, path);
     const content = await readFile(file, "utf8").catch(() => "");
-    whole = whole.replace(reference, () => content.trim());
+    result = result.replace(reference, () => content.trim());
   }
-  return whole;
+  return result;
 }

@@ -8,19 +8,18 @@ import { createPostgresStores, type PostgresStores } from "../../stores/postgres
 import type { StoreFailure } from "../../stores/store-failure.ts";
 import { groupBy } from "../../text/json.ts";
 import { databaseError, packageFolders } from "../opencode/with-stores.ts";
-import type { Purged } from "./folders.ts";
 import {
   addRecords,
   createInventoryDraft,
+  finishInventory,
   type Inventory,
   type InventoryDraft,
   type RecordPlace,
-  runningInstances,
   sessionById,
 } from "./inventory.ts";
-import { type InventoryFile, type PurgePlan, type PurgeRequest, planPurge } from "./plan.ts";
+import { type InventoryFile, type Purged, type PurgePlan, type PurgeRequest, planPurge } from "./plan.ts";
 
-/** The database of a fleet, for somebody who wants to be rid of what is in it; with all the time that a large one takes. */
+/** Opens the plugin's database for a purge, with a long timeout, since reading a large one takes long. */
 export function openPurgeDatabase(connectionString: string): PostgresStores {
   return createPostgresStores({
     connectionString,
@@ -30,21 +29,19 @@ export function openPurgeDatabase(connectionString: string): PostgresStores {
   });
 }
 
-/** Everything in a database, of all machines that use it, sorted as files are. Throws when it cannot be read. */
+/** Lists everything in a database, of all machines that use it. Throws when it cannot be read. */
 export async function readDatabaseInventory(stores: PostgresStores): Promise<Inventory> {
   const inventory = await stores.inventory();
   if ("status" in inventory) throw databaseError(inventory);
   return inventoryOf(inventory, stores.now());
 }
 
-/** Removes of a plan what is still so, in one transaction; nothing goes that was not in the plan. */
+/** Plans once more in one transaction and deletes what is in both plans, so that nothing is deleted that was not shown. */
 export async function purgeDatabase(stores: PostgresStores, options: PurgeDatabaseOptions): Promise<Purged> {
-  const { plan, question, signal } = options;
+  const { plan, request, signal } = options;
   let chosen: Chosen = NOTHING;
   const purged = await stores.purge((inventory) => {
-    chosen = signal.aborted
-      ? NOTHING
-      : choose(inventory, { plan, question: { ...question, nowMs: stores.now() } });
+    if (!signal.aborted) chosen = choose(inventory, { plan, request: { ...request, nowMs: stores.now() } });
     return chosen.rows;
   });
   if (purged.status === "failed")
@@ -60,19 +57,19 @@ export async function purgeDatabase(stores: PostgresStores, options: PurgeDataba
 }
 
 interface PurgeDatabaseOptions {
-  /** What was shown. */
+  /** As it was shown. */
   readonly plan: PurgePlan;
-  readonly question: PurgeRequest;
+  readonly request: PurgeRequest;
   readonly signal: AbortSignal;
 }
 
 const STATEMENT_MS = 600_000;
-/** Between an output and the entry that names it; nobody needs so long. */
+/** An output is stored before the entry that names it: one so young may be about to be named. */
 const MIN_OUTPUT_AGE_MS = 60_000;
 
 interface Chosen {
   readonly rows: RowsToDelete;
-  /** Sessions of which there are only claims. */
+  /** Number of sessions that have only claims. */
   readonly claimantsOnly: number;
 }
 
@@ -83,16 +80,16 @@ const NOTHING: Chosen = {
 
 function choose(
   inventory: PostgresInventory,
-  { plan, question }: Pick<PurgeDatabaseOptions, "plan" | "question">,
+  { plan, request }: Pick<PurgeDatabaseOptions, "plan" | "request">,
 ): Chosen {
-  const now = inventoryOf(inventory, question.nowMs);
+  const now = inventoryOf(inventory, request.nowMs);
   const shown = {
     sessions: new Set(plan.sessions.map(({ name }) => name)),
     others: new Set([...plan.contents, ...plan.leftovers].map(({ path }) => path)),
   };
-  const { sessions, contents, leftovers } = planPurge(now, { ...question, only: shown.sessions });
+  const { sessions, contents, leftovers } = planPurge(now, { ...request, only: shown.sessions });
   const isShown = ({ path }: InventoryFile): boolean => shown.others.has(path);
-  const doomed = new Set(
+  const selected = new Set(
     [...leftovers.filter(isShown), ...sessions.flatMap((session) => [...session.logs, ...session.forks])].map(
       ({ path }) => path,
     ),
@@ -100,7 +97,7 @@ function choose(
   return {
     rows: {
       sessions: sessions.map(({ id }) => id),
-      records: inventory.records.filter((record) => doomed.has(recordPath(record))),
+      records: inventory.records.filter((record) => selected.has(recordPath(record))),
       outputs: contents.filter(isShown).map(({ handle }) => handle),
       minAgeMs: now.running === 0 ? 0 : MIN_OUTPUT_AGE_MS,
     },
@@ -112,33 +109,28 @@ function choose(
 const CLAIMS_PATH = "spill_claims/";
 
 function inventoryOf({ logs, records, outputs, claims }: PostgresInventory, nowMs: number): Inventory {
-  const taking = createInventoryDraft(nowMs);
-  addRecords(placesOf(records.filter(isOurs)), taking);
-  // A program's own records: nobody but that program knows when they are old.
+  const draft = createInventoryDraft(nowMs);
+  addRecords(draft, placesOf(records.filter(isOurs)));
+  // Records of other programs are never old enough, since only those programs know their age.
   for (const record of records.filter((each) => !isOurs(each)))
-    taking.leftovers.push({ ...fileOf(record), usedAtMs: Number.POSITIVE_INFINITY });
+    draft.leftovers.push({ ...fileOf(record), usedAtMs: Number.POSITIVE_INFINITY });
   for (const { sessionId, bytes, writtenAtMs, handles } of logs) {
-    const draft = sessionById(taking, sessionId);
-    draft.logs.push({ path: `journals/${sessionId}`, sizeBytes: bytes, usedAtMs: writtenAtMs });
-    for (const handle of handles) draft.handles.add(handle);
+    const session = sessionById(draft, sessionId);
+    session.logs.push({ path: `journals/${sessionId}`, sizeBytes: bytes, usedAtMs: writtenAtMs });
+    for (const handle of handles) session.handles.add(handle);
   }
-  addClaims({ outputs, claims }, taking);
-  addWriters(taking);
+  addClaims(draft, { outputs, claims });
+  addWriters(draft);
   const inherited = new Set(records.map(({ value }) => readForkRecord(value)?.inherited.snapshotId));
-  return {
-    sessions: [...taking.sessions.values()],
-    contents: outputs.map(({ handle, bytes, usedAtMs }) => ({
-      path: `spills/${handle}`,
-      sizeBytes: bytes,
-      usedAtMs,
-      root: "spills",
-      handle,
-      kind: inherited.has(handle) ? "view" : "spill",
-    })),
-    leftovers: taking.leftovers,
-    running: runningInstances(taking).length,
-    problems: taking.problems,
-  };
+  const contents = outputs.map(({ handle, bytes, usedAtMs }) => ({
+    path: `spills/${handle}`,
+    sizeBytes: bytes,
+    usedAtMs,
+    root: "spills",
+    handle,
+    kind: inherited.has(handle) ? ("view" as const) : ("spill" as const),
+  }));
+  return finishInventory(draft, contents);
 }
 
 function isOurs({ scope }: ScopedRecord): boolean {
@@ -160,38 +152,38 @@ function fileOf(record: ScopedRecord): InventoryFile {
   return { path: recordPath(record), sizeBytes: record.bytes, usedAtMs: record.storedAtMs };
 }
 
-/** As the path of a fork's record is made. */
+/** Must be the path that `addRecords` gives to a fork. */
 function recordPath({ scope, id }: Pick<ScopedRecord, "scope" | "id">): string {
   return `records/${scope}/${id}.json`;
 }
 
 function addClaims(
+  draft: InventoryDraft,
   { outputs, claims }: Pick<PostgresInventory, "outputs" | "claims">,
-  taking: InventoryDraft,
 ): void {
   const usedAtMs = new Map(outputs.map((output) => [output.handle, output.usedAtMs]));
   const newest = new Map<string, number>();
   for (const { handle, claimant } of claims) {
-    sessionById(taking, claimant).handles.add(handle);
+    sessionById(draft, claimant).handles.add(handle);
     newest.set(claimant, Math.max(newest.get(claimant) ?? 0, usedAtMs.get(handle) ?? 0));
   }
   for (const [claimant, atMs] of newest) {
-    const { logs } = sessionById(taking, claimant);
+    const { logs } = sessionById(draft, claimant);
     if (logs.length === 0) logs.push({ path: `${CLAIMS_PATH}${claimant}`, sizeBytes: 0, usedAtMs: atMs });
   }
 }
 
-function addWriters(taking: InventoryDraft): void {
-  for (const lease of taking.leases.filter((each) => isRunning(each, taking.nowMs)))
+function addWriters(draft: InventoryDraft): void {
+  for (const lease of draft.leases.filter((each) => isRunning(each, draft.nowMs)))
     for (const root of logsOf(lease)) {
-      const draft = taking.sessions.get(pathName(root));
+      const session = draft.sessions.get(pathName(root));
       const { host, pid } = lease.process;
       const machine = host.split("/")[0] ?? host;
-      if (draft !== undefined) draft.usedBy ??= `process ${pid} on ${machine} writes its log`;
+      if (session !== undefined) session.usedBy ??= `process ${pid} on ${machine} writes its log`;
     }
 }
 
-/** The answer to a commit can be lost as well. */
+/** The connection may be lost after the commit, so that the outcome is unknown. */
 function describeFailure({ code, reason }: StoreFailure): string {
   return `${reason} (${code}); all of it is gone or nothing is, ask again to see which`;
 }

@@ -2,17 +2,18 @@ import { existsSync } from "node:fs";
 import { readdir, rmdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { PluginFolders } from "../../plugin/stores/folders.ts";
-import { nodeFileSystem } from "../../stores/files/file-system.ts";
+import { type FileStat, nodeFileSystem } from "../../stores/files/file-system.ts";
 import { defaultStateFolder } from "../../stores/files/path-name.ts";
 import { createFileRecordStore, recordNameOf } from "../../stores/files/record-store.ts";
 import { cleanSpills, isSha256 } from "../../stores/files/spill-store.ts";
 import { readWholeFile, TEMPORARY_MAX_AGE_MS } from "../../stores/files/whole-file.ts";
 import { codeOf } from "../../stores/store-failure.ts";
-import { asObject, asString, groupBy } from "../../text/json.ts";
+import { groupBy } from "../../text/json.ts";
 import { defaultEvalCacheFolder } from "../eval/run-eval.ts";
 import {
   addRecords,
   createInventoryDraft,
+  finishInventory,
   HANDLE_PATTERN,
   type Inventory,
   type InventoryDraft,
@@ -20,11 +21,18 @@ import {
   runningInstances,
   sessionByName,
 } from "./inventory.ts";
-import type { InventoryContent, InventoryFile, InventoryFork, PurgePlan } from "./plan.ts";
+import {
+  filesOfPlan,
+  type InventoryContent,
+  type InventoryFile,
+  type InventoryFork,
+  type Purged,
+  type PurgePlan,
+} from "./plan.ts";
 
 /**
- * Everything of ours in the plugin's folders, and, where those are the usual ones, in the state and the cache folder.
- * Takes only what has a name as we give it, enters no linked folder, removes nothing.
+ * Lists everything in the plugin's folders, and, if those are the usual ones, in the state and the cache folder. Takes
+ * only files whose names are ours and follows no links.
  */
 export async function readFolderInventory(request: InventoryRequest): Promise<Inventory> {
   const { folders, places, nowMs } = request;
@@ -32,14 +40,14 @@ export async function readFolderInventory(request: InventoryRequest): Promise<In
     const problem = `${folders.root} is a link, which is not followed; name the folder itself with --store`;
     return { sessions: [], contents: [], leftovers: [], running: 0, problems: [problem] };
   }
-  const taking = createInventoryDraft(nowMs);
+  const draft = createInventoryDraft(nowMs);
   const recordFolders = [
     ...(await foldersIn(folders.forks)),
     join(folders.control, "instances"),
     join(folders.control, "requests"),
   ];
-  addRecords(await Promise.all(recordFolders.map((folder) => readRecords(folder, taking))), taking);
-  await addLogs(folders.journal, taking);
+  addRecords(draft, await Promise.all(recordFolders.map((folder) => readRecords(folder, draft))));
+  await addLogs(draft, folders.journal);
   const contents = [
     ...(await contentsIn(folders.spill, "spill")),
     ...(await contentsIn(folders.views, "view")),
@@ -48,76 +56,67 @@ export async function readFolderInventory(request: InventoryRequest): Promise<In
   if (places === "usual") {
     contents.push(...(await contentsIn(join(defaultStateFolder(process.env), "spill"), "spill")));
     const measures = await filesIn(defaultEvalCacheFolder(process.env));
-    taking.leftovers.push(...measures.filter(({ path }) => /^[0-9a-f]{64}\.json$/.test(basename(path))));
+    draft.leftovers.push(...measures.filter(({ path }) => /^[0-9a-f]{64}\.json$/.test(basename(path))));
   }
-  const { leftovers, problems } = taking;
-  const running = runningInstances(taking).length;
-  return { sessions: [...taking.sessions.values()], contents, leftovers, running, problems };
+  return finishInventory(draft, contents);
 }
 
 interface InventoryRequest {
   readonly folders: PluginFolders;
-  /** `named`: a store that somebody named, so that folders of other uses are left out. */
+  /** `named`: only the store that `--store` names, without folders of other uses. */
   readonly places: "usual" | "named";
   readonly nowMs: number;
 }
 
-/** A folder in which nothing looks like a record is not opened as a store: that would change its rights. */
-async function readRecords(
-  folder: string,
-  { problems, leftovers, nowMs }: InventoryDraft,
-): Promise<RecordPlace> {
-  const all = await filesIn(folder);
-  leftovers.push(...all.filter((file) => recordName(file) === undefined && isStaleTemporary(file, nowMs)));
-  const files = all.flatMap((file) => {
-    const name = recordName(file);
-    return name === undefined ? [] : [{ ...file, name }];
-  });
+/** Opens a folder as a store only if it holds records, since opening changes its permissions. */
+async function readRecords(folder: string, draft: InventoryDraft): Promise<RecordPlace> {
+  const files: RecordPlace["files"][number][] = [];
+  for (const file of await filesIn(folder)) {
+    const name = recordNameOf(basename(file.path));
+    if (name !== undefined) files.push({ ...file, name });
+    else if (isStaleTemporary(file, draft.nowMs)) draft.leftovers.push(file);
+  }
   if (files.length === 0) return { folder, files, records: [] };
   const listed = await createFileRecordStore({ root: folder, durable: false }).list();
-  if (listed.status === "failed") problems.push(`${folder}: ${listed.reason}`);
+  if (listed.status === "failed") draft.problems.push(`${folder}: ${listed.reason}`);
   return { folder, files, records: listed.status === "listed" ? listed.records : [] };
 }
 
-async function addLogs(folder: string, taking: InventoryDraft): Promise<void> {
-  const writers = new Set(runningInstances(taking).map(({ process }) => `${process.pid}`));
+async function addLogs(draft: InventoryDraft, folder: string): Promise<void> {
+  const writers = new Set(runningInstances(draft).map(({ process }) => `${process.pid}`));
   for (const file of await filesIn(folder)) {
     const [, name = "", pid] = LOG_SEGMENT_NAME.exec(basename(file.path)) ?? [];
     if (pid === undefined) {
-      if (isStaleTemporary(file, taking.nowMs)) taking.leftovers.push(file);
+      if (isStaleTemporary(file, draft.nowMs)) draft.leftovers.push(file);
       continue;
     }
-    const draft = sessionByName(taking, name);
-    draft.logs.push(file);
-    for (const handle of handlesIn(file, taking)) draft.handles.add(handle);
-    if (writers.has(pid)) draft.usedBy ??= `process ${pid} writes its log`;
+    const session = sessionByName(draft, name);
+    session.logs.push(file);
+    if (writers.has(pid)) session.usedBy ??= `process ${pid} writes its log`;
+    try {
+      const text = Buffer.from(readWholeFile(nodeFileSystem, file.path)).toString("latin1");
+      for (const handle of text.match(HANDLE_PATTERN) ?? []) session.handles.add(handle);
+    } catch (error) {
+      draft.problems.push(`${file.path}: ${codeOf(error) ?? String(error)}`);
+    }
   }
 }
 
 const LOG_SEGMENT_NAME = /^(.+)\.(\d+)-\d+-\d+\.jsonl$/;
 
-function handlesIn({ path }: InventoryFile, { problems }: InventoryDraft): readonly string[] {
-  try {
-    return Buffer.from(readWholeFile(nodeFileSystem, path)).toString("latin1").match(HANDLE_PATTERN) ?? [];
-  } catch (error) {
-    problems.push(`${path}: ${asString(asObject(error).code) ?? String(error)}`);
-    return [];
-  }
-}
-
-/** The regular files of a folder; none of a folder that is missing or a link. */
+/** The regular files in a folder; none if it is missing or a link. */
 async function filesIn(folder: string): Promise<readonly InventoryFile[]> {
   return (await entriesIn(folder)).flatMap(({ path, type, sizeBytes, modifiedMs }) =>
     type === "file" ? [{ path, sizeBytes, usedAtMs: modifiedMs }] : [],
   );
 }
 
-/** The real folders in a folder. */
+/** The folders in a folder, without links. */
 async function foldersIn(folder: string): Promise<readonly string[]> {
   return (await entriesIn(folder)).flatMap(({ path, type }) => (type === "folder" ? [path] : []));
 }
 
-/** The files below a folder that are named by their content, as a spill store keeps them. */
+/** The files below the folder of a spill store, which are named by the hash of their content. */
 async function contentsIn(
   root: string,
   kind: InventoryContent["kind"],
@@ -133,54 +132,46 @@ async function contentsIn(
   return contents;
 }
 
-/** True for what a kill has left: a file that was never finished, or a lock, old enough that nobody can still need it. */
+/** True for an unfinished file or a lock that a killed program left, old enough that no program can still need it. */
 function isStaleTemporary({ path, usedAtMs }: InventoryFile, nowMs: number): boolean {
-  const isUnfinished = /^\.\d+-[0-9a-f]{16}\.tmp$|\.lock(?:\.break)?$/.test(basename(path));
-  return isUnfinished && nowMs - usedAtMs > TEMPORARY_MAX_AGE_MS;
-}
-
-/** The name of the record that a file belongs to. */
-function recordName({ path }: InventoryFile): string | undefined {
-  return recordNameOf(basename(path));
+  const isTemporary = /^\.\d+-[0-9a-f]{16}\.tmp$|\.lock(?:\.break)?$/.test(basename(path));
+  return isTemporary && nowMs - usedAtMs > TEMPORARY_MAX_AGE_MS;
 }
 
 async function entriesIn(folder: string): Promise<readonly Entry[]> {
   try {
-    // The one above too: what lies below a linked folder is not below ours.
+    // The parent is checked as well: what lies below a linked folder is not ours.
     if (!isRealFolder(folder) || !isRealFolder(dirname(folder))) return [];
     const names = await readdir(folder);
-    return names.flatMap((name) => entryAt(join(folder, name)));
+    return names.flatMap((name) => entryAt(join(folder, name)) ?? []);
   } catch {
     return [];
   }
 }
 
-/** True for a folder that is there and not a link. */
+/** True for a folder that exists and is no link. */
 function isRealFolder(path: string): boolean {
-  return entryAt(path).some(({ type }) => type === "folder");
+  return entryAt(path)?.type === "folder";
 }
 
-interface Entry {
+interface Entry extends FileStat {
   readonly path: string;
-  readonly type: "file" | "folder" | "other";
-  readonly sizeBytes: number;
-  readonly modifiedMs: number;
 }
 
-/** Nothing for one that somebody has removed meanwhile. */
-function entryAt(path: string): readonly Entry[] {
+/** Undefined for one that was removed in the meantime. */
+function entryAt(path: string): Entry | undefined {
   try {
-    return [{ ...nodeFileSystem.lstat(path), path }];
+    return { ...nodeFileSystem.lstat(path), path };
   } catch {
-    return [];
+    return undefined;
   }
 }
 
 /**
- * Removes what a plan names, file by file. Logs go last, since they say what belongs to a session: one that was stopped
- * half way finishes the rest when it is asked again.
+ * Deletes the files of a plan one by one. Logs are deleted last, since they tell what belongs to a session: a purge that
+ * was stopped half way can be repeated for the rest.
  */
-export async function runPurge(plan: PurgePlan, { isQuiet, signal }: PurgeOptions): Promise<Purged> {
+export async function purgeFolders(plan: PurgePlan, { isQuiet, signal }: PurgeOptions): Promise<Purged> {
   const done: Tally = { files: 0, bytes: 0, problems: [] };
   for (const [root, contents] of groupBy(plan.contents, ({ root }) => root)) {
     if (signal.aborted) break;
@@ -194,24 +185,16 @@ export async function runPurge(plan: PurgePlan, { isQuiet, signal }: PurgeOption
     if (signal.aborted) break;
     removeFile(file, done);
   }
-  const folders = new Set(
-    [...plan.contents, ...plan.leftovers, ...filesOfSessions(plan)].map(({ path }) => dirname(path)),
-  );
-  if (!signal.aborted) for (const folder of folders) await removeEmptyFolder(folder);
+  const folders = new Set(filesOfPlan(plan).map(({ path }) => dirname(path)));
+  // Fails for a folder in which something is left, which is then kept.
+  if (!signal.aborted) for (const folder of folders) await rmdir(folder).catch(() => undefined);
   return { ...done, status: signal.aborted ? "stopped" : "purged" };
 }
 
 interface PurgeOptions {
-  /** Nobody else works in the folders, so that even what was just written may go. */
+  /** No program uses the folders, so that even new files can be deleted. */
   readonly isQuiet: boolean;
   readonly signal: AbortSignal;
-}
-
-export interface Purged {
-  readonly status: "purged" | "stopped";
-  readonly files: number;
-  readonly bytes: number;
-  readonly problems: readonly string[];
 }
 
 interface Tally {
@@ -226,16 +209,16 @@ interface ContentsOfRoot {
   readonly isQuiet: boolean;
 }
 
-/** Through the store's own cleaning, which never removes what is put again at the same moment. */
+/** Uses the store's own cleaning, which is safe against a concurrent put of the same content. */
 async function removeContents({ root, contents, isQuiet }: ContentsOfRoot, done: Tally): Promise<void> {
-  const doomed = new Set(contents.map(({ handle }) => handle));
+  const selected = new Set(contents.map(({ handle }) => handle));
   const report = await cleanSpills({
     root,
     maxFiles: 0,
     ...(isQuiet && { minAgeMs: 0 }),
     live: async () => {
       const all = await contentsIn(root, "spill");
-      return new Set(all.map(({ handle }) => handle).filter((handle) => !doomed.has(handle)));
+      return new Set(all.map(({ handle }) => handle).filter((handle) => !selected.has(handle)));
     },
   });
   if (report.status === "failed") {
@@ -266,13 +249,4 @@ function removeFile({ path, sizeBytes }: InventoryFile, done: Tally): void {
   } catch (error) {
     if (codeOf(error) !== "ENOENT") done.problems.push(`${path}: ${codeOf(error)}`);
   }
-}
-
-function filesOfSessions({ sessions }: PurgePlan): readonly InventoryFile[] {
-  return sessions.flatMap(({ logs, forks }) => [...logs, ...forks]);
-}
-
-/** A folder in which anything is left stays. */
-async function removeEmptyFolder(folder: string): Promise<void> {
-  await rmdir(folder).catch(() => undefined);
 }

@@ -8,14 +8,14 @@ import { pathName } from "../../stores/files/path-name.ts";
 import { asObject, asString, groupBy } from "../../text/json.ts";
 import type { InventoryFile, InventoryFork, InventoryItems, InventorySession } from "./plan.ts";
 
-/** What is kept in one place, and who works on it. */
+/** Everything that is stored in one place, and which programs use it. */
 export interface Inventory extends InventoryItems {
-  /** How many plugins run on it. */
+  /** How many plugins use the place now. */
   readonly running: number;
   readonly problems: readonly string[];
 }
 
-/** An inventory that is being taken. */
+/** An inventory that is being built. */
 export interface InventoryDraft {
   readonly sessions: Map<string, SessionDraft>;
   readonly leftovers: InventoryFile[];
@@ -32,62 +32,75 @@ interface SessionDraft extends InventorySession {
   usedBy?: string;
 }
 
-/** Nothing is known yet. */
+/** An empty draft. */
 export function createInventoryDraft(nowMs: number): InventoryDraft {
   return { sessions: new Map(), leftovers: [], problems: [], leases: [], nowMs };
 }
 
-/** The session of which something was found, by the name that its files have. */
+/** The finished inventory. */
+export function finishInventory(draft: InventoryDraft, contents: InventoryItems["contents"]): Inventory {
+  const { leftovers, problems } = draft;
+  const running = runningInstances(draft).length;
+  return { sessions: [...draft.sessions.values()], contents, leftovers, running, problems };
+}
+
+/** The session with this file name, added if it is new. */
 export function sessionByName({ sessions }: InventoryDraft, name: string): SessionDraft {
-  const draft = sessions.get(name) ?? { id: name, name, logs: [], forks: [], handles: new Set<string>() };
-  sessions.set(name, draft);
-  return draft;
+  const session = sessions.get(name) ?? { id: name, name, logs: [], forks: [], handles: new Set<string>() };
+  sessions.set(name, session);
+  return session;
 }
 
-/** The same where its id is known. */
-export function sessionById(taking: InventoryDraft, id: string): SessionDraft {
-  const draft = sessionByName(taking, pathName(id));
-  draft.id = id;
-  return draft;
+/** The session with this id, added if it is new. */
+export function sessionById(draft: InventoryDraft, id: string): SessionDraft {
+  const session = sessionByName(draft, pathName(id));
+  session.id = id;
+  return session;
 }
 
-/** Records that lie together, and what they take. */
+/** The records of one folder or scope. */
 export interface RecordPlace {
   readonly folder: string;
-  /** Everything that was found of each record. */
-  readonly files: readonly RecordFile[];
+  /** All files or rows of records, with the record's name. */
+  readonly files: readonly (InventoryFile & { readonly name: string })[];
   readonly records: readonly { readonly id: string; readonly value: unknown }[];
 }
 
-/** A file, or a row, of a record. */
-interface RecordFile extends InventoryFile {
-  /** The record's. */
-  readonly name: string;
-}
-
-/** Sorts records by the sessions that they belong to; what belongs to none, or is damaged, is left over. */
-export function addRecords(places: readonly RecordPlace[], taking: InventoryDraft): void {
+/** Assigns records to their sessions; damaged ones and those without a session become leftovers. */
+export function addRecords(draft: InventoryDraft, places: readonly RecordPlace[]): void {
   const values = places.flatMap(({ records }) => records.map(({ value }) => value));
-  taking.leases.push(...values.flatMap((value) => readLease(value) ?? []));
-  for (const place of places) addRecordPlace(place, taking);
+  draft.leases.push(...values.flatMap((value) => readLease(value) ?? []));
+  for (const place of places) addRecordPlace(draft, place);
 }
 
-function addRecordPlace({ folder, files, records }: RecordPlace, taking: InventoryDraft): void {
+function addRecordPlace(draft: InventoryDraft, { folder, files, records }: RecordPlace): void {
   const known = new Set<string>();
   const byName = groupBy(files, ({ name }) => name);
   for (const { id, value } of records) {
     const record = readForkRecord(value);
     const lease = readLease(value);
-    if (lease !== undefined && isRunning(lease, taking.nowMs)) known.add(id);
+    if (lease !== undefined && isRunning(lease, draft.nowMs)) known.add(id);
     const root = record?.rootSessionId ?? rootOfLog(value);
     if (root === undefined) continue;
     known.add(id);
-    const draft = sessionById(taking, root);
+    const session = sessionById(draft, root);
     const own = byName.get(id) ?? [];
-    if (record === undefined) draft.logs.push(...own);
-    else addFork({ draft, fork: inventoryFork(record, { folder, own }), record, value }, taking);
+    if (record === undefined) {
+      session.logs.push(...own);
+      continue;
+    }
+    session.forks.push({
+      path: `${folder}/${id}.json`,
+      sizeBytes: own.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+      usedAtMs: Math.max(0, ...own.map(({ usedAtMs }) => usedAtMs)),
+      folder,
+      id: record.id,
+    });
+    for (const handle of JSON.stringify(value).match(HANDLE_PATTERN) ?? []) session.handles.add(handle);
+    const activity = forkActivity(record, draft);
+    if (activity !== undefined) session.usedBy ??= activity;
   }
-  for (const file of files) if (!known.has(file.name)) taking.leftovers.push(file);
+  for (const file of files) if (!known.has(file.name)) draft.leftovers.push(file);
 }
 
 /** The session of a record that says in which home a log is written. */
@@ -96,45 +109,16 @@ function rootOfLog(value: unknown): string | undefined {
   return schema === "log/1" ? asString(rootSessionId) : undefined;
 }
 
-interface FoundFork {
-  readonly draft: SessionDraft;
-  readonly fork: InventoryFork;
-  readonly record: ForkRecord;
-  readonly value: unknown;
-}
-
-function addFork({ draft, fork, record, value }: FoundFork, taking: InventoryDraft): void {
-  draft.forks.push(fork);
-  for (const handle of JSON.stringify(value).match(HANDLE_PATTERN) ?? []) draft.handles.add(handle);
-  const work = forkActivity(record, taking);
-  if (work !== undefined) draft.usedBy ??= work;
-}
-
-function inventoryFork({ id }: ForkRecord, { folder, own }: OwnFiles): InventoryFork {
-  return {
-    path: `${folder}/${id}.json`,
-    sizeBytes: own.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
-    usedAtMs: Math.max(0, ...own.map(({ usedAtMs }) => usedAtMs)),
-    folder,
-    id,
-  };
-}
-
-interface OwnFiles {
-  readonly folder: string;
-  readonly own: readonly InventoryFile[];
-}
-
-/** What a program that holds the fork still does with it. */
+/** What a running program does with a fork. */
 function forkActivity(record: ForkRecord, { leases, nowMs }: InventoryDraft): string | undefined {
   if (!isUnfinished(record) || !isHeld(record, { leases, nowMs })) return undefined;
   return `fork ${record.number} ${isLive(currentRun(record)) ? "runs" : "is being delivered"}`;
 }
 
-/** How a handle looks in a log or a record. */
+/** Handles in the text of a log or a record. */
 export const HANDLE_PATTERN: RegExp = /\b[0-9a-f]{64}\b/g;
 
-/** The signs of life of those who run, one of each. */
+/** The leases of running programs, one of each. */
 export function runningInstances({ leases, nowMs }: InventoryDraft): readonly InstanceLease[] {
   const running = leases.filter((lease) => isRunning(lease, nowMs));
   return [...new Map(running.map((lease) => [lease.instanceId, lease])).values()];

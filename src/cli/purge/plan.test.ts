@@ -46,8 +46,8 @@ const KEPT: InventoryItems = deepFreeze({
   ],
 });
 
-function plan(wish: PurgeFilter, force: "in-use-too" | "never" = "never") {
-  const { sessions, contents, leftovers, inUse } = planPurge(KEPT, { wish, force, nowMs: NOW_MS });
+function plan(filter: PurgeFilter, force: "in-use-too" | "never" = "never") {
+  const { sessions, contents, leftovers, inUse } = planPurge(KEPT, { filter, force, nowMs: NOW_MS });
   return {
     sessions: sessions.map(({ id }) => id),
     contents: contents.map(({ handle }) => handle),

@@ -1,34 +1,34 @@
-/** What Carryover keeps in its folders or in a database, as far as it can be told apart. */
+/** Everything that Carryover has stored, in folders or in a database. */
 export interface InventoryItems {
-  /** What belongs to one root session: its log, and the records of its forks. */
   readonly sessions: readonly InventorySession[];
   /** Files that are named by their content, and may belong to several sessions. */
   readonly contents: readonly InventoryContent[];
-  /** Everything else: measurements, requests to a running plugin, what a kill has left. */
+  /** Everything else: cached measures, requests to a running plugin, files left by a killed program. */
   readonly leftovers: readonly InventoryFile[];
 }
 
+/** What belongs to one root session. */
 export interface InventorySession {
-  /** Its id, or the name of its files where only that is known. */
+  /** The session's id, or the name of its files where only that is known. */
   readonly id: string;
-  /** What its files are called. */
+  /** The name of its files. */
   readonly name: string;
   readonly logs: readonly InventoryFile[];
   readonly forks: readonly InventoryFork[];
   /** The handles that its log and its forks mention. */
   readonly handles: ReadonlySet<string>;
-  /** Why it must not be touched now; unset when nobody works with it. */
+  /** Which program uses it now; unset if none does. */
   readonly usedBy?: string;
 }
 
-/** A file, or what stands for one in a database: a log, a record, an output. */
+/** A file, or a row of a database: a log, a record, an output. */
 export interface InventoryFile {
   readonly path: string;
   readonly sizeBytes: number;
   readonly usedAtMs: number;
 }
 
-/** The record of a fork, which only the record store may remove. */
+/** The record of a fork, which must be deleted through the record store. */
 export interface InventoryFork extends InventoryFile {
   readonly folder: string;
   readonly id: string;
@@ -42,7 +42,7 @@ export interface InventoryContent extends InventoryFile {
   readonly kind: "spill" | "view" | "long";
 }
 
-/** What a person wants to be rid of. */
+/** What the user wants to delete. */
 export type PurgeFilter =
   | { readonly type: "all" }
   | { readonly type: "older"; readonly thanMs: number }
@@ -52,46 +52,48 @@ export interface PurgePlan {
   readonly sessions: readonly InventorySession[];
   readonly contents: readonly InventoryContent[];
   readonly leftovers: readonly InventoryFile[];
-  /** What was asked for and stays, since somebody works with it. */
+  /** Selected, but kept because a program uses it. */
   readonly inUse: readonly InventorySession[];
 }
 
-/** Decides what goes; touches nothing. What a session that stays mentions stays too. */
-export function planPurge(kept: InventoryItems, { wish, force, nowMs, only }: PurgeRequest): PurgePlan {
+/** Decides what to delete. Contents that a remaining session refers to are kept. */
+export function planPurge(items: InventoryItems, { filter, force, nowMs, only }: PurgeRequest): PurgePlan {
   const isWanted = (session: InventorySession): boolean => {
     if (only !== undefined && !only.has(session.name)) return false;
-    if (wish.type === "all") return true;
-    if (wish.type === "session") return session.name === wish.name;
-    return nowMs - lastUsedAt(session) > wish.thanMs;
+    if (filter.type === "all") return true;
+    if (filter.type === "session") return session.name === filter.name;
+    return nowMs - lastUsedAt(session) > filter.thanMs;
   };
-  const wanted = kept.sessions.filter(isWanted);
+  const wanted = items.sessions.filter(isWanted);
   const isFree = ({ usedBy }: InventorySession): boolean => force === "in-use-too" || usedBy === undefined;
   const sessions = wanted.filter(isFree);
   const gone = new Set(sessions);
   const needed = new Set(
-    kept.sessions.filter((session) => !gone.has(session)).flatMap(({ handles }) => [...handles]),
+    items.sessions.filter((session) => !gone.has(session)).flatMap(({ handles }) => [...handles]),
   );
   const mentioned = new Set(sessions.flatMap(({ handles }) => [...handles]));
   const isOld = ({ usedAtMs }: InventoryFile): boolean =>
-    wish.type === "older" && nowMs - usedAtMs > wish.thanMs;
+    filter.type === "older" && nowMs - usedAtMs > filter.thanMs;
   return {
     sessions,
-    contents: kept.contents.filter(
+    contents: items.contents.filter(
       (content) =>
         !needed.has(content.handle) &&
-        // An entry of a log goes with the log, however old it is.
-        (wish.type === "all" || mentioned.has(content.handle) || (content.kind !== "long" && isOld(content))),
+        // A long entry of a log is deleted with the log only, however old it is.
+        (filter.type === "all" ||
+          mentioned.has(content.handle) ||
+          (content.kind !== "long" && isOld(content))),
     ),
-    leftovers: kept.leftovers.filter((file) => wish.type === "all" || isOld(file)),
+    leftovers: items.leftovers.filter((file) => filter.type === "all" || isOld(file)),
     inUse: wanted.filter((session) => !isFree(session)),
   };
 }
 
 export interface PurgeRequest {
-  readonly wish: PurgeFilter;
+  readonly filter: PurgeFilter;
   readonly force: "in-use-too" | "never";
   readonly nowMs: number;
-  /** The names of the sessions that may go; any when unset. */
+  /** The names of the sessions that may be deleted; all when unset. */
   readonly only?: ReadonlySet<string>;
 }
 
@@ -100,17 +102,15 @@ export function lastUsedAt({ logs, forks }: InventorySession): number {
   return Math.max(0, ...[...logs, ...forks].map(({ usedAtMs }) => usedAtMs));
 }
 
-/** How much a plan would free. */
-export function sizeOfPlan({ sessions, contents, leftovers }: Omit<PurgePlan, "inUse">): PlanSize {
-  const files = [
-    ...sessions.flatMap(({ logs, forks }) => [...logs, ...forks]),
-    ...contents,
-    ...leftovers,
-  ] satisfies readonly InventoryFile[];
-  return { files: files.length, bytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };
+/** The files that a plan deletes. */
+export function filesOfPlan({ sessions, contents, leftovers }: PurgePlan): readonly InventoryFile[] {
+  return [...sessions.flatMap(({ logs, forks }) => [...logs, ...forks]), ...contents, ...leftovers];
 }
 
-interface PlanSize {
+/** What was deleted. */
+export interface Purged {
+  readonly status: "purged" | "stopped";
   readonly files: number;
   readonly bytes: number;
+  readonly problems: readonly string[];
 }

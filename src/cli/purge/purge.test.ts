@@ -22,7 +22,7 @@ import { currentProcess, type ProcessIdentity } from "../../stores/files/lock.ts
 import { createFileRecordStore } from "../../stores/files/record-store.ts";
 import { createFileSpillStore } from "../../stores/files/spill-store.ts";
 import { runCli } from "../cli.ts";
-import { readFolderInventory, runPurge } from "./folders.ts";
+import { purgeFolders, readFolderInventory } from "./folders.ts";
 import { planPurge } from "./plan.ts";
 
 const DAY_MS = 86_400_000;
@@ -279,12 +279,12 @@ describe("carryover purge", () => {
     const folders = { root: store, ...foldersOf(store) };
     const request = { folders, places: "named", nowMs: Date.now() } as const;
     const plan = planPurge(await readFolderInventory(request), {
-      wish: { type: "all" },
+      filter: { type: "all" },
       force: "never",
       nowMs: Date.now(),
     });
     const stopping = new AbortController();
-    const stopped = runPurge(plan, { isQuiet: true, signal: stopping.signal });
+    const stopped = purgeFolders(plan, { isQuiet: true, signal: stopping.signal });
     stopping.abort();
     expect(await stopped).toMatchObject({ status: "stopped", problems: [] });
     expect(filesBelow(join(store, "journal")).filter((path) => path.endsWith(".jsonl"))).toHaveLength(2);

@@ -3,32 +3,33 @@ import { Command, InvalidArgumentError } from "commander";
 import { formatSpan } from "../../fork/life/prompt.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
 import { pathName } from "../../stores/files/path-name.ts";
-import { DATABASE_LABEL, findPluginFolders, findStoreOption } from "../opencode/with-stores.ts";
-import { CliError, EXIT_CODES } from "../terminal/cli-error.ts";
+import { DATABASE_LABEL, findPluginFolders, findStoreOption, STORE_OPTION } from "../opencode/with-stores.ts";
+import { CliError, interrupted, withInterrupt } from "../terminal/cli-error.ts";
 import {
-  type Colors,
   colorsFor,
   formatCount,
   formatNumber,
+  printJson,
   renderTable,
   terminalPath,
   terminalText,
 } from "../terminal/output.ts";
 import { openPurgeDatabase, purgeDatabase, readDatabaseInventory } from "./database.ts";
-import { type Purged, readFolderInventory, runPurge } from "./folders.ts";
+import { purgeFolders, readFolderInventory } from "./folders.ts";
 import type { Inventory } from "./inventory.ts";
 import {
+  filesOfPlan,
   type InventoryContent,
   type InventoryFile,
   lastUsedAt,
+  type Purged,
   type PurgeFilter,
   type PurgePlan,
   type PurgeRequest,
   planPurge,
-  sizeOfPlan,
 } from "./plan.ts";
 
-/** `carryover purge`: says what is kept on this machine or in the plugin's database, and deletes what is named. */
+/** `carryover purge`: lists what is stored on this machine or in the plugin's database, and deletes what is named. */
 export function purgeCommand(): Command {
   return new Command("purge")
     .description(
@@ -41,7 +42,7 @@ export function purgeCommand(): Command {
     .option("--yes", "do not ask")
     .option("--force", "also what a running program works with")
     .option("--json", "print for a program to read")
-    .option("--store <folder>", "the plugin's folder, if it is not the one of OpenCode's configuration here")
+    .option(...STORE_OPTION)
     .addHelpText("after", EXAMPLES)
     .action(runPurgeCommand);
 }
@@ -80,8 +81,8 @@ async function runPurgeCommand(flags: PurgeFlags): Promise<void> {
         note: `It is shared by all who use it. Files from before: carryover purge --store ${(await findPluginFolders(undefined)).root}`,
         unit: "item",
         now: stores.now,
-        take: () => readDatabaseInventory(stores),
-        remove: (plan, { question, signal }) => purgeDatabase(stores, { plan, question, signal }),
+        read: () => readDatabaseInventory(stores),
+        remove: (plan, { request, signal }) => purgeDatabase(stores, { plan, request, signal }),
       },
       flags,
     );
@@ -90,22 +91,22 @@ async function runPurgeCommand(flags: PurgeFlags): Promise<void> {
   }
 }
 
-/** Where things are kept, and how they go. */
+/** A place where things are stored, and how they are deleted there. */
 interface PurgePlace {
-  /** For a program to read. */
+  /** For `--json`. */
   readonly name: string;
-  /** The same for a person; never an address. */
+  /** The same for the terminal; never the address of a database. */
   readonly place: string;
-  /** What a person has to know before they choose. */
   readonly note?: string;
-  readonly unit: PurgeUnit;
+  /** What one stored thing is called. */
+  readonly unit: "file" | "item";
   now(): number;
-  take(): Promise<Inventory>;
+  read(): Promise<Inventory>;
   remove(plan: PurgePlan, removing: Removing): Promise<Purged>;
 }
 
 interface Removing {
-  readonly question: PurgeRequest;
+  readonly request: PurgeRequest;
   readonly inventory: Inventory;
   readonly signal: AbortSignal;
 }
@@ -118,45 +119,57 @@ async function folderPlace({ store }: PurgeFlags): Promise<PurgePlace> {
     place: folders.root,
     unit: "file",
     now: Date.now,
-    take: () => readFolderInventory({ folders, places, nowMs: Date.now() }),
-    remove: (plan, { inventory: { running }, signal }) => runPurge(plan, { isQuiet: running === 0, signal }),
+    read: () => readFolderInventory({ folders, places, nowMs: Date.now() }),
+    remove: (plan, { inventory: { running }, signal }) =>
+      purgeFolders(plan, { isQuiet: running === 0, signal }),
   };
 }
 
 async function purgePlace(from: PurgePlace, flags: PurgeFlags): Promise<void> {
-  const wish = readFilter(flags);
-  const inventory = await from.take();
+  const filter = readFilter(flags);
+  const inventory = await from.read();
   for (const problem of inventory.problems) process.stderr.write(`warning: ${problem}\n`);
   const force = flags.force ? "in-use-too" : "never";
-  const question: PurgeRequest = { wish: wish ?? { type: "all" }, force, nowMs: from.now() };
-  const plan = planPurge(inventory, question);
-  const isOnlyShown = wish === undefined || flags.dryRun === true;
-  if (!flags.json || isOnlyShown) printPlan({ plan, inventory, flags, from });
-  if (wish === undefined && !flags.json)
+  const request: PurgeRequest = { filter: filter ?? { type: "all" }, force, nowMs: from.now() };
+  const plan = planPurge(inventory, request);
+  const isDryRun = filter === undefined || flags.dryRun === true;
+  if (!flags.json) process.stdout.write(`${purgeReport({ plan, running: inventory.running, from })}\n`);
+  else if (isDryRun) printJson({ store: from.name, running: inventory.running, ...describePlan(plan) });
+  if (filter === undefined && !flags.json)
     process.stdout.write(
       `${from.note === undefined ? "" : `\n${from.note}`}\nNothing was deleted. Say what: --session, --older-than or --all.\n`,
     );
-  if (isOnlyShown) return;
-  if (wish.type === "session" && plan.sessions.length + plan.inUse.length === 0)
+  if (isDryRun) return;
+  if (filter.type === "session" && plan.sessions.length + plan.inUse.length === 0)
     throw new CliError(`Nothing is kept under the root session ${flags.session}`, [
       "`carryover purge` lists what there is.",
     ]);
-  if (isEmpty(plan)) return printOutcome({ flags, plan, purged: NOTHING, unit: from.unit });
-  if (!(await isConfirmed(flags))) return;
-  const purged = await withInterrupt((signal) => from.remove(plan, { question, inventory, signal }));
-  printOutcome({ flags, plan, purged, unit: from.unit });
+  const isEmpty = plan.sessions.length + plan.contents.length + plan.leftovers.length === 0;
+  if (!isEmpty && !(await isConfirmed(flags))) return;
+  const purged = isEmpty
+    ? NOTHING
+    : await withInterrupt((signal) => from.remove(plan, { request, inventory, signal }));
+  if (flags.json) printJson({ ...purged, ...describePlan(plan) });
+  else {
+    const start = purged.status === "stopped" ? "Stopped. " : "";
+    const count = formatCount(purged.files, from.unit);
+    process.stdout.write(`\n${start}Deleted ${count}, ${formatBytes(purged.bytes)}.\n`);
+  }
+  for (const problem of purged.problems) process.stderr.write(`warning: not deleted: ${problem}\n`);
+  if (purged.status === "stopped") throw interrupted("Stopped; ask again for the rest");
+  if (purged.problems.length > 0) throw new CliError("Not everything could be deleted", ["Try again."]);
 }
 
 const NOTHING: Purged = { status: "purged", files: 0, bytes: 0, problems: [] };
 
 function readFilter({ session, olderThan, all }: PurgeFlags): PurgeFilter | undefined {
-  const wishes: PurgeFilter[] = [
+  const filters: PurgeFilter[] = [
     ...(session === undefined ? [] : [{ type: "session" as const, name: pathName(session) }]),
     ...(olderThan === undefined ? [] : [{ type: "older" as const, thanMs: olderThan }]),
     ...(all ? [{ type: "all" as const }] : []),
   ];
-  if (wishes.length > 1) throw new CliError("Give one of --session, --older-than and --all", []);
-  return wishes[0];
+  if (filters.length > 1) throw new CliError("Give one of --session, --older-than and --all");
+  return filters[0];
 }
 
 function parseDuration(value: string): number {
@@ -173,43 +186,15 @@ const UNITS_MS: Readonly<Record<string, number>> = {
   w: 604_800_000,
 };
 
-interface PrintedPlan {
-  readonly plan: PurgePlan;
-  readonly inventory: Inventory;
-  readonly flags: PurgeFlags;
-  readonly from: PurgePlace;
-}
-
-function printPlan({
-  plan,
-  inventory: { running },
-  flags,
-  from: { name, place, unit, now },
-}: PrintedPlan): void {
-  const text = flags.json
-    ? JSON.stringify({ store: name, running, ...jsonOf(plan) }, null, 2)
-    : purgeReport({ plan, root: place, running, nowMs: now(), unit, colors: colorsFor(process.stdout) });
-  process.stdout.write(`${text}\n`);
-}
-
-function jsonOf({ sessions, contents, leftovers, inUse }: PurgePlan) {
-  const files = (each: { readonly path: string; readonly sizeBytes: number }) => ({
-    path: each.path,
-    bytes: each.sizeBytes,
-  });
+/** A plan as `--json` prints it. */
+function describePlan({ sessions, contents, leftovers, inUse }: PurgePlan) {
+  const describeFile = ({ path, sizeBytes }: InventoryFile) => ({ path, bytes: sizeBytes });
   return {
-    sessions: sessions.map(({ id, logs, forks }) => ({
-      id,
-      files: [...logs, ...forks].map(files),
-    })),
-    contents: contents.map(({ kind, ...content }) => ({ kind, ...files(content) })),
-    leftovers: leftovers.map(files),
+    sessions: sessions.map(({ id, logs, forks }) => ({ id, files: [...logs, ...forks].map(describeFile) })),
+    contents: contents.map((content) => ({ kind: content.kind, ...describeFile(content) })),
+    leftovers: leftovers.map(describeFile),
     inUse: inUse.map(({ id, usedBy }) => ({ id, usedBy })),
   };
-}
-
-function isEmpty({ sessions, contents, leftovers }: PurgePlan): boolean {
-  return sessions.length + contents.length + leftovers.length === 0;
 }
 
 async function isConfirmed({ yes, json }: PurgeFlags): Promise<boolean> {
@@ -221,7 +206,7 @@ async function isConfirmed({ yes, json }: PurgeFlags): Promise<boolean> {
   return false;
 }
 
-/** What a person answers on the terminal; nothing when they end the input. */
+/** The answer to a question on the terminal; empty at the end of the input. */
 async function ask(question: string): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   try {
@@ -235,58 +220,18 @@ async function ask(question: string): Promise<string> {
   }
 }
 
-function interrupted(message: string): CliError {
-  return new CliError(message, [], { exitCode: EXIT_CODES.stopped });
-}
-
-/** Ctrl-C stops between two files, so that what is left is whole; what goes in one step goes or stays. */
-async function withInterrupt(job: (signal: AbortSignal) => Promise<Purged>): Promise<Purged> {
-  const stopping = new AbortController();
-  const stop = (): void => stopping.abort();
-  process.once("SIGINT", stop);
-  try {
-    return await job(stopping.signal);
-  } finally {
-    process.off("SIGINT", stop);
-  }
-}
-
-interface PrintedOutcome {
-  readonly flags: PurgeFlags;
-  readonly plan: PurgePlan;
-  readonly purged: Purged;
-  readonly unit: PurgeUnit;
-}
-
-function printOutcome({ flags: { json }, plan, purged, unit }: PrintedOutcome): void {
-  const { status, files, bytes, problems } = purged;
-  process.stdout.write(
-    json
-      ? `${JSON.stringify({ ...purged, ...jsonOf(plan) }, null, 2)}\n`
-      : `\n${status === "stopped" ? "Stopped. " : ""}Deleted ${formatCount(files, unit)}, ${formatBytes(bytes)}.\n`,
-  );
-  for (const problem of problems) process.stderr.write(`warning: not deleted: ${problem}\n`);
-  if (status === "stopped") throw interrupted("Stopped; ask again for the rest");
-  if (problems.length > 0) throw new CliError("Not everything could be deleted", ["Try again."]);
-}
-
 interface PurgeReportInput {
   readonly plan: PurgePlan;
-  readonly root: string;
-  /** Plugins at work. */
+  /** How many plugins use the place. */
   readonly running: number;
-  readonly nowMs: number;
-  /** What is counted. */
-  readonly unit: PurgeUnit;
-  readonly colors: Colors;
+  readonly from: PurgePlace;
 }
 
-/** What a thing that is kept is called: in a folder, and in a database. */
-type PurgeUnit = "file" | "item";
-
-/** What would go, with sizes, and what stays because somebody works with it, for a person to read. */
-function purgeReport({ plan, root, running, nowMs, unit, colors }: PurgeReportInput): string {
-  const { files, bytes } = sizeOfPlan(plan);
+/** What would be deleted, with sizes, and what is kept because a program uses it, for the terminal. */
+function purgeReport({ plan, running, from: { place, unit, now } }: PurgeReportInput): string {
+  const colors = colorsFor(process.stdout);
+  const nowMs = now();
+  const files = filesOfPlan(plan);
   const ago = (atMs: number): string => `${formatSpan(Math.max(0, nowMs - atMs))} ago`;
   const sessions = plan.sessions.toSorted((left, right) => lastUsedAt(right) - lastUsedAt(left));
   const more = sessions.length - MAX_SESSIONS;
@@ -309,9 +254,11 @@ function purgeReport({ plan, root, running, nowMs, unit, colors }: PurgeReportIn
       : [["other", formatBytes(bytesOf(plan.leftovers)), formatCount(plan.leftovers.length, unit)]]),
   ]);
   return [
-    colors.bold(terminalPath(root, MAX_PATH_CHARS)),
+    colors.bold(terminalPath(place, MAX_PATH_CHARS)),
     ...(running === 0 ? [] : [`${formatCount(running, "program")} at work on it`]),
-    ...(files === 0 ? ["  nothing"] : [table, `  ${formatCount(files, unit)}, ${formatBytes(bytes)}`]),
+    ...(files.length === 0
+      ? ["  nothing"]
+      : [table, `  ${formatCount(files.length, unit)}, ${formatBytes(bytesOf(files))}`]),
     ...(plan.inUse.length === 0 ? [] : ["", colors.bold("In use, and left alone")]),
     ...plan.inUse.map(
       ({ id, usedBy }) =>
@@ -320,7 +267,7 @@ function purgeReport({ plan, root, running, nowMs, unit, colors }: PurgeReportIn
   ].join("\n");
 }
 
-/** A size as people read it. */
+/** A number of bytes with a binary unit. */
 function formatBytes(bytes: number): string {
   const [unit, name] = UNITS.find(([least]) => bytes >= least) ?? [1, "bytes"];
   return `${unit === 1 ? formatNumber(bytes) : (bytes / unit).toFixed(1)} ${name}`;

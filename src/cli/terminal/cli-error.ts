@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 
-/** Something the user can put right, or something outside that failed: what is wrong, and lines that say what to do. */
+/** A failure that the user can correct, or one outside of Carryover: the message, and lines of advice. */
 export class CliError extends Error {
   readonly code = "CARRYOVER_CLI" as const;
   readonly advice: readonly string[];
@@ -18,22 +18,36 @@ interface CliErrorOptions extends ErrorOptions {
   readonly exitCode?: ExitCode;
 }
 
-/**
- * What the program answers: done; a fault of ours; a wrong argument or a file that cannot be read; another program or a
- * model that did not do its part; stopped with Ctrl-C.
- */
+/** `fault`: a bug of ours. `wrong`: an argument or a file. `outside`: another program or a model. `stopped`: Ctrl-C. */
 export const EXIT_CODES = { done: 0, fault: 1, wrong: 2, outside: 3, stopped: 130 } as const;
 
 type ExitCode = (typeof EXIT_CODES)[keyof typeof EXIT_CODES];
 
-/** Reads an argument that counts something. */
+/** Runs a job with a signal that Ctrl-C aborts, instead of ending the program. */
+export async function withInterrupt<Result>(job: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort();
+  process.once("SIGINT", abort);
+  try {
+    return await job(controller.signal);
+  } finally {
+    process.off("SIGINT", abort);
+  }
+}
+
+/** The error of a command that Ctrl-C has ended. */
+export function interrupted(message: string): CliError {
+  return new CliError(message, [], { exitCode: EXIT_CODES.stopped });
+}
+
+/** Parses an argument that is a count of at least one. */
 export function parseCount(value: string): number {
   const count = Number(value);
   if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError("Give a whole number from 1 on.");
   return count;
 }
 
-/** Reads an argument that is a size, such as 200_000 or 200k. */
+/** Parses an argument that is a size, such as 200_000 or 200k. */
 export function parseSize(value: string): number {
   const [, digits = "", thousand] = /^(\d[\d_,]*)(k?)$/i.exec(value.trim()) ?? [];
   const size = Number(digits.replace(/[_,]/g, "")) * (thousand ? 1000 : 1);
@@ -41,3 +55,13 @@ export function parseSize(value: string): number {
     throw new InvalidArgumentError("Give a whole number, such as 200000 or 200k.");
   return size;
 }
+
+/** Parses a budget in characters: a size that is not too small to hold anything. */
+export function parseBudget(value: string): number {
+  const chars = parseSize(value);
+  if (chars < MIN_BUDGET_CHARS)
+    throw new InvalidArgumentError(`Give a whole number of characters, at least ${MIN_BUDGET_CHARS}.`);
+  return chars;
+}
+
+const MIN_BUDGET_CHARS = 512;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { formatPercent, terminalPath, terminalText } from "./output.ts";
 
-describe("shownText", () => {
+describe("terminalText", () => {
   it.each([
     { text: "two\nlines\tof  text", maxChars: 40, shown: "two lines of text" },
     { text: "\x1b[31mred\x1b[0m \x07bell", maxChars: 40, shown: "red bell" },

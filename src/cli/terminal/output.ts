@@ -3,19 +3,19 @@ import { normalizeText } from "../../text/normalize.ts";
 import { redactSecrets } from "../../text/secrets/redact-secrets.ts";
 import { headCut, tailCut } from "../../text/truncate.ts";
 
-/** Text from outside for one place on a screen: one line, no escape sequences, no secrets, the beginning kept. */
+/** Untrusted text made safe for the terminal: one line without escape sequences and secrets, cut at its end. */
 export function terminalText(text: string, maxChars: number): string {
   const line = plainLine(text, maxChars);
   return line.length <= maxChars ? line : `${line.slice(0, headCut(line, maxChars - 1))}…`;
 }
 
-/** The same for a path, of which the end says most. */
+/** Like `terminalText`, but cut at the beginning, since the end of a path says most. */
 export function terminalPath(path: string, maxChars: number): string {
   const line = plainLine(path, Number.POSITIVE_INFINITY);
   return line.length <= maxChars ? line : `…${line.slice(tailCut(line, line.length - maxChars + 1))}`;
 }
 
-/** A secret is redacted whole before the line is cut; what lies far behind the cut is not looked at. */
+/** Redacts before the caller cuts, so that no part of a secret is left; text far behind the cut is not scanned. */
 function plainLine(text: string, maxChars: number): string {
   const near = text.slice(0, Math.min(MAX_READ_CHARS, maxChars * 4 + MAX_SECRET_CHARS));
   return redactSecrets(normalizeText(near)).replace(/\s+/g, " ").trim();
@@ -24,34 +24,36 @@ function plainLine(text: string, maxChars: number): string {
 const MAX_SECRET_CHARS = 8_192;
 const MAX_READ_CHARS = 65_536;
 
-/** A number as people write it. */
+/** A number with separators for thousands. */
 export function formatNumber(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-/** A number of things, the word in the plural where there is not exactly one. */
+/** A number of things, the noun in the plural unless it is one. */
 export function formatCount(count: number, noun: string): string {
   return `${formatNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** A part of a whole in percent; less than half a percent that is not nothing is `<1`. */
+/** A share in percent; `<1 %` for one that is not zero but would round to it. */
 export function formatPercent(part: number, whole: number): string {
   if (whole <= 0 || part <= 0) return "0 %";
   const percent = Math.round((100 * part) / whole);
   return percent === 0 ? "<1 %" : `${percent} %`;
 }
 
-/** Rows as aligned columns, two spaces in; columns of figures are set to the right. */
-export function renderTable(
-  rows: readonly (readonly string[])[],
-  { empty = "" }: { readonly empty?: string } = {},
-): string {
-  if (rows.length === 0) return empty;
+/** Prints a value as JSON, for a program to read. */
+export function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+/** Rows as aligned columns, indented by two spaces; columns of numbers are aligned to the right. */
+export function renderTable(rows: Rows): string {
+  if (rows.length === 0) return "";
   const columns = Math.max(...rows.map((row) => row.length));
   const widths = Array.from({ length: columns }, (_, column) =>
     Math.max(...rows.map((row) => row[column]?.length ?? 0)),
   );
-  // A heading stands above its figures.
+  // A heading is aligned like the numbers below it.
   const isFigures = widths.map((_, column) => rows.slice(1).every((row) => isFigure(row[column] ?? "")));
   return rows
     .map((row, index) =>
@@ -68,43 +70,50 @@ function isFigure(cell: string): boolean {
   return /^<?[\d,.]+(?: [a-z]+| %)?$/.test(cell);
 }
 
-/** The few ways in which the command line stresses a word. */
+/** A title and a table below an empty line; no lines at all where there are no rows. */
+export function renderSection(title: string, rows: Rows): readonly string[] {
+  return rows.length === 0 ? [] : ["", title, renderTable(rows)];
+}
+
+type Rows = readonly (readonly string[])[];
+
+/** The styles that the command line uses. */
 export interface Colors {
   bold(text: string): string;
   red(text: string): string;
   dim(text: string): string;
 }
 
-/** Colours for a stream: only on a terminal, and not when NO_COLOR asks for none. */
+/** Colours for a stream: none unless it is a terminal, and none where NO_COLOR is set. */
 export function colorsFor(stream: { readonly isTTY?: boolean }): Colors {
   return picocolors.createColors(stream.isTTY === true && process.env.NO_COLOR === undefined);
 }
 
-/** Says on standard error what is being done, once it takes more than a second. */
+/** A line on standard error that says what is being done, from the second on that it takes. */
 interface ProgressLine {
-  /** What comes next; work that blocks the thread can only be announced before it begins. */
-  say(text: string): void;
+  /** Announces the next step; before it begins, since it may block the thread. */
+  show(text: string): void;
   end(): void;
 }
 
-/** On a terminal one line that changes and goes away; elsewhere a line for each thing said. */
+/** A progress line: replaced in place and erased at the end on a terminal, else one line for each step. */
 export function createProgressLine(stream: NodeJS.WriteStream = process.stderr): ProgressLine {
   const startedAtMs = performance.now();
   let text = "";
   let shown = "";
-  const show = (): void => {
+  const update = (): void => {
     const seconds = Math.floor((performance.now() - startedAtMs) / 1000);
     if (text === "" || seconds < 1) return;
     if (stream.isTTY) stream.write(`\r\x1b[K${text} (${seconds} s)`);
     else if (shown !== text) stream.write(`${text}\n`);
     shown = text;
   };
-  const timer = setInterval(show, 1000);
+  const timer = setInterval(update, 1000);
   timer.unref();
   return {
-    say(next) {
+    show(next) {
       text = next;
-      show();
+      update();
     },
     end() {
       clearInterval(timer);
