@@ -107,7 +107,6 @@ export {
   type TokenEstimator,
   type TokenFamily,
 } from "./text/tokens/estimate-tokens.ts";
-export type { ToolOutputResult } from "./tool-output/cut-text.ts";
 export {
   DEFAULT_TOOL_OUTPUT_LIMITS,
   type RawToolOutputLimits,
@@ -116,7 +115,13 @@ export {
 } from "./tool-output/limits.ts";
 export type { BytesBlock, OtherBlock, TextBlock, ToolContentBlock } from "./tool-output/read-blocks.ts";
 export type { SpillFailure, SpillRef, SpillStore } from "./tool-output/spill.ts";
-export type { ToolOutputOptions } from "./tool-output/truncate-tool-content.ts";
+export {
+  type BoundedToolOutput,
+  type BoundToolOutputOptions,
+  boundToolOutput,
+  type ToolOutputOptions,
+  type ToolOutputResult,
+} from "./tool-output/truncate-tool-content.ts";
 export {
   applyEdits,
   type Edit,

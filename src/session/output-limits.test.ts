@@ -54,6 +54,15 @@ describe("the limits of an output", () => {
     expect(bytes).toBeLessThan(16_500);
   });
 
+  it("leave alone what was bounded before, which its cut tells, and bound anything else that is over them", async () => {
+    const limits = { contextTokens: 200_000, outputTokens: 8_000 };
+    const over = calls(51_300);
+    expect(shownBytes(await bounded(over, { limits }))).not.toEqual([51_300]);
+    const cut = { method: "head", originalChars: 60_000, omittedChars: 8_800, limitChars: 51_200 } as const;
+    const parts = over.parts.map((part): Part => (part.type === "tool" ? { ...part, cut } : part));
+    expect(shownBytes(await bounded({ ...over, parts }, { limits }))).toEqual([51_300]);
+  });
+
   it("leave half of the window free however many outputs come at once, and short ones whole", async () => {
     const session = await bounded(calls(1_000, 60_000, 60_000, 60_000, 60_000, 3_000), {
       limits: { contextTokens: 32_000, outputTokens: 4_000 },

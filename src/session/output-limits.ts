@@ -6,7 +6,7 @@ import {
 } from "../compaction/trigger/limits.ts";
 import { CHARS_PER_TOKEN } from "../text/tokens/estimate-tokens.ts";
 import { commonLimit } from "../text/truncate.ts";
-import { type TextSize, type ToolOutputLimits, textSize } from "../tool-output/limits.ts";
+import { isWithinLimits, type TextSize, type ToolOutputLimits, textSize } from "../tool-output/limits.ts";
 import type { Handle } from "../transcript/edit.ts";
 import { isAnswer, type ModelRef, reachesModel, type Transcript } from "../transcript/message.ts";
 import { outcomeText, type ToolPart } from "../transcript/part.ts";
@@ -38,10 +38,6 @@ export interface UnboundedOutputs {
 /** When nothing came in that is too long. */
 export const NOTHING_UNBOUNDED: UnboundedOutputs = { handles: [] };
 
-/** An output that was bounded before it came in carries notices beside its content; they do not count. */
-const NOTICE_BYTES = 4_096;
-const NOTICE_LINES = 24;
-
 const measuredSizes = new WeakMap<ToolPart, TextSize>();
 
 /** Parts never change, so each is measured once. */
@@ -51,24 +47,14 @@ function sizeOf(part: ToolPart): TextSize {
   return size;
 }
 
-function isUnbounded(
-  part: ToolPart,
-  { maxBytes, maxChars, maxLines, largeOutputThreshold }: ToolOutputLimits,
-): boolean {
+/** An output that was bounded before has a `cut`. Most others are so short that nothing has to be counted. */
+function isUnbounded(part: ToolPart, limits: ToolOutputLimits): boolean {
   if (part.cut !== undefined) return false;
+  const { largeOutputThreshold } = limits;
+  const isOver = (size: TextSize): boolean =>
+    !isWithinLimits(size, limits) || (largeOutputThreshold > 0 && size.chars > largeOutputThreshold);
   const { length } = outcomeText(part.outcome);
-  const isOver = (size: number, limit: number, slack: number): boolean => limit > 0 && size > limit + slack;
-  // Most outputs are so short that nothing has to be counted.
-  const isShort =
-    !isOver(length * 3, maxBytes, 0) && !isOver(length, maxLines, 0) && !isOver(length, maxChars, 0);
-  if (isShort && !isOver(length, largeOutputThreshold, 0)) return false;
-  const size = sizeOf(part);
-  return (
-    isOver(size.bytes, maxBytes, NOTICE_BYTES) ||
-    isOver(size.chars, maxChars, NOTICE_BYTES) ||
-    isOver(size.chars, largeOutputThreshold, NOTICE_BYTES) ||
-    isOver(size.lines, maxLines, NOTICE_LINES)
-  );
+  return isOver({ lines: length, chars: length, bytes: length * 3 }) && isOver(sizeOf(part));
 }
 
 /** How much of an output may enter the window: what was asked for, or the defaults within shares of the window. */

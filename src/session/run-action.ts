@@ -13,11 +13,10 @@ import {
 import { errorText } from "../compaction/summary/text.ts";
 import { maybeSummarizeToolResults } from "../compaction/tool-summaries/maybe-summarize-tool-results.ts";
 import { afterCompaction } from "../compaction/trigger/should-compact.ts";
-import { isTextBlock, type ToolContentBlock } from "../tool-output/read-blocks.ts";
-import { truncateToolContent } from "../tool-output/truncate-tool-content.ts";
+import { boundToolOutput } from "../tool-output/truncate-tool-content.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
-import { outcomeText, type ToolPart, withText } from "../transcript/part.ts";
+import { outcomeText, withText } from "../transcript/part.ts";
 import { handleOf } from "../transcript/tool-results.ts";
 import type { Recover, RunResult, SessionAction } from "./action.ts";
 import type { SessionCore, Step } from "./core.ts";
@@ -145,19 +144,29 @@ async function boundOutputs(
     for (const [partIndex, part] of message.parts.entries()) {
       if (part.type !== "tool" || !wanted.has(handleOf(message, partIndex)) || signal.aborted) continue;
       const text = outcomeText(part.outcome);
-      const { blocks, handle, truncated } = await truncateToolContent<ToolContentBlock>(
-        [{ type: "text", text }],
-        limits,
-        ports.spills,
-        {
-          signal,
-          ...(options.redaction !== "off" && options.redactOutputs === "on" && { redact: options.redaction }),
+      const bounded = await boundToolOutput(text, {
+        signal,
+        ...(limits && { limits }),
+        ...(ports.spills && { store: ports.spills }),
+        ...(options.redaction !== "off" && options.redactOutputs === "on" && { redact: options.redaction }),
+      });
+      if (bounded.cut === undefined) continue;
+      const place = handleOf(message, partIndex);
+      const shown = ports.spills === undefined ? `${bounded.text}\n${keptNotice(place)}` : bounded.text;
+      const omittedChars = Math.max(0, text.length - shown.length);
+      edits.push({
+        type: "replace-part",
+        messageId: message.id,
+        partIndex,
+        part: {
+          ...part,
+          outcome: withText(part.outcome, shown),
+          cut: bounded.cut,
         },
-      );
-      const texts = blocks.map((block) => (isTextBlock(block) ? block.text : ""));
-      if (ports.spills === undefined) texts.push(keptNotice(handleOf(message, partIndex)));
-      const shown = texts.join("\n");
-      if (truncated) edits.push(replaceOutput({ message, partIndex, part, text, shown, spill: handle }));
+        stage: "tool-output",
+        reason: "oversize",
+        omitted: { chars: omittedChars, handle: bounded.handle ?? place },
+      });
     }
   }
   return edits;
@@ -166,32 +175,6 @@ async function boundOutputs(
 /** Without a store the transcript itself has the whole output, under the handle of the part. */
 function keptNotice(handle: Handle): string {
   return `[Full output kept: handle ${handle}. Read parts of it with the recall tool and this handle.]`;
-}
-
-interface BoundedOutput {
-  readonly message: Message;
-  readonly partIndex: number;
-  readonly part: ToolPart;
-  readonly text: string;
-  readonly shown: string;
-  readonly spill: Handle | undefined;
-}
-
-function replaceOutput({ message, partIndex, part, text, shown, spill }: BoundedOutput): Edit {
-  const omittedChars = Math.max(0, text.length - shown.length);
-  return {
-    type: "replace-part",
-    messageId: message.id,
-    partIndex,
-    part: {
-      ...part,
-      outcome: withText(part.outcome, shown),
-      cut: { method: "head-tail", originalChars: text.length, omittedChars, limitChars: shown.length },
-    },
-    stage: "tool-output",
-    reason: "oversize",
-    omitted: { chars: omittedChars, handle: spill ?? handleOf(message, partIndex) },
-  };
 }
 
 /** Asks for summaries of old tool results, or takes those that have arrived; told by a start and an end. */

@@ -102,10 +102,10 @@ function stripEscapes(text: string): { readonly text: string; readonly count: nu
 
 const DROPPED = new RegExp(`[${CONTROL}${INVISIBLE}]|\\udb40[\\udc00-\\udfff]`, "g");
 const PICTOGRAPH = /\p{Extended_Pictographic}/u;
-const ZERO_WIDTH_JOINER = "\u200d";
-const TEXT_STYLE = "\ufe0e";
-const EMOJI_STYLE = "\ufe0f";
-const KEYCAP = "\u20e3";
+export const ZERO_WIDTH_JOINER = "\u200d";
+export const TEXT_STYLE = "\ufe0e";
+export const EMOJI_STYLE = "\ufe0f";
+export const KEYCAP = "\u20e3";
 
 function dropInvisible(text: string): {
   readonly text: string;

@@ -1,14 +1,12 @@
+import { formatBytes, plural } from "../text/display.ts";
 import { normalizeText, type RemovedCounts } from "../text/normalize.ts";
 import type { TextCut, ToolOutputStats, TruncatedBy } from "./cut-text.ts";
-import type { TextSize } from "./limits.ts";
 import {
   type BinaryPiece,
   type BlockPiece,
   isTextBlock,
   type TextBlock,
   type ToolContentBlock,
-  type Treatment,
-  withMark,
 } from "./read-blocks.ts";
 import type { SpillFailure, SpillRef } from "./spill.ts";
 
@@ -28,12 +26,13 @@ export function composeBlocks<Block extends ToolContentBlock>(
 
   return slots.flatMap((slot, index): readonly (Block | TextBlock)[] => {
     if (slot.type === "other") return [slot.block];
-    if (slot.type === "notice") return [markBounded({ type: "text", text: slot.text }, request)];
+    if (slot.type === "notice") return [{ type: "text", text: slot.text }];
     const before = index === first ? request.before : "";
     const after = index === last ? request.after : "";
     const text = withNotices({ before, text: texts[index] ?? "", after });
     if (text === "" && request.cut.by !== "none") return [];
-    return [markBounded({ ...(isTextBlock(slot.block) ? slot.block : TEXT), text }, request)];
+    const block = isTextBlock(slot.block) ? slot.block : ({ type: "text" } as const);
+    return [{ ...block, text: request.cut.by === "none" ? text : copyOf(text) }];
   });
 }
 
@@ -43,12 +42,11 @@ interface Composition<Block> {
   readonly text: string;
   readonly cut: TextCut;
   readonly stats: ToolOutputStats;
-  readonly shown: TextSize;
-  readonly treatment: Treatment;
   /** A line before the text, or nothing. */
   readonly before: string;
   /** The lines after the text, or nothing. */
   readonly after: string;
+  /** The line in the place of a piece that is not text. */
   readonly noticeOf: (piece: BinaryPiece<Block>) => string;
 }
 
@@ -59,15 +57,13 @@ interface Notice {
   readonly text: string;
 }
 
-/** Neighbouring text: a host that glues blocks together must not glue the last line of one to the first of the next. */
+/** Neighbouring text blocks become one, so that a host which joins blocks cannot join the last line of one to the first of the next. */
 interface Run<Block> {
   readonly type: "run";
   readonly block: Block;
   readonly startIndex: number;
   readonly endIndex: number;
 }
-
-const TEXT = { type: "text" } as const;
 
 function slotsOf<Block>({ pieces, cut, noticeOf }: Composition<Block>): readonly Slot<Block>[] {
   const slots: Slot<Block>[] = [];
@@ -111,13 +107,8 @@ function endLine(text: string): string {
   return text === "" || text.endsWith("\n") ? text : `${text}\n`;
 }
 
-function markBounded<Block>(block: TextBlock, { cut, shown, treatment }: Composition<Block>): TextBlock {
-  const text = cut.by === "none" ? block.text : detach(block.text);
-  return withMark({ ...block, text }, { shown, treatment });
-}
-
-/** A copy: engines let a slice keep the whole string alive that it was taken from. */
-function detach(text: string): string {
+/** A real copy: JavaScript engines keep the whole string alive while a slice of it is in use. */
+function copyOf(text: string): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(new TextEncoder().encode(text));
 }
 
@@ -167,38 +158,31 @@ export function notSavedNotice({ code }: SpillFailure): string {
 
 /** The line in the place of what was left out. */
 function omissionMarker({ lines, chars }: ToolOutputStats): string {
-  const omittedLines = `${lines.omitted} ${lines.omitted === 1 ? "line" : "lines"}`;
-  const omittedChars = `${chars.omitted} ${chars.omitted === 1 ? "char" : "chars"}`;
+  const omittedChars = plural(chars.omitted, "char");
   return lines.omitted === 0
     ? `[... ${omittedChars} omitted ...]`
-    : `[... ${omittedLines} (${omittedChars}) omitted ...]`;
-}
-
-/** A number of bytes as people read it. */
-function formatBytes(bytes: number): string {
-  if (bytes < 1_024) return `${bytes} B`;
-  return bytes < 1_048_576 ? `${(bytes / 1_024).toFixed(1)} KB` : `${(bytes / 1_048_576).toFixed(1)} MB`;
+    : `[... ${plural(lines.omitted, "line")} (${omittedChars}) omitted ...]`;
 }
 
 function describeSpill({ bytes, handle, sha256, path }: SpillRef): string {
   // Stores that name content by its hash would say the same 64 characters twice.
   const names =
     handle === sha256
-      ? `handle and sha256 ${oneLine(handle)}`
-      : `handle ${oneLine(handle)}, sha256 ${oneLine(sha256)}`;
-  const place = path === undefined ? "" : `, path ${oneLine(path)}`;
+      ? `handle and sha256 ${withoutLineBreaks(handle)}`
+      : `handle ${withoutLineBreaks(handle)}, sha256 ${withoutLineBreaks(sha256)}`;
+  const place = path === undefined ? "" : `, path ${withoutLineBreaks(path)}`;
   return `${formatBytes(bytes)}, ${names}${place}`;
 }
 
 function recallHint({ path }: SpillRef, recallTool: string): string {
-  const recall = `Read parts of it with the ${oneLine(recallTool)} tool and this handle`;
+  const recall = `Read parts of it with the ${withoutLineBreaks(recallTool)} tool and this handle`;
   return path === undefined ? `${recall}.` : `${recall}, or read that file in ranges.`;
 }
 
 const MAX_VALUE_CHARS = 4_096;
 
-/** A store's answer is outside text like any other. */
-function oneLine(value: unknown): string {
+/** What a store or a host says comes from outside; blanks stay, since they may be part of a path. */
+function withoutLineBreaks(value: unknown): string {
   return normalizeText(String(value).slice(0, MAX_VALUE_CHARS)).replace(/[\r\n]+/g, " ");
 }
 

@@ -1,6 +1,6 @@
+import { EMOJI_STYLE, KEYCAP, TEXT_STYLE, ZERO_WIDTH_JOINER } from "../text/normalize.ts";
 import { headCut, tailCut } from "../text/truncate.ts";
 import { addSizes, type TextSize, type ToolOutputLimits, type TruncateMode, textSize } from "./limits.ts";
-import type { SpillFailure } from "./spill.ts";
 
 /** The limit that decided how much stays. */
 type CutBy = "lines" | "chars" | "bytes" | "none";
@@ -9,7 +9,7 @@ type CutBy = "lines" | "chars" | "bytes" | "none";
 export interface TextCut {
   readonly headEnd: number;
   readonly tailStart: number;
-  /** The last limit that took something away; `none` keeps the text whole. */
+  /** The last limit that removed something; `none` keeps the whole text. */
   readonly by: CutBy;
 }
 
@@ -143,11 +143,6 @@ function utf8Length(codePoint: number): number {
   return codePoint < 0x10000 ? 3 : 4;
 }
 
-const ZERO_WIDTH_JOINER = "\u200d";
-const TEXT_STYLE = "\ufe0e";
-const EMOJI_STYLE = "\ufe0f";
-const KEYCAP = "\u20e3";
-
 // An emoji that is cut apart must not leave an invisible character at the seam.
 function avoidSplitEmojiAtEnd(text: string, index: number): number {
   let end = headCut(text, index);
@@ -165,26 +160,10 @@ function avoidSplitEmojiAtStart(text: string, index: number): number {
   return start;
 }
 
-/** A tool output as it may enter the context. */
-export interface ToolOutputResult<Block> {
-  /** The very same list when nothing needed doing. */
-  readonly blocks: readonly Block[];
-  /** Whether anything was left out. */
-  readonly truncated: boolean;
-  readonly by: TruncatedBy;
-  readonly stats: ToolOutputStats;
-  /** Under which the store keeps the raw output; where there are several, the text's. */
-  readonly handle?: string;
-  readonly path?: string;
-  readonly sha256?: string;
-  /** Why the store does not have the output; the tool call itself is not affected. */
-  readonly failure?: SpillFailure;
-}
-
-/** What decided: the last limit that took something away, or `spill` when the whole was replaced by a preview or a notice. */
+/** The last limit that removed something, or `spill` when the whole was replaced by a preview or a notice. */
 export type TruncatedBy = CutBy | "spill";
 
-/** How much of an output is shown, after cleaning and without our own lines; bytes that are not text count as bytes only. */
+/** How much of an output is shown, after cleaning and without notices; binary content counts as bytes only. */
 export interface ToolOutputStats {
   readonly lines: Tally;
   /** Code points. */

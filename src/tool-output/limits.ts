@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../text/check.ts";
+import { readOptions, rule, type Shape } from "../text/check.ts";
 import { normalizeText } from "../text/normalize.ts";
 import { headCut } from "../text/truncate.ts";
 
@@ -23,7 +23,7 @@ export type RawToolOutputLimits = {
   readonly [Name in Exclude<keyof ToolOutputLimits, "truncateMode">]?: number | undefined;
 } & { readonly truncateMode?: TruncateMode | "" | undefined };
 
-/** The limits the founding document gives. */
+/** The limits when none are given. */
 export const DEFAULT_TOOL_OUTPUT_LIMITS: ToolOutputLimits = Object.freeze({
   maxLines: 2_000,
   maxBytes: 51_200,
@@ -32,30 +32,14 @@ export const DEFAULT_TOOL_OUTPUT_LIMITS: ToolOutputLimits = Object.freeze({
   truncateMode: "head_tail",
 });
 
-/** Complete limits from what was given, the defaults when nothing was; throws one error that lists every problem. */
-export function resolveToolOutputLimits(raw?: unknown): ToolOutputLimits {
-  if (raw === undefined) return DEFAULT_TOOL_OUTPUT_LIMITS;
-  if (typeof raw !== "object" || raw === null || Array.isArray(raw)) {
-    throw new ConfigurationError([`the limits are ${show(raw)}; give an object such as { maxLines: 2000 }`]);
-  }
-  const given = new Map<string, unknown>(Object.entries(raw));
-  const problems: string[] = [];
-  for (const name of given.keys()) {
-    if (!Object.hasOwn(DEFAULT_TOOL_OUTPUT_LIMITS, name)) {
-      problems.push(`${name} is not a limit; known are ${NAMES.join(", ")}`);
-    }
-  }
-  const limit = (name: string, negative?: number): number =>
-    readLimit({ name, value: given.get(name) ?? 0, problems, negative });
-  const limits: ToolOutputLimits = {
-    maxLines: limit("maxLines"),
-    maxBytes: limit("maxBytes"),
-    maxChars: limit("maxChars"),
-    largeOutputThreshold: limit("largeOutputThreshold", DEFAULT_TOOL_OUTPUT_LIMITS.largeOutputThreshold),
-    truncateMode: readMode(given.get("truncateMode") ?? "", problems),
-  };
-  if (problems.length > 0) throw new ConfigurationError(problems);
-  return limits;
+/** The defaults when nothing is given, else what is given and the rest off; throws one error that lists every problem. */
+export function resolveToolOutputLimits(given?: unknown): ToolOutputLimits {
+  return given === undefined ? DEFAULT_TOOL_OUTPUT_LIMITS : readLimits(given, OFF);
+}
+
+/** What is given, completed with the defaults; throws one error that lists every problem. */
+export function completeToolOutputLimits(given?: unknown): ToolOutputLimits {
+  return given === undefined ? DEFAULT_TOOL_OUTPUT_LIMITS : readLimits(given, DEFAULT_TOOL_OUTPUT_LIMITS);
 }
 
 /** True when a size keeps all three limits. */
@@ -67,37 +51,47 @@ export function isWithinLimits(size: TextSize, { maxLines, maxChars, maxBytes }:
   );
 }
 
-const NAMES: readonly string[] = Object.keys(DEFAULT_TOOL_OUTPUT_LIMITS);
+const OFF: ToolOutputLimits = {
+  maxLines: 0,
+  maxBytes: 0,
+  maxChars: 0,
+  largeOutputThreshold: 0,
+  truncateMode: "head_tail",
+};
 
-interface GivenLimit {
-  readonly name: string;
-  readonly value: unknown;
-  readonly problems: string[];
-  /** What a negative number stands for; unset when it is a mistake. */
-  readonly negative: number | undefined;
-}
+// Between 0 and 1 a limit would be rounded down to 0 and so turned off, the opposite of what was asked.
+const LIMIT = rule(
+  "0 for no limit, or a number of 1 or more",
+  (value) => value === 0 || (typeof value === "number" && value >= 1),
+);
 
-function readLimit({ name, value, problems, negative }: GivenLimit): number {
-  if (typeof value !== "number" || Number.isNaN(value)) {
-    problems.push(`${name} is ${show(value)}; give a number, or 0 for no limit`);
-    return 0;
-  }
-  if (value < 0 && negative !== undefined) return negative;
-  if (value < 0) problems.push(`${name} is ${value}; give 0 for no limit, or more`);
-  // Rounded down it would be 0 and turn the limit off, the opposite of what was asked.
-  if (value > 0 && value < 1) problems.push(`${name} is ${value}; give 0 for no limit, or at least 1`);
-  return value === Number.POSITIVE_INFINITY ? 0 : Math.floor(value);
-}
+const LIMITS: Shape<ToolOutputLimits> = {
+  maxLines: LIMIT,
+  maxBytes: LIMIT,
+  maxChars: LIMIT,
+  largeOutputThreshold: rule(
+    "0 to store nothing, a number of 1 or more, or a negative one for the default",
+    (value) => typeof value === "number" && (value <= 0 || value >= 1),
+  ),
+  truncateMode: rule(
+    '"head" or "head_tail"',
+    (value) => value === "head" || value === "head_tail" || value === "",
+  ),
+};
 
-function readMode(value: unknown, problems: string[]): TruncateMode {
-  if (value === "head" || value === "head_tail") return value;
-  if (value !== "") problems.push(`truncateMode is ${show(value)}; give "head" or "head_tail"`);
-  return "head_tail";
-}
-
-function show(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value.slice(0, 40));
-  return typeof value === "number" ? String(value) : value === null ? "null" : typeof value;
+function readLimits(given: unknown, defaults: ToolOutputLimits): ToolOutputLimits {
+  const { largeOutputThreshold, truncateMode, ...limits } = readOptions(LIMITS, defaults, given);
+  const whole = (limit: number): number => (limit === Number.POSITIVE_INFINITY ? 0 : Math.floor(limit));
+  return {
+    maxLines: whole(limits.maxLines),
+    maxBytes: whole(limits.maxBytes),
+    maxChars: whole(limits.maxChars),
+    largeOutputThreshold:
+      largeOutputThreshold < 0
+        ? DEFAULT_TOOL_OUTPUT_LIMITS.largeOutputThreshold
+        : whole(largeOutputThreshold),
+    truncateMode: truncateMode === "head" ? "head" : "head_tail",
+  };
 }
 
 /** How long a text is in the three units that tool outputs are limited by. */

@@ -6,9 +6,10 @@ import {
   toWellFormed,
 } from "../text/normalize.ts";
 import { type RedactOptions, redactSecrets } from "../text/secrets/redact-secrets.ts";
+import { headCut } from "../text/truncate.ts";
 import { addSizes, measureText, NO_SIZE, type TextSize, textSize } from "./limits.ts";
 
-/** Reads the text out of an output's blocks: cleaned, counted, and each piece with its place in the joined text. */
+/** Reads the text of an output's blocks: cleaned, measured, and each piece with its position in the joined text. */
 export function readToolText<Block extends ToolContentBlock>(
   blocks: readonly Block[],
   cleaning: Cleaning,
@@ -20,12 +21,9 @@ export function readToolText<Block extends ToolContentBlock>(
   const pieces = blocks.map((block): BlockPiece<Block> => {
     if (!isTextBlock(block) && !isBytesBlock(block)) return { type: "other", block };
     const raw = isTextBlock(block) ? block.text : block.bytes;
-    const isTreated = isTextBlock(block) && markOf(block, cleaning.treatment) !== undefined;
-    if (!isTreated && looksBinary(raw)) return { type: "binary", block, raw };
+    if (looksBinary(raw)) return { type: "binary", block, raw };
 
-    const cleaned = isTreated
-      ? { text: block.text, size: textSize(block.text) }
-      : cleanRawText(raw, cleaning);
+    const cleaned = cleanRawText(raw, cleaning);
     if (cleaned.removed !== undefined) removed.push(cleaned.removed);
     const separator = separatorBetween(last, cleaned.text);
     size = addSizes(size, addSizes(cleaned.size, sizeOfSeparator(separator)));
@@ -37,10 +35,10 @@ export function readToolText<Block extends ToolContentBlock>(
   return { pieces, size, removed: removed.length === 0 ? undefined : removed.reduce(addRemovedCounts) };
 }
 
-/** What is to be done to a text before it is counted. */
+/** What is done to a text before it is counted. */
 interface Cleaning {
-  readonly treatment: Treatment;
-  readonly redact: RedactOptions | undefined;
+  readonly normalize?: "on" | "off";
+  readonly redact?: RedactOptions;
 }
 
 export interface ToolText<Block> {
@@ -51,7 +49,7 @@ export interface ToolText<Block> {
   readonly removed: RemovedCounts | undefined;
 }
 
-/** A block as the text sees it. */
+/** A block and what was read from it. */
 export type BlockPiece<Block> = OtherPiece<Block> | BinaryPiece<Block> | TextPiece<Block>;
 
 interface OtherPiece<Block> {
@@ -130,15 +128,15 @@ interface CleanedText {
   readonly removed?: RemovedCounts;
 }
 
-// Redacting comes after normalizing, which would uncover a key again, and before any cut, which would halve one.
-function cleanRawText(raw: string | Uint8Array, { treatment, redact }: Cleaning): CleanedText {
+// Secrets are redacted after normalizing, which could reveal one, and before cutting, which could split one.
+function cleanRawText(raw: string | Uint8Array, { normalize = "on", redact }: Cleaning): CleanedText {
   const text = typeof raw === "string" ? raw : new TextDecoder("utf-8", { ignoreBOM: true }).decode(raw);
   const wellFormed = toWellFormed(text);
-  const survey = measureText(wellFormed);
-  const needsNormalizing = treatment.isNormalized && !(survey.isNormal && wellFormed === text);
+  const measured = measureText(wellFormed);
+  const needsNormalizing = normalize === "on" && !(measured.isNormal && wellFormed === text);
   const normalized = needsNormalizing ? normalizeByLines(text) : { text: wellFormed };
   const cleaned = redact === undefined ? normalized.text : redactSecrets(normalized.text, redact);
-  return { ...normalized, text: cleaned, size: cleaned === wellFormed ? survey.size : textSize(cleaned) };
+  return { ...normalized, text: cleaned, size: cleaned === wellFormed ? measured.size : textSize(cleaned) };
 }
 
 /** One piece of a tool's output. Text and bytes are bounded; a block of any other type, such as an image, passes through untouched. */
@@ -147,8 +145,6 @@ export type ToolContentBlock = TextBlock | BytesBlock | OtherBlock;
 export interface TextBlock {
   readonly type: "text";
   readonly text: string;
-  /** Set by `truncateToolContent` on what it returns changed; hidden, so that no tool can send it and no provider receives it. */
-  readonly [BOUNDED]?: BoundedMark;
 }
 
 /** Output as it left a process: becomes text where it is text (invalid UTF-8 is replaced), else a notice. */
@@ -163,38 +159,6 @@ export interface OtherBlock {
   readonly type: string;
 }
 
-/** The key of the mark on blocks that need no second look. */
-const BOUNDED: unique symbol = Symbol.for("carryover.bounded");
-
-/** Says that a text, notices included, is what became of an output, so that it is not cleaned or cut a second time. */
-interface BoundedMark {
-  /** The text the mark speaks of; a block whose text has changed since is like any other. */
-  readonly text: string;
-  /** What the whole result shows of the output; the same object on every block of one result. */
-  readonly shown: TextSize;
-  readonly treatment: Treatment;
-}
-
-/** What was done to a text before it was counted. */
-export interface Treatment {
-  readonly isNormalized: boolean;
-  readonly isRedacted: boolean;
-}
-
-/** The block with its mark, which copies and comparisons of the block do not see. */
-export function withMark(block: TextBlock, mark: Omit<BoundedMark, "text">): TextBlock {
-  return Object.defineProperty({ ...block }, BOUNDED, { value: { ...mark, text: block.text } });
-}
-
-/** The mark of a block that has had at least this treatment. */
-export function markOf(block: TextBlock, { isNormalized, isRedacted }: Treatment): BoundedMark | undefined {
-  const mark = block[BOUNDED];
-  if (mark === undefined || mark.text !== block.text) return undefined;
-  const { treatment } = mark;
-  const isTreated = (treatment.isNormalized || !isNormalized) && (treatment.isRedacted || !isRedacted);
-  return isTreated ? mark : undefined;
-}
-
 /** True for a block whose text counts against the limits. */
 export function isTextBlock(block: ToolContentBlock): block is TextBlock {
   return block?.type === "text" && "text" in block && typeof block.text === "string";
@@ -207,13 +171,13 @@ export function isBytesBlock(block: ToolContentBlock): block is BytesBlock {
 
 /** True when so much of the first 8 KB is control or replacement characters that nobody could read it. */
 export function looksBinary(content: string | Uint8Array): boolean {
-  const sample = sampleOf(content);
   // Escape sequences, carriage returns and backspaces are what terminals print, so they do not count.
-  const unreadable =
-    normalizeTextWithCounts(sample).removed.controls + (sample.match(/\ufffd/g)?.length ?? 0);
-  if (unreadable <= sample.length * MAX_UNREADABLE_SHARE) return false;
+  const { text, removed } = normalizeTextWithCounts(sampleOf(content));
+  const unreadable = removed.controls + (text.match(/\ufffd/g)?.length ?? 0);
+  const total = removed.controls + text.length;
+  if (unreadable <= total * MAX_UNREADABLE_SHARE) return false;
   // A word or two with one bad byte is still text.
-  return unreadable >= FEW_CHARS || unreadable > sample.length / 2;
+  return unreadable >= FEW_CHARS || unreadable > total / 2;
 }
 
 /** The type of binary content, from what the tool says or from its first bytes. */
@@ -231,7 +195,7 @@ const UNKNOWN_TYPE = "unknown type";
 const MIME_TYPE = /^[\w.+-]{1,40}\/[\w.+-]{1,80}$/;
 
 function sampleOf(content: string | Uint8Array): string {
-  if (typeof content === "string") return content.slice(0, SAMPLE_LENGTH);
+  if (typeof content === "string") return content.slice(0, headCut(content, SAMPLE_LENGTH));
   return new TextDecoder().decode(content.subarray(0, SAMPLE_LENGTH));
 }
 

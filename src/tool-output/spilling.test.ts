@@ -2,11 +2,10 @@ import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { createMemorySpillStore } from "../stores/memory.ts";
 import { deepFreeze } from "../testing/notation.ts";
-import type { ToolOutputResult } from "./cut-text.ts";
 import { DEFAULT_TOOL_OUTPUT_LIMITS } from "./limits.ts";
 import type { TextBlock } from "./read-blocks.ts";
 import type { SpillFailure, SpillRef, SpillStore } from "./spill.ts";
-import { truncateToolContent } from "./truncate-tool-content.ts";
+import { type ToolOutputResult, truncateToolContent } from "./truncate-tool-content.ts";
 
 const text = (content: string): TextBlock => ({ type: "text", text: content });
 const image = deepFreeze({ type: "image", mimeType: "image/png", data: "iVBORw0KGgo=" });

@@ -48,11 +48,11 @@ describe("the limits of tool output", () => {
     { raw: { maxBytes: -1 }, problem: "maxBytes is -1" },
     { raw: { maxChars: 0.5 }, problem: "maxChars is 0.5" },
     { raw: { maxChars: "10" }, problem: 'maxChars is "10"' },
-    { raw: { maxLine: 10 }, problem: "maxLine is not a limit" },
-    { raw: JSON.parse('{"__proto__": {"maxLines": 1}}'), problem: "__proto__ is not a limit" },
-    { raw: null, problem: "the limits are null" },
-    { raw: [1], problem: "the limits are object" },
-    { raw: "2000", problem: 'the limits are "2000"' },
+    { raw: { maxLine: 10 }, problem: "maxLine is not an option; did you mean maxLines?" },
+    { raw: JSON.parse('{"__proto__": {"maxLines": 1}}'), problem: "__proto__ is not an option" },
+    { raw: null, problem: "the options are null" },
+    { raw: [1], problem: "the options are a list" },
+    { raw: "2000", problem: 'the options are "2000"' },
   ])("refuse $problem", ({ raw, problem }) => {
     expect(() => resolveToolOutputLimits(raw)).toThrow(problem);
   });

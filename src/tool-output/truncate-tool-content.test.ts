@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze } from "../testing/notation.ts";
 import { ConfigurationError } from "../text/check.ts";
-import type { ToolOutputResult } from "./cut-text.ts";
 import { DEFAULT_TOOL_OUTPUT_LIMITS } from "./limits.ts";
 import type { TextBlock } from "./read-blocks.ts";
 import type { SpillStore } from "./spill.ts";
-import { truncateToolContent } from "./truncate-tool-content.ts";
+import { boundToolOutput, type ToolOutputResult, truncateToolContent } from "./truncate-tool-content.ts";
 
 const text = (content: string): TextBlock => ({ type: "text", text: content });
 const image = deepFreeze({ type: "image", mimeType: "image/png", data: "iVBORw0KGgo=" });
@@ -243,53 +242,55 @@ describe("several text blocks", () => {
 });
 
 describe("a bounded output", () => {
-  const bound = (store?: SpillStore) =>
-    truncateToolContent([text(numberedLines(3_000)), image], undefined, store);
+  const bound = () => boundToolOutput([text(numberedLines(3_000)), image]);
 
-  it("passes through unchanged within the same or wider limits (TEXT-8)", async () => {
-    const { store, puts } = recordingStore();
-    const first = await bound(store);
-    for (const limits of [undefined, {}, { maxBytes: 51_200 }, { maxLines: 854, maxBytes: 60_000 }]) {
-      const again = await truncateToolContent(first.blocks, limits, store);
-      expect(again.blocks).toBe(first.blocks);
-      expect(again).toMatchObject({ truncated: false, by: "none" });
-    }
-    expect(puts).toHaveLength(1);
+  it("says what was left out of it, as a tool part records it (TEXT-8)", async () => {
+    const { cut, stats } = await bound();
+    expect(cut).toMatchObject({ method: "head-tail", originalChars: stats.chars.total });
+    expect(cut?.omittedChars).toBe(stats.chars.omitted);
+    expect(cut?.limitChars).toBe(stats.chars.shown);
+    expect((await truncateToolContent([text("a\nb")], { maxLines: 1 })).cut?.method).toBe("head");
+    expect((await boundToolOutput("short")).cut).toBeUndefined();
   });
 
-  it("is cut again within narrower limits, or when its text has changed", async () => {
-    const { blocks } = await bound();
-    expect((await truncateToolContent(blocks, { maxBytes: 51_199 })).by).toBe("bytes");
-    for (const block of blocks) if ("text" in block) Object.assign(block, { text: `${block.text}x` });
-    expect((await truncateToolContent(blocks)).by).toBe("bytes");
-  });
-
-  it("is read again when it was not redacted or normalized before", async () => {
-    const { blocks } = await bound();
-    expect((await truncateToolContent(blocks, undefined, undefined, { redact: {} })).by).toBe("bytes");
-    const raw = await truncateToolContent([text("\x1b[1m\n".repeat(9))], { maxLines: 4 }, undefined, {
-      normalize: "off",
-    });
-    expect((await truncateToolContent(raw.blocks, { maxLines: 4 })).blocks).not.toBe(raw.blocks);
-  });
-
-  it("counts together with another bounded output", async () => {
-    const [one, two] = [await bound(), await bound()];
-    expect((await truncateToolContent([...one.blocks, ...two.blocks])).by).toBe("bytes");
-    const both = [...one.blocks, ...two.blocks];
-    expect((await truncateToolContent(both, { maxBytes: 102_400 })).blocks).toBe(both);
+  it("is left alone together with what was left out of it (TEXT-8)", async () => {
+    const { blocks, cut } = await bound();
+    const again = await truncateToolContent(blocks, { maxLines: 4 }, undefined, { cut });
+    expect(again).toMatchObject({ truncated: false, by: "none" });
+    expect(again.blocks).toBe(blocks);
   });
 
   it("is not recognised by its words: forged notices and marks are text like any other", async () => {
     const { blocks } = await bound();
-    const copied = JSON.parse(JSON.stringify(blocks)) as typeof blocks;
-    expect((await truncateToolContent(copied)).by).toBe("bytes");
+    expect((await truncateToolContent(blocks)).by).toBe("bytes");
     const forged = { type: "text", text: "x\n".repeat(3_000), bounded: true, cut: {}, truncated: true };
     expect((await truncateToolContent([forged])).by).toBe("lines");
   });
 
-  it("sends no mark to a provider", async () => {
+  it("keeps its blocks as the tool made them, but for their text", async () => {
     const { blocks } = await bound();
     expect(Object.keys(JSON.parse(JSON.stringify(blocks[0])))).toEqual(["type", "text"]);
+  });
+});
+
+describe("boundToolOutput", () => {
+  it("takes a text and gives one, with the default limits where none are given", async () => {
+    expect(await boundToolOutput("a\x1b[31mb")).toMatchObject({ text: "ab", truncated: false });
+    const long = await boundToolOutput(numberedLines(3_000), { limits: { maxLines: 10 } });
+    expect(long.by).toBe("lines");
+    expect(long.text).toContain("10 of 3000 lines");
+    expect((await boundToolOutput("x".repeat(60_000), { limits: { maxLines: 10 } })).by).toBe("bytes");
+  });
+
+  it("keeps the whole output in the store", async () => {
+    const { store, puts } = recordingStore();
+    const { handle, text: shown } = await boundToolOutput(numberedLines(3_000), { store });
+    expect(puts).toEqual([numberedLines(3_000)]);
+    expect(handle).toBeDefined();
+    expect(shown).toContain(handle);
+  });
+
+  it("refuses limits that cannot be used", async () => {
+    await expect(boundToolOutput("a", { limits: { maxLines: -1 } })).rejects.toThrow("maxLines is -1");
   });
 });

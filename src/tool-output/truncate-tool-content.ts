@@ -1,11 +1,10 @@
 import type { RedactOptions } from "../text/secrets/redact-secrets.ts";
+import type { Cut } from "../text/truncate.ts";
 import { binaryNotice, composeBlocks, cutNotice, notSavedNotice } from "./compose-blocks.ts";
-import { cutText, outputStats, shownSize, type ToolOutputResult } from "./cut-text.ts";
+import { cutText, outputStats, shownSize, type ToolOutputStats, type TruncatedBy } from "./cut-text.ts";
 import {
-  addSizes,
-  DEFAULT_TOOL_OUTPUT_LIMITS,
+  completeToolOutputLimits,
   isWithinLimits,
-  NO_SIZE,
   type RawToolOutputLimits,
   resolveToolOutputLimits,
   type TextSize,
@@ -18,80 +17,109 @@ import {
   isBytesBlock,
   isTextBlock,
   joinTexts,
-  markOf,
   rawContent,
   readToolText,
   type TextBlock,
   type ToolContentBlock,
   type ToolText,
-  type Treatment,
-  withMark,
 } from "./read-blocks.ts";
 import { type SpillFailure, type SpillRef, type SpillStore, spillOutput } from "./spill.ts";
 
 /**
- * Bounds one tool output before it enters the context: cleans it, keeps what the limits allow, says what is missing,
- * and leaves the whole of it in the store. Only unusable limits make it throw; a failed write does not.
+ * Bounds one tool output before it enters the context. The blocks are read into one text (`read-blocks.ts`), which is
+ * cleaned and measured against the limits (`limits.ts`); the raw output goes into the store (`spill.ts`), what may stay
+ * is chosen (`cut-text.ts`), and the blocks are put together again around it with notices (`compose-blocks.ts`).
+ * Throws only for unusable limits: a store that fails is reported in the result.
+ *
+ * An output is bounded once: keep the `cut` of the result in the tool part. A session leaves a part with a `cut` alone,
+ * and so does this function when it is given one.
  */
 export async function truncateToolContent<Block extends ToolContentBlock>(
   blocks: readonly Block[],
-  limits: RawToolOutputLimits | undefined = DEFAULT_TOOL_OUTPUT_LIMITS,
+  limits?: RawToolOutputLimits,
   store?: SpillStore,
   options: ToolOutputOptions = {},
 ): Promise<ToolOutputResult<Block | TextBlock>> {
   const resolved = resolveToolOutputLimits(limits);
-  const { normalize = "on", redact } = options;
-  const treatment: Treatment = { isNormalized: normalize === "on", isRedacted: redact !== undefined };
-  const shownBefore = sizeIfBounded(blocks, { limits: resolved, treatment });
-  if (shownBefore !== undefined) return untruncated(blocks, shownBefore);
-
-  const content = readToolText(blocks, { treatment, redact });
+  const content = readToolText(blocks, options);
+  const whole = { truncated: false, by: "none", stats: outputStats(content.size, content.size) } as const;
+  if (options.cut !== undefined) return { blocks, ...whole };
   const spills = await spillContent(content, { limits: resolved, store, options });
-  const isOver = !isWithinLimits(content.size, resolved);
-  if (!isOver && spills.text === undefined && spills.binaries.size === 0) {
-    return untruncated(withCleanedTexts(blocks, { content, treatment }), content.size);
+  if (isWithinLimits(content.size, resolved) && spills.text === undefined && spills.binaries.size === 0) {
+    return { blocks: withCleanedTexts(blocks, content), ...whole };
   }
-  return bound(content, { limits: resolved, spills, treatment, recallTool: options.recallTool ?? "recall" });
+  return bound(content, { limits: resolved, spills, recallTool: options.recallTool ?? "recall" });
 }
 
-/** What may be chosen beside the limits. */
+/** Bounds one tool output, a text or a list of blocks, with the default limits where none are given. */
+export async function boundToolOutput(
+  output: string | readonly ToolContentBlock[],
+  options: BoundToolOutputOptions = {},
+): Promise<BoundedToolOutput> {
+  const { limits, store, ...rest } = options;
+  const blocks = typeof output === "string" ? [{ type: "text", text: output } as const] : output;
+  const result = await truncateToolContent(blocks, completeToolOutputLimits(limits), store, rest);
+  return { ...result, text: joinTexts(result.blocks.filter(isTextBlock).map(({ text }) => text)) };
+}
+
+/** How a tool output is cleaned and kept. */
 export interface ToolOutputOptions {
-  /** Whether terminal escapes, overwritten states and invisible characters are taken out before counting; default on. */
+  /** What was left out of the output before, from its tool part: with it the output is returned as it is. */
+  readonly cut?: Cut | undefined;
+  /** Whether terminal escapes, overwritten lines and invisible characters are removed before counting; default on. */
   readonly normalize?: "on" | "off";
-  /** Given: secrets are replaced before anything is cut; what the store keeps stays raw. */
+  /** When given, secrets are replaced before anything is cut; the store keeps the raw output. */
   readonly redact?: RedactOptions;
   /** Whether an output below the threshold is stored too when something of it is left out; default on. */
   readonly spillTruncated?: "on" | "off";
-  /** The tool by which the model can read what the store keeps; named in notices. */
+  /** The tool with which the model can read what the store keeps; named in notices. */
   readonly recallTool?: string;
   /** Ends the waiting for a store that does not answer. */
   readonly signal?: AbortSignal;
 }
 
-function untruncated<Block>(blocks: readonly Block[], size: TextSize): ToolOutputResult<Block> {
-  return { blocks, truncated: false, by: "none", stats: outputStats(size, size) };
+export interface BoundToolOutputOptions extends ToolOutputOptions {
+  /** What is not given has its default; 0 turns a limit off. */
+  readonly limits?: Partial<ToolOutputLimits>;
+  /** Keeps the whole of an output that is cut, for recall; without one the omitted part is lost. */
+  readonly store?: SpillStore;
+}
+
+export interface BoundedToolOutput extends ToolOutputResult<ToolContentBlock> {
+  /** The text of the blocks, for hosts whose tools return a string. */
+  readonly text: string;
+}
+
+/** A tool output as it may enter the context. */
+export interface ToolOutputResult<Block> {
+  /** The list that was given when nothing needed doing. */
+  readonly blocks: readonly Block[];
+  /** Whether anything was left out. */
+  readonly truncated: boolean;
+  readonly by: TruncatedBy;
+  readonly stats: ToolOutputStats;
+  /** What was left out, as a tool part records it (a byte of binary content counts as a character); unset when nothing was. */
+  readonly cut?: Cut;
+  /** The store's handle of the raw output; of its text when binary content was stored as well. */
+  readonly handle?: string;
+  readonly path?: string;
+  readonly sha256?: string;
+  /** Why the store does not have the output. */
+  readonly failure?: SpillFailure;
 }
 
 function withCleanedTexts<Block extends ToolContentBlock>(
   blocks: readonly Block[],
-  { content, treatment }: { readonly content: ToolText<Block>; readonly treatment: Treatment },
+  { pieces }: ToolText<Block>,
 ): readonly (Block | TextBlock)[] {
-  const { pieces, size } = content;
   if (pieces.every((piece) => piece.type !== "text" || piece.text === piece.raw)) return blocks;
   return pieces.map(({ block, ...piece }) => {
     if (piece.type !== "text" || piece.text === piece.raw) return block;
-    const cleaned: TextBlock = { ...(isTextBlock(block) ? block : { type: "text" }), text: piece.text };
-    return withMark(cleaned, { shown: size, treatment });
+    return { ...(isTextBlock(block) ? block : { type: "text" }), text: piece.text };
   });
 }
 
-interface SpillPlan {
-  readonly limits: ToolOutputLimits;
-  readonly store: SpillStore | undefined;
-  readonly options: ToolOutputOptions;
-}
-
-/** What the store said; unset where it was not asked. */
+/** What the store answered; unset where it was not asked. */
 interface Spills<Block> {
   readonly isLarge: boolean;
   readonly text: SpillOutcome;
@@ -100,19 +128,23 @@ interface Spills<Block> {
 
 type SpillOutcome = SpillRef | SpillFailure | undefined;
 
+interface SpillRequest {
+  readonly limits: ToolOutputLimits;
+  readonly store: SpillStore | undefined;
+  readonly options: ToolOutputOptions;
+}
+
 async function spillContent<Block>(
   { pieces, size }: ToolText<Block>,
-  { limits, store, options }: SpillPlan,
+  { limits, store, options: { spillTruncated = "on", signal } }: SpillRequest,
 ): Promise<Spills<Block>> {
-  const { spillTruncated = "on", signal } = options;
   const put = async (raws: readonly (string | Uint8Array)[]): Promise<SpillOutcome> =>
     store === undefined ? undefined : spillOutput(rawContent(raws), { store, signal });
 
   const isLarge = limits.largeOutputThreshold > 0 && size.chars > limits.largeOutputThreshold;
-  const isCut = !isWithinLimits(size, limits);
-  const isWanted = isLarge || (isCut && spillTruncated === "on");
+  const isStored = isLarge || (spillTruncated === "on" && !isWithinLimits(size, limits));
   const raws = pieces.flatMap((piece) => (piece.type === "text" ? [piece.raw] : []));
-  const text = isWanted ? await put(raws) : undefined;
+  const text = isStored ? await put(raws) : undefined;
 
   const binaries = new Map<BinaryPiece<Block>, SpillOutcome>();
   for (const piece of pieces) {
@@ -122,37 +154,34 @@ async function spillContent<Block>(
   return { isLarge, text, binaries };
 }
 
-interface Bounds<Block> {
+interface BoundRequest<Block> {
   readonly limits: ToolOutputLimits;
   readonly spills: Spills<Block>;
-  readonly treatment: Treatment;
   readonly recallTool: string;
 }
 
 function bound<Block extends ToolContentBlock>(
-  content: ToolText<Block>,
-  { limits, spills, treatment, recallTool }: Bounds<Block>,
+  { pieces, size, removed }: ToolText<Block>,
+  { limits, spills, recallTool }: BoundRequest<Block>,
 ): ToolOutputResult<Block | TextBlock> {
-  const { pieces, size, removed } = content;
   const spill = spills.text?.status === "stored" ? spills.text : undefined;
   const failure = spills.text?.status === "failed" ? spills.text : undefined;
-  const isReplaced = spills.isLarge && spill !== undefined;
+  const isPreview = spills.isLarge && spill !== undefined;
 
   const text = joinTexts(pieces.flatMap((piece) => (piece.type === "text" ? [piece.text] : [])));
-  const cut = cutText(text, { size, limits: isReplaced ? previewLimits(limits) : limits });
-  const shown = cut.by === "none" ? size : shownSize(text, cut);
+  const cut = cutText(text, { size, limits: isPreview ? previewLimits(limits) : limits });
+  const shown: TextSize = cut.by === "none" ? size : shownSize(text, cut);
   const binaryBytes = [...spills.binaries.keys()].reduce((bytes, { raw }) => bytes + bytesOf(raw), 0);
   const textStats = outputStats(shown, size);
-  const stats = outputStats(shown, { ...size, bytes: size.bytes + binaryBytes });
-  const by = isReplaced || (cut.by === "none" && spills.binaries.size > 0) ? "spill" : cut.by;
+  const by = isPreview || (cut.by === "none" && spills.binaries.size > 0) ? "spill" : cut.by;
+  const keptChars = text.length - (cut.tailStart - cut.headEnd);
+  const omittedChars = text.length - keptChars + binaryBytes;
 
   const blocks = composeBlocks({
     pieces,
     text,
     cut,
     stats: textStats,
-    shown,
-    treatment,
     before: failure === undefined ? "" : notSavedNotice(failure),
     after: cut.by === "none" ? "" : cutNotice({ by, stats: textStats, removed, spill, recallTool }),
     noticeOf: (piece) =>
@@ -162,10 +191,24 @@ function bound<Block extends ToolContentBlock>(
         spill: spills.binaries.get(piece),
       }),
   });
-  return { blocks, truncated: by !== "none", by, stats, ...reference(spills) };
+  return {
+    blocks,
+    truncated: by !== "none",
+    by,
+    stats: outputStats(shown, { ...size, bytes: size.bytes + binaryBytes }),
+    ...(by !== "none" && {
+      cut: {
+        method: cut.tailStart === text.length && binaryBytes === 0 ? "head" : "head-tail",
+        originalChars: keptChars + omittedChars,
+        omittedChars,
+        limitChars: keptChars,
+      },
+    }),
+    ...spillReference(spills),
+  };
 }
 
-/** A preview is smaller than what made it necessary, even where the limits are off. */
+/** A preview is shorter than the threshold that asked for it, even where the other limits are off. */
 function previewLimits(limits: ToolOutputLimits): ToolOutputLimits {
   const { maxChars, largeOutputThreshold } = limits;
   return {
@@ -178,7 +221,7 @@ function bytesOf(raw: string | Uint8Array): number {
   return typeof raw === "string" ? textSize(raw.toWellFormed()).bytes : raw.byteLength;
 }
 
-function reference<Block>({ text, binaries }: Spills<Block>): Partial<ToolOutputResult<Block>> {
+function spillReference<Block>({ text, binaries }: Spills<Block>): Partial<ToolOutputResult<Block>> {
   const outcomes = [text, ...binaries.values()];
   const stored = outcomes.find((outcome) => outcome?.status === "stored");
   const failure = outcomes.find((outcome) => outcome?.status === "failed");
@@ -187,27 +230,4 @@ function reference<Block>({ text, binaries }: Spills<Block>): Partial<ToolOutput
     ...(stored?.path !== undefined && { path: stored.path }),
     ...(failure && { failure }),
   };
-}
-
-/** What the blocks show, when all their text is already bounded within these limits; undefined when there is work to do. */
-function sizeIfBounded(
-  blocks: readonly ToolContentBlock[],
-  { limits, treatment }: BoundedCheck,
-): TextSize | undefined {
-  const results = new Set<TextSize>();
-  for (const block of blocks) {
-    if (isBytesBlock(block)) return undefined;
-    if (!isTextBlock(block)) continue;
-    const mark = markOf(block, treatment);
-    if (mark === undefined) return undefined;
-    results.add(mark.shown);
-  }
-  if (results.size === 0) return undefined;
-  const shown = [...results].reduce(addSizes, NO_SIZE);
-  return isWithinLimits(shown, limits) ? shown : undefined;
-}
-
-interface BoundedCheck {
-  readonly limits: ToolOutputLimits;
-  readonly treatment: Treatment;
 }

@@ -15,8 +15,8 @@ import { createSession } from "../../src/session/session.ts";
 import { createMemorySpillStore } from "../../src/stores/memory.ts";
 import { createFakeClock, createFakeSummarizer, type FakeSummarizer } from "../../src/testing/fakes.ts";
 import { deepFreeze } from "../../src/testing/notation.ts";
-import type { TextBlock } from "../../src/tool-output/read-blocks.ts";
-import { truncateToolContent } from "../../src/tool-output/truncate-tool-content.ts";
+import type { Cut } from "../../src/text/truncate.ts";
+import { type BoundedToolOutput, boundToolOutput } from "../../src/tool-output/truncate-tool-content.ts";
 import { applyEdits } from "../../src/transcript/edit.ts";
 import type { Message, Transcript } from "../../src/transcript/message.ts";
 import type { ToolPart } from "../../src/transcript/part.ts";
@@ -64,14 +64,12 @@ export const ENTRY_POINTS: readonly EntryPoint[] = [
 ];
 
 async function enterAsOutput(text: string): Promise<Entered> {
-  const limits = { maxChars: 20_000, maxLines: 500, largeOutputThreshold: 40_000 };
+  const limits = { maxChars: 20_000, maxLines: 500, maxBytes: 0, largeOutputThreshold: 40_000 };
   const spills = createMemorySpillStore();
-  const bound = async (blocks: readonly TextBlock[]): Promise<BoundedOutput> => {
-    const { blocks: bounded, handle } = await truncateToolContent(blocks, limits, spills, { redact: {} });
-    return { blocks: bounded, shown: bounded.map((block) => block.text), handle };
-  };
-  const once = await bound([{ type: "text", text }]);
-  const twice = await bound(once.blocks);
+  const bound = (output: string, cut?: Cut): Promise<BoundedToolOutput> =>
+    boundToolOutput(output, { limits, store: spills, redact: {}, cut });
+  const once = await bound(text);
+  const twice = await bound(once.text, once.cut);
   const recalling = createSession({ clock: createFakeClock(), spills });
   const recalled = once.handle === undefined ? undefined : await recalling.recall(once.handle);
   // A name that the text itself gives leads nowhere.
@@ -79,20 +77,14 @@ async function enterAsOutput(text: string): Promise<Entered> {
   const { faults, sent } = await send({ output: text });
   return {
     read: [
-      ...once.shown.map((shown) => ({ text: shown })),
+      { text: once.text },
       ...(recalled?.status === "found" ? [{ text: recalled.text }] : []),
       inherited(talk({ output: text })),
     ],
-    unsettled: once.shown.join("\n") === twice.shown.join("\n") ? [] : ["bounded twice"],
+    unsettled: once.text === twice.text ? [] : ["bounded twice"],
     faults: [...faults, ...(named.status === "missing" ? [] : [named])],
     sent,
   };
-}
-
-interface BoundedOutput {
-  readonly blocks: readonly TextBlock[];
-  readonly shown: readonly string[];
-  readonly handle: string | undefined;
 }
 
 async function enterAsInput(text: string): Promise<Entered> {

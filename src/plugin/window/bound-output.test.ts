@@ -30,8 +30,12 @@ describe("a tool output", () => {
     const bounded = await finish(context, { title: "t", output: LINES, metadata: { exit: 0 } });
     expect(bounded.output.length).toBeLessThan(LINES.length / 2);
     expect(bounded.output).toMatch(/^0 a line\n[\s\S]*5999 a line/);
-    const { carryover, exit } = bounded.metadata as { carryover: { handle: string }; exit: number };
+    const { carryover, exit } = bounded.metadata as {
+      carryover: { handle: string; cut: unknown };
+      exit: number;
+    };
     expect(exit).toBe(0);
+    expect(carryover.cut).toMatchObject({ method: "head-tail", originalChars: LINES.length });
     expect(await context.spills.get(carryover.handle)).toBe(LINES);
     expect(bounded.output).toContain(carryover.handle);
     expect(bounded.output).toContain("recall");

@@ -4,8 +4,7 @@ import { basename, dirname } from "node:path";
 import { FORK_OWN_TOOLS } from "../../fork/context/omit.ts";
 import type { ToolOutput } from "../../hosts/opencode/hooks.ts";
 import { asObject, asString } from "../../text/json.ts";
-import { DEFAULT_TOOL_OUTPUT_LIMITS } from "../../tool-output/limits.ts";
-import { truncateToolContent } from "../../tool-output/truncate-tool-content.ts";
+import { boundToolOutput } from "../../tool-output/truncate-tool-content.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { Feature } from "../host/features.ts";
 
@@ -17,25 +16,26 @@ export function createBoundToolOutput(context: PluginContext): Feature {
   const { options, spills } = context;
   if (options.toolOutput === false || options.profile === "documented")
     return { name: "tool output", hooks: {} };
-  const limits = { ...DEFAULT_TOOL_OUTPUT_LIMITS, ...options.toolOutput };
   return {
     name: "tool output",
     hooks: {
       "tool.execute.after": async ({ tool, sessionID, callID }, output) => {
         if (isOwnTool(tool) || typeof output.output !== "string") return;
         const whole = await wholeOutput(output);
-        const { blocks, truncated, by, handle, stats } = await truncateToolContent(
-          [{ type: "text", text: whole }],
-          limits,
-          spills,
-        );
+        const { text, truncated, by, handle, stats, cut } = await boundToolOutput(whole, {
+          ...(options.toolOutput && { limits: options.toolOutput }),
+          ...(spills && { store: spills }),
+        });
         if (!truncated) {
           output.output = whole;
           return;
         }
-        const text = blocks.flatMap((block) => ("text" in block ? [block.text] : [])).join("");
         output.output = text;
-        output.metadata = { ...asObject(output.metadata), truncated: true, carryover: { handle, by } };
+        output.metadata = {
+          ...asObject(output.metadata),
+          truncated: true,
+          carryover: { handle, by, ...(cut && { cut }) },
+        };
         context.record(sessionID, {
           type: "tool-output",
           tool,
