@@ -76,6 +76,11 @@ export function asObject(value: unknown): UnknownObject {
   return typeof value === "object" && value !== null ? (value as UnknownObject) : {};
 }
 
+/** The value if it is a list, else an empty one. */
+export function asArray(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
 /** The value if it is a string. */
 export function asString(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
@@ -84,6 +89,11 @@ export function asString(value: unknown): string | undefined {
 /** The value if it is a finite number. */
 export function asNumber(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+/** True if the value is, else nothing: for flags that are set or absent. */
+export function asTrue(value: unknown): true | undefined {
+  return value === true ? true : undefined;
 }
 
 /** An object without the fields whose value is undefined. */
@@ -107,6 +117,12 @@ export function jsonOrText(value: unknown): unknown {
   } catch {
     return value;
   }
+}
+
+/** A text as it is, nothing as an empty text, anything else as its JSON. */
+export function textOrJson(value: unknown): string {
+  if (typeof value === "string") return value;
+  return value === undefined || value === null ? "" : safeJson(value);
 }
 
 /** True when two plain values say the same; what is too deep or circular counts as different. */

@@ -28,9 +28,12 @@ export interface BlockAdapter<Wire, Item, Value> {
   /** True when two turns of this role in a row have to be one. */
   merges(role: Role): boolean;
   /** Brings a turn in line with what the API demands of it: which hidden reasoning stays, which ids go. Hidden blocks leave by default. */
-  settle?(blocks: readonly PlacedBlock<Value>[], context: TurnContext<Wire>): readonly PlacedBlock<Value>[];
+  normalizeTurn?(
+    blocks: readonly PlacedBlock<Value>[],
+    context: TurnContext<Wire>,
+  ): readonly PlacedBlock<Value>[];
   /** Brings the whole in line with what the API demands, such as the number of cache marks; the same reference when it is. */
-  finish?(items: readonly Item[], wire: Wire): readonly Item[];
+  normalizeItems?(items: readonly Item[], wire: Wire): readonly Item[];
   /** True when results may answer calls that the receiver holds and the wire does not. */
   continues?(wire: Wire): boolean;
 }
@@ -46,7 +49,7 @@ export type Block<Value> = PartBlock<Value> | CallBlock<Value> | ResultBlock<Val
 interface BlockBase<Value> {
   readonly value: Value;
   /** The value without what its API refuses, such as a mark where none may stand; unset when nothing is wrong. */
-  readonly mended?: Value;
+  readonly repaired?: Value | undefined;
 }
 
 interface PartBlock<Value> extends BlockBase<Value> {
@@ -57,15 +60,15 @@ interface PartBlock<Value> extends BlockBase<Value> {
 export interface CallBlock<Value> extends BlockBase<Value> {
   readonly type: "call";
   /** Unset where the wire gives none: its result is then found by its tool and its place. */
-  readonly callId?: CallId;
+  readonly callId?: CallId | undefined;
   readonly tool: string;
   readonly input: unknown;
 }
 
 export interface ResultBlock<Value> extends BlockBase<Value> {
   readonly type: "result";
-  readonly callId?: CallId;
-  readonly tool?: string;
+  readonly callId?: CallId | undefined;
+  readonly tool?: string | undefined;
   readonly outcome: ToolOutcome;
 }
 

@@ -1,17 +1,19 @@
 import {
+  asArray,
   asObject,
+  asString,
   jsonOrText,
   omitUndefined,
-  safeJson,
+  textOrJson,
   tryJson,
   type UnknownObject,
 } from "../../text/json.ts";
 import {
   COMPACTION_QUESTION,
   type FilePart,
+  type OpaquePart,
   outcomeText,
   type Part,
-  type ToolOutcome,
   type ToolPart,
 } from "../../transcript/part.ts";
 import { filePlaceholder } from "../../transcript/render.ts";
@@ -24,15 +26,17 @@ export interface ResultShape {
   readFile(block: unknown): FilePart;
 }
 
+/** The blocks of a content: a list as it is, a text as one text block, nothing otherwise. */
+export function contentBlocks(content: unknown): readonly unknown[] {
+  return typeof content === "string" ? [{ type: "text", text: content }] : asArray(content);
+}
+
 /** The text of a result, one line break between its texts, and everything else in it as files. */
 export function readResultContent(
   content: unknown,
   { textType, readFile }: ResultShape,
 ): { readonly output: string; readonly attachments: readonly FilePart[] } {
-  if (typeof content === "string") return { output: content, attachments: [] };
-  if (!Array.isArray(content)) {
-    return { output: content === undefined || content === null ? "" : safeJson(content), attachments: [] };
-  }
+  if (!Array.isArray(content)) return { output: textOrJson(content), attachments: [] };
   const texts: string[] = [];
   const attachments: FilePart[] = [];
   for (const block of content) {
@@ -84,8 +88,8 @@ function textOf(block: unknown, textType: string): string | undefined {
 
 /** Says of the files of a result, in their order, which the edit left. A failed result lists none and keeps all. */
 export function createFileFilter({ outcome, clearedAt }: ToolPart): (file: FilePart) => boolean {
-  const wanted = filesOf(outcome);
-  if (wanted === undefined) return () => clearedAt === undefined;
+  if (outcome.status !== "done") return () => clearedAt === undefined;
+  const wanted = outcome.attachments;
   let next = 0;
   return (file) => {
     const isWanted = next < wanted.length && isSameFile(file, wanted[next]);
@@ -94,8 +98,9 @@ export function createFileFilter({ outcome, clearedAt }: ToolPart): (file: FileP
   };
 }
 
-function filesOf(outcome: ToolOutcome): readonly FilePart[] | undefined {
-  return outcome.status === "done" ? outcome.attachments : undefined;
+/** A part that is kept without being understood, named after its type. */
+export function opaquePart(type: unknown): OpaquePart {
+  return { type: "opaque", name: asString(type) ?? "unknown" };
 }
 
 /** A file part from what an API says of it. */
@@ -127,7 +132,9 @@ function mimeOfUrl(url: string | undefined): string | undefined {
 function dataUrlBytes(url: string | undefined): number | undefined {
   if (url === undefined || !url.startsWith("data:")) return undefined;
   const comma = url.indexOf(",");
-  return comma === -1 ? undefined : base64Bytes(url.slice(comma + 1));
+  if (comma === -1) return undefined;
+  const data = url.slice(comma + 1);
+  return url.slice(0, comma).endsWith(";base64") ? base64Bytes(data) : data.length;
 }
 
 function base64Bytes(base64: string): number {
@@ -175,7 +182,7 @@ export function writeArguments(input: unknown): string {
 }
 
 /** True for text that a strict receiver can parse. */
-export function isArguments(text: unknown): boolean {
+export function isJsonText(text: unknown): boolean {
   if (typeof text !== "string") return false;
   try {
     JSON.parse(text);

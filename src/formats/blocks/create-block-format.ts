@@ -25,7 +25,7 @@ export function createBlockFormat<Wire, Item, Value>(
       const kept = reading.items.slice(0, reading.origins[first]?.item ?? reading.items.length);
       const written = writeBlocks({ adapter, wire, reading, messages: edited.slice(first) });
       const items = [...kept, ...written];
-      return adapter.close(wire, adapter.finish?.(items, wire) ?? items) as typeof wire;
+      return adapter.close(wire, adapter.normalizeItems?.(items, wire) ?? items) as typeof wire;
     },
   };
 }
@@ -37,7 +37,7 @@ export interface BlockFormat<Wire> extends Format<Wire> {
 
 /**
  * Marks the first part that the API would refuse for the way it stands in the wire, and that writing it anew mends:
- * a result that came late, a cache mark too many. All that stands behind a part that is written anew is mended with it.
+ * a result that came late, a cache mark too many. All that stands behind a part that is written anew is repaired with it.
  */
 function markIrregular<Wire, Item, Value>(
   adapter: BlockAdapter<Wire, Item, Value>,
@@ -46,7 +46,7 @@ function markIrregular<Wire, Item, Value>(
 ): Transcript {
   const { items, transcript, origins } = reading;
   const written = writeBlocks({ adapter, wire, reading, messages: transcript });
-  const regular = adapter.finish?.(written, wire) ?? written;
+  const regular = adapter.normalizeItems?.(written, wire) ?? written;
   const index = firstDifference(items, regular);
   if (index === undefined) return transcript;
   const messageIndex = origins.findIndex(({ parts }) => parts.some((part) => isInItem(part, index)));

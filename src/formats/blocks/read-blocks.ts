@@ -1,7 +1,7 @@
 import type { Message, MessageId, Transcript } from "../../transcript/message.ts";
 import type { CallId, Part, ToolPart } from "../../transcript/part.ts";
 import type { BlockAdapter, CallBlock, ItemContent, PlacedBlock, ResultBlock } from "./block-adapter.ts";
-import { derivedMessageId } from "./derived-ids.ts";
+import { derivedMessageId } from "./message-head.ts";
 
 /** A transcript, and where each of its parts stands in the wire. */
 export interface Reading<Item, Value> {
@@ -40,9 +40,9 @@ export function readBlocks<Wire, Item, Value>(
     for (const [index, block] of blocks.entries()) {
       const place = { item, index };
       const placed: Placed<Value> =
-        block.mended === undefined
+        block.repaired === undefined
           ? { ...place, value: block.value }
-          : { ...place, value: block.mended, changed: true };
+          : { ...place, value: block.repaired, changed: true };
       if (block.type === "part") {
         message.parts.push({ part: block.part, main: { half: "whole", part: block.part, ...placed } });
       } else if (block.type === "call") {

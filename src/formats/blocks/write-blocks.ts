@@ -40,16 +40,16 @@ export function writeBlocks<Wire, Item, Value>({
   const last = merged.findLastIndex(({ role }) => role === "assistant");
   return merged.flatMap(({ role, blocks, emptyItem }, index) => {
     if (emptyItem !== undefined) return itemsAt(reading, emptyItem);
-    const settled = settle(adapter, blocks, { wire, role, isLast: index === last });
-    const whole = wholeItem(settled, reading);
+    const normalized = normalizeTurn(adapter, blocks, { wire, role, isLast: index === last });
+    const whole = wholeItem(normalized, reading);
     if (whole !== undefined) return itemsAt(reading, whole);
-    if (settled.length === 0) return [];
-    const base = settled.find(
+    if (normalized.length === 0) return [];
+    const base = normalized.find(
       ({ item }) => item !== undefined && reading.contents[item]?.role === role,
     )?.item;
     return adapter.write({
       role,
-      blocks: settled,
+      blocks: normalized,
       ...(base !== undefined && { base: reading.items[base] as Item }),
     });
   });
@@ -151,12 +151,12 @@ function isOfOneItem(one?: PlacedBlock<unknown>, other?: PlacedBlock<unknown>): 
   return one?.item !== undefined && one.item === other?.item;
 }
 
-function settle<Wire, Item, Value>(
+function normalizeTurn<Wire, Item, Value>(
   adapter: BlockAdapter<Wire, Item, Value>,
   blocks: readonly PlacedBlock<Value>[],
   context: TurnContext<Wire>,
 ): readonly PlacedBlock<Value>[] {
-  if (adapter.settle !== undefined) return adapter.settle(blocks, context);
+  if (adapter.normalizeTurn !== undefined) return adapter.normalizeTurn(blocks, context);
   return blocks.some(({ hidden }) => hidden) ? blocks.filter(({ hidden }) => hidden !== true) : blocks;
 }
 

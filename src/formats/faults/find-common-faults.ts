@@ -4,43 +4,39 @@ import { faultAt, someString, type WireBlock, type WireMessage } from "./wire-me
 
 /** What every provider refuses, on a wire reduced to its blocks: rules common-01 to common-12. */
 export function findCommonFaults(messages: readonly WireMessage[]): readonly Fault[] {
-  return [...findPairingFaults(messages), ...endFaults(messages), ...messages.flatMap(messageFaults)];
+  return [...pairingFaults(messages), ...endFaults(messages), ...contentFaults(messages)];
 }
 
 /** The two ends of a request: common-08 and common-09. */
-function endFaults(messages: readonly WireMessage[]): readonly Fault[] {
-  const faults: Fault[] = [];
+function* endFaults(messages: readonly WireMessage[]): Generator<Fault> {
   const first = messages.find((message) => message.side !== "system");
   const last = messages.findLast((message) => message.side !== "system");
-  if (first === undefined || last === undefined) {
-    return [faultAt("common-08", { messageId: "" }, "there is no message: send at least a user's text")];
-  }
+  if (first === undefined || last === undefined)
+    return yield faultAt("common-08", { messageId: "" }, "there is no message: send at least a user's text");
   if (first.side === "assistant")
-    faults.push(faultAt("common-09", first, "the first message is the model's: put a user's text before it"));
+    yield faultAt("common-09", first, "the first message is the model's: put a user's text before it");
   if (last.side === "assistant")
-    faults.push(faultAt("common-08", last, "the last message is the model's: end with a user's text"));
-  return faults;
+    yield faultAt("common-08", last, "the last message is the model's: end with a user's text");
 }
 
-function messageFaults(message: WireMessage): readonly Fault[] {
-  const faults: Fault[] = [];
-  if (message.isCutOff)
-    faults.push(faultAt("common-07", message, "this turn was broken off: leave it out with its results"));
-  if (message.blocks.length === 0)
-    faults.push(faultAt("common-10", message, "nothing is in this message: leave it out"));
-  for (const block of message.blocks) pushBlockFaults(faults, block);
-  return faults;
-}
-
-function pushBlockFaults(faults: Fault[], block: WireBlock): void {
-  const { type, read, wire } = block;
-  if (type === "text" && typeof read === "string" && read.trim() === "")
-    faults.push(faultAt("common-10", block, "a text of nothing but blanks: leave it out"));
-  // Arguments in a JSON text hide half a pair behind an escape: what is read counts too.
-  if (someString(wire, isIllFormed) || someString(read, isIllFormed))
-    faults.push(faultAt("common-11", block, "half of a surrogate pair: replace it by U+FFFD"));
-  if (someString(read, hasControls))
-    faults.push(faultAt("common-12", block, "control characters in text for the model: take them out"));
+/** What is wrong with a message or a block of its own: common-07 and common-10 to common-12. */
+function* contentFaults(messages: readonly WireMessage[]): Generator<Fault> {
+  for (const message of messages) {
+    if (message.isCutOff)
+      yield faultAt("common-07", message, "this turn was broken off: leave it out with its results");
+    if (message.blocks.length === 0)
+      yield faultAt("common-10", message, "nothing is in this message: leave it out");
+    for (const block of message.blocks) {
+      const { type, read, wire } = block;
+      if (type === "text" && typeof read === "string" && read.trim() === "")
+        yield faultAt("common-10", block, "a text of nothing but blanks: leave it out");
+      // Arguments in a JSON text hide half a pair behind an escape: what is read counts too.
+      if (someString(wire, isIllFormed) || someString(read, isIllFormed))
+        yield faultAt("common-11", block, "half of a surrogate pair: replace it by U+FFFD");
+      if (someString(read, hasControls))
+        yield faultAt("common-12", block, "control characters in text for the model: take them out");
+    }
+  }
 }
 
 function hasControls(text: string): boolean {
@@ -55,16 +51,14 @@ function isIllFormed(text: string): boolean {
  * What breaks the pairing of calls and results, whatever the provider: rules common-01 to common-06.
  * A result stands behind the turn of its call with nothing but other results of that turn between.
  */
-function findPairingFaults(messages: readonly WireMessage[]): readonly Fault[] {
-  const faults: Fault[] = [];
+function* pairingFaults(messages: readonly WireMessage[]): Generator<Fault> {
   const calls = new Map<string, Call>();
   let turn: Turn | undefined;
   let isFirst = true;
   for (const { side, blocks } of messages) {
     for (const block of blocks) {
       if (block.type === "result") {
-        const fault = takeResult(block, { calls, isFirst });
-        if (fault !== undefined) faults.push(fault);
+        yield* resultFaults(block, calls, isFirst);
       } else if (side !== "assistant" && turn !== undefined) {
         turn.isInterrupted = true;
       }
@@ -77,17 +71,14 @@ function findPairingFaults(messages: readonly WireMessage[]): readonly Fault[] {
       if (block.type !== "call") continue;
       const callId = block.callId ?? "";
       if (calls.has(callId))
-        faults.push(faultAt("common-04", block, `call ${callId} is there twice: give each call its own id`));
+        yield faultAt("common-04", block, `call ${callId} is there twice: give each call its own id`);
       else calls.set(callId, { block, turn, isAnswered: false });
     }
   }
   for (const [callId, { block, isAnswered }] of calls) {
     if (!isAnswered)
-      faults.push(
-        faultAt("common-06", block, `call ${callId} has no result: add one that says it was interrupted`),
-      );
+      yield faultAt("common-06", block, `call ${callId} has no result: add one that says it was interrupted`);
   }
-  return faults;
 }
 
 interface Call {
@@ -102,28 +93,33 @@ interface Turn {
   isInterrupted: boolean;
 }
 
-function takeResult(
+function* resultFaults(
   block: WireBlock,
-  { calls, isFirst }: { readonly calls: ReadonlyMap<string, Call>; readonly isFirst: boolean },
-): Fault | undefined {
+  calls: ReadonlyMap<string, Call>,
+  isFirst: boolean,
+): Generator<Fault> {
   const callId = block.callId ?? "";
   const call = calls.get(callId);
-  if (call === undefined) {
-    return isFirst
+  if (call === undefined)
+    return yield isFirst
       ? faultAt("common-05", block, `the first message is the result of ${callId}: start with a user's text`)
       : faultAt("common-01", block, `no call ${callId} stands before this result: leave it out`);
-  }
   if (call.isAnswered)
-    return faultAt("common-04", block, `call ${callId} has two results: leave the second out`);
+    return yield faultAt("common-04", block, `call ${callId} has two results: leave the second out`);
   call.isAnswered = true;
   const { turn } = call;
   turn.answers++;
-  if (!turn.isInterrupted) return undefined;
-  return turn.answers === 1
-    ? faultAt("common-03", block, `something stands between call ${callId} and its result: move it behind`)
-    : faultAt(
-        "common-02",
-        block,
-        `the results of one turn are apart: put that of ${callId} to the others, behind their calls`,
-      );
+  if (!turn.isInterrupted) return;
+  if (turn.answers === 1)
+    yield faultAt(
+      "common-03",
+      block,
+      `something stands between call ${callId} and its result: move it behind`,
+    );
+  else
+    yield faultAt(
+      "common-02",
+      block,
+      `the results of one turn are apart: put that of ${callId} to the others, behind their calls`,
+    );
 }

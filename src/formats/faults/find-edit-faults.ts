@@ -13,33 +13,27 @@ export interface EditExpectation {
 }
 
 /** Rules common-15, common-17 and common-18 on a wire before and after an edit, as far as they are expected of it. */
-export function findCommonEditFaults(
+export function* findCommonEditFaults(
   before: readonly WireMessage[],
   after: readonly WireMessage[],
   { size, newestRequest, unchangedMessages = 0 }: EditExpectation = {},
-): readonly Fault[] {
-  const faults: Fault[] = [];
+): Generator<Fault> {
   const [charsBefore, charsAfter] = [charsOf(before), charsOf(after)];
   if (size === "not-larger" && charsAfter > charsBefore)
-    faults.push(
-      faultAt(
-        "common-15",
-        { messageId: "" },
-        `${charsBefore} chars became ${charsAfter}: take the edit back`,
-      ),
+    yield faultAt(
+      "common-15",
+      { messageId: "" },
+      `${charsBefore} chars became ${charsAfter}: take the edit back`,
     );
   const request = newestRequest === "verbatim" ? newestRequestOf(before) : undefined;
   if (request !== undefined && !textsOf(after).some((text) => text.includes(request)))
-    faults.push(
-      faultAt("common-17", { messageId: "" }, "the newest request is gone or changed: keep it whole"),
-    );
+    yield faultAt("common-17", { messageId: "" }, "the newest request is gone or changed: keep it whole");
   for (const [index, message] of before.slice(0, unchangedMessages).entries()) {
     const same = after[index];
     if (same !== undefined && safeJson(wireOf(same)) === safeJson(wireOf(message))) continue;
-    faults.push(faultAt("common-18", message, "it stands before the first edit and changed: leave it alone"));
+    yield faultAt("common-18", message, "it stands before the first edit and changed: leave it alone");
     break;
   }
-  return faults;
 }
 
 function wireOf({ side, blocks }: WireMessage): unknown {
@@ -75,8 +69,8 @@ function newestRequestOf(messages: readonly WireMessage[]): string | undefined {
 
 /** A piece of a wire that its provider has signed or encrypted: it is sent as it came, or not at all. */
 export interface SignedContent extends WirePlace {
-  readonly seal: string;
-  /** Everything that the seal speaks for. */
+  readonly signature: string;
+  /** Everything that the signature covers. */
   readonly wire: unknown;
 }
 
@@ -86,32 +80,30 @@ interface SignedContentEdit {
   readonly after: readonly SignedContent[];
 }
 
-/** The sealed pieces that an edit has changed, made up, or put into another order within their message. */
-export function findSignedContentFaults({ rule, before, after }: SignedContentEdit): readonly Fault[] {
+/** The signed pieces that an edit has changed, made up, or put into another order within their message. */
+export function* findSignedContentFaults({ rule, before, after }: SignedContentEdit): Generator<Fault> {
   const known = new Map<string, Map<string, Origin>>();
-  for (const [index, { seal, wire, messageId }] of before.entries()) {
-    const shapes = known.get(seal) ?? new Map<string, Origin>();
-    known.set(seal, shapes);
+  for (const [index, { signature, wire, messageId }] of before.entries()) {
+    const shapes = known.get(signature) ?? new Map<string, Origin>();
+    known.set(signature, shapes);
     const shape = safeJson(wire);
     if (!shapes.has(shape)) shapes.set(shape, { messageId, index });
   }
-  const faults: Fault[] = [];
   let last: Origin | undefined;
-  for (const sealed of after) {
-    const shapes = known.get(sealed.seal);
-    const origin = shapes?.get(safeJson(sealed.wire));
+  for (const signed of after) {
+    const shapes = known.get(signed.signature);
+    const origin = shapes?.get(safeJson(signed.wire));
     if (shapes === undefined)
-      faults.push(faultAt(rule, sealed, "a seal that nothing had before: leave it out"));
+      yield faultAt(rule, signed, "a signature that nothing had before: leave it out");
     else if (origin === undefined)
-      faults.push(faultAt(rule, sealed, "sealed content was changed: send it as it came"));
+      yield faultAt(rule, signed, "signed content was changed: send it as it came");
     else if (last?.messageId === origin.messageId && origin.index < last.index)
-      faults.push(faultAt(rule, sealed, "sealed content changed places: keep its order"));
+      yield faultAt(rule, signed, "signed content changed places: keep its order");
     last = origin ?? last;
   }
-  return faults;
 }
 
-/** Where a sealed piece stood: within one message, pieces keep their order; a message may move. */
+/** Where a signed piece stood: within one message, pieces keep their order; a message may move. */
 interface Origin {
   readonly messageId: string;
   readonly index: number;

@@ -38,12 +38,6 @@ export function wireList(wire: unknown, field: string): readonly unknown[] {
   return Array.isArray(list) ? list : [];
 }
 
-/** The pieces of a content: a list as it is, a text as one text block, nothing otherwise. */
-export function contentBlocks(content: unknown): readonly unknown[] {
-  if (Array.isArray(content)) return content;
-  return typeof content === "string" ? [{ type: "text", text: content }] : [];
-}
-
 /** Visits every string in a value, the names of fields too, until the visitor says true; says whether it did. Deep and circular values are safe. */
 export function someString(value: unknown, visit: (text: string) => boolean): boolean {
   if (typeof value === "string") return visit(value);

@@ -33,72 +33,77 @@ export function createLineFormat<Wire>(format: LineFormat<Wire>): Format<Wire> {
       const lines = format.open(wire);
       const decoded = decodeLines(format, lines);
       const edited = applyEdits(decoded.transcript, edits, { at });
-      return format.close(wire, encodeLines({ format, lines, decoded, edited, at }));
+      return format.close(wire, encodeLines({ format, decoded, edited, context: { lines, at } }));
     },
   };
 }
 
-interface EncodeLines<Wire> {
+/** Everything that is known while the lines of an edited transcript are written. */
+interface Encoding<Wire> {
   readonly format: LineFormat<Wire>;
-  readonly lines: readonly unknown[];
   readonly decoded: DecodedLines;
   readonly edited: Transcript;
-  readonly at: number;
+  readonly context: CreateContext;
+  /** By the index of the message in the decoded transcript. */
+  readonly pairs: readonly EditedPair[];
 }
 
-/** The lines of an edited transcript: untouched ones are the same references, what is hidden leaves. */
-function encodeLines<Wire>(input: EncodeLines<Wire>): readonly PlacedLine[] {
-  const { format, lines, decoded, edited, at } = input;
+/** A message before and after the edits. */
+interface EditedPair {
+  readonly before: Message;
+  readonly after: Message;
+  readonly isGone: boolean;
+}
+
+/** A line after the edits; undefined when nothing is left of it. */
+type EncodedLine = unknown | undefined;
+
+/** The lines of an edited transcript: untouched ones are the same references, what is hidden is left out. */
+function encodeLines<Wire>(input: Omit<Encoding<Wire>, "pairs">): readonly PlacedLine[] {
+  const { decoded, edited, context } = input;
   const editedById = new Map(edited.map((message) => [message.id, message]));
   const pairs = decoded.transcript.map((before): EditedPair => {
     const after = editedById.get(before.id) ?? before;
     return { before, after, isGone: isGone(after) };
   });
-  const encoded = lines.map((line, index) => encodeLine({ format, line, index, decoded, pairs }));
-  noteHeads(encoded, decoded, pairs);
-  const context: CreateContext = { lines, at };
-  const answers = answerCalls({ ...input, context, pairs });
-  return placeLines({ ...input, encoded, answers, pairs, context });
+  const encoding = { ...input, pairs };
+  const encoded = context.lines.map((line, index) => encodeLine(encoding, line, index));
+  noteHeads(encoding, encoded);
+  return placeLines(encoding, encoded, answerCalls(encoding));
 }
 
 function isGone(message: Message): boolean {
   return !isVisibleToModel(message) || project([message]).length === 0;
 }
 
-/** Where some lines of a message leave, the first and the last that stay say what the whole message was. */
-function noteHeads(
-  encoded: (unknown | undefined)[],
-  decoded: DecodedLines,
-  pairs: readonly EditedPair[],
-): void {
-  const own = new Map<number, number[]>();
+/** Where some lines of a message are dropped, the first and the last of the others note what the whole message was. */
+function noteHeads({ decoded, pairs }: Encoding<unknown>, encoded: EncodedLine[]): void {
+  const linesOf = new Map<number, number[]>();
   for (const [line, indexes] of decoded.messageIndexes.entries()) {
-    const repeats = decoded.readings[line]?.at(-1)?.repeats;
     const index = indexes.at(-1) ?? -1;
-    if (index === -1 || repeats === true) continue;
-    const ofMessage = own.get(index);
-    if (ofMessage === undefined) own.set(index, [line]);
-    else ofMessage.push(line);
+    const isRepeat = decoded.readings[line]?.at(-1)?.repeats === true;
+    if (index !== -1 && !isRepeat) pushTo(linesOf, index, line);
   }
-  for (const [index, ofMessage] of own) {
+  for (const [index, lines] of linesOf) {
     const pair = pairs[index];
-    const staying = ofMessage.filter((line) => encoded[line] !== undefined);
-    if (pair === undefined || staying.length === ofMessage.length) continue;
+    const left = lines.filter((line) => encoded[line] !== undefined);
+    if (pair === undefined || left.length === lines.length) continue;
     const { id: _, parts: __, ...head } = pair.before;
-    for (const line of new Set([staying[0], staying.at(-1)])) {
+    for (const line of new Set([left[0], left.at(-1)])) {
       if (line !== undefined) encoded[line] = withHead(encoded[line] as object, head);
     }
   }
 }
 
+function pushTo<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}
+
 function withHead(line: object, head: MessageHead): object {
   const note = readNote(line);
   return withNote(line, { ...note, heads: { ...note?.heads, 0: head } });
-}
-
-interface Answering<Wire> extends EncodeLines<Wire> {
-  readonly context: CreateContext;
-  readonly pairs: readonly EditedPair[];
 }
 
 /** New lines with results for calls that had none, by the last line of their message. */
@@ -107,7 +112,7 @@ function answerCalls<Wire>({
   decoded,
   pairs,
   context,
-}: Answering<Wire>): ReadonlyMap<number, readonly object[]> {
+}: Encoding<Wire>): ReadonlyMap<number, readonly object[]> {
   const resultsOf = new Map<number, ResultPiece[]>();
   const lastLineOf = new Map<number, number>();
   for (const [line, ofLine] of decoded.origins.entries()) {
@@ -121,9 +126,8 @@ function answerCalls<Wire>({
         const now = pair.after.parts[partIndex];
         if (was?.type !== "tool" || now?.type !== "tool" || now.agentVisible === false) continue;
         if (was.outcome.status !== "pending" || now.outcome.status === "pending") continue;
-        const results = resultsOf.get(messageIndex) ?? [];
-        results.push({ half: "result", callId: now.callId, tool: now.tool, outcome: now.outcome });
-        resultsOf.set(messageIndex, results);
+        const { callId, tool, outcome } = now;
+        pushTo(resultsOf, messageIndex, { half: "result", callId, tool, outcome });
       }
     }
   }
@@ -133,20 +137,17 @@ function answerCalls<Wire>({
   return answers;
 }
 
-interface Placing<Wire> extends Answering<Wire> {
-  readonly encoded: readonly (unknown | undefined)[];
-  readonly answers: ReadonlyMap<number, readonly object[]>;
-}
-
-/** All lines in their new order: those of moved messages and new ones stand before the next message that stayed. */
-function placeLines<Wire>({
-  format,
-  decoded,
-  edited,
-  encoded,
-  answers,
-  context,
-}: Placing<Wire>): readonly PlacedLine[] {
+/** All lines in their new order: those of moved and new messages come before the next message that was not moved. */
+function placeLines<Wire>(
+  { format, decoded, edited, context }: Encoding<Wire>,
+  encoded: readonly EncodedLine[],
+  answers: ReadonlyMap<number, readonly object[]>,
+): readonly PlacedLine[] {
+  const placed = (line: number): readonly PlacedLine[] => {
+    const own = encoded[line];
+    const behind = created(answers.get(line) ?? []);
+    return own === undefined ? behind : [{ line: own, origin: line }, ...behind];
+  };
   const indexById = new Map(decoded.transcript.map((message, index) => [message.id, index]));
   const linesOf = ownedLines(decoded, encoded);
   const sequence = edited
@@ -164,7 +165,7 @@ function placeLines<Wire>({
     if (run.length > 0) waiting.push(created(format.create(run.toReversed(), context)));
     run = [];
   };
-  const settle = (): void => {
+  const placeWaiting = (): void => {
     writeRun();
     if (waiting.length > 0) before.set(next, [...waiting.toReversed().flat(), ...(before.get(next) ?? [])]);
     waiting = [];
@@ -179,18 +180,18 @@ function placeLines<Wire>({
       // One line can be two messages.
       const fresh = owned.filter((line) => !moved.has(line));
       for (const line of fresh) moved.add(line);
-      waiting.push(fresh.flatMap((line) => placed(encoded, answers, line)));
+      waiting.push(fresh.flatMap(placed));
     } else {
-      settle();
+      placeWaiting();
       next = first;
     }
   }
-  settle();
+  placeWaiting();
 
   const result: PlacedLine[] = [];
   for (let line = 0; line <= encoded.length; line++) {
     result.push(...(before.get(line) ?? []));
-    if (line < encoded.length && !moved.has(line)) result.push(...placed(encoded, answers, line));
+    if (line < encoded.length && !moved.has(line)) result.push(...placed(line));
   }
   return result;
 }
@@ -199,51 +200,27 @@ function created(lines: readonly object[]): readonly PlacedLine[] {
   return lines.map((line) => ({ line, origin: -1 }));
 }
 
-function placed(
-  encoded: readonly (unknown | undefined)[],
-  answers: ReadonlyMap<number, readonly object[]>,
-  line: number,
-): readonly PlacedLine[] {
-  const own = encoded[line];
-  const behind = created(answers.get(line) ?? []);
-  return own === undefined ? behind : [{ line: own, origin: line }, ...behind];
-}
-
 /** The lines that go where a message goes: its own, and those that hold nothing but results of its calls. */
 function ownedLines(
   decoded: DecodedLines,
-  encoded: readonly (unknown | undefined)[],
+  encoded: readonly EncodedLine[],
 ): ReadonlyMap<number, readonly number[]> {
   const owned = new Map<number, number[]>();
   for (const [line, indexes] of decoded.messageIndexes.entries()) {
     if (encoded[line] === undefined || indexes.length === 0) continue;
     const first = decoded.origins[line]?.[0]?.[0]?.messageIndex ?? -1;
-    for (const index of new Set(indexes.every((each) => each === -1) ? [first] : indexes)) {
-      const ofMessage = owned.get(index);
-      if (ofMessage === undefined) owned.set(index, [line]);
-      else ofMessage.push(line);
-    }
+    for (const index of new Set(indexes.every((each) => each === -1) ? [first] : indexes))
+      pushTo(owned, index, line);
   }
   return owned;
 }
 
-interface EncodeLine<Wire> {
-  readonly format: LineFormat<Wire>;
-  readonly line: unknown;
-  readonly index: number;
-  readonly decoded: DecodedLines;
-  readonly pairs: readonly EditedPair[];
-}
-
-/** A message before and after the edits. */
-interface EditedPair {
-  readonly before: Message;
-  readonly after: Message;
-  readonly isGone: boolean;
-}
-
 /** The line with its edited pieces; the same reference if none was, undefined if nothing is left of it. */
-function encodeLine<Wire>({ format, line, index, decoded, pairs }: EncodeLine<Wire>): unknown | undefined {
+function encodeLine<Wire>(
+  { format, decoded, pairs }: Encoding<Wire>,
+  line: unknown,
+  index: number,
+): EncodedLine {
   const readings = decoded.readings[index] ?? [];
   if (readings.length === 0) return line;
   const next: NextPiece[] = [];

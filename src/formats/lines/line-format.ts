@@ -1,7 +1,40 @@
+import { asNumber, omitUndefined } from "../../text/json.ts";
 import type { Message } from "../../transcript/message.ts";
 import type { CallId, OutputCut, Part, ToolOutcome, ToolPart } from "../../transcript/part.ts";
 
-/** One block of a line, as its format reads it: a whole part, or one half of a call and its result. */
+/**
+ * How one kind of transcript file is read and written, for `createLineFormat`. A line gives readings: what it
+ * contributes to one message each, as pieces. A piece is a whole part, or one half of a call and its result.
+ */
+export interface LineFormat<Wire> {
+  readonly name: string;
+  /** The lines of a file, in its order. */
+  open(wire: Wire): readonly unknown[];
+  /** What each line gives to the conversation; a line that gives nothing is kept as it is. */
+  read(lines: readonly unknown[]): readonly (readonly LineReading[])[];
+  /** The line with these pieces instead of its own, those of its first reading first. */
+  write(line: unknown, pieces: readonly NextPiece[]): object;
+  /** Lines for messages that an edit inserted, in their order. */
+  create(messages: readonly Message[], context: CreateContext): readonly object[];
+  /** Lines for results of calls that had none. */
+  answer(results: readonly ResultPiece[], context: CreateContext): readonly object[];
+  /** The file with other lines. */
+  close(wire: Wire, lines: readonly PlacedLine[]): Wire;
+}
+
+/** What one line gives to one message. */
+export interface LineReading {
+  /** Lines of the same key are one message, at the position of the first of them; also the id of the message. */
+  readonly key: string;
+  readonly head: MessageHead;
+  readonly pieces: readonly LinePiece[];
+  /** Set on a line that only repeats what others say of the message: it is dropped as soon as the message is edited. */
+  readonly repeats?: true;
+}
+
+/** What a line says about a message beside its parts. */
+export type MessageHead = Omit<Message, "id" | "parts">;
+
 export type LinePiece = WholePiece | CallPiece | ResultPiece;
 
 interface WholePiece {
@@ -9,8 +42,8 @@ interface WholePiece {
   readonly part: Part;
 }
 
-/** A call whose result stands elsewhere; its outcome is pending here. */
-interface CallPiece {
+/** A call whose result is in another place; its outcome is pending here. */
+export interface CallPiece {
   readonly half: "call";
   readonly part: ToolPart;
 }
@@ -22,36 +55,6 @@ export interface ResultPiece {
   readonly outcome: ToolOutcome;
   /** What an edit left out of the outcome. */
   readonly cut?: OutputCut;
-}
-
-/** What a line says about a message beside its parts. */
-export type MessageHead = Omit<Message, "id" | "parts">;
-
-/** What one line gives to one message. */
-export interface LineReading {
-  /** Lines of the same key are one message, which stands where the first of them stands; also its id. */
-  readonly key: string;
-  readonly head: MessageHead;
-  readonly pieces: readonly LinePiece[];
-  /** Set on a line that only repeats what others say of the message: it leaves as soon as the message is edited. */
-  readonly repeats?: true;
-}
-
-/** How a format reads lines, writes changed ones, and makes new ones. */
-export interface LineFormat<Wire> {
-  readonly name: string;
-  /** The lines of a file, in its order. */
-  open(wire: Wire): readonly unknown[];
-  /** What each line gives to the conversation; a line that gives nothing is kept as it is. */
-  read(lines: readonly unknown[]): readonly (readonly LineReading[])[];
-  /** The line with these pieces instead of its own, those of its first reading first. */
-  write(line: unknown, pieces: readonly NextPiece[]): object;
-  /** Lines for messages that an edit put in, one behind the other. */
-  create(messages: readonly Message[], context: CreateContext): readonly object[];
-  /** Lines for results of calls that had none. */
-  answer(results: readonly ResultPiece[], context: CreateContext): readonly object[];
-  /** The file with other lines. */
-  close(wire: Wire, lines: readonly PlacedLine[]): Wire;
 }
 
 /** A piece that stays: as it was, or changed. */
@@ -67,37 +70,35 @@ export interface NextPiece {
 
 export interface PlacedLine {
   readonly line: unknown;
-  /** Where it stood; -1 for a new one. */
+  /** Its index before the edit; -1 for a new one. */
   readonly origin: number;
 }
 
 export interface CreateContext {
-  /** The lines of the whole file, to take names of sessions and folders from. */
+  /** The lines of the whole file, from which names of sessions and folders are copied. */
   readonly lines: readonly unknown[];
   readonly at: number;
 }
 
-/** The part that a result is when it stands alone. */
-export function resultPart({ callId, tool, outcome }: ResultPiece): ToolPart {
-  return { type: "tool", callId, tool: tool ?? "unknown", input: undefined, outcome };
+/** What a line gives that is no part of the conversation. */
+export const NO_READINGS: readonly LineReading[] = [];
+
+/** The head of a message that the user sent. */
+export function userHead(createdAt: number | undefined): MessageHead {
+  return omitUndefined({ role: "user", createdAt });
 }
 
-/** The results of a message's finished calls. */
-export function resultPieces(parts: readonly Part[]): readonly ResultPiece[] {
-  return parts.flatMap((part): readonly ResultPiece[] => {
-    if (part.type !== "tool" || part.outcome.status === "pending") return [];
-    const { callId, tool, outcome } = part;
-    return [{ half: "result", callId, tool, outcome }];
-  });
+/** The head of a compaction's summary. */
+export function summaryHead(createdAt: number | undefined): MessageHead {
+  return omitUndefined({ role: "assistant", createdAt, summary: true as const, finish: "stop" });
 }
 
 /** Milliseconds since 1970 of a time as files write it: a date, or the number itself. */
 export function timeOf(value: unknown): number | undefined {
-  const time = typeof value === "string" ? Date.parse(value) : value;
-  return typeof time === "number" && Number.isFinite(time) ? time : undefined;
+  return asNumber(typeof value === "string" ? Date.parse(value) : value);
 }
 
-/** The date that a file writes for a time; undefined for one that no date has. */
+/** The date that a file writes for a time; undefined for a time that is out of range. */
 export function dateOf(timeMs: number): string | undefined {
   // Dates end 8.64e15 ms from 1970.
   return Math.abs(timeMs) <= 8.64e15 ? new Date(timeMs).toISOString() : undefined;

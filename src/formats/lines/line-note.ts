@@ -1,16 +1,18 @@
-import { asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
-import { readCarriedFacts } from "../../transcript/carried-facts.ts";
-import type { MessageMetadata, ModelRef, Usage } from "../../transcript/message.ts";
+import { asNumber, asObject, asString, asTrue, omitUndefined, type UnknownObject } from "../../text/json.ts";
+import { type Message, type ModelRef, project } from "../../transcript/message.ts";
 import type { CompactionPart, Part, TextPart, ToolPart } from "../../transcript/part.ts";
+import { readMetadata, readUsage, type UsageNames } from "../blocks/message-head.ts";
 import type { LinePiece, MessageHead } from "./line-format.ts";
 
 /**
- * What an edit of ours leaves in a line under `carryover`, beside the message and never in it, since an agent sends
- * the blocks of a message to its provider as they are: notes on parts by their place, and what the line cannot say.
+ * What an edit of ours leaves in a line under `carryover`: notes on parts by their index, and facts about the message
+ * that the line has no field for. The note is beside the message and never in it, since an agent sends the blocks of
+ * a message to its provider as they are.
  */
 export interface LineNote {
+  /** By `reading/piece`. */
   readonly parts?: Readonly<Record<string, PartNote>>;
-  /** By the reading of the line; what is noted here goes before what the line says. */
+  /** By the reading of the line; what is noted here overrides what the line says. */
   readonly heads?: Readonly<Record<string, Partial<MessageHead>>>;
 }
 
@@ -34,115 +36,120 @@ export function readNote(line: unknown): LineNote | undefined {
   };
 }
 
-/** The piece with its note in it. */
-export function withPartNote(piece: LinePiece, note: unknown): LinePiece {
-  if (note === undefined) return piece;
-  const { cut, inputCut, synthetic, ignored, own } = asObject(note);
-  if (piece.half === "result") return { ...piece, ...omitUndefined({ cut: asCut(cut) }) };
-  const { part } = piece;
-  if (part.type === "tool") {
-    return {
-      ...piece,
-      part: { ...part, ...omitUndefined({ cut: asCut(cut), inputCut: asCut(inputCut) }) },
-    } as LinePiece;
+/** The line with a note in it, or without one. */
+export function withNote(line: object, { parts = {}, heads = {} }: LineNote): object {
+  const { carryover, ...rest } = asObject(line);
+  const own = { ...asObject(carryover), parts: unlessEmpty(parts), heads: unlessEmpty(heads) };
+  const note = unlessEmpty(omitUndefined(own));
+  return note === undefined ? rest : { ...rest, carryover: note };
+}
+
+/** The note of a new line: everything about its message that its own fields may not say. */
+export function noteOfMessage(message: Message, reading = 0): LineNote {
+  const { id: _, parts, ...head } = message;
+  const notes: Record<string, PartNote> = {};
+  for (const [index, part] of parts.entries()) {
+    const note = partNote(part);
+    if (note !== undefined) notes[`${reading}/${index}`] = note;
   }
-  if (part.type === "compaction")
-    return { half: "whole", part: { ...part, ...compactionNote(asObject(note)) } };
-  if (part.type !== "text") return piece;
-  const flags = omitUndefined({
-    synthetic: synthetic === true ? true : undefined,
-    ignored: ignored === true ? true : undefined,
-    own: own === true ? true : undefined,
-    cut: asCut(cut),
-  });
-  return { ...piece, part: { ...part, ...flags } } as LinePiece;
+  return { heads: { [reading]: head }, parts: notes };
+}
+
+/** An inserted message as the model is to see it: without hidden parts, cleared outputs as their placeholder. */
+export function visibleMessage(message: Message): Message {
+  return project([message])[0] ?? message;
 }
 
 /** What must be noted of a part; undefined when its block says everything. */
 export function partNote(part: Part): PartNote | undefined {
-  if (part.type === "tool") return ifAny(omitUndefined({ cut: part.cut, inputCut: part.inputCut }));
-  if (part.type === "compaction") {
-    const { trigger, overflow, tailStartId } = part;
-    return omitUndefined({ trigger, overflow, tailStartId });
+  switch (part.type) {
+    case "tool":
+      return unlessEmpty(omitUndefined({ cut: part.cut, inputCut: part.inputCut }));
+    case "compaction":
+      return omitUndefined({
+        trigger: part.trigger,
+        overflow: part.overflow,
+        tailStartId: part.tailStartId,
+      });
+    case "text": {
+      const { synthetic, ignored, own, cut } = part;
+      return unlessEmpty(omitUndefined({ synthetic, ignored, own, cut }));
+    }
+    default:
+      return undefined;
   }
-  if (part.type !== "text") return undefined;
-  const { synthetic, ignored, own, cut } = part;
-  return ifAny(omitUndefined({ synthetic, ignored, own, cut }));
 }
 
-/** The line with a note in it, or without one. */
-export function withNote(line: object, note: LineNote): object {
-  const { carryover, ...rest } = asObject(line);
-  const own = ifAny(
-    omitUndefined({ ...asObject(carryover), parts: filled(note.parts), heads: filled(note.heads) }),
-  );
-  return own === undefined ? rest : { ...rest, carryover: own };
+/** The piece with its note in it. */
+export function withPartNote(piece: LinePiece, value: unknown): LinePiece {
+  if (value === undefined) return piece;
+  const note = asObject(value);
+  const cut = asCut(note.cut);
+  if (piece.half === "result") return { ...piece, ...omitUndefined({ cut }) };
+  const { part } = piece;
+  switch (part.type) {
+    case "tool":
+      return withFields(piece, { cut, inputCut: asCut(note.inputCut) });
+    case "text": {
+      const { synthetic, ignored, own } = note;
+      return withFields(piece, {
+        synthetic: asTrue(synthetic),
+        ignored: asTrue(ignored),
+        own: asTrue(own),
+        cut,
+      });
+    }
+    case "compaction": {
+      const { trigger, overflow, tailStartId } = note;
+      return withFields(piece, {
+        trigger: trigger === "manual" || trigger === "auto" ? trigger : undefined,
+        overflow: asTrue(overflow),
+        tailStartId: asString(tailStartId),
+      });
+    }
+    default:
+      return piece;
+  }
 }
 
-function compactionNote({ trigger, overflow, tailStartId }: UnknownObject): Partial<CompactionPart> {
-  return omitUndefined({
-    trigger: trigger === "manual" ? ("manual" as const) : trigger === "auto" ? ("auto" as const) : undefined,
-    overflow: overflow === true ? (true as const) : undefined,
-    tailStartId: asString(tailStartId),
-  });
+function withFields(piece: LinePiece, noted: object): LinePiece {
+  const { part } = piece as Extract<LinePiece, { part: Part }>;
+  return { ...piece, part: { ...part, ...omitUndefined(noted) } } as LinePiece;
 }
 
-function filled<T extends object>(value: T | undefined): T | undefined {
-  return value === undefined ? undefined : ifAny(value);
-}
-
-function ifAny<T extends object>(value: T): T | undefined {
+function unlessEmpty<T extends object>(value: T): T | undefined {
   return Object.keys(value).length === 0 ? undefined : value;
 }
 
 function asCut(value: unknown): never {
-  const isCut =
-    typeof value === "object" && value !== null && typeof asObject(value).omittedChars === "number";
-  return (isCut ? value : undefined) as never;
+  return (typeof asObject(value).omittedChars === "number" ? value : undefined) as never;
 }
 
 function readHead(head: UnknownObject): Partial<MessageHead> {
-  const { error, model } = head;
-  const { name, text } = asObject(error);
+  const { name, text } = asObject(head.error);
   return omitUndefined({
     role: asString(head.role),
     createdAt: asNumber(head.createdAt),
-    summary: head.summary === true ? (true as const) : undefined,
+    summary: asTrue(head.summary),
     finish: asString(head.finish),
     error: typeof name === "string" && typeof text === "string" ? { name, text } : undefined,
     parentId: asString(head.parentId),
-    usage: readUsage(head.usage),
-    model: readModel(model),
+    usage: readUsage(head.usage, OWN_USAGE),
+    model: readModel(head.model),
     metadata: readMetadata(head.metadata),
   });
 }
 
-function readUsage(value: unknown): Usage | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const usage = asObject(value);
-  return omitUndefined({
-    inputTokens: asNumber(usage.inputTokens) ?? 0,
-    outputTokens: asNumber(usage.outputTokens) ?? 0,
-    reasoningTokens: asNumber(usage.reasoningTokens) ?? 0,
-    cacheReadTokens: asNumber(usage.cacheReadTokens) ?? 0,
-    cacheWriteTokens: asNumber(usage.cacheWriteTokens) ?? 0,
-    totalTokens: asNumber(usage.totalTokens),
-  });
-}
+const OWN_USAGE: UsageNames = {
+  input: "inputTokens",
+  output: "outputTokens",
+  reasoning: "reasoningTokens",
+  cacheRead: "cacheReadTokens",
+  cacheWrite: "cacheWriteTokens",
+  total: "totalTokens",
+};
 
 function readModel(value: unknown): ModelRef | undefined {
   const { provider, id } = asObject(value);
   return typeof provider === "string" && typeof id === "string" ? { provider, id } : undefined;
-}
-
-function readMetadata(value: unknown): MessageMetadata | undefined {
-  const { agentVisible, userVisible, kind, carried } = asObject(value);
-  return ifAny(
-    omitUndefined({
-      agentVisible: typeof agentVisible === "boolean" ? agentVisible : undefined,
-      userVisible: typeof userVisible === "boolean" ? userVisible : undefined,
-      kind: asString(kind),
-      carried: readCarriedFacts(carried),
-    }),
-  );
 }

@@ -1,21 +1,18 @@
-import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import { asArray, asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import type { Format } from "../../../transcript/format.ts";
 import type { Message } from "../../../transcript/message.ts";
-import type { Part, ToolPart } from "../../../transcript/part.ts";
+import type { Part } from "../../../transcript/part.ts";
 import { createLineFormat } from "../../lines/create-line-format.ts";
 import {
   type CreateContext,
   dateOf,
-  type LinePiece,
   type NextPiece,
   type PlacedLine,
   type ResultPiece,
-  resultPart,
-  resultPieces,
 } from "../../lines/line-format.ts";
-import { type LineNote, withNote } from "../../lines/line-note.ts";
+import { noteOfMessage, visibleMessage, withNote } from "../../lines/line-note.ts";
 import { relink } from "../../lines/line-tree.ts";
-import { noteOfMessage, visibleMessage } from "../../lines/new-messages.ts";
+import { resultPart, resultPieces, writeContent } from "../../lines/pieces.ts";
 import { anthropicAdapter } from "../../wires/anthropic/anthropic.ts";
 import { liveLines, readLines, readNode } from "./read-lines.ts";
 
@@ -23,14 +20,14 @@ import { liveLines, readLines, readNode } from "./read-lines.ts";
 export type ClaudeCodeWire = readonly unknown[];
 
 /** Claude Code's session files: the live branch, with its compactions; sub-agents and rewound branches stay in the file. */
-export const claudeCode: Format<ClaudeCodeWire> = createLineFormat<ClaudeCodeWire>({
+export const claudeCode: Format<ClaudeCodeWire> = /* @__PURE__ */ createLineFormat<ClaudeCodeWire>({
   name: "claude-code",
-  open: (wire) => (Array.isArray(wire) ? wire : []),
+  open: asArray,
   read: readLines,
   write: writeLine,
   create: createLines,
   answer: answerLines,
-  close: (wire, placed) => closeLines(wire, placed),
+  close: closeLines,
 });
 
 /** A line with other pieces. What the agent keeps of an output beside the message leaves with the output. */
@@ -43,7 +40,7 @@ function writeLine(line: unknown, pieces: readonly NextPiece[]): object {
   const whole =
     toolUseResult !== undefined && isResultKept && isResultThere ? { ...rest, toolUseResult } : rest;
   const message = asObject(rest.message);
-  return { ...whole, message: { ...message, content: writeBlocks(message.content, pieces) } };
+  return { ...whole, message: { ...message, content: writeContent(message.content, pieces, writeBlock) } };
 }
 
 /** Lines for new messages. A compaction is the agent's own pair of lines: the boundary, and the summary in the user's name. */
@@ -62,12 +59,22 @@ function createLines(messages: readonly Message[], context: CreateContext): read
       };
       return [withNote({ ...boundary, level: "info", compactMetadata }, noteOfMessage(message))];
     }
-    const parts = writableParts(message);
-    const content = parts.map(newBlock);
+    const parts = message.parts.filter((part) => newBlock(part) !== undefined);
+    const content = parts.map((part) => newBlock(part));
     const note = noteOfMessage({ ...message, parts });
     const results = answerLines(resultPieces(parts), context);
     if (message.role === "assistant" && message.summary !== true) {
-      return [assistantLine({ base, message, content, note }), ...results];
+      const body = {
+        id: message.id,
+        type: "message",
+        role: "assistant",
+        model: message.model?.id ?? "unknown",
+        content,
+        stop_reason: message.finish ?? null,
+        stop_sequence: null,
+        usage: { input_tokens: 0, output_tokens: 0 },
+      };
+      return [withNote({ ...base, type: "assistant", message: body }, note), ...results];
     }
     const summary =
       message.summary === true ? { isVisibleInTranscriptOnly: true, isCompactSummary: true } : {};
@@ -107,27 +114,6 @@ function closeLines(lines: readonly unknown[], placed: readonly PlacedLine[]): r
     : linked;
 }
 
-interface AssistantLine {
-  readonly base: UnknownObject;
-  readonly message: Message;
-  readonly content: readonly unknown[];
-  readonly note: LineNote;
-}
-
-function assistantLine({ base, message, content, note }: AssistantLine): object {
-  const body = {
-    id: message.id,
-    type: "message",
-    role: "assistant",
-    model: message.model?.id ?? "unknown",
-    content,
-    stop_reason: message.finish ?? null,
-    stop_sequence: null,
-    usage: { input_tokens: 0, output_tokens: 0 },
-  };
-  return withNote({ ...base, type: "assistant", message: body }, note);
-}
-
 /** What every line of the file says, taken from the newest that says it. */
 function baseOf({ lines, at }: CreateContext, uuid: string, createdAt: number | undefined): UnknownObject {
   const sample = asObject(lines.findLast((line) => asString(asObject(line).sessionId) !== undefined));
@@ -157,58 +143,26 @@ function isOfSubAgent(lines: readonly unknown[]): boolean {
   return isAny;
 }
 
-/** The content of a message with other pieces: a text stays a text, unchanged blocks are the same references. */
-function writeBlocks(content: unknown, pieces: readonly NextPiece[]): unknown {
-  const isText = typeof content === "string";
-  const [only, ...others] = pieces;
-  if (isText && others.length === 0 && only?.now.half === "whole" && only.now.part.type === "text") {
-    return only.now.part.text;
-  }
-  const blocks: readonly unknown[] = isText
-    ? [{ type: "text", text: content }]
-    : Array.isArray(content)
-      ? content
-      : [];
-  return pieces.flatMap(({ index, was, now }) => {
-    const block = blocks[index];
-    return now === was && block !== undefined ? [block] : (writeBlock(now, was, asObject(block)) ?? []);
-  });
-}
-
-function writeBlock(now: LinePiece, was: LinePiece, block: UnknownObject): UnknownObject | undefined {
-  const value = was.half === now.half ? block : undefined;
+function writeBlock({ was, now }: NextPiece, block: UnknownObject): UnknownObject | undefined {
   if (now.half === "result") {
     if (was.half !== "result") return newResult(now);
-    return anthropicAdapter.writeResult(resultPart(now), {
-      role: "user",
-      before: resultPart(was),
-      value: block,
-    });
+    const before = resultPart(was);
+    return anthropicAdapter.writeResult(resultPart(now), { role: "user", before, value: block });
   }
-  if (now.part.type === "tool") {
-    return value === undefined
-      ? newCall(now.part)
-      : anthropicAdapter.writeCall(now.part, { role: "assistant", value });
+  if (now.half === "call" && was.half === "call") {
+    return anthropicAdapter.writeCall(now.part, { role: "assistant", value: block });
   }
   const isSameType = was.half === "whole" && was.part.type === now.part.type;
-  return anthropicAdapter.writePart(now.part, { role: "user", ...(isSameType && value && { value }) });
+  return newBlock(now.part, isSameType ? block : undefined);
 }
 
-/** The parts of a new message that the API can take. */
-function writableParts({ parts }: Message): readonly Part[] {
-  return parts.filter((part) => newBlock(part) !== undefined);
-}
-
-/** A block for a part that no line held. */
-function newBlock(part: Part): UnknownObject | undefined {
-  return part.type === "tool" ? newCall(part) : anthropicAdapter.writePart(part, { role: "user" });
-}
-
-function newCall(part: ToolPart): UnknownObject {
+/** A block for a part; undefined for one that the API cannot take. */
+function newBlock(part: Part, value?: UnknownObject): UnknownObject | undefined {
+  if (part.type !== "tool")
+    return anthropicAdapter.writePart(part, { role: "user", ...(value && { value }) });
   return { ...anthropicAdapter.writeCall(part, { role: "assistant" }), id: part.callId };
 }
 
-/** A block for a result that no line held. */
 function newResult(piece: ResultPiece): UnknownObject {
   return { ...anthropicAdapter.writeResult(resultPart(piece), { role: "user" }), tool_use_id: piece.callId };
 }

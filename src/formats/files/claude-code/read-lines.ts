@@ -1,8 +1,17 @@
-import { asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
-import type { Usage } from "../../../transcript/message.ts";
-import { type LinePiece, type LineReading, type MessageHead, timeOf } from "../../lines/line-format.ts";
+import { asArray, asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import { readUsage, type UsageNames } from "../../blocks/message-head.ts";
+import {
+  type LinePiece,
+  type LineReading,
+  type MessageHead,
+  NO_READINGS,
+  summaryHead,
+  timeOf,
+  userHead,
+} from "../../lines/line-format.ts";
 import { type LineLink, liveBranch } from "../../lines/line-tree.ts";
-import { anthropicAdapter } from "../../wires/anthropic/anthropic.ts";
+import { asSynthetic, callPiece, opaquePiece, wholePiece } from "../../lines/pieces.ts";
+import { readAnthropicMessage } from "../../wires/anthropic/read-message.ts";
 
 /** What each line of a session file gives to the conversation. */
 export function readLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
@@ -13,13 +22,11 @@ export function readLines(lines: readonly unknown[]): readonly (readonly LineRea
     const repeated = keyById.get(uuid);
     if (repeated !== undefined) return [{ key: repeated, head: { role: "user" }, pieces: [], repeats: true }];
     const reading = isLive[index] ? readLine(asObject(line), index) : undefined;
-    if (reading === undefined) return NONE;
+    if (reading === undefined) return NO_READINGS;
     if (uuid !== "") keyById.set(uuid, reading.key);
     return [reading];
   });
 }
-
-const NONE: readonly LineReading[] = [];
 
 function readLine(line: UnknownObject, index: number): LineReading | undefined {
   const key = asString(line.uuid) ?? `line-${index + 1}`;
@@ -27,8 +34,7 @@ function readLine(line: UnknownObject, index: number): LineReading | undefined {
   const createdAt = timeOf(line.timestamp);
   if (line.type === "system" && line.subtype === "compact_boundary") {
     const trigger = asObject(line.compactMetadata).trigger === "manual" ? "manual" : "auto";
-    const pieces: readonly LinePiece[] = [{ half: "whole", part: { type: "compaction", trigger } }];
-    return { key, head: omitUndefined({ role: "user", createdAt }), pieces };
+    return { key, head: userHead(createdAt), pieces: [wholePiece({ type: "compaction", trigger })] };
   }
   if (line.type === "assistant" && message.content !== undefined) {
     // Errors of the connection are shown to the user and never sent.
@@ -42,16 +48,9 @@ function readLine(line: UnknownObject, index: number): LineReading | undefined {
   if (line.type !== "user" || message.content === undefined) return undefined;
   const pieces = readBlocks(message.content);
   if (line.isCompactSummary === true) {
-    const head: MessageHead = omitUndefined({
-      role: "assistant",
-      createdAt,
-      summary: true as const,
-      finish: "stop",
-    });
-    return { key, head, pieces: pieces.map(asSynthetic) };
+    return { key, head: summaryHead(createdAt), pieces: pieces.map(asSynthetic) };
   }
-  const head: MessageHead = omitUndefined({ role: "user", createdAt });
-  return { key, head, pieces: line.isMeta === true ? pieces.map(asSynthetic) : pieces };
+  return { key, head: userHead(createdAt), pieces: line.isMeta === true ? pieces.map(asSynthetic) : pieces };
 }
 
 function assistantHead(message: UnknownObject, createdAt: number | undefined): MessageHead {
@@ -60,37 +59,26 @@ function assistantHead(message: UnknownObject, createdAt: number | undefined): M
     role: "assistant",
     createdAt,
     finish: asString(message.stop_reason),
-    usage: readUsage(message.usage),
+    usage: readUsage(message.usage, USAGE),
     model: model === undefined ? undefined : { provider: "anthropic", id: model },
   });
 }
 
-function readUsage(value: unknown): Usage | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const usage = asObject(value);
-  return {
-    inputTokens: asNumber(usage.input_tokens) ?? 0,
-    outputTokens: asNumber(usage.output_tokens) ?? 0,
-    reasoningTokens: 0,
-    cacheReadTokens: asNumber(usage.cache_read_input_tokens) ?? 0,
-    cacheWriteTokens: asNumber(usage.cache_creation_input_tokens) ?? 0,
-  };
-}
-
-function asSynthetic(piece: LinePiece): LinePiece {
-  if (piece.half !== "whole" || piece.part.type !== "text") return piece;
-  return { ...piece, part: { ...piece.part, synthetic: true } };
-}
+const USAGE: UsageNames = {
+  input: "input_tokens",
+  output: "output_tokens",
+  cacheRead: "cache_read_input_tokens",
+  cacheWrite: "cache_creation_input_tokens",
+};
 
 /** The pieces of a message's content, which is that of Anthropic's own messages. */
 function readBlocks(content: unknown): readonly LinePiece[] {
-  return anthropicAdapter.read({ role: "", content }).blocks.map((block): LinePiece => {
-    if (block.type === "part") return { half: "whole", part: block.part };
-    if (block.callId === undefined) return { half: "whole", part: { type: "opaque", name: block.type } };
+  return readAnthropicMessage({ role: "", content }).blocks.map((block): LinePiece => {
+    if (block.type === "part") return wholePiece(block.part);
     const { callId } = block;
-    if (block.type === "result") return { half: "result", callId, outcome: block.outcome };
-    const { tool, input } = block;
-    return { half: "call", part: { type: "tool", callId, tool, input, outcome: { status: "pending" } } };
+    if (callId === undefined) return opaquePiece(block.type);
+    if (block.type === "call") return callPiece(callId, block.tool, block.input);
+    return { half: "result", callId, outcome: block.outcome };
   });
 }
 
@@ -109,12 +97,12 @@ export interface LineNode {
   readonly resultIds: readonly string[];
 }
 
-/** The skeleton of a line. */
+/** Reads that from a line. */
 export function readNode(line: unknown): LineNode {
   const { type, subtype, uuid, parentUuid, logicalParentUuid, isSidechain, message } = asObject(line);
   const { id, content } = asObject(message);
   const isMessage = type === "user" || type === "assistant";
-  const blocks: readonly UnknownObject[] = isMessage && Array.isArray(content) ? content.map(asObject) : [];
+  const blocks = isMessage ? asArray(content).map(asObject) : [];
   return {
     link:
       typeof uuid === "string"
@@ -133,38 +121,38 @@ export function readNode(line: unknown): LineNode {
 }
 
 /**
- * The same from skeletons. A live assistant message brings all lines of its id and all results of its calls: the lines
+ * `liveLines` from what is known of each line. A live assistant message brings all lines of its id and all results of its calls: the lines
  * of parallel calls hang beside each other in the tree, and no single walk meets them all.
  */
-export function liveNodes(skeletons: readonly LineNode[]): readonly boolean[] {
-  const isMain = (skeleton: LineNode): boolean => !skeleton.isSidechain;
+export function liveNodes(nodes: readonly LineNode[]): readonly boolean[] {
+  const isMain = (node: LineNode): boolean => !node.isSidechain;
   // The file of a sub-agent has nothing but its sidechain.
-  const hasMain = skeletons.some((skeleton) => skeleton.link?.isLeaf === true && isMain(skeleton));
-  const inPlay = (skeleton: LineNode): boolean => !hasMain || isMain(skeleton);
-  const { isLive } = liveBranch(skeletons.map((each) => (inPlay(each) ? each.link : undefined)));
+  const hasMain = nodes.some((node) => node.link?.isLeaf === true && isMain(node));
+  const mayCount = (node: LineNode): boolean => !hasMain || isMain(node);
+  const { isLive } = liveBranch(nodes.map((each) => (mayCount(each) ? each.link : undefined)));
 
   const messageIds = new Set<string>();
-  for (const [index, { messageId }] of skeletons.entries())
+  for (const [index, { messageId }] of nodes.entries())
     if (isLive[index] && messageId !== undefined) messageIds.add(messageId);
   const callIds = new Set<string>();
   const seen = new Set<string>();
-  const complete = skeletons.map((skeleton, index) => {
-    const { link, messageId } = skeleton;
+  const complete = nodes.map((node, index) => {
+    const { link, messageId } = node;
     const isRepeated = link !== undefined && seen.has(link.id);
     if (link !== undefined) seen.add(link.id);
-    const isOfLiveMessage = messageId !== undefined && messageIds.has(messageId) && inPlay(skeleton);
+    const isOfLiveMessage = messageId !== undefined && messageIds.has(messageId) && mayCount(node);
     const isIn = !isRepeated && (isLive[index] === true || isOfLiveMessage);
-    if (isIn) for (const id of skeleton.callIds) callIds.add(id);
+    if (isIn) for (const id of node.callIds) callIds.add(id);
     return isIn;
   });
   const answered = new Set<string>();
-  for (const [index, { resultIds }] of skeletons.entries())
+  for (const [index, { resultIds }] of nodes.entries())
     if (complete[index]) for (const id of resultIds) answered.add(id);
-  return skeletons.map((skeleton, index) => {
+  return nodes.map((node, index) => {
     if (complete[index]) return true;
-    const isMissing = skeleton.resultIds.some((id) => callIds.has(id) && !answered.has(id));
-    if (!isMissing || !inPlay(skeleton)) return false;
-    for (const id of skeleton.resultIds) answered.add(id);
+    const isMissing = node.resultIds.some((id) => callIds.has(id) && !answered.has(id));
+    if (!isMissing || !mayCount(node)) return false;
+    for (const id of node.resultIds) answered.add(id);
     return true;
   });
 }

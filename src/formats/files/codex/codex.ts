@@ -1,35 +1,42 @@
-import { asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import { asArray, asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import type { Format } from "../../../transcript/format.ts";
 import type { Message } from "../../../transcript/message.ts";
-import { COMPACTION_QUESTION, outcomeText, type Part } from "../../../transcript/part.ts";
-import { textFor, writeResultContent } from "../../blocks/block-content.ts";
+import { COMPACTION_QUESTION, outcomeText, type Part, type ToolPart } from "../../../transcript/part.ts";
+import { writeResultContent } from "../../blocks/block-content.ts";
+import { markerNote, writeCompactions } from "../../lines/compaction-lines.ts";
 import { createLineFormat } from "../../lines/create-line-format.ts";
 import {
+  type CallPiece,
   type CreateContext,
   dateOf,
-  type LinePiece,
   type NextPiece,
   type PlacedLine,
   type ResultPiece,
+} from "../../lines/line-format.ts";
+import { noteOfMessage, withNote } from "../../lines/line-note.ts";
+import {
+  argumentsText,
+  partText,
+  pieceText,
   resultPart,
   resultPieces,
-} from "../../lines/line-format.ts";
-import { type LineNote, withNote } from "../../lines/line-note.ts";
-import { joinCompactions, mergeNotes, noteOfMessage } from "../../lines/new-messages.ts";
+  textsOf,
+  writeContent,
+} from "../../lines/pieces.ts";
 import { codexLine, OUTPUT_SHAPE, readContent, readLines, withItem } from "./read-lines.ts";
 
 /** The lines of a Codex rollout, each parsed. Lines and fields that are not understood are kept as they are. */
 export type CodexWire = readonly unknown[];
 
 /** Codex's rollout files: its items without the turns that were rolled back, with its compactions. */
-export const codex: Format<CodexWire> = createLineFormat<CodexWire>({
+export const codex: Format<CodexWire> = /* @__PURE__ */ createLineFormat<CodexWire>({
   name: "codex",
-  open: (wire) => (Array.isArray(wire) ? wire : []),
+  open: asArray,
   read: readLines,
   write: writeLine,
   create: createLines,
   answer: answerLines,
-  close: (wire, placed) => closeLines(wire, placed),
+  close: closeLines,
 });
 
 /** A line with other pieces. */
@@ -41,7 +48,7 @@ function writeLine(line: unknown, pieces: readonly NextPiece[]): object {
 
 /** Lines for new messages. A marker and the summary behind it are one line of this file. */
 function createLines(messages: readonly Message[], context: CreateContext): readonly object[] {
-  return joinCompactions(messages, context, {
+  return writeCompactions(messages, context, {
     compaction: compactedLine,
     marker: markerLine,
     message: messageLines,
@@ -81,33 +88,24 @@ function withStart(line: unknown): object {
   return { ...asObject(line), carryover: { ...asObject(carryover), starts: true } };
 }
 
-function compactedLine(marker: Message | undefined, summary: Message, context: CreateContext): object {
-  const parts = summary.parts.filter((part) => part.type === "text");
-  const carryover = {
-    id: summary.id,
-    ...(marker === undefined ? { marker: false } : { markerId: marker.id }),
-  };
-  const line = {
-    timestamp: dateOf(summary.createdAt ?? context.at),
+function compactedLine(marker: Message | undefined, summary: Message, context: CreateContext): UnknownObject {
+  const { id, parts, createdAt } = summary;
+  return {
+    timestamp: dateOf(createdAt ?? context.at),
     type: "compacted",
     payload: {
-      message: parts.map(({ text }) => text).join("\n\n"),
+      message: parts.map(partText).join("\n\n"),
       replacement_history: [newMessage("user", parts)],
     },
-    carryover,
+    carryover: { id, ...markerNote(marker) },
   };
-  const note = noteOfMessage({ ...summary, parts }, marker === undefined ? 0 : 1);
-  const asked = marker === undefined ? undefined : noteOfMessage(marker);
-  return withNote(line, mergeNotes(asked, note));
 }
 
 /** A marker whose summary has not come is a question: a compaction without a text would wipe the agent's memory. */
 function markerLine(marker: Message, { at }: CreateContext): object {
   const item = newMessage("user", [{ type: "text", text: COMPACTION_QUESTION }]);
-  return noted(
-    { ...itemLine(item, marker.createdAt ?? at), carryover: { id: marker.id, asks: true } },
-    noteOfMessage(marker),
-  );
+  const line = { ...itemLine(item, marker.createdAt ?? at), carryover: { id: marker.id, asks: true } };
+  return withNote(line, noteOfMessage(marker));
 }
 
 /** Texts are one item, each call is its own; only the assistant's items run together, so the first says where they begin. */
@@ -121,13 +119,9 @@ function messageLines(message: Message, context: CreateContext): readonly object
   const lines = items.map((item, index) => {
     const line = itemLine(item, at);
     if (index > 0) return line;
-    return noted({ ...line, carryover: { id: message.id, starts: true } }, note);
+    return withNote({ ...line, carryover: { id: message.id, starts: true } }, note);
   });
   return [...lines, ...answerLines(resultPieces(calls), context)];
-}
-
-function noted(line: object, note: LineNote): object {
-  return withNote(line, note);
 }
 
 function itemLine(item: UnknownObject, at: number): UnknownObject {
@@ -142,8 +136,7 @@ function writeCompacted(line: UnknownObject, pieces: readonly NextPiece[]): obje
   const own = pieces.filter((piece) => !isMarker(piece));
   const marked = pieces.some(isMarker) ? line : { ...line, carryover: { ...carryover, marker: false } };
   const isChanged = own.some(({ was, now }) => was !== now);
-  const last = own.at(-1)?.now;
-  const text = last?.half === "whole" && last.part.type === "text" ? last.part.text : "";
+  const text = textsOf(own.slice(-1))[0] ?? "";
   if (!Array.isArray(payload.replacement_history))
     return { ...marked, payload: { ...payload, message: text } };
   let start = 0;
@@ -156,7 +149,7 @@ function writeCompacted(line: UnknownObject, pieces: readonly NextPiece[]): obje
     if (item.type !== "message") return [item];
     if (inside.length === count && inside.every(({ was, now }) => was === now)) return [item];
     const moved = inside.map((piece) => ({ ...piece, index: piece.index - first }));
-    return [{ ...item, content: writeContent(item.content, moved, `${item.role}`) }];
+    return [withContent(item, moved, `${item.role}`)];
   });
   const message = isChanged || own.length === 0 ? text : payload.message;
   return { ...marked, payload: { ...payload, message, replacement_history: history } };
@@ -164,7 +157,9 @@ function writeCompacted(line: UnknownObject, pieces: readonly NextPiece[]): obje
 
 /** An item with other pieces. One whose only piece became something else is an item of that other kind. */
 function writeItem(item: UnknownObject, pieces: readonly NextPiece[]): UnknownObject {
-  if (item.type === "message") return { ...item, content: writeContent(item.content, pieces, roleOf(item)) };
+  if (item.type === "message") {
+    return withContent(item, pieces, typeof item.role === "string" ? item.role : "user");
+  }
   const [only] = pieces;
   if (only === undefined || only.now === only.was) return item;
   const { was, now } = only;
@@ -181,29 +176,26 @@ function writeItem(item: UnknownObject, pieces: readonly NextPiece[]): UnknownOb
   return newMessage(was.half === "result" ? "user" : "assistant", [part]);
 }
 
-/** The content of a message with other pieces; unchanged blocks are the same references. */
-function writeContent(content: unknown, pieces: readonly NextPiece[], role: string): unknown {
-  const blocks: readonly unknown[] = Array.isArray(content)
-    ? content
-    : [{ type: textType(role), text: content }];
-  return pieces.map(({ index, was, now }) => {
-    const block = blocks[index];
-    if (now === was && block !== undefined) return block;
-    const text = textOfPiece(now);
+/** A message item with other pieces; unchanged blocks are the same references. */
+function withContent(item: UnknownObject, pieces: readonly NextPiece[], role: string): UnknownObject {
+  const type = textType(role);
+  const blocks = Array.isArray(item.content) ? item.content : [{ type, text: item.content }];
+  const content = writeContent(blocks, pieces, ({ was, now }, block) => {
     const isText = was.half === "whole" && was.part.type === "text";
-    return isText ? { ...asObject(block), text } : { type: textType(role), text };
+    return isText ? { ...block, text: pieceText(now) } : { type, text: pieceText(now) };
   });
+  return { ...item, content };
 }
 
 /** A message item for parts that no line held. */
 function newMessage(role: string, parts: readonly Part[]): UnknownObject {
-  const content = parts.map((part) => ({ type: textType(role), text: textOfPiece({ half: "whole", part }) }));
+  const content = parts.map((part) => ({ type: textType(role), text: partText(part) }));
   return { type: "message", role, content };
 }
 
 /** A call item for a part that no line held. */
-function newCall(part: Extract<Part, { type: "tool" }>): UnknownObject {
-  return { type: "function_call", name: part.tool, arguments: argumentsOf(part.input), call_id: part.callId };
+function newCall({ callId, tool, input }: ToolPart): UnknownObject {
+  return { type: "function_call", name: tool, arguments: argumentsText(input), call_id: callId };
 }
 
 /** An output item for a result that no line held. */
@@ -223,33 +215,13 @@ function changedOutput(item: UnknownObject, now: ResultPiece, was: ResultPiece):
   };
 }
 
-function changedCall(item: UnknownObject, { part }: Extract<LinePiece, { half: "call" }>): UnknownObject {
-  if (item.type === "function_call") return { ...item, name: part.tool, arguments: argumentsOf(part.input) };
-  if (item.type === "custom_tool_call") {
-    return {
-      ...item,
-      name: part.tool,
-      input: typeof part.input === "string" ? part.input : argumentsOf(part.input),
-    };
-  }
-  return { ...item, action: part.input };
-}
-
-function argumentsOf(input: unknown): string {
-  return typeof input === "string" ? input : (JSON.stringify(input ?? {}) ?? "{}");
-}
-
-function textOfPiece(piece: LinePiece): string {
-  if (piece.half === "result") return outcomeText(piece.outcome);
-  const { part } = piece;
-  if (part.type === "reasoning") return part.text;
-  return part.type === "tool" ? outcomeText(part.outcome) : (textFor(part) ?? "");
+function changedCall(item: UnknownObject, { part }: CallPiece): UnknownObject {
+  const { tool: name, input } = part;
+  if (item.type === "function_call") return { ...item, name, arguments: argumentsText(input) };
+  if (item.type === "custom_tool_call") return { ...item, name, input: argumentsText(input) };
+  return { ...item, action: input };
 }
 
 function textType(role: string): string {
   return role === "assistant" ? "output_text" : "input_text";
-}
-
-function roleOf({ role }: UnknownObject): string {
-  return typeof role === "string" ? role : "user";
 }

@@ -1,15 +1,24 @@
 import {
-  asNumber,
+  asArray,
   asObject,
   asString,
   jsonOrText,
   omitUndefined,
   type UnknownObject,
 } from "../../../text/json.ts";
-import { createIdDeduplicator, type ModelRef, type Usage } from "../../../transcript/message.ts";
-import type { FilePart, Part, ToolOutcome } from "../../../transcript/part.ts";
+import { createIdDeduplicator, type ModelRef } from "../../../transcript/message.ts";
+import type { CompactionPart, FilePart, Part, ToolOutcome } from "../../../transcript/part.ts";
 import { filePart, type ResultShape, readResultContent } from "../../blocks/block-content.ts";
-import { type LinePiece, type LineReading, type MessageHead, timeOf } from "../../lines/line-format.ts";
+import { readUsage, type UsageNames } from "../../blocks/message-head.ts";
+import { readCompactionLine } from "../../lines/compaction-lines.ts";
+import {
+  type LinePiece,
+  type LineReading,
+  type MessageHead,
+  NO_READINGS,
+  timeOf,
+} from "../../lines/line-format.ts";
+import { asSynthetic, callPiece, opaquePiece, syntheticText, wholePiece } from "../../lines/pieces.ts";
 
 /**
  * What each line of a rollout gives to the conversation. Items that the assistant wrote one after the other are one
@@ -26,22 +35,27 @@ export function readLines(lines: readonly unknown[]): readonly (readonly LineRea
     const read = codexLine(line);
     if (read.type === "model") {
       model = { ...model, ...omitUndefined({ id: read.model, provider: read.provider }) };
-      return NONE;
+      return NO_READINGS;
     }
-    if (!isLive[index]) return NONE;
+    if (!isLive[index]) return NO_READINGS;
     const { timestamp, carryover } = asObject(line);
     const createdAt = timeOf(timestamp);
     switch (read.type) {
       case "usage": {
         // Tokens are counted when an answer has ended.
         open = undefined;
-        if (counted === undefined) return NONE;
-        return [{ key: counted, head: { role: "assistant", usage: readUsage(read.usage) }, pieces: [] }];
+        if (counted === undefined) return NO_READINGS;
+        const head: MessageHead = omitUndefined({ role: "assistant", usage: readUsage(read.usage, USAGE) });
+        return [{ key: counted, head, pieces: [] }];
       }
       case "compacted": {
         open = undefined;
         counted = undefined;
-        return readCompacted(read.payload, { line: asObject(line), key: nameMessage(keyOf(line, index)) });
+        const summary = summaryPieces(read.payload);
+        return readCompactionLine(asObject(line), nameMessage(keyOf(line, index)), {
+          marker: MARKER,
+          summary,
+        });
       }
       case "item": {
         const pieces = readItem(read.item);
@@ -50,8 +64,8 @@ export function readLines(lines: readonly unknown[]): readonly (readonly LineRea
         if (!isAssistantItem(read.item) || asks) {
           open = undefined;
           const key = nameMessage(keyOf(line, index));
-          const own = asks ? [{ half: "whole" as const, part: MARKER }] : pieces;
-          return [{ key, head: omitUndefined({ role, createdAt }), pieces: own }];
+          const head = omitUndefined({ role, createdAt });
+          return [{ key, head, pieces: asks ? [wholePiece(MARKER)] : pieces }];
         }
         const starts = open === undefined || asObject(carryover).starts === true;
         const key: string = starts ? nameMessage(keyOf(line, index)) : (open ?? "");
@@ -60,13 +74,22 @@ export function readLines(lines: readonly unknown[]): readonly (readonly LineRea
         return [{ key, head: omitUndefined({ role, createdAt, model: modelOf(model) }), pieces }];
       }
       default:
-        return NONE;
+        return NO_READINGS;
     }
   });
 }
 
-const NONE: readonly LineReading[] = [];
-const MARKER = { type: "compaction", trigger: "auto" } as const;
+const MARKER: CompactionPart = { type: "compaction", trigger: "auto" };
+
+const USAGE: UsageNames = {
+  input: "input_tokens",
+  output: "output_tokens",
+  reasoning: "reasoning_output_tokens",
+  cacheRead: "cached_input_tokens",
+  cacheWrite: "cache_write_input_tokens",
+  total: "total_tokens",
+  inputIncludesCache: true,
+};
 
 /** For each line whether it counts: a rollback takes the newest turns back. */
 function liveLines(lines: readonly unknown[]): readonly boolean[] {
@@ -83,46 +106,17 @@ function liveLines(lines: readonly unknown[]): readonly boolean[] {
   return isLive;
 }
 
-/** One line that is both where a compaction was asked for and what stands for everything before it. */
-function readCompacted(
-  payload: UnknownObject,
-  { line, key }: { readonly line: UnknownObject; readonly key: string },
-): readonly LineReading[] {
-  const createdAt = timeOf(line.timestamp);
-  const { markerId, marker } = asObject(line.carryover);
-  const asked: LineReading = {
-    key: asString(markerId) ?? `${key}~marker`,
-    head: omitUndefined({ role: "user", createdAt }),
-    pieces: [{ half: "whole", part: MARKER }],
-  };
-  const head: MessageHead = omitUndefined({
-    role: "assistant",
-    createdAt,
-    summary: true as const,
-    finish: "stop",
-  });
-  const pieces = summaryPieces(payload);
-  if (pieces.length === 0) return [asked];
-  const told: LineReading = { key, head, pieces };
-  return marker === false ? [told] : [asked, told];
-}
-
 /** What the agent goes on with: the history that replaces the old one, or in old rollouts a summary alone. */
 function summaryPieces({ message, replacement_history }: UnknownObject): readonly LinePiece[] {
   if (!Array.isArray(replacement_history)) {
     const text = asString(message) ?? "";
-    return text.trim() === "" ? [] : [{ half: "whole", part: { type: "text", text, synthetic: true } }];
+    return text.trim() === "" ? [] : [syntheticText(text)];
   }
-  return replacement_history.map(asObject).flatMap((item): readonly LinePiece[] => {
-    const parts = item.type === "message" ? readContent(item.content) : [];
-    if (item.type !== "message") {
-      return [{ half: "whole", part: { type: "opaque", name: asString(item.type) ?? "unknown" } }];
-    }
-    return parts.map((part) => ({
-      half: "whole",
-      part: part.type === "text" ? { ...part, synthetic: true } : part,
-    }));
-  });
+  return replacement_history
+    .map(asObject)
+    .flatMap(({ type, content }) =>
+      type === "message" ? readContent(content).map(wholePiece).map(asSynthetic) : [opaquePiece(type)],
+    );
 }
 
 /** Items have ids of their own only where the provider gave them; a call has its call's, all have their time. */
@@ -140,19 +134,6 @@ function roleOf({ type, role }: UnknownObject): string {
 
 function modelOf({ id, provider }: Partial<ModelRef>): ModelRef | undefined {
   return id === undefined ? undefined : { provider: provider ?? "openai", id };
-}
-
-function readUsage(usage: UnknownObject): Usage {
-  const cacheReadTokens = asNumber(usage.cached_input_tokens) ?? 0;
-  return omitUndefined({
-    // The prompt count includes what came from the cache.
-    inputTokens: Math.max(0, (asNumber(usage.input_tokens) ?? 0) - cacheReadTokens),
-    outputTokens: asNumber(usage.output_tokens) ?? 0,
-    reasoningTokens: asNumber(usage.reasoning_output_tokens) ?? 0,
-    cacheReadTokens,
-    cacheWriteTokens: asNumber(usage.cache_write_input_tokens) ?? 0,
-    totalTokens: asNumber(usage.total_tokens),
-  });
 }
 
 /** What a line of a rollout is about. */
@@ -225,43 +206,38 @@ function isAssistantItem({ type, role }: UnknownObject): boolean {
 /** True for what the user wrote, as against what the agent adds in the user's name. */
 function startsTurn({ type, role, content }: UnknownObject): boolean {
   if (type !== "message" || role !== "user") return false;
-  const texts = Array.isArray(content) ? content.map((each) => asString(asObject(each).text) ?? "") : [];
-  return !texts.some((text) => ADDED.test(text));
+  return !asArray(content).some((each) => ADDED_BY_AGENT.test(asString(asObject(each).text) ?? ""));
 }
 
-const ADDED =
+const ADDED_BY_AGENT =
   /^\s*(?:# AGENTS\.md instructions|<(?:environment_context|user_instructions|turn_aborted|skill|user_shell_command|subagent_notification|recommended_plugins)\b)/;
 
 /** The pieces of an item; one that is not understood is a single opaque part. */
 function readItem(item: UnknownObject): readonly LinePiece[] {
+  const { type } = item;
+  if (type === "message") return readContent(item.content).map(wholePiece);
+  if (type === "reasoning") return [wholePiece({ type: "reasoning", text: reasoningText(item) })];
   const callId = asString(item.call_id);
-  switch (item.type) {
-    case "message":
-      return readContent(item.content).map(whole);
-    case "reasoning":
-      return [whole({ type: "reasoning", text: reasoningText(item) })];
+  if (callId === undefined) return [opaquePiece(type)];
+  switch (type) {
     case "function_call":
-      return callId === undefined ? [opaque(item)] : [callPiece(item, callId, jsonOrText(item.arguments))];
+      return [callPiece(callId, item.name, jsonOrText(item.arguments))];
     case "custom_tool_call":
-      return callId === undefined ? [opaque(item)] : [callPiece(item, callId, item.input)];
+      return [callPiece(callId, item.name, item.input)];
     case "local_shell_call":
-      return callId === undefined
-        ? [opaque(item)]
-        : [callPiece({ name: "local_shell" }, callId, item.action)];
+      return [callPiece(callId, "local_shell", item.action)];
     case "function_call_output":
     case "custom_tool_call_output":
-      return callId === undefined
-        ? [opaque(item)]
-        : [{ half: "result", callId, outcome: readOutcome(item.output) }];
+      return [{ half: "result", callId, outcome: readOutcome(item.output) }];
     default:
-      return [opaque(item)];
+      return [opaquePiece(type)];
   }
 }
 
 /** The parts of a message's content. */
 export function readContent(content: unknown): readonly Part[] {
   if (typeof content === "string") return [{ type: "text", text: content }];
-  return Array.isArray(content) ? content.map((block) => readBlock(asObject(block))) : [];
+  return asArray(content).map((block) => readBlock(asObject(block)));
 }
 
 function readBlock(block: UnknownObject): Part {
@@ -294,21 +270,7 @@ function readOutcome(value: unknown): ToolOutcome {
 }
 
 function reasoningText({ summary, content }: UnknownObject): string {
-  return [summary, content]
-    .flatMap((list) => (Array.isArray(list) ? list : []))
-    .flatMap((each: unknown) => asString(asObject(each).text) ?? [])
+  return [...asArray(summary), ...asArray(content)]
+    .flatMap((each) => asString(asObject(each).text) ?? [])
     .join("\n\n");
-}
-
-function callPiece(item: UnknownObject, callId: string, input: unknown): LinePiece {
-  const tool = asString(item.name) ?? "unknown";
-  return { half: "call", part: { type: "tool", callId, tool, input, outcome: { status: "pending" } } };
-}
-
-function opaque({ type }: UnknownObject): LinePiece {
-  return whole({ type: "opaque", name: asString(type) ?? "unknown" });
-}
-
-function whole(part: Part): LinePiece {
-  return { half: "whole", part };
 }

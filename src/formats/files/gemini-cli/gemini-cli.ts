@@ -1,12 +1,11 @@
-import { asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import { asArray, asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import type { Format } from "../../../transcript/format.ts";
 import type { Message } from "../../../transcript/message.ts";
 import { outcomeText, type Part, type ToolPart } from "../../../transcript/part.ts";
-import { textFor } from "../../blocks/block-content.ts";
 import { createLineFormat } from "../../lines/create-line-format.ts";
 import { type CreateContext, dateOf, type NextPiece, type PlacedLine } from "../../lines/line-format.ts";
-import { withNote } from "../../lines/line-note.ts";
-import { noteOfMessage, visibleMessage } from "../../lines/new-messages.ts";
+import { noteOfMessage, visibleMessage, withNote } from "../../lines/line-note.ts";
+import { partText, writeContent } from "../../lines/pieces.ts";
 import { readContent, readLines } from "./read-lines.ts";
 
 /** A Gemini CLI session: the one record that older versions write, or the lines of newer ones, each parsed. */
@@ -15,7 +14,7 @@ export type GeminiCliWire =
   | { readonly messages?: unknown; readonly [field: string]: unknown };
 
 /** Gemini CLI's session files. */
-export const geminiCli: Format<GeminiCliWire> = createLineFormat<GeminiCliWire>({
+export const geminiCli: Format<GeminiCliWire> = /* @__PURE__ */ createLineFormat<GeminiCliWire>({
   name: "gemini-cli",
   open,
   read: readLines,
@@ -27,7 +26,7 @@ export const geminiCli: Format<GeminiCliWire> = createLineFormat<GeminiCliWire>(
 });
 
 function open(wire: GeminiCliWire): readonly unknown[] {
-  if (!isLines(wire)) return list(asObject(wire).messages);
+  if (!isLines(wire)) return asArray(asObject(wire).messages);
   const checkpoint = checkpointOf(wire);
   return checkpoint === undefined ? wire : [...checkpoint.messages, ...wire.slice(checkpoint.index + 1)];
 }
@@ -55,43 +54,37 @@ function checkpointOf(lines: readonly unknown[]): Checkpoint | undefined {
   const index = lines.findLastIndex((line) => Array.isArray(asObject(asObject(line).$set).messages));
   if (index === -1) return undefined;
   const line = asObject(lines[index]);
-  return { index, line, messages: list(asObject(line.$set).messages) };
+  return { index, line, messages: asArray(asObject(line.$set).messages) };
 }
 
 function isLines(wire: GeminiCliWire): wire is readonly unknown[] {
   return Array.isArray(wire);
 }
 
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
 /** A record with other pieces, each in the list that it came from. */
 function writeLine(line: unknown, pieces: readonly NextPiece[]): object {
   const record = asObject(line);
-  const thoughts = list(record.thoughts);
-  const calls = list(record.toolCalls);
+  const thoughts = asArray(record.thoughts);
+  const calls = asArray(record.toolCalls);
   const contentCount = readContent(record.content).length;
-  const next: { thoughts: unknown[]; content: NextPiece[]; calls: unknown[] } = {
-    thoughts: [],
-    content: [],
-    calls: [],
-  };
+  const nextThoughts: unknown[] = [];
+  const nextCalls: unknown[] = [];
+  const contentPieces: NextPiece[] = [];
   for (const piece of pieces) {
     const { index, was, now } = piece;
     const part = now.half === "result" ? undefined : now.part;
     const callIndex = index - thoughts.length - contentCount;
     if (index < thoughts.length && part?.type === "reasoning") {
-      next.thoughts.push(now === was ? thoughts[index] : writeThought(thoughts[index], part.text));
+      nextThoughts.push(now === was ? thoughts[index] : writeThought(thoughts[index], part.text));
     } else if (part?.type === "tool" && callIndex >= 0) {
-      next.calls.push(now === was ? calls[callIndex] : writeCall(part, asObject(calls[callIndex])));
-    } else next.content.push(piece);
+      nextCalls.push(now === was ? calls[callIndex] : writeCall(part, asObject(calls[callIndex])));
+    } else contentPieces.push({ ...piece, index: index - thoughts.length });
   }
   return {
     ...record,
-    ...(record.thoughts === undefined ? {} : { thoughts: next.thoughts }),
-    content: writeContent(record.content, next.content, thoughts.length),
-    ...(record.toolCalls === undefined ? {} : { toolCalls: next.calls }),
+    ...(record.thoughts === undefined ? {} : { thoughts: nextThoughts }),
+    content: writeParts(record.content, contentPieces),
+    ...(record.toolCalls === undefined ? {} : { toolCalls: nextCalls }),
   };
 }
 
@@ -118,27 +111,21 @@ function createLines(messages: readonly Message[], { at }: CreateContext): reado
   });
 }
 
-function writeContent(content: unknown, pieces: readonly NextPiece[], firstIndex: number): unknown {
-  const blocks = Array.isArray(content) ? content : [content];
+/** The content of a record: a text, one part, a list of parts, or nothing. */
+function writeParts(content: unknown, pieces: readonly NextPiece[]): unknown {
   const isText = typeof content === "string";
-  if (pieces.length === 0) return isText || content === undefined || content === null ? content && "" : [];
-  const [only] = pieces;
-  if (isText && pieces.length === 1 && only?.now.half === "whole" && only.now.part.type === "text") {
-    return only.now.part.text;
-  }
-  return pieces.map(({ index, was, now }) => {
-    const block: unknown = blocks[index - firstIndex];
-    if (now === was && block !== undefined) return block;
+  if (pieces.length === 0) return isText ? "" : content === undefined || content === null ? content : [];
+  return writeContent(isText || Array.isArray(content) ? content : [content], pieces, ({ now }, block) => {
     const part: Part = now.half === "result" ? { type: "opaque", name: "result" } : now.part;
-    return part.type === "text" && typeof asObject(block).text === "string"
-      ? { ...asObject(block), text: part.text }
+    return part.type === "text" && typeof block.text === "string"
+      ? { ...block, text: part.text }
       : newPart(part);
   });
 }
 
 function newPart(part: Part): UnknownObject {
   if (part.type === "reasoning") return { text: part.text, thought: true };
-  return { text: part.type === "tool" ? outcomeText(part.outcome) : (textFor(part) ?? "") };
+  return { text: partText(part) };
 }
 
 function writeThought(thought: unknown, text: string): UnknownObject {
@@ -166,7 +153,7 @@ function writeCall(part: ToolPart, call: UnknownObject): UnknownObject {
 }
 
 function filesOf(result: unknown): readonly unknown[] {
-  return list(result).filter((part) => {
+  return asArray(result).filter((part) => {
     const { inlineData, fileData } = asObject(part);
     return inlineData !== undefined || fileData !== undefined;
   });

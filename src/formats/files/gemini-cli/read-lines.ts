@@ -1,15 +1,23 @@
 import {
-  asNumber,
+  asArray,
   asObject,
   asString,
   omitUndefined,
-  safeJson,
+  textOrJson,
   type UnknownObject,
 } from "../../../text/json.ts";
-import type { Usage } from "../../../transcript/message.ts";
 import type { Part, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
 import { filePart } from "../../blocks/block-content.ts";
-import { type LinePiece, type LineReading, type MessageHead, timeOf } from "../../lines/line-format.ts";
+import { readUsage, type UsageNames } from "../../blocks/message-head.ts";
+import {
+  type LinePiece,
+  type LineReading,
+  type MessageHead,
+  NO_READINGS,
+  timeOf,
+  userHead,
+} from "../../lines/line-format.ts";
+import { wholePiece } from "../../lines/pieces.ts";
 
 /** What each record of a session gives to the conversation; a record written again counts where it first stood. */
 export function readLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
@@ -22,7 +30,7 @@ export function readLines(lines: readonly unknown[]): readonly (readonly LineRea
   return lines.map((line, index) => {
     const record = asObject(line);
     const key = asString(record.id);
-    if (!isLive[index] || key === undefined || !isMessage(record)) return NONE;
+    if (!isLive[index] || key === undefined || !isMessage(record)) return NO_READINGS;
     if (lastOf.get(key) !== index) return [{ key, head: headOf(record), pieces: [], repeats: true }];
     return [{ key, head: headOf(record), pieces: readPieces(record) }];
   });
@@ -53,8 +61,6 @@ function liveLines(lines: readonly unknown[]): readonly boolean[] {
   return isLive;
 }
 
-const NONE: readonly LineReading[] = [];
-
 /** Notices to the user (`info`, `warning`, `error`) are never sent. */
 function isMessage({ type }: UnknownObject): boolean {
   return type === "user" || type === "gemini";
@@ -62,39 +68,33 @@ function isMessage({ type }: UnknownObject): boolean {
 
 function headOf(record: UnknownObject): MessageHead {
   const createdAt = timeOf(record.timestamp);
-  if (record.type === "user") return omitUndefined({ role: "user", createdAt });
+  if (record.type === "user") return userHead(createdAt);
   const model = asString(record.model);
   return omitUndefined({
     role: "assistant",
     createdAt,
-    usage: readUsage(record.tokens),
+    usage: readUsage(record.tokens, USAGE),
     model: model === undefined ? undefined : { provider: "google", id: model },
   });
 }
 
-function readUsage(value: unknown): Usage | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const { input, output, cached, thoughts, total } = asObject(value);
-  const cacheReadTokens = asNumber(cached) ?? 0;
-  return omitUndefined({
-    // The prompt count includes what came from the cache.
-    inputTokens: Math.max(0, (asNumber(input) ?? 0) - cacheReadTokens),
-    outputTokens: asNumber(output) ?? 0,
-    reasoningTokens: asNumber(thoughts) ?? 0,
-    cacheReadTokens,
-    cacheWriteTokens: 0,
-    totalTokens: asNumber(total),
-  });
-}
+const USAGE: UsageNames = {
+  input: "input",
+  output: "output",
+  reasoning: "thoughts",
+  cacheRead: "cached",
+  total: "total",
+  inputIncludesCache: true,
+};
 
 /** Thoughts come before the text, calls behind it. */
 function readPieces(record: UnknownObject): readonly LinePiece[] {
   const parts: Part[] = [
-    ...list(record.thoughts).map(readThought),
+    ...asArray(record.thoughts).map(readThought),
     ...readContent(record.content),
-    ...list(record.toolCalls).map(readCall),
+    ...asArray(record.toolCalls).map(readCall),
   ];
-  return parts.map((part) => ({ half: "whole", part }));
+  return parts.map(wholePiece);
 }
 
 /** The parts of a message's content: a text, one part, or a list of parts. */
@@ -150,10 +150,5 @@ function resultText(value: unknown): string {
   if (part.functionResponse === undefined) return asString(part.text) ?? "";
   const { response } = asObject(part.functionResponse);
   const { output, error } = asObject(response);
-  const text = output ?? error ?? response;
-  return typeof text === "string" ? text : text === undefined ? "" : safeJson(text);
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+  return textOrJson(output ?? error ?? response);
 }

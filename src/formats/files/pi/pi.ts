@@ -1,67 +1,66 @@
-import { asNumber, asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import { asArray, asNumber, asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import type { Format } from "../../../transcript/format.ts";
 import type { Message } from "../../../transcript/message.ts";
-import { outcomeText, type Part, type ToolPart } from "../../../transcript/part.ts";
-import { textFor, writeResultContent } from "../../blocks/block-content.ts";
+import { outcomeText, type Part } from "../../../transcript/part.ts";
+import { writeResultContent } from "../../blocks/block-content.ts";
+import { markerNote, markerPart, writeCompactions } from "../../lines/compaction-lines.ts";
 import { createLineFormat } from "../../lines/create-line-format.ts";
 import {
   type CreateContext,
   dateOf,
-  type LinePiece,
   type NextPiece,
   type PlacedLine,
   type ResultPiece,
-  resultPart,
-  resultPieces,
 } from "../../lines/line-format.ts";
-import { withNote } from "../../lines/line-note.ts";
+import { noteOfMessage, withNote } from "../../lines/line-note.ts";
 import { relink } from "../../lines/line-tree.ts";
-import { joinCompactions, markerPart, mergeNotes, noteOfMessage } from "../../lines/new-messages.ts";
+import { partText, resultPart, resultPieces, textsOf, writeContent } from "../../lines/pieces.ts";
 import { keysOf, linkOf, liveLines, RESULT_SHAPE, readLines, SUMMARY_GAP } from "./read-lines.ts";
 
 /** The lines of a pi session file, each parsed. Lines and fields that are not understood are kept as they are. */
 export type PiWire = readonly unknown[];
 
 /** pi's session files, of all versions: the branch that ends with the newest line, with its compactions. */
-export const pi: Format<PiWire> = createLineFormat<PiWire>({
+export const pi: Format<PiWire> = /* @__PURE__ */ createLineFormat<PiWire>({
   name: "pi",
-  open: (wire) => (Array.isArray(wire) ? wire : []),
+  open: asArray,
   read: readLines,
   write: writeLine,
   create: createLines,
   answer: answerLines,
-  close: (wire, placed) => closeLines(wire, placed),
+  close: closeLines,
 });
 
 /** A line with other pieces. */
 function writeLine(value: unknown, pieces: readonly NextPiece[]): object {
   const line = asObject(value);
+  const write = (content: unknown) => writeContent(content, pieces, writeBlock);
   if (line.type === "compaction") return writeCompaction(line, pieces);
-  if (line.type === "custom_message") return { ...line, content: writeBlocks(line.content, pieces) };
-  if (line.type === "branch_summary") return { ...line, summary: textOf(pieces) };
+  if (line.type === "custom_message") return { ...line, content: write(line.content) };
+  if (line.type === "branch_summary") return { ...line, summary: textsOf(pieces).join(SUMMARY_GAP) };
   const message = asObject(line.message);
-  const [only] = pieces;
-  if (message.role === "toolResult") {
+  const { role, timestamp } = message;
+  const withMessage = (other: UnknownObject) => ({
+    ...line,
+    message: omitUndefined({ ...other, timestamp }),
+  });
+  if (role === "toolResult") {
+    const [only] = pieces;
     if (only?.now.half === "result" && only.was.half === "result") {
       return { ...line, message: changedResult(message, only.now, only.was) };
     }
-    const { timestamp } = message;
-    return { ...line, message: omitUndefined({ role: "user", content: writeBlocks([], pieces), timestamp }) };
+    return withMessage({ role: "user", content: write([]) });
   }
-  if (message.role === "bashExecution") {
-    const { timestamp } = message;
-    const content = [{ type: "text", text: textOf(pieces) }];
-    return {
-      ...line,
-      message: omitUndefined({ role: "custom", customType: "bash", content, display: true, timestamp }),
-    };
+  if (role === "bashExecution") {
+    const content = [{ type: "text", text: textsOf(pieces).join(SUMMARY_GAP) }];
+    return withMessage({ role: "custom", customType: "bash", content, display: true });
   }
-  return { ...line, message: { ...message, content: writeBlocks(message.content, pieces) } };
+  return { ...line, message: { ...message, content: write(message.content) } };
 }
 
 /** Lines for new messages. A marker and the summary behind it are one line of this file. */
 function createLines(messages: readonly Message[], context: CreateContext): readonly object[] {
-  return joinCompactions(messages, context, {
+  return writeCompactions(messages, context, {
     compaction: compactionLine,
     marker: markerLine,
     message: messageLines,
@@ -123,8 +122,7 @@ function writeCompaction(line: UnknownObject, pieces: readonly NextPiece[]): obj
   const carryover = { ...asObject(line.carryover), ...(marker === undefined && { marker: false }) };
   const kept = marker?.tailStartId === undefined ? {} : { firstKeptEntryId: marker.tailStartId };
   const isTree = line.firstKeptEntryIndex === undefined;
-  const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
-  return withSummary({ ...line, ...(isTree && kept), carryover }, texts);
+  return withSummary({ ...line, ...(isTree && kept), carryover }, textsOf(pieces));
 }
 
 /** A summary of several parts is one text in this file; where each ends is noted. */
@@ -134,35 +132,35 @@ function withSummary(line: UnknownObject, texts: readonly string[]): UnknownObje
   return { ...line, summary: texts.join(SUMMARY_GAP), carryover };
 }
 
-function compactionLine(marker: Message | undefined, summary: Message, context: CreateContext): object {
-  const part = marker === undefined ? undefined : markerPart(marker);
-  const base = baseOf(context, summary.id, summary.createdAt);
-  const carryover = marker === undefined ? { marker: false } : { markerId: marker.id };
+function compactionLine(
+  marker: Message | undefined,
+  summary: Message,
+  context: CreateContext,
+): UnknownObject {
   const line = {
-    ...base,
+    ...baseOf(context, summary.id, summary.createdAt),
     type: "compaction",
     // A line that names itself keeps nothing from before.
-    firstKeptEntryId: part?.tailStartId ?? summary.id,
+    firstKeptEntryId: (marker && markerPart(marker)?.tailStartId) ?? summary.id,
     tokensBefore: 0,
     fromHook: true,
-    carryover,
+    carryover: markerNote(marker),
   };
-  const parts = summary.parts.filter((each) => each.type === "text");
-  const texts = parts.map(({ text }) => text);
-  const note = noteOfMessage({ ...summary, parts }, marker === undefined ? 0 : 1);
-  const asked = marker === undefined ? undefined : noteOfMessage(marker);
-  return withNote(withSummary(line, texts), mergeNotes(asked, note));
+  return withSummary(line, summary.parts.map(partText));
 }
 
-/** A marker whose summary has not come is a compaction that says nothing yet. */
+/** A marker whose summary has not come is a compaction without a text. */
 function markerLine(marker: Message, context: CreateContext): object {
-  const carryover = { markerId: marker.id };
-  const base = baseOf(context, marker.id, marker.createdAt);
-  const line = { ...base, type: "compaction", summary: "", tokensBefore: 0, fromHook: true, carryover };
-  return withNote(
-    { ...line, firstKeptEntryId: markerPart(marker)?.tailStartId ?? marker.id },
-    noteOfMessage(marker),
-  );
+  const line = {
+    ...baseOf(context, marker.id, marker.createdAt),
+    type: "compaction",
+    summary: "",
+    tokensBefore: 0,
+    fromHook: true,
+    carryover: { markerId: marker.id },
+    firstKeptEntryId: markerPart(marker)?.tailStartId ?? marker.id,
+  };
+  return withNote(line, noteOfMessage(marker));
 }
 
 function messageLines(message: Message, context: CreateContext): readonly object[] {
@@ -190,45 +188,22 @@ function baseOf({ at }: CreateContext, id: string, createdAt: number | undefined
   return omitUndefined({ id, parentId: null, timestamp: dateOf(createdAt ?? at) });
 }
 
-function textOf(pieces: readonly NextPiece[]): string {
-  return pieces
-    .flatMap(({ now }) => (now.half === "whole" && now.part.type === "text" ? [now.part.text] : []))
-    .join(SUMMARY_GAP);
-}
-
-/** The content of a message with other pieces: a text stays a text, unchanged blocks are the same references. */
-function writeBlocks(content: unknown, pieces: readonly NextPiece[]): unknown {
-  const [only] = pieces;
-  if (typeof content === "string" && pieces.length === 1 && only !== undefined) {
-    const { now } = only;
-    if (now.half === "whole" && now.part.type === "text") return now.part.text;
-  }
-  const blocks = Array.isArray(content) ? content : [];
-  return pieces.map(({ index, was, now }) => {
-    const block: unknown = blocks[index];
-    return now === was && block !== undefined ? block : writeBlock(now, was, asObject(block));
-  });
-}
-
-function writeBlock(now: LinePiece, was: LinePiece, block: UnknownObject): UnknownObject {
+function writeBlock({ was, now }: NextPiece, block: UnknownObject): UnknownObject {
+  if (now.half === "result") return { type: "text", text: outcomeText(now.outcome) };
   if (now.half === "call" && was.half === "call") {
     return { ...block, name: now.part.tool, arguments: now.part.input };
   }
-  if (now.half === "result") return { type: "text", text: outcomeText(now.outcome) };
-  const isSameType = was.half === "whole" && was.part.type === now.part.type;
-  if (now.part.type === "text" && isSameType) return { ...block, type: "text", text: now.part.text };
-  return newBlock(now.part);
+  const { part } = now;
+  const isSameType = was.half === "whole" && was.part.type === part.type;
+  if (part.type === "text" && isSameType) return { ...block, type: "text", text: part.text };
+  return newBlock(part);
 }
 
 /** A block for a part that no line held. */
 function newBlock(part: Part): UnknownObject {
   if (part.type === "reasoning") return { type: "thinking", thinking: part.text };
-  if (part.type === "tool") return newCall(part);
-  return { type: "text", text: textFor(part) ?? "" };
-}
-
-function newCall({ callId, tool, input }: ToolPart): UnknownObject {
-  return { type: "toolCall", id: callId, name: tool, arguments: input ?? {} };
+  if (part.type !== "tool") return { type: "text", text: partText(part) };
+  return { type: "toolCall", id: part.callId, name: part.tool, arguments: part.input ?? {} };
 }
 
 /** A `toolResult` message with another outcome; its images stay unless the edit left them out. */

@@ -1,15 +1,27 @@
-import { asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
-import { createIdDeduplicator, type MessageError, type Usage } from "../../../transcript/message.ts";
+import {
+  asArray,
+  asNumber,
+  asObject,
+  asString,
+  omitUndefined,
+  type UnknownObject,
+} from "../../../text/json.ts";
+import { createIdDeduplicator, type MessageError } from "../../../transcript/message.ts";
 import type { FilePart, ToolOutcome } from "../../../transcript/part.ts";
 import { filePart, type ResultShape, readResultContent } from "../../blocks/block-content.ts";
+import { readUsage, type UsageNames } from "../../blocks/message-head.ts";
+import { readCompactionLine } from "../../lines/compaction-lines.ts";
 import {
   type LinePiece,
   type LineReading,
   type MessageHead,
+  NO_READINGS,
   type ResultPiece,
   timeOf,
+  userHead,
 } from "../../lines/line-format.ts";
 import { type LineLink, liveBranch } from "../../lines/line-tree.ts";
+import { asSynthetic, callPiece, opaquePiece, syntheticText, wholePiece } from "../../lines/pieces.ts";
 
 /** What each line of a session file gives to the conversation. */
 export function readLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
@@ -17,7 +29,7 @@ export function readLines(lines: readonly unknown[]): readonly (readonly LineRea
   const keys = keysOf(lines);
   return lines.map((line, index) => {
     const key = keys[index];
-    return isLive[index] && key !== undefined ? readLine(asObject(line), key, keys) : NONE;
+    return isLive[index] && key !== undefined ? readLine(asObject(line), key, keys) : NO_READINGS;
   });
 }
 
@@ -46,60 +58,50 @@ export function keysOf(lines: readonly unknown[]): readonly (string | undefined)
   });
 }
 
-const NONE: readonly LineReading[] = [];
-
 function readLine(
   line: UnknownObject,
   key: string,
   keys: readonly (string | undefined)[],
 ): readonly LineReading[] {
   const createdAt = timeOf(line.timestamp);
+  const fromUser = (pieces: readonly LinePiece[]) => [{ key, head: userHead(createdAt), pieces }];
   switch (line.type) {
-    case "message":
-      return readMessage(asObject(line.message), key, createdAt);
+    case "message": {
+      const message = asObject(line.message);
+      const pieces = readMessage(message);
+      if (pieces === undefined) return NO_READINGS;
+      return message.role === "assistant"
+        ? [{ key, head: assistantHead(message, createdAt), pieces }]
+        : fromUser(pieces);
+    }
     case "custom_message":
-      return [
-        {
-          key,
-          head: omitUndefined({ role: "user", createdAt }),
-          pieces: readBlocks(line.content).map(asSynthetic),
-        },
-      ];
+      return fromUser(readBlocks(line.content).map(asSynthetic));
     case "branch_summary":
       return typeof line.summary === "string" && line.summary !== ""
-        ? [{ key, head: omitUndefined({ role: "user", createdAt }), pieces: [syntheticText(line.summary)] }]
-        : NONE;
+        ? fromUser([syntheticText(line.summary)])
+        : NO_READINGS;
     case "compaction":
       return readCompaction(line, key, keys);
     default:
-      return NONE;
+      return NO_READINGS;
   }
 }
 
-function readMessage(
-  message: UnknownObject,
-  key: string,
-  createdAt: number | undefined,
-): readonly LineReading[] {
+/** The pieces of a message; undefined for one that is never sent. */
+function readMessage(message: UnknownObject): readonly LinePiece[] | undefined {
   const { role, content } = message;
-  if (role === "toolResult") {
-    return [{ key, head: omitUndefined({ role: "user", createdAt }), pieces: [readResult(message)] }];
+  switch (role) {
+    case "toolResult":
+      return [readResult(message)];
+    case "bashExecution":
+      if (message.excludeFromContext === true) return undefined;
+      return [syntheticText(`$ ${asString(message.command) ?? ""}\n${asString(message.output) ?? ""}`)];
+    case "user":
+    case "assistant":
+      return readBlocks(content);
+    default:
+      return readBlocks(content).map(asSynthetic);
   }
-  if (role === "bashExecution") {
-    if (message.excludeFromContext === true) return NONE;
-    const text = `$ ${asString(message.command) ?? ""}\n${asString(message.output) ?? ""}`;
-    return [{ key, head: omitUndefined({ role: "user", createdAt }), pieces: [syntheticText(text)] }];
-  }
-  const pieces = readBlocks(content);
-  if (role === "assistant") return [{ key, head: assistantHead(message, createdAt), pieces }];
-  const isTyped = role === "user";
-  return [
-    {
-      key,
-      head: omitUndefined({ role: "user", createdAt }),
-      pieces: isTyped ? pieces : pieces.map(asSynthetic),
-    },
-  ];
 }
 
 /** One line that is both where a compaction was asked for and its summary. */
@@ -108,31 +110,19 @@ function readCompaction(
   key: string,
   keys: readonly (string | undefined)[],
 ): readonly LineReading[] {
-  const createdAt = timeOf(line.timestamp);
-  const { markerId, marker } = asObject(line.carryover);
   const firstKept = asNumber(line.firstKeptEntryIndex);
   const tailStartId =
     asString(line.firstKeptEntryId) ?? (firstKept === undefined ? undefined : keys[firstKept]);
-  const part = omitUndefined({
+  const marker = omitUndefined({
     type: "compaction" as const,
     trigger: "auto" as const,
     tailStartId: tailStartId === key ? undefined : tailStartId,
   });
-  const asked: LineReading = {
-    key: asString(markerId) ?? `${key}~marker`,
-    head: omitUndefined({ role: "user", createdAt }),
-    pieces: [{ half: "whole", part }],
-  };
-  const head: MessageHead = omitUndefined({
-    role: "assistant",
-    createdAt,
-    summary: true as const,
-    finish: "stop",
-  });
   const summary = asString(line.summary) ?? "";
-  const told: LineReading = { key, head, pieces: summaryPieces(summary, line) };
-  if (summary.trim() === "") return [asked];
-  return marker === false ? [told] : [asked, told];
+  return readCompactionLine(line, key, {
+    marker,
+    summary: summary.trim() === "" ? [] : summaryPieces(summary, line),
+  });
 }
 
 /** A summary of ours may have had several parts, which the line keeps as one text. */
@@ -140,7 +130,7 @@ function summaryPieces(summary: string, line: UnknownObject): readonly LinePiece
   const { lengths } = asObject(line.carryover);
   const pieces: LinePiece[] = [];
   let start = 0;
-  for (const length of Array.isArray(lengths) ? lengths : []) {
+  for (const length of asArray(lengths)) {
     if (typeof length !== "number" || length < 0 || start + length > summary.length) break;
     pieces.push(syntheticText(summary.slice(start, start + length)));
     start += length + SUMMARY_GAP.length;
@@ -161,7 +151,7 @@ function assistantHead(message: UnknownObject, createdAt: number | undefined): M
     createdAt,
     finish: asString(message.stopReason),
     error: readError(message),
-    usage: readUsage(message.usage),
+    usage: readUsage(message.usage, USAGE),
     model: provider === undefined || id === undefined ? undefined : { provider, id },
   });
 }
@@ -171,47 +161,28 @@ function readError({ errorMessage, stopReason }: UnknownObject): MessageError | 
   return { name: asString(stopReason) ?? "error", text: errorMessage };
 }
 
-function readUsage(value: unknown): Usage | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const usage = asObject(value);
-  return omitUndefined({
-    inputTokens: asNumber(usage.input) ?? 0,
-    outputTokens: asNumber(usage.output) ?? 0,
-    reasoningTokens: asNumber(usage.reasoning) ?? 0,
-    cacheReadTokens: asNumber(usage.cacheRead) ?? 0,
-    cacheWriteTokens: asNumber(usage.cacheWrite) ?? 0,
-    totalTokens: asNumber(usage.totalTokens),
-  });
-}
-
-function syntheticText(text: string): LinePiece {
-  return { half: "whole", part: { type: "text", text, synthetic: true } };
-}
-
-function asSynthetic(piece: LinePiece): LinePiece {
-  if (piece.half !== "whole" || piece.part.type !== "text") return piece;
-  return { ...piece, part: { ...piece.part, synthetic: true } };
-}
+const USAGE: UsageNames = {
+  input: "input",
+  output: "output",
+  reasoning: "reasoning",
+  cacheRead: "cacheRead",
+  cacheWrite: "cacheWrite",
+  total: "totalTokens",
+};
 
 /** The pieces of a message's content: a plain text, or a list of blocks. */
 function readBlocks(content: unknown): readonly LinePiece[] {
-  if (typeof content === "string") return [{ half: "whole", part: { type: "text", text: content } }];
-  return Array.isArray(content) ? content.map((block) => readBlock(asObject(block))) : [];
+  if (typeof content === "string") return [wholePiece({ type: "text", text: content })];
+  return asArray(content).map((block) => readBlock(asObject(block)));
 }
 
 function readBlock(block: UnknownObject): LinePiece {
-  const { type, text, thinking } = block;
-  if (type === "text" && typeof text === "string") return { half: "whole", part: { type, text } };
-  if (type === "thinking" && typeof thinking === "string") {
-    return { half: "whole", part: { type: "reasoning", text: thinking } };
-  }
-  if (type === "toolCall" && typeof block.id === "string") {
-    const tool = asString(block.name) ?? "unknown";
-    const { id, arguments: input } = block;
-    return { half: "call", part: { type: "tool", callId: id, tool, input, outcome: { status: "pending" } } };
-  }
-  if (type === "image") return { half: "whole", part: readImage(block) };
-  return { half: "whole", part: { type: "opaque", name: asString(type) ?? "unknown" } };
+  const { type, text, thinking, id } = block;
+  if (type === "text" && typeof text === "string") return wholePiece({ type, text });
+  if (type === "thinking" && typeof thinking === "string")
+    return wholePiece({ type: "reasoning", text: thinking });
+  if (type === "toolCall" && typeof id === "string") return callPiece(id, block.name, block.arguments);
+  return type === "image" ? wholePiece(readImage(block)) : opaquePiece(type);
 }
 
 /** The result that a `toolResult` message is. */

@@ -1,7 +1,16 @@
-import { asObject, asString, jsonOrText, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import {
+  asArray,
+  asObject,
+  asString,
+  jsonOrText,
+  omitUndefined,
+  type UnknownObject,
+} from "../../../text/json.ts";
 import { createIdDeduplicator } from "../../../transcript/message.ts";
-import { hashEnds } from "../../blocks/derived-ids.ts";
-import type { LinePiece, LineReading } from "../../lines/line-format.ts";
+import type { ToolOutcome } from "../../../transcript/part.ts";
+import { hashEnds } from "../../blocks/message-head.ts";
+import { type CallPiece, type LinePiece, type LineReading, NO_READINGS } from "../../lines/line-format.ts";
+import { callPiece, opaquePiece, wholePiece } from "../../lines/pieces.ts";
 
 /** What each entry of a trajectory's history, and then each of its steps, gives to the conversation. */
 export function readLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
@@ -14,9 +23,9 @@ export function readLines(lines: readonly unknown[]): readonly (readonly LineRea
   let openCall: string | undefined;
   const readings = lines.map((line): readonly LineReading[] => {
     const entry = asObject(line);
-    if (isStep(entry)) return NONE;
+    if (isStep(entry)) return NO_READINGS;
     const role = asString(entry.role);
-    if (role === undefined) return NONE;
+    if (role === undefined) return NO_READINGS;
     const key = nameMessage(keyOf(entry));
     if (role === "assistant") {
       const calls = readCalls(entry, (wanted) => {
@@ -24,9 +33,9 @@ export function readLines(lines: readonly unknown[]): readonly (readonly LineRea
         newestOf.set(wanted, id);
         return id;
       });
-      openCall = Array.isArray(entry.tool_calls) ? undefined : calls.at(-1)?.callId;
+      openCall = Array.isArray(entry.tool_calls) ? undefined : calls.at(-1)?.part.callId;
       if (entry.is_demo !== true) actions.push({ key, entry });
-      return [{ key, head: { role }, pieces: [...textPieces(entry), ...calls.map(callPiece)] }];
+      return [{ key, head: { role }, pieces: [...textPieces(entry), ...calls] }];
     }
     const named = answeredBy(entry);
     const callId =
@@ -36,14 +45,8 @@ export function readLines(lines: readonly unknown[]): readonly (readonly LineRea
     if (callId === undefined) {
       return [{ key, head: { role: role === "tool" ? "user" : role }, pieces: contentPieces(entry) }];
     }
-    const output = textOf(entry.content);
-    return [
-      {
-        key,
-        head: { role: "user" },
-        pieces: [{ half: "result", callId, outcome: { status: "done", output, attachments: [] } }],
-      },
-    ];
+    const outcome = doneWith(textOf(entry.content));
+    return [{ key, head: { role: "user" }, pieces: [{ half: "result", callId, outcome }] }];
   });
   const hasHistory = readings.some((ofLine) => ofLine.length > 0);
   return hasHistory ? withSteps(lines, readings, actions) : lines.map(readStep);
@@ -52,21 +55,19 @@ export function readLines(lines: readonly unknown[]): readonly (readonly LineRea
 /** A run of which only the steps were kept: each is an action together with what it gave. */
 function readStep(line: unknown, index: number): readonly LineReading[] {
   const step = asObject(line);
-  if (!isStep(step)) return NONE;
+  if (!isStep(step)) return NO_READINGS;
   const { thought, action, observation, carryover } = step;
   const callId = asString(asObject(carryover).callId) ?? `step-${index + 1}`;
-  const output = asString(observation) ?? "";
-  const outcome = { status: "done", output, attachments: [] } as const;
-  const tool = { type: "tool", callId, tool: "bash", input: { command: action }, outcome } as const;
+  const outcome = doneWith(asString(observation) ?? "");
+  const call = wholePiece({ type: "tool", callId, tool: "bash", input: { command: action }, outcome });
   const text = asString(thought) ?? "";
-  const pieces: readonly LinePiece[] = [
-    ...(text.trim() === "" ? [] : [{ half: "whole" as const, part: { type: "text" as const, text } }]),
-    { half: "whole", part: tool },
-  ];
+  const pieces = text.trim() === "" ? [call] : [wholePiece({ type: "text", text }), call];
   return [{ key: callId, head: { role: "assistant" }, pieces }];
 }
 
-const NONE: readonly LineReading[] = [];
+function doneWith(output: string): ToolOutcome {
+  return { status: "done", output, attachments: [] };
+}
 
 interface Action {
   readonly key: string;
@@ -107,70 +108,46 @@ function isSame(step: UnknownObject, entry: UnknownObject): boolean {
   return step.action === entry.action && (step.response === entry.content || step.thought === entry.thought);
 }
 
-interface Call {
-  readonly callId: string;
-  readonly tool: string;
-  readonly input: unknown;
-}
-
 /** The calls that an entry makes: those it names, or else its action as a command of the shell. */
-function readCalls(entry: UnknownObject, nameCall: (wanted: string) => string): readonly Call[] {
-  if (Array.isArray(entry.tool_calls) && entry.tool_calls.length > 0) {
-    return entry.tool_calls.map((value) => {
-      const { id, function: called } = asObject(value);
-      const { name, arguments: input } = asObject(called);
-      return {
-        callId: nameCall(asString(id) ?? keyOf(entry)),
-        tool: asString(name) ?? "unknown",
-        input: jsonOrText(input),
-      };
-    });
-  }
-  const action = asString(entry.action);
-  if (action === undefined || action.trim() === "") return [];
+function readCalls(entry: UnknownObject, nameCall: (wanted: string) => string): readonly CallPiece[] {
+  const named = asArray(entry.tool_calls).map((value) => {
+    const { id, function: called } = asObject(value);
+    const { name, arguments: input } = asObject(called);
+    return callPiece(nameCall(asString(id) ?? keyOf(entry)), name, jsonOrText(input));
+  });
+  const action = asString(entry.action) ?? "";
+  if (named.length > 0 || action.trim() === "") return named;
   // An edit notes the id: it may change what the id is made of.
   const wanted = asString(asObject(entry.carryover).callId) ?? `call-${hashOf([action])}`;
-  return [{ callId: nameCall(wanted), tool: "bash", input: { command: action } }];
-}
-
-function callPiece({ callId, tool, input }: Call): LinePiece {
-  return { half: "call", part: { type: "tool", callId, tool, input, outcome: { status: "pending" } } };
+  return [callPiece(nameCall(wanted), "bash", { command: action })];
 }
 
 function answeredBy({ tool_call_ids }: UnknownObject): string | undefined {
-  return Array.isArray(tool_call_ids) ? asString(tool_call_ids[0]) : undefined;
+  return asString(asArray(tool_call_ids)[0]);
 }
 
 /** The text of an action without the action itself, which is its call. */
 export function textPieces(entry: UnknownObject): readonly LinePiece[] {
   const { thought } = entry;
   if (entry.action === undefined || typeof thought !== "string") return contentPieces(entry);
-  return thought.trim() === "" ? [] : [{ half: "whole", part: { type: "text", text: thought } }];
+  return thought.trim() === "" ? [] : [wholePiece({ type: "text", text: thought })];
 }
 
 function contentPieces({ content, is_demo }: UnknownObject): readonly LinePiece[] {
   const blocks = Array.isArray(content) ? content : [content];
   return blocks.flatMap((block): readonly LinePiece[] => {
     const text = typeof block === "string" ? block : asString(asObject(block).text);
-    if (text === undefined) {
-      const type = asString(asObject(block).type) ?? "unknown";
-      if (block === undefined || block === null) return [];
-      return [{ half: "whole", part: { type: "opaque", name: type } }];
-    }
-    const part = omitUndefined({
-      type: "text" as const,
-      text,
-      synthetic: is_demo === true ? (true as const) : undefined,
-    });
-    return [{ half: "whole", part }];
+    if (text === undefined)
+      return block === undefined || block === null ? [] : [opaquePiece(asObject(block).type)];
+    const synthetic = is_demo === true ? (true as const) : undefined;
+    return [wholePiece(omitUndefined({ type: "text" as const, text, synthetic }))];
   });
 }
 
 function textOf(content: unknown): string {
   if (typeof content === "string") return content;
-  if (!Array.isArray(content)) return "";
-  return content
-    .flatMap((block: unknown) => (typeof block === "string" ? block : (asString(asObject(block).text) ?? [])))
+  return asArray(content)
+    .flatMap((block) => (typeof block === "string" ? block : (asString(asObject(block).text) ?? [])))
     .join("\n");
 }
 

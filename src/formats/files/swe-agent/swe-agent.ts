@@ -1,19 +1,24 @@
-import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import { asArray, asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import type { Format } from "../../../transcript/format.ts";
 import type { Message } from "../../../transcript/message.ts";
 import { outcomeText, type ToolPart } from "../../../transcript/part.ts";
-import { textFor } from "../../blocks/block-content.ts";
 import { createLineFormat } from "../../lines/create-line-format.ts";
-import {
-  type CreateContext,
-  type LineReading,
-  type NextPiece,
-  type PlacedLine,
-  type ResultPiece,
-  resultPieces,
+import type {
+  CreateContext,
+  LineReading,
+  NextPiece,
+  PlacedLine,
+  ResultPiece,
 } from "../../lines/line-format.ts";
-import { withNote } from "../../lines/line-note.ts";
-import { noteOfMessage, visibleMessage } from "../../lines/new-messages.ts";
+import { noteOfMessage, visibleMessage, withNote } from "../../lines/line-note.ts";
+import {
+  argumentsText,
+  partText,
+  pieceText,
+  resultPieces,
+  textsOf,
+  writeContent,
+} from "../../lines/pieces.ts";
 import { isStep, readLines, textPieces } from "./read-lines.ts";
 
 /** What SWE-agent writes about a run. */
@@ -24,9 +29,9 @@ export interface SweAgentWire {
 }
 
 /** SWE-agent's trajectories, read from their history; a step whose message was edited leaves the trajectory. */
-export const sweAgent: Format<SweAgentWire> = createLineFormat<SweAgentWire>({
+export const sweAgent: Format<SweAgentWire> = /* @__PURE__ */ createLineFormat<SweAgentWire>({
   name: "swe-agent",
-  open: (wire) => [...list(asObject(wire).history), ...list(asObject(wire).trajectory)],
+  open: (wire) => [...asArray(asObject(wire).history), ...asArray(asObject(wire).trajectory)],
   read: readLines,
   write: writeLine,
   create: createLines,
@@ -35,17 +40,17 @@ export const sweAgent: Format<SweAgentWire> = createLineFormat<SweAgentWire>({
 });
 
 function closeRun(wire: SweAgentWire, placed: readonly PlacedLine[]): SweAgentWire {
-  const count = list(wire.history).length;
+  const count = asArray(wire.history).length;
   const entries = placed.filter(({ origin }) => origin < count);
   const steps = placed.filter(({ origin }) => origin >= count);
-  const before = readLines(list(wire.history)).map(isResult);
+  const before = readLines(asArray(wire.history)).map(isResult);
   const isNow = readLines(entries.map(({ line }) => line)).map(isResult);
   return {
     ...wire,
     history: entries.map(({ line, origin }, index) =>
       // With the entry between them gone, what the user said would be read as what the action gave.
       isNow[index] && (origin === -1 ? !("tool_call_ids" in asObject(line)) : !before[origin])
-        ? noObservation(line)
+        ? notAnObservation(line)
         : line,
     ),
     ...(wire.trajectory === undefined ? {} : { trajectory: steps.map(({ line }) => line) }),
@@ -56,13 +61,9 @@ function isResult(readings: readonly LineReading[]): boolean {
   return readings[0]?.pieces[0]?.half === "result";
 }
 
-function noObservation(line: unknown): object {
+function notAnObservation(line: unknown): object {
   const { carryover } = asObject(line);
   return { ...asObject(line), carryover: { ...asObject(carryover), observes: false } };
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 /** An entry of the history with other pieces. */
@@ -76,20 +77,15 @@ function writeLine(line: unknown, pieces: readonly NextPiece[]): object {
     const { tool_call_ids: _, ...rest } = entry;
     return { ...rest, role: "user", content: textOf(pieces) };
   }
-  const blocks = Array.isArray(entry.content) ? entry.content : undefined;
-  if (blocks === undefined) return { ...entry, content: textOf(pieces) };
-  return {
-    ...entry,
-    content: pieces.map(({ index, was, now }) =>
-      now === was ? blocks[index] : { type: "text", text: textOfPiece(now) },
-    ),
-  };
+  if (!Array.isArray(entry.content)) return { ...entry, content: textOf(pieces) };
+  const text = ({ now }: NextPiece) => ({ type: "text", text: pieceText(now) });
+  return { ...entry, content: writeContent(entry.content, pieces, text) };
 }
 
 function writeStep(step: UnknownObject, pieces: readonly NextPiece[]): object {
   const parts = pieces.flatMap(({ now }) => (now.half === "whole" ? [now.part] : []));
   const call = parts.find((part) => part.type === "tool");
-  const thought = parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
+  const thought = textsOf(pieces).join("\n\n");
   const carryover = { ...asObject(step.carryover), ...(call && { callId: call.callId }) };
   const action = call === undefined ? "" : commandOf(call);
   const observation = call === undefined ? "" : outcomeText(call.outcome);
@@ -128,7 +124,7 @@ function createLines(messages: readonly Message[], context: CreateContext): read
   return messages.map(visibleMessage).flatMap((message) => {
     const calls = message.parts.filter((part) => part.type === "tool");
     const texts = message.parts.filter((part) => part.type !== "tool");
-    const content = texts.map((part) => textOfPiece({ half: "whole", part }));
+    const content = texts.map(partText);
     const entry = omitUndefined({
       role: message.role === "assistant" || message.role === "system" ? message.role : "user",
       content: content.length === 1 ? content[0] : content.map((text) => ({ type: "text", text })),
@@ -163,7 +159,7 @@ function agentOf({ lines }: CreateContext): string {
 }
 
 function calledOf({ tool, input }: ToolPart): UnknownObject {
-  return { name: tool, arguments: typeof input === "string" ? input : (JSON.stringify(input ?? {}) ?? "{}") };
+  return { name: tool, arguments: argumentsText(input) };
 }
 
 function commandOf({ input }: ToolPart): string {
@@ -171,12 +167,5 @@ function commandOf({ input }: ToolPart): string {
 }
 
 function textOf(pieces: readonly NextPiece[]): string {
-  return pieces.map(({ now }) => textOfPiece(now)).join("\n\n");
-}
-
-function textOfPiece(piece: NextPiece["now"]): string {
-  if (piece.half === "result") return outcomeText(piece.outcome);
-  const { part } = piece;
-  if (part.type === "reasoning") return part.text;
-  return part.type === "tool" ? outcomeText(part.outcome) : (textFor(part) ?? "");
+  return pieces.map(({ now }) => pieceText(now)).join("\n\n");
 }

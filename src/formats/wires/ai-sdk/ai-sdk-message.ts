@@ -1,4 +1,4 @@
-import { asObject, asString, omitUndefined, safeJson, type UnknownObject } from "../../../text/json.ts";
+import { asObject, asString, omitUndefined, textOrJson, type UnknownObject } from "../../../text/json.ts";
 import {
   type FilePart,
   outcomeText,
@@ -15,6 +15,8 @@ import type {
   TurnContext,
 } from "../../blocks/block-adapter.ts";
 import {
+  contentBlocks,
+  opaquePart,
   type ResultShape,
   readResultContent,
   writeResultContent,
@@ -33,9 +35,7 @@ export type AiSdkWire = readonly AiSdkMessage[];
 
 /** The parts of a message; a plain text is one part. */
 export function contentOf(message: AiSdkMessage): readonly UnknownObject[] {
-  const { content } = asObject(message);
-  if (typeof content === "string") return [{ type: "text", text: content }];
-  return Array.isArray(content) ? content.map(asObject) : [];
+  return contentBlocks(asObject(message).content).map(asObject);
 }
 
 /** True for a part of an assistant's message that names something the provider has stored. */
@@ -72,13 +72,13 @@ function readOutput(output: unknown): ToolOutcome {
   switch (type) {
     case "error-text":
     case "error-json":
-      return { status: "failed", error: textOf(value) };
+      return { status: "failed", error: textOrJson(value) };
     case "execution-denied":
       return { status: "failed", error: asString(reason) ?? DENIED };
     case "content":
       return { status: "done", ...readResultContent(value, RESULT_SHAPE) };
     default:
-      return { status: "done", output: textOf(type === undefined ? output : value), attachments: [] };
+      return { status: "done", output: textOrJson(type === undefined ? output : value), attachments: [] };
   }
 }
 
@@ -121,22 +121,17 @@ function readPart(value: UnknownObject, role: string): Block<UnknownObject> {
     case "tool-result":
       // What a provider executed itself stands in the answer, where only the provider can read it.
       if (role !== "tool" || typeof value.toolCallId !== "string") break;
-      return omitUndefined({
-        type: "result" as const,
+      return {
+        type: "result",
         value,
         callId: value.toolCallId,
         tool: asString(value.toolName),
         outcome: readOutput(value.output),
-      });
+      };
     default:
       break;
   }
-  return { type: "part", value, part: { type: "opaque", name: asString(value.type) ?? "unknown" } };
-}
-
-function textOf(value: unknown): string {
-  if (typeof value === "string") return value;
-  return value === undefined || value === null ? "" : safeJson(value);
+  return { type: "part", value, part: opaquePart(value.type) };
 }
 
 function sizeOf(data: unknown): number | undefined {

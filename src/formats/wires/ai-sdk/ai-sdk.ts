@@ -1,7 +1,5 @@
 import { asObject, type UnknownObject } from "../../../text/json.ts";
 import { type Fault, findFaults } from "../../../transcript/format.ts";
-import type { Transcript } from "../../../transcript/message.ts";
-import type { BlockAdapter } from "../../blocks/block-adapter.ts";
 import { type BlockFormat, createBlockFormat } from "../../blocks/create-block-format.ts";
 import {
   type AiSdkMessage,
@@ -16,16 +14,10 @@ import {
 } from "./ai-sdk-message.ts";
 
 /** The messages of Vercel's AI SDK: `ModelMessage[]` of an application, or the prompt that a model receives. */
-export const aiSdk: AiSdkFormat = createBlockFormat(adapter(), (wire) =>
-  findAiSdkFaults(wire, aiSdk.decode(wire)),
-);
-
-export type AiSdkFormat = BlockFormat<AiSdkWire>;
-
-function adapter(): BlockAdapter<AiSdkWire, AiSdkMessage, UnknownObject> {
-  return {
+export const aiSdk: AiSdkFormat = /* @__PURE__ */ createBlockFormat<AiSdkWire, AiSdkMessage, UnknownObject>(
+  {
     name: "ai-sdk",
-    open: (wire) => (Array.isArray(wire) ? wire : []),
+    open: messagesOf,
     close: (_, items) => items,
     read: readAiSdkMessage,
     write: writeAiSdkMessage,
@@ -34,14 +26,21 @@ function adapter(): BlockAdapter<AiSdkWire, AiSdkMessage, UnknownObject> {
     writeResult,
     results: "together",
     merges: () => false,
-    settle: dropHiddenReasoning,
-  };
+    normalizeTurn: dropHiddenReasoning,
+  },
+  findAiSdkFaults,
+);
+
+export type AiSdkFormat = BlockFormat<AiSdkWire>;
+
+function messagesOf(wire: AiSdkWire): AiSdkWire {
+  return Array.isArray(wire) ? wire : [];
 }
 
 /** What the AI SDK, or every provider behind it, would refuse in some messages. */
-function findAiSdkFaults(wire: AiSdkWire, transcript: Transcript): readonly Fault[] {
-  const messages = Array.isArray(wire) ? wire : [];
-  return [...findFaults(transcript), ...shapeFaults(messages), ...orderFaults(messages)];
+function findAiSdkFaults(wire: AiSdkWire): readonly Fault[] {
+  const messages = messagesOf(wire);
+  return [...findFaults(aiSdk.decode(wire)), ...shapeFaults(messages), ...orderFaults(messages)];
 }
 
 /** ai-sdk-1, `AI_InvalidPromptError`: a message of no known shape. */
@@ -61,26 +60,25 @@ function shapeFaults(wire: AiSdkWire): readonly Fault[] {
 }
 
 /** ai-sdk-2, `AI_MissingToolResultsError`: a call has to be answered before anybody else speaks. */
-function orderFaults(wire: AiSdkWire): readonly Fault[] {
-  const faults: Fault[] = [];
+function* orderFaults(wire: AiSdkWire): Generator<Fault> {
   const open = new Map<string, number>();
-  const report = (): void => {
+  function* missing(): Generator<Fault> {
     for (const [callId, index] of open) {
       const text = `call ${callId} is not answered before the next message`;
-      faults.push({ rule: "ai-sdk-2", messageId: placeOf(index), text });
+      yield { rule: "ai-sdk-2", messageId: placeOf(index), text };
     }
     open.clear();
-  };
+  }
   for (const [index, message] of wire.entries()) {
     const { role } = asObject(message);
-    if (role === "user" || role === "system") report();
-    for (const part of contentOf(message)) {
-      if (role === "assistant" && isOwnCall(part)) open.set(String(part.toolCallId), index);
-      if (role === "tool" && part.type === "tool-result") open.delete(String(part.toolCallId));
+    if (role === "user" || role === "system") yield* missing();
+    for (const { type, toolCallId, providerExecuted } of contentOf(message)) {
+      if (role === "assistant" && type === "tool-call" && providerExecuted !== true)
+        open.set(String(toolCallId), index);
+      if (role === "tool" && type === "tool-result") open.delete(String(toolCallId));
     }
   }
-  report();
-  return faults;
+  yield* missing();
 }
 
 const PART_TYPES: Readonly<Record<string, ReadonlySet<string>>> = {
@@ -98,10 +96,6 @@ const PART_TYPES: Readonly<Record<string, ReadonlySet<string>>> = {
   ]),
   tool: new Set(["tool-result", "tool-approval-response"]),
 };
-
-function isOwnCall({ type, providerExecuted }: UnknownObject): boolean {
-  return type === "tool-call" && providerExecuted !== true;
-}
 
 function placeOf(index: number): string {
   return `messages[${index}]`;

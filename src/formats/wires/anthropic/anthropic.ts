@@ -1,14 +1,17 @@
-import { asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import { asArray, asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import type { BlockAdapter, PlacedBlock, TurnContext } from "../../blocks/block-adapter.ts";
 import { writeResultContent, writeText } from "../../blocks/block-content.ts";
 import { type BlockFormat, createBlockFormat } from "../../blocks/create-block-format.ts";
-import { safeCallId } from "../../blocks/derived-ids.ts";
+import { safeCallId } from "../../blocks/message-head.ts";
 import { findAnthropicFaults } from "./find-faults.ts";
 import {
   ANTHROPIC_RESULT,
   type AnthropicMessage,
   type AnthropicWire,
   closeAnthropic,
+  isMarked,
+  isThinkingOn,
+  MAX_CACHE_MARKS,
   openAnthropic,
   readAnthropicMessage,
 } from "./read-message.ts";
@@ -22,8 +25,8 @@ export const anthropicAdapter: BlockAdapter<AnthropicWire, AnthropicMessage, Unk
   open: openAnthropic,
   close: closeAnthropic,
   read: readAnthropicMessage,
-  settle: normalizeAnthropicTurn,
-  finish: limitCacheMarks,
+  normalizeTurn: normalizeAnthropicTurn,
+  normalizeItems: limitCacheMarks,
 
   write({ role, base, blocks }) {
     const values = blocks.map(({ value }) => value);
@@ -59,20 +62,20 @@ function isPlainText(value: UnknownObject | undefined): boolean {
 }
 
 /** Requests of Anthropic's Messages API, or their bare lists of messages. */
-export const anthropic: BlockFormat<AnthropicWire> = createBlockFormat(anthropicAdapter, (wire) =>
-  findAnthropicFaults(wire),
+export const anthropic: BlockFormat<AnthropicWire> = /* @__PURE__ */ createBlockFormat(
+  anthropicAdapter,
+  findAnthropicFaults,
 );
 
+type Blocks = readonly PlacedBlock<UnknownObject>[];
+
 /** Brings a turn into the order that Anthropic asks for, with the thinking that it cannot do without. */
-function normalizeAnthropicTurn(
-  blocks: readonly PlacedBlock<UnknownObject>[],
-  context: TurnContext<AnthropicWire>,
-): readonly PlacedBlock<UnknownObject>[] {
+function normalizeAnthropicTurn(blocks: Blocks, context: TurnContext<AnthropicWire>): Blocks {
   return context.role === "user" ? resultsFirst(blocks) : keepThinkingOfLastCall(blocks, context);
 }
 
 /** Results stand in front of everything else in their message, also those that answer nothing. */
-function resultsFirst(blocks: readonly PlacedBlock<UnknownObject>[]): readonly PlacedBlock<UnknownObject>[] {
+function resultsFirst(blocks: Blocks): Blocks {
   const firstOther = blocks.findIndex(({ half }) => half !== "result");
   if (firstOther === -1 || blocks.findLastIndex(({ half }) => half === "result") < firstOther) return blocks;
   return [
@@ -82,21 +85,16 @@ function resultsFirst(blocks: readonly PlacedBlock<UnknownObject>[]): readonly P
 }
 
 /** The turn whose tools were just called must start with its thinking when thinking is on; a list does not say whether it is. */
-function keepThinkingOfLastCall(
-  blocks: readonly PlacedBlock<UnknownObject>[],
-  { wire, isLast }: TurnContext<AnthropicWire>,
-): readonly PlacedBlock<UnknownObject>[] {
+function keepThinkingOfLastCall(blocks: Blocks, { wire, isLast }: TurnContext<AnthropicWire>): Blocks {
   const isCalling = isLast && blocks.some(({ half }) => half === "call");
-  const mayThink = Array.isArray(wire) || THINKING_ON.includes(asObject(asObject(wire).thinking).type);
+  const mayThink = Array.isArray(wire) || isThinkingOn(wire);
   const isKept = (isCalling && mayThink) || !blocks.some(({ hidden }) => hidden);
   const kept = isKept ? blocks : blocks.filter(({ hidden }) => hidden !== true);
   return isCalling ? thinkingFirst(kept) : kept;
 }
 
-const THINKING_ON: readonly unknown[] = ["enabled", "adaptive"];
-
 /** Where an edit put a text before a turn that started with thinking, the thinking goes in front of both. */
-function thinkingFirst(blocks: readonly PlacedBlock<UnknownObject>[]): readonly PlacedBlock<UnknownObject>[] {
+function thinkingFirst(blocks: Blocks): Blocks {
   const start = blocks.findIndex((block) => isThinking(block) && block.index === 0);
   if (start <= 0 || blocks.slice(0, start).some(isThinking)) return blocks;
   const next = blocks.findIndex((block, index) => index > start && !isThinking(block));
@@ -113,8 +111,7 @@ function limitCacheMarks(
   items: readonly AnthropicMessage[],
   wire: AnthropicWire,
 ): readonly AnthropicMessage[] {
-  const { tools } = asObject(wire);
-  const marksOnTools = Array.isArray(tools) ? tools.filter(isMarked).length : 0;
+  const marksOnTools = asArray(asObject(wire).tools).filter(isMarked).length;
   let surplus =
     items.reduce((sum, item) => sum + countMarks(asObject(item).content), marksOnTools) - MAX_CACHE_MARKS;
   if (surplus <= 0) return items;
@@ -130,22 +127,15 @@ function limitCacheMarks(
   return limited;
 }
 
-const MAX_CACHE_MARKS = 4;
-
 /** The system text is in every request, so its marks are the last to go. */
 function rank(items: readonly AnthropicMessage[], index: number): number {
   return asObject(items[index]).role === "system" ? items.length + index : index;
 }
 
-function isMarked(block: unknown): boolean {
-  const { cache_control: mark } = asObject(block);
-  return mark !== undefined && mark !== null;
-}
-
 function countMarks(content: unknown): number {
-  if (!Array.isArray(content)) return 0;
   let marks = 0;
-  for (const block of content) marks += (isMarked(block) ? 1 : 0) + countMarks(asObject(block).content);
+  for (const block of asArray(content))
+    marks += (isMarked(block) ? 1 : 0) + countMarks(asObject(block).content);
   return marks;
 }
 
@@ -153,12 +143,9 @@ function unmark(content: unknown, budget: { surplus: number }): unknown {
   if (!Array.isArray(content)) return content;
   return content.map((block) => {
     if (budget.surplus <= 0 || countMarks([block]) === 0) return block;
-    const { cache_control: mark, ...plain } = asObject(block) as UnknownObject & {
-      readonly cache_control?: unknown;
-    };
-    const isMine = mark !== undefined && mark !== null;
-    if (isMine) budget.surplus--;
-    const kept = isMine || mark === undefined ? plain : { ...plain, cache_control: mark };
-    return Array.isArray(plain.content) ? { ...kept, content: unmark(plain.content, budget) } : kept;
+    const { cache_control: _, ...plain } = asObject(block);
+    if (isMarked(block)) budget.surplus--;
+    const kept: UnknownObject = isMarked(block) ? plain : asObject(block);
+    return Array.isArray(kept.content) ? { ...kept, content: unmark(kept.content, budget) } : kept;
   });
 }

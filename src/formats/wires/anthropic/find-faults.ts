@@ -1,5 +1,7 @@
-import { asObject, asString, type UnknownObject } from "../../../text/json.ts";
+import { asArray, asObject, asString } from "../../../text/json.ts";
 import type { Fault } from "../../../transcript/format.ts";
+import { contentBlocks } from "../../blocks/block-content.ts";
+import { safeCallId } from "../../blocks/message-head.ts";
 import { findCommonFaults } from "../../faults/find-common-faults.ts";
 import {
   type EditExpectation,
@@ -8,13 +10,13 @@ import {
   type SignedContent,
 } from "../../faults/find-edit-faults.ts";
 import {
-  contentBlocks,
   faultAt,
   type WireBlock,
   type WireMessage,
   type WirePlace,
   wireList,
 } from "../../faults/wire-message.ts";
+import { isBlankText, isMarked, isThinkingOn, MAX_CACHE_MARKS } from "./read-message.ts";
 import { findAnthropicSizeFaults } from "./size-faults.ts";
 
 /**
@@ -26,8 +28,8 @@ export function findAnthropicFaults(wire: unknown, options: AnthropicFaultOption
   const conversation = messages.filter((message) => message.side !== "system");
   return [
     ...findCommonFaults(messages),
-    ...conversation.flatMap(resultOrderFaults),
-    ...conversation.flatMap(blockFaults),
+    ...resultOrderFaults(conversation),
+    ...blockFaults(conversation),
     ...thinkingFaults(wire, conversation),
     ...foreignSignatureFaults(conversation, options),
     ...cacheMarkFaults(wire, messages),
@@ -42,130 +44,83 @@ interface AnthropicFaultOptions {
 }
 
 /** anthropic-19: results stand in front of everything else in their message; no turn's results are in two messages. */
-function resultOrderFaults(
-  message: WireMessage,
-  index: number,
-  all: readonly WireMessage[],
-): readonly Fault[] {
-  const faults: Fault[] = [];
-  const before = all[index - 1];
-  const isSecond =
-    message.side === "user" &&
-    before?.side === "user" &&
-    before.blocks.some((block) => block.type === "result");
-  let isBehind = false;
-  for (const block of message.blocks) {
-    if (block.type !== "result") isBehind = true;
-    else if (isBehind)
-      faults.push(faultAt("anthropic-19", block, "a result behind other content: put results first"));
-    else if (isSecond)
-      faults.push(
-        faultAt("anthropic-19", block, "results in two messages: put all of a turn's into the first"),
-      );
+function* resultOrderFaults(conversation: readonly WireMessage[]): Generator<Fault> {
+  for (const [index, { side, blocks }] of conversation.entries()) {
+    const before = conversation[index - 1];
+    const isSecond = side === "user" && before?.side === "user" && hasBlock(before, "result");
+    let isBehind = false;
+    for (const block of blocks) {
+      if (block.type !== "result") isBehind = true;
+      else if (isBehind)
+        yield faultAt("anthropic-19", block, "a result behind other content: put results first");
+      else if (isSecond)
+        yield faultAt("anthropic-19", block, "results in two messages: put all of a turn's into the first");
+    }
   }
-  return faults;
+}
+
+function hasBlock(message: WireMessage | undefined, type: WireBlock["type"]): boolean {
+  return message?.blocks.some((block) => block.type === type) === true;
 }
 
 /** anthropic-20, and blank texts inside results. */
-function blockFaults({ blocks }: WireMessage): readonly Fault[] {
-  const faults: Fault[] = [];
-  for (const block of blocks) {
-    if (block.callId !== undefined && !CALL_ID.test(block.callId))
-      faults.push(
-        faultAt(
-          "anthropic-20",
-          block,
-          "an id that is not 1 to 64 of a-z, A-Z, 0-9, _ and -: rename both sides",
-        ),
-      );
+function* blockFaults(conversation: readonly WireMessage[]): Generator<Fault> {
+  for (const block of conversation.flatMap(({ blocks }) => blocks)) {
+    if (block.callId !== undefined && safeCallId(block.callId) !== block.callId)
+      yield faultAt("anthropic-20", block, "an id that is not 1 to 64 of a-zA-Z0-9_-: rename both sides");
     const { content } = asObject(block.wire);
-    if (block.type === "result" && Array.isArray(content) && content.some(isBlankText))
-      faults.push(faultAt("common-10", block, "a blank text in a result: leave it out"));
+    if (block.type === "result" && asArray(content).some(isBlankText))
+      yield faultAt("common-10", block, "a blank text in a result: leave it out");
   }
-  return faults;
-}
-
-const CALL_ID = /^[a-zA-Z0-9_-]{1,64}$/;
-
-function isBlankText(block: unknown): boolean {
-  const { type, text } = asObject(block);
-  return type === "text" && typeof text === "string" && text.trim() === "";
 }
 
 /** anthropic-22: with thinking on, the last turn that called a tool starts with its thinking. */
-function thinkingFaults(wire: unknown, conversation: readonly WireMessage[]): readonly Fault[] {
-  const isLoopOpen = conversation.at(-1)?.blocks.some((block) => block.type === "result") === true;
+function* thinkingFaults(wire: unknown, conversation: readonly WireMessage[]): Generator<Fault> {
+  const isLoopOpen = hasBlock(conversation.at(-1), "result");
   const last = isLoopOpen ? conversation.findLast((message) => message.side === "assistant") : undefined;
-  if (last === undefined || !last.blocks.some((block) => block.type === "call")) return [];
-  const isOn = THINKING_ON.includes(asObject(asObject(wire).thinking).type);
-  const mustThink = isOn || last.blocks.some((block) => block.type === "reasoning");
-  return mustThink && last.blocks[0]?.type !== "reasoning"
-    ? [
-        faultAt(
-          "anthropic-22",
-          last,
-          "the turn whose tools were called must start with its thinking: keep it",
-        ),
-      ]
-    : [];
+  if (last === undefined || !hasBlock(last, "call") || last.blocks[0]?.type === "reasoning") return;
+  if (isThinkingOn(wire) || hasBlock(last, "reasoning"))
+    yield faultAt(
+      "anthropic-22",
+      last,
+      "the turn whose tools were called must start with its thinking: keep it",
+    );
 }
 
-const THINKING_ON: readonly unknown[] = ["enabled", "adaptive"];
-
 /** anthropic-24: a signature that another model made. */
-function foreignSignatureFaults(
+function* foreignSignatureFaults(
   conversation: readonly WireMessage[],
   { isOwnSignature = () => true }: AnthropicFaultOptions,
-): readonly Fault[] {
-  const faults: Fault[] = [];
-  for (const { blocks } of conversation) {
-    for (const block of blocks) {
-      const { signature, data } = asObject(block.wire);
-      const proof = asString(signature) ?? asString(data);
-      if (block.type === "reasoning" && proof !== undefined && !isOwnSignature(proof))
-        faults.push(faultAt("anthropic-24", block, "thinking that another model signed: leave it out"));
-    }
+): Generator<Fault> {
+  for (const block of conversation.flatMap(({ blocks }) => blocks)) {
+    const signature = signatureOf(block);
+    if (block.type === "reasoning" && signature !== undefined && !isOwnSignature(signature))
+      yield faultAt("anthropic-24", block, "thinking that another model signed: leave it out");
   }
-  return faults;
 }
 
 /** anthropic-23: where cache marks may stand, and how many. */
-function cacheMarkFaults(wire: unknown, messages: readonly WireMessage[]): readonly Fault[] {
-  const faults: Fault[] = [];
-  let marks = wireList(asObject(wire).tools, "").filter(isMarked).length;
-  for (const { blocks } of messages) {
-    for (const block of blocks) {
-      const inner = contentBlocks(asObject(block.wire).content);
-      marks += (isMarked(block.wire) ? 1 : 0) + inner.filter(isMarked).length;
-      if (isMarked(block.wire) && (block.type === "reasoning" || isBlankText(block.wire)))
-        faults.push(
-          faultAt("anthropic-23", block, "a cache mark on thinking or on a blank text: take it off"),
-        );
-    }
+function* cacheMarkFaults(wire: unknown, messages: readonly WireMessage[]): Generator<Fault> {
+  let marks = asArray(asObject(wire).tools).filter(isMarked).length;
+  for (const block of messages.flatMap(({ blocks }) => blocks)) {
+    const inner = contentBlocks(asObject(block.wire).content);
+    marks += (isMarked(block.wire) ? 1 : 0) + inner.filter(isMarked).length;
+    if (isMarked(block.wire) && (block.type === "reasoning" || isBlankText(block.wire)))
+      yield faultAt("anthropic-23", block, "a cache mark on thinking or on a blank text: take it off");
   }
   if (marks > MAX_CACHE_MARKS)
-    faults.push(faultAt("anthropic-23", { messageId: "" }, `${marks} cache marks: keep ${MAX_CACHE_MARKS}`));
-  return faults;
-}
-
-const MAX_CACHE_MARKS = 4;
-
-function isMarked(block: unknown): boolean {
-  const { cache_control: mark }: UnknownObject = asObject(block);
-  return mark !== undefined && mark !== null;
+    yield faultAt("anthropic-23", { messageId: "" }, `${marks} cache marks: keep ${MAX_CACHE_MARKS}`);
 }
 
 /** anthropic-26 and anthropic-27: the roles take turns and the user has the last word. */
-function roleFaults(conversation: readonly WireMessage[]): readonly Fault[] {
-  const faults: Fault[] = [];
+function* roleFaults(conversation: readonly WireMessage[]): Generator<Fault> {
   for (const [index, message] of conversation.entries()) {
     if (message.side === conversation[index - 1]?.side)
-      faults.push(faultAt("anthropic-27", message, `two ${message.side} messages in a row: make them one`));
+      yield faultAt("anthropic-27", message, `two ${message.side} messages in a row: make them one`);
   }
   const last = conversation.at(-1);
   if (last?.side === "assistant")
-    faults.push(faultAt("anthropic-26", last, "the model has the last word: end with a user message"));
-  return faults;
+    yield faultAt("anthropic-26", last, "the model has the last word: end with a user message");
 }
 
 /** What an edit broke between an Anthropic wire before and after it: anthropic-21, and what else is expected of the edit. */
@@ -176,19 +131,26 @@ export function findAnthropicEditFaults(
 ): readonly Fault[] {
   const [old, now] = [readAnthropicWire(before), readAnthropicWire(after)];
   return [
-    ...findSignedContentFaults({ rule: "anthropic-21", before: thinkingOf(old), after: thinkingOf(now) }),
+    ...findSignedContentFaults({
+      rule: "anthropic-21",
+      before: signedThinking(old),
+      after: signedThinking(now),
+    }),
     ...findCommonEditFaults(old, now, expected),
   ];
 }
 
-function thinkingOf(messages: readonly WireMessage[]): readonly SignedContent[] {
+function signedThinking(messages: readonly WireMessage[]): readonly SignedContent[] {
   return messages.flatMap(({ blocks }) =>
-    blocks.flatMap((block) => {
-      const { signature, data } = asObject(block.wire);
-      const seal = asString(signature) ?? asString(data) ?? "";
-      return block.type === "reasoning" ? [{ ...block, seal }] : [];
-    }),
+    blocks
+      .filter((block) => block.type === "reasoning")
+      .map((block) => ({ ...block, signature: signatureOf(block) ?? "" })),
   );
+}
+
+function signatureOf({ wire }: WireBlock): string | undefined {
+  const { signature, data } = asObject(wire);
+  return asString(signature) ?? asString(data);
 }
 
 /** The messages of an Anthropic request as the rules see them, the system text first; total. */

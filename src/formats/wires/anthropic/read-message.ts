@@ -1,8 +1,14 @@
-import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import { asObject, asString, type UnknownObject } from "../../../text/json.ts";
 import type { FilePart, Part, ToolPart } from "../../../transcript/part.ts";
 import type { Block, ItemContent } from "../../blocks/block-adapter.ts";
-import { filePart, type ResultShape, readResultContent } from "../../blocks/block-content.ts";
-import { safeCallId } from "../../blocks/derived-ids.ts";
+import {
+  contentBlocks,
+  filePart,
+  opaquePart,
+  type ResultShape,
+  readResultContent,
+} from "../../blocks/block-content.ts";
+import { safeCallId } from "../../blocks/message-head.ts";
 
 /** A message of Anthropic's Messages API. Blocks and fields that are not known are kept as they are. */
 export interface AnthropicMessage {
@@ -40,14 +46,9 @@ export function closeAnthropic(wire: AnthropicWire, items: readonly AnthropicMes
   const [only, ...others] = systems;
   const { system: _, ...request } = wire as AnthropicRequest;
   if (only === undefined) return { ...request, messages };
-  const system = others.length === 0 ? only.content : systems.flatMap(({ content }) => contentOf(content));
+  const system =
+    others.length === 0 ? only.content : systems.flatMap(({ content }) => contentBlocks(content));
   return { ...wire, system, messages };
-}
-
-/** Content as a list of blocks; a text is a list of one. */
-function contentOf(content: unknown): readonly unknown[] {
-  if (typeof content === "string") return [{ type: "text", text: content }];
-  return Array.isArray(content) ? content : [];
 }
 
 /** Reads one message, or the system text. */
@@ -55,7 +56,7 @@ export function readAnthropicMessage(message: AnthropicMessage): ItemContent<Unk
   const { role, content } = asObject(message);
   return {
     role: asString(role) ?? "unknown",
-    blocks: contentOf(content).map((block) => readBlock(asObject(block))),
+    blocks: contentBlocks(content).map((block) => readBlock(asObject(block))),
   };
 }
 
@@ -64,7 +65,7 @@ function readBlock(value: UnknownObject): Block<UnknownObject> {
     case "text":
       return typeof value.text === "string"
         ? readPart(value, { type: "text", text: value.text })
-        : opaque(value);
+        : readPart(value, opaquePart(value.type));
     case "thinking":
       return {
         ...readPart(value, { type: "reasoning", text: asString(value.thinking) ?? "" }),
@@ -80,7 +81,7 @@ function readBlock(value: UnknownObject): Block<UnknownObject> {
     case "document":
       return readPart(value, readFile(value));
     default:
-      return opaque(value);
+      return readPart(value, opaquePart(value.type));
   }
 }
 
@@ -88,44 +89,40 @@ function readPart(value: UnknownObject, part: Exclude<Part, ToolPart>): Block<Un
   return { type: "part", part, value };
 }
 
-function opaque(value: UnknownObject): Block<UnknownObject> {
-  return readPart(value, { type: "opaque", name: asString(value.type) ?? "unknown" });
-}
-
 /** No cache mark may stand on thinking. */
-function unmarked(value: UnknownObject): { readonly mended?: UnknownObject } {
-  if (value.cache_control === undefined || value.cache_control === null) return {};
-  const { cache_control: _, ...mended } = value;
-  return { mended };
+function unmarked(value: UnknownObject): { readonly repaired?: UnknownObject } {
+  if (!isMarked(value)) return {};
+  const { cache_control: _, ...repaired } = value;
+  return { repaired };
 }
 
 function readCall(value: UnknownObject): Block<UnknownObject> {
   const id = asString(value.id);
-  return omitUndefined({
-    type: "call" as const,
+  return {
+    type: "call",
     callId: id,
     tool: asString(value.name) ?? "unknown",
     input: value.input ?? {},
     value,
-    mended: id === undefined || safeCallId(id) === id ? undefined : { ...value, id: safeCallId(id) },
-  }) as Block<UnknownObject>;
+    repaired: id === undefined || safeCallId(id) === id ? undefined : { ...value, id: safeCallId(id) },
+  };
 }
 
 function readResult(value: UnknownObject): Block<UnknownObject> {
   const id = asString(value.tool_use_id);
   const { output, attachments } = readResultContent(value.content, ANTHROPIC_RESULT);
-  const mended = { ...value, ...repairId(id), ...repairContent(value.content) };
-  const isMended = mended.tool_use_id !== value.tool_use_id || mended.content !== value.content;
-  return omitUndefined({
-    type: "result" as const,
+  const repaired = { ...value, ...repairId(id), ...repairContent(value.content) };
+  const isRepaired = repaired.tool_use_id !== value.tool_use_id || repaired.content !== value.content;
+  return {
+    type: "result",
     callId: id,
     outcome:
       value.is_error === true
         ? { status: "failed" as const, error: output }
         : { status: "done" as const, output, attachments },
     value,
-    mended: isMended ? mended : undefined,
-  }) as Block<UnknownObject>;
+    repaired: isRepaired ? repaired : undefined,
+  };
 }
 
 function repairId(id: string | undefined): UnknownObject {
@@ -133,12 +130,13 @@ function repairId(id: string | undefined): UnknownObject {
 }
 
 function repairContent(content: unknown): UnknownObject {
-  if (!Array.isArray(content) || !content.some(isBlank)) return {};
-  const rest = content.filter((block) => !isBlank(block));
+  if (!Array.isArray(content) || !content.some(isBlankText)) return {};
+  const rest = content.filter((block) => !isBlankText(block));
   return { content: rest.length === 0 ? "" : rest };
 }
 
-function isBlank(block: unknown): boolean {
+/** True for a text block with nothing but blanks in it. */
+export function isBlankText(block: unknown): boolean {
   const { type, text } = asObject(block);
   return type === "text" && typeof text === "string" && text.trim() === "";
 }
@@ -158,3 +156,18 @@ function readFile(block: unknown): FilePart {
 
 /** How a tool result writes its content. */
 export const ANTHROPIC_RESULT: ResultShape = { textType: "text", readFile };
+
+/** True for a block at which the client asks for the prefix to be cached. */
+export function isMarked(block: unknown): boolean {
+  const { cache_control: mark } = asObject(block);
+  return mark !== undefined && mark !== null;
+}
+
+/** How many such marks a request may have. */
+export const MAX_CACHE_MARKS = 4;
+
+/** True for a request in which the model is asked to think. */
+export function isThinkingOn(wire: unknown): boolean {
+  const { type } = asObject(asObject(wire).thinking);
+  return type === "enabled" || type === "adaptive";
+}

@@ -1,24 +1,21 @@
 import { asObject, asString } from "../../../text/json.ts";
 import type { Fault } from "../../../transcript/format.ts";
-import { contentBlocks, faultAt, someString, type WirePlace, wireList } from "../../faults/wire-message.ts";
+import { contentBlocks } from "../../blocks/block-content.ts";
+import { faultAt, someString, type WirePlace, wireList } from "../../faults/wire-message.ts";
 
 /** anthropic-25: what is too large for Anthropic, the request as a whole or one of its images. */
-export function findAnthropicSizeFaults(wire: unknown): readonly Fault[] {
-  const faults: Fault[] = [];
+export function* findAnthropicSizeFaults(wire: unknown): Generator<Fault> {
   const images = wireList(wire, "messages").flatMap(imagesOf);
   const maxPixels = images.length > MANY_IMAGES ? MAX_PIXELS_OF_MANY : MAX_PIXELS;
   for (const { base64, ...place } of images) {
     if (base64.length > MAX_IMAGE_CHARS)
-      faults.push(faultAt("anthropic-25", place, "an image of more than 5 MB: make it smaller"));
+      yield faultAt("anthropic-25", place, "an image of more than 5 MB: make it smaller");
     const size = readImageSize(base64);
     if (size !== undefined && Math.max(size.widthPixels, size.heightPixels) > maxPixels)
-      faults.push(
-        faultAt("anthropic-25", place, `an image of more than ${maxPixels} pixels: make it smaller`),
-      );
+      yield faultAt("anthropic-25", place, `an image of more than ${maxPixels} pixels: make it smaller`);
   }
   if (isTooLong(wire))
-    faults.push(faultAt("anthropic-25", { messageId: "" }, "more than 32 MB: leave out the oldest images"));
-  return faults;
+    yield faultAt("anthropic-25", { messageId: "" }, "more than 32 MB: leave out the oldest images");
 }
 
 const MAX_REQUEST_BYTES = 32 * 2 ** 20;

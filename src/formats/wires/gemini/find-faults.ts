@@ -1,4 +1,4 @@
-import { asObject, asString, safeJson, type UnknownObject } from "../../../text/json.ts";
+import { asArray, asObject, asString, safeJson, type UnknownObject } from "../../../text/json.ts";
 import type { Fault } from "../../../transcript/format.ts";
 import { findCommonFaults } from "../../faults/find-common-faults.ts";
 import {
@@ -58,80 +58,62 @@ function readContent(content: unknown): Content {
 const placeOf = (index: number): WirePlace => ({ messageId: `contents[${index}]` });
 
 /** gemini-40 and gemini-41: as many responses as calls, in the very next content; calls only where the user has just spoken. */
-function callFaults(contents: readonly Content[]): readonly Fault[] {
-  const faults: Fault[] = [];
+function* callFaults(contents: readonly Content[]): Generator<Fault> {
   for (const [index, { calls, responses }] of contents.entries()) {
     const next = contents[index + 1]?.responses.length ?? 0;
     if (calls.length > 0 && next !== calls.length)
-      faults.push(
-        faultAt(
-          "gemini-40",
-          placeOf(index),
-          `${calls.length} calls, ${next} responses behind them: answer each`,
-        ),
+      yield faultAt(
+        "gemini-40",
+        placeOf(index),
+        `${calls.length} calls, ${next} responses behind them: answer each`,
       );
     const before = contents[index - 1];
     if (responses.length > 0 && (before?.calls.length ?? 0) === 0)
-      faults.push(
-        faultAt("gemini-40", placeOf(index), "responses without calls before them: leave them out"),
-      );
+      yield faultAt("gemini-40", placeOf(index), "responses without calls before them: leave them out");
     if (calls.length > 0 && (before === undefined || before.role === "model"))
-      faults.push(
-        faultAt("gemini-41", placeOf(index), "calls not right behind the user: join them to the turn before"),
+      yield faultAt(
+        "gemini-41",
+        placeOf(index),
+        "calls not right behind the user: join them to the turn before",
       );
   }
-  return faults;
 }
 
 /** gemini-42: two roles, the user first and last, nothing empty. */
-function roleFaults(contents: readonly Content[]): readonly Fault[] {
-  const faults: Fault[] = [];
+function* roleFaults(contents: readonly Content[]): Generator<Fault> {
   for (const [index, { role, parts }] of contents.entries()) {
     if (role !== "user" && role !== "model")
-      faults.push(faultAt("gemini-42", placeOf(index), "a role that is not user or model: use one of these"));
+      yield faultAt("gemini-42", placeOf(index), "a role that is not user or model: use one of these");
     if (parts.length === 0)
-      faults.push(faultAt("gemini-42", placeOf(index), "a content without parts: leave it out"));
+      yield faultAt("gemini-42", placeOf(index), "a content without parts: leave it out");
   }
   for (const index of new Set([0, contents.length - 1])) {
     if (contents[index]?.role === "model")
-      faults.push(faultAt("gemini-42", placeOf(index), "the user speaks first and last: add a user's text"));
+      yield faultAt("gemini-42", placeOf(index), "the user speaks first and last: add a user's text");
   }
-  return faults;
 }
 
 /** gemini-43: in the current turn the first call of each step is signed, and the calls beside it are not. */
-function signatureFaults(contents: readonly Content[], model: string): readonly Fault[] {
+function* signatureFaults(contents: readonly Content[], model: string): Generator<Fault> {
   const start = contents.findLastIndex(({ role, parts }) => role !== "model" && parts.some(isUserText));
   const steps = [...contents.entries()].filter(([index, { calls }]) => index > start && calls.length > 0);
-  const isSigned = (part: UnknownObject | undefined) => Boolean(asString(part?.thoughtSignature));
-  const mustSign =
-    /gemini-3/i.test(model) || steps.some(([, { calls }]) => calls.some((call) => isSigned(call)));
-  if (!mustSign) return [];
-  return steps.flatMap(
-    ([
-      index,
-      {
-        calls: [first, ...siblings],
-      },
-    ]) => {
-      const faults: Fault[] = [];
-      if (!isSigned(first))
-        faults.push(
-          faultAt(
-            "gemini-43",
-            placeOf(index),
-            "the first call of this step lost its signature: keep it there",
-          ),
-        );
-      // A sibling may keep a signature of its own; what was put there to please the check is refused.
-      const copied = [asString(first?.thoughtSignature), ...NO_SIGNATURES];
-      if (siblings.some((part) => isSigned(part) && copied.includes(asString(part.thoughtSignature))))
-        faults.push(
-          faultAt("gemini-43", placeOf(index), "a call beside the first is signed: sign the first only"),
-        );
-      return faults;
-    },
-  );
+  const signatureOf = (part: UnknownObject | undefined) => asString(part?.thoughtSignature) || undefined;
+  const isAnySigned = steps.some(([, { calls }]) => calls.some(signatureOf));
+  if (!isAnySigned && !/gemini-3/i.test(model)) return;
+  for (const [index, { calls }] of steps) {
+    const [first, ...siblings] = calls.map(signatureOf);
+    if (first === undefined)
+      yield faultAt(
+        "gemini-43",
+        placeOf(index),
+        "the first call of this step lost its signature: keep it there",
+      );
+    // A sibling may keep a signature of its own; what was put there to please the check is refused.
+    const isCopied = (signature: string | undefined) =>
+      signature !== undefined && [first, ...NO_SIGNATURES].includes(signature);
+    if (siblings.some(isCopied))
+      yield faultAt("gemini-43", placeOf(index), "a call beside the first is signed: sign the first only");
+  }
 }
 
 /** True for a part with which a user starts a turn. */
@@ -140,18 +122,14 @@ export function isUserText(part: UnknownObject): boolean {
 }
 
 /** gemini-45: media among the responses to calls. */
-function mediaFaults(contents: readonly Content[]): readonly Fault[] {
-  return contents.flatMap(({ responses }, index) =>
-    responses.some(({ functionResponse }) => asObject(functionResponse).parts !== undefined)
-      ? [
-          faultAt(
-            "gemini-45",
-            placeOf(index),
-            "media in a response: a summariser may refuse it, leave it out",
-          ),
-        ]
-      : [],
-  );
+function* mediaFaults(contents: readonly Content[]): Generator<Fault> {
+  for (const [index, { responses }] of contents.entries())
+    if (responses.some(({ functionResponse }) => asObject(functionResponse).parts !== undefined))
+      yield faultAt(
+        "gemini-45",
+        placeOf(index),
+        "media in a response: a summariser may refuse it, leave it out",
+      );
 }
 
 /** What an edit broke between a Gemini wire before and after it: gemini-44 and gemini-46, and what else is expected of the edit. */
@@ -171,8 +149,8 @@ export function findGeminiEditFaults(
 function signedParts(messages: readonly WireMessage[]): readonly SignedContent[] {
   return messages.flatMap(({ blocks }) =>
     blocks.flatMap((block) => {
-      const seal = asString(asObject(block.wire).thoughtSignature);
-      return seal === undefined || NO_SIGNATURES.includes(seal) ? [] : [{ ...block, seal }];
+      const signature = asString(asObject(block.wire).thoughtSignature);
+      return signature === undefined || NO_SIGNATURES.includes(signature) ? [] : [{ ...block, signature }];
     }),
   );
 }
@@ -219,31 +197,24 @@ function interruptions(messages: readonly WireMessage[]): readonly Interruption[
 /** The contents of a Gemini request as the rules see them, the system instruction first; total. */
 function readGeminiWire(wire: unknown): readonly WireMessage[] {
   const namer = createCallNamer();
+  const readBlocks = (content: unknown, messageId: string) =>
+    partsOf(content).map((part, partIndex) => readPart(part, { messageId, partIndex, wire: part, namer }));
   const messages = wireList(wire, "contents").map((content, index): WireMessage => {
-    const { role } = asObject(content);
+    const isModel = asObject(content).role === "model";
     const messageId = `contents[${index}]`;
-    if (role === "model") namer.startTurn();
-    const blocks = partsOf(content).map((part, partIndex) =>
-      readPart(part, { messageId, partIndex, wire: part, namer }),
-    );
-    return { messageId, side: role === "model" ? "assistant" : "user", blocks };
+    if (isModel) namer.startTurn();
+    return { messageId, side: isModel ? "assistant" : "user", blocks: readBlocks(content, messageId) };
   });
-  const { systemInstruction, system_instruction: snakeCase } = asObject(
-    Array.isArray(wire) ? undefined : wire,
-  );
-  const system = systemInstruction ?? snakeCase;
+  const request = Array.isArray(wire) ? {} : asObject(wire);
+  const system = request.systemInstruction ?? request.system_instruction;
   if (system === undefined || system === null) return messages;
   const messageId = "systemInstruction";
-  const blocks = partsOf(system).map((part, partIndex) =>
-    readPart(part, { messageId, partIndex, wire: part, namer }),
-  );
-  return [{ messageId, side: "system", blocks }, ...messages];
+  return [{ messageId, side: "system", blocks: readBlocks(system, messageId) }, ...messages];
 }
 
 /** The parts of a content, however broken it is. */
 export function partsOf(content: unknown): readonly unknown[] {
-  const { parts } = asObject(content);
-  return Array.isArray(parts) ? parts : [];
+  return asArray(asObject(content).parts);
 }
 
 /** What Google says to send where there is no signature. */
@@ -277,41 +248,35 @@ function readPart(part: unknown, { namer, ...place }: PartContext): WireBlock {
   return text === undefined ? { ...place, type: "opaque" } : { ...place, type: "text", read: text };
 }
 
-interface CallNamer {
-  startTurn(): void;
-  call(functionCall: UnknownObject): string;
-  result(functionResponse: UnknownObject): string;
-}
+type CallNamer = ReturnType<typeof createCallNamer>;
 
-/** Names calls that have no id by their place, and finds for a result the call it answers: by id, else by name in the newest turn. */
-function createCallNamer(): CallNamer {
+/** Names calls that have no id by their order, and finds for a result the call it answers: by id, else by name in the newest turn. */
+function createCallNamer() {
   let open = new Map<string, string[]>();
   const older = new Map<string, string[]>();
   let count = 0;
+  const listOf = (lists: Map<string, string[]>, name: string): string[] => {
+    const list = lists.get(name) ?? [];
+    lists.set(name, list);
+    return list;
+  };
   return {
-    startTurn() {
-      for (const [name, ids] of open) {
-        const left = older.get(name);
-        if (left === undefined) older.set(name, ids);
-        else left.push(...ids);
-      }
+    startTurn(): void {
+      for (const [name, ids] of open) listOf(older, name).push(...ids);
       open = new Map();
     },
-    call({ id, name }) {
+    call({ id, name }: UnknownObject): string {
       const given = asString(id);
-      if (given !== undefined && given !== "") return given;
+      if (given) return given;
       const callId = `${String(name)}#${++count}`;
-      const queue = open.get(String(name));
-      if (queue === undefined) open.set(String(name), [callId]);
-      else queue.push(callId);
+      listOf(open, String(name)).push(callId);
       return callId;
     },
-    result({ id, name }) {
+    result({ id, name }: UnknownObject): string {
       const given = asString(id);
-      if (given !== undefined && given !== "") return given;
-      return (
-        open.get(String(name))?.shift() ?? older.get(String(name))?.pop() ?? `${String(name)}#?${++count}`
-      );
+      if (given) return given;
+      const tool = String(name);
+      return listOf(open, tool).shift() ?? listOf(older, tool).pop() ?? `${tool}#?${++count}`;
     },
   };
 }

@@ -1,9 +1,63 @@
-import { asObject, asString, omitUndefined, safeJson, type UnknownObject } from "../../../text/json.ts";
+import {
+  asArray,
+  asObject,
+  asString,
+  omitUndefined,
+  textOrJson,
+  type UnknownObject,
+} from "../../../text/json.ts";
 import { type FilePart, outcomeText, type ToolOutcome, type ToolPart } from "../../../transcript/part.ts";
-import type { Block, BlockAdapter, CallBlock, ItemContent, ResultBlock } from "../../blocks/block-adapter.ts";
+import type { Block, CallBlock, ItemContent, ResultBlock } from "../../blocks/block-adapter.ts";
 import { createFileFilter, filePart, textFor } from "../../blocks/block-content.ts";
 import { type BlockFormat, createBlockFormat } from "../../blocks/create-block-format.ts";
 import { findGeminiFaults, isUserText, NO_SIGNATURES, partsOf } from "./find-faults.ts";
+
+/**
+ * Requests of Google's Gemini API, or their bare lists of contents. A content is a list of parts; the responses to
+ * calls are in the content behind the calls.
+ */
+export const gemini: BlockFormat<GeminiWire> = /* @__PURE__ */ createBlockFormat<
+  GeminiWire,
+  GeminiContent,
+  UnknownObject
+>(
+  {
+    name: "gemini",
+    results: "together",
+    system: "apart",
+    merges: (role) => role === "assistant",
+    open: contentsOf,
+    close: withContents,
+    read: readGeminiContent,
+    normalizeItems: signFirstCalls,
+
+    write: ({ role, base, blocks }) => [
+      { ...base, role: role === "assistant" ? "model" : role, parts: blocks.map(({ value }) => value) },
+    ],
+
+    writePart(part, { value }) {
+      const text = part.type === "reasoning" && value !== undefined ? part.text : textFor(part);
+      if (text === undefined || text.trim() === "") return undefined;
+      const isSameKind = value !== undefined && (part.type === "text" || part.type === "reasoning");
+      return isSameKind ? { ...withoutSignature(value), text } : { text };
+    },
+
+    writeCall({ tool, input }, { value }) {
+      const functionCall = { ...asObject(value?.functionCall), name: tool, args: input ?? {} };
+      if (value === undefined) return { functionCall };
+      // The signature was made for the call as it was.
+      const isSigned = Boolean(asString(value.thoughtSignature));
+      return { ...value, functionCall, ...(isSigned && { thoughtSignature: NO_SIGNATURE }) };
+    },
+
+    writeResult(part, { value, call }) {
+      const id = asString(asObject(call?.functionCall).id);
+      const old = value?.functionResponse ?? { ...(id !== undefined && { id }), name: part.tool };
+      return { ...value, functionResponse: writeFunctionResponse(part, asObject(old)) };
+    },
+  },
+  findGeminiFaults,
+);
 
 /** A content of Google's Gemini API. Parts and fields that are not known are kept as they are. */
 export interface GeminiContent {
@@ -41,7 +95,7 @@ function withContents(wire: GeminiWire, items: readonly GeminiContent[]): Gemini
   const systems = items.filter((item) => item?.role === "system");
   if (systems.length === 0) return { ...request, contents };
   const old = systemInstruction ?? snakeCase;
-  const parts = systems.flatMap((item) => (Array.isArray(item.parts) ? item.parts : []));
+  const parts = systems.flatMap(partsOf);
   const system = isSame(old, parts) ? old : { ...(typeof old === "object" && old), parts };
   const name =
     systemInstruction === undefined && snakeCase !== undefined ? "system_instruction" : "systemInstruction";
@@ -57,48 +111,6 @@ function isSame(system: unknown, parts: readonly unknown[]): boolean {
     Array.isArray(old) && old.length === parts.length && old.every((part, index) => part === parts[index])
   );
 }
-
-/** How Google's Gemini API writes a conversation: contents of parts, responses in the content behind their calls. */
-const geminiAdapter: BlockAdapter<GeminiWire, GeminiContent, UnknownObject> = {
-  name: "gemini",
-  results: "together",
-  system: "apart",
-  merges: (role) => role === "assistant",
-  open: contentsOf,
-  close: withContents,
-  read: readGeminiContent,
-  finish: (items, wire) => signFirstCalls(items, wire),
-
-  write: ({ role, base, blocks }) => [
-    { ...base, role: role === "assistant" ? "model" : role, parts: blocks.map(({ value }) => value) },
-  ],
-
-  writePart(part, { value }) {
-    const text = part.type === "reasoning" && value !== undefined ? part.text : textFor(part);
-    if (text === undefined || text.trim() === "") return undefined;
-    const isSameKind = value !== undefined && (part.type === "text" || part.type === "reasoning");
-    return isSameKind ? { ...withoutSignature(value), text } : { text };
-  },
-
-  writeCall({ tool, input }, { value }) {
-    const functionCall = { ...asObject(value?.functionCall), name: tool, args: input ?? {} };
-    if (value === undefined) return { functionCall };
-    // The signature was made for the call as it was.
-    const isSigned = Boolean(asString(value.thoughtSignature));
-    return { ...value, functionCall, ...(isSigned && { thoughtSignature: NO_SIGNATURE }) };
-  },
-
-  writeResult(part, { value, call }) {
-    const id = asString(asObject(call?.functionCall).id);
-    const old = value?.functionResponse ?? { ...(id !== undefined && { id }), name: part.tool };
-    return { ...value, functionResponse: writeFunctionResponse(part, asObject(old)) };
-  },
-};
-
-/** Requests of Google's Gemini API, or their bare lists of contents. */
-export const gemini: BlockFormat<GeminiWire> = createBlockFormat(geminiAdapter, (wire) =>
-  findGeminiFaults(wire),
-);
 
 /** Reads one content. */
 function readGeminiContent(item: GeminiContent): ItemContent<UnknownObject> {
@@ -128,33 +140,33 @@ const ANNOTATION_FIELDS: readonly string[] = ["thought", "thoughtSignature", "vi
 
 function readCall(value: UnknownObject): CallBlock<UnknownObject> {
   const { id, name, args } = asObject(value.functionCall);
-  return omitUndefined({
-    type: "call" as const,
+  return {
+    type: "call",
     callId: asString(id) || undefined,
     tool: asString(name) ?? "unknown",
     input: args ?? {},
     value,
-  }) as CallBlock<UnknownObject>;
+  };
 }
 
 function readResponse(value: UnknownObject): ResultBlock<UnknownObject> {
   const response = asObject(value.functionResponse);
-  return omitUndefined({
-    type: "result" as const,
+  return {
+    type: "result",
     callId: asString(response.id) || undefined,
     tool: asString(response.name),
     outcome: readFunctionResponse(response),
     value,
-  }) as ResultBlock<UnknownObject>;
+  };
 }
 
 /** The outcome in a function response: the text under its usual names, else the JSON of the whole. */
 function readFunctionResponse(functionResponse: UnknownObject): ToolOutcome {
   const { response, parts } = functionResponse;
   const name = textName(response);
-  const text = name === undefined ? wholeText(response) : String(asObject(response)[name]);
+  const text = name === undefined ? textOrJson(response) : String(asObject(response)[name]);
   if (name === "error") return { status: "failed", error: text };
-  return { status: "done", output: text, attachments: Array.isArray(parts) ? parts.map(readGeminiFile) : [] };
+  return { status: "done", output: text, attachments: asArray(parts).map(readGeminiFile) };
 }
 
 /** The function response of an edited result: what stood beside the text stays. */
@@ -163,7 +175,7 @@ function writeFunctionResponse(part: ToolPart, old: UnknownObject): UnknownObjec
   const name = textName(old.response);
   const isFailed = part.outcome.status === "failed";
   const isKept = createFileFilter(part);
-  const files = Array.isArray(old.parts) ? old.parts.filter((file) => isKept(readGeminiFile(file))) : [];
+  const files = asArray(old.parts).filter((file) => isKept(readGeminiFile(file)));
   const response =
     name !== undefined && (name === "error") === isFailed
       ? { ...asObject(old.response), [name]: text }
@@ -179,11 +191,6 @@ function textName(response: unknown): string | undefined {
   const name = TEXT_NAMES.find((field) => typeof asObject(response)[field] === "string");
   const isPlain = entries.every(([, value]) => typeof value !== "object" || value === null);
   return isPlain ? name : undefined;
-}
-
-function wholeText(response: unknown): string {
-  if (typeof response === "string") return response;
-  return response === undefined || response === null ? "" : safeJson(response);
 }
 
 /** A file part of inline or stored data; total. */

@@ -1,9 +1,9 @@
-import { asObject, asString, jsonOrText, type UnknownObject } from "../../../text/json.ts";
+import { asArray, asObject, asString, jsonOrText, type UnknownObject } from "../../../text/json.ts";
 import type { Fault } from "../../../transcript/format.ts";
+import { contentBlocks, isJsonText } from "../../blocks/block-content.ts";
 import { findCommonFaults } from "../../faults/find-common-faults.ts";
 import { type EditExpectation, findCommonEditFaults } from "../../faults/find-edit-faults.ts";
 import {
-  contentBlocks,
   faultAt,
   type WireBlock,
   type WireMessage,
@@ -38,67 +38,47 @@ export function vendorOfModel(model: string): ChatVendor {
 }
 
 /** openai-chat-28 and openai-chat-29: results stand right behind the message that called, and none is missing there. */
-function orderFaults(messages: readonly UnknownObject[]): readonly Fault[] {
-  const faults: Fault[] = [];
+function* orderFaults(messages: readonly UnknownObject[]): Generator<Fault> {
   let open = new Set<string>();
   let opener = -1;
-  const close = () => {
+  function* missing(): Generator<Fault> {
     for (const callId of open)
-      faults.push(
-        faultAt(
-          "openai-chat-29",
-          { messageId: `messages[${opener}]` },
-          `call ${callId} is not answered before the next message: put its result there`,
-        ),
+      yield faultAt(
+        "openai-chat-29",
+        placeOf(opener),
+        `call ${callId} is not answered before the next message: put its result there`,
       );
-    open = new Set();
-  };
+  }
   for (const [index, { role, tool_calls: calls, tool_call_id: resultOf }] of messages.entries()) {
     if (role === "tool") {
       const callId = asString(resultOf) ?? "";
       if (!open.delete(callId))
-        faults.push(
-          faultAt(
-            "openai-chat-28",
-            { messageId: `messages[${index}]` },
-            `a result of ${callId}, which the message before did not call: move it behind its call or leave it out`,
-          ),
+        yield faultAt(
+          "openai-chat-28",
+          placeOf(index),
+          `a result of ${callId}, which the message before did not call: move it behind its call or leave it out`,
         );
       continue;
     }
-    close();
-    if (!Array.isArray(calls)) continue;
+    yield* missing();
     opener = index;
-    open = new Set(calls.map((call) => asString(asObject(call).id) ?? ""));
+    open = new Set(asArray(calls).map((call) => asString(asObject(call).id) ?? ""));
   }
-  close();
-  return faults;
+  yield* missing();
 }
 
 /** openai-chat-30: arguments are a text that parses as JSON. */
-function argumentFaults(messages: readonly UnknownObject[]): readonly Fault[] {
-  return messages.flatMap(({ tool_calls: calls }, index) =>
-    (Array.isArray(calls) ? calls : [])
-      .map((call) => asObject(call).function)
-      .filter((called) => called !== undefined && !isJson(asObject(called).arguments))
-      .map(() =>
-        faultAt(
+function* argumentFaults(messages: readonly UnknownObject[]): Generator<Fault> {
+  for (const [index, { tool_calls: calls }] of messages.entries()) {
+    for (const call of asArray(calls)) {
+      const { function: called } = asObject(call);
+      if (called !== undefined && !isJsonText(asObject(called).arguments))
+        yield faultAt(
           "openai-chat-30",
-          { messageId: `messages[${index}]` },
+          placeOf(index),
           "arguments that are no JSON text: write them as JSON",
-        ),
-      ),
-  );
-}
-
-/** True for a text that parses as JSON. */
-function isJson(value: unknown): boolean {
-  if (typeof value !== "string") return false;
-  try {
-    JSON.parse(value);
-    return true;
-  } catch {
-    return false;
+        );
+    }
   }
 }
 
@@ -116,65 +96,57 @@ function findChatVendorFaults(messages: readonly UnknownObject[], vendor: ChatVe
 
 const placeOf = (index: number): WirePlace => ({ messageId: `messages[${index}]` });
 
-function resultContentFaults(messages: readonly UnknownObject[]): readonly Fault[] {
-  return messages.flatMap(({ role, content }, index) =>
-    role === "tool" && typeof content !== "string"
-      ? [faultAt("openai-chat-30", placeOf(index), "a result that is no plain text: write it as one")]
-      : [],
-  );
+function* resultContentFaults(messages: readonly UnknownObject[]): Generator<Fault> {
+  for (const [index, { role, content }] of messages.entries())
+    if (role === "tool" && typeof content !== "string")
+      yield faultAt("openai-chat-30", placeOf(index), "a result that is no plain text: write it as one");
 }
 
-/** openai-chat-31: where one turn of the current tool loop tells its reasoning, all do. */
-function reasoningFaults(messages: readonly UnknownObject[], vendor: ChatVendor): readonly Fault[] {
+/** openai-chat-31: where one turn of the current tool loop has its reasoning, all have. */
+function* reasoningFaults(messages: readonly UnknownObject[], vendor: ChatVendor): Generator<Fault> {
   const start = messages.findLastIndex((message) => message.role === "user");
   const turns = [...messages.entries()].filter(([index, { role }]) => index > start && role === "assistant");
-  const isTold = (message: UnknownObject) => typeof message.reasoning_content === "string";
-  const mustTell = vendor === "reasoning-content" || turns.some(([, message]) => isTold(message));
-  return mustTell
-    ? turns
-        .filter(([, message]) => !isTold(message))
-        .map(([index]) =>
-          faultAt(
-            "openai-chat-31",
-            placeOf(index),
-            "no reasoning_content in this tool loop: send it, even empty",
-          ),
-        )
-    : [];
+  const without = turns.filter(([, message]) => typeof message.reasoning_content !== "string");
+  if (vendor !== "reasoning-content" && without.length === turns.length) return;
+  for (const [index] of without)
+    yield faultAt(
+      "openai-chat-31",
+      placeOf(index),
+      "no reasoning_content in this tool loop: send it, even empty",
+    );
 }
 
 /** openai-chat-32: ids of nine letters and digits, an answer between result and question, no answer at the end. */
-function mistralFaults(messages: readonly UnknownObject[]): readonly Fault[] {
-  const faults: Fault[] = [];
+function* mistralFaults(messages: readonly UnknownObject[]): Generator<Fault> {
   for (const [index, { role, tool_calls: calls, tool_call_id: resultOf }] of messages.entries()) {
-    const ids =
-      role === "tool" ? [resultOf] : Array.isArray(calls) ? calls.map((call) => asObject(call).id) : [];
+    const ids = role === "tool" ? [resultOf] : asArray(calls).map((call) => asObject(call).id);
     if (ids.some((id) => !MISTRAL_ID.test(asString(id) ?? "")))
-      faults.push(
-        faultAt("openai-chat-32", placeOf(index), "an id that is not nine letters and digits: rename it"),
-      );
+      yield faultAt("openai-chat-32", placeOf(index), "an id that is not nine letters and digits: rename it");
     if (role === "user" && messages[index - 1]?.role === "tool")
-      faults.push(
-        faultAt("openai-chat-32", placeOf(index), "a question right behind a result: put an answer between"),
+      yield faultAt(
+        "openai-chat-32",
+        placeOf(index),
+        "a question right behind a result: put an answer between",
       );
   }
   const last = messages.length - 1;
   if (messages[last]?.role === "assistant")
-    faults.push(
-      faultAt("openai-chat-32", placeOf(last), "the model has the last word: end with a user or a result"),
+    yield faultAt(
+      "openai-chat-32",
+      placeOf(last),
+      "the model has the last word: end with a user or a result",
     );
-  return faults;
 }
 
 const MISTRAL_ID = /^[a-zA-Z0-9]{9}$/;
 
-/** What an edit broke between a chat completions wire before and after it: nothing in it is sealed, so only what is expected of the edit. */
+/** What an edit broke between a chat completions wire before and after it: nothing in it is signed, so only what is expected of the edit. */
 export function findOpenAIChatEditFaults(
   before: unknown,
   after: unknown,
   expected: EditExpectation = {},
 ): readonly Fault[] {
-  return findCommonEditFaults(readOpenAIChatWire(before), readOpenAIChatWire(after), expected);
+  return [...findCommonEditFaults(readOpenAIChatWire(before), readOpenAIChatWire(after), expected)];
 }
 
 /** The messages of a chat completions request as the rules see them; total. */
@@ -201,7 +173,7 @@ function blocksOf(message: UnknownObject, place: WirePlace): readonly WireBlock[
   const { tool_calls: calls, refusal, reasoning_content: reasoning, audio } = message;
   const blocks: WireBlock[] = [];
   if (asString(reasoning)) blocks.push({ ...place, type: "reasoning", wire: reasoning });
-  const callBlocks = Array.isArray(calls) ? calls.map((call) => callBlock(call, place)) : [];
+  const callBlocks = asArray(calls).map((call) => callBlock(call, place));
   // Clients write an empty text beside calls, and it is taken for none.
   const isNoText = content === "" && callBlocks.length > 0;
   if (!isNoText)

@@ -1,16 +1,11 @@
 import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import type { FilePart } from "../../../transcript/part.ts";
-import type {
-  Block,
-  BlockAdapter,
-  CallBlock,
-  ItemContent,
-  ItemDraft,
-  ResultBlock,
-} from "../../blocks/block-adapter.ts";
+import type { Block, CallBlock, ItemContent, ItemDraft, ResultBlock } from "../../blocks/block-adapter.ts";
 import {
+  contentBlocks,
   filePart,
-  isArguments,
+  isJsonText,
+  opaquePart,
   type ResultShape,
   readArguments,
   readResultContent,
@@ -20,6 +15,57 @@ import {
 } from "../../blocks/block-content.ts";
 import { type BlockFormat, createBlockFormat } from "../../blocks/create-block-format.ts";
 import { findOpenAIChatFaults, vendorOfModel } from "./find-faults.ts";
+
+/**
+ * Requests of a chat completions API, or their bare lists of messages. A turn is one message; each result is a message
+ * of its own.
+ */
+export const openaiChat: BlockFormat<ChatWire> = /* @__PURE__ */ createBlockFormat<
+  ChatWire,
+  ChatMessage,
+  ChatValue
+>(
+  {
+    name: "openai-chat",
+    results: "apart",
+    merges: () => false,
+    open: messagesOf,
+    close: (wire, messages) =>
+      Array.isArray(wire) || typeof wire !== "object" || wire === null
+        ? (messages as ChatWire)
+        : { ...wire, messages },
+    read: readChatMessage,
+    write: writeMessages,
+    normalizeItems: fillReasoningInLoop,
+
+    writePart(part, { value, ...source }) {
+      if (part.type === "reasoning") return writeReasoning(part.text, value);
+      const old = value?.in === "content" ? { value: value.block } : {};
+      const block = writeText(part, { ...source, ...old }, "text");
+      return block === undefined ? undefined : { in: "content", block };
+    },
+
+    writeCall({ callId, tool, input }, { value }) {
+      if (value?.in === "function_call")
+        return { in: "function_call", call: { ...value.call, name: tool, arguments: writeArguments(input) } };
+      const call = value?.in === "tool_calls" ? value.call : { id: callId, type: "function" };
+      if (call.custom !== undefined)
+        return {
+          in: "tool_calls",
+          call: { ...call, custom: { ...asObject(call.custom), name: tool, input } },
+        };
+      const called = { ...asObject(call.function), name: tool, arguments: writeArguments(input) };
+      return { in: "tool_calls", call: { ...call, function: called } };
+    },
+
+    writeResult(part, { before, value }) {
+      const message = value?.in === "result" ? value.message : { role: "tool", tool_call_id: part.callId };
+      const content = writeResultContent(part, { before, content: message.content, shape: CHAT_RESULT });
+      return { in: "result", message: { ...message, content } };
+    },
+  },
+  findOpenAIChatFaults,
+);
 
 /** A message of a chat completions API. Fields that are not known are kept as they are. */
 export interface ChatMessage {
@@ -34,47 +80,6 @@ export interface ChatRequest {
 
 /** What the chat format reads: a list of messages, or a whole request. */
 export type ChatWire = readonly ChatMessage[] | ChatRequest;
-
-/** How chat completions APIs write a conversation: one message a turn, each result a message of its own. */
-const openaiChatAdapter: BlockAdapter<ChatWire, ChatMessage, ChatValue> = {
-  name: "openai-chat",
-  results: "apart",
-  merges: () => false,
-  open: messagesOf,
-  close: (wire, messages) =>
-    Array.isArray(wire) || typeof wire !== "object" || wire === null
-      ? (messages as ChatWire)
-      : { ...wire, messages },
-  read: readChatMessage,
-  write: writeMessages,
-  finish: fillReasoningInLoop,
-
-  writePart(part, { value, ...source }) {
-    if (part.type === "reasoning") return writeReasoning(part.text, value);
-    const block = writeText(
-      part,
-      { ...source, ...(value?.in === "content" && { value: value.block }) },
-      "text",
-    );
-    return block === undefined ? undefined : { in: "content", block };
-  },
-
-  writeCall({ callId, tool, input }, { value }) {
-    if (value?.in === "function_call")
-      return { in: "function_call", call: { ...value.call, name: tool, arguments: writeArguments(input) } };
-    const call = value?.in === "tool_calls" ? value.call : { id: callId, type: "function" };
-    if (call.custom !== undefined)
-      return { in: "tool_calls", call: { ...call, custom: { ...asObject(call.custom), name: tool, input } } };
-    const called = { ...asObject(call.function), name: tool, arguments: writeArguments(input) };
-    return { in: "tool_calls", call: { ...call, function: called } };
-  },
-
-  writeResult(part, { before, value }) {
-    const message = value?.in === "result" ? value.message : { role: "tool", tool_call_id: part.callId };
-    const content = writeResultContent(part, { before, content: message.content, shape: CHAT_RESULT });
-    return { in: "result", message: { ...message, content } };
-  },
-};
 
 function messagesOf(wire: ChatWire): readonly ChatMessage[] {
   if (Array.isArray(wire)) return wire;
@@ -143,7 +148,7 @@ function writeReasoningFields(values: readonly ChatValue[]): UnknownObject {
   return { ...none, ...values.find((value) => value.in === "reasoning")?.fields };
 }
 
-/** Where a vendor wants reasoning told, every turn of the current tool loop has to, if only with an empty text. */
+/** Where a vendor wants reasoning back, every turn of the current tool loop needs the field, if only with an empty text. */
 function fillReasoningInLoop(items: readonly ChatMessage[], wire: ChatWire): readonly ChatMessage[] {
   if (!wantsReasoning(wire)) return items;
   const start = items.findLastIndex((item) => asObject(item).role === "user");
@@ -163,11 +168,6 @@ function hasReasoningContent(item: ChatMessage): boolean {
   const { role, reasoning_content: reasoning } = asObject(item);
   return role === "assistant" && typeof reasoning === "string";
 }
-
-/** Requests of a chat completions API, or their bare lists of messages. */
-export const openaiChat: BlockFormat<ChatWire> = createBlockFormat(openaiChatAdapter, (wire) =>
-  findOpenAIChatFaults(wire),
-);
 
 /** A block of a chat message, by the field it stands in. */
 type ChatValue =
@@ -196,12 +196,12 @@ function readChatMessage(item: ChatMessage): ItemContent<ChatValue> {
 }
 
 function readReasoning(message: UnknownObject): Block<ChatValue>[] {
-  const told = REASONING_FIELDS.filter((name) => isFilled(message[name]));
-  if (told.length === 0) return [];
-  const text = told.map((name) => asString(message[name])).find((value) => value !== undefined);
+  const filled = REASONING_FIELDS.filter((name) => isFilled(message[name]));
+  if (filled.length === 0) return [];
+  const text = filled.map((name) => asString(message[name])).find((value) => value !== undefined);
   const value = {
     in: "reasoning" as const,
-    fields: Object.fromEntries(told.map((name) => [name, message[name]])),
+    fields: Object.fromEntries(filled.map((name) => [name, message[name]])),
   };
   return [{ type: "part", part: { type: "reasoning", text: text ?? "" }, value }];
 }
@@ -213,8 +213,7 @@ function isFilled(value: unknown): boolean {
 function readContent({ content }: UnknownObject, hasCalls: boolean): Block<ChatValue>[] {
   // Clients write an empty text beside calls, and mean none.
   if (content === "" && hasCalls) return [];
-  if (typeof content === "string") return [readContentBlock({ type: "text", text: content })];
-  return Array.isArray(content) ? content.map((block) => readContentBlock(asObject(block))) : [];
+  return contentBlocks(content).map((block) => readContentBlock(asObject(block)));
 }
 
 function readContentBlock(block: UnknownObject): Block<ChatValue> {
@@ -222,7 +221,7 @@ function readContentBlock(block: UnknownObject): Block<ChatValue> {
   if (block.type === "text" && typeof block.text === "string")
     return { type: "part", part: { type: "text", text: block.text }, value };
   if (MEDIA.includes(block.type)) return { type: "part", part: readFile(block), value };
-  return { type: "part", part: { type: "opaque", name: asString(block.type) ?? "unknown" }, value };
+  return { type: "part", part: opaquePart(block.type), value };
 }
 
 const MEDIA: readonly unknown[] = ["image_url", "input_audio", "file"];
@@ -256,28 +255,14 @@ function readCalls({ tool_calls: calls, function_call: legacy }: UnknownObject):
 
 function readCall(call: UnknownObject): CallBlock<ChatValue> {
   const { id, function: called, custom } = call;
-  const value = { in: "tool_calls" as const, call };
   const tool = toolOf(asObject(called ?? custom));
-  if (called === undefined && custom !== undefined) {
-    return omitUndefined({
-      type: "call" as const,
-      callId: asString(id),
-      tool,
-      input: asObject(custom).input,
-      value,
-    }) as CallBlock<ChatValue>;
-  }
+  const block = { type: "call", callId: asString(id), tool, value: { in: "tool_calls", call } } as const;
+  if (called === undefined && custom !== undefined) return { ...block, input: asObject(custom).input };
   const { arguments: text } = asObject(called);
   const input = readArguments(text);
-  const mended = { ...call, function: { ...asObject(called), arguments: writeArguments(input) } };
-  return omitUndefined({
-    type: "call" as const,
-    callId: asString(id),
-    tool,
-    input,
-    value,
-    mended: isArguments(text) ? undefined : { in: "tool_calls" as const, call: mended },
-  }) as CallBlock<ChatValue>;
+  if (isJsonText(text)) return { ...block, input };
+  const written = { ...asObject(called), arguments: writeArguments(input) };
+  return { ...block, input, repaired: { in: "tool_calls", call: { ...call, function: written } } };
 }
 
 function toolOf({ name }: UnknownObject): string {
@@ -285,11 +270,11 @@ function toolOf({ name }: UnknownObject): string {
 }
 
 function readResult(message: UnknownObject): ResultBlock<ChatValue> {
-  return omitUndefined({
-    type: "result" as const,
+  return {
+    type: "result",
     callId: asString(message.tool_call_id),
     tool: asString(message.name),
     outcome: { status: "done" as const, ...readResultContent(message.content, CHAT_RESULT) },
     value: { in: "result" as const, message },
-  }) as ResultBlock<ChatValue>;
+  };
 }

@@ -1,5 +1,6 @@
 import { asObject, asString, jsonOrText, type UnknownObject } from "../../../text/json.ts";
 import type { Fault } from "../../../transcript/format.ts";
+import { contentBlocks } from "../../blocks/block-content.ts";
 import { findCommonFaults } from "../../faults/find-common-faults.ts";
 import {
   type EditExpectation,
@@ -7,13 +8,7 @@ import {
   findSignedContentFaults,
   type SignedContent,
 } from "../../faults/find-edit-faults.ts";
-import {
-  contentBlocks,
-  faultAt,
-  type WireBlock,
-  type WireMessage,
-  type WirePlace,
-} from "../../faults/wire-message.ts";
+import { faultAt, type WireBlock, type WireMessage, type WirePlace } from "../../faults/wire-message.ts";
 
 /**
  * What OpenAI's Responses API would refuse in a request, or in its bare list of input items, and what it would bill for
@@ -49,20 +44,20 @@ const ABOUT_WHAT_CAME_BEFORE: readonly string[] = [
 const placeOf = (index: number): WirePlace => ({ messageId: `input[${index}]` });
 
 /** openai-responses-33: each output has its call before it, each call its output behind it. */
-function pairFaults(items: readonly UnknownObject[]): readonly Fault[] {
-  const faults: Fault[] = [];
+function* pairFaults(items: readonly UnknownObject[]): Generator<Fault> {
   const open = new Map<string, number>();
   for (const [index, { type, call_id: id }] of items.entries()) {
     const callId = asString(id) ?? "";
     if (isCall(type)) open.set(callId, index);
     else if (isOutput(type) && !open.delete(callId))
-      faults.push(
-        faultAt("openai-responses-33", placeOf(index), `an output without the call ${callId}: leave it out`),
+      yield faultAt(
+        "openai-responses-33",
+        placeOf(index),
+        `an output without the call ${callId}: leave it out`,
       );
   }
   for (const [callId, index] of open)
-    faults.push(faultAt("openai-responses-33", placeOf(index), `call ${callId} has no output: add one`));
-  return faults;
+    yield faultAt("openai-responses-33", placeOf(index), `call ${callId} has no output: add one`);
 }
 
 /** openai-responses-34: behind reasoning comes what it was made with. */
@@ -82,49 +77,39 @@ function isMadeByModel({ type, role }: UnknownObject): boolean {
 }
 
 /** openai-responses-36: what is not stored cannot be named. */
-function unstoredFaults(items: readonly UnknownObject[]): readonly Fault[] {
-  const faults: Fault[] = [];
+function* unstoredFaults(items: readonly UnknownObject[]): Generator<Fault> {
   for (const [index, { type, encrypted_content: sealed }] of items.entries()) {
     if (type === "reasoning" && !asString(sealed))
-      faults.push(
-        faultAt(
-          "openai-responses-36",
-          placeOf(index),
-          "unstored reasoning without its content: leave it out",
-        ),
+      yield faultAt(
+        "openai-responses-36",
+        placeOf(index),
+        "unstored reasoning without its content: leave it out",
       );
     if (type === "item_reference")
-      faults.push(
-        faultAt(
-          "openai-responses-36",
-          placeOf(index),
-          "a reference to what is not stored: send the item itself",
-        ),
+      yield faultAt(
+        "openai-responses-36",
+        placeOf(index),
+        "a reference to what is not stored: send the item itself",
       );
   }
-  return faults;
 }
 
 /** openai-responses-38: ids are short and occur once. */
-function idFaults(items: readonly UnknownObject[]): readonly Fault[] {
-  const faults: Fault[] = [];
+function* idFaults(items: readonly UnknownObject[]): Generator<Fault> {
   const seen = new Set<string>();
   for (const [index, { id, call_id: callId }] of items.entries()) {
     if ((asString(callId)?.length ?? 0) > MAX_CALL_ID_CHARS)
-      faults.push(
-        faultAt(
-          "openai-responses-38",
-          placeOf(index),
-          `a call id of more than ${MAX_CALL_ID_CHARS} characters: rename both sides`,
-        ),
+      yield faultAt(
+        "openai-responses-38",
+        placeOf(index),
+        `a call id of more than ${MAX_CALL_ID_CHARS} characters: rename both sides`,
       );
     const itemId = asString(id);
     if (itemId === undefined) continue;
     if (seen.has(itemId))
-      faults.push(faultAt("openai-responses-38", placeOf(index), `item ${itemId} is there twice: keep one`));
+      yield faultAt("openai-responses-38", placeOf(index), `item ${itemId} is there twice: keep one`);
     seen.add(itemId);
   }
-  return faults;
 }
 
 const MAX_CALL_ID_CHARS = 64;
@@ -148,8 +133,8 @@ export function findOpenAIResponsesEditFaults(
     ...lostReasoningFaults(old ?? [], now ?? []),
     ...findSignedContentFaults({
       rule: "openai-responses-37",
-      before: sealedItems(old ?? []),
-      after: sealedItems(now ?? []),
+      before: encryptedItems(old ?? []),
+      after: encryptedItems(now ?? []),
     }),
     ...findCommonEditFaults(readOpenAIResponsesWire(before), readOpenAIResponsesWire(after), expected),
   ];
@@ -181,10 +166,10 @@ function lostReasoningFaults(
   });
 }
 
-function sealedItems(items: readonly UnknownObject[]): readonly SignedContent[] {
+function encryptedItems(items: readonly UnknownObject[]): readonly SignedContent[] {
   return items.flatMap((item, index) => {
-    const seal = asString(item.encrypted_content);
-    return seal === undefined ? [] : [{ messageId: `input[${index}]`, seal, wire: item }];
+    const signature = asString(item.encrypted_content);
+    return signature === undefined ? [] : [{ messageId: `input[${index}]`, signature, wire: item }];
   });
 }
 

@@ -1,5 +1,5 @@
 import { asObject, asString, type UnknownObject } from "../../../text/json.ts";
-import type { BlockAdapter, ItemDraft, PlacedBlock, TurnContext } from "../../blocks/block-adapter.ts";
+import type { ItemDraft, PlacedBlock, TurnContext } from "../../blocks/block-adapter.ts";
 import { writeArguments, writeResultContent, writeText } from "../../blocks/block-content.ts";
 import { type BlockFormat, createBlockFormat } from "../../blocks/create-block-format.ts";
 import { findOpenAIResponsesFaults } from "./find-faults.ts";
@@ -16,45 +16,6 @@ import {
   textTypeOf,
   withRuns,
 } from "./responses-run.ts";
-
-/** How OpenAI's Responses API writes a conversation: a flat list in which each message, call, output and thought is an item. */
-const openaiResponsesAdapter: BlockAdapter<ResponsesWire, ResponsesRun, ResponsesValue> = {
-  name: "openai-responses",
-  results: "apart",
-  merges: () => false,
-  open: runsOf,
-  close: withRuns,
-  read: readResponsesRun,
-  write: writeRun,
-  settle: keepReasoningWithItems,
-  finish: dropRepeatedIds,
-  continues: continuesStoredResponse,
-
-  writePart(part, { role, value }) {
-    // A thought is sealed: it can be sent as it came or not at all.
-    if (part.type === "reasoning") return undefined;
-    const old = value?.in === "content" ? value : undefined;
-    const source = { role, ...(old !== undefined && { value: old.block }) };
-    const block = writeText(part, source, textTypeOf(role));
-    return block === undefined ? undefined : { in: "content", ...(old?.item && { item: old.item }), block };
-  },
-
-  writeCall({ callId, tool, input }, { value }) {
-    const item = value?.item ?? { type: "function_call", call_id: callId };
-    if (item.type === "item_reference") return { in: "item", item };
-    const written = item.type === "function_call" ? writeArguments(input) : input;
-    const name = item.type === "function_call" || item.name !== undefined ? { name: tool } : {};
-    return { in: "item", item: { ...item, ...name, [inputField(item.type)]: written } };
-  },
-
-  writeResult(part, { before, value, call }) {
-    const item = value?.item ?? { type: outputTypeOf(call), call_id: call?.item?.call_id ?? part.callId };
-    // Nothing but a screenshot can stand for a screenshot.
-    if (item.type === "computer_call_output" && value !== undefined) return { in: "item", item };
-    const output = writeResultContent(part, { before, content: item.output, shape: RESPONSES_RESULT });
-    return { in: "item", item: { ...item, output } };
-  },
-};
 
 function outputTypeOf(call: ResponsesValue | undefined): string {
   const type = call?.item?.type;
@@ -97,6 +58,55 @@ function writeMessage(
   return only.text === item.content ? item : { ...item, content: only.text };
 }
 
+/**
+ * Requests of OpenAI's Responses API, or their bare lists of input items: a flat list in which each message, call,
+ * output and thought is an item.
+ */
+export const openaiResponses: BlockFormat<ResponsesWire> = /* @__PURE__ */ createBlockFormat<
+  ResponsesWire,
+  ResponsesRun,
+  ResponsesValue
+>(
+  {
+    name: "openai-responses",
+    results: "apart",
+    merges: () => false,
+    open: runsOf,
+    close: withRuns,
+    read: readResponsesRun,
+    write: writeRun,
+    normalizeTurn: keepReasoningWithItems,
+    normalizeItems: dropRepeatedIds,
+    continues: continuesStoredResponse,
+
+    writePart(part, { role, value }) {
+      // A thought is sealed: it can be sent as it came or not at all.
+      if (part.type === "reasoning") return undefined;
+      const old = value?.in === "content" ? value : undefined;
+      const source = { role, ...(old !== undefined && { value: old.block }) };
+      const block = writeText(part, source, textTypeOf(role));
+      return block === undefined ? undefined : { in: "content", ...(old?.item && { item: old.item }), block };
+    },
+
+    writeCall({ callId, tool, input }, { value }) {
+      const item = value?.item ?? { type: "function_call", call_id: callId };
+      if (item.type === "item_reference") return { in: "item", item };
+      const written = item.type === "function_call" ? writeArguments(input) : input;
+      const name = item.type === "function_call" || item.name !== undefined ? { name: tool } : {};
+      return { in: "item", item: { ...item, ...name, [inputField(item.type)]: written } };
+    },
+
+    writeResult(part, { before, value, call }) {
+      const item = value?.item ?? { type: outputTypeOf(call), call_id: call?.item?.call_id ?? part.callId };
+      // Nothing but a screenshot can stand for a screenshot.
+      if (item.type === "computer_call_output" && value !== undefined) return { in: "item", item };
+      const output = writeResultContent(part, { before, content: item.output, shape: RESPONSES_RESULT });
+      return { in: "item", item: { ...item, output } };
+    },
+  },
+  findOpenAIResponsesFaults,
+);
+
 /** Item ids occur once: a second item of the same name goes without. */
 function dropRepeatedIds(runs: readonly ResponsesRun[]): readonly ResponsesRun[] {
   const seen = new Set<unknown>();
@@ -121,11 +131,6 @@ function withoutId(item: UnknownObject): UnknownObject {
   const { id: _, ...rest } = asObject(item);
   return rest;
 }
-
-/** Requests of OpenAI's Responses API, or their bare lists of input items. */
-export const openaiResponses: BlockFormat<ResponsesWire> = createBlockFormat(openaiResponsesAdapter, (wire) =>
-  findOpenAIResponsesFaults(wire),
-);
 
 type Placed = PlacedBlock<ResponsesValue>;
 

@@ -1,8 +1,14 @@
-import { asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import { asObject, asString, type UnknownObject } from "../../../text/json.ts";
 import type { CallId, FilePart } from "../../../transcript/part.ts";
 import type { Block, CallBlock, ItemContent, ResultBlock } from "../../blocks/block-adapter.ts";
-import { filePart, type ResultShape, readArguments, readResultContent } from "../../blocks/block-content.ts";
-import { safeCallId } from "../../blocks/derived-ids.ts";
+import {
+  filePart,
+  opaquePart,
+  type ResultShape,
+  readArguments,
+  readResultContent,
+} from "../../blocks/block-content.ts";
+import { safeCallId } from "../../blocks/message-head.ts";
 import { UNKNOWN_TOOL } from "../../blocks/read-blocks.ts";
 import { isCall, isOutput, responsesItems } from "./find-faults.ts";
 
@@ -128,7 +134,7 @@ function readItem(item: UnknownObject, { keptCalls }: ResponsesRun): readonly Bl
     return [{ type: "call", callId: keptCall, tool: UNKNOWN_TOOL, input: undefined, value }];
   if (type === "reasoning" || (type === "item_reference" && isReasoningId(item.id)))
     return [{ type: "part", part: { type: "reasoning", text: summaryOf(item) }, value }];
-  return [{ type: "part", part: { type: "opaque", name: asString(type) ?? "unknown" }, value }];
+  return [{ type: "part", part: opaquePart(type), value }];
 }
 
 /** The content of a message as a list; a text is a list of one. */
@@ -147,7 +153,7 @@ function readContent(item: UnknownObject, block: UnknownObject): Block<Responses
   if (TEXTS.includes(block.type) && typeof block.text === "string")
     return { type: "part", part: { type: "text", text: block.text }, value };
   if (FILES.includes(block.type)) return { type: "part", part: readFile(block), value };
-  return { type: "part", part: { type: "opaque", name: asString(block.type) ?? "unknown" }, value };
+  return { type: "part", part: opaquePart(block.type), value };
 }
 
 const TEXTS: readonly unknown[] = ["text", "input_text", "output_text"];
@@ -183,14 +189,14 @@ function summaryOf({ summary }: UnknownObject): string {
 
 function readCall(item: UnknownObject): CallBlock<ResponsesValue> {
   const { type, name } = item;
-  return omitUndefined({
-    type: "call" as const,
+  return {
+    type: "call",
     callId: asString(item.call_id),
     tool: asString(name) ?? String(type).replace(/_call$/, ""),
     input: type === "function_call" ? readArguments(item.arguments) : item[inputField(type)],
     value: { in: "item" as const, item },
     ...repairId(item),
-  }) as CallBlock<ResponsesValue>;
+  };
 }
 
 /** The field in which a call of this type has its input. */
@@ -204,20 +210,20 @@ function readOutput(item: UnknownObject): ResultBlock<ResponsesValue> {
   const { output } = item;
   // A screenshot is an object of its own where other tools give text or a list.
   const content = typeof output === "object" && output !== null && !Array.isArray(output) ? [output] : output;
-  return omitUndefined({
-    type: "result" as const,
+  return {
+    type: "result",
     callId: asString(item.call_id),
     outcome: { status: "done" as const, ...readResultContent(content, RESPONSES_RESULT) },
     value: { in: "item" as const, item },
     ...repairId(item),
-  }) as ResultBlock<ResponsesValue>;
+  };
 }
 
 /** Call ids of other vendors may be longer than this API takes. */
-function repairId(item: UnknownObject): { readonly mended?: ResponsesValue } {
+function repairId(item: UnknownObject): { readonly repaired?: ResponsesValue } {
   const callId = asString(item.call_id) ?? "";
   if (callId.length <= MAX_CALL_ID_CHARS) return {};
-  return { mended: { in: "item", item: { ...item, call_id: safeCallId(callId) } } };
+  return { repaired: { in: "item", item: { ...item, call_id: safeCallId(callId) } } };
 }
 
 const MAX_CALL_ID_CHARS = 64;

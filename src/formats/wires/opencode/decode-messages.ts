@@ -1,13 +1,14 @@
 import {
+  asArray,
   asNumber,
   asObject,
   asString,
+  asTrue,
   omitUndefined,
-  safeJson,
+  textOrJson,
   type UnknownObject,
 } from "../../../text/json.ts";
 import type { Cut } from "../../../text/truncate.ts";
-import { readCarriedFacts } from "../../../transcript/carried-facts.ts";
 import {
   createIdDeduplicator,
   type Message,
@@ -15,9 +16,10 @@ import {
   type MessageId,
   type ModelRef,
   type Transcript,
-  type Usage,
 } from "../../../transcript/message.ts";
 import type { CallId, FilePart, InputCut, Part, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
+import { filePart, opaquePart } from "../../blocks/block-content.ts";
+import { readMetadata, readUsage, type UsageNames } from "../../blocks/message-head.ts";
 import type { SessionMessage } from "./session-message.ts";
 
 /** A transcript, and for each wire part the canonical part that it became (or half of which it is). */
@@ -53,7 +55,7 @@ export function decodeMessages(wire: readonly SessionMessage[]): Decoded {
           const part = withCallId(decodePart(wirePart), here);
           parts.push(part);
           if (part.type === "tool" && part.outcome.status === "pending") {
-            lastCall = { origin: here, isAnswered: false };
+            lastCall = { origin: here, part, parts, isAnswered: false };
             calls.set(part.callId, lastCall);
           }
           return here;
@@ -66,7 +68,7 @@ export function decodeMessages(wire: readonly SessionMessage[]): Decoded {
         }
         call.isAnswered = true;
         call.origin.half = "call";
-        answer(allParts, call.origin, wirePart);
+        call.parts[call.origin.partIndex] = { ...call.part, outcome: decodeResult(wirePart) };
         return { ...call.origin, half: "result" };
       }),
     );
@@ -91,22 +93,14 @@ export function isResultsOnly(origins: readonly Origin[]): boolean {
 
 interface OpenCall {
   readonly origin: OpenOrigin;
+  readonly part: ToolPart;
+  /** The parts of its message. */
+  readonly parts: Part[];
   isAnswered: boolean;
 }
 
 /** Where a part came from, until all parts are read: a later one may turn out to be its other half. */
 type OpenOrigin = { -readonly [Field in keyof Origin]: Origin[Field] };
-
-function answer(
-  allParts: readonly Part[][],
-  { messageIndex, partIndex }: Origin,
-  wirePart: UnknownObject,
-): void {
-  const parts = allParts[messageIndex];
-  const call = parts?.[partIndex];
-  if (parts === undefined || call?.type !== "tool") return;
-  parts[partIndex] = { ...call, outcome: decodeResult(wirePart) };
-}
 
 function orphan(wirePart: UnknownObject, callId: CallId | undefined): ToolPart {
   return {
@@ -134,8 +128,7 @@ export function infoOf(wireMessage: SessionMessage): UnknownObject {
 
 /** The parts of a message, however broken it is. */
 function partsOf(wireMessage: SessionMessage): readonly UnknownObject[] {
-  const { parts } = asObject(wireMessage);
-  return Array.isArray(parts) ? parts.map(asObject) : [];
+  return asArray(asObject(wireMessage).parts).map(asObject);
 }
 
 /** The canonical message of an `info` object and its decoded parts. */
@@ -147,16 +140,15 @@ function decodeInfo(info: UnknownObject, id: MessageId, parts: readonly Part[]):
     role,
     parts,
     createdAt: asNumber(asObject(info.time).created),
-    summary: isAssistant && info.summary === true ? (true as const) : undefined,
+    summary: isAssistant ? asTrue(info.summary) : undefined,
     finish: asString(info.finish),
     // Token counts are there from the start of a message, `finish` from its end; the older shape has neither.
-    unfinished:
-      isAssistant && info.finish === undefined && info.tokens !== undefined ? (true as const) : undefined,
+    unfinished: asTrue(isAssistant && info.finish === undefined && info.tokens !== undefined),
     error: decodeError(info.error),
     parentId: asString(info.parentID),
-    usage: decodeUsage(info.tokens),
+    usage: readUsage(flatTokens(info.tokens), USAGE),
     model: decodeModel(info),
-    metadata: decodeMetadata(asObject(info.metadata).carryover),
+    metadata: readMetadata(asObject(info.metadata).carryover),
   });
 }
 
@@ -169,19 +161,21 @@ function decodeError(error: unknown): MessageError | undefined {
   };
 }
 
-function decodeUsage(tokens: unknown): Usage | undefined {
+/** Token counts in one object: OpenCode keeps those of the cache in an object of their own. */
+function flatTokens(tokens: unknown): unknown {
   if (typeof tokens !== "object" || tokens === null) return undefined;
-  const { total, input, output, reasoning, cache } = asObject(tokens);
-  const { read, write } = asObject(cache);
-  return omitUndefined({
-    inputTokens: asNumber(input) ?? 0,
-    outputTokens: asNumber(output) ?? 0,
-    reasoningTokens: asNumber(reasoning) ?? 0,
-    cacheReadTokens: asNumber(read) ?? 0,
-    cacheWriteTokens: asNumber(write) ?? 0,
-    totalTokens: asNumber(total),
-  });
+  const { read, write } = asObject(asObject(tokens).cache);
+  return { ...tokens, read, write };
 }
+
+const USAGE: UsageNames = {
+  input: "input",
+  output: "output",
+  reasoning: "reasoning",
+  cacheRead: "read",
+  cacheWrite: "write",
+  total: "total",
+};
 
 function decodeModel(info: UnknownObject): ModelRef | undefined {
   const model = asObject(info.model);
@@ -190,24 +184,13 @@ function decodeModel(info: UnknownObject): ModelRef | undefined {
   return provider === undefined || id === undefined ? undefined : { provider, id };
 }
 
-function decodeMetadata(carryover: unknown): Message["metadata"] | undefined {
-  const { agentVisible, userVisible, kind, carried } = asObject(carryover);
-  const metadata = omitUndefined({
-    agentVisible: typeof agentVisible === "boolean" ? agentVisible : undefined,
-    userVisible: typeof userVisible === "boolean" ? userVisible : undefined,
-    kind: asString(kind),
-    carried: readCarriedFacts(carried),
-  });
-  return Object.keys(metadata).length === 0 ? undefined : metadata;
-}
-
 /** The canonical part of a wire part; one that is not understood becomes opaque. */
 function decodePart(wire: UnknownObject): Part {
   switch (wire.type) {
     case "text":
-      return typeof wire.text === "string" ? decodeText(wire, wire.text) : opaque(wire);
+      return typeof wire.text === "string" ? decodeText(wire, wire.text) : opaquePart(wire.type);
     case "reasoning":
-      return typeof wire.text === "string" ? { type: "reasoning", text: wire.text } : opaque(wire);
+      return typeof wire.text === "string" ? { type: "reasoning", text: wire.text } : opaquePart(wire.type);
     case "tool":
     case "tool_use":
     case "tool_call":
@@ -218,17 +201,17 @@ function decodePart(wire: UnknownObject): Part {
       return omitUndefined({
         type: "compaction" as const,
         trigger: wire.auto === true ? ("auto" as const) : ("manual" as const),
-        overflow: wire.overflow === true ? (true as const) : undefined,
+        overflow: asTrue(wire.overflow),
         tailStartId: asString(wire.tail_start_id),
       });
     default:
-      return opaque(wire);
+      return opaquePart(wire.type);
   }
 }
 
 /** The outcome in a separate result part of the older shape. */
 function decodeResult(wire: UnknownObject): ToolOutcome {
-  const text = textOf(wire.text ?? wire.output ?? wire.content);
+  const text = textOrJson(wire.text ?? wire.output ?? wire.content);
   return wire.isError === true
     ? { status: "failed", error: text }
     : { status: "done", output: text, attachments: [] };
@@ -249,9 +232,9 @@ function decodeText(wire: UnknownObject, text: string): Part {
   return omitUndefined({
     type: "text" as const,
     text,
-    synthetic: wire.synthetic === true ? (true as const) : undefined,
-    ignored: wire.ignored === true ? (true as const) : undefined,
-    own: carryover === true ? (true as const) : undefined,
+    synthetic: asTrue(wire.synthetic),
+    ignored: asTrue(wire.ignored),
+    own: asTrue(carryover),
     ...decodeNote(wire.metadata),
   });
 }
@@ -283,31 +266,17 @@ function decodeState(state: UnknownObject): ToolOutcome {
   if (state.status === "error" && interrupted === true && typeof partial === "string") {
     return { status: "done", output: partial, attachments: [] };
   }
-  if (state.status === "error") return { status: "failed", error: textOf(state.error) };
+  if (state.status === "error") return { status: "failed", error: textOrJson(state.error) };
   if (state.status === "completed" || (state.status === undefined && state.output !== undefined)) {
-    const attachments = Array.isArray(state.attachments)
-      ? state.attachments.map((file) => decodeFile(asObject(file)))
-      : [];
-    return { status: "done", output: textOf(state.output), attachments };
+    const attachments = asArray(state.attachments).map(decodeFile);
+    return { status: "done", output: textOrJson(state.output), attachments };
   }
   return { status: "pending" };
 }
 
-function decodeFile(wire: UnknownObject): FilePart {
-  return omitUndefined({
-    type: "file" as const,
-    mime: asString(wire.mime) ?? "application/octet-stream",
-    filename: asString(wire.filename),
-    sizeBytes: dataUrlBytes(wire.url),
-  });
-}
-
-function dataUrlBytes(url: unknown): number | undefined {
-  if (typeof url !== "string" || !url.startsWith("data:")) return undefined;
-  const comma = url.indexOf(",");
-  if (comma === -1) return undefined;
-  const chars = url.length - comma - 1;
-  return url.slice(0, comma).endsWith(";base64") ? Math.floor((chars * 3) / 4) : chars;
+function decodeFile(value: unknown): FilePart {
+  const { mime, filename, url } = asObject(value);
+  return filePart({ mime: asString(mime), filename: asString(filename), url: asString(url) });
 }
 
 /** A cleared mark is a number; a string is tolerated, and anything else that is set still means cleared. */
@@ -315,13 +284,4 @@ function decodeTimestamp(value: unknown): number | undefined {
   if (value === undefined || value === null || value === false) return undefined;
   const time = typeof value === "string" ? Number(value) || Date.parse(value) : Number(value);
   return Number.isFinite(time) ? time : 0;
-}
-
-function textOf(value: unknown): string {
-  if (typeof value === "string") return value;
-  return value === undefined || value === null ? "" : safeJson(value);
-}
-
-function opaque(wire: UnknownObject): Part {
-  return { type: "opaque", name: asString(wire.type) ?? "unknown" };
 }

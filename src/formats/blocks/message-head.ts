@@ -1,6 +1,48 @@
-import { safeJson } from "../../text/json.ts";
-import type { MessageId, Role } from "../../transcript/message.ts";
-import type { CallId, Part } from "../../transcript/part.ts";
+import { asNumber, asObject, asString, omitUndefined, safeJson } from "../../text/json.ts";
+import { readCarriedFacts } from "../../transcript/carried-facts.ts";
+import type { MessageMetadata, Role, Usage } from "../../transcript/message.ts";
+import type { CallId, MessageId, Part } from "../../transcript/part.ts";
+
+/** The names under which a format keeps token counts. */
+export interface UsageNames {
+  readonly input: string;
+  readonly output: string;
+  readonly cacheRead: string;
+  readonly cacheWrite?: string;
+  readonly reasoning?: string;
+  readonly total?: string;
+  /** Set when the input count includes the tokens read from the cache. */
+  readonly inputIncludesCache?: true;
+}
+
+/** Token counts under the names of a format; undefined for what is no object. */
+export function readUsage(value: unknown, names: UsageNames): Usage | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const usage = asObject(value);
+  const count = (name: string | undefined) => (name === undefined ? undefined : asNumber(usage[name]));
+  const inputTokens = count(names.input) ?? 0;
+  const cacheReadTokens = count(names.cacheRead) ?? 0;
+  return omitUndefined({
+    inputTokens: names.inputIncludesCache ? Math.max(0, inputTokens - cacheReadTokens) : inputTokens,
+    outputTokens: count(names.output) ?? 0,
+    reasoningTokens: count(names.reasoning) ?? 0,
+    cacheReadTokens,
+    cacheWriteTokens: count(names.cacheWrite) ?? 0,
+    totalTokens: count(names.total),
+  });
+}
+
+/** Our own metadata of a message, read back from where a format keeps it; undefined when nothing in it is set. */
+export function readMetadata(value: unknown): MessageMetadata | undefined {
+  const { agentVisible, userVisible, kind, carried } = asObject(value);
+  const metadata = omitUndefined({
+    agentVisible: typeof agentVisible === "boolean" ? agentVisible : undefined,
+    userVisible: typeof userVisible === "boolean" ? userVisible : undefined,
+    kind: asString(kind),
+    carried: readCarriedFacts(carried),
+  });
+  return Object.keys(metadata).length === 0 ? undefined : metadata;
+}
 
 /**
  * An id for a message of a wire that gives none, from its place and what it says. Results do not count, since
