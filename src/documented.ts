@@ -11,15 +11,20 @@ export {
   type SummarizedToolResults,
 } from "./compaction/tool-summaries/maybe-summarize-tool-results.ts";
 export {
+  isOverflow,
+  type ModelLimits,
+  type OverflowQuestion,
+  type OverflowSettings,
+  usableTokens,
+} from "./compaction/trigger/overflow.ts";
+export {
+  type CompactDecision,
   type CompactionSettings,
   effectiveTokenLimit,
-  type ModelLimits,
-  type OverflowSettings,
+  type Situation,
+  shouldCompact,
   type TokenLimit,
-  usableTokens,
-} from "./compaction/trigger/limits.ts";
-export { isOverflow, type OverflowQuestion } from "./compaction/trigger/overflow.ts";
-export { type CompactDecision, type Situation, shouldCompact } from "./compaction/trigger/should-compact.ts";
+} from "./compaction/trigger/should-compact.ts";
 export { type FormattedContext, formatMessagesAsContext } from "./fork/context/format.ts";
 export {
   FORK_CHAR_BUDGET,

@@ -33,14 +33,13 @@ export {
 } from "./compaction/recover.ts";
 export type { Pin } from "./compaction/summary/facts.ts";
 export type { Representation } from "./compaction/summary/message.ts";
+export type { ModelLimits, OverflowSettings } from "./compaction/trigger/overflow.ts";
 export {
   type CompactionSettings,
   DEFAULT_COMPACTION_SETTINGS,
-  type ModelLimits,
-  type OverflowSettings,
   type Threshold,
   type ToolSummaryStrategy,
-} from "./compaction/trigger/limits.ts";
+} from "./compaction/trigger/should-compact.ts";
 export {
   chooseForkWay,
   type ForkWay,

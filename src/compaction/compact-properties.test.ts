@@ -15,7 +15,7 @@ import { type CompactionEvent, compact } from "./compact.ts";
 import { type CompactionInput, type CompactionPlan, planCompaction } from "./plan/plan-compaction.ts";
 import { typedText } from "./plan/window.ts";
 import { pinText } from "./summary/facts.ts";
-import { DEFAULT_COMPACTION_SETTINGS } from "./trigger/limits.ts";
+import { DEFAULT_COMPACTION_SETTINGS } from "./trigger/should-compact.ts";
 
 /** Long enough that a compaction can gain something, whatever else the history holds. */
 const BULK: Message = {

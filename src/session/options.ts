@@ -5,14 +5,12 @@ import type { Summarizer } from "../compaction/ports/summarizer.ts";
 import type { Pin } from "../compaction/summary/facts.ts";
 import type { Representation } from "../compaction/summary/message.ts";
 import type { SecretRedaction } from "../compaction/summary/text.ts";
+import { type ModelLimits, OVERFLOW_SHAPE, type OverflowSettings } from "../compaction/trigger/overflow.ts";
 import {
   COMPACTION_SHAPE,
   type CompactionSettings,
   DEFAULT_COMPACTION_SETTINGS,
-  type ModelLimits,
-  OVERFLOW_SHAPE,
-  type OverflowSettings,
-} from "../compaction/trigger/limits.ts";
+} from "../compaction/trigger/should-compact.ts";
 import type { CacheProfile } from "../stages/cache-profiles.ts";
 import {
   ConfigurationError,

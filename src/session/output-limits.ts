@@ -1,9 +1,9 @@
+import type { ModelLimits } from "../compaction/trigger/overflow.ts";
 import {
   type CompactionSettings,
   effectiveTokenLimit,
-  type ModelLimits,
   type TokenLimit,
-} from "../compaction/trigger/limits.ts";
+} from "../compaction/trigger/should-compact.ts";
 import { CHARS_PER_TOKEN } from "../text/tokens/estimate-tokens.ts";
 import { commonLimit } from "../text/truncate.ts";
 import { isWithinLimits, type TextSize, type ToolOutputLimits, textSize } from "../tool-output/limits.ts";

@@ -3,16 +3,16 @@ import {
   classifyProviderError,
   type ProviderErrorReport,
 } from "../compaction/provider-errors/classify-provider-error.ts";
+import { detectSilentOverflow, type ModelLimits, usableTokens } from "../compaction/trigger/overflow.ts";
 import {
   type ChangedSettings,
+  COOL_DOWN_TURNS,
   changeSettings,
   learnContextLimit,
-  type ModelLimits,
   type SettingsChange,
-  usableTokens,
-} from "../compaction/trigger/limits.ts";
-import { detectSilentOverflow } from "../compaction/trigger/overflow.ts";
-import { COOL_DOWN_TURNS, type TriggerStatus, triggerStatus } from "../compaction/trigger/should-compact.ts";
+  type TriggerStatus,
+  triggerStatus,
+} from "../compaction/trigger/should-compact.ts";
 import { isObject } from "../text/json.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import type { ContextEstimate } from "../transcript/estimate-context.ts";

@@ -43,7 +43,7 @@ import {
   type TextCleaner,
   type TextPiece,
 } from "../summary/text.ts";
-import { DEFAULT_COMPACTION_SETTINGS } from "../trigger/limits.ts";
+import { DEFAULT_COMPACTION_SETTINGS } from "../trigger/should-compact.ts";
 import {
   type ConversationSplit,
   isBareMarker,

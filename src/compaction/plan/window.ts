@@ -9,14 +9,13 @@ import {
   type Transcript,
 } from "../../transcript/message.ts";
 import { isSummary, type Representation } from "../summary/message.ts";
+import { type ModelLimits, usableTokens } from "../trigger/overflow.ts";
 import {
   type CompactionSettings,
   DEFAULT_COMPACTION_SETTINGS,
   effectiveKeepRecentTokens,
   effectiveTokenLimit,
-  type ModelLimits,
-  usableTokens,
-} from "../trigger/limits.ts";
+} from "../trigger/should-compact.ts";
 
 /** What the model reads now, sorted by what a compaction does with it. */
 interface CompactionWindow {

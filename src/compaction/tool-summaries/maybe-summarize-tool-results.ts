@@ -3,7 +3,7 @@ import type { Transcript } from "../../transcript/message.ts";
 import { type CallResult, callWithin } from "../ports/call-within.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Summarizer } from "../ports/summarizer.ts";
-import type { ToolSummaryStrategy } from "../trigger/limits.ts";
+import type { ToolSummaryStrategy } from "../trigger/should-compact.ts";
 import {
   type AnsweredBatch,
   digestEdits,

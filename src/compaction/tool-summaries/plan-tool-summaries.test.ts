@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { deepFreeze, transcript } from "../../testing/notation.ts";
 import { ConfigurationError } from "../../text/check.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
-import { DEFAULT_COMPACTION_SETTINGS } from "../trigger/limits.ts";
+import { DEFAULT_COMPACTION_SETTINGS } from "../trigger/should-compact.ts";
 import {
   handleOfRef,
   planToolSummaries,

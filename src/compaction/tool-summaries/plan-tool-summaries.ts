@@ -29,7 +29,7 @@ import {
   DEFAULT_COMPACTION_SETTINGS,
   TOOL_SUMMARY_STRATEGIES,
   type ToolSummaryStrategy,
-} from "../trigger/limits.ts";
+} from "../trigger/should-compact.ts";
 
 /**
  * Which tool results to sum up next, oldest first, so that at most the cutoff stays visible. A result that the model

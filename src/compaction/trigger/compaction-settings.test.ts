@@ -7,7 +7,7 @@ import {
   changeSettings,
   DEFAULT_COMPACTION_SETTINGS as defaults,
   type SettingsChange,
-} from "./limits.ts";
+} from "./should-compact.ts";
 
 const paths = (raw: unknown) => check(COMPACTION_SHAPE, raw).map(({ path }) => path.join("."));
 const read = (raw: unknown) => readOptions(COMPACTION_SHAPE, defaults, raw);

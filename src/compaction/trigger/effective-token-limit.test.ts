@@ -4,7 +4,7 @@ import {
   DEFAULT_COMPACTION_SETTINGS as defaults,
   effectiveKeepRecentTokens,
   effectiveTokenLimit,
-} from "./limits.ts";
+} from "./should-compact.ts";
 
 describe("effectiveTokenLimit", () => {
   it.each([

@@ -3,13 +3,13 @@ import { describe, expect, it } from "vitest";
 import { deepFreeze } from "../../testing/notation.ts";
 import type { Usage } from "../../transcript/message.ts";
 import {
+  isOverflow,
   type ModelLimits,
   OUTPUT_TOKEN_MAX,
   type OverflowSettings,
   readOutputCap,
   usableTokens,
-} from "./limits.ts";
-import { isOverflow } from "./overflow.ts";
+} from "./overflow.ts";
 
 const usage = (counts: Partial<Usage>): Usage => ({
   inputTokens: 0,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze } from "../../testing/notation.ts";
 import type { Message } from "../../transcript/message.ts";
-import { checkOverflow, hasPendingMarker, stepToCheck } from "./overflow.ts";
+import { hasPendingMarker, isOverflow, stepToCheck } from "./overflow.ts";
 
 const limits = { contextTokens: 100_000, outputTokens: 20_000 };
 const user = (id: string): Message => ({ id, role: "user", parts: [{ type: "text", text: "go on" }] });
@@ -20,9 +20,13 @@ const marker = (id: string): Message => ({
 });
 const summary = (id: string, parentId: string, more: Partial<Message> = {}): Message =>
   step(id, 90_000, { summary: true, parentId, ...more });
-const check = (...messages: Message[]) => checkOverflow(deepFreeze(messages), { limits }).action;
+const check = (...messages: Message[]) => {
+  const { overflow } = isOverflow({ usage: stepToCheck(deepFreeze(messages))?.usage, limits });
+  if (!overflow) return "none";
+  return hasPendingMarker(messages) ? "wait" : "mark";
+};
 
-describe("checkOverflow", () => {
+describe("the newest step", () => {
   it("OVERFLOW-9: asks for a marker when the newest step filled the window", () => {
     expect(check(user("1"), step("2", 80_001))).toBe("mark");
     expect(check(user("1"), step("2", 80_000))).toBe("none");

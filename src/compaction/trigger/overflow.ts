@@ -1,13 +1,8 @@
 import { compactionPart } from "../../stages/boundary.ts";
+import { flag, numberFrom, oneOf, type Shape } from "../../text/check.ts";
+import { asNumber, asObject } from "../../text/json.ts";
 import { isVisibleToModel, type Message, type Transcript, type Usage } from "../../transcript/message.ts";
 import { classifyProviderError } from "../provider-errors/classify-provider-error.ts";
-import {
-  DEFAULT_OVERFLOW_SETTINGS,
-  type ModelLimits,
-  type OverflowFormula,
-  type OverflowSettings,
-  usableTokens,
-} from "./limits.ts";
 
 /**
  * Whether a finished step filled the model's window: read it as `isOverflow(step).overflow`.
@@ -26,12 +21,13 @@ export function isOverflow({ usage, limits, settings }: OverflowQuestion): Overf
 
   if (!auto) return answer("auto-off");
   if (!(limits.contextTokens > 0)) return answer("no-context-limit");
-  if (counted === undefined || totalOf(counted) === 0) return answer("no-usage");
+  if (counted === undefined || countTokens(counted, "opencode") === 0) return answer("no-usage");
 
   const decide = (by: OverflowFormula): OverflowReason => {
     const usable = usableTokens(limits, { ...settings, formula: by });
     if (usable <= 0) return "no-usable-window";
-    return exceeds(countTokens(counted, by), usable, by) ? "over-usable" : "fits";
+    const count = countTokens(counted, by);
+    return (by === "documented" ? count > usable : count >= usable) ? "over-usable" : "fits";
   };
   const reason = decide(formula);
   const other = decide(formula === "documented" ? "opencode" : "documented");
@@ -54,7 +50,7 @@ export interface OverflowAnswer {
   readonly disagreement: boolean;
 }
 
-/** `no-usable-window` means that the reserve is as large as the window: a configuration to warn about once. */
+/** `no-usable-window`: the reserve is as large as the window, which is a mistake in the configuration. */
 export type OverflowReason =
   | "auto-off"
   | "no-context-limit"
@@ -71,42 +67,90 @@ function countTokens(usage: Usage, formula: OverflowFormula): number {
   );
 }
 
-function exceeds(countedTokens: number, usable: number, formula: OverflowFormula): boolean {
-  return formula === "documented" ? countedTokens > usable : countedTokens >= usable;
+/** How many tokens of the window a conversation may fill before it overflows; never below 0. */
+export function usableTokens(limits: ModelLimits, settings: Partial<OverflowSettings> = {}): number {
+  const { formula, outputCapTokens, reservedTokens } = { ...DEFAULT_OVERFLOW_SETTINGS, ...settings };
+  const capTokens = positiveOrZero(outputCapTokens) || OUTPUT_TOKEN_MAX;
+  const reserveTokens = Math.min(positiveOrZero(limits.outputTokens), capTokens) || capTokens;
+  const inputTokens = positiveOrZero(limits.inputTokens);
+  const windowTokens = positiveOrZero(limits.contextTokens) - reserveTokens;
+  if (inputTokens === 0) return Math.max(0, windowTokens);
+  if (formula === "documented") return inputTokens;
+  const isReserveSet = reservedTokens !== undefined && reservedTokens >= 0;
+  return Math.max(
+    0,
+    inputTokens - (isReserveSet ? reservedTokens : Math.min(RESERVED_TOKENS, reserveTokens)),
+  );
 }
 
-function totalOf(usage: Usage): number {
-  return countTokens(usage, "opencode");
+/** What a model accepts and writes. 0 or less means unknown. */
+export interface ModelLimits {
+  readonly contextTokens: number;
+  readonly outputTokens: number;
+  /** Set by models whose input has a limit of its own. */
+  readonly inputTokens?: number;
+}
+
+function positiveOrZero(tokens: number | undefined): number {
+  return tokens !== undefined && tokens > 0 ? tokens : 0;
+}
+
+/** How overflow is counted. Every field left out takes its default. */
+export interface OverflowSettings {
+  /** False: no usage ever counts as an overflow. */
+  readonly auto: boolean;
+  /** The most that is kept free for the answer, whatever the model could write. */
+  readonly outputCapTokens: number;
+  /** Kept free below an input limit; only the formula `opencode` reads it. */
+  readonly reservedTokens?: number;
+  readonly formula: OverflowFormula;
 }
 
 /**
- * Looks at the newest finished step, whatever it ended in, and says whether a compaction marker is due.
- * For use after every step and again before every call.
+ * `documented` counts input, cache reads and output; `opencode` (as of February 2026) also counts cache writes, keeps a
+ * reserve and overflows when the window is exactly full.
  */
-export function checkOverflow(transcript: Transcript, { limits, settings }: CheckOptions): OverflowCheck {
-  const step = stepToCheck(transcript);
-  const answer = isOverflow({ usage: step?.usage, limits, ...(settings === undefined ? {} : { settings }) });
-  if (!answer.overflow) return { action: "none", answer };
-  return { action: hasPendingMarker(transcript) ? "wait" : "mark", answer };
+export type OverflowFormula = "documented" | "opencode";
+
+/** The default cap of the output reserve. */
+export const OUTPUT_TOKEN_MAX = 32_000;
+
+/** What stays free below an input limit when nothing is configured. */
+const RESERVED_TOKENS = 20_000;
+
+/** What `isOverflow` and `usableTokens` assume where the caller says nothing. */
+export const DEFAULT_OVERFLOW_SETTINGS: OverflowSettings = {
+  auto: true,
+  outputCapTokens: OUTPUT_TOKEN_MAX,
+  formula: "documented",
+};
+
+/** The output cap that a host reads from `CARRYOVER_OUTPUT_TOKEN_MAX`; the default when it is not a positive number. */
+export function readOutputCap(text: string | undefined): number {
+  const capTokens = Number(text?.trim() || Number.NaN);
+  return Number.isFinite(capTokens) && capTokens >= 1 ? Math.floor(capTokens) : OUTPUT_TOKEN_MAX;
 }
 
-interface CheckOptions {
-  readonly limits: ModelLimits;
-  readonly settings?: Partial<OverflowSettings>;
-}
-
-export interface OverflowCheck {
-  /** `mark`: append an automatic compaction marker; `wait`: one is pending already. */
-  readonly action: "none" | "mark" | "wait";
-  readonly answer: OverflowAnswer;
-}
+/** What the overflow settings may be; unset ones take `DEFAULT_OVERFLOW_SETTINGS`. */
+export const OVERFLOW_SHAPE: Shape<OverflowSettings> = {
+  auto: flag,
+  outputCapTokens: numberFrom(1),
+  reservedTokens: numberFrom(0),
+  formula: oneOf("documented", "opencode"),
+};
 
 /**
  * The newest finished assistant message, or undefined when that is a summary: a summary is never checked,
  * and the usage recorded before it describes a context that no longer exists.
  */
 export function stepToCheck(transcript: Transcript): Message | undefined {
-  const step = transcript.findLast(isFinishedStep);
+  const step = transcript.findLast(
+    (message) =>
+      message.role === "assistant" &&
+      message.finish !== undefined &&
+      message.error === undefined &&
+      isVisibleToModel(message),
+  );
   return step?.summary === true ? undefined : step;
 }
 
@@ -116,19 +160,9 @@ export function hasPendingMarker(transcript: Transcript): boolean {
     (message) => isVisibleToModel(message) && compactionPart(message) !== undefined,
   );
   if (markerIndex === -1) return false;
-  return !transcript.some((message, index) => index > markerIndex && isSettledSummary(message));
-}
-
-function isSettledSummary(message: Message): boolean {
-  return message.summary === true && (message.finish !== undefined || message.error !== undefined);
-}
-
-function isFinishedStep(message: Message): boolean {
-  return (
-    message.role === "assistant" &&
-    message.finish !== undefined &&
-    message.error === undefined &&
-    isVisibleToModel(message)
+  return !transcript.some(
+    ({ summary, finish, error }, index) =>
+      index > markerIndex && summary === true && (finish !== undefined || error !== undefined),
   );
 }
 
@@ -138,7 +172,7 @@ function isFinishedStep(message: Message): boolean {
  */
 export function detectSilentOverflow(answer: ModelAnswer): SilentOverflow {
   const reason = silentReason(answer);
-  return { isOverflow: OVERFLOWS.has(reason), reason };
+  return { isOverflow: reason !== "fits" && reason !== "usage-anomaly", reason };
 }
 
 export interface ModelAnswer {
@@ -158,7 +192,7 @@ export interface SilentOverflow {
   readonly reason: SilentReason;
 }
 
-/** `usage-anomaly` is an accounting fault of the provider: compacting because of it would never end. */
+/** `usage-anomaly` is a count that cannot be right: compacting because of it would be repeated for ever. */
 export type SilentReason =
   | "stop-reason"
   | "usage-over-window"
@@ -167,18 +201,11 @@ export type SilentReason =
   | "usage-anomaly"
   | "fits";
 
-const OVERFLOWS: ReadonlySet<SilentReason> = new Set([
-  "stop-reason",
-  "usage-over-window",
-  "empty-answer",
-  "truncated-prompt",
-]);
-
 /** Usage this many times the window cannot come from a request that was sent. */
 const ABSURD_FACTOR = 2;
 const FULL_SHARE = 0.99;
 const TRUNCATED_SHARE = 0.6;
-/** Below this an estimate is too rough to prove a cut. */
+/** A smaller estimate is too rough to show that the prompt was cut. */
 const MIN_ESTIMATE_TOKENS = 1_000;
 
 /** How nearly all answers end; these need no reading. */
@@ -199,7 +226,8 @@ function silentReason({
   moment,
 }: ModelAnswer): SilentReason {
   const isOrdinary = stopReason === undefined || ORDINARY_STOPS.has(stopReason);
-  if (!isOrdinary && classifyProviderError({ stop_reason: stopReason }).isOverflow) return "stop-reason";
+  const stop = isOrdinary ? undefined : classifyProviderError({ stop_reason: stopReason });
+  if (stop?.isOverflow) return "stop-reason";
   const counted = readUsage(usage);
   if (counted === undefined) return "fits";
 
@@ -212,16 +240,10 @@ function silentReason({
     if (promptTokens > contextWindowTokens)
       return counted.outputTokens === 0 ? "empty-answer" : "usage-over-window";
     const isFull = promptTokens >= contextWindowTokens * FULL_SHARE;
-    if (isFull && counted.outputTokens === 0 && isLengthStop(stopReason)) return "empty-answer";
+    if (isFull && counted.outputTokens === 0 && stop?.class === "output_limit") return "empty-answer";
   }
   const isCut = promptTokens > 0 && promptTokens < estimateTokens * TRUNCATED_SHARE;
   return isCut && estimateTokens >= MIN_ESTIMATE_TOKENS ? "truncated-prompt" : "fits";
-}
-
-function isLengthStop(stopReason: string | undefined): boolean {
-  return (
-    stopReason !== undefined && classifyProviderError({ stop_reason: stopReason }).class === "output_limit"
-  );
 }
 
 /**
@@ -232,31 +254,29 @@ export function readUsage(
   raw: unknown,
   { inputIncludesCached = "no" }: ReadUsageOptions = {},
 ): Usage | undefined {
-  const fields = fieldsOf(raw);
-  const read = (paths: readonly string[]): number | undefined => {
-    for (const path of paths) {
-      const tokens = tokensAt(fields, path);
+  const read = (field: keyof Usage): number | undefined => {
+    for (const path of FIELDS[field]) {
+      const tokens = tokensAt(raw, path);
       if (tokens !== undefined) return tokens;
     }
     return undefined;
   };
-
-  const inputTokens = read(INPUT_FIELDS);
-  const outputTokens = read(OUTPUT_FIELDS);
-  const totalTokens = read(TOTAL_FIELDS);
-  const cacheReadTokens = read(CACHE_READ_FIELDS);
-  const cacheWriteTokens = read(CACHE_WRITE_FIELDS);
-  const known = [inputTokens, outputTokens, totalTokens, cacheReadTokens, cacheWriteTokens];
-  if (known.every((tokens) => tokens === undefined)) return undefined;
-
-  const cachedTokens = inputIncludesCached === "yes" ? (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0) : 0;
+  const totalTokens = read("totalTokens");
+  const [input, output, cacheRead, cacheWrite] = [
+    read("inputTokens"),
+    read("outputTokens"),
+    read("cacheReadTokens"),
+    read("cacheWriteTokens"),
+  ];
+  if ((totalTokens ?? input ?? output ?? cacheRead ?? cacheWrite) === undefined) return undefined;
+  const cachedTokens = inputIncludesCached === "yes" ? (cacheRead ?? 0) + (cacheWrite ?? 0) : 0;
   return {
-    inputTokens: Math.max(0, (inputTokens ?? 0) - cachedTokens),
-    outputTokens: outputTokens ?? 0,
-    reasoningTokens: read(REASONING_FIELDS) ?? 0,
-    cacheReadTokens: cacheReadTokens ?? 0,
-    cacheWriteTokens: cacheWriteTokens ?? 0,
-    ...(totalTokens === undefined ? {} : { totalTokens }),
+    inputTokens: Math.max(0, (input ?? 0) - cachedTokens),
+    outputTokens: output ?? 0,
+    reasoningTokens: read("reasoningTokens") ?? 0,
+    cacheReadTokens: cacheRead ?? 0,
+    cacheWriteTokens: cacheWrite ?? 0,
+    ...(totalTokens !== undefined && { totalTokens }),
   };
 }
 
@@ -265,90 +285,43 @@ export interface ReadUsageOptions {
   readonly inputIncludesCached?: "yes" | "no";
 }
 
-const INPUT_FIELDS = [
-  "inputTokens",
-  "input",
-  "input_tokens",
-  "prompt_tokens",
-  "promptTokens",
-  "promptTokenCount",
-  "prompt_eval_count",
-  "inputTokens.total",
-  "input_tokens.total",
-  "tokens.input_tokens",
-];
-const OUTPUT_FIELDS = [
-  "outputTokens",
-  "output",
-  "output_tokens",
-  "completion_tokens",
-  "completionTokens",
-  "candidatesTokenCount",
-  "eval_count",
-  "outputTokens.total",
-  "output_tokens.total",
-  "tokens.output_tokens",
-];
-const TOTAL_FIELDS = ["totalTokens", "total", "total_tokens", "totalTokenCount"];
-const REASONING_FIELDS = [
-  "reasoningTokens",
-  "reasoning",
-  "reasoning_tokens",
-  "thoughtsTokenCount",
-  "completion_tokens_details.reasoning_tokens",
-  "output_tokens_details.reasoning_tokens",
-  "outputTokenDetails.reasoningTokens",
-  "outputTokens.reasoning",
-];
-const CACHE_READ_FIELDS = [
-  "cacheReadTokens",
-  "cacheRead",
-  "cache_read_input_tokens",
-  "cacheReadInputTokens",
-  "cachedInputTokens",
-  "cached_tokens",
-  "cachedContentTokenCount",
-  "prompt_cache_hit_tokens",
-  "cache.read",
-  "prompt_tokens_details.cached_tokens",
-  "input_tokens_details.cached_tokens",
-  "promptTokensDetails.cachedTokens",
-  "inputTokenDetails.cacheReadTokens",
-  "inputTokens.cacheRead",
-];
-const CACHE_WRITE_FIELDS = [
-  "cacheWriteTokens",
-  "cacheWrite",
-  "cache_creation_input_tokens",
-  "cacheWriteInputTokens",
-  "cacheCreationInputTokens",
-  "cache.write",
-  "prompt_tokens_details.cache_write_tokens",
-  "inputTokenDetails.cacheWriteTokens",
-  "inputTokens.cacheWrite",
-];
+/** Where providers and SDKs put a count; the first that can be read is taken, a dot leads into an object. */
+const FIELDS: Readonly<Record<keyof Usage, readonly string[]>> = {
+  inputTokens: (
+    "inputTokens input input_tokens prompt_tokens promptTokens promptTokenCount prompt_eval_count " +
+    "inputTokens.total input_tokens.total tokens.input_tokens"
+  ).split(" "),
+  outputTokens: (
+    "outputTokens output output_tokens completion_tokens completionTokens candidatesTokenCount " +
+    "eval_count outputTokens.total output_tokens.total tokens.output_tokens"
+  ).split(" "),
+  totalTokens: "totalTokens total total_tokens totalTokenCount".split(" "),
+  reasoningTokens: (
+    "reasoningTokens reasoning reasoning_tokens thoughtsTokenCount " +
+    "completion_tokens_details.reasoning_tokens output_tokens_details.reasoning_tokens " +
+    "outputTokenDetails.reasoningTokens outputTokens.reasoning"
+  ).split(" "),
+  cacheReadTokens: (
+    "cacheReadTokens cacheRead cache_read_input_tokens cacheReadInputTokens cachedInputTokens " +
+    "cached_tokens cachedContentTokenCount prompt_cache_hit_tokens cache.read " +
+    "prompt_tokens_details.cached_tokens input_tokens_details.cached_tokens " +
+    "promptTokensDetails.cachedTokens inputTokenDetails.cacheReadTokens inputTokens.cacheRead"
+  ).split(" "),
+  cacheWriteTokens: (
+    "cacheWriteTokens cacheWrite cache_creation_input_tokens cacheWriteInputTokens " +
+    "cacheCreationInputTokens cache.write prompt_tokens_details.cache_write_tokens " +
+    "inputTokenDetails.cacheWriteTokens inputTokens.cacheWrite"
+  ).split(" "),
+};
 
-type Fields = Readonly<Record<string, unknown>>;
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null ? (value as Fields) : {};
-}
-
-function tokensAt(fields: Fields, path: string): number | undefined {
-  const [outer = path, inner] = path.split(".");
-  const value = fieldAt(fields, outer);
-  return toTokens(inner === undefined ? value : fieldAt(fieldsOf(value), inner));
-}
-
-function fieldAt(fields: Fields, name: string): unknown {
+function tokensAt(raw: unknown, path: string): number | undefined {
+  let value = raw;
   try {
-    return fields[name];
+    for (const name of path.split(".")) value = asObject(value)[name];
   } catch {
     return undefined;
   }
-}
-
-function toTokens(value: unknown): number | undefined {
   const count = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-  return typeof count === "number" && Number.isFinite(count) ? Math.max(0, count) : undefined;
+  const tokens = asNumber(count);
+  return tokens === undefined ? undefined : Math.max(0, tokens);
 }

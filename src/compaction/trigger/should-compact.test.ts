@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze } from "../../testing/notation.ts";
-import { DEFAULT_COMPACTION_SETTINGS as defaults } from "./limits.ts";
 import {
   afterCompaction,
   afterContextChange,
+  DEFAULT_COMPACTION_SETTINGS as defaults,
   FRESH_TRIGGER,
   type Situation,
   shouldCompact,

@@ -1,14 +1,12 @@
+import { flag, oneOf, recordOf, rule, type Shape, wholeFrom } from "../../text/check.ts";
+import { isObject } from "../../text/json.ts";
 import type { ModelRef } from "../../transcript/message.ts";
-import {
-  type CompactionSettings,
-  effectiveKeepRecentTokens,
-  effectiveTokenLimit,
-  type TokenLimit,
-} from "./limits.ts";
 
 /**
- * Whether a compaction is due, and why. Asked after every turn and again before every call;
- * the answer depends on the arguments alone.
+ * Whether a compaction is due by the estimate of the context, and why. Asked after every turn and again before every call;
+ * the answer depends on the arguments alone. The limit comes from the settings and the model's window
+ * (`effectiveTokenLimit`); what has to be remembered between turns is a `TriggerState`. Overflow by the provider's own
+ * count is in `overflow.ts`.
  */
 export function shouldCompact(situation: Situation): CompactDecision {
   const limit = effectiveTokenLimit(situation.settings, situation);
@@ -139,23 +137,16 @@ interface TriggerWarning {
   readonly coolDownThroughTurn: number;
 }
 
-/** Everything a person may ask about the trigger: all settings, the window, the limit and how full the context is. */
-export function triggerStatus({
-  settings,
-  tokens,
-  contextWindowTokens,
-  model,
-}: StatusQuestion): TriggerStatus {
-  const window = model === undefined ? contextWindowTokens : { contextWindowTokens, model };
+/** What a person may ask about the trigger: all settings, the window, the limit and how full the context is. */
+export function triggerStatus({ settings, tokens, ...window }: StatusQuestion): TriggerStatus {
+  const { contextWindowTokens } = window;
   return { settings, contextWindowTokens, ...effectiveTokenLimit(settings, window), tokens };
 }
 
-interface StatusQuestion {
+interface StatusQuestion extends ModelWindow {
   readonly settings: CompactionSettings;
   /** The estimate of the context as it is now. */
   readonly tokens: number;
-  readonly contextWindowTokens: number;
-  readonly model?: ModelRef;
 }
 
 export interface TriggerStatus extends TokenLimit {
@@ -163,3 +154,176 @@ export interface TriggerStatus extends TokenLimit {
   readonly contextWindowTokens: number;
   readonly tokens: number;
 }
+
+/**
+ * The number of tokens at which a conversation is compacted, and where that number comes from.
+ * An unknown window (0) gives the fallback or no limit, never one that is always exceeded.
+ */
+export function effectiveTokenLimit(settings: LimitSettings, window: number | ModelWindow): TokenLimit {
+  const { contextWindowTokens, model } =
+    typeof window === "number" ? { contextWindowTokens: window } : window;
+  const windowTokens = contextWindowTokens > 0 ? contextWindowTokens : 0;
+  const { reserveTokens } = settings.reserveTokens >= 0 ? settings : DEFAULT_COMPACTION_SETTINGS;
+  const roomTokens = windowTokens - reserveTokens;
+
+  const threshold = thresholdTokens(thresholdOf(settings, model), windowTokens);
+  if (threshold !== undefined) {
+    return {
+      limitTokens: windowTokens > 0 ? Math.min(threshold, windowTokens) : threshold,
+      source: "threshold",
+    };
+  }
+  if (roomTokens > 0) return { limitTokens: roomTokens, source: "context_window" };
+  if (settings.maxTokens > 0) {
+    const capTokens =
+      windowTokens > 0 ? Math.max(1, Math.floor(windowTokens * FALLBACK_SHARE)) : settings.maxTokens;
+    return { limitTokens: Math.min(settings.maxTokens, capTokens), source: "max_tokens" };
+  }
+  return { limitTokens: undefined, source: "none" };
+}
+
+/** The settings that decide the limit. */
+type LimitSettings = Pick<CompactionSettings, "maxTokens" | "reserveTokens"> &
+  Partial<Pick<CompactionSettings, "thresholds">>;
+
+/** A model's window, with the model where it may have a threshold of its own. 0 means unknown. */
+export interface ModelWindow {
+  readonly contextWindowTokens: number;
+  readonly model?: ModelRef;
+}
+
+export interface TokenLimit {
+  /** Undefined when nothing limits the tokens. */
+  readonly limitTokens: number | undefined;
+  readonly source: "threshold" | "context_window" | "max_tokens" | "none";
+}
+
+/** How many of the newest tokens stay word for word: as set, but at most half of the limit. */
+export function effectiveKeepRecentTokens(
+  settings: Pick<CompactionSettings, "keepRecentTokens">,
+  { limitTokens }: Pick<TokenLimit, "limitTokens">,
+): number {
+  const keepTokens = settings.keepRecentTokens > 0 ? settings.keepRecentTokens : 0;
+  const halfTokens = Math.floor((limitTokens ?? 0) / 2);
+  return halfTokens > 0 ? Math.min(keepTokens, halfTokens) : keepTokens;
+}
+
+/** The largest share of a known window that the fallback limit may take, so that the answer has room. */
+const FALLBACK_SHARE = 0.8;
+
+function thresholdOf({ thresholds = {} }: LimitSettings, model: ModelRef | undefined): Threshold | undefined {
+  const key = model === undefined ? "" : `${model.provider}/${model.id}`;
+  return Object.hasOwn(thresholds, key) ? thresholds[key] : undefined;
+}
+
+function thresholdTokens(threshold: Threshold | undefined, windowTokens: number): number | undefined {
+  if (threshold === undefined) return undefined;
+  if ("tokens" in threshold) return threshold.tokens > 0 ? threshold.tokens : undefined;
+  const tokens = Math.floor((windowTokens * threshold.percent) / 100);
+  return tokens > 0 ? tokens : undefined;
+}
+
+/** When and how far a session is compacted. Counts are messages or results where the name gives no unit. */
+export interface CompactionSettings {
+  /** Compact at this many messages when no token limit is known; 0 switches that off. */
+  readonly maxMessages: number;
+  /** The token limit where the window is unknown or smaller than its reserve; 0 switches that off. */
+  readonly maxTokens: number;
+  /** Messages kept word for word when `keepRecentTokens` is 0. */
+  readonly keepRecent: number;
+  readonly keepRecentTokens: number;
+  /** Left free below the window. */
+  readonly reserveTokens: number;
+  /** Visible tool results above which the oldest are summed up; 0 switches that off. */
+  readonly toolCallCutoff: number;
+  readonly toolSummaryStrategy: ToolSummaryStrategy;
+  readonly autoCompact: boolean;
+  /** A limit of its own for a model, by `provider/model`. */
+  readonly thresholds: Readonly<Record<string, Threshold>>;
+}
+
+export type ToolSummaryStrategy = "llm" | "heuristic" | "off";
+
+/** A limit in tokens, or in percent of the model's window. */
+export type Threshold = { readonly tokens: number } | { readonly percent: number };
+
+/** The strategies by name. */
+export const TOOL_SUMMARY_STRATEGIES: readonly ToolSummaryStrategy[] = ["llm", "heuristic", "off"];
+
+/** The documented defaults. */
+export const DEFAULT_COMPACTION_SETTINGS: CompactionSettings = {
+  maxMessages: 50,
+  maxTokens: 8_000,
+  keepRecent: 5,
+  keepRecentTokens: 20_000,
+  reserveTokens: 16_384,
+  toolCallCutoff: 10,
+  toolSummaryStrategy: "llm",
+  autoCompact: true,
+  thresholds: {},
+};
+
+/**
+ * The window to assume after a provider named one: the smaller of both, unless the named one is too small to be true
+ * (servers have reported windows of 3 tokens). An unknown configuration (0) takes what was named.
+ */
+export function learnContextLimit(configuredTokens: number, seenTokens: number | undefined): number {
+  if (seenTokens === undefined || !(seenTokens >= MIN_SEEN_TOKENS)) return configuredTokens;
+  if (!(configuredTokens > 0)) return seenTokens;
+  return seenTokens >= configuredTokens * MIN_SEEN_SHARE
+    ? Math.min(configuredTokens, seenTokens)
+    : configuredTokens;
+}
+
+const MIN_SEEN_TOKENS = 1_000;
+const MIN_SEEN_SHARE = 0.25;
+
+/** What the compaction settings may be; unset ones take `DEFAULT_COMPACTION_SETTINGS`. */
+export const COMPACTION_SHAPE: Shape<CompactionSettings> = {
+  maxMessages: wholeFrom(0),
+  maxTokens: wholeFrom(0),
+  keepRecent: wholeFrom(0),
+  keepRecentTokens: wholeFrom(0),
+  reserveTokens: wholeFrom(0),
+  toolCallCutoff: wholeFrom(0),
+  toolSummaryStrategy: oneOf(...TOOL_SUMMARY_STRATEGIES),
+  autoCompact: flag,
+  thresholds: recordOf(
+    { expects: "provider/model", pattern: /^[^/\s]+\/\S+$/ },
+    rule("{ tokens } above 0, or { percent } above 0 and up to 100", isThreshold),
+  ),
+};
+
+function isThreshold(value: unknown): boolean {
+  if (!isObject(value) || Object.keys(value).length !== 1) return false;
+  const { tokens, percent } = value;
+  if (tokens !== undefined) return Number.isSafeInteger(tokens) && (tokens as number) > 0;
+  return typeof percent === "number" && percent > 0 && percent <= 100;
+}
+
+/** The settings after one change made at run time, or what is wrong with the change. */
+export function changeSettings(settings: CompactionSettings, change: SettingsChange): ChangedSettings {
+  const key = Object.hasOwn(CHANGED_SETTINGS, change.type) ? CHANGED_SETTINGS[change.type] : undefined;
+  if (key === undefined) return { status: "rejected", problem: `there is no change ${change.type}` };
+  const value = (change as Partial<CompactionSettings>)[key];
+  const [problem] = COMPACTION_SHAPE[key].find(value, [key]);
+  if (problem !== undefined) return { status: "rejected", problem: problem.text };
+  return { status: "changed", settings: { ...settings, [key]: value } };
+}
+
+/** What may be changed while a session runs. */
+export type SettingsChange =
+  | { readonly type: "set-auto"; readonly autoCompact: boolean }
+  | { readonly type: "set-cutoff"; readonly toolCallCutoff: number }
+  | { readonly type: "set-strategy"; readonly toolSummaryStrategy: string };
+
+export type ChangedSettings =
+  | { readonly status: "changed"; readonly settings: CompactionSettings }
+  /** A sentence that says what to give instead. */
+  | { readonly status: "rejected"; readonly problem: string };
+
+const CHANGED_SETTINGS = {
+  "set-auto": "autoCompact",
+  "set-cutoff": "toolCallCutoff",
+  "set-strategy": "toolSummaryStrategy",
+} as const;

@@ -1,5 +1,5 @@
 import type { Summarizer } from "../../compaction/ports/summarizer.ts";
-import type { ModelLimits } from "../../compaction/trigger/limits.ts";
+import type { ModelLimits } from "../../compaction/trigger/overflow.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import { asObject, asString } from "../../text/json.ts";
 

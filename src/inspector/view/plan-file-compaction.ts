@@ -4,7 +4,7 @@ import {
   planCompaction,
 } from "../../compaction/plan/plan-compaction.ts";
 import type { Representation } from "../../compaction/summary/message.ts";
-import { DEFAULT_COMPACTION_SETTINGS } from "../../compaction/trigger/limits.ts";
+import { DEFAULT_COMPACTION_SETTINGS } from "../../compaction/trigger/should-compact.ts";
 import type { FormatName } from "../../formats/detect-format.ts";
 import type { Transcript } from "../../transcript/message.ts";
 

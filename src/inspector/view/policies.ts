@@ -1,7 +1,7 @@
 import { type SettledCompaction, settleCompaction } from "../../compaction/compact.ts";
 import type { CompactionPlan } from "../../compaction/plan/plan-compaction.ts";
 import { foldSummary } from "../../compaction/summary/message.ts";
-import { DEFAULT_COMPACTION_SETTINGS } from "../../compaction/trigger/limits.ts";
+import { DEFAULT_COMPACTION_SETTINGS } from "../../compaction/trigger/should-compact.ts";
 import { FORK_CHAR_BUDGET } from "../../fork/context/options.ts";
 import { processMessagesForFork } from "../../fork/fork.ts";
 import type { FormatName } from "../../formats/detect-format.ts";
