@@ -1,4 +1,5 @@
-import { mediaIn, partTexts, type TextKind } from "../../inspector/view/part-texts.ts";
+import { countMedia, partTexts } from "../../inspector/view/recorded-rows.ts";
+import type { TextKind } from "../../inspector/view/types.ts";
 import { filterCompacted, findCompletedCompaction } from "../../stages/boundary.ts";
 import type { FileAccess } from "../../stages/file-access.ts";
 import { createRedactor } from "../../stages/redact.ts";
@@ -186,7 +187,7 @@ function itemsOf(window: Transcript, family: TokenFamily): readonly Item[] {
         const tokens = estimateTokens(text, { estimator: "calibrated", family });
         if (text !== "") items.push({ ...item, handle, chars: text.length, tokens });
       }
-      const media = mediaIn(part, "shown");
+      const media = countMedia(part, "shown");
       if (media > 0) items.push({ kind: "media", handle, chars: 0, tokens: media * MEDIA_TOKENS });
     }
   }

@@ -92,7 +92,7 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
   function viewOf(options: Asked, run: PolicyRun): WindowView {
     const maker = caches.rows.get(options.policy) ?? createWindowRows(recorded);
     caches.rows.set(options.policy, maker);
-    const rows = maker.rowsOf(run);
+    const rows = maker(run);
     const inserted = insertedRows(run, recorded);
     return {
       ...options,

@@ -4,8 +4,8 @@ import { type Message, type MessageId, shownOutcome, type Transcript } from "../
 import type { Part, ToolPart } from "../../transcript/part.ts";
 import { filePlaceholder } from "../../transcript/render.ts";
 import { handleOf } from "../../transcript/tool-results.ts";
-import { inputText, partTexts, type TextsAs } from "./part-texts.ts";
 import type { PolicyRun } from "./policies.ts";
+import { inputText, partTexts, type TextsAs } from "./recorded-rows.ts";
 import type { ItemPlace, ItemText, SearchMatch, TextRange } from "./types.ts";
 
 /** The text of one item before and after a policy; undefined when there is no such item. */

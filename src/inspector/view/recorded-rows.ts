@@ -1,12 +1,19 @@
 import { compactionPart } from "../../stages/boundary.ts";
+import { type FileAccess, fileAccess } from "../../stages/file-access.ts";
+import { GAP_MARKER } from "../../stages/lines/select.ts";
+import {
+  FORK_TIER1_COUNT,
+  FORK_TIER2_COUNT,
+  FORK_TIER2_LIMIT,
+  FORK_TIER3_LIMIT,
+} from "../../stages/tiers.ts";
+import { safeJson } from "../../text/json.ts";
 import { estimateTokens, type TokenFamily } from "../../text/tokens/estimate-tokens.ts";
 import { IMAGE_CHARS } from "../../transcript/estimate-message.ts";
 import { isVisibleToModel, type Message, shownOutcome } from "../../transcript/message.ts";
-import type { Part } from "../../transcript/part.ts";
+import { outcomeText, type Part, type ToolPart } from "../../transcript/part.ts";
 import { handleOf, isCleared } from "../../transcript/tool-results.ts";
-import { type EditReason, explainReason, fateOfReason, RECORDED } from "./explain-reason.ts";
-import { mediaIn, partTexts } from "./part-texts.ts";
-import type { Fate, ItemRow, MessageRow } from "./types.ts";
+import type { Fate, ItemRow, ItemSide, MessageRow, TextKind } from "./types.ts";
 
 /** Gives the row of a message as it was recorded; each message is measured once. */
 export interface RecordedRows {
@@ -15,7 +22,6 @@ export interface RecordedRows {
   tokensOf(text: string): number;
 }
 
-/** Knows no message at first. */
 export function createRecordedRows(family: TokenFamily): RecordedRows {
   const rows = new WeakMap<Message, MessageRow>();
   const tokensOf = (text: string): number => estimateTokens(text, { estimator: "calibrated", family });
@@ -31,50 +37,14 @@ export function createRecordedRows(family: TokenFamily): RecordedRows {
   };
 }
 
-/** True for the summary of a compaction that ended well. */
+/** True for the summary of a completed compaction. */
 export function isCompactionSummary({ summary, error, metadata }: Message): boolean {
   return (summary === true && error === undefined) || metadata?.kind === "compaction_summary";
 }
 
-/** The fate of most of the tokens; where there are none, of the first item. */
-export function fateOfItems(items: readonly ItemRow[]): Fate {
-  const tokensByFate = new Map<Fate, number>();
-  for (const { fate, tokens } of items) tokensByFate.set(fate, (tokensByFate.get(fate) ?? 0) + tokens);
-  let most: Fate = items[0]?.fate ?? "kept";
-  for (const [fate, tokens] of tokensByFate) if (tokens > (tokensByFate.get(most) ?? 0)) most = fate;
-  return most;
-}
-
-/** The same item, gone or shortened, and why. Never more is kept than there was. */
-export function withRemainder(item: ItemRow, left: Remainder): ItemRow {
-  const keptChars = Math.min(item.chars, left.chars);
-  const keptTokens = Math.min(item.tokens, left.tokens);
-  return {
-    ...item,
-    keptChars,
-    keptTokens,
-    savedChars: item.chars - keptChars,
-    savedTokens: item.tokens - keptTokens,
-    fate: left.fate,
-    stage: left.why.stage,
-    reasonId: left.why.reason,
-    reason: explainReason({ ...left.why, side: item.side }),
-  };
-}
-
-interface Remainder {
-  readonly fate: Fate;
-  readonly why: EditReason;
-  readonly chars: number;
-  readonly tokens: number;
-}
-
-/** What a picture or another file counts as. */
-export const MEDIA_TOKENS: number = IMAGE_CHARS / 4;
-
 function measure(message: Message, index: number, tokensOf: (text: string) => number): MessageRow {
   const found = message.parts.flatMap((part, partIndex) => itemsOf(message, partIndex, { part, tokensOf }));
-  const items = found.length > 0 ? found : unknownItem(message);
+  const items = found.length > 0 ? found : [unknownItem(message)];
   return {
     index,
     id: message.id,
@@ -89,6 +59,15 @@ function measure(message: Message, index: number, tokensOf: (text: string) => nu
   };
 }
 
+/** The fate of most of the tokens; where there are none, of the first item. */
+export function fateOfItems(items: readonly ItemRow[]): Fate {
+  const tokensByFate = new Map<Fate, number>();
+  for (const { fate, tokens } of items) tokensByFate.set(fate, (tokensByFate.get(fate) ?? 0) + tokens);
+  let most: Fate = items[0]?.fate ?? "kept";
+  for (const [fate, tokens] of tokensByFate) if (tokens > (tokensByFate.get(most) ?? 0)) most = fate;
+  return most;
+}
+
 interface Measured {
   readonly part: Part;
   readonly tokensOf: (text: string) => number;
@@ -98,52 +77,49 @@ function itemsOf(message: Message, partIndex: number, { part, tokensOf }: Measur
   const items: ItemRow[] = [];
   for (const { text, kind, side, tool, failed, access } of partTexts(message, part, "recorded")) {
     if (text === "") continue;
-    const whole = wholeItem(message, partIndex, { kind, side });
     const path = access?.path;
     items.push({
-      ...whole,
-      ...sized(text.length, tokensOf(text)),
+      ...wholeItem(message, partIndex, { kind, side, chars: text.length, tokens: tokensOf(text) }),
       ...(tool !== undefined && { tool }),
       ...(failed && { failed }),
       ...(path !== undefined && { path }),
     });
   }
-  const media = mediaIn(part, "recorded");
-  if (media > 0) {
+  const tokens = countMedia(part, "recorded") * MEDIA_TOKENS;
+  if (tokens > 0) {
     const tool = part.type === "tool" ? { tool: part.tool } : {};
-    const whole = wholeItem(message, partIndex, { kind: "media", side: "media" });
-    items.push({ ...whole, ...sized(0, media * MEDIA_TOKENS), ...tool });
+    items.push({
+      ...wholeItem(message, partIndex, { kind: "media", side: "media", chars: 0, tokens }),
+      ...tool,
+    });
   }
   if (part.type === "compaction")
-    items.push({ ...wholeItem(message, partIndex, { kind: "marker", side: "text" }), ...sized(0, 0) });
+    items.push(wholeItem(message, partIndex, { kind: "marker", side: "text", chars: 0, tokens: 0 }));
   return items.map((item) => asRecorded(item, message, { part, tokensOf }));
 }
+
+/** What a picture or another file counts as. */
+export const MEDIA_TOKENS: number = IMAGE_CHARS / 4;
 
 function wholeItem(
   message: Message,
   partIndex: number,
-  { kind, side }: Pick<ItemRow, "kind" | "side">,
-): Omit<ItemRow, keyof Sized> {
+  { kind, side, chars, tokens }: Pick<ItemRow, "kind" | "side" | "chars" | "tokens">,
+): ItemRow {
   const handle = handleOf(message, partIndex);
-  return { key: `${handle}/${side}`, kind, partIndex, side, handle, fate: "kept" };
+  const sizes = { chars, tokens, keptChars: chars, keptTokens: tokens, savedChars: 0, savedTokens: 0 };
+  return { key: `${handle}/${side}`, kind, partIndex, side, handle, fate: "kept", ...sizes };
 }
 
-type Sized = Pick<ItemRow, "chars" | "tokens" | "keptChars" | "keptTokens" | "savedChars" | "savedTokens">;
-
-function sized(chars: number, tokens: number): Sized {
-  return { chars, tokens, keptChars: chars, keptTokens: tokens, savedChars: 0, savedTokens: 0 };
+/** The only item of a message of which the format understands nothing. */
+function unknownItem(message: Message): ItemRow {
+  const item = wholeItem(message, 0, { kind: "unknown", side: "text", chars: 0, tokens: 0 });
+  return isVisibleToModel(message) ? item : withRemainder(item, nothingKept(hiddenReason(message)));
 }
 
-/** A message of which no format understands anything still has its place. */
-function unknownItem(message: Message): readonly ItemRow[] {
-  const whole = wholeItem(message, 0, { kind: "unknown", side: "text" });
-  const item: ItemRow = { ...whole, ...sized(0, 0) };
-  return [isVisibleToModel(message) ? item : withRemainder(item, nothingKept(hiddenWhy(message)))];
-}
-
-/** What the session's own program had hidden or cleared. */
+/** The item with what the session's own program had hidden or cleared of it. */
 function asRecorded(item: ItemRow, message: Message, { part, tokensOf }: Measured): ItemRow {
-  if (!isVisibleToModel(message)) return withRemainder(item, nothingKept(hiddenWhy(message)));
+  if (!isVisibleToModel(message)) return withRemainder(item, nothingKept(hiddenReason(message)));
   if (part.agentVisible === false)
     return withRemainder(item, nothingKept({ stage: RECORDED, reason: "hidden" }));
   if (part.type === "text" && part.ignored)
@@ -154,17 +130,181 @@ function asRecorded(item: ItemRow, message: Message, { part, tokensOf }: Measure
     return part.clearedAt === undefined
       ? item
       : withRemainder(item, { ...nothingKept(why), fate: "cleared" });
-  const [, shown] = partTexts(message, { ...part, outcome: shownOutcome(part) }, "recorded");
-  const text = shown?.text ?? "";
+  const text = outputText(part, "shown");
   return withRemainder(item, { fate: "cleared", why, chars: text.length, tokens: tokensOf(text) });
 }
 
-/** Everything is gone, for this reason. */
+function hiddenReason({ metadata }: Message): EditReason {
+  const reason = metadata?.kind === "tool_result_archived" ? metadata.kind : "hidden";
+  return { stage: RECORDED, reason };
+}
+
+/** The stage of what the session's own program had left out before it was recorded. */
+const RECORDED = "recorded";
+
+/** The item with only a remainder kept, and the reason. Never more is kept than there was. */
+export function withRemainder(item: ItemRow, { fate, why, chars, tokens }: Remainder): ItemRow {
+  const keptChars = Math.min(item.chars, chars);
+  const keptTokens = Math.min(item.tokens, tokens);
+  return {
+    ...item,
+    keptChars,
+    keptTokens,
+    savedChars: item.chars - keptChars,
+    savedTokens: item.tokens - keptTokens,
+    fate,
+    stage: why.stage,
+    reasonId: why.reason,
+    reason: explainReason({ ...why, side: item.side }),
+  };
+}
+
+/** What is kept of an item: nothing, for this reason. */
 export function nothingKept(why: EditReason): Remainder {
   return { fate: fateOfReason(why.reason, "all"), why, chars: 0, tokens: 0 };
 }
 
-function hiddenWhy({ metadata }: Message): EditReason {
-  const reason = metadata?.kind === "tool_result_archived" ? metadata.kind : "hidden";
-  return { stage: RECORDED, reason };
+interface Remainder {
+  readonly fate: Fate;
+  readonly why: EditReason;
+  readonly chars: number;
+  readonly tokens: number;
 }
+
+/** One text of a part. A call has two: its input and its output. */
+interface PartText {
+  readonly kind: TextKind;
+  readonly side: "text" | "input" | "output";
+  readonly text: string;
+  readonly tool?: string;
+  readonly failed?: true;
+  /** What a call did to which file, where that can be told. */
+  readonly access?: FileAccess;
+}
+
+/** `recorded`: everything that was written down. `shown`: cleared outputs as their placeholder, cut inputs as they read. */
+export type TextsAs = "recorded" | "shown";
+
+/** The texts of a part that take room in a window, empty ones included. */
+export function partTexts(message: Message, part: Part, as: TextsAs): readonly PartText[] {
+  switch (part.type) {
+    case "text":
+      return part.ignored && as === "shown"
+        ? []
+        : [{ kind: messageKind(message), side: "text", text: part.text }];
+    case "reasoning":
+      return [{ kind: "reasoning", side: "text", text: part.text }];
+    case "tool": {
+      const access = fileAccess(part);
+      const about = { tool: part.tool, ...(access && { access }) };
+      const failed = part.outcome.status === "failed" ? { failed: true as const } : {};
+      return [
+        { kind: "tool input", side: "input", text: inputText(part, as), ...about },
+        { kind: "tool output", side: "output", text: outputText(part, as), ...about, ...failed },
+      ];
+    }
+    case "file":
+    case "compaction":
+    case "opaque":
+      return [];
+    default:
+      return part satisfies never;
+  }
+}
+
+/** How many pictures and other files that are no text a part contains. */
+export function countMedia(part: Part, as: TextsAs): number {
+  const outcome = part.type === "tool" ? (as === "shown" ? shownOutcome(part) : part.outcome) : undefined;
+  const files = outcome?.status === "done" ? outcome.attachments : [part];
+  return files.filter((file) => file.type === "file" && !NOT_MEDIA.test(file.mime)).length;
+}
+
+const NOT_MEDIA = /^text\/|x-directory$/;
+
+/** The input of a call as JSON, or as it reads where it was cut. */
+export function inputText({ input, inputCut }: ToolPart, as: TextsAs): string {
+  if (as === "shown" && inputCut !== undefined) return inputCut.preview;
+  return input === undefined ? "{}" : safeJson(input);
+}
+
+/** The output or the error of a call. */
+export function outputText(part: ToolPart, as: TextsAs): string {
+  return outcomeText(as === "shown" ? shownOutcome(part) : part.outcome);
+}
+
+function messageKind({ role, summary, metadata }: Message): TextKind {
+  if (summary || metadata?.kind === "compaction_summary") return "summary";
+  if (role === "assistant") return "agent";
+  return role === "user" ? "user" : "system";
+}
+
+/** Why an edit was made. */
+export interface EditReason {
+  readonly stage: string;
+  readonly reason: string;
+  readonly side?: ItemSide;
+}
+
+/** The reason of an edit as a sentence for a person. */
+export function explainReason({ stage, reason, side }: EditReason): string {
+  if (side === "input" && (reason === "tier-2" || reason === "tier-3")) return SENTENCES.params ?? "";
+  return (
+    STAGE_SENTENCES[`${stage}/${reason}`] ??
+    SENTENCES[reason] ??
+    `Left out (${reason.replace(/[-_]+/g, " ")}).`
+  );
+}
+
+/** The fate of what an edit removed (`all`) or shortened (`some`) for this reason. */
+export function fateOfReason(reason: string, removed: "all" | "some"): Fate {
+  if (SUMMARY_REASONS.has(reason)) return "summarized";
+  if (reason === "superseded") return "superseded";
+  return removed === "all" ? "hidden" : "clipped";
+}
+
+const SUMMARY_REASONS: ReadonlySet<string> = new Set([
+  "before-compaction",
+  "summarized",
+  "archived",
+  "tool_result_archived",
+]);
+
+const WHOLE_RESULTS = FORK_TIER1_COUNT + FORK_TIER2_COUNT;
+
+const STAGE_SENTENCES: Readonly<Record<string, string>> = {
+  "fill-budget/over-budget": "Other lines are likelier to be needed, and this did not fit beside them.",
+  "keep-lines/pruned": "Old work, less likely to be needed next than what stays.",
+  "recorded/pruned":
+    "The session's own program cleared this output; a placeholder is sent, the recording keeps it.",
+  "recorded/hidden": "Hidden from the model when it was recorded.",
+  "recorded/ignored": "Shown to the person only; no model ever got it.",
+};
+
+const SENTENCES: Readonly<Record<string, string>> = {
+  "before-compaction": "Older than the last compaction: only its summary is sent.",
+  reasoning: "A child does not inherit its parent's thinking.",
+  ignored: "Shown to the person only; no model gets it.",
+  "own-hint": "A hint from Carryover to this agent, of no use to a child.",
+  "in-flight": "This launch has not ended, so it stays with the parent.",
+  "nested-preamble": "Context that this agent had inherited itself is not passed on.",
+  "tier-2": `Not among the ${FORK_TIER1_COUNT} newest results: cut to ${FORK_TIER2_LIMIT.toLocaleString("en-US")} characters.`,
+  "tier-3": `Not among the ${WHOLE_RESULTS} newest results: cut to ${FORK_TIER3_LIMIT} characters.`,
+  params: "The input of a call is cut by the age of its result.",
+  "over-budget": "Older than what fits into the budget.",
+  oversize: "Too long for the budget even alone, so it was cut.",
+  "selected-lines": `Only the lines most likely to be needed stay; ${GAP_MARKER} stands for the others.`,
+  pruned: "An old output outside the protected amount: a placeholder is sent, the output is kept.",
+  superseded: "Something newer shows the same, or replaces it.",
+  summarized: "Summed up: the summary stands for it.",
+  archived: "Archived: a summary of this result stands for it.",
+  tool_result_archived: "Archived: a summary of this result stands for it.",
+  media: "Pictures and files left out; a line names them.",
+  secret: "A secret was replaced by a placeholder.",
+  "malformed-text": "Characters that a provider refuses were taken out.",
+  "missing-result": "A call without a result got one that says so.",
+  "orphan-result": "A result whose call is gone cannot be sent.",
+  "duplicate-call": "The same call stands there twice.",
+  "failed-turn": "A turn that broke off cannot be sent.",
+  empty: "There is nothing in it.",
+  recovery: "Taken out so that a refused request fits.",
+};

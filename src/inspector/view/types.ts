@@ -4,7 +4,6 @@ import type { FormatName } from "../../formats/detect-format.ts";
 import type { EditBatch } from "../../session/history.ts";
 import type { Handle } from "../../transcript/edit.ts";
 import type { MessageId, Role, Transcript } from "../../transcript/message.ts";
-import type { TextKind } from "./part-texts.ts";
 
 /** Everything the page gets about one session. JSON-safe. */
 export interface InspectedSession {

@@ -2,46 +2,42 @@ import { compactionPart } from "../../stages/boundary.ts";
 import type { Edit, HideMessage, HidePart, InsertMessage, ReplacePart } from "../../transcript/edit.ts";
 import type { Message, MessageId, Transcript } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
-import { type EditReason, explainReason, fateOfReason } from "./explain-reason.ts";
-import { inputText, mediaIn, outputText, partTexts } from "./part-texts.ts";
 import type { PolicyRun } from "./policies.ts";
 import {
+  countMedia,
+  type EditReason,
+  explainReason,
   fateOfItems,
+  fateOfReason,
+  inputText,
   isCompactionSummary,
   MEDIA_TOKENS,
   nothingKept,
+  outputText,
+  partTexts,
   type RecordedRows,
   withRemainder,
 } from "./recorded-rows.ts";
 import type { Fate, InsertedRow, ItemRow, ItemSide, MessageRow } from "./types.ts";
 
-/** Makes the rows of one policy. A row to which the same happened as the last time is the same object. */
-export interface WindowRows {
-  rowsOf(run: PolicyRun): readonly MessageRow[];
-}
+/** Makes the rows of one policy's run. A row whose message has the same edits as in the run before is the same object. */
+export type WindowRows = (run: PolicyRun) => readonly MessageRow[];
 
-/** Knows no row at first. */
 export function createWindowRows(recorded: RecordedRows): WindowRows {
-  const goneRows = new Map<string, WeakMap<MessageRow, MessageRow>>();
+  const hiddenRows = new WeakMap<MessageRow, { readonly hide: HideMessage; readonly row: MessageRow }>();
   const changedRows = new WeakMap<MessageRow, MessageRow>();
-  const changeItem = createItemUpdater(recorded);
+  const updateItem = createItemUpdater(recorded);
 
-  /** Rows of which nothing is left, each made once for a reason. */
-  function goneRowsOf({ stage, reason }: EditReason): (row: MessageRow) => MessageRow {
-    const name = `${stage}/${reason}`;
-    const known = goneRows.get(name) ?? new WeakMap<MessageRow, MessageRow>();
-    goneRows.set(name, known);
-    return (row) => {
-      let made = known.get(row);
-      if (made === undefined) {
-        const items = row.items.map((item) =>
-          isGone(item) ? item : withRemainder(item, nothingKept({ stage, reason })),
-        );
-        made = withItems(row, items);
-        known.set(row, made);
-      }
-      return made;
-    };
+  function hiddenRow(row: MessageRow, hide: HideMessage): MessageRow {
+    const { stage, reason } = hide;
+    const last = hiddenRows.get(row);
+    if (last?.hide.stage === stage && last.hide.reason === reason) return last.row;
+    const items = row.items.map((item) =>
+      isHidden(item) ? item : withRemainder(item, nothingKept({ stage, reason })),
+    );
+    const made = withItems(row, items);
+    hiddenRows.set(row, { hide, row: made });
+    return made;
   }
 
   function changedRow(row: MessageRow, items: readonly ItemRow[]): MessageRow {
@@ -52,39 +48,30 @@ export function createWindowRows(recorded: RecordedRows): WindowRows {
     return made;
   }
 
-  return {
-    rowsOf({ source, left, edits }) {
-      const rows = source.map((message, index) => recorded.rowOf(message, index));
-      if (edits.length === 0) return rows;
-      const leftById = new Map(left.map((message) => [message.id, message]));
-      const { hides, parts } = indexEdits(edits, leftById);
-      let why: EditReason = { stage: "", reason: "" };
-      let goneRow = goneRowsOf(why);
-      return rows.map((row, index) => {
-        const before = source[index] as Message;
-        const after = leftById.get(before.id);
-        if (after === before) return row;
-        if (after !== undefined) {
-          const own = parts.get(before.id) ?? [];
-          return changedRow(
-            row,
-            row.items.map((item) => changeItem(item, { before, after, edits: own })),
-          );
-        }
-        const hide = hides.get(before.id);
-        if (hide === undefined) return row;
-        if (hide.stage !== why.stage || hide.reason !== why.reason) {
-          why = hide;
-          goneRow = goneRowsOf(hide);
-        }
-        return goneRow(row);
-      });
-    },
+  return ({ source, left, edits }) => {
+    const rows = source.map((message, index) => recorded.rowOf(message, index));
+    if (edits.length === 0) return rows;
+    const leftById = new Map(left.map((message) => [message.id, message]));
+    const { hides, parts } = indexEdits(edits, leftById);
+    return rows.map((row, index) => {
+      const before = source[index] as Message;
+      const after = leftById.get(before.id);
+      if (after === before) return row;
+      if (after !== undefined) {
+        const own = parts.get(before.id) ?? [];
+        return changedRow(
+          row,
+          row.items.map((item) => updateItem(item, { before, after, edits: own })),
+        );
+      }
+      const hide = hides.get(before.id);
+      return hide === undefined ? row : hiddenRow(row, hide);
+    });
   };
 }
 
-/** True for what was hidden already when it was recorded: it stays hidden for that reason. */
-function isGone({ fate, keptTokens }: ItemRow): boolean {
+/** True for what was already hidden when it was recorded; it keeps that reason. */
+function isHidden({ fate, keptTokens }: ItemRow): boolean {
   return fate === "hidden" && keptTokens === 0;
 }
 
@@ -93,7 +80,7 @@ interface EditIndex {
   readonly parts: ReadonlyMap<MessageId, readonly PartEdit[]>;
 }
 
-/** Edits of parts matter only where something is left. */
+/** Edits by message. Those of parts count only where the message is still sent. */
 function indexEdits(edits: readonly Edit[], leftById: ReadonlyMap<MessageId, Message>): EditIndex {
   const hides = new Map<MessageId, HideMessage>();
   const parts = new Map<MessageId, PartEdit[]>();
@@ -120,14 +107,14 @@ function withItems(row: MessageRow, items: readonly ItemRow[]): MessageRow {
 /** An edit of one part. */
 type PartEdit = HidePart | ReplacePart;
 
-/** A message that is still sent, and what was done to its parts. */
+/** A message that is still sent, with the edits of its parts. */
 interface ChangedMessage {
   readonly before: Message;
   readonly after: Message;
   readonly edits: readonly PartEdit[];
 }
 
-/** Gives an item after edits of its message; the same object as long as the same happens to it. */
+/** Gives an item after the edits of its message; the same object as long as text, reason and fate stay the same. */
 function createItemUpdater(recorded: RecordedRows): (item: ItemRow, changed: ChangedMessage) => ItemRow {
   const items = new WeakMap<ItemRow, Remembered>();
 
@@ -143,7 +130,7 @@ function createItemUpdater(recorded: RecordedRows): (item: ItemRow, changed: Cha
             fate,
             why,
             chars: text.length,
-            // Measuring is what costs; the same text may come back for another reason.
+            // The same text may return with another reason; measuring it again would be the expensive part.
             tokens: last?.row.keptTokens ?? recorded.tokensOf(text),
           });
     items.set(item, { text, why, fate, row });
@@ -163,7 +150,7 @@ function createItemUpdater(recorded: RecordedRows): (item: ItemRow, changed: Cha
     const edit = lastChange(partBefore, own, item.side);
     const why = whyOf(edit);
     const fate = edit?.type === "hide-part" ? "cleared" : fateOfReason(why.reason, "some");
-    const media = mediaIn(partAfter, "shown");
+    const media = countMedia(partAfter, "shown");
     if (item.side === "media" && (media > 0 || partAfter.type === "tool"))
       return withRemainder(item, { fate, why, chars: 0, tokens: media * MEDIA_TOKENS });
     return remembered(item, { text: textOf(after, partAfter, item.side), why, fate });
@@ -193,7 +180,7 @@ function whyOf(edit: PartEdit | undefined): EditReason {
     : { stage: edit.stage, reason: edit.reason };
 }
 
-/** The last edit that changed one side of a part; one edit may change both. */
+/** The last edit that changed this side of a part; one edit may change both. */
 function lastChange(before: Part, edits: readonly PartEdit[], side: ItemSide): PartEdit | undefined {
   if (edits.length <= 1) return edits[0];
   let current = before;
@@ -211,15 +198,15 @@ function cleared(part: Part): Part {
 }
 
 function isSameSide(before: Part, after: Part, side: ItemSide): boolean {
-  if (side === "media") return mediaIn(before, "shown") === mediaIn(after, "shown");
+  if (side === "media") return countMedia(before, "shown") === countMedia(after, "shown");
   if (before.type === "text" && after.type === "text") return before.text === after.text;
   if (before.type !== "tool" || after.type !== "tool") return before === after;
-  // How an input reads may have been noted anew while the input itself is the same.
+  // The note about a cut may be rewritten while the input itself stays the same.
   if (side === "input") return before.input === after.input;
   return before.outcome === after.outcome && before.clearedAt === after.clearedAt;
 }
 
-/** The messages that a policy put in, each with the place at which it stands among the recorded ones. */
+/** The messages that a policy inserted, each with its place among the recorded ones. */
 export function insertedRows(
   { source, left, edits }: PolicyRun,
   { tokensOf }: RecordedRows,
@@ -227,15 +214,14 @@ export function insertedRows(
   const inserts = edits.filter((edit) => edit.type === "insert-message");
   if (inserts.length === 0) return [];
   const places = placesOf(left, source);
-  return inserts.map((edit) => rowOf(edit, { beforeIndex: places.get(edit.message.id) ?? 0, tokensOf }));
+  return inserts.map((edit) => insertedRow(edit, places.get(edit.message.id) ?? 0, tokensOf));
 }
 
-interface RowInput {
-  readonly beforeIndex: number;
-  readonly tokensOf: (text: string) => number;
-}
-
-function rowOf({ message, stage, reason }: InsertMessage, { beforeIndex, tokensOf }: RowInput): InsertedRow {
+function insertedRow(
+  { message, stage, reason }: InsertMessage,
+  beforeIndex: number,
+  tokensOf: RecordedRows["tokensOf"],
+): InsertedRow {
   const text = message.parts
     .flatMap((part) => partTexts(message, part, "shown"))
     .map((each) => each.text)
@@ -259,7 +245,7 @@ function kindOf(message: Message): InsertedRow["kind"] {
   return compactionPart(message) === undefined ? "other" : "marker";
 }
 
-/** Before which recorded message each of the others stands. */
+/** The index of the recorded message before which each inserted one stands. */
 function placesOf(left: Transcript, source: Transcript): ReadonlyMap<MessageId, number> {
   const indexes = new Map(source.map(({ id }, index) => [id, index]));
   const places = new Map<MessageId, number>();

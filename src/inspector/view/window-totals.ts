@@ -1,4 +1,4 @@
-import { explainReason } from "./explain-reason.ts";
+import { explainReason } from "./recorded-rows.ts";
 import type {
   Fate,
   FateTotal,

@@ -1,5 +1,4 @@
 import type { VNode } from "preact";
-import { explainReason } from "../../view/explain-reason.ts";
 import {
   cacheHitShare,
   type LiveEntry,
@@ -8,6 +7,7 @@ import {
   type LiveTotals,
   type OmittedItem,
 } from "../../view/protocol.ts";
+import { explainReason } from "../../view/recorded-rows.ts";
 import type { FollowState } from "../state/load-session.ts";
 import { clock, count, percent, plural, short } from "../words/words.ts";
 
