@@ -175,7 +175,7 @@ async function enterInspector(text: string): Promise<Entered> {
   );
   const inspection = createInspection(session);
   for (const { id } of inspection.policies) inspection.inspectWindow({ policy: id });
-  const preview = inspection.previewFork({ way: "text", profile: "documented", budgetChars: 20_000 });
+  const preview = inspection.previewForks({ profile: "documented", budgetChars: 20_000 }).text;
   const block = escapeJsonForHtml({ session });
   return {
     read: [{ text: report }],

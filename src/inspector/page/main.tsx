@@ -1,11 +1,10 @@
 import { render, type VNode } from "preact";
-import { createAnswerer } from "./engine/create-answerer.ts";
-import { openWorker, serveWorker, startEngine, type WorkerScope } from "./engine/run-engine.ts";
-import "./style/page.css";
 import { useEffect, useErrorBoundary, useState } from "preact/hooks";
+import "./style/page.css";
 import { applyLiveEvent, type LiveState, liveStateOf } from "../view/protocol.ts";
 import type { InspectedSession } from "../view/types.ts";
-import type { Engine } from "./engine/create-engine.ts";
+import { createAnswerer, serveWorker, type WorkerScope } from "./engine/answer.ts";
+import { type Engine, openWorker, startEngine } from "./engine/engine.ts";
 import { Inspector } from "./inspector.tsx";
 import {
   type FollowSession,
@@ -16,7 +15,7 @@ import {
 } from "./state/load-session.ts";
 import { count } from "./words/words.ts";
 
-// One script is both the page and its worker: a single file holds the engine once, under one hash.
+// One script is both the page and its worker, so that a single-file page contains the engine once, under one hash.
 if (typeof document === "undefined") serveWorker(globalThis as unknown as WorkerScope, createAnswerer());
 else openPage(document.currentScript);
 
@@ -30,7 +29,7 @@ function openPage(script: HTMLOrSVGScriptElement | null): void {
   else start();
 }
 
-/** The page: it waits for its session, then shows it; a failure is said in words. */
+/** The page: loads its session, then shows it; a failure is shown as text. */
 export function App({ engine }: { readonly engine: Engine }): VNode {
   const [progress, setProgress] = useState<LoadProgress>();
   const [loaded, setLoaded] = useState<LoadedSession>();

@@ -99,7 +99,7 @@ describe("a view", () => {
       const view = inspection.inspectWindow({ policy });
       expect(JSON.parse(JSON.stringify(view))).toEqual(view);
     }
-    const fork = inspection.previewFork({ way: "graduated", profile: "default", budgetChars: 2_000 });
+    const fork = inspection.previewForks({ profile: "default", budgetChars: 2_000 }).graduated;
     expect(JSON.parse(JSON.stringify(fork))).toEqual(fork);
   });
 });

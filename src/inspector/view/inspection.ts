@@ -5,7 +5,7 @@ import { isAnswer, type Message, type Transcript, withUniqueIds } from "../../tr
 import type { Part } from "../../transcript/part.ts";
 import { itemTextOf, searchItems } from "./item-text.ts";
 import { clampBudget, type PolicyRun, policiesFor, runPolicy } from "./policies.ts";
-import { memoizeForkPipeline, previewCompactionOf, previewForkOf } from "./previews.ts";
+import { previewCompaction, previewForks } from "./previews.ts";
 import { createRecordedRows, isCompactionSummary, type RecordedRows } from "./recorded-rows.ts";
 import type {
   CachedPrefix,
@@ -20,11 +20,16 @@ import type {
 import { createWindowRows, insertedRows, type WindowRows } from "./window-rows.ts";
 import { createWindowTotals, type WindowTotaller } from "./window-totals.ts";
 
-/** Looks at a session with the engine itself; texts are measured once, and the last few views are kept. */
+/**
+ * Computes everything that the page shows about a session, with the engine itself. A policy is run on the messages up to
+ * a moment (policies.ts); its edits become rows (window-rows.ts) over the rows as recorded (recorded-rows.ts), and rows
+ * are summed up (window-totals.ts). Texts are measured once, and the last few runs are kept.
+ */
 export function createInspection(session: InspectedSession): Inspection {
   return inspectionOf(session, createCaches(familyOf(session)));
 }
 
+/** What stays valid when a session grows. */
 interface Caches {
   readonly family: TokenFamily;
   readonly recorded: RecordedRows;
@@ -33,46 +38,45 @@ interface Caches {
 }
 
 function createCaches(family: TokenFamily): Caches {
-  const recorded = createRecordedRows(family);
-  return { family, recorded, rows: new Map(), totals: createWindowTotals() };
+  return { family, recorded: createRecordedRows(family), rows: new Map(), totals: createWindowTotals() };
 }
 
 function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
   const { recorded, family } = caches;
+  const { tokensOf } = recorded;
+  const { format, windowTokens, sessionId, batches } = session;
   const transcript = withUniqueIds(session.transcript);
-  const past = createPastTranscript(transcript);
+  const transcriptUpTo = createPastTranscript(transcript);
   const profile = cacheProfileFor({ id: modelOf(session) ?? "" });
-  const policies = policiesFor(sizeOf(session, transcript, recorded));
-  const runs = new Map<string, Run>();
-  const graduate = memoizeForkPipeline();
+  const policies = policiesFor({ windowTokens, ...sizeOf(transcript, recorded) });
+  const runs = new Map<string, CachedRun>();
 
-  function momentOf(upTo: number = transcript.length): number {
+  function clampUpTo(upTo: number = transcript.length): number {
     return Math.min(transcript.length, Math.max(0, Math.floor(upTo) || 0));
   }
 
-  /** When the newest of these messages was said; the end of time for all of them. */
+  /** The time of the newest of these messages; infinite for all of them. */
   function timeOf(upTo: number): number {
     if (upTo >= transcript.length) return Number.POSITIVE_INFINITY;
     const dated = transcript.slice(0, upTo).findLast(({ createdAt }) => createdAt !== undefined);
     return dated?.createdAt ?? Number.NEGATIVE_INFINITY;
   }
 
-  function asked({ policy, budget, upTo }: WindowOptions): Asked {
+  function normalizeOptions({ policy, budget, upTo }: WindowOptions): NormalOptions {
     const info = policies.find(({ id }) => id === policy) ?? (policies[0] as PolicyInfo);
     return {
       policy: info.id,
-      upTo: momentOf(upTo),
+      upTo: clampUpTo(upTo),
       ...(info.budget && { budget: clampBudget(info.budget, budget) }),
     };
   }
 
-  function runOf({ policy, budget, upTo }: Asked): Run {
+  function runOf({ policy, budget, upTo }: NormalOptions): CachedRun {
     const key = `${policy}/${budget}/${upTo}`;
     const known = runs.get(key);
     if (known !== undefined) return known;
-    const { format, windowTokens, sessionId, batches } = session;
-    const run: Run = {
-      run: runPolicy(past.upTo(upTo), {
+    const made: CachedRun = {
+      run: runPolicy(transcriptUpTo(upTo), {
         policy,
         budget: budget ?? 0,
         format,
@@ -82,17 +86,17 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
       }),
     };
     const [oldest] = runs.keys();
-    if (runs.size >= KEPT_RUNS && oldest !== undefined) runs.delete(oldest);
-    runs.set(key, run);
-    return run;
+    if (runs.size >= MAX_CACHED_RUNS && oldest !== undefined) runs.delete(oldest);
+    runs.set(key, made);
+    return made;
   }
 
   const sentAt = (upTo: number): Transcript => runOf({ policy: "as-sent", upTo }).run.left;
 
-  function viewOf(options: Asked, run: PolicyRun): WindowView {
-    const maker = caches.rows.get(options.policy) ?? createWindowRows(recorded);
-    caches.rows.set(options.policy, maker);
-    const rows = maker(run);
+  function viewOf(options: NormalOptions, run: PolicyRun): WindowView {
+    const rowsOf = caches.rows.get(options.policy) ?? createWindowRows(recorded);
+    caches.rows.set(options.policy, rowsOf);
+    const rows = rowsOf(run);
     const inserted = insertedRows(run, recorded);
     return {
       ...options,
@@ -108,53 +112,45 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
     session,
     policies,
     inspectWindow(options) {
-      const known = asked(options);
-      const made = runOf(known);
-      made.view ??= viewOf(known, made.run);
-      return made.view;
+      const normal = normalizeOptions(options);
+      const cached = runOf(normal);
+      cached.view ??= viewOf(normal, cached.run);
+      return cached.view;
     },
-    itemText: (options, place) => itemTextOf(runOf(asked(options)).run, place),
-    previewFork(options) {
-      const upTo = momentOf(options.upTo);
-      return previewForkOf(
+    itemText: (options, place) => itemTextOf(runOf(normalizeOptions(options)).run, place),
+    previewForks(options) {
+      const upTo = clampUpTo(options.upTo);
+      return previewForks(
         {
-          recorded: past.upTo(upTo),
+          recorded: transcriptUpTo(upTo),
           sent: sentAt(upTo),
           family,
           profile,
-          tokensOf: recorded.tokensOf,
-          graduate,
-          ...(session.windowKnown && { windowTokens: session.windowTokens }),
-          ...(session.sessionId !== undefined && { sessionId: session.sessionId }),
+          tokensOf,
+          ...(session.windowKnown && { windowTokens }),
+          ...(sessionId !== undefined && { sessionId }),
         },
         options,
       );
     },
     previewCompaction(options = {}) {
-      const { format, windowTokens } = session;
-      const source = {
-        recorded: past.upTo(momentOf(options.upTo)),
-        format,
-        windowTokens,
-        profile,
-        tokensOf: recorded.tokensOf,
-      };
-      return previewCompactionOf(source, options);
+      const past = transcriptUpTo(clampUpTo(options.upTo));
+      return previewCompaction({ recorded: past, format, windowTokens, profile, tokensOf }, options);
     },
-    search: (query) => searchItems(transcript, query),
+    search: (query) => (query.trim() === "" ? [] : searchItems(transcript, query)),
     extend: (next) => inspectionOf(next, familyOf(next) === family ? caches : createCaches(familyOf(next))),
   };
 }
 
-type Asked = Required<Pick<WindowOptions, "policy" | "upTo">> & Pick<WindowOptions, "budget">;
+type NormalOptions = Required<Pick<WindowOptions, "policy" | "upTo">> & Pick<WindowOptions, "budget">;
 
-interface Run {
+interface CachedRun {
   readonly run: PolicyRun;
   view?: WindowView;
 }
 
-/** Two policies side by side, each with what was sent before, and the moment before. */
-const KEPT_RUNS = 8;
+/** Enough for two policies side by side, each with what was sent before, now and at the moment before. */
+const MAX_CACHED_RUNS = 8;
 
 function modelOf({ model, transcript }: InspectedSession): string | undefined {
   return (
@@ -168,10 +164,9 @@ function familyOf(session: InspectedSession): TokenFamily {
 }
 
 function sizeOf(
-  { windowTokens }: InspectedSession,
   transcript: Transcript,
   recorded: RecordedRows,
-): Parameters<typeof policiesFor>[0] {
+): { readonly tokens: number; readonly chars: number } {
   let tokens = 0;
   let chars = 0;
   for (const [index, message] of transcript.entries()) {
@@ -179,22 +174,19 @@ function sizeOf(
     tokens += row.tokens;
     for (const item of row.items) chars += item.chars;
   }
-  return { windowTokens, tokens, chars };
+  return { tokens, chars };
 }
 
-/** Gives a transcript as it was at an earlier time: what was cleared later is not cleared yet. */
-interface PastTranscript {
-  upTo(count: number): Transcript;
-}
-
-/** Looks only at messages with something cleared; all others stay the same objects. */
-function createPastTranscript(transcript: Transcript): PastTranscript {
-  const cleared = transcript.flatMap((message, index) => (message.parts.some(isCleared) ? [index] : []));
+/** Gives the first messages as they were then: what was cleared later is not cleared yet. Other messages stay the same objects. */
+function createPastTranscript(transcript: Transcript): (count: number) => Transcript {
+  const cleared = transcript.flatMap((message, index) =>
+    message.parts.some((part) => isClearedAfter(part, Number.NEGATIVE_INFINITY)) ? [index] : [],
+  );
   const restored = new WeakMap<Message, Map<number, Message>>();
 
-  /** Time goes one way, so the number of parts that were still whole tells which ones they were. */
+  /** Parts are cleared in the order of time, so their number identifies which ones were not cleared yet. */
   function restore(message: Message, at: number): Message {
-    const whole = message.parts.filter((part) => clearedAfter(part, at)).length;
+    const whole = message.parts.filter((part) => isClearedAfter(part, at)).length;
     if (whole === 0) return message;
     const known = restored.get(message) ?? new Map<number, Message>();
     restored.set(message, known);
@@ -203,44 +195,38 @@ function createPastTranscript(transcript: Transcript): PastTranscript {
     return made;
   }
 
-  return {
-    upTo(count) {
-      if (count >= transcript.length) return transcript;
-      const messages = transcript.slice(0, count);
-      const at = messages.findLast(({ createdAt }) => createdAt !== undefined)?.createdAt;
-      if (at === undefined) return messages;
-      for (const index of cleared) {
-        const message = messages[index];
-        if (message === undefined) break;
-        messages[index] = restore(message, at);
-      }
-      return messages;
-    },
+  return (count) => {
+    if (count >= transcript.length) return transcript;
+    const messages = transcript.slice(0, count);
+    const at = messages.findLast(({ createdAt }) => createdAt !== undefined)?.createdAt;
+    if (at === undefined) return messages;
+    for (const index of cleared) {
+      const message = messages[index];
+      if (message === undefined) break;
+      messages[index] = restore(message, at);
+    }
+    return messages;
   };
 }
 
-function isCleared(part: Part): boolean {
-  return part.type === "tool" && part.clearedAt !== undefined;
-}
-
-function clearedAfter(part: Part, at: number): boolean {
+function isClearedAfter(part: Part, at: number): boolean {
   return part.type === "tool" && part.clearedAt !== undefined && part.clearedAt > at;
 }
 
 function partAt(part: Part, at: number): Part {
-  if (part.type !== "tool" || !clearedAfter(part, at)) return part;
+  if (part.type !== "tool" || !isClearedAfter(part, at)) return part;
   const { clearedAt: _, ...rest } = part;
   return rest;
 }
 
-/** What two requests have in common from the front: the same messages, unchanged. */
+/** The messages with which two requests begin alike: the provider reads them from its cache. */
 function cachedPrefix(sent: Transcript, next: Transcript, rows: readonly MessageRow[]): CachedPrefix {
   const rowsById = new Map(rows.map((row) => [row.id, row]));
   let messages = 0;
   let tokens = 0;
   let endIndex = 0;
   for (const message of next) {
-    // The same edit, made twice, gives two messages that say the same.
+    // The same edit applied twice makes two equal messages.
     if (!deepEqual(sent[messages], message)) break;
     const row = rowsById.get(message.id);
     messages++;
@@ -250,7 +236,7 @@ function cachedPrefix(sent: Transcript, next: Transcript, rows: readonly Message
   return { messages, tokens, endIndex };
 }
 
-/** How many messages there were when the model was asked last; its newest answer was not part of that request. */
+/** How many messages the last request had; the answer to it was not part of it. */
 function lastRequestEnd(transcript: Transcript): number {
   return Math.max(0, transcript.findLastIndex(isAnswer));
 }

@@ -196,7 +196,6 @@ function gapsBetween(ranges: readonly TextRange[]): readonly TextRange[] {
 
 /** Every item whose text holds the query, whatever its case; oldest first. An empty query is nowhere. */
 export function searchItems(transcript: Transcript, query: string): readonly SearchMatch[] {
-  if (query.trim() === "") return [];
   const pattern = new RegExp(query.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "giu");
   const matches: SearchMatch[] = [];
   for (const [index, message] of transcript.entries()) {

@@ -1,6 +1,3 @@
-import { type SettledCompaction, settleCompaction } from "../../compaction/compact.ts";
-import type { CompactionPlan } from "../../compaction/plan/plan-compaction.ts";
-import { foldSummary } from "../../compaction/summary/message.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "../../compaction/trigger/should-compact.ts";
 import { FORK_CHAR_BUDGET } from "../../fork/context/options.ts";
 import { processMessagesForFork } from "../../fork/fork.ts";
@@ -15,10 +12,10 @@ import { supersede } from "../../stages/supersede.ts";
 import { type Edit, runStages, type Stage } from "../../transcript/edit.ts";
 import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
 import { createRenderer } from "../../transcript/render.ts";
-import { planFileCompaction } from "./plan-file-compaction.ts";
+import { compactFileWithoutModel } from "./plan-file-compaction.ts";
 import type { PolicyBudget, PolicyId, PolicyInfo } from "./types.ts";
 
-/** The ways to decide what stays, with limits that fit a session of this size. */
+/** The policies, with budgets that fit a session of this size. */
 export function policiesFor({ windowTokens, tokens, chars }: SessionSize): readonly PolicyInfo[] {
   const child = charLimits("what the child may read", chars);
   return [
@@ -93,13 +90,13 @@ interface SessionSize {
   readonly chars: number;
 }
 
-/** The budget that counts: what was asked for, within the limits. */
+/** What was asked for, rounded and within the limits; the default when nothing was. */
 export function clampBudget(budget: PolicyBudget, asked: number | undefined): number {
   const wanted = asked === undefined || Number.isNaN(asked) ? budget.default : Math.round(asked);
   return Math.min(budget.max, Math.max(budget.min, wanted));
 }
 
-/** Less could not hold the frame of a child's text and a notice. */
+/** Less could not hold the frame of a child's text and its notices. */
 const MIN_CHARS = 512;
 
 function charLimits(label: string, chars: number): PolicyBudget {
@@ -112,7 +109,7 @@ function charLimits(label: string, chars: number): PolicyBudget {
   };
 }
 
-/** Names and line breaks around messages; with this much more than the texts everything fits. */
+/** Labels and line breaks around messages: with this factor every text fits. */
 const ROOM_FOR_LABELS = 1.2;
 
 function tokenLimits(
@@ -123,7 +120,7 @@ function tokenLimits(
   return { unit: "tokens", label, min, max, default: Math.min(max, Math.max(min, wanted)) };
 }
 
-/** What a policy did: its edits, and the messages that are left for the model, in the order in which they are sent. */
+/** What a policy did: its edits, and the messages that remain for the model, in the order in which they are sent. */
 export interface PolicyRun {
   readonly source: Transcript;
   readonly edits: readonly Edit[];
@@ -137,11 +134,11 @@ interface PolicyRequest {
   readonly format: FormatName;
   readonly windowTokens: number;
   readonly sessionId?: string;
-  /** What the plugin had changed by then; part of what is sent. */
+  /** The plugin's edits in force at that time. */
   readonly batches?: readonly EditBatch[];
 }
 
-/** Runs the engine itself on a transcript whose ids are unique. */
+/** Runs a policy on a transcript whose ids are unique. */
 export function runPolicy(source: Transcript, request: PolicyRequest): PolicyRun {
   const { policy, budget, sessionId } = request;
   switch (policy) {
@@ -173,15 +170,15 @@ export function runPolicy(source: Transcript, request: PolicyRequest): PolicyRun
   }
 }
 
-/** The edits of a batch, as long as it speaks of messages that are there. */
+/** The edits of a batch, as long as its messages are there. */
 function stageOf({ edits }: EditBatch): Stage {
   return (transcript) => (hasTargets(edits, transcript) ? edits : []);
 }
 
-/** Nothing that is shown depends on the time of an edit. */
+/** Nothing shown depends on the time of an edit. */
 const AT = { at: 0 };
 
-/** Stages, and then the newest compaction as a host sends it: stages find the window by themselves. */
+/** Runs stages, then hides what is before the newest compaction, as a host does. */
 function runOf(source: Transcript, stages: readonly Stage[]): PolicyRun {
   return runStagesOn(source, [...stages, compactionBoundary({ from: "marker" })]);
 }
@@ -196,7 +193,7 @@ function lastRun(source: Transcript, maxChars: number): PolicyRun {
   return runStagesOn(source, [compactionBoundary({ from: "summary" }), newest]);
 }
 
-/** The minimum goes with the protected amount as it does in the documented pair. */
+/** The minimum is scaled with the protected amount, as in the documented pair. */
 function pruneTo(protectTokens: number): Parameters<typeof pruneStage>[0] {
   return {
     protectTokens,
@@ -204,11 +201,11 @@ function pruneTo(protectTokens: number): Parameters<typeof pruneStage>[0] {
   };
 }
 
-/** The one thing that a session would do next; where that is a compaction, the one without a model. */
+/** What a session would do next; a compaction is made without a model. */
 function sessionRun(source: Transcript, request: PolicyRequest): PolicyRun {
   const model = source.findLast((message) => message.model !== undefined)?.model;
   const session = createSession(
-    { clock: STANDING_CLOCK },
+    { clock: STOPPED_CLOCK },
     {
       limits: { contextTokens: request.budget, outputTokens: 0 },
       compaction: { toolSummaryStrategy: "off" },
@@ -223,37 +220,14 @@ function sessionRun(source: Transcript, request: PolicyRequest): PolicyRun {
   return runOf(source, [() => edits]);
 }
 
-const STANDING_CLOCK = { now: () => 0, sleep: async () => {} };
+const STOPPED_CLOCK = { now: () => 0, sleep: async () => {} };
 
-function foldRun(source: Transcript, options: FoldNowOptions): PolicyRun {
-  const folded = foldNow(source, options);
+function foldRun(source: Transcript, options: FoldOptions): PolicyRun {
+  const folded = compactFileWithoutModel({ transcript: source, format: options.format }, options);
   if (folded.status === "unchanged") return runOf(source, []);
   return { source, edits: folded.edits, left: folded.messages.filter(isVisibleToModel) };
 }
 
-/** A compaction without a model, carried out at once; or why there is none. */
-export function foldNow(transcript: Transcript, options: FoldNowOptions): Folded {
-  const { format, windowTokens, keepTokens } = options;
-  const plan = planFileCompaction({ transcript, format }, { windowTokens, keepTokens });
-  if (plan.status === "nothing") return { status: "unchanged", reason: plan.reason };
-  const { estimator } = plan.estimate;
-  const summary = foldSummary(plan.foldMaterial, {
-    maxTokens: plan.material.maxSummaryTokens,
-    ...(estimator && { estimator }),
-  });
-  const settled = settleCompaction(plan, { prose: summary, degraded: true, continuation: "append" }, 0);
-  return settled.status === "compacted" ? { ...settled, plan, summary } : settled;
+interface FoldOptions extends Pick<PolicyRequest, "format" | "windowTokens"> {
+  readonly keepTokens?: number;
 }
-
-interface FoldNowOptions {
-  readonly format: FormatName;
-  readonly windowTokens: number;
-  readonly keepTokens?: number | undefined;
-}
-
-type Folded =
-  | (Extract<SettledCompaction, { status: "compacted" }> & {
-      readonly plan: CompactionPlan;
-      readonly summary: string;
-    })
-  | { readonly status: "unchanged"; readonly reason: string };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { sessionOf } from "../../../test/rig/inspector/check-view.ts";
 import { compact } from "../../compaction/compact.ts";
+import type { ForkWay } from "../../fork/context/choose-way.ts";
 import { formatMessagesAsContext } from "../../fork/context/format.ts";
 import { buildForkPreamble } from "../../fork/context/preamble.ts";
 import { processMessagesForFork } from "../../fork/fork.ts";
@@ -16,8 +17,8 @@ const long: Transcript = transcript(
   `u:300 ${"a:100(bash:9000) ".repeat(12)}u:200 ${"a:100(read:4000) ".repeat(12)}u:100 a:50`,
 ).map((message) => (message.role === "assistant" ? { ...message, model: claude } : message));
 const inspection = createInspection(sessionOf(long, { sessionId: "ses_1", windowKnown: true }));
-const fork = (options: Partial<ForkPreviewOptions> = {}) =>
-  inspection.previewFork({ way: "text", profile: "default", budgetChars: 20_000, ...options });
+const fork = ({ way = "text", ...options }: Partial<ForkPreviewOptions> & { way?: ForkWay } = {}) =>
+  inspection.previewForks({ profile: "default", budgetChars: 20_000, ...options })[way];
 
 describe("the preview of a fork", () => {
   it.each(["documented", "default"] as const)("as text is what the pipeline gives with %s", (profile) => {
@@ -61,9 +62,9 @@ describe("the preview of a fork", () => {
   it("is the same whatever was looked at before", () => {
     for (const profile of ["default", "documented"] as const) {
       for (const upTo of [long.length, 9]) {
-        const options = { way: "graduated", profile, budgetChars: 9_000, upTo } as const;
+        const options = { profile, budgetChars: 9_000, upTo };
         const alone = createInspection(sessionOf(long, { sessionId: "ses_1", windowKnown: true }));
-        expect(inspection.previewFork(options)).toEqual(alone.previewFork(options));
+        expect(inspection.previewForks(options)).toEqual(alone.previewForks(options));
       }
     }
   });
@@ -81,8 +82,8 @@ describe("the preview of a fork", () => {
 
   it("of an empty session is empty", () => {
     const empty = createInspection(sessionOf([]));
-    for (const way of ["exact", "graduated", "text"] as const)
-      expect(empty.previewFork({ way, profile: "default", budgetChars: 1_000 }).text).toBe("");
+    for (const { text } of Object.values(empty.previewForks({ profile: "default", budgetChars: 1_000 })))
+      expect(text).toBe("");
   });
 });
 

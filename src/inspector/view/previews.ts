@@ -2,6 +2,7 @@ import {
   breakEvenSteps,
   chooseForkWay,
   EXPECTED_FORK_STEPS,
+  type ForkWay,
   overheadTokens,
 } from "../../fork/context/choose-way.ts";
 import { formatMessagesAsContext } from "../../fork/context/format.ts";
@@ -17,61 +18,69 @@ import { applyEdits } from "../../transcript/edit.ts";
 import { estimateMessageTokens } from "../../transcript/estimate-message.ts";
 import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
 import { renderMessage } from "../../transcript/render.ts";
-import { foldNow } from "./policies.ts";
+import { compactFileWithoutModel } from "./plan-file-compaction.ts";
 import type {
   CacheCost,
   CompactionPreview,
   CompactionPreviewOptions,
   ForkPreview,
   ForkPreviewOptions,
+  ForkPreviews,
 } from "./types.ts";
 
-/** What a child of the same kind would read before its task if it were started now. */
-export function previewForkOf(source: ForkSource, options: ForkPreviewOptions): ForkPreview {
-  const { sent, family, profile, windowTokens } = source;
+/** What a child with the same model would read before its task if it were started now, by each way. */
+export function previewForks(source: ForkSource, options: ForkPreviewOptions): ForkPreviews {
+  const { recorded, sent, family, profile, windowTokens } = source;
   const tokensOf = (messages: Transcript): number =>
     messages.reduce(
       (sum, message) => sum + estimateMessageTokens(message, { estimator: "calibrated", family }),
       0,
     );
-  const pipeline = pipelineOptions(source, options);
-  const graduated = source.graduate(source.recorded, pipeline);
-  const besideTokens = overheadTokens(sent, tokensOf);
+  const pipeline: ForkOptions = {
+    budgetChars: Math.max(MIN_BUDGET_CHARS, options.budgetChars),
+    profile: options.profile,
+    ...(source.sessionId !== undefined && { sessionId: source.sessionId }),
+  };
+  const graduated = processMessagesForFork(recorded, pipeline);
+  const requestOverheadTokens = overheadTokens(sent, tokensOf);
   const fullTokens = tokensOf(sent);
-  const inherited = { exact, graduated: repaired, text: asText }[options.way]({
-    source,
-    graduated,
-    pipeline,
+  const chosen = chooseForkWay({
+    setting: "auto",
+    hook: "seen",
+    receiver: "same",
+    viewAgeMs: 0,
+    fullTokens,
+    graduatedTokens: tokensOf(graduated.messages),
+    fixedTokens: requestOverheadTokens,
+    ...(windowTokens !== undefined && { windowTokens }),
+    cacheReadPrice: profile.readMultiplier,
+    cacheWritePrice: profile.writeMultiplier,
+    finishedSteps: [],
   });
-  const tokens =
-    tokensOf(inherited.messages) +
-    source.tokensOf(options.way === "text" ? inherited.text : inherited.preamble);
+  const preview = (way: ForkWay, { text, preamble, messages, count }: Inherited): ForkPreview => {
+    const tokens = tokensOf(messages) + source.tokensOf(way === "text" ? text : preamble);
+    return {
+      way,
+      text,
+      chars: text.length,
+      tokens,
+      messages: count,
+      chosen,
+      cache: computeCacheCost({
+        profile,
+        unchangedTokens: requestOverheadTokens + fullTokens,
+        changedTokens: requestOverheadTokens + tokens,
+        sharedTokens: requestOverheadTokens + (way === "exact" ? fullTokens : 0),
+        steps: EXPECTED_FORK_STEPS,
+      }),
+    };
+  };
+  const left = applyEdits(recorded, graduated.edits, AT);
+  const sendable = applyEdits(left, repairPairing(left), AT).filter(isVisibleToModel);
   return {
-    way: options.way,
-    text: inherited.text,
-    chars: inherited.text.length,
-    tokens,
-    messages: inherited.count,
-    chosen: chooseForkWay({
-      setting: "auto",
-      hook: "seen",
-      receiver: "same",
-      viewAgeMs: 0,
-      fullTokens,
-      graduatedTokens: tokensOf(graduated.messages),
-      fixedTokens: besideTokens,
-      ...(windowTokens !== undefined && { windowTokens }),
-      cacheReadPrice: profile.readMultiplier,
-      cacheWritePrice: profile.writeMultiplier,
-      finishedSteps: [],
-    }),
-    cache: computeCacheCost({
-      profile,
-      unchangedTokens: besideTokens + fullTokens,
-      changedTokens: besideTokens + tokens,
-      sharedTokens: besideTokens + (options.way === "exact" ? fullTokens : 0),
-      steps: EXPECTED_FORK_STEPS,
-    }),
+    exact: preview("exact", asMessages(sent, buildForkPreamble(uncutStats(sent)))),
+    graduated: preview("graduated", asMessages(sendable, buildForkPreamble(graduated.stats))),
+    text: preview("text", asText(graduated, pipeline)),
   };
 }
 
@@ -83,96 +92,49 @@ interface ForkSource {
   readonly sessionId?: string;
   readonly family: TokenFamily;
   readonly profile: CacheProfile;
-  /** Unset when nobody said. */
+  /** Unset when it is not known. */
   readonly windowTokens?: number;
   readonly tokensOf: (text: string) => number;
-  /** The pipeline, from a memory where it ran on the same a moment ago. */
-  readonly graduate: Graduate;
 }
 
-type Graduate = (recorded: Transcript, options: ForkOptions) => ForkResult;
-
-/** The pipeline with a memory of one: the ways of a fork are looked at one after the other. */
-export function memoizeForkPipeline(): Graduate {
-  let last: { readonly key: string; readonly recorded: Transcript; readonly result: ForkResult } | undefined;
-  return (recorded, options) => {
-    const key = JSON.stringify(options);
-    const isSame = last?.key === key && isSameList(last.recorded, recorded);
-    const result = last !== undefined && isSame ? last.result : processMessagesForFork(recorded, options);
-    last = { key, recorded, result };
-    return result;
-  };
-}
-
-function isSameList(one: Transcript, other: Transcript): boolean {
-  return one.length === other.length && one.every((message, index) => message === other[index]);
-}
+const AT = { at: 0 };
+const MIN_BUDGET_CHARS = 512;
 
 interface Inherited {
   readonly text: string;
   readonly preamble: string;
-  /** Those that are sent as messages. */
+  /** Those that are sent as messages; none where everything is one text. */
   readonly messages: Transcript;
   readonly count: number;
 }
 
-interface InheritInput {
-  readonly source: ForkSource;
-  readonly graduated: ForkResult;
-  readonly pipeline: ForkOptions;
+function asMessages(messages: Transcript, preamble: string): Inherited {
+  const last = renderMessage({ id: "preamble", role: "user", parts: [{ type: "text", text: preamble }] });
+  const text = messages.map(renderMessage).join("");
+  return { text: text === "" ? "" : `${text}\n${last}`, preamble, messages, count: messages.length };
 }
 
-function exact({ source: { sent } }: InheritInput): Inherited {
-  return asMessages(sent, buildForkPreamble(uncutStats(sent)));
-}
-
-function repaired({ source: { recorded }, graduated }: InheritInput): Inherited {
-  const left = applyEdits(recorded, graduated.edits, AT);
-  const sendable = applyEdits(left, repairPairing(left), AT).filter(isVisibleToModel);
-  return asMessages(sendable, buildForkPreamble(graduated.stats));
-}
-
-function asText({ graduated, pipeline }: InheritInput): Inherited {
+function asText(graduated: ForkResult, pipeline: ForkOptions): Inherited {
   const { text, stats } = formatMessagesAsContext(graduated.messages, graduated.stats, pipeline);
   const preamble = buildForkPreamble(stats);
   const whole = text === "" ? "" : `${preamble}\n\n${text}`;
   return { text: whole, preamble, messages: [], count: stats.finalCount };
 }
 
-function asMessages(messages: Transcript, preamble: string): Inherited {
-  const about = renderMessage({ id: "preamble", role: "user", parts: [{ type: "text", text: preamble }] });
-  const text = messages.map(renderMessage).join("");
-  return { text: text === "" ? "" : `${text}\n${about}`, preamble, messages, count: messages.length };
-}
-
-function pipelineOptions(
-  { sessionId }: ForkSource,
-  { budgetChars, profile }: ForkPreviewOptions,
-): ForkOptions {
-  return {
-    budgetChars: Math.max(MIN_BUDGET_CHARS, budgetChars),
-    profile,
-    ...(sessionId !== undefined && { sessionId }),
-  };
-}
-
-const AT = { at: 0 };
-const MIN_BUDGET_CHARS = 512;
-
 /** What a compaction would leave if it were made now, with the summary that needs no model. */
-export function previewCompactionOf(
+export function previewCompaction(
   { recorded, format, windowTokens, profile, tokensOf }: CompactionSource,
   { keepTokens }: CompactionPreviewOptions,
 ): CompactionPreview {
-  const folded = foldNow(recorded, { format, windowTokens, keepTokens });
-  if (folded.status === "unchanged")
+  const compacted = compactFileWithoutModel({ transcript: recorded, format }, { windowTokens, keepTokens });
+  if (compacted.status === "unchanged")
     return {
       status: "nothing",
-      reason: WHY_NOT[folded.reason] ?? `Nothing was compacted: ${folded.reason}.`,
+      reason: WHY_NOT[compacted.reason] ?? `Nothing was compacted: ${compacted.reason}.`,
     };
-  const { plan, summary, messages, tokensAfter } = folded;
+  const { plan, summary, messages, tokensAfter } = compacted;
   const { request, tokensBefore, foldedIds, keptIds, firstKeptId } = plan;
-  const text = textOf(messages);
+  const text = renderVisible(messages);
   const firstKeptIndex = recorded.findIndex(({ id }) => id === firstKeptId);
   return {
     status: "planned",
@@ -183,7 +145,7 @@ export function previewCompactionOf(
     ...(firstKeptIndex !== -1 && { firstKeptIndex }),
     tokensBefore,
     tokensAfter,
-    charsBefore: textOf(filterCompacted(recorded)).length,
+    charsBefore: renderVisible(filterCompacted(recorded)).length,
     charsAfter: text.length,
     request: {
       system: request.system,
@@ -217,11 +179,11 @@ const WHY_NOT: Readonly<Record<string, string>> = {
   "lost-content": "Something that must stay would be lost, so nothing is done.",
 };
 
-function textOf(messages: Transcript): string {
+function renderVisible(messages: Transcript): string {
   return messages.filter(isVisibleToModel).map(renderMessage).join("");
 }
 
-/** What a changed window costs against the unchanged one, at the prices of a provider's cache. */
+/** What a changed window costs compared with the unchanged one, at the provider's cache prices. */
 function computeCacheCost({
   profile,
   unchangedTokens,
@@ -236,7 +198,7 @@ function computeCacheCost({
   const appendOnlyBaseTokens = unchangedTokens * readMultiplier;
   const total = firstBaseTokens + (steps - 1) * changedTokens * readMultiplier;
   const evenSteps = breakEvenSteps({
-    // What is shared is read either way.
+    // The shared prefix is read from the cache either way.
     fullTokens: unchangedTokens - readTokens,
     graduatedTokens: writtenTokens,
     cacheReadPrice: readMultiplier,
@@ -261,7 +223,7 @@ interface CacheCostInput {
   /** The next request when nothing is changed, all of it cached. */
   readonly unchangedTokens: number;
   readonly changedTokens: number;
-  /** What both begin with. */
+  /** The prefix that both share. */
   readonly sharedTokens: number;
   /** Requests that follow, counting the next one. */
   readonly steps: number;

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { sessionOf } from "../../../test/rig/inspector/check-view.ts";
 import { deepFreeze } from "../../testing/notation.ts";
 import type { Transcript } from "../../transcript/message.ts";
+import { createInspection } from "./inspection.ts";
 import { searchItems } from "./item-text.ts";
 
 const messages: Transcript = deepFreeze([
@@ -47,7 +49,7 @@ describe("search", () => {
   });
 
   it("finds nothing for nothing", () => {
-    expect(searchItems(messages, " ")).toEqual([]);
+    expect(createInspection(sessionOf(messages)).search(" ")).toEqual([]);
   });
 
   it("shows some of the text around on one line", () => {

@@ -7,28 +7,28 @@ import type { MessageId, Role, Transcript } from "../../transcript/message.ts";
 
 /** Everything the page gets about one session. JSON-safe. */
 export interface InspectedSession {
-  /** Where it was read from, as a person would call it. */
+  /** Where it was read from, for a person. */
   readonly name: string;
   readonly title?: string;
   readonly format: FormatName;
   readonly sessionId?: string;
   readonly model?: string;
-  /** The window of the model; 200,000 when nobody said. */
+  /** The model's window; 200,000 when it is not known. */
   readonly windowTokens: number;
   readonly windowKnown: boolean;
   readonly workingDirectory?: string;
   readonly transcript: Transcript;
-  /** What the plugin has changed of it since, batch by batch, oldest first; part of what is sent. */
+  /** Edits that the plugin has in force, oldest batch first; what is sent includes them. */
   readonly batches?: readonly EditBatch[];
   /** How many secrets were replaced before the session was shown. */
   readonly redactedSecrets: number;
   readonly problems: readonly string[];
 }
 
-/** What became of something that was said, asked or answered. */
+/** What became of an item. */
 export type Fate = "kept" | "clipped" | "cleared" | "summarized" | "hidden" | "superseded";
 
-/** A way to decide what stays, run with the engine itself. */
+/** A way to decide what stays; each runs the engine itself. */
 export type PolicyId =
   | "as-sent"
   | "session"
@@ -80,16 +80,16 @@ export interface WindowView extends Sizes {
   readonly inserted: readonly InsertedRow[];
   /** Indexes of the messages at which a recorded compaction lies. */
   readonly boundaries: readonly number[];
-  /** What is unchanged from the front against what the provider read last. */
+  /** What is unchanged from the start of the request that the provider read last. */
   readonly cachedPrefix: CachedPrefix;
   readonly byFate: readonly FateTotal[];
   readonly byTool: readonly NamedTotal[];
   readonly byFile: readonly NamedTotal[];
-  /** Why bytes left: one row a stage and reason, what saved most first. */
+  /** One row a stage and reason, the largest saving first. */
   readonly byReason: readonly ReasonTotal[];
 }
 
-/** Sums over rows; `Before` is everything that was recorded, `After` what the model would be sent. */
+/** Sums over rows: `Before` counts everything recorded, `After` what the model would be sent. */
 export interface Sizes {
   readonly tokensBefore: number;
   readonly tokensAfter: number;
@@ -117,11 +117,11 @@ export interface NamedTotal extends Sizes {
 }
 
 export interface ReasonTotal {
-  /** As in the edit; `recorded` for what the session's own program had left out already. */
+  /** The edit's stage; `recorded` for what the session's own program had left out already. */
   readonly stage: string;
   readonly reason: string;
   readonly fate: Fate;
-  /** A sentence a person understands. */
+  /** A sentence for a person. */
   readonly about: string;
   readonly items: number;
   readonly savedChars: number;
@@ -144,7 +144,7 @@ export interface MessageRow {
   readonly compaction?: "marker" | "summary";
 }
 
-/** A message that was not recorded. It stands before the row with this index. */
+/** A message that the policy inserted before the row with this index. */
 export interface InsertedRow {
   readonly beforeIndex: number;
   readonly id: MessageId;
@@ -155,7 +155,7 @@ export interface InsertedRow {
   readonly tokens: number;
   readonly stage: string;
   readonly reason: string;
-  /** A sentence a person understands. */
+  /** A sentence for a person. */
   readonly about: string;
 }
 
@@ -178,7 +178,7 @@ export interface ItemRow {
   readonly savedChars: number;
   readonly savedTokens: number;
   readonly fate: Fate;
-  /** A sentence a person understands; unset on what is kept whole. */
+  /** A sentence for a person; unset on what is kept whole. */
   readonly reason?: string;
   /** The stage that decided; `recorded` when the session's own program did. */
   readonly stage?: string;
@@ -187,6 +187,17 @@ export interface ItemRow {
 }
 
 type ItemKind = TextKind | "marker" | "unknown";
+
+/** Whose text it is, or which part of a call. */
+export type TextKind =
+  | "system"
+  | "user"
+  | "agent"
+  | "summary"
+  | "reasoning"
+  | "tool input"
+  | "tool output"
+  | "media";
 
 /** Which text of a part; `text` for every part that is no call, `media` for pictures and other files. */
 export type ItemSide = "text" | "input" | "output" | "media";
@@ -198,7 +209,7 @@ export interface ItemPlace {
   readonly side: ItemSide;
 }
 
-/** An item before and after, with the places that were cut. Inputs read as they were meant, not as JSON escapes them. */
+/** An item before and after, with the places that were cut. Inputs are shown without JSON's escapes. */
 export interface ItemText {
   readonly before: string;
   readonly after: string;
@@ -213,13 +224,14 @@ export interface TextRange {
   readonly end: number;
 }
 
-/** What a child would get, and how. */
+/** Options of what a child would inherit. */
 export interface ForkPreviewOptions {
-  readonly way: ForkWay;
   readonly profile: ForkProfile;
   readonly budgetChars: number;
   readonly upTo?: number;
 }
+
+export type ForkPreviews = Readonly<Record<ForkWay, ForkPreview>>;
 
 export interface ForkPreview {
   readonly way: ForkWay;
@@ -228,23 +240,23 @@ export interface ForkPreview {
   readonly chars: number;
   readonly tokens: number;
   readonly messages: number;
-  /** What the engine would choose by itself for a child of the same kind, right now. */
+  /** What the engine would choose now for a child with the same model. */
   readonly chosen: { readonly way: ForkWay; readonly reason: string };
   readonly cache: CacheCost;
 }
 
 export interface CompactionPreviewOptions {
   readonly upTo?: number;
-  /** How much of the newest stays word for word; the engine's default when unset. */
+  /** How much of the newest part stays unchanged; the engine's default when unset. */
   readonly keepTokens?: number;
 }
 
 export type CompactionPreview =
   | {
       readonly status: "planned";
-      /** The summary as it would be without a model. */
+      /** The summary, made without a model. */
       readonly summary: string;
-      /** All that the model would read then. */
+      /** All that the model would read after it. */
       readonly text: string;
       readonly foldedMessages: number;
       readonly keptMessages: number;
@@ -254,7 +266,7 @@ export type CompactionPreview =
       readonly tokensAfter: number;
       readonly charsBefore: number;
       readonly charsAfter: number;
-      /** What a model would be asked, when one is asked. */
+      /** The request that a model would be sent for a summary. */
       readonly request: { readonly system: string; readonly prompt: string; readonly tokens: number };
       readonly cache: CacheCost;
     }
@@ -262,7 +274,7 @@ export type CompactionPreview =
 
 /** What a change costs at the provider's prices. A `BaseToken` costs as much as an ordinary input token. */
 export interface CacheCost {
-  /** The prices come from the model's name; false when it says nothing, so that nothing is cached. */
+  /** Whether the model's name tells its cache prices; otherwise nothing counts as cached. */
   readonly pricesKnown: boolean;
   readonly readMultiplier: number;
   readonly writeMultiplier: number;
@@ -279,28 +291,28 @@ export interface CacheCost {
   readonly breakEvenSteps?: number;
 }
 
-/** Where a text occurs. */
+/** An item that contains the search text. */
 export interface SearchMatch {
   readonly index: number;
   readonly key: string;
   readonly place: ItemPlace;
   readonly count: number;
-  /** Some of the text around the first place, on one line. */
+  /** The text around the first match, on one line. */
   readonly excerpt: string;
 }
 
-/** A session with everything that was measured once. */
+/** A session with what was measured of it. */
 export interface Inspection {
   readonly session: InspectedSession;
-  /** Those that work on this session, in the order of a menu. */
+  /** In the order of the menu. */
   readonly policies: readonly PolicyInfo[];
   inspectWindow(options: WindowOptions): WindowView;
-  /** Computed only when asked; undefined when there is no such item. */
+  /** Undefined when there is no such item. */
   itemText(options: WindowOptions, place: ItemPlace): ItemText | undefined;
-  previewFork(options: ForkPreviewOptions): ForkPreview;
+  previewForks(options: ForkPreviewOptions): ForkPreviews;
   previewCompaction(options?: CompactionPreviewOptions): CompactionPreview;
-  /** Everything that contains the text, whatever its case; oldest first. */
+  /** Items that contain the text, ignoring case; oldest first. */
   search(query: string): readonly SearchMatch[];
-  /** The same session with more messages; what was measured is kept. */
+  /** The same session after a change; what was measured is kept. */
   extend(session: InspectedSession): Inspection;
 }

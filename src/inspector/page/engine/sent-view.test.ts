@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { createInspection } from "../../view/inspection.ts";
 import type { InspectedSession, MessageRow, WindowView } from "../../view/types.ts";
-import { diffView, patchView } from "./messages.ts";
+import { diffView, patchView } from "./answer.ts";
 
 const session: InspectedSession = {
   name: "made",

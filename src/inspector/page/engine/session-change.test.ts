@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Message } from "../../../transcript/message.ts";
 import type { InspectedSession } from "../../view/types.ts";
-import { diffSession, patchSession } from "./messages.ts";
+import { diffSession, patchSession } from "./answer.ts";
 
 const messageOf = (text: string): Message => ({ id: text, role: "user", parts: [{ type: "text", text }] });
 const sessionOf = (...texts: readonly string[]): InspectedSession => ({

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { ItemPlace, ItemRow, ItemText, WindowOptions } from "../../view/types.ts";
-import { type AskedSession, useAnswer } from "../engine/create-engine.ts";
+import { type AskedSession, useAnswer } from "../engine/engine.ts";
 import type { Band, ItemBand, Side } from "../state/band-layout.ts";
 import { Busy, FateBadge, LongText } from "../words/widgets.tsx";
 import { count, itemLabel, roleWord, shortened } from "../words/words.ts";

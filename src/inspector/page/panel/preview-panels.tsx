@@ -2,8 +2,8 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { ForkWay } from "../../../fork/context/choose-way.ts";
 import { FORK_CHAR_BUDGET, type ForkProfile } from "../../../fork/context/options.ts";
-import type { CacheCost, CompactionPreview, ForkPreview } from "../../view/types.ts";
-import { type AskedSession, useAnswer } from "../engine/create-engine.ts";
+import type { CacheCost, CompactionPreview, ForkPreviews } from "../../view/types.ts";
+import { type AskedSession, useAnswer } from "../engine/engine.ts";
 import { Busy, LongText } from "../words/widgets.tsx";
 import { count, percent, plural } from "../words/words.ts";
 
@@ -18,8 +18,8 @@ export function ChildPanel({ asked, upTo }: ChildPanelProps): VNode {
     budgetChars,
     upTo,
   });
-  const chosen = previews?.[0]?.chosen;
-  const shown = previews?.find((preview) => preview.way === (way ?? chosen?.way));
+  const chosen = previews?.exact.chosen;
+  const shown = chosen && previews[way ?? chosen.way];
   return (
     <>
       <h2>
@@ -64,7 +64,7 @@ export function ChildPanel({ asked, upTo }: ChildPanelProps): VNode {
         <>
           <CacheTable
             caption={priceText(shown.cache)}
-            columns={previews.map((preview) => ({ name: preview.way, cache: preview.cache }))}
+            columns={WAYS.map(({ way: each }) => ({ name: each, cache: previews[each].cache }))}
           />
           <h3>
             Exactly what it reads <span class="amount">{count(shown.chars)} chars</span>
@@ -88,7 +88,7 @@ const WAYS: readonly { readonly way: ForkWay; readonly about: string }[] = [
 ];
 
 interface WaysTableProps {
-  readonly previews: readonly ForkPreview[] | undefined;
+  readonly previews: ForkPreviews | undefined;
   readonly way: ForkWay | undefined;
   readonly onWay: (way: ForkWay) => void;
 }
@@ -106,7 +106,7 @@ function WaysTable({ previews, way, onWay }: WaysTableProps): VNode {
       </thead>
       <tbody>
         {WAYS.map(({ way: each, about }) => {
-          const preview = previews?.find((one) => one.way === each);
+          const preview = previews?.[each];
           return (
             <tr key={each} class={each === way ? "chosen" : ""}>
               <th scope="row">

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { Message } from "../../../transcript/message.ts";
 import { createInspection } from "../../view/inspection.ts";
 import type { InspectedSession } from "../../view/types.ts";
-import { createAnswerer } from "./create-answerer.ts";
-import { type AnsweredQuestion, createEngine, type Engine, type EngineWork } from "./create-engine.ts";
-import type { EngineAsk, Question } from "./messages.ts";
+import type { EngineAsk, Question } from "./answer.ts";
+import { createAnswerer } from "./answer.ts";
+import { type AnsweredQuestion, createEngine, type Engine, type EngineQueue } from "./engine.ts";
 
 const messageOf = (index: number): Message => ({
   id: `m${index}`,
@@ -24,29 +24,29 @@ const sessionOf = (messages: number): InspectedSession => ({
 
 /** An engine whose work the test does by hand, as over there: nothing is shared but what is copied. */
 function rigged(session: InspectedSession) {
-  let work: EngineWork | undefined;
+  let work: EngineQueue | undefined;
   const engine: Engine = createEngine((given) => {
     work = given;
     return { wake: () => {} };
   });
   if (work === undefined) throw new Error("not connected");
-  const { take, give, lose } = work;
+  const { next, reply, requeue } = work;
   const told: AnsweredQuestion[] = [];
   const answer = createAnswerer();
   return {
     engine,
-    lose,
+    requeue,
     told,
     ask: (question: Question, about = session): void =>
-      engine.ask({ session: about, question, tell: (news) => told.push(news) }),
+      engine.ask({ session: about, question, onAnswer: (news) => told.push(news) }),
     take: (): EngineAsk => {
-      const ask = take();
+      const ask = next();
       if (ask === undefined) throw new Error("nothing is asked");
       return structuredClone(ask);
     },
-    isIdle: (): boolean => take() === undefined,
+    isIdle: (): boolean => next() === undefined,
     answer: (ask: EngineAsk): void => {
-      for (const reply of answer(ask)) give(structuredClone(reply));
+      for (const each of answer(ask)) reply(structuredClone(each));
     },
   };
 }
@@ -161,7 +161,7 @@ describe("the engine behind the page", () => {
   });
 
   it("asks again what was lost, with the whole session", () => {
-    const { ask, take, lose, answer, told, isIdle } = rigged(sessionOf(6));
+    const { ask, take, requeue, answer, told, isIdle } = rigged(sessionOf(6));
     ask(windows(1_000));
     answer(take());
     ask(windows(2_000));
@@ -169,7 +169,7 @@ describe("the engine behind the page", () => {
     take();
     take();
     ask(search("two"));
-    lose();
+    requeue();
     const questions = [take(), take()];
     expect(isIdle()).toBe(true);
     expect(questions.map(({ question }) => question)).toEqual([search("two"), windows(2_000)]);
@@ -195,6 +195,6 @@ describe("the engine behind the page", () => {
     ask(search("a"));
     const { change: _, ...headless } = take();
     answer(headless);
-    expect(told).toMatchObject([{ problem: "Error: Nothing was said of the session yet" }]);
+    expect(told).toMatchObject([{ problem: "Error: The session was not sent yet" }]);
   });
 });
