@@ -23,7 +23,7 @@ interface BoundOutputs extends Decided {
   readonly handles: readonly Handle[];
 }
 
-/** Mechanical edits that pay for themselves, or that spare a compaction. */
+/** Mechanical edits that pay for themselves, or that make a compaction needless. */
 export interface EditWindow extends Decided {
   readonly type: "prune" | "supersede";
   readonly reason: "pays" | "over-limit";

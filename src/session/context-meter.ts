@@ -21,18 +21,18 @@ export interface ContextMeter {
   estimateUncounted(): ContextEstimate;
   /** The options of both, with what was learned. */
   options(): ContextEstimateOptions;
-  /** Says that the context changed: what was counted before no longer holds. */
+  /** Starts a new epoch because the context changed: usage of earlier messages no longer counts. */
   startEpoch(): void;
   epoch(): number;
   /** The newest finished step, if its usage describes the context as it is now. */
   newestStep(): Message | undefined;
-  /** Says that the usage of this message is an accounting fault. */
+  /** Ignores the usage of this message from now on. */
   distrust(id: MessageId): void;
   /** Learns from the usage of messages that came in. */
   learn(ids: ReadonlySet<MessageId>): void;
   /** The model that is asked next. */
   setModel(model: ModelRef | undefined): void;
-  /** What is sent beside the messages from now on; true when that is something else than before. */
+  /** Sets what is sent beside the messages; true when that changes anything. */
   setOverhead(overhead: PromptOverhead): boolean;
 }
 
@@ -97,7 +97,7 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
     return measure(marked);
   }
 
-  /** From the usage before each of these messages to its own, oldest first; looks no further back than it has to. */
+  /** For each of these messages the span from the usage before it to its own, oldest first. */
   function usageSpans(ids: ReadonlySet<MessageId>): readonly (readonly [start: number, end: number])[] {
     const marked = readWindow().marked;
     const spans: [number, number][] = [];

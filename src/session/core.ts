@@ -69,7 +69,7 @@ export interface Step {
   readonly name: string;
   readonly reason: string;
   readonly degraded?: true;
-  /** Set when the model has not seen yet what is edited: then what it counted before still holds. */
+  /** Set when the model has not seen yet what is edited: then its usage still counts. */
   readonly unseen?: true;
   /** What the edits save against what they cost, where that was computed. */
   readonly arithmetic?: CacheArithmetic;

@@ -9,11 +9,11 @@ import { isVisibleToModel, type Message, type MessageId, type Transcript } from 
 import { type EditBatch, isMessage, isPart } from "./history.ts";
 import type { Journal } from "./journal.ts";
 
-/** Where a session's records and events go: in order, none dropped, and nothing that goes wrong there stops the session. */
+/** Writes a session's records and emits its events, in order. A failure here is a warning and never stops the session. */
 export interface SessionLog {
-  /** Puts a record behind all earlier ones. */
+  /** Queues a record for the journal. */
   write(record: SessionRecord): void;
-  /** Resolves when every record so far is safe or was reported as lost. */
+  /** Resolves when every record so far was written or reported as lost. */
   written(): Promise<void>;
   emit(event: SessionEvent): void;
   warn(code: WarningCode, message: string): void;
@@ -27,7 +27,7 @@ export function createSessionLog({ journal, clock, onEvent }: SessionLogPorts): 
     try {
       onEvent?.(event);
     } catch {
-      // Whoever listens is no part of the work.
+      // A listener that throws must not stop the session.
     }
   }
 
@@ -63,7 +63,7 @@ interface SessionLogPorts {
   readonly onEvent: ((event: SessionEvent) => void) | undefined;
 }
 
-/** A journal that has not answered by then is not waited for. */
+/** How long a write to the journal is waited for. */
 const JOURNAL_LIMIT_MS = 10_000;
 
 /** Something the session did or noticed. Every start is followed by exactly one end, also after an abort. */
@@ -79,15 +79,15 @@ interface ToolSummaryStart {
   readonly visibleResults: number;
 }
 
-interface ToolSummaryEnd {
+export interface ToolSummaryEnd {
   readonly type: "tool_summary_end";
   readonly archivedResults: number;
   readonly error?: string;
-  /** The heuristic had to take the model's place. */
+  /** Set when the summaries were made without the model because that failed. */
   readonly degraded?: true;
 }
 
-/** The window is another one: it was edited, an edit was taken back, or its owner or the model changed. */
+/** The window changed: it was edited, an edit was undone, or its owner or the model changed. */
 interface ContextChanged {
   readonly type: "context_changed";
   /** The step, or `undo`, `restore`, `base` (the owner changed earlier messages), `model`. */
@@ -123,7 +123,7 @@ export type SessionRecord =
   | { readonly v: 1; readonly type: "drop"; readonly batchId: string; readonly at: number }
   | ({ readonly v: 1; readonly type: "step" } & LedgerEntry);
 
-/** A batch with what each edit saved and where what it leaves out can be recalled. */
+/** A batch with what each edit saved and the handle to recall what it left out. */
 export interface BatchRecord extends Omit<EditBatch, "edits"> {
   readonly v: 1;
   readonly type: "batch";
@@ -131,14 +131,14 @@ export interface BatchRecord extends Omit<EditBatch, "edits"> {
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   readonly degraded?: true;
-  /** Set when it was weighed what the edits save against what they cost. */
+  /** What the edits save against what they cost, where that was computed. */
   readonly arithmetic?: BatchArithmetic;
   readonly edits: readonly JournalledEdit[];
 }
 
-/** The figures behind a batch: what it saves on every request, what it makes the provider read anew, and when that is paid. */
+/** What a batch saves on every request, what it makes the provider read anew, and after how many turns it pays. */
 interface BatchArithmetic extends CachePrices, Omit<EditTally, "breakEvenTurns"> {
-  /** Unset when it is never paid: then the edits were needed all the same. */
+  /** Unset when it never pays: then the edits were needed for the window to fit. */
   readonly breakEvenTurns?: number;
 }
 
@@ -184,7 +184,7 @@ function batchArithmetic({ chosen, all: _, ...prices }: CacheArithmetic): BatchA
   return { ...prices, ...sums, ...(Number.isFinite(breakEvenTurns) && { breakEvenTurns }) };
 }
 
-/** The record in a value that was read from a journal; undefined when it is none of ours. */
+/** The record in a value that was read from a journal; undefined for anything else. */
 export function readRecord(value: unknown): SessionRecord | undefined {
   if (!isObject(value) || value.v !== 1) return undefined;
   if (value.type === "undo" || value.type === "drop") {
@@ -201,7 +201,7 @@ export function readRecord(value: unknown): SessionRecord | undefined {
   return isUsable ? (value as unknown as BatchRecord) : undefined;
 }
 
-/** The batch that a record tells of. */
+/** The batch of a record. */
 export function batchOf({ id, step, reason, at, edits }: BatchRecord): EditBatch {
   return { id, step, reason, at, edits: edits.map(({ edit }) => edit) };
 }
@@ -270,7 +270,7 @@ function isPlace(value: unknown): boolean {
   return value === null || typeof value === "string";
 }
 
-/** What was done in a session, as plain data for a store of one's own: with the same messages it gives the same window. */
+/** What was done in a session, as plain data to store: with the same messages it gives the same window. */
 export interface SessionState {
   readonly v: 1;
   /** The edits in force, oldest first. */
@@ -307,10 +307,10 @@ export interface LedgerEntry {
   readonly outcome: "applied" | "nothing" | "failed" | "aborted" | "undone";
   readonly tokensBefore: number;
   readonly tokensAfter: number;
-  /** Set when something else had to stand in for the model. */
+  /** Set when the step was done without the model because that failed. */
   readonly degraded?: true;
   readonly note?: string;
 }
 
-/** This many compactions in a row without gain, and the session says that it cannot go on. */
+/** After this many compactions in a row without gain the session gives up. */
 export const MAX_IDLE_COMPACTIONS = 2;

@@ -114,7 +114,7 @@ function noGain({ decision, idleCompactions }: SessionView): GiveUp {
 export function readSessionView(core: SessionCore, asked: NextActionOptions): SessionView {
   const { memory, meter, history, options } = core;
   const { moment = "before-call", demand = "none" } = asked;
-  // A clock that was set back gives less than no time.
+  // Negative when the clock was set back.
   const idleMs = asked.idleMs !== undefined && asked.idleMs > 0 ? asked.idleMs : 0;
   const estimate = meter.estimate();
   const turn = memory.answers.size;
@@ -142,18 +142,21 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
   // A limit that stands in for an unknown window matters only where something is compacted at it.
   const isAssumed = decision.limit.source === "max_tokens" && !memory.settings.autoCompact;
   const roomTokens = isAssumed ? Number.POSITIVE_INFINITY : limitTokens;
-  const mechanical = ({ neededTokens, expectedTurns }: MechanicalNeed): MechanicalPlan | undefined =>
+  const planMechanical = (
+    expectedTurns: number,
+    neededTokens: number | undefined,
+  ): MechanicalPlan | undefined =>
     pruning === undefined || isSpent("prune") || isSpent("supersede")
       ? undefined
       : planMechanicalEdits(history.transcript(), {
           prune: pruning.how === "lines" ? limitWatermarks(pruning, roomTokens) : pruning,
           profile: cacheProfile(),
-          expectedTurns: expectedTurns ?? options.expectedTurns,
+          expectedTurns,
           estimate: meter.options(),
           leadingTokens: leadingTokens(meter.options()),
           idleMs,
           ...(neededTokens !== undefined && { neededTokens }),
-          spare: (edits) => withoutPinned(edits, options.pins ?? [], history.find),
+          spare: (edits) => withoutPinned(core, edits),
         });
   return {
     version: memory.version,
@@ -182,7 +185,7 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
         estimate.tokens - limitTokens * SPARED_SHARE,
         overflow.overflow ? overflow.countTokens - overflow.usableTokens * SPARED_SHARE : 0,
       );
-      return overTokens > 0 ? mechanical({ neededTokens: Math.ceil(overTokens) }) : undefined;
+      return overTokens > 0 ? planMechanical(options.expectedTurns, Math.ceil(overTokens)) : undefined;
     },
     payingEdits() {
       const isPressing = estimate.tokens >= limitTokens * PRESSING_SHARE;
@@ -195,7 +198,7 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
       const requests = isPressing ? memory.requests.size : "easy";
       const grown = Math.floor(Math.log(Math.max(1, estimate.tokens)) / Math.log(1 + GROWTH_SHARE));
       const key = [core.window().version, requests, isCold, grown].join("/");
-      if (memory.paying?.key !== key) memory.paying = { key, plan: mechanical({ expectedTurns }) };
+      if (memory.paying?.key !== key) memory.paying = { key, plan: planMechanical(expectedTurns, undefined) };
       return memory.paying.plan;
     },
   };
@@ -209,7 +212,7 @@ export interface NextActionOptions {
   readonly idleMs?: number;
 }
 
-/** What the ladder of recovery is told about a session. */
+/** What the recovery has to know about a session. */
 function recoveryOptions(core: SessionCore): Omit<RecoveryRequest, "limitTokens" | "tried"> {
   const { memory, meter, options, ports } = core;
   const outputMaxChars = core.outputLimits.one()?.maxBytes ?? 0;
@@ -228,18 +231,13 @@ function leadingTokens({ systemChars = 0, toolsChars = 0 }: PromptOverhead): num
   return Math.ceil((systemChars + toolsChars) / CHARS_PER_TOKEN);
 }
 
-/** Clearing has to leave some room, or the compaction follows a moment later. */
+/** Mechanical edits have to leave some room, or a compaction would follow a moment later. */
 const SPARED_SHARE = 0.9;
-/** Below this nobody needs the room: an edit has to pay for itself in a part of the requests that are expected. */
+/** Below this share of the limit no room is needed yet: an edit has to pay within a part of the expected requests. */
 const PRESSING_SHARE = 0.5;
 const EASY_SHARE = 0.5;
-/** A plan reads the whole window, so it is made anew only when that has become larger by this share. */
+/** A plan reads the whole window, so it is made again only when that has grown by this share. */
 const GROWTH_SHARE = 0.05;
-
-interface MechanicalNeed {
-  readonly neededTokens?: number;
-  readonly expectedTurns?: number;
-}
 
 function resultsToSummarize(core: SessionCore): number | undefined {
   const { memory } = core;

@@ -44,34 +44,41 @@ import { RECALL_MAX_CHARS } from "./recall.ts";
 export interface SessionOptions {
   /** Names the session to hooks. */
   readonly sessionId?: string;
-  /** The model that is asked next, and what it takes; without limits only the settings limit the window. */
+  /** The model that is asked next; taken from the first answer when unset. */
   readonly model?: ModelRef;
+  /** What the model accepts; without it only the settings limit the window. */
   readonly limits?: ModelLimits;
+  /** When the window is compacted, and how much of it stays. */
   readonly compaction?: Partial<CompactionSettings>;
+  /** How reported usage is compared with the model's window. */
   readonly overflow?: Partial<OverflowSettings>;
-  /** How summaries stand in the window. */
+  /** As which messages a summary stands in the window. */
   readonly representation?: Representation;
   /** The model that writes summaries; the driver's own choice when unset. */
   readonly summarizer?: SummarizerModel;
-  /** What has to stay before the model whatever is compacted. */
+  /** What stays visible to the model whatever is compacted. */
   readonly pins?: readonly Pin[];
+  /** Whether the model is told to go on after a compaction in the middle of its work. */
   readonly autoContinue?: "as-needed" | "never";
   /** How old work leaves the window without a model; `off`: only after a refusal. */
   readonly prune?: SessionPruneOptions | "off";
   /** What caching costs; by the model's name when unset. */
   readonly cache?: CacheProfile;
-  /** Requests that are expected to follow, for weighing what an edit saves. */
+  /** Requests that are expected to follow: what an edit saves on them is compared with what it costs. */
   readonly expectedTurns?: number;
   /** Limits of a tool output as it comes in. */
   readonly toolOutput?: RawToolOutputLimits | "off";
+  /** How tokens are estimated where the provider has not counted them. */
   readonly estimator?: TokenEstimator;
-  /** Characters of the system prompt and of the tool definitions, which are sent beside the messages. */
+  /** Characters of the system prompt, where that is no message. */
   readonly systemChars?: number;
+  /** Characters of the tool definitions. */
   readonly toolsChars?: number;
-  /** How secrets are found in what is summed up and recalled. */
+  /** How secrets are found in what is summarized and recalled; `off` leaves them in. */
   readonly redaction?: SecretRedaction;
   /** `on`: secrets are taken out of tool outputs that are bounded as they come in. */
   readonly redactOutputs?: "on" | "off";
+  /** How many characters a recall gives at most. */
   readonly recallMaxChars?: number;
   /** Called for every event, in order. What it throws is ignored. */
   readonly onEvent?: (event: SessionEvent) => void;
@@ -80,11 +87,13 @@ export interface SessionOptions {
 /** What a session needs from the world. Without a summarizer everything is done mechanically. */
 export interface SessionPorts {
   readonly clock: Clock;
+  /** Writes summaries. */
   readonly summarizer?: Summarizer;
-  /** Where every edit is written down; without one nothing outlives the session object. */
+  /** Keeps every edit; without one nothing outlives the session object. */
   readonly journal?: Journal;
-  /** Where outputs go that are too long. */
+  /** Keeps the whole text of outputs that are too long. */
   readonly spills?: SpillStore;
+  /** May add to, replace or veto what a compaction asks for. */
   readonly hooks?: readonly SessionHook[];
 }
 

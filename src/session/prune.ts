@@ -29,8 +29,8 @@ import {
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
 
 /**
- * The edits without a model that make a compaction needless or that pay for themselves, or undefined when there are
- * none worth breaking the provider's cached prefix for. What something newer replaces goes before what is only old.
+ * Edits without a model that make a compaction needless or that pay for themselves, or undefined when none are worth
+ * breaking the provider's cached prefix for. Superseded content goes before content that is only old.
  */
 export function planMechanicalEdits(
   transcript: Transcript,
@@ -91,7 +91,7 @@ interface Chosen {
   readonly arithmetic: CacheArithmetic;
 }
 
-/** Less than this is not worth a change of the window, even where that costs nothing: it waits for more. */
+/** Edits that save less than this wait for more, even where the change costs nothing. */
 function minimumTokens(known: ResolvedPrune): number {
   return known.how === "lines" ? (known.highTokens - known.lowTokens) / 2 : MIN_BATCH_TOKENS;
 }
@@ -106,7 +106,7 @@ function protection(known: ResolvedPrune): Parameters<typeof supersede>[0] {
   };
 }
 
-/** The ways in which what is only old can go, the one that leaves most first. */
+/** The ways to prune old content, the one that keeps most first. */
 function waysToPrune(left: Transcript, request: MechanicalRequest): readonly (() => readonly Edit[])[] {
   const known = request.prune;
   const clear = (): readonly Edit[] => prune(left, known.options).edits;
@@ -132,21 +132,23 @@ function isSuperseded({ stage }: Edit): boolean {
   return stage === "supersede";
 }
 
-/** The edits without those that would take something pinned from the model. */
-export function withoutPinned(
-  edits: readonly Edit[],
-  pins: readonly Pin[],
-  find: (id: MessageId) => Message | undefined,
-): readonly Edit[] {
+/** The edits without those that would hide or change something pinned. */
+export function withoutPinned({ options, history }: PinnedSession, edits: readonly Edit[]): readonly Edit[] {
+  const { pins = [] } = options;
   if (pins.length === 0) return edits;
   const isPinned = createPinGuard(pins);
   return edits.filter((edit) => {
     if (edit.type === "insert-message" || edit.type === "move-message") return true;
-    const message = find(edit.messageId);
+    const message = history.find(edit.messageId);
     if (message === undefined) return true;
     if (edit.type === "hide-message") return !message.parts.some((_, index) => isPinned(message, index));
     return !isPinned(message, edit.partIndex);
   });
+}
+
+interface PinnedSession {
+  readonly options: { readonly pins?: readonly Pin[] };
+  readonly history: { find(id: MessageId): Message | undefined };
 }
 
 /** How old work leaves the window without a model. */
@@ -220,7 +222,7 @@ export const PRUNE_RULE: Rule = {
   },
 };
 
-/** The marks of a window that takes no more than this. */
+/** The marks within a window of this size. */
 export function limitWatermarks(lines: LeaveLines, limitTokens: number): LeaveLines {
   return {
     ...lines,

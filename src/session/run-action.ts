@@ -4,28 +4,24 @@ import {
   compact,
   type NotCompactedReason,
 } from "../compaction/compact.ts";
-import {
-  type CompactionPlan,
-  type CompactionTrigger,
-  type NothingToCompact,
-  planCompaction,
-} from "../compaction/plan/plan-compaction.ts";
+import { type CompactionTrigger, planCompaction } from "../compaction/plan/plan-compaction.ts";
 import { errorText } from "../compaction/summary/text.ts";
 import { maybeSummarizeToolResults } from "../compaction/tool-summaries/maybe-summarize-tool-results.ts";
 import { afterCompaction } from "../compaction/trigger/should-compact.ts";
 import { boundToolOutput } from "../tool-output/truncate-tool-content.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
-import type { Message, MessageId, Transcript } from "../transcript/message.ts";
+import type { Transcript } from "../transcript/message.ts";
 import { outcomeText, withText } from "../transcript/part.ts";
 import { handleOf } from "../transcript/tool-results.ts";
 import type { Recover, RunResult, SessionAction } from "./action.ts";
 import type { SessionCore, Step } from "./core.ts";
 import { targetsOf } from "./history.ts";
+import type { ToolSummaryEnd } from "./log.ts";
 import { tokenLimitOf } from "./output-limits.ts";
 import { withoutPinned } from "./prune.ts";
 import { afterStep } from "./recovery.ts";
 
-/** Performs an action through the ports. Comes back with a value whatever the ports do; an abort changes nothing. */
+/** Runs an action through the ports. Never throws: whatever the ports do gives a value, and an abort changes nothing. */
 export async function runAction(
   core: SessionCore,
   action: SessionAction,
@@ -40,7 +36,7 @@ export async function runAction(
   try {
     return await perform(core, action, signal);
   } catch (error) {
-    // Whatever broke, the same state must not lead here again.
+    // The same state must not lead to the same failure again.
     memory.spent.set(action.type, memory.version);
     if (action.type === "recover") advanceRecovery(core, action.step);
     return { status: "failed", reason: errorText(error) };
@@ -66,10 +62,10 @@ async function perform(core: SessionCore, action: OwnAction, signal: AbortSignal
       return commitStep(
         core,
         { name: action.type, reason: action.reason, arithmetic: action.arithmetic },
-        withoutPinnedTargets(core, action.edits),
+        withoutPinned(core, action.edits),
       );
     case "summarize-tool-results":
-      return summarize(core, signal);
+      return summarizeToolResults(core, signal);
     case "compact":
       return runCompaction(core, action.trigger, signal);
     case "recover":
@@ -80,20 +76,6 @@ async function perform(core: SessionCore, action: OwnAction, signal: AbortSignal
   }
 }
 
-async function summarize(core: SessionCore, signal: AbortSignal): Promise<RunResult> {
-  let result: RunResult = { status: "nothing", reason: "no edits" };
-  const status = await runToolSummaries(core, signal, (edits, degraded) => {
-    const step: Step = {
-      name: "summarize-tool-results",
-      reason: "over-cutoff",
-      ...(degraded && { degraded: true }),
-    };
-    result = commitStep(core, step, edits);
-    return result.status === "applied";
-  });
-  return status === "aborted" ? { status } : result;
-}
-
 async function recover(core: SessionCore, action: Recover, signal: AbortSignal): Promise<RunResult> {
   const { memory } = core;
   const { step, edits = [] } = action;
@@ -101,11 +83,7 @@ async function recover(core: SessionCore, action: Recover, signal: AbortSignal):
   const result =
     step === "compact"
       ? await runCompaction(core, "context_limit_recovery", signal)
-      : commitStep(
-          core,
-          { name: "recover", reason: step },
-          isGentle ? withoutPinnedTargets(core, edits) : edits,
-        );
+      : commitStep(core, { name: "recover", reason: step }, isGentle ? withoutPinned(core, edits) : edits);
   // A new request or an answer that came in meanwhile has ended the recovery.
   if (result.status === "aborted" || memory.recovery === undefined) return result;
   if (step === "compact" && result.status === "applied") memory.recoveryCompactions++;
@@ -127,32 +105,31 @@ function commitStep(core: SessionCore, step: Step, edits: readonly Edit[]): RunR
   return { status: "nothing", reason: edits.length === 0 ? "no edits" : "messages are gone" };
 }
 
-function withoutPinnedTargets({ options, history }: SessionCore, edits: readonly Edit[]): readonly Edit[] {
-  return withoutPinned(edits, options.pins ?? [], history.find);
-}
-
-/** Bounds outputs of the window one after another; what is left out goes into the spill store, if there is one. */
+/** Bounds outputs of the window one after another. The whole text goes into the spill store, if there is one. */
 async function boundOutputs(
   { history, options, ports, memory }: SessionCore,
   handles: readonly Handle[],
   signal: AbortSignal,
 ): Promise<readonly Edit[]> {
   const wanted = new Set(handles);
+  const { redaction, redactOutputs } = options;
   const { limits } = memory.unbounded;
+  const redact = redaction !== "off" && redactOutputs === "on" ? redaction : undefined;
   const edits: Edit[] = [];
   for (const message of history.transcript()) {
     for (const [partIndex, part] of message.parts.entries()) {
-      if (part.type !== "tool" || !wanted.has(handleOf(message, partIndex)) || signal.aborted) continue;
+      const partHandle = handleOf(message, partIndex);
+      if (part.type !== "tool" || !wanted.has(partHandle) || signal.aborted) continue;
       const text = outcomeText(part.outcome);
       const bounded = await boundToolOutput(text, {
         signal,
         ...(limits && { limits }),
         ...(ports.spills && { store: ports.spills }),
-        ...(options.redaction !== "off" && options.redactOutputs === "on" && { redact: options.redaction }),
+        ...(redact && { redact }),
       });
       if (bounded.cut === undefined) continue;
-      const place = handleOf(message, partIndex);
-      const shown = ports.spills === undefined ? `${bounded.text}\n${keptNotice(place)}` : bounded.text;
+      // Without a store the transcript itself keeps the whole output, under the handle of the part.
+      const shown = ports.spills === undefined ? `${bounded.text}\n${keptNotice(partHandle)}` : bounded.text;
       const omittedChars = Math.max(0, text.length - shown.length);
       edits.push({
         type: "replace-part",
@@ -165,28 +142,23 @@ async function boundOutputs(
         },
         stage: "tool-output",
         reason: "oversize",
-        omitted: { chars: omittedChars, handle: bounded.handle ?? place },
+        omitted: { chars: omittedChars, handle: bounded.handle ?? partHandle },
       });
     }
   }
   return edits;
 }
 
-/** Without a store the transcript itself has the whole output, under the handle of the part. */
 function keptNotice(handle: Handle): string {
   return `[Full output kept: handle ${handle}. Read parts of it with the recall tool and this handle.]`;
 }
 
-/** Asks for summaries of old tool results, or takes those that have arrived; told by a start and an end. */
-async function runToolSummaries(
-  core: SessionCore,
-  signal: AbortSignal,
-  apply: (edits: readonly Edit[], degraded: boolean) => boolean,
-): Promise<"applied" | "nothing" | "aborted"> {
+/** Asks for summaries of old tool results, or takes those that have arrived. Emits one start and one end. */
+async function summarizeToolResults(core: SessionCore, signal: AbortSignal): Promise<RunResult> {
   const { memory, history, log, options, ports } = core;
   const transcript = history.transcript();
   log.emit({ type: "tool_summary_start", visibleResults: core.countedResults().length });
-  let ended: Ended = { archivedResults: 0, error: "failed" };
+  let end: Omit<ToolSummaryEnd, "type"> = { archivedResults: 0, error: "failed" };
   try {
     const { redaction, summarizer, pins } = options;
     const { edits, pending, degraded } = await maybeSummarizeToolResults(transcript, {
@@ -202,33 +174,44 @@ async function runToolSummaries(
       pending: memory.pendingSummaries,
     });
     if (signal.aborted) {
-      ended = { archivedResults: 0, error: "aborted" };
-      return "aborted";
+      end = { archivedResults: 0, error: "aborted" };
+      return { status: "aborted" };
     }
     memory.pendingSummaries = pending;
-    const isApplied = apply(targetsUnchanged(edits, transcript, history.transcript()) ? edits : [], degraded);
-    const archived = isApplied ? edits.filter((edit) => edit.reason === "archived") : [];
-    ended = { archivedResults: archived.length, ...(degraded && { degraded }) };
-    return isApplied ? "applied" : "nothing";
+    const flags = degraded ? ({ degraded: true } as const) : {};
+    const result = commitStep(
+      core,
+      { name: "summarize-tool-results", reason: "over-cutoff", ...flags },
+      targetsUnchanged(edits, transcript, history.transcript()) ? edits : [],
+    );
+    const archived = result.status === "applied" ? edits.filter(({ reason }) => reason === "archived") : [];
+    end = { archivedResults: archived.length, ...flags };
+    return result;
   } finally {
-    log.emit({ type: "tool_summary_end", ...ended });
+    log.emit({ type: "tool_summary_end", ...end });
   }
 }
 
-interface Ended {
-  readonly archivedResults: number;
-  readonly error?: string;
-  readonly degraded?: true;
-}
-
-/** Compacts now. Every start that is told has one end, told when it is certain what is in force. */
+/** Compacts now. Every start has one end, which is emitted when it is certain what is in force. */
 async function runCompaction(
   core: SessionCore,
   trigger: CompactionTrigger,
   signal: AbortSignal,
 ): Promise<RunResult> {
-  const { memory, log, options, ports } = core;
-  const plan = planFor(core, trigger);
+  const { memory, log, options, ports, history, meter } = core;
+  const plan = planCompaction({
+    transcript: history.transcript(),
+    trigger,
+    representation: options.representation,
+    settings: memory.settings,
+    limits: memory.limits,
+    estimate: meter.options(),
+    redaction: options.redaction,
+    ...(memory.model && { model: memory.model }),
+    ...(options.summarizer && { summarizer: options.summarizer }),
+    ...(options.pins && { pins: options.pins }),
+    ...(options.autoContinue && { autoContinue: options.autoContinue }),
+  });
   let end: CompactionEnd | undefined;
   const outcome = await compact(
     plan,
@@ -247,80 +230,64 @@ async function runCompaction(
   );
   let result: RunResult = { status: "failed", reason: "failed" };
   try {
-    result = conclude(core, { trigger, plan, outcome });
+    result = commitCompaction(core, { trigger, outcome, planned: plan.transcript });
     return result;
   } finally {
     if (end !== undefined) log.emit(result.status === "applied" ? end : asUnchanged(end));
   }
 }
 
-function planFor(core: SessionCore, trigger: CompactionTrigger): CompactionPlan | NothingToCompact {
-  const { memory, history, options, meter } = core;
-  return planCompaction({
-    transcript: history.transcript(),
-    trigger,
-    representation: options.representation,
-    settings: memory.settings,
-    limits: memory.limits,
-    estimate: meter.options(),
-    redaction: options.redaction,
-    ...(memory.model && { model: memory.model }),
-    ...(options.summarizer && { summarizer: options.summarizer }),
-    ...(options.pins && { pins: options.pins }),
-    ...(options.autoContinue && { autoContinue: options.autoContinue }),
-  });
-}
-
-interface Conclusion {
+interface FinishedCompaction {
   readonly trigger: CompactionTrigger;
-  readonly plan: CompactionPlan | NothingToCompact;
   readonly outcome: CompactOutcome;
+  /** The transcript that the compaction was planned on. */
+  readonly planned: Transcript;
 }
 
-function conclude(core: SessionCore, { trigger, plan, outcome }: Conclusion): RunResult {
+function commitCompaction(core: SessionCore, { trigger, outcome, planned }: FinishedCompaction): RunResult {
   const { memory, log, history } = core;
   memory.hookStrikes = outcome.hookStrikes;
   for (const { hook, reason, text } of outcome.hookFailures)
     log.warn("hook-failed", `The hook ${hook} ${reason}: ${text}`);
   const { tokensBefore } = outcome;
-  const failed = { step: "compact", reason: trigger, tokensBefore, tokensAfter: tokensBefore } as const;
+  const unchanged = { step: "compact", reason: trigger, tokensBefore, tokensAfter: tokensBefore } as const;
   if (outcome.status === "unchanged" && outcome.reason === "aborted") {
-    core.note({ ...failed, outcome: "aborted" });
+    core.note({ ...unchanged, outcome: "aborted" });
     return { status: "aborted" };
   }
   memory.isOverflowSeen = false;
-  if (
-    outcome.status === "compacted" &&
-    targetsUnchanged(outcome.edits, plan.transcript, history.transcript())
-  ) {
+  if (outcome.status === "compacted" && targetsUnchanged(outcome.edits, planned, history.transcript())) {
     const step: Step = { name: "compact", reason: trigger, ...(outcome.degraded && { degraded: true }) };
     const committed = core.commit(step, outcome.edits);
     if (committed !== undefined) {
       memory.isJustCompacted = true;
-      // Done by hand, it is also the answer to a refusal that nothing was done about.
+      // A person who compacts by hand has dealt with the refusal.
       if (trigger === "manual") memory.recovery = undefined;
       startCoolDown(core, committed);
       return { status: "applied", batch: committed.batch };
     }
   }
   const note = outcome.status === "unchanged" ? outcome.reason : "messages-changed";
-  const isIdle = IDLE_REASONS.has(note);
-  core.note({ ...failed, outcome: isIdle ? "nothing" : "failed", note });
-  startCoolDown(core, { tokensBefore, tokensAfter: tokensBefore });
+  const status = IDLE_REASONS.has(note) ? "nothing" : "failed";
+  core.note({ ...unchanged, outcome: status, note });
+  startCoolDown(core, unchanged);
   if (outcome.status === "unchanged" && outcome.edits.length > 0)
     core.commit({ name: "cancel-marker", reason: note }, outcome.edits);
   memory.spent.set("compact", memory.version);
-  return { status: isIdle ? "nothing" : "failed", reason: note };
+  return { status, reason: note };
 }
 
-/** After little gain the next automatic compaction waits for some turns. */
+/** After a compaction that gained little the next automatic one waits for some turns. */
 function startCoolDown(
-  core: SessionCore,
-  gain: { readonly tokensBefore: number; readonly tokensAfter: number },
+  { memory, log }: SessionCore,
+  { tokensBefore, tokensAfter }: { readonly tokensBefore: number; readonly tokensAfter: number },
 ): void {
-  const { memory, log } = core;
-  const limit = tokenLimitOf(memory);
-  const { state, warning } = afterCompaction(memory.trigger, { ...gain, limit, turn: memory.answers.size });
+  const { state, warning } = afterCompaction(memory.trigger, {
+    tokensBefore,
+    tokensAfter,
+    limit: tokenLimitOf(memory),
+    turn: memory.answers.size,
+  });
   memory.trigger = state;
   if (warning === undefined) return;
   const { freedTokens, limitTokens, coolDownThroughTurn } = warning;
@@ -330,7 +297,7 @@ function startCoolDown(
   );
 }
 
-/** What a compaction comes to that could do nothing, as opposed to one that was kept from it. */
+/** Why a compaction had nothing to do, as opposed to failing. */
 const IDLE_REASONS: ReadonlySet<string> = new Set<NotCompactedReason>([
   "empty",
   "nothing-old",
@@ -344,12 +311,10 @@ function asUnchanged(end: CompactionEnd): CompactionEnd {
   return { ...rest, after: end.before, tokensAfter: end.tokensBefore, error: end.error ?? "failed" };
 }
 
-/** True when every message that edits speak of is the same now as when they were decided: only then may a late result be used. */
+/** True when every message that the edits name is the same as when they were decided: only then is a late result used. */
 function targetsUnchanged(edits: readonly Edit[], then: Transcript, now: Transcript): boolean {
   if (then === now) return true;
   const targets = new Set(edits.flatMap(targetsOf));
-  const pick = (transcript: Transcript): ReadonlyMap<MessageId, Message> =>
-    new Map(transcript.filter(({ id }) => targets.has(id)).map((message) => [message.id, message]));
-  const [before, after] = [pick(then), pick(now)];
-  return [...before].every(([id, message]) => after.get(id) === message);
+  const current = new Map(now.map((message) => [message.id, message]));
+  return then.every((message) => !targets.has(message.id) || current.get(message.id) === message);
 }

@@ -42,46 +42,48 @@ import { afterRefusal } from "./recovery.ts";
 import { runAction } from "./run-action.ts";
 
 /**
- * Keeps a conversation within its model's window: says what to do next, does it, writes down why, and can take it back.
- * The transcript is the session's own (`append`) or somebody else's (`observe`); neither is ever changed.
+ * Keeps a conversation within its model's window. Messages come in by `append` or `observe` and are kept unchanged in
+ * the history; edits go into batches beside them, and the window is computed from both. `nextAction` decides the one
+ * thing to do next, `run` does it through the ports, and `prepare` does both until the model can be called. Every
+ * batch is journalled and can be undone.
  */
 export interface Session {
   /** Takes the next message; one with a known id takes that message's place, as when the result of a call arrives. */
   append(message: Message): void;
   /** Takes the newest full list of a transcript that a host owns. */
   observe(transcript: Transcript): void;
-  /** Observes a transcript and puts in force again what the journal, or a state that was kept elsewhere, says was done to it. */
+  /** Observes a transcript and applies the batches of the journal, or of a state from `toJSON`, again. */
   restore(transcript: Transcript, state?: unknown): Promise<Restored>;
-  /** What was done so far, for a store of one's own. */
+  /** What was done so far, as plain data to store. */
   toJSON(): SessionState;
-  /** What the model is sent: without what is hidden, within the newest compaction, and nothing a provider would refuse. */
+  /** What the model is sent: what the newest compaction left, without hidden content, repaired for every provider. */
   projection(): Transcript;
   /** Every edit that makes the projection out of the transcript, for a format to apply to foreign messages. */
   edits(): readonly Edit[];
-  /** The transcript with the edits in force; what is hidden is in it, marked. */
+  /** The transcript with the edits applied; hidden content is in it, marked. */
   transcript(): Transcript;
   /** The one thing to do next. Changes nothing: the same state gives the same answer. */
   nextAction(asked?: NextActionOptions): SessionAction;
-  /** Does it, through the ports. */
+  /** Runs an action through the ports. */
   run(action: SessionAction, signal?: AbortSignal): Promise<RunResult>;
-  /** Does everything the session can do by itself, and gives what is left for whoever calls the model. */
+  /** Runs everything that the session can do by itself, and gives the action that is left to the caller. */
   prepare(options?: PrepareOptions): Promise<SessionAction>;
-  /** Takes in that the provider refused the request; `nextAction` then says what to do about it. */
+  /** Takes an error of the provider; `nextAction` then says what to do about a refused request. */
   onProviderError(error: unknown, options?: { readonly provider?: string }): ProviderErrorReport;
-  /** Takes in an answer that holds nothing; `overflow` when that shows a full window: `nextAction` then says what to do. */
+  /** Takes an empty answer; `overflow` when the window is full, and `nextAction` then says what to do. */
   onEmptyAnswer(answer: EmptyAnswer): "overflow" | "empty";
-  /** Takes the newest edits back: the projection is exactly what it was, with what has come in since. */
+  /** Takes the newest batch back: the projection is what it was before, with what has come in since. */
   undo(): Promise<UndoResult>;
-  /** Brings back what the model no longer sees, bounded. */
+  /** Reads what the model no longer sees, bounded. */
   recall(request: RecallRequest, range?: RecallRange): Promise<Recalled>;
   /** What each step gained, oldest first. */
   ledger(): readonly LedgerEntry[];
   status(): SessionStatus;
   /** Changes a setting while the session runs. */
   change(change: SettingsChange): ChangedSettings;
-  /** Another model is asked from now on: what the last one counted no longer holds. */
+  /** Sets the model that is asked from now on; usage of the last one no longer counts. */
   useModel(model: ModelRef, limits: ModelLimits): void;
-  /** What is sent beside the messages from now on. */
+  /** Sets how large the system prompt and the tool definitions are, where they are no messages. */
   setOverhead(overhead: PromptOverhead): void;
 }
 
@@ -133,7 +135,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
   };
   warnOfWindow();
 
-  /** Makes a refusal the next thing to deal with. */
+  /** Starts or continues the recovery of a refused request. */
   const refuse = (error: unknown, report: ProviderErrorReport): void => {
     const contextTokens = learnContextLimit(memory.limits.contextTokens, report.limitTokens);
     memory.limits = { ...memory.limits, contextTokens };
@@ -254,12 +256,12 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
   };
 }
 
-/** More than any state needs: every step uses something up. */
+/** More than any state needs; guards against an endless loop. */
 const MAX_STEPS = 32;
 
 const ABORTED: SessionAction = { type: "none", reason: "aborted", fits: false };
 
-/** Puts the batches of a state, and those of a journal that were neither undone nor dropped, in force in their order. */
+/** Applies the batches of a state, and those of the journal that were neither undone nor dropped, in their order. */
 async function restoreBatches(core: SessionCore, state: unknown): Promise<Restored> {
   const { history, log, memory } = core;
   const content = await readJournal(core);
@@ -292,11 +294,11 @@ async function restoreBatches(core: SessionCore, state: unknown): Promise<Restor
   core.changed("restore", "journal");
   if (undoneAt !== undefined) memory.heldThroughTurn = answersUntil(core, undoneAt) + COOL_DOWN_TURNS;
   if (unreadable > 0) log.warn("journal-damaged", `${unreadable} records of what was done cannot be read.`);
-  if (dropped > 0) log.warn("edits-dropped", `${dropped} recorded steps speak of messages that are gone.`);
+  if (dropped > 0) log.warn("edits-dropped", `${dropped} recorded steps edited messages that are gone.`);
   return { batches: history.batches().length, dropped, unreadable };
 }
 
-/** Whoever has taken something back does not want it done again at once: the wait goes on after a restart. */
+/** How many answers there were at a time; what a user has undone is not done again for some turns, also after a restart. */
 function answersUntil({ history, memory }: SessionCore, at: number): number {
   return history.source().filter(({ id, createdAt = 0 }) => memory.answers.has(id) && createdAt <= at).length;
 }

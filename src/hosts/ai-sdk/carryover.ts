@@ -59,11 +59,14 @@ export function carryover<Model extends LanguageModelLike>(
     },
   });
 
-  async function handOver(): Promise<void> {
+  async function persist(): Promise<void> {
     if (!isEdited || options.onCompact === undefined) return;
     isEdited = false;
     try {
-      await options.onCompact({ state: session.toJSON(), messages: withoutSystem(conversation.window()) });
+      await options.onCompact({
+        state: session.toJSON(),
+        messages: withoutSystem(conversation.currentWire()),
+      });
     } catch (error) {
       emit({ type: "warning", code: "not-persisted", message: `onCompact threw: ${String(error)}` });
     }
@@ -72,7 +75,7 @@ export function carryover<Model extends LanguageModelLike>(
   const conversation = createConversation(session, {
     clock,
     restore: options.restore,
-    onPrepared: handOver,
+    onPrepared: persist,
   });
   const model = wrapModel(asCallable(base), {
     session,

@@ -12,10 +12,10 @@ import type { Message, MessageId, Transcript } from "../../transcript/message.ts
 export interface Conversation {
   /** Takes in the messages of a request, does what is due, and gives the messages to send in their place. */
   prepare(wire: AiSdkWire, options: PrepareWireOptions): Promise<PreparedWire>;
-  /** Notes what came of the request whose messages were prepared last: the next one brings the answer itself. */
-  answered(facts: AnswerFacts): void;
+  /** Records usage and finish of the answer to the last request: its messages come with the next request, without them. */
+  recordAnswer(facts: AnswerFacts): void;
   /** The messages of the last request as they are sent now. */
-  window(): AiSdkWire;
+  currentWire(): AiSdkWire;
 }
 
 interface PrepareWireOptions {
@@ -26,19 +26,19 @@ interface PrepareWireOptions {
 
 interface PreparedWire {
   readonly wire: AiSdkWire;
-  /** What is left to do for whoever calls the model. */
+  /** What is left to do for the caller of the model. */
   readonly action: SessionAction;
 }
 
 interface ConversationOptions {
   readonly clock: Clock;
-  /** A state that was kept elsewhere. */
+  /** A state from `session.toJSON()`. */
   readonly restore?: unknown;
-  /** Called when requests were prepared and the window is another one than before. */
+  /** Called after each preparation, before the messages are sent. */
   readonly onPrepared: () => Promise<void>;
 }
 
-/** A conversation of which nothing is known yet. */
+/** A conversation without messages. */
 export function createConversation(session: Session, options: ConversationOptions): Conversation {
   const { clock, restore, onPrepared } = options;
   const answers = new Map<MessageId, AnswerFacts>();
@@ -57,7 +57,7 @@ export function createConversation(session: Session, options: ConversationOption
     await session.restore(transcript, restore);
   }
 
-  function window(): AiSdkWire {
+  function currentWire(): AiSdkWire {
     return aiSdk.apply(latest, session.edits(), { at: clock.now() });
   }
 
@@ -66,14 +66,14 @@ export function createConversation(session: Session, options: ConversationOption
     if (toolsChars !== undefined) session.setOverhead({ toolsChars });
     const now = clock.now();
     const action = await session.prepare({
-      // A request tells that the answer before it has come to an end.
+      // A new request means that the answer before it is complete.
       moment: "after-turn",
       ...(signal && { signal }),
       ...(requestedAt !== undefined && { idleMs: Math.max(0, now - requestedAt) }),
     });
     requestedAt = clock.now();
     await onPrepared();
-    return { wire: window(), action };
+    return { wire: currentWire(), action };
   }
 
   return {
@@ -84,11 +84,11 @@ export function createConversation(session: Session, options: ConversationOption
       return turn;
     },
 
-    answered(facts) {
+    recordAnswer(facts) {
       if (lastId !== undefined) answers.set(lastId, facts);
     },
 
-    window,
+    currentWire,
   };
 }
 
@@ -118,7 +118,7 @@ export function createPrepareStep(conversation: Conversation, wrapped: unknown):
   return async ({ model, messages, steps }) => {
     if (model === wrapped) return undefined;
     const newest = steps.at(-1);
-    if (newest !== undefined) conversation.answered(answerFacts(newest));
+    if (newest !== undefined) conversation.recordAnswer(answerFacts(newest));
     given = wholeOf(messages as unknown as AiSdkWire);
     const { wire, action } = await conversation.prepare(given, {});
     if (action.type === "give-up") throw new GiveUpError(action);
@@ -126,7 +126,7 @@ export function createPrepareStep(conversation: Conversation, wrapped: unknown):
     return { messages: wire as unknown as ModelMessage[] };
   };
 
-  /** AI SDK 7 goes on with the messages that a step was given: what they stand for is put back before them. */
+  /** AI SDK 7 continues with the messages that a step was given: the original ones are put back in their place. */
   function wholeOf(messages: AiSdkWire): AiSdkWire {
     const isContinued =
       sent.length > 0 && sent !== given && sent.every((message, index) => messages[index] === message);

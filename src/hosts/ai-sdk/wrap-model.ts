@@ -48,7 +48,7 @@ export function wrapModel(
       const result = await base.doGenerate(call);
       const facts = answerFacts(result);
       const isEmpty = isEmptyContent(asObject(result).content);
-      if (!isEmpty) conversation.answered(facts);
+      if (!isEmpty) conversation.recordAnswer(facts);
       return {
         end: isEmpty ? { type: "nothing", facts } : { type: "answer" },
         settle: () => result,
@@ -63,7 +63,7 @@ export function wrapModel(
     try {
       const result = asObject(await base.doStream(call));
       const held = await holdStream(result.stream as ReadableStream<unknown>, {
-        onFinish: conversation.answered,
+        onFinish: conversation.recordAnswer,
         onLateError: (error) => void session.onProviderError(error, { provider: base.provider }),
       });
       return {
@@ -119,7 +119,7 @@ export async function holdStream(
   const held: unknown[] = [];
   const end = await readOpening(reader, held);
 
-  function hear(value: unknown): void {
+  function notify(value: unknown): void {
     const part = asObject(value);
     if (part.type === "finish") listeners.onFinish(answerFacts(part));
     if (part.type === "error") listeners.onLateError(part.error);
@@ -138,7 +138,7 @@ export async function holdStream(
           }
           const { done, value } = await reader.read();
           if (done) return controller.close();
-          hear(value);
+          notify(value);
           controller.enqueue(value);
         },
         cancel: (reason) => reader.cancel(reason),
