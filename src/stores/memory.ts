@@ -3,7 +3,7 @@ import type { Journal } from "../session/journal.ts";
 import type { SpillStore } from "../tool-output/spill.ts";
 import { toJson } from "./store-failure.ts";
 
-/** Keeps a session's log in memory, for as long as the object lives. */
+/** A journal in memory. */
 export function createMemoryJournal(): Journal {
   const lines: string[] = [];
   return {
@@ -24,7 +24,7 @@ export function createMemoryJournal(): Journal {
   };
 }
 
-/** Keeps records in memory, for as long as the object lives. */
+/** A record store in memory. */
 export function createMemoryRecordStore(): RecordStore {
   const rows = new Map<string, Row>();
   let lastVersion = 0;
@@ -69,7 +69,7 @@ function toFound(id: string, row: Row): RecordFound {
   return { status: "found", id, version: row.version, value: JSON.parse(row.json) as unknown };
 }
 
-/** Keeps spilled outputs in memory, for as long as the object lives; runs wherever Web Crypto does. */
+/** A spill store in memory; needs Web Crypto and nothing else. */
 export function createMemorySpillStore(): SpillStore {
   const bytesByHandle = new Map<string, Uint8Array>();
   return {

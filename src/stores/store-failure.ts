@@ -1,23 +1,23 @@
-/** A call of the system that did not work, as the ports want it: a value with the system's code. */
+/** A failed system call as a value, with the code of the system or of the store. */
 export interface StoreFailure {
   readonly status: "failed";
   readonly code: string;
   readonly reason: string;
 }
 
-/** Turns whatever was thrown into a failure. */
+/** Converts a thrown value into a failure. */
 export function failureOf(error: unknown): StoreFailure {
   const reason = error instanceof Error ? error.message : "not an error object";
   return { status: "failed", code: codeOf(error) ?? "UNKNOWN", reason };
 }
 
-/** The system's code of a thrown error, such as ENOENT. */
+/** The code of a thrown error, such as ENOENT. */
 export function codeOf(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;
 }
 
-/** The value as JSON, or why JSON cannot hold it. */
+/** The value as JSON, or a failure if it cannot be written as JSON. */
 export function toJson(value: unknown): string | NotJson {
   try {
     const json: string | undefined = JSON.stringify(value);

@@ -1,6 +1,6 @@
 import type { Clock } from "../compaction/ports/clock.ts";
 
-/** The clock of the machine, with timers that do not keep a process alive. */
+/** The system clock; its timers do not keep a process alive. */
 export function createSystemClock(): Clock {
   return {
     now: () => Date.now(),

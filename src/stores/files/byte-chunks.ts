@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** The content as bytes, in pieces of at most 1 MiB that never split a character; each piece is valid until the next is asked for. */
+/** Encodes content in chunks of at most 1 MiB that split no character. The buffer of a chunk is reused for the next. */
 export function* byteChunks(content: string | Uint8Array): Generator<Uint8Array, void, undefined> {
   if (typeof content !== "string") {
     for (let start = 0; start < content.byteLength; start += CHUNK_BYTES) {
@@ -28,16 +28,15 @@ function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
 
-/** Lets the rest of the program run whenever more than `sliceMs` have passed since it last could. */
-export function createPause(sliceMs: number, beforePause?: () => void): () => Promise<void> {
+/** A function that yields to the event loop whenever 20 ms have passed since it last did. */
+export function createPause(beforePause?: () => void): () => Promise<void> {
   let startedMs = performance.now();
   return async () => {
-    if (performance.now() - startedMs < sliceMs) return;
+    if (performance.now() - startedMs < SLICE_MS) return;
     beforePause?.();
     await nextTurn();
     startedMs = performance.now();
   };
 }
 
-/** Long work on files gives way this often. */
-export const SLICE_MS: number = 20;
+const SLICE_MS = 20;

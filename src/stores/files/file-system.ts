@@ -19,26 +19,26 @@ import {
 } from "node:fs";
 import { promisify } from "node:util";
 
-/** The calls the file stores make, so that a test can fail any one of them. All may throw an error with a `code`. */
+/** The system calls of the file stores, as a port, so that a test can make any of them fail. All may throw an error with a `code`. */
 export interface FileSystem {
-  /** Never follows a link to a file; files are made for their owner only. */
+  /** Does not follow a link; new files can be read by their owner only. */
   open(path: string, purpose: OpenPurpose): number;
   read(fd: number, into: Uint8Array): number;
   write(fd: number, bytes: Uint8Array): number;
   fstat(fd: number): FileStat;
-  /** The only call that waits: a slow disk must not stop the program. */
+  /** The only asynchronous call, since it is slow. */
   fsync(fd: number): Promise<void>;
   close(fd: number): void;
   lstat(path: string): FileStat;
   realpath(path: string): string;
   readdir(path: string): readonly string[];
-  /** Makes the folder and its parents for their owner only; gives the first one that was made. */
+  /** Creates a folder and its parents, accessible by their owner only; returns the first one created. */
   mkdir(path: string): string | undefined;
   chmod(path: string, mode: number): void;
   link(from: string, to: string): void;
   rename(from: string, to: string): void;
   unlink(path: string): void;
-  /** Sets the time of last use. */
+  /** Sets the modification time, which counts as the time of last use. */
   touch(path: string, timeMs: number): void;
 }
 
@@ -75,7 +75,7 @@ export const nodeFileSystem: FileSystem = {
 const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_DIRECTORY = 0 }: Partial<typeof constants> = constants;
 
 const openFlags: Readonly<Record<OpenPurpose, number>> = {
-  // Without O_NONBLOCK, opening a named pipe would wait for ever.
+  // Without O_NONBLOCK, opening a named pipe would block.
   read: constants.O_RDONLY | O_NOFOLLOW | O_NONBLOCK,
   create: constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_APPEND | O_NOFOLLOW,
   append: constants.O_WRONLY | constants.O_APPEND | O_NOFOLLOW | O_NONBLOCK,

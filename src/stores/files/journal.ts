@@ -8,7 +8,7 @@ import type {
   JournalProblem,
 } from "../../session/journal.ts";
 import { codeOf, failureOf, toJson } from "../store-failure.ts";
-import { createPause, SLICE_MS } from "./byte-chunks.ts";
+import { createPause } from "./byte-chunks.ts";
 import { type FileSystem, nodeFileSystem } from "./file-system.ts";
 import { pathName } from "./path-name.ts";
 import {
@@ -27,7 +27,7 @@ import {
   writeAll,
 } from "./whole-file.ts";
 
-/** Keeps a session's log as lines with checksums, each writer in a file of its own, so that no crash and no other process can spoil what was written. */
+/** A journal of lines with checksums. Each writer has a file of its own, so that neither a crash nor another process can damage what was written. */
 export function createFileJournal(options: FileJournalOptions): Journal {
   const { fs = nodeFileSystem, durable = true, now = Date.now } = options;
   const root = resolve(options.root);
@@ -53,13 +53,13 @@ export function createFileJournal(options: FileJournalOptions): Journal {
     nextSequence = sequence;
     const line = await lineFor(sequence, json);
     if (!(line instanceof Uint8Array)) return line;
-    // Even if it fails the line may be on the disk, so its number is spent.
+    // The number is not reused after a failure, since the line may be on disk all the same.
     nextSequence = sequence + 1;
     try {
       await write(folder.path, line);
       return { status: "appended", sequence };
     } catch (error) {
-      // It may end in half a line: nothing must be written behind that.
+      // The segment may end with half a line, so nothing more is appended to it.
       segment = undefined;
       return failureOf(error);
     }
@@ -109,7 +109,7 @@ export function createFileJournal(options: FileJournalOptions): Journal {
   }
 
   async function readSegments(folder: string): Promise<{ lines: WrittenLine[]; problems: JournalProblem[] }> {
-    const pause = createPause(SLICE_MS);
+    const pause = createPause();
     const lines: WrittenLine[] = [];
     const problems: JournalProblem[] = [];
     for (const place of segmentNames(folder, problems)) {
@@ -171,7 +171,7 @@ export function createFileJournal(options: FileJournalOptions): Journal {
 
   return {
     async append(value) {
-      // Before the wait for earlier ones: the caller may change the value meanwhile.
+      // Serialized before waiting, since the caller may change the value.
       const json = toJson(value);
       if (typeof json !== "string") return json;
       const appended = lastAppend.then(() => append(json));
@@ -186,21 +186,24 @@ export interface FileJournalOptions {
   /** The folder that holds the logs of all sessions. */
   readonly root: string;
   readonly session: string;
-  /** Whether an entry must also survive a power cut; default true. */
+  /** Flush each entry to disk, so that it survives a power cut; default true. */
   readonly durable?: boolean;
   readonly fs?: FileSystem;
   readonly now?: () => number;
 }
 
-/** A longer value is kept beside the log, and its line holds only the handle. */
+/** A longer value is stored as a spill beside the log, and its line has only the handle. */
 export const LINE_MAX_BYTES: number = 1_048_576;
 
 const LONG_VALUES = "long";
 
 type WrittenLine = SegmentLine & { readonly writer: string; readonly place: string };
 
-/** Reads one writer's part of a log: every whole line in order, and what is wrong with the others. */
-function readSegment(bytes: Uint8Array, place: string): Segment {
+/** Reads the file of one writer: the valid lines in order, and problems with the others. */
+function readSegment(
+  bytes: Uint8Array,
+  place: string,
+): { readonly lines: readonly SegmentLine[]; readonly problems: readonly JournalProblem[] } {
   const lines: SegmentLine[] = [];
   const problems: JournalProblem[] = [];
   let unreported = 0;
@@ -239,25 +242,10 @@ function readSegment(bytes: Uint8Array, place: string): Segment {
   return { lines, problems };
 }
 
-interface Segment {
-  readonly lines: readonly SegmentLine[];
-  readonly problems: readonly JournalProblem[];
-}
-
-/** A line with its value, or with the handle of a value that was too long for a line. */
-type SegmentLine = ValueLine | HandleLine;
-
-interface ValueLine {
-  readonly status: "value";
-  readonly sequence: number;
-  readonly value: unknown;
-}
-
-interface HandleLine {
-  readonly status: "handle";
-  readonly sequence: number;
-  readonly handle: string;
-}
+/** A line with its value, or with the handle of a long value. */
+type SegmentLine =
+  | { readonly status: "value"; readonly sequence: number; readonly value: unknown }
+  | { readonly status: "handle"; readonly sequence: number; readonly handle: string };
 
 function readLine(
   opened: SealedFields | LineDamage,
@@ -276,5 +264,5 @@ function readLine(
 
 const NEWLINE = 0x0a;
 
-// A file of something else entirely must not fill the memory with complaints.
+// Bounds the memory for a file that is not a journal at all.
 const MAX_PROBLEMS = 1_000;

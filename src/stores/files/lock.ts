@@ -7,7 +7,7 @@ import { codeOf, failureOf, type StoreFailure } from "../store-failure.ts";
 import type { FileSystem } from "./file-system.ts";
 import { readWholeFileIfAny, removeQuietly, temporaryPath, writeNewFile } from "./whole-file.ts";
 
-/** Runs the job while nobody else holds the lock file, in any process of this machine; a dead owner's lock is broken, a running one's never. */
+/** Runs a job under a lock file that excludes all processes of this machine. The lock of a process that has ended is broken, that of a running one never. */
 export function withFileLock<Result>(
   lock: FileLock,
   job: (hold: LockHold) => Promise<Result>,
@@ -24,22 +24,22 @@ export function withFileLock<Result>(
 interface FileLock {
   readonly fs: FileSystem;
   readonly path: string;
-  /** After this long the result is a failure with the code LOCKED. */
+  /** How long to wait for the lock before failing with the code LOCKED. */
   readonly waitMs: number;
   readonly now: () => number;
 }
 
 export interface LockHold {
-  /** Shows that a long job is still alive. */
+  /** Keeps the lock fresh during a long job. */
   readonly beat: () => void;
-  /** False when the job slept so long that another took the lock: it must not write any more. */
+  /** False if another process took the lock because this one slept too long; it must not write any more. */
   readonly isOurs: () => boolean;
 }
 
-/** After this long without a beat, an owner of which the system can tell nothing counts as gone. */
+/** An owner whose state is unknown counts as gone after this long without a beat. */
 export const LOCK_TIMEOUT_MS: number = 60_000;
 
-// One token and one queue a path for the whole process: a lock with our token is then held by the present job.
+// One token for the process and one queue for each path: a lock with our token is held by the current job.
 const queues = new Map<string, Promise<void>>();
 const processToken: string = randomBytes(8).toString("hex");
 const noop = (): void => {};
@@ -60,13 +60,13 @@ async function runAlone<Result>(
 async function acquire(lock: FileLock, deadlineMs: number): Promise<StoreFailure | undefined> {
   const offer = temporaryPath(dirname(lock.path));
   try {
-    // A link appears together with its content, so nobody ever sees a lock without an owner.
+    // A hard link appears together with its content, so that no process sees a lock without an owner.
     const bytes = Buffer.from(JSON.stringify({ ...currentProcess(), token: processToken }));
     await writeNewFile({ fs: lock.fs, path: offer, bytes, durable: false });
     for (let attempt = 0; ; attempt += 1) {
       if (isLinked(lock, offer)) return undefined;
       const holder = readHolder(lock);
-      // Left from a release that failed: adopt it.
+      // Left by a release of ours that failed.
       if (holder?.token === processToken) return undefined;
       if (holder && isOwnerGone(lock, holder)) {
         const failure = await breakLock(lock, deadlineMs);
@@ -84,8 +84,8 @@ async function acquire(lock: FileLock, deadlineMs: number): Promise<StoreFailure
   }
 }
 
-// Whoever removes another's lock must hold that lock's own `.break` lock and find the owner still gone:
-// the dead do not release and no second breaker is at work, so what is removed is what was judged.
+// To break a lock, a process must hold its `.break` lock and check the owner once more. A process that has ended does
+// not release and only one process can break, so that the removed lock is the one that was checked.
 async function breakLock(lock: FileLock, deadlineMs: number): Promise<StoreFailure | undefined> {
   const breaker = { ...lock, path: `${lock.path}.break` };
   const failure = await acquire(breaker, deadlineMs);
@@ -115,7 +115,7 @@ function release(lock: FileLock): void {
       if (readHolder(lock)?.token === processToken) lock.fs.unlink(lock.path);
       return;
     } catch {
-      // What stays is adopted by our next job here, or broken once this process is gone.
+      // The lock is adopted by our next job, or broken after this process has ended.
     }
   }
 }
@@ -124,7 +124,7 @@ function beat({ fs, path, now }: FileLock): void {
   try {
     fs.touch(path, now());
   } catch {
-    // Only a minute without any beat matters.
+    // A single missed beat does not matter.
   }
 }
 
@@ -160,16 +160,16 @@ function parseHolder(text: string): Holder {
       return { host, pid, start, token };
     }
   } catch {
-    // Cut short by a power failure.
+    // Truncated by a power failure.
   }
   return { host: "", pid: 0, start: "", token: "" };
 }
 
-/** Names one process beyond the life of its number: where it runs, its pid, and when it started if the system tells. */
+/** Identifies a process even after its pid is reused: host, pid, and start time if the system tells it. */
 export interface ProcessIdentity {
   readonly host: string;
   readonly pid: number;
-  /** Empty where the system does not tell. */
+  /** Empty if unknown. */
   readonly start: string;
 }
 
@@ -178,7 +178,7 @@ export function currentProcess(): ProcessIdentity {
   return { host: currentHost(), pid: process.pid, start: startOf(process.pid) ?? "" };
 }
 
-/** Whether that process still runs; unknown for another machine, and for a pid whose start the system does not tell. */
+/** Whether a process still runs; unknown on another machine, or if its start time is unknown. */
 export function processState(identity: ProcessIdentity): "running" | "gone" | "unknown" {
   if (identity.host !== currentHost()) return "unknown";
   if (!Number.isSafeInteger(identity.pid) || identity.pid <= 0) return "unknown";
@@ -200,15 +200,15 @@ function answersSignal(pid: number): boolean {
 function startOf(pid: number): string | undefined {
   const stat = readText(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
-  // The name in parentheses may itself hold spaces and parentheses.
+  // The process name in parentheses may contain spaces and parentheses.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  // A killed process whose parent has not looked yet still has its number.
+  // A zombie: it has ended, but its parent has not waited for it yet.
   if (fields[0] === "Z") return "ended";
-  // Ticks since boot, so two boots must be told apart.
+  // The start time counts from boot, so the boot is part of it.
   return `${readText("/proc/sys/kernel/random/boot_id")?.trim()}/${fields[19]}`;
 }
 
-// Containers may share a folder and a host name, but number their processes apart.
+// The pid namespace is part of the host: containers may share a host name, but not pids.
 function currentHost(): string {
   cachedHost ??= `${hostname()}/${readLinkText("/proc/self/ns/pid")}`;
   return cachedHost;

@@ -7,11 +7,11 @@ import type {
   RecordList,
   RecordMissing,
   RecordProblem,
-  RecordState,
   RecordStore,
+  RecordWrite,
 } from "../../fork/life/record-store.ts";
 import { failureOf, toJson } from "../store-failure.ts";
-import { createPause, SLICE_MS } from "./byte-chunks.ts";
+import { createPause } from "./byte-chunks.ts";
 import { type FileSystem, nodeFileSystem } from "./file-system.ts";
 import { type LockHold, withFileLock } from "./lock.ts";
 import { idOfPathName, pathName } from "./path-name.ts";
@@ -27,7 +27,7 @@ import {
   writeNewFile,
 } from "./whole-file.ts";
 
-/** Keeps each record in a file of its own, replaced in one step under a lock, with the copy before it as a backup. */
+/** A record store with a file for each record, replaced atomically under a lock; the previous copy is kept as a backup. */
 export function createFileRecordStore(options: FileRecordStoreOptions): RecordStore {
   const { fs = nodeFileSystem, durable = true, now = Date.now } = options;
   const root = resolve(options.root);
@@ -43,13 +43,13 @@ export function createFileRecordStore(options: FileRecordStoreOptions): RecordSt
     return { status: "open", folder: folder.path, copiesOf };
   }
 
-  // Anything but a whole current copy may be another process at work, and only the lock tells.
+  // A damaged or missing current copy may be the work of another process, so it is read again under the lock.
   async function read(copies: RecordCopies): Promise<Read> {
     try {
-      const look = readRecordCopies(copies);
-      if (look.status === "missing" || isCurrent(look)) return look;
-      const settled = await underLock(copies, async () => repairRecord(copies));
-      return settled.status === "failed" ? look : settled;
+      const state = readRecordCopies(copies);
+      if (state.status === "missing" || isCurrent(state)) return state;
+      const repaired = await underLock(copies, async () => repairRecord(copies));
+      return repaired.status === "failed" ? state : repaired;
     } catch (error) {
       return failureOf(error);
     }
@@ -63,17 +63,19 @@ export function createFileRecordStore(options: FileRecordStoreOptions): RecordSt
     return withFileLock(lock, (hold) => job(hold).catch(failureOf));
   }
 
-  async function change<Result>(expectation: Expectation, act: ChangeAct<Result>): Promise<Changed<Result>> {
-    const { id, expected } = expectation;
+  async function change<Result>(
+    { id, expected }: Pick<RecordWrite, "id" | "expected">,
+    act: (present: Present) => Promise<Result>,
+  ): Promise<Result | RecordConflict | RecordFailure> {
     const records = await open();
     if (records.status === "failed") return records;
     const copies = records.copiesOf(pathName(id));
     return underLock(copies, async (hold) => {
-      const look = checkId(repairRecord(copies), id);
-      if (look.status === "failed") return look;
-      const actual = look.status === "found" ? look.version : look.status;
+      const state = checkId(repairRecord(copies), id);
+      if (state.status === "failed") return state;
+      const actual = state.status === "found" ? state.version : state.status;
       if (actual !== expected) return { status: "conflict", actual };
-      return act({ copies, look, check: () => assertHeld(hold) });
+      return act({ copies, state, check: () => assertHeld(hold) });
     });
   }
 
@@ -86,11 +88,16 @@ export function createFileRecordStore(options: FileRecordStoreOptions): RecordSt
     async put({ id, value, expected }) {
       const json = toJson(value);
       if (typeof json !== "string") return json;
-      return change({ id, expected }, async ({ copies, look, check }) => {
-        // The clock keeps versions growing across a delete and across damage, where the last one is not known.
-        const version = Math.max(look.status === "found" ? look.version + 1 : 1, now(), newestVersion + 1);
+      return change({ id, expected }, async ({ copies, state, check }) => {
+        // The clock makes versions grow after a delete or damage, when the last version is unknown.
+        const version = Math.max(state.status === "found" ? state.version + 1 : 1, now(), newestVersion + 1);
         newestVersion = version;
-        await replaceRecord(copies, { bytes: encodeRecord({ id, version, json }), replaced: look, check });
+        const bytes = sealLine([
+          ["id", JSON.stringify(id)],
+          ["version", String(version)],
+          ["value", json],
+        ]);
+        await replaceRecord(copies, { bytes, replaced: state, check });
         return { status: "stored", version } as const;
       });
     },
@@ -116,13 +123,13 @@ export function createFileRecordStore(options: FileRecordStoreOptions): RecordSt
   };
 }
 
-/** The newest version this process gave: a record written, deleted and written again within a millisecond still grows. */
+/** The newest version that this process assigned, so that versions grow even within a millisecond. */
 let newestVersion = 0;
 
 export interface FileRecordStoreOptions {
-  /** The folder that holds the records, one store to a folder. */
+  /** The folder of the records, for this store only. */
   readonly root: string;
-  /** Whether a record must also survive a power cut; default true. */
+  /** Flush each record to disk, so that it survives a power cut; default true. */
   readonly durable?: boolean;
   readonly fs?: FileSystem;
   readonly now?: () => number;
@@ -136,27 +143,20 @@ interface OpenRecords {
   readonly copiesOf: (name: string) => RecordCopies;
 }
 
-interface Expectation {
-  readonly id: string;
-  readonly expected: RecordState;
-}
-
-type ChangeAct<Result> = (present: Present) => Promise<Result>;
-type Changed<Result> = Result | RecordConflict | RecordFailure;
-
 interface Present {
   readonly copies: RecordCopies;
-  readonly look: RecordReading;
+  readonly state: RecordReading;
+  /** Throws if the lock was lost. */
   readonly check: () => void;
 }
 
-type Read = RecordFound | RecordMissing | RecordCorrupt | RecordFailure;
+type Read = RecordReading | RecordFailure;
 
 async function readAll(
   names: ReadonlySet<string | undefined>,
   read: (name: string) => Promise<Read>,
 ): Promise<RecordList> {
-  const pause = createPause(SLICE_MS);
+  const pause = createPause();
   const records: RecordFound[] = [];
   const problems: RecordProblem[] = [];
   for (const name of names) {
@@ -176,13 +176,13 @@ function problemOf(name: string, record: RecordCorrupt | RecordFailure): RecordP
   return { ...(id === undefined ? {} : { id }), place: name, code, reason: record.reason };
 }
 
-// Some file systems take A and a for the same name.
-function checkId<Look extends Read>(look: Look, id: string): Look | RecordFailure {
-  if (look.status !== "found" || look.id === id) return look;
+// Some file systems ignore case, so that two ids may share a file.
+function checkId<State extends Read>(state: State, id: string): State | RecordFailure {
+  if (state.status !== "found" || state.id === id) return state;
   return {
     status: "failed",
     code: "ID_COLLISION",
-    reason: `its file holds the record ${JSON.stringify(look.id)}`,
+    reason: `its file holds the record ${JSON.stringify(state.id)}`,
   };
 }
 
@@ -191,7 +191,7 @@ function assertHeld(hold: LockHold): void {
     throw Object.assign(new Error("another process took the lock meanwhile"), { code: "LOCKED" });
 }
 
-/** The files of one record: the current copy, the one before it, and up to three damaged ones that were set aside. */
+/** The files of one record: the current copy, the previous one, and up to three quarantined damaged ones. */
 interface RecordCopies {
   readonly fs: FileSystem;
   readonly now: () => number;
@@ -202,29 +202,30 @@ interface RecordCopies {
   readonly previous: string;
 }
 
-/** The files of the record with this file name; nothing is read yet. */
 function recordCopies(options: Omit<RecordCopies, "current" | "previous">): RecordCopies {
   const current = join(options.folder, `${options.name}.json`);
   return { ...options, current, previous: `${current}.bak` };
 }
 
-/** The state of the record as its files show it, without changing any; throws with the system's code. */
+/** The state of a record according to its files; changes nothing, throws with the system's code. */
 function readRecordCopies(copies: RecordCopies): RecordReading {
   const current = readCopy(copies.fs, copies.current);
-  if (current.status === "whole") return foundIn(current);
+  if (current.status === "found") return current;
   const previous = readCopy(copies.fs, copies.previous);
-  if (previous.status === "whole") return { ...foundIn(previous), recovered: true };
+  if (previous.status === "found") return { ...previous, recovered: true };
   for (const copy of [current, previous]) if (copy.status === "corrupt") return copy;
-  const [aside] = quarantinedFiles(copies);
-  return aside === undefined ? { status: "missing" } : { status: "corrupt", reason: `only ${aside} is left` };
+  const [damaged] = quarantinedFiles(copies);
+  return damaged === undefined
+    ? { status: "missing" }
+    : { status: "corrupt", reason: `only ${damaged} is left` };
 }
 
 type RecordReading = RecordFound | RecordMissing | RecordCorrupt;
 
-/** Like lookAtRecord, after setting damaged copies aside; only for the holder of the lock. */
+/** Like `readRecordCopies`, after moving damaged copies to quarantine. The caller must hold the lock. */
 function repairRecord(copies: RecordCopies): RecordReading {
-  const look = readRecordCopies(copies);
-  if (look.status === "missing" || isCurrent(look)) return look;
+  const state = readRecordCopies(copies);
+  if (state.status === "missing" || isCurrent(state)) return state;
   for (const path of [copies.current, copies.previous]) {
     if (readCopy(copies.fs, path).status === "corrupt") quarantine(copies, path);
   }
@@ -232,18 +233,18 @@ function repairRecord(copies: RecordCopies): RecordReading {
 }
 
 /** True unless the current copy is missing or damaged. */
-function isCurrent(look: RecordReading): boolean {
-  return look.status === "found" && !look.recovered;
+function isCurrent(state: RecordReading): boolean {
+  return state.status === "found" && !state.recovered;
 }
 
-/** Puts a new current copy in place in one step and keeps the old one as the backup; only for the holder of the lock. */
+/** Replaces the current copy atomically and keeps the old one as the backup. The caller must hold the lock. */
 async function replaceRecord(copies: RecordCopies, replacement: Replacement): Promise<void> {
   const { fs, folder, current, previous, durable } = copies;
   const temporary = temporaryPath(folder);
   await writeNewFile({ fs, path: temporary, bytes: replacement.bytes, durable });
   try {
     replacement.check();
-    // Without a whole current copy the backup is all there is, and must stay.
+    // If the current copy is not valid, the backup is the only one and must be kept.
     if (isCurrent(replacement.replaced)) {
       removeIfAny(fs, previous);
       fs.link(current, previous);
@@ -259,11 +260,11 @@ async function replaceRecord(copies: RecordCopies, replacement: Replacement): Pr
 interface Replacement {
   readonly bytes: Uint8Array;
   readonly replaced: RecordReading;
-  /** Throws if the lock was lost while the bytes went to the disk. */
+  /** Throws if the lock was lost while the bytes were written. */
   readonly check: () => void;
 }
 
-/** Removes every file of the record, the current copy last, so that it is whole until it is gone; only for the holder of the lock. */
+/** Removes all files of a record, the current copy last, so that an interrupt leaves the record intact. The caller must hold the lock. */
 async function removeRecord(copies: RecordCopies): Promise<void> {
   const { fs, folder, current, previous, durable } = copies;
   for (const file of quarantinedFiles(copies)) removeIfAny(fs, join(folder, file));
@@ -290,29 +291,10 @@ function quarantinedFiles({ fs, folder, name }: RecordCopies): readonly string[]
     .sort();
 }
 
-function foundIn(copy: Extract<RecordCopy, { status: "whole" }>): RecordFound {
-  return { status: "found", id: copy.id, version: copy.version, value: copy.value };
-}
-
 const MAX_QUARANTINED = 3;
 
-/** The content of a record's file. */
-function encodeRecord(record: EncodableRecord): Uint8Array {
-  return sealLine([
-    ["id", JSON.stringify(record.id)],
-    ["version", String(record.version)],
-    ["value", record.json],
-  ]);
-}
-
-interface EncodableRecord {
-  readonly id: string;
-  readonly version: number;
-  readonly json: string;
-}
-
-/** One copy of a record; throws only for what the system would not do. */
-function readCopy(fs: FileSystem, path: string): RecordCopy {
+/** Reads one copy of a record; throws with the system's code if the file cannot be read. */
+function readCopy(fs: FileSystem, path: string): RecordReading {
   const bytes = readWholeFileIfAny(fs, path);
   if (bytes === undefined) return { status: "missing" };
   if (bytes.at(-1) !== NEWLINE) return { status: "corrupt", reason: `${path} has no end` };
@@ -322,15 +304,10 @@ function readCopy(fs: FileSystem, path: string): RecordCopy {
   if (typeof id !== "string" || typeof version !== "number" || !Number.isSafeInteger(version)) {
     return { status: "corrupt", reason: `${path} has no id and version` };
   }
-  return { status: "whole", id, version, value };
+  return { status: "found", id, version, value };
 }
 
-type RecordCopy =
-  | { readonly status: "whole"; readonly id: string; readonly version: number; readonly value: unknown }
-  | { readonly status: "missing" }
-  | { readonly status: "corrupt"; readonly reason: string };
-
-/** The name of the record that a file belongs to, if it is a file that shows that the record exists. */
+/** The name of the record that a file belongs to: its current copy, its backup or a quarantined copy. */
 export function recordNameOf(file: string): string | undefined {
   return /^(@?[A-Za-z0-9_-]+)\.json(?:\.bak|\.corrupt-[0-9]+)?$/.exec(file)?.[1];
 }

@@ -1,4 +1,4 @@
-/** One line of JSON that ends in a checksum over everything before it. */
+/** Encodes a line of JSON that ends with a checksum of everything before it. */
 export function sealLine(fields: readonly LineField[]): Uint8Array {
   let text = '{"v":1';
   for (const [name, json] of fields) text += `,${JSON.stringify(name)}:${json}`;
@@ -6,10 +6,10 @@ export function sealLine(fields: readonly LineField[]): Uint8Array {
   return Buffer.concat([body, Buffer.from(`,"c":${crc32(body)}}\n`)]);
 }
 
-/** A field's name, and its value already as JSON. */
+/** The name of a field, and its value as JSON. */
 export type LineField = readonly [name: string, json: string];
 
-/** The fields of a sealed line (without its newline), or what is wrong with it. */
+/** Decodes a line (without its newline) and verifies its checksum. */
 export function openSealedLine(line: Uint8Array): SealedFields | LineDamage {
   const bytes = Buffer.from(line.buffer, line.byteOffset, line.byteLength);
   if (bytes.includes(0)) return { status: "damaged", code: "NUL", reason: "holds NUL bytes" };
@@ -41,7 +41,7 @@ export interface LineDamage {
   readonly reason: string;
 }
 
-/** The CRC-32 that zip and PNG use, as an unsigned number. */
+/** CRC-32 as in zip and PNG. */
 export function crc32(bytes: Uint8Array): number {
   let crc = ~0;
   for (let index = 0; index < bytes.length; index += 1) {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { dirname, join, resolve } from "node:path";
 import type { SpillFailure, SpillRef, SpillStore } from "../../tool-output/spill.ts";
 import { codeOf, failureOf, type StoreFailure } from "../store-failure.ts";
-import { byteChunks, CHUNK_BYTES, createPause, SLICE_MS } from "./byte-chunks.ts";
+import { byteChunks, CHUNK_BYTES, createPause } from "./byte-chunks.ts";
 import { type FileStat, type FileSystem, nodeFileSystem } from "./file-system.ts";
 import { withFileLock } from "./lock.ts";
 import { defaultStateFolder } from "./path-name.ts";
@@ -16,7 +16,7 @@ import {
   writeAll,
 } from "./whole-file.ts";
 
-/** Keeps spilled outputs as files named by the hash of their bytes, readable by their owner only, and cleans up after itself. */
+/** A spill store of files that are named by the hash of their content and readable by their owner only. Removes old files by itself. */
 export function createFileSpillStore(options: FileSpillStoreOptions = {}): SpillStore {
   const { fs = nodeFileSystem, durable = true, now = Date.now, cleaning = "hourly" } = options;
   const root = resolve(options.root ?? join(defaultStateFolder(process.env), "spill"));
@@ -43,14 +43,14 @@ export function createFileSpillStore(options: FileSpillStoreOptions = {}): Spill
     const path = spillPath(realRoot, sha256);
     const shard = await openPrivateFolder({ fs, path: dirname(path), durable, inside: realRoot });
     if (shard.status === "failed") return shard;
-    // Over a file with the same name too: that one may be damaged, and it is about to be counted as used.
+    // Replaces an existing file, which may be damaged, and so marks it as used.
     fs.rename(temporary, path);
     if (durable) await syncFolder(fs, shard.path);
     return { status: "stored", handle: sha256, sha256, bytes, path };
   }
 
   async function writeHashed(path: string, content: string | Uint8Array): Promise<Hashed> {
-    const pause = createPause(SLICE_MS);
+    const pause = createPause();
     const hash = createHash("sha256");
     const fd = fs.open(path, "create");
     try {
@@ -101,7 +101,7 @@ export function createFileSpillStore(options: FileSpillStoreOptions = {}): Spill
       try {
         if (text !== undefined) fs.touch(path, now());
       } catch {
-        // Only the order of cleaning depends on it.
+        // Only affects the order of cleaning.
       }
       return text;
     },
@@ -111,9 +111,9 @@ export function createFileSpillStore(options: FileSpillStoreOptions = {}): Spill
 export interface FileSpillStoreOptions extends SpillLimits {
   /** Default: `spill` in the state folder. */
   readonly root?: string;
-  /** Whether content must also survive a power cut; default true. */
+  /** Flush each file to disk, so that it survives a power cut; default true. */
   readonly durable?: boolean;
-  /** Hourly means with the first put and then at most once an hour; default hourly. */
+  /** `hourly`: with the first put, then at most once an hour; default hourly. */
   readonly cleaning?: "hourly" | "never";
   readonly onCleaned?: (report: CleanReport | StoreFailure) => void;
   readonly fs?: FileSystem;
@@ -127,24 +127,24 @@ interface Hashed {
 
 const CLEANING_INTERVAL_MS = 3_600_000;
 
-/** Where the content with this hash lies under a spill folder. */
+/** The path of the file with this hash. */
 export function spillPath(root: string, sha256: string): string {
   return join(root, sha256.slice(0, 2), sha256);
 }
 
-/** Where cleaning puts a file for the moment between choosing and removing it. */
+/** Where cleaning moves a file before it deletes it. */
 function pendingDeletePath(path: string): string {
   return `${path}.doomed`;
 }
 
-/** True for the name of a spilled file, which is also its handle. */
+/** True for a SHA-256 in hex, which is the name and the handle of a spill. */
 export function isSha256(name: string): boolean {
   return /^[0-9a-f]{64}$/.test(name);
 }
 
-/** All bytes of a spilled file and their hash, read in pieces so that the program can go on; throws with the system's code. */
+/** Reads a spilled file and hashes it, in chunks so that the event loop is not blocked; throws with the system's code. */
 export async function readSpillFile(fs: FileSystem, path: string): Promise<SpillContent> {
-  const pause = createPause(SLICE_MS);
+  const pause = createPause();
   const { fd, sizeBytes } = openRegularFile(fs, path);
   try {
     const hash = createHash("sha256");
@@ -168,12 +168,12 @@ interface SpillContent {
   readonly bytes: Uint8Array;
 }
 
-/** Removes spilled files that are too old or too many, least recently used first, in short slices and never a live or a young one. */
+/** Removes spilled files that are too old or too many, least recently used first, but never a live or a recent one. */
 export async function cleanSpills(options: CleanSpillsOptions): Promise<CleanReport | StoreFailure> {
   const { fs = nodeFileSystem, now = Date.now } = options;
   const folder = await openPrivateFolder({ fs, path: resolve(options.root), durable: false });
   if (folder.status === "failed") return folder;
-  // Someone else at it is as good as doing it: no waiting.
+  // Does not wait: if the lock is held, another process is cleaning.
   return withFileLock({ fs, path: join(folder.path, "clean.lock"), waitMs: 0, now }, async ({ beat }) => {
     try {
       const live = (await options.live?.()) ?? new Set<string>();
@@ -191,7 +191,7 @@ export async function cleanSpills(options: CleanSpillsOptions): Promise<CleanRep
   });
 }
 
-/** How much may be kept. */
+/** How much is kept. */
 export interface SpillLimits {
   /** Since last use; default 7 days. */
   readonly maxAgeMs?: number;
@@ -199,9 +199,9 @@ export interface SpillLimits {
   readonly maxBytes?: number;
   /** Default 10,000. */
   readonly maxFiles?: number;
-  /** Files used more recently are kept whatever the limits, since their reference may not be stored yet; default 1 minute. */
+  /** Files used more recently are always kept, since their reference may not be stored yet; default 1 minute. */
   readonly minAgeMs?: number;
-  /** The handles that sessions still refer to, which are kept whatever the limits. */
+  /** The handles that sessions still refer to, which are always kept. */
   readonly live?: () => ReadonlySet<string> | Promise<ReadonlySet<string>>;
 }
 
@@ -211,7 +211,7 @@ export interface CleanSpillsOptions extends SpillLimits {
   readonly now?: () => number;
 }
 
-/** What a cleaning did; a problem with one file does not stop it. */
+/** The outcome of a cleaning; a problem with one file does not stop it. */
 export interface CleanReport {
   readonly status: "cleaned";
   readonly removedFiles: number;
@@ -230,7 +230,7 @@ async function clean(job: CleanJob): Promise<CleanReport> {
   let keptBytes = files.reduce((sum, file) => sum + file.sizeBytes, 0);
   const found = { files: keptFiles, bytes: keptBytes };
   const { maxAgeMs = 7 * 86_400_000, maxBytes = 2 ** 30, maxFiles = 10_000, minAgeMs = 60_000 } = job;
-  const pause = createPause(SLICE_MS, job.beat);
+  const pause = createPause(job.beat);
   for (const file of files.sort((a, b) => a.modifiedMs - b.modifiedMs)) {
     await pause();
     const ageMs = job.now() - file.modifiedMs;
@@ -266,7 +266,7 @@ interface SpillFile extends FileStat {
 
 async function findSpills(job: CleanJob, problems: StoreFailure[]): Promise<SpillFile[]> {
   const { fs, root } = job;
-  const pause = createPause(SLICE_MS, job.beat);
+  const pause = createPause(job.beat);
   const files: SpillFile[] = [];
   for (const shardName of fs.readdir(root)) {
     const shard = join(root, shardName);
@@ -276,10 +276,10 @@ async function findSpills(job: CleanJob, problems: StoreFailure[]): Promise<Spil
       const handle = name.slice(0, 64);
       const path = join(shard, handle);
       if (!isSha256(handle)) continue;
-      const isDoomed = join(shard, name) === pendingDeletePath(path);
-      // Left by a cleaning that died before it looked again: the file may have been put meanwhile.
-      if (isDoomed && !tryCollecting(() => restore(fs, path), problems)) continue;
-      const stat = isDoomed || name === handle ? tryCollecting(() => fs.lstat(path), problems) : undefined;
+      const isMoved = join(shard, name) === pendingDeletePath(path);
+      // Left by a cleaning that was killed; the same content may have been put since.
+      if (isMoved && !tryCollecting(() => restore(fs, path), problems)) continue;
+      const stat = isMoved || name === handle ? tryCollecting(() => fs.lstat(path), problems) : undefined;
       if (stat?.type === "file") files.push({ ...stat, handle, path });
     }
   }
@@ -290,19 +290,19 @@ function namesOfRealFolder(fs: FileSystem, path: string): readonly string[] {
   return fs.lstat(path).type === "folder" && fs.realpath(path) === path ? fs.readdir(path) : [];
 }
 
-// A put replaces the file and a get touches it, and both rely on it: look again once it is out of their sight.
+// A concurrent put or get changes the modification time, so it is checked again after the file was moved away.
 function removeUnlessUsed(fs: FileSystem, file: SpillFile): boolean {
-  const doomed = pendingDeletePath(file.path);
-  fs.rename(file.path, doomed);
-  if (fs.lstat(doomed).modifiedMs !== file.modifiedMs) {
+  const moved = pendingDeletePath(file.path);
+  fs.rename(file.path, moved);
+  if (fs.lstat(moved).modifiedMs !== file.modifiedMs) {
     restore(fs, file.path);
     return false;
   }
-  fs.unlink(doomed);
+  fs.unlink(moved);
   return true;
 }
 
-// False when the same content was written again meanwhile.
+// False if the same content was written again in the meantime.
 function restore(fs: FileSystem, path: string): boolean {
   let isBack = true;
   try {
@@ -319,7 +319,7 @@ function tryCollecting<Result>(act: () => Result, problems: StoreFailure[]): Res
   try {
     return act();
   } catch (error) {
-    // A file that is gone needs no cleaning.
+    // The file is gone already.
     if (codeOf(error) !== "ENOENT") problems.push(failureOf(error));
     return undefined;
   }

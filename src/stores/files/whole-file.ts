@@ -3,11 +3,11 @@ import { dirname, join } from "node:path";
 import { codeOf, failureOf, type StoreFailure } from "../store-failure.ts";
 import type { FileStat, FileSystem } from "./file-system.ts";
 
-/** All bytes of a regular file; throws with the system's code, or UNSAFE_FILE for anything that is not one. */
+/** Reads a regular file; throws with the system's code, or with UNSAFE_FILE for anything else than a regular file. */
 export function readWholeFile(fs: FileSystem, path: string): Uint8Array {
   const { fd, sizeBytes } = openRegularFile(fs, path);
   try {
-    // One byte more than the size shows whether the file grew meanwhile.
+    // One byte more than the size, to notice that the file has grown.
     let bytes = Buffer.allocUnsafe(sizeBytes + 1);
     for (let filled = 0; ; ) {
       if (filled === bytes.byteLength) bytes = Buffer.concat([bytes, Buffer.allocUnsafe(filled)]);
@@ -20,7 +20,7 @@ export function readWholeFile(fs: FileSystem, path: string): Uint8Array {
   }
 }
 
-/** Like readWholeFile, but undefined when there is no such file. */
+/** Like `readWholeFile`, but undefined if the file does not exist. */
 export function readWholeFileIfAny(fs: FileSystem, path: string): Uint8Array | undefined {
   try {
     return readWholeFile(fs, path);
@@ -30,7 +30,7 @@ export function readWholeFileIfAny(fs: FileSystem, path: string): Uint8Array | u
   }
 }
 
-/** Makes a new file with these bytes, on the disk if `durable`; leaves nothing behind when it throws. */
+/** Creates a file, flushed to disk if `durable`; removes it again when writing fails. */
 export async function writeNewFile(options: NewFile): Promise<void> {
   const { fs, path, bytes, durable } = options;
   const fd = fs.open(path, "create");
@@ -54,7 +54,7 @@ interface NewFile {
   readonly durable: boolean;
 }
 
-/** Writes on until every byte has been taken. */
+/** Writes until all bytes are written. */
 export function writeAll({ fs, fd, bytes }: OpenWrite): void {
   for (let written = 0; written < bytes.byteLength; ) {
     const count = fs.write(fd, bytes.subarray(written));
@@ -69,26 +69,26 @@ interface OpenWrite {
   readonly bytes: Uint8Array;
 }
 
-/** Brings a folder's own list of names onto the disk, where the system has such a thing. */
+/** Flushes a folder's entries to disk, where the system supports it. */
 export async function syncFolder(fs: FileSystem, path: string): Promise<void> {
   if (process.platform === "win32") return;
   const fd = fs.open(path, "folder");
   try {
     await fs.fsync(fd);
   } catch (error) {
-    // Some file systems cannot do this for a folder.
+    // Not supported by some file systems.
     if (codeOf(error) !== "EINVAL") throw error;
   } finally {
     fs.close(fd);
   }
 }
 
-/** A name in this folder that nobody else uses, marked as unfinished. */
+/** A unique name for a temporary file in this folder. */
 export function temporaryPath(folder: string): string {
   return join(folder, `.${process.pid}-${randomBytes(8).toString("hex")}.tmp`);
 }
 
-/** Removes what unfinished writers left in this folder, once it is old enough that nobody can still be writing it. */
+/** Removes temporary files that are too old to be still in use; returns their number. */
 export function removeOldTemporaries(options: OldTemporaries): number {
   const { fs, folder, nowMs } = options;
   let removed = 0;
@@ -99,7 +99,7 @@ export function removeOldTemporaries(options: OldTemporaries): number {
       if (nowMs - modifiedMsOf(fs, path) > TEMPORARY_MAX_AGE_MS && removeQuietly(fs, path)) removed += 1;
     }
   } catch {
-    // The next start tries again.
+    // Tried again at the next start.
   }
   return removed;
 }
@@ -112,7 +112,7 @@ interface OldTemporaries {
   readonly nowMs: number;
 }
 
-/** Removes a file whose staying would only be untidy; says whether it is gone by our hand. */
+/** Removes a file and ignores errors; true if it was removed. */
 export function removeQuietly(fs: FileSystem, path: string): boolean {
   try {
     fs.unlink(path);
@@ -122,7 +122,7 @@ export function removeQuietly(fs: FileSystem, path: string): boolean {
   }
 }
 
-/** Removes a file that may be absent. */
+/** Removes a file if it exists. */
 export function removeIfAny(fs: FileSystem, path: string): void {
   try {
     fs.unlink(path);
@@ -157,7 +157,7 @@ function modifiedMsOf(fs: FileSystem, path: string): number {
   }
 }
 
-/** Makes sure that the folder exists and is ours alone; a link, a foreign owner or a failing call is a value. */
+/** Makes sure that a folder exists and only this user can access it; a link or another owner is a failure. */
 export async function openPrivateFolder(
   options: PrivateFolderOptions,
 ): Promise<PrivateFolder | StoreFailure> {
@@ -182,13 +182,13 @@ interface PrivateFolderOptions {
   readonly fs: FileSystem;
   readonly path: string;
   readonly durable: boolean;
-  /** The real path of the folder that must directly hold this one. */
+  /** The real path that the folder's parent must have. */
   readonly inside?: string;
 }
 
 interface PrivateFolder {
   readonly status: "open";
-  /** Without links. */
+  /** With links resolved. */
   readonly path: string;
 }
 

@@ -12,46 +12,46 @@ import {
   type PostgresPool,
 } from "./pool.ts";
 
-/** A PostgreSQL server as the stores see it: reached when first needed, migrated, tried again while it is away. */
+/** Access to a PostgreSQL server: connects when first used, migrates the schema, retries while the server is unreachable. */
 export interface PostgresDatabase {
-  /** Puts the schema in front of a table's name. */
+  /** The name of a table with its schema. */
   table(name: string): string;
   /**
-   * Does a job on one connection. A job may be done twice, since a lost connection does not tell whether the last
-   * statement counted: doing it again must change nothing more. Never throws: what does not work is a value.
+   * Runs a job on one connection. A job must be idempotent: it may be run twice, since after a lost connection it is
+   * unknown whether the last statement was executed. Never throws; a failure is a value.
    */
   use<Result>(job: (connection: Connection) => Promise<Result>): Promise<Result | StoreFailure>;
-  /** The server's time in milliseconds, the same on every machine that uses it; this machine's until a first answer. */
+  /** The server's time in milliseconds; this machine's until the first connection. */
   now(): number;
   close(): Promise<void>;
 }
 
 export interface Connection {
   rows<Row>(text: string, values: readonly unknown[]): Promise<readonly Row[]>;
-  /** Several statements of which all count or none. */
+  /** Runs statements in a transaction. */
   inTransaction<Result>(job: () => Promise<Result>): Promise<Result>;
 }
 
 export interface PostgresDatabaseOptions {
-  /** Such as `postgres://user:password@host/database`; never in a log or an error. */
+  /** Such as `postgres://user:password@host/database`; redacted in errors. */
   readonly connectionString?: string;
-  /** A pool of yours instead, with your time-outs; it stays open on `close`. */
+  /** Your own pool instead, with your timeouts; `close` leaves it open. */
   readonly pool?: PostgresPool;
   /** Default `carryover`. */
   readonly schema?: string;
-  /** Connections at a time; default 4. */
+  /** Maximum number of connections; default 4. */
   readonly maxConnections?: number;
-  /** After which the server gives up a statement; default 30 s. */
+  /** Timeout of a statement on the server; default 30 s. */
   readonly statementTimeoutMs?: number;
   readonly connectTimeoutMs?: number;
-  /** How long a job is tried again while the server is away; default 5 s. */
+  /** How long a job is retried while the server is unreachable; default 5 s. */
   readonly retryMs?: number;
-  /** How the package `pg` is loaded; by its name when unset. */
+  /** Loads the package `pg`; `import("pg")` when unset. */
   readonly load?: LoadPg;
   readonly clock?: DatabaseClock;
 }
 
-/** Where time comes from; a test gives its own. */
+/** The clock, replaced in tests. */
 export interface DatabaseClock {
   now(): number;
   sleep(ms: number): Promise<unknown>;
@@ -68,12 +68,12 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
   const schema = quoteSchema(options.schema ?? "carryover");
   const redact = createRedactConnection(options.connectionString);
   const gate = createConcurrencyLimit(maxConnections);
-  const greeted = new WeakSet<PostgresClient>();
+  const prepared = new WeakSet<PostgresClient>();
   let opening: Opening | undefined;
   let migrating: Promise<void> | undefined;
   let offsetMs = 0;
-  let restUntilMs = Number.NEGATIVE_INFINITY;
-  let restMs = MIN_BACKOFF_MS;
+  let backoffUntilMs = Number.NEGATIVE_INFINITY;
+  let backoffMs = MIN_BACKOFF_MS;
   let lastFailure: StoreFailure | undefined;
   let isClosed = false;
 
@@ -95,11 +95,11 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
           )
         : { status: "open" as const, pool };
     if (opened.status === "failed") throw errorWithCode(opened.code, opened.reason);
-    listenTo(opened.pool);
+    ignoreErrors(opened.pool);
     return opened.pool;
   }
 
-  /** A pooler between us and the server may refuse our time limits: it is then asked without them. */
+  /** Connects; without timeouts on the server if a pooler refuses them. */
   async function connect(limits: PoolSettings["limits"] = "of-server"): Promise<PostgresClient> {
     opening ??= { pool: open(limits), limits };
     const used = opening;
@@ -117,9 +117,9 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
     });
   }
 
-  /** The first words on a connection: what time it is, and whether the tables are there. */
-  async function greet(client: PostgresClient): Promise<void> {
-    if (!greeted.has(client)) {
+  /** Prepares a connection: reads the server's time once, and migrates the schema. */
+  async function prepare(client: PostgresClient): Promise<void> {
+    if (!prepared.has(client)) {
       const askedMs = clock.now();
       const { rows } = await client.query({
         text: SERVER_TIME,
@@ -127,7 +127,7 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
         query_timeout: statementTimeoutMs,
       });
       offsetMs = (rows[0] as { readonly now: number }).now - (askedMs + clock.now()) / 2;
-      greeted.add(client);
+      prepared.add(client);
     }
     migrating ??= migrate(client, { schema });
     const started = migrating;
@@ -139,42 +139,42 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
 
   async function attempt<Result>(job: (connection: Connection) => Promise<Result>): Promise<Result> {
     const client = await connect();
-    // One that was connected before this store came to its pool.
-    listenToClient(client);
+    // The client may be older than this store, if the pool is the caller's.
+    ignoreClientErrors(client);
     let failure: Error | undefined;
     try {
-      await greet(client);
+      await prepare(client);
       return await job(connectionOf(client, statementTimeoutMs));
     } catch (error) {
       failure = error instanceof Error ? error : new Error(String(error));
       throw error;
     } finally {
-      // One on which something failed may be in the middle of a transaction or an answer: it is not used again.
+      // A client with an error may be inside a transaction, so it is not reused.
       client.release(failure);
     }
   }
 
-  async function persist<Result>(
+  async function retry<Result>(
     job: (connection: Connection) => Promise<Result>,
   ): Promise<Result | StoreFailure> {
-    // A server that is known to be away is asked once, so that nobody waits long for the same answer again.
+    // A server that was unreachable before is tried once only, so that callers do not wait again.
     const giveUpAtMs = lastFailure === undefined ? clock.now() + retryMs : Number.NEGATIVE_INFINITY;
     for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(2 * delayMs, MAX_DELAY_MS)) {
       if (isClosed) return CLOSED;
-      if (lastFailure !== undefined && clock.now() < restUntilMs) return lastFailure;
+      if (lastFailure !== undefined && clock.now() < backoffUntilMs) return lastFailure;
       try {
         const result = await attempt(job);
         lastFailure = undefined;
-        restMs = MIN_BACKOFF_MS;
+        backoffMs = MIN_BACKOFF_MS;
         return result;
       } catch (error) {
         const failure = postgresFailure(error, redact);
         if (MISSING_TABLES.has(failure.code)) migrating = undefined;
-        // Whoever says no is there.
+        // Any other error comes from a server that can be reached.
         if (!isUnreachable(failure)) lastFailure = undefined;
         if (!isTransient(failure)) return failure;
         if (clock.now() + delayMs > giveUpAtMs) {
-          if (isUnreachable(failure)) rest(failure);
+          if (isUnreachable(failure)) backOff(failure);
           return failure;
         }
       }
@@ -182,16 +182,16 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
     }
   }
 
-  /** For a while everybody is told at once that the server is away, for longer each time. */
-  function rest(failure: StoreFailure): void {
+  /** Starts a period, longer each time, in which jobs fail at once without trying. */
+  function backOff(failure: StoreFailure): void {
     lastFailure = failure;
-    restUntilMs = clock.now() + restMs;
-    restMs = Math.min(2 * restMs, MAX_BACKOFF_MS);
+    backoffUntilMs = clock.now() + backoffMs;
+    backoffMs = Math.min(2 * backoffMs, MAX_BACKOFF_MS);
   }
 
   return {
     table: (name) => `${schema}.${name}`,
-    use: (job) => gate(() => persist(job)),
+    use: (job) => gate(() => retry(job)),
     now: () => Math.round(clock.now() + offsetMs),
     async close() {
       isClosed = true;
@@ -215,7 +215,7 @@ const SERVER_TIME = "select (extract(epoch from clock_timestamp()) * 1000)::floa
 
 const CLOSED: StoreFailure = { status: "failed", code: "CLOSED", reason: "The store was closed." };
 
-/** Somebody has dropped the schema: it is made again. */
+/** The schema was dropped and is created again. */
 const MISSING_TABLES: ReadonlySet<string> = new Set(["42P01", "3F000"]);
 
 const SYSTEM_CLOCK: DatabaseClock = { now: Date.now, sleep };
@@ -223,18 +223,18 @@ const SYSTEM_CLOCK: DatabaseClock = { now: Date.now, sleep };
 function noop(): void {}
 
 /**
- * A lost connection is also told by an event, which would end the program if nobody listened. From its first moment, since
- * a server may go down in the same breath in which it lets us in, and for good, since it may speak once more on one that
- * was given up. Once, since several stores may share a pool.
+ * Handles the `error` events of a pool and its clients, which would otherwise end the process. Clients are handled from
+ * their creation and for good, since an error may come right after connecting or after release. A pool is handled only
+ * once, since several stores may share it.
  */
-function listenTo(pool: PostgresPool): void {
+function ignoreErrors(pool: PostgresPool): void {
   if (listened.has(pool)) return;
   listened.add(pool);
   pool.on("error", noop);
-  pool.on("connect", listenToClient);
+  pool.on("connect", ignoreClientErrors);
 }
 
-function listenToClient(client: PostgresClient): void {
+function ignoreClientErrors(client: PostgresClient): void {
   if (listened.has(client)) return;
   listened.add(client);
   client.on("error", noop);
@@ -248,7 +248,7 @@ function errorWithCode(code: string, reason: string): Error {
 
 function connectionOf(client: PostgresClient, statementTimeoutMs: number): Connection {
   const rows = async <Row>(text: string, values: readonly unknown[]): Promise<readonly Row[]> => {
-    // Beyond the server's own limit: for one that does not answer at all.
+    // Longer than the timeout on the server, for a server that does not respond at all.
     const answer = await client.query({ text, values, query_timeout: 2 * statementTimeoutMs });
     return answer.rows as readonly Row[];
   };
@@ -263,7 +263,7 @@ function connectionOf(client: PostgresClient, statementTimeoutMs: number): Conne
   };
 }
 
-/** Lets at most so many jobs run at a time; the others wait in the order in which they came. */
+/** Runs at most `maxJobs` jobs at a time; the others wait in order. */
 function createConcurrencyLimit(maxJobs: number): <Result>(job: () => Promise<Result>) => Promise<Result> {
   const waiting: (() => void)[] = [];
   let running = 0;
@@ -273,7 +273,7 @@ function createConcurrencyLimit(maxJobs: number): <Result>(job: () => Promise<Re
     try {
       return await job();
     } finally {
-      // The place is handed on, so that nobody can slip in between.
+      // The slot is passed on directly, so that no new job can take it first.
       const next = waiting.shift();
       if (next === undefined) running -= 1;
       else next();
@@ -281,10 +281,10 @@ function createConcurrencyLimit(maxJobs: number): <Result>(job: () => Promise<Re
   };
 }
 
-/** Whatever was thrown as a failure with PostgreSQL's or the system's code, and without a password in it. */
+/** Converts a thrown value into a failure with PostgreSQL's or the system's code, and redacts passwords. */
 function postgresFailure(error: unknown, redact: (text: string) => string): StoreFailure {
   const message = error instanceof Error ? error.message : "not an error object";
-  // Several addresses of one host that all refuse come as one error without words.
+  // If all addresses of a host refuse, the error has no message of its own.
   const inner =
     error instanceof AggregateError ? error.errors.find((each) => codeOf(each) !== undefined) : undefined;
   const reason = message || (inner instanceof Error ? inner.message : "") || "the server cannot be reached";
@@ -292,27 +292,27 @@ function postgresFailure(error: unknown, redact: (text: string) => string): Stor
   return { status: "failed", code, reason: redact(reason) };
 }
 
-/** True when the server or the way to it is away, or it gave way to somebody else, so that the same may work in a moment. */
+/** True if a retry may succeed: the server is unreachable, or the transaction conflicted with another. */
 function isTransient({ code }: StoreFailure): boolean {
   return TRANSIENT_CODES.has(code) || code.startsWith("08");
 }
 
-/** True when nobody answered: the next one who asks would wait as long. */
+/** True if the server cannot be reached. */
 function isUnreachable(failure: StoreFailure): boolean {
   return isTransient(failure) && !CONFLICT_CODES.has(failure.code);
 }
 
-/** True when a pooler lets nobody in who brings settings for the connection. */
+/** True if a pooler refuses settings of the connection. */
 function isSettingRefused(error: unknown): boolean {
   return error instanceof Error && /unsupported startup parameter/i.test(error.message);
 }
 
-/** Two that wanted the same rows. */
+/** Serialization failure and deadlock. */
 const CONFLICT_CODES: ReadonlySet<string> = new Set(["40001", "40P01"]);
 
 const TRANSIENT_CODES: ReadonlySet<string> = new Set([
   ...CONFLICT_CODES,
-  // Shut down, crashed, starting, too many connections.
+  // Shutdown, crash, startup, too many connections.
   "57P01",
   "57P02",
   "57P03",
@@ -325,28 +325,28 @@ const TRANSIENT_CODES: ReadonlySet<string> = new Set([
   "EHOSTUNREACH",
   "ENETUNREACH",
   "EAI_AGAIN",
-  // The socket file of a server that is being restarted.
+  // No socket file while the server restarts.
   "ENOENT",
 ]);
 
-// The driver has no codes for these.
+// Errors of the driver without a code.
 function isConnectionLost(message: string): boolean {
   return /connection terminated|connection ended|timeout exceeded when trying to connect|query read timeout|client has encountered a connection error|client was closed/i.test(
     message,
   );
 }
 
-/** Any text as PostgreSQL can hold it, NUL and lone surrogates included; no two texts come out alike. */
+/** Encodes any text, with NUL and lone surrogates, so that PostgreSQL can store it; injective. */
 export function storableText(text: string): string {
   return JSON.stringify(text);
 }
 
-/** The text that was made storable. */
+/** Decodes a text of `storableText`. */
 export function originalText(stored: string): string {
   return JSON.parse(stored) as string;
 }
 
-/** A key of fixed size for a text of any length, since an index takes no long ones. */
+/** A key of fixed size for a text of any length, since index entries are limited. */
 export function textKey(text: string): Buffer {
   return createHash("sha256").update(storableText(text)).digest();
 }

@@ -1,14 +1,14 @@
 import type { StoreFailure } from "../store-failure.ts";
 import { type Connection, originalText, type PostgresDatabase, storableText } from "./database.ts";
 
-/** A log that is kept. */
+/** A stored log. */
 export interface StoredLog {
   readonly sessionId: string;
   /** By the server's clock. */
   readonly writtenAtMs: number;
 }
 
-/** Every log that is kept, the one written to last first. */
+/** Lists all logs, the most recently written first. */
 export async function listPostgresLogs(
   database: PostgresDatabase,
 ): Promise<readonly StoredLog[] | StoreFailure> {
@@ -24,18 +24,18 @@ export async function listPostgresLogs(
   return "status" in rows ? rows : rows.map((row) => ({ ...row, sessionId: originalText(row.sessionId) }));
 }
 
-/** A record together with where it is kept. */
+/** A record and its scope. */
 export interface ScopedRecord {
   readonly scope: string;
   readonly id: string;
   readonly version: number;
-  /** Undefined for one that is damaged. */
+  /** Undefined if it is damaged. */
   readonly value: unknown;
   readonly bytes: number;
   readonly storedAtMs: number;
 }
 
-/** The records of all scopes that begin like this. */
+/** The records of all scopes with this prefix. */
 export async function recordsBelow(
   connection: Connection,
   { table, prefix }: { readonly table: string; readonly prefix: string },
@@ -44,7 +44,7 @@ export async function recordsBelow(
     select scope, id, version::float8 as version, value, octet_length(value)::float8 as bytes,
       ${epochMs("stored_at")} as "storedAtMs"
     from ${table} where value is not null and starts_with(scope, $1) order by scope, id`;
-  // Without the quote at its end.
+  // Without the closing quote.
   const stored = storableText(prefix).slice(0, -1);
   const rows = await connection.rows<RecordRow>(text, [stored]);
   return rows.map((row) => ({
@@ -55,7 +55,7 @@ export async function recordsBelow(
   }));
 }
 
-/** A time of the server in milliseconds. */
+/** A column's time in milliseconds. */
 const epochMs = (column: string): string => `(extract(epoch from ${column}) * 1000)::float8`;
 
 interface RecordRow extends ScopedRecord {
@@ -70,7 +70,7 @@ function parsed(json: string): unknown {
   }
 }
 
-/** Everything in a database, with what names what, so that it can be told which outputs nobody needs any more. */
+/** Everything in a database, with the references to outputs, so that unused ones can be found. */
 export interface PostgresInventory {
   readonly logs: readonly InventoryLog[];
   readonly records: readonly ScopedRecord[];
@@ -82,7 +82,7 @@ export interface InventoryLog {
   readonly sessionId: string;
   readonly bytes: number;
   readonly writtenAtMs: number;
-  /** Of the outputs that its entries name. */
+  /** The outputs that its entries refer to. */
   readonly handles: readonly string[];
 }
 
@@ -92,20 +92,20 @@ export interface InventoryOutput {
   readonly usedAtMs: number;
 }
 
-/** A session's word that it needs an output. */
+/** A session's claim to an output. */
 export interface OutputClaim {
   readonly handle: string;
   readonly claimant: string;
 }
 
-/** What is to go. */
+/** What to delete. */
 export interface RowsToDelete {
-  /** Whose logs and claims go. */
+  /** Sessions whose logs and claims are deleted. */
   readonly sessions: readonly string[];
   readonly records: readonly Pick<ScopedRecord, "scope" | "id" | "version">[];
-  /** Handles; one that somebody else claims stays all the same. */
+  /** Handles; an output that another session claims is kept. */
   readonly outputs: readonly string[];
-  /** Outputs that were used since stay: somebody may be about to name them. */
+  /** Outputs used more recently are kept, since they may be about to be referred to. */
   readonly minAgeMs: number;
 }
 
@@ -117,15 +117,12 @@ export interface PostgresPurged {
   readonly bytes: number;
 }
 
-/** Looks at everything and changes nothing. */
+/** Lists everything in a database. */
 export function takePostgresInventory(database: PostgresDatabase): Promise<PostgresInventory | StoreFailure> {
   return database.use((connection) => readInventory(connection, database));
 }
 
-/**
- * Removes what is chosen of what there is now, in one transaction: looked at, chosen and removed, or nothing at all. An
- * output that is claimed or used meanwhile stays.
- */
+/** Reads the inventory and deletes what `choose` selects, in one transaction. Keeps outputs that are claimed or used meanwhile. */
 export async function purgePostgres(
   database: PostgresDatabase,
   choose: (inventory: PostgresInventory) => RowsToDelete,
@@ -135,9 +132,9 @@ export async function purgePostgres(
     connection.inTransaction(async () => {
       const purged = await deleteRows(connection, {
         database,
-        doomed: choose(await readInventory(connection, database)),
+        selected: choose(await readInventory(connection, database)),
       });
-      // Everything is gone already where the answer to a first commit was lost.
+      // A retry after a lost connection finds that the first commit has deleted everything.
       if (before !== undefined && purged.logs + purged.records + purged.outputs === 0) return before;
       before = purged;
       return purged;
@@ -190,14 +187,14 @@ async function readInventory(
 
 interface Removing {
   readonly database: PostgresDatabase;
-  readonly doomed: RowsToDelete;
+  readonly selected: RowsToDelete;
 }
 
 async function deleteRows(
   connection: Connection,
-  { database: { table }, doomed }: Removing,
+  { database: { table }, selected }: Removing,
 ): Promise<PostgresPurged> {
-  const sessions = doomed.sessions.map(storableText);
+  const sessions = selected.sessions.map(storableText);
   const spills = table("spills");
   const claims = table("spill_claims");
   const logs = await connection.rows<Sized>(
@@ -208,27 +205,27 @@ async function deleteRows(
   );
   await connection.rows(`delete from ${claims} where claimant = any($1)`, [sessions]);
   const records = await connection.rows<Sized>(
-    `with doomed as (
+    `with selected as (
       select * from unnest($1::text[], $2::text[], $3::bigint[]) as given (scope, id, version)
     )
-    delete from ${table("records")} as record using doomed
-    where record.scope = doomed.scope and record.id = doomed.id and record.version = doomed.version
+    delete from ${table("records")} as record using selected
+    where record.scope = selected.scope and record.id = selected.id and record.version = selected.version
     returning coalesce(octet_length(record.value), 0)::float8 as bytes`,
     [
-      doomed.records.map(({ scope }) => storableText(scope)),
-      doomed.records.map(({ id }) => storableText(id)),
-      doomed.records.map(({ version }) => version),
+      selected.records.map(({ scope }) => storableText(scope)),
+      selected.records.map(({ id }) => storableText(id)),
+      selected.records.map(({ version }) => version),
     ],
   );
-  const hashes = doomed.outputs.map((handle) => Buffer.from(handle, "hex"));
-  // Whoever is claiming one has it locked: after this wait every claim can be seen.
+  const hashes = selected.outputs.map((handle) => Buffer.from(handle, "hex"));
+  // Waits for concurrent claims, which lock the row, so that all of them are visible below.
   await connection.rows(`select from ${spills} where sha256 = any($1) order by sha256 for update`, [hashes]);
   const outputs = await connection.rows<Sized>(
     `delete from ${spills} as spill where sha256 = any($1)
       and used_at <= now() - $2 * interval '1 millisecond'
       and not exists (select from ${claims} as claim where claim.sha256 = spill.sha256)
     returning bytes::float8 as bytes`,
-    [hashes, doomed.minAgeMs],
+    [hashes, selected.minAgeMs],
   );
   return {
     status: "purged",

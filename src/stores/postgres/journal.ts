@@ -10,7 +10,7 @@ import type {
 import { type StoreFailure, toJson } from "../store-failure.ts";
 import { type Connection, type PostgresDatabase, storableText, textKey } from "./database.ts";
 
-/** Keeps a session's log as rows; what is appended while a write is on its way goes with the next one. */
+/** A journal of rows. Entries that are appended during a write are written together in the next one. */
 export function createPostgresJournal(database: PostgresDatabase, session: string): Journal {
   const key = textKey(session);
   const writer = randomUUID();
@@ -31,7 +31,7 @@ export function createPostgresJournal(database: PostgresDatabase, session: strin
     isWriting = false;
   }
 
-  /** The number of the first. A writer's own name and numbers make a second try harmless. */
+  /** Writes a batch and returns the number of its first entry. Idempotent, since rows are keyed by writer and number. */
   async function write(batch: readonly Waiting[]): Promise<number | StoreFailure> {
     if (!isStarted) {
       const started = await start();
@@ -40,7 +40,7 @@ export function createPostgresJournal(database: PostgresDatabase, session: strin
       isStarted = true;
     }
     const first = nextSequence;
-    // Even if it fails the rows may be there or come late, so their numbers are spent.
+    // The numbers are not reused after a failure, since the rows may have been written all the same.
     nextSequence += batch.length;
     const text = `
       insert into ${database.table("journal_entries")} (key, sequence, writer, value)
@@ -50,7 +50,7 @@ export function createPostgresJournal(database: PostgresDatabase, session: strin
     const values = [key, first, writer, batch.map(({ json }) => json)];
     const done = await database.use((connection) => connection.rows(text, values));
     if (!("status" in done)) return first;
-    // The log may have been removed meanwhile.
+    // The log may have been deleted.
     isStarted = false;
     return done;
   }
@@ -69,7 +69,7 @@ export function createPostgresJournal(database: PostgresDatabase, session: strin
 
   return {
     append(value) {
-      // Before any wait: the caller may change the value meanwhile.
+      // Serialized before waiting, since the caller may change the value.
       const json = toJson(value);
       if (typeof json !== "string") return Promise.resolve(json);
       return new Promise((settle) => {
@@ -96,7 +96,7 @@ interface Waiting {
   readonly settle: (outcome: JournalAppended | JournalFailure) => void;
 }
 
-/** The oldest ones that go well in one statement, at least one. */
+/** Takes the oldest entries that fit into one statement, at least one. */
 function takeBatch(waiting: Waiting[]): readonly Waiting[] {
   let count = 0;
   for (let chars = 0; count < Math.min(waiting.length, BATCH_MAX_ENTRIES); count += 1) {
@@ -106,7 +106,7 @@ function takeBatch(waiting: Waiting[]): readonly Waiting[] {
   return waiting.splice(0, count);
 }
 
-/** An entry of a log as it is stored. */
+/** A stored entry. */
 interface JournalRow {
   readonly sequence: number;
   readonly writer: string;
@@ -116,7 +116,7 @@ interface JournalRow {
 /** The columns of a `JournalRow`. */
 const JOURNAL_COLUMNS = "sequence::float8 as sequence, writer, value";
 
-/** What rows in the order of their numbers and writers say, and what of them cannot be read. */
+/** Decodes rows that are ordered by number and writer. */
 function journalContent(rows: readonly JournalRow[]): JournalContent {
   const entries: JournalEntry[] = [];
   const problems: JournalProblem[] = [];
@@ -131,20 +131,20 @@ function journalContent(rows: readonly JournalRow[]): JournalContent {
   return { entries, problems };
 }
 
-/** Why a log could not be read at all. */
+/** The problem of a log that could not be read at all. */
 function journalProblem({ code, reason }: StoreFailure): JournalProblem {
   return { type: "failed", place: PLACE, code, reason };
 }
 
 const PLACE = "postgres";
 
-/** A log that somebody else writes, looked at again and again. */
+/** A log that another process writes, polled for changes. */
 export interface FollowedJournal {
-  /** Everything in it, or undefined when it is as it was at the last look. Never throws. */
+  /** The whole log, or undefined if it is unchanged since the last call. Never throws. */
   look(): Promise<JournalContent | undefined>;
 }
 
-/** Looks at a session's log and fetches only the entries that were not there before; a look without news costs one statement. */
+/** Polls a session's log and fetches only new entries; a poll without changes costs one statement. */
 export function followPostgresJournal(database: PostgresDatabase, session: string): FollowedJournal {
   const key = textKey(session);
   const entries = database.table("journal_entries");
@@ -160,7 +160,7 @@ export function followPostgresJournal(database: PostgresDatabase, session: strin
     return connection.rows<Written>(text, [key]);
   }
 
-  /** Each writer counts for itself, so what is new is told by the writer and its number. */
+  /** The rows after the last known number of each writer, since each writer counts by itself. */
   async function rowsAfter(connection: Connection, after: ReadonlyMap<string, Seen>): Promise<JournalRow[]> {
     const text = `
       select ${JOURNAL_COLUMNS} from ${entries}
@@ -170,11 +170,11 @@ export function followPostgresJournal(database: PostgresDatabase, session: strin
     return [...(await connection.rows<JournalRow>(text, values))];
   }
 
-  async function news(connection: Connection): Promise<readonly JournalRow[] | undefined> {
+  async function readNews(connection: Connection): Promise<readonly JournalRow[] | undefined> {
     const written = await writers(connection);
     if (written.length === seen.size && written.every((each) => isSeen(each, seen))) return undefined;
     const all = [...known, ...(await rowsAfter(connection, seen))];
-    // A write whose answer was lost may come late, below a number that was read already; and a log may be removed.
+    // Everything is read again if a row appeared below a known number (a retried write), or if the log was deleted.
     const isWhole = written.length >= seen.size && isCounted(written, all);
     return isWhole ? all : rowsAfter(connection, new Map());
   }
@@ -188,7 +188,7 @@ export function followPostgresJournal(database: PostgresDatabase, session: strin
 
   return {
     async look() {
-      const rows = await database.use(news);
+      const rows = await database.use(readNews);
       if (rows !== undefined && "status" in rows) return failure(rows);
       if (rows === undefined && !isFirst && failed === undefined) return undefined;
       isFirst = false;
@@ -216,7 +216,7 @@ function isSeen({ writer, count, last }: Written, seen: ReadonlyMap<string, Seen
   return before?.count === count && before.last === last;
 }
 
-/** True when there are as many of each writer as there must be; more may have come since. */
+/** True if there are at least as many rows of each writer as were counted. */
 function isCounted(written: readonly Written[], rows: readonly JournalRow[]): boolean {
   const have = seenIn(rows);
   return (

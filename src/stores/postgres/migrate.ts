@@ -1,6 +1,6 @@
 import type { PostgresClient } from "./pool.ts";
 
-/** Brings the schema up to date, in one step against all others that start at the same time; throws what the server says. */
+/** Migrates the schema in one transaction under an advisory lock, so that several processes can start at once; throws the server's errors. */
 export async function migrate(
   client: PostgresClient,
   { schema, migrations = MIGRATIONS }: MigrateOptions,
@@ -12,7 +12,7 @@ export async function migrate(
     text: "select pg_advisory_xact_lock(hashtextextended($1, 0))",
     values: [`carryover schema ${schema}`],
   });
-  // Asking first: only the owner of a database may even ask for a schema that is there already.
+  // Checked first, since only the owner of the database may run `create schema`, even for one that exists.
   if (!(await schemaExists(client, schema)))
     await client.query({ text: `create schema ${schema}`, values: [] });
   await client.query({
@@ -32,13 +32,13 @@ export async function migrate(
 }
 
 interface MigrateOptions {
-  /** Quoted, as it stands in a statement. */
+  /** Quoted for use in a statement. */
   readonly schema: string;
   /** Ours when unset. */
   readonly migrations?: readonly Migration[];
 }
 
-/** How a schema's name stands in a statement. */
+/** Quotes the name of a schema. */
 export function quoteSchema(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
@@ -67,12 +67,12 @@ async function schemaExists(client: PostgresClient, schema: string): Promise<boo
 }
 
 /**
- * Looked up in the table itself. A connection that was used before remembers that a name was not there, and in the middle of
- * a transaction `to_regnamespace` answers from that memory, even if somebody has made it while we waited for the lock.
+ * The catalog is queried, not `to_regnamespace`: a connection caches that a name does not exist, and within a transaction
+ * that cache is used even if another process has created the schema while this one waited for the lock.
  */
 const QUOTED_NAME = `'"' || replace(nspname, '"', '""') || '"'`;
 
-/** In any other encoding some text could not be stored, or would come back changed. */
+/** In another encoding than UTF-8 some texts cannot be stored, or are changed. */
 async function checkEncoding(client: PostgresClient): Promise<void> {
   const { rows } = await client.query({
     text: "select current_setting('server_encoding') as encoding",
@@ -89,8 +89,8 @@ function isYes(rows: readonly unknown[]): boolean {
 }
 
 /**
- * What makes the schema, one step a version, never changed once released. A step only adds: a fleet is updated machine by
- * machine, and the older program goes on with the newer schema.
+ * The migrations, one for each version of the schema. They only add, and are never changed after a release, since the
+ * machines of a fleet are updated one by one and older programs must work with the newer schema.
  */
 export const MIGRATIONS: readonly Migration[] = [
   (schema) => `

@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { errorMessage } from "../../text/display.ts";
 import type { StoreFailure } from "../store-failure.ts";
 
-/** What is needed of a pool of the package `pg`; a `Pool` of yours fits. */
+/** The part of `pg`'s `Pool` that is used; you can pass your own. */
 export interface PostgresPool {
   connect(): Promise<PostgresClient>;
   end(): Promise<void>;
@@ -12,31 +12,31 @@ export interface PostgresPool {
   on(event: "connect", listener: (client: PostgresClient) => void): unknown;
 }
 
-/** One connection, as `pg` gives it. */
+/** The part of `pg`'s `PoolClient` that is used. */
 export interface PostgresClient {
   query(statement: Statement): Promise<{ readonly rows: readonly unknown[] }>;
   release(error?: Error): void;
   on(event: "error", listener: (error: Error) => void): unknown;
 }
 
-/** A statement with its values, and how long its answer is waited for. */
+/** A statement, its values, and how long to wait for its result. */
 export interface Statement {
   readonly text: string;
   readonly values: readonly unknown[];
   readonly query_timeout?: number;
 }
 
-/** What is asked of a new pool. */
+/** The settings of a new pool. */
 export interface PoolSettings {
   readonly connectionString: string;
   readonly maxConnections: number;
   readonly statementTimeoutMs: number;
   readonly connectTimeoutMs: number;
-  /** Whether the server is told how long it may work; a pooler may not allow it. */
+  /** Whether timeouts are set on the server; some poolers refuse that. */
   readonly limits: "of-server" | "none";
 }
 
-/** A pool of the package `pg`, which is loaded only now, or why there is none. */
+/** Loads the package `pg` and opens a pool. */
 export async function openPool(settings: PoolSettings, load: LoadPg): Promise<OpenedPool | StoreFailure> {
   let pg: PgModule;
   try {
@@ -63,7 +63,7 @@ export async function openPool(settings: PoolSettings, load: LoadPg): Promise<Op
     }),
     application_name: "carryover",
     keepAlive: true,
-    // A store must not keep a program alive that has nothing else to do.
+    // The pool must not keep the process alive.
     allowExitOnIdle: true,
   });
   return { status: "open", pool };
@@ -74,10 +74,10 @@ interface OpenedPool {
   readonly pool: PostgresPool;
 }
 
-/** How the package is loaded. */
+/** Loads the package `pg`. */
 export type LoadPg = () => Promise<PgModule>;
 
-/** The package as an import gives it: CommonJS, so it may stand under `default`. */
+/** The imported package; since it is CommonJS, its exports may be below `default`. */
 export interface PgModule {
   readonly Pool?: PoolConstructor;
   readonly default?: { readonly Pool?: PoolConstructor };
@@ -85,7 +85,7 @@ export interface PgModule {
 
 type PoolConstructor = new (settings: Readonly<Record<string, unknown>>) => PostgresPool;
 
-/** Loads the package `pg` from where this program is, else from the first of these folders that has it. */
+/** Loads the package `pg` as a dependency of this program, else from the first of these folders that has it. */
 export function createLoadPg(folders: readonly string[] = [], load: LoadPg = loadPg): LoadPg {
   return () =>
     load().catch(async (cause: unknown) => {
@@ -107,7 +107,7 @@ function resolveFrom(folder: string): string | undefined {
   }
 }
 
-/** Takes a connection string and its password out of any text, also where only a piece of the string is quoted. */
+/** A function that redacts a connection string and its password in any text, also where only a part is quoted. */
 export function createRedactConnection(connectionString: string | undefined): (text: string) => string {
   const secrets = connectionString === undefined ? [] : secretsOf(connectionString);
   return (text) => {
@@ -117,7 +117,7 @@ export function createRedactConnection(connectionString: string | undefined): (t
   };
 }
 
-/** True for an address in which a password stands. */
+/** True for a connection string with a password. */
 export function hasPassword(connectionString: string): boolean {
   return passwordsOf(connectionString).some((password) => password !== "");
 }
@@ -125,7 +125,7 @@ export function hasPassword(connectionString: string): boolean {
 const REDACTED = "[REDACTED]";
 const URL_CREDENTIALS = /(\bpostgres(?:ql)?:\/\/)[^\s/@]{1,1000}@/gi;
 
-/** Longest first, so that no piece of a longer one is left. */
+/** Longest first, so that no part of a longer one is left. */
 function secretsOf(connectionString: string): readonly string[] {
   const secrets = new Set([connectionString]);
   for (const part of passwordsOf(connectionString)) {
@@ -135,7 +135,7 @@ function secretsOf(connectionString: string): readonly string[] {
   return [...secrets].filter((secret) => secret !== "").sort((left, right) => right.length - left.length);
 }
 
-/** The password before the host, and the one among the parameters. */
+/** The password before the host, and the one in the parameters. */
 function passwordsOf(connectionString: string): readonly string[] {
   const afterScheme = connectionString.slice(connectionString.indexOf("://") + 3);
   const credentials = afterScheme.slice(0, Math.max(0, afterScheme.lastIndexOf("@")));

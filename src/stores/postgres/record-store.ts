@@ -11,20 +11,20 @@ import type {
 import { toJson } from "../store-failure.ts";
 import { type Connection, originalText, type PostgresDatabase, storableText, textKey } from "./database.ts";
 
-/** Keeps each record in a row; a deleted one leaves its version behind, so that the next under its id fences off whoever knew the last. */
+/** A record store of rows. A deleted record keeps its version as a tombstone, so that a new record with its id gets a higher one. */
 export function createPostgresRecordStore(database: PostgresDatabase, scope: string): RecordStore {
   const table = database.table("records");
   const scopeText = storableText(scope);
 
-  /** Which row it is, as the first two values of every statement. */
-  const place = (id: string): readonly unknown[] => [scopeText, textKey(id)];
+  /** The key of a row, which is the first two values of every statement. */
+  const keyOf = (id: string): readonly unknown[] => [scopeText, textKey(id)];
 
-  async function look(connection: Connection, id: string): Promise<Row | undefined> {
+  async function readRow(connection: Connection, id: string): Promise<Row | undefined> {
     const text = `select id, version::float8 as version, value, write_id as "writeId" from ${table} where scope = $1 and key = $2`;
-    return (await connection.rows<Row>(text, place(id)))[0];
+    return (await connection.rows<Row>(text, keyOf(id)))[0];
   }
 
-  /** One statement decides; where it did not count, the row says why: somebody else's write, or this very one before the connection was lost. */
+  /** Writes in one statement. If it changed nothing, the row tells why: a conflict, or an earlier try of this write. */
   async function change({ id, expected, json }: Change): Promise<Changed> {
     const writeId = randomUUID();
     let tries = 0;
@@ -33,15 +33,15 @@ export function createPostgresRecordStore(database: PostgresDatabase, scope: str
       const state = expected === "corrupt" ? await corruptVersion(connection, id) : expected;
       const written = await write(connection, { id, state, json, writeId });
       if (written !== undefined) return { status: "stored", version: written };
-      const row = await look(connection, id);
+      const row = await readRow(connection, id);
       if (row?.writeId === writeId) return { status: "stored", version: row.version };
-      // After a lost connection nobody knows whether the first try counted and was then replaced by somebody else.
+      // After a lost connection the first try may have succeeded and then been replaced by another write.
       return tries > 1 ? OUTCOME_UNKNOWN : { status: "conflict", actual: stateOf(row) };
     });
   }
 
   async function corruptVersion(connection: Connection, id: string): Promise<number | undefined> {
-    const row = await look(connection, id);
+    const row = await readRow(connection, id);
     return row !== undefined && stateOf(row) === "corrupt" ? row.version : undefined;
   }
 
@@ -54,14 +54,14 @@ export function createPostgresRecordStore(database: PostgresDatabase, scope: str
       state === "missing"
         ? json === null
           ? []
-          : await connection.rows<Version>(CREATE(table), [...place(id), storableText(id), json, writeId])
-        : await connection.rows<Version>(REPLACE(table), [...place(id), state, json, writeId]);
+          : await connection.rows<Version>(CREATE(table), [...keyOf(id), storableText(id), json, writeId])
+        : await connection.rows<Version>(REPLACE(table), [...keyOf(id), state, json, writeId]);
     return rows[0]?.version;
   }
 
   return {
     async get(id) {
-      const row = await database.use((connection) => look(connection, id));
+      const row = await database.use((connection) => readRow(connection, id));
       if (row !== undefined && "status" in row) return row;
       return row === undefined || row.value === null ? { status: "missing" } : read(row);
     },
@@ -97,14 +97,14 @@ export function createPostgresRecordStore(database: PostgresDatabase, scope: str
   async function deleteMissing(
     id: string,
   ): Promise<RecordConflict | RecordFailure | { readonly status: "deleted" }> {
-    const row = await database.use((connection) => look(connection, id));
+    const row = await database.use((connection) => readRow(connection, id));
     if (row !== undefined && "status" in row) return row;
     const actual = stateOf(row);
     return actual === "missing" ? { status: "deleted" } : { status: "conflict", actual };
   }
 }
 
-/** A first version is the server's time, so that versions also grow where what a deleted record left was cleaned away. */
+/** The first version is the server's time, so that versions grow even after a tombstone was removed. */
 const CREATE = (table: string): string => `
   insert into ${table} as present (scope, key, id, version, value, write_id)
   values ($1, $2, $3, (extract(epoch from clock_timestamp()) * 1000)::bigint, $4, $5)
@@ -133,7 +133,7 @@ interface Change {
 }
 
 interface Write extends Pick<Change, "id" | "json"> {
-  /** Undefined where the record is not in the expected state. */
+  /** Undefined if the record is not in the expected state. */
   readonly state: number | "missing" | undefined;
   readonly writeId: string;
 }
@@ -146,7 +146,7 @@ interface Version {
 
 interface Row extends Version {
   readonly id: string;
-  /** Null for a record that was deleted. */
+  /** Null for a deleted record. */
   readonly value: string | null;
   readonly writeId: string;
 }

@@ -1,18 +1,18 @@
 import { createHash } from "node:crypto";
 import type { SpillRef, SpillStore } from "../../tool-output/spill.ts";
-import { byteChunks, CHUNK_BYTES, createPause, SLICE_MS } from "../files/byte-chunks.ts";
+import { byteChunks, CHUNK_BYTES, createPause } from "../files/byte-chunks.ts";
 import { isSha256 } from "../files/spill-store.ts";
 import type { StoreFailure } from "../store-failure.ts";
 import { type Connection, type PostgresDatabase, storableText } from "./database.ts";
 
-/** Keeps spilled outputs by the hash of their bytes, once for all machines; with a claimant, until that releases them. */
+/** A spill store for all machines, keyed by the hash of the content. Outputs of a claimant are kept until it releases them. */
 export function createPostgresSpillStore({ database, claimant, onPut }: PostgresSpillOptions): SpillStore {
   const spills = database.table("spills");
   const pieces = database.table("spill_pieces");
   const claims = database.table("spill_claims");
   const claimed = claimant === undefined ? undefined : storableText(claimant);
 
-  /** One statement, so that what is claimed is never there without its claim. */
+  /** Output and claim in one statement, so that there is never one without the other. */
   async function putSmall(connection: Connection, { hash, content }: Small): Promise<void> {
     const insert = `
       insert into ${spills} (sha256, bytes, content) values ($1, $2, $3)
@@ -22,7 +22,7 @@ export function createPostgresSpillStore({ database, claimant, onPut }: Postgres
     else await connection.rows(`with stored as (${insert}) ${claimText("$4")}`, [...values, claimed]);
   }
 
-  /** In pieces, so that no statement and no answer holds the whole. */
+  /** In pieces, so that no statement and no result is too large. */
   async function putLarge(connection: Connection, { hash, bytes, content }: Large): Promise<void> {
     const text = `
       insert into ${spills} (sha256, bytes) values ($1, $2)
@@ -47,7 +47,7 @@ export function createPostgresSpillStore({ database, claimant, onPut }: Postgres
     }
   }
 
-  /** The text, or undefined when a piece is missing or the whole is not what was put. */
+  /** The text, or undefined if a piece is missing or the hash does not match. */
   async function read(connection: Connection, hash: Buffer): Promise<string | undefined> {
     const [row] = await connection.rows<SpillRow>(READ(spills), [hash]);
     if (row === undefined) return undefined;
@@ -76,7 +76,7 @@ export function createPostgresSpillStore({ database, claimant, onPut }: Postgres
 
   return {
     async put(given) {
-      // The caller may change its bytes while they wait for a connection.
+      // Copied, since the caller may change the bytes while this waits for a connection.
       const content = typeof given === "string" ? given : given.slice();
       const { hash, bytes } = await hashOf(content);
       const small = bytes <= CHUNK_BYTES ? Buffer.from(content) : undefined;
@@ -101,13 +101,13 @@ export function createPostgresSpillStore({ database, claimant, onPut }: Postgres
 
 interface PostgresSpillOptions {
   readonly database: PostgresDatabase;
-  /** Who needs what is put: it is never cleaned away before everybody has released it. */
+  /** The session that needs the outputs, which are kept until all claimants have released them. */
   readonly claimant?: string;
   /** Called after every put. */
   readonly onPut?: () => void;
 }
 
-/** Reading counts as use, noted at most once a minute. */
+/** Reading updates the time of last use, at most once a minute. */
 const READ = (spills: string): string => `
   with used as (
     update ${spills} set used_at = now() where sha256 = $1 and used_at < now() - interval '1 minute'
@@ -131,14 +131,14 @@ interface FoundSpill {
 }
 
 interface SpillRow {
-  /** Null for one that is kept in pieces. */
+  /** Null if it is stored in pieces. */
   readonly content: Buffer | null;
 }
 
 async function hashOf(
   content: string | Uint8Array,
 ): Promise<{ readonly hash: Buffer; readonly bytes: number }> {
-  const pause = createPause(SLICE_MS);
+  const pause = createPause();
   const hash = createHash("sha256");
   let bytes = 0;
   for (const chunk of byteChunks(content)) {
@@ -149,7 +149,7 @@ async function hashOf(
   return { hash: hash.digest(), bytes };
 }
 
-/** Removes spilled outputs that are too old or too many, least recently used first, and never one that somebody claims or has just used. */
+/** Removes outputs that are too old or too many, least recently used first, but never a claimed or a recent one. */
 export async function cleanPostgresSpills(
   database: PostgresDatabase,
   limits: PostgresSpillLimits = {},
@@ -172,7 +172,7 @@ export async function cleanPostgresSpills(
     return row ?? { outputs: 0, bytes: 0 };
   }
 
-  // Slices, each a statement of its own: nobody waits long for a row, and what was done stays done.
+  // In slices, each a statement of its own, so that rows are not locked for long.
   return database.use(async (connection) => {
     while (
       (await removeOldest(connection, {
@@ -197,17 +197,17 @@ export async function cleanPostgresSpills(
   });
 }
 
-/** How much may be kept of what nobody claims. */
+/** How much of the unclaimed outputs is kept. */
 export interface PostgresSpillLimits {
   /** Since last use; default 14 days. */
   readonly maxAgeMs?: number;
   /** Default 16 GiB. */
   readonly maxBytes?: number;
-  /** Outputs used more recently are kept whatever the limits, since their reference may not be stored yet; default 1 minute. */
+  /** Outputs used more recently are always kept, since their reference may not be stored yet; default 1 minute. */
   readonly minAgeMs?: number;
 }
 
-/** What a cleaning did. */
+/** The outcome of a cleaning. */
 export interface PostgresCleanReport {
   readonly status: "cleaned";
   readonly removedOutputs: number;
@@ -216,7 +216,7 @@ export interface PostgresCleanReport {
   readonly keptBytes: number;
 }
 
-/** True for one caller in an hour, whichever machine it is on. */
+/** True for one caller an hour, of all machines. */
 export async function isCleaningDue(database: PostgresDatabase): Promise<boolean> {
   const cleanings = database.table("cleanings");
   const text = `
@@ -228,7 +228,7 @@ export async function isCleaningDue(database: PostgresDatabase): Promise<boolean
 }
 
 const DAY_MS = 86_400_000;
-/** What a deleted record leaves is kept so long: no instance knows an older version. */
+/** How long tombstones of records are kept; no process remembers an older version. */
 const TOMBSTONE_DAYS = 30;
 const SLICE_OUTPUTS = 500;
 
@@ -243,8 +243,8 @@ interface KeptOutputs {
 }
 
 /**
- * The oldest that nobody claims, until so many bytes are gone. A put or a get that comes in between changes `used_at`, and
- * the condition is then looked at again; a claim that comes in between makes the whole statement fail by its foreign key.
+ * Deletes the oldest unclaimed outputs until enough bytes are freed. A concurrent put or get changes `used_at`, which is
+ * checked again; a concurrent claim makes the statement fail by its foreign key.
  */
 const DELETE_OLDEST = ({ spills, claims }: { readonly spills: string; readonly claims: string }): string => `
   delete from ${spills} as spill using (

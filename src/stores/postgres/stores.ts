@@ -24,7 +24,7 @@ import {
   type PostgresSpillLimits,
 } from "./spill-store.ts";
 
-/** All that the engine stores in one PostgreSQL, for agents on many machines. Connects when first used, and never throws. */
+/** All stores in one PostgreSQL database, for agents on several machines. Connects when first used; its methods never throw. */
 export function createPostgresStores(options: PostgresStoresOptions): PostgresStores {
   const database = createPostgresDatabase(options);
   const { cleaning = "hourly" } = options;
@@ -73,37 +73,37 @@ export function createPostgresStores(options: PostgresStoresOptions): PostgresSt
 }
 
 export interface PostgresStoresOptions extends PostgresDatabaseOptions, PostgresSpillLimits {
-  /** Hourly means with a put, by one of all machines, at most once an hour; default hourly. */
+  /** `hourly`: with a put, at most once an hour on all machines together; default hourly. */
   readonly cleaning?: "hourly" | "never";
   readonly onCleaned?: (report: PostgresCleanReport | StoreFailure) => void;
 }
 
 export interface PostgresStores {
-  /** Outputs that nobody claims: the limits decide how long they are kept. */
+  /** A store for unclaimed outputs, which are kept as long as the limits allow. */
   readonly spills: SpillStore;
   journal(sessionId: string): Journal;
-  /** The records of one scope; those of another are never seen in it. */
+  /** The record store of one scope. */
   records(scope: string): RecordStore;
-  /** What one session needs: its log, and a place for outputs that are kept until `release`. */
+  /** The stores of a session: its journal, and a spill store whose outputs are kept until `release`. */
   session(sessionId: string): SessionStores;
-  /** Gives up the outputs of a session; those that no other session claims may then be cleaned away. */
+  /** Releases the outputs of a session; those that no other session claims can then be removed. */
   release(sessionId: string): Promise<Released | StoreFailure>;
-  /** Every log, the one written to last first. */
+  /** All logs, the most recently written first. */
   logs(): Promise<readonly StoredLog[] | StoreFailure>;
-  /** A session's log for somebody who only looks at it. */
+  /** Polls the log of a session for changes. */
   follow(sessionId: string): FollowedJournal;
-  /** The records of all scopes whose name begins like this. */
+  /** The records of all scopes with this prefix. */
   recordsBelow(prefix: string): Promise<readonly ScopedRecord[] | StoreFailure>;
-  /** Everything that is kept, of all sessions and scopes; changes nothing. */
+  /** Lists everything that is stored. */
   inventory(): Promise<PostgresInventory | StoreFailure>;
-  /** Removes what is chosen of everything that is kept, in one transaction. */
+  /** Deletes what `choose` selects, in one transaction. */
   purge(choose: (inventory: PostgresInventory) => RowsToDelete): Promise<PostgresPurged | StoreFailure>;
   clean(limits?: PostgresSpillLimits): Promise<PostgresCleanReport | StoreFailure>;
-  /** Connects and migrates now, and says whether that worked; everything else does so by itself. */
+  /** Connects and migrates now, to find out whether that works; the other methods connect by themselves. */
   open(): Promise<Opened | StoreFailure>;
-  /** The server's time in milliseconds, for leases that several machines look at. */
+  /** The server's time in milliseconds, for leases that machines share. */
   now(): number;
-  /** Ends the connections that were opened; a pool of yours is left alone. */
+  /** Closes the connections; your own pool is left open. */
   close(): Promise<void>;
 }
 
