@@ -1,6 +1,7 @@
 import { withVendor } from "./match-token.ts";
 import {
   isSecretValue,
+  type SecretKind,
   type SecretSpan,
   secretKindOf,
   sliceSpan,
@@ -10,7 +11,7 @@ import {
 } from "./secret-value.ts";
 import { DOTTED } from "./token-formats.ts";
 
-/** Finds the secret given to a secret-looking name at a separator, as in settings, JSON, headers, code and parameters. */
+/** Finds the secret assigned to a secret-looking name, from the separator: in settings, JSON, headers, code and parameters. */
 export function matchAssignment(text: string, separatorIndex: number): SecretSpan | undefined {
   const name = nameBefore(text, separatorIndex);
   if (name === undefined) return undefined;
@@ -23,11 +24,20 @@ export function matchAssignment(text: string, separatorIndex: number): SecretSpa
   if (value === undefined) return undefined;
   // Test reports are full of "PASS: name".
   if (/^P(?:ass|ASS)$/.test(name.text) && value.form !== "quoted") return undefined;
-  if (!isSecretValue(sliceSpan(text, value), { kind, form: value.form })) return undefined;
-  return withVendor(text, { ...value, type: typeOfKind(kind) });
+  return secretOfKind(text, { ...value, kind });
 }
 
-/** Gives where the value after a separator begins: the rest of an operator, emphasis, blanks and block marks are passed over. */
+/** The secret in a value whose name says what kind it is; undefined when the value cannot be one. */
+export function secretOfKind(
+  text: string,
+  value: FoundValue & { readonly kind: SecretKind },
+): SecretSpan | undefined {
+  const { startIndex, endIndex, kind } = value;
+  if (!isSecretValue(sliceSpan(text, value), value)) return undefined;
+  return withVendor(text, { startIndex, endIndex, type: typeOfKind(kind) });
+}
+
+/** Where the value behind a separator begins: the rest of an operator, emphasis, blanks and block marks are skipped. */
 function skipToValue(text: string, separatorIndex: number): number {
   BEFORE_VALUE.lastIndex = separatorIndex + 1;
   return separatorIndex + 1 + (BEFORE_VALUE.exec(text)?.[0].length ?? 0);
@@ -36,7 +46,7 @@ function skipToValue(text: string, separatorIndex: number): number {
 const BEFORE_VALUE =
   /[=>:~*]{0,3}[ \t]{0,40}(?:[|>][+-]?[ \t]{0,4}\r?\n[ \t]{1,40}|\r?\n[ \t]{0,40}(?=["']))?/y;
 
-// A signature in a link and an identifier in a cookie open what they name; anywhere else they stay.
+// A signature is a secret in a link and a session identifier in a cookie; elsewhere they are not.
 function isSessionName(text: string, name: FoundName): boolean {
   const before = text.charAt(name.startIndex - 1);
   return before === "?" || before === "&" ? SIGNED_PARAMETER.test(name.text) : SESSION_COOKIE.test(name.text);
@@ -71,7 +81,7 @@ function startsSettingsLine(text: string, name: FoundName): boolean {
   return /(?:^|[\n\\]n?)[\s+>|\d→:-]*(?:export |set |ENV |ARG |declare -x )?$/.test(before);
 }
 
-/** Finds the secret handed over in quotes, from the bracket after a secret-looking function or the comma after such a name. */
+/** Finds a quoted argument, from the bracket after a secret-looking function or the comma after such a name. */
 export function matchArgument(text: string, markIndex: number): SecretSpan | undefined {
   const isComma = text.charAt(markIndex) === ",";
   if (isComma && !isQuote(text.charAt(markIndex - 1))) return undefined;
@@ -82,11 +92,10 @@ export function matchArgument(text: string, markIndex: number): SecretSpan | und
   if (kind === undefined) return undefined;
   const value = valueAt(text, { index: skipToValue(text, markIndex), place: "tight" });
   if (value?.form !== "quoted" || value.endIndex - value.startIndex < MIN_ARGUMENT_CHARS) return undefined;
-  if (!isSecretValue(sliceSpan(text, value), { kind, form: "loose" })) return undefined;
-  return withVendor(text, { ...value, type: typeOfKind(kind) });
+  return secretOfKind(text, { ...value, kind, form: "loose" });
 }
 
-/** Finds the secret inside an element with a secret-looking name, from the mark that closes its opening tag. */
+/** Finds the secret inside an XML element with a secret-looking name, from the end of its opening tag. */
 export function matchElement(text: string, closingIndex: number): SecretSpan | undefined {
   const nameIndex = startOfName(text, closingIndex);
   if (nameIndex === closingIndex || text.charAt(nameIndex - 1) !== "<") return undefined;
@@ -94,8 +103,8 @@ export function matchElement(text: string, closingIndex: number): SecretSpan | u
   if (kind === undefined) return undefined;
   const startIndex = closingIndex + 1;
   const value = /^[^<\s]+(?=<\/)/.exec(text.slice(startIndex, startIndex + MAX_CONTENT_CHARS))?.[0];
-  if (value === undefined || !isSecretValue(value, { kind, form: "line" })) return undefined;
-  return withVendor(text, { startIndex, endIndex: startIndex + value.length, type: typeOfKind(kind) });
+  if (value === undefined) return undefined;
+  return secretOfKind(text, { startIndex, endIndex: startIndex + value.length, kind, form: "line" });
 }
 
 const MIN_ARGUMENT_CHARS = 16;
@@ -111,7 +120,7 @@ interface FoundName {
   readonly startIndex: number;
 }
 
-/** Finds the name that a separator belongs to, if it can be that of a secret at all. */
+/** The name that a separator belongs to; undefined when it cannot be that of a secret. */
 function nameBefore(text: string, separatorIndex: number): FoundName | undefined {
   const endIndex = endOfNameBefore(text, separatorIndex);
   const startIndex = startOfName(text, endIndex);
@@ -127,7 +136,7 @@ function nameBefore(text: string, separatorIndex: number): FoundName | undefined
   return isTight ? { text: word, startIndex } : spacedName(text, { text: word, startIndex });
 }
 
-/** Gives where the name before a separator ends: blanks, quotes and closing marks between are passed over. */
+/** Where the name before a separator ends: blanks, quotes and closing marks between them are skipped. */
 function endOfNameBefore(text: string, separatorIndex: number): number {
   const limitIndex = Math.max(0, separatorIndex - MAX_GAP_CHARS);
   let index = separatorIndex;
@@ -136,7 +145,7 @@ function endOfNameBefore(text: string, separatorIndex: number): number {
   return index;
 }
 
-/** Gives where the name that ends at the index begins. */
+/** Where the name that ends at the index begins. */
 function startOfName(text: string, endIndex: number): number {
   const limitIndex = Math.max(0, endIndex - MAX_NAME_CHARS);
   let index = endIndex;
@@ -144,7 +153,7 @@ function startOfName(text: string, endIndex: number): number {
   return index;
 }
 
-/** Puts the words in front of a noun that is a name only together with them, as in "Secret access key". */
+/** A noun with the words before it that make it a name, as in "Secret access key". */
 export function spacedName(text: string, noun: FoundName): FoundName {
   if (!SPACED_NOUN.test(noun.text)) return noun;
   const before = text.slice(Math.max(0, noun.startIndex - MAX_GAP_CHARS), noun.startIndex);
@@ -155,7 +164,7 @@ export function spacedName(text: string, noun: FoundName): FoundName {
 const MAX_NAME_CHARS = 80;
 const MAX_GAP_CHARS = 40;
 
-// Nearly every name of real text is dismissed by this one look.
+// Rules out nearly every name of ordinary text at once.
 const MAYBE_SECRET_NAME =
   /pass|pwd|secret|token|key|auth|cred|bearer|psk|pw|pat|sen|kennw|wachtw|value|str|text|any|code|sig|sess|sid|mnemonic|phrase|words/i;
 const TYPE_WORD = /^(?:string|str|text|any)$/i;

@@ -1,4 +1,4 @@
-import { spacedName, valueAt } from "./assignment.ts";
+import { secretOfKind, spacedName, valueAt } from "./assignment.ts";
 import { withVendor } from "./match-token.ts";
 import {
   decodeBase64Text,
@@ -10,13 +10,12 @@ import {
   secretKindOf,
   sliceSpan,
   type TextSpan,
-  typeOfKind,
 } from "./secret-value.ts";
 import { ALPHANUMERIC, HEADER_TOKEN } from "./token-formats.ts";
 
-/** Finds the secret that a word announces across a blank: options, header schemes, netrc, SQL and names in prose. */
+/** Finds the secret that follows a word and a blank: command-line options, authorization schemes, netrc, SQL and names in prose. */
 export function matchAfterWord(text: string, word: TextSpan): SecretSpan | undefined {
-  if (isOption(text, word)) return matchOption(text, word);
+  if (text.charAt(word.startIndex) === "-") return matchOption(text, word);
   if (!mayPrecedeSecret(text, word)) return undefined;
   return (isAuthScheme(text, word) ? matchAuthScheme(text, word) : undefined) ?? matchNameInProse(text, word);
 }
@@ -31,7 +30,7 @@ function endingOf(firstCode: number, secondCode: number): number {
   return ((firstCode | 32) << 7) | (secondCode | 32);
 }
 
-// Most words are dismissed by their two last letters.
+// The two last letters rule out most words.
 function mayPrecedeSecret(text: string, { startIndex, endIndex }: TextSpan): boolean {
   if (endIndex - startIndex < 2) return false;
   return ENDINGS.has(endingOf(text.charCodeAt(endIndex - 2), text.charCodeAt(endIndex - 1)));
@@ -50,21 +49,15 @@ function matchNameInProse(text: string, word: TextSpan): SecretSpan | undefined 
   const value = valueAt(text, { index: word.endIndex + gapChars, place: "spaced" });
   if (value === undefined) return undefined;
   const content = sliceSpan(text, value);
-  // Prose is full of words after such names, so an unquoted value must be beyond doubt.
+  // In prose ordinary words follow such names, so an unquoted value must clearly be a secret.
   const isInPlace = value.form === "quoted" || /(?:machine|login|user)[ \t]+\S+\s+$/.test(before);
   const form = kind === "password" && (isInPlace || isMixed(content)) ? "line" : "loose";
-  if (!isSecretValue(content, { kind, form })) return undefined;
   if (kind !== "password" && KEY_OR_COMMIT_ID.test(content)) return undefined;
-  return withVendor(text, { ...value, type: typeOfKind(kind) });
+  return secretOfKind(text, { ...value, kind, form });
 }
 
 function isMixed(value: string): boolean {
   return value.length >= 8 && /[a-z]/.test(value) && /[A-Z]/.test(value) && /\d/.test(value);
-}
-
-/** Tells whether a word is a command-line option. */
-function isOption(text: string, word: TextSpan): boolean {
-  return text.charAt(word.startIndex) === "-";
 }
 
 /** Finds the secret that follows an option: a secret-looking one, a user with password, or a known command's password. */
@@ -76,18 +69,16 @@ function matchOption(text: string, word: TextSpan): SecretSpan | undefined {
   const kind = isPassword ? "password" : secretKindOf(option);
   if (kind === undefined || text.charAt(index) === "-") return undefined;
   const value = valueAt(text, { index, place: "spaced" });
-  if (value === undefined || !isSecretValue(sliceSpan(text, value), { kind, form: value.form }))
-    return undefined;
-  return withVendor(text, { ...value, type: typeOfKind(kind) });
+  return value && secretOfKind(text, { ...value, kind });
 }
 
 /** Finds the password written right behind its option, as database clients take it. */
 export function matchGluedPassword(text: string, optionIndex: number): SecretSpan | undefined {
   if (!text.startsWith("-p", optionIndex) || !followsPasswordCommand(text, optionIndex)) return undefined;
   const value = valueAt(text, { index: optionIndex + 2, place: "spaced" });
-  if (value === undefined) return undefined;
-  const isSecret = isSecretValue(sliceSpan(text, value), { kind: "password", form: value.form });
-  return isSecret ? { ...value, type: "password" } : undefined;
+  if (value === undefined || !isSecretValue(sliceSpan(text, value), { ...value, kind: "password" }))
+    return undefined;
+  return { startIndex: value.startIndex, endIndex: value.endIndex, type: "password" };
 }
 
 const PASSWORD_COMMAND =
@@ -107,7 +98,7 @@ function matchUserPair(text: string, index: number): SecretSpan | undefined {
   return { startIndex: endIndex - password.length, endIndex, type: "password" };
 }
 
-/** Tells whether a word names a way to authorize, such as "Bearer". */
+/** True for an authorization scheme, such as "Bearer". */
 function isAuthScheme(text: string, word: TextSpan): boolean {
   return word.endIndex - word.startIndex <= LONGEST_SCHEME_CHARS && SCHEME.test(sliceSpan(text, word));
 }
@@ -144,7 +135,7 @@ function holdsCredentials(token: string): boolean | undefined {
   return password !== "" && !isStockPassword(password);
 }
 
-/** Gives where a cookie header ends, when the colon is that of one. */
+/** Where the cookie header of this colon ends; undefined when it belongs to no such header. */
 export function cookieHeaderEnd(text: string, colonIndex: number): number | undefined {
   const last = text.charCodeAt(colonIndex - 1);
   if ((last | 32) !== LETTER_E && last !== DOUBLE_QUOTE) return undefined;
@@ -153,7 +144,7 @@ export function cookieHeaderEnd(text: string, colonIndex: number): number | unde
   return colonIndex + header.length;
 }
 
-/** Finds the value of a cookie that can open a session, from its equals sign. */
+/** Finds the value of a session cookie, from its equals sign. */
 export function matchCookie(text: string, equalsIndex: number): SecretSpan | undefined {
   const startIndex = equalsIndex + 1;
   const value = /^[^\s;"'\\,=]{16,}={0,2}/.exec(text.slice(startIndex, startIndex + MAX_COOKIE_CHARS))?.[0];
@@ -166,7 +157,7 @@ const DOUBLE_QUOTE = '"'.charCodeAt(0);
 const MAX_HEADER_CHARS = 8_192;
 const MAX_COOKIE_CHARS = 4_096;
 
-/** Finds the hash of a password as password files keep it, from its first dollar. */
+/** Finds the password hash of a line of a password file, from its first dollar sign. */
 export function matchPasswordHash(text: string, dollarIndex: number): SecretSpan | undefined {
   if (text.charAt(dollarIndex - 1) !== ":") return undefined;
   PASSWORD_HASH.lastIndex = dollarIndex;
@@ -189,7 +180,7 @@ const PASSWORD_HASH = /\$(?:apr1|[1567y]|2[abxy]|argon2\w{1,2})\$[\w./$=,+-]{20,
 const PASSWORD_LINE =
   /:(?:\d{2,5}|\*):(?:\*|[A-Za-z_][\w.-]{0,62}):[A-Za-z_][\w.-]{0,62}:([^\s:"']{6,100})(?=\s|$)/y;
 
-/** Finds the secret of an address whose "://" stands at the index: a password or token before the host, or a webhook. */
+/** Finds the secret of a URL from its "://": a password or token before the host, or a webhook. */
 export function matchUrlSecret(text: string, colonIndex: number): SecretSpan | undefined {
   if (text.charAt(colonIndex + 1) !== "/" && text.charAt(colonIndex + 1) !== "\\") return undefined;
   const slashes = /^:(?:\/\/|\\\/\\\/)/.exec(text.slice(colonIndex, colonIndex + 5))?.[0];
@@ -226,7 +217,7 @@ function matchCredentials(text: string, authorityIndex: number): SecretSpan | un
   if (password.length < 4 || password === user || isPlaceholder(password) || isStockPassword(password)) {
     return undefined;
   }
-  // A port, also before a path in which an "@" stands.
+  // A port; an "@" may stand in the path behind it.
   if (/^\d{1,5}(?:$|[/?#])|^[:/%$@{<]/.test(password)) return undefined;
   return withVendor(text, {
     startIndex: authorityIndex + colonChars + 1,
@@ -235,7 +226,7 @@ function matchCredentials(text: string, authorityIndex: number): SecretSpan | un
   });
 }
 
-/** Finds the address whose host stands at the index when whoever knows it may post or read: the whole is the secret. */
+/** Finds a webhook or keyed address from its host: knowing the address is enough to use it, so all of it is the secret. */
 function matchWebhook(text: string, hostIndex: number): SecretSpan | undefined {
   for (const [type, pattern] of WEBHOOKS) {
     pattern.lastIndex = hostIndex;
@@ -266,10 +257,7 @@ const WEBHOOKS: readonly (readonly [type: string, pattern: RegExp])[] = [
   ["mattermost-webhook", /[\w.-]{1,100}\/hooks\/[a-z0-9]{26}(?!\w)/y],
 ];
 
-/**
- * Gives the index after the value of a field that providers must get back unchanged, when the colon belongs to one:
- * signatures and encrypted content are no secrets, and a changed one breaks the call.
- */
+/** Where the value of this colon's field ends when a provider must get it back unchanged, such as a signature or encrypted content. */
 export function opaqueFieldEnd(text: string, colonIndex: number): number | undefined {
   if (text.charAt(colonIndex - 1) !== '"') return undefined;
   if (!OPAQUE_NAME.test(text.slice(Math.max(0, colonIndex - 40), colonIndex))) return undefined;

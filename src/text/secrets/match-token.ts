@@ -1,24 +1,22 @@
 import { isGenerated, isPlaceholder, randomness, type SecretSpan, type TextSpan } from "./secret-value.ts";
-import { SERVICE_PATTERNS, SERVICE_PREFIXES } from "./service-formats.ts";
 import {
-  AI_PREFIXES,
   ALPHANUMERIC,
+  type Alphabet,
   BASE64,
-  CLOUD_PATTERNS,
-  CLOUD_PREFIXES,
-  CODE_PATTERNS,
-  CODE_PREFIXES,
   DOTTED,
   HEADER_TOKEN,
+  MARKED_FORMATS,
+  PATTERN_FORMATS,
   type PatternFormat,
-  type PrefixFormat,
+  PREFIX_FORMATS,
+  SHAPE_FORMATS,
   WORD,
 } from "./token-formats.ts";
 
-/** No known token is shorter than this with its prefix, so shorter runs need no look. */
+/** No known token is shorter than this with its prefix. */
 export const MIN_TOKEN_CHARS = 16;
 
-/** Finds the first token in a run of `DOTTED` characters: of a known vendor, of a telling shape, or by a telling prefix. */
+/** Finds the first token in a run of `DOTTED` characters: of a known vendor, of a known shape, or with a prefix like "acme_live_". */
 export function matchRunToken(text: string, run: TextSpan): SecretSpan | undefined {
   const startIndex = skipEscape(text, run.startIndex);
   const rest = startIndex === run.startIndex ? run : { startIndex, endIndex: run.endIndex };
@@ -31,7 +29,7 @@ export function matchRunToken(text: string, run: TextSpan): SecretSpan | undefin
   );
 }
 
-/** Gives a secret its vendor's name, and its token's end, when it begins like the token of a known vendor. */
+/** Names the vendor of a secret, and takes the end of its token, when it begins like a token of a known vendor. */
 export function withVendor(text: string, secret: SecretSpan): SecretSpan {
   const vendor = matchVendorToken(text, secret.startIndex) ?? matchTokenShape(text, secret);
   if (vendor === undefined) return secret;
@@ -55,7 +53,7 @@ function matchInside(text: string, run: TextSpan): SecretSpan | undefined {
     if (ALPHANUMERIC.has(text.charCodeAt(index - 1))) continue;
     const span = matchVendorToken(text, index);
     if (span === undefined) continue;
-    // After generated text a prefix is chance: this is the inside of one long encoded value.
+    // Behind generated text a prefix is there by chance, inside one long encoded value.
     if (randomness(text.slice(run.startIndex, index)) < MAX_LEAD_RANDOMNESS) return span;
   }
   return undefined;
@@ -66,11 +64,10 @@ export function matchVendorToken(text: string, index: number): SecretSpan | unde
   const candidates = CANDIDATES[slotOf(text.charCodeAt(index), text.charCodeAt(index + 1))];
   if (candidates === undefined) return undefined;
   for (const format of candidates.prefixes) {
-    if (!text.startsWith(format[0], index)) continue;
-    const span = matchBody({ text, index, format });
+    const span = text.startsWith(format.prefix, index) ? matchBody(text, { ...format, index }) : undefined;
     if (span !== undefined) return span;
   }
-  for (const { type, pattern } of candidates.patterns) {
+  for (const [type, , pattern] of candidates.patterns) {
     pattern.lastIndex = index;
     const match = pattern.exec(text);
     if (match === null || isPlaceholder(match[0].slice(0, SAMPLE_CHARS))) continue;
@@ -79,18 +76,21 @@ export function matchVendorToken(text: string, index: number): SecretSpan | unde
   return undefined;
 }
 
-interface PrefixAt {
-  readonly text: string;
-  readonly index: number;
-  readonly format: PrefixFormat;
+interface PrefixedToken {
+  readonly prefix: string;
+  readonly type: string;
+  readonly minBodyChars: number;
+  readonly body: Alphabet;
 }
 
 const SAMPLE_CHARS = 64;
 const MIN_BODY_RANDOMNESS = 2;
 const LETTER_Z = "z".charCodeAt(0);
 
-function matchBody({ text, index, format }: PrefixAt): SecretSpan | undefined {
-  const [prefix, type, minBodyChars, body = WORD] = format;
+function matchBody(
+  text: string,
+  { index, prefix, type, minBodyChars, body }: PrefixedToken & { readonly index: number },
+): SecretSpan | undefined {
   // Letters alone do not set a prefix apart from the middle of encoded data.
   if (!/[-_.]/.test(prefix) && index > 0 && "+/".includes(text.charAt(index - 1))) return undefined;
   // Only a body that passes is read to its end, so that what is rejected costs a bounded look.
@@ -99,14 +99,14 @@ function matchBody({ text, index, format }: PrefixAt): SecretSpan | undefined {
   const sampleChars = body.endOfRun(ahead, 0);
   if (sampleChars < minBodyChars) return undefined;
   const sample = ahead.slice(0, Math.min(sampleChars, SAMPLE_CHARS));
-  // Capitals and hex digits can read like words or numbers by chance; the prefix tells enough there.
-  const isTold = !body.has(LETTER_Z) || (prefix.length >= 5 && /(?:\d[^\d]?){8}/.test(sample));
-  if ((!isTold && !isGenerated(sample, MIN_BODY_RANDOMNESS)) || isPlaceholder(sample)) return undefined;
+  // Capitals and hex digits can look like words or numbers by chance; there the prefix is enough.
+  const needsNoCheck = !body.has(LETTER_Z) || (prefix.length >= 5 && /(?:\d[^\d]?){8}/.test(sample));
+  if ((!needsNoCheck && !isGenerated(sample, MIN_BODY_RANDOMNESS)) || isPlaceholder(sample)) return undefined;
   return { startIndex: index, endIndex: body.endOfRun(text, bodyIndex + sampleChars), type };
 }
 
 interface Candidates {
-  readonly prefixes: PrefixFormat[];
+  readonly prefixes: PrefixedToken[];
   readonly patterns: PatternFormat[];
 }
 
@@ -120,15 +120,15 @@ function collectCandidates(): readonly (Candidates | undefined)[] {
     slots[slot] = candidates;
     return candidates;
   };
-  for (const format of [...CLOUD_PREFIXES, ...CODE_PREFIXES, ...AI_PREFIXES, ...SERVICE_PREFIXES]) {
-    at(format[0]).prefixes.push(format);
+  for (const [type, minBodyChars, prefixes, body = WORD] of PREFIX_FORMATS) {
+    for (const prefix of prefixes.split(" ")) at(prefix).prefixes.push({ prefix, type, minBodyChars, body });
   }
-  for (const format of [...CLOUD_PATTERNS, ...CODE_PATTERNS, ...SERVICE_PATTERNS]) {
-    for (const start of format.starts) at(start).patterns.push(format);
+  for (const format of PATTERN_FORMATS) {
+    for (const start of format[1].split(" ")) at(start).patterns.push(format);
   }
   // The longest prefix names the vendor best: "sk-ant-" before "sk-".
   for (const candidates of slots) {
-    candidates?.prefixes.sort((first, second) => second[0].length - first[0].length);
+    candidates?.prefixes.sort((first, second) => second.prefix.length - first.prefix.length);
   }
   return slots;
 }
@@ -137,11 +137,11 @@ function slotOf(firstCode: number, secondCode: number): number {
   return firstCode < 128 && secondCode < 128 ? firstCode * 128 + secondCode : -1;
 }
 
-/** Finds a token without a prefix that its inner shape gives away, at the start of a run. */
+/** Finds a token without a prefix that has a shape of its own, at the start of a run. */
 function matchTokenShape(text: string, run: TextSpan): SecretSpan | undefined {
   const runChars = run.endIndex - run.startIndex;
   if (runChars < SHORTEST_SHAPE_CHARS) return undefined;
-  for (const { type, minChars, pattern } of SHAPES) {
+  for (const [type, minChars, pattern] of SHAPE_FORMATS) {
     if (runChars < minChars) continue;
     pattern.lastIndex = run.startIndex;
     const match = pattern.exec(text);
@@ -152,57 +152,27 @@ function matchTokenShape(text: string, run: TextSpan): SecretSpan | undefined {
   return undefined;
 }
 
-interface Shape {
-  readonly type: string;
-  readonly minChars: number;
-  readonly pattern: RegExp;
-}
-
 const SHORTEST_SHAPE_CHARS = 30;
 
-const SHAPES: readonly Shape[] = [
-  { type: "terraform-token", minChars: 30, pattern: /[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{40,200}/y },
-  { type: "newrelic-license", minChars: 32, pattern: /[a-z]{2}\d{2}xx[a-f0-9]{26,34}(?!\w)/y },
-  { type: "newrelic-license", minChars: 36, pattern: /[a-f0-9]{32,36}(?:FFFF)?NRAL(?!\w)/y },
-  { type: "mailchimp-key", minChars: 36, pattern: /[a-f0-9]{32}-us\d{1,2}(?![\w-])/y },
-  { type: "google-refresh-token", minChars: 36, pattern: /(?<=1\/\/)0[\w-]{35,}/y },
-  { type: "mollie-key", minChars: 35, pattern: /live_[A-Za-z0-9]{30,}(?!\w)/y },
-  { type: "lob-key", minChars: 40, pattern: /(?:live|test)_[a-f0-9]{35}(?!\w)/y },
-  { type: "maxmind-key", minChars: 40, pattern: /[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?!\w)/y },
-  {
-    type: "clickhouse-key",
-    minChars: 42,
-    pattern: /4b1d(?=[A-Z0-9a-f]*[g-z])[A-Za-z0-9]{38}(?![\w.-])/y,
-  },
-  { type: "zhipu-key", minChars: 49, pattern: /[a-f0-9]{32}\.[A-Za-z0-9]{16}(?![\w.-])/y },
-  { type: "ngrok-token", minChars: 49, pattern: /[12][A-Za-z0-9]{26}_[A-Za-z0-9]{21}(?![\w.-])/y },
-  { type: "mailgun-key", minChars: 50, pattern: /[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}(?![\w-])/y },
-  { type: "discord-token", minChars: 55, pattern: /[MNO][\w-]{22,27}\.[\w-]{6,7}\.[\w-]{27,}/y },
-  { type: "azure-key", minChars: 80, pattern: /[A-Za-z0-9]{40,64}JQQJ99[A-Za-z0-9]{20,}/y },
-];
-
-/**
- * Finds the token of a vendor nobody listed: vendors name tokens alike, by a few short words of which one tells
- * ("acme_live_", "x-pat-"), followed by the generated part.
- */
+/** Finds the token of a vendor that is not listed: a few short words, one of which says so ("acme_live_", "x-pat-"), then generated text. */
 function matchUnknownVendor(text: string, run: TextSpan): SecretSpan | undefined {
   if (run.endIndex - run.startIndex < MIN_BODY_CHARS + 3) return undefined;
   let wordIndex = run.startIndex;
-  let isTold = false;
-  let isHinted = false;
+  let isSecret = false;
+  let isLikely = false;
   for (let count = 0; count <= MAX_LEAD_WORDS; count++) {
     const wordEnd = ALPHANUMERIC.endOfRun(text, wordIndex);
     const word = text.slice(wordIndex, wordEnd);
     if (word.length >= MIN_BODY_CHARS) {
-      const isToken = isTold || (isHinted && !/^[\da-f]+$/i.test(word));
+      const isToken = isSecret || (isLikely && !/^[\da-f]+$/i.test(word));
       const endIndex = isToken && isTokenBody(word) ? endOfToken(text, wordEnd) : undefined;
       return endIndex === undefined ? undefined : { startIndex: run.startIndex, endIndex, type: "token" };
     }
     if (wordEnd >= run.endIndex || word.length > MAX_WORD_CHARS || word === "" || PUBLIC_WORD.test(word)) {
       return undefined;
     }
-    isTold ||= TELLING_WORD.test(word);
-    isHinted ||= HINTING_WORD.test(word);
+    isSecret ||= SECRET_WORD.test(word);
+    isLikely ||= LIKELY_WORD.test(word);
     wordIndex = wordEnd + 1;
   }
   return undefined;
@@ -215,9 +185,9 @@ const MAX_LEAD_WORDS = 5;
 const MAX_WORD_CHARS = 12;
 const PUBLIC_WORD =
   /^(?:pk|pub|public|publishable|ids?|hash|sha\d*|md5|checksum|digest|integrity|chunk|index|anon)$/i;
-const TELLING_WORD =
+const SECRET_WORD =
   /^(?:sk|rk|sak|key|apikey|secret|sec|token|tok|tkn|pat|priv|private|pwd|password|pass|cred|creds|bearer|oauth|whsec|jwt)$/i;
-const HINTING_WORD = /^(?:api|live|prod|auth|access|refresh|bot|svc|svcacct|admin|webhook|personal)$/i;
+const LIKELY_WORD = /^(?:api|live|prod|auth|access|refresh|bot|svc|svcacct|admin|webhook|personal)$/i;
 
 function isTokenBody(body: string): boolean {
   const minRandomness = /\d/.test(body) ? MIN_UNKNOWN_RANDOMNESS : MIN_LETTERS_RANDOMNESS;
@@ -230,51 +200,25 @@ function endOfToken(text: string, bodyEnd: number): number | undefined {
   return text.charAt(bodyEnd) === "." ? bodyEnd : DOTTED.endOfRun(text, bodyEnd);
 }
 
-/** Finds a token that has a colon, bar, tilde or dollar inside, from that mark. */
+/** Finds a token with a colon, bar, tilde or dollar sign inside, from that character. */
 export function matchMarkedToken(text: string, markIndex: number): SecretSpan | undefined {
   const tail = text.slice(markIndex + 1, markIndex + 1 + MIN_TAIL_CHARS);
   if (HEADER_TOKEN.endOfRun(tail, 0) < MIN_TAIL_CHARS) return undefined;
   const before = text.slice(Math.max(0, markIndex - MAX_HEAD_CHARS), markIndex);
-  for (const format of FORMATS) {
-    if (text.charAt(markIndex) !== format.mark) continue;
-    const head = format.head.exec(before);
+  for (const [type, mark, headPattern, tailPattern] of MARKED_FORMATS) {
+    if (text.charAt(markIndex) !== mark) continue;
+    const head = headPattern.exec(before);
     if (head === null) continue;
-    format.tail.lastIndex = markIndex + 1;
-    const match = format.tail.exec(text);
+    tailPattern.lastIndex = markIndex + 1;
+    const match = tailPattern.exec(text);
     if (match === null) continue;
-    const endIndex = markIndex + 1 + match[0].length;
-    return { startIndex: markIndex - head[0].length, endIndex, type: format.type };
+    return { startIndex: markIndex - head[0].length, endIndex: markIndex + 1 + match[0].length, type };
   }
   return undefined;
 }
 
 const MIN_TAIL_CHARS = 20;
 const MAX_HEAD_CHARS = 48;
-
-interface MarkedFormat {
-  readonly type: string;
-  readonly mark: string;
-  readonly head: RegExp;
-  readonly tail: RegExp;
-}
-
-const FORMATS: readonly MarkedFormat[] = [
-  { type: "telegram-token", mark: ":", head: /(?<!\d)\d{8,10}$/, tail: /[A-Za-z0-9_-]{34,36}(?![\w-])/y },
-  { type: "fcm-key", mark: ":", head: /AAAA[\w-]{7}$/, tail: /APA91b[\w-]{100,200}/y },
-  { type: "asana-token", mark: ":", head: /[0-2]\/\d{12,18}(?:\/\d{12,18})?$/, tail: /[a-f0-9]{32}(?!\w)/y },
-  { type: "jetbrains-token", mark: ":", head: /(?:\b|(?<=\\[nrt]))perm$/, tail: /[\w+/=.-]{40,200}/y },
-  { type: "twitch-token", mark: ":", head: /(?:\b|(?<=\\[nrt]))oauth$/, tail: /[a-z0-9]{28,32}(?!\w)/y },
-  { type: "ably-key", mark: ":", head: /\b[\w-]{6,8}\.[\w-]{6}$/, tail: /[\w-]{20,48}(?![\w-])/y },
-  { type: "facebook-token", mark: "|", head: /(?<!\d)\d{15,16}$/, tail: /[\w-]{27,40}(?![\w-])/y },
-  { type: "azure-secret", mark: "~", head: /(?<=^|[^\w~.-]|\\[nrt])[\w~.-]{3}\dQ$/, tail: /[\w~.-]{31,37}/y },
-  { type: "openshift-token", mark: "~", head: /(?:\b|(?<=\\[nrt]))sha256$/, tail: /[\w-]{43}/y },
-  {
-    type: "braintree-token",
-    mark: "$",
-    head: /(?:\b|(?<=\\[nrt]))access_token\$(?:production|sandbox)\$[a-z0-9]{16}$/,
-    tail: /[a-f0-9]{32}/y,
-  },
-];
 
 /** Finds the private key block whose BEGIN line starts at the index, whole or cut, also escaped, numbered, quoted or in a diff. */
 export function matchPrivateKeyBlock(text: string, beginIndex: number): SecretSpan | undefined {
@@ -318,7 +262,7 @@ export function matchKeyLines(text: string, startIndex: number): SecretSpan | un
 /** Finds the rest of a block whose BEGIN line was cut off: from its END line backwards, over lines after the limit. */
 export function matchPrivateKeyTail(
   text: string,
-  { endLineIndex, limitIndex }: KeyTail,
+  { endLineIndex, limitIndex }: { readonly endLineIndex: number; readonly limitIndex: number },
 ): SecretSpan | undefined {
   const endIndex = afterEndLine(text, endLineIndex);
   if (!text.slice(endLineIndex, endIndex).includes("PRIVATE KEY")) return undefined;
@@ -335,11 +279,6 @@ export function matchPrivateKeyTail(
     startIndex = lineIndex;
   }
   return keyChars < MIN_KEY_CHARS ? undefined : { startIndex, endIndex, type: "private-key" };
-}
-
-interface KeyTail {
-  readonly endLineIndex: number;
-  readonly limitIndex: number;
 }
 
 const MIN_KEY_CHARS = 40;

@@ -22,7 +22,18 @@ import {
 import { decodeBase64Text, type SecretSpan, sliceSpan, type TextSpan } from "./secret-value.ts";
 import { BASE64, DIGITS, DOTTED } from "./token-formats.ts";
 
-/** A rule of the caller's own: what the pattern matches (its first group, when it has one) is a secret of this type. */
+/**
+ * Replaces every secret that is recognised by a placeholder with its type and a short hash; the same reference when there
+ * is none. One pass walks the text (`findSecrets`): a run of token characters may be a vendor's token (`match-token.ts`
+ * by the tables of `token-formats.ts`), a separator may assign a value to a secret-looking name (`assignment.ts`), and
+ * headers, command lines, URLs and password files have forms of their own (`known-places.ts`). What decides whether a
+ * value is a secret or a word, a path or a placeholder is in `secret-value.ts`.
+ */
+export function redactSecrets(text: string, options: RedactOptions = {}): string {
+  return redactSecretsWithReport(text, options).text;
+}
+
+/** A rule of your own: what the pattern matches (its first group, when it has one) is a secret of this type. */
 export interface SecretRule {
   readonly type: string;
   readonly pattern: RegExp;
@@ -31,6 +42,7 @@ export interface SecretRule {
 export interface RedactOptions {
   /** Keys the short hashes, so that placeholders of two projects cannot be compared. */
   readonly key?: string;
+  /** Tried before the built-in rules. */
   readonly extraRules?: readonly SecretRule[];
 }
 
@@ -40,12 +52,7 @@ export interface RedactedText {
   readonly found: readonly { readonly type: string; readonly count: number }[];
 }
 
-/** Puts a placeholder with type and short hash in the place of every secret it knows; the same reference when there is none. */
-export function redactSecrets(text: string, options: RedactOptions = {}): string {
-  return redactSecretsWithReport(text, options).text;
-}
-
-/** Gives what `redactSecrets` gives, and how many secrets of each type it found. */
+/** Like `redactSecrets`, with the number of secrets found of each type. */
 export function redactSecretsWithReport(text: string, options: RedactOptions = {}): RedactedText {
   const { key = "", extraRules = [] } = options;
   const counts = new Map<string, number>();
@@ -63,7 +70,7 @@ export function redactSecretsWithReport(text: string, options: RedactOptions = {
 
   let redacted = text;
   for (const rule of extraRules) redacted = hide(redacted, findByRule(redacted, rule));
-  // What stood glued to a secret is read anew once it is gone, so that a second redaction has nothing left to do.
+  // Replacing a secret can reveal one right beside it: repeated until nothing is found, so that redaction is idempotent.
   for (let pass = 0; pass < MAX_PASSES; pass++) {
     const spans = findSecrets(redacted);
     if (spans.length === 0) break;
@@ -81,7 +88,7 @@ function findByRule(text: string, { type, pattern }: SecretRule): readonly Secre
       .replace(/[^a-z\d-]+/g, "-")
       .slice(0, 40) || "secret";
   const flags = new Set(`${pattern.flags.replace("y", "")}gd`);
-  // Placeholders are passed over first, or a wide rule would redact them again.
+  // Placeholders match first, so that a wide rule does not redact them again.
   const search = new RegExp(`(?:${PLACEHOLDER.source})|(?:${pattern.source})`, [...flags].join(""));
   const spans: SecretSpan[] = [];
   for (const match of text.matchAll(search)) {
@@ -112,11 +119,13 @@ function scan(text: string, depth: Depth): readonly SecretSpan[] {
     let span: SecretSpan | undefined;
     switch (role) {
       case RUN: {
-        // After a find inside a long run the rest of it must not be measured again.
+        // After a find inside a long run its end is known already.
         if (index >= runEnd) runEnd = DOTTED.endOfRun(text, index);
         nextIndex = runEnd;
         if (text.startsWith("----", index))
-          span = matchKeyMarker(text, { startIndex: doneIndex, endIndex: index });
+          span =
+            matchPrivateKeyBlock(text, index) ??
+            matchPrivateKeyTail(text, { endLineIndex: index, limitIndex: doneIndex });
         else {
           const run = { startIndex: index, endIndex: runEnd };
           span = matchRun(text, run) ?? (depth === "plain" ? undefined : matchEncoded(text, run));
@@ -199,17 +208,9 @@ function matchRun(text: string, run: TextSpan): SecretSpan | undefined {
   if (glued !== undefined) return glued;
   const next = text.charAt(run.endIndex);
   if (next === " " || next === "\t") return matchAfterWord(text, run);
-  // A token over base64 may break off early in this run and go on behind the mark.
+  // A token in base64 may go on behind a character that ends this run.
   const mayGoOn = !isLong && (next === "/" || next === "+" || next === "=");
   return mayGoOn ? matchVendorToken(text, run.startIndex) : undefined;
-}
-
-function matchKeyMarker(text: string, untold: TextSpan): SecretSpan | undefined {
-  const markerIndex = untold.endIndex;
-  return (
-    matchPrivateKeyBlock(text, markerIndex) ??
-    matchPrivateKeyTail(text, { endLineIndex: markerIndex, limitIndex: untold.startIndex })
-  );
 }
 
 function matchColon(text: string, index: number): SecretSpan | undefined {
@@ -226,7 +227,7 @@ function matchColon(text: string, index: number): SecretSpan | undefined {
 const MIN_ENCODED_CHARS = 40;
 const MAX_ENCODED_CHARS = 16_384;
 
-// A settings file or key pasted as base64 is as good as in the clear, and one look inside tells.
+// A settings file or a key pasted as base64 is as readable as plain text.
 function matchEncoded(text: string, { startIndex, endIndex }: TextSpan): SecretSpan | undefined {
   if (endIndex - startIndex < MIN_ENCODED_CHARS / 2 || "+/,".includes(text.charAt(startIndex - 1) || " "))
     return undefined;
@@ -241,16 +242,16 @@ function matchEncoded(text: string, { startIndex, endIndex }: TextSpan): SecretS
 /** Matches, at its last index, what redaction puts in the place of a secret. */
 const PLACEHOLDER: RegExp = /\[REDACTED:[a-z\d-]{1,40}#[\da-f]{4}\]/y;
 
-/** What a placeholder is made from. */
-interface PlaceholderSource {
-  readonly secret: string;
-  readonly type: string;
-  readonly key: string;
-}
-
-/** Gives what stands for a secret: its kind and four digits that tell two secrets apart under one key. */
-export function placeholderFor({ secret, type, key }: PlaceholderSource): string {
-  return `[REDACTED:${type}#${shortHash(`${key}\0${secret}`)}]`;
+/** What stands for a secret: its type, and four digits that tell two secrets apart under one key. */
+export function placeholderFor({
+  secret,
+  type,
+  key,
+}: Readonly<Record<"secret" | "type" | "key", string>>): string {
+  // Sixteen bits tell that it is the same secret again, and are too few to test a guess against.
+  const hash = hashText(`${key}\0${secret}`);
+  const digits = ((hash ^ (hash >>> 16)) & 0xffff).toString(16).padStart(4, "0");
+  return `[REDACTED:${type}#${digits}]`;
 }
 
 /** Tells whether a span reaches into a placeholder, which is never a secret itself. */
@@ -261,9 +262,3 @@ export function touchesPlaceholder(text: string, span: SecretSpan): boolean {
 
 const MAX_PLACEHOLDER_CHARS = 60;
 const OPEN_PLACEHOLDER = /\[REDACTED:[a-z\d-]*(?:#[\da-f]*)?$/;
-
-// Sixteen bits say "the same one again" and are too few to test a guess against.
-function shortHash(input: string): string {
-  const hash = hashText(input);
-  return ((hash ^ (hash >>> 16)) & 0xffff).toString(16).padStart(4, "0");
-}

@@ -1,30 +1,27 @@
-/** A stretch of a text. */
+/** A range of a text. */
 export interface TextSpan {
   readonly startIndex: number;
   readonly endIndex: number;
 }
 
-/** Where a secret stands in a text and what kind it is. */
+/** Where a secret stands in a text, and its type as placeholders name it. */
 export interface SecretSpan extends TextSpan {
   readonly type: string;
 }
 
-/** Gives the text of a span. */
+/** The text of a span. */
 export function sliceSpan(text: string, span: TextSpan): string {
   return text.slice(span.startIndex, span.endIndex);
 }
 
-/** How a value is written: in quotes, as a whole word or line of its own, or loose among code or prose. */
+/** How a value is written: in quotes, as a word or line of its own, or among code or prose. */
 export type ValueForm = "quoted" | "line" | "loose";
 
-/** Under what a value was found. */
-interface ValueContext {
-  readonly kind: SecretKind;
-  readonly form: ValueForm;
-}
-
-/** Tells whether a value found under a secret-looking name can be the secret itself. */
-export function isSecretValue(value: string, { kind, form }: ValueContext): boolean {
+/** True when a value under a secret-looking name can be the secret itself, and not a path, an address, a reference or a placeholder. */
+export function isSecretValue(
+  value: string,
+  { kind, form }: { readonly kind: SecretKind; readonly form: ValueForm },
+): boolean {
   if (value.length > MAX_SECRET_CHARS || isPlaceholder(value) || isPath(value) || isAddress(value))
     return false;
   if (kind === "password") return isPasswordValue(value, form);
@@ -32,7 +29,7 @@ export function isSecretValue(value: string, { kind, form }: ValueContext): bool
   return value.length >= minChars && !/[\s(]/.test(value) && isGenerated(value, form === "loose" ? 6 : 4);
 }
 
-/** Tells whether a machine made the text: enough of it, and nothing people would write. */
+/** True for text that a machine generated: long enough, and nothing that people would write. */
 export function isGenerated(text: string, minRandomness: number): boolean {
   if (/^(?:0x)?[\da-f-]{16,}$/i.test(text)) return /\d/.test(text) && /[a-f]/i.test(text);
   if (new Set(text.slice(0, 64)).size < MIN_DISTINCT) return false;
@@ -79,10 +76,10 @@ function isReference(value: string): boolean {
 const TECHNICAL_WORD =
   /^(?:oauth[-_]?2?|argon2\w*|sha-?\d+|md5|pbkdf2\w*|bcrypt\w*|scrypt|base\d\d\w*|utf-?8|v\d[\d.]*|aes-?\d+\w*|[ehpr]s\d{3}|ed25519|x509|http\w*|\w*(?:array|buffer|int\d+|string|field|input|box|column)\d*|\d[\d.,:/-]*[a-z]{0,3})$/i;
 
-/** What a name promises about its value; passwords may be short and made by people, the others are generated. */
+/** What kind of value a name has; passwords may be short and made by people, the others are generated. */
 export type SecretKind = "password" | "secret" | "key" | "token" | "credential";
 
-/** Gives the kind of secret that a variable, field, header, flag or parameter of this name holds, if any. */
+/** The kind of secret that a variable, field, header, option or parameter of this name holds, if any. */
 export function secretKindOf(name: string): SecretKind | undefined {
   if (!MAY_BE_SECRET.test(name)) return undefined;
   const known = KNOWN_NAMES.get(name);
@@ -94,10 +91,10 @@ export function secretKindOf(name: string): SecretKind | undefined {
   return kind;
 }
 
-// A log or a JSON file repeats a few names thousands of times; the answer depends on nothing else.
+// A log or a JSON file repeats a few names thousands of times.
 const KNOWN_NAMES = new Map<string, SecretKind | "none">();
 const MAX_KNOWN_NAMES = 1_000;
-// A longer piece of a text may keep the whole of it in memory.
+// A longer slice may keep the whole text that it was taken from in memory.
 const MAX_KNOWN_CHARS = 12;
 
 function readKind(name: string): SecretKind | undefined {
@@ -111,7 +108,7 @@ function readKind(name: string): SecretKind | undefined {
   return undefined;
 }
 
-/** Gives the word for a kind that stands in a placeholder. */
+/** How placeholders name a kind. */
 export function typeOfKind(kind: SecretKind): string {
   return kind === "key" ? "api-key" : kind;
 }
@@ -162,16 +159,16 @@ const PLAIN_KEY_OWNER =
 const PLAIN_TOKEN_OWNER =
   /^(?:page|next|continuation|cursor|sync|pagination|start|end|stop|special|pad|eos|bos|mask|sep|cls|unk|cancel(?:l?ation)?|syntax|lexer|parser?|design|color|theme|per|max|min|total|input|output|prompt|completion|context|cached|reasoning|first|last|previous|prev|change|fencing|nft|css|text|word|keyword|open|close|eof|abort|skip|resume|delta|device|this|that|each|one|is|has|no|not|the|a)$/;
 
-// A name that goes on with one of these is about a secret and does not hold it.
+// A name that ends with one of these describes a secret and does not hold it.
 const DESCRIPTION =
   /^(?:ids?|args?|arguments?|through|thru|names?|types?|counts?|length|len|limits?|size|paths?|files?|filename|dir|directory|folder|ur[li]s?|endpoint|hosts?|sha\d*|md5|digest|checksum|fingerprint|thumbprint|expir(?:y|es|ed|ation)|exp|ttl|age|at|on|dates?|times?|timeout|created|updated|rotated|versions?|refs?|reference|arn|fields?|labels?|placeholder|prefix|suffix|headers?|envs?|var(?:iable)?s?|param(?:eter)?s?|regexp?|patterns?|formats?|polic(?:y|ies)|rules?|manager|providers?|stores?|class|func(?:tion)?|errors?|msg|messages?|hints?|title|desc(?:ription)?|enabled|disabled|required|status|states?|scopes?|usage|budget|index|position|kind|source|modes?|algorithm|alg|strategy|methods?|handlers?|callback|validat(?:or|ion)|generator|factory|helper|utils?|schema|model|views?|pages?|links?|buttons?|inputs?|forms?|component|styles?|icon|rotation|reset|changed?|strength|score|min|max|role|roles|user|username|email|window|ratio|rate|price|cost|per|used|left|remaining|available|estimate|estimated|total|sum|list|set|map|array|object|bytes|bits|chars|characters|stdin|prompt|usages?|use|reader|writer|parser|lexer|izer|stream|iterator|symbol|signature|vault|alias|group|queue|table|column|row|code|codes|doc|docs|comment|comments|needed|missing|invalid|valid|check|checker|checks|match|matches|manager|service|services|config|options?|settings?|info|metadata|events?|listeners?|press|pressed|down|up|board|stroke|frames?|words?|binding|bindings|combo|hash(?:es|ed|ers?)?)$/;
 
-/** Tells whether a value only stands in for a secret: a mask, a template slot, a reference, a word from documentation. */
+/** True for a value that only stands in for a secret: a mask, a template slot, a reference, a word from documentation. */
 export function isPlaceholder(value: string): boolean {
   return MASK.test(value) || SLOT.test(value) || STAND_IN.test(value);
 }
 
-/** Tells whether a password is one that only tutorials and tests use, where hiding it would hurt and help nobody. */
+/** True for a password of tutorials and tests, such as "changeme123": redacting it would only make the text harder to read. */
 export function isStockPassword(value: string): boolean {
   return value.length <= MAX_STOCK_CHARS && STOCK_PASSWORD.test(value);
 }
@@ -204,10 +201,7 @@ const STOCK_PASSWORD = new RegExp(
   "i",
 );
 
-/**
- * Gives how surprising a text is as something people would name or write: words, identifiers and versions
- * stay below zero, generated strings rise by about two for every character.
- */
+/** How unlikely it is that people wrote a text: words, identifiers and versions stay below zero, generated text gains about two for each character. */
 export function randomness(text: string): number {
   let score = 0;
   let previousCode = 0;
@@ -290,22 +284,7 @@ const PAIR_SURPRISE = [
 /** Decodes base64 of plain text; undefined when it is not base64 or does not hold plain text. */
 export function decodeBase64Text(encoded: string): string | undefined {
   const body = encoded.replace(/=+$/, "");
-  let text = "";
-  let bits = 0;
-  let bitCount = 0;
-  for (let index = 0; index < body.length; index++) {
-    const value = DIGITS.indexOf(body.charAt(index));
-    if (value < 0) return undefined;
-    bits = ((bits << 6) | value) & 0xffff;
-    bitCount += 6;
-    if (bitCount < 8) continue;
-    bitCount -= 8;
-    const code = (bits >> bitCount) & 0xff;
-    const isPlain = (code >= 32 && code < 127) || code === 9 || code === 10 || code === 13;
-    if (!isPlain) return undefined;
-    text += String.fromCharCode(code);
-  }
-  return text;
+  if (!/^[A-Za-z\d+/]*$/.test(body)) return undefined;
+  const text = atob(body.length % 4 === 1 ? body.slice(0, -1) : body);
+  return /^[\t\n\r -~]*$/.test(text) ? text : undefined;
 }
-
-const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
