@@ -1,4 +1,4 @@
-import { isObject } from "./json.ts";
+import { isObject, type UnknownObject } from "./json.ts";
 
 /** Thrown when options cannot be used; lists every problem at once. */
 export class ConfigurationError extends Error {
@@ -35,7 +35,7 @@ export interface Problem {
 export function check(shape: Shape, value: unknown, path: readonly string[] = []): readonly Problem[] {
   if (!isObject(value))
     return [problem(path, `${path.length === 0 ? "the options are" : "is"} ${show(value)}; give an object`)];
-  return Object.entries(value).flatMap(([key, item]) => {
+  return entriesOf(value, path, ([key, item]) => {
     const at = [...path, key];
     const rule = Object.hasOwn(shape, key) ? shape[key] : undefined;
     if (rule === undefined) return [problem(at, `is not an option; ${nearest(key, Object.keys(shape))}`)];
@@ -59,7 +59,14 @@ export function readOptions<Options extends object>(
 export function rule(expects: string, allows: (value: unknown) => boolean): Rule {
   return {
     expects,
-    find: (value, path) => (allows(value) ? [] : [problem(path, `is ${show(value)}; give ${expects}`)]),
+    find: (value, path) => {
+      try {
+        if (allows(value)) return [];
+      } catch {
+        // A getter or a proxy that throws: such a value cannot be used.
+      }
+      return [problem(path, `is ${show(value)}; give ${expects}`)];
+    },
   };
 }
 
@@ -119,7 +126,7 @@ export function recordOf(key: { readonly expects: string; readonly pattern: RegE
     expects: `an object by ${key.expects}`,
     find: (value, path) => {
       if (!isObject(value)) return [problem(path, `is ${show(value)}; give an object by ${key.expects}`)];
-      return Object.entries(value).flatMap(([name, each]) => {
+      return entriesOf(value, path, ([name, each]) => {
         const at = [...path, name];
         return key.pattern.test(name)
           ? item.find(each, at)
@@ -152,7 +159,25 @@ export function show(value: unknown): string {
 }
 
 function problem(path: readonly string[], text: string): Problem {
-  return { path, text: path.length === 0 ? text : `${path.join(".")} ${text}` };
+  const names = path.map((key) => (key.length <= MAX_KEY_CHARS ? key : `${key.slice(0, MAX_KEY_CHARS)}...`));
+  return { path, text: path.length === 0 ? text : `${names.join(".")} ${text}` };
+}
+
+const MAX_KEY_CHARS = 60;
+
+/** The problems of every entry; an object with a getter that throws is a problem itself. */
+function entriesOf(
+  value: UnknownObject,
+  path: readonly string[],
+  find: (entry: readonly [key: string, item: unknown]) => readonly Problem[],
+): readonly Problem[] {
+  let entries: readonly (readonly [string, unknown])[];
+  try {
+    entries = Object.entries(value);
+  } catch {
+    return [problem(path, `${path.length === 0 ? "the options " : ""}cannot be read; give a plain object`)];
+  }
+  return entries.flatMap(find);
 }
 
 /** The known key that a mistyped one most likely meant, or all of them. */

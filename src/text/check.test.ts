@@ -1,0 +1,154 @@
+import { describe, expect, it } from "vitest";
+import {
+  anything,
+  ConfigurationError,
+  callback,
+  check,
+  either,
+  flag,
+  listOf,
+  numberAbove,
+  numberFrom,
+  objectOf,
+  oneOf,
+  type Rule,
+  readOptions,
+  recordOf,
+  rule,
+  show,
+  text,
+  wholeFrom,
+} from "./check.ts";
+
+const texts = (shape: Record<string, Rule>, value: unknown): readonly string[] =>
+  check(shape, value).map((problem) => problem.text);
+
+const port = objectOf({ host: text, port: wholeFrom(1) });
+
+describe("a rule", () => {
+  it.each([
+    { name: "anything", rule: anything, good: [null, 0, "", {}], bad: [] },
+    { name: "text", rule: text, good: ["a"], bad: ["", 1, null] },
+    { name: "flag", rule: flag, good: [true, false], bad: ["true", 0, null] },
+    { name: "callback", rule: callback, good: [() => 1], bad: [{}, "f"] },
+    { name: "oneOf", rule: oneOf("a", "b"), good: ["a", "b"], bad: ["c", "", 1, ["a"]] },
+    { name: "numberFrom", rule: numberFrom(0), good: [0, 0.5], bad: [-1, Number.NaN, Infinity, "1"] },
+    { name: "numberAbove", rule: numberAbove(0), good: [0.1], bad: [0, -1, Number.NaN, Infinity] },
+    { name: "wholeFrom", rule: wholeFrom(1), good: [1, 7], bad: [0, 1.5, 2 ** 53, "1"] },
+    { name: "listOf", rule: listOf(text), good: [[], ["a"]], bad: [[""], ["a", 1], "a", { 0: "a" }] },
+    { name: "objectOf", rule: port, good: [{}, { port: 1 }], bad: [{ port: 0 }, { ports: 1 }, [], null] },
+    {
+      name: "recordOf",
+      rule: recordOf({ expects: "tool name", pattern: /^[a-z]+$/ }, numberFrom(0)),
+      good: [{}, { bash: 1 }],
+      bad: [{ Bash: 1 }, { bash: -1 }, [], "bash"],
+    },
+    {
+      name: "either",
+      rule: either(oneOf("off"), port),
+      good: ["off", { port: 1 }],
+      bad: ["on", { port: 0 }, 3],
+    },
+  ])("$name takes what it says and refuses the rest", ({ rule: each, good, bad }) => {
+    for (const value of good) expect(check({ it: each }, { it: value }), show(value)).toEqual([]);
+    for (const value of bad) expect(check({ it: each }, { it: value }), show(value)).toHaveLength(1);
+  });
+
+  it("says what was given and what to give instead, with the path to it", () => {
+    expect(texts({ at: objectOf({ port: wholeFrom(1) }) }, { at: { port: "80" } })).toEqual([
+      'at.port is "80"; give a whole number of 1 or more',
+    ]);
+    expect(texts({ names: listOf(text) }, { names: ["a", 1] })).toEqual(["names.1 is 1; give a text"]);
+    expect(texts({ mode: either(oneOf("off"), port) }, { mode: "on" })).toEqual([
+      'mode is "on"; give "off", or an object',
+    ]);
+    expect(texts({ mode: either(oneOf("off"), port) }, { mode: { port: 0 } })).toEqual([
+      "mode.port is 0; give a whole number of 1 or more",
+    ]);
+  });
+
+  it("holds for values that are given: undefined is like a key that is not there", () => {
+    expect(check({ a: text }, { a: undefined })).toEqual([]);
+    expect(check({ a: text }, {})).toEqual([]);
+  });
+});
+
+describe("options", () => {
+  const shape = { maxLines: wholeFrom(0), maxBytes: wholeFrom(0), mode: oneOf("head", "tail") };
+  const defaults = { maxLines: 10, maxBytes: 100, mode: "head" };
+
+  it("are completed with the defaults, which stay as they are", () => {
+    expect(readOptions(shape, defaults)).toEqual(defaults);
+    expect(readOptions(shape, defaults, { maxLines: 3, mode: undefined })).toEqual({
+      ...defaults,
+      maxLines: 3,
+    });
+    expect(defaults).toEqual({ maxLines: 10, maxBytes: 100, mode: "head" });
+  });
+
+  it("are refused with every problem at once", () => {
+    const given = { maxLines: -1, maxByte: 5, mode: "middle", nothing: 1 };
+    expect(() => readOptions(shape, defaults, given)).toThrow(ConfigurationError);
+    expect(texts(shape, given)).toEqual([
+      "maxLines is -1; give a whole number of 0 or more",
+      "maxByte is not an option; did you mean maxBytes?",
+      'mode is "middle"; give "head" or "tail"',
+      "nothing is not an option; known are maxLines, maxBytes, mode",
+    ]);
+  });
+
+  it.each([
+    { key: "maxlines", meant: "maxLines" },
+    { key: "max_lines", meant: "maxLines" },
+    { key: "maxLine", meant: "maxLines" },
+    { key: "modes", meant: "mode" },
+  ])("name the known key nearest to $key", ({ key, meant }) => {
+    expect(texts(shape, { [key]: 1 })).toEqual([`${key} is not an option; did you mean ${meant}?`]);
+  });
+
+  it.each([
+    { value: null, said: "null" },
+    { value: [1], said: "a list" },
+    { value: "x", said: '"x"' },
+    { value: () => 1, said: "a function" },
+    { value: Symbol("s"), said: "Symbol(s)" },
+    { value: 10n, said: "10" },
+  ])("are an object, not $said", ({ value, said }) => {
+    expect(texts(shape, value)).toEqual([`the options are ${said}; give an object`]);
+  });
+
+  it("do no harm where they are hostile", () => {
+    const throwing = {
+      get maxLines(): number {
+        throw new Error("no");
+      },
+    };
+    expect(texts(shape, throwing)).toEqual(["the options cannot be read; give a plain object"]);
+    expect(texts({ at: objectOf(shape) }, { at: throwing })).toEqual([
+      "at cannot be read; give a plain object",
+    ]);
+    const refusing = rule("an object with a name", (value) => (value as { name: string }).name !== "");
+    expect(texts({ it: refusing }, { it: null })).toEqual(["it is null; give an object with a name"]);
+
+    const long = "k".repeat(1_000_000);
+    const [said = ""] = texts(shape, { [long]: long });
+    expect(said.length).toBeLessThan(200);
+    expect(texts({ a: flag }, { a: long })[0]?.length).toBeLessThan(100);
+
+    const inherited = JSON.parse('{"__proto__": 1, "constructor": 2, "toString": 3}') as unknown;
+    expect(texts(shape, inherited)).toHaveLength(3);
+    expect(texts(shape, { "": 1 })).toEqual([" is not an option; known are maxLines, maxBytes, mode"]);
+  });
+});
+
+describe("a configuration error", () => {
+  it("lists every problem, and is known by its code where two copies of the package are installed", () => {
+    const error = new ConfigurationError(["a is 1", "b is 2"]);
+    expect(error.message).toBe("Cannot use these settings: a is 1; b is 2");
+    expect(error).toMatchObject({
+      name: "ConfigurationError",
+      code: "CARRYOVER_CONFIGURATION",
+      problems: ["a is 1", "b is 2"],
+    });
+  });
+});
