@@ -19,14 +19,20 @@ import {
   estimateContextTokens,
 } from "../transcript/estimate-context.ts";
 import { charsOf } from "../transcript/estimate-message.ts";
-import { isVisibleToModel, type Message, reachesModel, type Transcript } from "../transcript/message.ts";
+import {
+  createIdDeduplicator,
+  isVisibleToModel,
+  type Message,
+  reachesModel,
+  type Transcript,
+} from "../transcript/message.ts";
 import type { TextPart } from "../transcript/part.ts";
 import { handleOf } from "../transcript/tool-results.ts";
 import { compactionEdits, FACTS_SHARES } from "./plan/edits.ts";
 import { planCompaction } from "./plan/plan-compaction.ts";
 import { findLastRequest } from "./plan/window.ts";
 import type { Pin } from "./summary/facts.ts";
-import { createFreeIds, foldSummary, type Representation } from "./summary/message.ts";
+import { foldSummary, type Representation } from "./summary/message.ts";
 import type { SecretRedaction } from "./summary/text.ts";
 
 /**
@@ -268,7 +274,7 @@ function noticeFor(transcript: Transcript, request: Message | undefined, hiddenM
   const messages = hiddenMessages === 1 ? "1 message was" : `${hiddenMessages} messages were`;
   const text = `[The conversation did not fit the model's window: ${messages} left out and the request below may be shortened. Nothing is deleted; ask for what is missing.]`;
   return {
-    id: createFreeIds(transcript)(`${request?.id ?? "carryover"}~notice`),
+    id: createIdDeduplicator(transcript)(`${request?.id ?? "carryover"}~notice`),
     role: "user",
     parts: [{ type: "text", text, synthetic: true }],
     metadata: { kind: "hint", userVisible: false },

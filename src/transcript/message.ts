@@ -171,9 +171,9 @@ export function withUniqueIds(transcript: Transcript): Transcript {
   return changed ? messages : transcript;
 }
 
-/** Gives each id in turn: itself the first time, `id~2`, `id~3`, … when it comes again. */
-export function createIdDeduplicator(): (wanted: MessageId) => MessageId {
-  const taken = new Set<MessageId>();
+/** Gives each id in turn: itself the first time, `id~2`, `id~3`, … when it comes again or a message already has it. */
+export function createIdDeduplicator(messages: Transcript = []): (wanted: MessageId) => MessageId {
+  const taken = new Set(messages.map((message) => message.id));
   const lastNumber = new Map<MessageId, number>();
   return (wanted) => {
     let id = wanted;

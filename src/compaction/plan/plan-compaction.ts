@@ -5,6 +5,7 @@ import type { Handle } from "../../transcript/edit.ts";
 import { type ContextEstimateOptions, estimateContextTokens } from "../../transcript/estimate-context.ts";
 import { charsOf, estimateMessageTokens } from "../../transcript/estimate-message.ts";
 import {
+  createIdDeduplicator,
   isVisibleToModel,
   type Message,
   type MessageId,
@@ -21,7 +22,6 @@ import {
   resolvePins,
 } from "../summary/facts.ts";
 import {
-  createFreeIds,
   type FoldMaterial,
   foldMaterial,
   isSummary,
@@ -387,7 +387,7 @@ const MAX_READ_CHARS = 4_000_000;
 
 /** Ids for what a compaction inserts: the last folded message's id and a word, so that the same plan gives the same ids. */
 function insertedIds(transcript: Transcript, foldedIds: readonly MessageId[]): InsertedIds {
-  const freeId = createFreeIds(transcript);
+  const freeId = createIdDeduplicator(transcript);
   const base = foldedIds.at(-1) ?? "compaction";
   return {
     marker: freeId(`${base}~marker`),

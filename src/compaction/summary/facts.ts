@@ -1,5 +1,4 @@
-import { clipLine } from "../../text/display.ts";
-import { normalizeText } from "../../text/normalize.ts";
+import { groupBy } from "../../text/json.ts";
 import { CHARS_PER_TOKEN } from "../../text/tokens/estimate-tokens.ts";
 import type { CarriedFacts, CarriedPin, CarriedWords } from "../../transcript/carried-facts.ts";
 import type { Handle } from "../../transcript/edit.ts";
@@ -12,6 +11,7 @@ import {
   createTextCleaner,
   cutCodePoints,
   fenceQuote,
+  handleLabel,
   piecesOf,
   type SecretRedaction,
   type TextCleaner,
@@ -29,7 +29,7 @@ export function collectFacts(input: FactsInput): CarriedFacts {
   );
   return {
     generation: (carried?.generation ?? 0) + 1,
-    userWords: selectUserWords(words, { maxChars: budget.wordsChars, ...optionalMustHandle(input) }).words,
+    userWords: selectUserWords(words, { maxChars: budget.wordsChars, mustHandle: input.mustHandle }).words,
     pins: input.pins,
     ...files,
     anchors: collectAnchors(carried?.anchors ?? [], pieces),
@@ -56,7 +56,7 @@ export interface FactsBudget {
   readonly anchorsChars: number;
 }
 
-/** Room by what is replaced: facts must not eat up what the compaction gains. */
+/** The room for facts, by what is replaced: they must not use up what the compaction gains. */
 export function factsBudget(replacedTokens: number): FactsBudget {
   const room = (maxTokens: number, share: number): number =>
     Math.floor(Math.min(maxTokens, replacedTokens * share) * CHARS_PER_TOKEN);
@@ -68,7 +68,7 @@ export function renderFacts(facts: CarriedFacts, options: RenderFactsOptions): s
   const { budget, share, pinsInPlace } = options;
   const { words, omittedMessages } = selectUserWords(facts.userWords, {
     maxChars: budget.wordsChars * share,
-    ...optionalMustHandle(options),
+    mustHandle: options.mustHandle,
   });
   const quotes = words.map(({ handle, text }) => `[${handleLabel(handle)}]\n${fenceQuote(text)}`);
   if (omittedMessages > 0) quotes.push(`(${omittedMessages} more not shown)`);
@@ -94,38 +94,23 @@ interface RenderFactsOptions {
   readonly mustHandle: Handle | undefined;
 }
 
-function optionalMustHandle({ mustHandle: handle }: { readonly mustHandle: Handle | undefined }): {
-  readonly mustHandle?: Handle;
-} {
-  return handle === undefined ? {} : { mustHandle: handle };
-}
-
 function listOf(title: string, items: readonly string[]): readonly string[] {
   return items.length === 0 ? [] : [`${title}: ${items.map((item) => fenceQuote(item)).join(", ")}`];
 }
 
 function anchorLines({ anchors }: CarriedFacts, maxChars: number): readonly string[] {
-  const byHandle = new Map<Handle, string[]>();
-  for (const { handle, text } of selectAnchors(anchors, maxChars)) {
-    const texts = byHandle.get(handle);
-    if (texts === undefined) byHandle.set(handle, [text]);
-    else texts.push(text);
-  }
+  const byHandle = groupBy(selectAnchors(anchors, maxChars), ({ handle }) => handle);
   if (byHandle.size === 0) return [];
   const lines = Array.from(
     byHandle,
-    ([handle, texts]) => `- ${handleLabel(handle)}: ${fenceQuote(texts.join(" · "))}`,
+    ([handle, found]) => `- ${handleLabel(handle)}: ${fenceQuote(found.map(({ text }) => text).join(" · "))}`,
   );
   return [`Seen on the way, by handle:\n${lines.join("\n")}`];
 }
 
-function handleLabel(handle: Handle): string {
-  return fenceQuote(clipLine(normalizeText(handle), 120));
-}
-
 /**
- * What somebody else's summary of these messages must not lose, as text: pins, the user's words, files touched, and exact
- * things seen on the way, errors among them.
+ * What a summary written by another program must not lose, as text: pins, the user's words, files touched, and exact
+ * things such as paths, commands and errors.
  */
 export function factsOf(transcript: Transcript, { pins, budget, redaction }: FactsOfOptions): string {
   const cleaner = createTextCleaner(redaction);
@@ -148,7 +133,7 @@ interface FactsOfOptions {
   readonly redaction?: SecretRedaction;
 }
 
-/** Pins as they stand in somebody else's request for a summary; empty when there are none. */
+/** Pins as text for a request that another program writes; empty when there are none. */
 export function pinsOf(transcript: Transcript, { pins, redaction }: Omit<FactsOfOptions, "budget">): string {
   const cleaner: TextCleaner = createTextCleaner(redaction);
   const texts = resolvePins({ transcript, pins, carried: [], cleaner }).pins.map(pinText);
@@ -203,7 +188,7 @@ export function selectUserWords(words: readonly CarriedWords[], options: WordsBu
 interface WordsBudget {
   readonly maxChars: number;
   /** The message whose words stay whatever they cost: the request that is being worked on. */
-  readonly mustHandle?: Handle;
+  readonly mustHandle?: Handle | undefined;
 }
 
 interface SelectedWords {
@@ -214,21 +199,20 @@ interface SelectedWords {
 /** How long the first request may be before its middle is left out, in code points. */
 const FIRST_REQUEST_POINTS = 8_000;
 
-/** Something the caller wants kept before the model: a text, or what stands at a handle of the transcript. */
+/** Something that must stay visible to the model: a text, or what a handle of the transcript names. */
 export type Pin = { readonly text: string } | { readonly handle: Handle };
 
 /**
- * The pins with their texts, cleaned. Without pins of the caller's own those of the last compaction go on; what a
- * handle meant is read again from the transcript while it is there. A handle that leads nowhere is named, not kept.
+ * The pins with their texts, cleaned. Without pins of the caller those of the last compaction stay; the text of a handle is
+ * read from the transcript while it is there. Handles that name nothing are listed and not kept.
  */
 export function resolvePins(input: PinsInput): ResolvedPins {
   const wanted: readonly (Pin | CarriedPin)[] = input.pins ?? input.carried;
-  const lookup = createLookup(input.transcript);
   const pins = new Map<string, CarriedPin>();
   const unknownHandles: Handle[] = [];
   for (const pin of wanted) {
     const handle = "handle" in pin ? pin.handle : undefined;
-    const found = handle === undefined ? undefined : lookup(handle);
+    const found = handle === undefined ? undefined : textAt(input.transcript, handle);
     const known = input.carried.find((each) => handle !== undefined && each.handle === handle)?.text;
     const raw = found ?? known ?? ("text" in pin ? pin.text : "");
     const text = (handle === undefined ? input.cleaner.typed(raw) : input.cleaner.data(raw)).trim();
@@ -250,7 +234,7 @@ interface ResolvedPins {
   readonly unknownHandles: readonly Handle[];
 }
 
-/** Says whether a part is pinned: by its handle, with its whole message, or because a pinned text stands in it. */
+/** Tests whether a part is pinned: by its handle, with its whole message, or because it contains a pinned text. */
 export function createPinGuard(pins: readonly Pin[]): (message: Message, partIndex: number) => boolean {
   const handles = new Set(pins.flatMap((pin) => ("handle" in pin ? [pin.handle] : [])));
   const texts = pins.flatMap((pin) => ("text" in pin && pin.text !== "" ? [pin.text] : []));
@@ -266,7 +250,7 @@ export function pinText({ text }: CarriedPin): string {
   return fenceQuote(text);
 }
 
-/** The handles that need no place in the summary, since what they name stays before the model as it is. */
+/** The pinned handles that need no place in the summary, since what they name stays visible as it is. */
 export function handlesInPlace(pins: readonly CarriedPin[], kept: Transcript): readonly Handle[] {
   const inPlace = new Set<Handle>();
   for (const message of kept) {
@@ -283,16 +267,15 @@ function isReadable(part: Part): boolean {
   return reachesModel(part) && !(part.type === "tool" && (isCleared(part) || hasOnlyStub(part)));
 }
 
-/** Finds what a handle names: a part, or everything readable of a message. */
-function createLookup(transcript: Transcript): (handle: Handle) => string | undefined {
-  const texts = new Map<Handle, () => string>();
-  for (const message of transcript) {
-    texts.set(message.id, () => messageText(message));
-    for (const [partIndex, part] of message.parts.entries()) {
-      texts.set(handleOf(message, partIndex), () => partText(part));
-    }
-  }
-  return (handle) => texts.get(handle)?.();
+/** The text that a handle names: a part, or everything readable of a message. */
+function textAt(transcript: Transcript, handle: Handle): string | undefined {
+  const index = Number(handle.slice(handle.lastIndexOf("/") + 1));
+  const message = transcript.findLast(
+    (each) => each.id === handle || (each.parts[index] !== undefined && handleOf(each, index) === handle),
+  );
+  const part = message?.parts[index];
+  if (message === undefined || message.id === handle) return message && messageText(message);
+  return part && partText(part);
 }
 
 function messageText(message: Message): string {

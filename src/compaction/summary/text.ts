@@ -20,10 +20,10 @@ export interface TextCleaner {
   line(text: string, maxChars: number): string;
 }
 
-/** `off` leaves secrets where they are; everything else stays as it is. */
+/** How secrets are found; `off` leaves them in the texts. */
 export type SecretRedaction = RedactOptions | "off";
 
-/** Makes the cleaner that all texts of one compaction go through. */
+/** The cleaner that all texts of one compaction go through. */
 export function createTextCleaner(redaction: SecretRedaction = {}): TextCleaner {
   const redact = (text: string): string => (redaction === "off" ? text : redactSecrets(text, redaction));
   const data = (text: string): string => redact(normalizeText(text));
@@ -43,9 +43,14 @@ export const SUMMARY_TAGS: readonly string[] = [
   "carried_facts",
 ];
 
-/** A text that can neither open nor close an element of ours. */
+/** A text that can neither open nor close one of these elements. */
 export function fenceQuote(text: string): string {
   return fenceData(text, SUMMARY_TAGS);
+}
+
+/** A handle as it stands in a summary: one short line, fenced. */
+export function handleLabel(handle: Handle): string {
+  return fenceQuote(clipLine(normalizeText(handle), 120));
 }
 
 /** One readable piece of a message, cleaned once for everything that reads it. */
@@ -139,7 +144,7 @@ function fileLabel({ mime, filename }: FilePart, cleaner: TextCleaner): string {
   return cleaner.line(filename === undefined ? mime : `${mime} ${filename}`, 200);
 }
 
-/** One message as labelled text, quoted so that no model takes it for a conversation to go on with. */
+/** One message as labelled and quoted text, so that no model takes it for a conversation to continue. */
 export interface SummaryBlock {
   readonly messageId: MessageId;
   readonly text: string;
@@ -168,34 +173,24 @@ export function upperTokens(text: string): number {
 /** How much of a tool's input or output a summary is made from, in code points. */
 const SUMMARY_RESULT_POINTS = 1_800;
 
-function serializePiece(piece: TextPiece): string {
-  const quoted = fenceQuote(piece.text);
-  const name = fenceQuote(piece.tool ?? "");
-  switch (piece.type) {
-    case "typed":
-      return `[User]: ${quoted}`;
-    case "program":
-      return `[Program, in the user's name]: ${quoted}`;
-    case "assistant":
-      return `[Assistant]: ${quoted}`;
-    case "tool-summary":
-      return `[Summary of earlier tool results]: ${quoted}`;
-    case "other":
-      return `[Other]: ${quoted}`;
-    case "input":
-      return `[Assistant calls ${name}]: ${cutCodePoints(quoted, SUMMARY_RESULT_POINTS)}`;
-    case "output":
-      return `[Result of ${name}]: ${cutCodePoints(quoted, SUMMARY_RESULT_POINTS)}`;
-    case "error":
-      return `[Error of ${name}]: ${cutCodePoints(quoted, SUMMARY_RESULT_POINTS)}`;
-    case "no-result":
-      return `[Result of ${name}]: (none yet)`;
-    case "file":
-      return `[File: ${quoted}]`;
-    default:
-      piece.type satisfies never;
-      return "";
-  }
+const LABELS: Readonly<Record<Exclude<TextPieceType, "file">, string>> = {
+  typed: "User",
+  program: "Program, in the user's name",
+  assistant: "Assistant",
+  "tool-summary": "Summary of earlier tool results",
+  other: "Other",
+  input: "Assistant calls",
+  output: "Result of",
+  error: "Error of",
+  "no-result": "Result of",
+};
+
+function serializePiece({ type, tool, text }: TextPiece): string {
+  const quoted = fenceQuote(text);
+  if (type === "file") return `[File: ${quoted}]`;
+  if (tool === undefined) return `[${LABELS[type]}]: ${quoted}`;
+  const said = type === "no-result" ? "(none yet)" : cutCodePoints(quoted, SUMMARY_RESULT_POINTS);
+  return `[${LABELS[type]} ${fenceQuote(tool)}]: ${said}`;
 }
 
 /**
@@ -248,18 +243,18 @@ function isPair(text: string, index: number): boolean {
   return (text.charCodeAt(index) & 0xfc00) === 0xd800 && (text.charCodeAt(index + 1) & 0xfc00) === 0xdc00;
 }
 
-/** Tool text as it may be quoted: normalized, without secrets, cut to two thirds head and one third tail, unable to leave its frame. */
+/** Tool text for a quote: normalized, without secrets, fenced, cut to two thirds head and one third tail. */
 export function quoteToolText(text: string, maxCodePoints: number, redact: RedactOptions): string {
   const cut = excerptCodePoints(cleanEdges(text, redact), maxCodePoints);
   return clipCodePoints(fenceData(cut), maxCodePoints);
 }
 
-/** A model's answer as it may be kept: normalized, without secrets, unable to leave its frame, cut at its end. */
+/** A model's answer for a quote: normalized, without secrets, fenced, cut at its end. */
 export function quoteAnswer(text: string, maxCodePoints: number, redact: RedactOptions): string {
   return clipCodePoints(fenceData(cleanEdges(text, redact)).trim(), maxCodePoints);
 }
 
-/** A name or an id on one line, unable to leave its frame. */
+/** A name or an id on one line, fenced. */
 export function quoteName(text: string): string {
   return clipCodePoints(
     fenceData(oneLine(normalizeText(text.slice(0, MAX_NAME_READ_CHARS)))),
@@ -267,13 +262,13 @@ export function quoteName(text: string): string {
   );
 }
 
-/** At most some code points of a text: two thirds from its head, one third from its tail, and between them how many are missing. */
+/** At most this many code points, the marker of the cut included: two thirds head, one third tail. */
 export function excerptCodePoints(text: string, maxCodePoints: number): string {
   const isShort = text.length <= maxCodePoints || countCodePoints(text) <= maxCodePoints;
   return isShort ? text : cutCodePoints(text, Math.max(0, maxCodePoints - MARKER_CHARS));
 }
 
-/** At most some code points from the head of a text, with dots where more would follow. */
+/** At most this many code points from the head of a text, with dots where more would follow. */
 export function clipCodePoints(text: string, maxCodePoints: number): string {
   if (text.length <= maxCodePoints || countCodePoints(text) <= maxCodePoints) return text;
   return firstCodePoints(text, maxCodePoints - ELLIPSIS.length) + ELLIPSIS;
@@ -284,7 +279,7 @@ const MARKER_CHARS = truncationMarker(Number.MAX_SAFE_INTEGER, "head-tail").leng
 const MAX_NAME_CODE_POINTS = 100;
 const MAX_NAME_READ_CHARS = 1_000;
 
-/** More than any summary reads from one end of a text, so that an output of 100 MB costs no more than a long one. */
+/** How much of a text is read from each end, so that an output of 100 MB costs no more than a long one. */
 const EDGE_CHARS = 100_000;
 /** Longer than any secret. */
 const HALVED_CHARS = 4_096;
@@ -294,14 +289,14 @@ function cleanEdges(text: string, redact: RedactOptions): string {
   if (text.length <= 2 * EDGE_CHARS) return clean(text);
   const head = clean(text.slice(0, headCut(text, EDGE_CHARS)));
   const tail = clean(text.slice(tailCut(text, text.length - EDGE_CHARS)));
-  // A secret that the slice has halved is not recognised, so what stands next to it goes too.
+  // A secret that the slice cut in two is not recognised, so the text next to the cut goes too.
   const headEnd = headCut(head, Math.max(0, head.length - HALVED_CHARS));
   const tailStart = tailCut(tail, Math.min(tail.length, HALVED_CHARS));
   const marker = truncationMarker(text.length - headEnd - (tail.length - tailStart), "head-tail");
   return head.slice(0, headEnd) + marker + tail.slice(tailStart);
 }
 
-/** What an error says, on one line and without secrets; whatever was thrown. */
+/** The text of a thrown value on one line and without secrets; never throws. */
 export function errorText(error: unknown): string {
   try {
     const text = error instanceof Error ? `${error.name}: ${error.message}` : `threw ${String(error)}`;

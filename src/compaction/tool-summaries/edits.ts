@@ -2,10 +2,15 @@ import { filterCompacted } from "../../stages/boundary.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../../stages/tiers.ts";
 import { oneLine } from "../../text/display.ts";
 import type { Edit, Handle, Position } from "../../transcript/edit.ts";
-import type { Message, MessageId, Transcript } from "../../transcript/message.ts";
+import {
+  createIdDeduplicator,
+  type Message,
+  type MessageId,
+  type Transcript,
+} from "../../transcript/message.ts";
 import { type ToolPart, withText } from "../../transcript/part.ts";
 import { handleOf, type ToolResult } from "../../transcript/tool-results.ts";
-import { createFreeIds, digestLine } from "../summary/message.ts";
+import { digestLine } from "../summary/message.ts";
 import {
   createTextCleaner,
   excerptCodePoints,
@@ -41,7 +46,7 @@ export function toolSummaryEdits(
   for (const result of countedResults(window, settings)) {
     if (result.isSeen) byHandle.set(handleOf(result.message, result.partIndex), result);
   }
-  const freeId = createFreeIds(transcript);
+  const freeId = createIdDeduplicator(transcript);
   const edits: Edit[] = [];
   const notes: ToolSummaryNote[] = [];
   let after = summaryPlace(window);
@@ -174,7 +179,7 @@ export function digestEdits(transcript: Transcript): readonly Edit[] {
     leftOut === 0 ? "" : `; ${leftOut} older ones are left out`
   }.`;
   const digest: Message = {
-    ...summaryShell(createFreeIds(transcript)(`${last.id}~digest`)),
+    ...summaryShell(createIdDeduplicator(transcript)(`${last.id}~digest`)),
     parts: [head, ...kept.map((text) => excerptCodePoints(text, entryCodePoints))].map((text) => ({
       type: "text",
       text,
