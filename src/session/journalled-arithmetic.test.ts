@@ -1,28 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { step, user } from "../../test/rig/session.ts";
 import { createMemoryJournal } from "../stores/memory.ts";
 import { createFakeClock } from "../testing/fakes.ts";
-import type { Message, Transcript } from "../transcript/message.ts";
+import type { Transcript } from "../transcript/message.ts";
 import type { Journal } from "./journal.ts";
 import { type BatchRecord, readRecord } from "./log.ts";
 import type { SessionOptions } from "./options.ts";
 import { createSession, type Session } from "./session.ts";
-
-const user = (id: string, text: string): Message => ({ id, role: "user", parts: [{ type: "text", text }] });
-
-const step = (id: string, output: string): Message => ({
-  id,
-  role: "assistant",
-  finish: "tool-calls",
-  parts: [
-    {
-      type: "tool",
-      callId: `${id}-call`,
-      tool: "bash",
-      input: { command: `run ${id}` },
-      outcome: { status: "done", output, attachments: [] },
-    },
-  ],
-});
 
 const CONVERSATION: Transcript = Array.from({ length: 4 }, (_, turn) => [
   user(`u${turn}`, `request ${turn}`),

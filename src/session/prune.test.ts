@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { step as stepWith } from "../../test/rig/session.ts";
 import { createMemoryJournal } from "../stores/memory.ts";
 import { createFakeClock } from "../testing/fakes.ts";
 import { deepFreeze } from "../testing/notation.ts";
@@ -46,20 +47,7 @@ describe("resolvePrune", () => {
 const output = (id: string, lines = 120): string =>
   Array.from({ length: lines }, (_, line) => `${id} line ${line} of a long report`).join("\n");
 
-const step = (id: string, text = output(id)): Message => ({
-  id,
-  role: "assistant",
-  finish: "tool-calls",
-  parts: [
-    {
-      type: "tool",
-      callId: `${id}-call`,
-      tool: "bash",
-      input: { command: `run ${id}` },
-      outcome: { status: "done", output: text, attachments: [] },
-    },
-  ],
-});
+const step = (id: string, text = output(id)): Message => stepWith(id, text);
 
 const REQUEST: Message = { id: "u1", role: "user", parts: [{ type: "text", text: "make reports" }] };
 const loop = (steps: number): Transcript => [

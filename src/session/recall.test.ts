@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { user } from "../../test/rig/session.ts";
 import { createMemorySpillStore } from "../stores/memory.ts";
 import { createFakeClock } from "../testing/fakes.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
@@ -24,8 +25,6 @@ function step(id: string, output: string): Message {
     ],
   };
 }
-
-const user = (id: string, text: string): Message => ({ id, role: "user", parts: [{ type: "text", text }] });
 
 /** A session in which the outputs before the last two turns are cleared. */
 async function pruned(messages: Transcript, options: SessionOptions = {}) {

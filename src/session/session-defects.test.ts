@@ -1,42 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { createFakeClock, createFakeSummarizer } from "../testing/fakes.ts";
+import { answer, conversation, SUMMARY, startSession, user } from "../../test/rig/session.ts";
 import { transcript } from "../testing/notation.ts";
 import { findFaults } from "../transcript/format.ts";
-import type { Message, Transcript, Usage } from "../transcript/message.ts";
-import type { SessionEvent } from "./log.ts";
-import type { SessionOptions } from "./options.ts";
-import { createSession, type Session } from "./session.ts";
-
-const SUMMARY = "## Goal\nShip the parser.\n## Progress\nTwo files were read.";
-
-function setUp(options: SessionOptions = {}): { readonly session: Session; readonly events: SessionEvent[] } {
-  const events: SessionEvent[] = [];
-  const session = createSession(
-    { clock: createFakeClock(), summarizer: createFakeSummarizer(SUMMARY) },
-    {
-      limits: { contextTokens: 40_000, outputTokens: 4_000 },
-      compaction: { toolSummaryStrategy: "off" },
-      onEvent: (event) => events.push(event),
-      ...options,
-    },
-  );
-  return { session, events };
-}
-
-const words = (count: number): string => "steady ".repeat(count);
-const user = (id: string, text: string): Message => ({ id, role: "user", parts: [{ type: "text", text }] });
-const answer = (id: string, text: string, rest: Partial<Message> = {}): Message => ({
-  id,
-  role: "assistant",
-  parts: [{ type: "text", text }],
-  finish: "stop",
-  ...rest,
-});
-const conversation = (turns: number): Transcript =>
-  Array.from({ length: turns }, (_, turn) => [
-    user(`u${turn}`, `request ${turn}`),
-    answer(`a${turn}`, words(1_000)),
-  ]).flat();
+import type { Message, Usage } from "../transcript/message.ts";
 
 const used = (figures: Partial<Usage>): Usage => ({
   inputTokens: 0,
@@ -49,7 +15,7 @@ const used = (figures: Partial<Usage>): Usage => ({
 
 describe("defects of the originals that a session must not have", () => {
   it("DB-4: the window of a compaction begins with the marker, a user message, then the summary", async () => {
-    const { session } = setUp();
+    const { session } = startSession();
     session.observe([...conversation(30), user("last", "and now?")]);
     await session.prepare();
     const [marker, summary] = session.projection();
@@ -58,7 +24,7 @@ describe("defects of the originals that a session must not have", () => {
   });
 
   it("DB-4: an unfinished or failed summary of the host's does not hide anything", () => {
-    const { session } = setUp();
+    const { session } = startSession();
     const marker: Message = { id: "m", role: "user", parts: [{ type: "compaction", trigger: "auto" }] };
     const failed = answer("s", "half a", { summary: true, error: { name: "X", text: "x" } });
     session.observe([...transcript("u:5 a:5"), marker, failed, user("u9", "go on")]);
@@ -66,13 +32,13 @@ describe("defects of the originals that a session must not have", () => {
   });
 
   it("DB-5: a huge message in the middle costs nothing that stands before it", () => {
-    const { session } = setUp();
+    const { session } = startSession();
     session.observe([user("u1", "first"), answer("a1", "x".repeat(2_100_000)), user("u2", "last")]);
     expect(session.projection()).toHaveLength(3);
   });
 
   it("DB-7: a reserve as large as the window is reported once and never makes a compaction due", () => {
-    const { session, events } = setUp({
+    const { session, events } = startSession({
       limits: { contextTokens: 4_000, outputTokens: 8_000 },
       compaction: { maxTokens: 0, maxMessages: 0 },
     });
@@ -84,7 +50,7 @@ describe("defects of the originals that a session must not have", () => {
   });
 
   it("OVERFLOW-5: says once when the two profiles disagree", () => {
-    const { session, events } = setUp();
+    const { session, events } = startSession();
     session.append(user("u1", "hello"));
     for (const id of ["a1", "a2"])
       session.append(answer(id, "hi", { usage: used({ inputTokens: 10, cacheWriteTokens: 38_000 }) }));
@@ -92,14 +58,14 @@ describe("defects of the originals that a session must not have", () => {
   });
 
   it("DB-8, DC-19: a call that never got its result is answered by a stub, never left dangling", () => {
-    const { session } = setUp();
+    const { session } = startSession();
     session.observe(transcript("u:5 a:5(bash?,read:9) u:5"));
     expect(findFaults(session.projection())).toEqual([]);
     expect(session.projection()[1]?.parts).toHaveLength(3);
   });
 
   it("DB-10: pruning sees the window that is sent, after an undo and after a compaction", async () => {
-    const { session } = setUp({ prune: { protectTokens: 0, minimumTokens: 0 } });
+    const { session } = startSession({ prune: { protectTokens: 0, minimumTokens: 0 } });
     session.observe([...conversation(30), user("last", "and now?")]);
     await session.prepare();
     await session.undo();
@@ -111,13 +77,13 @@ describe("defects of the originals that a session must not have", () => {
   });
 
   it("DC-1: every assistant message with its calls is in the next request", () => {
-    const { session } = setUp();
+    const { session } = startSession();
     for (const message of transcript("u:5 a:5(bash:9) a:5(read:9) a:5")) session.append(message);
     expect(session.projection().map(({ id }) => id)).toEqual(["m1", "m2", "m3", "m4"]);
   });
 
   it("DC-5: a tail that the host kept behind its summary does not speak for the new window", () => {
-    const { session } = setUp();
+    const { session } = startSession();
     const big = used({ inputTokens: 39_000 });
     const marker: Message = {
       id: "m",
@@ -131,7 +97,7 @@ describe("defects of the originals that a session must not have", () => {
     expect(session.status().estimate.source).toBe("heuristic");
     expect(session.nextAction()).toMatchObject({ type: "none", fits: true });
     // The same window in the order in which OpenCode sends it; the times say which message is older.
-    const sent = setUp();
+    const sent = startSession();
     sent.session.observe([
       { ...marker, createdAt: 50 },
       { ...summary, createdAt: 60 },
@@ -141,7 +107,7 @@ describe("defects of the originals that a session must not have", () => {
   });
 
   it("takes nothing for a message that is none", () => {
-    const { session } = setUp();
+    const { session } = startSession();
     const odd = [undefined, null, 7, "text", {}, { id: "x" }, { parts: [] }] as unknown as Message[];
     for (const message of odd) session.append(message);
     session.observe([...odd, ...transcript("u:5")]);

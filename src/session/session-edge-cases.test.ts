@@ -1,52 +1,15 @@
 import { describe, expect, it } from "vitest";
+import { answer, conversation, startSession, step, user, words } from "../../test/rig/session.ts";
 import { createMemoryJournal } from "../stores/memory.ts";
-import { createFakeClock, createFakeSummarizer } from "../testing/fakes.ts";
 import type { SpillStore } from "../tool-output/spill.ts";
-import type { Message, Transcript } from "../transcript/message.ts";
-import type { SessionOptions, SessionPorts } from "./options.ts";
-import { createSession, type Session } from "./session.ts";
+import type { Message } from "../transcript/message.ts";
+import type { SessionOptions } from "./options.ts";
+import type { Session } from "./session.ts";
 
-const SUMMARY = "## Goal\nShip the parser.\n## Progress\nTwo files were read.";
 const MODEL = { provider: "anthropic", id: "claude-sonnet-4-5" };
 
-function setUp(options: SessionOptions = {}, ports: Partial<SessionPorts> = {}): Session {
-  return createSession(
-    { clock: createFakeClock(), summarizer: createFakeSummarizer(SUMMARY), ...ports },
-    {
-      limits: { contextTokens: 40_000, outputTokens: 4_000 },
-      compaction: { toolSummaryStrategy: "off" },
-      ...options,
-    },
-  );
-}
+const setUp = (...given: Parameters<typeof startSession>): Session => startSession(...given).session;
 
-const words = (count: number): string => "steady ".repeat(count);
-const user = (id: string, text: string): Message => ({ id, role: "user", parts: [{ type: "text", text }] });
-const answer = (id: string, text: string): Message => ({
-  id,
-  role: "assistant",
-  parts: [{ type: "text", text }],
-  finish: "stop",
-});
-const step = (id: string, output: string): Message => ({
-  id,
-  role: "assistant",
-  finish: "tool-calls",
-  parts: [
-    {
-      type: "tool",
-      callId: `${id}-call`,
-      tool: "bash",
-      input: { command: `run ${id}` },
-      outcome: { status: "done", output, attachments: [] },
-    },
-  ],
-});
-const conversation = (turns: number, name = ""): Transcript =>
-  Array.from({ length: turns }, (_, turn) => [
-    user(`u${name}${turn}`, `request ${turn}`),
-    answer(`a${name}${turn}`, words(1_000)),
-  ]).flat();
 const NO_USAGE = {
   inputTokens: 0,
   outputTokens: 0,

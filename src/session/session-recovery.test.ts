@@ -1,14 +1,13 @@
 import { describe, expect, it } from "vitest";
+import { answer, conversation, SUMMARY, startSession, user, words } from "../../test/rig/session.ts";
 import { createMemoryJournal } from "../stores/memory.ts";
 import { createFakeClock, createFakeSummarizer, type FakeAnswer } from "../testing/fakes.ts";
 import { findFaults } from "../transcript/format.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
-import type { SessionEvent } from "./log.ts";
 import type { SessionOptions } from "./options.ts";
 import { maxCompactionRecoveries } from "./recovery.ts";
 import { createSession, type Session } from "./session.ts";
 
-const SUMMARY = "## Goal\nShip the parser.\n## Progress\nTwo files were read.";
 const OVERFLOW = { status: 400, message: "prompt is too long: 41000 tokens > 40000 maximum" };
 const RATE = {
   status: 429,
@@ -16,36 +15,10 @@ const RATE = {
 };
 
 function setUp(options: SessionOptions = {}, ...answers: readonly FakeAnswer[]) {
-  const events: SessionEvent[] = [];
   const summarizer = createFakeSummarizer(...(answers.length === 0 ? [SUMMARY] : answers));
   const journal = createMemoryJournal();
-  const session = createSession(
-    { clock: createFakeClock(), summarizer, journal },
-    {
-      limits: { contextTokens: 40_000, outputTokens: 4_000 },
-      compaction: { toolSummaryStrategy: "off", reserveTokens: 4_000 },
-      onEvent: (event) => events.push(event),
-      ...options,
-    },
-  );
-  return { session, events, summarizer, journal };
-}
-
-const words = (count: number, word = "steady"): string => `${word} `.repeat(count);
-const user = (id: string, text: string): Message => ({ id, role: "user", parts: [{ type: "text", text }] });
-const answer = (id: string, text: string, rest: Partial<Message> = {}): Message => ({
-  id,
-  role: "assistant",
-  parts: [{ type: "text", text }],
-  finish: "stop",
-  ...rest,
-});
-
-function conversation(turns: number, wordsEach: number): Transcript {
-  return Array.from({ length: turns }, (_, turn) => [
-    user(`u${turn}`, `request ${turn}`),
-    answer(`a${turn}`, words(wordsEach)),
-  ]).flat();
+  const compaction = { toolSummaryStrategy: "off", reserveTokens: 4_000 } as const;
+  return { ...startSession({ compaction, ...options }, { summarizer, journal }), summarizer, journal };
 }
 
 /** Runs the session until the caller has something to do, and gives the steps that were taken. */

@@ -1,42 +1,15 @@
 import { describe, expect, it } from "vitest";
+import { answer, conversation, SUMMARY, startSession, user, words } from "../../test/rig/session.ts";
 import { createMemoryJournal } from "../stores/memory.ts";
-import { createFakeClock, createFakeSummarizer } from "../testing/fakes.ts";
-import type { Message, Transcript } from "../transcript/message.ts";
+import { createFakeSummarizer } from "../testing/fakes.ts";
+import type { Transcript } from "../transcript/message.ts";
 import type { Journal } from "./journal.ts";
-import type { SessionEvent } from "./log.ts";
 import type { SessionOptions, SessionPorts } from "./options.ts";
-import { createSession } from "./session.ts";
 
-const SUMMARY = "## Goal\nShip the parser.\n## Progress\nTwo files were read.";
+const setUp = (ports: Partial<SessionPorts> = {}, options: SessionOptions = {}) =>
+  startSession(options, ports);
 
-function setUp(ports: Partial<SessionPorts> = {}, options: SessionOptions = {}) {
-  const events: SessionEvent[] = [];
-  const clock = createFakeClock();
-  const session = createSession(
-    { clock, summarizer: createFakeSummarizer(SUMMARY), ...ports },
-    {
-      limits: { contextTokens: 40_000, outputTokens: 4_000 },
-      compaction: { toolSummaryStrategy: "off" },
-      onEvent: (event) => events.push(event),
-      ...options,
-    },
-  );
-  return { session, events, clock };
-}
-
-const words = (count: number): string => "steady ".repeat(count);
-const user = (id: string, text: string): Message => ({ id, role: "user", parts: [{ type: "text", text }] });
-const answer = (id: string, text: string): Message => ({
-  id,
-  role: "assistant",
-  parts: [{ type: "text", text }],
-  finish: "stop",
-});
-
-const CONVERSATION: Transcript = Array.from({ length: 30 }, (_, turn) => [
-  user(`u${turn}`, `request ${turn}`),
-  answer(`a${turn}`, words(1_000)),
-]).flat();
+const CONVERSATION = conversation(30);
 
 describe("undo", () => {
   it("restores exactly the projection from before the last step", async () => {

@@ -1,58 +1,26 @@
 import { describe, expect, it } from "vitest";
+import { answer, startSession, step, user, words } from "../../test/rig/session.ts";
 import { createMemoryJournal, createMemorySpillStore } from "../stores/memory.ts";
 import { createFakeClock, createFakeSummarizer } from "../testing/fakes.ts";
 import { deepFreeze, transcript } from "../testing/notation.ts";
 import { findFaults } from "../transcript/format.ts";
 import type { Message, Transcript, Usage } from "../transcript/message.ts";
-import { CLEARED_PLACEHOLDER, type ToolPart } from "../transcript/part.ts";
-import type { SessionEvent } from "./log.ts";
+import { CLEARED_PLACEHOLDER } from "../transcript/part.ts";
 import type { SessionOptions, SessionPorts } from "./options.ts";
 import { createSession } from "./session.ts";
 
 const SUMMARY = "## Goal\nKeep the parser small.\n## Progress\nThe reader was written and tested.";
 
 function setUp(options: SessionOptions = {}, ports: Partial<SessionPorts> = {}) {
-  const events: SessionEvent[] = [];
-  const clock = createFakeClock();
   const summarizer = createFakeSummarizer(SUMMARY);
   const journal = createMemoryJournal();
-  const session = createSession(
-    { clock, summarizer, journal, spills: createMemorySpillStore(), ...ports },
-    { limits: WINDOW, onEvent: (event) => events.push(event), ...options },
-  );
-  return { session, events, clock, summarizer, journal };
+  const all = { summarizer, journal, spills: createMemorySpillStore(), ...ports };
+  // Tool summaries as they are by default.
+  return { ...startSession({ compaction: {}, ...options }, all), summarizer, journal };
 }
 
 const WINDOW = { contextTokens: 40_000, outputTokens: 4_000 };
 const OFF = { toolSummaryStrategy: "off" } as const;
-
-const words = (count: number, word = "steady"): string => `${word} `.repeat(count);
-
-const user = (id: string, text: string): Message => ({ id, role: "user", parts: [{ type: "text", text }] });
-
-const answer = (id: string, text: string, rest: Partial<Message> = {}): Message => ({
-  id,
-  role: "assistant",
-  parts: [{ type: "text", text }],
-  finish: "stop",
-  ...rest,
-});
-
-const step = (id: string, output: string, rest: Partial<ToolPart> = {}): Message => ({
-  id,
-  role: "assistant",
-  finish: "tool-calls",
-  parts: [
-    {
-      type: "tool",
-      callId: `${id}-call`,
-      tool: "bash",
-      input: { command: `run ${id}` },
-      outcome: { status: "done", output, attachments: [] },
-      ...rest,
-    },
-  ],
-});
 
 const usage = (totalTokens: number): Usage => ({
   inputTokens: totalTokens - 10,
