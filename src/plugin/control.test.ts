@@ -1,13 +1,14 @@
 import { writeFileSync } from "node:fs";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { createTestContext } from "../../test/rig/plugin-context.ts";
+import { createTestContext, hooksOf } from "../../test/rig/plugin-context.ts";
 import { createLease, readLease } from "../fork/life/lease.ts";
 import type { RecordStore } from "../fork/life/record-store.ts";
+import type { Hooks } from "../hosts/opencode/hooks.ts";
 import { currentProcess } from "../stores/files/lock.ts";
 import { createMemoryRecordStore } from "../stores/memory.ts";
 import { createControlFeature } from "./control.ts";
 import type { Forks } from "./forks/forks.ts";
-import { combineHooks, type HookFailure } from "./host/features.ts";
+import type { FeatureFailure } from "./host/features.ts";
 import { askPlugin, type ControlStore, fileControlStore } from "./stores/control-store.ts";
 import type { PruneWindow } from "./window/prune.ts";
 
@@ -26,7 +27,7 @@ function start(ends: "at once" | "never" = "at once", given?: ControlStore) {
     keeper: {
       get: (id: string) => (id === "fk_1" ? live : undefined),
       all: () => [live],
-      tell: async (id: string, event: object) => void told.push({ id, ...event }),
+      dispatch: async (id: string, event: object) => void told.push({ id, ...event }),
     },
   } as unknown as Forks;
   const answers = [
@@ -35,13 +36,13 @@ function start(ends: "at once" | "never" = "at once", given?: ControlStore) {
   ] as const;
   let undos = 0;
   const pruning: PruneWindow = {
-    feature: { name: "pruning", hooks: {} },
+    feature: { name: "pruning" },
     isOpen: (id) => id === "ses_1",
     undo: async () => answers[Math.min(undos++, 1)],
   };
-  const failures: HookFailure[] = [];
+  const failures: FeatureFailure[] = [];
   const feature = createControlFeature({ context, control, forks, pruning });
-  const hooks = combineHooks([feature], (failure) => failures.push(failure));
+  const hooks = hooksOf([feature], (failure) => void failures.push(failure));
   onTestFinished(async () => hooks.dispose?.());
   const begin = () => hooks.event?.({ event: { type: "session.created", properties: {} } });
   const rest = () => live.runs.splice(0, 1, { number: 1, state: "cancelled" });
@@ -96,11 +97,11 @@ describe("a request from another process", () => {
     const asked = { schema: "control/1", id: "c1", askedAtMs: Date.now(), state: { status: "asked" } };
     const value = { ...asked, want: { type: "cancel-fork", forkId: "fk_1" } };
     await control.requests.put({ id: "c1", value, expected: "missing" });
-    await hooks["experimental.chat.messages.transform"]?.({}, { messages: [] });
+    await send(hooks);
     await expect
       .poll(() => control.requests.get("c1"))
       .toMatchObject({ value: { state: { status: "taken" } } });
-    await hooks["experimental.chat.messages.transform"]?.({}, { messages: [] });
+    await send(hooks);
   });
 
   it("is withdrawn when it concerns nobody who runs", async () => {
@@ -153,7 +154,7 @@ describe("an instance", () => {
     const old = { schema: "control/1", id: "old", askedAtMs: 0, want, state: { status: "asked" } };
     await control.requests.put({ id: "old", value: old, expected: "missing" });
     await control.requests.put({ id: "odd", value: { schema: "control/9" }, expected: "missing" });
-    await hooks["experimental.chat.messages.transform"]?.({}, { messages: [] });
+    await send(hooks);
     expect(await control.requests.list()).toMatchObject({ records: [] });
   });
 
@@ -177,7 +178,7 @@ describe("an instance", () => {
     const { control } = countedStore(() => new Promise(() => {}));
     const { hooks } = start("at once", control);
     let isOver = false;
-    const asked = hooks["experimental.chat.messages.transform"]?.({}, { messages: [] }) ?? Promise.resolve();
+    const asked = send(hooks);
     void asked.then(() => {
       isOver = true;
     });
@@ -188,8 +189,14 @@ describe("an instance", () => {
   it("lets the conversation go on when its folder cannot be used", async () => {
     const { context, hooks, failures } = start();
     writeFileSync(context.folders.control, "not a folder");
-    await hooks["experimental.chat.messages.transform"]?.({}, { messages: [] });
+    await send(hooks);
     await hooks.event?.({ event: { type: "session.idle", properties: {} } });
     expect(failures).toEqual([]);
   });
 });
+
+/** A request of the model. */
+async function send(hooks: Hooks): Promise<void> {
+  const messages = [{ info: { id: "u", sessionID: "ses_1", role: "user" }, parts: [] }];
+  await hooks["experimental.chat.messages.transform"]?.({}, { messages });
+}

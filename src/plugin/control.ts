@@ -87,11 +87,11 @@ export function createControlFeature(setup: ControlSetup): Feature {
   }
 
   /** A conversation does not wait long for a store that does not answer. */
-  async function lookInHook(): Promise<void> {
+  async function lookInTime(): Promise<void> {
     workedAtMs = context.now();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, HOOK_MS);
+      timer = setTimeout(resolve, HANDLER_MS);
     });
     await Promise.race([look(), late]).finally(() => clearTimeout(timer));
   }
@@ -127,17 +127,18 @@ export function createControlFeature(setup: ControlSetup): Feature {
 
   return {
     name: "control",
-    hooks: {
-      "experimental.chat.messages.transform": () => lookInHook(),
-      event: async ({ event }) => {
-        if (!hasStarted || event.type === "session.idle") await lookInHook();
-      },
-      dispose: async () => {
-        clearInterval(timer);
-        const id = leaseRecordId(instanceId);
-        const stored = await control.instances.get(id);
-        if (stored.status === "found") await control.instances.delete(id, stored.version);
-      },
+    async beforeRequest() {
+      await lookInTime();
+      return undefined;
+    },
+    async onSignal({ type }) {
+      if (type === "ready" || type === "idle") await lookInTime();
+    },
+    async dispose() {
+      clearInterval(timer);
+      const id = leaseRecordId(instanceId);
+      const stored = await control.instances.get(id);
+      if (stored.status === "found") await control.instances.delete(id, stored.version);
     },
   };
 }
@@ -149,9 +150,9 @@ interface ControlSetup {
   readonly pruning: PruneWindow;
 }
 
-/** So long after a hook a plugin counts as working. */
+/** So long after a request of the model a plugin counts as working. */
 const WORKING_MS = 60_000;
-const HOOK_MS = 3_000;
+const HANDLER_MS = 3_000;
 /** Nobody waits for an answer for so long. */
 const FORGOTTEN_MS = 10 * 60_000;
 const STOP_MS = 10_000;
@@ -176,7 +177,7 @@ async function cancelFork({ forks }: ControlSetup, forkId: string): Promise<Cont
   const record = forks.keeper.get(forkId);
   if (record === undefined || !isLive(currentRun(record)))
     return { outcome: "nothing", text: `Fork ${forkId} had ended already.` };
-  await forks.keeper.tell(forkId, { type: "cancel-asked", reason: "stopped from the command line" });
+  await forks.keeper.dispatch(forkId, { type: "cancel-asked", reason: "stopped from the command line" });
   const run = await forks.waitForEnd(forkId, { limitMs: STOP_MS, signal: new AbortController().signal });
   return {
     outcome: "done",

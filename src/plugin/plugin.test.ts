@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { createTestContext } from "../../test/rig/plugin-context.ts";
-import { createRecordRequests } from "./plugin.ts";
+import { createTestContext, hooksOf } from "../../test/rig/plugin-context.ts";
+import { createRequestJournal } from "./plugin.ts";
 
 const INFO = {
   id: "msg_1",
@@ -15,7 +15,7 @@ const INFO = {
 
 it("writes each finished request down once, with what came from the cache", async () => {
   const { context, entries } = createTestContext();
-  const { hooks } = createRecordRequests(context);
+  const hooks = hooksOf([createRequestJournal(context)]);
   const tell = (info: unknown) => hooks.event?.({ event: { type: "message.updated", properties: { info } } });
   await tell({ ...INFO, time: { created: 1 } });
   await tell(INFO);

@@ -1,42 +1,133 @@
-import { asNumber, asObject, asString } from "../text/json.ts";
-import type { PluginContext } from "./context/context.ts";
-import type { Feature } from "./host/features.ts";
+import { createPluginContext, type Environment, type PluginContext } from "./context/context.ts";
+import { readPluginOptions } from "./context/options.ts";
+import { createControlFeature } from "./control.ts";
+import { createDeliveryFeature } from "./delivery/delivery.ts";
+import { createChildEventsFeature, createChildGuards } from "./forks/child-events.ts";
+import { createForkClockFeature } from "./forks/clock.ts";
+import { createForks } from "./forks/forks.ts";
+import { createGraftFeature } from "./forks/graft.ts";
+import { createForkLinks } from "./forks/links.ts";
+import type { AgentHost, AgentPlugin } from "./host/agent-host.ts";
+import { combineFeatures, type Feature } from "./host/features.ts";
 import { createLruMap } from "./stores/lru-map.ts";
+import { createViewCapture } from "./stores/views.ts";
+import { createToolsFeature } from "./tools/tools.ts";
+import { createBoundToolOutput } from "./window/bound-output.ts";
+import { createCompactionContext } from "./window/compaction.ts";
+import { createModelWindows } from "./window/models.ts";
+import { createPinnedTexts } from "./window/pins.ts";
+import { createPruneWindow } from "./window/prune.ts";
 
-/** Journals what each request of the model cost: tokens, what came from the provider's cache, and money. */
-export function createRecordRequests(context: PluginContext): Feature {
-  const seen = createLruMap<string, true>(MAX_SEEN);
+/**
+ * The plugin of any coding agent: an adapter gives the agent as an `AgentHost` and calls the handlers that come back.
+ * Each feature decides on its own at the moments it cares about: `window/` bounds outputs, prunes, keeps pins and helps the
+ * agent's own compaction; `forks/` starts background agents that inherit the conversation and follows their lives;
+ * `delivery/` brings their results to their parents, each once; `tools/` is what the model can call; `control.ts` answers the
+ * command line. Everything that is kept lies in `stores/`. A feature that fails has no effect, and the conversation goes on.
+ */
+export function createPlugin(
+  host: AgentHost,
+  options: unknown,
+  { env, now }: PluginEnvironment,
+): AgentPlugin {
+  const read = readPluginOptions(options);
+  const context = createPluginContext({ host, options: read.options, env, ...(now && { now }) });
+  return combineFeatures(
+    [reportProblems(context, read.problems), ...featuresOf(context)],
+    ({ feature, handler, cause, sessionId }) => {
+      const { notify } = context;
+      const entry = { type: "hook-failed", feature, hook: handler, reason: String(cause) };
+      if (sessionId !== undefined) context.record(sessionId, entry);
+      notify.log("error", `${feature}: ${handler} failed and changed nothing`, { cause: String(cause) });
+      notify.toastOnce(`${feature} failed in ${handler}; the conversation goes on without it.`, "error");
+    },
+  );
+}
+
+export interface PluginEnvironment {
+  readonly env: Environment;
+  /** Where the present time comes from, in milliseconds; the system's clock where unset. */
+  readonly now?: () => number;
+}
+
+/** In the order in which they are asked at each moment. */
+function featuresOf(context: PluginContext): readonly Feature[] {
+  const capture = createViewCapture();
+  const links = createForkLinks(context.host);
+  const windows = createModelWindows(context.options);
+  const forks = createForks({ context, capture, views: context.stores.views, links, windows });
+  const pins = createPinnedTexts(context.options.pin);
+  const isChild = async (sessionId: string): Promise<boolean> =>
+    (await links.linkOf(sessionId)) !== undefined;
+  const pruning = createPruneWindow({ context, pins, windows, isChild });
+  return [
+    { name: "session tree", onSignal: async (signal) => context.tree.observe(signal) },
+    createRequestJournal(context),
+    windows.feature,
+    createBoundToolOutput(context),
+    createControlFeature({ context, forks, pruning, control: context.stores.control }),
+    pruning.feature,
+    createCompactionContext({ context, pins, capture }),
+    createToolsFeature({ context, forks }),
+    createChildGuards({ context, forks }),
+    createChildEventsFeature({ context, forks }),
+    createGraftFeature({ context, forks }),
+    createForkClockFeature({ context, forks }),
+    createDeliveryFeature({ context, forks }),
+    createStoreWatch(context),
+  ];
+}
+
+/** Logs what is wrong with the options at once, and shows it when somebody is there to see it. */
+function reportProblems({ notify }: PluginContext, problems: readonly string[]): Feature {
+  const name = "options";
+  if (problems.length === 0) return { name };
+  const message = `Options that were not understood count as unset: ${problems.join("; ")}`;
+  notify.log("error", message);
   return {
-    name: "request journal",
-    hooks: {
-      event: async ({ event }) => {
-        if (event.type !== "message.updated") return;
-        const info = asObject(event.properties.info);
-        const id = asString(info.id);
-        const sessionId = asString(info.sessionID);
-        const isDone = asNumber(asObject(info.time).completed) !== undefined;
-        if (info.role !== "assistant" || !isDone || id === undefined || sessionId === undefined) return;
-        if (seen.get(id)) return;
-        seen.set(id, true);
-        const tokens = asObject(info.tokens);
-        const cache = asObject(tokens.cache);
-        context.record(sessionId, {
-          type: "request",
-          messageId: id,
-          model: `${asString(info.providerID) ?? "?"}/${asString(info.modelID) ?? "?"}`,
-          inputTokens: asNumber(tokens.input) ?? 0,
-          outputTokens: asNumber(tokens.output) ?? 0,
-          reasoningTokens: asNumber(tokens.reasoning) ?? 0,
-          cacheReadTokens: asNumber(cache.read) ?? 0,
-          cacheWriteTokens: asNumber(cache.write) ?? 0,
-          costUSD: asNumber(info.cost) ?? 0,
-          ...(info.summary === true && { summary: true }),
-          ...(info.error !== undefined && { error: asString(asObject(info.error).name) ?? "error" }),
-        });
-      },
+    name,
+    async onUserMessage() {
+      notify.toastOnce(message, "warning");
+      return undefined;
     },
   };
 }
 
-/** A finished message is told about several times, and soon. */
+/** Journals what each request of the model cost: tokens, what came from the provider's cache, and money. */
+export function createRequestJournal(context: PluginContext): Feature {
+  const seen = createLruMap<string, true>(MAX_SEEN);
+  return {
+    name: "request journal",
+    async onSignal(signal) {
+      if (signal.type !== "answer" || seen.get(signal.request.messageId)) return;
+      seen.set(signal.request.messageId, true);
+      context.record(signal.sessionId, { ...signal.request });
+    },
+  };
+}
+
+/** An answer is told about several times, and soon. */
 const MAX_SEEN = 4_096;
+
+/** Opens the stores with the first message and says so if they cannot be used; nobody waits for it. */
+function createStoreWatch({ stores, notify }: PluginContext): Feature {
+  let hasOpened = false;
+  const open = async (): Promise<void> => {
+    const opened = await stores.open();
+    if (opened.status === "open") return;
+    notify.log("error", `the store cannot be used: ${opened.reason}`, { code: opened.code });
+    notify.toastOnce(`Nothing can be kept now: ${opened.reason}`, "error");
+  };
+  return {
+    name: "stores",
+    async onUserMessage() {
+      if (hasOpened) return undefined;
+      hasOpened = true;
+      open().catch((cause: unknown) =>
+        notify.log("error", "the store cannot be used", { cause: String(cause) }),
+      );
+      return undefined;
+    },
+    dispose: () => stores.close(),
+  };
+}

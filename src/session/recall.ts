@@ -1,4 +1,4 @@
-import { safeJson } from "../text/json.ts";
+import { isObject, safeJson } from "../text/json.ts";
 import { normalizeText } from "../text/normalize.ts";
 import { type RedactOptions, redactSecrets } from "../text/secrets/redact-secrets.ts";
 import { headCut, tailCut, truncate } from "../text/truncate.ts";
@@ -45,7 +45,7 @@ interface RecallMatch {
   readonly text: string;
 }
 
-export interface RecallMissing {
+interface RecallMissing {
   readonly status: "missing";
   /** What can be done about it. */
   readonly hint: string;
@@ -54,8 +54,88 @@ export interface RecallMissing {
 /** How many characters a recall gives at most. */
 export const RECALL_MAX_CHARS = 8_000;
 
+/** Where recalled texts come from. What is not asked for is not read. */
+export interface RecallSource {
+  /** Finds a message as its owner stores it. */
+  messages(): Awaitable<(id: MessageId) => Message | undefined>;
+  /** The whole of an output that was spilled. */
+  spilled(handle: Handle): Promise<string | undefined>;
+  /** Everything out of the model's sight, newest first. */
+  hidden(): Awaitable<Iterable<HiddenText>>;
+}
+
+type Awaitable<Value> = Value | Promise<Value>;
+
+interface HiddenText {
+  readonly handle: Handle;
+  readonly text: string;
+}
+
+export interface RecallOptions {
+  readonly maxChars: number;
+  readonly range: RecallRange | undefined;
+  /** Unset leaves secrets in the text. */
+  readonly redact: RedactOptions | undefined;
+}
+
+/** What a handle names, or the hidden lines that hold a text: normalized and bounded. */
+export async function recall(
+  source: RecallSource,
+  request: RecallRequest,
+  { maxChars, range, redact }: RecallOptions,
+): Promise<Recalled> {
+  if (isObject(request)) {
+    const search = typeof request.search === "string" ? request.search : "";
+    if (search.trim() === "") return missing("Give a text to search for.");
+    return searchLines(await source.hidden(), { search, maxChars, redact });
+  }
+  if (typeof request !== "string" || request === "")
+    return missing("Give a handle, or a text to search for.");
+  const found = await findText(source, request);
+  if (found === undefined)
+    return missing("Nothing is kept under this handle. Search for a text of it, or run the tool again.");
+  const { from, text, input } = found;
+  return {
+    status: "found",
+    handle: request,
+    from,
+    ...boundRecall(normalizeAndRedact(text, redact), {
+      maxChars,
+      range: isObject(range) ? range : undefined,
+    }),
+    ...(input !== undefined && {
+      input: boundRecall(normalizeAndRedact(input, redact), { maxChars: INPUT_CHARS, range: undefined }).text,
+    }),
+  };
+}
+
+/** A content hash names a spilled text and no message, so the conversation is read only where the store does not have it. */
+async function findText(source: RecallSource, handle: Handle): Promise<FoundText | undefined> {
+  const spilled = async (): Promise<FoundText | undefined> => {
+    const text = await source.spilled(handle);
+    return text === undefined ? undefined : { from: "spill", text };
+  };
+  const isHash = CONTENT_HASH.test(handle);
+  const first = isHash ? await spilled() : undefined;
+  if (first !== undefined) return first;
+  const there = textAt(handle, await source.messages());
+  if (there !== undefined) return { from: "transcript", ...there };
+  return isHash ? undefined : spilled();
+}
+
+interface FoundText extends RecalledText {
+  readonly from: "transcript" | "spill";
+}
+
+const CONTENT_HASH = /^[0-9a-f]{64}$/;
+const INPUT_CHARS = 2_000;
+
+function missing(hint: string): RecallMissing {
+  return { status: "missing", hint };
+}
+
 /** Makes text from outside fit to be read again: normalized, and without secrets when asked for. */
-export function normalizeAndRedact(text: string, redact: RedactOptions | undefined): string {
+function normalizeAndRedact(text: string, redact: RedactOptions | undefined): string {
   const plain = normalizeText(text);
   return redact === undefined ? plain : redactSecrets(plain, redact);
 }
@@ -88,7 +168,7 @@ interface BoundedRecall {
 
 /** The lines of some texts that hold another text, whatever the case, up to a number of characters. */
 export function searchLines(
-  texts: Iterable<{ readonly handle: Handle; readonly text: string }>,
+  texts: Iterable<HiddenText>,
   { search, maxChars, redact }: SearchOptions,
 ): RecalledMatches {
   const wanted = search.toLowerCase();
@@ -165,10 +245,7 @@ function excerptAround(line: string, place: number): string {
 }
 
 /** What a handle names in a transcript: a part by `<messageId>/<partIndex>`, or a whole message by its id. */
-export function textAt(
-  handle: Handle,
-  find: (id: MessageId) => Message | undefined,
-): RecalledText | undefined {
+function textAt(handle: Handle, find: (id: MessageId) => Message | undefined): RecalledText | undefined {
   const message = find(handle);
   if (message !== undefined) return { text: messageText(message) };
   const slash = handle.lastIndexOf("/");
@@ -180,7 +257,7 @@ export function textAt(
   return part.type === "tool" && part.input !== undefined ? { text, input: safeJson(part.input) } : { text };
 }
 
-export interface RecalledText {
+interface RecalledText {
   readonly text: string;
   /** What the tool was asked, for the part of a call. */
   readonly input?: string;
@@ -190,7 +267,7 @@ export interface RecalledText {
 export function* hiddenTexts(
   base: Transcript,
   marked: ReadonlyMap<MessageId, Message>,
-): Generator<{ readonly handle: Handle; readonly text: string }, void, undefined> {
+): Generator<HiddenText, void, undefined> {
   for (const message of base.toReversed()) {
     const shown = marked.get(message.id);
     for (const [partIndex, part] of message.parts.entries()) {

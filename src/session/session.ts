@@ -13,7 +13,6 @@ import {
   type TriggerStatus,
   triggerStatus,
 } from "../compaction/trigger/should-compact.ts";
-import { isObject } from "../text/json.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import type { ContextEstimate } from "../transcript/estimate-context.ts";
 import type { Message, ModelRef, Transcript, Usage } from "../transcript/message.ts";
@@ -27,16 +26,12 @@ import { decideNextAction, type NextActionOptions, readSessionView } from "./nex
 import { readSessionOptions, type SessionOptions, type SessionPorts } from "./options.ts";
 import { tokenLimitOf } from "./output-limits.ts";
 import {
-  boundRecall,
   hiddenTexts,
-  normalizeAndRedact,
   type Recalled,
-  type RecalledText,
-  type RecallMissing,
   type RecallRange,
   type RecallRequest,
-  searchLines,
-  textAt,
+  type RecallSource,
+  recall,
 } from "./recall.ts";
 import { afterRefusal } from "./recovery.ts";
 import { runAction } from "./run-action.ts";
@@ -333,48 +328,26 @@ async function readJournal({ ports }: SessionCore): Promise<JournalContent> {
 const READ_LIMIT_MS = 30_000;
 const EMPTY_JOURNAL: JournalContent = { entries: [], problems: [] };
 
-/** Answers a recall out of the transcript, then out of the spill store. Never throws. */
-async function recallContent(
+/** Answers a recall out of the transcript and the spill store. Never throws. */
+function recallContent(
   core: SessionCore,
   request: RecallRequest,
   range: RecallRange | undefined,
 ): Promise<Recalled> {
   const { history, options } = core;
-  const redact = options.redaction === "off" ? undefined : options.redaction;
-  const maxChars = options.recallMaxChars;
-  if (typeof request === "object" && request !== null) {
-    const search = typeof request.search === "string" ? request.search : "";
-    if (search.trim() === "") return recallMissing("Give a text to search for.");
-    const marked = new Map(core.window().marked.map((message) => [message.id, message]));
-    return searchLines(hiddenTexts(history.source(), marked), { search, maxChars, redact });
-  }
-  if (typeof request !== "string" || request === "")
-    return recallMissing("Give a handle, or a text to search for.");
-  const there = textAt(request, history.find);
-  const found = there ?? (await readSpill(core, request));
-  if (found === undefined)
-    return recallMissing(
-      "Nothing is kept under this handle. Search for a text of it, or run the tool again.",
-    );
-  const bounded = boundRecall(normalizeAndRedact(found.text, redact), {
-    maxChars,
-    range: isObject(range) ? range : undefined,
-  });
-  const input =
-    found.input === undefined
-      ? undefined
-      : boundRecall(normalizeAndRedact(found.input, redact), { maxChars: INPUT_CHARS, range: undefined })
-          .text;
-  return {
-    status: "found",
-    handle: request,
-    from: there === undefined ? "spill" : "transcript",
-    ...bounded,
-    ...(input !== undefined && { input }),
+  const source: RecallSource = {
+    messages: () => history.find,
+    spilled: (handle) => readSpill(core, handle),
+    hidden: () => {
+      const { marked } = core.window();
+      return hiddenTexts(history.source(), new Map(marked.map((message) => [message.id, message])));
+    },
   };
+  const redact = options.redaction === "off" ? undefined : options.redaction;
+  return recall(source, request, { maxChars: options.recallMaxChars, range, redact });
 }
 
-async function readSpill({ ports }: SessionCore, handle: Handle): Promise<RecalledText | undefined> {
+async function readSpill({ ports }: SessionCore, handle: Handle): Promise<string | undefined> {
   const { spills, clock } = ports;
   if (spills === undefined) return undefined;
   const result = await callWithin({
@@ -383,12 +356,7 @@ async function readSpill({ ports }: SessionCore, handle: Handle): Promise<Recall
     clock,
     signal: undefined,
   });
-  return result.status === "done" && typeof result.value === "string" ? { text: result.value } : undefined;
+  return result.status === "done" && typeof result.value === "string" ? result.value : undefined;
 }
 
 const SPILL_LIMIT_MS = 10_000;
-const INPUT_CHARS = 2_000;
-
-function recallMissing(hint: string): RecallMissing {
-  return { status: "missing", hint };
-}

@@ -2,26 +2,34 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import type { HostAnswer } from "../../src/hosts/opencode/calls.ts";
+import { createHooks } from "../../src/hosts/opencode/adapter.ts";
+import type { HostAnswer, HostCalls } from "../../src/hosts/opencode/calls.ts";
+import type { Hooks } from "../../src/hosts/opencode/hooks.ts";
+import { createOpencodeHost } from "../../src/hosts/opencode/host.ts";
 import { createPluginContext, type PluginContext } from "../../src/plugin/context/context.ts";
 import { readPluginOptions } from "../../src/plugin/context/options.ts";
+import { combineFeatures, type Feature, type FeatureFailure } from "../../src/plugin/host/features.ts";
 import { type PluginEntry, readPluginJournal } from "../../src/plugin/stores/journal.ts";
 
-/** A context of the plugin whose store is a folder of its own and whose host knows every session as a root. */
-export function createTestContext({ options = {}, store, answer }: TestContextOptions = {}): TestContext {
+/** A context of the plugin in OpenCode, whose store is a folder of its own and whose host knows every session as a root. */
+export function createTestContext(given: TestContextOptions = {}): TestContext {
+  const { options = {}, store, answer, calls } = given;
   const folder = store ?? mkdtempSync(join(tmpdir(), "carryover-window-"));
   if (store === undefined)
     onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
   const logged: string[] = [];
-  const context = createPluginContext({
-    options: readPluginOptions({ store: folder, ...options }).options,
+  const host = createOpencodeHost({
+    calls: calls ?? { call: async () => answer ?? { status: "ok", body: {} } },
     directory: folder,
-    calls: { call: async () => answer ?? { status: "ok", body: {} } },
-    notify: {
+    env: {},
+  });
+  const context = createPluginContext({
+    host: {
+      ...host,
       toast: (message) => void logged.push(message),
-      toastOnce: (message) => void logged.push(message),
       log: (_, message) => void logged.push(message),
     },
+    options: readPluginOptions({ store: folder, ...options }).options,
     env: {},
   });
   const entries = async (rootSessionId: string): Promise<readonly PluginEntry[]> =>
@@ -35,6 +43,8 @@ export interface TestContextOptions {
   readonly store?: string;
   /** What the host says to every call. */
   readonly answer?: HostAnswer;
+  /** A host that says more than one thing. */
+  readonly calls?: HostCalls;
 }
 
 export interface TestContext {
@@ -43,4 +53,14 @@ export interface TestContext {
   readonly logged: readonly string[];
   /** What was written down so far. */
   entries(rootSessionId: string): Promise<readonly PluginEntry[]>;
+}
+
+/** Features as the hooks that OpenCode calls. */
+export function hooksOf(
+  features: readonly Feature[],
+  onFailure: (failure: FeatureFailure) => void = () => {},
+): Hooks {
+  return createHooks(combineFeatures(features, onFailure), (hook, cause) => {
+    throw new Error(`${hook} failed`, { cause });
+  });
 }

@@ -10,7 +10,7 @@ export function createTestForks(context: PluginContext): Forks {
     context,
     capture: createViewCapture(),
     views: context.stores.views,
-    bonds: createForkLinks(context.calls),
+    links: createForkLinks(context.host),
     windows: createModelWindows(context.options),
   });
 }

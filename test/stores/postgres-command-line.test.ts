@@ -1,4 +1,3 @@
-import { asObject } from "../../src/text/json.ts";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,14 +7,15 @@ import { createLease } from "../../src/fork/life/lease.ts";
 import type { PluginContext } from "../../src/plugin/context/context.ts";
 import { createControlFeature } from "../../src/plugin/control.ts";
 import type { Forks } from "../../src/plugin/forks/forks.ts";
-import { combineHooks } from "../../src/plugin/host/features.ts";
 import type { ControlAnswer } from "../../src/plugin/stores/control-store.ts";
 import { pluginFolders } from "../../src/plugin/stores/folders.ts";
 import { openPluginStores } from "../../src/plugin/stores/open-stores.ts";
 import type { PluginStores } from "../../src/plugin/stores/plugin-stores.ts";
 import type { PruneWindow } from "../../src/plugin/window/prune.ts";
 import { currentProcess } from "../../src/stores/files/lock.ts";
+import { asObject } from "../../src/text/json.ts";
 import { OWNER, runningFork } from "../rig/forks/fork-samples.ts";
+import { hooksOf } from "../rig/plugin-context.ts";
 import { postgresForTests } from "./postgres-place.ts";
 
 const postgres = await postgresForTests();
@@ -78,7 +78,7 @@ async function runPlugin(stores: PluginStores, { forkId, sessionId }: Work) {
     keeper: {
       get: (id: string) => (id === forkId ? live : undefined),
       all: () => [live],
-      tell: async (id: string, event: object) => void told.push({ id, ...event }),
+      dispatch: async (id: string, event: object) => void told.push({ id, ...event }),
     },
   } as unknown as Forks;
   const pruning = {
@@ -90,7 +90,7 @@ async function runPlugin(stores: PluginStores, { forkId, sessionId }: Work) {
   } as unknown as PruneWindow;
   const context = { stores, now: Date.now, notify: { log: () => {} } } as unknown as PluginContext;
   const feature = createControlFeature({ context, control: stores.control, forks, pruning });
-  const hooks = combineHooks([feature], () => {});
+  const hooks = hooksOf([feature], () => {});
   await hooks.event?.({ event: { type: "session.created", properties: {} } });
   return { told, stop: async () => hooks.dispose?.() };
 }

@@ -368,7 +368,7 @@ describe.skipIf(postgres === undefined)("purging the stores of a database", () =
 
   it("deletes no record that was changed since it was looked at", async () => {
     const stores = library();
-    const records = stores.records("opencode/control/requests");
+    const records = stores.records("plugin/control/requests");
     await records.put({ id: "a", value: 1, expected: "missing" });
     const purged = await stores.purge(({ records: found }) => ({
       sessions: [],

@@ -1,8 +1,8 @@
 import { lstat, mkdtemp, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
-import { databaseControlStore, runningPlugins } from "../../plugin/stores/control-store.ts";
-import { hostConfigFolder, type PluginFolders } from "../../plugin/stores/folders.ts";
+import { databaseControlStore, PLUGIN_SCOPE, runningPlugins } from "../../plugin/stores/control-store.ts";
+import { configHome, type PluginFolders } from "../../plugin/stores/folders.ts";
 import { listPluginJournals, readPluginJournal } from "../../plugin/stores/journal.ts";
 import { readForks } from "../../plugin/stores/plugin-stores.ts";
 import { createLoadPg } from "../../stores/postgres/pool.ts";
@@ -125,7 +125,7 @@ export async function checkDatabase(connectionString: string): Promise<Finding[]
         what: `${DATABASE_LABEL} cannot be used: ${opened.reason} (${opened.code})`,
         advice:
           opened.code === "PG_NOT_INSTALLED"
-            ? `Run npm install pg in the project or in ${hostConfigFolder(process.env)}.`
+            ? `Run npm install pg in the project or in ${join(configHome(process.env), "opencode")}.`
             : "Correct the address, start the server, or leave the option out to keep files.",
       },
     ];
@@ -137,7 +137,7 @@ export async function checkDatabase(connectionString: string): Promise<Finding[]
 /** Checks that the records of all machines can be read, and counts the running plugins. */
 async function checkDatabaseRecords(stores: PostgresStores): Promise<Finding[]> {
   const check = "records";
-  const records = await stores.recordsBelow("opencode/");
+  const records = await stores.recordsBelow(PLUGIN_SCOPE);
   if ("status" in records)
     return [
       { check, level: "problem", what: `records cannot be read: ${records.reason}`, advice: "Try again." },

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { hostConfigFolder, type PluginFolders, pluginFolders } from "../../plugin/stores/folders.ts";
+import { configHome, type PluginFolders, pluginFolders } from "../../plugin/stores/folders.ts";
 import { openPluginStores } from "../../plugin/stores/open-stores.ts";
 import { isDatabase, type PluginLog, type PluginStores } from "../../plugin/stores/plugin-stores.ts";
 import { hasPassword } from "../../stores/postgres/pool.ts";
@@ -66,7 +66,7 @@ export async function listLogs(stores: PluginStores): Promise<readonly PluginLog
 export function databaseError({ code, reason }: Pick<StoreFailure, "code" | "reason">): CliError {
   const advice =
     code === "PG_NOT_INSTALLED"
-      ? `Run npm install pg here or in ${hostConfigFolder(process.env)}.`
+      ? `Run npm install pg here or in ${join(configHome(process.env), "opencode")}.`
       : "`carryover doctor` looks at it; nothing was changed.";
   return new CliError(`Cannot use ${DATABASE_LABEL}: ${reason} (${code})`, [advice], {
     exitCode: EXIT_CODES.outside,
@@ -75,7 +75,7 @@ export function databaseError({ code, reason }: Pick<StoreFailure, "code" | "rea
 
 /** Folders in which the package `pg` may be installed, if it is not beside this program. */
 export function packageFolders(): readonly string[] {
-  return [process.cwd(), hostConfigFolder(process.env)];
+  return [process.cwd(), join(configHome(process.env), "opencode")];
 }
 
 /** The plugin's folders: below `--store`, else below the option in OpenCode's configuration, else the default. */

@@ -1,4 +1,4 @@
-import { createLruMap } from "../../plugin/stores/lru-map.ts";
+import { HOST_CALL_MS, type HostValue } from "../../plugin/host/agent-host.ts";
 
 /** OpenCode's HTTP routes over the transport that it gave to the plugin; nothing of it leaves the process. Never throws. */
 export interface HostCalls {
@@ -43,6 +43,14 @@ export function createHostCalls({ client, directory }: HostCallsOptions): HostCa
   };
 }
 
+/** A failed answer as the plugin takes it. */
+export function failureOf({ code, reason }: Extract<HostAnswer, { readonly status: "failed" }>): HostFailure {
+  const kind = code === 404 ? "missing" : code === "no-answer" ? code : "refused";
+  return { status: "failed", code: kind, reason };
+}
+
+type HostFailure = Extract<HostValue<never>, { readonly status: "failed" }>;
+
 /** The route of one session. */
 export function sessionPath(sessionId: string): string {
   return `/session/${encodeURIComponent(sessionId)}`;
@@ -56,15 +64,13 @@ interface HostCallsOptions {
 /** The host's own fetch cannot be aborted, so it is left alone. */
 function inTime(answer: Promise<HostAnswer>): Promise<HostAnswer> {
   return new Promise((resolve, reject) => {
-    const giveUp = (): void => reject(new Error(`the host did not answer within ${CALL_MS / 1_000} seconds`));
-    const timer = setTimeout(giveUp, CALL_MS);
+    const giveUp = (): void =>
+      reject(new Error(`the host did not answer within ${HOST_CALL_MS / 1_000} seconds`));
+    const timer = setTimeout(giveUp, HOST_CALL_MS);
     timer.unref?.();
     answer.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }
-
-/** What the host has not done after so long it will not do: longer than a busy machine takes for the messages of a long session. */
-export const CALL_MS = 120_000;
 
 interface Transport {
   readonly baseUrl: string;
@@ -85,49 +91,3 @@ function transportOf(client: unknown): Transport | undefined {
   const send = config.fetch as (request: Request) => Promise<Response>;
   return { baseUrl: config.baseUrl, headers, fetch: (request) => send(request) };
 }
-
-/** Tells people: a toast where one looks, a line in the host's log. Never fails, never waits for longer than the host takes. */
-export interface Notify {
-  toast(message: string, variant?: ToastVariant): void;
-  /** The same message is shown only once while the plugin runs. */
-  toastOnce(message: string, variant?: ToastVariant): void;
-  log(level: LogLevel, message: string, extra?: Readonly<Record<string, unknown>>): void;
-}
-
-type ToastVariant = "info" | "success" | "warning" | "error";
-type LogLevel = "debug" | "info" | "warn" | "error";
-
-interface NotifyOptions {
-  readonly calls: HostCalls;
-  /** Lines below it are not written. */
-  readonly level: LogLevel | "off";
-}
-
-export function createNotify({ calls, level }: NotifyOptions): Notify {
-  const shown = createLruMap<string, true>(MAX_SHOWN);
-  const toast = (message: string, variant: ToastVariant = "info"): void => {
-    void calls.call("POST", "/tui/show-toast", { title: "Carryover", message, variant });
-  };
-  return {
-    toast,
-    toastOnce(message, variant) {
-      if (shown.get(message)) return;
-      shown.set(message, true);
-      toast(message, variant);
-    },
-    log(lineLevel, message, extra) {
-      if (LEVELS.indexOf(lineLevel) < LEVELS.indexOf(level)) return;
-      void calls.call("POST", "/log", {
-        service: "carryover",
-        level: lineLevel,
-        message,
-        ...(extra && { extra }),
-      });
-    },
-  };
-}
-
-/** Messages hold reasons, of which there may be many. */
-const MAX_SHOWN = 256;
-
-const LEVELS: readonly (LogLevel | "off")[] = ["debug", "info", "warn", "error", "off"];

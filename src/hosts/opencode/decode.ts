@@ -41,7 +41,7 @@ function read(before: Known | undefined, each: SessionMessage): Known | undefine
 }
 
 /** Older messages keep results in parts of their own, and calls without an id are named after their place. */
-function standsAlone(part: unknown): boolean {
+export function standsAlone(part: unknown): boolean {
   const { type, callID } = asObject(part);
   if (type === "tool") return typeof callID === "string" && callID !== "";
   return typeof type === "string" && !type.startsWith("tool");

@@ -1,5 +1,4 @@
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
-import { asObject, asString } from "../../text/json.ts";
 
 /** What OpenCode gives to a plugin when it loads it; only what we use is named. */
 export interface PluginInput {
@@ -77,7 +76,7 @@ interface ToolArguments {
   args: unknown;
 }
 
-interface ToolDoneInput extends ToolCallInput {
+export interface ToolDoneInput extends ToolCallInput {
   readonly args: unknown;
 }
 
@@ -101,7 +100,7 @@ interface HostModelChoice {
   readonly modelID: string;
 }
 
-/** A model as the host describes it to a hook. */
+/** A model as OpenCode describes it to a hook; `readModel` reads more of it. */
 export interface HostModel {
   readonly id: string;
   readonly providerID: string;
@@ -134,10 +133,4 @@ export interface ToolContext extends SessionInput {
   /** Not in the host's types: the model of this step, with its limits and prices. */
   readonly extra?: { readonly model?: HostModel };
   metadata(input: { readonly title?: string; readonly metadata?: Readonly<Record<string, unknown>> }): void;
-}
-
-/** The session that an event says is deleted, if it says so. */
-export function deletedSession({ type, properties }: HostEvent): string | undefined {
-  if (type !== "session.deleted") return undefined;
-  return asString(asObject(properties.info).id) ?? asString(properties.sessionID);
 }

@@ -1,112 +1,135 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ForkModel } from "../../fork/life/record.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
-import { type ForkLink, readForkLink } from "../../plugin/forks/links.ts";
-import { asObject, asString } from "../../text/json.ts";
-import { type HostAnswer, type HostCalls, sessionPath } from "./calls.ts";
+import type {
+  HostPrompt,
+  HostSessions,
+  HostValue,
+  NewChild,
+  SessionFacts,
+} from "../../plugin/host/agent-host.ts";
+import { asObject, asString, type UnknownObject } from "../../text/json.ts";
+import { failureOf, type HostAnswer, type HostCalls, sessionPath } from "./calls.ts";
+import { lastUserTurn, OWN_METADATA } from "./messages.ts";
+import { readError, readSession } from "./signals.ts";
 
-/** Makes a session under the root: the host hides permission asks of anything deeper. */
-export async function createChildSession(calls: HostCalls, child: NewChild): Promise<HostValue<string>> {
-  const { bond, title, permission } = child;
+/** The sessions of OpenCode over its routes. */
+export function createSessions(calls: HostCalls, now: () => number = Date.now): HostSessions {
+  /** Calls a route and reads its answer. */
+  async function ask<Value>(path: string, read: (body: unknown) => Value): Promise<HostValue<Value>> {
+    const answer = await calls.call("GET", path);
+    return answer.status === "failed" ? failureOf(answer) : { status: "ok", value: read(answer.body) };
+  }
+  const readMessages = (sessionId: string): Promise<HostValue<readonly SessionMessage[]>> =>
+    ask(`${sessionPath(sessionId)}/message`, (body) => (Array.isArray(body) ? body : []));
+
+  return {
+    get: (sessionId) =>
+      ask(
+        sessionPath(sessionId),
+        (body) => readSession({ id: sessionId, ...asObject(body) }) as SessionFacts,
+      ),
+    async list({ sinceMs }) {
+      const answer = await calls.call("GET", `/session?start=${Math.max(0, Math.floor(sinceMs))}`);
+      if (answer.status === "failed") return failureOf(answer);
+      return Array.isArray(answer.body) ? { status: "ok", value: sessionsIn(answer.body) } : NO_LIST;
+    },
+    children: (sessionId) => ask(`${sessionPath(sessionId)}/children`, sessionsIn),
+    async read(sessionId) {
+      const messages = await readMessages(sessionId);
+      if (messages.status === "failed") return messages;
+      const failed = messages.value.findLast(({ info }) => info.role === "assistant")?.info.error;
+      const lastError = readError(failed);
+      return { status: "ok", value: { messages: messages.value, ...(lastError && { lastError }) } };
+    },
+    async status(sessionId) {
+      const answer = await calls.call("GET", "/session/status");
+      if (answer.status === "failed") return undefined;
+      // Only those are listed that are not idle.
+      const { type } = asObject(asObject(answer.body)[sessionId]);
+      return type === "busy" || type === "retry" ? type : "idle";
+    },
+    createChild: (child) => createChild(calls, child),
+    setNote: async (sessionId, note) =>
+      done(await calls.call("PATCH", sessionPath(sessionId), { metadata: { carryover: note } })),
+    newMessageId: () => createMessageId(now()),
+    async prompt(prompt) {
+      if (prompt.turn !== "last-user-turn") return sendPrompt(calls, prompt, prompt.turn);
+      const stored = await readMessages(prompt.sessionId);
+      if (stored.status === "failed" && stored.code === "missing") return stored;
+      return sendPrompt(calls, prompt, stored.status === "ok" ? lastUserTurn(stored.value) : {});
+    },
+    stop: async (sessionId) => done(await calls.call("POST", `${sessionPath(sessionId)}/abort`, {})),
+    rejectAsk: async ({ askId, reason }) =>
+      done(
+        await calls.call("POST", `/permission/${encodeURIComponent(askId)}/reply`, {
+          reply: "reject",
+          message: reason,
+        }),
+      ),
+  };
+}
+
+const NO_LIST = { status: "failed", code: "no-answer", reason: "the host named no sessions" } as const;
+
+function done(answer: HostAnswer): HostValue<void> {
+  return answer.status === "failed" ? failureOf(answer) : { status: "ok", value: undefined };
+}
+
+function sessionsIn(body: unknown): readonly SessionFacts[] {
+  return Array.isArray(body) ? body.flatMap((info) => readSession(asObject(info)) ?? []) : [];
+}
+
+/** Makes a session under the root, since OpenCode hides permission asks of anything deeper, with the rules of the parent. */
+async function createChild(
+  calls: HostCalls,
+  { rootSessionId, parentSessionId, title, note }: NewChild,
+): Promise<HostValue<string>> {
+  const parent = await calls.call("GET", sessionPath(parentSessionId));
+  if (parent.status === "failed") return failureOf(parent);
+  const { permission: rules } = asObject(parent.body);
   const answer = await calls.call("POST", "/session", {
-    parentID: bond.root,
+    parentID: rootSessionId,
     title,
-    permission,
-    metadata: { carryover: bond },
+    permission: [...(Array.isArray(rules) ? rules : []), ...CHILD_RULES],
+    metadata: { carryover: note },
   });
-  if (answer.status === "failed") return answer;
+  if (answer.status === "failed") return failureOf(answer);
   const id = asString(asObject(answer.body).id);
   return id === undefined
     ? { status: "failed", code: "no-answer", reason: "the host named no session" }
     : { status: "ok", value: id };
 }
 
-interface NewChild {
-  readonly bond: ForkLink;
-  readonly title: string;
-  readonly permission: readonly PermissionRule[];
-}
+/** Refused at execution: the pattern `*` would hide the tool, which changes the request and loses the provider's cached prefix. */
+const CHILD_RULES = ["question", "task"].map((permission) => ({ permission, pattern: "**", action: "deny" }));
 
-export interface PermissionRule {
-  readonly permission: string;
-  readonly pattern: string;
-  readonly action: "allow" | "deny" | "ask";
-}
-
-export type HostValue<Value> =
-  | { readonly status: "ok"; readonly value: Value }
-  | Extract<HostAnswer, { readonly status: "failed" }>;
-
-/** The child session of a fork that the host may have made without our knowing. */
-export async function findChildSession(
+/** Sends a message with the settings given, so that no model switches, and waits until it is stored: OpenCode takes a prompt before it has written it down. */
+async function sendPrompt(
   calls: HostCalls,
-  { root, forkId }: { readonly root: string; readonly forkId: string },
-): Promise<HostValue<string | undefined>> {
-  const answer = await calls.call("GET", `${sessionPath(root)}/children`);
-  if (answer.status === "failed") return answer;
-  const children = Array.isArray(answer.body) ? answer.body.map(asObject) : [];
-  const found = children.find((session) => readForkLink(session)?.id === forkId);
-  return { status: "ok", value: asString(found?.id) };
-}
-
-/** The permission rules of a session: a child gets those of its parent. */
-export async function permissionRulesOf(
-  calls: HostCalls,
-  sessionId: string,
-): Promise<HostValue<readonly PermissionRule[]>> {
-  const answer = await calls.call("GET", sessionPath(sessionId));
-  if (answer.status === "failed") return answer;
-  const { permission } = asObject(answer.body);
-  return { status: "ok", value: Array.isArray(permission) ? (permission as readonly PermissionRule[]) : [] };
-}
-
-export async function sessionMessages(
-  calls: HostCalls,
-  sessionId: string,
-): Promise<HostValue<readonly SessionMessage[]>> {
-  const answer = await calls.call("GET", `${sessionPath(sessionId)}/message`);
-  if (answer.status === "failed") return answer;
-  return {
-    status: "ok",
-    value: Array.isArray(answer.body) ? (answer.body as readonly SessionMessage[]) : [],
-  };
-}
-
-/** What a session is doing; the host lists only those that are not idle. */
-export async function sessionStatus(
-  calls: HostCalls,
-  sessionId: string,
-): Promise<"busy" | "retry" | "idle" | undefined> {
-  const answer = await calls.call("GET", "/session/status");
-  if (answer.status === "failed") return undefined;
-  const type = asObject(asObject(answer.body)[sessionId]).type;
-  return type === "busy" || type === "retry" ? type : "idle";
-}
-
-/**
- * Sends a message to a session with the agent, model and variant given, so that nothing switches under anybody. Resolves
- * once the message is stored: the host takes a prompt before it has written it down.
- */
-export async function promptSession(calls: HostCalls, prompt: SessionPrompt): Promise<HostAnswer> {
-  const { sessionId, turn, messageId, parts, reply } = prompt;
+  { sessionId, messageId, text, from, note, shownLine, reply }: HostPrompt,
+  turn: Exclude<HostPrompt["turn"], string>,
+): Promise<HostValue<void>> {
   const path = sessionPath(sessionId);
+  const { agent, model, system } = turn;
+  const metadata = metadataOf(note);
   const body = {
     messageID: messageId,
-    ...(turn.agent === undefined ? {} : { agent: turn.agent }),
-    ...(turn.model === undefined
-      ? {}
-      : { model: { providerID: turn.model.providerId, modelID: turn.model.modelId } }),
-    ...(turn.model?.variant === undefined ? {} : { variant: turn.model.variant }),
-    ...(turn.system === undefined ? {} : { system: turn.system }),
-    parts,
+    ...(agent !== undefined && { agent }),
+    ...(model !== undefined && { model: { providerID: model.providerId, modelID: model.modelId } }),
+    ...(model?.variant !== undefined && { variant: model.variant }),
+    ...(system !== undefined && { system }),
+    parts: [
+      ...(shownLine === undefined ? [] : [{ type: "text", text: shownLine, ignored: true }]),
+      { type: "text", text, ...(from === "program" && { synthetic: true }), metadata },
+    ],
   };
-  if (reply === "none") return calls.call("POST", `${path}/message`, { ...body, noReply: true });
+  if (reply === "none") return done(await calls.call("POST", `${path}/message`, { ...body, noReply: true }));
   const answer = await calls.call("POST", `${path}/prompt_async`, body);
-  if (answer.status === "failed") return answer;
+  if (answer.status === "failed") return failureOf(answer);
   for (let look = 0; look < STORED_LOOKS; look++) {
     const stored = await calls.call("GET", `${path}/message/${messageId}`);
-    if (stored.status === "ok") return answer;
+    if (stored.status === "ok") return { status: "ok", value: undefined };
     await sleep(STORED_LOOK_MS);
   }
   return { status: "failed", code: "no-answer", reason: "the host took the prompt and did not store it" };
@@ -115,51 +138,12 @@ export async function promptSession(calls: HostCalls, prompt: SessionPrompt): Pr
 const STORED_LOOKS = 60;
 const STORED_LOOK_MS = 250;
 
-interface SessionPrompt {
-  readonly sessionId: string;
-  readonly turn: TurnSettings;
-  readonly messageId: string;
-  readonly parts: readonly TextInput[];
-  /** `none` stores the message and asks nobody. */
-  readonly reply: "wanted" | "none";
+function metadataOf({ promptKey, inheritedBy }: HostPrompt["note"]): UnknownObject {
+  if (promptKey !== undefined) return { carryover: { prompt: promptKey } };
+  return inheritedBy === undefined ? OWN_METADATA : { carryover: { inherited: inheritedBy } };
 }
 
-/** What a user turn of the host fixes for the answer. */
-export interface TurnSettings {
-  readonly agent?: string;
-  readonly model?: ForkModel;
-  readonly system?: string;
-}
-
-export interface TextInput {
-  readonly type: "text";
-  readonly text: string;
-  /** Written by a program; sent to the model. */
-  readonly synthetic?: true;
-  /** For people only; never sent. */
-  readonly ignored?: true;
-  readonly metadata?: Readonly<Record<string, unknown>>;
-}
-
-/** The settings of the newest user turn among some messages. */
-export function lastTurn(messages: readonly SessionMessage[]): TurnSettings {
-  const info = asObject(messages.findLast(({ info }) => info.role === "user")?.info);
-  const model = asObject(info.model);
-  const providerId = asString(model.providerID);
-  const modelId = asString(model.modelID);
-  const variant = asString(model.variant) ?? asString(info.variant);
-  const agent = asString(info.agent);
-  const system = asString(info.system);
-  return {
-    ...(agent === undefined ? {} : { agent }),
-    ...(providerId === undefined || modelId === undefined
-      ? {}
-      : { model: { providerId, modelId, ...(variant === undefined ? {} : { variant }) } }),
-    ...(system === undefined ? {} : { system }),
-  };
-}
-
-/** A new message id in the host's own form, which sorts by time: with it we know the name of a message before the host stores it. */
+/** A new message id in OpenCode's own form, which sorts by time. */
 export function createMessageId(nowMs: number): string {
   counter = nowMs === lastMs ? counter + 1 : 1;
   lastMs = nowMs;

@@ -1,10 +1,8 @@
-import { type HostCalls, type Notify, sessionPath } from "../../hosts/opencode/calls.ts";
-import { deletedSession, type HostEvent } from "../../hosts/opencode/hooks.ts";
 import type { Journal } from "../../session/journal.ts";
-import { asObject, asString } from "../../text/json.ts";
 import type { RedactOptions } from "../../text/secrets/redact-secrets.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
-import { hostConfigFolder, type PluginFolders, pluginFolders } from "../stores/folders.ts";
+import type { AgentHost, HostSignal, LogLevel, ToastTone } from "../host/agent-host.ts";
+import { type PluginFolders, pluginFolders } from "../stores/folders.ts";
 import { createLruMap } from "../stores/lru-map.ts";
 import { openPluginStores } from "../stores/open-stores.ts";
 import { isDatabase, type PluginStores } from "../stores/plugin-stores.ts";
@@ -12,9 +10,8 @@ import type { PluginOptions } from "./options.ts";
 
 /** What every feature of the plugin works with. */
 export interface PluginContext {
+  readonly host: AgentHost;
   readonly options: PluginOptions;
-  readonly directory: string;
-  readonly calls: HostCalls;
   readonly notify: Notify;
   /** Where files are kept; with a database only what belongs to this home. */
   readonly folders: PluginFolders;
@@ -23,10 +20,9 @@ export interface PluginContext {
   /** The usual secrets, and those of the option `redact`. */
   readonly redaction: RedactOptions;
   readonly tree: SessionTree;
-  /** Headless: nobody is there to answer a permission ask. */
-  readonly attendance: "attended" | "headless";
   /** Where the present time comes from, in milliseconds. */
   readonly now: () => number;
+  readonly env: Environment;
   /** Writes to the log of the root session that this one belongs to; a failed write is logged, never thrown. */
   record(sessionId: string, entry: JournalRecord): void;
   /** The log of one root session. */
@@ -34,40 +30,39 @@ export interface PluginContext {
 }
 
 /** One line of the plugin's journal; `inspect --live` reads nothing else. */
-interface JournalRecord {
+export interface JournalRecord {
   readonly type: string;
   readonly [field: string]: unknown;
 }
 
-interface PluginContextOptions {
+/** The variables of the environment that the agent runs in. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface PluginContextSetup {
+  readonly host: AgentHost;
   readonly options: PluginOptions;
-  readonly directory: string;
-  readonly calls: HostCalls;
-  readonly notify: Notify;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly attendance?: PluginContext["attendance"];
+  readonly env: Environment;
   readonly now?: () => number;
 }
 
-export function createPluginContext(setup: PluginContextOptions): PluginContext {
-  const { options, directory, calls, notify, env, attendance = "attended", now = Date.now } = setup;
+export function createPluginContext(setup: PluginContextSetup): PluginContext {
+  const { host, options, env, now = Date.now } = setup;
   const { store } = options;
   const folders = pluginFolders({ store: store !== undefined && isDatabase(store) ? undefined : store, env });
-  const packageFolders = [directory, hostConfigFolder(env)];
-  const stores = openPluginStores({ store, folders, now, packageFolders });
-  const tree = createSessionTree(calls);
+  const stores = openPluginStores({ store, folders, now, packageFolders: host.packageFolders });
+  const notify = createNotify(host, options.log);
+  const tree = createSessionTree(host);
   const journals = createLruMap<string, Journal>(MAX_JOURNALS);
   const journal = (rootSessionId: string): Journal => {
     const known = journals.get(rootSessionId);
     if (known !== undefined) return known;
-    const made = stores.journal(rootSessionId);
-    journals.set(rootSessionId, made);
-    return made;
+    const opened = stores.journal(rootSessionId);
+    journals.set(rootSessionId, opened);
+    return opened;
   };
   return {
+    host,
     options,
-    directory,
-    calls,
     notify,
     folders,
     stores,
@@ -76,8 +71,8 @@ export function createPluginContext(setup: PluginContextOptions): PluginContext 
       extraRules: options.redact.map((source) => ({ type: "own", pattern: new RegExp(source, "g") })),
     },
     tree,
-    attendance,
     now,
+    env,
     journal,
     record(sessionId, entry) {
       const atMs = now();
@@ -92,28 +87,56 @@ export function createPluginContext(setup: PluginContextOptions): PluginContext 
   };
 }
 
-/** One that was forgotten is opened again, and goes on in a file of its own. */
+/** A journal that was forgotten is opened again, and goes on in a file of its own. */
 const MAX_JOURNALS = 256;
 
-/** Which session hangs under which, as far as the host has told; asked only once for each that was used lately. */
-interface SessionTree {
+/** Tells people: a toast where one looks, a line in the agent's log. */
+export interface Notify {
+  toast(message: string, tone?: ToastTone): void;
+  /** The same message is shown only once while the plugin runs. */
+  toastOnce(message: string, tone?: ToastTone): void;
+  log(level: LogLevel, message: string, extra?: Readonly<Record<string, unknown>>): void;
+}
+
+/** Lines below the level are not written. */
+function createNotify(host: AgentHost, level: PluginOptions["log"]): Notify {
+  const shown = createLruMap<string, true>(MAX_SHOWN);
+  const toast = (message: string, tone: ToastTone = "info"): void => host.toast(message, tone);
+  return {
+    toast,
+    toastOnce(message, tone) {
+      if (shown.get(message)) return;
+      shown.set(message, true);
+      toast(message, tone);
+    },
+    log(lineLevel, message, extra) {
+      if (LEVELS.indexOf(lineLevel) >= LEVELS.indexOf(level)) host.log(lineLevel, message, extra);
+    },
+  };
+}
+
+/** Messages hold reasons, of which there may be many. */
+const MAX_SHOWN = 256;
+
+const LEVELS: readonly PluginOptions["log"][] = ["debug", "info", "warn", "error", "off"];
+
+/** Which session hangs under which; the agent is asked once for each session that was used lately. */
+export interface SessionTree {
   /** The session itself when it has no parent or cannot be asked for. */
   rootOf(sessionId: string): Promise<string>;
   parentOf(sessionId: string): Promise<string | undefined>;
-  observe(event: HostEvent): void;
+  observe(signal: HostSignal): void;
 }
 
-export function createSessionTree(calls: HostCalls): SessionTree {
+export function createSessionTree({ sessions }: Pick<AgentHost, "sessions">): SessionTree {
   const parents = createLruMap<string, Promise<string | undefined>>(MAX_SESSIONS);
   const parentOf = (sessionId: string): Promise<string | undefined> => {
     const known = parents.get(sessionId);
     if (known !== undefined) return known;
-    const asked = calls.call("GET", sessionPath(sessionId)).then((answer) => {
-      if (answer.status === "failed") {
-        parents.delete(sessionId);
-        return undefined;
-      }
-      return asString(asObject(answer.body).parentID);
+    const asked = sessions.get(sessionId).then((answer) => {
+      if (answer.status === "ok") return answer.value.parentId;
+      parents.delete(sessionId);
+      return undefined;
     });
     parents.set(sessionId, asked);
     return asked;
@@ -129,12 +152,10 @@ export function createSessionTree(calls: HostCalls): SessionTree {
         id = parent;
       }
     },
-    observe(event) {
-      const deleted = deletedSession(event);
-      if (deleted !== undefined) parents.delete(deleted);
-      if (event.type !== "session.created" && event.type !== "session.updated") return;
-      const { id, parentID } = asObject(event.properties.info);
-      if (typeof id === "string") parents.set(id, Promise.resolve(asString(parentID)));
+    observe(signal) {
+      if (signal.type === "deleted") parents.delete(signal.sessionId);
+      else if (signal.type === "created" || signal.type === "updated")
+        parents.set(signal.session.id, Promise.resolve(signal.session.parentId));
     },
   };
 }

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
+import { createOpencodeHost } from "../../hosts/opencode/host.ts";
 import { createPluginContext } from "./context.ts";
 import { readPluginOptions } from "./options.ts";
 
@@ -15,10 +16,15 @@ it("a host that breaks its word costs an entry, and nothing else", async () => {
   const { folder } = createTestContext();
   const logged: string[] = [];
   const context = createPluginContext({
+    host: {
+      ...createOpencodeHost({
+        calls: { call: () => Promise.reject(new Error("thrown")) },
+        directory: folder,
+        env: {},
+      }),
+      log: (_, message) => void logged.push(message),
+    },
     options: readPluginOptions({ store: folder }).options,
-    directory: folder,
-    calls: { call: () => Promise.reject(new Error("thrown")) },
-    notify: { toast: () => {}, toastOnce: () => {}, log: (_, message) => void logged.push(message) },
     env: {},
   });
   context.record("ses_1", { type: "odd" });

@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { HostAnswer } from "../../hosts/opencode/calls.ts";
+import { createSessions } from "../../hosts/opencode/sessions.ts";
+import { readSignal } from "../../hosts/opencode/signals.ts";
+import type { HostSignal } from "../host/agent-host.ts";
 import { createSessionTree } from "./context.ts";
 
 const PARENTS: Readonly<Record<string, string>> = {
@@ -11,15 +14,19 @@ const PARENTS: Readonly<Record<string, string>> = {
 
 function createTree(answer?: HostAnswer) {
   const asked: string[] = [];
-  const tree = createSessionTree({
+  const sessions = createSessions({
     call: async (_, path) => {
       const id = path.replace("/session/", "");
       asked.push(id);
       return answer ?? { status: "ok", body: { id, parentID: PARENTS[id] } };
     },
   });
+  const tree = createSessionTree({ sessions });
   return { tree, asked };
 }
+
+const about = (type: string, id: string): HostSignal =>
+  readSignal({ type, properties: { info: { id } } }) ?? { type: "ready" };
 
 describe("the root of a session", () => {
   it("is found through all its parents, and asked for once", async () => {
@@ -41,10 +48,10 @@ describe("the root of a session", () => {
 
   it("is known without asking from what the host tells, until the session is deleted", async () => {
     const { tree, asked } = createTree();
-    tree.observe({ type: "session.created", properties: { info: { id: "new" } } });
+    tree.observe(about("session.created", "new"));
     expect(await tree.rootOf("new")).toBe("new");
     expect(asked).toEqual([]);
-    tree.observe({ type: "session.deleted", properties: { info: { id: "new" } } });
+    tree.observe(about("session.deleted", "new"));
     await tree.rootOf("new");
     expect(asked).toEqual(["new"]);
   });

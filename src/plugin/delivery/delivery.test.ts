@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { completedFork, OWNER, runningFork, step } from "../../../test/rig/forks/fork-samples.ts";
-import { createTestContext } from "../../../test/rig/plugin-context.ts";
+import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts";
 import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import type { ForkOwner, ForkRecord } from "../../fork/life/record.ts";
 import type { HostAnswer, HostCalls } from "../../hosts/opencode/calls.ts";
@@ -13,10 +13,9 @@ const HERE: ForkOwner = { ...OWNER, process: currentProcess() };
 const GONE: ForkOwner = { ...OWNER, process: { ...currentProcess(), pid: 2 ** 22 + 1 } };
 
 function createPlugin(answer: HostAnswer = { status: "ok", body: {} }, calls?: HostCalls) {
-  const test = createTestContext({ answer });
-  const context = calls === undefined ? test.context : { ...test.context, calls };
+  const { context } = createTestContext({ answer, ...(calls && { calls }) });
   const forks = createTestForks(context);
-  const { hooks } = createDeliveryFeature({ context, forks });
+  const hooks = hooksOf([createDeliveryFeature({ context, forks })]);
   return { context, forks, hooks, left: createForkAdoption({ context, forks }) };
 }
 
@@ -110,7 +109,7 @@ it("a parent that comes to rest during a look gets its result then, not when it 
   await plugin.forks.keeper.add({ record: sent });
   await plugin.forks.keeper.add({ record: { ...pending, childSessionId: "child2" } });
   await tell("session.status", { status: { type: "busy" } });
-  await plugin.forks.keeper.tell("f1", { type: "tick" });
+  await plugin.forks.keeper.dispatch("f1", { type: "tick" });
   await expect.poll(() => asked).toContain("GET /session/parent/message");
   await tell("session.idle", {});
   open();

@@ -8,29 +8,28 @@ import {
 import { resultNotice } from "../../fork/life/notice.ts";
 import { REMINDER_TEXT } from "../../fork/life/prompt.ts";
 import { deliveryId } from "../../fork/life/record.ts";
-import { type Carrier, type Carrying, findDelivery, lastUserTurn } from "../../hosts/opencode/deliveries.ts";
-import { createMessageId, promptSession, sessionMessages } from "../../hosts/opencode/sessions.ts";
 import type { PluginContext } from "../context/context.ts";
 import { closeForksOfMissingParent } from "../forks/adopt.ts";
 import type { Forks } from "../forks/forks.ts";
 import type { NewEvent } from "../forks/keeper.ts";
 import { createLruMap } from "../stores/lru-map.ts";
+import { type Carrier, findDelivery, type Handover } from "./find-delivery.ts";
 import type { ParentStates } from "./parents.ts";
 
 /** Sends the results that wait, each once, and looks what became of those that were sent. */
 interface Outbox {
-  /** The results that the thing is to carry: they count as sent from then on. */
-  take(parentSessionId: string, carrying: TakeRequest): Promise<readonly EndedFork[]>;
+  /** The results that the carrier is to bring: they count as sent from then on. */
+  take(parentSessionId: string, request: TakeRequest): Promise<readonly EndedFork[]>;
   /** Looks for results that a program that is gone has perhaps sent. */
-  lookForUnsure(parentSessionId: string): Promise<void>;
+  findUnsure(parentSessionId: string): Promise<void>;
   /** Does what is due for a parent, now and whenever more becomes due; returns at once. */
-  ask(parentSessionId: string): void;
+  schedule(parentSessionId: string): void;
   dispose(): void;
 }
 
 interface TakeRequest {
   readonly moment: DeliveryMoment;
-  readonly thing: Carrying;
+  readonly carrier: Carrier;
 }
 
 interface OutboxSetup {
@@ -42,13 +41,14 @@ interface OutboxSetup {
 
 /** The outbox of the forks that this instance owns. */
 export function createOutbox({ context, forks, states, waits }: OutboxSetup): Outbox {
-  const { calls, now } = context;
+  const { host, now } = context;
+  const { sessions, format } = host;
   const { keeper } = forks;
   const timers = new Map<string, Appointment>();
   const open = new Set<string>();
   const taken = new Set<string>();
-  const carriers = createLruMap<string, Carrier>(MAX_CARRIERS);
-  const lookedAt = createLruMap<string, number>(MAX_CARRIERS);
+  const handovers = createLruMap<string, Handover>(MAX_REMEMBERED);
+  const lookedAt = createLruMap<string, number>(MAX_REMEMBERED);
 
   const planFor = (parentSessionId: string, moment: DeliveryMoment): DeliveryPlan => {
     const { records, instanceId } = forks.view();
@@ -63,7 +63,7 @@ export function createOutbox({ context, forks, states, waits }: OutboxSetup): Ou
     event: (run: number) => NewEvent,
   ): Promise<readonly EndedFork[]> {
     const told = await Promise.all(
-      results.map(({ record, run }) => keeper.tell(record.id, event(run.number))),
+      results.map(({ record, run }) => keeper.dispatch(record.id, event(run.number))),
     );
     return results.filter((_, index) => {
       const step = told[index];
@@ -72,13 +72,13 @@ export function createOutbox({ context, forks, states, waits }: OutboxSetup): Ou
   }
 
   /** Takes results for sending; what two tools that end together both plan is sent by the first. */
-  async function take(send: DeliveryPlan["send"], thing: Carrying): Promise<readonly EndedFork[]> {
+  async function take(send: DeliveryPlan["send"], carrier: Carrier): Promise<readonly EndedFork[]> {
     const free = (send?.results ?? []).filter((result) => !taken.has(idOf(result)));
     if (send === undefined || free.length === 0) return [];
     for (const result of free) taken.add(idOf(result));
     try {
       const ours = await moved(free, (run) => ({ type: "delivery-sent", run, way: send.way }));
-      for (const result of ours) carriers.set(idOf(result), { thing, atMs: now() });
+      for (const result of ours) handovers.set(idOf(result), { carrier, atMs: now() });
       return ours;
     } finally {
       for (const result of free) taken.delete(idOf(result));
@@ -93,11 +93,14 @@ export function createOutbox({ context, forks, states, waits }: OutboxSetup): Ou
     try {
       const found = planFor(parentSessionId, "time");
       if (found.send !== undefined) await sendPrompt(parentSessionId, found.send);
-      const unanswered = isWorthALook(parentSessionId, found) ? await look(parentSessionId, found.look) : [];
+      const unanswered = isWorthReading(parentSessionId, found)
+        ? await find(parentSessionId, found.look)
+        : [];
       const stillOpen = (results: readonly EndedFork[]) =>
         results.filter((result) => unanswered.some((each) => idOf(each) === idOf(result)));
       const kicked = await moved(stillOpen(found.kick), (run) => ({ type: "delivery-kicked", run }));
-      if (kicked.length > 0) await prompt(parentSessionId, { text: REMINDER_TEXT });
+      if (kicked.length > 0)
+        await prompt(parentSessionId, { text: REMINDER_TEXT, messageId: sessions.newMessageId() });
       await moved(stillOpen(found.giveUp), (run) => ({ type: "delivery-unanswered", run }));
       const next = found.send === undefined ? found.nextAtMs : now() + AFTER_SEND_MS;
       if (next !== undefined) later(parentSessionId, next);
@@ -107,7 +110,7 @@ export function createOutbox({ context, forks, states, waits }: OutboxSetup): Ou
   }
 
   /** A parent that has done nothing since the last look has not answered either. */
-  function isWorthALook(parentSessionId: string, found: DeliveryPlan): boolean {
+  function isWorthReading(parentSessionId: string, found: DeliveryPlan): boolean {
     if (found.kick.length > 0 || found.giveUp.length > 0) return true;
     const isAllSeen = found.look.every(({ run }) => run.delivery.state === "seen");
     return (
@@ -123,84 +126,79 @@ export function createOutbox({ context, forks, states, waits }: OutboxSetup): Ou
     clearTimeout(set?.timer);
     const wake = (): void => {
       timers.delete(parentSessionId);
-      ask(parentSessionId);
+      schedule(parentSessionId);
     };
     const timer = setTimeout(wake, Math.max(0, atMs - now()) + 1);
     timer.unref?.();
     timers.set(parentSessionId, { atMs, timer });
   }
 
-  function ask(parentSessionId: string): void {
+  function schedule(parentSessionId: string): void {
     plan(parentSessionId).catch((cause: unknown) => {
       context.notify.log("error", "results could not be delivered", { cause: String(cause) });
     });
   }
 
   async function sendPrompt(parentSessionId: string, send: DeliveryPlan["send"]): Promise<void> {
-    const messageId = createMessageId(now());
+    const messageId = sessions.newMessageId();
     const results = await take(send, { type: "message", messageId });
     if (results.length === 0) return;
     const answer = await prompt(parentSessionId, { text: resultNotice(results), messageId });
-    if (answer === "refused") for (const result of results) carriers.delete(idOf(result));
+    if (answer === "refused") for (const result of results) handovers.delete(idOf(result));
   }
 
-  /** `unknown` when the host may still store the message. */
+  /** `unknown` when the agent may still store the message. */
   async function prompt(
     parentSessionId: string,
-    { text, messageId = createMessageId(now()) }: { readonly text: string; readonly messageId?: string },
+    { text, messageId }: { readonly text: string; readonly messageId: string },
   ): Promise<"stored" | "refused" | "unknown"> {
-    const stored = await sessionMessages(calls, parentSessionId);
-    if (stored.status === "failed" && stored.code === 404) {
-      await closeForksOfMissingParent({ calls, keeper }, parentSessionId);
-      return "refused";
-    }
-    const answer = await promptSession(calls, {
+    const answer = await sessions.prompt({
       sessionId: parentSessionId,
-      turn: stored.status === "ok" ? lastUserTurn(stored.value) : {},
       messageId,
-      parts: [{ type: "text", text, synthetic: true, metadata: CARRYOVER_METADATA }],
+      text,
+      from: "program",
+      note: {},
+      turn: "last-user-turn",
       reply: "wanted",
     });
     if (answer.status === "ok") return "stored";
-    context.notify.log("warn", "a result could not be sent", { parentSessionId, ...answer });
+    if (answer.code === "missing") await closeForksOfMissingParent({ host, keeper }, parentSessionId);
+    else context.notify.log("warn", "a result could not be sent", { parentSessionId, ...answer });
     return answer.code === "no-answer" ? "unknown" : "refused";
   }
 
   /** Looks for results among the parent's messages; gives those that are there and not answered. */
-  async function look(parentSessionId: string, results: readonly EndedFork[]): Promise<readonly EndedFork[]> {
+  async function find(parentSessionId: string, results: readonly EndedFork[]): Promise<readonly EndedFork[]> {
     lookedAt.set(parentSessionId, states.changeOf(parentSessionId));
-    const stored = await sessionMessages(calls, parentSessionId);
+    const stored = await sessions.read(parentSessionId);
     if (stored.status === "failed") {
-      if (stored.code === 404) await closeForksOfMissingParent({ calls, keeper }, parentSessionId);
+      if (stored.code === "missing") await closeForksOfMissingParent({ host, keeper }, parentSessionId);
       return [];
     }
+    const transcript = format.decode(stored.value.messages);
     const unanswered: EndedFork[] = [];
     for (const result of results) {
       const delivery = idOf(result);
       // It is being sent again since the messages were read.
       if (taken.has(delivery)) continue;
-      const carrier = carriers.get(delivery) ?? readerOf(result);
-      const found = findDelivery(stored.value, {
-        delivery,
-        nowMs: now(),
-        ...(carrier === undefined ? {} : { carrier }),
-      });
+      const handover = handovers.get(delivery) ?? readByTool(result);
+      const found = findDelivery(transcript, { delivery, nowMs: now(), ...(handover && { handover }) });
       if (found === "in-flight") continue;
-      carriers.delete(delivery);
+      handovers.delete(delivery);
       if (found === "seen") unanswered.push(result);
-      await keeper.tell(result.record.id, { type: `delivery-${found}`, run: result.run.number });
+      await keeper.dispatch(result.record.id, { type: `delivery-${found}`, run: result.run.number });
     }
     return unanswered;
   }
 
   return {
-    take: (parentSessionId, { moment, thing }) => take(planFor(parentSessionId, moment).send, thing),
-    async lookForUnsure(parentSessionId) {
+    take: (parentSessionId, { moment, carrier }) => take(planFor(parentSessionId, moment).send, carrier),
+    async findUnsure(parentSessionId) {
       const { look: sent } = planFor(parentSessionId, "user-message");
       const unsure = sent.filter(({ run }) => run.delivery.isUnsure === true);
-      if (unsure.length > 0) await look(parentSessionId, unsure);
+      if (unsure.length > 0) await find(parentSessionId, unsure);
     },
-    ask,
+    schedule,
     dispose() {
       for (const { timer } of timers.values()) clearTimeout(timer);
     },
@@ -212,15 +210,12 @@ interface Appointment {
   readonly timer: ReturnType<typeof setTimeout>;
 }
 
-/** What a tool of this program gives as its output is not stored before that tool ends. */
-function readerOf({ run: { delivery } }: EndedFork): Carrier | undefined {
+/** A result that a tool of ours gives as its output is not stored before that tool ends. */
+function readByTool({ run: { delivery } }: EndedFork): Handover | undefined {
   if (delivery.way !== "read" || delivery.isUnsure === true) return undefined;
-  return { thing: { type: "own-tool" }, atMs: delivery.sinceMs };
+  return { carrier: { type: "own-tool" }, atMs: delivery.sinceMs };
 }
 
-const MAX_CARRIERS = 1_024;
+const MAX_REMEMBERED = 1_024;
 const RETRY_MS = 100;
 const AFTER_SEND_MS = 2_100;
-
-/** The metadata that marks text as ours, so that forks leave it out. */
-export const CARRYOVER_METADATA: Readonly<Record<string, unknown>> = { carryover: true };

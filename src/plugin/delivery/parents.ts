@@ -1,49 +1,50 @@
 import type { ParentState } from "../../fork/life/delivery.ts";
-import { deletedSession, type HostEvent } from "../../hosts/opencode/hooks.ts";
-import { asObject, asString } from "../../text/json.ts";
+import type { HostSignal } from "../host/agent-host.ts";
 import { createLruMap } from "../stores/lru-map.ts";
 
-/** Knows what the sessions that may get results are doing, from what the host says. */
+/** What the sessions that may get results are doing, as far as signals tell. */
 export interface ParentStates {
   of(sessionId: string): ParentState;
-  /** Another number whenever something was heard of the session. */
+  /** Another number after each signal of the session. */
   changeOf(sessionId: string): number;
-  observe(event: HostEvent, atMs: number): void;
+  observe(signal: HostSignal, atMs: number): void;
   toolEnded(sessionId: string, atMs: number): void;
   compacting(sessionId: string): void;
-  /** The user has spoken: an abort before it is over. */
+  /** A message of the user ends an abort. */
   userSpoke(sessionId: string, atMs: number): void;
 }
 
-/** Takes every session for idle until it hears of it. */
+/** Takes every session for idle until a signal says otherwise. */
 export function createParentStates(): ParentStates {
-  const heard = createLruMap<string, { readonly state: ParentState; readonly change: number }>(MAX_SESSIONS);
+  const seen = createLruMap<string, { readonly state: ParentState; readonly change: number }>(MAX_SESSIONS);
   let changes = 0;
   const enter = (sessionId: string, state: ParentState): void => {
     changes += 1;
-    heard.set(sessionId, { state, change: changes });
+    seen.set(sessionId, { state, change: changes });
   };
   const busyFrom = (sessionId: string, sinceMs: number): void =>
     enter(sessionId, { status: "busy", sinceMs });
-  const statusOf = (sessionId: string) => heard.get(sessionId)?.state.status;
+  const statusOf = (sessionId: string): ParentState["status"] | undefined =>
+    seen.get(sessionId)?.state.status;
   return {
-    of: (sessionId) => heard.get(sessionId)?.state ?? { status: "idle" },
-    changeOf: (sessionId) => heard.get(sessionId)?.change ?? 0,
-    observe(event, atMs) {
-      const deleted = deletedSession(event);
-      if (deleted !== undefined) return heard.delete(deleted);
-      const { type, properties } = event;
-      const sessionId = asString(properties.sessionID);
-      if (sessionId === undefined) return;
-      const before = statusOf(sessionId);
-      if (type === "session.error" && asObject(properties.error).name === "MessageAbortedError") {
-        enter(sessionId, { status: "aborted" });
-      } else if (type === "session.idle") {
-        if (before !== "aborted") enter(sessionId, { status: "idle" });
-      } else if (type === "session.compacted") {
-        busyFrom(sessionId, atMs);
-      } else if (type === "session.status" && asObject(properties.status).type === "busy") {
-        if (before !== "busy" && before !== "compacting" && before !== "aborted") busyFrom(sessionId, atMs);
+    of: (sessionId) => seen.get(sessionId)?.state ?? { status: "idle" },
+    changeOf: (sessionId) => seen.get(sessionId)?.change ?? 0,
+    observe(signal, atMs) {
+      switch (signal.type) {
+        case "deleted":
+          return seen.delete(signal.sessionId);
+        case "failed":
+          if (signal.error.kind === "aborted") enter(signal.sessionId, { status: "aborted" });
+          return;
+        case "idle":
+          if (statusOf(signal.sessionId) !== "aborted") enter(signal.sessionId, { status: "idle" });
+          return;
+        case "compacted":
+          return busyFrom(signal.sessionId, atMs);
+        case "busy": {
+          const before = statusOf(signal.sessionId);
+          if (before === undefined || before === "idle") busyFrom(signal.sessionId, atMs);
+        }
       }
     },
     toolEnded(sessionId, atMs) {

@@ -21,7 +21,6 @@ const body = (value: unknown): HostAnswer => ({ status: "ok", body: value });
 function createHost(answers: Answers) {
   const asked: string[] = [];
   const told: NewEvent[] = [];
-  const { context, logged } = createTestContext();
   const calls = {
     call: async (method: string, path: string, sent?: unknown): Promise<HostAnswer> => {
       const name = `${method} ${path}`;
@@ -30,17 +29,18 @@ function createHost(answers: Answers) {
       return typeof answer === "function" ? answer(sent) : answer;
     },
   };
+  const { context, logged } = createTestContext({ calls });
   const keeper = {
-    tell: async (_: string, event: NewEvent) => {
+    dispatch: async (_: string, event: NewEvent) => {
       told.push(event);
       return undefined;
     },
   };
   const actions = createForkActions({
-    context: { ...context, calls },
+    context,
     keeper: () => keeper as never,
     views: context.stores.views,
-    bonds: createForkLinks(calls),
+    links: createForkLinks(context.host),
     fillSlots: () => {},
     planDelivery: () => {},
   });

@@ -1,38 +1,37 @@
 import type { ForkAction } from "../../fork/life/events.ts";
 import { type ForkError, type ForkRecord, promptKey } from "../../fork/life/record.ts";
-import type { SessionPart } from "../../formats/wires/opencode/session-message.ts";
-import { type HostAnswer, type HostCalls, sessionPath } from "../../hosts/opencode/calls.ts";
-import {
-  createChildSession,
-  createMessageId,
-  findChildSession,
-  type HostValue,
-  lastTurn,
-  type PermissionRule,
-  permissionRulesOf,
-  promptSession,
-  sessionMessages,
-  sessionStatus,
-  type TextInput,
-  type TurnSettings,
-} from "../../hosts/opencode/sessions.ts";
-import { asObject } from "../../text/json.ts";
 import type { PluginContext } from "../context/context.ts";
+import type { HostValue, TurnSettings } from "../host/agent-host.ts";
 import type { ViewStore } from "../stores/views.ts";
-import { inspectChild, lastReport, promptKeyOf, runOf } from "./child-report.ts";
+import { type ChildReport, inspectChild, lastReport, messagesOfRun } from "./child-report.ts";
 import { humanLine } from "./inherit.ts";
 import type { ForkKeeper } from "./keeper.ts";
-import { type ForkLinks, forkLinkOf } from "./links.ts";
+import { type ForkLinks, forkLinkOf, readForkLink } from "./links.ts";
 
-/** Does in the host what a fork's life asks for, and tells the keeper what came of it. */
+/** Does in the agent what a fork's life asks for, and dispatches what came of it. */
+export interface ForkActions {
+  /** Returns at once; a lost action is asked for again by a later tick. */
+  perform(record: ForkRecord, action: ForkAction): void;
+}
+
+export interface ForkActionsSetup {
+  readonly context: PluginContext;
+  readonly keeper: () => ForkKeeper;
+  readonly views: ViewStore;
+  readonly links: ForkLinks;
+  readonly fillSlots: (notBeforeMs: number | undefined) => void;
+  readonly planDelivery: (parentSessionId: string) => void;
+}
+
 export function createForkActions(setup: ForkActionsSetup): ForkActions {
-  const { context, keeper, views, bonds } = setup;
-  const { calls, now } = context;
+  const { context, keeper, views } = setup;
+  const { host } = context;
+  const { sessions } = host;
   const underWay = new Set<string>();
 
   async function createChild(record: ForkRecord, { run, attempt }: ActionOf<"create-child">): Promise<void> {
-    const child = await startChild({ calls, views, bonds, now }, { record, attempt });
-    await keeper().tell(
+    const child = await startChild(setup, { record, attempt });
+    await keeper().dispatch(
       record.id,
       child.status === "failed"
         ? { type: "child-refused", run, error: hostError(child.reason) }
@@ -42,37 +41,39 @@ export function createForkActions(setup: ForkActionsSetup): ForkActions {
 
   async function sendPrompt(record: ForkRecord, action: ActionOf<"send-prompt">): Promise<void> {
     const { run, prompt, key, attempt } = action;
-    const { childSessionId } = record;
+    const { childSessionId, inherited, number } = record;
     if (childSessionId === undefined) return;
     const accept = (messageId: string) =>
-      keeper().tell(record.id, { type: "prompt-accepted", run, prompt: prompt.number, messageId });
+      keeper().dispatch(record.id, { type: "prompt-accepted", run, prompt: prompt.number, messageId });
     if (attempt > 1) {
-      const stored = orThrowUnanswered(await sessionMessages(calls, childSessionId));
-      const found =
-        stored.status === "ok"
-          ? stored.value.find(({ parts }) => parts.some((part) => promptKeyOf(part) === key))
-          : undefined;
-      if (found?.info.id !== undefined) return void (await accept(found.info.id));
+      const stored = orThrowUnanswered(await sessions.read(childSessionId));
+      const notes = stored.status === "ok" ? host.format.notesIn(stored.value.messages) : [];
+      const found = notes.find(({ promptKey }) => promptKey === key)?.messageId;
+      if (found !== undefined) return void (await accept(found));
     }
-    if (prompt.kind === "directive" && run > 1) await renewBond(record, childSessionId);
-    const messageId = createMessageId(now());
-    const prompted = await promptSession(calls, {
-      sessionId: childSessionId,
-      turn: { agent: record.agent, model: record.model, ...(await systemOf(record)) },
-      messageId,
-      parts: promptParts(record, action),
-      reply: "wanted",
-    });
-    const answer = orThrowUnanswered(prompted);
+    const isDirective = prompt.kind === "directive";
+    if (isDirective && run > 1) await renewLink(record, childSessionId);
+    const messageId = sessions.newMessageId();
+    const answer = orThrowUnanswered(
+      await sessions.prompt({
+        sessionId: childSessionId,
+        messageId,
+        text: prompt.text,
+        from: "user",
+        note: { promptKey: key },
+        ...(isDirective && run === 1 && { shownLine: humanLine({ number, ...inherited }) }),
+        turn: { agent: record.agent, model: record.model, ...(await systemOf(record)) },
+        reply: "wanted",
+      }),
+    );
     if (answer.status === "ok") return void (await accept(messageId));
     const error = hostError(answer.reason);
-    await keeper().tell(record.id, { type: "prompt-refused", run, prompt: prompt.number, error });
+    await keeper().dispatch(record.id, { type: "prompt-refused", run, prompt: prompt.number, error });
   }
 
-  /** A later run is a run of the same child; its metadata must let a lost record be rebuilt. */
-  async function renewBond(record: ForkRecord, childSessionId: string): Promise<void> {
-    const metadata = { carryover: forkLinkOf(record) };
-    const answer = await calls.call("PATCH", sessionPath(childSessionId), { metadata });
+  /** A later run is a run of the same child; the note on its session must let a lost record be rebuilt. */
+  async function renewLink(record: ForkRecord, childSessionId: string): Promise<void> {
+    const answer = await sessions.setNote(childSessionId, forkLinkOf(record));
     if (answer.status === "failed")
       context.notify.log("warn", `fork ${record.number} could not note its new run`, { ...answer });
   }
@@ -81,40 +82,37 @@ export function createForkActions(setup: ForkActionsSetup): ForkActions {
   async function systemOf({ inherited }: ForkRecord): Promise<Pick<TurnSettings, "system">> {
     if (inherited.way !== "exact" || inherited.snapshotId === undefined) return {};
     const view = await views.get(inherited.snapshotId);
-    const system = view.status === "found" ? lastTurn(view.messages).system : undefined;
+    const system = view.status === "found" ? host.format.turnOf(view.messages).system : undefined;
     return system === undefined ? {} : { system };
   }
 
   async function checkChild(record: ForkRecord, action: ActionOf<"check-child">): Promise<void> {
     const { childSessionId } = record;
     if (childSessionId === undefined) return;
-    const status = await sessionStatus(calls, childSessionId);
-    const messages = await sessionMessages(calls, childSessionId);
+    const status = await sessions.status(childSessionId);
+    const stored = await sessions.read(childSessionId);
     if (status === undefined) return;
+    if (stored.status === "failed" && stored.code !== "missing") return;
+    const { run, messageId, key } = action;
     const finding =
-      messages.status === "failed"
-        ? messages.code === 404
-          ? ({ type: "missing" } as const)
-          : undefined
-        : inspectChild({ messages: messages.value, status, messageId: action.messageId, key: action.key });
-    if (finding !== undefined)
-      await keeper().tell(record.id, { type: "child-checked", run: action.run, finding });
+      stored.status === "failed"
+        ? ({ type: "missing" } as const)
+        : inspectChild(host, { stored: stored.value, status, messageId, key });
+    await keeper().dispatch(record.id, { type: "child-checked", run, finding });
   }
 
   async function abortChild(record: ForkRecord, run: number): Promise<void> {
     const { childSessionId } = record;
     if (childSessionId === undefined) return;
-    // While the host has not stopped it, it goes on: a later tick asks again.
-    orThrowUnlessGone(await calls.call("POST", `${sessionPath(childSessionId)}/abort`, {}));
-    const messages = orThrowUnlessGone(await sessionMessages(calls, childSessionId));
+    // While the agent has not stopped it, it goes on: a later tick asks again.
+    orThrowUnlessGone(await sessions.stop(childSessionId));
+    const stored = orThrowUnlessGone(await sessions.read(childSessionId));
     const key = promptKey(record, { run, number: 1 });
-    const last = messages.status === "ok" ? lastReport(runOf(messages.value, key)) : NO_REPORT;
-    await keeper().tell(record.id, {
-      type: "child-stopped",
-      run,
-      text: last.lastText,
-      changedFiles: last.changedFiles,
-    });
+    const { lastText: text, changedFiles }: ChildReport =
+      stored.status === "ok"
+        ? lastReport(host, messagesOfRun(host, stored.value.messages, key))
+        : { lastText: "", changedFiles: [] };
+    await keeper().dispatch(record.id, { type: "child-stopped", run, text, changedFiles });
   }
 
   async function act(record: ForkRecord, action: ForkAction): Promise<void> {
@@ -125,27 +123,23 @@ export function createForkActions(setup: ForkActionsSetup): ForkActions {
         return sendPrompt(record, action);
       case "look-at-status": {
         const status =
-          record.childSessionId === undefined ? undefined : await sessionStatus(calls, record.childSessionId);
-        if (status !== undefined) await keeper().tell(record.id, { type: "status", status });
+          record.childSessionId === undefined ? undefined : await sessions.status(record.childSessionId);
+        if (status !== undefined) await keeper().dispatch(record.id, { type: "status", status });
         return;
       }
       case "check-child":
         return checkChild(record, action);
       case "abort-child":
         return abortChild(record, action.run);
-      case "reject-permission": {
-        const { askId, reason } = action;
-        const path = `/permission/${encodeURIComponent(askId)}/reply`;
-        orThrowUnlessGone(await calls.call("POST", path, { reply: "reject", message: reason }));
+      case "reject-permission":
+        if (host.can.rejectAsks) orThrowUnlessGone(await sessions.rejectAsk(action));
         return;
-      }
       case "fill-slots":
         return setup.fillSlots(action.notBeforeMs);
       case "plan-delivery":
         return setup.planDelivery(action.parentSessionId);
       case "toast":
-        context.notify.toast(action.text, action.tone);
-        return;
+        return context.notify.toast(action.text, action.tone);
       default:
         action satisfies never;
     }
@@ -167,20 +161,6 @@ export function createForkActions(setup: ForkActionsSetup): ForkActions {
   };
 }
 
-interface ForkActions {
-  /** Returns at once; a lost action is asked for again by a later tick. */
-  perform(record: ForkRecord, action: ForkAction): void;
-}
-
-interface ForkActionsSetup {
-  readonly context: PluginContext;
-  readonly keeper: () => ForkKeeper;
-  readonly views: ViewStore;
-  readonly bonds: ForkLinks;
-  readonly fillSlots: (notBeforeMs: number | undefined) => void;
-  readonly planDelivery: (parentSessionId: string) => void;
-}
-
 type ActionOf<Type extends ForkAction["type"]> = Extract<ForkAction, { readonly type: Type }>;
 
 /** What must not be done twice at the same time: on a slow machine it is asked for again before it is done. */
@@ -189,121 +169,91 @@ function singleFlightKey({ id }: ForkRecord, action: ForkAction): string {
   return action.type === "send-prompt" ? action.key : "";
 }
 
-const NO_REPORT: ReturnType<typeof lastReport> = { lastText: "", changedFiles: [] };
-
-function promptParts(
-  record: ForkRecord,
-  { prompt, key, run }: ActionOf<"send-prompt">,
-): readonly TextInput[] {
-  const metadata = { carryover: { prompt: key } };
-  const isFirst = prompt.kind === "directive" && run === 1;
-  const { inherited, number } = record;
-  return [
-    ...(isFirst ? [{ type: "text", text: humanLine({ number, ...inherited }), ignored: true } as const] : []),
-    { type: "text", text: prompt.text, metadata },
-  ];
-}
-
 function hostError(reason: string): ForkError {
   return { kind: "host", message: reason.slice(0, 500) };
 }
 
 /**
  * The session of a fork's child, with what it inherits as text in it; from the second attempt on, what an earlier one left is
- * looked for. Throws where the host gave no answer, and nobody can say how far it got.
+ * looked for. Throws where the agent gave no answer, and nobody can say how far it got.
  */
 async function startChild(
-  setup: StartChildSetup,
-  { record, attempt }: { readonly record: ForkRecord; readonly attempt: number },
-): Promise<StartedChild> {
+  setup: ForkActionsSetup,
+  { record, attempt }: ChildStart,
+): Promise<HostValue<string>> {
+  const { sessions } = setup.context.host;
   if (attempt > 1) {
-    const place = { root: record.rootSessionId, forkId: record.id };
-    const left = orThrowUnanswered(await findChildSession(setup.calls, place));
-    if (left.status === "failed") return left;
-    if (left.value !== undefined) return storeInheritedTextOnce(setup, { record, sessionId: left.value });
+    const children = orThrowUnanswered(await sessions.children(record.rootSessionId));
+    if (children.status === "failed") return children;
+    const left = children.value.find(({ note }) => readForkLink(note)?.id === record.id);
+    if (left !== undefined) return storeInheritedTextOnce(setup, { record, sessionId: left.id });
   }
-  const made = await makeChild(setup, record);
-  return made.status === "failed" ? made : storeInheritedText(setup, { record, sessionId: made.value });
-}
-
-interface StartChildSetup {
-  readonly calls: HostCalls;
-  readonly views: ViewStore;
-  readonly bonds: ForkLinks;
-  readonly now: () => number;
-}
-
-type StartedChild =
-  | { readonly status: "ok"; readonly value: string }
-  | { readonly status: "failed"; readonly reason: string };
-
-async function makeChild({ calls, bonds }: StartChildSetup, record: ForkRecord): Promise<StartedChild> {
-  const rules = orThrowUnanswered(await permissionRulesOf(calls, record.parentSessionId));
-  if (rules.status === "failed") return rules;
-  const bond = forkLinkOf(record);
-  const permission = [...rules.value, ...CHILD_RULES];
+  const { rootSessionId, parentSessionId } = record;
+  const note = forkLinkOf(record);
   const title = `Fork ${record.number}: ${record.title}`;
-  const made = orThrowUnanswered(await createChildSession(calls, { bond, title, permission }));
-  if (made.status === "ok") bonds.tie(made.value, bond);
-  return made;
+  const made = orThrowUnanswered(await sessions.createChild({ rootSessionId, parentSessionId, title, note }));
+  if (made.status === "failed") return made;
+  setup.links.set(made.value, note);
+  return storeInheritedText(setup, { record, sessionId: made.value });
 }
 
-/** Refused at execution: hiding a tool would change the request, and with it lose the provider's cached prefix. */
-const CHILD_RULES: readonly PermissionRule[] = [
-  { permission: "question", pattern: "**", action: "deny" },
-  { permission: "task", pattern: "**", action: "deny" },
-];
+interface ChildStart {
+  readonly record: ForkRecord;
+  readonly attempt: number;
+}
 
 interface ChildOf {
   readonly record: ForkRecord;
   readonly sessionId: string;
 }
 
-async function storeInheritedTextOnce(
-  setup: StartChildSetup,
-  { record, sessionId }: ChildOf,
-): Promise<StartedChild> {
-  const stored = orThrowUnanswered(await sessionMessages(setup.calls, sessionId));
+async function storeInheritedTextOnce(setup: ForkActionsSetup, child: ChildOf): Promise<HostValue<string>> {
+  const { format, sessions } = setup.context.host;
+  const stored = orThrowUnanswered(await sessions.read(child.sessionId));
   if (stored.status === "failed") return stored;
-  const isThere = stored.value.some(({ parts }) => parts.some((part) => isInherited(part, record.id)));
-  return isThere ? { status: "ok", value: sessionId } : storeInheritedText(setup, { record, sessionId });
+  const isThere = format
+    .notesIn(stored.value.messages)
+    .some(({ inheritedBy }) => inheritedBy === child.record.id);
+  return isThere ? { status: "ok", value: child.sessionId } : storeInheritedText(setup, child);
 }
 
-/** Stores the inherited text of a text fork in the child's session; other forks are shown theirs. */
+/** Stores the inherited text of a text fork in the child's session; other forks are shown theirs with each request. */
 async function storeInheritedText(
-  { calls, views, now }: StartChildSetup,
+  { context: { host }, views }: ForkActionsSetup,
   { record, sessionId }: ChildOf,
-): Promise<StartedChild> {
+): Promise<HostValue<string>> {
   const { way, snapshotId } = record.inherited;
   if (way !== "text" || snapshotId === undefined) return { status: "ok", value: sessionId };
   const view = await views.get(snapshotId);
-  if (view.status === "failed")
-    return { status: "failed", reason: `the inherited text is gone: ${view.reason}` };
-  const text = asObject(view.messages[0]?.parts[0]).text;
-  if (typeof text !== "string") return { status: "failed", reason: "the inherited text cannot be read" };
-  const prompted = await promptSession(calls, {
-    sessionId,
-    turn: { agent: record.agent, model: record.model },
-    messageId: createMessageId(now()),
-    parts: [{ type: "text", text, synthetic: true, metadata: { carryover: { inherited: record.id } } }],
-    reply: "none",
-  });
-  const answer = orThrowUnanswered(prompted);
+  if (view.status === "failed") return refused(`the inherited text is gone: ${view.reason}`);
+  const part = host.format.decode(view.messages)[0]?.parts[0];
+  if (part?.type !== "text") return refused("the inherited text cannot be read");
+  const answer = orThrowUnanswered(
+    await host.sessions.prompt({
+      sessionId,
+      messageId: host.sessions.newMessageId(),
+      text: part.text,
+      from: "program",
+      note: { inheritedBy: record.id },
+      turn: { agent: record.agent, model: record.model },
+      reply: "none",
+    }),
+  );
   return answer.status === "failed" ? answer : { status: "ok", value: sessionId };
 }
 
-function isInherited(part: SessionPart, forkId: string): boolean {
-  return asObject(asObject(part.metadata).carryover).inherited === forkId;
+function refused(reason: string): HostValue<never> {
+  return { status: "failed", code: "refused", reason };
 }
 
 /** The answer; throws where none came: it may have been done all the same, and the next attempt looks first. */
-function orThrowUnanswered<Answer extends HostAnswer | HostValue<unknown>>(answer: Answer): Answer {
+function orThrowUnanswered<Value>(answer: HostValue<Value>): HostValue<Value> {
   if (answer.status === "failed" && answer.code === "no-answer") throw new Error(answer.reason);
   return answer;
 }
 
 /** The answer; throws unless it was done, or there is nothing any more that it could be done to. */
-function orThrowUnlessGone<Answer extends HostAnswer | HostValue<unknown>>(answer: Answer): Answer {
-  if (answer.status === "failed" && answer.code !== 404) throw new Error(answer.reason);
+function orThrowUnlessGone<Value>(answer: HostValue<Value>): HostValue<Value> {
+  if (answer.status === "failed" && answer.code !== "missing") throw new Error(answer.reason);
   return answer;
 }

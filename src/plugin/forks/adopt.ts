@@ -3,10 +3,9 @@ import { canAdopt, type InstanceLease, readLease } from "../../fork/life/lease.t
 import { currentRun, type ForkRecord, isLive } from "../../fork/life/record.ts";
 import type { RecordFound, RecordList, RecordState } from "../../fork/life/record-store.ts";
 import { readForkRecord, rebuildForkRecord } from "../../fork/life/stored-record.ts";
-import { type HostCalls, sessionPath } from "../../hosts/opencode/calls.ts";
 import { processState } from "../../stores/files/lock.ts";
-import { asNumber, asObject, asString, type UnknownObject } from "../../text/json.ts";
 import type { PluginContext } from "../context/context.ts";
+import type { AgentHost, SessionFacts } from "../host/agent-host.ts";
 import { VIEW_KEPT_MS } from "../stores/views.ts";
 import { type Forks, readNewestNumber } from "./forks.ts";
 import type { ForkKeeper } from "./keeper.ts";
@@ -61,7 +60,7 @@ export function createForkAdoption({ context, forks }: ForkAdoptionSetup): ForkA
 
   async function take({ record, version }: FoundFork): Promise<ForkRecord | undefined> {
     const taken = await keeper.adopt(record, version);
-    if (taken?.childSessionId !== undefined) await forks.bonds.bondOf(taken.childSessionId);
+    if (taken?.childSessionId !== undefined) await forks.links.linkOf(taken.childSessionId);
     return taken;
   }
 
@@ -105,7 +104,7 @@ export function createForkAdoption({ context, forks }: ForkAdoptionSetup): ForkA
       await forgetInstances(found);
       await forgetNumbers(found);
       // Nothing looks at a parent to which nothing may be sent yet, so one that is gone would never be noticed.
-      for (const parent of parents) await closeForksOfMissingParent({ calls: context.calls, keeper }, parent);
+      for (const parent of parents) await closeForksOfMissingParent({ host: context.host, keeper }, parent);
       return found.listed;
     },
     async takeRoot(rootSessionId) {
@@ -166,24 +165,24 @@ function isOld(record: ForkRecord, nowMs: number): boolean {
   return !isLive(run) && nowMs - run.endedAtMs > KEPT_MS;
 }
 
-/** Makes records again for children whose record is missing or damaged, from what stands in their sessions. */
+/** Makes records again for children whose record is missing or damaged, from the notes on their sessions. */
 export async function rebuildForks({
   context,
   forks,
   listed,
   sinceMs,
 }: RebuildInput): Promise<"done" | "not-done"> {
-  const answer = await context.calls.call("GET", `/session?start=${Math.max(0, Math.floor(sinceMs))}`);
-  if (answer.status === "failed" || !Array.isArray(answer.body)) return "not-done";
+  const sessions = await context.host.sessions.list({ sinceMs });
+  if (sessions.status === "failed") return "not-done";
   const stored = statesOf(listed);
   const numbers = numbersIn(listed);
-  for (const session of answer.body.map(asObject)) {
-    const bond = readForkLink(session);
-    const expected = bond === undefined ? undefined : (stored.get(bond.id) ?? "missing");
-    if (bond === undefined || expected === undefined || typeof expected === "number") continue;
-    const isOld = (asNumber(asObject(session.time).updated) ?? 0) < sinceMs;
-    if (isOld || forks.keeper.get(bond.id) !== undefined) continue;
-    await rebuild({ context, forks, session, bond, expected, numbers });
+  for (const session of sessions.value) {
+    const link = readForkLink(session.note);
+    const expected = link === undefined ? undefined : (stored.get(link.id) ?? "missing");
+    if (link === undefined || expected === undefined || typeof expected === "number") continue;
+    const isOld = (session.updatedAtMs ?? 0) < sinceMs;
+    if (isOld || forks.keeper.get(link.id) !== undefined) continue;
+    await rebuild({ context, forks, session, link, expected, numbers });
   }
   return "done";
 }
@@ -197,36 +196,36 @@ interface RebuildInput {
   readonly sinceMs: number;
 }
 
-async function rebuild({ context, forks, session, bond, expected, numbers }: LostChild): Promise<void> {
-  const id = asString(session.id);
-  if (id === undefined) return;
-  const { way: _, number: known, ...metadata } = bond;
-  const model = asObject(session.model);
-  const isFree = known !== undefined && !numbers.has(`${bond.root} ${known}`);
-  const number = isFree ? known : await forks.numbers.take(bond.root);
+async function rebuild({ context, forks, session, link, expected, numbers }: LostChild): Promise<void> {
+  const { way: _, number: known, ...metadata } = link;
+  const { id, title, agent, model, costUSD, createdAtMs = context.now() } = session;
+  const isFree = known !== undefined && !numbers.has(`${link.root} ${known}`);
+  const number = isFree ? known : await forks.numbers.take(link.root);
   const step = rebuildForkRecord({
     metadata,
     session: {
       id,
-      title: (asString(session.title) ?? "").replace(/^Fork \d+: /, ""),
-      createdAtMs: asNumber(asObject(session.time).created) ?? context.now(),
-      agent: asString(session.agent) ?? "build",
-      providerId: asString(model.providerID) ?? "",
-      modelId: asString(model.id) ?? "",
-      costUSD: asNumber(session.cost) ?? 0,
+      title: title.replace(CHILD_TITLE, ""),
+      createdAtMs,
+      agent,
+      providerId: model?.provider ?? "",
+      modelId: model?.id ?? "",
+      costUSD,
     },
     owner: forks.owner(),
     number,
     atMs: context.now(),
   });
   if ((await forks.keeper.add({ ...step, expected })) === "not-kept") return;
-  numbers.add(`${bond.root} ${number}`);
+  numbers.add(`${link.root} ${number}`);
   context.notify.log("warn", `the record of fork ${number} was lost and was rebuilt from its session`);
 }
 
+const CHILD_TITLE = /^Fork \d+: /;
+
 interface LostChild extends Pick<RebuildInput, "context" | "forks"> {
-  readonly session: UnknownObject;
-  readonly bond: ForkLink;
+  readonly session: SessionFacts;
+  readonly link: ForkLink;
   readonly expected: RecordState;
   /** Root and number of the forks that there are. */
   readonly numbers: Set<string>;
@@ -244,13 +243,13 @@ function numbersIn({ records }: RecordList): Set<string> {
   return new Set(forks.map(({ rootSessionId, number }) => `${rootSessionId} ${number}`));
 }
 
-/** Ends the forks of a parent that the host does not have any more: their results would wait for ever. */
+/** Ends the forks of a parent session that is gone: their results would wait for ever. */
 export async function closeForksOfMissingParent(
-  { calls, keeper }: { readonly calls: HostCalls; readonly keeper: ForkKeeper },
+  { host, keeper }: { readonly host: AgentHost; readonly keeper: ForkKeeper },
   parentSessionId: string,
 ): Promise<void> {
-  const answer = await calls.call("GET", sessionPath(parentSessionId));
-  if (answer.status === "ok" || answer.code !== 404) return;
+  const answer = await host.sessions.get(parentSessionId);
+  if (answer.status === "ok" || answer.code !== "missing") return;
   const left = keeper.all().filter((record) => record.parentSessionId === parentSessionId);
-  await Promise.all(left.map(({ id }) => keeper.tell(id, { type: "parent-deleted" })));
+  await Promise.all(left.map(({ id }) => keeper.dispatch(id, { type: "parent-deleted" })));
 }

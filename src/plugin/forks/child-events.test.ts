@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { completedFork, OWNER } from "../../../test/rig/forks/fork-samples.ts";
-import { createTestContext } from "../../../test/rig/plugin-context.ts";
+import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts";
 import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import type { ForkRecord } from "../../fork/life/record.ts";
 import { createChildEventsFeature } from "./child-events.ts";
@@ -8,7 +8,7 @@ import { createChildEventsFeature } from "./child-events.ts";
 async function createInstance() {
   const { context } = createTestContext();
   const forks = createTestForks(context);
-  const { hooks } = createChildEventsFeature({ context, forks });
+  const hooks = hooksOf([createChildEventsFeature({ context, forks })]);
   const stored = await forks.views.put([{ info: { role: "user" }, parts: [{ type: "text", text: "Hi." }] }]);
   if (stored.status === "failed") throw new Error(stored.reason);
   const inherited = { way: "exact", reason: "", chars: 3, messages: 1, snapshotId: stored.blob } as const;

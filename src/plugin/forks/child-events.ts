@@ -4,97 +4,78 @@ import { rootCostUSD } from "../../fork/life/admit.ts";
 import { forkName } from "../../fork/life/prompt.ts";
 import { currentRun, isLive } from "../../fork/life/record.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
-import { deletedSession } from "../../hosts/opencode/hooks.ts";
-import { sessionStatus } from "../../hosts/opencode/sessions.ts";
-import { asNumber, asObject, asString, safeJson } from "../../text/json.ts";
+import { safeJson } from "../../text/json.ts";
 import type { PluginContext } from "../context/context.ts";
-import { type Feature, ToolRefusal } from "../host/features.ts";
+import type { SessionFacts, ToolCall } from "../host/agent-host.ts";
+import type { Feature } from "../host/features.ts";
 import { createLruMap } from "../stores/lru-map.ts";
-import { readChildError, writtenFiles } from "./child-report.ts";
 import type { Forks } from "./forks.ts";
 import type { NewEvent } from "./keeper.ts";
-import type { ForkLinks } from "./links.ts";
 
-/** Tells forks what the host says about their children; what is said is checked before it is believed. */
-export function createChildEventsFeature({ context, forks }: ChildEventsSetup): Feature {
-  const { keeper, bonds } = forks;
-  const { calls } = context;
+/** Turns what the agent says about sessions into events of the forks whose child or parent they are. */
+export function createChildEventsFeature({ context, forks }: ChildFeatureSetup): Feature {
+  const { keeper, links } = forks;
+  const { sessions } = context.host;
   const gone = createLruMap<string, true>(MAX_GONE);
-  const tellChild = (sessionId: unknown, event: NewEvent): void => {
-    const record = typeof sessionId === "string" ? keeper.ofChild(sessionId) : undefined;
-    if (record !== undefined) void keeper.tell(record.id, event);
+  const dispatchToChild = (sessionId: string, event: NewEvent): void => {
+    const record = keeper.ofChild(sessionId);
+    if (record !== undefined) void keeper.dispatch(record.id, event);
+  };
+  const dispatchToForksOf = (parentSessionId: string, event: NewEvent): void => {
+    for (const record of keeper.all()) {
+      if (record.parentSessionId === parentSessionId) void keeper.dispatch(record.id, event);
+    }
   };
   /** A child that stops right after its prompt may only be starting; it is looked at again when that is over. */
-  const lookAgain = (sessionId: unknown): void => {
-    if (typeof sessionId !== "string" || keeper.ofChild(sessionId) === undefined) return;
+  const checkAgain = (sessionId: string): void => {
+    if (keeper.ofChild(sessionId) === undefined) return;
     const timer = setTimeout(async () => {
-      const status = await sessionStatus(calls, sessionId);
-      if (status === "idle") tellChild(sessionId, { type: "status", status });
+      const status = await sessions.status(sessionId);
+      if (status === "idle") dispatchToChild(sessionId, { type: "status", status });
     }, SETTLED_MS);
     timer.unref?.();
   };
-  const tellForksOf = (sessionId: unknown, event: NewEvent): void => {
-    for (const record of keeper.all()) {
-      if (record.parentSessionId === sessionId) void keeper.tell(record.id, event);
-    }
-  };
   return {
     name: "fork events",
-    hooks: {
-      event: async ({ event }) => {
-        bonds.observe(event);
-        const { type, properties } = event;
-        const { sessionID } = properties;
-        switch (type) {
-          case "session.idle":
-            tellChild(sessionID, { type: "status", status: "idle" });
-            return lookAgain(sessionID);
-          case "session.status": {
-            const status = asObject(properties.status).type;
-            if (status === "busy" || status === "retry") tellChild(sessionID, { type: "status", status });
-            return;
-          }
-          case "session.error": {
-            const error = readChildError(properties.error);
-            if (error !== undefined) tellChild(sessionID, { type: "child-failed", error });
-            if (error?.kind === "aborted") tellForksOf(sessionID, { type: "parent-aborted" });
-            return;
-          }
-          case "session.deleted": {
-            const deleted = deletedSession(event);
-            if (deleted === undefined) return;
-            tellChild(deleted, { type: "child-deleted" });
-            tellForksOf(deleted, { type: "parent-deleted" });
-            return dropView(deleted);
-          }
-          case "session.updated":
-            return countSpending(asObject(properties.info));
-          case "permission.asked": {
-            const askId = asString(properties.id);
-            if (askId !== undefined) tellChild(sessionID, { type: "permission-asked", askId });
-            return;
-          }
-          case "permission.replied": {
-            const askId = asString(properties.requestID);
-            if (askId !== undefined) tellChild(sessionID, { type: "permission-answered", askId });
-            return;
-          }
+    async onSignal(signal) {
+      links.observe(signal);
+      switch (signal.type) {
+        case "idle":
+          dispatchToChild(signal.sessionId, { type: "status", status: "idle" });
+          return checkAgain(signal.sessionId);
+        case "busy":
+        case "retry":
+          return dispatchToChild(signal.sessionId, { type: "status", status: signal.type });
+        case "failed":
+          dispatchToChild(signal.sessionId, { type: "child-failed", error: signal.error });
+          if (signal.error.kind === "aborted")
+            dispatchToForksOf(signal.sessionId, { type: "parent-aborted" });
+          return;
+        case "deleted":
+          dispatchToChild(signal.sessionId, { type: "child-deleted" });
+          dispatchToForksOf(signal.sessionId, { type: "parent-deleted" });
+          return dropView(signal.sessionId);
+        case "updated":
+          return countSpending(signal.session);
+        case "request": {
+          const record = keeper.ofChild(signal.sessionId);
+          if (record === undefined) return;
+          const { costUSD, tokens, steps } = record.spent;
+          return dispatchToChild(signal.sessionId, { type: "spent", costUSD, tokens, steps: steps + 1 });
         }
-      },
-      "tool.execute.before": async ({ tool, sessionID, callID }, { args }) => {
-        if (keeper.ofChild(sessionID) === undefined) return;
-        const hash = createHash("sha256")
-          .update(`${tool}\n${safeJson(args)}`)
-          .digest("hex")
-          .slice(0, 16);
-        tellChild(sessionID, { type: "tool-called", callId: callID, hash });
-      },
-      "chat.params": async ({ sessionID }) => {
-        const record = keeper.ofChild(sessionID);
-        if (record === undefined) return;
-        const { costUSD, tokens, steps } = record.spent;
-        tellChild(sessionID, { type: "spent", costUSD, tokens, steps: steps + 1 });
-      },
+        case "permission-asked":
+        case "permission-answered":
+          return dispatchToChild(signal.sessionId, { type: signal.type, askId: signal.askId });
+      }
+    },
+    async beforeTool({ sessionId, callId, tool, input }) {
+      if (keeper.ofChild(sessionId) === undefined) return undefined;
+      const hash = createHash("sha256")
+        .update(`${tool}\n${safeJson(input)}`)
+        .digest("hex")
+        .slice(0, 16);
+      dispatchToChild(sessionId, { type: "tool-called", callId, hash });
+      return undefined;
     },
   };
 
@@ -113,31 +94,19 @@ export function createChildEventsFeature({ context, forks }: ChildEventsSetup): 
     if (!isShared) forks.views.remove(blob);
   }
 
-  function stopAtRootCost(rootSessionId: string): void {
-    const ofRoot = keeper.all().filter((record) => record.rootSessionId === rootSessionId);
-    if (rootCostUSD(ofRoot) < forks.limits.rootUSD) return;
-    for (const record of ofRoot) {
-      if (isLive(currentRun(record))) void keeper.tell(record.id, { type: "root-cost-reached" });
-    }
-  }
-
-  function countSpending(info: Readonly<Record<string, unknown>>): void {
-    const record = typeof info.id === "string" ? keeper.ofChild(info.id) : undefined;
+  async function countSpending({ id, costUSD, tokens }: SessionFacts): Promise<void> {
+    const record = keeper.ofChild(id);
     if (record === undefined) return;
-    const { input, output, reasoning, cache } = asObject(info.tokens);
-    const { read, write } = asObject(cache);
-    const tokens = [input, output, reasoning, read, write].reduce<number>(
-      (sum, value) => sum + (asNumber(value) ?? 0),
-      0,
-    );
-    const costUSD = asNumber(info.cost) ?? 0;
-    void keeper
-      .tell(record.id, { type: "spent", costUSD, tokens, steps: record.spent.steps })
-      .then(() => stopAtRootCost(record.rootSessionId));
+    await keeper.dispatch(record.id, { type: "spent", costUSD, tokens, steps: record.spent.steps });
+    const ofRoot = keeper.all().filter(({ rootSessionId }) => rootSessionId === record.rootSessionId);
+    if (rootCostUSD(ofRoot) < forks.limits.rootUSD) return;
+    for (const fork of ofRoot) {
+      if (isLive(currentRun(fork))) void keeper.dispatch(fork.id, { type: "root-cost-reached" });
+    }
   }
 }
 
-interface ChildEventsSetup {
+export interface ChildFeatureSetup {
   readonly context: PluginContext;
   readonly forks: Forks;
 }
@@ -146,57 +115,46 @@ interface ChildEventsSetup {
 const SETTLED_MS = 5_200;
 const MAX_GONE = 1_024;
 
-/** Refuses to children what they must not do; their tools stay declared, since another tool list would lose the provider's cached prefix. */
-export function createChildRestrictionsFeature(bonds: ForkLinks): Feature {
-  return {
-    name: "fork restrictions",
-    hooks: {
-      "tool.execute.before": async ({ tool, sessionID }) => {
-        const refusal = REFUSALS[tool];
-        if (refusal === undefined || (await bonds.bondOf(sessionID)) === undefined) return;
-        throw new ToolRefusal(refusal);
-      },
-    },
-  };
-}
-
-const REFUSALS: Readonly<Record<string, string>> = {
-  task: "You are a fork and cannot start subagents. Do it yourself.",
-  question:
-    "You are a fork and nobody answers questions. Decide yourself, or state the blocker in your report and stop.",
-};
-
-/** Tells whoever is about to write a file that a running fork is editing it: once, and the next call goes through. */
-export function createFileWritersFeature({ context, forks }: FileWritersSetup): Feature {
+/**
+ * Refuses tool calls: to children what they must not do (their tools stay declared, since another tool list would lose the
+ * provider's cached prefix), and to anybody, once, a file that a running fork is editing.
+ */
+export function createChildGuards({ context, forks }: ChildFeatureSetup): Feature {
+  const { directory, tools } = context.host;
   const writers = createLruMap<string, string>(MAX_FILES);
   const warned = createLruMap<string, true>(MAX_FILES);
+
+  function fileWarning({ sessionId, tool, input }: ToolCall): string | undefined {
+    for (const file of tools.writtenFiles(tool, input)) {
+      const path = resolve(directory, file);
+      const writer = writers.get(path);
+      const other = writer === undefined || writer === sessionId ? undefined : forks.keeper.ofChild(writer);
+      const warning = `${sessionId} ${writer} ${path}`;
+      if (other !== undefined && isLive(currentRun(other)) && !warned.get(warning)) {
+        warned.set(warning, true);
+        return `${forkName(other)} is editing ${file} and still runs. Nothing was written. Read the file again, then either leave it to that fork or call again: the next call goes through.`;
+      }
+      if (forks.keeper.ofChild(sessionId) !== undefined) writers.set(path, sessionId);
+    }
+    return undefined;
+  }
+
   return {
-    name: "file writers",
-    hooks: {
-      "tool.execute.before": async ({ tool, sessionID }, { args }) => {
-        for (const file of writtenFiles(tool, args)) {
-          const path = resolve(context.directory, file);
-          const writer = writers.get(path);
-          const other =
-            writer === undefined || writer === sessionID ? undefined : forks.keeper.ofChild(writer);
-          const warning = `${sessionID} ${writer} ${path}`;
-          if (other !== undefined && isLive(currentRun(other)) && !warned.get(warning)) {
-            warned.set(warning, true);
-            throw new ToolRefusal(
-              `${forkName(other)} is editing ${file} and still runs. Nothing was written. Read the file again, then either leave it to that fork or call again: the next call goes through.`,
-            );
-          }
-          if (forks.keeper.ofChild(sessionID) !== undefined) writers.set(path, sessionID);
-        }
-      },
+    name: "fork guards",
+    async beforeTool(call) {
+      const kind = tools.kindOf(call.tool);
+      if (kind !== undefined && (await forks.links.linkOf(call.sessionId)) !== undefined)
+        return REFUSALS[kind];
+      return fileWarning(call);
     },
   };
 }
 
-interface FileWritersSetup {
-  readonly context: PluginContext;
-  readonly forks: Forks;
-}
+const REFUSALS = {
+  subagent: "You are a fork and cannot start subagents. Do it yourself.",
+  question:
+    "You are a fork and nobody answers questions. Decide yourself, or state the blocker in your report and stop.",
+} as const;
 
 /** Enough for all that forks write while they run; only those that run are warned of. */
 const MAX_FILES = 4_096;

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { runningFork } from "../../../test/rig/forks/fork-samples.ts";
-import { createTestContext } from "../../../test/rig/plugin-context.ts";
+import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts";
 import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import { createForkClockFeature } from "./clock.ts";
 
@@ -19,7 +19,7 @@ function createClock() {
   };
   let nowMs = Date.now();
   const timed = { ...context, now: () => nowMs };
-  const { hooks } = createForkClockFeature({ context: timed, forks: { ...forks, store } });
+  const hooks = hooksOf([createForkClockFeature({ context: timed, forks: { ...forks, store } })]);
   onTestFinished(async () => hooks.dispose?.());
   const pass = (ms: number): void => {
     nowMs += ms;

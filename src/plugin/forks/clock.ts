@@ -29,7 +29,7 @@ export function createForkClockFeature({ context, forks }: ForkClockSetup): Feat
         await adopt();
       }
       const waiting = keeper.all().filter(isUnfinished);
-      for (const record of waiting) void keeper.tell(record.id, { type: "tick" });
+      for (const record of waiting) void keeper.dispatch(record.id, { type: "tick" });
       if (waiting.length > 0 && now - beatAtMs >= HEARTBEAT_MS) {
         beatAtMs = now;
         await keeper.flush();
@@ -73,18 +73,15 @@ export function createForkClockFeature({ context, forks }: ForkClockSetup): Feat
   timer.unref?.();
   return {
     name: "fork clock",
-    hooks: {
-      // The host takes no calls while it loads its plugins; the first event says that it runs.
-      event: async () => {
-        if (adoptedAtMs === Number.NEGATIVE_INFINITY) await beat();
-      },
-      dispose: async () => {
-        clearInterval(timer);
-        const live = keeper.all().filter((record) => isLive(currentRun(record)));
-        await Promise.all(live.map((record) => keeper.tell(record.id, { type: "owner-leaving" })));
-        await keeper.flush();
-        if (typeof lease === "number") await store.delete(leaseRecordId(instanceId), lease);
-      },
+    async onSignal(signal) {
+      if (signal.type === "ready") await beat();
+    },
+    async dispose() {
+      clearInterval(timer);
+      const live = keeper.all().filter((record) => isLive(currentRun(record)));
+      await Promise.all(live.map((record) => keeper.dispatch(record.id, { type: "owner-leaving" })));
+      await keeper.flush();
+      if (typeof lease === "number") await store.delete(leaseRecordId(instanceId), lease);
     },
   };
 }

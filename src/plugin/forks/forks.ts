@@ -27,7 +27,7 @@ export interface Forks {
   readonly limits: ForkLimits;
   readonly capture: ViewCapture;
   readonly views: ViewStore;
-  readonly bonds: ForkLinks;
+  readonly links: ForkLinks;
   readonly windows: ModelWindows;
   /** Who writes the records of this instance. */
   owner(): ForkOwner;
@@ -48,11 +48,11 @@ interface ForksSetup {
   readonly context: PluginContext;
   readonly capture: ViewCapture;
   readonly views: ViewStore;
-  readonly bonds: ForkLinks;
+  readonly links: ForkLinks;
   readonly windows: ModelWindows;
 }
 
-export function createForks({ context, capture, views, bonds, windows }: ForksSetup): Forks {
+export function createForks({ context, capture, views, links, windows }: ForksSetup): Forks {
   const limits = limitsOf(context);
   const instanceId = randomUUID();
   const process = currentProcess();
@@ -62,14 +62,14 @@ export function createForks({ context, capture, views, bonds, windows }: ForksSe
 
   const view = (): ForkView => ({ records: keeper.all(), instanceId, limits });
   const fillSlots = (): void => {
-    for (const { id } of nextToStart(view(), context.now())) void keeper.tell(id, { type: "slot-given" });
+    for (const { id } of nextToStart(view(), context.now())) void keeper.dispatch(id, { type: "slot-given" });
   };
 
   const actions = createForkActions({
     context,
     keeper: () => keeper,
     views,
-    bonds,
+    links,
     fillSlots(notBeforeMs) {
       if (notBeforeMs === undefined) fillSlots();
       else setTimeout(fillSlots, Math.max(0, notBeforeMs - context.now()) + 1).unref?.();
@@ -77,7 +77,7 @@ export function createForks({ context, capture, views, bonds, windows }: ForksSe
     planDelivery: (parentSessionId) => planDelivery(parentSessionId),
   });
 
-  const store = context.stores.forks(context.directory);
+  const store = context.stores.forks(context.host.project);
   const keeper: ForkKeeper = createForkKeeper({
     context,
     store,
@@ -96,7 +96,7 @@ export function createForks({ context, capture, views, bonds, windows }: ForksSe
     limits,
     capture,
     views,
-    bonds,
+    links,
     windows,
     owner,
     view,
@@ -126,9 +126,9 @@ export function createForks({ context, capture, views, bonds, windows }: ForksSe
   };
 }
 
-function limitsOf({ options, attendance }: PluginContext): ForkLimits {
+function limitsOf({ options, host }: PluginContext): ForkLimits {
   const { way: _, budgetChars: __, onForkError: ___, allowCrossProvider: ____, ...limits } = options.fork;
-  return forkLimits(attendance === "headless" ? { ...limits, askTimeoutS: 0 } : limits);
+  return forkLimits(host.attendance === "headless" ? { ...limits, askTimeoutS: 0 } : limits);
 }
 
 function endOf(record: ForkRecord | undefined): EndedRun | undefined {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
+import { opencodeTools } from "../../hosts/opencode/host.ts";
+import { messageFormat } from "../../hosts/opencode/messages.ts";
 import { deepFreeze } from "../../testing/notation.ts";
-import { writtenFiles } from "./child-report.ts";
 import { directiveText, type InheritInput, inherit } from "./inherit.ts";
 
 const SECRET = `ghp_${"a1B2c3D4e5".repeat(4).slice(0, 36)}`;
@@ -23,8 +24,8 @@ describe("what a child inherits", () => {
       input({ setting: "graduated", budgetChars: 30_000, messages: conversation(20) }),
     );
     if (inherited.way !== "graduated") throw new Error(inherited.way);
-    expect(opencode.faults(inherited.messages)).toEqual([]);
-    expect(inherited.messages[0]?.info.role).toBe("user");
+    expect(opencode.faults(wireOf(inherited.messages))).toEqual([]);
+    expect(wireOf(inherited.messages)[0]?.info.role).toBe("user");
     expect(JSON.stringify(inherited.messages[1]).length).toBeLessThan(1_500);
     expect(inherited.preamble).toContain("What is missing can be read with the tool recall.");
   });
@@ -41,7 +42,7 @@ describe("what a child inherits", () => {
     const messages = [marker, summary, ...conversation(1)];
     const inherited = await inherit(input({ setting: "graduated", messages }));
     if (inherited.way !== "graduated") throw new Error(inherited.way);
-    expect(inherited.messages.map(({ info }) => info.role)).toEqual([
+    expect(wireOf(inherited.messages).map(({ info }) => info.role)).toEqual([
       "user",
       "assistant",
       "user",
@@ -90,9 +91,11 @@ describe("the files that a call writes", () => {
       files: ["a.ts", "b.ts"],
     },
   ])("of $tool are $files", ({ tool, args, files }) => {
-    expect(writtenFiles(tool, args)).toEqual(files);
+    expect(opencodeTools.writtenFiles(tool, args)).toEqual(files);
   });
 });
+
+const wireOf = (messages: readonly object[]) => messages as readonly SessionMessage[];
 
 const FACTS: InheritInput["facts"] = {
   receiver: "same",
@@ -106,6 +109,7 @@ function input(
 ): InheritInput {
   const { messages, ...rest } = change;
   return {
+    format: messageFormat,
     view: { messages, ageMs: 0 },
     stored: async () => messages,
     parentSessionId: "ses_1",

@@ -3,14 +3,12 @@ import type { ForkOptions } from "../../fork/context/options.ts";
 import { buildForkPreamble } from "../../fork/context/preamble.ts";
 import type { ProcessingStats } from "../../fork/context/stats.ts";
 import { type ForkResult, forkContext, processMessagesForFork, uncutStats } from "../../fork/fork.ts";
-import { opencode } from "../../formats/wires/opencode/opencode.ts";
-import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
-import { withoutDeliveries } from "../../hosts/opencode/deliveries.ts";
 import { repairPairing } from "../../stages/repair.ts";
 import type { RedactOptions } from "../../text/secrets/redact-secrets.ts";
 import { estimateMessageTokens } from "../../transcript/estimate-message.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { renderMessage } from "../../transcript/render.ts";
+import type { HostFormat, HostMessage } from "../host/agent-host.ts";
 
 /** What a child is given of its parent's conversation. */
 export type Inherited = InheritedMessages | InheritedText | NothingInherited;
@@ -26,7 +24,7 @@ interface InheritedBase {
 /** Real messages, shown in front of the child's own. */
 interface InheritedMessages extends InheritedBase {
   readonly way: "exact" | "graduated";
-  readonly messages: readonly SessionMessage[];
+  readonly messages: readonly HostMessage[];
 }
 
 /** One text, stored in the child's session. */
@@ -43,10 +41,11 @@ interface NothingInherited {
 }
 
 export interface InheritInput {
-  /** What was last sent for the parent; unset when the host never showed it. */
-  readonly view?: { readonly messages: readonly SessionMessage[]; readonly ageMs: number };
+  readonly format: HostFormat;
+  /** What was last sent for the parent; unset when the agent never showed it. */
+  readonly view?: { readonly messages: readonly HostMessage[]; readonly ageMs: number };
   /** The parent's stored messages, for a child that gets text. */
-  readonly stored: () => Promise<readonly SessionMessage[]>;
+  readonly stored: () => Promise<readonly HostMessage[]>;
   readonly parentSessionId: string;
   readonly profile: "default" | "documented";
   readonly setting: ForkWayFacts["setting"];
@@ -79,47 +78,46 @@ export async function inherit(input: InheritInput): Promise<Inherited> {
 }
 
 async function inheritView(input: InheritInput, view: NonNullable<InheritInput["view"]>): Promise<Inherited> {
-  const transcript = opencode.decode(view.messages);
+  const { format } = input;
+  const transcript = format.decode(view.messages);
   if (transcript.length === 0) return EMPTY;
-  const quiet = withoutDeliveries(view.messages);
-  const graduated = processMessagesForFork(opencode.decode(quiet), pipelineOptions(input));
-  const fullTokens = tokensOf(transcript);
+  const quiet = format.withoutResults(view.messages);
+  let processed: ForkResult | undefined;
+  const graduated = (): ForkResult => {
+    processed ??= processMessagesForFork(format.decode(quiet), pipelineOptions(input));
+    return processed;
+  };
   const { way, reason } = chooseForkWay({
+    ...input.facts,
     setting: input.setting,
     hook: "seen",
     viewAgeMs: view.ageMs,
-    fullTokens,
-    graduatedTokens: tokensOf(graduated.messages),
+    fullTokens: tokensOf(transcript),
+    // Asked for only where the choice depends on it.
+    get graduatedTokens() {
+      return tokensOf(graduated().messages);
+    },
     fixedTokens: overheadTokens(transcript, tokensOf),
-    ...input.facts,
   });
   if (way === "text") return inheritText(input, reason);
-  if (way === "exact") return exact(view.messages, { transcript, reason });
-  return structured(quiet, { graduated, reason });
-}
-
-function exact(messages: readonly SessionMessage[], { transcript, reason }: ExactInput): Inherited {
+  if (way === "graduated")
+    return inheritGraduated(input, { messages: quiet, graduated: graduated(), reason });
   return {
     way: "exact",
     reason,
-    messages,
+    messages: view.messages,
     preamble: preambleOf(uncutStats(transcript)),
     chars: transcript.reduce((sum, message) => sum + renderMessage(message).length, 0),
-    messageCount: messages.length,
+    messageCount: view.messages.length,
   };
 }
 
-interface ExactInput {
-  readonly transcript: Transcript;
-  readonly reason: string;
-}
-
 /** The same real messages after the pipeline, in a shape that every provider takes. */
-function structured(messages: readonly SessionMessage[], { graduated, reason }: StructuredInput): Inherited {
+function inheritGraduated({ format }: InheritInput, { messages, graduated, reason }: Processed): Inherited {
   // Nothing on the wire shows this time; one from the messages keeps the stored bytes the same for all siblings.
   const at = graduated.messages.at(-1)?.createdAt ?? 0;
-  const processed = opencode.apply(messages, graduated.edits, { at });
-  const repaired = opencode.apply(processed, repairPairing(opencode.decode(processed)), { at });
+  const processed = format.apply(messages, graduated.edits, { at });
+  const repaired = format.apply(processed, repairPairing(format.decode(processed)), { at });
   if (repaired.length === 0) return EMPTY;
   return {
     way: "graduated",
@@ -131,14 +129,15 @@ function structured(messages: readonly SessionMessage[], { graduated, reason }: 
   };
 }
 
-interface StructuredInput {
+interface Processed {
+  readonly messages: readonly HostMessage[];
   readonly graduated: ForkResult;
   readonly reason: string;
 }
 
 async function inheritText(input: InheritInput, asked: string | undefined): Promise<Inherited> {
-  const stored = withoutDeliveries(await input.stored());
-  const formatted = forkContext(opencode.decode(stored), pipelineOptions(input));
+  const stored = input.format.withoutResults(await input.stored());
+  const formatted = forkContext(input.format.decode(stored), pipelineOptions(input));
   if (formatted.text === "") return EMPTY;
   return {
     way: "text",
@@ -150,7 +149,7 @@ async function inheritText(input: InheritInput, asked: string | undefined): Prom
   };
 }
 
-/** How the child learns what was left out; only the founding documents' own form says nothing of it. */
+/** Tells the child what was left out, and how to get it back if anything was. */
 function preambleOf(stats: ProcessingStats): string {
   const isWhole =
     stats.truncatedResults === 0 && stats.removedMessages === 0 && (stats.clearedResults ?? 0) === 0;

@@ -72,12 +72,12 @@ describe("an event whose record cannot be stored", () => {
     const { keeper, performed, logged } = createKeeper({ store });
     await keeper.add({ record: sampleFork() });
     faults.push("lost", "lost");
-    expect(await keeper.tell("f1", { type: "slot-given" })).toBeUndefined();
-    expect(await keeper.tell("f1", { type: "slot-given" })).toBeUndefined();
+    expect(await keeper.dispatch("f1", { type: "slot-given" })).toBeUndefined();
+    expect(await keeper.dispatch("f1", { type: "slot-given" })).toBeUndefined();
     expect(performed).toEqual([]);
     expect(keeper.get("f1")).toEqual(sampleFork());
     expect(logged).toEqual(["fork 1 could not be stored: no space left"]);
-    const told = await keeper.tell("f1", { type: "slot-given" });
+    const told = await keeper.dispatch("f1", { type: "slot-given" });
     expect(told && currentRun(told.record).state).toBe("starting");
     expect(performed).toEqual(["create-child", "toast"]);
   });
@@ -87,8 +87,8 @@ describe("an event whose record cannot be stored", () => {
     const { keeper } = createKeeper({ store });
     await keeper.add({ record: completedFork() });
     faults.push("arrives");
-    expect(await keeper.tell("f1", SENT)).toBeUndefined();
-    const again = await keeper.tell("f1", SENT);
+    expect(await keeper.dispatch("f1", SENT)).toBeUndefined();
+    const again = await keeper.dispatch("f1", SENT);
     expect(again?.record).toBe(again?.before);
     expect(again?.record.runs[0]).toMatchObject({ delivery: { state: "sent", sends: 1 } });
   });
@@ -98,7 +98,7 @@ describe("an event whose record cannot be stored", () => {
     faults.push("arrives");
     const { keeper } = createKeeper({ store });
     expect(await keeper.add({ record: sampleFork() })).toBe("kept");
-    expect(await keeper.tell("f1", { type: "slot-given" })).toBeDefined();
+    expect(await keeper.dispatch("f1", { type: "slot-given" })).toBeDefined();
     expect((await storedIn(store))?.runs[0]?.state).toBe("starting");
   });
 
@@ -130,9 +130,9 @@ describe("a fork that another instance has taken", () => {
     await mine.keeper.add({ record: completedFork() });
     const other = createKeeper({ store: mine.store, owner: OTHER });
     await other.keeper.adopt(completedFork(), await versionIn(mine.store, "f1"));
-    expect(await mine.keeper.tell("f1", SENT)).toBeUndefined();
+    expect(await mine.keeper.dispatch("f1", SENT)).toBeUndefined();
     expect(mine.keeper.all()).toEqual([]);
-    const sent = await other.keeper.tell("f1", SENT);
+    const sent = await other.keeper.dispatch("f1", SENT);
     expect(sent?.record).not.toBe(sent?.before);
   });
 
@@ -164,7 +164,7 @@ describe("a fork that another instance has taken", () => {
     const store = createMemoryRecordStore();
     await createKeeper({ store }).keeper.add({ record: completedFork() });
     const other = createKeeper({ store, owner: OTHER });
-    expect(await other.keeper.tell("f1", SENT)).toBeUndefined();
+    expect(await other.keeper.dispatch("f1", SENT)).toBeUndefined();
     expect((await storedIn(store))?.owner).toEqual(OWNER);
   });
 
@@ -173,7 +173,7 @@ describe("a fork that another instance has taken", () => {
     await mine.keeper.add({ record: completedFork() });
     const other = createKeeper({ store: mine.store, owner: OTHER });
     await other.keeper.adopt(completedFork(), await versionIn(mine.store, "f1"));
-    await other.keeper.tell("f1", SENT);
+    await other.keeper.dispatch("f1", SENT);
     const stored = await storedIn(mine.store);
     if (stored === undefined) throw new Error("Nothing is stored");
     await mine.keeper.adopt(stored, await versionIn(mine.store, "f1"));
@@ -188,7 +188,7 @@ describe("what comes with every step of a child", () => {
     await keeper.add({ record: runningFork() });
     const callIds = Array.from({ length: 20 }, (_, index) => `c${index}`);
     await Promise.all(
-      callIds.map((callId) => keeper.tell("f1", { type: "tool-called", callId, hash: callId })),
+      callIds.map((callId) => keeper.dispatch("f1", { type: "tool-called", callId, hash: callId })),
     );
     await keeper.flush();
     const stored = await storedIn(store);
@@ -199,7 +199,7 @@ describe("what comes with every step of a child", () => {
     const { keeper, store } = createKeeper();
     await keeper.add({ record: runningFork() });
     for (const callId of ["a", "b", "c"])
-      await keeper.tell("f1", { type: "tool-called", callId, hash: callId });
+      await keeper.dispatch("f1", { type: "tool-called", callId, hash: callId });
     expect(keeper.get("f1")?.runs[0]?.calls.total).toBe(3);
     expect((await storedIn(store))?.runs[0]?.calls.total).toBe(0);
     await keeper.flush();
@@ -210,7 +210,7 @@ describe("what comes with every step of a child", () => {
     const { store, faults } = createFaultyStore();
     const { keeper } = createKeeper({ store });
     await keeper.add({ record: runningFork() });
-    await keeper.tell("f1", { type: "tool-called", callId: "a", hash: "a" });
+    await keeper.dispatch("f1", { type: "tool-called", callId: "a", hash: "a" });
     faults.push("lost");
     await keeper.flush();
     await keeper.flush();
@@ -225,13 +225,13 @@ it("a fork that is removed is gone from the store too, and hears of nothing any 
   expect(keeper.all()).toEqual([]);
   expect(keeper.ofChild("child")).toBeUndefined();
   expect((await store.get("f1")).status).toBe("missing");
-  expect(await keeper.tell("f1", SENT)).toBeUndefined();
+  expect(await keeper.dispatch("f1", SENT)).toBeUndefined();
 });
 
 it("a record that was deleted or damaged meanwhile is stored again", async () => {
   const { keeper, store } = createKeeper();
   await keeper.add({ record: completedFork() });
   await store.delete("f1", await versionIn(store, "f1"));
-  expect(await keeper.tell("f1", SENT)).toBeDefined();
+  expect(await keeper.dispatch("f1", SENT)).toBeDefined();
   expect((await storedIn(store))?.runs[0]).toMatchObject({ delivery: { state: "sent" } });
 });

@@ -7,14 +7,14 @@ import { readForkRecord } from "../../fork/life/stored-record.ts";
 import type { PluginContext } from "../context/context.ts";
 import { createLruMap } from "../stores/lru-map.ts";
 
-/** Keeps the records of the forks that this instance owns; every change of one goes through `tell`. */
+/** Keeps the records of the forks that this instance owns; every change of one goes through `dispatch`. */
 export interface ForkKeeper {
   /** Stores a new fork, or one that was rebuilt, and does what follows from it; one that cannot be stored is not kept. */
   add(step: NewRecord): Promise<"kept" | "not-kept">;
   /** Makes a stored fork ours, unless it was changed since it was read; gives the record if it is ours now. */
   adopt(record: ForkRecord, version: number): Promise<ForkRecord | undefined>;
   /** What the event made of the fork, once that is stored; nothing if it could not be, or the fork is not ours. What follows goes on by itself. */
-  tell(forkId: string, event: NewEvent): Promise<ForkStep | undefined>;
+  dispatch(forkId: string, event: NewEvent): Promise<ForkChange | undefined>;
   get(forkId: string): ForkRecord | undefined;
   ofChild(childSessionId: string): ForkRecord | undefined;
   all(): readonly ForkRecord[];
@@ -32,7 +32,7 @@ interface NewRecord {
 }
 
 /** The same record twice means that the event changed nothing. */
-interface ForkStep {
+interface ForkChange {
   readonly before: ForkRecord;
   readonly record: ForkRecord;
 }
@@ -96,7 +96,7 @@ export function createForkKeeper({ context, store, limits, owner, perform }: For
     return true;
   }
 
-  async function advance(entry: Entry, event: ForkEvent): Promise<ForkStep | undefined> {
+  async function advance(entry: Entry, event: ForkEvent): Promise<ForkChange | undefined> {
     for (let attempt = 1; attempt <= MAX_CONFLICTS; attempt++) {
       if (entry.isUnsure && !(await readAgain(entry))) return undefined;
       const before = entry.record;
@@ -195,7 +195,7 @@ export function createForkKeeper({ context, store, limits, owner, perform }: For
       if (adopted === undefined && isKept(entry)) entries.delete(record.id);
       return adopted;
     },
-    tell(forkId, event) {
+    dispatch(forkId, event) {
       const entry = entries.get(forkId);
       if (entry === undefined) return Promise.resolve(undefined);
       const timed = { ...event, atMs: context.now() } as ForkEvent;

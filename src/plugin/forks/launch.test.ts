@@ -16,7 +16,7 @@ function createInstance(store?: string) {
         caller: "build",
         prompt: "Look.",
         title: "look",
-        model: { id: "m", providerID: "p" },
+        model: { id: "m", provider: "p" },
       },
     });
     return launched.status === "launched" ? launched.record.number : launched.reason;

@@ -2,13 +2,9 @@ import { randomBytes } from "node:crypto";
 import { admitFork } from "../../fork/life/admit.ts";
 import { currentRun, type ForkModel, type ForkRecord, isLive } from "../../fork/life/record.ts";
 import { createForkRecord } from "../../fork/life/start.ts";
-import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
-import type { HostModel } from "../../hosts/opencode/hooks.ts";
-import { lastTurn, sessionMessages, type TurnSettings } from "../../hosts/opencode/sessions.ts";
-import { cacheProfileFor } from "../../stages/cache-profiles.ts";
-import { asNumber, asObject, asString } from "../../text/json.ts";
 import type { PluginContext } from "../context/context.ts";
-import type { ModelWindows } from "../window/models.ts";
+import type { HostMessage, ModelFacts, TurnSettings } from "../host/agent-host.ts";
+import { cachePrices, type ModelWindows } from "../window/models.ts";
 import type { Forks } from "./forks.ts";
 import { directiveText, type Inherited, inherit } from "./inherit.ts";
 
@@ -16,24 +12,26 @@ import { directiveText, type Inherited, inherit } from "./inherit.ts";
 export async function launchFork({ context, forks, request }: LaunchInput): Promise<Launched | NotLaunched> {
   const { sessionId } = request;
   const rootSessionId = await context.tree.rootOf(sessionId);
-  const isInsideFork = (await forks.bonds.bondOf(sessionId)) !== undefined;
+  const isInsideFork = (await forks.links.linkOf(sessionId)) !== undefined;
   const admission = () => admitFork(forks.view(), { type: "new", rootSessionId, isInsideFork });
   const first = admission();
   if (first.status === "refused") return { status: "refused", reason: first.text };
   const captured = forks.capture.lastSent(sessionId);
   const snapshot = captured === undefined ? undefined : snapshotOf(captured.messages);
   const view = snapshot && { messages: snapshot, ageMs: context.now() - (captured?.atMs ?? 0) };
-  const stored = async (): Promise<readonly SessionMessage[]> => {
-    const answer = await sessionMessages(context.calls, sessionId);
+  const { format, sessions } = context.host;
+  const stored = async (): Promise<readonly HostMessage[]> => {
+    const answer = await sessions.read(sessionId);
     if (answer.status === "failed")
       throw new Error(`the parent's messages could not be read: ${answer.reason}`);
-    return answer.value;
+    return answer.value.messages;
   };
-  const parentTurn = view === undefined ? lastTurn(await stored().catch(() => [])) : lastTurn(view.messages);
+  const parentTurn = format.turnOf(view?.messages ?? (await stored().catch(() => [])));
   const receiver = await receiverOf({ context, request, parentTurn });
   if (receiver.status === "refused") return receiver;
 
   const inherited = await inherit({
+    format,
     ...(view === undefined ? {} : { view }),
     stored,
     parentSessionId: sessionId,
@@ -45,7 +43,7 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
       : { budgetChars: context.options.fork.budgetChars }),
     facts: {
       receiver: receiver.differs,
-      ...pricesOf(request.model),
+      ...cachePrices(request.model),
       ...windowOf(request.model),
       ...inheritAtMost(forks.windows, request.model),
       finishedSteps: finishedSteps(forks.keeper.all()),
@@ -63,7 +61,7 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
       "warning",
     );
   }
-  const kept = await storeInherited(forks, inherited);
+  const kept = await storeInherited({ context, forks, inherited });
   if (kept.status === "failed")
     return { status: "refused", reason: `Not started: the context could not be kept (${kept.reason}).` };
 
@@ -113,8 +111,8 @@ interface ForkRequest {
   readonly prompt: string;
   readonly title: string;
   readonly agent?: string;
-  /** The model of the step that asks, as the host describes it. */
-  readonly model?: HostModel;
+  /** The model of the step that asks, as the agent describes it. */
+  readonly model?: ModelFacts;
 }
 
 export interface Launched {
@@ -131,28 +129,27 @@ interface NotLaunched {
   readonly reason: string;
 }
 
-/** A copy that nothing can change any more, without the message that is being written. */
-function snapshotOf(messages: readonly SessionMessage[]): readonly SessionMessage[] {
-  return JSON.parse(JSON.stringify(messages)) as readonly SessionMessage[];
+/** A copy that nothing can change any more. */
+function snapshotOf(messages: readonly HostMessage[]): readonly HostMessage[] {
+  return JSON.parse(JSON.stringify(messages)) as readonly HostMessage[];
 }
 
 type StoredInherited =
   | { readonly status: "kept"; readonly blob?: string }
   | { readonly status: "failed"; readonly reason: string };
 
-async function storeInherited({ views }: Forks, inherited: Inherited): Promise<StoredInherited> {
+async function storeInherited({ context, forks, inherited }: StoreInput): Promise<StoredInherited> {
   if (inherited.way === "none") return { status: "kept" };
   const messages =
     inherited.way === "text"
-      ? [
-          {
-            info: { role: "user" },
-            parts: [{ type: "text", text: `${inherited.preamble}\n\n${inherited.text}` }],
-          },
-        ]
+      ? [context.host.format.textMessage(`${inherited.preamble}\n\n${inherited.text}`)]
       : inherited.messages;
-  const stored = await views.put(messages);
+  const stored = await forks.views.put(messages);
   return stored.status === "failed" ? stored : { status: "kept", blob: stored.blob };
+}
+
+interface StoreInput extends Omit<LaunchInput, "request"> {
+  readonly inherited: Inherited;
 }
 
 type Receiver =
@@ -167,22 +164,18 @@ type Receiver =
 async function receiverOf({ context, request, parentTurn }: ReceiverInput): Promise<Receiver> {
   const { caller, agent = caller, model } = request;
   const parentModel =
-    parentTurn.model ??
-    (model === undefined ? undefined : { providerId: model.providerID, modelId: model.id });
+    parentTurn.model ?? (model === undefined ? undefined : { providerId: model.provider, modelId: model.id });
   if (parentModel === undefined)
     return { status: "refused", reason: "Not started: the model of this session is unknown." };
   if (agent === caller) return { status: "found", agent, model: parentModel, differs: "same" };
-  const answer = await context.calls.call("GET", "/agent");
-  const agents = answer.status === "ok" && Array.isArray(answer.body) ? answer.body.map(asObject) : [];
+  const listed = await context.host.agents();
+  const agents = listed.status === "ok" ? listed.value : [];
   const found = agents.find(({ name }) => name === agent);
   if (found === undefined) {
-    const names = agents.filter(({ hidden }) => hidden !== true).map(({ name }) => String(name));
+    const names = agents.filter(({ isHidden }) => !isHidden).map(({ name }) => name);
     return { status: "refused", reason: `There is no agent "${agent}". Agents: ${names.join(", ")}.` };
   }
-  const own = asObject(found.model);
-  const providerId = asString(own.providerID);
-  const modelId = asString(own.modelID);
-  const chosen = providerId === undefined || modelId === undefined ? parentModel : { providerId, modelId };
+  const chosen = found.model ?? parentModel;
   if (chosen.providerId !== parentModel.providerId) {
     if (!context.options.fork.allowCrossProvider) {
       return {
@@ -202,31 +195,16 @@ interface ReceiverInput {
   readonly parentTurn: TurnSettings;
 }
 
-/** What the host says about prices; what is known of the model's family where it says nothing. */
-function pricesOf(model: HostModel | undefined): { cacheReadPrice: number; cacheWritePrice: number } {
-  const { input, cache } = asObject(model?.cost);
-  const inputPrice = asNumber(input) ?? 0;
-  if (inputPrice > 0) {
-    const { read, write } = asObject(cache);
-    return {
-      cacheReadPrice: asNumber(read) || inputPrice,
-      cacheWritePrice: asNumber(write) || inputPrice,
-    };
-  }
-  const profile = cacheProfileFor({ id: model?.id ?? "" });
-  return { cacheReadPrice: profile.readMultiplier, cacheWritePrice: profile.writeMultiplier };
-}
-
-function windowOf(model: HostModel | undefined): { windowTokens?: number } {
-  const tokens = model?.limit?.input ?? model?.limit?.context;
+function windowOf(model: ModelFacts | undefined): { windowTokens?: number } {
+  const tokens = model?.inputTokens ?? model?.contextTokens;
   return tokens === undefined || tokens <= 0 ? {} : { windowTokens: tokens };
 }
 
 function inheritAtMost(
   windows: ModelWindows,
-  model: HostModel | undefined,
+  model: ModelFacts | undefined,
 ): { inheritAtMostTokens?: number } {
-  const { inheritAtMostTokens } = windows.thresholds(`${model?.providerID}/${model?.id}`);
+  const { inheritAtMostTokens } = windows.thresholds(`${model?.provider}/${model?.id}`);
   return inheritAtMostTokens === undefined ? {} : { inheritAtMostTokens };
 }
 

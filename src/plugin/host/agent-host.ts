@@ -1,4 +1,229 @@
-/** What one request of the model used. */
+import type { ForkError, ForkModel } from "../../fork/life/record.ts";
+import type { Cut } from "../../text/truncate.ts";
+import type { ApplyOptions, Edit } from "../../transcript/edit.ts";
+import type { ModelRef, Transcript } from "../../transcript/message.ts";
+
+/**
+ * Port: the coding agent that the plugin runs in. The plugin knows nothing else of it: an adapter in `hosts/` implements
+ * this interface and calls the handlers of `AgentPlugin`. No method throws; what can go wrong is a `HostValue`, and no call
+ * takes longer than `HOST_CALL_MS`.
+ */
+export interface AgentHost {
+  /** The folder that the agent works in. */
+  readonly directory: string;
+  /** Names the project in the stores. Forks of different projects, or of different agents in one project, never meet. */
+  readonly project: string;
+  /** Headless: nobody is there to answer a permission ask. */
+  readonly attendance: "attended" | "headless";
+  /** Folders beside whose packages an optional dependency may be installed. */
+  readonly packageFolders: readonly string[];
+  readonly can: HostAbilities;
+  readonly format: HostFormat;
+  readonly sessions: HostSessions;
+  readonly tools: HostTools;
+  /** The agents that a child can run as. */
+  agents(): Promise<HostValue<readonly HostAgent[]>>;
+  /** Shows a short message to the person; where the agent cannot, nothing happens. Returns at once. */
+  toast(message: string, tone: ToastTone): void;
+  /** Writes a line to the agent's log. Returns at once. */
+  log(level: LogLevel, message: string, extra?: Readonly<Record<string, unknown>>): void;
+}
+
+export type ToastTone = "info" | "success" | "warning" | "error";
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+/** What not every agent can do, found out by the adapter at start. */
+export interface HostAbilities {
+  /** Text can be added to a finished tool output and to a message of the user, so that results need no turn of their own. */
+  readonly carryResults: boolean;
+  /** A permission ask of a session can be rejected with a reason. */
+  readonly rejectAsks: boolean;
+}
+
+/** What no call of the agent takes longer than: what it has not done by then it will not do. */
+export const HOST_CALL_MS = 120_000;
+
+/** A message in the agent's own shape. Only the adapter's `HostFormat` looks into it. */
+export type HostMessage = object;
+
+/** The agent's own messages, read and written. Pure. */
+export interface HostFormat {
+  decode(messages: readonly HostMessage[]): Transcript;
+  /** The messages with the edits in them; the same list when nothing changed. */
+  apply(
+    messages: readonly HostMessage[],
+    edits: readonly Edit[],
+    options: ApplyOptions,
+  ): readonly HostMessage[];
+  /** A decoder for one conversation that is sent again and again: a message that says the same as last time is the same object. */
+  createDecoder(): (messages: readonly HostMessage[]) => Transcript;
+  /** What the plugin noted on messages, in their order. */
+  notesIn(messages: readonly HostMessage[]): readonly MessageNote[];
+  /** Agent, model and system prompt of the newest user turn. */
+  turnOf(messages: readonly HostMessage[]): TurnSettings;
+  /** The messages without fork results that were added to tool outputs; the same messages where there are none. */
+  withoutResults(messages: readonly HostMessage[]): readonly HostMessage[];
+  /** A copy deep enough that changing it in place, as other plugins do, leaves the original alone. */
+  copy(message: HostMessage): HostMessage;
+  /** A user message that holds one text; with a place, as if it were stored there by a program. */
+  textMessage(text: string, place?: { readonly sessionId: string; readonly id: string }): HostMessage;
+}
+
+/** A note that the plugin left on a message or one of its parts. */
+export interface MessageNote {
+  /** The message's place in the list. */
+  readonly index: number;
+  readonly messageId: string | undefined;
+  /** The key of the prompt that the message is. */
+  readonly promptKey?: string;
+  /** The fork whose inherited text the message is. */
+  readonly inheritedBy?: string;
+  /** The handle under which the whole of a bounded tool output is kept. */
+  readonly handle?: string;
+}
+
+/** What a user turn fixes for the answer. */
+export interface TurnSettings {
+  readonly agent?: string;
+  readonly model?: ForkModel;
+  readonly system?: string;
+}
+
+/** The sessions of the agent. */
+export interface HostSessions {
+  get(sessionId: string): Promise<HostValue<SessionFacts>>;
+  /** The sessions that were used since then. */
+  list(since: { readonly sinceMs: number }): Promise<HostValue<readonly SessionFacts[]>>;
+  /** The sessions right below another one. */
+  children(sessionId: string): Promise<HostValue<readonly SessionFacts[]>>;
+  /** Everything that is stored of a session. */
+  read(sessionId: string): Promise<HostValue<StoredSession>>;
+  /** What a session is doing; undefined where the agent did not say. */
+  status(sessionId: string): Promise<SessionStatus | undefined>;
+  /** Makes a session for a child and gives its id. It may do at most what its parent may, and neither ask nor start sub-agents. */
+  createChild(child: NewChild): Promise<HostValue<string>>;
+  /** Replaces the note of a session. */
+  setNote(sessionId: string, note: unknown): Promise<HostValue<void>>;
+  /** A new id for a message, so that it is known before the agent stores it. */
+  newMessageId(): string;
+  /** Sends a message and resolves once it is stored. */
+  prompt(prompt: HostPrompt): Promise<HostValue<void>>;
+  /** Stops what a session is doing. */
+  stop(sessionId: string): Promise<HostValue<void>>;
+  /** Rejects a permission ask; the model reads the reason. */
+  rejectAsk(ask: { readonly askId: string; readonly reason: string }): Promise<HostValue<void>>;
+}
+
+/** `missing`: there is no such thing. `no-answer`: it may have been done all the same. */
+export type HostValue<Value> =
+  | { readonly status: "ok"; readonly value: Value }
+  | {
+      readonly status: "failed";
+      readonly code: "missing" | "refused" | "no-answer";
+      readonly reason: string;
+    };
+
+export type SessionStatus = "busy" | "retry" | "idle";
+
+/** What the agent says of a session. */
+export interface SessionFacts {
+  readonly id: string;
+  readonly parentId?: string;
+  readonly title: string;
+  readonly agent: string;
+  readonly model?: ModelRef;
+  readonly createdAtMs?: number;
+  readonly updatedAtMs?: number;
+  readonly costUSD: number;
+  /** All tokens of all its requests. */
+  readonly tokens: number;
+  /** What the plugin stored with the session; unset for a session that is not the plugin's. */
+  readonly note?: unknown;
+}
+
+/** What is stored of a session. */
+export interface StoredSession {
+  readonly messages: readonly HostMessage[];
+  /** The error with which the newest answer ended. */
+  readonly lastError?: ForkError;
+}
+
+export interface NewChild {
+  readonly rootSessionId: string;
+  readonly parentSessionId: string;
+  readonly title: string;
+  /** Stored with the session where the agent can, and given back by `get`, `list` and `children`. */
+  readonly note: unknown;
+}
+
+/** A message of the plugin to a session. */
+export interface HostPrompt {
+  readonly sessionId: string;
+  readonly messageId: string;
+  readonly text: string;
+  /** Program: nobody wrote it, though the model reads it as the user's. */
+  readonly from: "user" | "program";
+  /** What `notesIn` finds on it; without a key it is only marked as the plugin's own. */
+  readonly note: { readonly promptKey?: string; readonly inheritedBy?: string };
+  /** A line for people above the message; never sent to the model. */
+  readonly shownLine?: string;
+  /** With which settings; `last-user-turn` takes those of the newest turn that a person began. */
+  readonly turn: TurnSettings | "last-user-turn";
+  /** None: the message is stored and nobody answers yet. */
+  readonly reply: "wanted" | "none";
+}
+
+/** What the agent's own tools mean. */
+export interface HostTools {
+  /** A tool that a child must not use. */
+  kindOf(tool: string): "subagent" | "question" | undefined;
+  /** The files that a call writes, as the call names them. */
+  writtenFiles(tool: string, input: unknown): readonly string[];
+}
+
+export interface HostAgent {
+  readonly name: string;
+  /** Not offered to people. */
+  readonly isHidden: boolean;
+  /** The model that it always runs on; unset for the model of the session. */
+  readonly model?: ForkModel;
+}
+
+/** Something that happened in the agent. */
+export type HostSignal =
+  /** The agent takes calls from now on; told once. */
+  | { readonly type: "ready" }
+  | { readonly type: SessionStatus; readonly sessionId: string }
+  /** A turn ended with an error; of kind `aborted` when the user stopped it. */
+  | { readonly type: "failed"; readonly sessionId: string; readonly error: ForkError }
+  | { readonly type: "created" | "updated"; readonly session: SessionFacts }
+  | { readonly type: "deleted"; readonly sessionId: string }
+  /** A request is about to be sent to the model. */
+  | { readonly type: "request"; readonly sessionId: string; readonly model: ModelFacts }
+  /** A request was answered; may be told more than once. */
+  | {
+      readonly type: "answer";
+      readonly sessionId: string;
+      readonly isFinished: boolean;
+      readonly request: RequestEntry;
+    }
+  | {
+      readonly type: "permission-asked" | "permission-answered";
+      readonly sessionId: string;
+      readonly askId: string;
+    }
+  | { readonly type: "compacted"; readonly sessionId: string };
+
+/** A model as the agent describes it; what it does not know is unset. */
+export interface ModelFacts extends ModelRef {
+  readonly contextTokens?: number;
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  /** In one currency for the same number of tokens; input is above 0, and 0 says that a cache price is not known. */
+  readonly prices?: { readonly input: number; readonly cacheRead: number; readonly cacheWrite: number };
+}
+
+/** What one request of the model used, as it is journalled. */
 export interface RequestEntry {
   readonly type: "request";
   readonly messageId: string;
@@ -12,4 +237,125 @@ export interface RequestEntry {
   /** Set for the request of a summary. */
   readonly summary?: true;
   readonly error?: string;
+}
+
+/** The messages of a request right before they are sent. */
+export interface OutgoingRequest {
+  readonly sessionId: string;
+  /** The very list that the agent sends: other plugins change it in place after us, so it is kept by reference. */
+  readonly messages: HostMessage[];
+  readonly model: ModelRef;
+  /** When the model last finished an answer. */
+  readonly lastAnswerAtMs?: number;
+}
+
+export interface ToolCall {
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly tool: string;
+  readonly input: unknown;
+}
+
+/** A tool output before the model reads it. */
+export interface FinishedTool {
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly tool: string;
+  /** What the model would read now; undefined for an output that is no text. */
+  readonly text: string | undefined;
+  /** What the tool really said, also where the agent has cut it already. */
+  whole(): Promise<string>;
+}
+
+/** What becomes of a tool output. */
+export type ToolOutputChange =
+  | { readonly type: "replace"; readonly text: string; readonly spilled?: SpilledOutput }
+  /** Fork results behind the output; `withoutResults` takes them out again. */
+  | { readonly type: "append"; readonly text: string };
+
+/** Stored with an output that was bounded: `notesIn` finds its handle, `decode` reads its cut. */
+export interface SpilledOutput {
+  /** Under which the whole of it is kept; undefined where it could not be. */
+  readonly handle: string | undefined;
+  /** The limit that it was bounded by. */
+  readonly by: unknown;
+  readonly cut?: Cut;
+}
+
+/** A message on its way into a session. */
+export interface UserMessage {
+  readonly sessionId: string;
+  readonly messageId: string | undefined;
+  /** Plugin: it came from `sessions.prompt`. */
+  readonly from: "user" | "plugin";
+}
+
+/** What the plugin decides at each moment of the agent. A handler changes nothing itself, so one that fails has no effect. */
+export interface Handlers {
+  onSignal(signal: HostSignal): Promise<void>;
+  /** The list to send instead, or undefined to leave it. */
+  beforeRequest(request: OutgoingRequest): Promise<readonly HostMessage[] | undefined>;
+  /** Why the call must not be made, for the model to read. */
+  beforeTool(call: ToolCall): Promise<string | undefined>;
+  afterTool(finished: FinishedTool): Promise<ToolOutputChange | undefined>;
+  /** Text to add to the agent's own request for a summary. */
+  beforeCompaction(session: { readonly sessionId: string }): Promise<string | undefined>;
+  /** Text to add to the message. */
+  onUserMessage(message: UserMessage): Promise<string | undefined>;
+  /** The session whose provider cache the requests of a session should use. */
+  cacheOwnerOf(sessionId: string): Promise<string | undefined>;
+  dispose(): Promise<void>;
+}
+
+/** The plugin as an adapter runs it. No handler throws. */
+export interface AgentPlugin extends Pick<Handlers, "onSignal" | "beforeTool" | "cacheOwnerOf" | "dispose"> {
+  /** Edits the list of the request in place. */
+  beforeRequest(request: OutgoingRequest): Promise<void>;
+  /** Calls `change` for each change, in order; `finished.text` must show the one before. */
+  afterTool(finished: FinishedTool, change: (change: ToolOutputChange) => void): Promise<void>;
+  beforeCompaction(session: { readonly sessionId: string }): Promise<readonly string[]>;
+  onUserMessage(message: UserMessage): Promise<readonly string[]>;
+  readonly tools: Readonly<Record<string, ModelTool>>;
+  readonly commands: Readonly<Record<string, UserCommand>>;
+}
+
+/** A tool for the model. It checks its arguments itself and never throws. */
+export interface ModelTool {
+  readonly description: string;
+  readonly parameters: Readonly<Record<string, ToolParameter>>;
+  execute(args: unknown, call: RunningTool): Promise<string>;
+}
+
+/** One argument of a tool; the adapter writes it in the schema that its agent wants. */
+export type ToolParameter = { readonly description?: string; readonly isRequired?: true } & (
+  | {
+      readonly type: "text";
+      /** 1 where unset. */
+      readonly minChars?: number;
+      readonly maxChars?: number;
+      readonly pattern?: RegExp;
+      /** What the pattern wants, in words. */
+      readonly expects?: string;
+    }
+  | { readonly type: "number" | "whole-number"; readonly least: number; readonly most?: number }
+  | { readonly type: "word"; readonly words: readonly string[] }
+);
+
+/** What the agent tells a running tool. */
+export interface RunningTool {
+  readonly sessionId: string;
+  /** The same for the same call. */
+  readonly callId: string;
+  readonly agent: string;
+  /** Aborted when nobody waits for the tool any more. */
+  readonly signal: AbortSignal;
+  readonly model?: ModelFacts;
+  /** Shows people what the tool is doing. */
+  setTitle(title: string): void;
+}
+
+/** A command for the person: what it says goes to the model as a message, `$ARGUMENTS` replaced. */
+export interface UserCommand {
+  readonly description: string;
+  readonly template: string;
 }

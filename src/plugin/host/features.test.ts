@@ -1,86 +1,98 @@
 import { describe, expect, it } from "vitest";
-import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
-import type { Hooks } from "../../hosts/opencode/hooks.ts";
-import { combineHooks, type Feature, type HookFailure, ToolRefusal } from "./features.ts";
+import type { FinishedTool, ToolOutputChange } from "./agent-host.ts";
+import { combineFeatures, type Feature, type FeatureFailure } from "./features.ts";
 
-function combined(...hooks: readonly Hooks[]): { readonly hooks: Hooks; readonly failures: HookFailure[] } {
-  const failures: HookFailure[] = [];
-  const features: readonly Feature[] = hooks.map((each, index) => ({
-    name: `feature ${index}`,
-    hooks: each,
-  }));
-  return { hooks: combineHooks(features, (failure) => failures.push(failure)), failures };
+function combined(...handlers: readonly Omit<Feature, "name">[]) {
+  const failures: FeatureFailure[] = [];
+  const features = handlers.map((each, index): Feature => ({ name: `feature ${index}`, ...each }));
+  return { plugin: combineFeatures(features, (failure) => failures.push(failure)), failures };
 }
 
-const message = (id: string): SessionMessage => ({ info: { id, role: "user" }, parts: [] });
+const broken = async (): Promise<never> => {
+  throw new Error("broken");
+};
 
-describe("the hooks of all features together", () => {
-  it("run in the order of the features", async () => {
-    const appending = (text: string): Hooks => ({
-      "tool.execute.after": async (_, output) => {
-        output.output += text;
+function finished(text: string): { readonly tool: FinishedTool; change(change: ToolOutputChange): void } {
+  let shown = text;
+  return {
+    tool: {
+      sessionId: "s",
+      callId: "c",
+      tool: "bash",
+      get text() {
+        return shown;
       },
-    });
-    const { hooks } = combined(appending("1"), appending("2"));
-    const output = { title: "", output: "", metadata: {} };
-    await hooks["tool.execute.after"]?.({ tool: "t", sessionID: "s", callID: "c", args: {} }, output);
-    expect(output.output).toBe("12");
-  });
-
-  it("tell every feature of an event before the next one, however long another feature takes", async () => {
-    const told: string[] = [];
-    const slow: Hooks = { event: () => new Promise((resolve) => setTimeout(resolve, 20)) };
-    const { hooks } = combined(slow, { event: async ({ event }) => void told.push(event.type) });
-    const first = hooks.event?.({ event: { type: "session.idle", properties: {} } });
-    expect(told).toEqual(["session.idle"]);
-    await hooks.event?.({ event: { type: "session.status", properties: {} } });
-    await first;
-    expect(told).toEqual(["session.idle", "session.status"]);
-  });
-
-  it("put back what a failing feature changed, keep what the others did, and report it", async () => {
-    const { hooks, failures } = combined(
-      {
-        "experimental.chat.messages.transform": async (_, output) => void output.messages.push(message("b")),
-      },
-      {
-        "experimental.chat.messages.transform": async (_, output) => {
-          output.messages.splice(0, 2, message("x"));
-          throw new Error("broken");
-        },
-      },
-    );
-    const messages = [message("a")];
-    await hooks["experimental.chat.messages.transform"]?.({}, { messages });
-    expect(messages.map(({ info }) => info.id)).toEqual(["a", "b"]);
-    expect(failures).toMatchObject([{ feature: "feature 1", hook: "experimental.chat.messages.transform" }]);
-  });
-
-  it.each(["tool.execute.after", "chat.message", "chat.params", "chat.headers", "event", "config"] as const)(
-    "never throw out of %s",
-    async (name) => {
-      const failing = async (_: unknown, output: unknown): Promise<void> => {
-        for (const value of Object.values(output as object)) {
-          if (Array.isArray(value)) value.push(1);
-          else Object.assign(value, { added: 1 });
-        }
-        throw new Error("broken");
-      };
-      const { hooks, failures } = combined({ [name]: failing } as Hooks);
-      const output = { options: { a: 1 }, headers: { b: "2" }, parts: [], metadata: { c: 3 } };
-      await (hooks[name] as (input: unknown, output: unknown) => Promise<void>)({}, output);
-      expect(output).toEqual({ options: { a: 1 }, headers: { b: "2" }, parts: [], metadata: { c: 3 } });
-      expect(failures).toHaveLength(1);
+      whole: async () => shown,
     },
-  );
+    change: (change) => {
+      shown = change.type === "append" ? shown + change.text : change.text;
+    },
+  };
+}
 
-  it("let a refusal of a tool call through, since that is how the model hears of it", async () => {
-    const { hooks } = combined({
-      "tool.execute.before": async () => {
-        throw new ToolRefusal("Do it yourself.");
-      },
+describe("the features together", () => {
+  it("run in their order, each after what the one before it changed", async () => {
+    const appending = (text: string): Omit<Feature, "name"> => ({
+      afterTool: async (done) => ({ type: "append", text: `${done.text?.length}${text}` }),
     });
-    const call = hooks["tool.execute.before"]?.({ tool: "t", sessionID: "s", callID: "c" }, { args: {} });
-    await expect(call).rejects.toThrow("Do it yourself.");
+    const { plugin } = combined(appending("a"), appending("b"));
+    const { tool, change } = finished("");
+    await plugin.afterTool(tool, change);
+    expect(tool.text).toBe("0a2b");
+  });
+
+  it("are all told of a signal before the next one, however long one of them takes", async () => {
+    const told: string[] = [];
+    const slow = { onSignal: () => new Promise<void>((resolve) => setTimeout(resolve, 20)) };
+    const { plugin } = combined(slow, { onSignal: async ({ type }) => void told.push(type) });
+    const first = plugin.onSignal({ type: "idle", sessionId: "s" });
+    expect(told).toEqual(["idle"]);
+    await plugin.onSignal({ type: "busy", sessionId: "s" });
+    await first;
+    expect(told).toEqual(["idle", "busy"]);
+  });
+
+  it("go on without one that fails, keep what the others did, and report it", async () => {
+    const { plugin, failures } = combined(
+      { beforeRequest: async ({ messages }) => [...messages, { id: "b" }] },
+      { beforeRequest: broken },
+      { beforeRequest: async ({ messages }) => [...messages, { id: "c" }] },
+    );
+    const messages: object[] = [{ id: "a" }];
+    await plugin.beforeRequest({ sessionId: "ses_1", messages, model: { provider: "p", id: "m" } });
+    expect(messages).toEqual([{ id: "a" }, { id: "b" }, { id: "c" }]);
+    expect(failures).toMatchObject([
+      { feature: "feature 1", handler: "beforeRequest", sessionId: "ses_1", cause: new Error("broken") },
+    ]);
+  });
+
+  it("refuse a call with the first reason, and ask nobody after it", async () => {
+    const asked: number[] = [];
+    const { plugin, failures } = combined(
+      { beforeTool: broken },
+      { beforeTool: async () => "No." },
+      { beforeTool: async () => void asked.push(2) as undefined },
+    );
+    const call = { sessionId: "s", callId: "c", tool: "task", input: {} };
+    expect(await plugin.beforeTool(call)).toBe("No.");
+    expect(asked).toEqual([]);
+    expect(failures).toHaveLength(1);
+  });
+
+  it("add all their texts to a compaction and to a message of the user", async () => {
+    const { plugin } = combined(
+      { beforeCompaction: async () => "one", onUserMessage: async () => undefined },
+      { beforeCompaction: async () => "two", onUserMessage: async () => "three" },
+    );
+    expect(await plugin.beforeCompaction({ sessionId: "s" })).toEqual(["one", "two"]);
+    const message = { sessionId: "s", messageId: "m", from: "user" } as const;
+    expect(await plugin.onUserMessage(message)).toEqual(["three"]);
+  });
+
+  it("are told apart in a signal that names no session", async () => {
+    const { plugin, failures } = combined({ onSignal: broken });
+    await plugin.onSignal({ type: "ready" });
+    await plugin.onSignal({ type: "deleted", sessionId: "ses_2" });
+    expect(failures.map(({ sessionId }) => sessionId)).toEqual([undefined, "ses_2"]);
   });
 });

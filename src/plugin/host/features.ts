@@ -1,102 +1,104 @@
-import type { Hooks } from "../../hosts/opencode/hooks.ts";
-import { asObject, asString, isObject } from "../../text/json.ts";
+import type { AgentPlugin, Handlers, ModelTool, UserCommand } from "./agent-host.ts";
 
-/** One thing the plugin does, as the hooks it needs. */
-export interface Feature {
+/** One thing that the plugin does, as the handlers, tools and commands it needs. */
+export interface Feature extends Partial<Handlers> {
   readonly name: string;
-  readonly hooks: Hooks;
+  readonly tools?: Readonly<Record<string, ModelTool>>;
+  readonly commands?: Readonly<Record<string, UserCommand>>;
 }
 
-/** Thrown on purpose in `tool.execute.before`: the host shows its message to the model as the call's error. */
-export class ToolRefusal extends Error {
-  readonly code = "tool-refused";
-}
-
-export interface HookFailure {
+/** A handler that threw; its feature had no effect at that moment. */
+export interface FeatureFailure {
   readonly feature: string;
-  readonly hook: string;
+  readonly handler: keyof Handlers;
   readonly cause: unknown;
-  /** Unset where the hook does not tell which session it is about. */
+  /** Unset where the moment is about no session. */
   readonly sessionId?: string;
 }
 
-/**
- * The hooks of all features as one set, run in the order of the features; an event is told to all of them at once. A hook
- * that fails is reported, and its output is put back as it was: a throw would be an error 500 for the user.
- */
-export function combineHooks(features: readonly Feature[], onFailure: (failure: HookFailure) => void): Hooks {
-  const combined: Record<string, unknown> = {};
-  for (const name of HOOK_NAMES) {
-    const steps = features.filter((feature) => feature.hooks[name] !== undefined);
-    if (steps.length === 0) continue;
-    const run = async ({ name: feature, hooks }: Feature, input: unknown, output: unknown): Promise<void> => {
-      const putBack = remember(output);
-      try {
-        await (hooks[name] as AnyHook)(input, output);
-      } catch (cause) {
-        if (cause instanceof ToolRefusal && name === "tool.execute.before") throw cause;
-        putBack();
-        const sessionId = sessionIn(input, output);
-        onFailure({ feature, hook: name, cause, ...(sessionId !== undefined && { sessionId }) });
-      }
-    };
-    combined[name] = async (input: unknown, output: unknown): Promise<void> => {
-      // The host does not wait before it tells the next event: a feature that did would hear of them out of order.
-      if (name === "event") await Promise.all(steps.map((step) => run(step, input, output)));
-      else for (const step of steps) await run(step, input, output);
-    };
-  }
-  return {
-    ...combined,
-    tool: Object.assign({}, ...features.map((feature) => feature.hooks.tool ?? {})),
-  };
-}
-
-function sessionIn(input: unknown, output: unknown): string | undefined {
-  const { sessionID, event } = asObject(input);
-  const { messages } = asObject(output);
-  const newest = Array.isArray(messages) ? asObject(messages.at(-1)) : {};
-  return (
-    asString(sessionID) ??
-    asString(asObject(newest.info).sessionID) ??
-    asString(asObject(asObject(event).properties).sessionID)
-  );
-}
-
-type AnyHook = (input: unknown, output: unknown) => Promise<void>;
-
-const HOOK_NAMES = [
-  "dispose",
-  "event",
-  "config",
-  "chat.message",
-  "chat.params",
-  "chat.headers",
-  "tool.execute.before",
-  "tool.execute.after",
-  "experimental.chat.messages.transform",
-  "experimental.session.compacting",
-] as const satisfies readonly (keyof Hooks)[];
-
-/** Gives a function that restores the fields of an output, and the items of its lists and records one level down. */
-function remember(output: unknown): () => void {
-  if (typeof output !== "object" || output === null) return () => {};
-  const target = output as Record<string, unknown>;
-  const before = Object.entries(target).map(([key, value]) => [key, value, shallowCopy(value)] as const);
-  return () => {
-    for (const key of Object.keys(target)) delete target[key];
-    for (const [key, value, copy] of before) {
-      target[key] = value;
-      if (Array.isArray(value)) value.splice(0, value.length, ...(copy as unknown[]));
-      else if (isObject(value)) {
-        for (const field of Object.keys(value)) Reflect.deleteProperty(value, field);
-        Object.assign(value, copy);
-      }
+/** All features as one plugin: handlers run in the order of the features, and one that throws is reported and skipped. */
+export function combineFeatures(
+  features: readonly Feature[],
+  onFailure: (failure: FeatureFailure) => void,
+): AgentPlugin {
+  /** What one feature decides; nothing where it has no such handler, or fails. */
+  async function ask<Decision>(feature: Feature, moment: Moment<Decision>): Promise<Decision | undefined> {
+    const { handler, sessionId, decide } = moment;
+    try {
+      return await decide(feature);
+    } catch (cause) {
+      onFailure({ feature: feature.name, handler, cause, ...(sessionId !== undefined && { sessionId }) });
+      return undefined;
     }
+  }
+
+  async function* decisions<Decision>(moment: Moment<Decision>): AsyncGenerator<Decision> {
+    for (const feature of features) {
+      const decision = await ask(feature, moment);
+      if (decision !== undefined) yield decision;
+    }
+  }
+
+  return {
+    async onSignal(signal) {
+      const sessionId =
+        "session" in signal ? signal.session.id : "sessionId" in signal ? signal.sessionId : undefined;
+      const moment = {
+        handler: "onSignal",
+        sessionId,
+        decide: (each: Feature) => each.onSignal?.(signal),
+      } as const;
+      // All at once: agents do not wait before the next signal, and a slow feature would make the others see them out of order.
+      await Promise.all(features.map((feature) => ask(feature, moment)));
+    },
+    async beforeRequest(request) {
+      const { sessionId, messages } = request;
+      const decide = (each: Feature) => each.beforeRequest?.(request);
+      for await (const edited of decisions({ handler: "beforeRequest", sessionId, decide }))
+        messages.splice(0, messages.length, ...edited);
+    },
+    async beforeTool(call) {
+      const { sessionId } = call;
+      const decide = (each: Feature) => each.beforeTool?.(call);
+      for await (const refusal of decisions({ handler: "beforeTool", sessionId, decide })) return refusal;
+      return undefined;
+    },
+    async afterTool(finished, change) {
+      const { sessionId } = finished;
+      const decide = (each: Feature) => each.afterTool?.(finished);
+      for await (const decided of decisions({ handler: "afterTool", sessionId, decide })) change(decided);
+    },
+    async beforeCompaction(session) {
+      const decide = (each: Feature) => each.beforeCompaction?.(session);
+      const texts: string[] = [];
+      for await (const text of decisions({ handler: "beforeCompaction", ...session, decide }))
+        texts.push(text);
+      return texts;
+    },
+    async onUserMessage(message) {
+      const { sessionId } = message;
+      const decide = (each: Feature) => each.onUserMessage?.(message);
+      const texts: string[] = [];
+      for await (const text of decisions({ handler: "onUserMessage", sessionId, decide })) texts.push(text);
+      return texts;
+    },
+    async cacheOwnerOf(sessionId) {
+      const decide = (each: Feature) => each.cacheOwnerOf?.(sessionId);
+      for await (const owner of decisions({ handler: "cacheOwnerOf", sessionId, decide })) return owner;
+      return undefined;
+    },
+    async dispose() {
+      for (const feature of features)
+        await ask(feature, { handler: "dispose", sessionId: undefined, decide: (each) => each.dispose?.() });
+    },
+    tools: Object.assign({}, ...features.map(({ tools }) => tools ?? {})),
+    commands: Object.assign({}, ...features.map(({ commands }) => commands ?? {})),
   };
 }
 
-function shallowCopy(value: unknown): unknown {
-  if (Array.isArray(value)) return value.slice();
-  return isObject(value) ? { ...value } : value;
+/** One handler at one moment. */
+interface Moment<Decision> {
+  readonly handler: keyof Handlers;
+  readonly sessionId: string | undefined;
+  readonly decide: (feature: Feature) => Promise<Decision | undefined> | undefined;
 }

@@ -40,11 +40,14 @@ export function fileControlStore(root: string): ControlStore {
   };
 }
 
+/** The part of a database that plugins use. */
+export const PLUGIN_SCOPE = "plugin/";
+
 /** In a database that many machines share: each look is a statement, so those who rest look rarely. */
 export function databaseControlStore(stores: Pick<PostgresStores, "records" | "now">): ControlStore {
   return {
-    instances: stores.records("opencode/control/instances"),
-    requests: stores.records("opencode/control/requests"),
+    instances: stores.records(`${PLUGIN_SCOPE}control/instances`),
+    requests: stores.records(`${PLUGIN_SCOPE}control/requests`),
     pace: { lookMs: 2_000, idleLookMs: 15_000, pollMs: 500, answerMs: 25_000 },
     now: stores.now,
   };

@@ -36,16 +36,18 @@ export interface PluginFolders {
   readonly control: string;
 }
 
-function dataHome(env: PluginFolderOptions["env"]): string {
-  const given = env.XDG_DATA_HOME;
-  // The XDG rules say that a relative path is to be ignored.
-  return given && isAbsolute(given) ? given : join(env.HOME || homedir(), ".local", "share");
+/** The folder below which programs keep their configuration. */
+export function configHome({ XDG_CONFIG_HOME, HOME }: PluginFolderOptions["env"]): string {
+  return absolute(XDG_CONFIG_HOME) ?? join(HOME || homedir(), ".config");
 }
 
-/** Where OpenCode keeps its global configuration, with packages beside it. */
-export function hostConfigFolder(env: PluginFolderOptions["env"]): string {
-  const given = env.XDG_CONFIG_HOME;
-  return join(given && isAbsolute(given) ? given : join(env.HOME || homedir(), ".config"), "opencode");
+function dataHome({ XDG_DATA_HOME, HOME }: PluginFolderOptions["env"]): string {
+  return absolute(XDG_DATA_HOME) ?? join(HOME || homedir(), ".local", "share");
+}
+
+/** The XDG rules say that a relative path is to be ignored. */
+function absolute(path: string | undefined): string | undefined {
+  return path !== undefined && isAbsolute(path) ? path : undefined;
 }
 
 const expandHome = (path: string): string => (path.startsWith("~/") ? join(homedir(), path.slice(2)) : path);
@@ -86,7 +88,7 @@ function readName(file: string): string | undefined {
   }
 }
 
-/** What a project is called in the stores. Forks of different projects never meet: an instance of the host serves one. */
-export function projectName(directory: string): string {
-  return createHash("sha256").update(directory).digest("hex").slice(0, 16);
+/** The folder or scope in which the records of a project are kept. */
+export function projectFolder(project: string): string {
+  return createHash("sha256").update(project).digest("hex").slice(0, 16);
 }

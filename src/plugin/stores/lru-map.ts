@@ -4,6 +4,8 @@ interface LruMap<Key, Value> {
   get(key: Key): Value | undefined;
   set(key: Key, value: Value): void;
   delete(key: Key): void;
+  /** The one that was not used for longest first. */
+  keys(): readonly Key[];
 }
 
 /** An empty map that holds so many entries at the most. */
@@ -28,28 +30,6 @@ export function createLruMap<Key, Value>(maxEntries: number): LruMap<Key, Value>
       }
     },
     delete: (key) => void entries.delete(key),
+    keys: () => [...entries.keys()],
   };
 }
-
-/** The names of the logs that a program has opened. */
-interface OpenLogs {
-  add(rootSessionId: string): void;
-  /** Those opened last, oldest first. */
-  names(): readonly string[];
-}
-
-/** None yet; of very many only the newest are known, since the plugin runs for weeks. */
-export function createOpenLogs(maxLogs: number = MAX_LOGS): OpenLogs {
-  const opened = new Set<string>();
-  return {
-    add(rootSessionId) {
-      opened.delete(rootSessionId);
-      opened.add(rootSessionId);
-      const [oldest] = opened;
-      if (opened.size > maxLogs && oldest !== undefined) opened.delete(oldest);
-    },
-    names: () => [...opened],
-  };
-}
-
-const MAX_LOGS = 256;

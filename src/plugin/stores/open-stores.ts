@@ -7,10 +7,10 @@ import { createFileRecordStore } from "../../stores/files/record-store.ts";
 import { createFileSpillStore } from "../../stores/files/spill-store.ts";
 import { createLoadPg } from "../../stores/postgres/pool.ts";
 import { createPostgresStores, type PostgresStores } from "../../stores/postgres/stores.ts";
-import { databaseControlStore, fileControlStore } from "./control-store.ts";
-import { homeName, knownHomeName, type PluginFolders, projectName } from "./folders.ts";
+import { databaseControlStore, fileControlStore, PLUGIN_SCOPE } from "./control-store.ts";
+import { homeName, knownHomeName, type PluginFolders, projectFolder } from "./folders.ts";
 import { listPluginJournals } from "./journal.ts";
-import { createOpenLogs } from "./lru-map.ts";
+import { createLruMap } from "./lru-map.ts";
 import {
   type FollowedPlugin,
   isDatabase,
@@ -43,7 +43,7 @@ interface PluginStoresSetup {
 
 /** The plugin's stores in the folders of one home. */
 function filePluginStores({ folders, now, usedBy = "plugin" }: FileStoresSetup): PluginStores {
-  const opened = createOpenLogs();
+  const opened = createLruMap<string, true>(MAX_OPEN_LOGS);
   const journalIn = (session: string): Journal =>
     createFileJournal({ root: folders.journal, session, durable: usedBy === "command" });
   return {
@@ -51,11 +51,11 @@ function filePluginStores({ folders, now, usedBy = "plugin" }: FileStoresSetup):
     views: createViewStore({ root: folders.views, now }),
     control: fileControlStore(folders.control),
     journal(session) {
-      opened.add(session);
+      opened.set(session, true);
       return journalIn(session);
     },
-    forks: (directory) => createFileRecordStore({ root: join(folders.forks, projectName(directory)) }),
-    openLogs: opened.names,
+    forks: (project) => createFileRecordStore({ root: join(folders.forks, projectFolder(project)) }),
+    openLogs: opened.keys,
     logs: async () => ({ logs: await listPluginJournals(folders.journal), problems: [] }),
     recordedForks: () => readForks(folders),
     follow: (session) => followFiles(journalIn(session), { folders, session }),
@@ -70,6 +70,9 @@ interface FileStoresSetup {
   readonly now: () => number;
   readonly usedBy?: "plugin" | "command";
 }
+
+/** The plugin runs for weeks; only the logs that it used lately are told to the command line. */
+const MAX_OPEN_LOGS = 256;
 
 /** Looking costs a few file names; reading is done when a file has changed. */
 function followFiles(journal: Journal, { folders, session }: FollowedPlace): FollowedPlugin {
@@ -129,17 +132,17 @@ function databasePluginStores(setup: DatabaseSetup): PluginStores {
   const { root } = setup.folders;
   // Where no plugin ever ran nothing is of this home, and looking must not make it one.
   const home = setup.usedBy === "command" ? (knownHomeName(root) ?? "unknown") : homeName(root);
-  const opened = createOpenLogs();
+  const opened = createLruMap<string, true>(MAX_OPEN_LOGS);
   return {
     spills: stores.spills,
     views: createSharedViewStore(stores.spills),
     control: databaseControlStore(stores),
     journal(session) {
-      opened.add(session);
+      opened.set(session, true);
       return setup.usedBy === "command" ? stores.journal(session) : withHome(stores, { home, session });
     },
-    forks: (directory) => stores.records(`${homeScope(home)}forks/${projectName(directory)}`),
-    openLogs: opened.names,
+    forks: (project) => stores.records(`${homeScope(home)}forks/${projectFolder(project)}`),
+    openLogs: opened.keys,
     logs: () => readLogs(stores, home),
     recordedForks: () => readForksBelow(stores, { home, prefix: ALL_HOMES }),
     follow: (session) => followDatabase(stores, { home, session }),
@@ -161,13 +164,13 @@ type ScopeKind = "forks" | "logs" | "control" | "other";
 
 /** What is kept in a scope of the plugin. */
 export function scopeKind(scope: string): ScopeKind {
-  const [, kind] = /^opencode\/(?:[0-9a-f-]{36}\/)?(forks|logs|control)(?:\/|$)/.exec(scope) ?? [];
+  const [, kind] = /^plugin\/(?:[0-9a-f-]{36}\/)?(forks|logs|control)(?:\/|$)/.exec(scope) ?? [];
   return (kind as ScopeKind | undefined) ?? "other";
 }
 
 /** An agent waits for its hooks: rather no answer than a late one. */
 const STATEMENT_MS = 10_000;
-const ALL_HOMES = "opencode/";
+const ALL_HOMES = PLUGIN_SCOPE;
 
 function homeScope(home: string): string {
   return `${ALL_HOMES}${home}/`;

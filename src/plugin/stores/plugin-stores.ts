@@ -19,8 +19,8 @@ export interface PluginStores {
   readonly views: ViewStore;
   readonly control: ControlStore;
   journal(rootSessionId: string): Journal;
-  /** The records of the forks of one project. */
-  forks(directory: string): RecordStore;
+  /** The records of the forks of one project, by the name that its agent gives it. */
+  forks(project: string): RecordStore;
   /** The root sessions whose logs were asked for here. */
   openLogs(): readonly string[];
   /** The logs that are kept, the one written to last first. */

@@ -1,16 +1,15 @@
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
-import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
 import { nodeFileSystem } from "../../stores/files/file-system.ts";
 import { createFileSpillStore, isSha256, readSpillFile, spillPath } from "../../stores/files/spill-store.ts";
 import { removeQuietly } from "../../stores/files/whole-file.ts";
-import { asString } from "../../text/json.ts";
 import type { SpillFailure, SpillRef, SpillStore } from "../../tool-output/spill.ts";
+import type { HostMessage } from "../host/agent-host.ts";
 import { createLruMap } from "./lru-map.ts";
 
 /** Keeps what children inherited, compressed and named by content, so that siblings share it. Never throws. */
 export interface ViewStore {
-  put(messages: readonly SessionMessage[]): Promise<ViewStored | ViewFailure>;
+  put(messages: readonly HostMessage[]): Promise<ViewStored | ViewFailure>;
   /** The same messages byte for byte, or why they cannot be had. */
   get(blob: string): Promise<ViewFound | ViewFailure>;
   remove(blob: string): void;
@@ -23,7 +22,7 @@ interface ViewStored {
 
 interface ViewFound {
   readonly status: "found";
-  readonly messages: readonly SessionMessage[];
+  readonly messages: readonly HostMessage[];
 }
 
 interface ViewFailure {
@@ -78,7 +77,7 @@ interface ViewTexts {
 }
 
 function viewStoreOn(texts: ViewTexts): ViewStore {
-  const recent = createLruMap<string, readonly SessionMessage[]>(MAX_IN_MEMORY);
+  const recent = createLruMap<string, readonly HostMessage[]>(MAX_IN_MEMORY);
   return {
     async put(messages) {
       try {
@@ -86,7 +85,7 @@ function viewStoreOn(texts: ViewTexts): ViewStore {
         const stored = await texts.put(json);
         if (stored.status === "failed") return { status: "failed", reason: stored.reason };
         // What siblings and a restarted host get is what went through JSON, so this one gets that too.
-        recent.set(stored.handle, JSON.parse(json) as readonly SessionMessage[]);
+        recent.set(stored.handle, JSON.parse(json) as readonly HostMessage[]);
         return { status: "stored", blob: stored.handle };
       } catch (cause) {
         return { status: "failed", reason: String(cause) };
@@ -101,8 +100,8 @@ function viewStoreOn(texts: ViewTexts): ViewStore {
         if (json === undefined) return { status: "failed", reason: "the stored copy is damaged" };
         const messages: unknown = JSON.parse(json);
         if (!Array.isArray(messages)) return { status: "failed", reason: "the stored copy is no list" };
-        recent.set(blob, messages as readonly SessionMessage[]);
-        return { status: "found", messages: messages as readonly SessionMessage[] };
+        recent.set(blob, messages as readonly HostMessage[]);
+        return { status: "found", messages: messages as readonly HostMessage[] };
       } catch (cause) {
         return {
           status: "failed",
@@ -125,35 +124,26 @@ const MAX_IN_MEMORY = 8;
 const compress = promisify<string, Buffer>(gzip);
 const decompress = promisify<Uint8Array, Buffer>(gunzip);
 
-/** Remembers what was last sent for each session, as the very list that the host lowers: later plugins change it in place. */
+/** Remembers what was last sent for each session, as the very list that the agent sends: later plugins change it in place. */
 export interface ViewCapture {
-  /** To be called with the list that a transform hook was given. */
-  see(messages: readonly SessionMessage[], atMs: number): void;
+  see(view: { readonly sessionId: string; readonly messages: readonly HostMessage[] }, atMs: number): void;
   lastSent(sessionId: string): CapturedView | undefined;
   forget(sessionId: string): void;
 }
 
-interface CapturedView {
-  readonly messages: readonly SessionMessage[];
+export interface CapturedView {
+  readonly messages: readonly HostMessage[];
   readonly atMs: number;
 }
 
 export function createViewCapture(): ViewCapture {
   const views = createLruMap<string, CapturedView>(MAX_SESSIONS);
   return {
-    see(messages, atMs) {
-      const sessionId = sessionOf(messages);
-      if (sessionId !== undefined) views.set(sessionId, { messages, atMs });
-    },
+    see: ({ sessionId, messages }, atMs) => views.set(sessionId, { messages, atMs }),
     lastSent: views.get,
     forget: views.delete,
   };
 }
 
-/** The session whose request a list of messages is: the newest message is always its own. */
-export function sessionOf(messages: readonly SessionMessage[]): string | undefined {
-  return asString(messages.at(-1)?.info?.sessionID);
-}
-
-/** A long-running host serves many sessions; only those that ran lately can fork. */
+/** A long-running agent serves many sessions; only those that ran lately can fork. */
 const MAX_SESSIONS = 64;

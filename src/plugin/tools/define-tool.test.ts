@@ -1,19 +1,21 @@
 import { expect, it } from "vitest";
-import { z } from "zod";
-import type { ToolContext } from "../../hosts/opencode/hooks.ts";
+import type { RunningTool } from "../host/agent-host.ts";
 import { defineTool } from "./define-tool.ts";
 
-const CALL: ToolContext = {
-  sessionID: "ses_1",
-  messageID: "msg_1",
+const CALL: RunningTool = {
+  sessionId: "ses_1",
+  callId: "call_1",
   agent: "build",
-  abort: new AbortController().signal,
-  metadata: () => {},
+  signal: new AbortController().signal,
+  setTitle: () => {},
 };
 
 const tool = defineTool({
   description: "Say it again.",
-  args: { text: z.string().min(1), times: z.number().max(3).optional() },
+  parameters: {
+    text: { type: "text", isRequired: true },
+    times: { type: "number", least: 0, most: 3 },
+  },
   run: async ({ text, times = 1 }) => text.repeat(times),
 });
 
@@ -22,9 +24,9 @@ it("runs with arguments as it wants them", async () => {
 });
 
 it.each([
-  { given: undefined, problem: "text: " },
-  { given: { text: 5 }, problem: "text: " },
-  { given: { text: "a", times: 9 }, problem: "times: " },
+  { given: undefined, problem: "text is missing" },
+  { given: { text: 5 }, problem: "text " },
+  { given: { text: "a", times: 9 }, problem: "times " },
   { given: { text: "a", more: 1 }, problem: "more" },
 ])("tells the model what is wrong with $given, and does nothing", async ({ given, problem }) => {
   const answer = await tool.execute(given, CALL);

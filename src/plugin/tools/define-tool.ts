@@ -1,45 +1,87 @@
-import { z } from "zod";
-import type { ToolContext, ToolDefinition } from "../../hosts/opencode/hooks.ts";
+import { check, numberFrom, oneOf, type Rule, rule, wholeFrom } from "../../text/check.ts";
+import { isObject } from "../../text/json.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { Forks } from "../forks/forks.ts";
-
-/** A tool that is run only with arguments as it wants them; else the model is told what is wrong with them: the host checks nothing. */
-export function defineTool<Shape extends z.ZodRawShape>({
-  description,
-  args,
-  run,
-}: ToolPlan<Shape>): ToolDefinition {
-  const wanted = z.strictObject(args);
-  return {
-    description,
-    args,
-    async execute(given, tool) {
-      const parsed = wanted.safeParse(given ?? {});
-      return parsed.success
-        ? run(parsed.data as z.infer<z.ZodObject<Shape>>, tool)
-        : problemsText(parsed.error);
-    },
-  };
-}
-
-interface ToolPlan<Shape extends z.ZodRawShape> {
-  readonly description: string;
-  readonly args: Shape;
-  run(args: z.infer<z.ZodObject<Shape>>, tool: ToolContext): Promise<string>;
-}
-
-/** How long a call may wait. */
-export const WAIT_S: z.ZodOptional<z.ZodNumber> = z.number().min(0).max(600).optional();
-
-function problemsText({ issues }: z.ZodError): string {
-  const problems = issues.map(({ path, message }) =>
-    path.length === 0 ? message : `${path.join(".")}: ${message}`,
-  );
-  return `Nothing was done. ${problems.join("; ")}. Correct the arguments and call again.`;
-}
+import type { ModelTool, RunningTool, ToolParameter } from "../host/agent-host.ts";
 
 /** What the tools work with. */
 export interface ToolSetup {
   readonly context: PluginContext;
   readonly forks: Forks;
 }
+
+/** A tool that runs only with arguments that fit its parameters; else the model is told everything that is wrong with them. */
+export function defineTool<const Parameters extends Readonly<Record<string, ToolParameter>>>({
+  description,
+  parameters,
+  run,
+}: ToolPlan<Parameters>): ModelTool {
+  const shape = Object.fromEntries(
+    Object.entries(parameters).map(([name, parameter]) => [name, ruleOf(parameter)]),
+  );
+  const required = Object.keys(parameters).filter((name) => parameters[name]?.isRequired);
+  return {
+    description,
+    parameters,
+    async execute(given, tool) {
+      const args = given ?? {};
+      const problems = check(shape, args).map(({ text }) => text);
+      for (const name of required)
+        if (!isObject(args) || args[name] === undefined) problems.push(`${name} is missing`);
+      if (problems.length > 0)
+        return `Nothing was done. ${problems.join("; ")}. Correct the arguments and call again.`;
+      return run(args as ArgumentsOf<Parameters>, tool);
+    },
+  };
+}
+
+export interface ToolPlan<Parameters extends Readonly<Record<string, ToolParameter>>> {
+  readonly description: string;
+  readonly parameters: Parameters;
+  run(args: ArgumentsOf<Parameters>, tool: RunningTool): Promise<string>;
+}
+
+type ArgumentsOf<Parameters> = {
+  readonly [Name in keyof Parameters as IsRequired<Parameters[Name]> extends true ? Name : never]: ArgumentOf<
+    Parameters[Name]
+  >;
+} & {
+  readonly [Name in keyof Parameters as IsRequired<Parameters[Name]> extends true
+    ? never
+    : Name]?: ArgumentOf<Parameters[Name]>;
+};
+
+type IsRequired<Parameter> = Parameter extends { readonly isRequired: true } ? true : false;
+
+type ArgumentOf<Parameter> = Parameter extends { readonly words: readonly (infer Word)[] }
+  ? Word
+  : Parameter extends { readonly type: "number" | "whole-number" }
+    ? number
+    : string;
+
+function ruleOf(parameter: ToolParameter): Rule {
+  switch (parameter.type) {
+    case "word":
+      return oneOf(...parameter.words);
+    case "text":
+      return textRule(parameter);
+    case "number":
+    case "whole-number": {
+      const { least, most = Number.POSITIVE_INFINITY } = parameter;
+      const lower = parameter.type === "number" ? numberFrom(least) : wholeFrom(least);
+      const expects = most === Number.POSITIVE_INFINITY ? lower.expects : `${lower.expects}, at most ${most}`;
+      return rule(expects, (value) => lower.find(value, []).length === 0 && (value as number) <= most);
+    }
+  }
+}
+
+function textRule({ minChars = 1, maxChars = Infinity, pattern, expects }: TextParameter): Rule {
+  const size = maxChars === Infinity ? "a text" : `a text of at most ${maxChars} characters`;
+  return rule(expects ?? size, (value) => {
+    if (typeof value !== "string" || !(pattern?.test(value) ?? true)) return false;
+    const { length } = value.trim();
+    return length >= minChars && length <= maxChars;
+  });
+}
+
+type TextParameter = Extract<ToolParameter, { readonly type: "text" }>;

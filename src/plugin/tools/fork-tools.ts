@@ -1,60 +1,64 @@
-import { z } from "zod";
 import { admitFork, findFork } from "../../fork/life/admit.ts";
 import { activityOf, forkTable, quoteChild, resultNotice } from "../../fork/life/notice.ts";
 import { formatSpan } from "../../fork/life/prompt.ts";
 import { currentRun, type ForkRecord, isLive } from "../../fork/life/record.ts";
-import { opencode } from "../../formats/wires/opencode/opencode.ts";
-import type { ToolContext, ToolDefinition } from "../../hosts/opencode/hooks.ts";
-import { sessionMessages } from "../../hosts/opencode/sessions.ts";
 import { renderMessage } from "../../transcript/render.ts";
 import { sizeText } from "../forks/inherit.ts";
 import { type Launched, launchFork } from "../forks/launch.ts";
+import type { ModelTool, RunningTool } from "../host/agent-host.ts";
 import { createLruMap } from "../stores/lru-map.ts";
-import { defineTool, type ToolSetup, WAIT_S } from "./define-tool.ts";
+import { defineTool, type ToolSetup } from "./define-tool.ts";
 
 /** Starts a background agent that knows the conversation, or speaks to one that was started before. */
-export function createForkTool(setup: ToolSetup): ToolDefinition {
+export function createForkTool(setup: ToolSetup): ModelTool {
   return defineTool({
     description:
       "Start a background agent that already knows this whole conversation. Give only the directive: goal, files, what to report. Use it for independent work beside your own. Returns at once; the result is delivered to you, do not poll.",
-    args: FORK_ARGS,
-    run: ({ resume, wait_s = 0, ...request }, tool) =>
-      resume === undefined
-        ? start(setup, tool, { request, waitS: wait_s })
-        : speak(setup, tool, { ...request, name: resume, waitS: wait_s }),
+    parameters: FORK_PARAMETERS,
+    run: ({ resume, wait_s: waitS = 0, agent, ...given }, tool) => {
+      const prompt = given.prompt.trim();
+      const title = given.title?.trim() || titleOf(prompt);
+      return resume === undefined
+        ? start(setup, tool, { prompt, title, agent, waitS })
+        : steerOrResume(setup, tool, { prompt, agent, name: resume, waitS });
+    },
   });
 }
 
-const FORK_ARGS = {
-  prompt: z.string().trim().min(1).describe("the directive"),
-  title: z.string().trim().max(60).optional().describe("at most 60 characters"),
-  agent: z.string().min(1).optional().describe("default: yours"),
-  resume: z.string().min(1).optional().describe("fork id: steer it while it runs, continue it after"),
-  wait_s: WAIT_S.describe("seconds to wait for the result, 0 to 600"),
-};
+const FORK_PARAMETERS = {
+  prompt: { type: "text", isRequired: true, description: "the directive" },
+  title: { type: "text", minChars: 0, maxChars: 60, description: "at most 60 characters" },
+  agent: { type: "text", description: "default: yours" },
+  resume: { type: "text", description: "fork id: steer it while it runs, continue it after" },
+  wait_s: {
+    type: "number",
+    least: 0,
+    most: 600,
+    description: "seconds to wait for the result, 0 to 600",
+  },
+} as const;
 
-interface Start {
-  readonly request: {
-    readonly prompt: string;
-    readonly title?: string | undefined;
-    readonly agent?: string | undefined;
-  };
+interface NewForkArguments {
+  readonly prompt: string;
+  readonly title: string;
+  readonly agent: string | undefined;
   readonly waitS: number;
 }
 
-async function start(setup: ToolSetup, tool: ToolContext, { request, waitS }: Start): Promise<string> {
-  const { context, forks } = setup;
-  const { prompt, title, agent } = request;
+async function start(
+  setup: ToolSetup,
+  tool: RunningTool,
+  { prompt, title, agent, waitS }: NewForkArguments,
+): Promise<string> {
   const outcome = await launchFork({
-    context,
-    forks,
+    ...setup,
     request: {
-      sessionId: tool.sessionID,
+      sessionId: tool.sessionId,
       caller: tool.agent,
       prompt,
-      title: title || titleOf(prompt),
+      title,
       ...(agent === undefined ? {} : { agent }),
-      ...(tool.extra?.model === undefined ? {} : { model: tool.extra.model }),
+      ...(tool.model === undefined ? {} : { model: tool.model }),
     },
   });
   if (outcome.status === "refused") return outcome.reason;
@@ -71,21 +75,14 @@ function startedText({ record, inherited, place }: Launched): string {
   return `Fork ${record.number} ${what}. ${context} Its result will be delivered to you; do not poll. Go on with other work, or end your turn.`;
 }
 
-interface Speak {
-  readonly name: string;
-  readonly prompt: string;
-  readonly agent?: string | undefined;
-  readonly waitS: number;
-}
-
-async function speak(
+async function steerOrResume(
   setup: ToolSetup,
-  tool: ToolContext,
-  { name, prompt, agent, waitS }: Speak,
+  tool: RunningTool,
+  { name, prompt, agent, waitS }: Omit<NewForkArguments, "title"> & { readonly name: string },
 ): Promise<string> {
   const { context, forks } = setup;
-  const root = await context.tree.rootOf(tool.sessionID);
-  if ((await forks.bonds.bondOf(tool.sessionID)) !== undefined) {
+  const root = await context.tree.rootOf(tool.sessionId);
+  if ((await forks.links.linkOf(tool.sessionId)) !== undefined) {
     return "You are a fork and cannot speak to forks. Do it yourself.";
   }
   const record = findFork(forks.keeper.all(), { rootSessionId: root, name });
@@ -95,9 +92,14 @@ async function speak(
   }
   const admission = admitFork(forks.view(), { type: "resume", forkId: record.id });
   if (admission.status === "refused") return admission.text;
-  const requestId = tool.callID ?? tool.messageID;
-  const told = await forks.keeper.tell(record.id, { type: "resume-asked", directive: prompt, requestId });
-  if (told === undefined) return `Nothing was done: the record of fork ${record.number} could not be stored.`;
+  const { callId: requestId } = tool;
+  const changed = await forks.keeper.dispatch(record.id, {
+    type: "resume-asked",
+    directive: prompt,
+    requestId,
+  });
+  if (changed === undefined)
+    return `Nothing was done: the record of fork ${record.number} could not be stored.`;
   const result = await resultInTime(setup, tool, { record, waitS });
   if (result !== undefined) return result;
   return admission.place === "steer"
@@ -107,12 +109,12 @@ async function speak(
 
 async function resultInTime(
   { context, forks }: ToolSetup,
-  tool: ToolContext,
+  tool: RunningTool,
   { record, waitS }: { readonly record: ForkRecord; readonly waitS: number },
 ): Promise<string | undefined> {
   if (waitS === 0) return undefined;
-  tool.metadata({ title: `Fork ${record.number}: ${record.title}` });
-  const run = await forks.waitForEnd(record.id, { limitMs: waitS * 1_000, signal: tool.abort });
+  tool.setTitle(`Fork ${record.number}: ${record.title}`);
+  const run = await forks.waitForEnd(record.id, { limitMs: waitS * 1_000, signal: tool.signal });
   return run === undefined ? undefined : resultOf({ context, forks }, record.id);
 }
 
@@ -122,14 +124,14 @@ function titleOf(prompt: string): string {
 }
 
 /** Shows what forks there are, what one reported, or what it did. */
-export function createForkResultTool(setup: ToolSetup): ToolDefinition {
+export function createForkResultTool(setup: ToolSetup): ModelTool {
   const { context, forks } = setup;
   const askedAtMs = createLruMap<string, number>(MAX_ASKED);
   return defineTool({
     description: "Read a fork's report again, or its transcript. Without id: a table of all forks.",
-    args: RESULT_ARGS,
+    parameters: RESULT_PARAMETERS,
     async run({ id, wait_s = 0, view = "result", after = 0, limit = 20 }, tool) {
-      const root = await context.tree.rootOf(tool.sessionID);
+      const root = await context.tree.rootOf(tool.sessionId);
       const records = forks.keeper.all().filter((record) => record.rootSessionId === root);
       if (id === undefined) return forkTable(records, context.now());
       const record = findFork(records, { rootSessionId: root, name: id });
@@ -141,14 +143,14 @@ export function createForkResultTool(setup: ToolSetup): ToolDefinition {
     },
   });
 
-  async function running(record: ForkRecord, tool: ToolContext, waitS: number): Promise<string> {
+  async function running(record: ForkRecord, tool: RunningTool, waitS: number): Promise<string> {
     const now = context.now();
     const isTooSoon = now - (askedAtMs.get(record.id) ?? Number.NEGATIVE_INFINITY) < ASK_AGAIN_MS;
     askedAtMs.set(record.id, now);
     if (isTooSoon)
       return `Fork ${record.number} still runs. Do not poll: its result will be delivered to you.`;
     if (waitS > 0) {
-      await forks.waitForEnd(record.id, { limitMs: waitS * 1_000, signal: tool.abort });
+      await forks.waitForEnd(record.id, { limitMs: waitS * 1_000, signal: tool.signal });
       const result = await resultOf(setup, record.id);
       if (result !== undefined) return result;
     }
@@ -158,13 +160,13 @@ export function createForkResultTool(setup: ToolSetup): ToolDefinition {
   }
 }
 
-const RESULT_ARGS = {
-  id: z.string().min(1).optional(),
-  wait_s: WAIT_S.describe("0 to 600"),
-  view: z.enum(["result", "transcript"]).optional(),
-  after: z.number().int().min(0).optional().describe("transcript: skip so many messages"),
-  limit: z.number().int().min(1).max(100).optional().describe("1 to 100"),
-};
+const RESULT_PARAMETERS = {
+  id: { type: "text" },
+  wait_s: { type: "number", least: 0, most: 600, description: "0 to 600" },
+  view: { type: "word", words: ["result", "transcript"] },
+  after: { type: "whole-number", least: 0, description: "transcript: skip so many messages" },
+  limit: { type: "whole-number", least: 1, most: 100, description: "1 to 100" },
+} as const;
 
 /** Asking for a running fork again within this time is polling. */
 const ASK_AGAIN_MS = 30_000;
@@ -178,10 +180,11 @@ async function transcriptOf(
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<string> {
   if (record.childSessionId === undefined) return `Fork ${record.number} has not started yet.`;
-  const stored = await sessionMessages(context.calls, record.childSessionId);
+  const { sessions, format } = context.host;
+  const stored = await sessions.read(record.childSessionId);
   if (stored.status === "failed")
     return `The transcript of fork ${record.number} cannot be read: ${stored.reason}`;
-  const messages = opencode.decode(stored.value);
+  const messages = format.decode(stored.value.messages);
   const shown: string[] = [];
   let usedChars = 0;
   for (const [index, message] of messages.entries()) {
@@ -200,15 +203,15 @@ async function transcriptOf(
 }
 
 /** Stops forks and gives what they had got to; they can be resumed. */
-export function createForkCancelTool(setup: ToolSetup): ToolDefinition {
+export function createForkCancelTool(setup: ToolSetup): ModelTool {
   const { context, forks } = setup;
   return defineTool({
     description: "Stop a fork, or all. Gives its partial result; it can be resumed.",
-    args: CANCEL_ARGS,
+    parameters: CANCEL_PARAMETERS,
     async run({ id }, tool) {
-      if ((await forks.bonds.bondOf(tool.sessionID)) !== undefined)
+      if ((await forks.links.linkOf(tool.sessionId)) !== undefined)
         return "You are a fork and cannot stop forks.";
-      const root = await context.tree.rootOf(tool.sessionID);
+      const root = await context.tree.rootOf(tool.sessionId);
       const records = forks.keeper.all().filter((record) => record.rootSessionId === root);
       const named =
         id === "all"
@@ -224,8 +227,8 @@ export function createForkCancelTool(setup: ToolSetup): ToolDefinition {
         wanted.map(async (record) => {
           if (!isLive(currentRun(record)))
             return `Fork ${record.number} had ended already (${currentRun(record).state}).`;
-          await forks.keeper.tell(record.id, { type: "cancel-asked", reason: "the parent stopped it" });
-          await forks.waitForEnd(record.id, { limitMs: STOP_MS, signal: tool.abort });
+          await forks.keeper.dispatch(record.id, { type: "cancel-asked", reason: "the parent stopped it" });
+          await forks.waitForEnd(record.id, { limitMs: STOP_MS, signal: tool.signal });
           return (
             (await resultOf(setup, record.id)) ??
             `Fork ${record.number} is being stopped; its partial result will be delivered.`
@@ -237,7 +240,9 @@ export function createForkCancelTool(setup: ToolSetup): ToolDefinition {
   });
 }
 
-const CANCEL_ARGS = { id: z.string().min(1).describe('fork id, or "all"') };
+const CANCEL_PARAMETERS = {
+  id: { type: "text", isRequired: true, description: 'fork id, or "all"' },
+} as const;
 
 const STOP_MS = 10_000;
 
@@ -246,8 +251,8 @@ async function resultOf({ forks }: ToolSetup, forkId: string): Promise<string | 
   const record = forks.keeper.get(forkId);
   const run = record === undefined ? undefined : currentRun(record);
   if (record === undefined || run === undefined || isLive(run)) return undefined;
-  const told = await forks.keeper.tell(forkId, { type: "delivery-sent", run: run.number, way: "read" });
-  if (run.delivery.state === "pending" && told !== undefined && told.record === told.before) {
+  const sent = await forks.keeper.dispatch(forkId, { type: "delivery-sent", run: run.number, way: "read" });
+  if (run.delivery.state === "pending" && sent !== undefined && sent.record === sent.before) {
     return `Fork ${record.number} has ended; its result was delivered to you a moment ago.`;
   }
   return resultNotice([{ record, run }]);

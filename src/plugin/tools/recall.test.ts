@@ -2,19 +2,19 @@ import { expect, it } from "vitest";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
 import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import type { HostAnswer } from "../../hosts/opencode/calls.ts";
-import type { ToolContext } from "../../hosts/opencode/hooks.ts";
+import type { RunningTool } from "../host/agent-host.ts";
 import { createRecallTool } from "./recall.ts";
 
 async function recall(args: unknown, answer: HostAnswer): Promise<string> {
   const { context } = createTestContext({ answer });
   await context.spills.put("The whole text.");
   const tool = createRecallTool({ context, forks: createTestForks(context) });
-  const call: ToolContext = {
-    sessionID: "ses_1",
-    messageID: "msg_1",
+  const call: RunningTool = {
+    sessionId: "ses_1",
+    callId: "call_1",
     agent: "build",
-    abort: new AbortController().signal,
-    metadata: () => {},
+    signal: new AbortController().signal,
+    setTitle: () => {},
   };
   return (await tool.execute(args, call)) as string;
 }

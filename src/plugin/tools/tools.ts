@@ -1,4 +1,4 @@
-import type { ToolDefinition } from "../../hosts/opencode/hooks.ts";
+import type { ModelTool } from "../host/agent-host.ts";
 import type { Feature } from "../host/features.ts";
 import type { ToolSetup } from "./define-tool.ts";
 import { createForkCancelTool, createForkResultTool, createForkTool } from "./fork-tools.ts";
@@ -8,29 +8,24 @@ import { createRecallTool } from "./recall.ts";
 export function createToolsFeature(setup: ToolSetup): Feature {
   return {
     name: "tools",
-    hooks: {
-      tool: {
-        fork: guarded(setup, createForkTool(setup)),
-        fork_result: guarded(setup, createForkResultTool(setup)),
-        fork_cancel: guarded(setup, createForkCancelTool(setup)),
-        recall: guarded(setup, createRecallTool(setup)),
-      },
-      config: async (config) => {
-        config.command = {
-          handoff: {
-            description: "Hand a task to a background agent that knows this conversation",
-            template:
-              "Call the tool fork once, with this directive as its prompt, then go on with your own work:\n\n$ARGUMENTS",
-          },
-          ...config.command,
-        };
+    tools: {
+      fork: guarded(setup, createForkTool(setup)),
+      fork_result: guarded(setup, createForkResultTool(setup)),
+      fork_cancel: guarded(setup, createForkCancelTool(setup)),
+      recall: guarded(setup, createRecallTool(setup)),
+    },
+    commands: {
+      handoff: {
+        description: "Hand a task to a background agent that knows this conversation",
+        template:
+          "Call the tool fork once, with this directive as its prompt, then go on with your own work:\n\n$ARGUMENTS",
       },
     },
   };
 }
 
-/** An error of ours is text that says what to do, never an exception. */
-function guarded({ context }: ToolSetup, tool: ToolDefinition): ToolDefinition {
+/** A tool that failed says so in words that tell the model what to do; it never throws. */
+function guarded({ context }: ToolSetup, tool: ModelTool): ModelTool {
   return {
     ...tool,
     async execute(args, call) {

@@ -1,17 +1,16 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createTestContext } from "../../../test/rig/plugin-context.ts";
+import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts";
 import type { ToolOutput } from "../../hosts/opencode/hooks.ts";
 import type { PluginContext } from "../context/context.ts";
-import { combineHooks } from "../host/features.ts";
 import { createBoundToolOutput } from "./bound-output.ts";
 
 const LINES = Array.from({ length: 6_000 }, (_, index) => `${index} a line`).join("\n");
 
 async function finish(context: PluginContext, output: ToolOutput, tool = "bash"): Promise<ToolOutput> {
   const failures: unknown[] = [];
-  const hooks = combineHooks([createBoundToolOutput(context)], (failure) => failures.push(failure));
+  const hooks = hooksOf([createBoundToolOutput(context)], (failure) => void failures.push(failure));
   await hooks["tool.execute.after"]?.({ tool, sessionID: "ses_1", callID: "call_1", args: {} }, output);
   return output;
 }

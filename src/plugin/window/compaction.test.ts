@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { createTestContext } from "../../../test/rig/plugin-context.ts";
-import { combineHooks, type HookFailure } from "../host/features.ts";
+import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts";
+import type { FeatureFailure } from "../host/features.ts";
 import { createViewCapture } from "../stores/views.ts";
 import { createCompactionContext } from "./compaction.ts";
 import { createPinnedTexts } from "./pins.ts";
@@ -36,12 +36,12 @@ async function ask(options: Readonly<Record<string, unknown>>, isBroken = false)
   mkdirSync(join(folder, "docs"));
   writeFileSync(join(folder, "docs", "RULES.md"), "Never touch vendor.");
   const capture = createViewCapture();
-  capture.see(MESSAGES as never, 1);
+  capture.see({ sessionId: SESSION, messages: MESSAGES }, 1);
   const lastSent = (): never => {
     throw new Error("broken");
   };
-  const failures: HookFailure[] = [];
-  const hooks = combineHooks(
+  const failures: FeatureFailure[] = [];
+  const hooks = hooksOf(
     [
       createCompactionContext({
         context,
@@ -49,7 +49,7 @@ async function ask(options: Readonly<Record<string, unknown>>, isBroken = false)
         capture: isBroken ? { ...capture, lastSent } : capture,
       }),
     ],
-    (failure) => failures.push(failure),
+    (failure) => void failures.push(failure),
   );
   const output = { context: ["the host's own"] };
   await hooks["experimental.session.compacting"]?.({ sessionID: SESSION }, output);

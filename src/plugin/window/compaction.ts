@@ -1,6 +1,5 @@
 import { factsOf, type Pin, pinsOf } from "../../compaction/summary/facts.ts";
 import { SECRETS_RULE } from "../../compaction/summary/request.ts";
-import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
 import type { PluginContext } from "../context/context.ts";
@@ -9,32 +8,29 @@ import type { ViewCapture } from "../stores/views.ts";
 import { type PinnedTexts, readPinnedFiles } from "./pins.ts";
 
 /**
- * Adds to the host's own request for a summary what must not be lost: what is pinned, and with `assist` the facts of the
- * conversation. The host's prompt stays: a replaced one would lose the summary before it.
+ * Adds to the agent's own request for a summary what must not be lost: what is pinned, and with `assist` the facts of the
+ * conversation. The agent's prompt stays: a replaced one would lose the summary before it.
  */
 export function createCompactionContext({ context, pins, capture }: CompactionContextSetup): Feature {
-  const { options, directory, redaction } = context;
-  if (options.compaction === "off" || options.profile === "documented")
-    return { name: "compaction", hooks: {} };
+  const { host, options, redaction } = context;
+  const name = "compaction";
+  if (options.compaction === "off" || options.profile === "documented") return { name };
   return {
-    name: "compaction",
-    hooks: {
-      "experimental.session.compacting": async ({ sessionID }, output) => {
-        const transcript = withCleared(opencode.decode(capture.lastSent(sessionID)?.messages ?? []));
-        const files = await readPinnedFiles(directory, pins.globs);
-        const pinned: readonly Pin[] = [
-          ...pins.pinsOf(transcript),
-          ...files.map(({ name, content }) => ({ text: `${name}:\n${content}` })),
-        ];
-        if (options.compaction === "roster") {
-          const text = pinsOf(transcript, { pins: pinned, redaction });
-          if (text !== "") output.context.push(`${KEEP_RULE}\n${text}`);
-          return;
-        }
-        const facts = factsOf(transcript, { pins: pinned, budget: ASSIST_BUDGET, redaction });
-        output.context.push(`${SECRETS_RULE}\n\n${KEEP_RULE}\n${facts}`);
-        context.record(sessionID, { type: "compaction-assist", chars: facts.length });
-      },
+    name,
+    async beforeCompaction({ sessionId }) {
+      const transcript = withCleared(host.format.decode(capture.lastSent(sessionId)?.messages ?? []));
+      const files = await readPinnedFiles(host.directory, pins.globs);
+      const pinned: readonly Pin[] = [
+        ...pins.pinsOf(transcript),
+        ...files.map(({ name, content }) => ({ text: `${name}:\n${content}` })),
+      ];
+      if (options.compaction === "roster") {
+        const text = pinsOf(transcript, { pins: pinned, redaction });
+        return text === "" ? undefined : `${KEEP_RULE}\n${text}`;
+      }
+      const facts = factsOf(transcript, { pins: pinned, budget: ASSIST_BUDGET, redaction });
+      context.record(sessionId, { type: "compaction-assist", chars: facts.length });
+      return `${SECRETS_RULE}\n\n${KEEP_RULE}\n${facts}`;
     },
   };
 }

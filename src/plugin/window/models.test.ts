@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { hooksOf } from "../../../test/rig/plugin-context.ts";
 import type { HostModel } from "../../hosts/opencode/hooks.ts";
 import { createModelWindows, type ModelWindows } from "./models.ts";
 
@@ -7,7 +8,7 @@ const MODEL = "provider/claude-x";
 async function ask(windows: ModelWindows, model: Partial<HostModel>): Promise<void> {
   const input = { sessionID: "s", agent: "build", message: {} };
   const asked = { id: "claude-x", providerID: "provider", ...model };
-  await windows.feature.hooks["chat.params"]?.({ ...input, model: asked }, { options: {} });
+  await hooksOf([windows.feature])["chat.params"]?.({ ...input, model: asked }, { options: {} });
 }
 
 it("reads thresholds in tokens, and as a share of the window once it is known", async () => {

@@ -1,22 +1,20 @@
-import type { HostModel } from "../../hosts/opencode/hooks.ts";
 import { type CacheProfile, cacheProfileFor } from "../../stages/cache-profiles.ts";
-import { asNumber, asObject } from "../../text/json.ts";
 import type { ModelThresholds, PluginOptions } from "../context/options.ts";
+import type { ModelFacts } from "../host/agent-host.ts";
 import type { Feature } from "../host/features.ts";
 
-/** What the host and the options say about the models that were used; a model is named "provider/model". */
+/** What the agent and the options say about the models that were used; a model is named "provider/model". */
 export interface ModelWindows {
   thresholds(model: string): WindowThresholds;
-  /** Unset until the host has asked the model once. */
+  /** Unset until the agent has asked the model once. */
   windowOf(model: string): ModelWindow | undefined;
   readonly feature: Feature;
 }
 
-/** A model as the host describes it. */
 interface ModelWindow {
   readonly contextTokens: number;
   readonly outputTokens: number;
-  /** What a cached prompt costs; unset when the host names no prices. */
+  /** What a cached prompt costs; unset when the agent names no prices. */
   readonly cache?: CacheProfile;
 }
 
@@ -30,7 +28,7 @@ interface WindowThresholds {
   readonly inheritAtMostTokens: number | undefined;
 }
 
-/** Knows the windows of the models that were used. */
+/** Learns the windows of the models that are used. */
 export function createModelWindows({ models }: Pick<PluginOptions, "models">): ModelWindows {
   const known = new Map<string, ModelWindow>();
   return {
@@ -39,7 +37,7 @@ export function createModelWindows({ models }: Pick<PluginOptions, "models">): M
       const { pruneAt, keepRecent, inheritAtMost }: ModelThresholds = models[model] ?? {};
       const windowTokens = known.get(model)?.contextTokens;
       return {
-        // A share of a window that nobody knows yet is not reached.
+        // A share of a window that is not known yet is never reached.
         pruneAtTokens: toTokens(pruneAt, windowTokens) ?? (pruneAt === undefined ? 0 : Infinity),
         keepRecentTokens: toTokens(keepRecent, windowTokens),
         inheritAtMostTokens: toTokens(inheritAtMost, windowTokens),
@@ -47,41 +45,47 @@ export function createModelWindows({ models }: Pick<PluginOptions, "models">): M
     },
     feature: {
       name: "model windows",
-      hooks: {
-        "chat.params": async ({ model }) => {
-          const window = readWindow(model);
-          if (window !== undefined) known.set(`${model.providerID}/${model.id}`, window);
-        },
+      async onSignal(signal) {
+        if (signal.type !== "request") return;
+        const window = windowOf(signal.model);
+        if (window !== undefined) known.set(`${signal.model.provider}/${signal.model.id}`, window);
       },
     },
   };
 }
 
-function readWindow(model: HostModel): ModelWindow | undefined {
-  const contextTokens = asNumber(model.limit?.context) ?? 0;
-  if (!(contextTokens > 0)) return undefined;
-  const cache = readPrices(model);
-  return {
-    contextTokens,
-    outputTokens: Math.max(0, asNumber(model.limit?.output) ?? 0),
-    ...(cache && { cache }),
-  };
+/** What the agent says about the prices of a cached prompt; what is known of the model's family where it says nothing. */
+export function cachePrices(model: ModelFacts | undefined): {
+  readonly cacheReadPrice: number;
+  readonly cacheWritePrice: number;
+} {
+  const { prices } = model ?? {};
+  if (prices !== undefined)
+    return {
+      cacheReadPrice: prices.cacheRead || prices.input,
+      cacheWritePrice: prices.cacheWrite || prices.input,
+    };
+  const { readMultiplier, writeMultiplier } = cacheProfileFor({ id: model?.id ?? "" });
+  return { cacheReadPrice: readMultiplier, cacheWritePrice: writeMultiplier };
 }
 
-/** The host's own prices before those that go with the name; how long a prompt is kept only the name tells. */
-function readPrices({ id, cost }: HostModel): CacheProfile | undefined {
-  const { input, cache } = asObject(cost);
-  const [price, read, write] = [input, asObject(cache).read, asObject(cache).write].map(
-    (each) => asNumber(each) ?? 0,
-  ) as [number, number, number];
-  if (!(price > 0) || !(read > 0)) return undefined;
+function windowOf(model: ModelFacts): ModelWindow | undefined {
+  const { contextTokens = 0, outputTokens = 0 } = model;
+  if (contextTokens <= 0) return undefined;
+  const cache = cacheProfileOf(model);
+  return { contextTokens, outputTokens: Math.max(0, outputTokens), ...(cache && { cache }) };
+}
+
+/** The agent's own prices before those that go with the name; how long a prompt is kept only the name tells. */
+function cacheProfileOf({ id, prices }: ModelFacts): CacheProfile | undefined {
+  if (prices === undefined || !(prices.cacheRead > 0)) return undefined;
   const named = cacheProfileFor({ id });
   return {
     ...named,
     ttlMs: named.ttlMs > 0 ? named.ttlMs : UNKNOWN_TTL_MS,
     minimumTokens: named.minimumTokens > 0 ? named.minimumTokens : UNKNOWN_MINIMUM_TOKENS,
-    readMultiplier: read / price,
-    writeMultiplier: write > 0 ? write / price : 1,
+    readMultiplier: prices.cacheRead / prices.input,
+    writeMultiplier: prices.cacheWrite > 0 ? prices.cacheWrite / prices.input : 1,
   };
 }
 
@@ -89,7 +93,7 @@ function readPrices({ id, cost }: HostModel): CacheProfile | undefined {
 const UNKNOWN_TTL_MS = 5 * 60_000;
 const UNKNOWN_MINIMUM_TOKENS = 1_024;
 
-/** A share of a window that is not known yet says nothing. */
+/** A share of a window that is not known yet is undefined. */
 function toTokens(
   threshold: number | string | undefined,
   windowTokens: number | undefined,

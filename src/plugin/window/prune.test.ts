@@ -1,8 +1,8 @@
 import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { createTestContext, type TestContext } from "../../../test/rig/plugin-context.ts";
+import { createTestContext, hooksOf, type TestContext } from "../../../test/rig/plugin-context.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
-import { combineHooks, type HookFailure } from "../host/features.ts";
+import type { FeatureFailure } from "../host/features.ts";
 import { batchesInForce } from "../stores/journal.ts";
 import { createModelWindows } from "./models.ts";
 import { createPinnedTexts } from "./pins.ts";
@@ -12,7 +12,7 @@ const PRUNING = { prune: "auto", models: { "p/m": { keepRecent: 1_000 } } };
 const SESSION = "ses_1";
 
 function load({ context }: TestContext, children: readonly string[] = []) {
-  const failures: HookFailure[] = [];
+  const failures: FeatureFailure[] = [];
   const windows = createModelWindows(context.options);
   const pruning = createPruneWindow({
     context,
@@ -20,7 +20,7 @@ function load({ context }: TestContext, children: readonly string[] = []) {
     windows,
     isChild: async (id) => children.includes(id),
   });
-  const hooks = combineHooks([windows.feature, pruning.feature], (failure) => failures.push(failure));
+  const hooks = hooksOf([windows.feature, pruning.feature], (failure) => void failures.push(failure));
   const send = async (messages: readonly SessionMessage[]): Promise<readonly SessionMessage[]> => {
     const list = structuredClone(messages) as SessionMessage[];
     await hooks["experimental.chat.messages.transform"]?.({}, { messages: list });
@@ -202,7 +202,7 @@ describe("pruning with something broken", () => {
     };
     const { send, failures } = load({ ...test, context });
     expect(await send(CONVERSATION)).toEqual(CONVERSATION);
-    expect(failures).toMatchObject([{ feature: "pruning", hook: "experimental.chat.messages.transform" }]);
+    expect(failures).toMatchObject([{ feature: "pruning", handler: "beforeRequest" }]);
     isBroken = false;
     expect(clearedIn(await send(CONVERSATION))).toHaveLength(4);
   });

@@ -1,18 +1,12 @@
 import type { Pin } from "../../compaction/summary/facts.ts";
-import { opencode } from "../../formats/wires/opencode/opencode.ts";
-import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
-import { createMemoizedDecode } from "../../hosts/opencode/decode.ts";
-import { deletedSession } from "../../hosts/opencode/hooks.ts";
-import { targetsOf } from "../../session/history.ts";
 import { createSession, type Session, type UndoResult } from "../../session/session.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
-import { asNumber, asObject, asString } from "../../text/json.ts";
-import type { Transcript } from "../../transcript/message.ts";
+import type { ModelRef, Transcript } from "../../transcript/message.ts";
 import type { PluginContext } from "../context/context.ts";
+import type { HostMessage, OutgoingRequest } from "../host/agent-host.ts";
 import type { Feature } from "../host/features.ts";
 import { createEngineJournal } from "../stores/journal.ts";
 import { createLruMap } from "../stores/lru-map.ts";
-import { sessionOf } from "../stores/views.ts";
 import type { ModelWindows } from "./models.ts";
 import { missingPins, type PinnedTexts } from "./pins.ts";
 
@@ -37,14 +31,13 @@ export function createPruneWindow(setup: PruneWindowSetup): PruneWindow {
   const isOpen = (sessionId: string): boolean => sessions.get(sessionId) !== undefined;
   const undo = async (sessionId: string): Promise<UndoResult | undefined> =>
     (await sessions.get(sessionId)?.pruned)?.undo();
-  if (options.prune === "off" || options.profile === "documented")
-    return { feature: { name: "pruning", hooks: {} }, isOpen, undo };
+  const name = "pruning";
+  if (options.prune === "off" || options.profile === "documented") return { feature: { name }, isOpen, undo };
 
   /** Opened anew for another model, and once more when its window is known: both decide what is cleared. */
-  function sessionFor(sessionId: string, messages: readonly SessionMessage[]): Promise<PrunedSession> {
-    const model = modelOf(messages);
-    const name = `${model.provider}/${model.id}`;
-    const key = `${name} ${windows.windowOf(name)?.contextTokens ?? "unknown"}`;
+  function sessionFor({ sessionId, messages, model }: OutgoingRequest): Promise<PrunedSession> {
+    const modelName = nameOf(model);
+    const key = `${modelName} ${windows.windowOf(modelName)?.contextTokens ?? "unknown"}`;
     const known = sessions.get(sessionId);
     if (known?.key === key) return known.pruned;
     const pruned = openPrunedSession({ ...setup, sessionId, model }, messages);
@@ -59,26 +52,31 @@ export function createPruneWindow(setup: PruneWindowSetup): PruneWindow {
     isOpen,
     undo,
     feature: {
-      name: "pruning",
-      hooks: {
-        // The request for a summary is made next: it is to see everything.
-        "experimental.session.compacting": async ({ sessionID }) => compacting.set(sessionID, true),
-        // Whoever speaks now does not wait for a summary: one that was announced has failed before its request.
-        "chat.message": async ({ sessionID }) => compacting.delete(sessionID),
-        event: async ({ event }) => {
-          const deleted = deletedSession(event);
-          if (deleted !== undefined) sessions.delete(deleted);
-        },
-        "experimental.chat.messages.transform": async (_, { messages }) => {
-          const sessionId = sessionOf(messages);
-          if (sessionId === undefined) return;
-          if (compacting.get(sessionId)) return compacting.delete(sessionId);
-          // A child's view begins with its parent's cached one: any edit there would cost more than it saves.
-          if (await isChild(sessionId)) return;
-          const pruned = await sessionFor(sessionId, messages);
-          const edited = await pruned.edit(messages);
-          if (edited !== messages) messages.splice(0, messages.length, ...edited);
-        },
+      name,
+      // The request for a summary is made next: it is to see everything.
+      async beforeCompaction({ sessionId }) {
+        compacting.set(sessionId, true);
+        return undefined;
+      },
+      // A user who speaks now does not wait for a summary: one that was announced has failed before its request.
+      async onUserMessage({ sessionId }) {
+        compacting.delete(sessionId);
+        return undefined;
+      },
+      async onSignal(signal) {
+        if (signal.type === "deleted") sessions.delete(signal.sessionId);
+      },
+      async beforeRequest(request) {
+        const { sessionId, messages, lastAnswerAtMs } = request;
+        if (compacting.get(sessionId)) {
+          compacting.delete(sessionId);
+          return undefined;
+        }
+        // A child's view begins with its parent's cached one: any edit there would cost more than it saves.
+        if (await isChild(sessionId)) return undefined;
+        const idleMs = lastAnswerAtMs === undefined ? 0 : Math.max(0, context.now() - lastAnswerAtMs);
+        const edited = await (await sessionFor(request)).edit(messages, idleMs);
+        return edited === messages ? undefined : edited;
       },
     },
   };
@@ -100,99 +98,88 @@ interface OpenSession {
   readonly pruned: Promise<PrunedSession>;
 }
 
-/** The model that the newest turn asks. */
-function modelOf(messages: readonly SessionMessage[]): ModelName {
-  const info = messages.findLast(({ info: { role } }) => role === "user")?.info;
-  const { providerID, modelID } = asObject(info?.model);
-  return { provider: asString(providerID) ?? "", id: asString(modelID) ?? "" };
+function nameOf({ provider, id }: ModelRef): string {
+  return `${provider}/${id}`;
 }
 
 /** One conversation whose old outputs are cleared in what is sent. */
 interface PrunedSession {
   /** Decides whether more is cleared, and gives the list to send; the very same list when nothing is. */
-  edit(messages: readonly SessionMessage[]): Promise<readonly SessionMessage[]>;
+  edit(messages: readonly HostMessage[], idleMs: number): Promise<readonly HostMessage[]>;
   /** Takes the newest batch back: it is sent again from the next request on. */
   undo(): Promise<UndoResult>;
 }
 
-interface PrunedSessionSetup {
-  readonly context: PluginContext;
-  readonly pins: PinnedTexts;
-  readonly windows: ModelWindows;
+interface PrunedSessionSetup extends PruneWindowSetup {
   readonly sessionId: string;
-  readonly model: ModelName;
-}
-
-/** The model that a request goes to. */
-interface ModelName {
-  readonly provider: string;
-  readonly id: string;
+  readonly model: ModelRef;
 }
 
 /** Opens a conversation, with the edits that its journal tells of in force. */
 async function openPrunedSession(
   setup: PrunedSessionSetup,
-  messages: readonly SessionMessage[],
+  messages: readonly HostMessage[],
 ): Promise<PrunedSession> {
   const { context, pins, windows, sessionId, model } = setup;
-  const name = `${model.provider}/${model.id}`;
+  const { format } = context.host;
   // The engine reads it at every decision: what is pinned grows with the conversation.
   const pinned: Pin[] = [];
   const session = createEngine(setup, pinned);
-  const decode = createMemoizedDecode();
+  const decode = format.createDecoder();
   const opened = decode(messages);
   await session.restore(opened);
   pinned.push(...pins.pinsOf(opened));
   await keepPins(messages, opened);
 
+  /** The list with every batch of edits in force, each at its own time. */
+  function withEdits(sent: readonly HostMessage[]): readonly HostMessage[] {
+    const { batches } = session.status();
+    return batches.reduce((edited, { edits, at }) => format.apply(edited, edits, { at }), sent);
+  }
+
   /** Takes batches back, newest first, until the model sees everything pinned that it saw without them. */
-  async function keepPins(sent: readonly SessionMessage[], before: Transcript): Promise<void> {
+  async function keepPins(sent: readonly HostMessage[], before: Transcript): Promise<void> {
     const hidden = (): readonly Pin[] =>
-      missingPins(pinned, { before, after: opencode.decode(withEdits(sent, session)) });
+      missingPins(pinned, { before, after: format.decode(withEdits(sent)) });
     if (session.status().batches.length === 0) return;
     const missing = hidden();
-    const takenBack: string[] = [];
+    const undoneIds: string[] = [];
     for (let left = missing; left.length > 0; left = hidden()) {
       const undone = await session.undo();
       if (undone.status !== "undone") break;
-      takenBack.push(undone.batch.id);
+      undoneIds.push(undone.batch.id);
     }
-    if (takenBack.length === 0) return;
-    context.record(sessionId, { type: "pins-kept", pins: missing, batches: takenBack });
+    if (undoneIds.length === 0) return;
+    context.record(sessionId, { type: "pins-kept", pins: missing, batches: undoneIds });
     context.notify.log("warn", "edits were taken back, since they hid something pinned", { missing });
   }
 
   return {
-    async edit(sent) {
+    async edit(sent, idleMs) {
       const transcript = decode(sent);
       pinned.splice(0, pinned.length, ...pins.pinsOf(transcript));
       session.observe(transcript);
       const { estimate, batches } = session.status();
-      if (estimate.tokens >= windows.thresholds(name).pruneAtTokens) {
-        await session.prepare({ moment: "after-turn", idleMs: idleMsOf(sent, context.now()) });
+      if (estimate.tokens >= windows.thresholds(nameOf(model)).pruneAtTokens) {
+        await session.prepare({ moment: "after-turn", idleMs });
         if (session.status().batches.length > batches.length) {
           await keepPins(sent, transcript);
-          tellLastStep();
+          const step = session.ledger().at(-1);
+          if (step !== undefined) context.notify.log("info", `${step.step}: ${step.reason}`, { ...step });
         }
       }
-      return withEdits(sent, session);
+      return withEdits(sent);
     },
     undo: () => session.undo(),
   };
-
-  function tellLastStep(): void {
-    const step = session.ledger().at(-1);
-    if (step !== undefined) context.notify.log("info", `${step.step}: ${step.reason}`, { ...step });
-  }
 }
 
 function createEngine(
   { context, windows, sessionId, model }: PrunedSessionSetup,
   pins: readonly Pin[],
 ): Session {
-  const name = `${model.provider}/${model.id}`;
-  const { keepRecentTokens } = windows.thresholds(name);
-  const window = windows.windowOf(name);
+  const { keepRecentTokens } = windows.thresholds(nameOf(model));
+  const window = windows.windowOf(nameOf(model));
   return createSession(
     {
       clock: createSystemClock(),
@@ -213,28 +200,4 @@ function createEngine(
       ...(window?.cache && { cache: window.cache }),
     },
   );
-}
-
-/** The list with every batch of edits in force, each at its own time; only the messages that one speaks of are looked at. */
-function withEdits(messages: readonly SessionMessage[], session: Session): readonly SessionMessage[] {
-  let edited = messages;
-  for (const { edits, at } of session.status().batches) {
-    const targets = new Set(edits.flatMap(targetsOf));
-    const isTarget = ({ info }: SessionMessage): boolean => targets.has(String(info.id));
-    const applied = opencode.apply(edited.filter(isTarget), edits, { at });
-    const byId = new Map(applied.map((message) => [message.info.id, message]));
-    edited = edited.flatMap((message) => (isTarget(message) ? (byId.get(message.info.id) ?? []) : message));
-  }
-  return edited;
-}
-
-/** How long ago the model last answered: by then the provider may have dropped what it cached. */
-function idleMsOf(messages: readonly SessionMessage[], nowMs: number): number {
-  const answer = messages.findLast(({ info }) => info.role === "assistant" && isDone(info));
-  const endedAtMs = asNumber(asObject(answer?.info.time).completed);
-  return endedAtMs === undefined ? 0 : Math.max(0, nowMs - endedAtMs);
-}
-
-function isDone(info: SessionMessage["info"]): boolean {
-  return asNumber(asObject(info.time).completed) !== undefined;
 }
