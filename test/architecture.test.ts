@@ -14,7 +14,8 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   session: ["compaction", "tool-output", "stages", "transcript", "text"],
   formats: ["transcript", "text"],
   stores: ["tool-output", "compaction", "session", "fork", "text"],
-  plugin: [...ENGINE, "stores", "hosts"],
+  // It opens the drivers of its stores itself, since the option `store` is the same in every agent; messages reach it through its port.
+  plugin: ["session", "tool-output", "compaction", "fork", "stages", "transcript", "text", "stores"],
   hosts: [...ENGINE, "stores", "plugin"],
   eval: [...ENGINE, "stores"],
   inspector: [...ENGINE, "stores", "plugin", "eval"],

@@ -18,7 +18,10 @@ export function createBoundToolOutput(context: PluginContext): Feature {
       const { tool, sessionId, callId, text: shown } = finished;
       if (isOwnTool(tool) || shown === undefined) return undefined;
       const whole = await finished.whole();
-      const { text, truncated, by, handle, stats, cut } = await boundToolOutput(whole, { limits, store: spills });
+      const { text, truncated, by, handle, stats, cut } = await boundToolOutput(whole, {
+        limits,
+        store: spills,
+      });
       if (!truncated) return whole === shown ? undefined : { type: "replace", text: whole };
       context.record(sessionId, {
         type: "tool-output",
