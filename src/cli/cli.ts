@@ -18,26 +18,37 @@ export async function runCli(args: readonly string[], version: string): Promise<
   const program = new Command("carryover")
     .description("What the model carries over to the next turn, the next window and the next agent.")
     .version(version)
-    .addCommand(inspectCommand(), { isDefault: true })
-    .addCommand(forkCommand())
-    .addCommand(compactCommand())
-    .addCommand(statsCommand())
-    .addCommand(evalCommand())
-    .addCommand(forksCommand())
-    .addCommand(undoCommand())
-    .addCommand(doctorCommand())
-    .addCommand(purgeCommand())
-    .addCommand(completionCommand())
     .addHelpText("after", HELP)
     .showHelpAfterError("(add --help for examples)")
     .exitOverride();
-  for (const command of program.commands) command.exitOverride();
+  for (const create of commandsFor(args))
+    program.addCommand(create().exitOverride(), { isDefault: create === inspectCommand });
   try {
     await program.parseAsync([...args], { from: "user" });
     return EXIT_CODES.done;
   } catch (error) {
     return report(error);
   }
+}
+
+/** In the order of the help. */
+const COMMANDS: ReadonlyMap<string, () => Command> = new Map([
+  ["inspect", inspectCommand],
+  ["fork", forkCommand],
+  ["compact", compactCommand],
+  ["stats", statsCommand],
+  ["eval", evalCommand],
+  ["forks", forksCommand],
+  ["undo", undoCommand],
+  ["doctor", doctorCommand],
+  ["purge", purgeCommand],
+  ["completion", completionCommand],
+]);
+
+/** Only the command that is named; all of them for help, suggestions and the completion of shells. */
+function commandsFor([first = "inspect"]: readonly string[]): readonly (() => Command)[] {
+  const named = first === "completion" ? undefined : COMMANDS.get(first);
+  return named === undefined ? [...COMMANDS.values()] : [named];
 }
 
 const HELP = `
