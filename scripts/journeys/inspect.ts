@@ -17,7 +17,15 @@ export const travel: Journey = async ({ recordFunctions, buildPage, root }) => {
   const page = await browser.newPage();
   // The engine then runs on the page itself, where its functions are counted.
   await page.addInitScript("delete globalThis.Worker");
-  await page.coverage.startJSCoverage();
+  const profiler = await page.context().newCDPSession(page);
+  const takeCoverage = () => profiler.send("Profiler.takePreciseCoverage");
+  await profiler.send("Profiler.enable");
+  await profiler.send("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
+  // The journey in the page begins with its first request: before that its modules set up their tables.
+  await page.route("**/api/token", async (route) => {
+    await takeCoverage();
+    await route.continue();
+  });
   process.env.BROWSER = "true";
   const address = printedAddress();
   const command = await recordFunctions(import.meta.url, async () => {
@@ -29,10 +37,11 @@ export const travel: Journey = async ({ recordFunctions, buildPage, root }) => {
   });
   // Where the sources of the map are seen from: the folder in which vite would have written the script.
   const base = `${root}src/inspector/page/dist`;
-  const scripts = await page.coverage.stopJSCoverage();
+  const { result } = await takeCoverage();
   await browser.close();
-  const { functions = [], source = "" } = scripts.find(({ url }) => url.endsWith("/app.js")) ?? {};
-  return [command, { functions, source, map: readFileSync(`${folder}/app.js.map`, "utf8"), base }];
+  const { functions = [] } = result.find(({ url }) => url.endsWith("/app.js")) ?? {};
+  const [source, map] = ["app.js", "app.js.map"].map((name) => readFileSync(`${folder}/${name}`, "utf8"));
+  return [command, { functions, source: source ?? "", map, base }];
 };
 
 /** The address that the command prints. */

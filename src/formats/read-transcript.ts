@@ -1,4 +1,4 @@
-import { asObject } from "../text/json.ts";
+import { asObject, asString } from "../text/json.ts";
 import type { Format } from "../transcript/format.ts";
 import type { Transcript } from "../transcript/message.ts";
 import { type DetectedFormat, detectFormat, type FormatName } from "./detect-format.ts";
@@ -230,3 +230,15 @@ const FORMATS: Readonly<Record<FormatName, unknown>> = {
   "openai-responses": openaiResponses,
   gemini,
 };
+
+/** The working directory that a recorded session names, in its head or in the first line that has one. */
+export function workingDirectoryOf(wire: unknown): string | undefined {
+  const { info, cwd } = asObject(wire);
+  const named = asString(asObject(info).directory) ?? asString(cwd);
+  if (named !== undefined || !Array.isArray(wire)) return named || undefined;
+  for (const line of wire) {
+    const folder = asString(asObject(line).cwd) ?? asString(asObject(asObject(line).payload).cwd);
+    if (folder) return folder;
+  }
+  return undefined;
+}

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { workingDirectoryOf } from "../../eval/probe/eval-session.ts";
+import { workingDirectoryOf } from "../../formats/read-transcript.ts";
 import { createFixedSource, createInspectedSession } from "../../inspector/server/session-source.ts";
 import { type InputFile, printWarnings, readInput, sessionLabel } from "../files/read-input.ts";
 import { STORE_OPTION } from "../opencode/with-stores.ts";

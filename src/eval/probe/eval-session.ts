@@ -1,4 +1,4 @@
-import { asObject, asString } from "../../text/json.ts";
+import { asObject } from "../../text/json.ts";
 import { type Message, project, type Transcript } from "../../transcript/message.ts";
 
 /** A recorded session to measure on. */
@@ -13,7 +13,7 @@ export interface EvalSession {
 
 /**
  * What the model could see between two compactions, oldest first. A stretch after a compaction begins with its
- * summary. Instructions are left out, since they stand before every model anyway, and so are bare markers.
+ * summary. System messages are left out, since every model gets them anyway, and so are bare compaction markers.
  */
 export function splitAtCompactions(transcript: Transcript): readonly Transcript[] {
   const stretches: Message[][] = [];
@@ -34,31 +34,19 @@ function isBareMarker({ parts }: Message): boolean {
   return parts.length > 0 && parts.every(({ type }) => type === "compaction");
 }
 
-/** True for a message that stands for everything before it. */
+/** True for a summary that replaces everything before it. */
 export function isSummary(message: Message): boolean {
   return message.summary === true || message.metadata?.kind === "compaction_summary";
 }
 
-/** True for a step of the agent: one answer of the model, a summary aside. */
+/** True for a step of the agent: an answer of the model that is no summary. */
 export function isStep(message: Message): boolean {
   return message.role === "assistant" && !isSummary(message);
 }
 
-/** The folder that a recorded session names as the one it worked in, in its head or in the first line that does. */
-export function workingDirectoryOf(wire: unknown): string | undefined {
-  const { info, cwd } = asObject(wire);
-  const named = asString(asObject(info).directory) ?? asString(cwd);
-  if (named !== undefined || !Array.isArray(wire)) return named || undefined;
-  for (const line of wire) {
-    const folder = asString(asObject(line).cwd) ?? asString(asObject(asObject(line).payload).cwd);
-    if (folder) return folder;
-  }
-  return undefined;
-}
-
 /**
- * The lines of a session file as one chain in the order in which they were written, so that branches which the
- * agent left again count too: it did see them when it worked there. Lines of sub-agents stay apart.
+ * The lines of a session file as one chain in the order in which they were written. Abandoned branches are included:
+ * the agent saw them when it worked there. Lines of sub-agents stay apart.
  */
 export function linesInFileOrder(lines: readonly unknown[]): readonly unknown[] {
   const seen = new Set<string>();

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { fileOf, lineOf, workingSession } from "../../../test/rig/eval-session.ts";
 import { deepFreeze } from "../../testing/notation.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
-import { linesInFileOrder, splitAtCompactions, workingDirectoryOf } from "./eval-session.ts";
+import { linesInFileOrder, splitAtCompactions } from "./eval-session.ts";
 import { chooseProbes, createProbe } from "./next-use.ts";
 
 const session = deepFreeze(workingSession({ steps: 40 }));
@@ -91,22 +91,6 @@ describe("a recorded session", () => {
       message("b"),
     ]);
     expect(stretches.map((stretch) => stretch.map(({ id }) => id))).toEqual([["a"], ["s", "b"]]);
-  });
-
-  it.each([
-    { name: "an OpenCode export", wire: { info: { directory: "/home/dev/app" } } },
-    {
-      name: "lines that name it",
-      wire: [{ type: "summary" }, { cwd: "/home/dev/app" }, { cwd: "/elsewhere" }],
-    },
-    { name: "a Codex head", wire: [{ payload: { cwd: "/home/dev/app" } }] },
-  ])("names its folder in $name", ({ wire }) => {
-    expect(workingDirectoryOf(wire)).toBe("/home/dev/app");
-  });
-
-  it("has no folder where none is named", () => {
-    for (const wire of [undefined, null, "x", [], [3], { info: {} }])
-      expect(workingDirectoryOf(wire)).toBeUndefined();
   });
 
   it("becomes one chain with the branches that were left, each line once", () => {

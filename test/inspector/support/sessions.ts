@@ -1,5 +1,5 @@
 import { readInput } from "../../../src/cli/files/read-input.ts";
-import { workingDirectoryOf } from "../../../src/eval/probe/eval-session.ts";
+import { workingDirectoryOf } from "../../../src/formats/read-transcript.ts";
 import { createInspectedSession } from "../../../src/inspector/server/session-source.ts";
 import type { InspectedSession } from "../../../src/inspector/view/types.ts";
 import type { Message, Transcript } from "../../../src/transcript/message.ts";
