@@ -11,7 +11,7 @@ import {
   type PolicyChoice,
   stepOfBudget,
 } from "./state/page-state.ts";
-import { count, moment, signed } from "./words/words.ts";
+import { count, moment, signed } from "./words/words.tsx";
 
 /** What can be asked: which policy, with which budget, at which time, against which other. */
 export function Controls(props: ControlsProps): VNode {

@@ -1,8 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { InspectedSession, WindowView } from "../view/types.ts";
-import { Busy, FateBadge } from "./words/widgets.tsx";
-import { count, FATES, plural, verdictOf } from "./words/words.ts";
+import { Busy, count, FATES, FateBadge, plural, verdictOf } from "./words/words.tsx";
 
 /** The session in a glance: what it is, how full its window is, and what happened to the rest. */
 export function Header({ session, view, state, search, theme, onTheme, onHelp }: HeaderProps): VNode {

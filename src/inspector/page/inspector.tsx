@@ -12,7 +12,7 @@ import { TotalsPanel } from "./panel/totals-panel.tsx";
 import { type BandLayout, type LayoutOptions, layoutBands } from "./state/band-layout.ts";
 import { firstState, nextState, type PanelTab, windowOptions } from "./state/page-state.ts";
 import { Strata } from "./strata/strata.tsx";
-import { Legend, makeFocusable } from "./words/widgets.tsx";
+import { FATES, FateBadge, makeFocusable } from "./words/words.tsx";
 
 /** The page about one session: every number on it comes from the engine, run in this browser. */
 export function Inspector({ asked, live }: InspectorProps): VNode {
@@ -245,4 +245,24 @@ function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target instanceof HTMLInputElement) return target.type !== "range" && target.type !== "radio";
   return target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement;
+}
+
+/** What colours, letters, heights and widths mean. */
+function Legend(): VNode {
+  return (
+    <div class="legend">
+      <ul aria-label="Fates">
+        {FATES.map(({ fate, label, about }) => (
+          <li key={fate} title={about}>
+            <FateBadge fate={fate} />
+            <span class={`swatch track ${fate}`} aria-hidden="true">
+              <span class="sent" />
+            </span>
+            {label}
+          </li>
+        ))}
+      </ul>
+      <p>Taller: more tokens (square root). Solid: sent to the model. Faint: left out.</p>
+    </div>
+  );
 }

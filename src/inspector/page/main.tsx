@@ -13,7 +13,7 @@ import {
   type LoadProgress,
   loadSession,
 } from "./state/load-session.ts";
-import { count } from "./words/words.ts";
+import { count } from "./words/words.tsx";
 
 // One script is both the page and its worker, so that a single-file page contains the engine once, under one hash.
 if (typeof document === "undefined") serveWorker(globalThis as unknown as WorkerScope, createAnswerer());

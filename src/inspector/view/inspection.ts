@@ -1,4 +1,4 @@
-import { cacheProfileFor } from "../../stages/cache-profiles.ts";
+import { type CacheProfile, cacheProfileFor } from "../../stages/cache-profiles.ts";
 import { deepEqual } from "../../text/json.ts";
 import { type TokenFamily, tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
 import { isAnswer, type Message, type Transcript, withUniqueIds } from "../../transcript/message.ts";
@@ -47,7 +47,6 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
   const { format, windowTokens, sessionId, batches } = session;
   const transcript = withUniqueIds(session.transcript);
   const transcriptUpTo = createPastTranscript(transcript);
-  const profile = cacheProfileFor({ id: modelOf(session) ?? "" });
   const policies = policiesFor({ windowTokens, ...sizeOf(transcript, recorded) });
   const runs = new Map<string, CachedRun>();
 
@@ -91,6 +90,7 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
     return made;
   }
 
+  const cacheProfile = (): CacheProfile => cacheProfileFor({ id: modelOf(session) ?? "" });
   const sentAt = (upTo: number): Transcript => runOf({ policy: "as-sent", upTo }).run.left;
 
   function viewOf(options: NormalOptions, run: PolicyRun): WindowView {
@@ -125,7 +125,7 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
           recorded: transcriptUpTo(upTo),
           sent: sentAt(upTo),
           family,
-          profile,
+          profile: cacheProfile(),
           tokensOf,
           ...(session.windowKnown && { windowTokens }),
           ...(sessionId !== undefined && { sessionId }),
@@ -135,7 +135,10 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
     },
     previewCompaction(options = {}) {
       const past = transcriptUpTo(clampUpTo(options.upTo));
-      return previewCompaction({ recorded: past, format, windowTokens, profile, tokensOf }, options);
+      return previewCompaction(
+        { recorded: past, format, windowTokens, profile: cacheProfile(), tokensOf },
+        options,
+      );
     },
     search: (query) => (query.trim() === "" ? [] : searchItems(transcript, query)),
     extend: (next) => inspectionOf(next, familyOf(next) === family ? caches : createCaches(familyOf(next))),

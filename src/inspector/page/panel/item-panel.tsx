@@ -3,8 +3,8 @@ import { useState } from "preact/hooks";
 import type { ItemPlace, ItemRow, ItemText, WindowOptions } from "../../view/types.ts";
 import { type AskedSession, useAnswer } from "../engine/engine.ts";
 import type { Band, ItemBand, Side } from "../state/band-layout.ts";
-import { Busy, FateBadge, LongText } from "../words/widgets.tsx";
-import { count, itemLabel, roleWord, shortened } from "../words/words.ts";
+import { LongText } from "../words/long-text.tsx";
+import { Busy, count, FateBadge, itemLabel, roleWord, shortened } from "../words/words.tsx";
 
 /** One item before and after, with what was cut marked. */
 export function ItemPanel({ asked, band, options }: ItemPanelProps): VNode {

@@ -9,7 +9,7 @@ import {
 } from "../../view/protocol.ts";
 import { explainReason } from "../../view/recorded-rows.ts";
 import type { FollowState } from "../state/load-session.ts";
-import { clock, count, percent, plural, short } from "../words/words.ts";
+import { clock, count, percent, plural, short } from "../words/words.tsx";
 
 /** Everything that is known of a session that runs: its requests, what left and why, its forks, what happened. */
 export function LivePanel({ state }: { readonly state: LiveState }): VNode {

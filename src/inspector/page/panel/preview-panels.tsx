@@ -4,8 +4,8 @@ import type { ForkWay } from "../../../fork/context/choose-way.ts";
 import { FORK_CHAR_BUDGET, type ForkProfile } from "../../../fork/context/options.ts";
 import type { CacheCost, CompactionPreview, ForkPreviews } from "../../view/types.ts";
 import { type AskedSession, useAnswer } from "../engine/engine.ts";
-import { Busy, LongText } from "../words/widgets.tsx";
-import { count, percent, plural } from "../words/words.ts";
+import { LongText } from "../words/long-text.tsx";
+import { Busy, count, percent, plural } from "../words/words.tsx";
 
 /** What a child would receive right now, by each way, word for word. */
 export function ChildPanel({ asked, upTo }: ChildPanelProps): VNode {

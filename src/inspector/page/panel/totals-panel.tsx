@@ -1,8 +1,7 @@
 import type { ComponentClass, VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { InspectedSession, NamedTotal, ReasonTotal, Sizes, WindowView } from "../../view/types.ts";
-import { FateBadge, memo } from "../words/widgets.tsx";
-import { count, FATES, inProject, percent, signed } from "../words/words.ts";
+import { count, FATES, FateBadge, inProject, memo, percent, signed } from "../words/words.tsx";
 
 /** Sums over the whole session: by fate, why something is left out, by tool, by file. */
 export const TotalsPanel: ComponentClass<TotalsPanelProps> = memo(({ a, b, session }) => {

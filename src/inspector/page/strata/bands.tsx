@@ -1,8 +1,7 @@
 import { Component, type VNode } from "preact";
 import type { InsertedRow, ItemRow, MessageRow } from "../../view/types.ts";
 import { type Band, type Side, type StrataLine, sentShare } from "../state/band-layout.ts";
-import { FateBadge } from "../words/widgets.tsx";
-import { count, itemLabel, type LabelSource, roleWord } from "../words/words.ts";
+import { count, FateBadge, itemLabel, type LabelSource, roleWord } from "../words/words.tsx";
 
 /** One band of the strata: who, what, how much of it is sent, and how many tokens that is. */
 export class BandRow extends Component<BandRowProps> {

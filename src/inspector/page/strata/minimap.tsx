@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Fate } from "../../view/types.ts";
 import { type Band, type BandLayout, sentShare } from "../state/band-layout.ts";
-import { FATES } from "../words/words.ts";
+import { FATES } from "../words/words.tsx";
 
 /** The whole session in one small column, whatever its length; a press or a drag goes there. */
 export function Minimap({ layout, matches, topPx, heightPx, scroller }: MinimapProps): VNode {

@@ -3,8 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ItemRow } from "../../view/types.ts";
 import { type Band, type BandLayout, bandAfterKeyPress, bandsBetween } from "../state/band-layout.ts";
 import type { PageAction } from "../state/page-state.ts";
-import { FateBadge, memo } from "../words/widgets.tsx";
-import { count, type LabelSource, moment, short } from "../words/words.ts";
+import { count, FateBadge, type LabelSource, memo, moment, short } from "../words/words.tsx";
 import { BandRow, bandElementId } from "./bands.tsx";
 import { Minimap } from "./minimap.tsx";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Part } from "../../../transcript/part.ts";
 import { createInspection } from "../../view/inspection.ts";
 import type { InspectedSession } from "../../view/types.ts";
-import { itemLabel, itemName, verdictOf } from "./words.ts";
+import { itemLabel, itemName, verdictOf } from "./words.tsx";
 
 describe("labels", () => {
   it.each<{ name: string; part: Part; labels: readonly string[] }>([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { count, moment, percent, plural, short, signed } from "./words.ts";
+import { count, moment, percent, plural, short, signed } from "./words.tsx";
 
 describe("numbers", () => {
   it.each([

@@ -1,14 +1,15 @@
+import { Component, type ComponentClass, type FunctionComponent, type VNode } from "preact";
 import { safeJson } from "../../../text/json.ts";
 import type { Transcript } from "../../../transcript/message.ts";
 import type { Part } from "../../../transcript/part.ts";
 import type { Fate, InspectedSession, ItemRow, MessageRow, WindowView } from "../../view/types.ts";
 
-/** A whole number with its thousands apart: `12,345`. */
+/** A whole number with thousands separators: `12,345`. */
 export function count(value: number): string {
   return WHOLE.format(Math.round(value));
 }
 
-/** A number as short as it can be read: `48 k`, `1.2 M`. */
+/** A number in short: `48 k`, `1.2 M`. */
 export function short(value: number): string {
   const size = Math.abs(value);
   if (size < 1_000) return count(value);
@@ -17,7 +18,7 @@ export function short(value: number): string {
   return `${Math.abs(scaled) < 9.95 ? scaled.toFixed(1) : Math.round(scaled)} ${unit}`;
 }
 
-/** A part of a whole in percent: `<1 %`, `96 %`. */
+/** A share in percent: `<1 %`, `96 %`. */
 export function percent(part: number, whole: number): string {
   if (whole <= 0 || part <= 0) return "0 %";
   const value = (100 * part) / whole;
@@ -30,19 +31,23 @@ export function signed(value: number): string {
   return `${value > 0 ? "+" : "−"}${count(Math.abs(value))}`;
 }
 
-/** A number and the word for it: `1 message`, `2 messages`. */
+/** A number with its noun: `1 message`, `2 messages`. */
 export function plural(value: number, word: string): string {
   return `${count(value)} ${word}${value === 1 ? "" : "s"}`;
 }
 
-/** A moment as the reader's own clock shows it. */
+/** Date and time in the reader's own time zone. */
 export function moment(atMs: number): string {
-  return Number.isFinite(atMs) && Math.abs(atMs) < 8.64e15 ? MOMENT.format(atMs) : "";
+  return isDate(atMs) ? MOMENT.format(atMs) : "";
 }
 
-/** The time of day of a moment. */
+/** The time of day. */
 export function clock(atMs: number): string {
-  return Number.isFinite(atMs) && Math.abs(atMs) < 8.64e15 ? CLOCK.format(atMs) : "";
+  return isDate(atMs) ? CLOCK.format(atMs) : "";
+}
+
+function isDate(atMs: number): boolean {
+  return Number.isFinite(atMs) && Math.abs(atMs) < 8.64e15;
 }
 
 const WHOLE: Intl.NumberFormat = new Intl.NumberFormat("en-US");
@@ -79,6 +84,15 @@ interface FateWords {
 /** The letter of a fate. */
 export function letterOf(fate: Fate): string {
   return FATES.find((words) => words.fate === fate)?.letter ?? "?";
+}
+
+/** The letter of a fate on its colour, so that colour is not the only sign. */
+export function FateBadge({ fate }: { readonly fate: Fate }): VNode {
+  return (
+    <span class={`badge ${fate}`} title={fate} aria-hidden="true">
+      {letterOf(fate)}
+    </span>
+  );
 }
 
 /** What an item is, in a bold word and the beginning of what it says. */
@@ -208,4 +222,38 @@ function largestOf({ rows }: WindowView, measure: "chars" | "savedChars"): Large
 interface Largest {
   readonly row: MessageRow;
   readonly item: ItemRow;
+}
+
+/** A note while a newer answer is being computed; the stylesheet delays it, so that quick answers show none. */
+export function Busy({ state }: { readonly state: "working" | "done" }): VNode {
+  return (
+    <span class="busy" data-state={state} aria-hidden="true">
+      computing…
+    </span>
+  );
+}
+
+/** For `ref`: lets the keyboard focus an element to scroll it, which not every browser does by itself. */
+export function makeFocusable(element: HTMLElement | null): void {
+  if (element !== null) element.tabIndex = 0;
+}
+
+/** The component, rendered again only when a property changed: most of the page stays as it is while a slider moves. */
+export function memo<Properties extends object>(
+  Inner: FunctionComponent<Properties>,
+): ComponentClass<Properties> {
+  return class extends Component<Properties> {
+    override shouldComponentUpdate(next: Properties): boolean {
+      const now: Readonly<Record<string, unknown>> = { ...this.props };
+      const names = Object.keys(next);
+      return (
+        names.length !== Object.keys(now).length ||
+        Object.entries(next).some(([name, value]) => now[name] !== value)
+      );
+    }
+
+    override render(): VNode {
+      return <Inner {...this.props} />;
+    }
+  };
 }
