@@ -13,7 +13,13 @@ import { CliError, EXIT_CODES } from "./terminal/cli-error.ts";
 import { colorsFor } from "./terminal/output.ts";
 import { undoCommand } from "./undo.ts";
 
-/** Runs the command line and gives its exit code; without a command it inspects. */
+/**
+ * Runs the command line and returns its exit code; without a command it inspects.
+ *
+ * Each command is a file or a folder of this room and follows the same steps: parse flags, read sessions (`files/`) or
+ * the plugin's stores (`opencode/`), call the engine, print a report or JSON (`terminal/`). A command throws a `CliError`
+ * for what the user can correct; anything else that is thrown counts as a bug.
+ */
 export async function runCli(args: readonly string[], version: string): Promise<number> {
   const program = new Command("carryover")
     .description("What the model carries over to the next turn, the next window and the next agent.")
@@ -27,7 +33,7 @@ export async function runCli(args: readonly string[], version: string): Promise<
     await program.parseAsync([...args], { from: "user" });
     return EXIT_CODES.done;
   } catch (error) {
-    return report(error);
+    return printError(error);
   }
 }
 
@@ -63,7 +69,8 @@ Examples:
 Exit codes: 0 done, 1 a fault of Carryover, 2 a wrong argument or a file that cannot be read,
 3 a model or another program did not do its part, 130 stopped with Ctrl-C.`;
 
-function report(error: unknown): number {
+/** Prints an error and returns the exit code for it. */
+function printError(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.done : EXIT_CODES.wrong;
   const colors = colorsFor(process.stderr);
   if (error instanceof CliError || error instanceof ConfigurationError) {

@@ -1,6 +1,6 @@
 import { Argument, Command } from "commander";
 
-/** `carryover completion`: a script that teaches a shell the commands and their options. */
+/** `carryover completion`: prints a script that completes commands and options in a shell. */
 export function completionCommand(): Command {
   return new Command("completion")
     .description("print a script that completes commands and options in a shell")
@@ -38,12 +38,12 @@ function shellCommand(command: Command): ShellCommand {
   };
 }
 
-/** A command as a shell needs to know it. */
+/** What the scripts need to know about a command. */
 interface ShellCommand {
   readonly name: string;
   readonly description: string;
   readonly options: readonly ShellOption[];
-  /** What its first argument can be; files where there is no such list. */
+  /** The choices of its first argument; empty if it is a file. */
   readonly values: readonly string[];
 }
 
@@ -53,7 +53,7 @@ interface ShellOption {
   readonly values: readonly string[];
 }
 
-/** For bash, without any package of its own. */
+/** The script for bash; does not need the package bash-completion. */
 function bashCompletion(commands: readonly ShellCommand[]): string {
   const names = commands.map(({ name }) => name).join(" ");
   const cases = commands.map(({ name, options, values }) => {
@@ -76,7 +76,7 @@ complete -o filenames -F _carryover carryover
 `;
 }
 
-/** For zsh, as a function of its completion system. */
+/** The script for zsh. */
 function zshCompletion(commands: readonly ShellCommand[]): string {
   const names = commands.map(({ name, description }) => `    ${quoted(`${name}:${description}`)}`);
   const cases = commands.map(({ name, options, values }) => {
@@ -108,7 +108,7 @@ if [ "$funcstack[1]" = "_carryover" ]; then _carryover "$@"; else compdef _carry
 `;
 }
 
-/** For fish. */
+/** The script for fish. */
 function fishCompletion(commands: readonly ShellCommand[]): string {
   const lines = commands.flatMap(({ name, description, options, values }) => [
     `complete -c carryover -n __fish_use_subcommand -a ${name} -d ${quoted(description)}`,
@@ -121,7 +121,7 @@ function fishCompletion(commands: readonly ShellCommand[]): string {
   return `# carryover: completion for fish\n${lines.join("\n")}\n`;
 }
 
-/** A word that no shell looks into. */
+/** Quotes a word for any shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "’")}'`;
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { runCli } from "./cli.ts";
 
-// A reader that stops early (`| head`) is no fault.
+// A reader may close the pipe early, as `| head` does.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {

@@ -9,6 +9,8 @@ import {
   profileSession,
   type SecretCount,
   type SessionProfile,
+  sortDescending,
+  sumOf,
   type ToolProfile,
 } from "./inspect/profile-session.ts";
 import { CliError, interrupted, parseCount, withInterrupt } from "./terminal/cli-error.ts";
@@ -107,7 +109,7 @@ function folderStats(outcomes: readonly FileStats[], top: number) {
   return {
     files: { total: outcomes.length, read: read.length, skipped: skipped.length },
     totals: totals(read),
-    byFormat: largest(
+    byFormat: sortDescending(
       Array.from(formats, ([format, files]) => ({ format, ...totals(files) })),
       ({ tokens }) => tokens,
     ),
@@ -131,21 +133,12 @@ type ReadFile = Extract<FileStats, { status: "read" }>;
 function totals(files: readonly ReadFile[]) {
   return {
     sessions: files.length,
-    messages: sum(files, ({ messages }) => messages),
-    toolResults: sum(files, ({ toolResults }) => toolResults),
-    chars: sum(files, ({ chars }) => chars),
-    tokens: sum(files, ({ tokens }) => tokens),
-    compactions: sum(files, ({ compactions }) => compactions),
+    messages: sumOf(files, ({ messages }) => messages),
+    toolResults: sumOf(files, ({ toolResults }) => toolResults),
+    chars: sumOf(files, ({ chars }) => chars),
+    tokens: sumOf(files, ({ tokens }) => tokens),
+    compactions: sumOf(files, ({ compactions }) => compactions),
   };
-}
-
-function sum<Item>(items: readonly Item[], measure: (item: Item) => number): number {
-  return items.reduce((total, item) => total + measure(item), 0);
-}
-
-/** The items by falling value. */
-function largest<Item>(items: readonly Item[], measure: (item: Item) => number): readonly Item[] {
-  return items.toSorted((one, other) => measure(other) - measure(one));
 }
 
 function percentiles(values: readonly number[]) {
@@ -159,21 +152,21 @@ function sumTools(tools: readonly ToolProfile[]): readonly ToolProfile[] {
     groupBy(tools, ({ tool }) => tool),
     ([tool, group]) => ({
       tool,
-      calls: sum(group, ({ calls }) => calls),
-      failed: sum(group, ({ failed }) => failed),
-      chars: sum(group, ({ chars }) => chars),
-      tokens: sum(group, ({ tokens }) => tokens),
+      calls: sumOf(group, ({ calls }) => calls),
+      failed: sumOf(group, ({ failed }) => failed),
+      chars: sumOf(group, ({ chars }) => chars),
+      tokens: sumOf(group, ({ tokens }) => tokens),
     }),
   );
-  return largest(sums, ({ tokens }) => tokens);
+  return sortDescending(sums, ({ tokens }) => tokens);
 }
 
 function sumSecrets(secrets: readonly SecretCount[]): readonly SecretCount[] {
   const sums = Array.from(
     groupBy(secrets, ({ type }) => type),
-    ([type, group]) => ({ type, count: sum(group, ({ count }) => count) }),
+    ([type, group]) => ({ type, count: sumOf(group, ({ count }) => count) }),
   );
-  return largest(sums, ({ count }) => count);
+  return sortDescending(sums, ({ count }) => count);
 }
 
 function worstOf(files: readonly ReadFile[], top: number) {
@@ -183,13 +176,13 @@ function worstOf(files: readonly ReadFile[], top: number) {
     .map(({ path, superseded }) => ({ path, ...superseded }))
     .filter(({ results }) => results > 0);
   const secrets = files
-    .map(({ path, secrets }) => ({ path, count: sum(secrets, ({ count }) => count) }))
+    .map(({ path, secrets }) => ({ path, count: sumOf(secrets, ({ count }) => count) }))
     .filter(({ count }) => count > 0);
   return {
-    largestWindows: largest(windows, ({ tokens }) => tokens).slice(0, top),
-    largestItems: largest(items, ({ tokens }) => tokens).slice(0, top),
-    needless: largest(needless, ({ chars }) => chars).slice(0, top),
-    secrets: largest(secrets, ({ count }) => count).slice(0, top),
+    largestWindows: sortDescending(windows, ({ tokens }) => tokens).slice(0, top),
+    largestItems: sortDescending(items, ({ tokens }) => tokens).slice(0, top),
+    needless: sortDescending(needless, ({ chars }) => chars).slice(0, top),
+    secrets: sortDescending(secrets, ({ count }) => count).slice(0, top),
   };
 }
 

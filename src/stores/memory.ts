@@ -3,6 +3,12 @@ import type { Journal } from "../session/journal.ts";
 import type { SpillStore } from "../tool-output/spill.ts";
 import { toJson } from "./store-failure.ts";
 
+/**
+ * This room has the drivers of four ports: `SpillStore` (long outputs), `Journal` (the log of a session), `RecordStore`
+ * (versioned records) and `Clock`. The first three exist in memory (here), in files (`files/`) and in PostgreSQL
+ * (`postgres/stores.ts`), and all of them pass the same contract tests. Drivers do not throw: a failure is a value.
+ */
+
 /** A journal in memory. */
 export function createMemoryJournal(): Journal {
   const lines: string[] = [];
