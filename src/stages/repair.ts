@@ -1,8 +1,7 @@
 import { mapStrings } from "../text/json.ts";
-import { normalizeText, normalizeTypedText } from "../text/normalize.ts";
+import { isMalformed, normalizeText, normalizeTypedText } from "../text/normalize.ts";
 import type { Edit, EditReason } from "../transcript/edit.ts";
 import {
-  isMalformed,
   isVisibleToModel,
   type Message,
   normalizePartText,

@@ -1,9 +1,9 @@
-/** Gives the text a terminal and a reader would show: no escape sequences, no overwritten states, no invisible characters; the same reference when nothing needs doing. */
+/** The text that a terminal would show: without escape sequences, overwritten lines and invisible characters; the same reference when nothing changes. */
 export function normalizeText(text: string): string {
   return isNormal(text) ? text : normalizeTextWithCounts(text).text;
 }
 
-/** How many pieces of each kind normalizing took out of a text. */
+/** How many of each kind normalizing removed. */
 export interface RemovedCounts {
   readonly escapeSequences: number;
   readonly overwrites: number;
@@ -12,21 +12,21 @@ export interface RemovedCounts {
   readonly loneSurrogates: number;
 }
 
-/** A normalized text together with what was taken out of it. */
+/** A normalized text and what was removed from it. */
 export interface NormalizedText {
   readonly text: string;
   readonly removed: RemovedCounts;
 }
 
-/** Gives what `normalizeText` gives, and how much of each kind was removed, so that a notice can say so. */
+/** Like `normalizeText`, with the number of removed pieces of each kind. */
 export function normalizeTextWithCounts(text: string): NormalizedText {
   if (isNormal(text)) return { text, removed: NOTHING_REMOVED };
 
-  // Surrogates come first: dropping what stands between two halves must not make a pair of them.
+  // Surrogates come first: removing what stands between two halves must not make a pair of them.
   const wellFormed = toWellFormed(text);
   const loneSurrogates = wellFormed === text ? 0 : countMatches(text, LONE_SURROGATE);
   const stripped = stripEscapes(wellFormed);
-  // Invisible characters go before the line states: "text\r<zero width>\n" must not hide the text.
+  // Invisible characters go before overwritten lines: "text\r<zero width>\n" must not hide the text.
   const visible = dropInvisible(stripped.text);
   const resolved = resolveOverwrites(visible.text);
   // A backspace can cut an emoji sequence and leave its joiner behind.
@@ -45,7 +45,7 @@ export function normalizeTextWithCounts(text: string): NormalizedText {
   };
 }
 
-/** Repairs lone surrogates and nothing else, for text a person typed; the same reference when there is none. */
+/** Replaces lone surrogates and nothing else; the same reference when there is none. */
 export function toWellFormed(text: string): string {
   return text.isWellFormed() ? text : text.toWellFormed();
 }
@@ -78,8 +78,8 @@ function countMatches(text: string, pattern: RegExp): number {
   return count;
 }
 
-// Every payload class excludes the characters that open a sequence, so unterminated ones cannot be
-// scanned twice. A title or link stops at the line end: text wrongly shown is safer than text wrongly eaten.
+// Every payload class excludes the characters that open a sequence, so that unterminated ones are scanned once.
+// A title or link ends with its line at the latest: it is safer to show too much than to remove text.
 const ESCAPE_SEQUENCE = new RegExp(
   [
     "(?:\\x1b\\[|\\x9b)[0-?]*[ -/]*[@-~]?",
@@ -117,7 +117,7 @@ function dropInvisible(text: string): {
   let before = "";
   let droppedUntil = 0;
   const kept = text.replace(DROPPED, (match: string, index: number) => {
-    // What precedes is judged as it will stand in the result, or a second pass would judge differently.
+    // The character before is the one that will stand there in the result: a second pass must decide the same.
     if (index > droppedUntil) before = codePointBefore(text, index);
     const after = text.slice(index + match.length, index + match.length + 2);
     droppedUntil = index + match.length;
@@ -197,14 +197,18 @@ function eraseBackspaced(state: string): string {
 
 /** Text that a person typed, made safe to send: well-formed, no control characters. Joiners and direction marks stay, since some languages are written with them. */
 export function normalizeTypedText(text: string): string {
-  const wellFormed = toWellFormed(text);
-  return TYPED_CONTROL.test(wellFormed) ? wellFormed.replace(TYPED_CONTROLS, "") : wellFormed;
+  return isMalformed(text) ? text.toWellFormed().replace(REFUSED_CONTROLS, "") : text;
 }
 
-const TYPED_CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/;
-const TYPED_CONTROLS = new RegExp(TYPED_CONTROL, "g");
+/** True for text that a provider may refuse: lone surrogates, NUL and other control characters. */
+export function isMalformed(text: string): boolean {
+  return REFUSED_CONTROL.test(text) || !text.isWellFormed();
+}
 
-/** Gives what `normalizeTextWithCounts` gives, piece by piece where the text allows it, so that a huge text needs little memory. */
+const REFUSED_CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/;
+const REFUSED_CONTROLS = new RegExp(REFUSED_CONTROL, "g");
+
+/** Like `normalizeTextWithCounts`, in pieces of whole lines where possible, so that a huge text needs little memory. */
 export function normalizeByLines(text: string, pieceChars: number = PIECE_CHARS): NormalizedText {
   if (text.length <= pieceChars || MULTI_LINE_SEQUENCE.test(text)) return normalizeTextWithCounts(text);
   const texts: string[] = [];
@@ -219,7 +223,7 @@ export function normalizeByLines(text: string, pieceChars: number = PIECE_CHARS)
   return { text: texts.join(""), removed };
 }
 
-/** The sum of what two normalizings took out. */
+/** The sum of two counts. */
 export function addRemovedCounts(first: RemovedCounts, second: RemovedCounts): RemovedCounts {
   return {
     escapeSequences: first.escapeSequences + second.escapeSequences,
@@ -232,7 +236,7 @@ export function addRemovedCounts(first: RemovedCounts, second: RemovedCounts): R
 
 const PIECE_CHARS = 262_144;
 
-// Only these reach over a line end; everything else that normalizing looks at lies within one line.
+// Only these sequences can reach over a line end.
 const MULTI_LINE_SEQUENCE = /\x1b[PX^_]|[\x90\x98\x9e\x9f]/;
 
 function endOfLine(text: string, index: number): number {

@@ -1,7 +1,7 @@
 import { mapStrings } from "../text/json.ts";
-import { normalizeTypedText } from "../text/normalize.ts";
+import { isMalformed, normalizeTypedText } from "../text/normalize.ts";
 import type { ApplyOptions, Edit } from "./edit.ts";
-import { isMalformed, isVisibleToModel, type MessageId, reachesModel, type Transcript } from "./message.ts";
+import { isVisibleToModel, type MessageId, reachesModel, type Transcript } from "./message.ts";
 import { type CallId, outcomeText, type Part, type ToolPart } from "./part.ts";
 
 /**

@@ -151,13 +151,6 @@ export function normalizePartText(message: Message, part: TextPart): string {
   return isTyped ? normalizeTypedText(part.text) : normalizeText(part.text);
 }
 
-/** True for text that a provider may refuse: lone surrogates, NUL and other control characters. */
-export function isMalformed(text: string): boolean {
-  return CONTROL_CHARACTER.test(text) || !text.isWellFormed();
-}
-
-const CONTROL_CHARACTER = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/;
-
 /** A transcript in which every id occurs once; repeated ones get a number. The same reference when nothing is repeated. */
 export function withUniqueIds(transcript: Transcript): Transcript {
   const name = createIdDeduplicator();

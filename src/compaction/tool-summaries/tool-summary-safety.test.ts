@@ -5,7 +5,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyText } from "../../../test/rig/random-history/opencode-history.ts";
 import { transcript } from "../../testing/notation.ts";
-import { isMalformed, type Message, type Transcript } from "../../transcript/message.ts";
+import { isMalformed } from "../../text/normalize.ts";
+import type { Message, Transcript } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
 import { SECRETS_RULE } from "../summary/request.ts";
 import {

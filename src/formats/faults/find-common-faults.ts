@@ -1,5 +1,5 @@
+import { isMalformed } from "../../text/normalize.ts";
 import type { Fault } from "../../transcript/format.ts";
-import { isMalformed } from "../../transcript/message.ts";
 import { faultAt, someString, type WireBlock, type WireMessage } from "./wire-message.ts";
 
 /** What every provider refuses, on a wire reduced to its blocks: rules common-01 to common-12. */

@@ -5,7 +5,7 @@ import { exactTokens } from "../../../scripts/token-model/exact-tokens.ts";
 import { counted, heldOutTexts, judge } from "../../../scripts/token-model/judge.ts";
 import { BOUNDED_KINDS } from "../../../scripts/token-model/sample-kinds.ts";
 import { runs } from "../../../test/rig/runs.ts";
-import { estimateInterval, estimateTokens } from "./estimate-tokens.ts";
+import { estimateInterval, estimateTokens, familyCost, tokenFamilyOf } from "./estimate-tokens.ts";
 
 const calibrated = (text: string): number => estimateTokens(text, { estimator: "calibrated" });
 
@@ -196,4 +196,27 @@ it("counts by classes of characters where it is calibrated, and asks a function 
   expect(calibrated("")).toBe(0);
   expect(estimateTokens("", { estimator: () => 7 })).toBe(0);
   expect(estimateTokens("abcd", { estimator: () => 0 })).toBe(0);
+});
+
+it.each([
+  ["claude-opus-4-6", "claude"],
+  ["anthropic/claude-sonnet-4.5", "claude"],
+  ["us.anthropic.claude-haiku-4-5-v1:0", "claude"],
+  ["gemini-3-pro-preview", "gemini"],
+  ["google/gemma-3-27b", "gemini"],
+  ["gpt-5.2-codex", "gpt"],
+  ["openai/o3-mini", "gpt"],
+  ["o1", "gpt"],
+  ["deepseek-v4-flash", "other"],
+  ["qwen3-coder", "other"],
+  ["phi-o200", "other"],
+  ["", "other"],
+])("%s counts its tokens as %s does", (model, family) => {
+  expect(tokenFamilyOf(model)).toBe(family);
+});
+
+it("errs on the high side for every family but the one that was fitted", () => {
+  expect(familyCost("gpt").scale).toBe(1);
+  for (const family of ["claude", "gemini", "other"] as const)
+    expect(familyCost(family).scale).toBeGreaterThan(1);
 });

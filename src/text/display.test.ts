@@ -1,8 +1,50 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runs } from "../../test/rig/runs.ts";
-import { clipJson } from "./display.ts";
+import { clip, clipJson, clipLine, errorMessage, formatBytes, oneLine, plural } from "./display.ts";
 import { mapStrings, safeJson } from "./json.ts";
+
+describe("a text for one line", () => {
+  it("has no line breaks, no runs of blanks and none at its ends", () => {
+    expect(oneLine("  a\r\n\tb   c\n")).toBe("a b c");
+    expect(oneLine("")).toBe("");
+  });
+
+  it("is cut behind its limit, between characters, with dots in the place of the rest", () => {
+    expect(clip("abcdef", 6)).toBe("abcdef");
+    expect(clip("abcdefg", 6)).toBe("abc...");
+    expect(clip("ab😀defg", 6)).toBe("ab...");
+    expect(clip("abcdef", 3)).toBe("");
+    expect(clipLine("a\n\nb c d e f", 8)).toBe("a b c...");
+  });
+
+  it("costs little where the text is huge", () => {
+    expect(clipLine(" ".repeat(10_000_000), 20)).toBe("");
+  });
+});
+
+describe("a number for people", () => {
+  it("has its noun", () => {
+    expect([0, 1, 2].map((count) => plural(count, "line"))).toEqual(["0 lines", "1 line", "2 lines"]);
+  });
+
+  it("has its unit", () => {
+    expect([0, 1_023, 1_024, 1_048_575, 1_048_576].map(formatBytes)).toEqual([
+      "0 B",
+      "1023 B",
+      "1.0 KB",
+      "1024.0 KB",
+      "1.0 MB",
+    ]);
+  });
+});
+
+it("reads what was thrown, whatever it is", () => {
+  expect(errorMessage(new TypeError("no"))).toBe("no");
+  expect(errorMessage("plain")).toBe("plain");
+  expect(errorMessage(undefined)).toBe("undefined");
+  expect(errorMessage(Object.create(null))).toBe("threw something that cannot be read");
+});
 
 const cyclic: Record<string, unknown> = { name: "self" };
 cyclic.self = cyclic;

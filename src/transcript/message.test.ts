@@ -4,7 +4,18 @@ import { deepFreeze, notate, transcript } from "../testing/notation.ts";
 import { applyEdits } from "./edit.ts";
 import { estimateContextTokens } from "./estimate-context.ts";
 import { findFaults } from "./format.ts";
-import { isVisibleToModel, isVisibleToUser, type Message, project, withMetadata } from "./message.ts";
+import {
+  createIdDeduplicator,
+  isAnswer,
+  isVisibleToModel,
+  isVisibleToUser,
+  type Message,
+  normalizePartText,
+  project,
+  textOf,
+  withMetadata,
+  withUniqueIds,
+} from "./message.ts";
 import { renderMessage } from "./render.ts";
 
 const message: Message = deepFreeze({ id: "m", role: "user", parts: [{ type: "text", text: "hello" }] });
@@ -124,5 +135,44 @@ describe("project", () => {
         call,
       ),
     ]);
+  });
+});
+
+const text = "a\u200db\u0000";
+const typedMessage = (role: string): Message => ({ id: "m", role, parts: [] });
+
+it("keeps the joiners of what a person typed, and takes them out of everything else", () => {
+  expect(normalizePartText(typedMessage("user"), { type: "text", text })).toBe("a\u200db");
+  expect(normalizePartText(typedMessage("user"), { type: "text", text, synthetic: true })).toBe("ab");
+  expect(normalizePartText(typedMessage("assistant"), { type: "text", text })).toBe("ab");
+});
+
+it("says what the model reads of it as text, and whether the model wrote it", () => {
+  const parts: Message["parts"] = [
+    { type: "text", text: "a" },
+    { type: "reasoning", text: "b" },
+    { type: "text", text: "c", ignored: true },
+    { type: "text", text: "d", agentVisible: false },
+    { type: "text", text: "e" },
+  ];
+  const answer: Message = { id: "m", role: "assistant", parts };
+  expect(textOf(answer)).toBe("a\ne");
+  expect(isAnswer(answer)).toBe(true);
+  expect(isAnswer({ ...answer, summary: true })).toBe(false);
+  expect(isAnswer({ ...answer, role: "user" })).toBe(false);
+});
+
+const history = transcript("u:5 a:3 a:7 u:2");
+
+describe("unique ids", () => {
+  it("are those of the messages where no two are the same", () => {
+    expect(withUniqueIds(history)).toBe(history);
+  });
+
+  it("get a number where one is repeated, and not one that is taken", () => {
+    const name = createIdDeduplicator();
+    expect(["a", "a", "a~3", "a", "b", "a"].map(name)).toEqual(["a", "a~2", "a~3", "a~4", "b", "a~5"]);
+    const same = history.map((message) => ({ ...message, id: "x" }));
+    expect(withUniqueIds(same).map(({ id }) => id)).toEqual(["x", "x~2", "x~3", "x~4"]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze } from "../testing/notation.ts";
-import { mapStrings } from "./json.ts";
+import { groupBy, mapStrings } from "./json.ts";
 
 const shout = (text: string) => text.toUpperCase();
 
@@ -55,4 +55,14 @@ describe("mapStrings", () => {
     };
     expect(mapStrings(hostile, shout)).toBe(hostile);
   });
+});
+
+it("puts values with the same key together, keys and values in the order in which they come", () => {
+  const groups = groupBy(["pear", "fig", "plum", "apple", "fog"], (word) => word[0]);
+  expect([...groups]).toEqual([
+    ["p", ["pear", "plum"]],
+    ["f", ["fig", "fog"]],
+    ["a", ["apple"]],
+  ]);
+  expect(groupBy([], String).size).toBe(0);
 });
