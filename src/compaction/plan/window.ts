@@ -92,7 +92,7 @@ export function isUnanswered(conversation: Transcript): boolean {
   return newest !== undefined && newest === conversation[lastRequestIndex(conversation)];
 }
 
-/** True when the agent had come to its end: telling it to go on would start it again. */
+/** True when the agent had finished, so that a "continue" would start it again. */
 export function isFinished(conversation: Transcript): boolean {
   const newest = conversation.findLast((message) => message.metadata?.kind !== "continue");
   if (newest === undefined) return true;
@@ -107,7 +107,7 @@ export function isFinished(conversation: Transcript): boolean {
 /** How providers say that an answer was complete. */
 const ENDS: ReadonlySet<string> = new Set(["stop", "end_turn", "end-turn", "completed", "stop_sequence"]);
 
-/** The index of what the user asked for last; where no message was typed, of the last one in the user's role; -1 without any. */
+/** The index of the user's last request, or of the last message in the user's role when nothing was typed; -1 without any. */
 export function findLastRequest(transcript: Transcript): number {
   const typed = transcript.findLastIndex(
     (message) => isVisibleToModel(message) && normalizeTypedText(typedText(message)).trim() !== "",
@@ -146,7 +146,7 @@ export function splitConversation(conversation: Transcript, options: SplitOption
   }
   const request = lastRequestIndex(conversation);
   if (isUnanswered(conversation)) cut = Math.min(cut, request);
-  // A request whose answer is partly kept is read as the message that it is, before what is left of the answer.
+  // A request whose answer is partly kept stays a message of its own, before the rest of the answer.
   const isRequestKept = request !== -1 && request < cut && cut < conversation.length;
   return {
     folded: conversation.slice(0, cut).filter((_, index) => !isRequestKept || index !== request),
@@ -173,7 +173,7 @@ const FORCED_SHARE = 0.3;
 function firstKept(costs: readonly number[], keep: KeepAmount): number {
   if (keep.type === "messages") return Math.max(0, costs.length - keep.count);
   let leftTokens = keep.tokens;
-  // Only what weighs something counts as kept: not our own word to go on, nor an empty message.
+  // Messages without tokens, such as an inserted "continue", do not count as kept.
   let owed: number = keep.atLeast;
   let cut = costs.length;
   while (cut > 0) {
@@ -186,12 +186,12 @@ function firstKept(costs: readonly number[], keep: KeepAmount): number {
   return cut;
 }
 
-/** Our own word to go on must not push out what it is about. */
+/** An inserted "continue" must not displace the messages it refers to. */
 function costOf(message: Message, estimate: MessageEstimateOptions | undefined): number {
   return message.metadata?.kind === "continue" ? 0 : estimateMessageTokens(message, estimate);
 }
 
-/** What the turn at the cut began with; nothing when none of it goes. */
+/** The folded beginning of the turn in which the cut falls. */
 function turnPrefix(conversation: Transcript, cut: number, keptRequest: number): Transcript {
   const next = conversation[cut];
   if (next === undefined || typedText(next) !== "") return [];
@@ -238,6 +238,6 @@ function defaultTailTokens(settings: CompactionSettings, limits: ModelLimits | u
       ? usableTokens(limits)
       : (effectiveTokenLimit(settings, 0).limitTokens ?? Number.POSITIVE_INFINITY);
   const tokens = Math.min(MAX_TAIL_TOKENS, Math.max(MIN_TAIL_TOKENS, Math.floor(usable * TAIL_SHARE)));
-  // The floor is meant for real windows; a tail must never fill a small one.
+  // The minimum is meant for large windows; a tail must never fill a small one.
   return windowTokens > 0 ? Math.min(tokens, Math.floor(windowTokens / 2)) : tokens;
 }

@@ -1,8 +1,9 @@
 import type { Clock } from "./clock.ts";
+import type { SummarizeOptions } from "./summarizer.ts";
 
 /**
- * Calls code that may throw, hang or answer late, and comes back in time whatever it does. A result that
- * arrives after the end is dropped; the call is told to stop, but nothing waits for it to obey.
+ * Calls code that may throw, hang or answer late, and always resolves within the limit. A late result is dropped; the call
+ * is told to stop by its signal, but nothing waits for it to stop.
  */
 export async function callWithin<T>(call: BoundedCall<T>): Promise<CallResult<T>> {
   const { start, limitMs, idleMs, clock, signal } = call;
@@ -31,7 +32,7 @@ export async function callWithin<T>(call: BoundedCall<T>): Promise<CallResult<T>
   }
   try {
     const result = await Promise.race(waiting);
-    // Code that blocks the thread gets ahead of every timer; its answer is late all the same.
+    // Code that blocked the thread settles before any timer can fire; its answer is late nevertheless.
     const isLate = result.status === "done" && clock.now() - startedAt > limitMs;
     return isLate ? { status: "timeout" } : result;
   } finally {
@@ -43,17 +44,12 @@ export async function callWithin<T>(call: BoundedCall<T>): Promise<CallResult<T>
 }
 
 interface BoundedCall<T> {
-  readonly start: (options: CallOptions) => T | Promise<T>;
+  readonly start: (options: SummarizeOptions) => T | Promise<T>;
   readonly limitMs: number;
-  /** The longest silence after the first sign of life; before it only the limit counts. */
+  /** The longest silence after the first progress; before that only the limit counts. */
   readonly idleMs?: number;
   readonly clock: Clock;
   readonly signal: AbortSignal | undefined;
-}
-
-interface CallOptions {
-  readonly signal: AbortSignal;
-  readonly onProgress: () => void;
 }
 
 export type CallResult<T> =
@@ -69,7 +65,7 @@ async function toCallResult<T>(start: () => Promise<T>): Promise<CallResult<T>> 
   }
 }
 
-/** Ends when nothing has been heard for so long; never, while nothing has been heard at all. */
+/** Resolves after a silence of this length; never before the first progress. */
 async function waitForIdle(
   idleMs: number,
   clock: Clock,

@@ -223,22 +223,10 @@ const QUOTING = /\b(?:lists|mentions|matches|documents|catalogues|describes)\b.{
 
 /** One error uses one or two of these wordings of different vendors, a list of errors uses many. */
 const MANY_SIGNATURES = 4;
-const SIGNATURES: readonly string[] = [
-  "prompt is too long",
-  "input is too long",
-  "exceeds the context window",
-  "exceeds the available context size",
-  "exceeds the limit of",
-  "exceeded model token limit",
-  "maximum context length",
-  "maximum prompt length",
-  "maximum number of tokens",
-  "context_length_exceeded",
-  "context length exceeded",
-  "context window exceeds limit",
-  "greater than the context length",
-  "reduce the length of the messages",
-  "too many tokens",
-  "token limit exceeded",
-  "request_too_large",
-];
+const SIGNATURES: readonly string[] = (
+  "prompt is too long|input is too long|exceeds the context window|" +
+  "exceeds the available context size|exceeds the limit of|exceeded model token limit|" +
+  "maximum context length|maximum prompt length|maximum number of tokens|context_length_exceeded|" +
+  "context length exceeded|context window exceeds limit|greater than the context length|" +
+  "reduce the length of the messages|too many tokens|token limit exceeded|request_too_large"
+).split("|");

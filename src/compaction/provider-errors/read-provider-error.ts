@@ -54,6 +54,7 @@ const INNER_FIELDS = (
   "lastError innererror innerError originalError details base_resp header choices " +
   "incomplete_details result"
 ).split(" ");
+const PROVIDER_FIELDS = ["provider", "provider_name", "llm_provider"];
 const OBSERVED_FIELDS = "n_prompt_tokens prompt_tokens input_tokens num_prompt_tokens".split(" ");
 const LIMIT_FIELDS = "n_ctx context_length max_context_length max_prompt_tokens context_window".split(" ");
 
@@ -69,39 +70,27 @@ function visit(value: unknown, seen: Set<object>, found: EvidenceSets): readonly
   }
 }
 
-function readText(text: string, found: EvidenceSets): readonly unknown[] {
-  const { said, inner, codes, statuses } = openErrorText(text);
-  for (const each of said) found.texts.add(each);
-  for (const code of codes) found.codes.add(code);
-  for (const status of statuses) found.statuses.add(status);
-  return inner;
-}
-
 function readObject(object: object, found: EvidenceSets): readonly unknown[] {
-  // An object with a role is a message of the request, echoed: what it says is not the provider's word.
+  // An object with a role is a message of the request that the provider repeats.
   if (typeof fieldOf(object, "role") === "string") return [];
 
-  for (const name of STATUS_FIELDS) addStatus(fieldOf(object, name), found);
-  for (const name of CODE_FIELDS) addCode(fieldOf(object, name), found);
-  found.provider ??= providerOf(object);
-  found.observedTokens ??= firstNumber(object, OBSERVED_FIELDS);
-  found.limitTokens ??= firstNumber(object, LIMIT_FIELDS);
+  const fields = (names: readonly string[]): readonly unknown[] => names.map((name) => fieldOf(object, name));
+  for (const value of fields(STATUS_FIELDS)) if (isStatus(value)) found.statuses.add(Number(value));
+  for (const value of fields(CODE_FIELDS)) addCode(value, found);
+  found.provider ??= fields(PROVIDER_FIELDS).find(isShortText);
+  found.observedTokens ??= fields(OBSERVED_FIELDS).find(isCount);
+  found.limitTokens ??= fields(LIMIT_FIELDS).find(isCount);
 
-  const inner = [...TEXT_FIELDS, ...INNER_FIELDS].map((name) => fieldOf(object, name));
+  const inner = [...fields(TEXT_FIELDS), ...fields(INNER_FIELDS)];
   // A retry error lists every attempt; only the last one is why it gave up.
   if (fieldOf(object, "lastError") === undefined) inner.push(fieldOf(object, "errors"));
   return inner.filter((value) => typeof value === "string" || (typeof value === "object" && value !== null));
 }
 
-function addStatus(value: unknown, found: EvidenceSets): void {
-  if (isStatus(value)) found.statuses.add(Number(value));
-}
-
 function addCode(value: unknown, found: EvidenceSets): void {
   if (isStatus(value)) return;
   const code = typeof value === "number" ? String(value) : value;
-  if (typeof code !== "string" || code === "" || code.length > MAX_CODE_CHARS) return;
-  if (!MEANINGLESS_CODES.has(code)) found.codes.add(code);
+  if (isShortText(code) && code !== "" && !MEANINGLESS_CODES.has(code)) found.codes.add(code);
 }
 
 /** Names that every error has, and what a stream calls its events. */
@@ -114,20 +103,12 @@ function isStatus(value: unknown): boolean {
   return typeof status === "number" && status >= 100 && status <= 599;
 }
 
-function providerOf(object: object): string | undefined {
-  for (const name of ["provider", "provider_name", "llm_provider"]) {
-    const value = fieldOf(object, name);
-    if (typeof value === "string" && value.length <= MAX_CODE_CHARS) return value;
-  }
-  return undefined;
+function isShortText(value: unknown): value is string {
+  return typeof value === "string" && value.length <= MAX_CODE_CHARS;
 }
 
-function firstNumber(object: object, names: readonly string[]): number | undefined {
-  for (const name of names) {
-    const value = fieldOf(object, name);
-    if (typeof value === "number" && Number.isFinite(value) && value > 0) return value;
-  }
-  return undefined;
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value) && value > 0;
 }
 
 function fieldOf(object: object, name: string): unknown {
@@ -139,29 +120,29 @@ function fieldOf(object: object, name: string): unknown {
 }
 
 /**
- * Takes an error text apart: the words it says, the JSON values and stream events inside it, and the codes
- * and statuses it spells out. A part that echoes the request is left out.
+ * Takes an error text apart: adds what it says, and the codes and statuses it spells out, and returns the JSON values or
+ * stream events inside it. A part that echoes the request is left out.
  */
-function openErrorText(text: string): OpenedText {
+function readText(text: string, found: EvidenceSets): readonly unknown[] {
   const trimmed = text.length <= MAX_PARSED_CHARS ? text.trim() : keepEnds(text).trim();
-  if (trimmed === "") return EMPTY_TEXT;
-
   const events = streamEvents(trimmed);
-  if (events.length > 0) return { ...EMPTY_TEXT, inner: events };
-
+  if (events.length > 0) return events;
   const embedded = embeddedJson(trimmed);
-  if (embedded === undefined) return readWords(trimmed);
-  return { ...readWords(embedded.around), inner: [embedded.value] };
+  const said = keepEnds(withoutEcho(embedded === undefined ? trimmed : embedded.around)).trim();
+  if (said !== "") {
+    found.texts.add(said);
+    for (const [, code = ""] of said.matchAll(SPELLED_CODE)) found.codes.add(code);
+    const [, leading, named] = SPELLED_STATUS.exec(said) ?? [];
+    const status = leading ?? named;
+    if (status !== undefined) found.statuses.add(Number(status));
+  }
+  return embedded === undefined ? [] : [embedded.value];
 }
 
-interface OpenedText {
-  readonly said: readonly string[];
-  readonly inner: readonly unknown[];
-  readonly codes: readonly string[];
-  readonly statuses: readonly number[];
-}
-
-const EMPTY_TEXT: OpenedText = { said: [], inner: [], codes: [], statuses: [] };
+const SPELLED_CODE =
+  /["'](?:code|type|status|error_code|errorCode|error_type)\\?["']\s*:\s*\\?["']?([A-Za-z0-9][\w.-]{2,60})/g;
+const SPELLED_STATUS =
+  /^\W{0,3}([1-5]\d\d)\b(?!,)|\b(?:error code|status code|status|http)\W{1,3}([1-5]\d\d)\b/i;
 
 /** Longer texts echo something; the provider's own words stand at one of the ends. */
 const HEAD_CHARS = 3_000;
@@ -174,12 +155,6 @@ function keepEnds(text: string): string {
   return `${text.slice(0, HEAD_CHARS)}\n${text.slice(-TAIL_CHARS)}`;
 }
 
-function readWords(text: string): OpenedText {
-  const said = keepEnds(withoutEcho(text)).trim();
-  if (said === "") return EMPTY_TEXT;
-  return { said: [said], inner: [], codes: spelledCodes(said), statuses: spelledStatuses(said) };
-}
-
 /** The data of the events of a stream; an error stands at its end, or is all there is. */
 function streamEvents(text: string): readonly string[] {
   if (!/^(?:event|data|id|retry)?:/.test(text)) return [];
@@ -190,14 +165,8 @@ function streamEvents(text: string): readonly string[] {
     .map((line) => line.slice("data:".length).trim());
 }
 
-interface EmbeddedJson {
-  readonly value: unknown;
-  /** The text before and behind the JSON. */
-  readonly around: string;
-}
-
-/** The first JSON object, list or quoted text in a text, if it can be parsed; a list of mere numbers is part of the words. */
-function embeddedJson(text: string): EmbeddedJson | undefined {
+/** The first JSON object, list or quoted text in a text, and the text around it; a list of numbers is part of the words. */
+function embeddedJson(text: string): { readonly value: unknown; readonly around: string } | undefined {
   const start = text.startsWith('"') ? 0 : text.search(/\{|\[\s*[{"]/);
   if (start === -1) return undefined;
   const closing = text[start] === "{" ? "}" : text[start] === "[" ? "]" : '"';
@@ -218,21 +187,4 @@ function embeddedJson(text: string): EmbeddedJson | undefined {
 function withoutEcho(text: string): string {
   const echo = text.search(/[{[(]\s*\\?["']?role\\?["']?\s*[:=]|\binput_value\s*=|\\?["']content\\?["']\s*:/);
   return echo === -1 ? text : text.slice(0, echo);
-}
-
-function spelledCodes(text: string): readonly string[] {
-  const codes: string[] = [];
-  for (const match of text.matchAll(
-    /["'](?:code|type|status|error_code|errorCode|error_type)\\?["']\s*:\s*\\?["']?([A-Za-z0-9][\w.-]{2,60})/g,
-  )) {
-    if (match[1] !== undefined) codes.push(match[1]);
-  }
-  return codes;
-}
-
-function spelledStatuses(text: string): readonly number[] {
-  const match =
-    /^\W{0,3}([1-5]\d\d)\b(?!,)|\b(?:error code|status code|status|http)\W{1,3}([1-5]\d\d)\b/i.exec(text);
-  const status = match?.[1] ?? match?.[2];
-  return status === undefined ? [] : [Number(status)];
 }

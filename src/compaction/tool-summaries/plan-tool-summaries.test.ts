@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { filterCompacted } from "../../stages/boundary.ts";
 import { deepFreeze, transcript } from "../../testing/notation.ts";
 import { ConfigurationError } from "../../text/check.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
@@ -6,6 +7,7 @@ import { DEFAULT_COMPACTION_SETTINGS } from "../trigger/should-compact.ts";
 import {
   handleOfRef,
   planToolSummaries,
+  summaryPlace,
   type ToolSummaryBatch,
   type ToolSummarySettings,
 } from "./plan-tool-summaries.ts";
@@ -182,6 +184,6 @@ describe("the place of summaries", () => {
     { name: "before a compaction that is asked for", before: "u:1 a(x:9) a:1 m", place: "m3" },
     { name: "in front when there is nothing else", before: "u:1", place: null },
   ])("TOOLSUM-9: $name", ({ before, place }) => {
-    expect(planToolSummaries(history(before), settings()).place).toBe(place);
+    expect(summaryPlace(filterCompacted(history(before)))).toBe(place);
   });
 });

@@ -45,8 +45,7 @@ export function planToolSummaries(
   const window = filterCompacted(transcript);
   const results = countedResults(window, known);
   const visibleResults = results.length;
-  const place = summaryPlace(window);
-  if (strategy === "off") return { visibleResults, neededResults: 0, timing: "now", batches: [], place };
+  if (strategy === "off") return { visibleResults, neededResults: 0, timing: "now", batches: [] };
 
   const queuedHandles = new Set(queued.flatMap((batch) => batch.results.map(handleOfRef)));
   const isQueued = ({ message, partIndex }: ToolResult) => queuedHandles.has(handleOf(message, partIndex));
@@ -60,7 +59,7 @@ export function planToolSummaries(
   const batches = inBatches(eligible.slice(0, neededResults), mode === "sync" ? 1 : MAX_BATCH_RESULTS)
     .slice(0, Math.max(0, freeBatches))
     .map((batch) => toBatch(batch, known));
-  return { visibleResults, neededResults, timing, batches, place };
+  return { visibleResults, neededResults, timing, batches };
 }
 
 export interface ToolSummaryPlan {
@@ -72,8 +71,6 @@ export interface ToolSummaryPlan {
   readonly timing: "now" | "later";
   /** Each becomes one summary. */
   readonly batches: readonly ToolSummaryBatch[];
-  /** Where summaries go: behind the current tool results, before a user message that waits for its answer. */
-  readonly place: Position;
 }
 
 /** Results that are summed up together: plain data that can be stored and taken up again. */
