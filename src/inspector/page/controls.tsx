@@ -13,7 +13,7 @@ import {
 } from "./state/page-state.ts";
 import { count, moment, signed } from "./words/words.tsx";
 
-/** What can be asked: which policy, with which budget, at which time, against which other. */
+/** The controls: policy, budget and time, and a second policy to compare with. */
 export function Controls(props: ControlsProps): VNode {
   const { state, dispatch, transcript, policies, viewA, viewB } = props;
   const isCompared = state.compare === "on";
@@ -64,7 +64,7 @@ interface ControlsProps {
   readonly viewB: WindowView | undefined;
 }
 
-/** Which policy a side shows, and how much it may keep. */
+/** The policy of one side, and its budget. */
 function PolicyControl(props: PolicyControlProps): VNode {
   const { side, name, choice, policies, onPolicy, onBudget } = props;
   const policy = policies.find(({ id }) => id === choice.policy);
@@ -109,7 +109,7 @@ interface PolicyControlProps {
   readonly onBudget: (budget: number) => void;
 }
 
-/** How much a policy may keep: by a slider, or exactly. */
+/** The budget of a policy, as a slider and as an exact number. */
 function BudgetControl({ side, limits, budget, onBudget }: BudgetControlProps): VNode {
   const { label, unit, min, max } = limits;
   return (
@@ -153,7 +153,7 @@ interface BudgetControlProps {
   readonly onBudget: (budget: number) => void;
 }
 
-/** Scrubs through the session: what the window was when only so many messages had been said. */
+/** The time slider: shows the window as it was after that many messages. */
 function TimeControl({ transcript, upTo, onScrub }: TimeControlProps): VNode {
   const messages = transcript.length;
   const atMs = transcript[upTo - 1]?.createdAt;

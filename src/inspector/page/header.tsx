@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { InspectedSession, WindowView } from "../view/types.ts";
 import { Busy, count, FATES, FateBadge, plural, verdictOf } from "./words/words.tsx";
 
-/** The session in a glance: what it is, how full its window is, and what happened to the rest. */
+/** The session at a glance: its name, how full its window is, and what was left out. */
 export function Header({ session, view, state, search, theme, onTheme, onHelp }: HeaderProps): VNode {
   const { windowTokens, windowKnown } = session;
   const share = Math.min(1, view.tokensAfter / windowTokens);
@@ -52,7 +52,7 @@ export function Header({ session, view, state, search, theme, onTheme, onHelp }:
 interface HeaderProps {
   readonly session: InspectedSession;
   readonly view: WindowView;
-  /** Working while a newer view is on its way. */
+  /** `working` while a newer view is being computed. */
   readonly state: "working" | "done";
   readonly search: SearchBoxProps;
   readonly theme: Theme;
@@ -85,7 +85,7 @@ function RedactionNote({ secrets }: { readonly secrets: number }): VNode | null 
   );
 }
 
-/** Search in everything that was said; Enter goes to the next place, Shift+Enter to the one before. */
+/** Searches all texts; Enter goes to the next match, Shift+Enter to the previous one. */
 function SearchBox({ query, total, at, onSearch, onStep }: SearchBoxProps): VNode {
   return (
     <search class="search">
@@ -127,21 +127,21 @@ function SearchBox({ query, total, at, onSearch, onStep }: SearchBoxProps): VNod
 
 interface SearchBoxProps {
   readonly query: string;
-  /** How many items contain it; undefined while nobody knows. */
+  /** How many items match; undefined while that is being computed. */
   readonly total: number | undefined;
-  /** Which of them the keyboard is at. */
+  /** The match at which the keyboard is. */
   readonly at: number | undefined;
   readonly onSearch: (query: string) => void;
   readonly onStep: (step: 1 | -1) => void;
 }
 
-/** What the page shows and which keys it knows. */
+/** Explains what the page shows, and its keys. */
 export function HelpDialog({ onClose }: { readonly onClose: () => void }): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const focused = document.activeElement;
     dialog.current?.showModal();
-    // A dialog that is taken out of the page does not give the focus back by itself.
+    // Removing an open dialog from the page does not restore the focus.
     return () => {
       if (focused instanceof HTMLElement) focused.focus();
     };
@@ -198,7 +198,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["?", "this help"],
 ];
 
-/** Light or dark as the system says, until somebody chooses. */
+/** Light or dark as the system prefers, until the reader chooses. */
 export function useTheme(): { readonly theme: Theme; readonly toggle: () => void } {
   const [theme, setTheme] = useState<Theme>(() => (dark().matches ? "dark" : "light"));
   useEffect(() => {

@@ -14,7 +14,7 @@ import { firstState, nextState, type PanelTab, windowOptions } from "./state/pag
 import { Strata } from "./strata/strata.tsx";
 import { FATES, FateBadge, makeFocusable } from "./words/words.tsx";
 
-/** The page about one session: every number on it comes from the engine, run in this browser. */
+/** The page of one session. State is a reducer (state/page-state.ts); every number is asked of the engine (engine/engine.ts). */
 export function Inspector({ asked, live }: InspectorProps): VNode {
   const { session } = asked;
   const { transcript, windowTokens } = session;
@@ -126,7 +126,7 @@ interface LayoutInput extends Pick<LayoutOptions, "b" | "windowTokens"> {
   readonly a: WindowView | undefined;
 }
 
-/** The strata of a view; what did not change against the view before stays the same. */
+/** The layout of a view; bands that did not change stay the same objects. */
 function useLayout({ a, b, windowTokens }: LayoutInput): BandLayout | undefined {
   const last = useRef<BandLayout | undefined>(undefined);
   return useMemo(() => {
@@ -151,7 +151,7 @@ interface InspectorProps {
   readonly live?: LiveNews;
 }
 
-/** The side panel: one thing at a time, chosen by tabs. */
+/** The side panel with its tabs. */
 function Panel({ tab, tabs, onTab, children }: PanelProps): VNode {
   const step = (event: KeyboardEvent): void => {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
@@ -189,7 +189,6 @@ function Panel({ tab, tabs, onTab, children }: PanelProps): VNode {
 
 interface PanelProps {
   readonly tab: PanelTab;
-  /** Those that there are. */
   readonly tabs: readonly PanelTab[];
   readonly onTab: (tab: PanelTab) => void;
   readonly children: ComponentChildren;
@@ -203,7 +202,7 @@ const LABELS: Readonly<Record<PanelTab, string>> = {
   live: "Live",
 };
 
-/** The keys that work everywhere on the page, except where somebody types. */
+/** Keys that work everywhere on the page, except in text fields. */
 function useShortcuts(shortcuts: Shortcuts): void {
   const newest = useRef(shortcuts);
   newest.current = shortcuts;

@@ -104,7 +104,7 @@ function inspectionOf(session: InspectedSession, caches: Caches): Inspection {
       inserted,
       boundaries: run.source.flatMap((message, index) => (isCompactionSummary(message) ? [index] : [])),
       cachedPrefix: cachedPrefix(sentAt(lastRequestEnd(run.source)), run.left, rows),
-      ...caches.totals.of(options.policy, { rows, inserted }),
+      ...caches.totals(options.policy, rows, inserted),
     };
   }
 

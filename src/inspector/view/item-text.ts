@@ -38,13 +38,13 @@ function textOf(message: Message, part: Part, { place, as }: TextRequest): strin
   return (texts.find(({ side }) => side === place.side) ?? texts[0])?.text ?? emptyOf(part);
 }
 
-/** Line breaks and quotes in an input as they were meant; lines that were chosen from one read so already. */
+/** An input without JSON's escapes; a cut made of chosen lines has none already. */
 function readableInput(part: ToolPart, as: TextsAs): string {
   const text = inputText(part, as);
   return as === "shown" && part.inputCut?.method === "lines" ? text : readableJson(text);
 }
 
-/** A marker and what no format understands have no text, but they are there. */
+/** Parts without a text of their own still have an item. */
 function emptyOf(part: Part): string | undefined {
   return part.type === "compaction" || part.type === "opaque" || part.type === "text" ? "" : undefined;
 }
@@ -58,9 +58,9 @@ function mediaText(part: Part, as: TextsAs): string | undefined {
 }
 
 /**
- * What of one text is not in another that was made from it by leaving out, and what the other has of its own, such as
- * markers. Stretches are looked for in their order, those that are not there as they are line by line. Linear but for
- * lines that are nowhere, of which only some are looked for.
+ * Compares a text with one that was made from it by leaving out: what is not in the second, and what the second adds,
+ * such as markers. Stretches between gaps are searched in order; those that are not found are searched line by line,
+ * with a limit on lines that are nowhere, so that the time stays linear.
  */
 export function textCuts(before: string, after: string): TextCuts {
   const headChars = commonHead(before, after);
@@ -72,11 +72,11 @@ export function textCuts(before: string, after: string): TextCuts {
   let cursor = headChars;
   let misses = 0;
 
-  /** Takes a stretch of the second text if it is found behind all that were found. */
+  /** Matches a stretch of the second text if it occurs in the first behind all matches so far. */
   function take(run: TextRange, find: FindText): boolean {
     const found = find({ before, text: after.slice(run.start, run.end), from: cursor, end: beforeEnd });
     if (found === -1) return false;
-    // Line breaks between stretches are there as well.
+    // Extends the match to the left over line breaks that both texts have.
     const room = Math.min(found - cursor, run.start - (matched.at(-1)?.end ?? 0));
     let extra = 0;
     while (extra < room && before[found - 1 - extra] === after[run.start - 1 - extra]) extra++;
@@ -137,7 +137,7 @@ function findText({ before, text, from, end }: Sought): number {
   return found === -1 || found + text.length > end ? -1 : found;
 }
 
-/** A whole line; blanks at its end may have been left out. What is long enough to be no accident may stand anywhere. */
+/** Finds a whole line, ignoring blanks at its end; a text long enough not to match by accident is found anywhere. */
 function findLine({ before, text, from, end }: Sought): number {
   for (let attempt = 0, at = from; attempt < MAX_ATTEMPTS; attempt++) {
     const found = findText({ before, text, from: at, end });
@@ -179,11 +179,11 @@ function stretchesOf(text: string, { start, end, separator }: Stretches): readon
   return stretches;
 }
 
-/** Blank lines may have been thinned out, so they end a stretch too. */
+/** Blank lines may have been dropped, so they end a stretch too. */
 const GAP: RegExp = new RegExp(`\\n?${GAP_MARKER.replace(/[[\].]/g, "\\$&")}\\n?|\\n{2,}`);
 const LINE_END: RegExp = /\n/;
 
-/** The places between ranges that are in order. */
+/** The gaps between ordered ranges. */
 function gapsBetween(ranges: readonly TextRange[]): readonly TextRange[] {
   const gaps: TextRange[] = [];
   let end = 0;
@@ -194,7 +194,7 @@ function gapsBetween(ranges: readonly TextRange[]): readonly TextRange[] {
   return gaps;
 }
 
-/** Every item whose text holds the query, whatever its case; oldest first. An empty query is nowhere. */
+/** Every item whose text contains the query, ignoring case; oldest first. */
 export function searchItems(transcript: Transcript, query: string): readonly SearchMatch[] {
   const pattern = new RegExp(query.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "giu");
   const matches: SearchMatch[] = [];
@@ -202,7 +202,7 @@ export function searchItems(transcript: Transcript, query: string): readonly Sea
     for (const [partIndex, part] of message.parts.entries()) {
       for (const { text, side, tool = "" } of partTexts(message, part, "recorded")) {
         const found = countIn(text, pattern);
-        // The name of a tool is no part of its texts, but people look for it.
+        // A tool's name is not part of its texts, but it is searched for too.
         const isNamed = side === "input" && found.count === 0 && countIn(tool, pattern).count > 0;
         if (found.count === 0 && !isNamed) continue;
         matches.push({

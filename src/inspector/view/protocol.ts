@@ -22,12 +22,12 @@ export function applyLiveEvent(state: LiveState, event: LiveEvent): LiveState {
   }
 }
 
-/** A session of which nothing was heard yet. */
+/** The state before the first event. */
 export function liveStateOf(session: InspectedSession): LiveState {
   return { session, activity: "quiet", forks: [], ...NOTHING_HAPPENED };
 }
 
-/** What the page knows of a session that runs. */
+/** What the page knows of a running session. */
 export interface LiveState extends Happenings {
   readonly session: InspectedSession;
   readonly activity: LiveActivity;
@@ -35,18 +35,18 @@ export interface LiveState extends Happenings {
   readonly forks: readonly LiveFork[];
 }
 
-/** Working: something was written within the last seconds. Quiet: not, and its OpenCode runs. Ended: no OpenCode with our plugin runs. */
+/** `working`: something was written in the last seconds. `quiet`: nothing was, but OpenCode runs. `ended`: no OpenCode with the plugin runs. */
 export type LiveActivity = "working" | "quiet" | "ended";
 
 interface Happenings {
-  /** All requests of the session itself, and those of its children. */
+  /** Sums over the session's own requests, and over those of its children. */
   readonly own: LiveTotals;
   readonly children: LiveTotals;
-  /** The newest request of the session itself that was no summary. */
+  /** The session's newest request that was not for a summary. */
   readonly lastRequest?: RequestEntry;
-  /** What the edits in force keep from the model, newest first. */
+  /** What the edits in force leave out, newest first. */
   readonly left: readonly OmittedItem[];
-  /** The newest things that happened, oldest first. */
+  /** The newest journal entries, oldest first. */
   readonly entries: readonly LiveEntry[];
 }
 
@@ -54,7 +54,7 @@ interface Happenings {
 export interface LiveTotals {
   readonly requests: number;
   readonly failedRequests: number;
-  /** Read anew: neither from the cache nor written to it. */
+  /** Neither read from the cache nor written to it. */
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly reasoningTokens: number;
@@ -63,7 +63,7 @@ export interface LiveTotals {
   readonly costUSD: number;
 }
 
-/** The share of everything sent that came from the provider's cache, from 0 to 1. */
+/** The share of the sent tokens that the provider read from its cache, from 0 to 1. */
 export function cacheHitShare({ inputTokens, cacheReadTokens, cacheWriteTokens }: SentTokens): number {
   const sentTokens = inputTokens + cacheReadTokens + cacheWriteTokens;
   return sentTokens === 0 ? 0 : cacheReadTokens / sentTokens;
@@ -71,12 +71,12 @@ export function cacheHitShare({ inputTokens, cacheReadTokens, cacheWriteTokens }
 
 type SentTokens = Pick<LiveTotals, "inputTokens" | "cacheReadTokens" | "cacheWriteTokens">;
 
-/** Something that an edit keeps from the model, and why. */
+/** Something that an edit leaves out, and why. */
 export interface OmittedItem {
   readonly batchId: string;
   readonly atMs: number;
   readonly messageId: string;
-  /** Unset when the whole message left. */
+  /** Unset when the whole message is left out. */
   readonly partIndex?: number;
   readonly stage: string;
   readonly reason: string;
@@ -85,7 +85,7 @@ export interface OmittedItem {
   readonly handle: string;
 }
 
-/** A fork as it stands. */
+/** A fork and its state. */
 export interface LiveFork {
   readonly id: string;
   readonly number: number;
@@ -102,10 +102,10 @@ export interface LiveFork {
   readonly error?: string;
 }
 
-/** One thing that the plugin wrote down. */
+/** An entry of the plugin's journal. */
 export type LiveEntry = { readonly atMs: number; readonly sessionId: string } & (
   | RequestEntry
-  /** An output that was bounded as it came in. */
+  /** An output that was bounded when it arrived. */
   | {
       readonly type: "tool-output";
       readonly tool: string;
@@ -115,7 +115,7 @@ export type LiveEntry = { readonly atMs: number; readonly sessionId: string } & 
       readonly handle?: string;
     }
   | LiveBatch
-  /** A batch that was taken back, or that its session can no longer apply. */
+  /** A batch that was undone, or that can no longer be applied. */
   | { readonly type: "batch-gone"; readonly batchId: string; readonly why: "undo" | "drop" }
   | {
       readonly type: "fork";
@@ -127,7 +127,7 @@ export type LiveEntry = { readonly atMs: number; readonly sessionId: string } & 
   | { readonly type: "note"; readonly level: "info" | "problem"; readonly text: string }
 );
 
-/** Edits that were made together, with the arithmetic behind them. */
+/** Edits that were made together, with their cache arithmetic. */
 export interface LiveBatch {
   readonly type: "batch";
   readonly batchId: string;
@@ -137,18 +137,18 @@ export interface LiveBatch {
   readonly tokensAfter: number;
   readonly savedTokensPerTurn?: number;
   readonly rewrittenTokens?: number;
-  /** After how many requests it is paid; unset when never. */
+  /** After how many requests it pays off; unset when never. */
   readonly breakEvenTurns?: number;
   readonly left: readonly OmittedItem[];
 }
 
-/** What the server says while it follows a session. */
+/** What the server sends while it follows a session. */
 export type LiveEvent = MessagesEvent | BatchesEvent | JournalEvent | SessionHeadEvent;
 
 /** Messages that are new or have changed. */
 export interface MessagesEvent {
   readonly type: "messages";
-  /** Grows with every change. A stream that is opened with the newest one that is known repeats nothing. */
+  /** Increases with every change. A stream opened with the newest known revision repeats nothing. */
   readonly revision: number;
   /** How many messages there are now; those beyond are gone. */
   readonly count: number;
@@ -160,21 +160,21 @@ export interface MessageChange {
   readonly message: Message;
 }
 
-/** The edits that are made in every request from now on; those said before no longer count. */
+/** The edits in force; they replace those of the event before. */
 interface BatchesEvent {
   readonly type: "batches";
   readonly batches: readonly EditBatch[];
 }
 
-/** What happened, oldest first. */
+/** Journal entries, oldest first. */
 interface JournalEvent {
   readonly type: "journal";
   readonly entries: readonly LiveEntry[];
-  /** Everything that happened so far; what was heard before does not count. */
+  /** The journal from its start; entries that were sent before are void. */
   readonly start?: true;
 }
 
-/** What is known about the session besides its messages, and its forks. */
+/** The session's head, activity and forks. */
 interface SessionHeadEvent {
   readonly type: "session";
   readonly session: SessionHead;
@@ -182,10 +182,10 @@ interface SessionHeadEvent {
   readonly forks: readonly LiveFork[];
 }
 
-/** Everything about a session but its messages and their edits. */
+/** A session without its messages and their edits. */
 export type SessionHead = Omit<InspectedSession, "transcript" | "batches">;
 
-/** What `/api/session` gives. */
+/** The answer of `/api/session`. */
 export interface ServedSession extends SessionHead {
   /** How many messages there are. */
   readonly messages: number;
@@ -210,7 +210,7 @@ function withoutHistory({ session, activity, forks }: LiveState): LiveState {
   return { session, activity, forks, ...NOTHING_HAPPENED };
 }
 
-/** What is shown of the past; sums count everything. */
+/** How many entries are kept; sums include all. */
 const MAX_ENTRIES = 200;
 
 function changedTranscript({ session }: LiveState, { count, changes }: MessagesEvent): readonly Message[] {
@@ -219,7 +219,7 @@ function changedTranscript({ session }: LiveState, { count, changes }: MessagesE
   return messages;
 }
 
-/** The same reference when nothing new is said: everything that is measured hangs on it. */
+/** The same reference when the head is unchanged, so that nothing is measured again. */
 function withHead(session: InspectedSession, head: SessionHead): InspectedSession {
   const { transcript, batches, ...before } = session;
   if (JSON.stringify(before) === JSON.stringify(head)) return session;
@@ -257,5 +257,5 @@ function withRequest(totals: LiveTotals, request: RequestEntry): LiveTotals {
   };
 }
 
-/** The one Trusted Types policy that the page's content security policy lets anybody make. */
+/** The one Trusted Types policy that the page's content security policy allows. */
 export const TRUSTED_TYPES_POLICY = "carryover-engine";

@@ -11,33 +11,26 @@ import type {
   Sizes,
 } from "./types.ts";
 
-/** Sums up views. Of each policy the last sums are kept, so that a view costs only the rows that are new in it. */
-export interface WindowTotaller {
-  of(policy: PolicyId, view: SummedView): WindowTotals;
-}
+/** Sums up a view of a policy; only rows that differ from the policy's last view are counted anew. */
+export type WindowTotaller = (
+  policy: PolicyId,
+  rows: readonly MessageRow[],
+  inserted: readonly InsertedRow[],
+) => WindowTotals;
 
-/** Messages that a policy puts in count only in what is left. */
-interface SummedView {
-  readonly rows: readonly MessageRow[];
-  readonly inserted: readonly InsertedRow[];
-}
-
-/** Has summed up nothing yet. */
 export function createWindowTotals(): WindowTotaller {
   const last = new Map<PolicyId, Sums>();
-  return {
-    of(policy, { rows, inserted }) {
-      const sums = last.get(policy) ?? createSums();
-      last.set(policy, sums);
-      const { rows: before } = sums;
-      for (let index = 0; index < Math.max(rows.length, before.length); index++) {
-        if (rows[index] === before[index]) continue;
-        for (const item of before[index]?.items ?? []) addItem(sums, item, -1);
-        for (const item of rows[index]?.items ?? []) addItem(sums, item, 1);
-      }
-      sums.rows = rows;
-      return totalsOf(sums, inserted);
-    },
+  return (policy, rows, inserted) => {
+    const sums = last.get(policy) ?? createSums();
+    last.set(policy, sums);
+    const { rows: before } = sums;
+    for (let index = 0; index < Math.max(rows.length, before.length); index++) {
+      if (rows[index] === before[index]) continue;
+      for (const item of before[index]?.items ?? []) addItem(sums, item, -1);
+      for (const item of rows[index]?.items ?? []) addItem(sums, item, 1);
+    }
+    sums.rows = rows;
+    return totalsOf(sums, inserted);
   };
 }
 
@@ -48,7 +41,7 @@ interface WindowTotals extends Sizes {
   readonly byReason: readonly ReasonTotal[];
 }
 
-/** Every fate, in the order in which a legend names them. */
+/** Every fate, in the order of the totals. */
 const FATES: readonly Fate[] = ["kept", "clipped", "cleared", "superseded", "summarized", "hidden"];
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -150,7 +143,7 @@ function addReason(reasons: Sums["reasons"], item: ItemRow, sign: 1 | -1): void 
   total.savedTokens += sign * savedTokens;
 }
 
-/** The largest first; the same in every view, whatever was looked at before. */
+/** The largest first; ties by name, so that the order depends on nothing else. */
 function named(tallies: ReadonlyMap<string, Tally>): readonly NamedTotal[] {
   return Array.from(tallies, ([name, tally]) => ({ name, ...tally }))
     .filter(({ items }) => items > 0)

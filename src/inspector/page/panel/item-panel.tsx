@@ -6,7 +6,7 @@ import type { Band, ItemBand, Side } from "../state/band-layout.ts";
 import { LongText } from "../words/long-text.tsx";
 import { Busy, count, FateBadge, itemLabel, roleWord, shortened } from "../words/words.tsx";
 
-/** One item before and after, with what was cut marked. */
+/** One item before and after the policy, with what was cut marked. */
 export function ItemPanel({ asked, band, options }: ItemPanelProps): VNode {
   if (band === undefined || band.type === "line" || band.type === "empty") {
     return (
@@ -34,7 +34,7 @@ export function ItemPanel({ asked, band, options }: ItemPanelProps): VNode {
 interface ItemPanelProps {
   readonly asked: AskedSession;
   readonly band: Band | undefined;
-  /** What each side asks of the engine; B only while two policies are compared. */
+  /** The window options of each side; B only while two policies are compared. */
   readonly options: Readonly<{ a: WindowOptions; b?: WindowOptions }>;
 }
 

@@ -11,7 +11,7 @@ import { explainReason } from "../../view/recorded-rows.ts";
 import type { FollowState } from "../state/load-session.ts";
 import { clock, count, percent, plural, short } from "../words/words.tsx";
 
-/** Everything that is known of a session that runs: its requests, what left and why, its forks, what happened. */
+/** The details of a running session: requests, what was left out and why, forks, events. */
 export function LivePanel({ state }: { readonly state: LiveState }): VNode {
   const { own, children, left, forks, entries } = state;
   return (
@@ -137,7 +137,7 @@ function Forks({ forks }: { readonly forks: readonly LiveFork[] }): VNode {
   );
 }
 
-/** What goes on in a session that runs: its requests, its cache, its cost, its forks, what happened last. */
+/** A running session in one strip: requests, cache, cost, forks, the last events. */
 export function LiveStrip({ state, connection }: LiveNews): VNode {
   const { own, children, forks, entries, activity, left } = state;
   const sentTokens = own.inputTokens + own.cacheReadTokens + own.cacheWriteTokens;
@@ -225,7 +225,7 @@ function Fork({ fork }: { readonly fork: LiveFork }): VNode {
   );
 }
 
-/** One thing that the plugin wrote down, in a line. */
+/** A journal entry in one line. */
 function entryText(entry: LiveEntry): string {
   switch (entry.type) {
     case "request":

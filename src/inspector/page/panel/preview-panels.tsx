@@ -7,7 +7,7 @@ import { type AskedSession, useAnswer } from "../engine/engine.ts";
 import { LongText } from "../words/long-text.tsx";
 import { Busy, count, percent, plural } from "../words/words.tsx";
 
-/** What a child would receive right now, by each way, word for word. */
+/** What a child would inherit now, by each way, in full. */
 export function ChildPanel({ asked, upTo }: ChildPanelProps): VNode {
   const [way, setWay] = useState<ForkWay>();
   const [profile, setProfile] = useState<ForkProfile>("default");
@@ -132,7 +132,7 @@ function WaysTable({ previews, way, onWay }: WaysTableProps): VNode {
   );
 }
 
-/** What a compaction without a model would leave right now, word for word. */
+/** What a compaction without a model would leave now, in full. */
 export function CompactionPanel({ asked, upTo }: CompactionPanelProps): VNode {
   const [keepTokens, setKeepTokens] = useState<number>();
   const { answer: preview, state } = useAnswer<"compaction">(asked, {
@@ -173,7 +173,7 @@ interface CompactionPanelProps {
   readonly upTo: number;
 }
 
-/** Where the slider stands until it is moved; the engine's own choice is what is shown then. */
+/** Where the slider stands until it is moved; until then the engine's default applies. */
 const DEFAULT_KEEP_TOKENS = 8_000;
 
 type PlannedPreview = Extract<CompactionPreview, { status: "planned" }>;
@@ -209,7 +209,7 @@ function Planned({ preview }: { readonly preview: PlannedPreview }): VNode {
   );
 }
 
-/** The cache arithmetic of several choices, one column each. */
+/** The cache costs of several choices, one column each. */
 function CacheTable({ columns, caption }: CacheTableProps): VNode {
   return (
     <table class="cache">
@@ -243,7 +243,7 @@ interface CacheTableProps {
   readonly columns: readonly { readonly name: string; readonly cache: CacheCost | undefined }[];
 }
 
-/** How prices are known, in a sentence. */
+/** The cache prices in a sentence. */
 function priceText({ pricesKnown, readMultiplier, writeMultiplier }: CacheCost): string {
   if (!pricesKnown) return "The model's name says nothing about its prices: every token counts the same.";
   return `A token that is read from the cache costs ${readMultiplier} of an ordinary one, one that is written ${writeMultiplier}.`;

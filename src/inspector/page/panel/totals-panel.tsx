@@ -63,7 +63,7 @@ function FateTable({ a, b }: Views): VNode {
 interface HeadProps {
   readonly first: string;
   readonly hasB: boolean;
-  /** The tokens of a fate are others for each policy, so a comparison shows only what is sent. */
+  /** Which tokens have a fate differs between policies, so a comparison shows only what is sent. */
   readonly isByFate?: boolean;
 }
 

@@ -1,6 +1,6 @@
 import type { InsertedRow, ItemRow, MessageRow, WindowView } from "../../view/types.ts";
 
-/** Puts every item of a session under the one before it: oldest at the top, height by tokens. */
+/** Lays out one band an item, oldest on top, with a height by its tokens. */
 export function layoutBands(a: WindowView, { b, windowTokens, last }: LayoutOptions): BandLayout {
   const bands: Band[] = [];
   const rowPlaces: number[] = [];
@@ -46,7 +46,7 @@ export function layoutBands(a: WindowView, { b, windowTokens, last }: LayoutOpti
   let places: ReadonlyMap<string, number> | undefined;
   return {
     bands,
-    // A slider that moves makes a layout after the other, and most are asked for no place.
+    // While a slider moves most layouts are never asked for a place.
     get places() {
       places ??= placesOf(bands);
       return places;
@@ -61,7 +61,7 @@ export function layoutBands(a: WindowView, { b, windowTokens, last }: LayoutOpti
 
 type BandPlace = Pick<ItemBand, "row" | "itemB" | "topPx">;
 
-/** True where nothing that is drawn has changed; the band stays the same object then. */
+/** True when nothing drawn has changed, so that the band can stay the same object. */
 function isSameBand(known: Band, { row, itemB, topPx }: BandPlace): boolean {
   return known.type === "item" && known.row === row && known.itemB === itemB && known.topPx === topPx;
 }
@@ -72,14 +72,14 @@ function placesOf(bands: readonly Band[]): ReadonlyMap<string, number> {
   return places;
 }
 
-/** How high an item is drawn: by the square root of its tokens, so that small ones stay visible and large ones fit. */
+/** The height of an item grows with the square root of its tokens, so that small ones stay visible and large ones fit. */
 export function heightOf(tokens: number): number {
   return Math.round(
     Math.min(MAX_PX, Math.max(MIN_PX, BASE_PX + PX_PER_ROOT_TOKEN * Math.sqrt(Math.max(0, tokens)))),
   );
 }
 
-/** The bands that are at least partly between two heights, and where in the layout they begin. */
+/** The bands that are at least partly between two heights, and the index of the first. */
 export function bandsBetween({ bands }: BandLayout, fromPx: number, toPx: number): BandRange {
   let low = 0;
   let high = bands.length;
@@ -100,18 +100,18 @@ interface BandRange {
 }
 
 export interface LayoutOptions {
-  /** What another policy makes of the same messages. */
+  /** The view of the policy to compare with. */
   readonly b?: WindowView | undefined;
   readonly windowTokens: number;
-  /** The layout before; bands that did not change are taken from it. */
+  /** The previous layout; unchanged bands are taken from it. */
   readonly last?: BandLayout | undefined;
 }
 
 export interface BandLayout {
   readonly bands: readonly Band[];
-  /** Where in `bands` a key is; lines have no place, since nothing can be asked of them. */
+  /** The index in `bands` of each key; lines are left out, since they cannot be selected. */
   readonly places: ReadonlyMap<string, number>;
-  /** How many bands are no lines. */
+  /** How many bands can be selected: all but lines. */
   readonly optionCount: number;
   /** Top of each message, and the bottom of the last. */
   readonly rowTopsPx: readonly number[];
@@ -208,7 +208,7 @@ const PX_PER_ROOT_TOKEN = 0.8;
 const GAP_PX = 4;
 const LINE_PX = 24;
 
-/** The key of the band that a key of the keyboard leads to; undefined when it leads nowhere. */
+/** The band to which a pressed key leads; undefined when it leads to none. */
 export function bandAfterKeyPress(
   pressed: string,
   layout: BandLayout,
@@ -250,7 +250,7 @@ function next({ bands }: BandLayout, from: number, step: 1 | -1): string | undef
   return undefined;
 }
 
-/** The first item of the next message, or of the one before. */
+/** The first item of the next or previous message. */
 function ofOtherMessage({ bands }: BandLayout, from: number, step: 1 | -1): string | undefined {
   for (let place = from + step; place >= 0 && place < bands.length; place += step) {
     const band = bands[place];

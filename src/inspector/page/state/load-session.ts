@@ -1,27 +1,27 @@
+import { EventSourceParserStream } from "eventsource-parser/stream";
 import type { Message } from "../../../transcript/message.ts";
 import type { LiveEvent, ServedSession } from "../../view/protocol.ts";
 import type { InspectedSession } from "../../view/types.ts";
 
-/** The session that the page is about: from its own data block, or from the server that gave the page. */
+/** Loads the session: from the page's own data block, or from the server that served the page. */
 export async function loadSession(onProgress: (progress: LoadProgress) => void): Promise<LoadedSession> {
   const session = embeddedSession(document);
   return session === undefined ? fetchSession(onProgress) : { session };
 }
 
-/** What the page is about. */
 export interface LoadedSession {
   readonly session: InspectedSession;
-  /** Set when the session still runs. */
+  /** Set when the session is followed while it runs. */
   readonly follow?: FollowSession;
 }
 
-/** How much of it is here. */
+/** How much of the session was loaded. */
 export interface LoadProgress {
   readonly doneMessages: number;
   readonly totalMessages: number;
 }
 
-/** The session in the page's data block; undefined when the page has none. */
+/** The session in the data block of a single-file page; undefined when there is none. */
 function embeddedSession(page: Document): InspectedSession | undefined {
   const block = page.getElementById(DATA_BLOCK_ID);
   if (block === null) return undefined;
@@ -29,10 +29,10 @@ function embeddedSession(page: Document): InspectedSession | undefined {
   return session;
 }
 
-/** Where a single file keeps its session. */
+/** The id of a single-file page's data block. */
 const DATA_BLOCK_ID = "carryover-data";
 
-/** The session from the server, page by page. The token of the address works once and is gone from the address after. */
+/** Fetches the session in pages. The address holds a one-time token, which is removed from it at once. */
 async function fetchSession(onProgress: (progress: LoadProgress) => void): Promise<LoadedSession> {
   const headers = { authorization: `Bearer ${await exchangeToken()}` };
   const get = async <Answer>(path: string): Promise<Answer> => {
@@ -72,7 +72,7 @@ async function exchangeToken(): Promise<string> {
 const AGAIN =
   "Every address works once. Press Enter in the terminal for another, or run carryover inspect --open again.";
 
-/** Starts to follow; the returned function ends it. */
+/** Starts to follow the session; the returned function ends it. */
 export type FollowSession = (
   onEvent: (event: LiveEvent) => void,
   onState: (state: FollowState) => void,
@@ -97,7 +97,7 @@ function followEvents(headers: Readonly<Record<string, string>>, firstRevision: 
             onEvent(event);
           }
         } catch {
-          // A lost connection is tried again below.
+          // A lost connection is retried below.
         }
         if (abort.signal.aborted) return;
         onState("reconnecting");
@@ -113,19 +113,12 @@ function followEvents(headers: Readonly<Record<string, string>>, firstRevision: 
 const MAX_FAILURES = 5;
 const RETRY_MS = 1_000;
 
-/** The events in a text/event-stream; lines that are no data are passed over. */
+/** The events of a server-sent stream. */
 export async function* eventsOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<LiveEvent> {
   const reader = stream
     .pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
+    .pipeThrough(new EventSourceParserStream())
     .getReader();
-  let rest = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    const lines = (rest + value).split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) {
-      if (line.startsWith("data:")) yield JSON.parse(line.slice("data:".length)) as LiveEvent;
-    }
-  }
+  for (let read = await reader.read(); !read.done; read = await reader.read())
+    yield JSON.parse(read.value.data) as LiveEvent;
 }

@@ -1,7 +1,7 @@
 import type { PolicyBudget, PolicyId, PolicyInfo, WindowOptions } from "../../view/types.ts";
 import type { Side } from "./band-layout.ts";
 
-/** What the page shows before anybody touches it: what was really sent, all of it. */
+/** The first state: the whole session as it was sent. */
 export function firstState(messages: number): PageState {
   return {
     a: { policy: "as-sent", budgets: {} },
@@ -49,14 +49,14 @@ export function nextState(state: PageState, action: PageAction): PageState {
   }
 }
 
-/** What is asked of the engine for one side. */
+/** The options of one side's window. */
 export function windowOptions(state: PageState, side: Side): WindowOptions {
   const { policy, budgets } = state[side];
   const budget = budgets[policy];
   return { policy, upTo: state.upTo, ...(budget !== undefined && { budget }) };
 }
 
-/** The budget that a side has, in the policy's unit. */
+/** The budget of a side, in the policy's unit. */
 export function budgetOf({ budgets }: PolicyChoice, { id, budget }: PolicyInfo): number | undefined {
   return budget === undefined ? undefined : (budgets[id] ?? budget.default);
 }
@@ -65,11 +65,11 @@ export interface PageState {
   readonly a: PolicyChoice;
   readonly b: PolicyChoice;
   readonly compare: "on" | "off";
-  /** How many messages have happened. */
+  /** How many messages from the start are shown. */
   readonly upTo: number;
-  /** Whether the end is shown, so that new messages appear as they come. */
+  /** Whether the newest messages are shown as they arrive. */
   readonly follows: boolean;
-  /** The band that the keyboard is at. */
+  /** The band at which the keyboard is. */
   readonly active?: string;
   /** The band whose text the panel shows. */
   readonly opened?: string;
@@ -78,7 +78,7 @@ export interface PageState {
   readonly help: "open" | "closed";
 }
 
-/** A policy, with the budget that was last set for each. */
+/** A policy, and the budget that was last set for each policy. */
 export interface PolicyChoice {
   readonly policy: PolicyId;
   readonly budgets: Readonly<Partial<Record<PolicyId, number>>>;
@@ -116,7 +116,7 @@ function clampTo(value: number, messages: number): number {
 /** How many steps a budget's slider has. */
 export const BUDGET_STEPS = 120;
 
-/** The step that is nearest to a budget: equal steps multiply it equally. */
+/** The step nearest to a budget, on a logarithmic scale. */
 export function stepOfBudget(value: number, { min, max }: Limits): number {
   const low = Math.max(1, min);
   if (max <= low) return 0;

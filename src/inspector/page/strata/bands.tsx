@@ -3,9 +3,9 @@ import type { InsertedRow, ItemRow, MessageRow } from "../../view/types.ts";
 import { type Band, type Side, type StrataLine, sentShare } from "../state/band-layout.ts";
 import { count, FateBadge, itemLabel, type LabelSource, roleWord } from "../words/words.tsx";
 
-/** One band of the strata: who, what, how much of it is sent, and how many tokens that is. */
+/** One band: who said it, what it is, how much of it is sent, and its tokens. */
 export class BandRow extends Component<BandRowProps> {
-  /** Scrolling shows the same bands again and again: only those that changed are rendered. */
+  /** Only bands that changed are rendered while scrolling. */
   override shouldComponentUpdate(next: BandRowProps): boolean {
     const now = this.props;
     return BAND_PROPS.some((name) => next[name] !== now[name]);
@@ -38,7 +38,7 @@ export class BandRow extends Component<BandRowProps> {
   }
 }
 
-/** The id of a band's element, for whoever points at it. */
+/** The id of a band's element, for `aria-activedescendant`. */
 export function bandElementId(place: number): string {
   return `band-${place}`;
 }
@@ -61,7 +61,7 @@ const BAND_PROPS: readonly (keyof BandRowProps)[] = [
   "compare",
 ];
 
-/** From here on a label has room for a second line. */
+/** From this height on a label has room for a second line. */
 const TALL_PX = 42;
 
 function Line({ band, lines }: { readonly band: Band; readonly lines: readonly StrataLine[] }): VNode {
@@ -82,7 +82,7 @@ const LINE_TEXTS: Readonly<Record<StrataLine, string>> = {
   full: "the window is full here: what is above does not fit",
 };
 
-/** The cells of a band. What the eye sees by colour and place is said in words as well. */
+/** The cells of a band; what colour and position show is also there as text for screen readers. */
 function BandCells({ band, source, compare }: BandCellsProps): VNode | null {
   switch (band.type) {
     case "item": {

@@ -4,7 +4,7 @@ import type { Fate } from "../../view/types.ts";
 import { type Band, type BandLayout, sentShare } from "../state/band-layout.ts";
 import { FATES } from "../words/words.tsx";
 
-/** The whole session in one small column, whatever its length; a press or a drag goes there. */
+/** The whole session in one small column; pressing or dragging scrolls there. */
 export function Minimap({ layout, matches, topPx, heightPx, scroller }: MinimapProps): VNode {
   const canvas = useRef<HTMLCanvasElement>(null);
   const paintedTheme = useThemeName();
@@ -76,7 +76,7 @@ function paint(canvas: HTMLCanvasElement, layout: BandLayout, matches: ReadonlyS
   for (const y of marks.matches) context.fillRect(canvas.width - 4 * ratio, y - ratio, 4 * ratio, 3 * ratio);
 }
 
-/** The stylesheet's colours as a canvas takes them. */
+/** The stylesheet's colours, resolved for a canvas. */
 function colorsOf(canvas: HTMLCanvasElement): ReadonlyMap<string, string> {
   const names = [...FATES.map(({ fate }) => fate), "inserted", "match", "ink"];
   const colors = new Map<string, string>();
@@ -100,17 +100,17 @@ function useThemeName(): string {
   return name;
 }
 
-/** The strata drawn into so many rows: each row has the colour of what takes most of it. */
+/** The bands reduced to a number of pixel rows; each row has the colour of what takes most of it. */
 export function minimapRows(layout: BandLayout, { rowCount, matches }: MinimapOptions): MinimapRows {
   const rows: (MinimapRow | undefined)[] = new Array<undefined>(rowCount).fill(undefined);
   const lines = new Set<number>();
   const matched = new Set<number>();
   const scale = layout.heightPx > 0 ? rowCount / layout.heightPx : 0;
-  const crowd = createCrowd();
-  let crowdRow = -1;
-  const settle = (): void => {
-    const row = crowd.settle();
-    if (row !== undefined && crowdRow >= 0 && crowdRow < rowCount) rows[crowdRow] = row;
+  const tally = createRowTally();
+  let tallyRow = -1;
+  const take = (): void => {
+    const row = tally.take();
+    if (row !== undefined && tallyRow >= 0 && tallyRow < rowCount) rows[tallyRow] = row;
   };
   for (const band of layout.bands) {
     const first = Math.floor(band.topPx * scale);
@@ -118,21 +118,21 @@ export function minimapRows(layout: BandLayout, { rowCount, matches }: MinimapOp
     if (matches.size > 0 && matches.has(band.key)) matched.add(first);
     if (band.type === "line" || band.type === "empty") continue;
     const end = Math.floor((band.topPx + band.heightPx) * scale);
-    if (first !== crowdRow) {
-      settle();
-      crowdRow = first;
+    if (first !== tallyRow) {
+      take();
+      tallyRow = first;
     }
-    crowd.add(band);
+    tally.add(band);
     if (end <= first) continue;
-    settle();
-    // A gap of one row is left under what is high enough to spare it.
+    take();
+    // A band of more than three rows leaves a gap of one row under it.
     const last = end - first > 3 ? end - 1 : end;
-    crowd.add(band);
-    const own = crowd.settle();
+    tally.add(band);
+    const own = tally.take();
     for (let row = first + 1; row < Math.min(last, rowCount); row++) rows[row] = own;
-    crowdRow = end;
+    tallyRow = end;
   }
-  settle();
+  take();
   return { rows, marks: { lines: [...lines], matches: [...matched] } };
 }
 
@@ -142,7 +142,7 @@ interface MinimapOptions {
 }
 
 interface MinimapRows {
-  /** A row without anything in it is undefined. */
+  /** Undefined for an empty row. */
   readonly rows: readonly (MinimapRow | undefined)[];
   readonly marks: { readonly lines: readonly number[]; readonly matches: readonly number[] };
 }
@@ -155,14 +155,14 @@ interface MinimapRow {
 
 type Drawn = Extract<Band, { readonly type: "item" | "inserted" }>;
 
-interface Crowd {
+interface RowTally {
   add(band: Drawn): void;
-  /** The row of what was added since the last one; undefined when nothing was. */
-  settle(): MinimapRow | undefined;
+  /** The row of what was added since the last call; undefined when nothing was. */
+  take(): MinimapRow | undefined;
 }
 
-/** What has no tokens is drawn all the same, so it counts as one. */
-function createCrowd(): Crowd {
+/** Collects the bands of one pixel row. A band without tokens counts as one token, so that it is drawn. */
+function createRowTally(): RowTally {
   const tokensByColor = new Map<MinimapRow["color"], number>();
   let tokens = 0;
   let keptTokens = 0;
@@ -175,7 +175,7 @@ function createCrowd(): Crowd {
       tokens += size;
       keptTokens += isItem ? size * sentShare(band.item) : size;
     },
-    settle() {
+    take() {
       if (tokens === 0) return undefined;
       let color: MinimapRow["color"] = "kept";
       let most = -1;

@@ -7,7 +7,7 @@ import { count, FateBadge, type LabelSource, memo, moment, short } from "../word
 import { BandRow, bandElementId } from "./bands.tsx";
 import { Minimap } from "./minimap.tsx";
 
-/** The session as strata: oldest on top, one band an item; only what is on the screen is in the page. */
+/** The session as a list of bands, oldest on top, one an item. Only the visible bands are in the document. */
 export const Strata: ComponentClass<StrataProps> = memo(function Strata(props) {
   const { layout, source, active, opened, matches, compare, columns, dispatch, sticksToEnd } = props;
   const onPoint = (key: string): void => dispatch({ type: "point", key });
@@ -61,7 +61,7 @@ export const Strata: ComponentClass<StrataProps> = memo(function Strata(props) {
         onPointerLeave={() => setHovered(undefined)}
         onClick={({ target }) => {
           const key = keyOf(target);
-          // A band may scroll out of the page and would take the focus along.
+          // A focused band would lose the focus when it scrolls out of the document.
           scroller.current?.focus();
           if (key !== undefined) onOpen(key);
         }}
@@ -100,14 +100,14 @@ interface StrataProps {
   readonly layout: BandLayout;
   readonly source: LabelSource;
   readonly active: string | undefined;
-  /** The band that the panel says everything about already. */
+  /** The band that the panel shows; it gets no hover card. */
   readonly opened: string | undefined;
-  /** Keys of the items that contain what is searched for. */
+  /** Keys of the items that match the search. */
   readonly matches: ReadonlySet<string>;
   readonly compare: "on" | "off";
-  /** The policies that are shown: one, or two side by side. */
+  /** Labels of the one or two policies that are shown. */
   readonly columns: readonly string[];
-  /** New messages scroll into view as they come. */
+  /** Whether new messages scroll into view. */
   readonly sticksToEnd: boolean;
   readonly dispatch: (action: PageAction) => void;
 }
@@ -135,7 +135,7 @@ function keyOf(target: EventTarget | null): string | undefined {
   return target instanceof Element ? target.closest<HTMLElement>(".band")?.dataset.key : undefined;
 }
 
-/** How many elements take turns to show bands, so that scrolling makes and drops as few as it can. */
+/** The number of elements that are reused for bands, so that scrolling creates and removes few. */
 function useSlots(needed: number): number {
   const slots = useRef(SLOT_STEP);
   if (needed > slots.current) slots.current = Math.ceil(needed / SLOT_STEP) * SLOT_STEP;
@@ -167,7 +167,7 @@ function useScroll(scroller: { readonly current: HTMLDivElement | null }): Scrol
   return { ...place, follow };
 }
 
-/** Scrolls just as far as the band needs that the keyboard or a search went to. */
+/** Scrolls the active band into view. */
 function useRevealed(
   scroller: { readonly current: HTMLDivElement | null },
   layout: BandLayout,
@@ -195,7 +195,7 @@ function useStuckToEnd(
 ): void {
   const wasAtEnd = useRef(sticks);
   const element = scroller.current;
-  // Asking for a height makes the browser lay out the page, at every move of every slider.
+  // Reading a height forces a layout, so it is not done at every move of a slider.
   if (sticks && element !== null)
     wasAtEnd.current = element.scrollTop + element.clientHeight >= element.scrollHeight - 2;
   useLayoutEffect(() => {
@@ -205,7 +205,7 @@ function useStuckToEnd(
   }, [layout.heightPx, sticks]);
 }
 
-/** Why a band is what it is: reason, stage, saving, handle. */
+/** Explains a band: reason, stage, saving, handle. */
 function HoverCard({ band, topPx, heightPx, compare }: HoverCardProps): VNode | null {
   if (band.type === "line" || band.type === "empty") return null;
   const bandPx = HEAD_PX + band.topPx - topPx;
@@ -253,15 +253,15 @@ function HoverCard({ band, topPx, heightPx, compare }: HoverCardProps): VNode | 
 
 interface HoverCardProps {
   readonly band: Band;
-  /** What of the strata is on the screen. */
+  /** The visible part of the list. */
   readonly topPx: number;
   readonly heightPx: number;
   readonly compare: "on" | "off";
 }
 
-/** The head of the columns, under which the bands begin. */
+/** The height of the column heads. */
 const HEAD_PX = 22;
-/** About as much room as a card needs, and how far under the top of a band it is at most. */
+/** The room that a card needs, and its largest distance from the top of its band. */
 const CARD_PX = 230;
 const CARD_BELOW_PX = 90;
 

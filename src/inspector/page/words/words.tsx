@@ -64,7 +64,7 @@ const CLOCK: Intl.DateTimeFormat = new Intl.DateTimeFormat("en-GB", {
   second: "2-digit",
 });
 
-/** Every fate in the order of a legend, with the letter that tells it apart without colour. */
+/** Every fate in the order of the legend, with the letter that identifies it without colour. */
 export const FATES: readonly FateWords[] = [
   { fate: "kept", letter: "K", label: "kept", about: "sent to the model as it is" },
   { fate: "clipped", letter: "C", label: "clipped", about: "sent in part" },
@@ -95,16 +95,16 @@ export function FateBadge({ fate }: { readonly fate: Fate }): VNode {
   );
 }
 
-/** What an item is, in a bold word and the beginning of what it says. */
+/** What an item is, in a word, and the beginning of its text. */
 interface ItemLabel {
   readonly what: string;
   readonly detail: string;
 }
 
-/** Where the words of labels come from. */
+/** What labels are made from. */
 export type LabelSource = Pick<InspectedSession, "workingDirectory"> & { readonly transcript: Transcript };
 
-/** The label of an item; its text is read only as far as a line shows it. */
+/** The label of an item; only the beginning of its text is read. */
 export function itemLabel(
   source: LabelSource,
   { index }: Pick<MessageRow, "index">,
@@ -122,17 +122,17 @@ export function itemName(source: LabelSource, row: Pick<MessageRow, "index">, it
   return short === "" ? (item.tool ?? what) : `${item.tool ?? what} ${short}`;
 }
 
-/** The beginning of a text, with a sign when there is more. */
+/** The beginning of a text, with an ellipsis when there is more. */
 export function shortened(text: string, maxChars: number): string {
   return text.length > maxChars ? `${text.slice(0, maxChars).trimEnd()}…` : text;
 }
 
-/** Who said something, as people call it. */
+/** A role as the page calls it. */
 export function roleWord(role: string): string {
   return role === "assistant" ? "agent" : role;
 }
 
-/** A path as it is called inside the session's project. */
+/** A path relative to the session's working directory. */
 export function inProject(
   path: string,
   { workingDirectory }: Pick<InspectedSession, "workingDirectory">,
@@ -169,7 +169,7 @@ function excerptOf(part: Part, { side }: ItemRow, source: LabelSource): string {
   }
 }
 
-/** The values of a call's input, without the names: they tell calls of one tool apart. */
+/** The values of a call's input without their names, which are the same for every call of a tool. */
 function inputExcerpt(input: unknown, source: LabelSource): string {
   if (typeof input === "string") return input.slice(0, EXCERPT_CHARS);
   if (typeof input !== "object" || input === null) return safeJson(input).slice(0, EXCERPT_CHARS);
@@ -197,7 +197,7 @@ function oneLine(text: string): string {
 const EXCERPT_CHARS = 160;
 const NAME_CHARS = 32;
 
-/** A window in one line: what was said, what is sent, and what made the difference. */
+/** A window in one line: what was recorded, what is sent, and the largest item left out. */
 export function verdictOf(view: WindowView, session: InspectedSession): string {
   if (view.rows.length === 0) return "Nothing was said yet.";
   const sizes = `${short(view.charsBefore)} chars seen, ${short(view.charsAfter)} sent`;
