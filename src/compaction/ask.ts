@@ -131,7 +131,7 @@ export interface CompactingInput {
 export type HookStrikes = Readonly<Record<string, number>>;
 
 /** A failure that was counted and otherwise ignored; its text holds no secrets. */
-export interface HookFailure {
+export interface SessionHookFailure {
   readonly hook: string;
   readonly reason: HookFailureReason;
   readonly text: string;
@@ -144,14 +144,14 @@ export interface HooksAnswer {
   readonly vetoedBy: string | undefined;
   readonly isContinueRefused: boolean;
   readonly strikes: HookStrikes;
-  readonly failures: readonly HookFailure[];
+  readonly failures: readonly SessionHookFailure[];
 }
 
 /** Asks the hooks one after another, each within its limits; one that failed three times is not asked again. */
 export async function askHooks(question: HooksQuestion): Promise<HooksAnswer> {
   const { method, clock, signal } = question;
   const strikes = new Map(Object.entries(question.strikes ?? {}));
-  const failures: HookFailure[] = [];
+  const failures: SessionHookFailure[] = [];
   let context: readonly string[] = [];
   let prompt: string | undefined;
   let vetoedBy: string | undefined;

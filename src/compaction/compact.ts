@@ -4,10 +4,10 @@ import {
   askHooks,
   askSummarizer,
   type DegradedReason,
-  type HookFailure,
   type HookStrikes,
   type HooksAnswer,
   type SessionHook,
+  type SessionHookFailure,
 } from "./ask.ts";
 import {
   cancelEdits,
@@ -238,7 +238,7 @@ interface CompactReport {
   readonly tokensBefore: number;
   /** How often the summarizer was called. */
   readonly calls: number;
-  readonly hookFailures: readonly HookFailure[];
+  readonly hookFailures: readonly SessionHookFailure[];
   /** To be passed to the next compaction of the session. */
   readonly hookStrikes: HookStrikes;
 }

@@ -269,7 +269,7 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
       const tokensAfter = startEpoch("undo", last.step, tokensBefore);
       const at = ports.clock.now();
       memory.recovery = undefined;
-      memory.heldThroughTurn = memory.answers.size + COOL_DOWN_TURNS;
+      memory.pausedThroughTurn = memory.answers.size + COOL_DOWN_TURNS;
       readPendingMarker();
       note({ step: last.step, reason: "undo", outcome: "undone", tokensBefore, tokensAfter }, at);
       log.write({ v: 1, type: "undo", batchId: last.id, at });
@@ -325,12 +325,12 @@ interface SessionMemory {
   idleCompactions: number;
   /** A compaction that was asked for in the transcript and has not happened yet. */
   pendingMarker: PendingMarker;
-  heldThroughTurn: number;
+  pausedThroughTurn: number;
   unbounded: UnboundedOutputs;
   pendingSummaries: readonly PendingToolSummary[];
   hookStrikes: HookStrikes;
   /** The mechanical edits that would pay, by what they depend on. */
-  paying: { readonly key: string; readonly plan: MechanicalPlan | undefined } | undefined;
+  worthwhile: { readonly key: string; readonly plan: MechanicalPlan | undefined } | undefined;
   /** Steps that changed nothing, by the version at which they were tried. */
   readonly spent: Map<string, number>;
   /** Finished answers of the model; their number is the number of the turn. */
@@ -360,11 +360,11 @@ function createSessionMemory(options: ResolvedSessionOptions): SessionMemory {
     ledger: [],
     idleCompactions: 0,
     pendingMarker: "none",
-    heldThroughTurn: -1,
+    pausedThroughTurn: -1,
     unbounded: NOTHING_UNBOUNDED,
     pendingSummaries: [],
     hookStrikes: {},
-    paying: undefined,
+    worthwhile: undefined,
     spent: new Map(),
     answers: new Set(),
     requests: new Set(),

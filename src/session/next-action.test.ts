@@ -39,11 +39,11 @@ function decide(change: Partial<SessionView> = {}): SessionAction {
     resultsToSummarize: undefined,
     decision: decision(),
     isOverflowing: false,
-    isHeld: false,
+    isPaused: false,
     idleCompactions: 0,
     isCompactionSpent: false,
-    sparingEdits: () => undefined,
-    payingEdits: () => undefined,
+    sufficientEdits: () => undefined,
+    worthwhileEdits: () => undefined,
     ...change,
   });
 }
@@ -56,8 +56,8 @@ const ALL: Partial<SessionView> = {
   markerOwner: "host",
   resultsToSummarize: 12,
   decision: DUE,
-  sparingEdits: () => PLAN,
-  payingEdits: () => PLAN,
+  sufficientEdits: () => PLAN,
+  worthwhileEdits: () => PLAN,
   moment: "after-turn",
 };
 
@@ -86,7 +86,7 @@ describe("decideNextAction", () => {
     },
     {
       name: "then edits that spare a compaction",
-      view: { decision: DUE, sparingEdits: () => PLAN },
+      view: { decision: DUE, sufficientEdits: () => PLAN },
       action: { type: "prune", reason: "over-limit", edits: EDITS },
     },
     {
@@ -96,12 +96,12 @@ describe("decideNextAction", () => {
     },
     {
       name: "then edits that pay, after a turn",
-      view: { moment: "after-turn", payingEdits: () => PLAN },
+      view: { moment: "after-turn", worthwhileEdits: () => PLAN },
       action: { type: "prune", reason: "pays" },
     },
     {
       name: "none of these before a call",
-      view: { payingEdits: () => PLAN },
+      view: { worthwhileEdits: () => PLAN },
       action: { type: "none", reason: "under-limit" },
     },
   ])("INT-1: $name", ({ view, action }) => {
@@ -126,7 +126,7 @@ describe("decideNextAction", () => {
     },
     {
       name: "nor just after an undo",
-      view: { decision: DUE, isHeld: true, fits: false },
+      view: { decision: DUE, isPaused: true, fits: false },
       action: { type: "none", reason: "after-undo", fits: false },
     },
     {

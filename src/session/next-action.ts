@@ -6,7 +6,6 @@ import { type CacheProfile, cacheProfileFor } from "../stages/cache-profiles.ts"
 import { CHARS_PER_TOKEN } from "../text/tokens/estimate-tokens.ts";
 import type { Handle } from "../transcript/edit.ts";
 import type { EditWindow, GiveUp, IdleReason, SessionAction } from "./action.ts";
-import type { PromptOverhead } from "./context-meter.ts";
 import type { SessionCore } from "./core.ts";
 import { MAX_IDLE_COMPACTIONS } from "./log.ts";
 import { limitWatermarks, type MechanicalPlan, planMechanicalEdits, withoutPinned } from "./prune.ts";
@@ -32,9 +31,9 @@ export function decideNextAction(view: SessionView): SessionAction {
 
   const trigger = triggerOf(view);
   if (trigger !== undefined) return compaction(view, trigger);
-  const paying = view.moment === "after-turn" && !view.isHeld ? view.payingEdits() : undefined;
-  if (paying !== undefined) return editWindow(paying, { reason: "pays", version });
-  return idle(view.isHeld && view.decision.compact ? "after-undo" : view.decision.reason);
+  const worthwhile = view.moment === "after-turn" && !view.isPaused ? view.worthwhileEdits() : undefined;
+  if (worthwhile !== undefined) return editWindow(worthwhile, { reason: "pays", version });
+  return idle(view.isPaused && view.decision.compact ? "after-undo" : view.decision.reason);
 }
 
 /** Everything a decision depends on. What costs time to find out is a function that is asked only when it matters. */
@@ -59,14 +58,14 @@ export interface SessionView {
   /** Real usage, or an answer that shows it, says that the window is full. */
   readonly isOverflowing: boolean;
   /** An edit was undone a moment ago: nothing is done by itself for a while. */
-  readonly isHeld: boolean;
+  readonly isPaused: boolean;
   readonly idleCompactions: number;
   /** The last attempt at this very state changed nothing. */
   readonly isCompactionSpent: boolean;
   /** Mechanical edits that make the compaction needless. */
-  readonly sparingEdits: () => MechanicalPlan | undefined;
+  readonly sufficientEdits: () => MechanicalPlan | undefined;
   /** Mechanical edits that are worth it by themselves. */
-  readonly payingEdits: () => MechanicalPlan | undefined;
+  readonly worthwhileEdits: () => MechanicalPlan | undefined;
 }
 
 /** When a decision is asked for: before the model is called, or after it has come to an end. */
@@ -75,7 +74,7 @@ type Moment = "before-call" | "after-turn";
 function triggerOf(view: SessionView): CompactionTrigger | undefined {
   if (view.demand === "manual") return "manual";
   if (view.marker !== "none") return view.marker === "manual" ? "manual" : "overflow";
-  if (view.isHeld) return undefined;
+  if (view.isPaused) return undefined;
   if (view.decision.compact) return "threshold";
   const mayCompact = view.decision.reason !== "auto-off" && view.decision.reason !== "cooling-down";
   return view.isOverflowing && mayCompact ? "overflow" : undefined;
@@ -85,8 +84,8 @@ function compaction(view: SessionView, trigger: CompactionTrigger): SessionActio
   const { version } = view;
   if (trigger !== "manual") {
     if (view.idleCompactions >= MAX_IDLE_COMPACTIONS) return noGain(view);
-    const sparing = view.marker === "none" ? view.sparingEdits() : undefined;
-    if (sparing !== undefined) return editWindow(sparing, { reason: "over-limit", version });
+    const sufficient = view.marker === "none" ? view.sufficientEdits() : undefined;
+    if (sufficient !== undefined) return editWindow(sufficient, { reason: "over-limit", version });
   }
   if (view.isCompactionSpent) return { type: "none", reason: "nothing-to-gain", fits: view.fits };
   return { type: "compact", version, trigger };
@@ -137,27 +136,7 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
     settings: { ...options.overflow, auto: memory.settings.autoCompact },
   });
   const isSpent = (step: string): boolean => memory.spent.get(step) === memory.version;
-  const cacheProfile = (): CacheProfile => options.cache ?? cacheProfileFor(memory.model ?? { id: "" });
-  const { pruning } = options;
-  // A limit that stands in for an unknown window matters only where something is compacted at it.
-  const isAssumed = decision.limit.source === "max_tokens" && !memory.settings.autoCompact;
-  const roomTokens = isAssumed ? Number.POSITIVE_INFINITY : limitTokens;
-  const planMechanical = (
-    expectedTurns: number,
-    neededTokens: number | undefined,
-  ): MechanicalPlan | undefined =>
-    pruning === undefined || isSpent("prune") || isSpent("supersede")
-      ? undefined
-      : planMechanicalEdits(history.transcript(), {
-          prune: pruning.how === "lines" ? limitWatermarks(pruning, roomTokens) : pruning,
-          profile: cacheProfile(),
-          expectedTurns,
-          estimate: meter.options(),
-          leadingTokens: leadingTokens(meter.options()),
-          idleMs,
-          ...(neededTokens !== undefined && { neededTokens }),
-          spare: (edits) => withoutPinned(core, edits),
-        });
+  const planned = { limit: decision.limit, idleMs };
   return {
     version: memory.version,
     moment,
@@ -177,29 +156,32 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
     resultsToSummarize: resultsToSummarize(core),
     decision,
     isOverflowing: overflow.overflow || memory.isOverflowSeen,
-    isHeld: turn <= memory.heldThroughTurn,
+    isPaused: turn <= memory.pausedThroughTurn,
     idleCompactions: memory.idleCompactions,
     isCompactionSpent: isSpent("compact"),
-    sparingEdits() {
+    sufficientEdits() {
       const overTokens = Math.max(
-        estimate.tokens - limitTokens * SPARED_SHARE,
-        overflow.overflow ? overflow.countTokens - overflow.usableTokens * SPARED_SHARE : 0,
+        estimate.tokens - limitTokens * TARGET_SHARE,
+        overflow.overflow ? overflow.countTokens - overflow.usableTokens * TARGET_SHARE : 0,
       );
-      return overTokens > 0 ? planMechanical(options.expectedTurns, Math.ceil(overTokens)) : undefined;
+      if (overTokens <= 0) return undefined;
+      const { expectedTurns } = options;
+      return planEditsFor(core, { ...planned, expectedTurns, neededTokens: Math.ceil(overTokens) });
     },
-    payingEdits() {
+    worthwhileEdits() {
       const isPressing = estimate.tokens >= limitTokens * PRESSING_SHARE;
       const expectedTurns = isPressing
         ? options.expectedTurns
-        : Math.max(1, options.expectedTurns * EASY_SHARE);
-      const isCold = idleMs > cacheProfile().ttlMs;
+        : Math.max(1, options.expectedTurns * RELAXED_SHARE);
+      const isCold = idleMs > cacheProfileOf(core).ttlMs;
       // What is old enough to go changes with the user's requests and with what has come in, not with every message;
       // while nobody needs the room, looking again after some growth is enough.
-      const requests = isPressing ? memory.requests.size : "easy";
+      const requests = isPressing ? memory.requests.size : "relaxed";
       const grown = Math.floor(Math.log(Math.max(1, estimate.tokens)) / Math.log(1 + GROWTH_SHARE));
       const key = [core.window().version, requests, isCold, grown].join("/");
-      if (memory.paying?.key !== key) memory.paying = { key, plan: planMechanical(expectedTurns, undefined) };
-      return memory.paying.plan;
+      if (memory.worthwhile?.key !== key)
+        memory.worthwhile = { key, plan: planEditsFor(core, { ...planned, expectedTurns }) };
+      return memory.worthwhile.plan;
     },
   };
 }
@@ -210,6 +192,42 @@ export interface NextActionOptions {
   readonly demand?: "none" | "manual";
   /** Time since the last request, where known: the provider's cache may be gone. */
   readonly idleMs?: number;
+}
+
+/** Plans mechanical edits, unless pruning is off or has just changed nothing. */
+function planEditsFor(
+  core: SessionCore,
+  { limit, idleMs, expectedTurns, neededTokens }: PlanNeeds,
+): MechanicalPlan | undefined {
+  const { memory, meter, history, options } = core;
+  const { pruning } = options;
+  const isSpent = ["prune", "supersede"].some((step) => memory.spent.get(step) === memory.version);
+  if (pruning === undefined || isSpent) return undefined;
+  // A limit that stands in for an unknown window matters only where something is compacted at it.
+  const isAssumed = limit.source === "max_tokens" && !memory.settings.autoCompact;
+  const { limitTokens = Number.POSITIVE_INFINITY } = isAssumed ? {} : limit;
+  const { systemChars = 0, toolsChars = 0 } = meter.options();
+  return planMechanicalEdits(history.transcript(), {
+    prune: pruning.how === "lines" ? limitWatermarks(pruning, limitTokens) : pruning,
+    profile: cacheProfileOf(core),
+    expectedTurns,
+    estimate: meter.options(),
+    leadingTokens: Math.ceil((systemChars + toolsChars) / CHARS_PER_TOKEN),
+    idleMs,
+    ...(neededTokens !== undefined && { neededTokens }),
+    spare: (edits) => withoutPinned(core, edits),
+  });
+}
+
+interface PlanNeeds {
+  readonly limit: CompactDecision["limit"];
+  readonly idleMs: number;
+  readonly expectedTurns: number;
+  readonly neededTokens?: number;
+}
+
+function cacheProfileOf({ options, memory }: SessionCore): CacheProfile {
+  return options.cache ?? cacheProfileFor(memory.model ?? { id: "" });
 }
 
 /** What the recovery has to know about a session. */
@@ -227,15 +245,11 @@ function recoveryOptions(core: SessionCore): Omit<RecoveryRequest, "limitTokens"
   };
 }
 
-function leadingTokens({ systemChars = 0, toolsChars = 0 }: PromptOverhead): number {
-  return Math.ceil((systemChars + toolsChars) / CHARS_PER_TOKEN);
-}
-
 /** Mechanical edits have to leave some room, or a compaction would follow a moment later. */
-const SPARED_SHARE = 0.9;
+const TARGET_SHARE = 0.9;
 /** Below this share of the limit no room is needed yet: an edit has to pay within a part of the expected requests. */
 const PRESSING_SHARE = 0.5;
-const EASY_SHARE = 0.5;
+const RELAXED_SHARE = 0.5;
 /** A plan reads the whole window, so it is made again only when that has grown by this share. */
 const GROWTH_SHARE = 0.05;
 

@@ -287,7 +287,7 @@ async function restoreBatches(core: SessionCore, state: unknown): Promise<Restor
     if (!history.add(batch)) dropped++;
   }
   core.changed("restore", "journal");
-  if (undoneAt !== undefined) memory.heldThroughTurn = answersUntil(core, undoneAt) + COOL_DOWN_TURNS;
+  if (undoneAt !== undefined) memory.pausedThroughTurn = answersUntil(core, undoneAt) + COOL_DOWN_TURNS;
   if (unreadable > 0) log.warn("journal-damaged", `${unreadable} records of what was done cannot be read.`);
   if (dropped > 0) log.warn("edits-dropped", `${dropped} recorded steps edited messages that are gone.`);
   return { batches: history.batches().length, dropped, unreadable };
