@@ -55,8 +55,8 @@ describe("charBudget", () => {
   });
 
   it("rejects a budget that could not hold a notice", () => {
-    expect(() => charBudget({ maxChars: 511 })).toThrow(/at least 512/);
-    expect(() => charBudget({ maxChars: Number.NaN })).toThrow(/at least 512/);
+    expect(() => charBudget({ maxChars: 511 })).toThrow(/maxChars is 511; give a number of 512 or more/);
+    expect(() => charBudget({ maxChars: Number.NaN })).toThrow(/maxChars is NaN/);
   });
 
   it("holds for any history and any budget from 512 up", () => {

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../text/check.ts";
+import { callback, readOptions, rule, type Shape } from "../text/check.ts";
 import { commonLimit } from "../text/truncate.ts";
 import { applyEdits, type Edit, type Stage } from "../transcript/edit.ts";
 import { charsOf } from "../transcript/estimate-message.ts";
@@ -13,12 +13,7 @@ import { cutOutputOrText, cutToLength, shrinkToFit } from "./shrink.ts";
  * alone are too long, their texts are shortened, and as a last resort parts dropped: the budget always holds.
  */
 export function charBudget(options: CharBudgetOptions): Stage {
-  const { maxChars, frameChars = () => 0, render = renderMessage } = options;
-  if (!(maxChars >= MIN_BUDGET_CHARS)) {
-    throw new ConfigurationError([
-      `the budget is ${maxChars} chars; it must be at least ${MIN_BUDGET_CHARS}`,
-    ]);
-  }
+  const { maxChars, frameChars, render } = readOptions(SHAPE, DEFAULTS, options);
   return (transcript) => {
     const shown = transcript.filter(isRendered);
     const kept = newestThatFit(shown, { maxChars, frameChars, render });
@@ -39,8 +34,18 @@ export interface CharBudgetOptions {
   readonly render?: (message: Message) => string;
 }
 
-/** Less than this could not hold the frame and a notice. */
-const MIN_BUDGET_CHARS = 512;
+const DEFAULTS: Required<CharBudgetOptions> = {
+  maxChars: Number.POSITIVE_INFINITY,
+  frameChars: () => 0,
+  render: renderMessage,
+};
+
+const SHAPE: Shape<CharBudgetOptions> = {
+  // Less could not hold the frame and a notice.
+  maxChars: rule("a number of 512 or more", (value) => typeof value === "number" && value >= 512),
+  frameChars: callback,
+  render: callback,
+};
 
 interface Kept {
   /** In the order of the transcript. */
@@ -152,19 +157,10 @@ function dropParts(messages: Transcript, maxChars: number): readonly Edit[] {
   return edits;
 }
 
-export interface Budget {
-  /** Most characters (UTF-16 units) of the rendered messages and their frame together. */
-  readonly maxChars: number;
-  /** Characters of what is written around the messages when this many were hidden. */
-  readonly frameChars?: (hiddenMessages: number) => number;
-  /** How a message becomes text, if it was rendered before and need not be again. */
-  readonly render?: (message: Message) => string;
-}
-
 /** True when all messages and their frame fit; no more is rendered than it takes to know. */
 export function fitsBudget(
   messages: Transcript,
-  { maxChars, frameChars = () => 0, render = renderMessage }: Budget,
+  { maxChars, frameChars = DEFAULTS.frameChars, render = DEFAULTS.render }: CharBudgetOptions,
 ): boolean {
   let chars = frameChars(0);
   for (let index = messages.length - 1; index >= 0; index--) {
@@ -174,7 +170,7 @@ export function fitsBudget(
   return true;
 }
 
-/** A stage that is only asked when a transcript does not fit: where everything fits, nothing is changed. */
-export function ifOverBudget(budget: Budget, stage: Stage): Stage {
+/** A stage that runs only when a transcript does not fit its budget. */
+export function ifOverBudget(budget: CharBudgetOptions, stage: Stage): Stage {
   return (transcript) => (fitsBudget(transcript, budget) ? [] : stage(transcript));
 }

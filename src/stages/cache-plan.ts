@@ -1,11 +1,10 @@
-import { ConfigurationError } from "../text/check.ts";
+import { numberFrom, readOptions, rule, type Shape } from "../text/check.ts";
 import { CHARS_PER_TOKEN } from "../text/tokens/estimate-tokens.ts";
 import { applyEdits, type Edit, type Position } from "../transcript/edit.ts";
 import { charsOf } from "../transcript/estimate-message.ts";
 import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
 import { filterCompacted } from "./boundary.ts";
 import type { CacheProfile } from "./cache-profiles.ts";
-import { limitProblems } from "./prune.ts";
 
 /**
  * Says which edits pay for themselves: what they save on every request to come, against sending again all that the
@@ -15,17 +14,19 @@ import { limitProblems } from "./prune.ts";
  * cost: the best choice is always all edits from some place on.
  */
 export function planEdits(request: PlanEditsRequest): EditPlan {
-  const problems = problemsOf(request);
-  if (problems.length > 0) throw new ConfigurationError(problems);
+  const { profile, expectedTurns, idleMs, leadingTokens, neededTokens } = request;
+  const { readMultiplier, writeMultiplier, minimumTokens, stepTokens, ttlMs } = profile;
+  const prices = { readMultiplier, writeMultiplier, minimumTokens, stepTokens, ttlMs };
+  readOptions(SHAPE, {}, { ...prices, expectedTurns, idleMs, leadingTokens, neededTokens });
   const wire = layOutWire(request);
-  const prices = pricesOf(request, wire);
-  const tallies = tallyFromEachPlace(wire, prices);
-  const chosen = choose(tallies, request.neededTokens ?? 0);
+  const applied = pricesOf(request, wire);
+  const tallies = tallyFromEachPlace(wire, applied);
+  const chosen = choose(tallies, neededTokens ?? 0);
   const isChosen = (_: Edit, index: number): boolean => wire.placeOfEdit(index) >= chosen.firstIndex;
   return {
     apply: request.edits.filter(isChosen),
     wait: request.edits.filter((edit, index) => !isChosen(edit, index)),
-    arithmetic: { ...prices, chosen, all: tallies.at(-1) ?? NOTHING },
+    arithmetic: { ...applied, chosen, all: tallies.at(-1) ?? NOTHING },
   };
 }
 
@@ -86,28 +87,18 @@ const NOTHING: EditTally = {
   breakEvenTurns: Number.POSITIVE_INFINITY,
 };
 
-function problemsOf(request: PlanEditsRequest): readonly string[] {
-  const { profile, expectedTurns, idleMs = 0, leadingTokens = 0, neededTokens = 0 } = request;
-  const { readMultiplier, writeMultiplier, minimumTokens, stepTokens } = profile;
-  const problems = limitProblems({
-    readMultiplier,
-    writeMultiplier,
-    minimumTokens,
-    leadingTokens,
-    neededTokens,
-  });
-  const isTimeUsable = idleMs >= 0 && profile.ttlMs >= 0;
-  return [
-    ...problems,
-    ...(stepTokens >= 1 ? [] : [`stepTokens is ${stepTokens}; give 1 or more`]),
-    ...(isTimeUsable
-      ? []
-      : [`idleMs is ${idleMs} and ttlMs is ${profile.ttlMs}; give milliseconds, zero or more`]),
-    ...(expectedTurns >= 1 && Number.isFinite(expectedTurns)
-      ? []
-      : [`expectedTurns is ${expectedTurns}; give a finite number of 1 or more, counting the next request`]),
-  ];
-}
+/** The numbers of a request, with which it calculates. */
+const SHAPE: Shape = {
+  readMultiplier: numberFrom(0),
+  writeMultiplier: numberFrom(0),
+  minimumTokens: numberFrom(0),
+  stepTokens: rule("a number of 1 or more", (value) => typeof value === "number" && value >= 1),
+  ttlMs: rule("milliseconds, 0 or more", (value) => typeof value === "number" && value >= 0),
+  idleMs: rule("milliseconds, 0 or more", (value) => typeof value === "number" && value >= 0),
+  leadingTokens: numberFrom(0),
+  neededTokens: numberFrom(0),
+  expectedTurns: numberFrom(1),
+};
 
 function pricesOf({ profile, expectedTurns, idleMs = 0 }: PlanEditsRequest, wire: CachedWire): CachePrices {
   const { readMultiplier, writeMultiplier } = profile;

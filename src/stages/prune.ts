@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../text/check.ts";
+import { anything, listOf, numberFrom, readOptions, type Shape, text } from "../text/check.ts";
 import { type EstimateTokensOptions, estimateTokens } from "../text/tokens/estimate-tokens.ts";
 import type { Edit, Handle, Stage } from "../transcript/edit.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
@@ -11,12 +11,12 @@ import { filterCompacted } from "./boundary.ts";
  * Clearing is not deletion: the model reads a placeholder, the output stays stored and `restore` brings it back.
  */
 export function prune(messages: Transcript, options: PruneOptions = {}): PrunePlan {
-  return planPrune(messages, settingsOf(options));
+  return planPrune(messages, readOptions(PRUNE_SHAPE, PRUNE_DEFAULTS, options));
 }
 
 /** The same decision as a stage; its edits are empty when clearing would save too little. */
 export function pruneStage(options: PruneOptions = {}): Stage {
-  const settings = settingsOf(options);
+  const settings = readOptions(PRUNE_SHAPE, PRUNE_DEFAULTS, options);
   return (transcript) => planPrune(transcript, settings).edits;
 }
 
@@ -62,27 +62,39 @@ export interface PruneCandidate {
 export const PRUNE_MINIMUM = 20_000;
 export const PRUNE_PROTECT = 40_000;
 
-type PruneSettings = Required<PruneOptions>;
+/** How many of the newest turns pruning and superseding leave alone. */
+export const PRUNE_PROTECT_TURNS = 2;
 
-function settingsOf({
-  protectTokens = PRUNE_PROTECT,
-  minimumTokens = PRUNE_MINIMUM,
-  protectTurns = PRUNE_PROTECT_TURNS,
-  protectedTools = PRUNE_PROTECTED_TOOLS,
-  estimate = {},
-}: PruneOptions): PruneSettings {
-  const problems = limitProblems({ protectTokens, minimumTokens, protectTurns });
-  if (problems.length > 0) throw new ConfigurationError(problems);
-  return { protectTokens, minimumTokens, protectTurns, protectedTools, estimate };
-}
+/** Tools whose results are never cleared; upper and lower case are the same. */
+export const PRUNE_PROTECTED_TOOLS: readonly string[] = ["skill"];
 
-function planPrune(messages: Transcript, settings: PruneSettings): PrunePlan {
+const PRUNE_DEFAULTS: Required<PruneOptions> = {
+  protectTokens: PRUNE_PROTECT,
+  minimumTokens: PRUNE_MINIMUM,
+  protectTurns: PRUNE_PROTECT_TURNS,
+  protectedTools: PRUNE_PROTECTED_TOOLS,
+  estimate: {},
+};
+
+/** What each option of `prune` may be. */
+export const PRUNE_SHAPE: Shape<PruneOptions> = {
+  protectTokens: numberFrom(0),
+  minimumTokens: numberFrom(0),
+  protectTurns: numberFrom(0),
+  protectedTools: listOf(text),
+  estimate: anything,
+};
+
+function planPrune(messages: Transcript, settings: Required<PruneOptions>): PrunePlan {
   const walk = walkBack(messages, settings);
   const applied = walk.prunedTokens > settings.minimumTokens;
   return { ...walk, applied, edits: applied ? walk.candidates.map(clear) : [] };
 }
 
-function walkBack(messages: Transcript, settings: PruneSettings): Omit<PrunePlan, "edits" | "applied"> {
+function walkBack(
+  messages: Transcript,
+  settings: Required<PruneOptions>,
+): Omit<PrunePlan, "edits" | "applied"> {
   const { protectTokens, protectTurns, estimate } = settings;
   const isProtected = createToolMatcher(settings.protectedTools);
   // What is not sent any more must not count against what is: the walk sees the window that a host renders.
@@ -113,7 +125,8 @@ function isSummary(message: Message): boolean {
   return message.role === "assistant" && message.summary === true;
 }
 
-function candidate({ message, partIndex, part, text }: ToolResult, tokens: number): PruneCandidate {
+function candidate(result: ToolResult, tokens: number): PruneCandidate {
+  const { message, partIndex, part } = result;
   return {
     messageId: message.id,
     partIndex,
@@ -121,7 +134,7 @@ function candidate({ message, partIndex, part, text }: ToolResult, tokens: numbe
     callId: part.callId,
     tool: part.tool,
     tokens,
-    chars: text.length,
+    chars: result.text.length,
   };
 }
 
@@ -181,21 +194,8 @@ export function startOfNewestTurns(messages: Transcript, protectTurns: number): 
   return index;
 }
 
-/** How many of the newest turns pruning and superseding leave alone. */
-export const PRUNE_PROTECT_TURNS = 2;
-
-/** Tools whose results are never cleared; upper and lower case are the same. */
-export const PRUNE_PROTECTED_TOOLS: readonly string[] = ["skill"];
-
 /** Says whether a tool is among the protected ones, whatever the case of its name. */
 export function createToolMatcher(protectedTools: readonly string[]): (tool: string) => boolean {
   const names = new Set(protectedTools.map((name) => name.toLowerCase()));
   return (tool) => names.has(tool.toLowerCase());
-}
-
-/** What is wrong with a setting that must be a number of zero or more; nothing when it can be used. */
-export function limitProblems(limits: Readonly<Record<string, number>>): readonly string[] {
-  return Object.entries(limits)
-    .filter(([, value]) => typeof value !== "number" || !Number.isFinite(value) || value < 0)
-    .map(([name, value]) => `${name} is ${String(value)}; give a finite number of zero or more`);
 }

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../text/check.ts";
+import { listOf, numberFrom, readOptions, type Shape, text } from "../text/check.ts";
 import { hashText } from "../text/hash.ts";
 import { mapStrings, tryJson } from "../text/json.ts";
 import { tailCut } from "../text/truncate.ts";
@@ -10,7 +10,6 @@ import { filterCompacted } from "./boundary.ts";
 import { type FileAccess, type FileRead, fileAccess } from "./file-access.ts";
 import {
   createToolMatcher,
-  limitProblems,
   PRUNE_PROTECT_TURNS,
   PRUNE_PROTECTED_TOOLS,
   startOfNewestTurns,
@@ -20,14 +19,9 @@ import {
  * Leaves a line in place of what something newer makes needless: reads of lines that were read again or of a file
  * that was written anew, outputs that are repeated later, long inputs of edits that failed. Each line names the newer one.
  */
-export function supersede({
-  protectTurns = PRUNE_PROTECT_TURNS,
-  protectedTools = PRUNE_PROTECTED_TOOLS,
-}: SupersedeOptions = {}): Stage {
-  const problems = limitProblems({ protectTurns });
-  if (problems.length > 0) throw new ConfigurationError(problems);
+export function supersede(options: SupersedeOptions = {}): Stage {
+  const { protectTurns, protectedTools } = readOptions(SHAPE, DEFAULTS, options);
   const isProtected = createToolMatcher(protectedTools);
-
   return (transcript) => {
     const window = filterCompacted(transcript);
     const results = resultsOnTheWire(window);
@@ -53,6 +47,13 @@ export interface SupersedeOptions {
   /** Tools whose calls are never touched; upper and lower case are the same. */
   readonly protectedTools?: readonly string[];
 }
+
+const DEFAULTS: Required<SupersedeOptions> = {
+  protectTurns: PRUNE_PROTECT_TURNS,
+  protectedTools: PRUNE_PROTECTED_TOOLS,
+};
+
+const SHAPE: Shape<SupersedeOptions> = { protectTurns: numberFrom(0), protectedTools: listOf(text) };
 
 /** Strings of a failed edit's input up to this length stay: they say what was tried. */
 const SUPERSEDE_KEEP_INPUT_CHARS = 200;

@@ -3,7 +3,7 @@ import type { Transcript } from "../../transcript/message.ts";
 import { type TextPart, type ToolPart, withText } from "../../transcript/part.ts";
 import { renderMessage } from "../../transcript/render.ts";
 import { handleOf } from "../../transcript/tool-results.ts";
-import { type Budget, fitsBudget } from "../budget.ts";
+import { type CharBudgetOptions, fitsBudget } from "../budget.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../tiers.ts";
 import type { FillSource } from "./read-call.ts";
 import { type FillPart, type FillRows, type FillSegment, readRows, wholeChars } from "./rows.ts";
@@ -20,7 +20,7 @@ export function fillBudget(options: FillBudgetOptions): Stage {
   return (transcript) => fillTranscript(transcript, options).edits;
 }
 
-interface FillBudgetOptions extends Budget {
+interface FillBudgetOptions extends CharBudgetOptions {
   /** Tools whose results stay whole as long as there is room; a name matches when it contains one of these. */
   readonly neverCutTools?: readonly string[];
 }

@@ -1,11 +1,11 @@
-import { ConfigurationError } from "../../text/check.ts";
+import { listOf, numberFrom, readOptions, type Shape, text } from "../../text/check.ts";
 import type { Edit, Stage } from "../../transcript/edit.ts";
 import { charsOfPart } from "../../transcript/estimate-message.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import { CLEARED_PLACEHOLDER, outcomeText, type Part, type ToolPart } from "../../transcript/part.ts";
 import { handleOf, toolResults } from "../../transcript/tool-results.ts";
 import { filterCompacted } from "../boundary.ts";
-import { createToolMatcher, limitProblems, PRUNE_PROTECTED_TOOLS, startOfNewestTurns } from "../prune.ts";
+import { createToolMatcher, PRUNE_PROTECTED_TOOLS, startOfNewestTurns } from "../prune.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../tiers.ts";
 import { fillBudget } from "./fill.ts";
 import { GAP_MARKER } from "./select.ts";
@@ -15,14 +15,8 @@ import { GAP_MARKER } from "./select.ts";
  * included, all or nothing, so that it never learns from its own words with gaps in them. What users said, the last word of
  * each turn, summaries and the newest results stay as they are, so what is left can be more than `keepChars`.
  */
-export function keepLines({
-  keepChars,
-  protectResults = KEEP_LINES_PROTECT_RESULTS,
-  protectTurns = 0,
-  protectedTools = KEEP_LINES_PROTECTED_TOOLS,
-}: KeepLinesOptions): Stage {
-  const problems = limitProblems({ keepChars, protectResults, protectTurns });
-  if (problems.length > 0) throw new ConfigurationError(problems);
+export function keepLines(options: KeepLinesOptions): Stage {
+  const { keepChars, protectResults, protectTurns, protectedTools } = readOptions(SHAPE, DEFAULTS, options);
   const isProtected = createToolMatcher(protectedTools);
   const mayGo = (part: Part): boolean => part.type !== "tool" || !isProtected(part.tool);
 
@@ -60,6 +54,20 @@ export const KEEP_LINES_PROTECT_RESULTS = 10;
 export const KEEP_LINES_PROTECTED_TOOLS: readonly string[] = [
   ...new Set([...PRUNE_PROTECTED_TOOLS, ...FORK_NO_TRUNCATION_TOOLS]),
 ];
+
+const DEFAULTS: Required<KeepLinesOptions> = {
+  keepChars: Number.POSITIVE_INFINITY,
+  protectResults: KEEP_LINES_PROTECT_RESULTS,
+  protectTurns: 0,
+  protectedTools: KEEP_LINES_PROTECTED_TOOLS,
+};
+
+const SHAPE: Shape<KeepLinesOptions> = {
+  keepChars: numberFrom(0),
+  protectResults: numberFrom(0),
+  protectTurns: numberFrom(0),
+  protectedTools: listOf(text),
+};
 
 /** The index of the message with the oldest of the newest results; 0 while there are no more than those. */
 function startOfNewest(window: Transcript, count: number): number {
