@@ -4,8 +4,8 @@ import { isVisibleToModel, type Message, type MessageId, type Transcript } from 
 import type { CompactionPart } from "../transcript/part.ts";
 
 /**
- * Hides what the newest completed compaction has summed up. The summary comes first, then the tail that the
- * host kept word for word, then everything newer. With `from: "marker"` the marker stays in front, as a host sends it.
+ * Hides what the newest completed compaction has summarized. What is left is the summary, then the tail that the host
+ * kept verbatim, then everything newer. With `from: "marker"` the compaction marker stays in front, as hosts send it.
  */
 export function compactionBoundary({ from }: { readonly from: "summary" | "marker" }): Stage {
   return (transcript) => {
@@ -55,15 +55,18 @@ export function filterCompacted(messages: Transcript): Transcript {
   return runStages(messages, [compactionBoundary({ from: "marker" })]).transcript.filter(isVisibleToModel);
 }
 
-/** A compaction that ended well, as indexes into the transcript. */
+/** A compaction whose summary is complete, as indexes into the transcript. */
 interface CompletedCompaction {
   readonly markerIndex: number;
   readonly summaryIndex: number;
-  /** First message kept word for word; -1 when none was. */
+  /** First message kept verbatim; -1 when none was. */
   readonly tailStartIndex: number;
 }
 
-/** The newest compaction whose summary is finished, faultless and not empty; a newer pending or failed one does not hide it. */
+/**
+ * The newest compaction whose summary is finished, without an error and not empty; a newer pending or failed one does
+ * not replace it.
+ */
 export function findCompletedCompaction(transcript: Transcript): CompletedCompaction | undefined {
   if (!transcript.some((message) => compactionPart(message) !== undefined)) return undefined;
   const carriesFinish = transcript.some(

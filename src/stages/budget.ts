@@ -9,8 +9,8 @@ import { handleOf, isCleared } from "../transcript/tool-results.ts";
 import { cutOutputOrText, cutToLength, shrinkToFit } from "./shrink.ts";
 
 /**
- * Hides the oldest messages until the rendered rest fits; a summary and the newest message stay. Where these
- * alone are too long, their texts are shortened, and as a last resort parts dropped: the budget always holds.
+ * Hides the oldest messages until the rendered rest fits; summaries and the newest message stay. Where these alone
+ * are too long their texts are shortened, and as a last resort parts are hidden, so the budget always holds.
  */
 export function charBudget(options: CharBudgetOptions): Stage {
   const { maxChars, frameChars, render } = readOptions(SHAPE, DEFAULTS, options);
@@ -30,7 +30,7 @@ export interface CharBudgetOptions {
   readonly maxChars: number;
   /** Characters of what is written around the messages when this many were hidden. */
   readonly frameChars?: (hiddenMessages: number) => number;
-  /** How a message becomes text, if it was rendered before and need not be again. */
+  /** Renders a message; pass a caching renderer to render each message once. */
   readonly render?: (message: Message) => string;
 }
 
@@ -53,7 +53,7 @@ interface Kept {
   readonly chars: number;
 }
 
-/** Summaries, the newest message, and as many before it as fit. Only what may stay is ever rendered. */
+/** Summaries, the newest message, and as many before it as fit. Messages that cannot stay are not rendered. */
 function newestThatFit(
   shown: Transcript,
   { maxChars, frameChars, render }: Required<CharBudgetOptions>,
@@ -75,7 +75,7 @@ function newestThatFit(
     if (!isPinned) hidden--;
     first--;
   }
-  // Hiding anything costs a notice, which may cost the oldest of those that just fitted.
+  // Hiding a message adds a notice to the frame, for which the oldest kept message may have to go.
   while (hidden > 0 && sizes.length > 1 && chars + frameChars(hidden) > maxChars) {
     chars -= sizes.pop() ?? 0;
     if (!pinned.has(shown[first] as Message)) hidden++;
@@ -117,7 +117,7 @@ export function shrinkToChars(messages: Transcript, maxChars: number): readonly 
   return [...cuts, ...dropParts(applyEdits(messages, cuts, { at: 0 }), maxChars)];
 }
 
-/** What a truncation marker takes beside the kept text. */
+/** Room for the truncation marker. */
 const MARKER_CHARS = 48;
 
 function renderedTextChars(part: Part): number {
@@ -140,7 +140,7 @@ function dropParts(messages: Transcript, maxChars: number): readonly Edit[] {
     for (const [partIndex, chars] of sizes.entries()) {
       if (excessChars <= 0) return edits;
       if (chars === 0) continue;
-      // The label goes with the last part, a line break with each of the others.
+      // The label of the message goes with its last part, a line break with each of the others.
       excessChars -= shownParts === 1 ? chars : chars - labelChars + 1;
       shownParts--;
       edits.push({
@@ -157,7 +157,7 @@ function dropParts(messages: Transcript, maxChars: number): readonly Edit[] {
   return edits;
 }
 
-/** True when all messages and their frame fit; no more is rendered than it takes to know. */
+/** True when all messages and their frame fit; stops rendering as soon as they do not. */
 export function fitsBudget(
   messages: Transcript,
   { maxChars, frameChars = DEFAULTS.frameChars, render = DEFAULTS.render }: CharBudgetOptions,

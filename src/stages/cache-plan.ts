@@ -7,26 +7,23 @@ import { filterCompacted } from "./boundary.ts";
 import type { CacheProfile } from "./cache-profiles.ts";
 
 /**
- * Says which edits pay for themselves: what they save on every request to come, against sending again all that the
- * provider had cached behind the first of them. The others wait until they pay, or until the cache is gone anyway.
+ * Decides which edits pay for themselves: what they save on every later request, against writing again all that the
+ * provider had cached after the first of them. The others wait until they pay, or until the cache has expired.
  *
- * A cache ends at the first changed byte, so once a place is edited everything behind it can be edited at no further
- * cost: the best choice is always all edits from some place on.
+ * A cached prefix ends at the first changed byte, so once one message is edited, edits of all later messages cost
+ * nothing more: the best choice is always all edits from some message on.
  */
 export function planEdits(request: PlanEditsRequest): EditPlan {
-  const { profile, expectedTurns, idleMs, leadingTokens, neededTokens } = request;
-  const { readMultiplier, writeMultiplier, minimumTokens, stepTokens, ttlMs } = profile;
-  const prices = { readMultiplier, writeMultiplier, minimumTokens, stepTokens, ttlMs };
-  readOptions(SHAPE, {}, { ...prices, expectedTurns, idleMs, leadingTokens, neededTokens });
-  const wire = layOutWire(request);
-  const applied = pricesOf(request, wire);
-  const tallies = tallyFromEachPlace(wire, applied);
-  const chosen = choose(tallies, neededTokens ?? 0);
+  checkNumbers(request);
+  const wire = measureWire(request);
+  const prices = pricesOf(request, wire);
+  const tallies = tallyFromEachPlace(wire, prices);
+  const chosen = choose(tallies, request.neededTokens ?? 0);
   const isChosen = (_: Edit, index: number): boolean => wire.placeOfEdit(index) >= chosen.firstIndex;
   return {
     apply: request.edits.filter(isChosen),
     wait: request.edits.filter((edit, index) => !isChosen(edit, index)),
-    arithmetic: { ...applied, chosen, all: tallies.at(-1) ?? NOTHING },
+    arithmetic: { ...prices, chosen, all: tallies.at(-1) ?? NOTHING },
   };
 }
 
@@ -46,7 +43,7 @@ export interface EditPlan {
   readonly arithmetic: CacheArithmetic;
 }
 
-/** Every figure behind a plan. `BaseTokens` are weighed by price: one costs as much as an ordinary input token. */
+/** Every figure behind a plan. `BaseTokens` are weighted by price: one costs as much as an ordinary input token. */
 export interface CacheArithmetic extends CachePrices {
   readonly chosen: EditTally;
   /** The same sums for all edits together, whether or not they are applied. */
@@ -87,7 +84,13 @@ const NOTHING: EditTally = {
   breakEvenTurns: Number.POSITIVE_INFINITY,
 };
 
-/** The numbers of a request, with which it calculates. */
+/** Throws with every number of a request that cannot be calculated with. */
+function checkNumbers({ profile, expectedTurns, idleMs, leadingTokens, neededTokens }: PlanEditsRequest) {
+  const { readMultiplier, writeMultiplier, minimumTokens, stepTokens, ttlMs } = profile;
+  const prices = { readMultiplier, writeMultiplier, minimumTokens, stepTokens, ttlMs };
+  readOptions(SHAPE, {}, { ...prices, expectedTurns, idleMs, leadingTokens, neededTokens });
+}
+
 const SHAPE: Shape = {
   readMultiplier: numberFrom(0),
   writeMultiplier: numberFrom(0),
@@ -162,8 +165,8 @@ function bestOf([first, ...others]: readonly EditTally[]): EditTally | undefined
   return others.reduce((best, tally) => (tally.netBaseTokens > best.netBaseTokens ? tally : best), first);
 }
 
-/** Lays the messages that are sent side by side with their sizes, and finds the edits on them; one pass over each. */
-function layOutWire(request: WireRequest): CachedWire {
+/** The messages of the next request with their sizes, and where each edit changes them first. */
+function measureWire(request: WireRequest): CachedWire {
   const { transcript, edits, tokensOf = quarterOfChars } = request;
   const window = filterCompacted(transcript);
   const indexes = new Map(window.map(({ id }, index) => [id, index]));
@@ -211,7 +214,7 @@ interface CachedWire {
   readonly cachedTokens: number;
   /** The places with an edit, last first. */
   readonly editedPlaces: readonly EditedPlace[];
-  /** Where an edit changes the wire first; Infinity when it does not. */
+  /** The index of the first message that an edit changes; Infinity when it changes none. */
   readonly placeOfEdit: (index: number) => number;
 }
 

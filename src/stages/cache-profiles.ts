@@ -2,7 +2,7 @@ import type { ModelRef } from "../transcript/message.ts";
 
 /**
  * How providers charge for a prompt they have seen before, as multiples of the price of an ordinary input token.
- * Prices change: take a profile as a start and overwrite what you know better. Sources: `docs/decisions/0007`.
+ * Prices change: start from a profile and overwrite what you know better. Sources: `docs/decisions/0007`.
  */
 export const CACHE_PROFILES: Readonly<Record<CacheProfileName, CacheProfile>> = {
   anthropic: profile({ read: 0.1, write: 1.25, ttlMinutes: 5, minimumTokens: 1_024 }),
@@ -26,11 +26,11 @@ export const CACHE_PROFILES: Readonly<Record<CacheProfileName, CacheProfile>> = 
   none: profile({ read: 1, write: 1, ttlMinutes: 0, minimumTokens: 0 }),
 };
 
-/** The prices of a cache, and when there is one. */
+/** The prices of a provider's prompt cache, and when it applies. */
 export interface CacheProfile {
   /** What a token costs that is read from the cache. */
   readonly readMultiplier: number;
-  /** What a token costs that is sent anew and cached on the way. */
+  /** What a token costs that is written to the cache. */
   readonly writeMultiplier: number;
   /** After this long without a request the prefix is certainly gone; it may be gone sooner. */
   readonly ttlMs: number;
@@ -55,14 +55,14 @@ export type CacheProfileName =
   | "deepseek-pro"
   | "none";
 
-/** The profile that fits a model by its name, whoever serves it; `none` for a name that says nothing. */
+/** The profile for a model by its name, whoever serves it; `none` for an unknown name. */
 export function cacheProfileFor({ id }: Pick<ModelRef, "id">): CacheProfile {
   const name = id.toLowerCase();
   const rule = MODEL_RULES.find(([pattern]) => pattern.test(name));
   return CACHE_PROFILES[rule?.[1] ?? "none"];
 }
 
-/** The first that fits counts. Gateways put a provider before the name and write versions with a dot or a dash. */
+/** The first match counts. Gateways put a provider before the name and write versions with a dot or a dash. */
 const MODEL_RULES: readonly (readonly [RegExp, CacheProfileName])[] = [
   [/claude-(?:fable|mythos)-5[.-]1/, "anthropic-fable-5.1"],
   [/claude-(?:opus-4[.-][56]|haiku-4[.-]5)/, "anthropic-4.5"],

@@ -1,15 +1,12 @@
 import { isObject, tryJson, type UnknownObject } from "../text/json.ts";
 import type { ToolPart } from "../transcript/part.ts";
 
-/**
- * What a call did to one file, as far as its name and input say so for sure.
- * A shell command is never understood: what it prints and changes cannot be told from its text.
- */
+/** What a call did to one file, where the tool's name and input say so reliably. Shell commands are not parsed. */
 export function fileAccess({ tool, input }: Pick<ToolPart, "tool" | "input">): FileAccess | undefined {
   try {
     return isObject(input) ? accessOf(tool.toLowerCase().replaceAll("-", "_"), input) : undefined;
   } catch {
-    // A getter or a proxy that throws: an input that cannot be read says nothing.
+    // A getter or a proxy of the input threw.
     return undefined;
   }
 }
@@ -27,13 +24,13 @@ export interface FileRead {
   readonly maxLines: number;
 }
 
-/** The whole file anew: its content stands in the input. */
+/** Replaces the whole file by the content in the input. */
 interface FileWrite {
   readonly type: "write";
   readonly path: string;
 }
 
-/** A change to a part of a file; a patch names its files only inside its text. */
+/** Changes a part of a file; the path is unset for a patch, which names its files inside its text. */
 interface FileEdit {
   readonly type: "edit";
   readonly path?: string;
@@ -73,7 +70,7 @@ const EDIT_TOOLS = new Set([
   "apply_patch",
   "apply_diff",
 ]);
-/** Tools that do everything, told apart by their `command`. */
+/** Tools that read, write and edit, depending on `command`. */
 const COMMAND_TOOLS = new Set(["str_replace_editor", "str_replace_based_edit_tool", "text_editor"]);
 
 const PATH_FIELDS = ["filePath", "file_path", "path", "absolute_path", "target_file", "filename", "file"];
@@ -81,7 +78,7 @@ const CONTENT_FIELDS = ["content", "contents", "file_text", "text"];
 const PAIR_FIELDS = ["view_range", "line_range", "lineRange", "range"];
 const FIRST_LINE_FIELDS = ["start_line", "startLine", "start_line_one_indexed"];
 const LAST_LINE_FIELDS = ["end_line", "endLine", "end_line_one_indexed_inclusive"];
-/** Said for the reader of the call; the answer does not depend on it. */
+/** Fields on which the result does not depend. */
 const REMARK_FIELDS = ["description", "explanation"];
 const RANGE_AND_REMARK_FIELDS = new Set([
   ...["offset", "limit", "command"],
@@ -127,7 +124,7 @@ function editOf(path: string | undefined): FileEdit {
   return path === undefined ? { type: "edit" } : { type: "edit", path };
 }
 
-/** The range that a read asks for; undefined when it asks for one that we cannot place. */
+/** The lines that a read asks for; undefined when its range is not understood. */
 function rangeOf(input: UnknownObject): Pick<FileRead, "startLine" | "maxLines"> | undefined {
   const pair = firstOf(input, PAIR_FIELDS);
   const [first, last] = Array.isArray(pair)

@@ -7,14 +7,14 @@ import { handleOf, type ToolResult, toolResults } from "../transcript/tool-resul
 import { filterCompacted } from "./boundary.ts";
 
 /**
- * What clearing old tool outputs would do, as a plan that changes nothing by itself.
- * Clearing is not deletion: the model reads a placeholder, the output stays stored and `restore` brings it back.
+ * Plans which old tool outputs to clear. A cleared output is not deleted: the model reads a placeholder, the output
+ * stays stored, and `restore` brings it back.
  */
 export function prune(messages: Transcript, options: PruneOptions = {}): PrunePlan {
   return planPrune(messages, readOptions(PRUNE_SHAPE, PRUNE_DEFAULTS, options));
 }
 
-/** The same decision as a stage; its edits are empty when clearing would save too little. */
+/** The same plan as a stage; without edits when clearing would save too little. */
 export function pruneStage(options: PruneOptions = {}): Stage {
   const settings = readOptions(PRUNE_SHAPE, PRUNE_DEFAULTS, options);
   return (transcript) => planPrune(transcript, settings).edits;
@@ -23,7 +23,7 @@ export function pruneStage(options: PruneOptions = {}): Stage {
 export interface PruneOptions {
   /** The newest outputs that stay, in tokens; zero clears everything outside the protected turns. */
   readonly protectTokens?: number;
-  /** Clearing must save more than this, or nothing is cleared: each time costs the provider's cache. */
+  /** Nothing is cleared unless it saves more than this, since each change invalidates the provider's cached prefix. */
   readonly minimumTokens?: number;
   /** How many of the newest turns stay whole. */
   readonly protectTurns?: number;
@@ -36,17 +36,17 @@ export interface PruneOptions {
 export interface PrunePlan {
   /** Empty unless `applied`. */
   readonly edits: readonly Edit[];
-  /** The outputs that may be cleared, newest first, whether or not they are many enough. */
+  /** The outputs that may be cleared, newest first, also when they are too few to be cleared. */
   readonly candidates: readonly PruneCandidate[];
   readonly prunedTokens: number;
-  /** All outputs that were looked at. */
+  /** Of all outputs that were considered. */
   readonly totalTokens: number;
   readonly stoppedBy: PruneStop;
   /** True when the candidates are more than the minimum, so that the edits clear them. */
   readonly applied: boolean;
 }
 
-/** What ended the walk: that all turns are protected, a summary, an output cleared before, or the oldest message. */
+/** What ended the search: all turns are protected, a summary, an output cleared before, or the oldest message. */
 export type PruneStop = "guard" | "summary" | "cleared" | "start";
 
 export interface PruneCandidate {
@@ -97,7 +97,7 @@ function walkBack(
 ): Omit<PrunePlan, "edits" | "applied"> {
   const { protectTokens, protectTurns, estimate } = settings;
   const isProtected = createToolMatcher(settings.protectedTools);
-  // What is not sent any more must not count against what is: the walk sees the window that a host renders.
+  // Only messages that are still sent count.
   const window = filterCompacted(messages);
   const end = startOfNewestTurns(window, protectTurns);
   const start = window.slice(0, end).findLastIndex(isSummary) + 1;
@@ -151,8 +151,8 @@ function clear({ messageId, partIndex, handle, chars }: PruneCandidate): Edit {
 }
 
 /**
- * Edits that show cleared outputs to the model again, named by handle, by call or by message.
- * A name that fits nothing cleared gives no edit; an output of which only the placeholder was stored cannot come back.
+ * Edits that show cleared outputs to the model again, named by handle, by call or by message. A name without a
+ * cleared output gives no edit; an output of which only the placeholder was stored cannot come back.
  */
 export function restore(
   messages: Transcript,
@@ -181,8 +181,8 @@ export function restore(
 }
 
 /**
- * The index of the first message that belongs to the newest turns; what stands before it may be cleared.
- * A turn begins with a user message, and a compaction marker is one. Zero while there are too few turns.
+ * The index of the first message of the newest turns; 0 while there are no more turns than these. A turn begins with
+ * a user message, and a compaction marker is one.
  */
 export function startOfNewestTurns(messages: Transcript, protectTurns: number): number {
   let turns = 0;
@@ -194,7 +194,7 @@ export function startOfNewestTurns(messages: Transcript, protectTurns: number): 
   return index;
 }
 
-/** Says whether a tool is among the protected ones, whatever the case of its name. */
+/** A test whether a tool has one of these names, in upper or lower case. */
 export function createToolMatcher(protectedTools: readonly string[]): (tool: string) => boolean {
   const names = new Set(protectedTools.map((name) => name.toLowerCase()));
   return (tool) => names.has(tool.toLowerCase());

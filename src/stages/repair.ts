@@ -19,7 +19,7 @@ import {
   withText,
 } from "../transcript/part.ts";
 
-/** Edits after which no provider can refuse the transcript for its shape: the last stage before anything is sent. */
+/** Edits after which no provider refuses the transcript for its structure: the last stage before anything is sent. */
 export function repairPairing(messages: Transcript, options: RepairPairingOptions = {}): readonly Edit[] {
   const edits: Edit[] = [];
   const callIds = new Set<CallId>();
@@ -59,14 +59,14 @@ export interface RepairPairingOptions {
   readonly missingResult?: "stub" | "strip";
   /** A result without a call is left out, or becomes a plain text. */
   readonly orphanResult?: "drop" | "asText";
-  /** Who has the last word: a request has to end with the user, a stored conversation may end with an answer. */
+  /** A request has to end with a user message; a stored conversation may end with an answer. */
   readonly lastMessage?: "any" | "user";
 }
 
 /** What the model reads where a request would end with its own answer. */
 export const CONTINUE_REQUEST = "Continue.";
 
-/** What the model reads where a call never got its result. */
+/** What the model reads in place of a missing result. */
 export const MISSING_RESULT = "[Tool result not available]";
 
 const STAGE = "repair-pairing";
@@ -97,7 +97,7 @@ function repair({ message, part, callIds, options }: Subject): Repair | undefine
   return repairTool(part, { status: "done", output: MISSING_RESULT, attachments: [] }, "missing-result");
 }
 
-/** A part that stands wrong in the wire is written anew, whatever else was wrong with it. */
+/** A part that is irregular in the foreign messages is written again, whatever else is wrong with it. */
 function rewritten(part: Part, found: Repair | undefined): Repair | undefined {
   if (part.irregular === undefined) return found;
   if (found?.part === null) return found;

@@ -16,25 +16,25 @@ import {
 } from "./prune.ts";
 
 /**
- * Leaves a line in place of what something newer makes needless: reads of lines that were read again or of a file
- * that was written anew, outputs that are repeated later, long inputs of edits that failed. Each line names the newer one.
+ * Replaces results that newer ones make obsolete by a line that names the newer one: reads of lines that were read
+ * again or of a file that was rewritten, outputs that are repeated later, long inputs of edits that failed.
  */
 export function supersede(options: SupersedeOptions = {}): Stage {
   const { protectTurns, protectedTools } = readOptions(SHAPE, DEFAULTS, options);
   const isProtected = createToolMatcher(protectedTools);
   return (transcript) => {
     const window = filterCompacted(transcript);
-    const results = resultsOnTheWire(window);
+    const results = sentResults(window);
     const guarded = new Set(window.slice(startOfNewestTurns(window, protectTurns)));
-    const newer = createNewerResults(results);
+    const newer = createNewerIndex(results);
     const edits: Edit[] = [];
     for (const result of results.toReversed()) {
       const { message, part } = result;
       const access = fileAccess(part);
       const mayChange = !guarded.has(message) && !isProtected(part.tool);
       const changed = mayChange ? replacement(result, access, newer) : undefined;
-      newer.rememberChange(result, access);
-      if (changed === undefined) newer.rememberOutput(result, access);
+      newer.addChange(result, access);
+      if (changed === undefined) newer.addOutput(result, access);
       else edits.push(replace(result, changed));
     }
     return edits.reverse();
@@ -55,11 +55,11 @@ const DEFAULTS: Required<SupersedeOptions> = {
 
 const SHAPE: Shape<SupersedeOptions> = { protectTurns: numberFrom(0), protectedTools: listOf(text) };
 
-/** Strings of a failed edit's input up to this length stay: they say what was tried. */
+/** Strings of a failed edit's input up to this length stay, so that it can be seen what was tried. */
 const SUPERSEDE_KEEP_INPUT_CHARS = 200;
 
-/** A result without a call, or a second one for a call, is dropped before sending: it stands for nothing. */
-function resultsOnTheWire(window: Transcript): readonly ToolResult[] {
+/** Results without those that are dropped before sending: one without a call, or a second one for a call. */
+function sentResults(window: Transcript): readonly ToolResult[] {
   const calls = new Set<CallId>();
   return toolResults(window).filter(({ part }) => {
     if (part.callMissing || calls.has(part.callId)) return false;
@@ -71,7 +71,7 @@ function resultsOnTheWire(window: Transcript): readonly ToolResult[] {
 function replacement(
   result: ToolResult,
   access: FileAccess | undefined,
-  newer: NewerResults,
+  newer: NewerIndex,
 ): ToolPart | undefined {
   if (result.status === "failed") {
     return access === undefined || access.type === "read" ? undefined : withoutInput(result, access, newer);
@@ -98,7 +98,7 @@ function withStub({ part, text }: ToolResult, line: string): ToolPart | undefine
 function withoutInput(
   { part }: ToolResult,
   { path, type }: Exclude<FileAccess, { type: "read" }>,
-  newer: NewerResults,
+  newer: NewerIndex,
 ): ToolPart | undefined {
   if (part.inputCut !== undefined) return undefined;
   const what = `failed ${type}${path === undefined ? "" : ` of ${shortPath(path)}`}`;
@@ -129,7 +129,7 @@ function stub(newer: Handle, what: string): string {
   return `[superseded by ${newer}: ${what}]`.replace(/\s+/g, " ");
 }
 
-/** The end of a path says most. */
+/** A path of limited length: its end. */
 function shortPath(path: string): string {
   if (path.length <= MAX_PATH_CHARS) return path;
   return `...${path.slice(tailCut(path, path.length - MAX_PATH_CHARS))}`;
@@ -137,7 +137,7 @@ function shortPath(path: string): string {
 
 const MAX_PATH_CHARS = 120;
 
-/** True when an earlier edit left nothing of the output but a line of ours, known by what it noted. */
+/** True when an earlier edit replaced the whole output. */
 function isFullyOmitted({ cut }: ToolPart): boolean {
   return cut !== undefined && cut.omittedChars >= cut.originalChars;
 }
@@ -159,13 +159,13 @@ function omittedChars({ cut, inputCut }: ToolPart): number {
   return (cut?.omittedChars ?? 0) + (inputCut?.omittedChars ?? 0);
 }
 
-/** What stands behind the result being looked at, as far as the model sees it whole. */
-interface NewerResults {
-  /** Adds what a call did to a file; results come newest first. */
-  rememberChange(result: ToolResult, access: FileAccess | undefined): void;
+/** An index of the results that are newer than the one being examined and that the model sees whole. */
+interface NewerIndex {
+  /** Adds what a call did to a file; results are added newest first. */
+  addChange(result: ToolResult, access: FileAccess | undefined): void;
   /** Adds an output that stays. */
-  rememberOutput(result: ToolResult, access: FileAccess | undefined): void;
-  /** The result that shows the lines of a read again, or the one that wrote its file anew. */
+  addOutput(result: ToolResult, access: FileAccess | undefined): void;
+  /** The result that shows the lines of a read again, or the one that rewrote its file. */
   replacingRead(read: FileRead, result: ToolResult): Handle | undefined;
   /** A result of the same tool with the same text. */
   sameOutput(result: ToolResult): Handle | undefined;
@@ -173,8 +173,8 @@ interface NewerResults {
   nextChange(path: string | undefined): Handle | undefined;
 }
 
-/** Knows nothing at first; `results` are all that will be remembered or asked about. */
-function createNewerResults(results: readonly ToolResult[]): NewerResults {
+/** An empty index; `results` are all that will be added or looked up. */
+function createNewerIndex(results: readonly ToolResult[]): NewerIndex {
   const reads = new Map<string, ShownRead[]>();
   const writes = new Map<string, Handle>();
   const changes = new Map<string, Handle>();
@@ -182,18 +182,18 @@ function createNewerResults(results: readonly ToolResult[]): NewerResults {
   const keys = outputKeys(results);
 
   return {
-    rememberChange({ message, partIndex, part, status }, access) {
+    addChange({ message, partIndex, part, status }, access) {
       if (status !== "done" || access?.path === undefined || access.type === "read") return;
       const handle = handleOf(message, partIndex);
       changes.set(access.path, handle);
       if (access.type === "write" && part.inputCut === undefined) writes.set(access.path, handle);
     },
 
-    rememberOutput(result, access) {
+    addOutput(result, access) {
       const { message, partIndex, part, status } = result;
       if (status !== "done" || result.cleared || part.cut !== undefined || hasAttachments(result)) return;
       const handle = handleOf(message, partIndex);
-      if (access?.type === "read") rememberRead(reads, access, { ...linesOf(access, result), handle });
+      if (access?.type === "read") addRead(reads, access, { ...linesOf(access, result), handle });
       const key = keys.get(result);
       if (key !== undefined && !outputs.has(key)) outputs.set(key, { text: result.text, handle });
     },
@@ -214,12 +214,12 @@ function createNewerResults(results: readonly ToolResult[]): NewerResults {
   };
 }
 
-/** True when a result is more than text, so that no text can stand in for it. */
+/** True when a result is more than text, so that a line cannot replace it. */
 function hasAttachments({ part }: ToolResult): boolean {
   return part.outcome.status === "done" && part.outcome.attachments.length > 0;
 }
 
-/** The lines that a read asked for, and how far it got. */
+/** The lines that a read asked for, and those it returned. */
 interface ReadLines {
   readonly startLine: number;
   readonly askedEnd: number;
@@ -231,12 +231,12 @@ interface ShownRead extends ReadLines {
 }
 
 function covers(newer: ReadLines, older: ReadLines): boolean {
-  // The same question asked again: the newer answer counts even where the file became shorter.
+  // The same read again: the newer result counts even where the file became shorter.
   if (newer.startLine === older.startLine && older.askedEnd <= newer.askedEnd) return true;
   return newer.startLine <= older.startLine && older.shownEnd <= newer.shownEnd;
 }
 
-/** Tools stop before the end that was asked for, so what a read shows is told by counting the lines it gave. */
+/** Tools may return fewer lines than were asked for, so the returned lines are counted. */
 function linesOf({ startLine, maxLines }: FileRead, { text, part }: ToolResult): ReadLines {
   const askedEnd = startLine + maxLines;
   const shownEnd = part.cut === undefined ? startLine + Math.min(maxLines, countLines(text)) : askedEnd;
@@ -249,16 +249,16 @@ function countLines(text: string): number {
   return lines;
 }
 
-/** Of a file read in more pieces than this only the newest count, so that a look-up costs the same in any session. */
-const MAX_REMEMBERED_READS = 32;
+/** Of a file read in more ranges than this only the newest count, which bounds the cost of a lookup. */
+const MAX_READS_OF_FILE = 32;
 
-function rememberRead(reads: Map<string, ShownRead[]>, { question }: FileRead, lines: ShownRead): void {
+function addRead(reads: Map<string, ShownRead[]>, { question }: FileRead, lines: ShownRead): void {
   const known = reads.get(question);
   if (known === undefined) reads.set(question, [lines]);
-  else if (known.length < MAX_REMEMBERED_READS) known.push(lines);
+  else if (known.length < MAX_READS_OF_FILE) known.push(lines);
 }
 
-/** Keys for outputs that may have an equal; a length that occurs once needs no look at the text. */
+/** Keys of outputs that may be equal to another; texts of a length that occurs once are not hashed. */
 function outputKeys(results: readonly ToolResult[]): ReadonlyMap<ToolResult, string> {
   const seen = new Set<number>();
   const repeated = new Set<number>();
@@ -267,10 +267,7 @@ function outputKeys(results: readonly ToolResult[]): ReadonlyMap<ToolResult, str
   return new Map(mayHaveEqual.map((result) => [result, `${result.part.tool}\n${textKey(result.text)}`]));
 }
 
-/**
- * A short key that equal texts share, made from every character in one pass.
- * Different texts may share one too, so a match must still be compared.
- */
+/** A short key that equal texts share. Different texts may share one too, so a match must still be compared. */
 export function textKey(text: string): string {
   return `${text.length}:${hashText(text)}`;
 }

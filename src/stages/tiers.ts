@@ -12,7 +12,7 @@ import {
   toolResults,
 } from "../transcript/tool-results.ts";
 
-/** Cuts tool results by age: the newest stay whole, the middle ones keep some, the old ones little. Inputs go the same way. */
+/** Cuts tool results and their inputs by age, in three tiers: the newest results stay whole, older ones keep less. */
 export function graduatedTiers({
   limits,
   neverCutTools = FORK_NO_TRUNCATION_TOOLS,
@@ -151,7 +151,7 @@ export function getToolResultTier(
   return indexFromEnd < limits.tier1Count + limits.tier2Count ? 2 : 3;
 }
 
-/** A result together with its tier. One without text, or already cleared, takes no number and is as old as its neighbours. */
+/** A result and its tier. One without text, or already cleared, is not counted and gets the tier of its neighbours. */
 export interface TieredResult {
   readonly result: ToolResult;
   readonly tier: Tier;
