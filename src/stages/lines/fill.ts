@@ -12,9 +12,10 @@ import { GAP_MARKER, type RowSelection, selectRows } from "./select.ts";
 import { internWords } from "./words.ts";
 
 /**
- * Fills a budget with the lines that are most likely needed next: the newest messages as they are, what users said,
- * the newest work without what is shown again, then old lines by what they are worth a character. Changes nothing
- * where everything fits. Deterministic, and linear in the length of the transcript.
+ * Fills a budget with the lines that are most likely needed next: the newest messages unchanged, what users said, the
+ * newest work without repeated lines, then older lines by value per character. Changes nothing where everything fits.
+ * Texts are split into rows (`rows.ts`), rows are scored by their words (`words.ts`, `score.ts`) and selected down to
+ * the threshold that fills the budget (`select.ts`). Deterministic, and linear in the length of the transcript.
  */
 export function fillBudget(options: FillBudgetOptions): Stage {
   return (transcript) => fillTranscript(transcript, options).edits;
@@ -25,7 +26,7 @@ interface FillBudgetOptions extends CharBudgetOptions {
   readonly neverCutTools?: readonly string[];
 }
 
-/** What `fillBudget` says, together with the transcript after it, whose size had to be found out anyway. */
+/** The edits of `fillBudget` together with the transcript after them, which was needed to measure it. */
 export function fillTranscript(transcript: Transcript, options: FillBudgetOptions): StagesResult {
   const { maxChars, frameChars = () => 0, render = renderMessage } = options;
   const { neverCutTools = FORK_NO_TRUNCATION_TOOLS } = options;
@@ -39,12 +40,15 @@ export function fillTranscript(transcript: Transcript, options: FillBudgetOption
     let excessChars = frameChars(hiddenBy(edits)) - maxChars;
     for (const message of filled) excessChars += render(message).length;
     if (excessChars <= 0 || attempt === ATTEMPTS) return { transcript: filled, edits };
-    // Where escapes make everything several times as long, less than nothing would be left of the room.
+    // Where escapes make everything several times as long, the room would become negative.
     roomChars = Math.max(roomChars / 4, roomChars - (excessChars + SPARE_CHARS) * 2 ** (attempt - 1));
   }
 }
 
-/** Escapes and labels take a little more than is counted; what is still too long then is for the hard budget behind. */
+/**
+ * Escapes and labels take a little more than is counted; what is still too long after these attempts is left to
+ * `charBudget`.
+ */
 const ATTEMPTS = 4;
 const SPARE_CHARS = 32;
 
@@ -52,7 +56,7 @@ function hiddenBy(edits: readonly Edit[]): number {
   return edits.filter(({ type }) => type === "hide-message").length;
 }
 
-/** A selection as edits: messages and parts of which nothing stays are hidden, the others get the lines that stay. */
+/** A selection as edits: messages and parts without a kept row are hidden, the others keep the selected lines. */
 export function fillEdits(fill: FillRows, selection: RowSelection): readonly Edit[] {
   const edits: Edit[] = [];
   const { isShown, firstWholePart } = selection;
@@ -107,7 +111,7 @@ interface Selected {
   readonly selection: RowSelection;
 }
 
-/** What became of a part; undefined when it stays as it is. */
+/** A part with the selected lines, and its length. */
 interface KeptPart<P> {
   readonly part: P;
   readonly chars: number;
@@ -160,7 +164,10 @@ function linesCut(originalChars: number, kept: string) {
   return { method: "lines", originalChars, omittedChars, limitChars: kept.length } as const;
 }
 
-/** What is left of a text, each gap one line, line numbers without their padding; undefined when it stays as it is. */
+/**
+ * The selected rows of a text with a marker for each gap, line numbers without padding; undefined when the text stays
+ * as it is.
+ */
 export function keptText(
   { rows }: FillRows,
   segment: FillSegment,

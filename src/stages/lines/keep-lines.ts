@@ -11,9 +11,10 @@ import { fillBudget } from "./fill.ts";
 import { GAP_MARKER } from "./select.ts";
 
 /**
- * Leaves of old work what is most likely needed next: of an output its best lines, of what the agent wrote, its calls
- * included, all or nothing, so that it never learns from its own words with gaps in them. What users said, the last word of
- * each turn, summaries and the newest results stay as they are, so what is left can be more than `keepChars`.
+ * Prunes old work by line with the selection of `fillBudget`: an output keeps its best lines, while a message or call
+ * of the agent is kept or hidden as a whole, so that the model never sees gaps in its own text. What users said, the
+ * final answer of each turn, summaries and the newest results stay as they are, so the rest can be longer than
+ * `keepChars`.
  */
 export function keepLines(options: KeepLinesOptions): Stage {
   const { keepChars, protectResults, protectTurns, protectedTools } = readOptions(SHAPE, DEFAULTS, options);
@@ -38,9 +39,9 @@ export function keepLines(options: KeepLinesOptions): Stage {
 }
 
 export interface KeepLinesOptions {
-  /** How much to keep, in characters of the window as text. */
+  /** How many characters of the rendered window to keep. */
   readonly keepChars: number;
-  /** How many of the newest results stay whole, with everything that came after the first of them. */
+  /** How many of the newest results stay whole, with everything after the first of them. */
   readonly protectResults?: number;
   /** How many of the newest turns stay whole. */
   readonly protectTurns?: number;
@@ -50,7 +51,7 @@ export interface KeepLinesOptions {
 
 export const KEEP_LINES_PROTECT_RESULTS = 10;
 
-/** What `prune` never clears, and what users answered. */
+/** The tools that `prune` protects, and those that ask the user. */
 export const KEEP_LINES_PROTECTED_TOOLS: readonly string[] = [
   ...new Set([...PRUNE_PROTECTED_TOOLS, ...FORK_NO_TRUNCATION_TOOLS]),
 ];
@@ -69,14 +70,17 @@ const SHAPE: Shape<KeepLinesOptions> = {
   protectedTools: listOf(text),
 };
 
-/** The index of the message with the oldest of the newest results; 0 while there are no more than those. */
+/** The index of the message with the oldest of the newest results; 0 while there are no more results than these. */
 function startOfNewest(window: Transcript, count: number): number {
   if (count === 0) return window.length;
   const first = toolResults(window).at(-count)?.message;
   return first === undefined ? 0 : window.indexOf(first);
 }
 
-/** True for what the agent said and did, and ended; a part that nobody understands may belong to the one beside it. */
+/**
+ * True for a finished message of the agent that consists of known parts only; an unknown part may depend on its
+ * neighbours.
+ */
 function isOwnWork({ role, summary, metadata, parts }: Message): boolean {
   const isSummary = summary === true || SUMMARY_KINDS.has(metadata?.kind ?? "");
   return (
@@ -84,12 +88,12 @@ function isOwnWork({ role, summary, metadata, parts }: Message): boolean {
   );
 }
 
-/** False for a call without a result: alone, without the calls beside it, it would seem to go on. */
+/** False for a call without a result, which is still running. */
 function isOver(part: Part): boolean {
   return part.type !== "tool" || part.outcome.status !== "pending";
 }
 
-/** True for what ends a turn: without it a user would seem to speak into a loop of calls. */
+/** True for the final answer of a turn: without it a user message would follow directly on a tool call. */
 function isLastWord({ parts }: Message, next: Message | undefined): boolean {
   const hasCall = parts.some(({ type, agentVisible }) => type === "tool" && agentVisible !== false);
   return next?.role !== "assistant" && !hasCall;
@@ -99,7 +103,7 @@ const SUMMARY_KINDS: ReadonlySet<string> = new Set(["tool_summary", "compaction_
 const PLAIN_PARTS: ReadonlySet<string> = new Set(["text", "reasoning", "tool"]);
 const STAGE = "keep-lines";
 
-/** What an edit of `fillBudget` becomes in a conversation that goes on. */
+/** What an edit of `fillBudget` becomes in a conversation that continues. */
 function allowed(edit: Edit, message: Message, mayGo: (part: Part) => boolean): readonly Edit[] {
   if (edit.type === "hide-message") {
     if (message.parts.every(mayGo)) return [{ ...edit, stage: STAGE, reason: "pruned" }];
@@ -135,7 +139,7 @@ interface ChosenLines {
   readonly chosen: ToolPart;
 }
 
-/** The call as it was, with the lines of its output that were chosen; an output without any is cleared. */
+/** The call with the selected lines of its output; an output without any is cleared. */
 function withLines({ message, partIndex, part, chosen }: ChosenLines): readonly Edit[] {
   const [text, left] = [outcomeText(part.outcome), outcomeText(chosen.outcome)];
   if (left.length >= text.length) return [];

@@ -6,16 +6,16 @@ import { filePlaceholder } from "../../transcript/render.ts";
 import { isCleared } from "../../transcript/tool-results.ts";
 import { type FileAccess, fileAccess } from "../file-access.ts";
 
-/** A call by its texts: a head that names it, the long strings of its input, its output. */
+/** A call as separate texts: a head with its name and short input, the long strings of its input, its output. */
 export interface FillCall {
   readonly path: string | undefined;
-  /** What the call takes as soon as it is shown: its head, the label of its result, its attachments. */
+  /** Characters that are rendered whenever the call is kept: its head, the label of its result, its attachments. */
   readonly headChars: number;
   readonly texts: readonly { readonly source: FillSource; readonly text: string }[];
   /** The length of the input's JSON, and of input and output together. */
   readonly inputChars: number;
   readonly chars: number;
-  /** The input with other texts for its long strings, and how that reads; undefined where the input stays as it is. */
+  /** The input with its long strings replaced, and its preview; undefined where the input stays as it is. */
   readonly withStrings: ((change: (text: string) => string) => ChangedInput) | undefined;
 }
 
@@ -25,7 +25,7 @@ interface ChangedInput {
   readonly preview: string;
 }
 
-/** Reads a call. */
+/** Splits a call into its texts. */
 export function readCall(part: ToolPart): FillCall {
   const access = fileAccess(part);
   const { head, strings, inputChars, withStrings } = readInput(part);
@@ -42,7 +42,7 @@ export function readCall(part: ToolPart): FillCall {
   return { path: access?.path, headChars, texts, inputChars, chars, withStrings };
 }
 
-/** Strings of an input that are longer than this, or have several lines, are chosen by line. */
+/** Strings of an input that are longer than this, or have several lines, are selected by line. */
 const LONG_STRING_CHARS = 200;
 /** A head that is longer without its long strings is cut. */
 const MAX_HEAD_CHARS = 1200;
@@ -54,14 +54,14 @@ function isLong(text: string): boolean {
   return text.length > LONG_STRING_CHARS || text.includes("\n");
 }
 
-/** What an edit took out of a file: no longer there, unless its other half puts it back. */
+/** The texts that an edit removed from a file. */
 function removedTexts(input: unknown): ReadonlySet<unknown> {
   try {
     const { edits } = fieldsOf(input);
     const changes = Array.isArray(edits) ? [input, ...edits] : [input];
     return new Set(changes.flatMap((change) => REMOVED_FIELDS.map((name) => fieldsOf(change)[name])));
   } catch {
-    // A getter or a proxy that throws: an input that cannot be read says nothing.
+    // A getter or a proxy of the input threw.
     return new Set();
   }
 }
@@ -135,7 +135,9 @@ function outputSource(tool: string, access: FileAccess | undefined): FillSource 
   return SEARCH_TOOL.test(tool) ? "search" : "output";
 }
 
-/** Where a text comes from, which says how likely it is needed again. What an edit took out is `removed`. */
+/**
+ * Where a text comes from, which tells how likely it is needed again. What an edit removed from a file is `removed`.
+ */
 export type FillSource =
   | "user"
   | "agent"
@@ -147,7 +149,7 @@ export type FillSource =
   | "search"
   | "output";
 
-/** JSON with line breaks, tabs, quotes and backslashes as they were in its strings: for reading, not for parsing. */
+/** JSON with line breaks, tabs, quotes and backslashes unescaped: for reading, not for parsing. */
 export function readableJson(json: string): string {
   let slash = json.indexOf("\\");
   if (slash === -1) return json;

@@ -1,8 +1,17 @@
+import { assert, constantFrom, property, string } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { agent, call, talk, user } from "../../../test/rig/fill-talk.ts";
+import { runs } from "../../../test/rig/runs.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import type { FilePart, ToolPart } from "../../transcript/part.ts";
-import { readRows } from "./rows.ts";
+import {
+  createRowCollector,
+  type FillSegment,
+  type RowTable,
+  readRows,
+  splitRows,
+  wholeChars,
+} from "./rows.ts";
 
 const PICTURE: FilePart = { type: "file", mime: "image/png" };
 const pending: ToolPart = { ...call("bash", {}, ""), outcome: { status: "pending" } };
@@ -119,5 +128,141 @@ describe("fillRows", () => {
       expect(rows.blankLines[row]).toBe(row === 0 ? 0 : 1);
       expect(rows.chars[row]).toBe(line(row).length + (row === 0 ? 1 : 2));
     }
+  });
+});
+
+function tableOf(text: string): RowTable {
+  const rows = createRowCollector();
+  splitRows(text, rows);
+  return rows.table();
+}
+
+function rowsOf(text: string): readonly string[] {
+  const { start, end } = tableOf(text);
+  return Array.from(start, (from, row) => text.slice(from, end[row]));
+}
+
+describe("splitRows", () => {
+  it.each([
+    { name: "gives one row a line", text: "a\nb", rows: ["a", "b"] },
+    { name: "leaves blank lines out", text: "\na\n\n \nb\n", rows: ["a", "b"] },
+    { name: "drops the padding of line numbers", text: "   12→\tx\n    y", rows: ["12→\tx", "    y"] },
+    {
+      name: "knows four signs behind a line number",
+      text: "  1→a\n  2\tb\n  3|c\n  4:d",
+      rows: ["1→a", "2\tb", "3|c", "4:d"],
+    },
+    {
+      name: "leaves other numbers as they are",
+      text: "  1;a\n  2 b\n  3\n  (4): d",
+      rows: ["  1;a", "  2 b", "  3", "  (4): d"],
+    },
+    { name: "takes a number alone for no line number", text: "  12\t\n  13", rows: ["  12", "  13"] },
+    { name: "takes a sign alone for no line number", text: "  : a\n  | b", rows: ["  : a", "  | b"] },
+    { name: "drops what ends a line", text: "a  \r\nb", rows: ["a", "b"] },
+    { name: "has nothing to give of nothing", text: " \n", rows: [] },
+  ])("$name", ({ text, rows }) => {
+    expect(rowsOf(text)).toEqual(rows);
+  });
+
+  it("counts the blank lines in front of a row", () => {
+    expect([...tableOf("a\n\n\nb").blankLines]).toEqual([0, 2]);
+  });
+
+  it("splits a very long line into pieces that are its text", () => {
+    const text = `${"word ".repeat(500)}end`;
+    const { count, blankLines } = tableOf(text);
+    expect(count).toBeGreaterThan(5);
+    expect(rowsOf(text).join("")).toBe(text);
+    expect(blankLines.subarray(1).every((lines) => lines === -1)).toBe(true);
+  });
+
+  it.each([
+    { name: "leaves a line of 400 characters whole", line: "x".repeat(400), lengths: [400] },
+    { name: "cuts a longer one", line: "x".repeat(401), lengths: [400, 1] },
+    { name: "cuts again as often as needed", line: "x".repeat(1_000), lengths: [400, 400, 200] },
+    { name: "cuts behind a space", line: `${"x".repeat(350)} ${"y".repeat(99)}`, lengths: [351, 99] },
+    { name: "cuts behind the last space", line: `${"x ".repeat(190)}${"y".repeat(90)}`, lengths: [380, 90] },
+    { name: "looks back 80 characters", line: `${"x".repeat(320)} ${"y".repeat(99)}`, lengths: [321, 99] },
+    { name: "looks back no further", line: `${"x".repeat(319)} ${"y".repeat(99)}`, lengths: [400, 19] },
+    { name: "cuts between characters", line: `${"x".repeat(399)}\u{1f600}y`, lengths: [399, 3] },
+  ])("$name", ({ line, lengths }) => {
+    const rows = rowsOf(`before\n${line}\nbehind`);
+    expect(rows.slice(1, -1).map((row) => row.length)).toEqual(lengths);
+    expect(rows.slice(1, -1).join("")).toBe(line);
+  });
+
+  it("says where a row begins behind its line number", () => {
+    const text = `  12→\tword\nword\n  13: ${"word ".repeat(100)}\n${"9".repeat(500)}: word`;
+    const { start, bodyStart, end } = tableOf(text);
+    expect(text.slice(bodyStart[0], end[0])).toBe("\tword");
+    expect(bodyStart[1]).toBe(start[1]);
+    expect(text.slice(start[2], bodyStart[2])).toBe("13:");
+    expect(bodyStart[3]).toBe(start[3]);
+    expect(bodyStart.every((body, row) => body >= (start[row] ?? 0) && body <= (end[row] ?? 0))).toBe(true);
+  });
+
+  const line = "word ".repeat(79).trimEnd().padEnd(399, ".");
+
+  it("looks at each line of a text of two million characters", () => {
+    const text = `${line}\n`.repeat(5_000);
+    const { count, start, end } = tableOf(text);
+    expect(text.length).toBe(2_000_000);
+    expect(count).toBe(5_000);
+    expect(start.every((from, row) => (end[row] ?? 0) - from === line.length)).toBe(true);
+  });
+
+  it("leaves the middle of a longer one in one row", () => {
+    const text = `${line}.\n`.repeat(8_000);
+    const { count, start, bodyStart, end } = tableOf(text);
+    const lengths = Array.from(start, (from, row) => (end[row] ?? 0) - from);
+    const middle = lengths.indexOf(text.length - 2_000_000);
+    expect(middle).toBeGreaterThan(count / 3);
+    expect(middle).toBeLessThan((2 * count) / 3);
+    expect(start[middle]).toBe(1_000_000);
+    expect(end[middle - 1]).toBeLessThanOrEqual(1_000_000);
+    expect(start[middle + 1]).toBe(text.length - 1_000_000);
+    expect(bodyStart[middle]).toBe(end[middle]);
+    expect(lengths.every((chars, row) => row === middle || chars <= 400)).toBe(true);
+  });
+
+  const anySign = constantFrom("a", "7", " ", "\n", "\t", "\r", "→", ":", "é", "\u{1f600}", "\ud83d", "\0");
+
+  it("gives rows in order, without overlap, never blank", () => {
+    assert(
+      property(string({ unit: anySign, maxLength: 900 }), (text) => {
+        const { start, end } = tableOf(text);
+        const isBehind = (from: number, row: number): boolean => row === 0 || from >= (end[row - 1] ?? 0);
+        expect(start.every(isBehind)).toBe(true);
+        expect(start.every((from, row) => (end[row] ?? 0) > from)).toBe(true);
+      }),
+      { numRuns: runs(100) },
+    );
+  });
+});
+
+function charsOf(tool: string, output: string): number {
+  const { rows, segments } = readRows(talk(agent(call(tool, { path: "a" }, output), call(tool, {}, "more"))));
+  return wholeChars(rows, segments[1] as FillSegment);
+}
+
+const padded = "     1→\tone\n     2→\ttwo\n\n     3→\tthree";
+
+describe("wholeChars", () => {
+  it("counts a file that was read without the padding of line numbers", () => {
+    expect(charsOf("read", padded)).toBe("1→\tone\n2→\ttwo\n\n3→\tthree\n".length);
+  });
+
+  it("counts any other text as it is", () => {
+    expect(charsOf("bash", padded)).toBe(padded.length + 1);
+    expect(charsOf("read", "one\ntwo")).toBe("one\ntwo\n".length);
+  });
+
+  it("leaves padding in place where dropping it saves too little", () => {
+    const rest = "x".repeat(300);
+    expect(charsOf("read", `  1→${rest}`)).toBe(`  1→${rest}\n`.length);
+    const share = `    1→${"x".repeat(94)}`;
+    expect(charsOf("read", share)).toBe(share.length + 1);
+    expect(charsOf("read", `${" ".repeat(12)}1→${rest}`)).toBe(`1→${rest}\n`.length);
   });
 });

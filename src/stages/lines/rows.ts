@@ -4,7 +4,7 @@ import type { Part } from "../../transcript/part.ts";
 import { filePlaceholder } from "../../transcript/render.ts";
 import { type FillCall, type FillSource, readCall } from "./read-call.ts";
 
-/** A transcript by its rows: messages hold parts, parts hold segments, segments hold rows. */
+/** A transcript split into rows: messages hold parts, parts hold segments, segments hold rows. */
 export interface FillRows {
   readonly messages: readonly Message[];
   /** Oldest first, as are segments and rows. */
@@ -13,7 +13,7 @@ export interface FillRows {
   readonly rows: RowTable;
 }
 
-/** A part of a message with what must be written as soon as any of it is. */
+/** A part of a message and its segments. */
 export interface FillPart {
   readonly message: Message;
   readonly messageNumber: number;
@@ -25,7 +25,7 @@ export interface FillPart {
   readonly path: string | undefined;
   readonly call: FillCall | undefined;
   readonly headChars: number;
-  /** How much it brings into a window. */
+  /** Its length in the window. */
   readonly chars: number;
   readonly firstSegment: number;
   readonly endSegment: number;
@@ -45,7 +45,7 @@ export function readRows(transcript: Transcript): FillRows {
   const messages = transcript.filter(isVisibleToModel);
   const parts: FillPart[] = [];
   const segments: FillSegment[] = [];
-  const rows = createRowDraft();
+  const rows = createRowCollector();
   let callsSince = countResults(messages);
   for (const [messageNumber, message] of messages.entries()) {
     for (const [partIndex, part] of message.parts.entries()) {
@@ -56,7 +56,7 @@ export function readRows(transcript: Transcript): FillRows {
       for (const { source, text } of call?.texts ?? ownTexts(part, message)) {
         const firstRow = rows.count();
         splitRows(text, rows);
-        if (source === "call" && rows.count() > firstRow + 1) rows.cutTo(firstRow + 1);
+        if (source === "call" && rows.count() > firstRow + 1) rows.truncate(firstRow + 1);
         if (rows.count() === firstRow) continue;
         segments.push({ source, text, partNumber: parts.length, firstRow, endRow: rows.count() });
       }
@@ -91,7 +91,7 @@ function countResults(messages: Transcript): number {
   return results;
 }
 
-/** Nobody types more at once: a longer text of a user was pasted, or printed by a program that the user ran. */
+/** A longer text of a user was pasted or printed by a program, not typed. */
 const MAX_SAID_CHARS = 8_000;
 
 interface SourcedText {
@@ -107,8 +107,8 @@ function ownTexts(part: Part, { role }: Message): readonly SourcedText[] {
   return [{ source: isPasted ? "output" : source, text: part.text }];
 }
 
-/** Adds the rows of a text. What is too long to be looked at in whole has its middle in one row, which never fits. */
-export function splitRows(text: string, rows: RowDraft): void {
+/** Adds the rows of a text. The middle of a text that is too long to be split becomes one row, which never fits. */
+export function splitRows(text: string, rows: RowCollector): void {
   if (text.length <= MAX_TEXT_CHARS) {
     splitLines(text, { from: 0, to: text.length, rows });
     return;
@@ -122,13 +122,13 @@ export function splitRows(text: string, rows: RowDraft): void {
 
 const MAX_TEXT_CHARS = 2_000_000;
 const MAX_ROW_CHARS = 400;
-/** How far back a cut looks for a space. */
+/** How far back a split looks for a space. */
 const WORD_SEARCH_CHARS = 80;
 
 interface Stretch {
   readonly from: number;
   readonly to: number;
-  readonly rows: RowDraft;
+  readonly rows: RowCollector;
 }
 
 function splitLines(text: string, { from, to, rows }: Stretch): void {
@@ -186,7 +186,7 @@ function skipDigits(text: string, from: number): number {
   return at;
 }
 
-/** What stands between a line number and the line: an arrow, a tab, a bar, a colon. */
+/** A separator between a line number and the line: an arrow, a tab, a bar, a colon. */
 function isNumberSign(unit: number): boolean {
   return unit === 0x2192 || unit === 9 || unit === 124 || unit === 58;
 }
@@ -197,19 +197,19 @@ function wordEnd(text: string, end: number): number {
 }
 
 /**
- * The rows of a transcript, oldest first, as columns. A row is a line that is not blank, or a piece of a very long one:
- * the smallest thing that is kept or left out.
+ * The rows of a transcript, oldest first, as columns. A row is a line that is not blank, or a piece of a very long
+ * one: the smallest unit that is kept or left out.
  */
 export interface RowTable {
   readonly count: number;
-  /** Where each row begins in its text: behind the padding of a line number. */
+  /** Where each row begins in its text: after the padding of a line number. */
   readonly start: Int32Array;
-  /** Behind the line number itself. */
+  /** After the line number itself. */
   readonly bodyStart: Int32Array;
   readonly end: Int32Array;
-  /** Blank lines in front; -1 where a row goes on where the one before ends. */
+  /** Blank lines before it; -1 where it continues the line of the row before. */
   readonly blankLines: Int32Array;
-  /** What each row takes when it is written. */
+  /** The length of each row with its line breaks. */
   readonly chars: Int32Array;
 }
 
@@ -221,17 +221,17 @@ interface FillRow {
   readonly blankLines: number;
 }
 
-/** Rows while they are gathered. */
-interface RowDraft {
+/** Collects rows into a table. */
+interface RowCollector {
   add(row: FillRow): void;
   count(): number;
-  /** Takes back all rows from a number on. */
-  cutTo(count: number): void;
+  /** Drops all rows from this number on. */
+  truncate(count: number): void;
   table(): RowTable;
 }
 
-/** A draft without rows. */
-export function createRowDraft(): RowDraft {
+/** A collector without rows. */
+export function createRowCollector(): RowCollector {
   let columns = new Int32Array(FIELDS * 1024);
   let count = 0;
   return {
@@ -245,7 +245,7 @@ export function createRowDraft(): RowDraft {
       count++;
     },
     count: () => count,
-    cutTo(newCount) {
+    truncate(newCount) {
       count = newCount;
     },
     table() {
@@ -279,7 +279,10 @@ function doubled(array: Int32Array): Int32Array<ArrayBuffer> {
   return larger;
 }
 
-/** What all rows of a text take: of a file that was read, without the padding of line numbers where that saves something. */
+/**
+ * The length of all rows of a text; of a file that was read, without the padding of line numbers where that saves
+ * something.
+ */
 export function wholeChars({ chars }: RowTable, { source, text, firstRow, endRow }: FillSegment): number {
   if (source !== "read") return text.length + 1;
   let rowChars = 0;
@@ -287,5 +290,5 @@ export function wholeChars({ chars }: RowTable, { source, text, firstRow, endRow
   return rowChars < text.length * (1 - PADDING_SHARE) ? rowChars : text.length + 1;
 }
 
-/** Less padding than this is left in place. */
+/** A smaller share of padding is left in place. */
 const PADDING_SHARE = 0.03;

@@ -4,13 +4,16 @@ import type { InternedWords } from "./words.ts";
 
 /** What each row is worth. */
 export interface RowScores {
-  /** Value a character; higher stays longer. No two rows that matter are equal. */
+  /** Value per character; rows with a higher one are kept first. Ties are broken by age. */
   readonly density: Float64Array;
-  /** 1 where a newer row shows the same line. */
+  /** 1 where a newer row has the same line. */
   readonly isRepeated: Uint8Array;
 }
 
-/** Scores rows by how likely the agent needs them next: by source, age, names found nowhere newer, and what is being worked on. */
+/**
+ * Scores rows by how likely the agent needs them next: by source, age, identifiers that no newer row has, and current
+ * work.
+ */
 export function scoreRows(fill: FillRows, numbered: InternedWords): RowScores {
   const facts = readRowFacts(fill, numbered, countWords(fill, numbered));
   const { rows, segments } = fill;
@@ -21,7 +24,7 @@ export function scoreRows(fill: FillRows, numbered: InternedWords): RowScores {
   for (const { firstRow, endRow } of segments) {
     for (let row = firstRow; row < endRow; row++) {
       const cost = costChars(row);
-      // A name is of use only between its neighbours; a short one must not come without the line that it belongs to.
+      // An identifier needs its context, so its value spreads to the rows beside it.
       let names = nameValue(row) / cost;
       if (row > firstRow) names = Math.max(names, inherited(nameValue(row - 1), cost, costChars(row - 1)));
       if (row < endRow - 1) names = Math.max(names, inherited(nameValue(row + 1), cost, costChars(row + 1)));
@@ -36,15 +39,15 @@ function inherited(nameValue: number, ownCost: number, itsCost: number): number 
   return nameValue === 0 ? 0 : (FILL_SHARES.neighbour * nameValue) / Math.max(ownCost, itsCost);
 }
 
-/** By how much the newest of equal rows is preferred: enough for a threshold to fall between them. */
+/** By how much the newest of equal rows is preferred, so that a threshold can separate them. */
 const TIE_SHARE = 0.01;
-/** A row alone costs a line break and part of a gap marker beside its text. */
+/** A row alone costs a line break and part of a gap marker besides its text. */
 const GAP_SHARE_CHARS = 6;
-/** A line that is shown again later, or has no word in it, comes behind everything else. */
+/** A line that is repeated later, or has no word, is worth less than all others. */
 const LEFTOVER_FACTOR = 1e-4;
 const AGE_OFFSET = 3;
 
-/** What each line itself is worth, which an edit may have to repeat. */
+/** The value of each row without that of its new identifiers. */
 function valueLines(fill: FillRows, numbered: InternedWords, facts: RowFacts): Float64Array {
   const { rows, segments } = fill;
   const { activity, isRepeated } = facts;
@@ -95,8 +98,8 @@ function countTouches({ parts }: FillRows): ReadonlyMap<string, number> {
 }
 
 /**
- * What makes a line worth its characters, as found on recorded sessions: the logarithm of its value is a sum of
- * these. How they were found, and what was tried beside them, is in docs/decisions/0020-fill.md.
+ * Weights fitted on recorded sessions: the logarithm of a row's value is a sum of these. How they were found, and
+ * what else was tried, is in docs/decisions/0020-fill.md.
  */
 export const FILL_WEIGHTS: FillWeights = {
   source: {
@@ -129,16 +132,16 @@ interface FillWeights {
   readonly source: Readonly<Record<FillSource, number>>;
   /** Per logarithm of the results since. */
   readonly age: number;
-  /** For names that no newer line has. */
+  /** For identifiers that no newer row has. */
   readonly firstNewName: number;
   readonly secondNewName: number;
   readonly thirdNewName: number;
-  /** Per logarithm of the texts that such a name stands in. */
+  /** Per logarithm of the number of texts with such an identifier. */
   readonly nameTexts: number;
-  /** Per unit of what agent and user wrote lately about the line's words. */
+  /** Per unit of how much agent and user wrote the row's words lately. */
   readonly activity: number;
   readonly activitySquared: number;
-  /** For a line whose names, or those of the lines it stands under, were written lately. */
+  /** For a row whose identifiers, or those of an enclosing row, were written lately. */
   readonly enclosingNames: number;
   /** Per logarithm of the calls about the same file. */
   readonly fileTouches: number;
@@ -146,13 +149,13 @@ interface FillWeights {
   readonly segmentRows: number;
   /** Per logarithm of its length. */
   readonly lineChars: number;
-  /** For a line of the newest work. */
+  /** For a row of the newest work. */
   readonly recent: number;
-  /** For a line of the newest work in a text that is too long to be taken whole. */
+  /** For a row of the newest work in a text that is too long to be kept whole. */
   readonly recentLong: number;
 }
 
-/** How the budget is shared out. */
+/** How the budget is divided. */
 export const FILL_SHARES: FillShares = {
   tail: 0.15,
   recent: 0.7,
@@ -163,33 +166,36 @@ export const FILL_SHARES: FillShares = {
 };
 
 interface FillShares {
-  /** Of the budget, for the newest messages as they are. */
+  /** Share of the budget for the newest messages as they are. */
   readonly tail: number;
-  /** Of the budget, up to where work counts as the newest. */
+  /** Share of the budget up to which work counts as the newest. */
   readonly recent: number;
-  /** Of the budget, for what users said and for results that are never cut. */
+  /** Share of the budget for what users said and for results that are never cut. */
   readonly words: number;
-  /** A text that takes more than this of the room left for the newest work is not taken whole. */
+  /** A text that takes more than this share of the room left for the newest work is not kept whole. */
   readonly longText: number;
-  /** What a line passes on to the lines beside it. */
+  /** The share of its value that a row passes on to the rows beside it. */
   readonly neighbour: number;
-  /** A gap that saves less is not made. */
+  /** A gap that saves less is closed. */
   readonly closedGapChars: number;
 }
 
-/** What the words of each row say about it. */
+/** What is derived from the words of each row. */
 interface RowFacts {
-  /** How much agent and user wrote lately of what the row says. */
+  /** How much agent and user wrote the row's words lately. */
   readonly activity: Float64Array;
-  /** How many times its own value the names of the row are worth that no newer row has. */
+  /** The value of the row's new identifiers, as a multiple of the row's own value. */
   readonly newNames: Float64Array;
-  /** From 0 to 1: how much was written lately of the row's names. */
+  /** From 0 to 1: how much the row's identifiers were written lately. */
   readonly namesWritten: Float64Array;
-  /** 1 where a newer row shows the same line. */
+  /** 1 where a newer row has the same line. */
   readonly isRepeated: Uint8Array;
 }
 
-/** Reads the rows from the newest to the oldest. What a change says counts as newer than the output that echoes it. */
+/**
+ * Reads the rows from the newest to the oldest. The input of an edit counts as newer than its output, which often
+ * repeats it.
+ */
 export function readRowFacts(fill: FillRows, numbered: InternedWords, use: WordUse): RowFacts {
   const { words, firstWord, isIdentifier, lineOf } = numbered;
   const count = fill.rows.count;
@@ -233,7 +239,7 @@ export function readRowFacts(fill: FillRows, numbered: InternedWords, use: WordU
   return { activity, newNames, namesWritten, isRepeated };
 }
 
-/** Names that were written this often lately count fully. */
+/** Identifiers that were written this often lately count fully. */
 const MANY_WRITTEN = 2;
 const { firstNewName, secondNewName, thirdNewName } = FILL_WEIGHTS;
 const SPREAD_FACTORS: Float64Array = Float64Array.from(
@@ -245,7 +251,7 @@ function spreadFactor(texts: number): number {
   return SPREAD_FACTORS[texts] ?? texts ** FILL_WEIGHTS.nameTexts;
 }
 
-/** By the number of new names. */
+/** By the number of new identifiers. */
 const NEW_NAME_FACTORS: readonly number[] = [
   0,
   Math.exp(firstNewName) - 1,
@@ -264,16 +270,16 @@ function isChange({ source }: FillSegment): boolean {
 }
 
 /**
- * Per row, from 0 to 1: how much was written lately of its names or of those of a row that it stands under, by
- * indentation. So a function that the plan names counts with its body and with the comment above it.
+ * Per row, from 0 to 1: how much its identifiers, or those of a row that encloses it by indentation, were written
+ * lately. So a function that the agent mentions counts with its body and the comment above it.
  */
 export function scoreEnclosingNames(
   { segments, rows }: FillRows,
-  { indent, isRemark }: InternedWords,
+  { indent, isComment }: InternedWords,
   { namesWritten }: RowFacts,
 ): Float64Array {
   const names = new Float64Array(rows.count);
-  // The rows that the present one stands under, the outermost first.
+  // The rows that enclose the current one, outermost first.
   const columnsAbove: number[] = [];
   const namesAbove: number[] = [];
   for (const segment of segments) {
@@ -284,13 +290,13 @@ export function scoreEnclosingNames(
       const columns = indent[row] ?? 0;
       while (depth > 0 && (columnsAbove[depth - 1] ?? 0) >= columns) depth--;
       names[row] = depth === 0 ? 0 : (namesAbove[depth - 1] ?? 0);
-      if (isRemark[row] === 1) continue;
+      if (isComment[row] === 1) continue;
       names[row] = Math.max(names[row] ?? 0, namesWritten[row] ?? 0);
       columnsAbove[depth] = columns;
       namesAbove[depth++] = names[row] ?? 0;
     }
     for (let row = endRow - 2; row >= firstRow; row--)
-      if (isRemark[row] === 1 && indent[row] === indent[row + 1])
+      if (isComment[row] === 1 && indent[row] === indent[row + 1])
         names[row] = Math.max(names[row] ?? 0, names[row + 1] ?? 0);
   }
   return names;
@@ -304,16 +310,16 @@ function isFileText({ source }: FillSegment): boolean {
 interface WordUse {
   /** Per word: how much agent and user wrote it lately. */
   readonly written: Float64Array;
-  /** The same, less for words that stand everywhere. */
+  /** The same, less for frequent words. */
   readonly activity: Float64Array;
-  /** Per word: in how many texts it stands. */
+  /** Per word: the number of texts with it. */
   readonly texts: Int32Array;
 }
 
-/** The most that the activity of a word, or of a line, counts. */
+/** The upper bound of the activity of a word and of a row. */
 const MAX_ACTIVITY = 4;
 
-/** Counts words, newer ones more. */
+/** Counts words, recent ones with more weight. */
 export function countWords({ segments, parts }: FillRows, numbered: InternedWords): WordUse {
   const { words, firstWord, wordCount } = numbered;
   const written = new Float64Array(wordCount);
@@ -341,7 +347,7 @@ export function countWords({ segments, parts }: FillRows, numbered: InternedWord
   return { written, activity, texts };
 }
 
-/** What tools showed, as opposed to what agent and user wrote. */
+/** What tools printed, as opposed to what agent and user wrote. */
 const SHOWN_SOURCES: ReadonlySet<FillSource> = new Set(["read", "search", "output"]);
-/** After so many results, words that were written count a third. */
+/** After this many results, the weight of a written word has fallen to a third. */
 const FRESH_RESULTS = 15;

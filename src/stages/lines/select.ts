@@ -3,20 +3,23 @@ import type { FillSource } from "./read-call.ts";
 import { type FillPart, type FillRows, type FillSegment, wholeChars } from "./rows.ts";
 import { FILL_SHARES, FILL_WEIGHTS, type RowScores } from "./score.ts";
 
-/** What stays of a transcript. */
+/** What is kept of a transcript. */
 export interface RowSelection {
-  /** Per row: 1 when it stays. */
+  /** Per row: 1 when it is kept. */
   readonly isKept: Uint8Array;
-  /** Per part: 1 when any of it stays. */
+  /** Per part: 1 when any of it is kept. */
   readonly isShown: Uint8Array;
   /** Parts from here on stay as they are. */
   readonly firstWholePart: number;
 }
 
-/** The line that stands for lines that were left out. */
+/** The line in place of lines that were left out. */
 export const GAP_MARKER = "[...]";
 
-/** Chooses rows for a budget: what must stay, then by value a character, down to the threshold at which the budget is full. */
+/**
+ * Selects rows for a budget: required ones first, then by value per character, down to the threshold at which the
+ * budget is full.
+ */
 export function selectRows(fill: FillRows, scores: RowScores, options: RequireOptions): RowSelection {
   const required = requireRows(fill, scores, options);
   const sizes = measureSegments(fill, required);
@@ -38,7 +41,7 @@ export function selectRows(fill: FillRows, scores: RowScores, options: RequireOp
   return { isKept, isShown, firstWholePart: required.firstWholePart };
 }
 
-/** Logarithms between which every threshold is. */
+/** Bounds of the logarithm of the threshold. */
 const LOWEST = -24;
 const HIGHEST = 8;
 const ROUNDS = 24;
@@ -55,7 +58,7 @@ interface Draft {
   readonly isShown: Uint8Array;
 }
 
-/** What spares most segments a look at their rows. */
+/** Length and bounds of the value of each segment, so that most segments are decided without their rows. */
 interface SegmentSizes {
   readonly chars: Int32Array;
   readonly lowest: Float64Array;
@@ -82,7 +85,7 @@ function measureSegments({ segments, rows }: FillRows, { worth }: RequiredRows):
   return { chars, lowest, highest };
 }
 
-/** Keeps all rows from a threshold on, and says what they and everything around them take. */
+/** Keeps all rows from a threshold on; gives the length of the result. */
 function keepFrom(draft: Draft, threshold: number): number {
   const { fill, required, sizes, isShown } = draft;
   let chars = 0;
@@ -104,7 +107,7 @@ function keepFrom(draft: Draft, threshold: number): number {
 
 function keepInSegment({ fill, required, sizes, isKept }: Draft, segment: number, threshold: number): number {
   const { source, firstRow, endRow } = fill.segments[segment] as FillSegment;
-  // The head of a call is written with the call, and counted there.
+  // The head of a call is counted with the call.
   if (source === "call") return 0;
   const chars = sizes.chars[segment] ?? 0;
   if ((sizes.lowest[segment] ?? 0) >= threshold || chars <= FILL_SHARES.closedGapChars) {
@@ -133,7 +136,7 @@ interface KeepRows {
   readonly threshold: number;
 }
 
-/** Keeps the rows of one segment; a gap that saves next to nothing is not made. Undefined when there is none at all. */
+/** Keeps rows of one segment and closes gaps that save next to nothing; undefined when no gap is left. */
 function keepRows(
   isKept: Uint8Array,
   { worth, rowChars, firstRow, endRow, threshold }: KeepRows,
@@ -161,9 +164,9 @@ function keepRows(
   return isWhole ? undefined : chars;
 }
 
-/** What stays whatever it is worth, and what is preferred. */
+/** The value of rows after what must be kept and what is preferred. */
 interface RequiredRows {
-  /** Per row: its value a character within this budget; infinite when it must stay. */
+  /** Per row: its value per character within this budget; infinite when it must be kept. */
   readonly worth: Float64Array;
   /** Parts from here on stay as they are, and take this much. */
   readonly firstWholePart: number;
@@ -177,7 +180,7 @@ interface RequireOptions {
   readonly neverCutTools: readonly string[];
 }
 
-/** Requires the newest messages as they are and what was said by users; prefers the newest work. */
+/** Requires the newest messages and what users said; prefers the newest work. */
 export function requireRows(fill: FillRows, scores: RowScores, options: RequireOptions): RequiredRows {
   const tail = wholeTail(fill, options);
   const worth = scores.density.slice();
@@ -207,8 +210,8 @@ interface WordsInput extends Tail, RequireOptions {
 }
 
 /**
- * Summaries, the first request, then everything that users said, newest first, as far as its share goes. Of a summary or
- * a first request that is too long the beginning stays.
+ * Requires summaries, the first request, then everything that users said, newest first, within its share. Of a
+ * summary or a first request that is too long the beginning is kept.
  */
 function requireWords({ fill, worth, firstWholePart, maxChars, neverCutTools }: WordsInput): number {
   const { rows, segments } = fill;
@@ -246,10 +249,10 @@ interface RecentInput extends WordsInput {
   readonly roomChars: number;
 }
 
-/** What a search or a program printed is seldom needed whole, and often long; what was removed is needed least. */
+/** Output of searches and programs is often long and seldom needed whole; what was removed is needed least. */
 const NEVER_RECENT: ReadonlySet<FillSource> = new Set(["search", "output", "removed"]);
 
-/** Raises the newest work, from the newest to the oldest, as far as its share goes. */
+/** Raises the value of the newest work, from the newest to the oldest, within its share. */
 function preferRecent(input: RecentInput): void {
   const { fill, scores, worth, firstWholePart } = input;
   let roomChars = input.roomChars;

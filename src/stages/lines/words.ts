@@ -1,6 +1,6 @@
 import type { FillRows } from "./rows.ts";
 
-/** The words of all rows as small numbers, and which rows say the same. */
+/** The words of all rows as small numbers, and which rows have the same line. */
 export interface InternedWords {
   /** Row `r` has the words from `firstWord[r]` up to `firstWord[r + 1]`. */
   readonly words: Int32Array;
@@ -8,13 +8,13 @@ export interface InternedWords {
   /** Per word: 1 for what a model cannot guess, such as `fooBar`, `foo_bar`, `a1b2c3d4`, `some/path`. */
   readonly isIdentifier: Uint8Array;
   readonly wordCount: number;
-  /** Per row, a number that rows with the same line share, line numbers and indentation aside. */
+  /** Per row: a number that rows with the same line share, without line numbers and indentation. */
   readonly lineOf: Int32Array;
   readonly lineCount: number;
-  /** Per row: the columns of white space in front of what it says. */
+  /** Per row: the columns of its indentation. */
   readonly indent: Int32Array;
   /** Per row: 1 for a comment or a decorator, which belongs to what follows. */
-  readonly isRemark: Uint8Array;
+  readonly isComment: Uint8Array;
 }
 
 /** Reads every character of every row once. */
@@ -24,7 +24,7 @@ export function internWords({ segments, rows }: FillRows): InternedWords {
   const firstWord = new Int32Array(rows.count + 1);
   const lineOf = new Int32Array(rows.count);
   const indent = new Int32Array(rows.count);
-  const isRemark = new Uint8Array(rows.count);
+  const isComment = new Uint8Array(rows.count);
   let words = new Int32Array(1 << 14);
   let isIdentifier = new Uint8Array(1 << 12);
   let used = 0;
@@ -49,13 +49,13 @@ export function internWords({ segments, rows }: FillRows): InternedWords {
         unit = text.charCodeAt(++at);
       }
       indent[row] = columns;
-      if (unit === 0x2f || unit === 0x23 || unit === 0x2a || unit === 0x40) isRemark[row] = 1;
+      if (unit === 0x2f || unit === 0x23 || unit === 0x2a || unit === 0x40) isComment[row] = 1;
       lineOf[row] = lines.numberOf(readLine(text, { from: at, to: end, add }));
     }
   }
   firstWord[rows.count] = used;
   const counts = { wordCount: table.size(), lineCount: lines.size() };
-  return { words, firstWord, isIdentifier, lineOf, indent, isRemark, ...counts };
+  return { words, firstWord, isIdentifier, lineOf, indent, isComment, ...counts };
 }
 
 function doubled<T extends Int32Array | Uint8Array>(array: T, Type: new (length: number) => T): T {
@@ -78,7 +78,7 @@ interface LineReader {
   readonly add: (hash: number, identifier: 0 | 1) => void;
 }
 
-/** Adds the words of a line, and of each path its last two names as one more; gives the hash of the line. */
+/** Adds the words of a line, and the last two names of each path as one more word; gives the hash of the line. */
 function readLine(text: string, { from, to, add }: LineReader): number {
   let lineHash = SEED;
   let nameHash = SEED;
@@ -132,7 +132,7 @@ function readLine(text: string, { from, to, add }: LineReader): number {
   return lineHash;
 }
 
-/** Whether a word is a digest, such as the name of a Git object: unique, and never what comes next. */
+/** True for a digest, such as the name of a Git object, which is unique but never needed again. */
 function isHexadecimal(text: string, from: number, to: number): boolean {
   for (let at = from; at < to; at++) {
     const unit = text.charCodeAt(at) | 32;
@@ -164,7 +164,7 @@ const KINDS: Uint8Array = Uint8Array.from({ length: 128 }, (_, unit) => {
   return /[.@+-]/.test(sign) ? PATH_SIGN : 0;
 });
 
-/** What was met in a word so far, as bits. */
+/** What was seen in a word so far, as bits. */
 const LOWER_BEFORE = 1;
 const HUMP = 2;
 const UNDERSCORE_BEFORE = 4;
@@ -201,7 +201,7 @@ interface InternTable {
 /** An empty table; it grows as needed. */
 export function createInternTable(): InternTable {
   let mask = 4095;
-  // Hash and number side by side: one look into memory. Numbers are kept one higher, so that 0 is a free slot.
+  // Hash and number are adjacent, for one memory access. Numbers are stored one higher, so that 0 is a free slot.
   let slots = new Int32Array((mask + 1) * 2);
   let size = 0;
 
