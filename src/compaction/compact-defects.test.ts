@@ -18,7 +18,7 @@ async function compacted(input: CompactionInput, answer = "## Goal\nGo on."): Pr
   return outcome;
 }
 
-/** Each of these is broken in one of the systems that the founding documents describe. */
+/** Each of these is broken in one of the systems that the specification describes. */
 describe("defects of the originals", () => {
   it("DB-2: an agent that has finished is not told to go on", async () => {
     const { messages } = await compacted({ transcript: read("u:40 a(read:9000) a:80"), trigger: "overflow" });

@@ -126,7 +126,7 @@ const EDITS_OF: Readonly<Record<MechanicalRung, EditsOf>> = {
 /** The documented protection is meant for large windows; in a small one it would protect everything. */
 const PROTECTED_SHARE = 0.2;
 
-/** Edits that cut the outputs since the user's last request to a quarter of what an output may otherwise have. */
+/** Edits that cut the outputs since the user's last request to a quarter of the usual limit. */
 export function shrinkTurn(window: Transcript, outputMaxChars: number): readonly Edit[] {
   return cutToLength(window.slice(findLastRequest(window) + 1), {
     cut: cutOutput,
@@ -148,10 +148,10 @@ export function foldOlder(transcript: Transcript, request: Omit<RecoveryRequest,
     transcript,
     trigger: "context_limit_recovery",
     representation: representation ?? "pivot",
-    // As little as can be kept: the newest message, and the request it answers.
+    // Keeps as little as possible: the newest message, and the request it answers.
     tailTokens: 1,
     limits: { contextTokens: limitTokens, outputTokens: 0 },
-    // Nobody is asked, so nothing has to be cut to fit a request.
+    // No model is asked, so nothing has to be cut to fit a request.
     summarizer: { windowTokens: Number.MAX_SAFE_INTEGER },
     autoContinue: "never",
     estimate: { estimator: "calibrated", ...estimate },
@@ -173,7 +173,7 @@ export function foldOlder(transcript: Transcript, request: Omit<RecoveryRequest,
   return edits;
 }
 
-/** How much of the limit the mechanical summary may take, without what is carried word for word. */
+/** How much of the limit the mechanical summary may take, not counting the facts carried along. */
 const SUMMARY_SHARE = 0.2;
 
 /** Edits that cut the longest parts to one length, head and tail, at which everything fits; empty when there is none. */
@@ -239,7 +239,7 @@ function lastRequestOnly(
 
 const LAST_REQUEST = { stage: "recover-last-request", reason: "recovery" } as const;
 
-/** More than any long text has. */
+/** An upper bound: no long text has more. */
 const MOST_CHARS_PER_TOKEN = 16;
 
 /** All text of the request becomes one part, so that a thousand small parts cannot be too much together. */

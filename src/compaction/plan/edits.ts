@@ -57,10 +57,10 @@ export interface SummaryResult {
   readonly continuation: "append" | "suppressed";
 }
 
-/** The facts give way step by step before a compaction is given up. */
+/** How much of their room the facts get, tried in this order before a compaction is given up. */
 export const FACTS_SHARES: readonly number[] = [1, 0.5, 0.25, 0];
 
-/** What the agent reads when it was interrupted by the compaction. */
+/** Tells an agent that the compaction interrupted to go on. */
 export const CONTINUE_TEXT =
   "If something that the user asked for is still open, carry on with it. If nothing is open, or you are not sure what is wanted, say so and stop.";
 
@@ -130,7 +130,7 @@ function recentEdits({
   );
 }
 
-/** The request that did not fit stays without its media: they may be why. */
+/** The request that did not fit loses its media, which may be the reason. */
 function replayEdits({ replay, transcript, lastRequest }: CompactionPlan): readonly Edit[] {
   const request = transcript.find((message) => message.id === lastRequest?.messageId);
   if (replay === "none" || request === undefined) return [];

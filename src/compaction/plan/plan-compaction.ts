@@ -148,7 +148,7 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
   };
 }
 
-/** The message whose words the summary has to carry, if it is folded. */
+/** The folded message whose words the summary has to carry, if there is one. */
 export function requiredHandle(lastRequest: LastRequest | undefined): MessageId | undefined {
   return lastRequest?.place === "folded" ? lastRequest.messageId : undefined;
 }
@@ -213,7 +213,7 @@ export interface CompactionInput extends Partial<KeepInput> {
   readonly trigger: CompactionTrigger;
   /** The model that writes the summary; its window is that of `limits` when unset. */
   readonly summarizer?: SummarizerModel;
-  /** Exactly what has to stay before the model; when unset, what the last compaction carried. */
+  /** What must stay visible to the model; when unset, the pins of the last compaction. */
   readonly pins?: readonly Pin[];
   /** How tokens are counted; usage is never used, since it describes a context that is going away. */
   readonly estimate?: Omit<ContextEstimateOptions, "epochStartIndex">;
@@ -304,7 +304,7 @@ function summaryMaterial({
 }: MaterialInput): SummaryMaterial {
   const { summarizer = {}, limits, settings = DEFAULT_COMPACTION_SETTINGS } = input;
   const turn = new Set(split.turnPrefix);
-  // The request of a split turn stays, and is quoted all the same: the rest of the turn is the answer to it.
+  // The request of a split turn stays a message, and is quoted too: the folded part of the turn answers it.
   const kept = new Set(split.kept);
   const request = split.turnPrefix.filter((message) => kept.has(message));
   const first = read.pieces.find((piece) => piece.type === "typed");
@@ -346,10 +346,10 @@ interface MaterialInput {
   readonly replacedTokens: number;
 }
 
-/** Assumed where nobody knows the summarizer's window. */
+/** Assumed when the summarizer's window is unknown. */
 const DEFAULT_WINDOW_TOKENS = 32_000;
 const RESERVE_SHARE = 0.8;
-/** In a small window the answer must leave room for the question. */
+/** The largest share of the summarizer's window that its answer may take. */
 const OUTPUT_SHARE = 0.25;
 
 /** What was read of some messages: everything of the newest, of the older ones only what the user typed. */

@@ -1,6 +1,6 @@
 import type { ModelRef } from "../../transcript/message.ts";
 
-/** Port: asks a model for one text. It may throw, hang, answer late or answer nonsense: whoever calls it bounds and checks it. */
+/** Port: asks a model for one text. It may throw, hang, answer late or answer nonsense: callers bound the time and check the answer. */
 export interface Summarizer {
   summarize(request: SummaryRequest, options: SummarizeOptions): Promise<string>;
 }

@@ -139,7 +139,7 @@ const INPUT_PLUS_OUTPUT = anyOf(
   /\bmax_\w*tokens\b (?:\([^)]*\) )?(?:would |will )?exceeds?\b/,
 );
 
-/** True for what says too little to mean an overflow from anyone but the provider that sent it. */
+/** True for errors that mean an overflow only from the provider that sent them. */
 function isProviderSpecificOverflow(
   { texts, codes, statuses }: ProviderErrorEvidence,
   provider: string,

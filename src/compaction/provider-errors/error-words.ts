@@ -56,7 +56,7 @@ export function readTokenFigures(words: string): TokenFigures {
     limitTokens = Math.min(...limits);
     observedTokens = Math.max(...limits);
   }
-  // What was sent is more than what fits, so two figures that are left tell themselves apart.
+  // What was sent is larger than what fits, so of two remaining figures the larger one was sent.
   if (limitTokens === undefined && observedTokens === undefined && loose.length === 2) {
     limitTokens = Math.min(...loose);
     observedTokens = Math.max(...loose);
@@ -82,7 +82,7 @@ export interface TokenFigures {
   readonly outputTokens?: number;
 }
 
-/** No model has a smaller window; servers have been seen to report one. */
+/** Smaller limits are ignored: no model has one, but servers have reported them. */
 const MIN_LIMIT_TOKENS = 64;
 const MIN_LOOSE_TOKENS = 100;
 const MAX_FIGURES = 24;
@@ -110,7 +110,7 @@ function numbersIn(words: string): readonly Figure[] {
 }
 
 function sumDistinct(counts: readonly number[]): number | undefined {
-  // Wrappers repeat a text: a count that comes twice is one count.
+  // Wrappers repeat a text, so equal counts are counted once.
   return counts.length === 0 ? undefined : [...new Set(counts)].reduce((total, count) => total + count, 0);
 }
 

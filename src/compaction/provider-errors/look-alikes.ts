@@ -78,7 +78,7 @@ const RATE = anyOf(
   /频繁|頻繁|频率|頻率|速率|限流|限速|并发|並發|请求过多|请求数|请求次数|配额|额度|每分钟|每日|每天|用量|限额|套餐/,
 );
 
-/** Tokens that open doors, not tokens of text. */
+/** Access tokens and keys, not tokens of text. */
 const AUTH = anyOf(
   /\bapi[ _-]?keys?\b|unauthori[sz]ed|authenticat|authori[sz]ation|credentials|\bforbidden\b/,
   /permission denied|access denied|not (?:authori[sz]ed|permitted) to/,
@@ -149,7 +149,7 @@ const CONFIG = anyOf(
 
 /** Whether an error is about the size, number or kind of images, or about the bytes of media as a whole. */
 function mediaClass(words: string): "image" | "payload_too_large" | undefined {
-  // Media also cost tokens: where tokens are named, the count is what matters.
+  // Where tokens are named, the error is about their count, although media are mentioned.
   if (/\btokens?\b|\bcontext\b|\bprompt is too long\b/.test(words) || !MEDIA_SIZE.test(words))
     return undefined;
   if (IMAGE.test(words)) return ALL_MEDIA.test(words) ? "payload_too_large" : "image";
@@ -167,7 +167,7 @@ const IMAGE = /\b(?:images?|photos?|pictures?|screenshots?)\b|图片|图像|圖�
 const OTHER_MEDIA =
   /\b(?:videos?|audio|pdfs?|pages|files?|attachments?|documents?|media)\b|文件|檔案|附件|音频|视频/;
 
-/** One image too large is that image's problem; all of them together are the request's. */
+/** Wordings about all media of a request together, not about one image. */
 const ALL_MEDIA = /image content|total|accumulated|combined/;
 
 /** True when an error is about the length of the answer alone: a parameter out of range, or an answer cut short. */
@@ -195,7 +195,7 @@ const INPUT_COUNTED = anyOf(
   /\btotal tokens\b|\btotal (?:number )?of\b|\btoken count\b/,
 );
 
-/** True for talk about errors instead of an error: a sentence of a person or a model, a list of wordings, source code. */
+/** True for a text about errors that is not an error: prose of a person or a model, a list of wordings, source code. */
 function readsAsProse(words: string, raw: string): boolean {
   if (PROSE_OPENING.test(words) || FIRST_PERSON.test(raw) || SOURCE_CODE.test(raw) || QUOTING.test(raw))
     return true;
@@ -209,7 +209,7 @@ const PROSE_OPENING = anyOf(
   /^we(?:re| are|ve| have)? (?:debug\w*|investigat\w*|looking|reading|checking|seeing|tried|fixed|added|wrote)\b/,
 );
 
-/** A provider speaks of itself as "we", if at all. */
+/** Providers never write "I". */
 const FIRST_PERSON =
   /\bI(?:['’](?:ve|m|ll)| am| have| will)? (?:am|have|read|reading|found|saw|see|check\w*|added|think|need|was|look\w*|debug\w*|investigat\w*|tried|fixed|wrote)\b/;
 

@@ -82,7 +82,7 @@ function readObject(object: object, found: EvidenceSets): readonly unknown[] {
   found.limitTokens ??= fields(LIMIT_FIELDS).find(isCount);
 
   const inner = [...fields(TEXT_FIELDS), ...fields(INNER_FIELDS)];
-  // A retry error lists every attempt; only the last one is why it gave up.
+  // A retry error lists every attempt; only the last one counts.
   if (fieldOf(object, "lastError") === undefined) inner.push(fieldOf(object, "errors"));
   return inner.filter((value) => typeof value === "string" || (typeof value === "object" && value !== null));
 }
@@ -144,7 +144,7 @@ const SPELLED_CODE =
 const SPELLED_STATUS =
   /^\W{0,3}([1-5]\d\d)\b(?!,)|\b(?:error code|status code|status|http)\W{1,3}([1-5]\d\d)\b/i;
 
-/** Longer texts echo something; the provider's own words stand at one of the ends. */
+/** Longer texts repeat the request; the provider's own words stand at one of the ends. */
 const HEAD_CHARS = 3_000;
 const TAIL_CHARS = 1_000;
 const MAX_PARSED_CHARS = 200_000;

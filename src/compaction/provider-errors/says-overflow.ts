@@ -3,7 +3,7 @@ import { anyOf, codeWords, readTokenFigures, splitSentences } from "./error-word
 /**
  * True when the words of an error say that the request has more tokens than the model takes.
  * The rules are about meaning: what is too big (prompt, input, messages, tokens), how (exceeds, too long,
- * more than) and of what (context window, maximum, limit); they expect the look-alikes to be gone already.
+ * more than) and of what (context window, maximum, limit). Look-alikes must have been excluded before.
  */
 export function saysOverflow(words: string): boolean {
   return (
@@ -15,7 +15,7 @@ export function saysOverflow(words: string): boolean {
   );
 }
 
-/** True when a machine code, as words, can mean nothing else than an overflow. */
+/** True when a machine code, as words, can only mean an overflow. */
 export function codeSaysOverflow(code: string): boolean {
   return (
     CODE.test(code) ||
@@ -59,7 +59,7 @@ const NAMED_OVERFLOW = anyOf(
   /\bexceed(?:s|ed)? (?:the |model |models |available |max(?:imum)? )*context\b|\bslot context\b|\bn_ctx_slot\b/,
 );
 
-/** "Maximum context length is 8192": said in an error, that alone is the complaint. */
+/** "Maximum context length is 8192": in an error this alone means an overflow. */
 const NAMED_MAXIMUM = new RegExp(
   [
     /\bmax(?:imum)?(?:[ _](?:supported|allowed|allowable|total|combined|available|permitted|configured|possible|number of|models?|effective))*/,
@@ -203,7 +203,7 @@ function saysOverflowInOtherLanguages(words: string): boolean {
 /** Languages that can be written without a letter of their own. */
 const PLAIN_LETTERS = /\b(?:excede|supera|demasiado|longitud|kontext|zu lang|trop long|troppo lung)/;
 
-/** Media, answers, parameters, names, numbers of things, money and frequency have limits too. */
+/** Limits of other things: media, answers, parameters, names, counts, money, frequency. */
 const NOT_ABOUT_INPUT = anyOf(
   /图片|圖片|图像|文件|檔案|附件|音频|视频|字节|位元組|画像|ファイル|이미지|파일/,
   /输出|輸出|回复|回答|响应|max_(?:completion_|new_|output_)?tokens|参数|參數|名称|名稱|用户名|描述/,

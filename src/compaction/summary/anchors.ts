@@ -6,12 +6,12 @@ import type { ToolPart } from "../../transcript/part.ts";
 import type { TextCleaner, TextPiece } from "./text.ts";
 
 /**
- * Exact things of a conversation with the place where each was seen last, the most telling first: what is
- * seen often, lately, and is of a kind that is hard to find again. Needs no model.
+ * Exact things of a conversation (paths, commands, errors, …) with the place where each was seen last. They are ranked by
+ * how often and how lately they were seen, and by how hard their kind is to find again. Needs no model.
  */
 export function collectAnchors(carried: readonly Anchor[], pieces: readonly TextPiece[]): readonly Anchor[] {
   const entries = new Map<string, AnchorEntry>();
-  // Newest first: where there are too many, the older ones are those that do not get in.
+  // Newest first, so that the limit on candidates drops the oldest.
   for (let index = pieces.length - 1; index >= 0; index--) {
     const piece = pieces[index] as TextPiece;
     const here = new Set<string>();
@@ -29,7 +29,7 @@ export function collectAnchors(carried: readonly Anchor[], pieces: readonly Text
   for (const [index, anchor] of carried.entries()) {
     const known = entries.get(`${anchor.type}\n${anchor.text}`);
     if (known !== undefined) known.seen += anchor.seen;
-    // The best of the earlier ones hold their ground against the newest, the last of them fade.
+    // Carried anchors start with half the recency of new ones, decreasing down the list.
     else
       entries.set(`${anchor.type}\n${anchor.text}`, { ...anchor, recency: 0.5 - index / carried.length / 2 });
   }
@@ -39,7 +39,7 @@ export function collectAnchors(carried: readonly Anchor[], pieces: readonly Text
     .map(({ type, text, handle, seen }) => ({ type, text, handle, seen }));
 }
 
-/** The anchors whose list takes at most so many characters; no kind takes more than its share while others wait. */
+/** The anchors whose list takes at most `maxChars`: first every kind up to its share, then the rest in order of rank. */
 export function selectAnchors(anchors: readonly Anchor[], maxChars: number): readonly Anchor[] {
   const chosen = new Set<Anchor>();
   const handles = new Set<string>();
@@ -93,14 +93,14 @@ function anchorScore({ type, seen, recency }: AnchorEntry): number {
   return TYPE_SCORES[type] + Math.log2(1 + seen) + 2 * recency;
 }
 
-/** What a piece of a conversation says exactly: paths, names, error texts, commands, addresses, hashes. */
+/** The exact things in a piece of a conversation: paths, identifiers, errors, commands, URLs, hashes. */
 export function findAnchors(piece: TextPiece): readonly FoundAnchor[] {
   const found: FoundAnchor[] = [];
   const { type, text } = piece;
   const isResult = type === "output" || type === "error";
   if (type === "input") findCommand(text, found);
   if (isResult) findErrors(text, type === "error", found);
-  // Names in outputs are too many to mean anything; those that matter are also written or asked for.
+  // Outputs hold too many identifiers; those that matter also occur in requests or calls.
   findWords(text, isResult ? "exact" : "all", found);
   return found;
 }

@@ -1,17 +1,20 @@
 import { describe, expect, it } from "vitest";
+import {
+  archived,
+  background,
+  handlesOf,
+  loop,
+  run,
+  summaries,
+  summaryText,
+} from "../../../test/rig/tool-summaries.ts";
 import { createFakeClock, createFakeSummarizer } from "../../testing/fakes.ts";
-import { deepFreeze, transcript } from "../../testing/notation.ts";
-import { applyEdits, type Edit } from "../../transcript/edit.ts";
+import { applyEdits } from "../../transcript/edit.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
-import type { ToolPart } from "../../transcript/part.ts";
-import { toolResultKind } from "../../transcript/tool-results.ts";
 import { countCodePoints } from "../summary/text.ts";
-import { type MaybeSummarizeOptions, maybeSummarizeToolResults } from "./maybe-summarize-tool-results.ts";
 import { planToolSummaries } from "./plan-tool-summaries.ts";
 
 const at = 1_000;
-const history = (notation: string): Transcript => deepFreeze(transcript(notation));
-const loop = (results: number): Transcript => history(`u:1 ${"a(x:900) ".repeat(results)}a:1`);
 
 /** Answers only when it is told to. */
 function heldSummarizer() {
@@ -20,29 +23,8 @@ function heldSummarizer() {
   return { summarizer, answers };
 }
 
-const run = (before: Transcript, change: Partial<MaybeSummarizeOptions> = {}) =>
-  maybeSummarizeToolResults(before, {
-    settings: { toolCallCutoff: 2, mode: "sync" },
-    summarizer: createFakeSummarizer("short"),
-    clock: createFakeClock(),
-    signal: new AbortController().signal,
-    ...change,
-  });
-const background = { toolCallCutoff: 10, mode: "background" } as const;
-
 /** Lets everything that is ready to run, run. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
-
-const summaries = (messages: Transcript): readonly Message[] =>
-  messages.filter(({ metadata }) => metadata?.kind === "tool_summary" && metadata.agentVisible !== false);
-const textOf = (message: Message | undefined): string =>
-  (message?.parts ?? []).map((part) => (part.type === "text" ? part.text : "")).join("\n");
-const toolParts = (messages: Transcript): readonly ToolPart[] =>
-  messages.flatMap((message) => message.parts.filter((part) => part.type === "tool"));
-const archived = (messages: Transcript): number =>
-  toolParts(messages).filter((part) => toolResultKind(part) === "tool_result_archived").length;
-const handlesOf = (edits: readonly Edit[]): readonly (string | undefined)[] =>
-  edits.filter((edit) => edit.type === "replace-part").map((edit) => edit.omitted?.handle);
 
 describe("time", () => {
   it("TOOLSUM-3: after 30 seconds the heuristic takes over, and a late answer is dropped", async () => {
@@ -59,7 +41,7 @@ describe("time", () => {
     await settle();
     expect(held.calls[0]?.options.signal.aborted).toBe(true);
     expect(notes).toEqual([{ reason: "timed-out", handles: ["m2/0"] }]);
-    expect(textOf(summaries(applyEdits(loop(3), edits, { at }))[0])).not.toContain("too late");
+    expect(summaryText(summaries(applyEdits(loop(3), edits, { at }))[0])).not.toContain("too late");
   });
 
   it("does not ask on when calls fail: the whole run costs one time limit", async () => {
@@ -84,7 +66,7 @@ describe("in the background", () => {
     await settle();
     const second = await run(loop(20), { settings: background, summarizer: asked, pending: first.pending });
     const after = applyEdits(loop(20), second.edits, { at });
-    expect(summaries(after).map((message) => textOf(message).split("\n").at(-2))).toEqual([
+    expect(summaries(after).map((message) => summaryText(message).split("\n").at(-2))).toEqual([
       "about 4",
       "about 4",
     ]);
@@ -103,7 +85,7 @@ describe("in the background", () => {
     await settle();
     const { edits } = await run(before, { settings: background, summarizer: asked, pending });
     const summary =
-      textOf(summaries(applyEdits(before, edits, { at }))[0])
+      summaryText(summaries(applyEdits(before, edits, { at }))[0])
         .split("\n")
         .at(-2) ?? "";
     expect(countCodePoints(summary)).toBe(2_200);
@@ -112,7 +94,7 @@ describe("in the background", () => {
   it("TOOLSUM-4: falls back to one line of 220 code points a result", async () => {
     const before = withOutput(loop(14), "one\ntwo\n".repeat(500));
     const { edits, notes } = await run(before, { settings: background, summarizer: undefined });
-    const lines = textOf(summaries(applyEdits(before, edits, { at }))[0])
+    const lines = summaryText(summaries(applyEdits(before, edits, { at }))[0])
       .split("\n")
       .slice(-5, -1);
     expect(lines.map((line) => line.slice(0, 18))).toEqual([1, 2, 3, 4].map((n) => `${n}. x (ok): one two`));
@@ -136,7 +118,7 @@ describe("in the background", () => {
     const { edits, pending: left } = await running;
     const after = applyEdits(loop(22), edits, { at });
     expect({ archived: archived(after), left }).toEqual({ archived: 12, left: [] });
-    expect(textOf(summaries(after)[0])).toContain("the pending one");
+    expect(summaryText(summaries(after)[0])).toContain("the pending one");
   });
 
   it("does not wait for a model that has nothing to say about empty outputs", async () => {
@@ -171,7 +153,7 @@ describe("in the background", () => {
     const some = await run(partly, { settings: background, summarizer: held, pending });
     expect(handlesOf(some.edits)).toEqual(["m2/0", "m4/0", "m5/0"]);
     expect(some.notes.map((note) => note.reason)).toEqual(["partly-gone"]);
-    expect(textOf(summaries(applyEdits(partly, some.edits, { at }))[0])).not.toContain("about four");
+    expect(summaryText(summaries(applyEdits(partly, some.edits, { at }))[0])).not.toContain("about four");
 
     const none = await run(loop(14).slice(6), { settings: background, summarizer: held, pending });
     expect(none.edits).toEqual([]);

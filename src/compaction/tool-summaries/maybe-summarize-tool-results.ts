@@ -100,9 +100,9 @@ export interface MaybeSummarizeOptions {
 export interface SummarizedToolResults {
   /** Archived results and their summaries: to be applied and stored together, or not at all. */
   readonly edits: readonly Edit[];
-  /** What has no summary of a model's, and why. */
+  /** Results without a model's summary, and why. */
   readonly notes: readonly ToolSummaryNote[];
-  /** True when the heuristic had to take the model's place. */
+  /** True when the heuristic was used instead of the model. */
   readonly degraded: boolean;
   /** Summaries on their way: pass them to the next call. */
   readonly pending: readonly PendingToolSummary[];
@@ -145,7 +145,7 @@ async function answerBatches(
   return answered;
 }
 
-/** The batch with its question asked, unless it is already, or must not be any more. */
+/** The batch with its request started, unless it was before or the signal is aborted. */
 function startBatch(item: PendingToolSummary, ports: SummaryPorts): PendingToolSummary {
   if (item.answer !== undefined || ports.signal.aborted) return item;
   return { batch: item.batch, answer: answerBatch(item.batch, ports) };

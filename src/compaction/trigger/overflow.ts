@@ -5,8 +5,9 @@ import { isVisibleToModel, type Message, type Transcript, type Usage } from "../
 import { classifyProviderError } from "../provider-errors/classify-provider-error.ts";
 
 /**
- * Whether a finished step filled the model's window: read it as `isOverflow(step).overflow`.
- * The rest says why, and whether the other formula would have decided otherwise.
+ * Whether a finished step filled the model's window by the usage that the provider reported: `isOverflow(step).overflow`.
+ * The rest says why, and whether the other formula would have decided otherwise. `detectSilentOverflow` finds overflows
+ * that came without an error, `readUsage` reads usage in any provider's shape.
  */
 export function isOverflow({ usage, limits, settings }: OverflowQuestion): OverflowAnswer {
   const { auto, formula } = { ...DEFAULT_OVERFLOW_SETTINGS, ...settings };
@@ -46,7 +47,7 @@ export interface OverflowAnswer {
   readonly reason: OverflowReason;
   readonly countTokens: number;
   readonly usableTokens: number;
-  /** The other formula would have decided otherwise: worth a line in a log. */
+  /** The other formula would have decided otherwise, which is worth a warning. */
   readonly disagreement: boolean;
 }
 
@@ -208,7 +209,7 @@ const TRUNCATED_SHARE = 0.6;
 /** A smaller estimate is too rough to show that the prompt was cut. */
 const MIN_ESTIMATE_TOKENS = 1_000;
 
-/** How nearly all answers end; these need no reading. */
+/** The usual stop reasons, which need no classification. */
 const ORDINARY_STOPS: ReadonlySet<string> = new Set([
   "stop",
   "end_turn",

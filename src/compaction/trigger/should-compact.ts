@@ -35,7 +35,7 @@ export interface Situation {
   readonly settings: CompactionSettings;
   /** The estimate of the context as it is now. */
   readonly contextTokens: number;
-  /** The epoch that the estimate describes; an older one than the state's is not believed. */
+  /** The epoch that the estimate describes; an older one than the state's is ignored. */
   readonly contextEpoch?: number;
   /** Messages the model sees; hidden ones do not count. */
   readonly visibleMessages: number;
