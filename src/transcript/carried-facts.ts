@@ -44,7 +44,7 @@ export type AnchorType = "path" | "error" | "command" | "identifier" | "url" | "
 /** The kinds of anchors. */
 export const ANCHOR_TYPES: readonly AnchorType[] = ["path", "error", "command", "identifier", "url", "sha"];
 
-/** The facts in a value from outside, without anything that has the wrong shape; undefined when it is none at all. */
+/** The facts in an unknown value; entries of the wrong shape are dropped, and what is not an object is undefined. */
 export function readCarriedFacts(value: unknown): CarriedFacts | undefined {
   if (!isObject(value)) return undefined;
   try {
@@ -58,7 +58,7 @@ export function readCarriedFacts(value: unknown): CarriedFacts | undefined {
       anchors: readList(value.anchors, readAnchor),
     };
   } catch {
-    // A getter or a proxy that throws: what cannot be read is no fact.
+    // A getter or a proxy that throws.
     return undefined;
   }
 }

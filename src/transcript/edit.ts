@@ -135,9 +135,9 @@ function createDraft(transcript: Transcript) {
   const indexById = new Map<MessageId, number>();
   for (let index = messages.length - 1; index >= 0; index--)
     indexById.set((messages[index] as Message).id, index);
-  /** Messages whose list of parts is already a copy of ours and may be written to. */
+  /** Messages whose list of parts is already a copy and may be changed in place. */
   const ownParts = new Set<number>();
-  /** Who follows whom; only there once an edit inserts or moves. */
+  /** The order of messages as a linked list; made when an edit first inserts or moves one. */
   let order: Order | undefined;
 
   function indexOf(place: Position): number | undefined {
@@ -198,7 +198,7 @@ interface Order {
   indexes(): readonly number[];
 }
 
-/** A ring of indexes in which inserting and moving cost the same anywhere. Slot 0 stands for the start. */
+/** A linked list of indexes, so that inserting and moving take constant time. Slot 0 is the start. */
 function createOrder(count: number): Order {
   const next = Array.from({ length: count + 1 }, (_, slot) => (slot === count ? 0 : slot + 1));
   const before = Array.from({ length: count + 1 }, (_, slot) => (slot === 0 ? count : slot - 1));

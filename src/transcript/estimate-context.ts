@@ -12,6 +12,7 @@ import {
   estimateResultTokens,
   type MessageEstimateOptions,
   messageSizes,
+  scaleOf,
   type TokenObservation,
 } from "./estimate-message.ts";
 import { isVisibleToModel, type Message, type ModelRef, type Transcript, type Usage } from "./message.ts";
@@ -45,7 +46,7 @@ export function createContextTally(options: ContextEstimateOptions = {}): Contex
       const tokens = estimateMessageTokens(message, estimating);
       heuristicTokens += tokens;
       trailingTokens += tokens;
-      // A summary stands for what it replaced, and another model counts otherwise: older usage is void.
+      // A summary replaces what came before it, and another model counts differently: older usage no longer holds.
       if (isCompletedSummary(message) || isOtherModel(usage?.model, message.model)) usage = undefined;
       const inEpoch = index >= (options.epochStartIndex ?? 0);
       if (inEpoch && reportsContextUsage(message) && !clearedSince(newestClearedAt, message)) {
@@ -57,27 +58,17 @@ export function createContextTally(options: ContextEstimateOptions = {}): Contex
     },
     estimate() {
       const known = usage !== undefined && !isOtherModel(usage.model, options.model) ? usage : undefined;
-      const interval = intervalOf(estimating);
-      if (known === undefined) {
-        const tokens = heuristicTokens + fixedTokens(estimating);
-        return {
-          tokens,
-          low: Math.floor(tokens * interval.low),
-          high: Math.ceil(tokens * interval.high),
-          source: "heuristic",
-          usageTokens: 0,
-          trailingTokens: tokens,
-          lastUsageIndex: -1,
-        };
-      }
+      const usageTokens = known?.tokens ?? 0;
+      const estimated = known === undefined ? heuristicTokens + fixedTokens(estimating) : trailingTokens;
+      const { low, high } = intervalOf(estimating);
       return {
-        tokens: known.tokens + trailingTokens,
-        low: known.tokens + Math.floor(trailingTokens * interval.low),
-        high: known.tokens + Math.ceil(trailingTokens * interval.high),
-        source: "usage",
-        usageTokens: known.tokens,
-        trailingTokens,
-        lastUsageIndex: known.index,
+        tokens: usageTokens + estimated,
+        low: usageTokens + Math.floor(estimated * low),
+        high: usageTokens + Math.ceil(estimated * high),
+        source: known === undefined ? "heuristic" : "usage",
+        usageTokens,
+        trailingTokens: estimated,
+        lastUsageIndex: known?.index ?? -1,
       };
     },
   };
@@ -136,10 +127,6 @@ function withFamily(options: ContextEstimateOptions): Estimating {
 function fixedTokens({ systemChars = 0, toolsChars = 0, ...options }: Estimating): number {
   const chars = Math.max(0, systemChars) + Math.max(0, toolsChars);
   return roundTokens((chars / CHARS_PER_TOKEN) * scaleOf(options), "ceil");
-}
-
-function scaleOf({ estimator, family, calibration }: Estimating): number {
-  return calibration?.scale ?? (estimator === "calibrated" ? familyCost(family).scale : 1);
 }
 
 function intervalOf({ estimator = "documented", family, calibration, interval }: Estimating): ErrorInterval {

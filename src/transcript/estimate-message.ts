@@ -16,26 +16,23 @@ import { isCleared } from "./tool-results.ts";
  * a cleared output counts as its placeholder.
  */
 export function estimateMessageTokens(message: Message, options: MessageEstimateOptions = {}): number {
-  const { estimator = "documented" } = options;
-  const sizes = messageSizes(message, estimator);
-  return scaledTokens(sizes, options, "whole");
+  return scaledTokens(message, { ...options, what: "whole" });
 }
 
 /** The tokens of a message's tool results alone: what came in after the model had written the message. */
 export function estimateResultTokens(message: Message, options: MessageEstimateOptions = {}): number {
-  const { estimator = "documented" } = options;
-  return scaledTokens(messageSizes(message, estimator), options, "results");
+  return scaledTokens(message, { ...options, what: "results" });
 }
 
 export interface MessageEstimateOptions {
   readonly estimator?: TokenEstimator;
   /** Whose tokens; only the calibrated estimate tells families apart. */
   readonly family?: TokenFamily;
-  /** What the session's own usage has taught; its scale takes the place of the family's. */
+  /** What was learned from the session's own usage; its scale replaces the family's. */
   readonly calibration?: TokenCalibration;
 }
 
-/** What a message weighs before scale and rounding. Media have a fixed price, whoever counts. */
+/** The size of a message before scaling and rounding. Media cost the same with every estimator. */
 interface MessageSizes {
   readonly writtenTokens: number;
   readonly resultTokens: number;
@@ -60,19 +57,21 @@ export function messageSizes(message: Message, estimator: TokenEstimator): Messa
   return sizes;
 }
 
+/** Tokens of the model for one token of the unscaled estimate. */
+export function scaleOf({ estimator, family = "gpt", calibration }: MessageEstimateOptions): number {
+  return calibration?.scale ?? (estimator === "calibrated" ? familyCost(family).scale : 1);
+}
+
 function scaledTokens(
-  sizes: MessageSizes,
-  { estimator = "documented", family = "gpt", calibration }: MessageEstimateOptions,
-  what: "whole" | "results",
+  message: Message,
+  options: MessageEstimateOptions & { readonly what: "whole" | "results" },
 ): number {
-  const familyScale = estimator === "calibrated" ? familyCost(family).scale : 1;
+  const { estimator = "documented", family = "gpt", what } = options;
+  const sizes = messageSizes(message, estimator);
   const callTokens = estimator === "calibrated" ? sizes.calls * familyCost(family).callTokens : 0;
   const textTokens = sizes.resultTokens + (what === "whole" ? sizes.writtenTokens : 0);
   const media = sizes.resultMedia + (what === "whole" ? sizes.writtenMedia : 0);
-  return roundTokens(
-    textTokens * (calibration?.scale ?? familyScale) + media * MEDIA_TOKENS + callTokens,
-    "ceil",
-  );
+  return roundTokens(textTokens * scaleOf(options) + media * MEDIA_TOKENS + callTokens, "ceil");
 }
 
 const NO_SIZES: MessageSizes = {
@@ -83,15 +82,13 @@ const NO_SIZES: MessageSizes = {
   calls: 0,
 };
 
-const caches = new Map<"documented" | "calibrated", WeakMap<Message, MessageSizes>>();
-const cachesOfFunctions = new WeakMap<(text: string) => number, WeakMap<Message, MessageSizes>>();
+const caches = new WeakMap<object, WeakMap<Message, MessageSizes>>();
+const BUILT_IN = { documented: {}, calibrated: {} };
 
 function cacheFor(estimator: TokenEstimator): WeakMap<Message, MessageSizes> {
-  const known = typeof estimator === "function" ? cachesOfFunctions.get(estimator) : caches.get(estimator);
-  if (known !== undefined) return known;
-  const cache = new WeakMap<Message, MessageSizes>();
-  if (typeof estimator === "function") cachesOfFunctions.set(estimator, cache);
-  else caches.set(estimator, cache);
+  const key = typeof estimator === "function" ? estimator : BUILT_IN[estimator];
+  const cache = caches.get(key) ?? new WeakMap<Message, MessageSizes>();
+  caches.set(key, cache);
   return cache;
 }
 
@@ -156,7 +153,7 @@ export function charsOfPart(part: Part): number {
   return inputChars + outcomeText(outcome).length;
 }
 
-/** What a session's own usage has taught about its model's tokens. */
+/** How a model's tokens relate to the estimate, learned from the usage of one session. */
 export interface TokenCalibration {
   /** Tokens of the model for one token of the unscaled estimate. */
   readonly scale: number;
@@ -179,15 +176,15 @@ export interface TokenObservation {
   readonly model: string;
 }
 
-/** A calibration that knows nothing yet but the family's default. */
+/** The calibration before any observation: the family's defaults. */
 export function startCalibration(model: string, family: TokenFamily): TokenCalibration {
   const { scale, scaleMargin } = familyCost(family);
   return { scale, spread: scaleMargin, observations: 0, epoch: 0, model };
 }
 
 /**
- * The calibration after one more observation; the same object when the observation teaches nothing: from an
- * older epoch or another model, too small, malformed, or so far off that something else must be in it.
+ * The calibration after one more observation. Observations from an older epoch or another model, too small ones and
+ * implausible ones are ignored: the same object is returned.
  */
 export function calibrate(state: TokenCalibration, observation: TokenObservation): TokenCalibration {
   const { estimatedTokens, usageTokens, epoch, model } = observation;
@@ -197,9 +194,9 @@ export function calibrate(state: TokenCalibration, observation: TokenObservation
   if (!(ratio >= MIN_RATIO && ratio <= MAX_RATIO)) return state;
 
   const observations = state.observations + 1;
-  // The family's default counts as one observation; later ones weigh at least a tenth, so that a change shows.
+  // The family's default counts as one observation; each later one counts at least a tenth, so that changes take effect.
   const rate = Math.max(MIN_RATE, 1 / (observations + 1));
-  // Text that only the provider sees makes single ratios far too high; a bounded pull keeps to the middle.
+  // Text that only the provider sees makes single ratios far too high, so one observation moves the scale a bounded way.
   const pull = clamp(ratio - state.scale, -MAX_PULL * state.scale, MAX_PULL * state.scale);
   const scale = clamp(state.scale + rate * pull, MIN_SCALE, MAX_SCALE);
   const distance = Math.abs(ratio - scale) / scale;

@@ -12,7 +12,11 @@ import {
 
 export type { MessageId } from "./part.ts";
 
-/** One message of a conversation, whatever program recorded it. */
+/**
+ * One message of a conversation, whatever program recorded it. This is the model that all rooms share: a transcript is a
+ * list of messages, a message a list of parts (`part.ts`), and a tool call and its outcome are one part. Transcripts are
+ * changed by edits alone (`edit.ts`): what is hidden from the model stays in them, marked.
+ */
 export interface Message {
   readonly id: MessageId;
   readonly role: Role;
@@ -89,12 +93,12 @@ export function isVisibleToUser(message: Message): boolean {
   return message.metadata?.userVisible !== false;
 }
 
-/** The message with other visibility or kind; its metadata is its own, never shared. */
+/** A copy of the message with changed metadata. */
 export function withMetadata(message: Message, change: MessageMetadata): Message {
   return { ...message, metadata: { ...message.metadata, ...change } };
 }
 
-/** What the model sees of a transcript: nothing hidden, cleared outputs as their placeholder. The same reference when that is everything. */
+/** What the model sees of a transcript: hidden messages and parts are left out, cleared outputs are placeholders. The same reference when nothing changes. */
 export function project(transcript: Transcript): Transcript {
   let changed = false;
   const visible: Message[] = [];
@@ -106,7 +110,7 @@ export function project(transcript: Transcript): Transcript {
   return changed ? visible : transcript;
 }
 
-/** True for parts that may end up on the wire. Parts that no format knows get the benefit of the doubt. */
+/** True for parts that may be sent to the model; opaque parts count as sent. */
 export function reachesModel(part: Part): boolean {
   return part.agentVisible !== false && !(part.type === "text" && part.ignored);
 }
@@ -151,7 +155,7 @@ export function normalizePartText(message: Message, part: TextPart): string {
   return isTyped ? normalizeTypedText(part.text) : normalizeText(part.text);
 }
 
-/** A transcript in which every id occurs once; repeated ones get a number. The same reference when nothing is repeated. */
+/** The transcript with unique message ids: repeated ones get a number. The same reference when none is repeated. */
 export function withUniqueIds(transcript: Transcript): Transcript {
   const name = createIdDeduplicator();
   let changed = false;

@@ -15,7 +15,7 @@ export type Part = TextPart | ReasoningPart | ToolPart | FilePart | CompactionPa
 interface PartBase {
   /** False: kept in the transcript, not sent to the model. */
   readonly agentVisible?: false;
-  /** Set when the part stands in the wire in a way that its receiver may refuse; replacing it has it written anew. */
+  /** Set when the receiver may refuse the part as it stands in the wire; replacing it writes it again. */
   readonly irregular?: true;
 }
 

@@ -36,7 +36,7 @@ function hasContent(part: Part): boolean {
   return part.type === "file";
 }
 
-/** A way to render that does each message and each call once, for as long as one piece of work needs it. */
+/** A renderer that remembers what it rendered, for one piece of work over the same messages. */
 export function createRenderer(): (message: Message) => string {
   const toolLines = memoize(renderTool);
   return memoize((message: Message) => renderWith(message, toolLines));
@@ -53,10 +53,10 @@ function memoize<Key extends object>(render: (key: Key) => string): (key: Key) =
   };
 }
 
-/** The element that holds inherited text; content can neither close nor open it. */
+/** The tag around inherited text; the text can neither open nor close it. */
 export const CONTEXT_TAG = "inherited_context";
 
-/** What a part shows, each line with its break in front. Concatenated, not joined: the engine then refers to the texts instead of copying them. */
+/** What a part shows, each line with its break in front. Concatenated, not joined: JavaScript engines then share the texts instead of copying them. */
 function renderPart(part: Exclude<Part, ToolPart>, message: Message): string {
   switch (part.type) {
     case "text":
@@ -111,7 +111,7 @@ function fenceContext(text: string): string {
   return MAY_OPEN.test(text) ? fenceData(text, CONTEXT_TAGS) : text;
 }
 
-/** True for text in which there is nothing to normalize: most of it, and finding that out is cheap. */
+/** True for printable ASCII, in which there is nothing to normalize: a cheap test that most texts pass. */
 function isPrintable(text: string): boolean {
   return !NOT_PRINTABLE.test(text);
 }
@@ -121,7 +121,7 @@ const NOT_PRINTABLE = /[^\t\n\x20-\x7e]/;
 const MAY_OPEN =
   /[<[\ufe64\uff1c\ufe47\uff3b][\s/\\]*(?:inherited_|system[-_]|sys>|\||start_of|end_of|inst|available_|tool_|\w*[^\s!-~])/i;
 const PLAIN_WORD = /^[\w .:/-]{1,100}$/;
-// A reminder is how hosts speak in the user's name, and inherited text is sent in that name.
+// Hosts put instructions into reminders in the user's name, and inherited text is sent in that name.
 const CONTEXT_TAGS: readonly string[] = [CONTEXT_TAG, "system-reminder"];
 
 function roleLabel(role: Role): string {
