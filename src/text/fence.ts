@@ -1,4 +1,4 @@
-/** Tag names that frame what Carryover writes; content must never be able to open or close one. */
+/** The tags around text that Carryover writes; quoted content must not be able to open or close one. */
 export const FENCED_TAGS: readonly string[] = [
   "inherited_context",
   "summary",
@@ -12,13 +12,13 @@ export const FENCED_TAGS: readonly string[] = [
   "hook_context",
 ];
 
-/** Escapes the angle bracket of every opening or closing form of the given tags, however disguised; the same reference when there is none. */
+/** Escapes the bracket of every opening or closing form of the given tags, also with look-alike or invisible characters; the same reference when there is none. */
 export function fence(text: string, tags: readonly string[]): string {
   const opensTag = createTagFinder(tags);
   return escapeBrackets(text, { pattern: ANGLE_BRACKET, opens: (index) => opensTag(text, index) });
 }
 
-/** Fences like `fence` and also breaks the tokens of chat templates, for text quoted as data. */
+/** Like `fence`, and escapes the control tokens of chat templates too: for text that is quoted as data. */
 export function fenceData(text: string, tags: readonly string[] = FENCED_TAGS): string {
   const opensTag = createTagFinder(tags);
   return escapeBrackets(text, {
@@ -75,7 +75,7 @@ function opensTemplateToken(text: string, bracketIndex: number): boolean {
   );
 }
 
-// Nearly every bracket of real text is dismissed by the one visible ASCII character that follows it.
+// The one ASCII character behind a bracket rules out nearly every bracket of ordinary text.
 function isVisibleAscii(character: string): boolean {
   return character > " " && character < "\x7f";
 }
@@ -99,7 +99,7 @@ interface ReadRange {
   readonly maxChars: number;
 }
 
-// Stops at the next opening bracket, so that no stretch of text is read for two brackets.
+// Stops at the next opening bracket, so that no text is read twice.
 function readVisible(text: string, { startIndex, maxChars }: ReadRange): string {
   let word = "";
   for (let index = startIndex; index < text.length && word.length < maxChars; ) {

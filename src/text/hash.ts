@@ -1,6 +1,6 @@
-/** A number of 32 bits made from a text: the same on every machine, enough to tell texts apart, not to keep one secret. */
+/** A hash of 32 bits, the same on every machine; not for secrets. */
 export function hashText(text: string): number {
-  // FNV-1a over UTF-16 units: small and even.
+  // FNV-1a over UTF-16 units.
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) {
     hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);

@@ -12,15 +12,15 @@ export function tryJson(value: unknown): string | undefined {
   }
 }
 
-/** Any object from outside, read field by field. */
+/** An object of unknown origin, read field by field. */
 export type UnknownObject = Readonly<Record<string, unknown>>;
 
-/** True for an object that is no list. */
+/** True for an object that is not an array. */
 export function isObject(value: unknown): value is UnknownObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A value with every string in it changed by a function; the same reference where nothing changed. Keys stay; cycles are safe. */
+/** A copy of a value with every string in it changed by a function; unchanged parts are the same references. Keys stay; cycles are safe. */
 export function mapStrings(value: unknown, change: (text: string) => string): unknown {
   const done = new Map<object, unknown>();
 
@@ -51,15 +51,15 @@ export function mapStrings(value: unknown, change: (text: string) => string): un
   try {
     return visit(value, 0);
   } catch {
-    // A getter or a proxy that throws: such a value cannot be read, so it is left as it is.
+    // A getter or a proxy throws: the value cannot be read, so it stays as it is.
     return value;
   }
 }
 
-/** Deeper values are left as they are: a recursion must not exhaust the stack. */
+/** Deeper values stay as they are, so that the recursion cannot exhaust the stack. */
 const MAX_DEPTH = 500;
 
-/** Values by key, keys in the order in which they first come. */
+/** Values by key, in the order in which keys first occur. */
 export function groupBy<T, K>(values: readonly T[], keyOf: (value: T) => K): ReadonlyMap<K, readonly T[]> {
   const groups = new Map<K, T[]>();
   for (const value of values) {
@@ -109,7 +109,7 @@ type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };
 
-/** What a text says as JSON; a text that is no JSON, and anything that is no text, is given back as it is. */
+/** The value that a JSON text stands for; other texts and other values are returned as they are. */
 export function jsonOrText(value: unknown): unknown {
   if (typeof value !== "string") return value;
   try {
@@ -125,7 +125,7 @@ export function textOrJson(value: unknown): string {
   return value === undefined || value === null ? "" : safeJson(value);
 }
 
-/** True when two plain values say the same; what is too deep or circular counts as different. */
+/** True when two plain values are equal; values that are too deep or circular count as different. */
 export function deepEqual(one: unknown, other: unknown, depth = 0): boolean {
   if (Object.is(one, other)) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;

@@ -1,9 +1,9 @@
-import { ConfigurationError } from "./check.ts";
+import { ConfigurationError, show } from "./check.ts";
 
 /** Shortens a text to a number of kept characters (UTF-16 units) plus a marker that says how many are missing. */
 export function truncate(text: string, options: TruncateOptions): Truncation {
   const limitChars = checkLimit(options.limitChars);
-  if (text.length <= limitChars) return whole(text);
+  if (text.length <= limitChars) return { text };
 
   const { headChars, tailChars } = splitLimit(limitChars, options);
   const headEnd = headCut(text, headChars);
@@ -13,7 +13,7 @@ export function truncate(text: string, options: TruncateOptions): Truncation {
   const marker = truncationMarker(omittedChars, method);
 
   const length = headEnd + marker.length + (text.length - tailStart);
-  if (length >= text.length) return whole(text);
+  if (length >= text.length) return { text };
   return {
     text: text.slice(0, headEnd) + marker + text.slice(tailStart),
     cut: { method, originalChars: text.length, omittedChars, limitChars },
@@ -34,9 +34,9 @@ interface Truncation {
   readonly cut?: Cut & Pick<TruncateOptions, "method">;
 }
 
-/** What was left out of a text. Of a truncation, kept + omitted is always the original length. */
+/** What was left out of a text. For `truncate`, kept and omitted characters add up to the original length. */
 export interface Cut {
-  /** Its beginning stays, its ends stay, or lines chosen from all of it. */
+  /** The beginning stays, both ends stay, or lines chosen from all of the text. */
   readonly method: "head" | "head-tail" | "lines";
   readonly originalChars: number;
   readonly omittedChars: number;
@@ -82,16 +82,11 @@ function splitLimit(
 }
 
 function checkLimit(limitChars: number): number {
-  if (typeof limitChars !== "number" || Number.isNaN(limitChars)) {
+  if (typeof limitChars !== "number" || Number.isNaN(limitChars))
     throw new ConfigurationError([
-      `limitChars is ${String(limitChars)}; give a number of characters, or Infinity`,
+      `limitChars is ${show(limitChars)}; give a number of characters, or Infinity`,
     ]);
-  }
   return Math.max(0, Math.floor(limitChars));
-}
-
-function whole(text: string): Truncation {
-  return { text };
 }
 
 /**
@@ -108,7 +103,7 @@ export function commonLimit(lengths: readonly number[], room: number): number {
   return left < 0 ? 0 : Number.POSITIVE_INFINITY;
 }
 
-/** True when the end of an output matters as much as its beginning: terminal tools, and texts that speak of an error. */
+/** True when the end of an output matters as much as its beginning: for terminal tools and texts that mention an error. */
 export function shouldUseHeadTail(toolName: string, resultText: string): boolean {
   const name = toolName.toLowerCase();
   return FORK_HEAD_TAIL_KEYWORDS.some((keyword) => name.includes(keyword)) || mentionsError(resultText);
@@ -139,7 +134,7 @@ export const FORK_MORE_ERROR_PATTERNS: readonly string[] = [
   "FATAL",
 ];
 
-/** Longer texts are searched at their ends only: that is where errors stand, and all of a long output that may be kept. */
+/** Longer texts are searched at both ends only: errors stand there, and more of a long output is not kept anyway. */
 const SEARCHED_WHOLE_CHARS = 16 * 1024;
 const SEARCHED_END_CHARS = 4 * 1024;
 

@@ -13,7 +13,7 @@ export interface TextCut {
   readonly by: CutBy;
 }
 
-/** Chooses what stays of a well-formed text of a known size so that all three limits are kept: lines first, then code points, then bytes. */
+/** Chooses what stays of a well-formed text so that it is within all three limits: lines first, then code points, then bytes. */
 export function cutText(text: string, { size, limits }: CutRequest): TextCut {
   const whole: TextCut = { headEnd: text.length, tailStart: text.length, by: "none" };
   const byLines = cutLines(text, { cut: whole, size, limits });
@@ -28,7 +28,7 @@ interface CutRequest {
   readonly limits: ToolOutputLimits;
 }
 
-/** The size of what stays: a line of which both ends stay is one line. */
+/** The size of what stays; a line of which both ends stay counts once. */
 export function shownSize(text: string, { headEnd, tailStart }: TextCut): TextSize {
   const shown = addSizes(textSize(text.slice(0, headEnd)), textSize(text.slice(tailStart)));
   return isWithinOneLine(text, headEnd, tailStart) ? { ...shown, lines: shown.lines - 1 } : shown;
@@ -89,7 +89,7 @@ function cutUnits(text: string, { cut, size, mode, unit, limit }: UnitCutRequest
   const first = walkForward(text, { unit, budget: headBudget, end: cut.headEnd });
   const tailBudget = headBudget === limit ? 0 : limit - first.used;
   const tail = walkBackward(text, { unit, budget: tailBudget, end: cut.by === "none" ? 0 : cut.tailStart });
-  // What one end leaves unused, because it is short or its next character does not fit, the other may use.
+  // What one end leaves unused, because it is short or its next character does not fit, goes to the other.
   const head = walkForward(text, { unit, budget: limit - tail.used, end: cut.headEnd });
   return {
     headEnd: avoidSplitEmojiAtEnd(text, head.index),
@@ -143,7 +143,7 @@ function utf8Length(codePoint: number): number {
   return codePoint < 0x10000 ? 3 : 4;
 }
 
-// An emoji that is cut apart must not leave an invisible character at the seam.
+// A cut inside an emoji must not leave an invisible character behind.
 function avoidSplitEmojiAtEnd(text: string, index: number): number {
   let end = headCut(text, index);
   while (text[end - 1] === ZERO_WIDTH_JOINER || (text[end - 1] === EMOJI_STYLE && text[end] === KEYCAP)) {

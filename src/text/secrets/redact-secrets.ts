@@ -254,7 +254,7 @@ export function placeholderFor({
   return `[REDACTED:${type}#${digits}]`;
 }
 
-/** Tells whether a span reaches into a placeholder, which is never a secret itself. */
+/** True for a span that overlaps a placeholder, which is never a secret itself. */
 export function touchesPlaceholder(text: string, span: SecretSpan): boolean {
   const before = text.slice(Math.max(0, span.startIndex - MAX_PLACEHOLDER_CHARS), span.startIndex);
   return OPEN_PLACEHOLDER.test(before) || text.slice(span.startIndex, span.endIndex).includes("[REDACTED:");

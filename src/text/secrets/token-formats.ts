@@ -1,7 +1,7 @@
 /** A set of ASCII characters that tokens are written in. */
 export interface Alphabet {
   has(code: number): boolean;
-  /** Gives the index after the run of these characters that starts at the index. */
+  /** The index behind the run of these characters that starts at the index. */
   endOfRun(text: string, startIndex: number): number;
 }
 

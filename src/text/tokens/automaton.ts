@@ -164,9 +164,9 @@ const BLANK_UNITS: readonly number[] = [
 ];
 
 /**
- * The token model is an automaton. It follows how byte-pair tokenizers split text into words, numbers,
- * marks and blanks, one state a row; each step from a row over a symbol costs the sum of some named
- * constants. The shape is written here, the constants are fitted.
+ * The token model is a finite automaton that follows how byte-pair tokenizers split text into words, numbers, marks and
+ * blanks. Each state is a row; a step from a row over a symbol costs the sum of some constants. The steps are written
+ * here, the constants (`model.ts`) are fitted.
  */
 interface Step {
   readonly nextRow: number;
@@ -245,15 +245,16 @@ export function stepOf(row: number, symbol: number): Step {
 }
 
 function lineStep(row: number): Step {
-  if (row === LINE || row === LINE_AFTER_MARK) return { nextRow: LINE, costs: [LINE_MORE_COST] };
-  if (row === BLANKS) return { nextRow: LINE, costs: [LINE_AFTER_BLANKS_COST] };
-  if (row >= FIRST_LONE_MARK_ROW) return { nextRow: LINE_AFTER_MARK, costs: [LINE_AFTER_MARK_COST] };
-  return { nextRow: LINE, costs: [LINE_COST] };
+  if (row === LINE || row === LINE_AFTER_MARK) return { nextRow: LINE, costs: [named("line-more")] };
+  if (row === BLANKS) return { nextRow: LINE, costs: [named("line-after-blanks")] };
+  if (row >= FIRST_LONE_MARK_ROW) return { nextRow: LINE_AFTER_MARK, costs: [named("line-after-mark")] };
+  return { nextRow: LINE, costs: [named("line")] };
 }
 
 function blankStep(row: number, symbol: number): Step {
-  if (row === ONE_SPACE || row === ONE_TAB) return { nextRow: BLANKS, costs: [BLANKS_COST] };
-  if (row === BLANKS) return { nextRow: BLANKS, costs: [symbol === SPACE ? SPACE_MORE_COST : TAB_MORE_COST] };
+  if (row === ONE_SPACE || row === ONE_TAB) return { nextRow: BLANKS, costs: [named("blanks")] };
+  if (row === BLANKS)
+    return { nextRow: BLANKS, costs: [symbol === SPACE ? named("space-more") : named("tab-more")] };
   // A single blank is free: it becomes part of the word or mark behind it.
   return { nextRow: symbol === SPACE ? ONE_SPACE : ONE_TAB, costs: [] };
 }
@@ -264,7 +265,7 @@ function digitStep(row: number): Step {
   const afterBlank = row >= ONE_SPACE && row <= BLANKS;
   return {
     nextRow: FIRST_DIGIT_ROW,
-    costs: afterBlank ? [DIGITS_COST, DIGITS_AFTER_BLANK_COST] : [DIGITS_COST],
+    costs: afterBlank ? [named("digits"), named("digits-after-blank")] : [named("digits")],
   };
 }
 
@@ -273,12 +274,13 @@ function markStep(row: number, mark: number): Step {
     const before = (row - FIRST_LONE_MARK_ROW) % MARK_COUNT;
     return { nextRow: FIRST_MARK_RUN_ROW + mark, costs: [FIRST_MARK_PAIR + before * MARK_COUNT + mark] };
   }
-  const cost = WIDE_MARK_COSTS[mark - (FIRST_WIDE_MARK - FIRST_MARK)] ?? MARK_COST;
+  const wide = WIDE_MARKS[mark - (FIRST_WIDE_MARK - FIRST_MARK)];
+  const cost = named(wide === undefined ? "mark" : `mark-${wide}`);
   if (row === ONE_SPACE || row === BLANKS)
-    return { nextRow: FIRST_MARK_RUN_ROW + mark, costs: [cost, MARK_AFTER_SPACE_COST] };
+    return { nextRow: FIRST_MARK_RUN_ROW + mark, costs: [cost, named("mark-after-space")] };
   return {
     nextRow: FIRST_LONE_MARK_ROW + mark,
-    costs: row === ONE_TAB ? [cost, MARK_AFTER_TAB_COST] : [cost],
+    costs: row === ONE_TAB ? [cost, named("mark-after-tab")] : [cost],
   };
 }
 
@@ -296,27 +298,23 @@ function letterRow(row: number, symbol: number): number {
 
 function letterCost(row: number, symbol: number): number {
   const isLower = symbol < FIRST_UPPER;
-  if (row >= FIRST_MARK_RUN_ROW) return START_BARE_COST + (isLower ? 0 : 1);
+  const letterCase = isLower ? "lower" : "upper";
+  if (row >= FIRST_MARK_RUN_ROW) return named(`start-bare-${letterCase}`);
   if (row >= FIRST_LONE_MARK_ROW)
     return FIRST_PREFIX + (isLower ? 0 : MARK_COUNT) + row - FIRST_LONE_MARK_ROW;
-  if (row >= FIRST_INITIAL_ROW) return isLower ? SECOND_LETTER_COST : HUMP_COST;
+  if (row >= FIRST_INITIAL_ROW) return isLower ? named("second-letter") : named("hump");
   if (row >= FIRST_WORD_CAPITAL_ROW) return pairOf(row - FIRST_WORD_CAPITAL_ROW, symbol);
   if (row >= FIRST_LETTER_ROW) return innerLetterCost(row - FIRST_LETTER_ROW, symbol);
-  return startCost(row) + (isLower ? 0 : 1);
-}
-
-/** The cost of a lower-case word that begins here; that of an upper-case one follows it. */
-function startCost(row: number): number {
-  if (row >= FIRST_DIGIT_ROW) return START_DIGIT_COST;
-  if (row === ONE_TAB) return START_TAB_COST;
-  return row === ONE_SPACE || row === BLANKS ? START_SPACE_COST : START_BARE_COST;
+  if (row >= FIRST_DIGIT_ROW) return named(`start-digit-${letterCase}`);
+  if (row === ONE_TAB) return named(`start-tab-${letterCase}`);
+  return named(`start-${row === ONE_SPACE || row === BLANKS ? "space" : "bare"}-${letterCase}`);
 }
 
 function innerLetterCost(before: number, symbol: number): number {
-  if (before === LATIN) return LETTER_AFTER_LATIN_COST;
-  if (before >= FIRST_SCRIPT) return LETTER_AFTER_SCRIPT_COST;
+  if (before === LATIN) return named("letter-after-latin");
+  if (before >= FIRST_SCRIPT) return named("letter-after-script");
   if (symbol < FIRST_UPPER) return pairOf(before % LETTERS, symbol);
-  return before < FIRST_UPPER ? HUMP_COST : CAPITAL_INSIDE_COST;
+  return before < FIRST_UPPER ? named("hump") : named("capital-inside");
 }
 
 function pairOf(before: number, symbol: number): number {
@@ -325,51 +323,25 @@ function pairOf(before: number, symbol: number): number {
 }
 
 function scriptCost(row: number, symbol: number): number {
-  const script = symbol - FIRST_SCRIPT;
-  if (row >= ONE_SPACE && row <= BLANKS) return FIRST_SPACED_SCRIPT_COST + script;
-  if (row >= FIRST_LONE_MARK_ROW && row < FIRST_MARK_RUN_ROW) return FIRST_MARKED_SCRIPT_COST + script;
-  if (row < FIRST_LETTER_ROW || row >= FIRST_MARK_RUN_ROW) return FIRST_BARE_SCRIPT_COST + script;
+  const script = SCRIPTS[symbol - FIRST_SCRIPT];
+  if (row >= ONE_SPACE && row <= BLANKS) return named(`spaced-${script}`);
+  if (row >= FIRST_LONE_MARK_ROW && row < FIRST_MARK_RUN_ROW) return named(`marked-${script}`);
+  if (row < FIRST_LETTER_ROW || row >= FIRST_MARK_RUN_ROW) return named(`bare-${script}`);
   if (row === FIRST_LETTER_ROW + HAN_RARE) {
-    if (symbol === HAN_COMMON) return HAN_COMMON_AFTER_RARE_COST;
-    if (symbol === HAN_RARE) return HAN_RARE_AFTER_RARE_COST;
+    if (symbol === HAN_COMMON) return named("han-common-after-han-rare");
+    if (symbol === HAN_RARE) return named("han-rare-after-han-rare");
   }
-  return FIRST_NEXT_SCRIPT_COST + script;
+  return named(`next-${script}`);
 }
 
+/** Where a named cost stands in the list of costs. */
 function named(name: string): number {
-  const index = NAMED_COSTS.indexOf(name);
-  if (index < 0) throw new Error(`no cost is called ${name}; add it to NAMED_COSTS`);
+  const index = COST_INDEX.get(name);
+  if (index === undefined) throw new Error(`no cost is called ${name}; add it to NAMED_COSTS`);
   return index;
 }
 
+const COST_INDEX: ReadonlyMap<string, number> = new Map(NAMED_COSTS.map((name, index) => [name, index]));
 const LATIN: number = scriptSymbol("latin");
 const HAN_COMMON: number = scriptSymbol("han-common");
 const HAN_RARE: number = scriptSymbol("han-rare");
-const START_BARE_COST: number = named("start-bare-lower");
-const START_DIGIT_COST: number = named("start-digit-lower");
-const START_SPACE_COST: number = named("start-space-lower");
-const START_TAB_COST: number = named("start-tab-lower");
-const HUMP_COST: number = named("hump");
-const SECOND_LETTER_COST: number = named("second-letter");
-const CAPITAL_INSIDE_COST: number = named("capital-inside");
-const LETTER_AFTER_LATIN_COST: number = named("letter-after-latin");
-const LETTER_AFTER_SCRIPT_COST: number = named("letter-after-script");
-const MARK_COST: number = named("mark");
-const MARK_AFTER_SPACE_COST: number = named("mark-after-space");
-const MARK_AFTER_TAB_COST: number = named("mark-after-tab");
-const WIDE_MARK_COSTS: readonly number[] = WIDE_MARKS.map((mark) => named(`mark-${mark}`));
-const DIGITS_COST: number = named("digits");
-const DIGITS_AFTER_BLANK_COST: number = named("digits-after-blank");
-const BLANKS_COST: number = named("blanks");
-const SPACE_MORE_COST: number = named("space-more");
-const TAB_MORE_COST: number = named("tab-more");
-const LINE_COST: number = named("line");
-const LINE_MORE_COST: number = named("line-more");
-const LINE_AFTER_BLANKS_COST: number = named("line-after-blanks");
-const LINE_AFTER_MARK_COST: number = named("line-after-mark");
-const HAN_COMMON_AFTER_RARE_COST: number = named("han-common-after-han-rare");
-const HAN_RARE_AFTER_RARE_COST: number = named("han-rare-after-han-rare");
-const FIRST_BARE_SCRIPT_COST: number = named(`bare-${SCRIPTS[0]}`);
-const FIRST_SPACED_SCRIPT_COST: number = named(`spaced-${SCRIPTS[0]}`);
-const FIRST_MARKED_SCRIPT_COST: number = named(`marked-${SCRIPTS[0]}`);
-const FIRST_NEXT_SCRIPT_COST: number = named(`next-${SCRIPTS[0]}`);
