@@ -227,7 +227,9 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
       if (extent === "rebuilt" && (history.batches().length > 0 || dropped.length > 0)) {
         startEpoch("base", "the owner changed earlier messages", sentTokens);
       }
-      const answers = changed.filter((message) => isAnswer(message) && !memory.answers.has(message.id));
+      const answers = changed.filter(
+        (message) => isFinishedAnswer(message) && !memory.answers.has(message.id),
+      );
       const answerIds = new Set(answers.map(({ id }) => id));
       const isAlone = answers.length === 1 && !wasEmpty;
       for (const message of changed) {
@@ -284,7 +286,7 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
 }
 
 /** True for a finished answer of the model. */
-function isAnswer(message: Message): boolean {
+function isFinishedAnswer(message: Message): boolean {
   return (
     message.role === "assistant" &&
     message.summary !== true &&

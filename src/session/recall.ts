@@ -247,13 +247,13 @@ function excerptAround(line: string, place: number): string {
 /** What a handle names in a transcript: a part by `<messageId>/<partIndex>`, or a whole message by its id. */
 function textAt(handle: Handle, find: (id: MessageId) => Message | undefined): RecalledText | undefined {
   const message = find(handle);
-  if (message !== undefined) return { text: messageText(message) };
+  if (message !== undefined) return { text: recallableMessageText(message) };
   const slash = handle.lastIndexOf("/");
   const part = /^\d{1,9}$/.test(handle.slice(slash + 1))
     ? find(handle.slice(0, Math.max(0, slash)))?.parts[Number(handle.slice(slash + 1))]
     : undefined;
   if (part === undefined) return undefined;
-  const text = partText(part) ?? "";
+  const text = recallableText(part) ?? "";
   return part.type === "tool" && part.input !== undefined ? { text, input: safeJson(part.input) } : { text };
 }
 
@@ -271,7 +271,7 @@ export function* hiddenTexts(
   for (const message of base.toReversed()) {
     const shown = marked.get(message.id);
     for (const [partIndex, part] of message.parts.entries()) {
-      const text = partText(part);
+      const text = recallableText(part);
       if (text === undefined || text === "" || text === visibleText(shown?.parts[partIndex])) continue;
       yield { handle: handleOf(message, partIndex), text };
     }
@@ -280,10 +280,10 @@ export function* hiddenTexts(
 
 function visibleText(part: Part | undefined): string | undefined {
   if (part === undefined || part.agentVisible === false) return undefined;
-  return part.type === "tool" && isCleared(part) ? undefined : partText(part);
+  return part.type === "tool" && isCleared(part) ? undefined : recallableText(part);
 }
 
-function partText(part: Part): string | undefined {
+function recallableText(part: Part): string | undefined {
   switch (part.type) {
     case "text":
     case "reasoning":
@@ -301,10 +301,10 @@ function partText(part: Part): string | undefined {
   }
 }
 
-function messageText({ parts }: Message): string {
+function recallableMessageText({ parts }: Message): string {
   return parts
     .flatMap((part) => {
-      const text = partText(part);
+      const text = recallableText(part);
       const call =
         part.type === "tool"
           ? [`[Tool: ${part.tool}]${part.input === undefined ? "" : ` ${safeJson(part.input)}`}`]

@@ -74,7 +74,7 @@ function renderPart(part: Exclude<Part, ToolPart>, message: Message): string {
 }
 
 function renderTool(part: ToolPart): string {
-  const call = part.callMissing ? "" : `\n[Tool: ${oneLine(part.tool)}]${inputText(part)}`;
+  const call = part.callMissing ? "" : `\n[Tool: ${fencedLine(part.tool)}]${inputText(part)}`;
   const { outcome } = part;
   if (outcome.status === "pending") return call;
   const head = `${call}\n${outcome.status === "failed" ? "[Tool error]" : "[Tool result]"}`;
@@ -92,14 +92,14 @@ function inputText(part: ToolPart): string {
 
 /** How a file reads where only text can stand. */
 export function filePlaceholder({ mime, filename }: FilePart): string {
-  return `[File: ${oneLine(filename === undefined ? mime : `${mime} ${filename}`)}]`;
+  return `[File: ${fencedLine(filename === undefined ? mime : `${mime} ${filename}`)}]`;
 }
 
 function textLines(text: string): string {
   return text.trim() === "" ? "" : `\n${text}`;
 }
 
-function oneLine(text: string): string {
+function fencedLine(text: string): string {
   return PLAIN_WORD.test(text) ? text : normalizeAndFence(text).replace(/\s+/g, " ");
 }
 
@@ -127,5 +127,5 @@ const CONTEXT_TAGS: readonly string[] = [CONTEXT_TAG, "system-reminder"];
 function roleLabel(role: Role): string {
   if (role === "user") return "User";
   if (role === "assistant") return "Agent";
-  return oneLine(role.charAt(0).toUpperCase() + role.slice(1));
+  return fencedLine(role.charAt(0).toUpperCase() + role.slice(1));
 }
