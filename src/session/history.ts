@@ -74,7 +74,7 @@ export function createHistory(): History {
     const changed = messages.slice(firstChanged);
     if (firstChanged < headSourceCount || changed.some(({ id }) => editedIds.has(id)))
       return { changed, extent: "rebuilt", dropped: rebuild(batches) };
-    transcript = [...head, ...messages.slice(headSourceCount)];
+    transcript = head.concat(messages.slice(headSourceCount));
     return { changed, extent: "end", dropped: [] };
   }
 
@@ -184,13 +184,12 @@ function createSourceMessages(): SourceMessages {
       departed.set(message.id, message);
     }
     const known = new Map(older.map((message) => [message.id, message]));
-    messages = [
-      ...messages.slice(0, index),
-      ...newer.map((message) => {
+    messages = messages.slice(0, index).concat(
+      newer.map((message) => {
         const old = known.get(message.id);
         return old !== undefined && deepEqual(old, message) ? old : message;
       }),
-    ];
+    );
     for (const [offset, { id }] of messages.slice(index).entries()) {
       indexes.set(id, index + offset);
       departed.delete(id);

@@ -36,13 +36,13 @@ export function createWindowReader(): (transcript: Transcript) => ContextWindow 
     const added = last && addedMessages(last, transcript);
     const { boundary, visible, carriesFinish } =
       last !== undefined && added !== undefined
-        ? { ...last, visible: [...last.visible, ...added.filter(isVisibleToModel)] }
+        ? { ...last, visible: last.visible.concat(added.filter(isVisibleToModel)) }
         : readBoundary(transcript);
     const { shown, marked, edits } = repairAll(visible);
     const window: ContextWindow = {
-      shown: [...shown],
-      marked: [...marked],
-      edits: [...boundary, ...edits],
+      shown: shown.slice(),
+      marked: marked.slice(),
+      edits: boundary.concat(edits),
       compactedCount:
         last !== undefined && added !== undefined
           ? last.window.compactedCount
@@ -134,7 +134,9 @@ export function createFold<Item, State>(
 
 function startsWith<Item>(items: readonly Item[], start: readonly Item[]): boolean {
   if (items === start) return true;
-  return items.length >= start.length && start.every((item, index) => item === items[index]);
+  if (items.length < start.length) return false;
+  for (let index = start.length - 1; index >= 0; index--) if (items[index] !== start[index]) return false;
+  return true;
 }
 
 interface Repairs {
