@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { isMainThread } from "node:worker_threads";
 import { Command, Option } from "commander";
+import { errorMessage } from "../text/display.ts";
 import { groupBy } from "../text/json.ts";
 import { findTranscriptFiles } from "./files/find-files.ts";
 import { readInput } from "./files/read-input.ts";
@@ -95,7 +96,7 @@ async function fileStats(path: string): Promise<FileStats> {
     const profile = profileSession(transcript, { top: LARGEST_PER_FILE });
     return { status: "read", path, format, ...profile };
   } catch (error) {
-    return { status: "skipped", path, reason: (error as Error).message };
+    return { status: "skipped", path, reason: errorMessage(error) };
   }
 }
 

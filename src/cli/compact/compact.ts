@@ -7,6 +7,7 @@ import type { Summarizer } from "../../compaction/ports/summarizer.ts";
 import { readTranscript } from "../../formats/read-transcript.ts";
 import { planFileCompaction } from "../../inspector/view/plan-file-compaction.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
+import { errorMessage } from "../../text/display.ts";
 import { asObject, asString } from "../../text/json.ts";
 import { type InputFile, openInput, sessionLabel } from "../files/read-input.ts";
 import {
@@ -102,7 +103,7 @@ async function executePlan(
 
 async function fileVersionOf(path: string): Promise<FileVersion> {
   return fileVersion(path).catch((error: unknown) => {
-    throw new CliError(`Cannot read ${path}: ${(error as Error).message}`, [], { cause: error });
+    throw new CliError(`Cannot read ${path}: ${errorMessage(error)}`, [], { cause: error });
   });
 }
 

@@ -9,6 +9,7 @@ import { BUILT_IN_POLICIES, type EvalPolicy } from "../../eval/measures/policies
 import { type EvalSession, linesInFileOrder } from "../../eval/probe/eval-session.ts";
 import type { FormatName } from "../../formats/detect-format.ts";
 import { formatOf, readTranscript, workingDirectoryOf } from "../../formats/read-transcript.ts";
+import { errorMessage } from "../../text/display.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { modifiedMs } from "../files/find-files.ts";
 import { unpackedBytes } from "../files/read-input.ts";
@@ -82,7 +83,7 @@ async function createEvalJob(setup: EvalSetup): Promise<(path: string) => Promis
       const source = known === undefined ? "new" : "cache";
       return { status: "measured", source, measure: { ...kept, name: path, speed } };
     } catch (error) {
-      return { status: "skipped", reason: (error as Error).message };
+      return { status: "skipped", reason: errorMessage(error) };
     }
   };
 }
@@ -154,7 +155,7 @@ async function importPolicy(path: string): Promise<EvalPolicy> {
   try {
     exported = ((await import(pathToFileURL(resolve(path)).href)) as { readonly default?: unknown }).default;
   } catch (error) {
-    throw new CliError(`Cannot load the policy ${path}: ${(error as Error).message}`, [], { cause: error });
+    throw new CliError(`Cannot load the policy ${path}: ${errorMessage(error)}`, [], { cause: error });
   }
   if (typeof exported === "function")
     return { name, explain: `the function in ${path}`, run: exported as EvalPolicy["run"] };

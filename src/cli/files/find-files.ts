@@ -1,5 +1,6 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { errorMessage } from "../../text/display.ts";
 import { CliError } from "../terminal/cli-error.ts";
 
 /** The transcript files at these paths: files as given, folders searched recursively, in a stable order. */
@@ -21,7 +22,7 @@ async function isFolder(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isDirectory();
   } catch (error) {
-    throw new CliError(`Cannot read ${path}: ${(error as Error).message}`, [], { cause: error });
+    throw new CliError(`Cannot read ${path}: ${errorMessage(error)}`, [], { cause: error });
   }
 }
 

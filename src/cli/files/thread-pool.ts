@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
 import { parentPort, Worker } from "node:worker_threads";
+import { errorMessage } from "../../text/display.ts";
 import { CliError } from "../terminal/cli-error.ts";
 
 /**
@@ -69,7 +70,7 @@ async function measureInThreads<Outcome>(
   try {
     await Promise.all(finished);
   } catch (error) {
-    throw new CliError(`A thread failed: ${(error as Error).message}`, ["Try --jobs 1."], { cause: error });
+    throw new CliError(`A thread failed: ${errorMessage(error)}`, ["Try --jobs 1."], { cause: error });
   } finally {
     signal?.removeEventListener("abort", stop);
     await Promise.all(threads.map((thread) => thread.terminate()));

@@ -8,6 +8,7 @@ import {
   type SessionPart,
   withMessages,
 } from "../../formats/wires/opencode/session-message.ts";
+import { errorMessage } from "../../text/display.ts";
 import { asNumber, asObject, type UnknownObject } from "../../text/json.ts";
 import type { Edit } from "../../transcript/edit.ts";
 import { CliError } from "../terminal/cli-error.ts";
@@ -26,7 +27,7 @@ export async function writeFileAtomic(
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });
-    throw new CliError(`Cannot write ${path}: ${(error as Error).message}`, [], { cause: error });
+    throw new CliError(`Cannot write ${path}: ${errorMessage(error)}`, [], { cause: error });
   }
 }
 
@@ -77,7 +78,7 @@ async function backUp(path: string): Promise<string> {
       return backup;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "EEXIST") continue;
-      throw new CliError(`Cannot write ${backup}: ${(error as Error).message}`, ["Nothing was changed."], {
+      throw new CliError(`Cannot write ${backup}: ${errorMessage(error)}`, ["Nothing was changed."], {
         cause: error,
       });
     }

@@ -5,6 +5,7 @@ import type {
   SessionMessage,
   SessionPart,
 } from "../../formats/wires/opencode/session-message.ts";
+import { errorMessage } from "../../text/display.ts";
 import { modifiedMs, newestFile } from "../files/find-files.ts";
 import { type InputFile, readBytes, readInput } from "../files/read-input.ts";
 import { exportNewestSession, readStoredSession } from "../opencode/sessions.ts";
@@ -29,7 +30,7 @@ export async function findNewestSession(env: NodeJS.ProcessEnv): Promise<FoundSe
       const file = await open();
       return { file, found: `The newest session on this machine, of ${agent}: ${place}`, skipped };
     } catch (error) {
-      skipped.push(`the newest session of ${agent} is passed over: ${(error as Error).message}`);
+      skipped.push(`the newest session of ${agent} is passed over: ${errorMessage(error)}`);
     }
   }
   const file = await readBytes(Buffer.from(JSON.stringify(exampleSession())), "the example");

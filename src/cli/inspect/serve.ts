@@ -74,11 +74,17 @@ async function waitForEnd(inspector: ServedInspector, inviteAgain: () => void): 
 /** Serves the page of a running session: the one named, or the one that the plugin of this home wrote about last. */
 export function inspectLive(sessionId: string | undefined, flags: InspectFlags): Promise<void> {
   return withStores(flags.store, async (opened) =>
-    serveLive(opened.stores, await findSession(opened, sessionId), flags),
+    serveLive({ stores: opened.stores, rootSessionId: await findSession(opened, sessionId), flags }),
   );
 }
 
-async function serveLive(stores: PluginStores, rootSessionId: string, flags: InspectFlags): Promise<void> {
+interface LiveRequest {
+  readonly stores: PluginStores;
+  readonly rootSessionId: string;
+  readonly flags: InspectFlags;
+}
+
+async function serveLive({ stores, rootSessionId, flags }: LiveRequest): Promise<void> {
   const { env } = process;
   const session = createFollowedSession({
     sessionId: rootSessionId,

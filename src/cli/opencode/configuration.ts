@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { type ParseError, parse, printParseErrorCode } from "jsonc-parser";
+import { errorMessage } from "../../text/display.ts";
 import { asObject, asString, isObject, type UnknownObject } from "../../text/json.ts";
 import { lineAndColumn } from "../files/read-input.ts";
 
@@ -28,7 +29,11 @@ export async function readHostConfiguration({
     files.push(readConfiguration("OPENCODE_CONFIG_CONTENT", env.OPENCODE_CONFIG_CONTENT));
   const listed = files.flatMap(({ path, config }) => pluginsIn(config, path));
   const local = (await Promise.all(folders.map(pluginFilesIn))).flat();
-  return { files, plugins: uniquePlugins([...listed, ...local]), settings: mergeSettings(files) };
+  return {
+    files,
+    plugins: [...new Map([...listed, ...local].map((plugin) => [plugin.spec, plugin])).values()],
+    settings: files.reduce<UnknownObject>((merged, { config }) => deepMerge(merged, config), {}),
+  };
 }
 
 interface ConfigurationPlace {
@@ -93,7 +98,7 @@ function readConfiguration(path: string, text: string): ConfigurationFile {
   try {
     return { path, config: asObject(parseJsonc(text)) };
   } catch (error) {
-    return { path, config: {}, problem: (error as Error).message };
+    return { path, config: {}, problem: errorMessage(error) };
   }
 }
 
@@ -117,15 +122,6 @@ async function pluginFilesIn(folder: string): Promise<readonly ConfiguredPlugin[
     }),
   );
   return found.flat();
-}
-
-function uniquePlugins(plugins: readonly ConfiguredPlugin[]): readonly ConfiguredPlugin[] {
-  const bySpec = new Map(plugins.map((plugin) => [plugin.spec, plugin]));
-  return [...bySpec.values()];
-}
-
-function mergeSettings(files: readonly ConfigurationFile[]): UnknownObject {
-  return files.reduce<UnknownObject>((settings, { config }) => deepMerge(settings, config), {});
 }
 
 function deepMerge(base: UnknownObject, over: UnknownObject): UnknownObject {

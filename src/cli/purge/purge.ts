@@ -3,12 +3,12 @@ import { Command, InvalidArgumentError } from "commander";
 import { formatSpan } from "../../fork/life/prompt.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
 import { pathName } from "../../stores/files/path-name.ts";
+import { formatBytes } from "../../text/display.ts";
 import { DATABASE_LABEL, findPluginFolders, findStoreOption, STORE_OPTION } from "../opencode/with-stores.ts";
 import { CliError, interrupted, withInterrupt } from "../terminal/cli-error.ts";
 import {
   colorsFor,
   formatCount,
-  formatNumber,
   printJson,
   renderTable,
   terminalPath,
@@ -266,18 +266,6 @@ function purgeReport({ plan, running, from: { place, unit, now } }: PurgeReportI
     ),
   ].join("\n");
 }
-
-/** A number of bytes with a binary unit. */
-function formatBytes(bytes: number): string {
-  const [unit, name] = UNITS.find(([least]) => bytes >= least) ?? [1, "bytes"];
-  return `${unit === 1 ? formatNumber(bytes) : (bytes / unit).toFixed(1)} ${name}`;
-}
-
-const UNITS: readonly (readonly [number, string])[] = [
-  [2 ** 30, "GiB"],
-  [2 ** 20, "MiB"],
-  [2 ** 10, "KiB"],
-];
 
 const KINDS: readonly (readonly [InventoryContent["kind"], string])[] = [
   ["spill", "whole outputs"],

@@ -1,4 +1,5 @@
 import picocolors from "picocolors";
+import { oneLine } from "../../text/display.ts";
 import { normalizeText } from "../../text/normalize.ts";
 import { redactSecrets } from "../../text/secrets/redact-secrets.ts";
 import { headCut, tailCut } from "../../text/truncate.ts";
@@ -18,7 +19,7 @@ export function terminalPath(path: string, maxChars: number): string {
 /** Redacts before the caller cuts, so that no part of a secret is left; text far behind the cut is not scanned. */
 function plainLine(text: string, maxChars: number): string {
   const near = text.slice(0, Math.min(MAX_READ_CHARS, maxChars * 4 + MAX_SECRET_CHARS));
-  return redactSecrets(normalizeText(near)).replace(/\s+/g, " ").trim();
+  return oneLine(redactSecrets(normalizeText(near)));
 }
 
 const MAX_SECRET_CHARS = 8_192;
