@@ -116,6 +116,7 @@ export interface SessionHook {
   readonly autocontinue?: (input: CompactingInput) => unknown;
 }
 
+/** What a hook is told about the compaction. */
 export interface CompactingInput {
   readonly sessionId?: string;
   readonly trigger: CompactionTrigger;

@@ -78,12 +78,15 @@ export async function compact(
   return outcome;
 }
 
+/** What a compaction needs from the world. */
 export interface CompactPorts {
   /** Without one the mechanical summary is used. */
   readonly summarizer?: Summarizer;
+  /** Bounds the time of hooks and of the summarizer. */
   readonly clock: Clock;
 }
 
+/** How one compaction is run. */
 export interface CompactOptions {
   /** Milliseconds since 1970, for what the edits insert. */
   readonly at: number;
@@ -93,6 +96,7 @@ export interface CompactOptions {
   readonly onEvent?: (event: CompactionEvent) => void;
   /** Names the session to hooks. */
   readonly sessionId?: string;
+  /** Extensions that are asked before and after. */
   readonly hooks?: readonly SessionHook[];
   /** As the last compaction of this session gave them. */
   readonly hookStrikes?: HookStrikes;
@@ -207,6 +211,7 @@ const MAX_TOKENS_SHARE = 0.9;
 /** The result of a compaction. Nothing has been changed yet: apply the edits. */
 export type CompactOutcome = Compacted | NotCompacted;
 
+/** A compaction that took place: its edits and what they lead to. */
 export interface Compacted extends CompactReport {
   readonly status: "compacted";
   readonly edits: readonly Edit[];
@@ -224,6 +229,7 @@ export interface Compacted extends CompactReport {
   readonly tokensAfter: number;
 }
 
+/** A compaction that did not take place, and why. */
 export interface NotCompacted extends CompactReport {
   readonly status: "unchanged";
   readonly reason: NotCompactedReason;

@@ -69,11 +69,13 @@ export const RECOVERY_LADDER: readonly RecoveryRung[] = [
   "last-request",
 ];
 
+/** A step of the recovery ladder. */
 export type RecoveryRung = MechanicalRung | "compact";
 
 /** A rung for which no model is needed. */
 type MechanicalRung = "prune" | "shrink-turn" | "fold" | "cut-oversized" | "last-request";
 
+/** What the window has to come down to, and what was tried before. */
 export interface RecoveryRequest {
   /** What the upper bound of the estimate has to come down to. */
   readonly limitTokens: number;
@@ -90,6 +92,7 @@ export interface RecoveryRequest {
   readonly redaction?: SecretRedaction;
 }
 
+/** The next step of a recovery, or that none is needed or left. */
 export type RecoveryPlan =
   | { readonly status: "fits"; readonly estimate: ContextEstimate }
   | {

@@ -226,6 +226,7 @@ export interface CompactionInput extends Partial<KeepInput> {
 /** Why a compaction happens. Only a manual one was asked for by a person. */
 export type CompactionTrigger = "threshold" | "overflow" | "context_limit_recovery" | "manual";
 
+/** The model that writes summaries, and its limits. */
 export interface SummarizerModel {
   readonly model?: ModelRef;
   /** 0 means unknown. */

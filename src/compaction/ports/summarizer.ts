@@ -14,7 +14,9 @@ export interface SummaryRequest {
   readonly model?: ModelRef;
 }
 
+/** What a summarizer gets beside the request. */
 export interface SummarizeOptions {
+  /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
   /** Called whenever something arrives, so that a stalled answer can be told from a slow one. */
   readonly onProgress: () => void;

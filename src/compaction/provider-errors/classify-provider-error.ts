@@ -33,11 +33,13 @@ export function isContextLengthExceeded(error: unknown, options: ClassifyOptions
   return classifyProviderError(error, options).isOverflow;
 }
 
+/** What the caller knows about the error. */
 export interface ClassifyOptions {
   /** Who sent it, where known: a few wordings mean an overflow from one provider only. */
   readonly provider?: string;
 }
 
+/** What a provider's error means, what helps, and the token counts that it names. */
 export interface ProviderErrorReport extends TokenFigures {
   readonly class: ProviderErrorClass;
   /** True for the two overflow classes alone. */

@@ -242,12 +242,15 @@ export function compactToolResultsInRecent(
   ];
 }
 
+/** Which results stay, and where their digest goes. */
 export interface RecentResultsOptions {
   /** Behind which message the digest goes; before all of them when unset. */
   readonly digestAfter?: Position;
+  /** The id of the digest; made from the first result's message when unset. */
   readonly digestId?: MessageId;
   /** Results, or all results of a message, that stay. */
   readonly keepHandles?: readonly Handle[];
+  /** How secrets are found in the digest. */
   readonly redaction?: SecretRedaction;
 }
 

@@ -84,10 +84,13 @@ export async function maybeSummarizeToolResults(
   return { edits, notes, degraded, pending: stillPending };
 }
 
+/** The settings, ports and pending work of one call. */
 export interface MaybeSummarizeOptions {
+  /** When and how results are summed up; the settings of a compaction fit. */
   readonly settings: ToolSummarySettings;
   /** Without one the heuristic is used. */
   readonly summarizer?: Summarizer | undefined;
+  /** Bounds the time of model calls. */
   readonly clock: Clock;
   /** Ends model calls. What they were for is kept as pending or stays as it is. */
   readonly signal: AbortSignal;
@@ -97,6 +100,7 @@ export interface MaybeSummarizeOptions {
   readonly waitMs?: number;
 }
 
+/** The edits of one call, and the summaries that are still on their way. */
 export interface SummarizedToolResults {
   /** Archived results and their summaries: to be applied and stored together, or not at all. */
   readonly edits: readonly Edit[];

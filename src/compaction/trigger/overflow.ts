@@ -35,6 +35,7 @@ export function isOverflow({ usage, limits, settings }: OverflowQuestion): Overf
   return answer(reason, (reason === "over-usable") !== (other === "over-usable"));
 }
 
+/** A finished step and the limits of its model. */
 export interface OverflowQuestion {
   /** As recorded; missing or malformed usage is never an overflow. */
   readonly usage: Usage | undefined;
@@ -86,7 +87,9 @@ export function usableTokens(limits: ModelLimits, settings: Partial<OverflowSett
 
 /** What a model accepts and writes. 0 or less means unknown. */
 export interface ModelLimits {
+  /** The whole window. */
   readonly contextTokens: number;
+  /** The longest answer. */
   readonly outputTokens: number;
   /** Set by models whose input has a limit of its own. */
   readonly inputTokens?: number;
@@ -104,6 +107,7 @@ export interface OverflowSettings {
   readonly outputCapTokens: number;
   /** Kept free below an input limit; only the formula `opencode` reads it. */
   readonly reservedTokens?: number;
+  /** Which arithmetic decides. */
   readonly formula: OverflowFormula;
 }
 

@@ -31,6 +31,7 @@ export function shouldCompact(situation: Situation): CompactDecision {
   );
 }
 
+/** What `shouldCompact` decides by. */
 export interface Situation {
   readonly settings: CompactionSettings;
   /** The estimate of the context as it is now. */
@@ -49,6 +50,7 @@ export interface Situation {
   readonly demand?: "none" | "manual" | "recovery";
 }
 
+/** Whether to compact, the reason, and the limit that was applied. */
 export interface CompactDecision {
   readonly compact: boolean;
   readonly reason: CompactReason;
@@ -192,6 +194,7 @@ export interface ModelWindow {
   readonly model?: ModelRef;
 }
 
+/** A limit in tokens and the setting it comes from. */
 export interface TokenLimit {
   /** Undefined when nothing limits the tokens. */
   readonly limitTokens: number | undefined;
@@ -231,17 +234,21 @@ export interface CompactionSettings {
   readonly maxTokens: number;
   /** Messages kept word for word when `keepRecentTokens` is 0. */
   readonly keepRecent: number;
+  /** Tokens of the newest messages kept word for word; at most half of the limit. */
   readonly keepRecentTokens: number;
   /** Left free below the window. */
   readonly reserveTokens: number;
   /** Visible tool results above which the oldest are summed up; 0 switches that off. */
   readonly toolCallCutoff: number;
+  /** How they are summed up. */
   readonly toolSummaryStrategy: ToolSummaryStrategy;
+  /** False: compact only when asked to. */
   readonly autoCompact: boolean;
   /** A limit of its own for a model, by `provider/model`. */
   readonly thresholds: Readonly<Record<string, Threshold>>;
 }
 
+/** How old tool results are summed up: by a model, without one, or not at all. */
 export type ToolSummaryStrategy = "llm" | "heuristic" | "off";
 
 /** A limit in tokens, or in percent of the model's window. */
