@@ -1,7 +1,6 @@
 // Bound a long tool output before the model sees it, then read back the part it asks for.
 import assert from "node:assert/strict";
-import { createMemorySpillStore, DEFAULT_TOOL_OUTPUT_LIMITS } from "carryover";
-import { truncateToolContent } from "carryover/documented";
+import { boundToolOutput, createMemorySpillStore } from "carryover";
 
 // What a build printed: 3,000 lines, coloured, with the one line that matters in the middle, and a screenshot.
 const lines = Array.from(
@@ -12,29 +11,27 @@ lines[1_499] = "\x1b[31merror\x1b[0m 1500 cannot find the module ./missing";
 const screenshot = { type: "image", mimeType: "image/png", data: "iVBORw0KGgo=" };
 
 const store = createMemorySpillStore();
-const output = await truncateToolContent(
-  [{ type: "text", text: lines.join("\n") }, screenshot],
-  { ...DEFAULT_TOOL_OUTPUT_LIMITS, maxLines: 8 },
+const limits = { maxLines: 8 };
+const output = await boundToolOutput([{ type: "text", text: lines.join("\n") }, screenshot], {
+  limits,
   store,
-);
-
-const [shown] = output.blocks;
-assert.ok(shown !== undefined && "text" in shown);
-console.log(shown.text);
+});
+console.log(output.text);
 
 // Both ends stay, without colours; the numbers add up; the screenshot is still there.
-assert.ok(shown.text.startsWith("ok 1 compiled"));
-assert.ok(shown.text.includes("ok 3000 compiled"));
+assert.ok(output.text.startsWith("ok 1 compiled"));
+assert.ok(output.text.includes("ok 3000 compiled"));
 assert.deepEqual(output.stats.lines, { shown: 8, omitted: 2_992, total: 3_000 });
 assert.equal(output.blocks[1], screenshot);
 
 // The model asks for what lies between, by the handle that the notice names.
-assert.ok(output.handle !== undefined && shown.text.includes(output.handle));
+assert.ok(output.handle !== undefined && output.text.includes(output.handle));
 const whole = await store.get(output.handle);
 const recalled = whole?.split("\n").find((line) => line.includes("error"));
 console.log(`\nRecalled from the store: ${recalled}`);
 assert.match(recalled ?? "", /cannot find the module/);
 
-// What is bounded once stays as it is.
-const again = await truncateToolContent(output.blocks, { ...DEFAULT_TOOL_OUTPUT_LIMITS, maxLines: 8 }, store);
+// An output is bounded once: what was left out is kept with it, as the `cut` of its tool part.
+assert.equal(output.cut?.method, "head-tail");
+const again = await boundToolOutput(output.blocks, { limits, store, cut: output.cut });
 assert.equal(again.blocks, output.blocks);
