@@ -45,7 +45,7 @@ export function admitFork(view: ForkView, request: AdmissionRequest): Admission 
   return admitToQueue(view);
 }
 
-/** All records that this instance knows, and what holds for them. */
+/** All records that this instance knows, and their limits. */
 export interface ForkView {
   readonly records: readonly ForkRecord[];
   /** Whose slots and queue count. */
@@ -112,7 +112,7 @@ function refuse(reason: RefusalReason, text: string): Admission {
   return { status: "refused", reason, text };
 }
 
-/** The fork of a root that a model or person names by id or by number; never by a part of an id. */
+/** The fork of a root session with this id or number; part of an id does not match. */
 export function findFork(
   records: readonly ForkRecord[],
   { rootSessionId, name }: { readonly rootSessionId: string; readonly name: string },

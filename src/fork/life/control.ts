@@ -13,7 +13,7 @@ export function cancelRun(record: ForkRecord, { reason, atMs }: EventOf<"cancel-
   return stopRun(record, run, { as: "cancelled", error: { kind: "cancelled", message: reason }, atMs });
 }
 
-/** Steers a live run, or opens the next one; the same request does so once. */
+/** Sends a live run a further prompt, or opens the next run; the same request counts once. */
 export function steerOrResume(record: ForkRecord, event: EventOf<"resume-asked">): ForkStep {
   const { directive, requestId, atMs } = event;
   const wasDone = record.runs.some((run) => run.prompts.some((prompt) => prompt.requestId === requestId));
@@ -26,14 +26,18 @@ export function steerOrResume(record: ForkRecord, event: EventOf<"resume-asked">
   return sendPrompts(record, steered, { atMs, chosen: isUnsent });
 }
 
-/** The user stopped the parent: its forks go on unless configured otherwise. */
-export function parentAborted(record: ForkRecord, atMs: number, limits: ForkLimits): ForkStep {
+/** The user stopped the parent: its forks continue unless configured otherwise. */
+export function parentAborted(
+  record: ForkRecord,
+  { atMs }: EventOf<"parent-aborted">,
+  limits: ForkLimits,
+): ForkStep {
   if (limits.onParentAbort === "keep") return unchanged(record);
   return cancelRun(record, { type: "cancel-asked", reason: "the parent was stopped", atMs });
 }
 
-/** Nobody is left to be told. */
-export function parentDeleted(record: ForkRecord, atMs: number): ForkStep {
+/** The parent session is gone: the run is stopped and its result is not delivered. */
+export function parentDeleted(record: ForkRecord, { atMs }: EventOf<"parent-deleted">): ForkStep {
   const closed = closeDeliveries(record, atMs);
   const run = currentRun(closed);
   if (!isLive(run)) return unchanged(closed);
@@ -41,7 +45,7 @@ export function parentDeleted(record: ForkRecord, atMs: number): ForkStep {
   return stopRun(closed, run, { as: "cancelled", error, isUnwanted: true, atMs });
 }
 
-/** Takes the fork of a dead owner over: what the child did meanwhile is looked at, and nothing wakes the parent. */
+/** Takes over the fork of a program that is gone: the child is checked first, and the parent is not prompted. */
 export function adoptFork(record: ForkRecord, event: EventOf<"adopted">, limits: ForkLimits): ForkStep {
   const { owner, atMs, fromInstanceId = record.owner.instanceId } = event;
   const isTaken = record.owner.instanceId !== fromInstanceId;
@@ -61,8 +65,8 @@ export function adoptFork(record: ForkRecord, event: EventOf<"adopted">, limits:
   return { record: withRun(owned, taken), actions: [checkChildAction(owned, taken)] };
 }
 
-/** An orderly end of the program: the child ends with it. */
-export function interruptOnExit(record: ForkRecord, atMs: number): ForkStep {
+/** This program exits in an orderly way: the run ends as interrupted. */
+export function interruptOnExit(record: ForkRecord, { atMs }: EventOf<"owner-leaving">): ForkStep {
   const run = currentRun(record);
   if (!isLive(run)) return unchanged(record);
   const { stopping } = run;
@@ -70,11 +74,11 @@ export function interruptOnExit(record: ForkRecord, atMs: number): ForkStep {
   return endRun(record, run, { state: "interrupted", error: INTERRUPTED, atMs, wakes: "nobody" });
 }
 
-/** Ends a run whose program is gone; with `onRestart: "resume"` the next run takes its place, once. */
+/** Ends a run whose program is gone; with `onRestart: "resume"` the next run is opened, once. */
 export function interruptRun(record: ForkRecord, run: LiveRun, interruption: Interruption): ForkStep {
   const { text = "", changedFiles = [], atMs, limits, wasPrompted = true } = interruption;
   const end = { state: "interrupted", error: INTERRUPTED, atMs, text, changedFiles } as const;
-  // A child that takes its program down must not do so again and again; one whose record was lost may have been cancelled.
+  // A child that crashes its program must not be restarted for ever; one whose record was lost may have been cancelled.
   const mayGoOn = run.openedBy !== "restart" && run.isRebuilt !== true;
   if (limits.onRestart === "report" || !mayGoOn) return endRun(record, run, end);
   const { record: ended } = endRun(record, run, { ...end, closedBy: "next-run" });
@@ -87,9 +91,9 @@ interface Interruption {
   readonly limits: ForkLimits;
   readonly text?: string;
   readonly changedFiles?: readonly string[];
-  /** False when the child was never told its task. */
+  /** False when the child never got its directive. */
   readonly wasPrompted?: boolean;
 }
 
-/** What is said of a run whose program is gone. */
+/** The error of a run whose program is gone. */
 const INTERRUPTED: ForkError = { kind: "interrupted", message: "the program that ran it ended" };

@@ -21,7 +21,7 @@ const held = afterEvents(pending, send, { type: "delivery-absent", run: 1 }, sen
 
 function plan(record: ForkRecord, view: Partial<OutboxView> & { readonly afterMs?: number } = {}): string {
   const { afterMs = 0, ...rest } = view;
-  const { send, look, kick, giveUp, nextAtMs } = planDelivery({
+  const { send, look, remind, giveUp, nextAtMs } = planDelivery({
     records: [record],
     instanceId: OWNER.instanceId,
     parentSessionId: "parent",
@@ -33,7 +33,7 @@ function plan(record: ForkRecord, view: Partial<OutboxView> & { readonly afterMs
   const words = [
     send && `send ${send.way}`,
     look.length > 0 && "look",
-    kick.length > 0 && "kick",
+    remind.length > 0 && "remind",
     giveUp.length > 0 && "give up",
     nextAtMs !== undefined && `again in ${nextAtMs - AT_MS - afterMs}`,
   ];
@@ -92,24 +92,24 @@ describe("planDelivery", () => {
       "look, again in 29000",
     ],
     [
-      "kicks a parent that does not answer",
+      "reminds a parent that does not answer",
       afterEvents(pending, send, seen),
       { afterMs: 30_000 },
-      "look, kick",
+      "look, remind",
     ],
     [
-      "kicks once, then leaves it to the user",
-      afterEvents(pending, send, seen, { type: "delivery-kicked", run: 1 }),
+      "reminds once, then leaves it to the user",
+      afterEvents(pending, send, seen, { type: "delivery-reminded", run: 1 }),
       { afterMs: 30_000 },
       "look, give up",
     ],
     [
-      "goes on looking without a kick",
+      "goes on looking without a reminder",
       afterEvents(
         pending,
         send,
         seen,
-        { type: "delivery-kicked", run: 1 },
+        { type: "delivery-reminded", run: 1 },
         { type: "delivery-unanswered", run: 1 },
       ),
       { afterMs: 90_000 },
@@ -156,7 +156,7 @@ const STATES: Readonly<Record<string, ForkRecord>> = {
   held: afterEvents(sent, absent, send, absent),
   reading: afterEvents(pending, { ...send, way: "read" }),
   seen: afterEvents(sent, seen),
-  kicked: afterEvents(sent, seen, { type: "delivery-kicked", run }),
+  reminded: afterEvents(sent, seen, { type: "delivery-reminded", run }),
   acked: afterEvents(sent, seen, { type: "delivery-answered", run }),
 };
 
@@ -165,7 +165,7 @@ const EVENTS: Readonly<Record<string, SampleEvent>> = {
   "sent by reading": { ...send, way: "read", atMs: AT_MS + 1 },
   seen: { ...seen, atMs: AT_MS + 1 },
   absent: { ...absent, atMs: AT_MS + 1 },
-  kicked: { type: "delivery-kicked", run, atMs: AT_MS + 1 },
+  reminded: { type: "delivery-reminded", run, atMs: AT_MS + 1 },
   unanswered: { type: "delivery-unanswered", run, atMs: AT_MS + 1 },
   answered: { type: "delivery-answered", run, atMs: AT_MS + 1 },
   "parent deleted": { type: "parent-deleted", atMs: AT_MS + 1 },
@@ -184,12 +184,12 @@ function cell(record: ForkRecord, event: SampleEvent): string {
 }
 
 const TABLE = `
-event           | pending   | sent      | unsure    | resent    | held      | reading   | seen      | kicked    | acked
+event           | pending   | sent      | unsure    | resent    | held      | reading   | seen      | reminded  | acked
 sent            | sent      | =         | =         | =         | sent!     | =         | =         | =         | =
 sent by reading | sent      | =         | =         | =         | sent!     | =         | by read   | by read   | =
 seen            | seen      | seen      | seen!     | seen      | seen!     | by read   | =         | =         | =
 absent          | =         | pending   | pending!  | pending!  | =         | pending   | =         | =         | =
-kicked          | =         | =         | =         | =         | =         | =         | seen      | =         | =
+reminded        | =         | =         | =         | =         | =         | =         | seen      | =         | =
 unanswered      | =         | =         | =         | =         | =         | =         | seen!     | seen!     | =
 answered        | =         | by answer | by answer | by answer | =         | by answer | by answer | by answer | =
 parent deleted  | closed    | closed    | closed    | closed    | closed    | closed    | closed    | closed    | =

@@ -1,11 +1,10 @@
 import { type DeliveryEvent, type ForkStep, unchanged, withoutKeys } from "./events.ts";
 import { isOverdue, type Wait } from "./limits.ts";
-import { forkName } from "./prompt.ts";
-import { type Delivery, type EndedRun, type ForkRecord, isLive } from "./record.ts";
+import { type Delivery, type EndedRun, type ForkRecord, forkName, isLive } from "./record.ts";
 
 /**
- * What to do about the results of one parent at one moment. Write `delivery-sent` for every result of `send` and
- * store it before sending; then look for its delivery id among the parent's messages before it is sent again.
+ * Plans what to do about the results for one parent now. Store `delivery-sent` for every result of `send` before
+ * sending; look for its delivery id among the parent's messages before sending it again.
  */
 export function planDelivery(view: OutboxView): DeliveryPlan {
   const open = openResults(view);
@@ -27,18 +26,18 @@ export function planDelivery(view: OutboxView): DeliveryPlan {
   const unanswered = isQuiet ? seen : [];
   const waiting = unanswered.filter(({ run }) => run.delivery.isHeld !== true);
   const { answerMs = ANSWER_MS } = view.waits ?? {};
-  const kick = waiting.filter(
+  const remind = waiting.filter(
     ({ run: { delivery } }) =>
-      delivery.kickedAtMs === undefined && isDue({ sinceMs: delivery.sinceMs, waitMs: answerMs }),
+      delivery.remindedAtMs === undefined && isDue({ sinceMs: delivery.sinceMs, waitMs: answerMs }),
   );
   const giveUp = waiting.filter(
     ({ run: { delivery } }) =>
-      delivery.kickedAtMs !== undefined && isDue({ sinceMs: delivery.kickedAtMs, waitMs: answerMs }),
+      delivery.remindedAtMs !== undefined && isDue({ sinceMs: delivery.remindedAtMs, waitMs: answerMs }),
   );
   return {
     ...(send === undefined ? {} : { send }),
     look: [...look, ...unanswered],
-    kick,
+    remind,
     giveUp,
     ...(times.length === 0 ? {} : { nextAtMs: Math.min(...times) }),
   };
@@ -52,15 +51,15 @@ export interface OutboxView {
   readonly parent: ParentState;
   readonly moment: DeliveryMoment;
   readonly nowMs: number;
-  /** Unset means what is right for people. */
+  /** Defaults suit interactive use. */
   readonly waits?: DeliveryWaits;
 }
 
-/** How long a parent may take. */
+/** How long to wait for a parent. */
 export interface DeliveryWaits {
-  /** Busy without a tool end, before it is prompted anyway. */
+  /** While it is busy without finishing a tool call, before it is prompted anyway. */
   readonly busyMs?: number;
-  /** Idle without an answer, before it is asked once more, and before that is given up. */
+  /** While it is idle without an answer, before it is reminded, and again before giving up. */
   readonly answerMs?: number;
 }
 
@@ -72,7 +71,7 @@ export type ParentState =
   /** Since its turn began or its last tool ended. */
   | { readonly status: "busy"; readonly sinceMs: number }
   | { readonly status: "compacting" }
-  /** The user stopped it and has not spoken since. */
+  /** The user stopped it and has sent no message since. */
   | { readonly status: "aborted" };
 
 /** A run that is over, and the fork it belongs to. */
@@ -86,23 +85,28 @@ export interface DeliveryPlan {
     readonly way: "tool-output" | "user-message" | "prompt";
     readonly results: readonly EndedFork[];
   };
-  /** Read the parent's messages: answer delivery-seen, delivery-absent or delivery-answered for each. */
+  /** Search the parent's messages, then report delivery-seen, delivery-absent or delivery-answered for each. */
   readonly look: readonly EndedFork[];
-  /** After a look that found no answer: prompt the parent once more without the results, and write `delivery-kicked`. */
-  readonly kick: readonly EndedFork[];
-  /** After a look that found no answer: write `delivery-unanswered`. */
+  /**
+   * After a search that found no answer: prompt the parent again without the results, and store `delivery-reminded`.
+   */
+  readonly remind: readonly EndedFork[];
+  /** After a search that found no answer: store `delivery-unanswered`. */
   readonly giveUp: readonly EndedFork[];
-  /** When to ask again if nothing happens. */
+  /** When to plan again if nothing happens. */
   readonly nextAtMs?: number;
 }
 
+/** The prompt for a parent that got results and did not answer. */
+export const REMINDER_TEXT = "Results of your forks are above and have not been answered. Go on with them.";
+
 /** Results that come this close together go in one prompt. */
 const COALESCE_MS = 250;
-/** A parent that is busy for so long without a tool end is prompted anyway. */
+/** A parent that is busy for so long without finishing a tool call is prompted anyway. */
 const BUSY_MS = 60_000;
-/** From sending to the first look. */
+/** From sending to the first search for it. */
 const LOOK_MS = 2_000;
-/** An idle parent that has not answered for so long was not woken. */
+/** An idle parent that has not answered for so long is reminded. */
 const ANSWER_MS = 30_000;
 
 function planSend(
@@ -133,7 +137,7 @@ function openResults({ records, instanceId, parentSessionId }: OutboxView): read
     );
 }
 
-/** Moves the outbox row of one run; what is acknowledged stays so. */
+/** Advances the delivery of one run; an acknowledged one never changes again. */
 export function advanceDelivery(
   record: ForkRecord,
   event: DeliveryEvent & { readonly atMs: number },
@@ -148,12 +152,15 @@ export function advanceDelivery(
   return { record: moved, actions: [{ type: "toast", tone: "warning", text }] };
 }
 
-/** Closes every row that is still open: the parent is gone. */
+/** Closes every open delivery, since the parent is gone. */
 export function closeDeliveries(record: ForkRecord, atMs: number): ForkRecord {
   return mapOpen(record, (delivery) => close(delivery, "parent-deleted", atMs));
 }
 
-/** After a restart nothing wakes the parent, and what was on its way must be looked for. */
+/**
+ * Holds every open delivery after a restart: the parent is not prompted, and what was being sent must be searched for
+ * first.
+ */
 export function holdDeliveries(record: ForkRecord): ForkRecord {
   return mapOpen(record, (delivery) => ({
     ...delivery,
@@ -162,7 +169,7 @@ export function holdDeliveries(record: ForkRecord): ForkRecord {
   }));
 }
 
-/** A result that did not arrive is sent once more by itself; after that it waits for the user. */
+/** A result that did not arrive is sent again once; after that it waits for the user's next message. */
 const MAX_SENDS = 2;
 
 function next(delivery: Delivery, event: DeliveryEvent & { readonly atMs: number }): Delivery {
@@ -185,9 +192,9 @@ function next(delivery: Delivery, event: DeliveryEvent & { readonly atMs: number
         sinceMs: atMs,
         ...(delivery.sends >= MAX_SENDS ? { isHeld: true } : {}),
       };
-    case "delivery-kicked":
-      return delivery.state === "seen" && delivery.kickedAtMs === undefined
-        ? { ...delivery, kickedAtMs: atMs }
+    case "delivery-reminded":
+      return delivery.state === "seen" && delivery.remindedAtMs === undefined
+        ? { ...delivery, remindedAtMs: atMs }
         : delivery;
     case "delivery-unanswered":
       return delivery.state === "seen" && delivery.isHeld !== true ? { ...delivery, isHeld: true } : delivery;

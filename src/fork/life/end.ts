@@ -1,9 +1,18 @@
 import { truncate } from "../../text/truncate.ts";
 import { type ForkAction, type ForkStep, unchanged, withoutKeys, withRun } from "./events.ts";
-import { forkName, wasPromptSent } from "./prompt.ts";
-import type { Delivery, EndedRun, EndState, ForkError, ForkRecord, LiveRun, Stopping } from "./record.ts";
+import { wasPromptSent } from "./prompt.ts";
+import {
+  type Delivery,
+  type EndedRun,
+  type EndState,
+  type ForkError,
+  type ForkRecord,
+  forkName,
+  type LiveRun,
+  type Stopping,
+} from "./record.ts";
 
-/** Ends the run for ever and puts its result into the outbox, once. */
+/** Ends the run and opens the delivery of its result. */
 export function endRun(record: ForkRecord, run: LiveRun, end: RunEnd): ForkStep {
   const delivery = firstDelivery(run, end);
   const limit = run.wrapUp?.limit;
@@ -33,11 +42,11 @@ interface RunEnd {
   readonly error?: ForkError;
   /** The result waits for the user's next message. */
   readonly wakes?: "nobody";
-  /** Set when nobody is to be told. */
+  /** Set when the result is not to be delivered. */
   readonly closedBy?: "parent-deleted" | "next-run";
 }
 
-/** Ends a run that was being stopped, with whatever it said last. */
+/** Ends a run that was being stopped, with its last text. */
 export function endStopped(
   record: ForkRecord,
   run: LiveRun & { readonly stopping: Stopping },
@@ -52,7 +61,7 @@ export function endStopped(
   });
 }
 
-/** Makes the child end; at once where it cannot have been told anything yet. */
+/** Stops the child; ends the run at once where no prompt was sent yet. */
 export function stopRun(record: ForkRecord, run: LiveRun, stop: Stop): ForkStep {
   const { atMs, ...how } = stop;
   if (run.stopping !== undefined) {
@@ -74,7 +83,7 @@ export function stopRun(record: ForkRecord, run: LiveRun, stop: Stop): ForkStep 
 
 export type Stop = Omit<Stopping, "aborts"> & { readonly atMs: number };
 
-/** Text as it is kept in a record: the whole report is in the child's session. */
+/** Text as it is kept in a record; the whole report is in the child's session. */
 export function boundText(text: string): string {
   return truncate(text, { limitChars: MAX_KEPT_CHARS, method: "head-tail" }).text;
 }
@@ -97,7 +106,7 @@ const LIVE_ONLY = [
 function firstDelivery(run: LiveRun, { atMs, closedBy, wakes }: RunEnd): Delivery {
   if (closedBy !== undefined) return { state: "acked", sinceMs: atMs, sends: 0, closedBy };
   const isHeld = run.adoption !== undefined || wakes === "nobody" ? ({ isHeld: true } as const) : {};
-  // A result that was perhaps delivered before must be looked for first.
+  // The result may have been delivered before the record was lost.
   if (run.isRebuilt === true) return { state: "sent", sinceMs: atMs, sends: 0, isUnsure: true, ...isHeld };
   return { state: "pending", sinceMs: atMs, sends: 0, ...isHeld };
 }

@@ -1,18 +1,18 @@
 import { endRun, type Stop } from "./end.ts";
 import { type EventOf, type ForkAction, type ForkStep, unchanged, withRun } from "./events.ts";
 import { countAttempt, type ForkLimits, isDueAgain, MAX_ATTEMPTS } from "./limits.ts";
+import { addPrompt, isUnsent, LIMIT_REASON, rejectionText, sendPrompts, wrapUpText } from "./prompt.ts";
 import {
-  addPrompt,
+  activeRun,
+  currentRun,
+  type ForkRecord,
   forkName,
-  isUnsent,
-  LIMIT_REASON,
-  rejectionText,
-  sendPrompts,
-  wrapUpText,
-} from "./prompt.ts";
-import { activeRun, currentRun, type ForkRecord, isLive, type LimitName, type LiveRun } from "./record.ts";
+  isLive,
+  type LimitName,
+  type LiveRun,
+} from "./record.ts";
 
-/** Counts a tool call of the child, and the same call in a row. */
+/** Counts a tool call of the child, and repetitions of the same call. */
 export function countCall(
   record: ForkRecord,
   { callId, hash, atMs }: EventOf<"tool-called">,
@@ -29,7 +29,7 @@ export function countCall(
   return { record: withRun(record, counted), actions: [] };
 }
 
-/** Takes the child's totals; late ones do not lower them. */
+/** Takes the child's totals; they never go down. */
 export function countSpending(record: ForkRecord, event: EventOf<"spent">, limits: ForkLimits): ForkStep {
   const spent = {
     costUSD: greater(record.spent.costUSD, event.costUSD),
@@ -47,8 +47,8 @@ export function countSpending(record: ForkRecord, event: EventOf<"spent">, limit
   return wrapUp(counted, run, { limit: "fork-cost", atMs: event.atMs });
 }
 
-/** No fork of this root may spend more: the queued end, the running report. */
-export function rootCostReached(record: ForkRecord, atMs: number): ForkStep {
+/** The budget of the root session is spent: a queued run ends, a running one is told to report. */
+export function rootCostReached(record: ForkRecord, { atMs }: EventOf<"root-cost-reached">): ForkStep {
   const run = currentRun(record);
   if (!isLive(run)) return unchanged(record);
   if (run.state !== "queued") return wrapUp(record, run, { limit: "root-cost", atMs });
@@ -56,7 +56,7 @@ export function rootCostReached(record: ForkRecord, atMs: number): ForkStep {
   return endRun(record, run, { state: "failed", error, atMs });
 }
 
-/** Tells the child, once, to report now. */
+/** Tells the child to report now; once per run. */
 export function wrapUp(
   record: ForkRecord,
   run: LiveRun,
@@ -70,7 +70,7 @@ export function wrapUp(
   return sendPrompts(record, told, { atMs, chosen: isUnsent });
 }
 
-/** How a run ends that reached a limit and did not report. */
+/** The end of a run that reached a limit and did not report. */
 export function endOfLimit(limit: LimitName): Pick<Stop, "error"> & { readonly as: "timed-out" | "failed" } {
   return {
     as: limit === "time" ? "timed-out" : "failed",
@@ -78,7 +78,7 @@ export function endOfLimit(limit: LimitName): Pick<Stop, "error"> & { readonly a
   };
 }
 
-/** Shows that the child waits for a person; where there is none it is refused at once. */
+/** Notes that the child waits for a permission; where nobody can answer it is rejected at once. */
 export function permissionAsked(
   record: ForkRecord,
   { askId, atMs }: EventOf<"permission-asked">,
@@ -93,7 +93,7 @@ export function permissionAsked(
   return { record: withRun(record, asked), actions: [{ type: "toast", tone: "warning", text }] };
 }
 
-/** The ask is settled, by whomever. */
+/** The permission was answered. */
 export function permissionAnswered(record: ForkRecord, event: EventOf<"permission-answered">): ForkStep {
   const run = currentRun(record);
   if (!isLive(run) || !run.asks.some((ask) => ask.askId === event.askId)) return unchanged(record);
@@ -101,7 +101,7 @@ export function permissionAnswered(record: ForkRecord, event: EventOf<"permissio
   return { record: withRun(record, { ...run, asks, lastSignAtMs: event.atMs }), actions: [] };
 }
 
-/** Refuses what nobody answered in time; an ask that cannot even be refused is forgotten. */
+/** Rejects permissions that nobody answered in time; one that the host does not reject either is dropped. */
 export function rejectOverdue(
   record: ForkRecord,
   run: LiveRun,
@@ -119,7 +119,7 @@ export function rejectOverdue(
   return { record: withRun(record, isSame ? run : { ...run, asks }), actions };
 }
 
-/** A repeated event comes soon after the first. */
+/** How many call ids are kept to recognise a repeated event. */
 const MAX_RECENT_IDS = 8;
 
 function greater(old: number, value: number): number {

@@ -1,8 +1,8 @@
 import type { ChildPrompt, DeliveryWay, ForkError, ForkOwner, ForkRecord, ForkRun } from "./record.ts";
 
 /**
- * Something that happened to a fork. Events that answer an action name the run they speak of; events from the
- * child do not, since a host cannot know it. Any event may come twice, late, or never.
+ * Something that happened to a fork. Events that answer an action name its run; events from the child do not, since a
+ * host does not know the run. Any event may come twice, late, or never.
  */
 export type ForkEvent = { readonly atMs: number } & (
   | StartEvent
@@ -15,9 +15,9 @@ export type ForkEvent = { readonly atMs: number } & (
 /** The events of one type. */
 export type EventOf<Type extends ForkEvent["type"]> = Extract<ForkEvent, { readonly type: Type }>;
 
-/** A run on its way from the queue to its first prompt. */
+/** Events of a run from the queue to its first prompt. */
 type StartEvent =
-  /** A slot is free, and `nextToStart` named this fork. */
+  /** `nextToStart` gave this fork a slot. */
   | { readonly type: "slot-given" }
   | { readonly type: "child-created"; readonly run: number; readonly childSessionId: string }
   | { readonly type: "child-refused"; readonly run: number; readonly error: ForkError }
@@ -35,13 +35,13 @@ type StartEvent =
       readonly error: ForkError;
     };
 
-/** What was seen of the child session. */
+/** Events of the child session. */
 type ChildEvent =
   | { readonly type: "status"; readonly status: "busy" | "retry" | "idle" }
   | { readonly type: "child-failed"; readonly error: ForkError }
   | { readonly type: "child-deleted" }
   | { readonly type: "child-checked"; readonly run: number; readonly finding: ChildFinding }
-  /** The answer to `abort-child`: it does not run any more; these were its last words. */
+  /** The answer to `abort-child`: the child has stopped, with this last text. */
   | {
       readonly type: "child-stopped";
       readonly run: number;
@@ -56,63 +56,61 @@ type ChildEvent =
   | { readonly type: "permission-asked"; readonly askId: string }
   | { readonly type: "permission-answered"; readonly askId: string };
 
-/** What a look at the child's messages and status showed; `checkChild` tells. */
+/** The result of `checkChild`. */
 export type ChildFinding =
-  | {
-      readonly type: "finished";
-      readonly text: string;
-      readonly lastText: string;
-      readonly changedFiles: readonly string[];
-    }
-  | {
-      readonly type: "failed";
-      readonly error: ForkError;
-      readonly lastText: string;
-      readonly changedFiles: readonly string[];
-    }
+  | ({ readonly type: "finished"; readonly text: string } & ChildOutput)
+  | ({ readonly type: "failed"; readonly error: ForkError } & ChildOutput)
   | { readonly type: "working" }
   /** Idle, without a finished answer to our last prompt. */
-  | { readonly type: "stopped"; readonly lastText: string; readonly changedFiles: readonly string[] }
-  /** Idle, and our prompt is not there. */
+  | ({ readonly type: "stopped" } & ChildOutput)
+  /** Idle, and our prompt was not found. */
   | { readonly type: "unprompted" }
   | { readonly type: "missing" };
 
-/** What somebody wants of the fork. */
+/** The last text that the child wrote, and the files it changed. */
+export interface ChildOutput {
+  readonly lastText: string;
+  readonly changedFiles: readonly string[];
+}
+
+/** Requests of users and parents. */
 type ControlEvent =
   | { readonly type: "cancel-asked"; readonly reason: string }
-  /** Steers a live run, opens the next run of an ended one. */
+  /** A further prompt for a live run, or the next run of an ended one. */
   | { readonly type: "resume-asked"; readonly directive: string; readonly requestId: string }
   | { readonly type: "parent-aborted" }
   | { readonly type: "parent-deleted" };
 
-/** Time, and who owns the record. */
+/** Time, and the ownership of the record. */
 type OwnerEvent =
   | { readonly type: "tick" }
-  /** The old owner is gone (`canAdopt`); allowed to somebody who is not the owner yet. */
+  /** The old owner is gone (`canAdopt`). The only event that an instance may report of a fork it does not own. */
   | {
       readonly type: "adopted";
       readonly owner: ForkOwner;
-      /** The instance that was seen to be gone; a fork that somebody else has taken meanwhile stays theirs. */
+      /** The instance that is gone; a fork that another instance has adopted meanwhile stays with that one. */
       readonly fromInstanceId?: string;
     }
-  /** This program ends in an orderly way, and the child with it. */
+  /** This program exits in an orderly way. */
   | { readonly type: "owner-leaving" };
 
-/** How far a result has got. */
+/** Events of the delivery of a result. */
 export type DeliveryEvent =
-  /** Written down before it is sent. */
+  /** Stored before the result is sent. */
   | { readonly type: "delivery-sent"; readonly run: number; readonly way: DeliveryWay }
-  /** A look at the parent's messages found its delivery id. */
+  /** The delivery id was found in the parent's messages. */
   | { readonly type: "delivery-seen"; readonly run: number }
-  /** A look did not find it, and whoever sent it has finished trying. */
+  /** The delivery id was not found, and nothing is being sent. */
   | { readonly type: "delivery-absent"; readonly run: number }
-  | { readonly type: "delivery-kicked"; readonly run: number }
-  /** Asked once more, and still no answer. */
+  | { readonly type: "delivery-reminded"; readonly run: number }
+  /** No answer after the reminder either. */
   | { readonly type: "delivery-unanswered"; readonly run: number }
   /** The parent has finished an answer after it. */
   | { readonly type: "delivery-answered"; readonly run: number };
 
-/** One thing for the host to do, after the record is stored. A lost one is asked for again by a later tick. */
+/**
+ * An action for the host to perform after the record is stored. One that is lost is requested again by a later tick.
+ */
 export type ForkAction =
   /** From the second attempt on, first look for a child whose metadata names this fork. Answer: child-created or child-refused. */
   | { readonly type: "create-child"; readonly run: number; readonly attempt: number }
@@ -143,7 +141,7 @@ export interface ForkStep {
   readonly actions: readonly ForkAction[];
 }
 
-/** Nothing to say: the same record, no action. */
+/** The same record without an action. */
 export function unchanged(record: ForkRecord): ForkStep {
   return { record, actions: [] };
 }

@@ -41,7 +41,7 @@ const MUST_HAPPEN = [
   "event lost",
   "event repeated",
   "fenced off",
-  "kicked",
+  "reminded",
   "killed",
   "killed after sending",
   "killed before an action",

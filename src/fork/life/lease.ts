@@ -1,11 +1,11 @@
 import type { ForkOwner, ForkRecord, OwnerProcess } from "./record.ts";
 
-/** Between two signs of life of an instance. */
+/** Between two heartbeats of an instance. */
 export const HEARTBEAT_MS = 5_000;
-/** Without a sign for so long, an owner of whom nothing else is known counts as gone. */
+/** Without a heartbeat for so long, an owner whose process is unknown counts as gone. */
 const STALE_MS = 30_000;
 
-/** The sign of life of one program instance: one small record for all its forks. */
+/** The heartbeat of one program instance: one record for all its forks. */
 export interface InstanceLease extends ForkOwner {
   readonly schema: "instance/1";
 }
@@ -23,7 +23,7 @@ export function createLease(owner: Omit<ForkOwner, "heartbeatAtMs">, atMs: numbe
 /** What is known about an owner's process; `running` only if pid and start time both match. */
 export type ProcessState = "running" | "gone" | "unknown";
 
-/** Whether an owner still holds its forks: a process that is known to run does, however long it sleeps. */
+/** Whether an owner still holds its forks; a running process does, however old its heartbeat. */
 export function leaseState(owner: ForkOwner, seen: OwnerObservation): "held" | "lost" {
   if (seen.process === "running") return "held";
   if (seen.process === "gone") return "lost";
@@ -38,7 +38,7 @@ interface OwnerObservation {
   readonly lease?: InstanceLease;
 }
 
-/** True for a fork of somebody else who is gone; the record's version decides who of several gets it. */
+/** True for a fork whose owner is gone; the version of the record decides which of several instances gets it. */
 export function canAdopt(
   { owner }: ForkRecord,
   seen: OwnerObservation & { readonly instanceId: string },
@@ -46,7 +46,9 @@ export function canAdopt(
   return owner.instanceId !== seen.instanceId && leaseState(owner, seen) === "lost";
 }
 
-/** True when an instance slept so long that it must store its lease anew, and read its records again, before it acts. */
+/**
+ * True when an instance was suspended so long that it must store its lease and read its records again before it acts.
+ */
 export function mustRenew(lease: InstanceLease, nowMs: number): boolean {
   return nowMs - lease.heartbeatAtMs > STALE_MS / 2;
 }

@@ -6,7 +6,7 @@ export function readForkLimits(options?: unknown): ForkLimits {
   return forkLimits(readOptions(FORK_LIMIT_SHAPE, FORK_LIMIT_DEFAULTS, options));
 }
 
-/** Checked options as the limits that the engine counts with. */
+/** The limits of checked options, with times in milliseconds. */
 export function forkLimits({ timeoutMin, graceS, askTimeoutS, ...counts }: ForkLimitOptions): ForkLimits {
   return {
     ...counts,
@@ -83,9 +83,9 @@ export const FORK_LIMIT_SHAPE: Shape<ForkLimitOptions> = {
 /** `FORK_LIMIT_DEFAULTS` as the engine counts them. */
 export const DEFAULT_FORK_LIMITS: ForkLimits = forkLimits(FORK_LIMIT_DEFAULTS);
 
-/** Between two looks at a child's status, and before a host is asked for the same thing again. */
+/** Between two checks of a child's status, and before an action is requested again. */
 export const WATCH_MS = 30_000;
-/** How often a host is asked for the same thing. */
+/** How often an action is requested. */
 export const MAX_ATTEMPTS = 3;
 
 /** Counts one attempt more. */
@@ -93,14 +93,14 @@ export function countAttempt(attempts: Attempts | undefined, atMs: number): Atte
   return { count: (attempts?.count ?? 0) + 1, lastAtMs: atMs };
 }
 
-/** True when it was never tried, or so long ago that the answer must be lost. */
+/** True when it was never tried, or so long ago that its answer must be lost. */
 export function isDueAgain(attempts: Attempts | undefined, atMs: number): boolean {
   return attempts === undefined || isOverdue({ sinceMs: attempts.lastAtMs, waitMs: WATCH_MS }, atMs);
 }
 
 /**
- * True when so long has passed since something happened. What lies well ahead counts as long past: only a clock that
- * was set back can bring that about, and nobody may wait for it to catch up.
+ * True when a wait is over. A start that is well ahead of now counts as over too: the clock was set back, and the
+ * wait would take until it has caught up.
  */
 export function isOverdue({ sinceMs, waitMs }: Wait, nowMs: number): boolean {
   return nowMs >= sinceMs + waitMs || sinceMs > nowMs + MAX_AHEAD_MS;
@@ -111,5 +111,5 @@ export interface Wait {
   readonly waitMs: number;
 }
 
-/** Events that come out of order differ by less. */
+/** Events out of order differ by less. */
 const MAX_AHEAD_MS = 60_000;

@@ -17,8 +17,8 @@ import {
   quoteChild,
   resultNotice,
 } from "./notice.ts";
-import { forkName, formatSpan, rejectionText, wrapUpText } from "./prompt.ts";
-import type { ForkRecord } from "./record.ts";
+import { formatSpan, rejectionText, wrapUpText } from "./prompt.ts";
+import { type ForkRecord, forkName } from "./record.ts";
 
 const resultOf = (record: ForkRecord) => ({ record, run: endedRun(record) });
 const noticeOf = (...records: readonly ForkRecord[]) => resultNotice(records.map(resultOf));

@@ -43,7 +43,7 @@ const MAX_ATTRIBUTE_CHARS = 200;
 const DELIVERY = /<fork_result delivery="([^"\n]{1,200})"/g;
 const TAGS = [...FENCED_TAGS, "fork_result"];
 
-/** Text of a child as it may stand in the parent: normal, unable to open or close a frame, at most so long. */
+/** Text of a child as it is quoted to the parent: normalized, tags escaped, bounded. */
 export function quoteChild(text: string, maxChars: number): string {
   const safe = fenceData(normalizeText(text).trim(), TAGS);
   if (safe.length <= maxChars) return safe;
@@ -87,7 +87,7 @@ function attribute(text: string): string {
   return line.slice(0, headCut(line, MAX_ATTRIBUTE_CHARS));
 }
 
-/** One line a fork, by number: what it is, how it is, what it used. */
+/** One line per fork, by number: title, state, tool calls, cost. */
 export function forkTable(records: readonly ForkRecord[], nowMs: number): string {
   if (records.length === 0) return "No forks.";
   return byNumber(records)
@@ -95,7 +95,10 @@ export function forkTable(records: readonly ForkRecord[], nowMs: number): string
     .join("\n");
 }
 
-/** What a compaction must carry over: forks that run, and results that the parent has not answered; empty when there are none. */
+/**
+ * The list that a compaction must keep: running forks, and results that the parent has not answered; empty when there
+ * are none.
+ */
 export function forkRoster(records: readonly ForkRecord[], nowMs: number): string {
   const lines = byNumber(records).flatMap((record) => [
     ...(isLive(currentRun(record)) ? [`- ${lineOf(record, nowMs)}: its result will come by itself`] : []),
@@ -140,7 +143,7 @@ function byNumber(records: readonly ForkRecord[]): readonly ForkRecord[] {
   return records.toSorted((a, b) => a.number - b.number);
 }
 
-/** What a running run is doing at a moment, the most pressing thing first. */
+/** What a live run is doing; the most urgent state wins. */
 export function activityOf(run: LiveRun, nowMs: number): RunActivity {
   if (run.wrapUp !== undefined || run.stopping !== undefined) return "wrapping-up";
   if (run.asks.length > 0) return "waiting-permission";

@@ -33,7 +33,7 @@ interface SendOptions {
   readonly chosen: (prompt: ChildPrompt) => boolean;
 }
 
-/** The run with one more thing to say to the child. */
+/** The run with one more prompt. */
 export function addPrompt(run: LiveRun, prompt: NewPrompt): LiveRun {
   return { ...run, prompts: [...run.prompts, { number: run.prompts.length + 1, ...prompt }] };
 }
@@ -44,7 +44,7 @@ interface NewPrompt {
   readonly requestId?: string;
 }
 
-/** True until the host has the prompt or it was given up. */
+/** True until the host has accepted the prompt or it was dropped. */
 export function isOutstanding(prompt: ChildPrompt): boolean {
   return prompt.messageId === undefined && prompt.isDropped !== true;
 }
@@ -54,7 +54,7 @@ export function isUnsent(prompt: ChildPrompt): boolean {
   return prompt.attempts === undefined;
 }
 
-/** True once anything of a run may have reached its child. */
+/** True once a prompt of the run may have reached the child. */
 export function wasPromptSent({ prompts }: LiveRun): boolean {
   return prompts.some((prompt) => !isUnsent(prompt));
 }
@@ -67,7 +67,7 @@ export function withPrompt(run: LiveRun, number: number, change: Partial<ChildPr
   };
 }
 
-/** The action that looks whether our newest prompt was answered. */
+/** The action that checks whether our newest prompt was answered. */
 export function checkChildAction(record: ForkRecord, run: LiveRun): ForkAction {
   const newest = run.prompts.findLast((prompt) => prompt.messageId !== undefined) ?? run.prompts[0];
   return {
@@ -78,12 +78,7 @@ export function checkChildAction(record: ForkRecord, run: LiveRun): ForkAction {
   };
 }
 
-/** What people call a fork. */
-export function forkName({ number, title }: Pick<ForkRecord, "number" | "title">): string {
-  return title === "" ? `Fork ${number}` : `Fork ${number} (${title})`;
-}
-
-/** What a child is told when it reached a limit. */
+/** The prompt for a child that reached a limit. */
 export function wrapUpText(limit: LimitName): string {
   return `${LIMIT_REASON[limit]} Stop working and report now, without another tool call: outcome, evidence as path:line, changed files, open points. Without a report you will be ended and only your last text is kept.`;
 }
@@ -97,26 +92,26 @@ export const LIMIT_REASON: Readonly<Record<LimitName, string>> = {
   "root-cost": "The budget for all forks of this session is spent.",
 };
 
-/** What a child is told when it ended without a word. */
+/** The prompt for a child that ended without a report. */
 export const NUDGE_TEXT =
   "You ended without a report. Report now, without another tool call: outcome, evidence as path:line, changed files, open points.";
 
-/** What a child is told when a rate limit had stopped it. */
+/** The prompt for a child that a rate limit had stopped. */
 export const CONTINUE_TEXT =
   "The provider's rate limit stopped you. Go on from where you were, then report as asked.";
 
-/** What a child is told when the program that ran it had ended. */
+/** The prompt for a child whose program had ended. */
 export const RESTART_TEXT =
   "You were interrupted because the program that ran you ended. The last tool call may or may not have happened: look before you repeat it. Go on from where you were, then report as asked.";
 
-/** What a child is told when nobody answered its permission ask. */
+/** The reason given for a permission that nobody answered. */
 export function rejectionText(waitedMs: number): string {
   const waited =
     waitedMs === 0 ? "Nobody is here to answer." : `Nobody answered for ${formatSpan(waitedMs)}.`;
   return `${waited} The permission is refused. Do without it, or state this as the blocker and stop.`;
 }
 
-/** A span of time, as people say it. */
+/** A duration in words, such as "2 min 5 s". */
 export function formatSpan(spanMs: number): string {
   const totalS = Math.max(0, Math.round(spanMs / 1_000));
   if (totalS < 60) return `${totalS} s`;
@@ -124,6 +119,3 @@ export function formatSpan(spanMs: number): string {
   if (totalMin < 60) return totalS % 60 === 0 ? `${totalMin} min` : `${totalMin} min ${totalS % 60} s`;
   return `${Math.floor(totalMin / 60)} h ${totalMin % 60} min`;
 }
-
-/** What a parent is told that was handed results and did not answer. */
-export const REMINDER_TEXT = "Results of your forks are above and have not been answered. Go on with them.";

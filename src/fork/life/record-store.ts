@@ -1,14 +1,17 @@
-/** Port: small records, each replaced as a whole and only by someone who knows its present state. Must not throw: every outcome is a value, and a damaged record is never passed off as a missing one. */
+/**
+ * Port: small records, each replaced as a whole by compare-and-set on its state. Must not throw: every outcome is a
+ * value, and a damaged record is never reported as a missing one.
+ */
 export interface RecordStore {
   get(id: string): Promise<RecordFound | RecordMissing | RecordCorrupt | RecordFailure>;
-  /** Stores the value if the record is still in the expected state, in one step against all other writers. */
+  /** Stores the value if the record is still in the expected state, atomically against all other writers. */
   put(write: RecordWrite): Promise<RecordStored | RecordConflict | RecordFailure>;
   list(): Promise<RecordList | RecordFailure>;
   /** Removes the record and all that was kept of it, if it is still in the expected state. */
   delete(id: string, expected: RecordState): Promise<RecordDeleted | RecordConflict | RecordFailure>;
 }
 
-/** What a record is at one moment: its version, or that there is none, or that only damaged copies are left. */
+/** The state of a record: its version, or that there is none, or that only damaged copies are left. */
 export type RecordState = number | "missing" | "corrupt";
 
 export interface RecordWrite {

@@ -1,12 +1,14 @@
+import type { ForkWay } from "../context/choose-way.ts";
+
 /** Everything that is known about one fork, as plain JSON: one record a fork, written only by its owner. */
 export interface ForkRecord {
   readonly schema: "fork/1";
   readonly id: string;
-  /** Counts from 1 within the root session; what people and models call the fork. */
+  /** Counts from 1 within the root session; people and models name the fork by it. */
   readonly number: number;
-  /** The session that the child hangs under. */
+  /** The session at the top of the tree. */
   readonly rootSessionId: string;
-  /** The session that asked and that gets the result. */
+  /** The session that started the fork and gets the result. */
   readonly parentSessionId: string;
   readonly childSessionId?: string;
   readonly agent: string;
@@ -20,7 +22,7 @@ export interface ForkRecord {
   readonly runs: readonly ForkRun[];
 }
 
-/** Which model a child runs on, in the host's words. */
+/** The model of the child, as the host names it. */
 export interface ForkModel {
   readonly providerId: string;
   readonly modelId: string;
@@ -29,7 +31,7 @@ export interface ForkModel {
 
 /** What the child got of its parent's conversation, and why in this way. */
 interface Inheritance {
-  readonly way: ForkWayName;
+  readonly way: ForkWay;
   readonly reason: string;
   readonly chars: number;
   readonly messages: number;
@@ -37,20 +39,18 @@ interface Inheritance {
   readonly snapshotId?: string;
 }
 
-type ForkWayName = "exact" | "graduated" | "text";
-
-/** The program instance that may write a record, named beyond the life of its pid. */
+/** The program instance that may write the record. */
 export interface ForkOwner {
   readonly instanceId: string;
   readonly process: OwnerProcess;
-  /** The owner's last sign of life that this record knows of. */
+  /** The owner's last heartbeat when the record was written. */
   readonly heartbeatAtMs: number;
 }
 
 export interface OwnerProcess {
   readonly host: string;
   readonly pid: number;
-  /** Empty where the system does not tell; with the pid it survives the reuse of a pid. */
+  /** The start time, which tells processes apart that reuse a pid; empty where the system does not provide it. */
   readonly start: string;
 }
 
@@ -61,6 +61,11 @@ interface Spending {
   readonly steps: number;
 }
 
+/** What people call a fork. */
+export function forkName({ number, title }: Pick<ForkRecord, "number" | "title">): string {
+  return title === "" ? `Fork ${number}` : `Fork ${number} (${title})`;
+}
+
 /** The newest run. */
 export function currentRun(record: ForkRecord): ForkRun {
   const run = record.runs.at(-1);
@@ -68,7 +73,7 @@ export function currentRun(record: ForkRecord): ForkRun {
   return run;
 }
 
-/** The newest run if its child exists and has a slot: only then can anything be heard of the child. */
+/** The newest run if it has a slot and its child exists. */
 export function activeRun(record: ForkRecord): LiveRun | undefined {
   const run = currentRun(record);
   return isLive(run) && run.state !== "queued" && record.childSessionId !== undefined ? run : undefined;
@@ -79,7 +84,7 @@ export function isLive(run: ForkRun): run is LiveRun {
   return run.state === "queued" || run.state === "starting" || run.state === "running";
 }
 
-/** The name of one message of ours to a child, to be stored with it so that it can be found again. */
+/** The key of a prompt, stored with the message so that it can be found again. */
 export function promptKey(
   { id }: ForkRecord,
   prompt: { readonly run: number; readonly number: number },
@@ -87,12 +92,12 @@ export function promptKey(
   return `${id}.${prompt.run}.${prompt.number}`;
 }
 
-/** The name of one result, to be stored with what is delivered so that it can be found again. */
+/** The id of a result, stored with the delivered message so that it can be found again. */
 export function deliveryId({ id }: Pick<ForkRecord, "id">, runNumber: number): string {
   return `${id}.${runNumber}`;
 }
 
-/** One attempt of a child at a task: live until it is over, then for ever over. */
+/** One attempt of a child at a task: live until it has ended. */
 export type ForkRun = LiveRun | EndedRun;
 
 interface RunBase {
@@ -101,62 +106,62 @@ interface RunBase {
   readonly queuedAtMs: number;
   /** When it last got a slot. */
   readonly startedAtMs?: number;
-  /** All that is said to the child in this run; the first is the directive. */
+  /** All prompts of this run; the first is the directive. */
   readonly prompts: readonly ChildPrompt[];
   readonly calls: CallCounters;
   /** How often a rate limit sent it back to the queue. */
   readonly rateLimits: number;
-  /** Why this run was opened, if nobody asked for it. */
+  /** Set when the run was opened without a request. */
   readonly openedBy?: "restart";
-  /** Made from the child's metadata: whether a result was delivered before is not known. */
+  /** Rebuilt from the child's metadata: whether its result was delivered is not known. */
   readonly isRebuilt?: true;
 }
 
-/** A run that is not over. What it is doing while running is `activityOf`. */
+/** A run that has not ended; `activityOf` tells what it is doing. */
 export interface LiveRun extends RunBase {
   readonly state: "queued" | "starting" | "running";
-  /** Not before this, after a rate limit. */
+  /** Not started before this, after a rate limit. */
   readonly notBeforeMs?: number;
   readonly creation?: Attempts;
   readonly lastSignAtMs: number;
   readonly lastWatchAtMs: number;
-  /** The host waits to repeat a request to the provider. */
+  /** The host is waiting to repeat a request to the provider. */
   readonly isRetrying?: true;
   /** Permission asks that nobody has answered. */
   readonly asks: readonly PermissionAsk[];
   readonly wrapUp?: WrapUp;
-  /** The child must end; only its last words are awaited. */
+  /** The child is being stopped; only its last text is awaited. */
   readonly stopping?: Stopping;
-  /** Something said that the child failed; believed once the child was looked at. */
+  /** A reported failure of the child, until a check confirms it. */
   readonly suspectedError?: ForkError;
-  /** Taken over from a dead owner; how often a look at the child was asked for since. */
+  /** Set when the run was adopted from an owner that is gone: checks of the child since then. */
   readonly adoption?: Attempts;
 }
 
-/** A run that is over, for ever. */
+/** A run that has ended; only its delivery can still change. */
 export interface EndedRun extends RunBase {
   readonly state: EndState;
   readonly endedAtMs: number;
-  /** The report, or as much of one as there was. */
+  /** The report, or the last text when there is none. */
   readonly text: string;
   readonly changedFiles: readonly string[];
   readonly error?: ForkError;
   /** The limit at which the child was told to report. */
   readonly limit?: LimitName;
-  /** What came after the end: kept, never delivered. */
+  /** A report that came after the end: kept, never delivered. */
   readonly lateText?: string;
   readonly delivery: Delivery;
 }
 
 export type EndState = "completed" | "failed" | "cancelled" | "timed-out" | "interrupted";
 
-/** How often something was asked of the host, and when last. */
+/** How often an action was requested, and when last. */
 export interface Attempts {
   readonly count: number;
   readonly lastAtMs: number;
 }
 
-/** One message of ours to the child. */
+/** A message to the child. */
 export interface ChildPrompt {
   /** Counts from 1 within the run. */
   readonly number: number;
@@ -167,7 +172,7 @@ export interface ChildPrompt {
   readonly messageId?: string;
   /** It will not be sent any more. */
   readonly isDropped?: true;
-  /** Who asked for it, so that the same request does not count twice. */
+  /** The request it came from, so that the same request counts once. */
   readonly requestId?: string;
 }
 
@@ -175,10 +180,10 @@ export type PromptKind = "directive" | "continue" | "steer" | "nudge" | "wrap-up
 
 interface CallCounters {
   readonly total: number;
-  /** How often the newest call was made in a row. */
+  /** How often the newest call was repeated in a row. */
   readonly streak: number;
   readonly lastHash?: string;
-  /** By which a repeated event is known. */
+  /** To recognise a repeated event. */
   readonly recentIds: readonly string[];
 }
 
@@ -200,15 +205,15 @@ export interface Stopping {
   readonly as: "cancelled" | "timed-out" | "failed";
   readonly error: ForkError;
   readonly aborts: Attempts;
-  /** The parent is gone: nobody is to be told. */
+  /** The parent is gone: the result is not delivered. */
   readonly isUnwanted?: true;
 }
 
-/** Why a run did not end well; `kind` is a provider's error class, or one of `ForkErrorKind`. */
+/** Why a run failed; `kind` is a provider's error class, or one of `ForkErrorKind`. */
 export interface ForkError {
   readonly kind: ForkErrorKind | (string & {});
   readonly message: string;
-  /** What the provider asked to wait. */
+  /** How long the provider asked to wait. */
   readonly retryAfterMs?: number;
 }
 
@@ -224,7 +229,7 @@ type ForkErrorKind =
   | "interrupted"
   | `limit-${LimitName}`;
 
-/** The outbox row of a run: how far its result has got to the parent. */
+/** The delivery of a run's result to the parent. */
 export interface Delivery {
   readonly state: "pending" | "sent" | "seen" | "acked";
   /** Since when it is in this state. */
@@ -232,13 +237,13 @@ export interface Delivery {
   readonly way?: DeliveryWay;
   /** How often it was sent. */
   readonly sends: number;
-  /** The parent was asked once more to answer. */
-  readonly kickedAtMs?: number;
-  /** Nothing may wake the parent for it; it goes with a tool output or the user's next message. */
+  /** When the parent was reminded to answer. */
+  readonly remindedAtMs?: number;
+  /** The parent is not prompted for it; it goes with a tool output or the user's next message. */
   readonly isHeld?: true;
-  /** Sent by somebody who is gone, or perhaps: look before anything else. */
+  /** It may have been sent by an instance that is gone: search for it before anything else. */
   readonly isUnsure?: true;
-  /** Why nothing more is to be done. */
+  /** Why the delivery is closed. */
   readonly closedBy?: "answer" | "read" | "parent-deleted" | "next-run";
 }
 

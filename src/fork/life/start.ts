@@ -1,26 +1,19 @@
 import { endRun } from "./end.ts";
 import { type EventOf, type ForkStep, unchanged, withoutKeys, withRun } from "./events.ts";
 import { countAttempt } from "./limits.ts";
-import {
-  addPrompt,
-  CONTINUE_TEXT,
-  forkName,
-  isOutstanding,
-  isUnsent,
-  sendPrompts,
-  withPrompt,
-} from "./prompt.ts";
+import { addPrompt, CONTINUE_TEXT, isOutstanding, isUnsent, sendPrompts, withPrompt } from "./prompt.ts";
 import {
   type ChildPrompt,
   currentRun,
   type ForkError,
   type ForkRecord,
+  forkName,
   isLive,
   type LiveRun,
 } from "./record.ts";
 
-/** Takes a run out of the queue: its child is made, or told. */
-export function startRun(record: ForkRecord, atMs: number): ForkStep {
+/** Takes a run out of the queue: its child is created, or gets the next prompt. */
+export function startRun(record: ForkRecord, { atMs }: EventOf<"slot-given">): ForkStep {
   const run = currentRun(record);
   if (run.state !== "queued" || !mayStart(run, atMs)) return unchanged(record);
   const isFirst = run.startedAtMs === undefined;
@@ -43,7 +36,7 @@ export function startRun(record: ForkRecord, atMs: number): ForkStep {
   };
 }
 
-/** Asks for the child session, once more if it was asked for before. */
+/** Requests the child session; counts the attempts. */
 export function createChild(record: ForkRecord, run: LiveRun, atMs: number): ForkStep {
   const creation = countAttempt(run.creation, atMs);
   return {
@@ -52,7 +45,7 @@ export function createChild(record: ForkRecord, run: LiveRun, atMs: number): For
   };
 }
 
-/** Takes the child session; a second one is nobody's. */
+/** Takes the child session; a second one is ignored. */
 export function childCreated(
   record: ForkRecord,
   { childSessionId, atMs }: EventOf<"child-created">,
@@ -75,7 +68,7 @@ export function childRefused(
   return failOrRequeue(record, run, { error, atMs });
 }
 
-/** The child has a prompt: from the first one on it runs. */
+/** The host has accepted a prompt; with the first one the run is running. */
 export function promptAccepted(record: ForkRecord, event: EventOf<"prompt-accepted">): ForkStep {
   const run = currentRun(record);
   const prompt = run.prompts.find(({ number }) => number === event.prompt);
@@ -85,7 +78,7 @@ export function promptAccepted(record: ForkRecord, event: EventOf<"prompt-accept
   const { messageId, atMs } = event;
   if (!isLive(run)) {
     const prompts = run.prompts.map((each) => (each === prompt ? { ...each, messageId } : each));
-    // It woke a child whose run is over.
+    // The prompt started a child whose run has ended.
     return {
       record: withRun(record, { ...run, prompts }),
       actions: [{ type: "abort-child", run: run.number }],
@@ -100,7 +93,7 @@ export function promptAccepted(record: ForkRecord, event: EventOf<"prompt-accept
   );
 }
 
-/** A prompt that did not get through never leaves a run waiting for its answer. */
+/** The host refused a prompt: the run fails, is queued again or goes on without it. */
 export function promptRefused(record: ForkRecord, event: EventOf<"prompt-refused">): ForkStep {
   const run = currentRun(record);
   const prompt = run.prompts.find(({ number }) => number === event.prompt);
@@ -114,12 +107,12 @@ export function promptRefused(record: ForkRecord, event: EventOf<"prompt-refused
   return { record: withRun(record, withPrompt(run, prompt.number, { isDropped: true })), actions: [] };
 }
 
-/** True for a prompt without which the child does nothing. */
+/** True for a prompt that the child needs to start working. */
 export function isOpening({ kind }: ChildPrompt, run: LiveRun): boolean {
   return run.state === "starting" || kind === "directive" || kind === "continue";
 }
 
-/** Ends the run as failed; after a rate limit it waits in the queue instead, longer each time, a few times. */
+/** Ends the run as failed; after a rate limit it is queued again instead, a few times, with exponential backoff. */
 export function failOrRequeue(record: ForkRecord, run: LiveRun, failure: RunFailure): ForkStep {
   const { error, atMs } = failure;
   const isPassing =
@@ -154,7 +147,7 @@ interface RunFailure {
 const MAX_RATE_LIMITS = 5;
 const FIRST_BACK_OFF_MS = 15_000;
 
-/** The opening prompt goes alone; what was said meanwhile follows once it is accepted. */
+/** Sends the first prompt alone; the others follow once it is accepted. */
 function sendFirst(record: ForkRecord, run: LiveRun, atMs: number): ForkStep {
   const first = run.prompts.find(isOutstanding);
   return sendPrompts(record, run, { atMs, chosen: (prompt) => prompt === first });
@@ -163,7 +156,7 @@ function sendFirst(record: ForkRecord, run: LiveRun, atMs: number): ForkStep {
 /** The longest that a run waits after a rate limit. */
 const MAX_BACK_OFF_MS = 300_000;
 
-/** True when a queued run may have a slot; a wait longer than any is one of a clock that was set back. */
+/** True when a queued run may get a slot; a wait longer than the longest means that the clock was set back. */
 export function mayStart({ notBeforeMs = 0 }: LiveRun, atMs: number): boolean {
   return atMs >= notBeforeMs || notBeforeMs > atMs + MAX_BACK_OFF_MS;
 }
@@ -179,13 +172,13 @@ export function createForkRecord(fork: NewFork): ForkRecord {
   };
 }
 
-/** What must be known to start a fork. */
+/** What a new fork needs. */
 export interface NewFork extends Omit<ForkRecord, "schema" | "spent" | "runs" | "childSessionId"> {
   readonly directive: string;
   readonly atMs: number;
 }
 
-/** Puts the next run of a fork whose last run is over into the queue. */
+/** Queues the next run of a fork whose last run has ended. */
 export function openRun(record: ForkRecord, opening: RunOpening): ForkStep {
   const run = queuedRun((record.runs.at(-1)?.number ?? 0) + 1, opening);
   return { record: { ...record, runs: [...record.runs, run] }, actions: [{ type: "fill-slots" }] };

@@ -3,7 +3,7 @@ import { isProcess } from "./lease.ts";
 import { checkChildAction } from "./prompt.ts";
 import type { ForkOwner, ForkRecord } from "./record.ts";
 
-/** A stored value as a fork record, or undefined when it is none that this version understands. */
+/** A stored value as a fork record; undefined when it is not one of this version. */
 export function readForkRecord(value: unknown): ForkRecord | undefined {
   return isRecord(value) ? (value as ForkRecord) : undefined;
 }
@@ -83,7 +83,7 @@ const ENDED_RUN = shaped({
     state: oneOf("pending", "sent", "seen", "acked"),
     sinceMs: isCount,
     sends: isCount,
-    kickedAtMs: optional(isCount),
+    remindedAtMs: optional(isCount),
   }),
 });
 
@@ -114,7 +114,7 @@ function isRunList(value: unknown): boolean {
   return value.every((run, index) => ENDED_RUN(run) || (index === value.length - 1 && LIVE_RUN(run)));
 }
 
-/** What the child session itself carries of its fork, so that a lost record can be rebuilt. */
+/** What is stored in the child session about its fork, so that a lost record can be rebuilt. */
 export interface ForkMetadata {
   readonly id: string;
   readonly root: string;
@@ -136,7 +136,7 @@ export function forkMetadata(record: ForkRecord): ForkMetadata {
   };
 }
 
-/** Metadata as it was found in a session, or undefined when it is none of ours. */
+/** The metadata found in a session; undefined when it is not that of a fork. */
 export function readForkMetadata(value: unknown): ForkMetadata | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const { id, root, parent, run, blob } = value as Readonly<Record<string, unknown>>;
@@ -146,8 +146,8 @@ export function readForkMetadata(value: unknown): ForkMetadata | undefined {
 }
 
 /**
- * A record made from a child session whose record is lost, and the look that settles what became of it. Whether its
- * result was delivered is not known, so it is looked for in the parent first.
+ * A record rebuilt from a child session whose record is lost, and the action that checks the child. Whether its
+ * result was delivered is not known, so the parent's messages are searched for it first.
  */
 export function rebuildForkRecord({ metadata, session, owner, number, atMs }: LostFork): ForkStep {
   const record: ForkRecord = {

@@ -1,7 +1,7 @@
 import { interruptRun } from "./control.ts";
 import { endStopped, stopRun } from "./end.ts";
 import { endOfLimit, rejectOverdue, wrapUp } from "./enforce-limits.ts";
-import { type ForkAction, type ForkStep, unchanged, withRun } from "./events.ts";
+import { type EventOf, type ForkAction, type ForkStep, unchanged, withRun } from "./events.ts";
 import { countAttempt, type ForkLimits, isDueAgain, isOverdue, MAX_ATTEMPTS, WATCH_MS } from "./limits.ts";
 import { checkChildAction, isOutstanding, sendPrompts, withPrompt } from "./prompt.ts";
 import {
@@ -16,8 +16,8 @@ import { createChild, isOpening, mayStart } from "./start.ts";
 
 const MAX_ADOPTION_LOOKS = 10;
 
-/** What time alone brings: limits, asks that nobody answered, actions that got lost, results that wait. */
-export function tick(record: ForkRecord, atMs: number, limits: ForkLimits): ForkStep {
+/** Everything that depends on time alone: limits, unanswered permissions, lost actions, waiting results. */
+export function tick(record: ForkRecord, { atMs }: EventOf<"tick">, limits: ForkLimits): ForkStep {
   const outbox = waitingDelivery(record);
   const run = currentRun(record);
   if (!isLive(run)) return { record, actions: outbox };
@@ -46,7 +46,7 @@ type Look = (record: ForkRecord, run: LiveRun, time: Time) => ForkStep;
 
 const LOOKS: readonly Look[] = [abortAgain, endGrace, endTime, createAgain, sendAgain, rejectOverdue, watch];
 
-/** A child that came with a dead owner is not spoken to before it was looked at. */
+/** The child of an adopted fork is checked before it gets a prompt. */
 function lookAgain(
   record: ForkRecord,
   run: LiveRun & { readonly adoption: Attempts },

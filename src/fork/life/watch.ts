@@ -8,7 +8,15 @@ import {
 import { interruptRun } from "./control.ts";
 import { boundText, endRun, endStopped } from "./end.ts";
 import { endOfLimit } from "./enforce-limits.ts";
-import { type ChildFinding, type EventOf, type ForkStep, unchanged, withoutKeys, withRun } from "./events.ts";
+import {
+  type ChildFinding,
+  type ChildOutput,
+  type EventOf,
+  type ForkStep,
+  unchanged,
+  withoutKeys,
+  withRun,
+} from "./events.ts";
 import { type ForkLimits, isOverdue } from "./limits.ts";
 import {
   addPrompt,
@@ -30,7 +38,7 @@ import {
 } from "./record.ts";
 import { failOrRequeue } from "./start.ts";
 
-/** A busy child runs; an idle one is looked at before anything is believed. */
+/** The status of the child changed: a busy one is running, an idle one is checked. */
 export function statusSeen(record: ForkRecord, { status, atMs }: EventOf<"status">): ForkStep {
   const run = activeRun(record);
   if (run === undefined) return unchanged(record);
@@ -40,7 +48,7 @@ export function statusSeen(record: ForkRecord, { status, atMs }: EventOf<"status
   const state = wasPromptSent(run) ? "running" : run.state;
   const isRetrying = status === "retry";
   const isNews = state !== run.state || isRetrying !== (run.isRetrying === true);
-  // A busy child says so at every step; a record is not written for each.
+  // A busy child reports at every step; the record is not stored for each.
   if (!isNews && atMs < run.lastSignAtMs + SIGN_MS) return unchanged(record);
   const seen: LiveRun = {
     ...withoutKeys(run, "isRetrying"),
@@ -51,7 +59,7 @@ export function statusSeen(record: ForkRecord, { status, atMs }: EventOf<"status
   return { record: withRun(record, seen), actions: [] };
 }
 
-/** An error may be a late one of an earlier run, so it is kept as a suspicion until the child was looked at. */
+/** The child reported an error. It may belong to an earlier run, so it is kept until the child was checked. */
 export function childFailed(record: ForkRecord, { error }: EventOf<"child-failed">): ForkStep {
   const run = activeRun(record);
   if (run === undefined) return unchanged(record);
@@ -61,15 +69,15 @@ export function childFailed(record: ForkRecord, { error }: EventOf<"child-failed
   };
 }
 
-/** Without its session a run is over. */
-export function childDeleted(record: ForkRecord, atMs: number): ForkStep {
+/** The child session was deleted: the run ends. */
+export function childDeleted(record: ForkRecord, { atMs }: EventOf<"child-deleted">): ForkStep {
   const run = currentRun(record);
   if (!isLive(run) || record.childSessionId === undefined) return unchanged(record);
   if (isStopping(run)) return endStopped(record, run, { atMs });
   return endRun(record, run, { state: "failed", error: CHILD_DELETED, atMs });
 }
 
-/** The end of a run that was told to stop. */
+/** The child has stopped on request: the run ends. */
 export function childStopped(record: ForkRecord, event: EventOf<"child-stopped">): ForkStep {
   const run = currentRun(record);
   if (run.number !== event.run || !isLive(run) || !isStopping(run)) return unchanged(record);
@@ -80,9 +88,8 @@ export function childStopped(record: ForkRecord, event: EventOf<"child-stopped">
 const SIGN_MS = 10_000;
 
 type Check = EventOf<"child-checked">;
-type Last = Pick<Extract<ChildFinding, { readonly type: "stopped" }>, "lastText" | "changedFiles">;
 
-/** Decides from what a look at the child showed. */
+/** Decides what a check of the child means for the run. */
 export function childChecked(record: ForkRecord, event: Check, limits: ForkLimits): ForkStep {
   const { finding, atMs } = event;
   if (currentRun(record).number !== event.run) return unchanged(record);
@@ -109,13 +116,13 @@ export function childChecked(record: ForkRecord, event: Check, limits: ForkLimit
   }
 }
 
-/** What is said of a run whose child is gone. */
+/** The error of a run whose child session is gone. */
 const CHILD_DELETED: ForkError = { kind: "child-deleted", message: "the child session was deleted" };
 
-/** From accepting a prompt to being busy a child may look idle for a moment. */
+/** A child may be idle for a moment after it accepted a prompt. */
 const SETTLE_MS = 5_000;
 
-/** True while only the last words of a child are awaited. */
+/** True while the child is being stopped. */
 function isStopping(run: LiveRun): run is LiveRun & { readonly stopping: Stopping } {
   return run.stopping !== undefined;
 }
@@ -146,7 +153,7 @@ function completeRun(
   run: LiveRun,
   { finding, atMs }: { finding: Extract<ChildFinding, { readonly type: "finished" }>; atMs: number },
 ): ForkStep {
-  // The report does not know what is on its way to the child; the next look decides.
+  // A prompt that is being sent may change the report; the next check decides.
   const isSpokenTo = run.prompts.some((prompt) => prompt.kind === "steer" && isOutstanding(prompt));
   if (isSpokenTo && run.adoption === undefined && !isStopping(run)) return unchanged(record);
   const { text, changedFiles } = finding;
@@ -173,7 +180,7 @@ function failOrInterrupt(
   return failOrRequeue(record, run, failure);
 }
 
-/** The child is idle and has not answered: it failed, or it is asked once to report. */
+/** The child is idle without an answer: the run fails, or the child is asked once to report. */
 function nudgeOrEnd(record: ForkRecord, run: LiveRun, { last, atMs, limits }: Silence): ForkStep {
   const { lastText, changedFiles } = lastOutput(last);
   if (run.adoption === undefined && isSettling(run, last, atMs)) return unchanged(record);
@@ -202,7 +209,7 @@ function nudgeOrEnd(record: ForkRecord, run: LiveRun, { last, atMs, limits }: Si
   return sendPrompts(record, addPrompt(run, { kind: "nudge", text: NUDGE_TEXT }), { atMs, chosen: isUnsent });
 }
 
-/** Something of ours is on its way to the child, or has only just reached it. */
+/** True while a prompt is being sent or has only just been accepted. */
 function isSettling(run: LiveRun, last: ChildFinding, atMs: number): boolean {
   if (run.state === "starting" || run.prompts.some(isOutstanding)) return true;
   const newestAtMs = run.prompts.reduce(
@@ -218,7 +225,7 @@ function errorOf(last: ChildFinding): { readonly kind: string; readonly message:
     : { kind: "no-report", message: "the child stopped without an answer, twice" };
 }
 
-function lastOutput(finding: ChildFinding): Last {
+function lastOutput(finding: ChildFinding): ChildOutput {
   return "lastText" in finding ? finding : { lastText: "", changedFiles: [] };
 }
 
@@ -231,7 +238,10 @@ function keepLateText(record: ForkRecord, finding: ChildFinding): ForkStep {
   return { record: withRun(record, { ...run, lateText: boundText(finding.text) }), actions: [] };
 }
 
-/** What the child's stored messages say about our newest prompt: answered means a finished message after it that is no summary, no error and no tool step. */
+/**
+ * What the child's stored messages say about our newest prompt. It is answered by a finished message after it that is
+ * no summary, no error and no tool step.
+ */
 export function checkChild(child: ChildView): ChildFinding {
   const { messages, promptMessageId, status, changedFiles = [] } = child;
   if (status !== "idle") return { type: "working" };

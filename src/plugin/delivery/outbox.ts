@@ -4,9 +4,9 @@ import {
   type DeliveryWaits,
   type EndedFork,
   planDelivery,
+  REMINDER_TEXT,
 } from "../../fork/life/delivery.ts";
 import { resultNotice } from "../../fork/life/notice.ts";
-import { REMINDER_TEXT } from "../../fork/life/prompt.ts";
 import { deliveryId } from "../../fork/life/record.ts";
 import type { PluginContext } from "../context/context.ts";
 import { closeForksOfMissingParent } from "../forks/adopt.ts";
@@ -98,8 +98,8 @@ export function createOutbox({ context, forks, states, waits }: OutboxSetup): Ou
         : [];
       const stillOpen = (results: readonly EndedFork[]) =>
         results.filter((result) => unanswered.some((each) => idOf(each) === idOf(result)));
-      const kicked = await moved(stillOpen(found.kick), (run) => ({ type: "delivery-kicked", run }));
-      if (kicked.length > 0)
+      const reminded = await moved(stillOpen(found.remind), (run) => ({ type: "delivery-reminded", run }));
+      if (reminded.length > 0)
         await prompt(parentSessionId, { text: REMINDER_TEXT, messageId: sessions.newMessageId() });
       await moved(stillOpen(found.giveUp), (run) => ({ type: "delivery-unanswered", run }));
       const next = found.send === undefined ? found.nextAtMs : now() + AFTER_SEND_MS;
@@ -111,7 +111,7 @@ export function createOutbox({ context, forks, states, waits }: OutboxSetup): Ou
 
   /** A parent that has done nothing since the last look has not answered either. */
   function isWorthReading(parentSessionId: string, found: DeliveryPlan): boolean {
-    if (found.kick.length > 0 || found.giveUp.length > 0) return true;
+    if (found.remind.length > 0 || found.giveUp.length > 0) return true;
     const isAllSeen = found.look.every(({ run }) => run.delivery.state === "seen");
     return (
       found.look.length > 0 &&

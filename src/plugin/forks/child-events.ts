@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { rootCostUSD } from "../../fork/life/admit.ts";
-import { forkName } from "../../fork/life/prompt.ts";
-import { currentRun, isLive } from "../../fork/life/record.ts";
+import { currentRun, forkName, isLive } from "../../fork/life/record.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
 import { safeJson } from "../../text/json.ts";
 import type { PluginContext } from "../context/context.ts";

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { REMINDER_TEXT } from "../../../src/fork/life/prompt.ts";
+import { REMINDER_TEXT } from "../../../src/fork/life/delivery.ts";
 import { call, callAll, refuse, say } from "../../rig/model-server/step.ts";
 import { MIDDLE_WINDOW } from "../../rig/opencode/sandbox.ts";
 import { scenario, shareRig } from "../harness/scenario.ts";
@@ -117,7 +117,7 @@ describe("results and what the parent is doing", () => {
     "a parent that does not answer is asked once more, then people are told",
     {
       shared,
-      proves: "verified, kicked once, toast; acknowledged by the user's next turn, never sent again",
+      proves: "verified, reminded once, toast; acknowledged by the user's next turn, never sent again",
     },
     async (rig) => {
       const id = await rig.newSession();

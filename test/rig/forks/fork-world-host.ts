@@ -95,10 +95,10 @@ export async function deliver(
     nowMs,
   });
   for (const result of plan.look) await tell(result, { type: lookAt(parent, result), run: 0 });
-  for (const result of plan.kick) {
+  for (const result of plan.remind) {
     if (lookAt(parent, result) === "delivery-answered") continue;
-    note(world, "kicked");
-    await tell(result, { type: "delivery-kicked", run: 0 });
+    note(world, "reminded");
+    await tell(result, { type: "delivery-reminded", run: 0 });
   }
   for (const result of plan.giveUp) {
     if (lookAt(parent, result) === "delivery-answered") continue;
