@@ -9,22 +9,23 @@ import { CLEARED_PLACEHOLDER } from "../../transcript/part.ts";
 import { renderMessage } from "../../transcript/render.ts";
 import { isStep } from "../probe/eval-session.ts";
 import { outputOf, plainMessages, type ShownCall } from "../probe/history-text.ts";
+import { newestWithin } from "./policies.ts";
 
-/** A way to hold a window while the session goes on: what is sent at each step, message by message. */
+/** A way to manage the window during a session: what is sent at each step, message by message. */
 export interface LoopPolicy {
   readonly name: string;
   readonly explain: string;
-  /** A new session. The window is asked for at every step, with one more piece of history each time. */
+  /** Starts a session. The window is computed at every step, with a longer history each time. */
   readonly start: () => LoopWindow;
 }
 
-/** The messages of the next request as text, oldest first, given the time since the last one. */
+/** The messages of the next request as text, oldest first; `idleMs` is the time since the last request. */
 type LoopWindow = (
   history: readonly LoopMessage[],
   idleMs: number,
 ) => readonly string[] | Promise<readonly string[]>;
 
-/** A message with its renderings, each made once. */
+/** A message with its renderings, each cached. */
 export interface LoopMessage {
   readonly message: Message;
   readonly isStep: boolean;
@@ -36,7 +37,7 @@ export interface LoopMessage {
 /** `middle` and `old` are the second and third documented tier. */
 type LoopShape = "whole" | "middle" | "old" | "cleared";
 
-/** The ways that are replayed, the unmanaged one first. */
+/** The policies that are replayed, the unmanaged window first. */
 export const LOOP_POLICIES: readonly LoopPolicy[] = [
   {
     name: "append-only",
@@ -46,7 +47,11 @@ export const LOOP_POLICIES: readonly LoopPolicy[] = [
   {
     name: "last-100k",
     explain: "at every step the newest messages that fit into 100,000 characters",
-    start: () => lastChars100k,
+    start: () => (history) =>
+      newestWithin(
+        history.map((message) => message.as("whole")),
+        100_000,
+      ),
   },
   {
     name: "tiers",
@@ -142,14 +147,6 @@ const SHAPES: Readonly<Record<LoopShape, { readonly inputChars: number; readonly
   cleared: { inputChars: Number.POSITIVE_INFINITY, limitChars: 0 },
 };
 
-function lastChars100k(history: readonly LoopMessage[]): readonly string[] {
-  const texts = history.map((message) => message.as("whole"));
-  let totalChars = texts.reduce((sum, { length }) => sum + length, 0);
-  let first = 0;
-  while (totalChars > 100_000 && first < texts.length - 1) totalChars -= texts[first++]?.length ?? 0;
-  return texts.slice(first);
-}
-
 interface TierStarts {
   /** The first message of the middle tier, and of the newest. */
   readonly middle: number;
@@ -227,10 +224,8 @@ function batchedPrune(): LoopWindow {
   };
 }
 
-/** What the session itself would have sent at each step: the real engine, with the options under which a loop of an agent runs. */
-export function createSessionWindow(
-  prune: SessionPruneOptions,
-): (history: readonly Replayed[], idleMs: number) => Promise<readonly string[]> {
+/** What a Carryover session would have sent at each step, with the options of an agent's loop. */
+export function createSessionWindow(prune: SessionPruneOptions): LoopWindow {
   let nowMs = 0;
   const session = createSession(
     { clock: { now: () => nowMs, sleep: () => new Promise(() => {}) } },
@@ -240,7 +235,7 @@ export function createSessionWindow(
       cache: LOOP_PRICES,
       systemChars: LOOP_SYSTEM_CHARS,
       prune,
-      // What is measured is pruning alone: outputs come in as they were recorded, and no model is asked.
+      // Only pruning is measured: outputs are not bounded, and no model is asked.
       toolOutput: "off",
       compaction: { autoCompact: false, toolSummaryStrategy: "off" },
     },
@@ -253,12 +248,7 @@ export function createSessionWindow(
   };
 }
 
-/** A message of the recorded session. */
-export interface Replayed {
-  readonly message: Message;
-}
-
-/** Without what was counted and summed up in the window that was really sent, which is not this one. */
+/** Without usage and summaries, which belong to the window that was really sent. */
 function withoutUsage(message: Message): Message {
   let bare = bareMessages.get(message);
   if (bare === undefined) {
@@ -269,7 +259,7 @@ function withoutUsage(message: Message): Message {
   return bare;
 }
 
-/** Messages never change, so each is written once. */
+/** Messages are immutable, so each text is cached. */
 function textOf(message: Message): string {
   let text = texts.get(message);
   if (text === undefined) {
@@ -282,41 +272,29 @@ function textOf(message: Message): string {
 const bareMessages = new WeakMap<Message, Message>();
 const texts = new WeakMap<Message, string>();
 
-/** A message and how it reads whole. */
-export interface Refillable {
-  readonly message: Message;
-  as(shape: "whole"): string;
-}
-
 interface RefillOptions {
   /** The window is filled anew when it is longer than this. */
   readonly gatherChars: number;
-  /** What it is then brought down to. */
+  /** Its size after that. */
   readonly keepChars: number;
 }
 
-/** A window that grows by whole messages, and is now and then filled with the lines most likely needed of all that was. */
-export function createRefillWindow({
-  gatherChars,
-  keepChars,
-}: RefillOptions): (history: readonly Refillable[]) => readonly string[] {
+/** A window that grows by whole messages; when it is too long it is filled anew from the whole history, by line. */
+export function createRefillWindow({ gatherChars, keepChars }: RefillOptions): LoopWindow {
   let filled: readonly string[] = [];
   return (history) => {
     const added = history.slice(filled.length).map((message) => message.as("whole"));
     const window = [...filled, ...added];
     if (window.reduce((sum, { length }) => sum + length, 0) <= gatherChars) return window;
-    filled = fillAll(history, keepChars);
+    const messages = history.map(({ message }) => message);
+    const edits = fillBudget({ maxChars: keepChars })(messages);
+    filled = applyEdits(messages, edits, { at: 0 }).map(renderMessage);
     return filled;
   };
 }
 
-function fillAll(history: readonly Refillable[], maxChars: number): readonly string[] {
-  const messages = history.map(({ message }) => message);
-  return applyEdits(messages, fillBudget({ maxChars })(messages), { at: 0 }).map(renderMessage);
-}
-
-/** What every replayed request is priced by. */
+/** The prices of every replayed request. */
 export const LOOP_PRICES: CacheProfile = CACHE_PROFILES.anthropic;
 
-/** What stands in front of every request: instructions and tool definitions. */
+/** The size of system prompt and tool definitions in every request. */
 export const LOOP_SYSTEM_CHARS = 60_000;

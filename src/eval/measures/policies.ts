@@ -12,49 +12,90 @@ export interface EvalPolicy {
   readonly name: string;
   /** One line that says what stays. */
   readonly explain: string;
-  readonly run: EvalPolicyRun;
+  /** Gives at most `budgetChars` characters (UTF-16 units) of a transcript, whose messages it must not change. */
+  readonly run: (transcript: Transcript, budgetChars: number) => string;
 }
 
-/** Gives at most `budgetChars` characters (UTF-16 units) of a transcript, whose messages it must not change. */
-type EvalPolicyRun = (transcript: Transcript, budgetChars: number) => string;
-
-/** The yardstick: whoever is worse than this has no reason to exist. */
-export const lastN: EvalPolicy = {
-  name: "last-N",
-  explain: "the last characters of the transcript, whatever they are",
-  run: (transcript, budgetChars) => lastChars(plainMessages(transcript).join(""), budgetChars),
+/** The fork pipeline with the default profile, as a child would get it. */
+export const fill: EvalPolicy = {
+  name: "fill",
+  explain:
+    "the newest messages whole, recent work without repetitions, then old lines by how likely they are needed",
+  run: (transcript, budgetChars) => forkContext(transcript, { budgetChars, profile: "default" }).text,
 };
 
-/** One limit for all results, whatever their age. */
-export const uniform1500: EvalPolicy = {
-  name: "uniform-1500",
-  explain:
-    "every result cut to its first 1,500 characters and every input to 200, then the oldest messages out",
-  run: (transcript, budgetChars) =>
-    dropOldest(
-      plainMessages(transcript, (part) => {
-        const output = outputOf(part);
-        return {
-          inputChars: INPUT_CHARS,
-          output: output && truncate(output, { limitChars: RESULT_CHARS, method: "head" }).text,
-        };
-      }),
-      budgetChars,
-    ),
-};
-
-const RESULT_CHARS = 1500;
-const INPUT_CHARS = 200;
-
-/** Observation masking, as SWE-agent does it. */
-export const mask10: EvalPolicy = {
-  name: "mask-10",
-  explain:
-    "the results of the last 10 steps whole, older ones replaced by a line, then the oldest messages out",
-  run(transcript, budgetChars) {
-    const kept = new Set<Part>(lastSteps(transcript).flatMap(({ parts }) => parts));
-    return dropOldest(plainMessages(transcript, clearAllBut(kept)), budgetChars);
+/** The policies that come with the measure, baselines first. */
+export const BUILT_IN_POLICIES: readonly EvalPolicy[] = [
+  {
+    name: "last-N",
+    explain: "the last characters of the transcript, whatever they are",
+    run: (transcript, budgetChars) => lastChars(plainMessages(transcript).join(""), budgetChars),
   },
+  {
+    name: "uniform-1500",
+    explain:
+      "every result cut to its first 1,500 characters and every input to 200, then the oldest messages out",
+    run: (transcript, budgetChars) => dropOldest(plainMessages(transcript, cutUniformly), budgetChars),
+  },
+  {
+    // Observation masking, as SWE-agent does it.
+    name: "mask-10",
+    explain:
+      "the results of the last 10 steps whole, older ones replaced by a line, then the oldest messages out",
+    run(transcript, budgetChars) {
+      const newest = transcript.filter(isStep).slice(-10);
+      const kept = new Set<Part>(newest.flatMap(({ parts }) => parts));
+      return dropOldest(plainMessages(transcript, clearAllBut(kept)), budgetChars);
+    },
+  },
+  {
+    // Pruning as OpenCode does it, with the protected amount taken from the budget.
+    name: "prune-protect",
+    explain:
+      "the newest results whole up to 80 % of the budget, older ones replaced by a line, then the oldest messages out",
+    run(transcript, budgetChars) {
+      const kept = new Set<Part>();
+      let chars = 0;
+      for (const part of callsOf(transcript).toReversed()) {
+        chars += outputOf(part)?.length ?? 0;
+        if (chars > 0.8 * budgetChars) break;
+        kept.add(part);
+      }
+      return dropOldest(plainMessages(transcript, clearAllBut(kept)), budgetChars);
+    },
+  },
+  {
+    // The strongest of the simple policies.
+    name: "hybrid-50",
+    explain:
+      "the newest messages whole up to half of the budget, older ones with results cut harder the older they are, as long as fits",
+    run: hybrid50,
+  },
+  {
+    name: "fixed",
+    explain:
+      "the documented tiers: 5 results whole, 10 cut to 3,000, older ones to 500, then the oldest messages out",
+    run: (transcript, budgetChars) => forkContext(transcript, { budgetChars, profile: "documented" }).text,
+  },
+  fill,
+  {
+    // A compaction without a model.
+    name: "fold",
+    explain:
+      "fill in two thirds of the room; in the rest the paths and names that it left out, the most telling first",
+    run(transcript, budgetChars) {
+      const lines = fill.run(transcript, Math.max(512, Math.floor((budgetChars * 2) / 3)));
+      return lines + nameIndex(transcript, lines, budgetChars - lines.length);
+    },
+  },
+];
+
+const cutUniformly: ShowCall = (part) => {
+  const output = outputOf(part);
+  return {
+    inputChars: 200,
+    output: output && truncate(output, { limitChars: 1500, method: "head" }).text,
+  };
 };
 
 /** Shows the results of these calls and a placeholder for all others; inputs stay whole. */
@@ -68,52 +109,20 @@ function clearAllBut(kept: ReadonlySet<Part>): ShowCall {
   };
 }
 
-const STEPS = 10;
-
-function lastSteps(transcript: Transcript): Transcript {
-  return transcript.filter(isStep).slice(-STEPS);
+function hybrid50(transcript: Transcript, budgetChars: number): string {
+  const messages = plainMessages(transcript);
+  if (sum(messages.map(({ length }) => length)) <= budgetChars) return messages.join("");
+  let first = messages.length;
+  let tailChars = 0;
+  for (; first > 0; first--) {
+    const chars = messages[first - 1]?.length ?? 0;
+    if (tailChars + chars > 0.5 * budgetChars) break;
+    tailChars += chars;
+  }
+  const head = fitByAge(transcript.slice(0, first), budgetChars - tailChars);
+  return head + messages.slice(first).join("");
 }
 
-/** Pruning as OpenCode does it, with the protected amount taken from the budget. */
-export const pruneProtect: EvalPolicy = {
-  name: "prune-protect",
-  explain:
-    "the newest results whole up to 80 % of the budget, older ones replaced by a line, then the oldest messages out",
-  run(transcript, budgetChars) {
-    const kept = new Set<Part>();
-    let chars = 0;
-    for (const part of callsOf(transcript).toReversed()) {
-      chars += outputOf(part)?.length ?? 0;
-      if (chars > PROTECTED_SHARE * budgetChars) break;
-      kept.add(part);
-    }
-    return dropOldest(plainMessages(transcript, clearAllBut(kept)), budgetChars);
-  },
-};
-
-const PROTECTED_SHARE = 0.8;
-
-/** The strongest of the simple ways. */
-export const hybrid50: EvalPolicy = {
-  name: "hybrid-50",
-  explain:
-    "the newest messages whole up to half of the budget, older ones with results cut harder the older they are, as long as fits",
-  run(transcript, budgetChars) {
-    const messages = plainMessages(transcript);
-    if (sum(messages.map(({ length }) => length)) <= budgetChars) return messages.join("");
-    let first = messages.length;
-    let tailChars = 0;
-    for (; first > 0; first--) {
-      const chars = messages[first - 1]?.length ?? 0;
-      if (tailChars + chars > WHOLE_SHARE * budgetChars) break;
-      tailChars += chars;
-    }
-    const head = fitByAge(transcript.slice(0, first), budgetChars - tailChars);
-    return head + messages.slice(first).join("");
-  },
-};
-
-const WHOLE_SHARE = 0.5;
 const HEAD_RATIO = 0.7;
 const DECAY_PER_CALL = 0.95;
 const MIN_RESULT_CHARS = 160;
@@ -157,76 +166,32 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** The documented fork pipeline, as a child would get it. */
-const fixed: EvalPolicy = {
-  name: "fixed",
-  explain:
-    "the documented tiers: 5 results whole, 10 cut to 3,000, older ones to 500, then the oldest messages out",
-  run(transcript, budgetChars) {
-    return forkContext(transcript, { budgetChars, profile: "documented" }).text;
-  },
-};
-
-/** The fork pipeline that fills its budget, as a child would get it. */
-export const fill: EvalPolicy = {
-  name: "fill",
-  explain:
-    "the newest messages whole, recent work without repetitions, then old lines by how likely they are needed",
-  run: (transcript, budgetChars) => forkContext(transcript, { budgetChars, profile: "default" }).text,
-};
-
-/** A compaction without a model: what `fill` keeps in two thirds of the room, and an index of the names that it lost. */
-const fold: EvalPolicy = {
-  name: "fold",
-  explain:
-    "fill in two thirds of the room; in the rest the paths and names that it left out, the most telling first",
-  run(transcript, budgetChars) {
-    const lines = fill.run(transcript, Math.max(MIN_FILL_CHARS, Math.floor(budgetChars * LINES_SHARE)));
-    return lines + nameIndex(transcript, { maxChars: budgetChars - lines.length, lines });
-  },
-};
-
-const MIN_FILL_CHARS = 512;
-const LINES_SHARE = 2 / 3;
-const TITLE = "\nAlso seen:";
-
-interface NameIndexOptions {
-  readonly maxChars: number;
-  readonly lines: string;
-}
-
-function nameIndex(transcript: Transcript, { maxChars, lines }: NameIndexOptions): string {
-  let index = TITLE;
+/** Paths and identifiers that the kept lines do not contain. */
+function nameIndex(transcript: Transcript, lines: string, maxChars: number): string {
+  const title = "\nAlso seen:";
+  let index = title;
   for (const { type, text } of collectAnchors([], piecesOf(transcript, createTextCleaner("off")))) {
     if (type !== "path" && type !== "identifier") continue;
     if (index.length + 1 + text.length > maxChars || lines.includes(text)) continue;
     index += ` ${text}`;
   }
-  return index === TITLE || index.length > maxChars ? "" : index;
+  return index === title || index.length > maxChars ? "" : index;
 }
 
-/** The newest messages that fit together; the end of the newest when not even that one fits. */
+/** The newest messages that fit; the end of the newest when not even that one does. */
 function dropOldest(messages: readonly string[], budgetChars: number): string {
-  let totalChars = messages.reduce((sum, message) => sum + message.length, 0);
+  return lastChars(newestWithin(messages, budgetChars).join(""), budgetChars);
+}
+
+/** The newest messages that fit together, and at least one. */
+export function newestWithin(messages: readonly string[], maxChars: number): readonly string[] {
+  let totalChars = messages.reduce((total, { length }) => total + length, 0);
   let first = 0;
-  while (totalChars > budgetChars && first < messages.length - 1)
-    totalChars -= messages[first++]?.length ?? 0;
-  return lastChars(messages.slice(first).join(""), budgetChars);
+  while (totalChars > maxChars && first < messages.length - 1) totalChars -= messages[first++]?.length ?? 0;
+  return messages.slice(first);
 }
 
 /** The last characters of a text. */
 export function lastChars(text: string, maxChars: number): string {
   return text.length > maxChars ? text.slice(text.length - maxChars) : text;
 }
-
-/** The policies that come with the measure, baselines first. */
-export const BUILT_IN_POLICIES: readonly EvalPolicy[] = [
-  lastN,
-  uniform1500,
-  mask10,
-  pruneProtect,
-  hybrid50,
-  fixed,
-  fill,
-  fold,
-];

@@ -3,15 +3,50 @@ import { workingSession } from "../../../test/rig/eval-session.ts";
 import { deepFreeze } from "../../testing/notation.ts";
 import type { Message } from "../../transcript/message.ts";
 import { plainMessages } from "../probe/history-text.ts";
-import { createSessionWindow, type Replayed } from "./loop-policies.ts";
+import { createRefillWindow, createSessionWindow, loopMessages } from "./loop-policies.ts";
 
-const history = deepFreeze(workingSession({ steps: 150 })).map((message): Replayed => ({ message }));
 const charsOf = (window: readonly string[]): number => window.reduce((sum, { length }) => sum + length, 0);
 
-describe("sessionReplay", () => {
+describe("createRefillWindow", () => {
+  const history = loopMessages(
+    Array.from({ length: 30 }, (_, number): Message => {
+      const text = Array.from({ length: 20 }, (__, line) => `line ${line} of message ${number}`).join("\n");
+      return { id: `m${number}`, role: "assistant", parts: [{ type: "text", text }] };
+    }),
+  );
+
+  it("sends everything until enough has gathered", async () => {
+    const window = createRefillWindow({ gatherChars: 1_000_000, keepChars: 1_000 });
+    expect(await window(history, 0)).toEqual(history.map((message) => message.as("whole")));
+  });
+
+  it("then fills the window anew, and only adds to it from there on", async () => {
+    const window = createRefillWindow({ gatherChars: 6_000, keepChars: 2_000 });
+    const sizes: number[] = [];
+    let previous: readonly string[] = [];
+    let refills = 0;
+    for (let end = 1; end <= history.length; end++) {
+      const current = await window(history.slice(0, end), 0);
+      sizes.push(charsOf(current));
+      if (previous.some((text, index) => text !== current[index])) {
+        refills++;
+        expect(charsOf(current)).toBeLessThanOrEqual(2_000);
+      }
+      previous = current;
+    }
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(6_000);
+    expect(refills).toBeGreaterThan(1);
+    expect(refills).toBeLessThan(10);
+  });
+});
+
+const session = deepFreeze(workingSession({ steps: 150 }));
+const history = loopMessages(session);
+
+describe("createSessionWindow", () => {
   it("sends everything, written like any other window, until it pays to leave something out", async () => {
     const window = createSessionWindow({});
-    const messages = history.slice(0, 5).map(({ message }) => message);
+    const messages = session.slice(0, 5);
     expect(await window(history.slice(0, 5), 0)).toEqual(plainMessages(messages));
   });
 
@@ -26,7 +61,7 @@ describe("sessionReplay", () => {
     }
     expect(breaks).toBeGreaterThan(0);
     expect(breaks).toBeLessThan(10);
-    const whole = charsOf(plainMessages(history.map(({ message }) => message)));
+    const whole = charsOf(plainMessages(session));
     expect(charsOf(before)).toBeLessThan(whole / 2);
   });
 
@@ -44,7 +79,7 @@ describe("sessionReplay", () => {
       }),
       ...(message.id === history[4]?.message.id && { summary: true as const }),
     });
-    const recorded = history.map(({ message }, step) => ({ message: counted(message, step) }));
+    const recorded = loopMessages(session.map(counted));
     const [believing, bare] = [createSessionWindow({}), createSessionWindow({})];
     for (let end = 1; end <= recorded.length; end++)
       expect(await believing(recorded.slice(0, end), 0)).toEqual(await bare(history.slice(0, end), 0));
