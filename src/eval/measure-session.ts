@@ -7,7 +7,32 @@ import type { EvalPolicy } from "./measures/policies.ts";
 import type { EvalSession } from "./probe/eval-session.ts";
 import { plainMessages } from "./probe/history-text.ts";
 
-/** Everything that was measured on one session: plain data, nothing of what the session says. */
+/**
+ * Measures one recorded session. Probes (probe/next-use.ts) are places in it with what the agent used next; policies
+ * (measures/policies.ts) are judged by how much of that they keep. The other measures replay real compactions, the cost
+ * of each way to manage the window, token estimates and speed; report/eval-report.ts sums up many sessions. The same
+ * session and options give the same figures, times aside.
+ */
+export async function measureSession(session: EvalSession, options: EvalOptions): Promise<SessionMeasure> {
+  const wants = (name: MeasureName): boolean => options.measures.includes(name);
+  const probes = probesOf(session, options);
+  const longest = probes.toSorted((one, other) => other.historyChars - one.historyChars)[0];
+  return {
+    name: session.name,
+    format: session.format,
+    probes: wants("recall")
+      ? measureRecall(probes, { ...options, ...(wants("search") && { search: "measured" }) })
+      : [],
+    compaction: wants("compaction")
+      ? measureCompaction(session, options)
+      : { compactions: [], readsAfter: [], readsElsewhere: [] },
+    cost: wants("cost") ? await measureCost(session, probes) : [],
+    tokens: wants("tokens") ? measureTokens(session) : [],
+    speed: wants("speed") && longest !== undefined ? measureSpeed(longest.history, options) : [],
+  };
+}
+
+/** Everything that was measured on one session: plain figures, no text of the session. */
 export interface SessionMeasure {
   readonly name: string;
   readonly format: string;
@@ -40,33 +65,13 @@ export const EVAL_DEFAULTS: Pick<EvalOptions, "budgetsChars" | "steps" | "maxPro
   maxProbes: 8,
 };
 
-/** Measures one session. The same session and options give the same figures, times aside. */
-export async function measureSession(session: EvalSession, options: EvalOptions): Promise<SessionMeasure> {
-  const wants = (name: MeasureName): boolean => options.measures.includes(name);
-  const probes = probesOf(session, options);
-  const longest = probes.toSorted((one, other) => other.historyChars - one.historyChars)[0];
-  return {
-    name: session.name,
-    format: session.format,
-    probes: wants("recall")
-      ? measureRecall(probes, { ...options, ...(wants("search") && { search: "measured" }) })
-      : [],
-    compaction: wants("compaction")
-      ? measureCompaction(session, options)
-      : { compactions: [], readsAfter: [], readsElsewhere: [] },
-    cost: wants("cost") ? await measureCost(session, probes) : [],
-    tokens: wants("tokens") ? measureTokens(session) : [],
-    speed: wants("speed") && longest !== undefined ? measureSpeed(longest.history, options) : [],
-  };
-}
-
 /** How long one call of a policy took on one history. */
 interface SpeedSample {
   readonly policy: string;
   readonly budgetChars: number;
   readonly historyChars: number;
   readonly milliseconds: number;
-  /** As a multiple of writing the whole history as plain text, measured in turns on messages that neither has seen. */
+  /** As a multiple of writing the whole history as plain text, measured alternately on uncached messages. */
   readonly timesPlain: number;
 }
 
@@ -77,13 +82,13 @@ interface SpeedOptions {
   readonly now: () => number;
 }
 
-/** Times every policy on a history, best of a few turns. */
+/** Times every policy on a history, best of a few rounds. */
 export function measureSpeed(history: Transcript, options: SpeedOptions): readonly SpeedSample[] {
   const plain = (messages: Transcript): number => plainMessages(messages).join("").length;
   const historyChars = plain(history);
   return options.budgetsChars.flatMap((budgetChars) =>
     options.policies.map(({ name, run }) => {
-      const [milliseconds, plainMs] = inTurns(
+      const [milliseconds, plainMs] = timeAlternately(
         history,
         [(messages) => run(messages, budgetChars), plain],
         options.now,
@@ -94,29 +99,29 @@ export function measureSpeed(history: Transcript, options: SpeedOptions): readon
   );
 }
 
-const TURNS = 4;
+const ROUNDS = 4;
 
 type Run = (messages: Transcript) => unknown;
 
-/** The best time of each of two, run in turns so that a busy machine slows both; the first turn only warms up. */
-function inTurns(
+/** The best time of each of two functions, run alternately so that a busy machine slows both; the first round warms up. */
+function timeAlternately(
   history: Transcript,
   runs: readonly [Run, Run],
   now: () => number,
 ): readonly [number, number] {
   const best: [number, number] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  for (let turn = 0; turn < TURNS; turn++) {
+  for (let round = 0; round < ROUNDS; round++) {
     for (const index of [0, 1] as const) {
-      const messages = unseen(history);
+      const messages = uncached(history);
       const startMs = now();
       runs[index](messages);
-      if (turn > 0) best[index] = Math.min(best[index], now() - startMs);
+      if (round > 0) best[index] = Math.min(best[index], now() - startMs);
     }
   }
   return best;
 }
 
-/** The same messages as new objects: what was remembered of a message, such as its input as JSON, is not there again. */
-function unseen(history: Transcript): Transcript {
+/** The same messages as new objects, for which nothing is cached, such as an input as JSON. */
+function uncached(history: Transcript): Transcript {
   return history.map((message) => ({ ...message, parts: message.parts.map((part) => ({ ...part })) }));
 }

@@ -24,7 +24,7 @@ interface CompactionResult {
 }
 
 interface WayResult {
-  /** A policy, `summary`, or `summary+tail`: the summary and the end of the history word for word. */
+  /** A policy, `summary`, or `summary+tail`: the summary and the unchanged end of the history. */
   readonly way: string;
   readonly size: CompactionSize;
   readonly mentioned: number;
@@ -33,7 +33,7 @@ interface WayResult {
   readonly editLines: number | undefined;
 }
 
-/** As many characters as the real summary had, or a number of them. */
+/** As many characters as the real summary, or a number of characters. */
 export type CompactionSize = "same" | number;
 
 export interface ReadCount {
@@ -103,7 +103,7 @@ function compareWays(
   return { historyChars, summaryChars: summaryText.length, targets: targets.length, ways };
 }
 
-/** A summary shorter than this is no budget that every policy can work with. */
+/** Below this budget not every policy works. */
 const MIN_BUDGET_CHARS = 512;
 
 function keptBy(

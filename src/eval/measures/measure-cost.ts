@@ -12,11 +12,11 @@ import {
   loopMessages,
 } from "./loop-policies.ts";
 
-/** What a session would have cost with one way to hold the window, and what that window kept. */
+/** What a session would have cost with one loop policy, and what its window kept. */
 export interface LoopCost {
   readonly policy: string;
   readonly steps: number;
-  /** Characters weighed by price: one costs as much as an ordinary character of input. */
+  /** Characters weighted by price; an uncached input character counts 1. */
   readonly costChars: number;
   readonly sentChars: number;
   /** How much of it the provider had in its cache. */
@@ -26,7 +26,7 @@ export interface LoopCost {
   readonly usable: readonly number[];
 }
 
-/** Replays every step of a session and prices each request by the prefix it shares with the one before. Short sessions say nothing and give nothing. */
+/** Replays every step of a session and prices each request by the prefix that it shares with the one before. Short sessions give nothing. */
 export async function measureCost(
   { transcript }: EvalSession,
   probes: readonly Probe[],

@@ -20,7 +20,7 @@ export interface ProbeResult {
   readonly controls: ProbeControls;
 }
 
-/** What the measure itself must hold: the whole history keeps everything, no text keeps nothing. */
+/** Checks of the measure itself: the whole history must keep everything, an empty text nothing. */
 interface ProbeControls {
   readonly missingInWhole: number;
   readonly mentionedInNothing: number;
@@ -46,7 +46,7 @@ interface RecallOptions extends ProbeOptions {
   readonly search?: "measured";
 }
 
-/** The probes of a session with everything that policies are judged by. */
+/** The probes of a session that have enough targets. */
 export function probesOf(session: EvalSession, options: ProbeOptions): readonly Probe[] {
   const { workingDirectory } = session;
   return chooseProbes(session.transcript, options)
@@ -60,19 +60,27 @@ export function probesOf(session: EvalSession, options: ProbeOptions): readonly 
     .filter(({ targets }) => targets.length >= MIN_TARGETS);
 }
 
-/** Next-use recall of all policies at all budgets. Budgets that the history does not fill are left out: nothing is lost there. */
+/** Next-use recall of all policies at all budgets. Budgets larger than the history are left out: nothing is lost there. */
 export function measureRecall(probes: readonly Probe[], options: RecallOptions): readonly ProbeResult[] {
   return probes.map((probe) => {
     const score = createScorer(probe);
     const search = options.search === "measured" ? createRecallSearch(probe.history) : undefined;
+    const recalled = (usable: readonly boolean[], text: string): Pick<PolicyScore, "usableWithRecall"> => {
+      if (search === undefined) return {};
+      if (!usable.includes(false)) return { usableWithRecall: usable };
+      const knownWords = wordsOf(unescapeText(text));
+      const usableWithRecall = probe.targets.map(
+        (target, index) => usable[index] === true || search(target, knownWords),
+      );
+      return { usableWithRecall };
+    };
     const scores: PolicyScore[] = [];
     for (const budgetChars of options.budgetsChars) {
       if (probe.historyChars <= budgetChars) continue;
       for (const { name, run } of options.policies) {
         const text = run(probe.history, budgetChars);
         const scored = score(text);
-        const usableWithRecall = search && withRecall({ probe, usable: scored.usable, text, search });
-        scores.push({ policy: name, budgetChars, ...scored, ...(usableWithRecall && { usableWithRecall }) });
+        scores.push({ policy: name, budgetChars, ...scored, ...recalled(scored.usable, text) });
       }
     }
     return {
@@ -93,30 +101,17 @@ export function measureRecall(probes: readonly Probe[], options: RecallOptions):
 
 const MIN_TARGETS = 3;
 
-interface WithRecall {
-  readonly probe: Probe;
-  readonly usable: readonly boolean[];
-  readonly text: string;
-  readonly search: RecallSearch;
-}
-
-function withRecall({ probe, usable, text, search }: WithRecall): readonly boolean[] {
-  if (!usable.includes(false)) return usable;
-  const knownWords = wordsOf(unescapeText(text));
-  return probe.targets.map((target, index) => usable[index] === true || search(target, knownWords));
-}
-
 function countOf(flags: readonly boolean[], wanted: boolean): number {
   return flags.filter((flag) => flag === wanted).length;
 }
 
-/** Says of a target whether one search of the archive brings it back, with the words that a text still has. */
+/** Whether one search of the archive brings a target back, given the words that the kept text has. */
 type RecallSearch = (target: LocatedTarget, knownWords: ReadonlySet<string>) => boolean;
 
 /**
- * A search over everything a history held. The child asks once for a target, with the words that stood around it
- * (its line and the neighbours, without the target itself), as far as it was left them. It gets the passages that
- * share most with its question, rare words counting more, newest first among equals, up to what a recall may give.
+ * A search over everything in a history. The child asks once for a target, with the words around it (its line and the
+ * neighbours, without the target itself) that are in the kept text. It gets the passages that share most with the
+ * question, rare words counting more, newest first among equals, up to the size of one recall.
  */
 export function createRecallSearch(history: Transcript): RecallSearch {
   const passages = passagesOf(history);

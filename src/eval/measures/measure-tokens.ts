@@ -5,7 +5,7 @@ import type { Message, Usage } from "../../transcript/message.ts";
 import { outcomeText, type ToolPart } from "../../transcript/part.ts";
 import { type EvalSession, splitAtCompactions } from "../probe/eval-session.ts";
 
-/** One step of which the provider's own count is known: by how many tokens its answer and results made the next prompt longer. */
+/** A step whose size the provider counted: by how many tokens its answer and results made the next prompt longer. */
 export interface TokenStep {
   readonly model: string;
   readonly usageTokens: number;
@@ -17,7 +17,7 @@ export interface TokenStep {
   readonly documentedTokens: number;
 }
 
-/** The steps of a session at which our estimates can be held against the provider's count. */
+/** The steps of a session at which our estimates can be compared with the provider's count. */
 export function measureTokens({ transcript }: EvalSession): readonly TokenStep[] {
   return splitAtCompactions(transcript).flatMap((stretch) =>
     stretch.flatMap((message, index) => tokenStep(message, stretch[index + 1]) ?? []),
@@ -25,7 +25,7 @@ export function measureTokens({ transcript }: EvalSession): readonly TokenStep[]
 }
 
 const MIN_CHARS = 400;
-/** Outside of these tokens per character something else was counted, such as text that only the host added. */
+/** Outside of these tokens per character something else was counted too, such as text that the host added. */
 const MIN_DENSITY = 0.12;
 const MAX_DENSITY = 0.9;
 
@@ -52,24 +52,24 @@ function tokenStep(message: Message, next: Message | undefined): TokenStep | und
   };
 }
 
-/** True when everything the next prompt has more is text that we see: no reasoning, no media, nothing blanked out. */
+/** True when all that the next prompt adds is recorded text: no reasoning, no media, nothing redacted. */
 function isClear({ role, parts }: Message): boolean {
   const calls = parts.filter((part) => part.type === "tool");
   if (role !== "assistant" || calls.length === 0) return false;
   if (parts.some((part) => part.type === "file" || (part.type === "reasoning" && part.text !== "")))
     return false;
-  return calls.every(isClearCall) && !parts.some((part) => part.type === "text" && isBlankedOut(part.text));
+  return calls.every(isClearCall) && !parts.some((part) => part.type === "text" && isRedacted(part.text));
 }
 
 function isClearCall({ outcome, input }: ToolPart): boolean {
   if (outcome.status === "pending") return false;
   if (outcome.status === "done" && outcome.attachments.length > 0) return false;
   const text = outcomeText(outcome);
-  return !text.includes("[image]") && !isBlankedOut(text) && !isBlankedOut(safeJson(input));
+  return !text.includes("[image]") && !isRedacted(text) && !isRedacted(safeJson(input));
 }
 
-/** Published sessions have their secrets replaced: the provider counted what stood there before. */
-function isBlankedOut(text: string): boolean {
+/** Published sessions are redacted, but the provider counted the original text. */
+function isRedacted(text: string): boolean {
   return text.includes("REDACTED");
 }
 

@@ -3,8 +3,8 @@ import type { Message, Transcript } from "../../transcript/message.ts";
 import { outcomeText, type ToolPart } from "../../transcript/part.ts";
 
 /**
- * Each message as plain text: a label line, texts, calls and results as `show` wants them. All baselines write
- * this way, so that they differ only in what they keep. Reasoning is never inherited.
+ * Each message as plain text: a label line, texts, calls and results as `show` gives them. All baselines use it, so
+ * that they differ only in what they keep. Reasoning is left out.
  */
 export function plainMessages(transcript: Transcript, show: ShowCall = showWhole): readonly string[] {
   return eachMessage(transcript, show).map((pieces) => {
@@ -31,12 +31,12 @@ export interface ShownCall {
   readonly output: string | undefined;
 }
 
-/** Shows a call as it was. */
+/** Shows a call in full. */
 function showWhole(part: ToolPart): ShownCall {
   return { inputChars: Number.POSITIVE_INFINITY, output: outputOf(part) };
 }
 
-/** The text that a call gave, whether it went well or not; undefined while there is none. */
+/** The output or error of a call; undefined while it is pending. */
 export function outputOf({ outcome }: ToolPart): string | undefined {
   return outcome.status === "pending" ? undefined : outcomeText(outcome);
 }
@@ -82,7 +82,7 @@ function callLine(part: ToolPart, inputChars: number): string {
   return `[Tool: ${part.tool}] ${json.length > inputChars ? `${json.slice(0, inputChars)}...` : json}`;
 }
 
-/** Parts never change, so each input is written once. */
+/** Parts are immutable, so each input's JSON is cached. */
 function inputJson(part: ToolPart): string {
   let json = inputs.get(part);
   if (json === undefined) {
@@ -115,7 +115,7 @@ export interface HistoryBlock {
   readonly sentChars: number;
 }
 
-/** The text of a history. Its blocks are unescaped one by one, so that no escape reaches over a border. */
+/** The text of a history. Blocks are unescaped one by one, so that no escape spans two of them. */
 export function historyText(history: Transcript): HistoryText {
   const blocks: HistoryBlock[] = [];
   let callsSince = callsOf(history).length;
@@ -140,7 +140,7 @@ export function historyText(history: Transcript): HistoryText {
   return { text, sentChars, blocks };
 }
 
-/** The block that holds a place, or undefined between two. */
+/** The block at an offset; undefined between two blocks. */
 export function blockAt({ blocks }: HistoryText, char: number): HistoryBlock | undefined {
   let low = 0;
   let high = blocks.length - 1;
@@ -156,8 +156,8 @@ export function blockAt({ blocks }: HistoryText, char: number): HistoryBlock | u
 }
 
 /**
- * The text with `\n`, `\t`, `\"` and `\\` read as what they stand for. Histories and what policies keep of them
- * both pass through here, so that a line inside the JSON of a tool input counts as the line that it is.
+ * The text with `\n`, `\t`, `\"` and `\\` unescaped. Histories and what policies keep of them are both unescaped, so
+ * that a line inside the JSON of a tool input counts as a line.
  */
 export function unescapeText(text: string): string {
   let slash = text.indexOf("\\");

@@ -1,7 +1,7 @@
 import { asObject } from "../../text/json.ts";
 import { unescapeText } from "./history-text.ts";
 
-/** The identifiers of a text with their class; only such as a model cannot know without having seen them. */
+/** The identifiers of a text with their class; only those that a model cannot know without having seen them. */
 export function findIdentifiers(text: string, workingDirectory = ""): ReadonlyMap<string, IdentifierClass> {
   const found = new Map<string, IdentifierClass>();
   // Each step blanks out what it took, so that a path inside a URL is not found a second time.
@@ -20,7 +20,7 @@ export function findIdentifiers(text: string, workingDirectory = ""): ReadonlyMa
   rest = rest.replace(LIBRARY_MEMBER, " ");
   for (const word of rest.match(SYMBOL_PATTERN) ?? [])
     if (isStructured(word) && !KNOWN_WORDS.has(word)) found.set(word, "symbol");
-  // Recorded sessions are published with secrets blanked out: such a name was never what the agent wrote.
+  // Published sessions are redacted: the agent never wrote such a name.
   for (const identifier of found.keys()) if (identifier.includes("REDACTED")) found.delete(identifier);
   return found;
 }
@@ -48,7 +48,7 @@ function takePaths(token: string, { workingDirectory, found }: PathSearch): stri
   if (token.length > MAX_PATH_CHARS) return token;
   return token.replace(PATH_PATTERN, (written) => {
     const path = relativePath(written, workingDirectory);
-    // The working directory itself stands in every system prompt.
+    // The working directory is in every system prompt.
     if (workingDirectory !== "" && (path === workingDirectory || workingDirectory.startsWith(`${path}/`)))
       return " ";
     if (!looksLikePath(path)) return written;
@@ -103,7 +103,7 @@ function isStructured(word: string): boolean {
   );
 }
 
-/** True when a text mentions a target: a symbol as a whole word, anything else as it stands. */
+/** True when a text contains a target: a symbol as a whole word, anything else as a substring. */
 export function hasIdentifier(text: string, { identifier, class: kind }: Mentioned): boolean {
   if (kind !== "symbol") return text.includes(identifier);
   for (let at = text.indexOf(identifier); at !== -1; at = text.indexOf(identifier, at + 1)) {
@@ -120,7 +120,7 @@ export interface Mentioned {
 
 export type TargetClass = IdentifierClass | "edit-line";
 
-/** Digits in front do not belong to a word: `1fooBar` holds `fooBar`. */
+/** Digits before a word do not belong to it: `1fooBar` contains `fooBar`. */
 function beginsWord(text: string, at: number): boolean {
   let before = at - 1;
   while (before >= 0 && isDigit(text.charCodeAt(before))) before--;
@@ -135,7 +135,7 @@ function isWordUnit(unit: number): boolean {
   return isDigit(unit) || unit === 95 || (unit >= 65 && unit <= 90) || (unit >= 97 && unit <= 122);
 }
 
-/** The lines that an edit must repeat word for word: of the text it replaces, or of a patch's context. */
+/** The lines that an edit must repeat exactly: of the text that it replaces, or of a patch's context. */
 export function editLines(input: unknown): ReadonlySet<string> {
   const lines = new Set<string>();
   collectReplaced(input, lines);

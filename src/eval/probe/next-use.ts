@@ -17,15 +17,15 @@ import {
   type TargetClass,
 } from "./identifiers.ts";
 
-/** A place in a recorded session, and what the agent used behind it that it could only know from before. */
+/** A place in a recorded session, and what the agent used after it that it could only know from before. */
 export interface Probe {
   readonly history: Transcript;
-  /** The first message behind the history. */
+  /** The first message after the history. */
   readonly next: Message | undefined;
   /** The length of the whole history as plain text. */
   readonly historyChars: number;
   readonly targets: readonly LocatedTarget[];
-  /** For each next edit, the lines it had to repeat; only edits whose lines the history holds. */
+  /** For each following edit, the lines that it had to repeat; only edits whose lines are in the history. */
   readonly edits: readonly (readonly string[])[];
 }
 
@@ -37,7 +37,7 @@ export interface NextUseOptions {
   readonly workingDirectory?: string;
 }
 
-/** What the agent used in its next steps and had seen before, unless it was shown again in between. */
+/** Finds what the agent used in its next steps and had seen before, unless it was shown again in between. */
 export function createProbe(stretch: Transcript, options: NextUseOptions): Probe {
   const history = stretch.slice(0, options.atIndex);
   const whole = historyText(history);
@@ -76,7 +76,7 @@ function* nextMessages(stretch: Transcript, { atIndex, steps }: NextUseOptions):
   }
 }
 
-/** Lists of things to do are status text, not action. */
+/** To-do lists are status, not action. */
 function callsThatAct({ parts }: Message): readonly ToolPart[] {
   return parts.filter((part) => part.type === "tool").filter(({ tool }) => !/^todo/i.test(tool));
 }
@@ -89,7 +89,7 @@ function mentionedBy(part: ToolPart, { workingDirectory }: NextUseOptions): read
 
 /** All strings of a value, one a line. */
 function stringsOf(value: unknown): string {
-  // A set grows while it is walked, and a value that holds itself is met once.
+  // Iterating a set includes values added meanwhile, and a cyclic value is visited once.
   const values = new Set<unknown>([value]);
   for (const inner of values) {
     if (typeof inner !== "object" || inner === null) continue;
@@ -107,7 +107,7 @@ function revealedBy(message: Message): string {
   return text;
 }
 
-/** A step of the agent at which policies are tried. */
+/** A step of the agent at which policies are measured. */
 interface ProbePlace {
   readonly stretch: Transcript;
   readonly atIndex: number;
@@ -119,7 +119,7 @@ export interface ProbeOptions {
   readonly maxProbes: number;
 }
 
-/** Places spread over a session: with enough behind them to lose something, and enough before them to miss it. */
+/** Places spread over a session, with enough history before them and enough calls after them. */
 export function chooseProbes(
   transcript: Transcript,
   { steps, maxProbes }: ProbeOptions,
@@ -147,7 +147,7 @@ interface ProbeSpacing {
   readonly minResults: number;
 }
 
-/** The steps of a stretch that have this many results before them and calls in the steps ahead. */
+/** The steps of a stretch with enough results before them and enough calls in the steps after them. */
 export function probeIndexes(
   stretch: Transcript,
   { steps, everySteps, minResults }: ProbeSpacing,
@@ -180,21 +180,21 @@ function callsAhead(ahead: Transcript, steps: number): number {
     .reduce((calls, { parts }) => calls + parts.filter(({ type }) => type === "tool").length, 0);
 }
 
-/** A target with what must survive of it, and what it would take to get it back. */
+/** A target with the places where it stood, and what fetching it again would take. */
 export interface LocatedTarget extends Mentioned {
   /** Calls since it was last seen. */
   readonly callsSince: number;
-  /** True when only tool outputs hold it, no message and no input. */
+  /** True when it is only in tool outputs, in no message and no input. */
   readonly resultOnly: boolean;
   /** The places where it stood, newest first. */
   readonly places: readonly TargetPlace[];
-  /** The newest result that holds it, which fetching it again would bring back. */
+  /** The newest result that contains it. */
   readonly newestResult: { readonly startChar: number; readonly chars: number } | undefined;
 }
 
 /** One line in which a target stood. */
 interface TargetPlace {
-  /** What must be kept word for word to use the target: the line, or the middle of a very long one. */
+  /** What must be kept unchanged to use the target: the line, or the part of a very long line around the target. */
   readonly snippet: string;
   /** The line with its neighbours in the same block; undefined at the block's edge. Blank lines do not count. */
   readonly line: string;
@@ -213,9 +213,9 @@ function locateTargets(targets: readonly Mentioned[], history: HistoryText): rea
   }));
 }
 
-/** More places than this say nothing new. */
+/** More places are not looked for. */
 const MAX_PLACES = 24;
-/** Longer lines count as kept when this much around the target is. */
+/** Of longer lines only the text around the target must be kept. */
 const MAX_LINE_CHARS = 240;
 const WINDOW_CHARS = 60;
 

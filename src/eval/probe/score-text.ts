@@ -18,7 +18,7 @@ export interface TextScore {
   readonly refetchChars: number;
 }
 
-/** A way to score texts against one probe, which is read once. */
+/** Creates a function that scores texts against one probe. */
 export function createScorer({ targets, edits }: Probe): (text: string) => TextScore {
   const numbers = numberLines(targets);
   return (text) => {
@@ -82,7 +82,7 @@ interface LineView {
   isLine(index: number, line: string): boolean;
 }
 
-/** A text by its lines. Lines that do not matter get no number, and cost no more than being read once. */
+/** A text by its lines. Lines that no target refers to get no number. */
 function createLineView(text: string, numbers: LineNumbers): LineView {
   const lineNumbers: number[] = [];
   const lineStarts: number[] = [];
@@ -127,7 +127,7 @@ function createLineView(text: string, numbers: LineNumbers): LineView {
   };
 }
 
-/** The index of the last of rising numbers that is at most `limit`; -1 when none is. */
+/** The index of the last of ascending numbers that is at most `limit`; -1 when none is. */
 function lastAtOrBefore(rising: readonly number[], limit: number): number {
   let low = 0;
   let high = rising.length;

@@ -1,13 +1,13 @@
-/** A picture of some series: figures over figures, as lines or as single points. */
+/** A chart of some series, as lines or as single points. */
 export interface Chart {
-  /** What a file with the picture is called. */
+  /** The name of a file with the chart. */
   readonly name: string;
   readonly title: string;
   readonly x: ChartAxis;
   readonly y: ChartAxis;
   readonly marks: "lines" | "points";
   readonly series: readonly ChartSeries[];
-  /** A thin line behind the points, and what it says. */
+  /** A thin line behind the points, and its label. */
   readonly frontier?: ChartFrontier;
 }
 
@@ -42,10 +42,10 @@ export interface ChartPoint {
   readonly high?: number;
 }
 
-/** What a picture is about is strong, what it is held against is grey; everything else has a colour of its own. */
+/** The subject of a chart is strong, baselines are grey, everything else has a colour of its own. */
 export type ChartTone = "strong" | "second" | "grey" | "colour";
 
-/** The picture as an SVG that needs nothing else, light or dark as the reader has it. */
+/** The chart as a self-contained SVG, light or dark as the reader prefers. */
 export function chartSvg({ title, x, y, marks, series, frontier }: Chart): string {
   const placeX = createPlace(x, { from: LEFT, to: WIDTH - RIGHT });
   const placeY = createPlace(y, { from: HEIGHT - BOTTOM, to: TOP });
@@ -95,12 +95,12 @@ export function chartSvg({ title, x, y, marks, series, frontier }: Chart): strin
   ].join("\n");
 }
 
-/** Text that markup can hold. */
+/** A text escaped for markup. */
 export function escapeMarkup(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** Marks at equal distances. */
+/** Ticks at equal distances. */
 export function linearTicks({ from, to, step }: TickRange): readonly ChartTick[] {
   const count = Math.round((to - from) / step);
   const digits = String(step).split(".")[1]?.length ?? 0;
@@ -122,7 +122,7 @@ const LEFT = 64;
 const RIGHT = 140;
 const TOP = 56;
 const BOTTOM = 52;
-/** Told apart by people who see few colours, on light and on dark paper. */
+/** Distinguishable by colour-blind people, on light and on dark paper. */
 const COLORS = ["#009e73", "#cc79a7", "#b8860b", "#56a4d9", "#8a63d2"] as const;
 const TONES: Readonly<Record<Exclude<ChartTone, "colour">, string>> = {
   strong: "#1c7fc4",
@@ -185,7 +185,7 @@ function labelMarkup({ name, color, left, top, box }: PlacedLabel<ChartLabel & D
   const leader = isNear
     ? ""
     : `<line stroke="${color}" opacity="0.5" x1="${round(left)}" y1="${round(top)}" x2="${round(end.left)}" y2="${round(end.top)}"/>`;
-  // Towards its point, so that a narrower or wider font leaves the same room there.
+  // Anchored towards its point, so that another font's width does not change the distance to it.
   const [anchor, textLeft] =
     box.left >= left
       ? ["start", box.left]
@@ -209,7 +209,7 @@ function pathOf(points: readonly ChartSpot[]): string {
   return points.map(({ left, top }) => `${round(left)},${round(top)}`).join(" ");
 }
 
-/** Places along a line, near enough to each other that no name fits between them. */
+/** Spots along a line, so close that no label fits between them. */
 function spotsAlong(points: readonly ChartSpot[]): readonly ChartSpot[] {
   return points.flatMap((from, index) => {
     const to = points[index + 1] ?? from;
@@ -227,18 +227,18 @@ function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-/** A name that belongs to a point of a picture. */
+/** A label that belongs to a point of a chart. */
 interface ChartLabel extends ChartSpot {
   readonly name: string;
 }
 
-/** A place in a picture. */
+/** A place in a chart. */
 interface ChartSpot {
   readonly left: number;
   readonly top: number;
 }
 
-/** A label with the box in which its name is written. */
+/** A label with the box of its text. */
 type PlacedLabel<T extends ChartLabel> = T & { readonly box: ChartBox };
 
 export interface ChartBox extends ChartSpot {
@@ -246,7 +246,7 @@ export interface ChartBox extends ChartSpot {
   readonly height: number;
 }
 
-/** Names beside their points, none over another name, a point or a line; those that come first get the nearest places. */
+/** Places labels near their points without covering another label, a point or a line; the first ones get the nearest places. */
 export function placeLabels<T extends ChartLabel>(
   labels: readonly T[],
   { obstacles, within }: LabelSurroundings,
@@ -265,12 +265,12 @@ export function placeLabels<T extends ChartLabel>(
 }
 
 interface LabelSurroundings {
-  /** What no name may cover. */
+  /** What no label may cover. */
   readonly obstacles: readonly ChartSpot[];
   readonly within: ChartBox;
 }
 
-/** Names beside their last point at the right edge, moved down as far as needed to be read. */
+/** Places labels beside their last points at the right edge, moved down where they would overlap. */
 export function stackLabels<T extends ChartLabel>(labels: readonly T[]): readonly PlacedLabel<T>[] {
   const placed: PlacedLabel<T>[] = [];
   let lowest = Number.NEGATIVE_INFINITY;
@@ -283,14 +283,14 @@ export function stackLabels<T extends ChartLabel>(labels: readonly T[]): readonl
   return placed;
 }
 
-/** The place of a box that is nearest to its point: where the line to the name ends. */
+/** The point of a box nearest to its spot, where the line to the label ends. */
 export function nearestEdge({ left, top }: ChartSpot, box: ChartBox): ChartSpot {
   const clamp = (value: number, low: number, length: number): number =>
     Math.min(Math.max(value, low), low + length);
   return { left: clamp(left, box.left, box.width), top: clamp(top, box.top, box.height) };
 }
 
-/** A bold letter of 13 pixels, on average and rather too wide than too narrow. */
+/** The average width of a bold letter at 13 pixels, rounded up. */
 const LETTER_WIDTH = 7.8;
 const LINE_HEIGHT = 15;
 const POINT_RADIUS = 6;
@@ -303,7 +303,7 @@ function boxBeside({ name, left, top }: ChartLabel): ChartBox {
   return { left: left + GAP * 2 + 2, top: top - LINE_HEIGHT / 2, width, height: LINE_HEIGHT };
 }
 
-/** Boxes all around a point, to the right first, then farther and farther away. */
+/** Boxes around a point, the right side first, at growing distances. */
 function boxesAround({ name, left, top }: ChartLabel): readonly ChartBox[] {
   const width = name.length * LETTER_WIDTH;
   return DISTANCES.flatMap((distance) =>
@@ -350,7 +350,7 @@ function isInside(box: ChartBox, within: ChartBox): boolean {
 
 const SAMPLES = 12;
 
-/** True when the line from a point to its name would run through another name. */
+/** True when the line from a point to its label would cross another label. */
 function crosses({ left, top }: ChartSpot, box: ChartBox, other: ChartBox): boolean {
   const [toLeft, toTop] = [box.left + box.width / 2, box.top + box.height / 2];
   return Array.from({ length: SAMPLES }, (_, sample) => sample / SAMPLES).some((share) =>

@@ -13,7 +13,7 @@ import type { EvalReport } from "./eval-report.ts";
 import { createEvalTables, type EvalTable } from "./eval-tables.ts";
 import type { RecallFigures } from "./summarize-recall.ts";
 
-/** A report as one page that needs no scripts, no network and no other file. */
+/** A report as one self-contained page without scripts. */
 export function evalPage(
   report: EvalReport,
   policies: readonly Pick<EvalPolicy, "name" | "explain">[],
@@ -46,7 +46,7 @@ ${createEvalTables(report).map(tableMarkup).join("\n")}
 `;
 }
 
-/** Whether the measure itself can be trusted, in a sentence. */
+/** The controls of the measure in a sentence. */
 export function controlsLine({ controls }: EvalReport): string {
   if (controls.holds)
     return "Controls hold: the whole history scores 1, an empty text 0, no policy exceeds its budget.";
@@ -119,7 +119,7 @@ function curves(
     .filter(({ points }) => points.length > 0);
 }
 
-/** Our own way to choose, what is made of it, the baselines that come with the measure; what users bring has its own colours. */
+/** `fill` and `fold` stand out, baselines are grey, policies of users have their own colours. */
 function toneOf(name: string): ChartTone {
   if (name === "fill") return "strong";
   if (name === "fold") return "second";
@@ -153,13 +153,13 @@ function costChart({ cost }: EvalReport): Chart {
   };
 }
 
-/** What a session does, and what the same choice of lines could do with a free hand. */
+/** Sessions stand out, then windows that are filled by line. */
 function loopToneOf(policy: string): ChartTone {
   if (/^session(-\d+k)?$/.test(policy)) return "strong";
   return policy.startsWith("fill-") ? "second" : "grey";
 }
 
-/** The points for which there is none that costs no more and keeps as much, by cost. */
+/** The Pareto frontier, by cost. */
 function frontierOf(points: readonly ChartPoint[]): readonly ChartPoint[] {
   const frontier: ChartPoint[] = [];
   for (const point of points.toSorted((one, other) => one.x - other.x || other.y - one.y)) {

@@ -39,10 +39,10 @@ interface SessionCounts {
   readonly targetAges: Readonly<Record<string, number>>;
 }
 
-/** What must hold for the figures to mean anything. */
+/** Checks that the measure itself works. */
 interface EvalControls {
   readonly holds: boolean;
-  /** Targets that the whole history itself does not keep; must be 0. */
+  /** Targets that the whole history does not keep; must be 0. */
   readonly missingInWhole: number;
   /** Targets found in an empty text; must be 0. */
   readonly mentionedInNothing: number;
@@ -61,11 +61,11 @@ export interface PairedFigures {
 interface ReportOptions extends Pick<EvalOptions, "budgetsChars"> {
   /** The names of the policies, in the order of the tables. */
   readonly policies: readonly string[];
-  /** Which of them the others are held against. */
+  /** The policies that the others are compared with. */
   readonly against: readonly string[];
 }
 
-/** Puts the measures of all sessions together. */
+/** Sums up the measures of all sessions. */
 export function createEvalReport(measures: readonly SessionMeasure[], options: ReportOptions): EvalReport {
   const policies = Object.fromEntries(
     options.policies.map((policy) => [
@@ -202,7 +202,7 @@ function rereads(counts: readonly ReadCount[]): number {
   return meanOf(counts.map((count) => count.rereads));
 }
 
-/** What a way to hold the window costs and keeps. */
+/** What a loop policy costs and keeps. */
 interface CostFigures {
   readonly policy: string;
   /** As multiples of the unmanaged window. */
@@ -244,7 +244,7 @@ function total<K extends string>(values: readonly Readonly<Record<K, number>>[],
   return values.reduce((sum, value) => sum + value[key], 0);
 }
 
-/** How far an estimate is from what providers counted. */
+/** How far estimates are from the provider's counts. */
 interface TokenFigures {
   readonly model: string;
   readonly steps: number;

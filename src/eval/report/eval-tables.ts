@@ -173,7 +173,7 @@ function tokenTable({ tokens }: EvalReport): EvalTable {
   };
 }
 
-/** A model with fewer steps has no error worth printing. */
+/** Models with fewer steps are left out. */
 const MIN_TOKEN_STEPS = 5;
 
 function speedTable({ speed }: EvalReport): EvalTable {
@@ -229,7 +229,7 @@ function signed(value: number): string {
   return text === "0.000" ? text : `${value < 0 ? "−" : "+"}${text}`;
 }
 
-/** A budget as it is spoken of: 50k characters. */
+/** A budget in words: 50k characters. */
 function characters(chars: number): string {
   return chars % 1000 === 0 ? `${chars / 1000}k characters` : `${chars} characters`;
 }

@@ -6,7 +6,7 @@ import { shareOf } from "../probe/score-text.ts";
 
 /** What one policy keeps at one budget, over all probes whose history exceeds it. */
 export interface RecallFigures {
-  /** Share of the targets that are there with a line in which they stood. The figure to look at. */
+  /** Share of the targets that are there with a line in which they stood: the main figure. */
   readonly usable: number;
   readonly usableLow: number;
   readonly usableHigh: number;
@@ -104,7 +104,7 @@ export function summarizeRecall(scored: readonly ScoredProbe[]): RecallFigures {
 /** What is compared between two policies, session by session. */
 export type PairedFigure = "usable" | "editReady" | "context" | "refetch";
 
-/** How much more of something a policy has than another, over the same probes. */
+/** By how much a policy exceeds another in one figure, over the same probes. */
 export function pairedDifference(scored: readonly ScoredProbe[], { against, figure }: Pairing): Interval {
   const others = new Map(against.map((other) => [other.probe, other]));
   return bootstrap(
@@ -195,7 +195,7 @@ export function quantileOf(figures: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }
 
-/** Fewer sessions than this have no interval worth the name. */
+/** Below this number of sessions there is no interval. */
 const MIN_SESSIONS = 3;
 const SAMPLES = 2000;
 const SEED = 20_261_115;
