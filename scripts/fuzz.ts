@@ -1,8 +1,7 @@
 import { parseArgs } from "node:util";
 import fc from "fast-check";
-import { checkHistory, type HistoryProblem } from "../test/rig/random-history/check-history.ts";
+import { checkHistory, type HistoryProblem, randomCheck } from "../test/rig/random-history/check-history.ts";
 import { PROVIDER_CASES } from "../test/rig/random-history/provider-cases.ts";
-import { randomCheck } from "../test/rig/random-history/random-history.ts";
 
 // Many more histories than a test run has time for, each written for every provider: `--count`, `--seed`, `--api`.
 const { values } = parseArgs({

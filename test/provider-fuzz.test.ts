@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkHistory, type HistoryCheck } from "./rig/random-history/check-history.ts";
+import { checkHistory, type HistoryCheck, randomCheck } from "./rig/random-history/check-history.ts";
 import { PROVIDER_CASES } from "./rig/random-history/provider-cases.ts";
-import { randomCheck } from "./rig/random-history/random-history.ts";
 
 const HISTORIES = 10_000;
 

@@ -1,9 +1,9 @@
-import { asObject } from "../src/text/json.ts";
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { rolldown } from "rolldown";
 import { describe, expect, it } from "vitest";
+import { asObject } from "../src/text/json.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const readJson = (name: string): Readonly<Record<string, unknown>> =>

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { claudeCodeLines, piLines } from "../../test/rig/transcript-script.ts";
+import { historyOf, userSays } from "../../test/rig/random-history/history.ts";
+import { lowerToClaudeCode, lowerToPi } from "../../test/rig/random-history/lower-to-files.ts";
 import { notate } from "../testing/notation.ts";
 import { readTranscript, transcriptText } from "./read-transcript.ts";
 
@@ -72,14 +73,14 @@ describe("readTranscript", () => {
   });
 
   it("keeps memory to the live branch: what was left is not in the wire", async () => {
-    const script = [
-      { type: "user", text: "one" },
+    const history = historyOf([
+      userSays("one"),
       { type: "aside" },
-      { type: "user", text: "two" },
+      userSays("two"),
       { type: "rewind", steps: 1 },
-      { type: "user", text: "three" },
-    ] as const;
-    for (const lines of [claudeCodeLines(script), piLines(script)]) {
+      userSays("three"),
+    ]);
+    for (const lines of [lowerToClaudeCode(history), lowerToPi(history)]) {
       const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
       const { wire } = await readTranscript(new TextEncoder().encode(text), { keep: "live" });
       expect(JSON.stringify(wire)).toContain("three");

@@ -1,13 +1,13 @@
 import type { FormatName } from "../../src/formats/detect-format.ts";
 import { exportOf, workingSession } from "./eval-session.ts";
+import { type History, historyOf, modelSays, resultOf, userSays } from "./random-history/history.ts";
 import {
-  claudeCodeLines,
-  codexLines,
-  geminiCliLines,
-  piLines,
-  type Script,
-  sweAgentRun,
-} from "./transcript-script.ts";
+  lowerToClaudeCode,
+  lowerToCodex,
+  lowerToGeminiCli,
+  lowerToPi,
+  lowerToSweAgent,
+} from "./random-history/lower-to-files.ts";
 
 /** A transcript file of one format, as its text. */
 export interface Sample {
@@ -26,11 +26,11 @@ export function cliSamples(): readonly Sample[] {
       fileName: "opencode.json",
       text: JSON.stringify(exportOf(workingSession({ steps: STEPS }))),
     },
-    { format: "claude-code", fileName: "claude-code.jsonl", text: jsonLines(claudeCodeLines(script())) },
-    { format: "codex", fileName: "codex.jsonl", text: jsonLines(codexLines(script())) },
-    { format: "pi", fileName: "pi.jsonl", text: jsonLines(piLines(script())) },
-    { format: "gemini-cli", fileName: "gemini-cli.jsonl", text: jsonLines(geminiCliLines(script())) },
-    { format: "swe-agent", fileName: "swe-agent.traj", text: JSON.stringify(sweAgentRun(script())) },
+    { format: "claude-code", fileName: "claude-code.jsonl", text: jsonLines(lowerToClaudeCode(history())) },
+    { format: "codex", fileName: "codex.jsonl", text: jsonLines(lowerToCodex(history())) },
+    { format: "pi", fileName: "pi.jsonl", text: jsonLines(lowerToPi(history())) },
+    { format: "gemini-cli", fileName: "gemini-cli.jsonl", text: jsonLines(lowerToGeminiCli(history())) },
+    { format: "swe-agent", fileName: "swe-agent.traj", text: JSON.stringify(lowerToSweAgent(history())) },
     { format: "anthropic", fileName: "anthropic.json", text: JSON.stringify(anthropicRequest()) },
     { format: "openai-chat", fileName: "chat.json", text: JSON.stringify(chatRequest()) },
     { format: "openai-responses", fileName: "responses.json", text: JSON.stringify(responsesRequest()) },
@@ -46,23 +46,12 @@ export function outputOf(step: number): string {
   );
 }
 
-function script(): Script {
-  return [
-    { type: "user", text: "Please tidy up the tables." },
-    ...steps((step) => ({
-      type: "assistant" as const,
-      blocks: [
-        { type: "text" as const, text: `Step ${step}.` },
-        {
-          type: "call" as const,
-          tool: "read",
-          input: { path: `src/table-${step % 20}.ts` },
-          result: { text: outputOf(step), isError: false, hasImage: false },
-        },
-      ],
-    })),
-    { type: "user", text: "And now the rest." },
-  ];
+function history(): History {
+  const work = steps((step) => {
+    const call = { id: `call_${step}`, tool: "read", input: inputOf(step) };
+    return [modelSays(`Step ${step}.`, [call]), resultOf(call, outputOf(step))];
+  });
+  return historyOf([userSays("Please tidy up the tables."), ...work.flat(), userSays("And now the rest.")]);
 }
 
 function anthropicRequest(): object {
@@ -133,7 +122,7 @@ function aiSdkMessages(): readonly object[] {
   return [{ role: "user", content: "Tidy up." }, ...messages.flat()];
 }
 
-function inputOf(step: number): object {
+function inputOf(step: number): Readonly<Record<string, unknown>> {
   return { path: `src/table-${step % 20}.ts` };
 }
 

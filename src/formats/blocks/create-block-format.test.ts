@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { RANDOM_STAGES, randomCheck } from "../../../test/rig/random-history/check-history.ts";
 import { PROVIDER_CASES } from "../../../test/rig/random-history/provider-cases.ts";
-import { randomCheck } from "../../../test/rig/random-history/random-history.ts";
-import { RANDOM_STAGES } from "../../../test/rig/random-history/random-stages.ts";
 import { contentView } from "../../testing/content-view.ts";
 import { deepFreeze } from "../../testing/notation.ts";
 import { applyEdits, runStages } from "../../transcript/edit.ts";

@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { History } from "../../../test/rig/random-history/history.ts";
 import {
-  anyScript,
-  claudeCodeLines,
-  codexLines,
-  geminiCliLines,
-  piLines,
-  type Script,
-  sweAgentRun,
-} from "../../../test/rig/transcript-script.ts";
+  lowerToClaudeCode,
+  lowerToCodex,
+  lowerToGeminiCli,
+  lowerToPi,
+  lowerToSweAgent,
+} from "../../../test/rig/random-history/lower-to-files.ts";
+import { randomSession } from "../../../test/rig/random-history/random-history.ts";
 import { omitForChild } from "../../fork/context/omit.ts";
 import { compactionBoundary } from "../../stages/boundary.ts";
 import { charBudget } from "../../stages/budget.ts";
@@ -119,14 +119,14 @@ const stages: readonly Stage[] = [
 
 const formats: readonly {
   readonly name: Parameters<typeof formatOf>[0];
-  readonly write: (script: Script) => unknown;
+  readonly write: (history: History) => unknown;
   readonly folds: boolean;
 }[] = [
-  { name: "claude-code", write: claudeCodeLines, folds: true },
-  { name: "pi", write: piLines, folds: true },
-  { name: "codex", write: codexLines, folds: true },
-  { name: "gemini-cli", write: geminiCliLines, folds: false },
-  { name: "swe-agent", write: sweAgentRun, folds: false },
+  { name: "claude-code", write: lowerToClaudeCode, folds: true },
+  { name: "pi", write: lowerToPi, folds: true },
+  { name: "codex", write: lowerToCodex, folds: true },
+  { name: "gemini-cli", write: lowerToGeminiCli, folds: false },
+  { name: "swe-agent", write: lowerToSweAgent, folds: false },
 ];
 
 function checkLaws(format: Format<unknown>, wire: unknown, folds: boolean): void {
@@ -151,7 +151,7 @@ describe.each(formats)("the laws of $name", ({ name, write, folds }) => {
 
   it("hold on any conversation", () => {
     fc.assert(
-      fc.property(anyScript, (script) => checkLaws(format, write(script), folds)),
+      fc.property(randomSession(), (history) => checkLaws(format, write(history), folds)),
       { numRuns: 60 },
     );
   });

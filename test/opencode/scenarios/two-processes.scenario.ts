@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { deliveryId, isLive } from "../../../src/fork/life/record.ts";
 import { call, callAll, type Step, say } from "../../rig/model-server/step.ts";
 import type { OpenCode } from "../../rig/opencode/start-opencode.ts";
-import { createSeededRandom, type SeededRandom } from "../../rig/random-history/seeded-random.ts";
+import { createSeededRandom, type SeededRandom } from "../../rig/random-history/history.ts";
 import type { Rig } from "../harness/rig.ts";
 import { scenario } from "../harness/scenario.ts";
 import { forksOf, pause, storedForks } from "./delivery-support.ts";

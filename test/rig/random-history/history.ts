@@ -8,7 +8,7 @@ export interface History {
   readonly cacheMarks: number;
 }
 
-export type Step = UserStep | ModelStep | ResultsStep;
+export type Step = UserStep | ModelStep | ResultsStep | FileStep;
 
 export interface UserStep {
   readonly type: "user";
@@ -30,7 +30,7 @@ export interface ModelStep {
 export interface Thought {
   readonly text: string;
   /** Made by the model; starts with its name. */
-  readonly seal: string;
+  readonly signature: string;
   readonly isRedacted: boolean;
 }
 
@@ -54,6 +54,77 @@ export interface HistoryResult {
   readonly image: string | undefined;
 }
 
+/** What only files of whole sessions hold; a request to a provider has none of it. */
+export type FileStep =
+  | CompactionStep
+  /** Something that the agent writes beside the conversation. */
+  | { readonly type: "aside" }
+  /** The user goes back so many steps: what came since is left in the file, on another branch. */
+  | { readonly type: "rewind"; readonly steps: number };
+
+export interface CompactionStep {
+  readonly type: "compaction";
+  readonly summary: string;
+  /** How many of the newest steps stay beside the summary. */
+  readonly kept: number;
+}
+
+/** A history of which only the steps matter. */
+export function historyOf(steps: readonly Step[]): History {
+  return { system: undefined, steps, isThinking: false, cacheMarks: 0 };
+}
+
+/** What the user says. */
+export function userSays(text: string): UserStep {
+  return { type: "user", texts: [text], images: [] };
+}
+
+/** A model's answer without a thought. */
+export function modelSays(text: string | undefined, calls: readonly HistoryCall[] = []): ModelStep {
+  return { type: "model", model: MODELS[0] ?? "", thought: undefined, text, calls };
+}
+
+/** The text that one call gave. */
+export function resultOf({ id, tool }: HistoryCall, text: string): ResultsStep {
+  return { type: "results", results: [{ callId: id, tool, text, isError: false, image: undefined }] };
+}
+
+/** The steps as files hold them: answers without anything between them are one message of several blocks. */
+export function turnsOf({ steps }: History): readonly Turn[] {
+  const turns: Turn[] = [];
+  for (const step of steps) {
+    const last = turns.at(-1);
+    if (step.type !== "model") turns.push(step);
+    else if (last?.type === "answer") last.blocks.push(...blocksOf(step));
+    else turns.push({ type: "answer", blocks: blocksOf(step) });
+  }
+  return turns;
+}
+
+export type Turn = Exclude<Step, ModelStep> | { readonly type: "answer"; readonly blocks: Block[] };
+
+export type Block =
+  | { readonly type: "thought"; readonly text: string }
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "call"; readonly call: HistoryCall };
+
+function blocksOf({ thought, text, calls }: ModelStep): Block[] {
+  return [
+    ...(thought === undefined ? [] : [{ type: "thought" as const, text: thought.text }]),
+    ...(text === undefined ? [] : [{ type: "text" as const, text }]),
+    ...calls.map((call) => ({ type: "call" as const, call })),
+  ];
+}
+
+/** Takes the results of a history one by one, for files that keep a result with its call. */
+export function createResultLookup({ steps }: History): (callId: string) => HistoryResult | undefined {
+  const results = steps.flatMap((step) => (step.type === "results" ? step.results : []));
+  return (callId) => {
+    const index = results.findIndex((result) => result.callId === callId);
+    return index === -1 ? undefined : results.splice(index, 1)[0];
+  };
+}
+
 /** The model that a history ends with, and that is asked next. */
 export function askedModel({ steps }: History): string {
   return steps.findLast((step) => step.type === "model")?.model ?? MODELS[0] ?? "";
@@ -62,12 +133,40 @@ export function askedModel({ steps }: History): string {
 /** The names of the models that take part. */
 export const MODELS: readonly string[] = ["north", "south"];
 
-/** True when the asked model made this thought, so that its seal may be sent. */
+/** True when the asked model made this thought, so that its signature may be sent. */
 export function isOwnThought(history: History, thought: Thought | undefined): thought is Thought {
-  return thought !== undefined && isSignedBy(thought.seal, askedModel(history));
+  return thought !== undefined && isSignedBy(thought.signature, askedModel(history));
 }
 
-/** True when a seal was made by that model. */
-export function isSignedBy(seal: string, model: string): boolean {
-  return seal.startsWith(`${model}.`);
+/** True when a signature was made by that model. */
+export function isSignedBy(signature: string, model: string): boolean {
+  return signature.startsWith(`${model}.`);
+}
+
+/** A source of numbers that look like chance and are the same for the same seed. */
+export interface SeededRandom {
+  /** A whole number from 0 to below the limit. */
+  below(limit: number): number;
+  /** True in so many of a hundred throws. */
+  chance(percent: number): boolean;
+  /** One of some items. */
+  oneOf<Item>(items: readonly Item[]): Item;
+}
+
+/** Dice for a seed. */
+export function createSeededRandom(seed: number): SeededRandom {
+  let state = (seed * 2_654_435_761) >>> 0;
+
+  function below(limit: number): number {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * limit);
+  }
+
+  return {
+    below,
+    chance: (percent) => below(100) < percent,
+    oneOf: (items) => items[below(items.length)] as (typeof items)[number],
+  };
 }

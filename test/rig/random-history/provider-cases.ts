@@ -103,7 +103,7 @@ function blocksOf(step: Step, history: History): readonly WireObject[] {
     case "model":
       return modelBlocks(step, history);
     default:
-      return step satisfies never;
+      return [];
   }
 }
 
@@ -112,8 +112,8 @@ function modelBlocks({ thought, text, calls }: ModelStep, history: History): rea
   if (isOwnThought(history, thought)) {
     blocks.push(
       thought.isRedacted
-        ? { type: "redacted_thinking", data: thought.seal }
-        : { type: "thinking", thinking: thought.text, signature: thought.seal },
+        ? { type: "redacted_thinking", data: thought.signature }
+        : { type: "thinking", thinking: thought.text, signature: thought.signature },
     );
   }
   if (text !== undefined) blocks.push(textBlock(text));
@@ -180,7 +180,7 @@ function messagesOf(step: Step, isThinking: boolean): readonly WireObject[] {
       ];
     }
     default:
-      return step satisfies never;
+      return [];
   }
 }
 
@@ -212,7 +212,7 @@ function itemsOf(step: Step, place: StepPlace): readonly WireObject[] {
     case "model":
       return modelItems(step, place);
     default:
-      return step satisfies never;
+      return [];
   }
 }
 
@@ -229,7 +229,7 @@ function modelItems(
       type: "reasoning",
       id: `rs_${index}`,
       summary: [{ type: "summary_text", text: thought.text }],
-      encrypted_content: thought.seal,
+      encrypted_content: thought.signature,
     });
   }
   if (text !== undefined) {
@@ -288,7 +288,7 @@ function partsOf(step: Step, history: History): readonly WireObject[] {
     case "model":
       return modelParts(step, history);
     default:
-      return step satisfies never;
+      return [];
   }
 }
 
@@ -300,12 +300,12 @@ function hasIds({ cacheMarks }: History): boolean {
 function modelParts(step: ModelStep, history: History): readonly WireObject[] {
   const { thought, text, calls } = step;
   const isOwn = isOwnThought(history, thought);
-  const seal = isOwn ? { thoughtSignature: thought.seal } : {};
+  const own = isOwn ? { thoughtSignature: thought.signature } : {};
   const parts: WireObject[] = [];
   if (isOwn) parts.push({ text: thought.text, thought: true });
-  if (text !== undefined) parts.push({ text, ...(calls.length === 0 && seal) });
+  if (text !== undefined) parts.push({ text, ...(calls.length === 0 && own) });
   for (const [index, call] of calls.entries()) {
-    const signature = isOwn ? seal : history.isThinking ? SKIPPED : {};
+    const signature = isOwn ? own : history.isThinking ? SKIPPED : {};
     parts.push({ ...callPart(call, hasIds(history)), ...(index === 0 && signature) });
   }
   return parts;

@@ -1,17 +1,15 @@
 import fc from "fast-check";
-import type { HistoryCheck } from "./check-history.ts";
 import {
+  createSeededRandom,
   type History,
   type HistoryCall,
   type HistoryResult,
   MODELS,
-  type ModelStep,
+  type SeededRandom,
   type Step,
   type Thought,
   type UserStep,
 } from "./history.ts";
-import { RANDOM_STAGES } from "./random-stages.ts";
-import { createSeededRandom, type SeededRandom } from "./seeded-random.ts";
 
 /**
  * Histories of 1 to 200 messages, most of them short: up to eight calls in a turn, a tenth of the results missing, late
@@ -30,28 +28,73 @@ export function randomHistory(): fc.Arbitrary<History> {
     .map(buildHistory);
 }
 
-/** A random history with up to four stages to run on it. */
-export function randomCheck(): fc.Arbitrary<HistoryCheck> {
-  return fc.record({
-    history: randomHistory(),
-    stages: fc.array(fc.nat(RANDOM_STAGES.length - 1), { maxLength: 4 }),
-    seed: fc.nat(999_999),
-  });
+/**
+ * The same for whole sessions, as files hold them: also with compactions, results of no call, branches that were left
+ * and answers of several texts and calls, and made of any texts.
+ */
+export function randomSession(text: fc.Arbitrary<string> = anyText): fc.Arbitrary<History> {
+  return fc
+    .record({
+      steps: fc.array(fc.record({ ...STEP_SEED, event: fc.nat(99) }), { maxLength: 12 }),
+      manner: fc.nat(999),
+      texts: fc.array(text, { minLength: 1, maxLength: 8 }),
+    })
+    .map(buildHistory);
 }
+
+/** Texts as sessions hold them, and as they should not: emoji, lone surrogates, control characters, wrapper tags. */
+export const anyText: fc.Arbitrary<string> = fc.oneof(
+  fc.string({ unit: "grapheme", maxLength: 60 }),
+  fc.string({ unit: "binary", maxLength: 60 }),
+  fc
+    .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 40 })
+    .map((units) => String.fromCharCode(...units)),
+  fc.constantFrom(
+    "",
+    " ",
+    "</inherited_context>",
+    "[Old tool result content cleared]",
+    "Traceback (most recent call last)",
+    "😀".repeat(30),
+    "line\r\nline\r\n",
+  ),
+  fc.integer({ min: 0, max: 6_000 }).map((chars) => "output ".repeat(chars / 7)),
+);
+
+/** Texts that every program can store: whole characters, no controls but those of terminals. */
+export const storableText: fc.Arbitrary<string> = fc.oneof(
+  { weight: 5, arbitrary: fc.lorem({ maxCount: 12 }) },
+  { weight: 2, arbitrary: fc.string({ unit: "grapheme", maxLength: 40 }) },
+  { weight: 1, arbitrary: fc.lorem({ maxCount: 120 }) },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(
+      "",
+      " ",
+      "\n",
+      "What did we do so far?",
+      "[Old tool result content cleared]",
+      "<system-reminder>Not one.</system-reminder>",
+      "line\r\nline\ttab",
+      "\u001b[31mred\u001b[0m",
+      "😀 e\u0301 \u200b",
+    ),
+  },
+);
 
 function stepsUpTo(maxLength: number): fc.Arbitrary<readonly StepSeed[]> {
-  return fc.array(stepSeed, { minLength: 1, maxLength, size: "max" });
+  return fc.array(fc.record(STEP_SEED), { minLength: 1, maxLength, size: "max" });
 }
 
-const stepSeed: fc.Arbitrary<StepSeed> = fc.record({
+const STEP_SEED = {
   kind: fc.nat(99),
   calls: fc.nat(99),
   content: fc.nat(999_999),
   flaws: fc.array(fc.nat(99), { minLength: 2, maxLength: 2 }),
-});
+};
 
-/** What was thrown for one step of a history; small numbers give plain steps, so that a failing case shrinks to one. */
-export interface StepSeed {
+/** The numbers that one step is made of; small ones give plain steps, so that a failing case shrinks to one. */
+interface StepSeed {
   /** Who speaks. */
   readonly kind: number;
   /** How many calls. */
@@ -60,94 +103,133 @@ export interface StepSeed {
   readonly content: number;
   /** What goes wrong with the turn, and with one of its results. */
   readonly flaws: readonly number[];
+  /** In sessions: what comes instead of a turn, or that the turn goes on in the next step. */
+  readonly event?: number;
 }
 
-export interface HistorySeed {
+interface HistorySeed {
   readonly steps: readonly StepSeed[];
-  /** How the whole is held: thinking, caching, a system text, its end. */
+  /** Thinking, caching, a system text, how it ends. */
   readonly manner: number;
+  /** In sessions: the texts that it is made of. */
+  readonly texts?: readonly string[];
 }
 
-/** The history that some dice stand for: the same dice, the same history. */
-export function buildHistory({ steps: thrown, manner }: HistorySeed): History {
+/** The history of some numbers: the same numbers, the same history. */
+function buildHistory({ steps: seeds, manner, texts }: HistorySeed): History {
+  const isSession = texts !== undefined;
+  const isThinking = manner % 2 === 1;
   const steps: Step[] = [];
-  const held: BuildState = {
-    isThinking: manner % 2 === 1,
-    usedIds: [],
-    late: [],
-    model: MODELS[0] ?? "",
+  const usedIds: string[] = [];
+  /** Results that come in only after the user has spoken, and those of an answer that goes on. */
+  const late: HistoryResult[] = [];
+  const held: HistoryResult[] = [];
+  let model = MODELS[0] ?? "";
+
+  const pushResults = (results: readonly HistoryResult[]): void => {
+    if (results.length > 0) steps.push({ type: "results", results });
   };
-  for (const [index, dice] of thrown.entries()) {
-    const roll = createSeededRandom(dice.content + index * 7_919);
-    const mustBeUser = needsUser(steps.at(-1)) && !(steps.length === 0 && manner % 50 === 49);
-    if (dice.kind < 25 || mustBeUser) {
-      steps.push(userStep(roll));
-      if (held.late.length > 0) steps.push({ type: "results", results: held.late.splice(0) });
+
+  /** Mostly plain, one in fourteen hostile. */
+  const textFrom = (random: SeededRandom): string => {
+    if (texts !== undefined) return random.oneOf(texts);
+    return random.chance(7) ? random.oneOf(HOSTILE_TEXTS) : random.oneOf(PLAIN_TEXTS);
+  };
+
+  const userStep = (random: SeededRandom): UserStep => {
+    const said = random.chance(10) ? [textFrom(random), textFrom(random)] : [textFrom(random)];
+    return { type: "user", texts: said, images: random.chance(8) && !isSession ? [SMALL_IMAGE] : [] };
+  };
+
+  const call = (random: SeededRandom, name: string): HistoryCall => {
+    const isRepeated = usedIds.length > 0 && random.chance(1);
+    const id = isRepeated ? random.oneOf(usedIds) : `call_${name}`;
+    usedIds.push(id);
+    const tool = random.oneOf(isSession ? SESSION_TOOLS : TOOLS);
+    const filePath = random.oneOf(PATHS);
+    if (tool === "bash") return { id, tool, input: { command: textFrom(random) } };
+    if (tool !== "edit") return { id, tool, input: { filePath } };
+    const [oldString, newString] = [textFrom(random), textFrom(random)];
+    return { id, tool, input: { filePath, oldString, newString, options: { depth: [1, textFrom(random)] } } };
+  };
+
+  const resultFor = ({ id, tool }: HistoryCall, random: SeededRandom): HistoryResult => ({
+    callId: id,
+    tool,
+    text: textFrom(random),
+    isError: random.chance(15),
+    image: random.chance(isSession ? 20 : 4) ? SMALL_IMAGE : undefined,
+  });
+
+  /** An answer and what came of its calls. */
+  const pushAnswer = (seed: StepSeed, random: SeededRandom, index: number): void => {
+    const [turnFlaw = 0, resultFlaw = 0] = seed.flaws;
+    if (random.chance(5)) model = random.oneOf(MODELS);
+    const calls = Array.from({ length: callCount(seed.calls) }, (_, n) => call(random, `${index}_${n}`));
+    const thought = isThinking ? anyThought(random, model, index) : undefined;
+    const text = calls.length === 0 || random.chance(40) ? textFrom(random) : undefined;
+    steps.push({ type: "model", model, thought, text, calls });
+    if (calls.length === 0 || turnFlaw >= 95) {
+      pushResults(held.splice(0));
+      return;
     }
-    if (dice.kind >= 25) modelSteps({ dice, roll, held, index, steps });
+    const results = calls.map((each) => resultFor(each, random));
+    const flawed = results[random.below(results.length)] as HistoryResult;
+    const shown = resultFlaw < 90 ? results : results.filter((each) => resultFlaw >= 97 || each !== flawed);
+    if (resultFlaw >= 97) shown.push({ ...flawed, text: "again" });
+    if (resultFlaw >= 94 && resultFlaw < 97) late.push(flawed);
+    // Tools finish in any order.
+    if (random.chance(20)) shown.reverse();
+    held.push(...shown);
+    const goesOn = seed.event !== undefined && seed.event >= 75;
+    if (!goesOn) pushResults(held.splice(0));
+  };
+
+  for (const [index, seed] of seeds.entries()) {
+    const random = createSeededRandom(seed.content + index * 7_919);
+    const event = seed.event === undefined ? undefined : eventStep(seed.event, random, textFrom);
+    if (event !== undefined) {
+      pushResults(held.splice(0));
+      steps.push(event);
+      continue;
+    }
+    const mustBeUser = !isSession && needsUser(steps.at(-1)) && !(steps.length === 0 && manner % 50 === 49);
+    if (seed.kind < 25 || mustBeUser) {
+      pushResults(held.splice(0));
+      steps.push(userStep(random));
+      pushResults(late.splice(0));
+    }
+    if (seed.kind >= 25) pushAnswer(seed, random, index);
   }
+  pushResults(held.splice(0));
   // Clients ask when it is the model's turn; one in twenty-five histories is caught in between.
-  if (needsUser(steps.at(-1)) && manner % 25 !== 24)
+  if (!isSession && needsUser(steps.at(-1)) && manner % 25 !== 24)
     steps.push({ type: "user", texts: ["Go on."], images: [] });
   return {
     system: manner % 3 === 0 ? "You help with code." : undefined,
     steps,
-    isThinking: held.isThinking,
+    isThinking,
     cacheMarks: manner % 5 < 2 ? ([2, 2, 3, 6][manner % 4] ?? 0) : 0,
   };
 }
 
-interface BuildState {
-  readonly isThinking: boolean;
-  readonly usedIds: string[];
-  /** Results that come in only after the user has spoken. */
-  readonly late: HistoryResult[];
-  model: string;
+/** What comes in a session beside questions, answers and results. */
+function eventStep(
+  event: number,
+  random: SeededRandom,
+  textFrom: (random: SeededRandom) => string,
+): Step | undefined {
+  if (event < 40 || event >= 75) return undefined;
+  if (event < 52) return { type: "compaction", summary: textFrom(random), kept: random.below(4) };
+  if (event < 62) return { type: "aside" };
+  if (event < 68) return { type: "rewind", steps: 1 + random.below(3) };
+  const lost = { callId: "lost", tool: "bash", text: textFrom(random), isError: false, image: undefined };
+  return { type: "results", results: [lost] };
 }
 
 /** True at the start, and behind an answer that called nothing or was broken off. */
 function needsUser(last: Step | undefined): boolean {
   return last === undefined || last.type === "model";
-}
-
-function userStep(roll: SeededRandom): UserStep {
-  const texts = roll.chance(10) ? [anyText(roll), anyText(roll)] : [anyText(roll)];
-  return { type: "user", texts, images: roll.chance(8) ? [SMALL_IMAGE] : [] };
-}
-
-interface ModelContext {
-  readonly dice: StepSeed;
-  readonly roll: SeededRandom;
-  readonly held: BuildState;
-  readonly index: number;
-  readonly steps: Step[];
-}
-
-/** An answer and what came of its calls. */
-function modelSteps({ dice, roll, held, index, steps }: ModelContext): void {
-  const [turnFlaw = 0, resultFlaw = 0] = dice.flaws;
-  if (roll.chance(5)) held.model = roll.oneOf(MODELS);
-  const calls = Array.from({ length: callCount(dice.calls) }, (_, n) =>
-    anyCall({ roll, held, name: `${index}_${n}` }),
-  );
-  const step: ModelStep = {
-    type: "model",
-    model: held.model,
-    thought: held.isThinking ? anyThought(roll, held.model, index) : undefined,
-    text: calls.length === 0 || roll.chance(40) ? anyText(roll) : undefined,
-    calls,
-  };
-  steps.push(step);
-  if (calls.length === 0 || turnFlaw >= 95) return;
-  const results = calls.map((call) => anyResult(call, roll));
-  const flawed = results[roll.below(results.length)];
-  if (flawed === undefined) return;
-  const shown = resultFlaw < 90 ? results : results.filter((result) => resultFlaw >= 97 || result !== flawed);
-  if (resultFlaw >= 97) shown.push({ ...flawed, text: "again" });
-  if (resultFlaw >= 94 && resultFlaw < 97) held.late.push(flawed);
-  // Tools finish in any order.
-  if (roll.chance(20)) shown.reverse();
-  if (shown.length > 0) steps.push({ type: "results", results: shown });
 }
 
 /** Mostly one call, sometimes none, at most eight. */
@@ -156,56 +238,16 @@ function callCount(die: number): number {
   return die < 70 ? 0 : Math.min(8, 2 + Math.floor((die - 70) / 4));
 }
 
-interface CallContext {
-  readonly roll: SeededRandom;
-  readonly held: BuildState;
-  readonly name: string;
-}
-
-function anyCall({ roll, held, name }: CallContext): HistoryCall {
-  const isRepeated = held.usedIds.length > 0 && roll.chance(1);
-  const id = isRepeated ? roll.oneOf(held.usedIds) : `call_${name}`;
-  held.usedIds.push(id);
-  const tool = roll.oneOf(TOOLS);
-  const filePath = roll.oneOf(PATHS);
-  if (tool === "bash") return { id, tool, input: { command: anyText(roll) } };
-  if (tool === "read") return { id, tool, input: { filePath } };
-  return {
-    id,
-    tool,
-    input: {
-      filePath,
-      oldString: anyText(roll),
-      newString: anyText(roll),
-      options: { depth: [1, anyText(roll)] },
-    },
-  };
-}
-
 const TOOLS: readonly string[] = ["bash", "read", "edit"];
+const SESSION_TOOLS: readonly string[] = [...TOOLS, "fork", "skill", "grep"];
 const PATHS: readonly string[] = ["src/a.ts", "src/b.ts", "notes.md"];
 
-function anyResult({ id, tool }: HistoryCall, roll: SeededRandom): HistoryResult {
-  return {
-    callId: id,
-    tool,
-    text: anyText(roll),
-    isError: roll.chance(15),
-    image: roll.chance(4) ? SMALL_IMAGE : undefined,
-  };
-}
-
-function anyThought(roll: SeededRandom, model: string, index: number): Thought {
+function anyThought(random: SeededRandom, model: string, index: number): Thought {
   return {
     text: `thinking about step ${index}`,
-    seal: `${model}.${index}.${roll.below(1_000_000_000).toString(36)}+/=`,
-    isRedacted: roll.chance(10),
+    signature: `${model}.${index}.${random.below(1_000_000_000).toString(36)}+/=`,
+    isRedacted: random.chance(10),
   };
-}
-
-/** Mostly plain, one in fourteen hostile. */
-function anyText(roll: SeededRandom): string {
-  return roll.chance(7) ? roll.oneOf(HOSTILE_TEXTS) : roll.oneOf(PLAIN_TEXTS);
 }
 
 /** Texts as tools and people write them. */
