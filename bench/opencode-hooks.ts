@@ -2,14 +2,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
-import { buildSession } from "../test/opencode/oracle/build-session.ts";
-import type { TurnPlan } from "../test/opencode/oracle/session-plan.ts";
 import { startModelServer } from "../test/rig/model-server/model-server.ts";
 import { call, say } from "../test/rig/model-server/step.ts";
 import { installOpenCode } from "../test/rig/opencode/install-opencode.ts";
 import { importSessions } from "../test/rig/opencode/recording.ts";
 import { createSandbox } from "../test/rig/opencode/sandbox.ts";
 import { startOpenCode } from "../test/rig/opencode/start-opencode.ts";
+import { historyOf, modelSays, resultOf, type Step, userSays } from "../test/rig/random-history/history.ts";
+import { lowerToOpenCode } from "../test/rig/random-history/lower-to-opencode.ts";
 import { printTable } from "./measure.ts";
 
 /** How long each hook of the plugin holds up a step of a 300-message session, in the real OpenCode. */
@@ -20,7 +20,11 @@ async function benchOpenCodeHooks(): Promise<void> {
   try {
     const plugin = await timedPlugin(sandbox.root, log);
     const binary = await installOpenCode();
-    const [id = ""] = await importSessions({ binary, sandbox, sessions: [buildSession(SESSION, 1)] });
+    const [id = ""] = await importSessions({
+      binary,
+      sandbox,
+      sessions: [lowerToOpenCode(historyOf(SESSION), { number: 1 })],
+    });
     const opencode = await startOpenCode({ modelUrl: model.url, sandbox, config: { plugin: [plugin] } });
     for (const [name, steps] of [
       ["warm up", 10],
@@ -49,32 +53,15 @@ async function benchOpenCodeHooks(): Promise<void> {
 
 const FEW = { inputTokens: 1_000, outputTokens: 10 };
 
-const SESSION: readonly TurnPlan[] = Array.from({ length: 100 }, (_, turn) => ({
-  type: "talk",
-  user: [{ type: "text", text: `Question ${turn}.`, mark: "plain" }],
-  answers: [
-    {
-      end: "called",
-      model: "same",
-      steps: [
-        {
-          reasoning: [],
-          texts: [],
-          calls: [
-            {
-              tool: "bash",
-              input: { command: `cat ${turn}` },
-              state: "done",
-              output: "grey ".repeat(400),
-              attachments: [],
-            },
-          ],
-        },
-      ],
-    },
-    { end: "said", model: "same", steps: [{ reasoning: [], texts: [`Answer ${turn}.`], calls: [] }] },
-  ],
-}));
+const SESSION: readonly Step[] = Array.from({ length: 100 }, (_, turn) => {
+  const call = { id: `call_${turn}`, tool: "bash", input: { command: `cat ${turn}` } };
+  return [
+    userSays(`Question ${turn}.`),
+    modelSays(undefined, [call]),
+    resultOf(call, "grey ".repeat(400)),
+    modelSays(`Answer ${turn}.`),
+  ];
+}).flat();
 
 /** Our plugin as one file, with a clock around every hook. */
 async function timedPlugin(folder: string, log: string): Promise<string> {

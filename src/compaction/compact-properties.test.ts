@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyHistory, anyText } from "../../test/rig/random-history/opencode-history.ts";
+import { anyOpenCodeMessages } from "../../test/rig/random-history/lower-to-opencode.ts";
+import { anyText } from "../../test/rig/random-history/random-history.ts";
 import { opencode } from "../formats/wires/opencode/opencode.ts";
 import { filterCompacted } from "../stages/boundary.ts";
 import { repairPairing } from "../stages/repair.ts";
@@ -27,8 +28,8 @@ const BULK: Message = {
 
 const anyInput: fc.Arbitrary<CompactionInput> = fc
   .record({
-    history: anyHistory,
-    later: anyHistory,
+    history: anyOpenCodeMessages,
+    later: anyOpenCodeMessages,
     bulk: fc.boolean(),
     trigger: fc.constantFrom("threshold", "overflow", "context_limit_recovery", "manual"),
     representation: fc.constantFrom("pivot", "user-summary"),

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyHistory } from "../../test/rig/random-history/opencode-history.ts";
+import { anyOpenCodeMessages } from "../../test/rig/random-history/lower-to-opencode.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { opencode } from "../formats/wires/opencode/opencode.ts";
 import { deepFreeze, notate, transcript } from "../testing/notation.ts";
@@ -166,7 +166,7 @@ describe("forkContext", () => {
       { requiredKeys: ["budgetChars"] },
     );
     fc.assert(
-      fc.property(anyHistory, anyOptions, (history, options) => {
+      fc.property(anyOpenCodeMessages, anyOptions, (history, options) => {
         const decoded = deepFreeze(opencode.decode(history));
         expect(forkContext(decoded, options)).toEqual(inTwoSteps(decoded, options));
       }),
@@ -198,7 +198,7 @@ describe("uncutStats", () => {
     const each = { 1: all, 2: all, 3: all };
     const limits = { tier1Count: all, tier2Count: 0, resultChars: each, paramsChars: each };
     fc.assert(
-      fc.property(anyHistory, (history) => {
+      fc.property(anyOpenCodeMessages, (history) => {
         const decoded = deepFreeze(opencode.decode(history));
         const { applied: _, ...stats } = processMessagesForFork(decoded, { budgetChars: all, limits }).stats;
         expect(uncutStats(decoded)).toEqual(stats);

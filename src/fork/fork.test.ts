@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyHistory } from "../../test/rig/random-history/opencode-history.ts";
+import { anyOpenCodeMessages } from "../../test/rig/random-history/lower-to-opencode.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { opencode } from "../formats/wires/opencode/opencode.ts";
 import { repairPairing } from "../stages/repair.ts";
@@ -325,7 +325,7 @@ describe("any fork", () => {
 
   it("fits its budget and is as long as it says", () => {
     fc.assert(
-      fc.property(anyHistory, anyOptions, (history, options) => {
+      fc.property(anyOpenCodeMessages, anyOptions, (history, options) => {
         const { text: all, stats } = fork(opencode.decode(history), options);
         expect(all.length).toBeLessThanOrEqual(options.budgetChars);
         expect(stats.totalChars).toBe(all.length);
@@ -336,7 +336,7 @@ describe("any fork", () => {
 
   it("changes nothing the second time", () => {
     fc.assert(
-      fc.property(anyHistory, anyOptions, (history, options) => {
+      fc.property(anyOpenCodeMessages, anyOptions, (history, options) => {
         const once = processMessagesForFork(opencode.decode(history), options);
         const twice = processMessagesForFork(once.messages, options);
         expect(twice.edits).toEqual([]);
@@ -348,7 +348,7 @@ describe("any fork", () => {
 
   it("gives the same bytes for the same input", () => {
     fc.assert(
-      fc.property(anyHistory, (history) => {
+      fc.property(anyOpenCodeMessages, (history) => {
         expect(fork(opencode.decode(structuredClone(history))).text).toBe(
           fork(opencode.decode(history)).text,
         );
@@ -359,7 +359,7 @@ describe("any fork", () => {
 
   it("is its edits, and breaks no pair (FORK-48)", () => {
     fc.assert(
-      fc.property(anyHistory, anyOptions, (history, options) => {
+      fc.property(anyOpenCodeMessages, anyOptions, (history, options) => {
         const decoded = opencode.decode(history);
         const { messages, edits } = processMessagesForFork(decoded, options);
         expect(applyEdits(decoded, edits, { at: 0 }).filter(isVisibleToModel)).toEqual(messages);

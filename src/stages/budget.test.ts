@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyHistory } from "../../test/rig/random-history/opencode-history.ts";
+import { anyOpenCodeMessages } from "../../test/rig/random-history/lower-to-opencode.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { opencode } from "../formats/wires/opencode/opencode.ts";
 import { deepFreeze, notate, transcript } from "../testing/notation.ts";
@@ -62,7 +62,7 @@ describe("charBudget", () => {
 
   it("holds for any history and any budget from 512 up", () => {
     fc.assert(
-      fc.property(anyHistory, fc.integer({ min: 512, max: 9_000 }), (history, maxChars) => {
+      fc.property(anyOpenCodeMessages, fc.integer({ min: 512, max: 9_000 }), (history, maxChars) => {
         expect(chars(budget(opencode.decode(history), maxChars))).toBeLessThanOrEqual(maxChars);
       }),
       { numRuns: runs(1_000) },

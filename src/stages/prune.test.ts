@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyHistory } from "../../test/rig/random-history/opencode-history.ts";
+import { anyOpenCodeMessages } from "../../test/rig/random-history/lower-to-opencode.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { opencode } from "../formats/wires/opencode/opencode.ts";
 import type { SessionMessage } from "../formats/wires/opencode/session-message.ts";
@@ -351,7 +351,7 @@ describe("prune on any history", () => {
 
   it("touches only whole, unprotected outputs that are sent, and breaks nothing", () => {
     fc.assert(
-      fc.property(anyHistory, options, (history, settings) => {
+      fc.property(anyOpenCodeMessages, options, (history, settings) => {
         const messages = deepFreeze(opencode.decode(history));
         const plan = prune(messages, settings);
         const window = filterCompacted(messages);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyHistory } from "../../test/rig/random-history/opencode-history.ts";
+import { anyOpenCodeMessages } from "../../test/rig/random-history/lower-to-opencode.ts";
 import { opencode } from "../formats/wires/opencode/opencode.ts";
 import { deepFreeze } from "../testing/notation.ts";
 import { applyEdits, type ReplacePart, runStages } from "../transcript/edit.ts";
@@ -66,7 +66,7 @@ describe("supersede on any history", () => {
   );
   const anySession = fc.oneof(
     builtSession,
-    anyHistory.map((history) => opencode.decode(history)),
+    anyOpenCodeMessages.map((history) => opencode.decode(history)),
   );
 
   it("only shortens, outside the newest turns, and breaks nothing", () => {

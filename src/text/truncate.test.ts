@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyText } from "../../test/rig/random-history/opencode-history.ts";
+import { anyText } from "../../test/rig/random-history/random-history.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { ConfigurationError } from "./check.ts";
 import {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyText } from "../../test/rig/random-history/opencode-history.ts";
+import { anyText } from "../../test/rig/random-history/random-history.ts";
 import { normalizeText } from "../text/normalize.ts";
 import { cutText, shownSize } from "./cut-text.ts";
 import { type RawToolOutputLimits, resolveToolOutputLimits, textSize } from "./limits.ts";

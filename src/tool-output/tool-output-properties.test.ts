@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyText } from "../../test/rig/random-history/opencode-history.ts";
+import { anyText } from "../../test/rig/random-history/random-history.ts";
 import { deepFreeze } from "../testing/notation.ts";
 import { normalizeText } from "../text/normalize.ts";
 import { type RawToolOutputLimits, textSize } from "./limits.ts";

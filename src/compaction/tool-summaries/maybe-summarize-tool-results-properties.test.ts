@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyHistory } from "../../../test/rig/random-history/opencode-history.ts";
+import { anyOpenCodeMessages } from "../../../test/rig/random-history/lower-to-opencode.ts";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
 import { repairPairing } from "../../stages/repair.ts";
@@ -81,7 +81,7 @@ const forAnyHistory = (
   check: (wire: Parameters<typeof opencode.decode>[0], settings: ToolSummarySettings) => Promise<void>,
 ) =>
   fc.assert(
-    fc.asyncProperty(anyHistory, anySettings, (wire, settings) =>
+    fc.asyncProperty(anyOpenCodeMessages, anySettings, (wire, settings) =>
       check(deepFreeze(JSON.parse(JSON.stringify(wire))), settings),
     ),
     { numRuns: 500 },

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyText } from "../../../test/rig/random-history/opencode-history.ts";
+import { anyText } from "../../../test/rig/random-history/random-history.ts";
 import { transcript } from "../../testing/notation.ts";
 import { isMalformed } from "../../text/normalize.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";

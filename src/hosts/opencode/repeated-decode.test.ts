@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyHistory } from "../../../test/rig/random-history/opencode-history.ts";
+import { anyOpenCodeMessages } from "../../../test/rig/random-history/lower-to-opencode.ts";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
 import { createMemoizedDecode } from "./decode.ts";
@@ -12,7 +12,7 @@ function said(id: string, text: string): SessionMessage {
 describe("a list that is read again and again", () => {
   it("always becomes what it becomes by itself", () => {
     fc.assert(
-      fc.property(fc.array(anyHistory, { minLength: 1, maxLength: 2 }), (histories) => {
+      fc.property(fc.array(anyOpenCodeMessages, { minLength: 1, maxLength: 2 }), (histories) => {
         const decode = createMemoizedDecode();
         for (const history of [...histories, ...histories]) {
           expect(decode(structuredClone(history))).toEqual(opencode.decode(history));

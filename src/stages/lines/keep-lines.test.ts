@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyHistory } from "../../../test/rig/random-history/opencode-history.ts";
+import { anyOpenCodeMessages } from "../../../test/rig/random-history/lower-to-opencode.ts";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import { deepFreeze } from "../../testing/notation.ts";
 import { applyEdits, runStages } from "../../transcript/edit.ts";
@@ -178,7 +178,7 @@ describe("keepLines", () => {
 
   it("makes no text longer, says what it leaves out, and leaves nothing that a provider would refuse", () => {
     fc.assert(
-      fc.property(anyHistory, fc.nat(2_000), fc.nat(3), (wire, keepChars, protectResults) => {
+      fc.property(anyOpenCodeMessages, fc.nat(2_000), fc.nat(3), (wire, keepChars, protectResults) => {
         const before = deepFreeze(opencode.decode(wire));
         const { transcript, edits } = runStages(before, [keepLines({ keepChars, protectResults })]);
         for (const edit of edits) {

@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { expect } from "vitest";
+import { createSeededRandom, historyOf } from "../../rig/random-history/history.ts";
+import { lowerToOpenCode } from "../../rig/random-history/lower-to-opencode.ts";
+import { randomSession, storableText } from "../../rig/random-history/random-history.ts";
 import { scenario } from "../harness/scenario.ts";
-import { buildSession } from "./build-session.ts";
-import { sessionPlan } from "./session-plan.ts";
 
 scenario(
   "sessions imported in one go",
@@ -10,10 +11,13 @@ scenario(
     proves: "they are stored as `opencode import` stores them, and everything we generate passes its schema",
   },
   async (rig) => {
-    const plan = fc.sample(sessionPlan, 30).flat();
+    const histories = fc.sample(randomSession(storableText), 30);
+    const history = historyOf(histories.flatMap(({ steps }) => steps));
+    const session = (number: number) =>
+      lowerToOpenCode(history, { number, random: createSeededRandom(histories.length) });
     const [byCommand = "", asRows = ""] = await rig.importSessions([
-      buildSession(plan, 77_777_771),
-      buildSession(plan, 77_777_772),
+      session(77_777_771),
+      session(77_777_772),
     ]);
     const stored = await rig.opencode.messages(byCommand);
     const renamed = JSON.stringify(await rig.opencode.messages(asRows)).replaceAll("77777772", "77777771");

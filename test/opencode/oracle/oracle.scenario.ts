@@ -6,12 +6,13 @@ import { comparable } from "../../opencode-window/wire-session.ts";
 import { say } from "../../rig/model-server/step.ts";
 import type { ChatMessage } from "../../rig/opencode/recording.ts";
 import { LONG_WINDOW } from "../../rig/opencode/sandbox.ts";
+import { createSeededRandom } from "../../rig/random-history/history.ts";
+import { lowerToOpenCode } from "../../rig/random-history/lower-to-opencode.ts";
+import { randomSession, storableText } from "../../rig/random-history/random-history.ts";
 import { reportFolderOf } from "../harness/leave-report.ts";
 import type { Rig } from "../harness/rig.ts";
 import { scenario } from "../harness/scenario.ts";
-import { buildSession } from "./build-session.ts";
 import { type Prediction, predictRequest } from "./predict-request.ts";
-import { sessionPlan } from "./session-plan.ts";
 
 const SESSIONS = Number(process.env.CARRYOVER_ORACLE_SESSIONS ?? 20);
 
@@ -28,7 +29,9 @@ scenario(
   },
   async (rig) => {
     rmSync(DIFFERENCES, { recursive: true, force: true });
-    const sessions = fc.sample(sessionPlan, SESSIONS).map(buildSession);
+    const sessions = fc
+      .sample(randomSession(storableText), SESSIONS)
+      .map((history, number) => lowerToOpenCode(history, { number, random: createSeededRandom(number) }));
     await rig.importSessions(sessions);
     const verdicts: Verdict[] = [];
     const waiting = [...sessions];

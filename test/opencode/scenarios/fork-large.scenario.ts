@@ -3,41 +3,24 @@ import { expect } from "vitest";
 import type { ModelRequest } from "../../rig/model-server/model-server.ts";
 import { call, say } from "../../rig/model-server/step.ts";
 import { sharedPrefix } from "../../rig/opencode/shared-prefix.ts";
+import { historyOf, modelSays, resultOf, type Step, userSays } from "../../rig/random-history/history.ts";
+import { lowerToOpenCode } from "../../rig/random-history/lower-to-opencode.ts";
 import type { Rig } from "../harness/rig.ts";
 import { scenario } from "../harness/scenario.ts";
-import { buildSession } from "../oracle/build-session.ts";
-import type { TurnPlan } from "../oracle/session-plan.ts";
 import { childrenOf, firstChildRequest, requestWith, textOf, waitForDeliveries } from "./fork-support.ts";
 
 const FEW = { inputTokens: 1_000, outputTokens: 10 };
 
 /** A hundred turns of three messages: a question, a call with 1,600 characters of output, an answer. */
-const LONG_SESSION: readonly TurnPlan[] = Array.from({ length: 100 }, (_, turn) => ({
-  type: "talk",
-  user: [{ type: "text", text: `Question ${turn} about the cat.`, mark: "plain" }],
-  answers: [
-    {
-      end: "called",
-      model: "same",
-      steps: [
-        {
-          reasoning: [],
-          texts: ["I look."],
-          calls: [
-            {
-              tool: "bash",
-              input: { command: `cat ${turn}.txt` },
-              state: "done",
-              output: `OUTPUT-${turn} ${"grey ".repeat(420)}`,
-              attachments: [],
-            },
-          ],
-        },
-      ],
-    },
-    { end: "said", model: "same", steps: [{ reasoning: [], texts: [`Answer ${turn}.`], calls: [] }] },
-  ],
-}));
+const LONG_SESSION: readonly Step[] = Array.from({ length: 100 }, (_, turn) => {
+  const call = { id: `call_${turn}`, tool: "bash", input: { command: `cat ${turn}.txt` } };
+  return [
+    userSays(`Question ${turn} about the cat.`),
+    modelSays("I look.", [call]),
+    resultOf(call, `OUTPUT-${turn} ${"grey ".repeat(420)}`),
+    modelSays(`Answer ${turn}.`),
+  ];
+}).flat();
 
 scenario(
   "a parent of 300 messages and 200,000 characters forks exactly",
@@ -47,7 +30,7 @@ scenario(
     proves: "99 % of a large body is the child's prefix, and no session rows were copied",
   },
   async (rig) => {
-    const [id = ""] = await rig.importSessions([buildSession(LONG_SESSION, 1)]);
+    const [id = ""] = await rig.importSessions([lowerToOpenCode(historyOf(LONG_SESSION), { number: 1 })]);
     const child = await forkOf(rig, id);
     const parent = requestWith(rig, id, "Fork it.");
     const shared = sharedPrefix(parent, child);
@@ -69,7 +52,7 @@ scenario(
   },
   async (rig) => {
     const [id = ""] = await rig.importSessions([
-      buildSession([...LONG_SESSION, ...LONG_SESSION, ...LONG_SESSION], 2),
+      lowerToOpenCode(historyOf([...LONG_SESSION, ...LONG_SESSION, ...LONG_SESSION]), { number: 2 }),
     ]);
     const child = await forkOf(rig, id);
     expect(textOf(requestWith(rig, id, "(graduated: the conversation"))).toContain(

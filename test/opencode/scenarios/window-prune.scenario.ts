@@ -1,7 +1,7 @@
-import { asObject } from "../../../src/text/json.ts";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { createFileJournal } from "../../../src/stores/files/journal.ts";
+import { asObject } from "../../../src/text/json.ts";
 import type { ModelRequest } from "../../rig/model-server/model-server.ts";
 import { call, say } from "../../rig/model-server/step.ts";
 import type { Rig } from "../harness/rig.ts";

@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { History, ModelStep } from "./history.ts";
+import { type History, type ModelStep, turnsOf } from "./history.ts";
+import { anyOpenCodeMessages } from "./lower-to-opencode.ts";
 import { PROVIDER_CASES } from "./provider-cases.ts";
-import { randomHistory } from "./random-history.ts";
+import { randomHistory, randomSession } from "./random-history.ts";
 
 const histories = fc.sample(randomHistory(), { numRuns: 2_000, seed: 1 });
 const share = (isSuch: (history: History) => boolean) => histories.filter(isSuch).length / histories.length;
@@ -64,5 +65,77 @@ describe("random histories", () => {
 
   it.each(PROVIDER_CASES)("are without a fault on $api at least every fourth time", ({ format, lower }) => {
     expect(share((history) => format.faults(lower(history)).length === 0)).toBeGreaterThan(0.25);
+  });
+});
+
+describe("random sessions", () => {
+  const sessions = fc.sample(randomSession(), { numRuns: 2_000, seed: 1 });
+  const shareOf = (isSuch: (history: History) => boolean) => sessions.filter(isSuch).length / sessions.length;
+
+  it.each<{ name: string; isSuch: (history: History) => boolean; atLeast: number }>([
+    {
+      name: "compactions",
+      isSuch: ({ steps }) => steps.some(({ type }) => type === "compaction"),
+      atLeast: 0.2,
+    },
+    {
+      name: "branches that were left",
+      isSuch: ({ steps }) => steps.some(({ type }) => type === "rewind"),
+      atLeast: 0.1,
+    },
+    {
+      name: "what is written beside the conversation",
+      isSuch: ({ steps }) => steps.some(({ type }) => type === "aside"),
+      atLeast: 0.2,
+    },
+    { name: "results of no call", isSuch: (history) => answers(history).includes("lost"), atLeast: 0.1 },
+    {
+      name: "calls without a result",
+      isSuch: (history) => calls(history).some((id) => !answers(history).includes(id)),
+      atLeast: 0.1,
+    },
+    {
+      name: "answers with a text behind a call",
+      isSuch: (history) =>
+        turnsOf(history).some(
+          (turn) =>
+            turn.type === "answer" &&
+            turn.blocks.some(({ type }, at) => type === "text" && turn.blocks[at - 1]?.type === "call"),
+        ),
+      atLeast: 0.02,
+    },
+  ])("hold $name often enough", ({ isSuch, atLeast }) => {
+    expect(shareOf(isSuch)).toBeGreaterThan(atLeast);
+  });
+
+  it("have everything in OpenCode's messages that OpenCode stores, and what it never should", () => {
+    const wires = fc.sample(anyOpenCodeMessages, { numRuns: 1_000, seed: 1 });
+    const parts = wires.flat().flatMap((message) => message.parts);
+    const states = new Set(parts.map(({ state }) => (state as { status?: string } | undefined)?.status));
+    expect([...states].map(String).toSorted()).toEqual([
+      "completed",
+      "error",
+      "pending",
+      "running",
+      "undefined",
+    ]);
+    expect([...new Set(parts.map(({ type }) => type))].toSorted()).toEqual([
+      "agent",
+      "compaction",
+      "file",
+      "patch",
+      "reasoning",
+      "something-new",
+      "step-finish",
+      "step-start",
+      "subtask",
+      "text",
+      "tool",
+      "tool_result",
+    ]);
+    const roles = new Set(wires.flat().map(({ info }) => info.role));
+    expect([...roles].toSorted()).toEqual(["assistant", "critic", "system", "user"]);
+    const isRepeated = wires.filter((wire) => new Set(wire.map(({ info }) => info.id)).size < wire.length);
+    expect(isRepeated.length).toBeGreaterThan(100);
   });
 });

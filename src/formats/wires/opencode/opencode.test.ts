@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyHistory } from "../../../../test/rig/random-history/opencode-history.ts";
+import { anyOpenCodeMessages } from "../../../../test/rig/random-history/lower-to-opencode.ts";
 import { omitForChild } from "../../../fork/context/omit.ts";
 import { compactionBoundary } from "../../../stages/boundary.ts";
 import { charBudget } from "../../../stages/budget.ts";
@@ -49,7 +49,7 @@ function laws(wire: OpenCodeWire) {
 describe("the laws of a format", () => {
   it("hold on any history", () => {
     fc.assert(
-      fc.property(anyHistory, (history) => {
+      fc.property(anyOpenCodeMessages, (history) => {
         for (const law of laws(history)) law.check();
       }),
       { numRuns: 1_000 },
