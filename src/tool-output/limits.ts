@@ -65,7 +65,8 @@ const LIMIT = rule(
   (value) => value === 0 || (typeof value === "number" && value >= 1),
 );
 
-const LIMITS: Shape<ToolOutputLimits> = {
+/** What each limit may be. */
+export const TOOL_OUTPUT_LIMIT_SHAPE: Shape<ToolOutputLimits> = {
   maxLines: LIMIT,
   maxBytes: LIMIT,
   maxChars: LIMIT,
@@ -80,7 +81,11 @@ const LIMITS: Shape<ToolOutputLimits> = {
 };
 
 function readLimits(given: unknown, defaults: ToolOutputLimits): ToolOutputLimits {
-  const { largeOutputThreshold, truncateMode, ...limits } = readOptions(LIMITS, defaults, given);
+  const { largeOutputThreshold, truncateMode, ...limits } = readOptions(
+    TOOL_OUTPUT_LIMIT_SHAPE,
+    defaults,
+    given,
+  );
   const whole = (limit: number): number => (limit === Number.POSITIVE_INFINITY ? 0 : Math.floor(limit));
   return {
     maxLines: whole(limits.maxLines),

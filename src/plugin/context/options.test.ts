@@ -45,7 +45,7 @@ describe("the options of the plugin", () => {
       toolOutput: { maxLines: -4 },
       models: { x: {}, "a/b": { pruneAt: "80%", keepRecent: "high" } },
     });
-    expect(problems.map((problem) => problem.slice(0, problem.indexOf(":")))).toEqual(
+    expect(problems.map((problem) => problem.slice(0, problem.indexOf(" ")))).toEqual(
       expect.arrayContaining([
         "fork.maxRunning",
         "fork.nope",
@@ -53,7 +53,7 @@ describe("the options of the plugin", () => {
         "prune",
         "bogus",
         "pin.1",
-        "toolOutput",
+        "toolOutput.maxLines",
         "models.x",
         "models.a/b.keepRecent",
       ]),

@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join, relative } from "node:path";
+import picomatch from "picomatch";
 import type { Pin } from "../../compaction/summary/facts.ts";
 import { fileAccess } from "../../stages/file-access.ts";
 import {
@@ -16,8 +17,6 @@ import { handleOf } from "../../transcript/tool-results.ts";
 export interface PinnedTexts {
   /** The pins as they stand in a transcript. */
   pinsOf(transcript: Transcript): readonly Pin[];
-  /** Texts that were pinned as such. */
-  readonly texts: readonly string[];
   /** Patterns of files whose content is pinned. */
   readonly globs: readonly string[];
 }
@@ -25,17 +24,15 @@ export interface PinnedTexts {
 export function createPinnedTexts(pins: readonly string[]): PinnedTexts {
   const globs = pins.filter(isGlob);
   const texts = pins.filter((pin) => !isGlob(pin));
-  const patterns = globs.map(globToRegExp);
+  const isPinned = pathMatcher(globs);
   const known = new WeakMap<Message, readonly Pin[]>();
   const findPins = (message: Message): readonly Pin[] => {
     if (isMarked(message)) return [{ handle: message.id }];
-    if (patterns.length === 0) return [];
     return message.parts.flatMap((part, index): Pin[] =>
-      patterns.some((pattern) => pattern.test(pathOf(part))) ? [{ handle: handleOf(message, index) }] : [],
+      isPinned(pathOf(part)) ? [{ handle: handleOf(message, index) }] : [],
     );
   };
   return {
-    texts,
     globs,
     pinsOf(transcript) {
       const pins: Pin[] = texts.map((text) => ({ text }));
@@ -108,7 +105,7 @@ export async function readPinnedFiles(
   globs: readonly string[],
 ): Promise<readonly PinnedFile[]> {
   if (globs.length === 0) return [];
-  const patterns = globs.map(globToRegExp);
+  const isPinned = pathMatcher(globs);
   const files: PinnedFile[] = [];
   const folders = [directory];
   let seen = 0;
@@ -122,7 +119,7 @@ export async function readPinnedFiles(
         continue;
       }
       const name = relative(directory, path).replaceAll("\\", "/");
-      if (!entry.isFile() || !patterns.some((pattern) => pattern.test(name))) continue;
+      if (!entry.isFile() || !isPinned(name)) continue;
       const content = await readSmall(path);
       if (content !== undefined) files.push({ name, content });
     }
@@ -154,19 +151,9 @@ export function isGlob(pin: string): boolean {
   return !/\s/.test(pin) && /[*/]|\.[A-Za-z0-9]{1,8}$/.test(pin);
 }
 
-/** Matches a path, absolute or not, whose end is what the pattern names; `*` stays within a folder, `**` does not. */
-export function globToRegExp(glob: string): RegExp {
-  const body = glob
-    .replace(/^\.?\//, "")
-    .split(/(\*\*\/|\*\*|\*|\?)/)
-    .map((piece) => WILDCARDS[piece] ?? piece.replace(/[.+^${}()|[\]\\]/g, "\\$&"))
-    .join("");
-  return new RegExp(`(?:^|/)${body}$`);
+/** True for a path, absolute or not, whose end one of the patterns names. Parentheses stand for themselves, as in names of folders. */
+export function pathMatcher(globs: readonly string[]): (path: string) => boolean {
+  const patterns = globs.map((glob) => `**/${glob.replace(/^\.?\//, "").replace(/[()]/g, "\\$&")}`);
+  const matches = picomatch(patterns, { dot: true });
+  return (path) => path !== "" && matches(path);
 }
-
-const WILDCARDS: Readonly<Record<string, string>> = {
-  "**/": "(?:[^/]+/)*",
-  "**": ".*",
-  "*": "[^/]*",
-  "?": "[^/]",
-};
