@@ -1,0 +1,119 @@
+import { expect, it } from "vitest";
+import { renderMessage } from "../../src/transcript/render.ts";
+import type { FakeAgent } from "./fake-agent.ts";
+
+/** An agent that runs the plugin with the options, and whose tool `bash` prints `LINES`; its tool `wait` ends after a while. */
+export type StartAgent = (options: Readonly<Record<string, unknown>>) => FakeAgent;
+
+/** Long enough to be bounded. */
+export const LINES: string = Array.from({ length: 6_000 }, (_, line) => `${line} a line`).join("\n");
+
+const textOf = (transcript: ReturnType<FakeAgent["stored"]>): string =>
+  transcript.map(renderMessage).join("\n");
+const RUN = { call: "bash", args: { command: "cat log" } };
+
+/** What the plugin does in every agent whose adapter keeps the contract of `AgentHost`. */
+export function pluginWorksIn(start: StartAgent): void {
+  it("bounds a long output and gives the rest back by its handle", async () => {
+    const agent = start({});
+    const session = agent.newSession();
+    await agent.turn(session, "Look.", [RUN, { say: "Seen." }]);
+    const seen = textOf(agent.requests(session)[1] ?? []);
+    expect(seen.length).toBeLessThan(LINES.length / 2);
+    expect(seen).toContain("5999 a line");
+    const [handle] = /[0-9a-f]{64}/.exec(seen) ?? [];
+    await agent.turn(session, "More.", [
+      { call: "recall", args: { handle, range: "3001-3001" } },
+      { call: "recall", args: { search: "4321 A LINE" } },
+      { say: "Read." },
+    ]);
+    expect(textOf(agent.stored(session))).toContain("3000 a line");
+    expect(textOf(agent.stored(session))).toContain("1 lines; recall a handle for the whole text.");
+  });
+
+  it("forks the conversation into a child, and delivers its result once", async () => {
+    const agent = start({});
+    const session = agent.newSession();
+    agent.childReplies.push({ say: "The cat is grey." });
+    await agent.turn(session, "Remember 4711.", [{ say: "I will." }]);
+    await agent.turn(session, "Fork it.", [
+      { call: "fork", args: { prompt: "Which colour has the cat?" } },
+      { say: "Forked." },
+    ]);
+    await expect.poll(() => textOf(agent.stored(session)), { timeout: 20_000 }).toContain("The cat is grey.");
+    const [child = ""] = agent.childrenOf(session);
+    const [first = []] = agent.requests(child);
+    expect(textOf(first)).toMatch(/Remember 4711\.[\s\S]*I will\.[\s\S]*Which colour has the cat\?/);
+    expect(textOf(agent.stored(child))).not.toContain("4711");
+    await agent.turn(session, "And?", [{ say: "Grey." }]);
+    await agent.turn(session, "And?", [{ call: "fork_result", args: {} }, { say: "Done." }]);
+    expect(textOf(agent.stored(session)).match(/<fork_result delivery/g)).toHaveLength(1);
+    expect(textOf(agent.stored(session))).toContain("completed");
+  });
+
+  it("adds a result to a tool output of a parent that works, and leaves it out of later forks", async () => {
+    const agent = start({ fork: { way: "graduated" } });
+    const session = agent.newSession();
+    agent.childReplies.push({ say: "The cat is grey." }, { say: "Nothing." });
+    await agent.turn(session, "Fork it.", [
+      { call: "fork", args: { prompt: "Look.", wait_s: 0 } },
+      { call: "wait", args: {} },
+      { call: "bash", args: {} },
+      { call: "fork", args: { prompt: "Look again." } },
+      { say: "Forked." },
+    ]);
+    const outputs = agent
+      .stored(session)
+      .filter((message) => renderMessage(message).includes("The cat is grey."));
+    expect(outputs).toHaveLength(1);
+    await expect.poll(() => agent.childrenOf(session)).toHaveLength(2);
+    const second = agent.childrenOf(session)[1] ?? "";
+    await expect.poll(() => agent.requests(second).length, { timeout: 20_000 }).toBeGreaterThan(0);
+    expect(textOf(agent.requests(second)[0] ?? [])).not.toContain("The cat is grey.");
+  });
+
+  it("refuses to a child what only its parent may do", async () => {
+    const agent = start({});
+    const session = agent.newSession();
+    agent.childReplies.push(
+      { call: "delegate", args: {} },
+      { call: "fork", args: { prompt: "Deeper." } },
+      { say: "Alone." },
+    );
+    await agent.turn(session, "Fork it.", [{ call: "fork", args: { prompt: "Look." } }, { say: "Forked." }]);
+    await expect.poll(() => textOf(agent.stored(session)), { timeout: 20_000 }).toContain("Alone.");
+    const [child = ""] = agent.childrenOf(session);
+    expect(textOf(agent.stored(child))).toContain("You are a fork and cannot start subagents.");
+    expect(agent.childrenOf(session)).toHaveLength(1);
+  });
+
+  it("clears old outputs in what is sent, the same in each request, and stores them whole", async () => {
+    const agent = start({
+      prune: "auto",
+      toolOutput: false,
+      models: { "p/m": { keepRecent: 1_000, pruneAt: 1_000 } },
+    });
+    const session = agent.newSession();
+    for (let turn = 0; turn < 6; turn++) await agent.turn(session, "Look.", [RUN, { say: "Seen." }]);
+    const last = textOf(agent.requests(session).at(-1) ?? []);
+    expect(last).toContain("[superseded by");
+    expect(textOf(agent.stored(session)).split("5999 a line")).toHaveLength(7);
+    await agent.turn(session, "Go on.", [{ say: "Yes." }]);
+    expect(textOf(agent.requests(session).at(-1) ?? []).startsWith(last.slice(0, last.length / 2))).toBe(
+      true,
+    );
+  });
+
+  it("tells the agent's compaction what is pinned and which forks are open", async () => {
+    const agent = start({ pin: ["never push to main"] });
+    const session = agent.newSession();
+    await agent.turn(session, "The port is 4711. #pin", [
+      { call: "fork", args: { prompt: "Look.", title: "Look around" } },
+      { say: "Forked." },
+    ]);
+    const texts = (await agent.compact(session)).join("\n");
+    expect(texts).toContain("never push to main");
+    expect(texts).toContain("The port is 4711.");
+    expect(texts).toContain("Look around");
+  });
+}
