@@ -2,11 +2,11 @@ import { createPluginContext, type Environment, type PluginContext } from "./con
 import { readPluginOptions } from "./context/options.ts";
 import { createControlFeature } from "./control.ts";
 import { createDeliveryFeature } from "./delivery/delivery.ts";
+import { createForkLinks } from "./forks/child.ts";
 import { createChildEventsFeature, createChildGuards } from "./forks/child-events.ts";
 import { createForkClockFeature } from "./forks/clock.ts";
 import { createForks } from "./forks/forks.ts";
 import { createGraftFeature } from "./forks/graft.ts";
-import { createForkLinks } from "./forks/links.ts";
 import type { AgentHost, AgentPlugin } from "./host/agent-host.ts";
 import { combineFeatures, type Feature } from "./host/features.ts";
 import { createLruMap } from "./stores/lru-map.ts";

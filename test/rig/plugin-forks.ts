@@ -1,6 +1,6 @@
 import type { PluginContext } from "../../src/plugin/context/context.ts";
+import { createForkLinks } from "../../src/plugin/forks/child.ts";
 import { createForks, type Forks } from "../../src/plugin/forks/forks.ts";
-import { createForkLinks } from "../../src/plugin/forks/links.ts";
 import { createViewCapture } from "../../src/plugin/stores/views.ts";
 import { createModelWindows } from "../../src/plugin/window/models.ts";
 

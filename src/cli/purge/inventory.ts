@@ -1,7 +1,7 @@
 import { type InstanceLease, readLease } from "../../fork/life/lease.ts";
 import { currentRun, type ForkRecord, isLive } from "../../fork/life/record.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
-import { isUnfinished } from "../../plugin/forks/adopt.ts";
+import { isUnfinished } from "../../plugin/forks/clock.ts";
 import { isRunning } from "../../plugin/stores/control-store.ts";
 import { isHeld } from "../../plugin/stores/plugin-stores.ts";
 import { pathName } from "../../stores/files/path-name.ts";

@@ -3,18 +3,19 @@ import {
   type DeliveryPlan,
   type DeliveryWaits,
   type EndedFork,
+  type ParentState,
   planDelivery,
   REMINDER_TEXT,
 } from "../../fork/life/delivery.ts";
 import { resultNotice } from "../../fork/life/notice.ts";
 import { deliveryId } from "../../fork/life/record.ts";
 import type { PluginContext } from "../context/context.ts";
-import { closeForksOfMissingParent } from "../forks/adopt.ts";
+import { closeForksOfMissingParent } from "../forks/clock.ts";
 import type { Forks } from "../forks/forks.ts";
 import type { NewEvent } from "../forks/keeper.ts";
+import type { HostSignal } from "../host/agent-host.ts";
 import { createLruMap } from "../stores/lru-map.ts";
 import { type Carrier, findDelivery, type Handover } from "./find-delivery.ts";
-import type { ParentStates } from "./parents.ts";
 
 /** Sends the results that wait, each once, and looks what became of those that were sent. */
 interface Outbox {
@@ -37,6 +38,18 @@ interface OutboxSetup {
   readonly forks: Forks;
   readonly states: ParentStates;
   readonly waits: DeliveryWaits;
+}
+
+/** What the sessions that may get results are doing, as far as signals tell. */
+export interface ParentStates {
+  of(sessionId: string): ParentState;
+  /** Another number after each signal of the session. */
+  changeOf(sessionId: string): number;
+  observe(signal: HostSignal, atMs: number): void;
+  toolEnded(sessionId: string, atMs: number): void;
+  compacting(sessionId: string): void;
+  /** A message of the user ends an abort. */
+  userSpoke(sessionId: string, atMs: number): void;
 }
 
 /** The outbox of the forks that this instance owns. */

@@ -3,10 +3,10 @@ import { runningFork, sampleFork, step } from "../../../test/rig/forks/fork-samp
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
 import type { ForkAction } from "../../fork/life/events.ts";
 import type { ForkRecord } from "../../fork/life/record.ts";
-import type { HostAnswer } from "../../hosts/opencode/calls.ts";
+import type { HostAnswer } from "../../hosts/opencode/sessions.ts";
 import { createForkActions } from "./actions.ts";
+import { createForkLinks } from "./child.ts";
 import type { NewEvent } from "./keeper.ts";
-import { createForkLinks } from "./links.ts";
 
 type Answer = HostAnswer | Promise<HostAnswer>;
 type Answers = Readonly<Record<string, Answer | ((body: unknown) => Answer)>>;

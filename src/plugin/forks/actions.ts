@@ -3,10 +3,17 @@ import { type ForkError, type ForkRecord, promptKey } from "../../fork/life/reco
 import type { PluginContext } from "../context/context.ts";
 import type { HostValue, TurnSettings } from "../host/agent-host.ts";
 import type { ViewStore } from "../stores/views.ts";
-import { type ChildReport, inspectChild, lastReport, messagesOfRun } from "./child-report.ts";
+import {
+  type ChildReport,
+  type ForkLinks,
+  forkLinkOf,
+  inspectChild,
+  lastReport,
+  messagesOfRun,
+  readForkLink,
+} from "./child.ts";
 import { humanLine } from "./inherit.ts";
 import type { ForkKeeper } from "./keeper.ts";
-import { type ForkLinks, forkLinkOf, readForkLink } from "./links.ts";
 
 /** Does in the agent what a fork's life asks for, and dispatches what came of it. */
 export interface ForkActions {

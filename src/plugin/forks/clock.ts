@@ -1,10 +1,23 @@
-import { createLease, HEARTBEAT_MS, leaseRecordId } from "../../fork/life/lease.ts";
-import { currentRun, isLive } from "../../fork/life/record.ts";
-import type { RecordList, RecordState } from "../../fork/life/record-store.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  canAdopt,
+  createLease,
+  HEARTBEAT_MS,
+  type InstanceLease,
+  leaseRecordId,
+  readLease,
+} from "../../fork/life/lease.ts";
+import { currentRun, type ForkRecord, isLive } from "../../fork/life/record.ts";
+import type { RecordFound, RecordList, RecordState } from "../../fork/life/record-store.ts";
+import { readForkRecord, rebuildForkRecord } from "../../fork/life/stored-record.ts";
+import { processState } from "../../stores/files/lock.ts";
 import type { PluginContext } from "../context/context.ts";
+import type { AgentHost, SessionFacts } from "../host/agent-host.ts";
 import type { Feature } from "../host/features.ts";
-import { createForkAdoption, isUnfinished, KEPT_MS, rebuildForks } from "./adopt.ts";
-import type { Forks } from "./forks.ts";
+import { VIEW_KEPT_MS } from "../stores/views.ts";
+import { type ForkLink, readForkLink } from "./child.ts";
+import { type Forks, readNewestNumber } from "./forks.ts";
+import type { ForkKeeper } from "./keeper.ts";
 
 /** Brings time to the forks: signs of life of this instance, limits, and the forks of instances that are gone. */
 export function createForkClockFeature({ context, forks }: ForkClockSetup): Feature {
@@ -94,3 +107,246 @@ interface ForkClockSetup {
 const TICK_MS = 1_000;
 /** Between two looks for forks of instances that are gone. */
 const ADOPT_MS = 30_000;
+
+/** Finds the forks that other instances have left, and makes them ours. */
+interface ForkAdoption {
+  /** Takes what is not over of instances that are gone; gives all that is stored, or nothing where it cannot be read. */
+  takeUnfinished(): Promise<RecordList | undefined>;
+  /**
+   * Takes the forks of a root to which the user speaks here: also those that are over and whose instance still runs, since
+   * their results are wanted here. One that is being delivered stays where it is.
+   */
+  takeRoot(rootSessionId: string): Promise<void>;
+}
+
+export function createForkAdoption({ context, forks }: ForkAdoptionSetup): ForkAdoption {
+  const { keeper, store } = forks;
+  const { instanceId } = forks.owner();
+
+  async function find(): Promise<Found | undefined> {
+    const listed = await store.list();
+    if (listed.status === "failed") {
+      context.notify.log("warn", `the records of forks cannot be read: ${listed.reason}`);
+      return undefined;
+    }
+    const leases = new Map<string, InstanceLease>();
+    const forksFound: FoundFork[] = [];
+    for (const found of listed.records) {
+      const lease = readLease(found.value);
+      const record = lease === undefined ? readForkRecord(found.value) : undefined;
+      if (lease !== undefined) leases.set(lease.instanceId, lease);
+      if (record !== undefined) forksFound.push({ ...found, record });
+    }
+    const isGone = (record: ForkRecord): boolean => {
+      const lease = leases.get(record.owner.instanceId);
+      const process = processState(record.owner.process);
+      const sight = {
+        instanceId,
+        nowMs: context.stores.now(),
+        process,
+        ...(lease === undefined ? {} : { lease }),
+      };
+      return canAdopt(record, sight);
+    };
+    return { listed, forks: forksFound, isGone };
+  }
+
+  /** A write of ours that was taken for failed may have made a fork ours without our knowing. */
+  const isForgotten = ({ id, owner }: ForkRecord): boolean =>
+    owner.instanceId === instanceId && keeper.get(id) === undefined;
+
+  async function take({ record, version }: FoundFork): Promise<ForkRecord | undefined> {
+    const taken = await keeper.adopt(record, version);
+    if (taken?.childSessionId !== undefined) await forks.links.linkOf(taken.childSessionId);
+    return taken;
+  }
+
+  /** Signs of life of programs that are gone and own nothing. */
+  async function forgetInstances({ listed, forks: stored }: Found): Promise<void> {
+    const owners = new Set(stored.map(({ record }) => record.owner.instanceId));
+    for (const { id, value, version } of listed.records) {
+      const lease = readLease(value);
+      if (lease === undefined || owners.has(lease.instanceId)) continue;
+      if (processState(lease.process) === "gone") await store.delete(id, version);
+    }
+  }
+
+  /** Numbers of roots that have no forks any more, and get none either. */
+  async function forgetNumbers({ listed, forks: stored }: Found): Promise<void> {
+    const roots = new Set(stored.map(({ record }) => record.rootSessionId));
+    for (const { id, value, version } of listed.records) {
+      const newest = readNewestNumber(value);
+      if (newest === undefined || roots.has(newest.rootSessionId)) continue;
+      if (context.now() - newest.atMs > KEPT_MS) await store.delete(id, version);
+    }
+  }
+
+  return {
+    async takeUnfinished() {
+      const found = await find();
+      if (found === undefined) return undefined;
+      const parents = new Set<string>();
+      for (const fork of found.forks) {
+        const { record } = fork;
+        const ours = keeper.get(record.id);
+        if (ours !== undefined && isOld(ours, context.now())) {
+          await keeper.remove(record.id);
+          continue;
+        }
+        if (!isForgotten(record) && !found.isGone(record)) continue;
+        if (isOld(record, context.now())) await store.delete(record.id, fork.version);
+        else if (isUnfinished(record) && (await take(fork)) !== undefined)
+          parents.add(record.parentSessionId);
+      }
+      await forgetInstances(found);
+      await forgetNumbers(found);
+      // Nothing looks at a parent to which nothing may be sent yet, so one that is gone would never be noticed.
+      for (const parent of parents) await closeForksOfMissingParent({ host: context.host, keeper }, parent);
+      return found.listed;
+    },
+    async takeRoot(rootSessionId) {
+      const found = await find();
+      const ofRoot = found?.forks.filter(({ record }) => record.rootSessionId === rootSessionId) ?? [];
+      const wanted = ofRoot.filter(
+        ({ record }) =>
+          isForgotten(record) ||
+          (record.owner.instanceId !== instanceId && (found?.isGone(record) === true || isAtRest(record))),
+      );
+      await Promise.all(wanted.map(take));
+      const untilMs = context.now() + LOOK_MS;
+      while (context.now() < untilMs && keeper.all().some((record) => isUnknown(record, rootSessionId)))
+        await sleep(50);
+    },
+  };
+}
+
+interface ForkAdoptionSetup {
+  readonly context: PluginContext;
+  readonly forks: Forks;
+}
+
+/** True while something of a fork is still to be done: a run, or the delivery of a result. */
+export function isUnfinished(record: ForkRecord): boolean {
+  return record.runs.some((run) => isLive(run) || run.delivery.state !== "acked");
+}
+
+/** Records of forks that are over are kept as long as what they inherited. */
+export const KEPT_MS: number = VIEW_KEPT_MS;
+
+/** How long a message of the user waits for a look at the children of a program that is gone. */
+const LOOK_MS = 5_000;
+
+interface FoundFork extends RecordFound {
+  readonly record: ForkRecord;
+}
+
+interface Found {
+  readonly listed: RecordList;
+  readonly forks: readonly FoundFork[];
+  isGone(record: ForkRecord): boolean;
+}
+
+/** Nothing runs, and nothing is on its way: whoever stores the next step of it first does that step alone. */
+function isAtRest({ runs }: ForkRecord): boolean {
+  return runs.every((run) => !isLive(run) && run.delivery.state !== "sent");
+}
+
+/** Taken over, and what became of its child is not known yet. */
+function isUnknown(record: ForkRecord, rootSessionId: string): boolean {
+  const run = currentRun(record);
+  return record.rootSessionId === rootSessionId && isLive(run) && run.adoption !== undefined;
+}
+
+function isOld(record: ForkRecord, nowMs: number): boolean {
+  const run = currentRun(record);
+  return !isLive(run) && nowMs - run.endedAtMs > KEPT_MS;
+}
+
+/** Makes records again for children whose record is missing or damaged, from the notes on their sessions. */
+export async function rebuildForks({
+  context,
+  forks,
+  listed,
+  sinceMs,
+}: RebuildInput): Promise<"done" | "not-done"> {
+  const sessions = await context.host.sessions.list({ sinceMs });
+  if (sessions.status === "failed") return "not-done";
+  const stored = statesOf(listed);
+  const numbers = numbersIn(listed);
+  for (const session of sessions.value) {
+    const link = readForkLink(session.note);
+    const expected = link === undefined ? undefined : (stored.get(link.id) ?? "missing");
+    if (link === undefined || expected === undefined || typeof expected === "number") continue;
+    const isOld = (session.updatedAtMs ?? 0) < sinceMs;
+    if (isOld || forks.keeper.get(link.id) !== undefined) continue;
+    await rebuild({ context, forks, session, link, expected, numbers });
+  }
+  return "done";
+}
+
+interface RebuildInput {
+  readonly context: PluginContext;
+  readonly forks: Forks;
+  /** Everything that is stored. */
+  readonly listed: RecordList;
+  /** Sessions that were not used since are left alone. */
+  readonly sinceMs: number;
+}
+
+async function rebuild({ context, forks, session, link, expected, numbers }: LostChild): Promise<void> {
+  const { way: _, number: known, ...metadata } = link;
+  const { id, title, agent, model, costUSD, createdAtMs = context.now() } = session;
+  const isFree = known !== undefined && !numbers.has(`${link.root} ${known}`);
+  const number = isFree ? known : await forks.numbers.take(link.root);
+  const step = rebuildForkRecord({
+    metadata,
+    session: {
+      id,
+      title: title.replace(CHILD_TITLE, ""),
+      createdAtMs,
+      agent,
+      providerId: model?.provider ?? "",
+      modelId: model?.id ?? "",
+      costUSD,
+    },
+    owner: forks.owner(),
+    number,
+    atMs: context.now(),
+  });
+  if ((await forks.keeper.add({ ...step, expected })) === "not-kept") return;
+  numbers.add(`${link.root} ${number}`);
+  context.notify.log("warn", `the record of fork ${number} was lost and was rebuilt from its session`);
+}
+
+const CHILD_TITLE = /^Fork \d+: /;
+
+interface LostChild extends Pick<RebuildInput, "context" | "forks"> {
+  readonly session: SessionFacts;
+  readonly link: ForkLink;
+  readonly expected: RecordState;
+  /** Root and number of the forks that there are. */
+  readonly numbers: Set<string>;
+}
+
+function statesOf({ records, problems }: RecordList): ReadonlyMap<string, RecordState> {
+  return new Map<string, RecordState>([
+    ...records.map(({ id, version }) => [id, version] as const),
+    ...problems.flatMap(({ id }) => (id === undefined ? [] : [[id, "corrupt"] as const])),
+  ]);
+}
+
+function numbersIn({ records }: RecordList): Set<string> {
+  const forks = records.flatMap(({ value }) => readForkRecord(value) ?? []);
+  return new Set(forks.map(({ rootSessionId, number }) => `${rootSessionId} ${number}`));
+}
+
+/** Ends the forks of a parent session that is gone: their results would wait for ever. */
+export async function closeForksOfMissingParent(
+  { host, keeper }: { readonly host: AgentHost; readonly keeper: ForkKeeper },
+  parentSessionId: string,
+): Promise<void> {
+  const answer = await host.sessions.get(parentSessionId);
+  if (answer.status === "ok" || answer.code !== "missing") return;
+  const left = keeper.all().filter((record) => record.parentSessionId === parentSessionId);
+  await Promise.all(left.map(({ id }) => keeper.dispatch(id, { type: "parent-deleted" })));
+}

@@ -16,8 +16,8 @@ import type { PluginContext } from "../context/context.ts";
 import type { ViewCapture, ViewStore } from "../stores/views.ts";
 import type { ModelWindows } from "../window/models.ts";
 import { createForkActions } from "./actions.ts";
+import type { ForkLinks } from "./child.ts";
 import { createForkKeeper, type ForkKeeper } from "./keeper.ts";
-import type { ForkLinks } from "./links.ts";
 
 /** All that the features about forks share. */
 export interface Forks {

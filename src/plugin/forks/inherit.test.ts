@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
-import { opencodeTools } from "../../hosts/opencode/host.ts";
 import { messageFormat } from "../../hosts/opencode/messages.ts";
+import { opencodeTools } from "../../hosts/opencode/server.ts";
 import { deepFreeze } from "../../testing/notation.ts";
 import { directiveText, type InheritInput, inherit } from "./inherit.ts";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { RunningTool } from "../host/agent-host.ts";
-import { defineTool } from "./define-tool.ts";
+import { defineTool, type ToolSetup } from "./define-tool.ts";
 
 const CALL: RunningTool = {
   sessionId: "ses_1",
@@ -10,7 +10,12 @@ const CALL: RunningTool = {
   setTitle: () => {},
 };
 
-const tool = defineTool({
+const logged: string[] = [];
+const setup = {
+  context: { notify: { log: (_: string, message: string) => void logged.push(message) } },
+} as unknown as ToolSetup;
+
+const tool = defineTool(setup, {
   description: "Say it again.",
   parameters: {
     text: { type: "text", isRequired: true },
@@ -32,4 +37,14 @@ it.each([
   const answer = await tool.execute(given, CALL);
   expect(answer).toMatch(/^Nothing was done\. .*Correct the arguments and call again\.$/);
   expect(answer).toContain(problem);
+});
+
+it("that fails says so to the model and in the log", async () => {
+  const broken = defineTool(setup, {
+    description: "Break.",
+    parameters: {},
+    run: () => Promise.reject(new Error("broken")),
+  });
+  expect(await broken.execute({}, CALL)).toContain("This did not work: Error: broken.");
+  expect(logged).toEqual(["a tool failed"]);
 });

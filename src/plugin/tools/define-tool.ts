@@ -10,12 +10,14 @@ export interface ToolSetup {
   readonly forks: Forks;
 }
 
-/** A tool that runs only with arguments that fit its parameters; else the model is told everything that is wrong with them. */
-export function defineTool<const Parameters extends Readonly<Record<string, ToolParameter>>>({
-  description,
-  parameters,
-  run,
-}: ToolPlan<Parameters>): ModelTool {
+/**
+ * A tool that runs only with arguments that fit its parameters; else the model is told everything that is wrong with them.
+ * One that fails says so in words that tell the model what to do.
+ */
+export function defineTool<const Parameters extends Readonly<Record<string, ToolParameter>>>(
+  { context }: ToolSetup,
+  { description, parameters, run }: ToolPlan<Parameters>,
+): ModelTool {
   const shape = Object.fromEntries(
     Object.entries(parameters).map(([name, parameter]) => [name, ruleOf(parameter)]),
   );
@@ -30,7 +32,12 @@ export function defineTool<const Parameters extends Readonly<Record<string, Tool
         if (!isObject(args) || args[name] === undefined) problems.push(`${name} is missing`);
       if (problems.length > 0)
         return `Nothing was done. ${problems.join("; ")}. Correct the arguments and call again.`;
-      return run(args as ArgumentsOf<Parameters>, tool);
+      try {
+        return await run(args as ArgumentsOf<Parameters>, tool);
+      } catch (cause) {
+        context.notify.log("error", "a tool failed", { cause: String(cause) });
+        return `This did not work: ${String(cause).slice(0, 300)}. Go on without it, or try once more.`;
+      }
     },
   };
 }

@@ -11,7 +11,7 @@ import { defineTool, type ToolSetup } from "./define-tool.ts";
 
 /** Starts a background agent that knows the conversation, or speaks to one that was started before. */
 export function createForkTool(setup: ToolSetup): ModelTool {
-  return defineTool({
+  return defineTool(setup, {
     description:
       "Start a background agent that already knows this whole conversation. Give only the directive: goal, files, what to report. Use it for independent work beside your own. Returns at once; the result is delivered to you, do not poll.",
     parameters: FORK_PARAMETERS,
@@ -127,7 +127,7 @@ function titleOf(prompt: string): string {
 export function createForkResultTool(setup: ToolSetup): ModelTool {
   const { context, forks } = setup;
   const askedAtMs = createLruMap<string, number>(MAX_ASKED);
-  return defineTool({
+  return defineTool(setup, {
     description: "Read a fork's report again, or its transcript. Without id: a table of all forks.",
     parameters: RESULT_PARAMETERS,
     async run({ id, wait_s = 0, view = "result", after = 0, limit = 20 }, tool) {
@@ -205,7 +205,7 @@ async function transcriptOf(
 /** Stops forks and gives what they had got to; they can be resumed. */
 export function createForkCancelTool(setup: ToolSetup): ModelTool {
   const { context, forks } = setup;
-  return defineTool({
+  return defineTool(setup, {
     description: "Stop a fork, or all. Gives its partial result; it can be resumed.",
     parameters: CANCEL_PARAMETERS,
     async run({ id }, tool) {

@@ -1,22 +1,23 @@
 import { expect, it } from "vitest";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
 import { createTestForks } from "../../../test/rig/plugin-forks.ts";
-import type { HostAnswer } from "../../hosts/opencode/calls.ts";
+import type { HostAnswer } from "../../hosts/opencode/sessions.ts";
 import type { RunningTool } from "../host/agent-host.ts";
 import { createRecallTool } from "./recall.ts";
+
+const CALL: RunningTool = {
+  sessionId: "ses_1",
+  callId: "call_1",
+  agent: "build",
+  signal: new AbortController().signal,
+  setTitle: () => {},
+};
 
 async function recall(args: unknown, answer: HostAnswer): Promise<string> {
   const { context } = createTestContext({ answer });
   await context.spills.put("The whole text.");
   const tool = createRecallTool({ context, forks: createTestForks(context) });
-  const call: RunningTool = {
-    sessionId: "ses_1",
-    callId: "call_1",
-    agent: "build",
-    signal: new AbortController().signal,
-    setTitle: () => {},
-  };
-  return (await tool.execute(args, call)) as string;
+  return (await tool.execute(args, CALL)) as string;
 }
 
 const BUSY: HostAnswer = { status: "failed", code: "no-answer", reason: "the host is busy" };
@@ -35,4 +36,21 @@ it("gives a spilled text also while the conversation cannot be read", async () =
   const stored = await context.spills.put("The whole text.");
   if (stored.status === "failed") throw new Error(stored.reason);
   expect(await recall({ handle: stored.handle }, BUSY)).toContain("The whole text.");
+});
+
+it("reads a spilled text without asking for the conversation, and normalises it", async () => {
+  let calls = 0;
+  const { context } = createTestContext({
+    calls: {
+      async call() {
+        calls += 1;
+        return EMPTY;
+      },
+    },
+  });
+  const stored = await context.spills.put("\u001b[31mred\u001b[0m text");
+  if (stored.status === "failed") throw new Error(stored.reason);
+  const tool = createRecallTool({ context, forks: createTestForks(context) });
+  expect(await tool.execute({ handle: stored.handle }, CALL)).toBe("red text");
+  expect(calls).toBe(0);
 });

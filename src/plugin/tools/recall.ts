@@ -4,9 +4,10 @@ import type { HostMessage, ModelTool } from "../host/agent-host.ts";
 import { defineTool, type ToolSetup } from "./define-tool.ts";
 
 /** Brings back the whole of what was cleared, cut or spilled, in a child also of its parent. */
-export function createRecallTool({ context, forks }: ToolSetup): ModelTool {
+export function createRecallTool(setup: ToolSetup): ModelTool {
+  const { context, forks } = setup;
   const { sessions, format } = context.host;
-  return defineTool({
+  return defineTool(setup, {
     description:
       "Get back text that was cleared, cut or spilled from the conversation (also your parent's, if you are a fork).",
     parameters: PARAMETERS,

@@ -1,4 +1,3 @@
-import type { ModelTool } from "../host/agent-host.ts";
 import type { Feature } from "../host/features.ts";
 import type { ToolSetup } from "./define-tool.ts";
 import { createForkCancelTool, createForkResultTool, createForkTool } from "./fork-tools.ts";
@@ -9,10 +8,10 @@ export function createToolsFeature(setup: ToolSetup): Feature {
   return {
     name: "tools",
     tools: {
-      fork: guarded(setup, createForkTool(setup)),
-      fork_result: guarded(setup, createForkResultTool(setup)),
-      fork_cancel: guarded(setup, createForkCancelTool(setup)),
-      recall: guarded(setup, createRecallTool(setup)),
+      fork: createForkTool(setup),
+      fork_result: createForkResultTool(setup),
+      fork_cancel: createForkCancelTool(setup),
+      recall: createRecallTool(setup),
     },
     commands: {
       handoff: {
@@ -20,21 +19,6 @@ export function createToolsFeature(setup: ToolSetup): Feature {
         template:
           "Call the tool fork once, with this directive as its prompt, then go on with your own work:\n\n$ARGUMENTS",
       },
-    },
-  };
-}
-
-/** A tool that failed says so in words that tell the model what to do; it never throws. */
-function guarded({ context }: ToolSetup, tool: ModelTool): ModelTool {
-  return {
-    ...tool,
-    async execute(args, call) {
-      try {
-        return await tool.execute(args, call);
-      } catch (cause) {
-        context.notify.log("error", "a tool failed", { cause: String(cause) });
-        return `This did not work: ${String(cause).slice(0, 300)}. Go on without it, or try once more.`;
-      }
     },
   };
 }

@@ -1,9 +1,36 @@
-import { expect, it } from "vitest";
-import { AT_MS, sampleFork } from "../../../test/rig/forks/fork-samples.ts";
+import { describe, expect, it } from "vitest";
+import { AT_MS, completedFork, runningFork, sampleFork } from "../../../test/rig/forks/fork-samples.ts";
+import { createTestContext } from "../../../test/rig/plugin-context.ts";
+import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import type { ForkRecord } from "../../fork/life/record.ts";
 import type { RecordStore } from "../../fork/life/record-store.ts";
 import { createMemoryRecordStore } from "../../stores/memory.ts";
 import { createForkNumbers } from "./forks.ts";
+
+const createSample = () => createTestForks(createTestContext().context);
+
+describe("waiting for the end of a fork", () => {
+  it("is over at once for a call that was aborted before", async () => {
+    const forks = createSample();
+    await forks.keeper.add({ record: runningFork({ owner: forks.owner() }) });
+    const wait = { limitMs: 600_000, signal: AbortSignal.abort() };
+    expect(await forks.waitForEnd("f1", wait)).toBeUndefined();
+  });
+
+  it("gives the run as it ended, also if it had ended before", async () => {
+    const forks = createSample();
+    await forks.keeper.add({ record: completedFork({ owner: forks.owner() }) });
+    const wait = { limitMs: 60_000, signal: AbortSignal.abort() };
+    expect(await forks.waitForEnd("f1", wait)).toMatchObject({ state: "completed" });
+  });
+
+  it("ends with its time", async () => {
+    const forks = createSample();
+    await forks.keeper.add({ record: runningFork({ owner: forks.owner() }) });
+    const wait = { limitMs: 10, signal: new AbortController().signal };
+    expect(await forks.waitForEnd("f1", wait)).toBeUndefined();
+  });
+});
 
 function createNumbers(store: RecordStore, known: readonly ForkRecord[] = []) {
   return createForkNumbers({ store, known: () => known, now: () => AT_MS });

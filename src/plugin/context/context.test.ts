@@ -1,9 +1,46 @@
 import { describe, expect, it } from "vitest";
-import type { HostAnswer } from "../../hosts/opencode/calls.ts";
-import { createSessions } from "../../hosts/opencode/sessions.ts";
+import { createTestContext } from "../../../test/rig/plugin-context.ts";
+import { createOpencodeHost } from "../../hosts/opencode/server.ts";
+import { createSessions, type HostAnswer } from "../../hosts/opencode/sessions.ts";
 import { readSignal } from "../../hosts/opencode/signals.ts";
 import type { HostSignal } from "../host/agent-host.ts";
-import { createSessionTree } from "./context.ts";
+import { createPluginContext, createSessionTree } from "./context.ts";
+import { readPluginOptions } from "./options.ts";
+
+it("an entry that cannot be written is logged, and nobody has to wait for it", async () => {
+  const { context, logged } = createTestContext({
+    answer: { status: "failed", code: 500, reason: "broken" },
+  });
+  context.record("ses_1", { type: "odd", value: 1n });
+  await expect.poll(() => logged).toEqual([expect.stringContaining("journal not written")]);
+});
+
+it("a host that breaks its word costs an entry, and nothing else", async () => {
+  const { folder } = createTestContext();
+  const logged: string[] = [];
+  const context = createPluginContext({
+    host: {
+      ...createOpencodeHost({
+        calls: { call: () => Promise.reject(new Error("thrown")) },
+        directory: folder,
+        env: {},
+      }),
+      log: (_, message) => void logged.push(message),
+    },
+    options: readPluginOptions({ store: folder }).options,
+    env: {},
+  });
+  context.record("ses_1", { type: "odd" });
+  await expect.poll(() => logged).toEqual(["journal not written"]);
+});
+
+it("entries of one session are written in the order in which they came", async () => {
+  const { context, entries } = createTestContext();
+  for (let number = 0; number < 20; number++) context.record("ses_1", { type: `entry ${number}` });
+  await expect.poll(async () => (await entries("ses_1")).length).toBe(20);
+  const names = (await entries("ses_1")).map((entry) => "name" in entry && entry.name);
+  expect(names).toEqual(Array.from({ length: 20 }, (_, number) => `entry ${number}`));
+});
 
 const PARENTS: Readonly<Record<string, string>> = {
   grandchild: "child",

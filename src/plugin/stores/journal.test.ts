@@ -2,7 +2,14 @@ import { appendFileSync, mkdirSync, readdirSync, utimesSync, writeFileSync } fro
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
-import { batchesInForce, listPluginJournals, readPluginJournal, undoInJournal } from "./journal.ts";
+import { createMemoryJournal } from "../../stores/memory.ts";
+import {
+  batchesInForce,
+  createEngineJournal,
+  listPluginJournals,
+  readPluginJournal,
+  undoInJournal,
+} from "./journal.ts";
 
 const BATCH = { v: 1, type: "batch", step: "prune", reason: "pays", at: 1, tokensBefore: 9, tokensAfter: 4 };
 const engine = (record: object, sessionId = "ses_1") => ({ atMs: 1, sessionId, type: "engine", record });
@@ -79,4 +86,31 @@ it("knows which batches are in force, and takes the last back where no plugin ru
   if (undone === undefined) throw new Error("none in force");
   expect(await undoInJournal(journal, { undone, atMs: 3 })).toBeUndefined();
   expect(batchesInForce(await entries("ses_1")).map(({ sessionId }) => sessionId)).toEqual(["ses_child"]);
+});
+
+it("gives each session its own records out of the log of the root, and nothing else of it", async () => {
+  const root = createMemoryJournal();
+  const of = (sessionId: string) =>
+    createEngineJournal({ journal: async () => root, sessionId, now: () => 7 });
+  await of("parent").append({ v: 1, type: "undo", batchId: "b1", at: 1 });
+  await root.append({ atMs: 1, sessionId: "parent", type: "request" });
+  await root.append("nonsense");
+  await of("child").append({ v: 1, type: "undo", batchId: "b2", at: 1 });
+  const { entries } = await of("parent").read();
+  expect(entries.map(({ value }) => value)).toEqual([{ v: 1, type: "undo", batchId: "b1", at: 1 }]);
+  expect((await root.read()).entries[0]?.value).toMatchObject({
+    atMs: 7,
+    sessionId: "parent",
+    type: "engine",
+  });
+});
+
+it("reports a failure of the log as a value", async () => {
+  const failed = { status: "failed", code: "ENOSPC", reason: "full" } as const;
+  const journal = createEngineJournal({
+    journal: async () => ({ append: async () => failed, read: async () => ({ entries: [], problems: [] }) }),
+    sessionId: "s",
+    now: () => 0,
+  });
+  expect(await journal.append({})).toEqual(failed);
 });

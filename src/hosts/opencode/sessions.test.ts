@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { createHostCalls } from "./calls.ts";
+import { createHostCalls } from "./sessions.ts";
 
 function callsTo(fetch: (request: Request) => Promise<Response>) {
   const client = { _client: { getConfig: () => ({ baseUrl: "http://host.invalid", fetch }) } };
