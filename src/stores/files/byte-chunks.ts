@@ -18,6 +18,7 @@ export function* byteChunks(content: string | Uint8Array): Generator<Uint8Array,
   }
 }
 
+/** The largest chunk. */
 export const CHUNK_BYTES: number = 1_048_576;
 
 // A UTF-16 unit takes at most three bytes in UTF-8; a pair takes four.

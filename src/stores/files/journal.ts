@@ -182,13 +182,17 @@ export function createFileJournal(options: FileJournalOptions): Journal {
   };
 }
 
+/** Where and how a journal is stored. */
 export interface FileJournalOptions {
-  /** The folder that holds the logs of all sessions. */
+  /** The folder with the logs of all sessions. */
   readonly root: string;
+  /** The id of the session. */
   readonly session: string;
   /** Flush each entry to disk, so that it survives a power cut; default true. */
   readonly durable?: boolean;
+  /** Replaces the file system, for tests. */
   readonly fs?: FileSystem;
+  /** Replaces `Date.now`, for tests. */
   readonly now?: () => number;
 }
 

@@ -29,6 +29,7 @@ interface FileLock {
   readonly now: () => number;
 }
 
+/** What a job can do with the lock it runs under. */
 export interface LockHold {
   /** Keeps the lock fresh during a long job. */
   readonly beat: () => void;
@@ -167,6 +168,7 @@ function parseHolder(text: string): Holder {
 
 /** Identifies a process even after its pid is reused: host, pid, and start time if the system tells it. */
 export interface ProcessIdentity {
+  /** The host name and, on Linux, the pid namespace. */
   readonly host: string;
   readonly pid: number;
   /** Empty if unknown. */

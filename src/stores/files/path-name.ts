@@ -24,6 +24,7 @@ export function defaultStateFolder(env: StateFolderEnvironment): string {
   return join(env.HOME || homedir(), ".local", "state", "carryover");
 }
 
+/** The environment variables that name the folder, such as `process.env`. */
 export interface StateFolderEnvironment {
   readonly XDG_STATE_HOME?: string | undefined;
   readonly HOME?: string | undefined;

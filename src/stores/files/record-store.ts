@@ -126,12 +126,15 @@ export function createFileRecordStore(options: FileRecordStoreOptions): RecordSt
 /** The newest version that this process assigned, so that versions grow even within a millisecond. */
 let newestVersion = 0;
 
+/** Where and how records are stored. */
 export interface FileRecordStoreOptions {
   /** The folder of the records, for this store only. */
   readonly root: string;
   /** Flush each record to disk, so that it survives a power cut; default true. */
   readonly durable?: boolean;
+  /** Replaces the file system, for tests. */
   readonly fs?: FileSystem;
+  /** Replaces `Date.now`, for tests. */
   readonly now?: () => number;
 }
 

@@ -30,11 +30,13 @@ export function openSealedLine(line: Uint8Array): SealedFields | LineDamage {
   }
 }
 
+/** The fields of a valid line. */
 export interface SealedFields {
   readonly status: "whole";
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
+/** Why a line is invalid. */
 export interface LineDamage {
   readonly status: "damaged";
   readonly code: "NUL" | "SYNTAX" | "CHECKSUM" | "VERSION";

@@ -108,6 +108,7 @@ export function createFileSpillStore(options: FileSpillStoreOptions = {}): Spill
   };
 }
 
+/** Where and how spills are stored, and when old ones are removed. */
 export interface FileSpillStoreOptions extends SpillLimits {
   /** Default: `spill` in the state folder. */
   readonly root?: string;
@@ -115,8 +116,11 @@ export interface FileSpillStoreOptions extends SpillLimits {
   readonly durable?: boolean;
   /** `hourly`: with the first put, then at most once an hour; default hourly. */
   readonly cleaning?: "hourly" | "never";
+  /** Called after each cleaning. */
   readonly onCleaned?: (report: CleanReport | StoreFailure) => void;
+  /** Replaces the file system, for tests. */
   readonly fs?: FileSystem;
+  /** Replaces `Date.now`, for tests. */
   readonly now?: () => number;
 }
 
@@ -205,9 +209,13 @@ export interface SpillLimits {
   readonly live?: () => ReadonlySet<string> | Promise<ReadonlySet<string>>;
 }
 
+/** Which spills are removed. */
 export interface CleanSpillsOptions extends SpillLimits {
+  /** The folder of the spill store. */
   readonly root: string;
+  /** Replaces the file system, for tests. */
   readonly fs?: FileSystem;
+  /** Replaces `Date.now`, for tests. */
   readonly now?: () => number;
 }
 

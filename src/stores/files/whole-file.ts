@@ -104,6 +104,7 @@ export function removeOldTemporaries(options: OldTemporaries): number {
   return removed;
 }
 
+/** No write takes so long: an older temporary file was left by a killed process. */
 export const TEMPORARY_MAX_AGE_MS: number = 3_600_000;
 
 interface OldTemporaries {

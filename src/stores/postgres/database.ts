@@ -26,12 +26,15 @@ export interface PostgresDatabase {
   close(): Promise<void>;
 }
 
+/** One connection, for the duration of a job. */
 export interface Connection {
+  /** Runs a statement and returns its rows. */
   rows<Row>(text: string, values: readonly unknown[]): Promise<readonly Row[]>;
   /** Runs statements in a transaction. */
   inTransaction<Result>(job: () => Promise<Result>): Promise<Result>;
 }
 
+/** How a database is reached. */
 export interface PostgresDatabaseOptions {
   /** Such as `postgres://user:password@host/database`; redacted in errors. */
   readonly connectionString?: string;
@@ -43,20 +46,23 @@ export interface PostgresDatabaseOptions {
   readonly maxConnections?: number;
   /** Timeout of a statement on the server; default 30 s. */
   readonly statementTimeoutMs?: number;
+  /** Timeout of a connection attempt; default 5 s. */
   readonly connectTimeoutMs?: number;
   /** How long a job is retried while the server is unreachable; default 5 s. */
   readonly retryMs?: number;
   /** Loads the package `pg`; `import("pg")` when unset. */
   readonly load?: LoadPg;
+  /** Replaces the system clock, for tests. */
   readonly clock?: DatabaseClock;
 }
 
-/** The clock, replaced in tests. */
+/** The time and a way to wait. */
 export interface DatabaseClock {
   now(): number;
   sleep(ms: number): Promise<unknown>;
 }
 
+/** A database that is not connected yet. */
 export function createPostgresDatabase(options: PostgresDatabaseOptions): PostgresDatabase {
   const {
     maxConnections = 4,

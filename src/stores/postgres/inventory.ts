@@ -109,6 +109,7 @@ export interface RowsToDelete {
   readonly minAgeMs: number;
 }
 
+/** How much was deleted. */
 export interface PostgresPurged {
   readonly status: "purged";
   readonly logs: number;

@@ -144,4 +144,5 @@ export const MIGRATIONS: readonly Migration[] = [
   `,
 ];
 
+/** The statements of one version, for a schema. */
 export type Migration = (schema: string) => string;

@@ -72,15 +72,19 @@ export function createPostgresStores(options: PostgresStoresOptions): PostgresSt
   };
 }
 
+/** How the database is reached, and when old outputs are removed. */
 export interface PostgresStoresOptions extends PostgresDatabaseOptions, PostgresSpillLimits {
   /** `hourly`: with a put, at most once an hour on all machines together; default hourly. */
   readonly cleaning?: "hourly" | "never";
+  /** Called after each cleaning by this process. */
   readonly onCleaned?: (report: PostgresCleanReport | StoreFailure) => void;
 }
 
+/** The stores of one database. */
 export interface PostgresStores {
   /** A store for unclaimed outputs, which are kept as long as the limits allow. */
   readonly spills: SpillStore;
+  /** The journal of a session. */
   journal(sessionId: string): Journal;
   /** The record store of one scope. */
   records(scope: string): RecordStore;
@@ -98,6 +102,7 @@ export interface PostgresStores {
   inventory(): Promise<PostgresInventory | StoreFailure>;
   /** Deletes what `choose` selects, in one transaction. */
   purge(choose: (inventory: PostgresInventory) => RowsToDelete): Promise<PostgresPurged | StoreFailure>;
+  /** Removes outputs that exceed the limits. */
   clean(limits?: PostgresSpillLimits): Promise<PostgresCleanReport | StoreFailure>;
   /** Connects and migrates now, to find out whether that works; the other methods connect by themselves. */
   open(): Promise<Opened | StoreFailure>;
@@ -107,15 +112,18 @@ export interface PostgresStores {
   close(): Promise<void>;
 }
 
+/** The stores of one session. */
 export interface SessionStores {
   readonly spills: SpillStore;
   readonly journal: Journal;
 }
 
+/** The outputs were released. */
 export interface Released {
   readonly status: "released";
 }
 
+/** The database is connected and migrated. */
 export interface Opened {
   readonly status: "open";
 }
