@@ -92,14 +92,13 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
   const previous = readPreviousSummary(window.summaries, cleaner);
   const read = readMessages(split.folded, cleaner);
   const lastRequest = lastRequestOf(window.conversation, split);
-  const material = summaryMaterial({ input, split, read, previous, cleaner, replacedTokens });
+  const material = summaryMaterial(input, { split, read, previous, cleaner, replacedTokens });
   const { request, omittedMessages } = buildSummaryRequest(material);
   const keptIds = split.kept.map((message) => message.id);
   const pendingMarker = representation === "pivot" ? window.pendingMarker : undefined;
-  const foldedIds = hiddenIds(
-    transcript,
-    new Set([...keptIds, ...(pendingMarker ? [pendingMarker.id] : [])]),
-  );
+  const visible = transcript.filter((message) => message.role !== "system" && isVisibleToModel(message));
+  const stays = new Set([...keptIds, pendingMarker?.id]);
+  const foldedIds = visible.map((message) => message.id).filter((id) => !stays.has(id));
   const { pins, unknownHandles } = resolvePins({
     transcript,
     pins: input.pins,
@@ -107,7 +106,15 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
     cleaner,
   });
   const budget = factsBudget(replacedTokens);
-  const earlier = previous?.facts === undefined ? earlierMessages(transcript, window.conversation) : [];
+  // Facts of messages that another program's compaction left out of the window were never collected.
+  const inWindow = new Set<Message>(window.conversation);
+  const earlier = visible.filter(
+    (message) =>
+      previous?.facts === undefined &&
+      !inWindow.has(message) &&
+      !isSummary(message) &&
+      !isBareMarker(message),
+  );
   return {
     status: "planned",
     transcript,
@@ -161,28 +168,9 @@ export function contextTokens(shown: Transcript, estimate: CompactionPlan["estim
 /** Folding less than this can never bring the context down to nine tenths. */
 const MIN_GAIN_SHARE = 0.1;
 
-function hiddenIds(transcript: Transcript, stay: ReadonlySet<MessageId>): readonly MessageId[] {
-  return transcript
-    .filter((message) => message.role !== "system" && isVisibleToModel(message) && !stay.has(message.id))
-    .map((message) => message.id);
-}
-
 /** True for what an earlier compaction or tool summary inserted: folding that alone would only repeat it. */
 function isCompactionLeftover({ metadata }: Message): boolean {
   return metadata?.kind === "tool_summary" || metadata?.kind === "continue";
-}
-
-/** The messages that a compaction by another program left out of the window: their facts were never collected. */
-function earlierMessages(transcript: Transcript, conversation: Transcript): Transcript {
-  const inWindow = new Set<Message>(conversation);
-  return transcript.filter(
-    (message) =>
-      message.role !== "system" &&
-      isVisibleToModel(message) &&
-      !inWindow.has(message) &&
-      !isSummary(message) &&
-      !isBareMarker(message),
-  );
 }
 
 function lastRequestOf(conversation: Transcript, { kept }: ConversationSplit): LastRequest | undefined {
@@ -295,14 +283,10 @@ type InsertedIds = Readonly<Record<"marker" | "summary" | "digest" | "continuati
 type Continuation = "append" | "manual" | "off" | "user-is-waiting" | "finished" | "not-a-pivot";
 
 /** What the summarizer is asked about, and within which limits. */
-function summaryMaterial({
-  input,
-  split,
-  read,
-  previous,
-  cleaner,
-  replacedTokens,
-}: MaterialInput): SummaryMaterial {
+function summaryMaterial(
+  input: CompactionInput,
+  { split, read, previous, cleaner, replacedTokens }: Folded,
+): SummaryMaterial {
   const { summarizer = {}, limits, settings = DEFAULT_COMPACTION_SETTINGS } = input;
   const turn = new Set(split.turnPrefix);
   // The request of a split turn stays a message, and is quoted too: the folded part of the turn answers it.
@@ -338,8 +322,7 @@ function summaryMaterial({
   };
 }
 
-interface MaterialInput {
-  readonly input: CompactionInput;
+interface Folded {
   readonly split: ConversationSplit;
   readonly read: ReadMessages;
   readonly previous: PreviousSummary | undefined;

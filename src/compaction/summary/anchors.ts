@@ -1,6 +1,11 @@
 import { fileAccess } from "../../stages/file-access.ts";
 import { clipLine } from "../../text/display.ts";
-import { ANCHOR_TYPES, type Anchor, type AnchorType } from "../../transcript/carried-facts.ts";
+import {
+  ANCHOR_TYPES,
+  type Anchor,
+  type AnchorType,
+  type CarriedFacts,
+} from "../../transcript/carried-facts.ts";
 import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
 import type { TextCleaner, TextPiece } from "./text.ts";
@@ -44,7 +49,7 @@ export function selectAnchors(anchors: readonly Anchor[], maxChars: number): rea
   const chosen = new Set<Anchor>();
   const handles = new Set<string>();
   const leftOf = new Map<AnchorType, number>(
-    ANCHOR_TYPES.map((type) => [type, maxChars * TYPE_SHARES[type]]),
+    ANCHOR_TYPES.map((type) => [type, maxChars * KINDS[type].share]),
   );
   let leftChars = maxChars;
   for (const limit of ["share", "all"] as const) {
@@ -71,26 +76,18 @@ interface AnchorEntry extends Anchor {
 const MAX_CANDIDATES = 20_000;
 const MAX_ANCHORS = 400;
 
-const TYPE_SHARES: Readonly<Record<AnchorType, number>> = {
-  path: 0.3,
-  error: 0.2,
-  command: 0.2,
-  identifier: 0.15,
-  url: 0.08,
-  sha: 0.07,
-};
-
-const TYPE_SCORES: Readonly<Record<AnchorType, number>> = {
-  error: 1.5,
-  command: 1,
-  path: 1,
-  sha: 1,
-  url: 0.5,
-  identifier: 0,
+/** The share of the room that a kind may take first, and how hard things of that kind are to find again. */
+const KINDS: Readonly<Record<AnchorType, { readonly share: number; readonly score: number }>> = {
+  path: { share: 0.3, score: 1 },
+  error: { share: 0.2, score: 1.5 },
+  command: { share: 0.2, score: 1 },
+  identifier: { share: 0.15, score: 0 },
+  url: { share: 0.08, score: 0.5 },
+  sha: { share: 0.07, score: 1 },
 };
 
 function anchorScore({ type, seen, recency }: AnchorEntry): number {
-  return TYPE_SCORES[type] + Math.log2(1 + seen) + 2 * recency;
+  return KINDS[type].score + Math.log2(1 + seen) + 2 * recency;
 }
 
 /** The exact things in a piece of a conversation: paths, identifiers, errors, commands, URLs, hashes. */
@@ -105,10 +102,7 @@ export function findAnchors(piece: TextPiece): readonly FoundAnchor[] {
   return found;
 }
 
-interface FoundAnchor {
-  readonly type: AnchorType;
-  readonly text: string;
-}
+type FoundAnchor = Pick<Anchor, "type" | "text">;
 
 const MAX_WORD_CHARS = 200;
 const MAX_LINE_CHARS = 200;
@@ -194,10 +188,7 @@ const ERROR_WORD =
 const NO_ERROR = /\b(?:0|no|without) (?:\w+ )?(?:errors?|failed)\b/i;
 
 /** Files by what was done to them last; a file that was changed is not also listed as read. The newest stand last. */
-interface FilesTouched {
-  readonly filesRead: readonly string[];
-  readonly filesChanged: readonly string[];
-}
+type FilesTouched = Pick<CarriedFacts, "filesRead" | "filesChanged">;
 
 /** The files that calls of these messages read and changed, on top of those carried so far. */
 export function collectFiles(
