@@ -1,6 +1,6 @@
 import { closeDeliveries, holdDeliveries } from "./delivery.ts";
 import { endRun, endStopped, stopRun } from "./end.ts";
-import { type EventOf, type ForkStep, unchanged, withRun } from "./events.ts";
+import { changeRun, type EventOf, type ForkStep, unchanged } from "./events.ts";
 import type { ForkLimits } from "./limits.ts";
 import { addPrompt, checkChildAction, isUnsent, RESTART_TEXT, sendPrompts, wasPromptSent } from "./prompt.ts";
 import { currentRun, type ForkError, type ForkRecord, isLive, type LiveRun } from "./record.ts";
@@ -22,7 +22,7 @@ export function steerOrResume(record: ForkRecord, event: EventOf<"resume-asked">
   if (!isLive(run)) return openRun(record, { directive, atMs, requestId });
   if (run.stopping !== undefined || run.adoption !== undefined) return unchanged(record);
   const steered = addPrompt(run, { kind: "steer", text: directive, requestId });
-  if (run.state !== "running") return { record: withRun(record, steered), actions: [] };
+  if (run.state !== "running") return changeRun(record, steered);
   return sendPrompts(record, steered, { atMs, chosen: isUnsent });
 }
 
@@ -62,7 +62,7 @@ export function adoptFork(record: ForkRecord, event: EventOf<"adopted">, limits:
   }
   const state = run.state === "queued" ? "starting" : run.state;
   const taken: LiveRun = { ...adopted, state };
-  return { record: withRun(owned, taken), actions: [checkChildAction(owned, taken)] };
+  return changeRun(owned, taken, checkChildAction(owned, taken));
 }
 
 /** This program exits in an orderly way: the run ends as interrupted. */

@@ -1,5 +1,5 @@
 import { truncate } from "../../text/truncate.ts";
-import { type ForkAction, type ForkStep, unchanged, withoutKeys, withRun } from "./events.ts";
+import { changeRun, type ForkAction, type ForkStep, unchanged, withoutKeys } from "./events.ts";
 import { wasPromptSent } from "./prompt.ts";
 import {
   type Delivery,
@@ -31,7 +31,7 @@ export function endRun(record: ForkRecord, run: LiveRun, end: RunEnd): ForkStep 
     actions.push({ type: "plan-delivery", parentSessionId: record.parentSessionId });
     actions.push(endToast(record, ended));
   }
-  return { record: withRun(record, ended), actions };
+  return changeRun(record, ended, ...actions);
 }
 
 interface RunEnd {
@@ -66,19 +66,13 @@ export function stopRun(record: ForkRecord, run: LiveRun, stop: Stop): ForkStep 
   const { atMs, ...how } = stop;
   if (run.stopping !== undefined) {
     if (how.isUnwanted !== true || run.stopping.isUnwanted === true) return unchanged(record);
-    return {
-      record: withRun(record, { ...run, stopping: { ...run.stopping, isUnwanted: true } }),
-      actions: [],
-    };
+    return changeRun(record, { ...run, stopping: { ...run.stopping, isUnwanted: true } });
   }
   const stopping: Stopping = { ...how, aborts: { count: 1, lastAtMs: atMs } };
   if (record.childSessionId === undefined || !wasPromptSent(run)) {
     return endStopped(record, { ...run, stopping }, { atMs });
   }
-  return {
-    record: withRun(record, { ...run, stopping }),
-    actions: [{ type: "abort-child", run: run.number }],
-  };
+  return changeRun(record, { ...run, stopping }, { type: "abort-child", run: run.number });
 }
 
 export type Stop = Omit<Stopping, "aborts"> & { readonly atMs: number };

@@ -1,5 +1,5 @@
 import { endRun, type Stop } from "./end.ts";
-import { type EventOf, type ForkAction, type ForkStep, unchanged, withRun } from "./events.ts";
+import { changeRun, type EventOf, type ForkAction, type ForkStep, unchanged } from "./events.ts";
 import { countAttempt, type ForkLimits, isDueAgain, MAX_ATTEMPTS } from "./limits.ts";
 import { addPrompt, isUnsent, LIMIT_REASON, rejectionText, sendPrompts, wrapUpText } from "./prompt.ts";
 import {
@@ -26,7 +26,7 @@ export function countCall(
   const counted: LiveRun = { ...run, calls, lastSignAtMs: Math.max(run.lastSignAtMs, atMs) };
   if (calls.total >= limits.maxToolCalls) return wrapUp(record, counted, { limit: "tool-calls", atMs });
   if (streak >= limits.repeatLimit) return wrapUp(record, counted, { limit: "repeated-call", atMs });
-  return { record: withRun(record, counted), actions: [] };
+  return changeRun(record, counted);
 }
 
 /** Takes the child's totals; they never go down. */
@@ -63,10 +63,10 @@ export function wrapUp(
   { limit, atMs }: { readonly limit: LimitName; readonly atMs: number },
 ): ForkStep {
   if (run.wrapUp !== undefined || run.stopping !== undefined || run.adoption !== undefined) {
-    return { record: withRun(record, run), actions: [] };
+    return changeRun(record, run);
   }
   const told = addPrompt({ ...run, wrapUp: { limit, atMs } }, { kind: "wrap-up", text: wrapUpText(limit) });
-  if (run.state !== "running") return { record: withRun(record, told), actions: [] };
+  if (run.state !== "running") return changeRun(record, told);
   return sendPrompts(record, told, { atMs, chosen: isUnsent });
 }
 
@@ -90,7 +90,7 @@ export function permissionAsked(
   const asked: LiveRun = { ...run, asks, lastSignAtMs: Math.max(run.lastSignAtMs, atMs) };
   if (limits.askTimeoutMs === 0) return rejectOverdue(record, asked, { atMs, limits });
   const text = `${forkName(record)} waits for a permission`;
-  return { record: withRun(record, asked), actions: [{ type: "toast", tone: "warning", text }] };
+  return changeRun(record, asked, { type: "toast", tone: "warning", text });
 }
 
 /** The permission was answered. */
@@ -98,7 +98,7 @@ export function permissionAnswered(record: ForkRecord, event: EventOf<"permissio
   const run = currentRun(record);
   if (!isLive(run) || !run.asks.some((ask) => ask.askId === event.askId)) return unchanged(record);
   const asks = run.asks.filter((ask) => ask.askId !== event.askId);
-  return { record: withRun(record, { ...run, asks, lastSignAtMs: event.atMs }), actions: [] };
+  return changeRun(record, { ...run, asks, lastSignAtMs: event.atMs });
 }
 
 /** Rejects permissions that nobody answered in time; one that the host does not reject either is dropped. */
@@ -116,7 +116,7 @@ export function rejectOverdue(
     return [{ ...ask, rejects: countAttempt(ask.rejects, atMs) }];
   });
   const isSame = actions.length === 0 && asks.length === run.asks.length;
-  return { record: withRun(record, isSame ? run : { ...run, asks }), actions };
+  return changeRun(record, isSame ? run : { ...run, asks }, ...actions);
 }
 
 /** How many call ids are kept to recognise a repeated event. */

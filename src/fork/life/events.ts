@@ -146,10 +146,10 @@ export function unchanged(record: ForkRecord): ForkStep {
   return { record, actions: [] };
 }
 
-/** The record with its newest run replaced. */
-export function withRun(record: ForkRecord, run: ForkRun): ForkRecord {
-  if (record.runs.at(-1) === run) return record;
-  return { ...record, runs: [...record.runs.slice(0, -1), run] };
+/** The record with its newest run replaced, and actions. */
+export function changeRun(record: ForkRecord, run: ForkRun, ...actions: readonly ForkAction[]): ForkStep {
+  if (record.runs.at(-1) === run) return { record, actions };
+  return { record: { ...record, runs: [...record.runs.slice(0, -1), run] }, actions };
 }
 
 /** An object without some of its fields. */

@@ -1,4 +1,4 @@
-import { type ForkAction, type ForkStep, withRun } from "./events.ts";
+import { changeRun, type ForkAction, type ForkStep } from "./events.ts";
 import { countAttempt } from "./limits.ts";
 import {
   type ChildPrompt,
@@ -25,7 +25,7 @@ export function sendPrompts(record: ForkRecord, run: LiveRun, { atMs, chosen }: 
     });
     return sent;
   });
-  return { record: withRun(record, actions.length === 0 ? run : { ...run, prompts }), actions };
+  return changeRun(record, actions.length === 0 ? run : { ...run, prompts }, ...actions);
 }
 
 interface SendOptions {

@@ -1,5 +1,5 @@
 import { endRun } from "./end.ts";
-import { type EventOf, type ForkStep, unchanged, withoutKeys, withRun } from "./events.ts";
+import { changeRun, type EventOf, type ForkStep, unchanged, withoutKeys } from "./events.ts";
 import { countAttempt } from "./limits.ts";
 import { addPrompt, CONTINUE_TEXT, isOutstanding, isUnsent, sendPrompts, withPrompt } from "./prompt.ts";
 import {
@@ -39,10 +39,11 @@ export function startRun(record: ForkRecord, { atMs }: EventOf<"slot-given">): F
 /** Requests the child session; counts the attempts. */
 export function createChild(record: ForkRecord, run: LiveRun, atMs: number): ForkStep {
   const creation = countAttempt(run.creation, atMs);
-  return {
-    record: withRun(record, { ...run, creation }),
-    actions: [{ type: "create-child", run: run.number, attempt: creation.count }],
-  };
+  return changeRun(
+    record,
+    { ...run, creation },
+    { type: "create-child", run: run.number, attempt: creation.count },
+  );
 }
 
 /** Takes the child session; a second one is ignored. */
@@ -79,13 +80,10 @@ export function promptAccepted(record: ForkRecord, event: EventOf<"prompt-accept
   if (!isLive(run)) {
     const prompts = run.prompts.map((each) => (each === prompt ? { ...each, messageId } : each));
     // The prompt started a child whose run has ended.
-    return {
-      record: withRun(record, { ...run, prompts }),
-      actions: [{ type: "abort-child", run: run.number }],
-    };
+    return changeRun(record, { ...run, prompts }, { type: "abort-child", run: run.number });
   }
   const accepted = withPrompt(run, prompt.number, { messageId });
-  if (run.state === "queued") return { record: withRun(record, accepted), actions: [] };
+  if (run.state === "queued") return changeRun(record, accepted);
   return sendPrompts(
     record,
     { ...accepted, state: "running", lastSignAtMs: atMs, lastWatchAtMs: atMs },
@@ -104,7 +102,7 @@ export function promptRefused(record: ForkRecord, event: EventOf<"prompt-refused
   const { error, atMs } = event;
   if (isOpening(prompt, run)) return failOrRequeue(record, run, { error, atMs });
   if (prompt.kind === "nudge") return endRun(record, run, { state: "failed", error, atMs });
-  return { record: withRun(record, withPrompt(run, prompt.number, { isDropped: true })), actions: [] };
+  return changeRun(record, withPrompt(run, prompt.number, { isDropped: true }));
 }
 
 /** True for a prompt that the child needs to start working. */
@@ -131,10 +129,7 @@ export function failOrRequeue(record: ForkRecord, run: LiveRun, failure: RunFail
     rateLimits: run.rateLimits + 1,
     notBeforeMs,
   };
-  return {
-    record: withRun(record, waiting),
-    actions: [{ type: "fill-slots" }, { type: "fill-slots", notBeforeMs }],
-  };
+  return changeRun(record, waiting, { type: "fill-slots" }, { type: "fill-slots", notBeforeMs });
 }
 
 interface RunFailure {

@@ -1,7 +1,7 @@
 import { interruptRun } from "./control.ts";
 import { endStopped, stopRun } from "./end.ts";
 import { endOfLimit, rejectOverdue, wrapUp } from "./enforce-limits.ts";
-import { type EventOf, type ForkAction, type ForkStep, unchanged, withRun } from "./events.ts";
+import { changeRun, type EventOf, type ForkAction, type ForkStep, unchanged } from "./events.ts";
 import { countAttempt, type ForkLimits, isDueAgain, isOverdue, MAX_ATTEMPTS, WATCH_MS } from "./limits.ts";
 import { checkChildAction, isOutstanding, sendPrompts, withPrompt } from "./prompt.ts";
 import {
@@ -54,10 +54,11 @@ function lookAgain(
 ): ForkStep {
   if (!isDueAgain(run.adoption, atMs)) return unchanged(record);
   if (run.adoption.count >= MAX_ADOPTION_LOOKS) return interruptRun(record, run, { atMs, limits });
-  return {
-    record: withRun(record, { ...run, adoption: countAttempt(run.adoption, atMs) }),
-    actions: [checkChildAction(record, run)],
-  };
+  return changeRun(
+    record,
+    { ...run, adoption: countAttempt(run.adoption, atMs) },
+    checkChildAction(record, run),
+  );
 }
 
 function abortAgain(record: ForkRecord, run: LiveRun, { atMs }: Time): ForkStep {
@@ -65,10 +66,11 @@ function abortAgain(record: ForkRecord, run: LiveRun, { atMs }: Time): ForkStep 
   if (stopping === undefined || !isDueAgain(stopping.aborts, atMs)) return unchanged(record);
   if (stopping.aborts.count >= MAX_ATTEMPTS) return endStopped(record, { ...run, stopping }, { atMs });
   const aborts = countAttempt(stopping.aborts, atMs);
-  return {
-    record: withRun(record, { ...run, stopping: { ...stopping, aborts } }),
-    actions: [{ type: "abort-child", run: run.number }],
-  };
+  return changeRun(
+    record,
+    { ...run, stopping: { ...stopping, aborts } },
+    { type: "abort-child", run: run.number },
+  );
 }
 
 function endGrace(record: ForkRecord, run: LiveRun, { atMs, limits }: Time): ForkStep {
@@ -100,7 +102,7 @@ function sendAgain(record: ForkRecord, run: LiveRun, { atMs }: Time): ForkStep {
   if (isOpening(lost, run) || lost.kind === "nudge") {
     return stopRun(record, run, { as: "failed", error: NOT_STARTED, atMs });
   }
-  return { record: withRun(record, withPrompt(run, lost.number, { isDropped: true })), actions: [] };
+  return changeRun(record, withPrompt(run, lost.number, { isDropped: true }));
 }
 
 function watch(record: ForkRecord, run: LiveRun, { atMs }: Time): ForkStep {
@@ -108,7 +110,7 @@ function watch(record: ForkRecord, run: LiveRun, { atMs }: Time): ForkStep {
   if (record.childSessionId === undefined || !isDue) return unchanged(record);
   const action: ForkAction =
     run.suspectedError === undefined ? { type: "look-at-status" } : checkChildAction(record, run);
-  return { record: withRun(record, { ...run, lastWatchAtMs: atMs }), actions: [action] };
+  return changeRun(record, { ...run, lastWatchAtMs: atMs }, action);
 }
 
 function waitingDelivery(record: ForkRecord): readonly ForkAction[] {

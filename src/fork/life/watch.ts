@@ -11,11 +11,11 @@ import { endOfLimit } from "./enforce-limits.ts";
 import {
   type ChildFinding,
   type ChildOutput,
+  changeRun,
   type EventOf,
   type ForkStep,
   unchanged,
   withoutKeys,
-  withRun,
 } from "./events.ts";
 import { type ForkLimits, isOverdue } from "./limits.ts";
 import {
@@ -56,17 +56,14 @@ export function statusSeen(record: ForkRecord, { status, atMs }: EventOf<"status
     lastSignAtMs: Math.max(run.lastSignAtMs, atMs),
     ...(isRetrying ? { isRetrying } : {}),
   };
-  return { record: withRun(record, seen), actions: [] };
+  return changeRun(record, seen);
 }
 
 /** The child reported an error. It may belong to an earlier run, so it is kept until the child was checked. */
 export function childFailed(record: ForkRecord, { error }: EventOf<"child-failed">): ForkStep {
   const run = activeRun(record);
   if (run === undefined) return unchanged(record);
-  return {
-    record: withRun(record, { ...run, suspectedError: error }),
-    actions: [checkChildAction(record, run)],
-  };
+  return changeRun(record, { ...run, suspectedError: error }, checkChildAction(record, run));
 }
 
 /** The child session was deleted: the run ends. */
@@ -95,7 +92,7 @@ export function childChecked(record: ForkRecord, event: Check, limits: ForkLimit
   if (currentRun(record).number !== event.run) return unchanged(record);
   const run = activeRun(record);
   if (run === undefined) return keepLateText(record, finding);
-  if (finding.type === "working") return { record: withRun(record, markWorking(run, atMs)), actions: [] };
+  if (finding.type === "working") return changeRun(record, markWorking(run, atMs));
   if (isStopping(run)) return checkedWhileStopping(record, run, event);
 
   switch (finding.type) {
@@ -235,7 +232,7 @@ function keepLateText(record: ForkRecord, finding: ChildFinding): ForkStep {
   if (finding.type !== "finished" || finding.text.trim() === "" || boundText(finding.text) === run.text) {
     return unchanged(record);
   }
-  return { record: withRun(record, { ...run, lateText: boundText(finding.text) }), actions: [] };
+  return changeRun(record, { ...run, lateText: boundText(finding.text) });
 }
 
 /**

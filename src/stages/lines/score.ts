@@ -101,7 +101,7 @@ function countTouches({ parts }: FillRows): ReadonlyMap<string, number> {
  * Weights fitted on recorded sessions: the logarithm of a row's value is a sum of these. How they were found, and
  * what else was tried, is in docs/decisions/0020-fill.md.
  */
-export const FILL_WEIGHTS: FillWeights = {
+export const FILL_WEIGHTS = {
   source: {
     user: 0,
     agent: 0.2,
@@ -112,73 +112,47 @@ export const FILL_WEIGHTS: FillWeights = {
     read: 0.3,
     search: -0.6,
     output: 0,
-  },
+  } as Readonly<Record<FillSource, number>>,
+  /** Per logarithm of the results since. */
   age: -1.1,
+  /** For identifiers that no newer row has. */
   firstNewName: 2,
   secondNewName: 0.6,
   thirdNewName: 0.3,
+  /** Per logarithm of the number of texts with such an identifier. */
   nameTexts: 0.6,
+  /** Per unit of how much agent and user wrote the row's words lately. */
   activity: 0.9,
   activitySquared: -0.12,
-  enclosingNames: 2.5,
-  fileTouches: 0.4,
-  segmentRows: -0.1,
-  lineChars: -0.5,
-  recent: 2,
-  recentLong: 1,
-};
-
-interface FillWeights {
-  readonly source: Readonly<Record<FillSource, number>>;
-  /** Per logarithm of the results since. */
-  readonly age: number;
-  /** For identifiers that no newer row has. */
-  readonly firstNewName: number;
-  readonly secondNewName: number;
-  readonly thirdNewName: number;
-  /** Per logarithm of the number of texts with such an identifier. */
-  readonly nameTexts: number;
-  /** Per unit of how much agent and user wrote the row's words lately. */
-  readonly activity: number;
-  readonly activitySquared: number;
   /** For a row whose identifiers, or those of an enclosing row, were written lately. */
-  readonly enclosingNames: number;
+  enclosingNames: 2.5,
   /** Per logarithm of the calls about the same file. */
-  readonly fileTouches: number;
+  fileTouches: 0.4,
   /** Per logarithm of the rows of its segment. */
-  readonly segmentRows: number;
+  segmentRows: -0.1,
   /** Per logarithm of its length. */
-  readonly lineChars: number;
+  lineChars: -0.5,
   /** For a row of the newest work. */
-  readonly recent: number;
+  recent: 2,
   /** For a row of the newest work in a text that is too long to be kept whole. */
-  readonly recentLong: number;
-}
+  recentLong: 1,
+} as const;
 
 /** How the budget is divided. */
-export const FILL_SHARES: FillShares = {
-  tail: 0.15,
-  recent: 0.7,
-  words: 0.15,
-  longText: 0.25,
-  neighbour: 0.8,
-  closedGapChars: 60,
-};
-
-interface FillShares {
+export const FILL_SHARES = {
   /** Share of the budget for the newest messages as they are. */
-  readonly tail: number;
+  tail: 0.15,
   /** Share of the budget up to which work counts as the newest. */
-  readonly recent: number;
+  recent: 0.7,
   /** Share of the budget for what users said and for results that are never cut. */
-  readonly words: number;
+  words: 0.15,
   /** A text that takes more than this share of the room left for the newest work is not kept whole. */
-  readonly longText: number;
+  longText: 0.25,
   /** The share of its value that a row passes on to the rows beside it. */
-  readonly neighbour: number;
+  neighbour: 0.8,
   /** A gap that saves less is closed. */
-  readonly closedGapChars: number;
-}
+  closedGapChars: 60,
+} as const;
 
 /** What is derived from the words of each row. */
 interface RowFacts {
