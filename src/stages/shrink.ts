@@ -5,7 +5,7 @@ import { applyEdits, type Edit, type EditReason } from "../transcript/edit.ts";
 import { IMAGE_CHARS } from "../transcript/estimate-message.ts";
 import { isVisibleToModel, type Message, type Transcript } from "../transcript/message.ts";
 import { type FilePart, outcomeText, type Part, type TextPart, type ToolPart } from "../transcript/part.ts";
-import { cutOutcome, handleOf, isCleared } from "../transcript/tool-results.ts";
+import { cutOutcome, handleOf, isCleared, type ToolCall } from "../transcript/tool-results.ts";
 
 /**
  * Edits that cut the longest parts of some messages to one length, the largest at which a measure of all of them is
@@ -63,7 +63,7 @@ export interface CutOptions {
 }
 
 /** What a part becomes that may keep so many characters: itself when it is short enough, null when it goes as a whole. */
-export type CutPart = (part: Part, limitChars: number, message: Message) => Part | null;
+type CutPart = (part: Part, limitChars: number, message: Message) => Part | null;
 
 /** The largest whole number between `least` and `most` that passes, found by bisection; undefined when `least` does not. */
 export function largestPassing(
@@ -125,7 +125,17 @@ function cutInput(part: ToolPart, limitChars: number): ToolPart {
   if (part.input === undefined) return part;
   const json = safeJson(part.input);
   if (json.length <= limitChars) return part;
-  const end = headCut(json, Math.min(limitChars, MAX_PREVIEW_CHARS));
+  return clipInput(part, { json, limitChars, previewChars: Math.min(limitChars, MAX_PREVIEW_CHARS) });
+}
+
+const MAX_PREVIEW_CHARS = 500;
+
+/** A call with its input cut to a number of characters, and the beginning of the whole input's JSON as a preview. */
+export function clipInput(
+  part: ToolPart,
+  { json, limitChars, previewChars = limitChars }: ClipInput,
+): ToolPart {
+  const end = headCut(json, previewChars);
   const originalChars = part.inputCut?.originalChars ?? json.length;
   const omittedChars = originalChars - Math.min(originalChars, end);
   const preview = `${json.slice(0, end)}...`;
@@ -133,7 +143,27 @@ function cutInput(part: ToolPart, limitChars: number): ToolPart {
   return { ...part, input: clipJson(part.input, limitChars), inputCut };
 }
 
-const MAX_PREVIEW_CHARS = 500;
+interface ClipInput {
+  /** The input as JSON. */
+  readonly json: string;
+  readonly limitChars: number;
+  readonly previewChars?: number;
+}
+
+/** An edit that replaces a call by a shorter one, with how much that leaves out. */
+export function replaceCall(
+  { message, partIndex, part }: ToolCall,
+  shorter: ToolPart,
+  why: Pick<CutOptions, "stage" | "reason">,
+): Edit {
+  const chars = omittedChars(shorter) - omittedChars(part);
+  const omitted = { chars, handle: handleOf(message, partIndex) };
+  return { type: "replace-part", messageId: message.id, partIndex, part: shorter, ...why, omitted };
+}
+
+function omittedChars({ cut, inputCut }: ToolPart): number {
+  return (cut?.omittedChars ?? 0) + (inputCut?.omittedChars ?? 0);
+}
 
 /** A part with a line in the place of each medium; the same reference when it has none. */
 export function withoutMedia(part: Part, { summary }: Message): Part {
@@ -156,7 +186,7 @@ export function mediaLine({ mime, filename }: FilePart): string {
 }
 
 /** The characters of a part that can be cut. */
-export function charsIn(part: Part): number {
+function charsIn(part: Part): number {
   if (part.type === "text" || part.type === "reasoning") return part.text.length;
   if (part.type !== "tool") return 0;
   const outputChars = isCleared(part) ? 0 : outcomeText(part.outcome).length;

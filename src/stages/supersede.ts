@@ -5,7 +5,7 @@ import { tailCut } from "../text/truncate.ts";
 import type { Edit, Handle, Stage } from "../transcript/edit.ts";
 import type { Transcript } from "../transcript/message.ts";
 import { type CallId, type ToolPart, withText } from "../transcript/part.ts";
-import { handleOf, type ToolResult, toolResults } from "../transcript/tool-results.ts";
+import { handleOf, hasOnlyStub, type ToolResult, toolResults } from "../transcript/tool-results.ts";
 import { filterCompacted } from "./boundary.ts";
 import { type FileAccess, type FileRead, fileAccess } from "./file-access.ts";
 import {
@@ -14,6 +14,7 @@ import {
   PRUNE_PROTECTED_TOOLS,
   startOfNewestTurns,
 } from "./prune.ts";
+import { replaceCall } from "./shrink.ts";
 
 /**
  * Replaces results that newer ones make obsolete by a line that names the newer one: reads of lines that were read
@@ -35,7 +36,7 @@ export function supersede(options: SupersedeOptions = {}): Stage {
       const changed = mayChange ? replacement(result, access, newer) : undefined;
       newer.addChange(result, access);
       if (changed === undefined) newer.addOutput(result, access);
-      else edits.push(replace(result, changed));
+      else edits.push(replaceCall(result, changed, { stage: "supersede", reason: "superseded" }));
     }
     return edits.reverse();
   };
@@ -76,7 +77,7 @@ function replacement(
   if (result.status === "failed") {
     return access === undefined || access.type === "read" ? undefined : withoutInput(result, access, newer);
   }
-  if (result.cleared || hasAttachments(result) || isFullyOmitted(result.part)) return undefined;
+  if (result.cleared || hasAttachments(result) || hasOnlyStub(result.part)) return undefined;
   const covering = access?.type === "read" ? newer.replacingRead(access, result) : undefined;
   if (access?.type === "read" && covering !== undefined) {
     return withStub(result, stub(covering, `read of ${shortPath(access.path)}`));
@@ -136,28 +137,6 @@ function shortPath(path: string): string {
 }
 
 const MAX_PATH_CHARS = 120;
-
-/** True when an earlier edit replaced the whole output. */
-function isFullyOmitted({ cut }: ToolPart): boolean {
-  return cut !== undefined && cut.omittedChars >= cut.originalChars;
-}
-
-function replace({ message, partIndex, part }: ToolResult, changed: ToolPart): Edit {
-  const chars = omittedChars(changed) - omittedChars(part);
-  return {
-    type: "replace-part",
-    messageId: message.id,
-    partIndex,
-    part: changed,
-    stage: "supersede",
-    reason: "superseded",
-    omitted: { chars, handle: handleOf(message, partIndex) },
-  };
-}
-
-function omittedChars({ cut, inputCut }: ToolPart): number {
-  return (cut?.omittedChars ?? 0) + (inputCut?.omittedChars ?? 0);
-}
 
 /** An index of the results that are newer than the one being examined and that the model sees whole. */
 interface NewerIndex {

@@ -1,16 +1,10 @@
-import { clipJson } from "../text/display.ts";
 import { safeJson } from "../text/json.ts";
-import { headCut, shouldUseHeadTail } from "../text/truncate.ts";
+import { shouldUseHeadTail } from "../text/truncate.ts";
 import type { Edit, EditReason, Stage } from "../transcript/edit.ts";
-import type { Message, Transcript } from "../transcript/message.ts";
-import type { InputCut, ToolPart } from "../transcript/part.ts";
-import {
-  cutOutcome,
-  handleOf,
-  pendingCalls,
-  type ToolResult,
-  toolResults,
-} from "../transcript/tool-results.ts";
+import type { Transcript } from "../transcript/message.ts";
+import type { ToolPart } from "../transcript/part.ts";
+import { cutOutcome, pendingCalls, type ToolResult, toolResults } from "../transcript/tool-results.ts";
+import { clipInput, replaceCall } from "./shrink.ts";
 
 /** Cuts tool results and their inputs by age, in three tiers: the newest results stay whole, older ones keep less. */
 export function graduatedTiers({
@@ -20,16 +14,16 @@ export function graduatedTiers({
   return (transcript) => {
     const edits: Edit[] = [];
     for (const { result, tier, isNumbered } of resultsWithTiers(transcript, limits)) {
-      const { message, partIndex, part } = result;
+      const { part } = result;
       const keepWhole = !isNumbered || neverCutTools.some((name) => part.tool.includes(name));
       const withOutput = keepWhole ? part : cutOutput(result, limits.resultChars[tier]);
       const cut = cutInput(withOutput, limits.paramsChars[tier]);
       const reason = withOutput === part ? "params" : tierReason(tier);
-      if (cut !== part) edits.push(replace({ message, partIndex, part, cut, reason }));
+      if (cut !== part) edits.push(replaceCall(result, cut, { stage: STAGE, reason }));
     }
-    for (const { message, partIndex, part } of pendingCalls(transcript)) {
-      const cut = cutInput(part, limits.paramsChars[1]);
-      if (cut !== part) edits.push(replace({ message, partIndex, part, cut, reason: "params" }));
+    for (const call of pendingCalls(transcript)) {
+      const cut = cutInput(call.part, limits.paramsChars[1]);
+      if (cut !== call.part) edits.push(replaceCall(call, cut, { stage: STAGE, reason: "params" }));
     }
     return edits;
   };
@@ -41,27 +35,9 @@ export interface GraduatedTiersOptions {
   readonly neverCutTools?: readonly string[];
 }
 
+const STAGE = "graduated-tiers";
+
 export const FORK_NO_TRUNCATION_TOOLS: readonly string[] = ["ask_user_questions", "question", "skill"];
-
-interface Replacement {
-  readonly message: Message;
-  readonly partIndex: number;
-  readonly part: ToolPart;
-  readonly cut: ToolPart;
-  readonly reason: EditReason;
-}
-
-function replace({ message, partIndex, part, cut, reason }: Replacement): Edit {
-  return {
-    type: "replace-part",
-    messageId: message.id,
-    partIndex,
-    part: cut,
-    stage: "graduated-tiers",
-    reason,
-    omitted: { chars: omittedChars(cut) - omittedChars(part), handle: handleOf(message, partIndex) },
-  };
-}
 
 function cutOutput(result: ToolResult, limitChars: number): ToolPart {
   const { part, text } = result;
@@ -73,26 +49,12 @@ function cutOutput(result: ToolResult, limitChars: number): ToolPart {
 function cutInput(part: ToolPart, limitChars: number): ToolPart {
   if (part.input === undefined || isCutWithin(part.inputCut?.limitChars, limitChars)) return part;
   const json = safeJson(part.input);
-  if (json.length <= limitChars + ELLIPSIS.length) return part;
-  const end = headCut(json, limitChars);
-  const inputCut: InputCut = {
-    method: "head",
-    originalChars: part.inputCut?.originalChars ?? json.length,
-    omittedChars: (part.inputCut?.originalChars ?? json.length) - end,
-    limitChars,
-    preview: json.slice(0, end) + ELLIPSIS,
-  };
-  return { ...part, input: clipJson(part.input, limitChars), inputCut };
+  // An ellipsis takes as much as it would save.
+  return json.length <= limitChars + 3 ? part : clipInput(part, { json, limitChars });
 }
-
-const ELLIPSIS = "...";
 
 function isCutWithin(cutLimitChars: number | undefined, limitChars: number): boolean {
   return cutLimitChars !== undefined && cutLimitChars <= limitChars;
-}
-
-function omittedChars(part: ToolPart): number {
-  return (part.cut?.omittedChars ?? 0) + (part.inputCut?.omittedChars ?? 0);
 }
 
 function tierReason(tier: Tier): EditReason {
