@@ -1,6 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { ConfigurationError } from "../text/check.ts";
-import { compactCommand } from "./compact/compact.ts";
+import { compactCommand } from "./compact.ts";
 import { completionCommand } from "./completion.ts";
 import { doctorCommand } from "./doctor/doctor.ts";
 import { evalCommand } from "./eval/eval.ts";

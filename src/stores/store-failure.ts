@@ -17,6 +17,11 @@ export function codeOf(error: unknown): string | undefined {
   return typeof error.code === "string" ? error.code : undefined;
 }
 
+/** An error with a code, for `failureOf` to convert. */
+export function errorWithCode(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}
+
 /** The value as JSON, or a failure if it cannot be written as JSON. */
 export function toJson(value: unknown): string | NotJson {
   try {

@@ -10,7 +10,7 @@ import type {
   RecordStore,
   RecordWrite,
 } from "../../fork/life/record-store.ts";
-import { failureOf, toJson } from "../store-failure.ts";
+import { errorWithCode, failureOf, toJson } from "../store-failure.ts";
 import { createPause } from "./byte-chunks.ts";
 import { type FileSystem, nodeFileSystem } from "./file-system.ts";
 import { type LockHold, withFileLock } from "./lock.ts";
@@ -190,8 +190,7 @@ function checkId<State extends Read>(state: State, id: string): State | RecordFa
 }
 
 function assertHeld(hold: LockHold): void {
-  if (!hold.isOurs())
-    throw Object.assign(new Error("another process took the lock meanwhile"), { code: "LOCKED" });
+  if (!hold.isOurs()) throw errorWithCode("LOCKED", "another process took the lock meanwhile");
 }
 
 /** The files of one record: the current copy, the previous one, and up to three quarantined damaged ones. */

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
-import { codeOf, failureOf, type StoreFailure } from "../store-failure.ts";
+import { codeOf, errorWithCode, failureOf, type StoreFailure } from "../store-failure.ts";
 import type { FileStat, FileSystem } from "./file-system.ts";
 
 /** Reads a regular file; throws with the system's code, or with UNSAFE_FILE for anything else than a regular file. */
@@ -58,7 +58,7 @@ interface NewFile {
 export function writeAll({ fs, fd, bytes }: OpenWrite): void {
   for (let written = 0; written < bytes.byteLength; ) {
     const count = fs.write(fd, bytes.subarray(written));
-    if (count === 0) throw Object.assign(new Error("the system takes no more bytes"), { code: "EIO" });
+    if (count === 0) throw errorWithCode("EIO", "the system takes no more bytes");
     written += count;
   }
 }
@@ -138,7 +138,7 @@ export function openRegularFile(fs: FileSystem, path: string): OpenFile {
   try {
     const { type, sizeBytes } = fs.fstat(fd);
     if (type === "file") return { fd, sizeBytes };
-    throw Object.assign(new Error(`${path} is not a regular file`), { code: "UNSAFE_FILE" });
+    throw errorWithCode("UNSAFE_FILE", `${path} is not a regular file`);
   } catch (error) {
     fs.close(fd);
     throw error;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { codeOf, type StoreFailure } from "../store-failure.ts";
+import { codeOf, errorWithCode, type StoreFailure } from "../store-failure.ts";
 import { migrate, quoteSchema } from "./migrate.ts";
 import {
   createLoadPg,
@@ -87,22 +87,15 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
     const { pool, connectionString } = options;
     if (pool === undefined && connectionString === undefined)
       throw errorWithCode("NO_DATABASE", "Give a connectionString or a pool.");
+    const settings = { maxConnections, statementTimeoutMs, connectTimeoutMs, limits };
     const opened =
-      pool === undefined
-        ? await openPool(
-            {
-              connectionString: connectionString ?? "",
-              maxConnections,
-              statementTimeoutMs,
-              connectTimeoutMs,
-              limits,
-            },
-            options.load ?? createLoadPg(),
-          )
-        : { status: "open" as const, pool };
-    if (opened.status === "failed") throw errorWithCode(opened.code, opened.reason);
-    ignoreErrors(opened.pool);
-    return opened.pool;
+      pool ??
+      (await openPool(
+        { ...settings, connectionString: connectionString ?? "" },
+        options.load ?? createLoadPg(),
+      ));
+    ignoreErrors(opened);
+    return opened;
   }
 
   /** Connects; without timeouts on the server if a pooler refuses them. */
@@ -247,10 +240,6 @@ function ignoreClientErrors(client: PostgresClient): void {
 }
 
 const listened = new WeakSet<PostgresPool | PostgresClient>();
-
-function errorWithCode(code: string, reason: string): Error {
-  return Object.assign(new Error(reason), { code });
-}
 
 function connectionOf(client: PostgresClient, statementTimeoutMs: number): Connection {
   const rows = async <Row>(text: string, values: readonly unknown[]): Promise<readonly Row[]> => {

@@ -1,3 +1,4 @@
+import { errorWithCode } from "../store-failure.ts";
 import type { PostgresClient } from "./pool.ts";
 
 /** Migrates the schema in one transaction under an advisory lock, so that several processes can start at once; throws the server's errors. */
@@ -81,7 +82,7 @@ async function checkEncoding(client: PostgresClient): Promise<void> {
   const { encoding } = rows[0] as { readonly encoding: string };
   if (encoding === "UTF8") return;
   const reason = `The database is encoded as ${encoding}; make one with: create database carryover encoding 'UTF8' template template0`;
-  throw Object.assign(new Error(reason), { code: "BAD_ENCODING" });
+  throw errorWithCode("BAD_ENCODING", reason);
 }
 
 function isYes(rows: readonly unknown[]): boolean {

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { errorMessage } from "../../text/display.ts";
-import type { StoreFailure } from "../store-failure.ts";
+import { errorWithCode } from "../store-failure.ts";
 
 /** The part of `pg`'s `Pool` that is used; you can pass your own. */
 export interface PostgresPool {
@@ -36,23 +36,16 @@ export interface PoolSettings {
   readonly limits: "of-server" | "none";
 }
 
-/** Loads the package `pg` and opens a pool. */
-export async function openPool(settings: PoolSettings, load: LoadPg): Promise<OpenedPool | StoreFailure> {
-  let pg: PgModule;
-  try {
-    pg = await load();
-  } catch (cause) {
+/** Loads the package `pg` and opens a pool; throws with the code PG_NOT_INSTALLED where the package cannot be used. */
+export async function openPool(settings: PoolSettings, load: LoadPg): Promise<PostgresPool> {
+  const pg = await load().catch((cause: unknown) => {
     const reason = `The package pg, by which PostgreSQL is reached, cannot be loaded. Install it: npm install pg (${errorMessage(cause)})`;
-    return { status: "failed", code: "PG_NOT_INSTALLED", reason };
-  }
+    throw errorWithCode("PG_NOT_INSTALLED", reason);
+  });
   const { Pool } = pg.default ?? pg;
   if (Pool === undefined)
-    return {
-      status: "failed",
-      code: "PG_NOT_INSTALLED",
-      reason: "The package pg has no Pool. Install it: npm install pg",
-    };
-  const pool = new Pool({
+    throw errorWithCode("PG_NOT_INSTALLED", "The package pg has no Pool. Install it: npm install pg");
+  return new Pool({
     connectionString: settings.connectionString,
     max: settings.maxConnections,
     connectionTimeoutMillis: settings.connectTimeoutMs,
@@ -66,12 +59,6 @@ export async function openPool(settings: PoolSettings, load: LoadPg): Promise<Op
     // The pool must not keep the process alive.
     allowExitOnIdle: true,
   });
-  return { status: "open", pool };
-}
-
-interface OpenedPool {
-  readonly status: "open";
-  readonly pool: PostgresPool;
 }
 
 /** Loads the package `pg`. */

@@ -1,25 +1,35 @@
 import { gzipSync } from "node:zlib";
 import { Command } from "commander";
 import { EventSourceParserStream } from "eventsource-parser/stream";
-import { type Compacted, type CompactOutcome, compact } from "../../compaction/compact.ts";
-import type { CompactionPlan, NothingToCompact } from "../../compaction/plan/plan-compaction.ts";
-import type { Summarizer } from "../../compaction/ports/summarizer.ts";
-import { readTranscript } from "../../formats/read-transcript.ts";
-import { planFileCompaction } from "../../inspector/view/plan-file-compaction.ts";
-import { createSystemClock } from "../../stores/system-clock.ts";
-import { errorMessage } from "../../text/display.ts";
-import { asObject, asString } from "../../text/json.ts";
-import { type InputFile, openInput, sessionLabel } from "../files/read-input.ts";
+import { type Compacted, type CompactOutcome, compact } from "../compaction/compact.ts";
+import type { CompactionPlan, NothingToCompact } from "../compaction/plan/plan-compaction.ts";
+import type { Summarizer } from "../compaction/ports/summarizer.ts";
+import { readTranscript } from "../formats/read-transcript.ts";
+import { planFileCompaction } from "../inspector/view/plan-file-compaction.ts";
+import { createSystemClock } from "../stores/system-clock.ts";
+import { errorMessage } from "../text/display.ts";
+import { asObject, asString } from "../text/json.ts";
+import { estimateTokens } from "../text/tokens/estimate-tokens.ts";
+import { type InputFile, openInput, sessionLabel } from "./files/read-input.ts";
 import {
   editedText,
   type FileVersion,
   fileVersion,
   replaceFile,
   writeFileAtomic,
-} from "../files/write-file.ts";
-import { CliError, EXIT_CODES, interrupted, parseSize, withInterrupt } from "../terminal/cli-error.ts";
-import { colorsFor, createProgressLine, printJson, terminalText } from "../terminal/output.ts";
-import { compactReport, describeCompaction } from "./report.ts";
+} from "./files/write-file.ts";
+import { CliError, EXIT_CODES, interrupted, parseSize, withInterrupt } from "./terminal/cli-error.ts";
+import {
+  type Colors,
+  colorsFor,
+  createProgressLine,
+  formatCount,
+  formatNumber,
+  formatPercent,
+  printJson,
+  renderTable,
+  terminalText,
+} from "./terminal/output.ts";
 
 /** `carryover compact`: what a compaction would do to a session, or the compaction itself. */
 export function compactCommand(): Command {
@@ -177,6 +187,129 @@ function checkOutputFlags(path: string, { write, out }: CompactFlags, isDryRun: 
       "Add --model and --url, or --fold to sum up without a model.",
     ]);
 }
+
+/** What a compaction did or would do, as `--json` prints it. */
+function describeCompaction(
+  plan: CompactionPlan | NothingToCompact,
+  outcome: CompactOutcome,
+  { isDryRun, format }: { readonly isDryRun: boolean; readonly format: string },
+) {
+  const { tokensBefore } = plan;
+  if (plan.status !== "planned" || outcome.status !== "compacted") {
+    const reason = outcome.status === "unchanged" ? outcome.reason : "nothing-old";
+    return { status: "unchanged" as const, format, reason, tokensBefore };
+  }
+  const changedParts = outcome.edits.filter(({ type }) => type === "hide-part" || type === "replace-part");
+  const { userWords, filesRead, filesChanged, anchors } = plan.facts;
+  return {
+    status: isDryRun ? ("planned" as const) : ("compacted" as const),
+    format,
+    tokensBefore,
+    /** Of a plan: with a mechanical summary instead of the model's. */
+    tokensAfter: outcome.tokensAfter,
+    summarized: { messages: plan.foldedIds.length, tokens: plan.replacedTokens },
+    kept: { messages: plan.keptIds.length, firstId: plan.firstKeptId },
+    /** Tool results in the kept part that were reduced to a line. */
+    cleared: {
+      results: changedParts.length,
+      chars: changedParts.reduce((sum, edit) => sum + (edit.omitted?.chars ?? 0), 0),
+    },
+    /** What is carried verbatim beside the summary. */
+    carried: {
+      userMessages: userWords.length,
+      filesRead: filesRead.length,
+      filesChanged: filesChanged.length,
+      anchors: anchors.length,
+    },
+    request: {
+      tokens: estimateTokens(plan.request.system + plan.request.prompt, { estimator: "calibrated" }),
+      omittedMessages: plan.omittedMessages,
+    },
+    ...(!isDryRun && {
+      summary: outcome.summary,
+      summaryBy: outcome.degraded === undefined ? "model" : "fold",
+    }),
+  };
+}
+
+type CompactionDescription = ReturnType<typeof describeCompaction>;
+type CompactionWork = Extract<CompactionDescription, { readonly summarized: object }>;
+
+interface CompactReportOptions {
+  readonly title: string;
+  readonly colors: Colors;
+  readonly written?: string;
+  readonly backup?: string;
+}
+
+/** What a compaction did or would do, for the terminal. */
+function compactReport(
+  description: CompactionDescription,
+  { title, colors, written, backup }: CompactReportOptions,
+): string {
+  if (description.status === "unchanged") {
+    const { reason, tokensBefore } = description;
+    return `${title}: nothing to compact, ${REASONS[reason] ?? reason} (${formatCount(tokensBefore, "token")})`;
+  }
+  const { status, summary, summaryBy } = description;
+  const copy = backup === undefined ? "" : `; the file as it was is ${backup}`;
+  return [
+    colors.bold(title),
+    "",
+    colors.bold(status === "compacted" ? "Compacted" : "A compaction would leave"),
+    renderTable(rowsOf(description)),
+    "",
+    ...(summary === undefined
+      ? ["Nothing was done. Add --model and --url, or --fold, to compact."]
+      : [
+          colors.bold(summaryBy === "model" ? "Summary" : "Summary, made without a model"),
+          ...summary.split("\n").map((line) => `  ${line}`.trimEnd()),
+        ]),
+    ...(written === undefined ? [] : ["", `Written to ${written}${copy}`]),
+  ].join("\n");
+}
+
+function rowsOf(work: CompactionWork): readonly (readonly string[])[] {
+  const { status, tokensBefore, tokensAfter, summarized, kept, cleared, carried, request } = work;
+  const isDone = status === "compacted";
+  const from = kept.firstId === undefined ? "" : `, from ${terminalText(kept.firstId, MAX_ID_CHARS)}`;
+  const names = `${formatCount(carried.filesRead, "file")} read, ${carried.filesChanged} changed, ${formatCount(carried.anchors, "exact name")}`;
+  const left =
+    request.omittedMessages > 0
+      ? `, without ${formatCount(request.omittedMessages, "message")} for want of room`
+      : "";
+  const share = formatPercent(tokensAfter, tokensBefore);
+  return [
+    [
+      "summed up",
+      formatCount(summarized.messages, "message"),
+      `of ${formatCount(summarized.tokens, "token")}`,
+    ],
+    ["kept", formatCount(kept.messages, "message"), `word for word${from}`],
+    [
+      "cleared",
+      formatCount(cleared.results, "result"),
+      `in what is kept, ${formatCount(cleared.chars, "char")}`,
+    ],
+    ["carried", formatCount(carried.userMessages, "message"), `of the user, word for word; ${names}`],
+    ...(isDone ? [] : [["request", formatCount(request.tokens, "token"), `to the model${left}`]]),
+    [
+      "window",
+      formatCount(tokensAfter, "token"),
+      `of ${formatNumber(tokensBefore)} (${share})${isDone ? "" : ", with a mechanical summary"}`,
+    ],
+  ];
+}
+
+const MAX_ID_CHARS = 60;
+
+const REASONS: Readonly<Record<string, string>> = {
+  empty: "the session has no messages",
+  "nothing-old": "everything is part of what stays",
+  "too-little": "what could be summed up is less than a tenth of it",
+  "no-gain": "it would save less than a tenth",
+  "lost-content": "a pin or the last request would have been lost",
+};
 
 interface OpenAiModel {
   readonly model: string;
