@@ -31,7 +31,7 @@ const JOURNEYS = [
     ],
   },
   {
-    title: "2  an output bounded, later recalled",
+    title: "2  an output bounded, recalled",
     color: "#d55e00",
     steps: [
       ["hosts", "tool.execute.after"],
@@ -52,11 +52,11 @@ const JOURNEYS = [
       ["plugin", "launch"],
       ["fork", "forkContext"],
       ["stages", "fill"],
-      ["hosts", "create, say"],
+      ["hosts", "createChild, prompt"],
       ["plugin", "graft"],
       ["fork", "advance"],
       ["plugin", "deliver"],
-      ["hosts", "say"],
+      ["hosts", "prompt"],
     ],
   },
   {
@@ -74,12 +74,12 @@ const JOURNEYS = [
   },
 ];
 const LABEL_WIDTH = 290;
-const STEP_WIDTH = 30;
+const STEP_WIDTH = 34;
 const ROW_HEIGHT = 44;
 const TOP = 60;
 
 const rowOf = (room) => TOP + ROOMS.findIndex(([name]) => name === room) * ROW_HEIGHT + ROW_HEIGHT / 2;
-const width = JOURNEYS.reduce((x, { steps }) => x + steps.length * STEP_WIDTH + 70, LABEL_WIDTH + 20);
+const width = JOURNEYS.reduce((x, { steps }) => x + steps.length * STEP_WIDTH + 80, LABEL_WIDTH + 20);
 const height = TOP + ROOMS.length * ROW_HEIGHT + 16;
 
 const rows = ROOMS.map(([name, says], index) => {
@@ -101,7 +101,7 @@ const panels = JOURNEYS.map(({ title, color, steps }) => {
       `<circle cx="${x}" cy="${y}" r="4.5" fill="${color}"/><text x="${x + 7}" y="${y + (index % 2 === 0 ? -7 : 16)}" class="step" fill="${color}">${label}</text>`,
   );
   const panel = `<text x="${left}" y="36" class="title" fill="${color}">${title}</text><path d="${line}" fill="none" stroke="${color}" stroke-width="2"/>${dots.join("")}`;
-  left += steps.length * STEP_WIDTH + 70;
+  left += steps.length * STEP_WIDTH + 80;
   return panel;
 });
 const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" role="img" aria-label="The rooms of Carryover by layer, and four journeys through them">
