@@ -50,8 +50,8 @@ export async function askSummarizer({
       maxTokens: maxSummaryTokens,
       cleaner,
       prompt: request.prompt,
-      ...(previousSummary !== undefined && { previousSummary }),
-      ...(estimator && { estimator }),
+      previousSummary,
+      estimator,
     });
     if (gated.status === "accepted") return { ...gated, calls };
     refusal = { reason: gated.reason };

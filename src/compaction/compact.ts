@@ -136,14 +136,11 @@ async function runPlan(
   const isContinueRefused = plan.continuation === "append" && (await ask("autocontinue")).isContinueRefused;
   if (signal?.aborted) return ABORTED;
 
-  const { estimator } = plan.estimate;
+  const maxTokens = plan.material.maxSummaryTokens;
   const summary =
     answer.status === "accepted"
       ? answer.text
-      : foldSummary(plan.foldMaterial, {
-          maxTokens: plan.material.maxSummaryTokens,
-          ...(estimator && { estimator }),
-        });
+      : foldSummary(plan.foldMaterial, { maxTokens, estimator: plan.estimate.estimator });
   const settled = settleCompaction(
     plan,
     {

@@ -69,14 +69,9 @@ export function typedText(message: Message): string {
     .join("\n");
 }
 
-const PROGRAM_KINDS: ReadonlySet<string> = new Set([
-  "tool_result",
-  "tool_result_archived",
-  "tool_summary",
-  "compaction_marker",
-  "continue",
-  "hint",
-]);
+const PROGRAM_KINDS: ReadonlySet<string> = new Set(
+  "tool_result tool_result_archived tool_summary compaction_marker continue hint".split(" "),
+);
 
 /** The index of the newest message that the user typed; -1 when there is none. */
 export function lastRequestIndex(conversation: Transcript): number {

@@ -5,7 +5,9 @@ import { anyOf } from "./error-words.ts";
  * all statements: prose about errors, billing, rate limits, access, malformed histories, filters, media, parameters,
  * configuration, output limits.
  */
-export function findLookAlike(statements: readonly ErrorStatement[]): LookAlike | undefined {
+export function findLookAlike(
+  statements: readonly ErrorStatement[],
+): { readonly class: ProviderErrorClass; readonly statement: ErrorStatement } | undefined {
   for (const [errorClass, applies] of LOOK_ALIKES) {
     const statement = statements.find(applies);
     if (statement !== undefined) return { class: errorClass, statement };
@@ -25,11 +27,6 @@ export type ProviderErrorClass =
   | "rate_limit"
   | "output_limit"
   | "other";
-
-interface LookAlike {
-  readonly class: ProviderErrorClass;
-  readonly statement: ErrorStatement;
-}
 
 /** One text or code of an error: normalized for the rules, as it came, and with the HTTP statuses of the error. */
 export interface ErrorStatement {

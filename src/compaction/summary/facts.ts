@@ -165,7 +165,10 @@ function collectUserWords(
  * The words that fit: the first request always, then what must be there, then the newest. Each stays whole;
  * only a first request of more than `FIRST_REQUEST_POINTS` is cut.
  */
-export function selectUserWords(words: readonly CarriedWords[], options: WordsBudget): SelectedWords {
+export function selectUserWords(
+  words: readonly CarriedWords[],
+  options: WordsBudget,
+): { readonly words: readonly CarriedWords[]; readonly omittedMessages: number } {
   const chosen = new Set<CarriedWords>();
   let leftChars = options.maxChars;
   const take = (each: CarriedWords): void => {
@@ -191,11 +194,6 @@ interface WordsBudget {
   readonly mustHandle?: Handle | undefined;
 }
 
-interface SelectedWords {
-  readonly words: readonly CarriedWords[];
-  readonly omittedMessages: number;
-}
-
 /** How long the first request may be before its middle is left out, in code points. */
 const FIRST_REQUEST_POINTS = 8_000;
 
@@ -206,7 +204,10 @@ export type Pin = { readonly text: string } | { readonly handle: Handle };
  * The pins with their texts, cleaned. Without pins of the caller those of the last compaction stay; the text of a handle is
  * read from the transcript while it is there. Handles that name nothing are listed and not kept.
  */
-export function resolvePins(input: PinsInput): ResolvedPins {
+export function resolvePins(input: PinsInput): {
+  readonly pins: readonly CarriedPin[];
+  readonly unknownHandles: readonly Handle[];
+} {
   const wanted: readonly (Pin | CarriedPin)[] = input.pins ?? input.carried;
   const pins = new Map<string, CarriedPin>();
   const unknownHandles: Handle[] = [];
@@ -227,11 +228,6 @@ interface PinsInput {
   readonly pins: readonly Pin[] | undefined;
   readonly carried: readonly CarriedPin[];
   readonly cleaner: TextCleaner;
-}
-
-interface ResolvedPins {
-  readonly pins: readonly CarriedPin[];
-  readonly unknownHandles: readonly Handle[];
 }
 
 /** Tests whether a part is pinned: by its handle, with its whole message, or because it contains a pinned text. */

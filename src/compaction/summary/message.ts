@@ -85,17 +85,16 @@ export function readPreviousSummary(
   messages: readonly Message[],
   cleaner: TextCleaner,
 ): PreviousSummary | undefined {
-  const message = messages.findLast((each) => each.error === undefined && !each.unfinished && hasText(each));
+  const message = messages.findLast(
+    (each) =>
+      each.error === undefined && !each.unfinished && textsOf(each).some((text) => text.trim() !== ""),
+  );
   if (message === undefined) return undefined;
   const facts = readCarriedFacts(message.metadata?.carried);
   // In a summary of this package the first text is the prose; the second repeats the facts.
   const text = facts === undefined ? textsOf(message).join("\n\n") : (textsOf(message)[0] ?? "");
   const prose = text.startsWith(SUMMARY_PREFIX) ? text.slice(SUMMARY_PREFIX.length) : text;
   return { prose: fenceQuote(cleaner.data(prose)).trim(), facts };
-}
-
-function hasText(message: Message): boolean {
-  return textsOf(message).some((text) => text.trim() !== "");
 }
 
 function textsOf({ parts }: Message): readonly string[] {
@@ -154,7 +153,7 @@ export function foldSummary(material: FoldMaterial, { maxTokens, estimator }: Fo
 
 interface FoldOptions {
   readonly maxTokens: number;
-  readonly estimator?: TokenEstimator;
+  readonly estimator?: TokenEstimator | undefined;
 }
 
 const MIN_CHARS = 200;

@@ -255,11 +255,11 @@ export function gateSummary(answer: unknown, options: GateOptions): GateResult {
 interface GateOptions {
   /** The smaller of 4,000 tokens and a quarter of what the summary replaces. */
   readonly maxTokens: number;
-  readonly previousSummary?: string;
+  readonly previousSummary?: string | undefined;
   /** What was asked, to recognise an answer that repeats it. */
   readonly prompt?: string;
   readonly cleaner: TextCleaner;
-  readonly estimator?: TokenEstimator;
+  readonly estimator?: TokenEstimator | undefined;
 }
 
 type GateResult =

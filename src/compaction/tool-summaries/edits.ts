@@ -8,7 +8,7 @@ import {
   type MessageId,
   type Transcript,
 } from "../../transcript/message.ts";
-import { type ToolPart, withText } from "../../transcript/part.ts";
+import { withText } from "../../transcript/part.ts";
 import { handleOf, type ToolResult } from "../../transcript/tool-results.ts";
 import { digestLine } from "../summary/message.ts";
 import {
@@ -136,7 +136,9 @@ type SummaryFailure = "no-summarizer" | "failed" | "timed-out" | "aborted" | "gi
 export function archiveResult({ message, partIndex, part, text }: ToolResult, archivedAs: MessageId): Edit {
   const handle = handleOf(message, partIndex);
   const originalChars = part.cut?.originalChars ?? text.length;
-  const outcome = withText(part.outcome, stub(part, handle));
+  // The line names the call and not the summary, since that stays right when summaries are merged.
+  const stub = `[archived: see the tool summary of call ${quoteName(part.callId)}; whole result: ${quoteName(handle)}]`;
+  const outcome = withText(part.outcome, oneLine(stub));
   return {
     type: "replace-part",
     messageId: message.id,
@@ -150,13 +152,6 @@ export function archiveResult({ message, partIndex, part, text }: ToolResult, ar
     reason: "archived",
     omitted: { chars: originalChars - (part.cut?.omittedChars ?? 0), handle },
   };
-}
-
-// The call id, and not the summary's own, since it stays right when summaries are merged.
-function stub({ callId }: ToolPart, handle: string): string {
-  return oneLine(
-    `[archived: see the tool summary of call ${quoteName(callId)}; whole result: ${quoteName(handle)}]`,
-  );
 }
 
 /** Merges the summaries into one digest once there are more than 20; the merged ones are hidden and can be recalled. */

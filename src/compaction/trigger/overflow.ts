@@ -214,14 +214,9 @@ const TRUNCATED_SHARE = 0.6;
 const MIN_ESTIMATE_TOKENS = 1_000;
 
 /** The usual stop reasons, which need no classification. */
-const ORDINARY_STOPS: ReadonlySet<string> = new Set([
-  "stop",
-  "end_turn",
-  "tool-calls",
-  "tool_calls",
-  "tool_use",
-  "completed",
-]);
+const ORDINARY_STOPS: ReadonlySet<string> = new Set(
+  "stop end_turn tool-calls tool_calls tool_use completed".split(" "),
+);
 
 function silentReason({
   usage,
