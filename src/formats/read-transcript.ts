@@ -3,13 +3,14 @@ import type { Format } from "../transcript/format.ts";
 import type { Transcript } from "../transcript/message.ts";
 import { type DetectedFormat, detectFormat, type FormatName } from "./detect-format.ts";
 import { claudeCode } from "./files/claude-code/claude-code.ts";
-import { type LineNode, liveNodes, readNode } from "./files/claude-code/read-lines.ts";
+import { collectClaudeCode } from "./files/claude-code/read-lines.ts";
 import { codex } from "./files/codex/codex.ts";
+import { collectCodex } from "./files/codex/read-lines.ts";
 import { geminiCli } from "./files/gemini-cli/gemini-cli.ts";
 import { pi } from "./files/pi/pi.ts";
-import { linkOf } from "./files/pi/read-lines.ts";
+import { collectPi } from "./files/pi/read-lines.ts";
 import { sweAgent } from "./files/swe-agent/swe-agent.ts";
-import { type LineLink, liveBranch } from "./lines/line-tree.ts";
+import { collectAll, type LineCollector } from "./lines/line-tree.ts";
 import { createLineReader, type LineProblem } from "./lines/read-json-lines.ts";
 import { aiSdk } from "./wires/ai-sdk/ai-sdk.ts";
 import { anthropic } from "./wires/anthropic/anthropic.ts";
@@ -17,6 +18,14 @@ import { gemini } from "./wires/gemini/gemini.ts";
 import { openaiChat } from "./wires/openai-chat/openai-chat.ts";
 import { openaiResponses } from "./wires/openai-responses/openai-responses.ts";
 import { opencode } from "./wires/opencode/opencode.ts";
+
+/*
+ * The room from above. `readTranscript` takes the bytes of a file, `detectFormat` tells its format from names that only
+ * that format uses, and `formatOf` gives the format, which decodes it. What APIs send is in `wires/`, most of it built on
+ * `blocks/` (turns made of content blocks); what agents store is in `files/`, built on `lines/` (one JSON value a line).
+ * `faults/` has the rules of providers that all wires have in common. A new format is a folder beside the others, a name
+ * in `FormatName`, and an entry in `FORMATS`.
+ */
 
 /** A transcript file as far as it could be read. */
 export interface TranscriptFile {
@@ -60,10 +69,10 @@ export async function readTranscript(
   if (document !== undefined) {
     const detected = detectFormat({ type: "document", value: document.value });
     if (detected.format !== "unknown" || !collector.isLines()) {
-      return decoded({ detected, form: "document", wire: document.value, problems: [] });
+      return decoded(detected, { form: "document", wire: document.value, problems: [] });
     }
   }
-  return decoded({ detected: collector.detected(), form: "lines", wire: collector.lines(), problems });
+  return decoded(collector.detected(), { form: "lines", wire: collector.lines(), problems });
 }
 
 /** The text of a file: a value in each line, or one value. */
@@ -72,20 +81,12 @@ export function transcriptText({ form, wire }: Pick<TranscriptFile, "form" | "wi
   return wire.map((line) => `${JSON.stringify(line)}\n`).join("");
 }
 
-interface Detection {
-  readonly detected: DetectedFormat;
-  readonly form: TranscriptFile["form"];
-  readonly wire: unknown;
-  readonly problems: readonly LineProblem[];
-}
-
-function decoded({ detected, form, wire, problems }: Detection): TranscriptFile {
-  const { reason } = detected;
-  if (detected.format === "unknown") {
-    return { format: "unknown", reason, form, wire: undefined, transcript: [], problems };
-  }
-  const transcript = formatOf(detected.format).decode(wire);
-  return { format: detected.format, reason, form, wire, transcript, problems };
+function decoded(
+  { format, reason }: DetectedFormat,
+  file: Pick<TranscriptFile, "form" | "wire" | "problems">,
+): TranscriptFile {
+  if (format === "unknown") return { ...file, format, reason, wire: undefined, transcript: [] };
+  return { ...file, format, reason, transcript: formatOf(format).decode(file.wire) };
 }
 
 async function* chunksOf(source: Uint8Array | AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -96,20 +97,13 @@ async function* chunksOf(source: Uint8Array | AsyncIterable<Uint8Array>): AsyncG
 /** How many lines are looked at before a file that begins with an unknown one is given up. */
 const SAMPLE_LINES = 50;
 
-interface Collector {
-  take(line: unknown): void;
-  /** True once a line has told the format. */
-  isLines(): boolean;
-  detected(): DetectedFormat;
-  lines(): readonly unknown[];
-}
-
-function createCollector(keep: "all" | "live"): Collector {
+/** Collects lines and finds out from the first of them which format they are in. */
+function createCollector(keep: "all" | "live") {
   const sample: unknown[] = [];
   let detected: DetectedFormat = { format: "unknown", reason: "no line could be read" };
-  let collected: LineCollector = createLineCollector("unknown");
+  let collected = collectAll();
   return {
-    take(line) {
+    take(line: unknown): void {
       collected.take(line);
       if (detected.format !== "unknown" || sample.length >= SAMPLE_LINES) return;
       sample.push(line);
@@ -117,9 +111,10 @@ function createCollector(keep: "all" | "live"): Collector {
       detected = detectFormat({ type: "lines", lines: sample.length === 1 ? [line, undefined] : sample });
       if (detected.format === "unknown" || keep === "all") return;
       const before = collected.lines();
-      collected = createLineCollector(detected.format);
+      collected = (LIVE_COLLECTORS[detected.format] ?? collectAll)();
       for (const each of before) collected.take(each);
     },
+    /** True once a line has shown the format. */
     isLines: () => detected.format !== "unknown",
     detected: () => detected,
     lines: () => collected.lines(),
@@ -136,81 +131,12 @@ function parseDocument(chunks: readonly Uint8Array[]): { readonly value: unknown
   }
 }
 
-/** Lines as they come, of which only those of the conversation are kept in the end. */
-interface LineCollector {
-  take(line: unknown): void;
-  lines(): readonly unknown[];
-}
-
-/** Collects the lines of a file and lets go of what its conversation does not need; of an unknown format it keeps all. */
-function createLineCollector(format: FormatName | "unknown"): LineCollector {
-  if (format === "claude-code") return createBranchLines(CLAUDE_CODE);
-  if (format === "pi") return createBranchLines(PI);
-  const kept: unknown[] = [];
-  const mayCount = format === "codex" ? isOfCodexConversation : () => true;
-  return {
-    take(line) {
-      if (mayCount(line)) kept.push(line);
-    },
-    lines: () => kept,
-  };
-}
-
-interface BranchFormat<Bones> {
-  readonly bonesOf: (line: unknown) => Bones;
-  /** True for a line that is worth keeping if it turns out to be live. */
-  readonly mayCount: (line: unknown, bones: Bones) => boolean;
-  readonly liveFrom: (bones: readonly Bones[]) => readonly boolean[];
-}
-
-/** Of every line only its place in the tree is kept; of those that may count the line itself, until the branch is known. */
-function createBranchLines<Bones>({
-  bonesOf,
-  mayCount,
-  liveFrom: isLiveFrom,
-}: BranchFormat<Bones>): LineCollector {
-  const bones: Bones[] = [];
-  const kept: unknown[] = [];
-  return {
-    take(line) {
-      const own = bonesOf(line);
-      bones.push(own);
-      kept.push(mayCount(line, own) ? line : undefined);
-    },
-    lines() {
-      const isLive = isLiveFrom(bones);
-      return kept.filter((line, index) => line !== undefined && isLive[index]);
-    },
-  };
-}
-
-const CLAUDE_CODE: BranchFormat<LineNode> = {
-  bonesOf: readNode,
-  mayCount(line) {
-    const { type, subtype } = asObject(line);
-    return type === "user" || type === "assistant" || subtype === "compact_boundary";
-  },
-  liveFrom: liveNodes,
+/** How `keep: "live"` collects the lines of the formats in which lines may turn out not to count. */
+const LIVE_COLLECTORS: Partial<Record<FormatName, () => LineCollector>> = {
+  "claude-code": collectClaudeCode,
+  codex: collectCodex,
+  pi: collectPi,
 };
-
-const PI: BranchFormat<LineLink | "head" | "loose"> = {
-  bonesOf: (line) => linkOf(line) ?? (asObject(line).type === "session" ? "head" : "loose"),
-  mayCount: () => true,
-  liveFrom(bones) {
-    const links = bones.map((each) => (typeof each === "string" ? undefined : each));
-    if (!links.some((link) => link !== undefined)) return bones.map(() => true);
-    const { isLive } = liveBranch(links);
-    return bones.map((each, index) => each === "head" || isLive[index] === true);
-  },
-};
-
-/** Events for the screen say again what the items say; of them only what was counted and taken back matters. */
-function isOfCodexConversation(line: unknown): boolean {
-  const { type, payload } = asObject(line);
-  if (type !== "event_msg") return true;
-  const event = asObject(payload).type;
-  return event === "token_count" || event === "thread_rolled_back";
-}
 
 /** The format of a name, for a wire that was read from outside: each takes whatever it is given. */
 export function formatOf(name: FormatName): Format<unknown> {

@@ -126,3 +126,43 @@ function ordered(linked: readonly Linked[]): readonly Linked[] {
     return index === first ? [...others, ...own] : own;
   });
 }
+
+/** Takes the lines of a file as they come and keeps those of the conversation. */
+export interface LineCollector {
+  take(line: unknown): void;
+  lines(): readonly unknown[];
+}
+
+/** Keeps every line, or every one that is wanted. */
+export function collectAll(isWanted: (line: unknown) => boolean = () => true): LineCollector {
+  const kept: unknown[] = [];
+  return {
+    take(line) {
+      if (isWanted(line)) kept.push(line);
+    },
+    lines: () => kept,
+  };
+}
+
+interface BranchRule<Node> {
+  readonly nodeOf: (line: unknown) => Node;
+  /** True for a line that is worth keeping if it turns out to be live. */
+  readonly mayCount: (line: unknown) => boolean;
+  readonly liveNodes: (nodes: readonly Node[]) => readonly boolean[];
+}
+
+/** Keeps the lines of the live branch. Until that is known, of lines that cannot count only their node in the tree is kept. */
+export function collectBranch<Node>({ nodeOf, mayCount, liveNodes }: BranchRule<Node>): LineCollector {
+  const nodes: Node[] = [];
+  const kept: unknown[] = [];
+  return {
+    take(line) {
+      nodes.push(nodeOf(line));
+      kept.push(mayCount(line) ? line : undefined);
+    },
+    lines() {
+      const isLive = liveNodes(nodes);
+      return kept.filter((line, index) => line !== undefined && isLive[index]);
+    },
+  };
+}

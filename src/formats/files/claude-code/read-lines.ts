@@ -9,7 +9,7 @@ import {
   timeOf,
   userHead,
 } from "../../lines/line-format.ts";
-import { type LineLink, liveBranch } from "../../lines/line-tree.ts";
+import { collectBranch, type LineCollector, type LineLink, liveBranch } from "../../lines/line-tree.ts";
 import { asSynthetic, callPiece, opaquePiece, wholePiece } from "../../lines/pieces.ts";
 import { readAnthropicMessage } from "../../wires/anthropic/read-message.ts";
 
@@ -87,8 +87,20 @@ export function liveLines(lines: readonly unknown[]): readonly boolean[] {
   return liveNodes(lines.map(readNode));
 }
 
+/** Collects the lines of the live branch. */
+export function collectClaudeCode(): LineCollector {
+  return collectBranch({
+    nodeOf: readNode,
+    mayCount(line) {
+      const { type, subtype } = asObject(line);
+      return type === "user" || type === "assistant" || subtype === "compact_boundary";
+    },
+    liveNodes,
+  });
+}
+
 /** What must be known of a line to tell whether it is live. */
-export interface LineNode {
+interface LineNode {
   readonly link: LineLink | undefined;
   readonly isSidechain: boolean;
   /** The assistant message that the line is a part of. */
@@ -124,7 +136,7 @@ export function readNode(line: unknown): LineNode {
  * `liveLines` from what is known of each line. A live assistant message brings all lines of its id and all results of its calls: the lines
  * of parallel calls hang beside each other in the tree, and no single walk meets them all.
  */
-export function liveNodes(nodes: readonly LineNode[]): readonly boolean[] {
+function liveNodes(nodes: readonly LineNode[]): readonly boolean[] {
   const isMain = (node: LineNode): boolean => !node.isSidechain;
   // The file of a sub-agent has nothing but its sidechain.
   const hasMain = nodes.some((node) => node.link?.isLeaf === true && isMain(node));

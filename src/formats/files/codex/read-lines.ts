@@ -18,6 +18,7 @@ import {
   NO_READINGS,
   timeOf,
 } from "../../lines/line-format.ts";
+import { collectAll, type LineCollector } from "../../lines/line-tree.ts";
 import { asSynthetic, callPiece, opaquePiece, syntheticText, wholePiece } from "../../lines/pieces.ts";
 
 /**
@@ -104,6 +105,15 @@ function liveLines(lines: readonly unknown[]): readonly boolean[] {
     isLive.fill(false, first, index);
   }
   return isLive;
+}
+
+/** Collects what is part of the conversation: of the events for the screen only counts of tokens and rollbacks matter. */
+export function collectCodex(): LineCollector {
+  return collectAll((line) => {
+    const { type, payload } = asObject(line);
+    const event = asObject(payload).type;
+    return type !== "event_msg" || event === "token_count" || event === "thread_rolled_back";
+  });
 }
 
 /** What the agent goes on with: the history that replaces the old one, or in old rollouts a summary alone. */

@@ -20,7 +20,7 @@ import {
   timeOf,
   userHead,
 } from "../../lines/line-format.ts";
-import { type LineLink, liveBranch } from "../../lines/line-tree.ts";
+import { collectBranch, type LineCollector, type LineLink, liveBranch } from "../../lines/line-tree.ts";
 import { asSynthetic, callPiece, opaquePiece, syntheticText, wholePiece } from "../../lines/pieces.ts";
 
 /** What each line of a session file gives to the conversation. */
@@ -35,10 +35,25 @@ export function readLines(lines: readonly unknown[]): readonly (readonly LineRea
 
 /** For each line whether it is part of the conversation that the agent would go on with. */
 export function liveLines(lines: readonly unknown[]): readonly boolean[] {
-  const links = lines.map(linkOf);
+  return liveLinks(lines.map(linkOf));
+}
+
+function liveLinks(links: readonly (LineLink | undefined)[]): readonly boolean[] {
   // The first version of the file had no tree: every line counts.
-  if (!links.some((link) => link !== undefined)) return lines.map(() => true);
+  if (!links.some((link) => link !== undefined)) return links.map(() => true);
   return liveBranch(links).isLive;
+}
+
+/** Collects the head of the file and the lines of the live branch. */
+export function collectPi(): LineCollector {
+  return collectBranch({
+    nodeOf: (line) => ({ link: linkOf(line), isHead: asObject(line).type === "session" }),
+    mayCount: () => true,
+    liveNodes(nodes) {
+      const isLive = liveLinks(nodes.map(({ link }) => link));
+      return nodes.map(({ isHead }, index) => isHead || isLive[index] === true);
+    },
+  });
 }
 
 /** How a line hangs in the tree; the head of the file does not. */
