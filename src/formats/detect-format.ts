@@ -14,17 +14,17 @@ export type FormatName =
   | "openai-responses"
   | "gemini";
 
-/** What a file is, and by what it was known. */
+/** The format of a file, and by what it was recognized. */
 export type DetectedFormat =
   | { readonly format: FormatName; readonly reason: string }
   | { readonly format: "unknown"; readonly reason: string };
 
-/** What is known of a file: its first lines, each parsed, or the one value that it is. */
+/** A file as far as it is known: its first lines, parsed, or the one value that it holds. */
 export type FormatSample =
   | { readonly type: "lines"; readonly lines: readonly unknown[] }
   | { readonly type: "document"; readonly value: unknown };
 
-/** Tells the format of a file by the names that only this format uses; a doubt is "unknown", never a guess. */
+/** Tells the format of a file by names that only this format uses; when in doubt, "unknown". */
 export function detectFormat(sample: FormatSample): DetectedFormat {
   const found = sample.type === "lines" ? detectLines(sample.lines) : detectDocument(sample.value);
   return found ?? { format: "unknown", reason: "nothing in it belongs to a format that is known here" };
@@ -126,7 +126,7 @@ function detectDocument(value: unknown): Found {
   );
 }
 
-/** A list of messages is told by the first of them that could belong to one API only. */
+/** The first message that only one API could have written decides. */
 function detectMessages(messages: readonly unknown[]): Found {
   let plain: Found;
   for (const each of messages) {

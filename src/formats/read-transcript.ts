@@ -30,14 +30,14 @@ import { opencode } from "./wires/opencode/opencode.ts";
 /** A transcript file as far as it could be read. */
 export interface TranscriptFile {
   readonly format: FormatName | "unknown";
-  /** By what the format was known, or why it was not. */
+  /** By what the format was recognized, or why it was not. */
   readonly reason: string;
   /** Whether the file is one JSON value or a value in each line. */
   readonly form: "document" | "lines";
   /** What `format.apply` takes; undefined when the format is unknown. */
   readonly wire: unknown;
   readonly transcript: Transcript;
-  /** Lines that could not be read and were passed over. */
+  /** Lines that could not be read and were skipped. */
   readonly problems: readonly LineProblem[];
 }
 
@@ -49,7 +49,7 @@ export interface ReadTranscriptOptions {
   readonly keep?: "all" | "live";
 }
 
-/** Reads a transcript file of any known format from its bytes. Broken lines are passed over; never throws for what it reads. */
+/** Reads a transcript file of any known format from its bytes. Broken lines are skipped and reported; never throws for what it reads. */
 export async function readTranscript(
   source: Uint8Array | AsyncIterable<Uint8Array>,
   { keep = "all" }: ReadTranscriptOptions = {},

@@ -3,7 +3,7 @@ import type { CallId, Part, ToolOutcome, ToolPart } from "../../transcript/part.
 
 /**
  * How one API writes a conversation, for `createBlockFormat`: how its items are read into blocks and written from them.
- * An item is what stands between two turns (a message, a content, a run of output items); a value is the wire of one block.
+ * An item is one turn of the wire (a message, a content, a run of output items); a value is the wire form of one block.
  */
 export interface BlockAdapter<Wire, Item, Value> {
   readonly name: string;
@@ -21,20 +21,20 @@ export interface BlockAdapter<Wire, Item, Value> {
   writeCall(part: ToolPart, source: Source<Value>): Value;
   /** The value of a changed or new result; the outcome is as the model is to see it. */
   writeResult(part: ToolPart, source: Source<Value>): Value;
-  /** Whether all results of a turn stand in one item, or each in its own. */
+  /** Whether all results of a turn are in one item, or each in its own. */
   readonly results: "together" | "apart";
-  /** Whether the system text stands apart, before all turns, or is a turn among the others, as when unset. */
+  /** Whether the system text is apart, before all turns, or a turn among the others (the default). */
   readonly system?: "apart" | "among";
-  /** True when two turns of this role in a row have to be one. */
+  /** True when two turns of this role in a row must be merged. */
   merges(role: Role): boolean;
-  /** Brings a turn in line with what the API demands of it: which hidden reasoning stays, which ids go. Hidden blocks leave by default. */
+  /** Adapts a turn to the rules of the API: which hidden reasoning stays, which ids are removed. By default hidden blocks are dropped. */
   normalizeTurn?(
     blocks: readonly PlacedBlock<Value>[],
     context: TurnContext<Wire>,
   ): readonly PlacedBlock<Value>[];
-  /** Brings the whole in line with what the API demands, such as the number of cache marks; the same reference when it is. */
+  /** Adapts the whole wire to the rules of the API, such as the number of cache marks; the same reference when nothing changed. */
   normalizeItems?(items: readonly Item[], wire: Wire): readonly Item[];
-  /** True when results may answer calls that the receiver holds and the wire does not. */
+  /** True when results may answer calls that are stored at the provider and not in the wire. */
   continues?(wire: Wire): boolean;
 }
 
@@ -43,12 +43,12 @@ export interface ItemContent<Value> {
   readonly blocks: readonly Block<Value>[];
 }
 
-/** One piece of an item. A call and its result are joined into one part by whoever reads the blocks. */
+/** One piece of an item. `readBlocks` joins a call and its result into one part. */
 export type Block<Value> = PartBlock<Value> | CallBlock<Value> | ResultBlock<Value>;
 
 interface BlockBase<Value> {
   readonly value: Value;
-  /** The value without what its API refuses, such as a mark where none may stand; unset when nothing is wrong. */
+  /** The value without what the API would refuse, such as a cache mark on thinking; unset when nothing is wrong. */
   readonly repaired?: Value | undefined;
 }
 
@@ -59,7 +59,7 @@ interface PartBlock<Value> extends BlockBase<Value> {
 
 export interface CallBlock<Value> extends BlockBase<Value> {
   readonly type: "call";
-  /** Unset where the wire gives none: its result is then found by its tool and its place. */
+  /** Unset where the wire gives none: its result is then found by tool and order. */
   readonly callId?: CallId | undefined;
   readonly tool: string;
   readonly input: unknown;
@@ -72,7 +72,7 @@ export interface ResultBlock<Value> extends BlockBase<Value> {
   readonly outcome: ToolOutcome;
 }
 
-/** What an edited part was before, if it was. */
+/** What an edited part was before; empty for a new one. */
 export interface Source<Value> {
   readonly role: Role;
   readonly before?: Part;
@@ -87,17 +87,17 @@ export interface ItemDraft<Item, Value> {
   readonly blocks: readonly PlacedBlock<Value>[];
 }
 
-/** A block on its way back to the wire. */
+/** A block to be written to the wire. */
 export interface PlacedBlock<Value> {
   readonly half: "whole" | "call" | "result";
   readonly part: Part;
   readonly value: Value;
-  /** The item it came from, and its place in it. */
+  /** The item it came from, and its index in it. */
   readonly item?: number;
   readonly index?: number;
-  /** Set when the value is not the one that stands there. */
+  /** Set when the value differs from the one in the wire. */
   readonly changed?: true;
-  /** Set on reasoning that an edit hid: only the API's own rule can keep it. */
+  /** Set on reasoning that an edit hid: it stays only if `normalizeTurn` keeps it. */
   readonly hidden?: true;
 }
 

@@ -86,7 +86,7 @@ function textOf(block: unknown, textType: string): string | undefined {
   return type === textType && typeof text === "string" ? text : undefined;
 }
 
-/** Says of the files of a result, in their order, which the edit left. A failed result lists none and keeps all. */
+/** Tells for the files of a result, in their order, which the edit kept. A failed result lists none and keeps all. */
 export function createFileFilter({ outcome, clearedAt }: ToolPart): (file: FilePart) => boolean {
   if (outcome.status !== "done") return () => clearedAt === undefined;
   const wanted = outcome.attachments;
@@ -120,7 +120,7 @@ interface FileFields {
   readonly url?: string | undefined;
 }
 
-/** True for two files of which all that a transcript knows is the same. */
+/** True for two files with the same type, name and size. */
 export function isSameFile(file: FilePart, other: FilePart | undefined): boolean {
   return file.mime === other?.mime && file.filename === other.filename && file.sizeBytes === other.sizeBytes;
 }
@@ -141,7 +141,7 @@ function base64Bytes(base64: string): number {
   return Math.floor((base64.length * 3) / 4);
 }
 
-/** The text block of a changed or new part; undefined for one that no text can stand for. */
+/** The text block of a changed or new part; undefined for one that has no text form. */
 export function writeText(
   part: Exclude<Part, ToolPart>,
   { value }: Source<UnknownObject>,
@@ -152,7 +152,7 @@ export function writeText(
   return part.type === "text" && value !== undefined ? { ...value, text } : { type: textType, text };
 }
 
-/** What the model reads of a part that an edit wrote: a marker is the question a compaction asks, a file is its name. */
+/** The text in place of a part that an edit wrote: of a marker the question that asks for a summary, of a file its name. */
 export function textFor(part: Exclude<Part, ToolPart>): string | undefined {
   switch (part.type) {
     case "text":
@@ -181,7 +181,7 @@ export function writeArguments(input: unknown): string {
   return tryJson(input ?? {}) ?? "{}";
 }
 
-/** True for text that a strict receiver can parse. */
+/** True for a text that parses as JSON. */
 export function isJsonText(text: unknown): boolean {
   if (typeof text !== "string") return false;
   try {

@@ -5,7 +5,7 @@ import type { BlockAdapter } from "./block-adapter.ts";
 import { type PartOrigin, type Reading, readBlocks } from "./read-blocks.ts";
 import { writeBlocks } from "./write-blocks.ts";
 
-/** A format of an API whose wire is a list of turns made of blocks; what the APIs have in common is decided here once. */
+/** The format of an API whose wire is a list of turns made of blocks. */
 export function createBlockFormat<Wire, Item, Value>(
   adapter: BlockAdapter<Wire, Item, Value>,
   faults: (wire: Wire) => readonly Fault[],
@@ -36,8 +36,8 @@ export interface BlockFormat<Wire> extends Format<Wire> {
 }
 
 /**
- * Marks the first part that the API would refuse for the way it stands in the wire, and that writing it anew mends:
- * a result that came late, a cache mark too many. All that stands behind a part that is written anew is repaired with it.
+ * Marks the first part whose form in the wire the API would refuse and that writing it again repairs, such as a result
+ * that came late or a cache mark too many. Everything behind a rewritten part is repaired with it.
  */
 function markIrregular<Wire, Item, Value>(
   adapter: BlockAdapter<Wire, Item, Value>,
@@ -76,7 +76,7 @@ function firstDifference(one: readonly unknown[], other: readonly unknown[]): nu
 
 /**
  * The first message that has to be written when this one changed: the one before, with which it may have to be one,
- * and every earlier one whose results stand among what is written.
+ * and every earlier one whose results are among what is written.
  */
 function firstToWrite({ origins }: Reading<unknown, unknown>, firstChanged: number): number {
   let first = Math.max(0, Math.min(firstChanged, origins.length) - 1);

@@ -45,7 +45,7 @@ export function readMetadata(value: unknown): MessageMetadata | undefined {
 }
 
 /**
- * An id for a message of a wire that gives none, from its place and what it says. Results do not count, since
+ * An id for a message of a wire without ids, from its position and content. Results do not count, since
  * they come later than their call; neither does reasoning beside other parts, since hosts take it out of old turns.
  */
 export function derivedMessageId(position: number, role: Role, parts: readonly Part[]): MessageId {
@@ -57,10 +57,10 @@ export function derivedMessageId(position: number, role: Role, parts: readonly P
   return `m${position + 1}-${(hash >>> 0).toString(36)}`;
 }
 
-/** A number that is the same for the same text, on every machine; of a long text only both ends count. */
+/** A stable hash of a text; of a long text only both ends count. */
 export function hashEnds(text: string, seed: number = SEED): number {
   let hash = seed ^ text.length;
-  // Both ends tell texts of one length apart well enough, and a megabyte costs no more than a page.
+  // Hashing both ends is enough to tell texts apart, and keeps the cost of a long text constant.
   for (let index = 0; index < text.length; index++) {
     if (index === ENDS_CHARS && text.length > 2 * ENDS_CHARS) index = text.length - ENDS_CHARS;
     hash = Math.imul(hash ^ text.charCodeAt(index), PRIME);
@@ -90,7 +90,7 @@ function keyOf(part: Part): string {
   }
 }
 
-/** A call id that every API takes: itself when it has 1 to 64 letters, digits, `_` and `-`; else a name made of it, other for other ids. */
+/** A call id that every API takes: itself when it has 1 to 64 letters, digits, `_` and `-`; else a name derived from it. */
 export function safeCallId(callId: CallId): CallId {
   if (SAFE.test(callId)) return callId;
   const name = callId.slice(0, NAME_CHARS).replace(/[^a-zA-Z0-9_-]/g, "_");

@@ -3,7 +3,7 @@ import type { CallId, Part, ToolPart } from "../../transcript/part.ts";
 import type { BlockAdapter, CallBlock, ItemContent, PlacedBlock, ResultBlock } from "./block-adapter.ts";
 import { derivedMessageId } from "./message-head.ts";
 
-/** A transcript, and where each of its parts stands in the wire. */
+/** A transcript, and where each of its parts is in the wire. */
 export interface Reading<Item, Value> {
   readonly transcript: Transcript;
   readonly items: readonly Item[];
@@ -25,7 +25,7 @@ export interface PartOrigin<Value> {
   readonly result?: PlacedBlock<Value>;
 }
 
-/** Reads the items of a wire and joins each call with its result, wherever that stands behind it. */
+/** Reads the items of a wire and joins each call with its result, wherever that comes behind it. */
 export function readBlocks<Wire, Item, Value>(
   adapter: BlockAdapter<Wire, Item, Value>,
   wire: Wire,
@@ -139,7 +139,7 @@ interface CallQueue<Value> {
   next: number;
 }
 
-/** The tool of a result whose call is not there to name it. */
+/** The tool name of a result without a call. */
 export const UNKNOWN_TOOL = "unknown";
 
 type Placed<Value> = Omit<PlacedBlock<Value>, "half" | "part">;

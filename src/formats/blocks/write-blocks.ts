@@ -101,7 +101,7 @@ function pushTurns<Wire, Item, Value>(
       main.push({ ...from.main, hidden: true });
     }
   }
-  // Reasoning is nothing without what was made of it.
+  // Reasoning is not sent without the content produced from it.
   const isReasoningLeft = message !== before && main.every(({ part }) => part.type === "reasoning");
   const hadMore = before === undefined || before.parts.some((part) => part.type !== "reasoning");
   if (main.length > 0 && !(isReasoningLeft && hadMore)) turns.push({ role, blocks: main });
@@ -160,7 +160,7 @@ function normalizeTurn<Wire, Item, Value>(
   return blocks.some(({ hidden }) => hidden) ? blocks.filter(({ hidden }) => hidden !== true) : blocks;
 }
 
-/** The item that these blocks are, one by one and all of it; undefined when something is another, missing or new. */
+/** The item that consists of exactly these blocks, unchanged; undefined if there is none. */
 function wholeItem<Value>(
   blocks: readonly PlacedBlock<Value>[],
   { contents }: Reading<unknown, Value>,
@@ -176,7 +176,7 @@ function itemsAt<Item>({ items }: Reading<Item, unknown>, index: number): readon
   return items.slice(index, index + 1);
 }
 
-/** Writes a part that an edit gave: what it still says as before is the block that stood there, only the rest is new. */
+/** Writes an edited part: a half that did not change keeps its old block, the other is written anew. */
 function writePart<Wire, Item, Value>({
   adapter,
   role,
@@ -229,7 +229,7 @@ function writePart<Wire, Item, Value>({
         }),
         ...positionOf(oldResult),
       };
-  // A result that answers nothing in sight stands where it stood.
+  // A result without a call stays where it was.
   (isLoose || part.callMissing ? main : results).push(result);
 }
 
@@ -239,7 +239,7 @@ interface PartSubject<Wire, Item, Value> {
   readonly part: Part;
   readonly old: Part | undefined;
   readonly from: PartOrigin<Value> | undefined;
-  /** Where its blocks go: those of its turn, and the results that stand behind it. */
+  /** Where its blocks go: those of its turn, and the results behind it. */
   readonly main: PlacedBlock<Value>[];
   readonly results: PlacedBlock<Value>[];
 }
@@ -253,7 +253,7 @@ function sourceOf<Value>(
   return { role, before, value: placed.value };
 }
 
-/** The place of a block that is no longer what stands there. */
+/** The position of a block that was changed. */
 function positionOf(
   placed: PlacedBlock<unknown> | undefined,
 ): Pick<PlacedBlock<unknown>, "item" | "index" | "changed"> {

@@ -19,7 +19,7 @@ function* endFaults(messages: readonly WireMessage[]): Generator<Fault> {
     yield faultAt("common-08", last, "the last message is the model's: end with a user's text");
 }
 
-/** What is wrong with a message or a block of its own: common-07 and common-10 to common-12. */
+/** Faults of a single message or block: common-07 and common-10 to common-12. */
 function* contentFaults(messages: readonly WireMessage[]): Generator<Fault> {
   for (const message of messages) {
     if (message.isCutOff)
@@ -30,7 +30,7 @@ function* contentFaults(messages: readonly WireMessage[]): Generator<Fault> {
       const { type, read, wire } = block;
       if (type === "text" && typeof read === "string" && read.trim() === "")
         yield faultAt("common-10", block, "a text of nothing but blanks: leave it out");
-      // Arguments in a JSON text hide half a pair behind an escape: what is read counts too.
+      // In a JSON text half a pair is escaped, so the parsed arguments are checked too.
       if (someString(wire, isIllFormed) || someString(read, isIllFormed))
         yield faultAt("common-11", block, "half of a surrogate pair: replace it by U+FFFD");
       if (someString(read, hasControls))
@@ -49,7 +49,7 @@ function isIllFormed(text: string): boolean {
 
 /**
  * What breaks the pairing of calls and results, whatever the provider: rules common-01 to common-06.
- * A result stands behind the turn of its call with nothing but other results of that turn between.
+ * A result must follow the turn of its call with nothing but other results of that turn between.
  */
 function* pairingFaults(messages: readonly WireMessage[]): Generator<Fault> {
   const calls = new Map<string, Call>();

@@ -2,13 +2,13 @@ import { safeJson } from "../../text/json.ts";
 import type { Fault, ProviderRule } from "../../transcript/format.ts";
 import { faultAt, someString, type WireMessage, type WirePlace } from "./wire-message.ts";
 
-/** What an edit is held to beyond what it must always keep. */
+/** What is expected of an edit beyond the rules that always hold. */
 export interface EditExpectation {
   /** common-15: the edit was made to save room. */
   readonly size?: "not-larger";
   /** common-17: the newest request of the user is still there, word for word. */
   readonly newestRequest?: "verbatim";
-  /** common-18: so many messages stand before the first edit and may not change by a byte. */
+  /** common-18: the number of messages before the first edit, which may not change by a byte. */
   readonly unchangedMessages?: number;
 }
 
@@ -80,7 +80,7 @@ interface SignedContentEdit {
   readonly after: readonly SignedContent[];
 }
 
-/** The signed pieces that an edit has changed, made up, or put into another order within their message. */
+/** Signed content that an edit has changed, invented or reordered within its message. */
 export function* findSignedContentFaults({ rule, before, after }: SignedContentEdit): Generator<Fault> {
   const known = new Map<string, Map<string, Origin>>();
   for (const [index, { signature, wire, messageId }] of before.entries()) {
@@ -103,7 +103,7 @@ export function* findSignedContentFaults({ rule, before, after }: SignedContentE
   }
 }
 
-/** Where a signed piece stood: within one message, pieces keep their order; a message may move. */
+/** Where signed content was: within one message it must keep its order; a message may move. */
 interface Origin {
   readonly messageId: string;
   readonly index: number;

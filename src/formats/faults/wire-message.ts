@@ -1,7 +1,7 @@
 import { asObject } from "../../text/json.ts";
 import type { Fault, ProviderRule } from "../../transcript/format.ts";
 
-/** One message of a provider's wire, reduced to what the rules of providers speak of. */
+/** One message of a provider's wire, reduced to what the rules are about. */
 export interface WireMessage extends WirePlace {
   readonly side: "system" | "user" | "assistant";
   readonly blocks: readonly WireBlock[];
@@ -16,11 +16,11 @@ export interface WireBlock extends WirePlace {
   readonly callId?: string;
   /** What the model reads of it: texts, names, inputs, outputs. */
   readonly read?: unknown;
-  /** The block as it stands in the wire. */
+  /** The block in the wire. */
   readonly wire: unknown;
 }
 
-/** Where something stands in the wire, as a fault tells it. */
+/** A place in the wire. */
 export interface WirePlace {
   readonly messageId: string;
   readonly partIndex?: number;

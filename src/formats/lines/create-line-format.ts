@@ -154,11 +154,11 @@ function placeLines<Wire>(
     .map((message) => ({ message, owned: linesOf.get(indexById.get(message.id) ?? -1) ?? [] }))
     .filter(({ message, owned }) => owned.length > 0 || (!indexById.has(message.id) && !isGone(message)));
 
-  /** What stands before a line, keyed by its index. */
+  /** The lines to write before a line, by its index. */
   const before = new Map<number, readonly PlacedLine[]>();
   const moved = new Set<number>();
   let next = encoded.length;
-  /** What has to stand before the next line, and new messages among it that are not written yet; newest first. */
+  /** Lines to write before the next one, newest first. */
   let waiting: (readonly PlacedLine[])[] = [];
   let run: Message[] = [];
   const writeRun = (): void => {
@@ -170,7 +170,7 @@ function placeLines<Wire>(
     if (waiting.length > 0) before.set(next, [...waiting.toReversed().flat(), ...(before.get(next) ?? [])]);
     waiting = [];
   };
-  // From the end: a message that stands before the next one stayed, any other was moved.
+  // From the end: a message before the next one was not moved, any other was.
   for (const { message, owned } of sequence.toReversed()) {
     const [first] = owned;
     if (first === undefined) {
@@ -200,7 +200,7 @@ function created(lines: readonly object[]): readonly PlacedLine[] {
   return lines.map((line) => ({ line, origin: -1 }));
 }
 
-/** The lines that go where a message goes: its own, and those that hold nothing but results of its calls. */
+/** The lines that move with a message: its own, and those with nothing but results of its calls. */
 function ownedLines(
   decoded: DecodedLines,
   encoded: readonly EncodedLine[],
@@ -262,7 +262,7 @@ interface Change {
   readonly note: PartNote | undefined;
 }
 
-/** What becomes of a piece; undefined when it leaves. */
+/** What becomes of a piece; undefined when it is dropped. */
 function nextPiece(was: LinePiece, origin: Origin, pairs: readonly EditedPair[]): Change | undefined {
   const pair = pairs[origin.messageIndex];
   const old = pair?.before.parts[origin.partIndex];

@@ -79,7 +79,7 @@ interface Draft {
   readonly parts: Part[];
 }
 
-/** A later line knows more of how a message ended; when it began the first one knows. */
+/** A later line has the newer facts, but the time of the first line counts. */
 function mergeHeads(first: MessageHead, later: MessageHead): MessageHead {
   return {
     ...first,

@@ -1,6 +1,6 @@
 import type { PlacedLine } from "./line-format.ts";
 
-/** How a line hangs in the tree of a file. */
+/** The place of a line in the tree of a file. */
 export interface LineLink {
   readonly id: string;
   /** The line that it follows; undefined when it begins a conversation. */
@@ -18,7 +18,7 @@ interface LiveBranch {
 
 /**
  * The branch that ends with the newest line. Where a line names a parent that is not in the file, the branch goes on
- * with the line before it: files are cut and joined by other programs, and a walk that stops there loses most of them.
+ * with the line before it, since other programs cut and join such files.
  */
 export function liveBranch(links: readonly (LineLink | undefined)[]): LiveBranch {
   const indexById = new Map<string, number>();
@@ -58,8 +58,8 @@ interface Relink {
 }
 
 /**
- * The lines with their chain whole: a line whose parent left or was moved, and any beside a new one, follows the line
- * before it. Lines of other branches go in front when they would else be the newest.
+ * The lines with a complete chain of parents: a line whose parent was dropped or moved, or that is next to a new one,
+ * gets the line before it as parent. Lines of other branches go to the front where they would else be the newest.
  */
 export function relink(options: Relink): readonly unknown[] {
   const { lines, placed, isLive } = options;
@@ -67,7 +67,7 @@ export function relink(options: Relink): readonly unknown[] {
   const wasLive = isLive(lines);
   const needed = ordered(chained(options, wasLive, "broken"));
   const isNow = isLive(needed.map(({ line }) => line));
-  // Lines beside each other can hang together by one that left: then all stand in one row.
+  // Siblings may have lost the parent that joined them: then all lines are chained one after the other.
   const isWhole = needed.every(
     ({ place }, index) => place === "free" || isNow[index] === (place !== "other"),
   );

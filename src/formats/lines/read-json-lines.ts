@@ -1,11 +1,11 @@
-/** One line of a file that was whole. */
+/** One parsed line of a file. */
 export interface JsonLine {
   /** Counted from 1. */
   readonly lineNumber: number;
   readonly value: unknown;
 }
 
-/** A line that could not be read and was passed over. */
+/** A line that could not be read and was skipped. */
 export interface LineProblem {
   readonly lineNumber: number;
   readonly problem: "torn" | "nul-bytes" | "not-json" | "too-long";
@@ -34,7 +34,7 @@ export async function* readJsonLines(
   if (last.length > 0) yield last;
 }
 
-/** Takes bytes as they come and gives the lines that they end. */
+/** Takes chunks of bytes and gives the lines that are complete. */
 interface LineReader {
   take(chunk: Uint8Array): readonly JsonLine[];
   end(): readonly JsonLine[];
@@ -63,7 +63,7 @@ export function createLineReader(onProblem: (problem: LineProblem) => void): Lin
       const cleaned = withoutNul(text);
       if (cleaned !== text) {
         onProblem({ lineNumber, problem: "nul-bytes", text: "NUL bytes stand in it" });
-        // What was written around a block of zeros is often whole.
+        // The text around a block of zeros is often intact.
         if (cleaned.trim() !== "") rescue(cleaned, lines);
         return;
       }

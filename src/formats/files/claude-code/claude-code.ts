@@ -30,10 +30,10 @@ export const claudeCode: Format<ClaudeCodeWire> = /* @__PURE__ */ createLineForm
   close: closeLines,
 });
 
-/** A line with other pieces. What the agent keeps of an output beside the message leaves with the output. */
+/** A line with other pieces. The agent's own copy of an output is dropped when the output changes. */
 function writeLine(line: unknown, pieces: readonly NextPiece[]): object {
   const { toolUseResult, ...rest } = asObject(line);
-  // Of a boundary there is nothing to change but what is noted.
+  // A boundary has no content of its own.
   if (rest.message === undefined) return rest;
   const isResultKept = pieces.every(({ was, now }) => was.half !== "result" || was === now);
   const isResultThere = pieces.some(({ was }) => was.half === "result");
@@ -92,7 +92,7 @@ function answerLines(results: readonly ResultPiece[], context: CreateContext): r
   }));
 }
 
-/** The lines with their chain of parents whole. */
+/** The lines with a complete chain of parents. */
 function closeLines(lines: readonly unknown[], placed: readonly PlacedLine[]): readonly unknown[] {
   const isSubAgent = isOfSubAgent(lines);
   const linked = relink({
@@ -108,13 +108,13 @@ function closeLines(lines: readonly unknown[], placed: readonly PlacedLine[]): r
         ? omitUndefined({ ...line, parentUuid: null, logicalParentUuid: parent })
         : { ...line, parentUuid: parent ?? null },
   });
-  // Without the main conversation a sidechain would be taken for it.
+  // Without a main conversation a sidechain would be read as one.
   return !isSubAgent && isOfSubAgent(linked)
     ? linked.filter((line) => asObject(line).isSidechain !== true)
     : linked;
 }
 
-/** What every line of the file says, taken from the newest that says it. */
+/** The fields that every line has, copied from the newest line. */
 function baseOf({ lines, at }: CreateContext, uuid: string, createdAt: number | undefined): UnknownObject {
   const sample = asObject(lines.findLast((line) => asString(asObject(line).sessionId) !== undefined));
   const { userType, cwd, sessionId, version, gitBranch } = sample;

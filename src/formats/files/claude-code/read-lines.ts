@@ -120,7 +120,7 @@ export function readNode(line: unknown): LineNode {
       typeof uuid === "string"
         ? {
             id: uuid,
-            // A compaction starts a new root and says on the side what it follows.
+            // A compaction starts a new root and names its logical parent.
             parent: asString(parentUuid) ?? asString(logicalParentUuid),
             isLeaf: isMessage || subtype === "compact_boundary",
           }
@@ -133,8 +133,8 @@ export function readNode(line: unknown): LineNode {
 }
 
 /**
- * `liveLines` from what is known of each line. A live assistant message brings all lines of its id and all results of its calls: the lines
- * of parallel calls hang beside each other in the tree, and no single walk meets them all.
+ * Like `liveLines`. A live assistant message brings all lines of its id and all results of its calls: the lines
+ * of parallel calls are siblings in the tree, so that no single path has them all.
  */
 function liveNodes(nodes: readonly LineNode[]): readonly boolean[] {
   const isMain = (node: LineNode): boolean => !node.isSidechain;

@@ -60,13 +60,13 @@ function answerLines(results: readonly ResultPiece[], context: CreateContext): r
   return results.map((result) => itemLine(newOutput(result), context.at));
 }
 
-/** The lines, with the borders between messages that an edit would else have taken away; numbered lines are numbered anew. */
+/** The lines, with marks where an edit would merge two messages into one; numbered lines are renumbered. */
 function closeLines(lines: readonly unknown[], placed: readonly PlacedLine[]): readonly unknown[] {
   const keysBefore = readLines(lines).map((ofLine) => ofLine.at(-1)?.key);
   const keysNow = readLines(placed.map(({ line }) => line)).map((ofLine) => ofLine.at(-1)?.key);
   const isNumbered = lines.some((line) => asObject(line).ordinal !== undefined);
   const begun = new Set<string>();
-  /** The message that the lines which are read as one now began with. */
+  /** By the key that lines have now: the message that they began with. */
   const beganWith = new Map<string, string>();
   return placed.map(({ line, origin }, index) => {
     const now = keysNow[index];
@@ -101,14 +101,14 @@ function compactedLine(marker: Message | undefined, summary: Message, context: C
   };
 }
 
-/** A marker whose summary has not come is a question: a compaction without a text would wipe the agent's memory. */
+/** A marker without a summary is written as a question: a compaction without a text would erase the agent's memory. */
 function markerLine(marker: Message, { at }: CreateContext): object {
   const item = newMessage("user", [{ type: "text", text: COMPACTION_QUESTION }]);
   const line = { ...itemLine(item, marker.createdAt ?? at), carryover: { id: marker.id, asks: true } };
   return withNote(line, noteOfMessage(marker));
 }
 
-/** Texts are one item, each call is its own; only the assistant's items run together, so the first says where they begin. */
+/** Texts are one item, each call is its own; the assistant's items are read as one message, so the first marks where it starts. */
 function messageLines(message: Message, context: CreateContext): readonly object[] {
   const at = message.createdAt ?? context.at;
   const role = message.role === "system" ? "developer" : message.role === "assistant" ? "assistant" : "user";
@@ -169,7 +169,7 @@ function writeItem(item: UnknownObject, pieces: readonly NextPiece[]): UnknownOb
   if (now.half === "call" && was.half === "call") return changedCall(item, now);
   const { part } = now;
   if (part.type === "reasoning" && item.type === "reasoning") {
-    // What is encrypted says the old text.
+    // The encrypted content still has the old text.
     const { content: _, ...rest } = item;
     return { ...rest, summary: [{ type: "summary_text", text: part.text }], encrypted_content: null };
   }

@@ -116,7 +116,7 @@ export function collectCodex(): LineCollector {
   });
 }
 
-/** What the agent goes on with: the history that replaces the old one, or in old rollouts a summary alone. */
+/** What the agent continues with: the history that replaces the old one, or in old rollouts only a summary. */
 function summaryPieces({ message, replacement_history }: UnknownObject): readonly LinePiece[] {
   if (!Array.isArray(replacement_history)) {
     const text = asString(message) ?? "";
@@ -213,7 +213,7 @@ function isAssistantItem({ type, role }: UnknownObject): boolean {
   return type !== "function_call_output" && type !== "custom_tool_call_output";
 }
 
-/** True for what the user wrote, as against what the agent adds in the user's name. */
+/** True for what the user wrote, not what the agent added in the user's name. */
 function startsTurn({ type, role, content }: UnknownObject): boolean {
   if (type !== "message" || role !== "user") return false;
   return !asArray(content).some((each) => ADDED_BY_AGENT.test(asString(asObject(each).text) ?? ""));

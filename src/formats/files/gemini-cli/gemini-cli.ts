@@ -49,7 +49,7 @@ interface Checkpoint {
   readonly messages: readonly unknown[];
 }
 
-/** The newest line that says anew what the messages are: nothing before it counts. */
+/** The newest line that replaces all messages: nothing before it counts. */
 function checkpointOf(lines: readonly unknown[]): Checkpoint | undefined {
   const index = lines.findLastIndex((line) => Array.isArray(asObject(asObject(line).$set).messages));
   if (index === -1) return undefined;
@@ -135,7 +135,7 @@ function writeThought(thought: unknown, text: string): UnknownObject {
   return omitUndefined({ ...rest, subject, description });
 }
 
-/** A call with another input or outcome. What the agent keeps of an output for its screen leaves with the output. */
+/** A call with another input or outcome. The agent's own copy of an output for its screen is dropped. */
 function writeCall(part: ToolPart, call: UnknownObject): UnknownObject {
   const { resultDisplay: _, ...rest } = call;
   const { outcome } = part;

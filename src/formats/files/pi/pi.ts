@@ -95,7 +95,7 @@ function closeLines(lines: readonly unknown[], placed: readonly PlacedLine[]): r
   });
 }
 
-/** A compaction that names the first line it kept by its number; when that line left, by its name. */
+/** Updates the number of the first kept line in a compaction; if that line was dropped, names it by its key. */
 function withKeptIndex(
   line: unknown,
   { newIndexOf, keys }: { newIndexOf: ReadonlyMap<number, number>; keys: readonly (string | undefined)[] },
@@ -110,7 +110,7 @@ function withKeptIndex(
     : { ...rest, firstKeptEntryIndex: now };
 }
 
-/** A new line in a file whose lines have no ids. A compaction that names its own number keeps nothing from before. */
+/** A new line in a file whose lines have no ids. A compaction that names its own number keeps no earlier message. */
 function withoutId(line: unknown, index: number): object {
   const { id: _, parentId: __, firstKeptEntryId, ...rest } = asObject(line);
   return firstKeptEntryId === undefined ? rest : { ...rest, firstKeptEntryIndex: index };
@@ -140,7 +140,7 @@ function compactionLine(
   const line = {
     ...baseOf(context, summary.id, summary.createdAt),
     type: "compaction",
-    // A line that names itself keeps nothing from before.
+    // A line that names itself keeps no earlier message.
     firstKeptEntryId: (marker && markerPart(marker)?.tailStartId) ?? summary.id,
     tokensBefore: 0,
     fromHook: true,
@@ -208,7 +208,7 @@ function newBlock(part: Part): UnknownObject {
 
 /** A `toolResult` message with another outcome; its images stay unless the edit left them out. */
 function changedResult(message: UnknownObject, now: ResultPiece, was: ResultPiece): UnknownObject {
-  // What the agent keeps beside the text for its own screen says the output again.
+  // `details` repeats the output for the agent's screen.
   const { details: _, ...rest } = message;
   const before = resultPart(was);
   const content = writeResultContent(resultPart(now), {

@@ -74,7 +74,7 @@ interface Action {
   readonly entry: UnknownObject;
 }
 
-/** A step says again what an action and its observation say; one that matches none is left alone. */
+/** A step repeats an action and its observation; one that matches no action is left alone. */
 function withSteps(
   lines: readonly unknown[],
   readings: readonly (readonly LineReading[])[],
@@ -94,7 +94,7 @@ function withSteps(
   });
 }
 
-/** In a history without named calls whatever the user says behind an action is what the action gave, unless it is noted. */
+/** In a history without call ids the user's entry behind an action is its observation, unless noted otherwise. */
 function isObservation({ role, is_demo, carryover }: UnknownObject): boolean {
   return role === "user" && is_demo !== true && asObject(carryover).observes !== false;
 }
@@ -117,7 +117,7 @@ function readCalls(entry: UnknownObject, nameCall: (wanted: string) => string): 
   });
   const action = asString(entry.action) ?? "";
   if (named.length > 0 || action.trim() === "") return named;
-  // An edit notes the id: it may change what the id is made of.
+  // An edit notes the id, since it may change what the id is derived from.
   const wanted = asString(asObject(entry.carryover).callId) ?? `call-${hashOf([action])}`;
   return [callPiece(nameCall(wanted), "bash", { command: action })];
 }
@@ -151,7 +151,7 @@ function textOf(content: unknown): string {
     .join("\n");
 }
 
-/** A name from what an entry says, since entries have none of their own. */
+/** A key from the content of an entry, since entries have no ids. */
 function keyOf({ role, content, action }: UnknownObject): string {
   return `entry-${hashOf([asString(role) ?? "", textOf(content), asString(action) ?? ""])}`;
 }

@@ -48,7 +48,7 @@ function closeRun(wire: SweAgentWire, placed: readonly PlacedLine[]): SweAgentWi
   return {
     ...wire,
     history: entries.map(({ line, origin }, index) =>
-      // With the entry between them gone, what the user said would be read as what the action gave.
+      // Without the entry between them, the user's text would be read as the observation.
       isNow[index] && (origin === -1 ? !("tool_call_ids" in asObject(line)) : !before[origin])
         ? notAnObservation(line)
         : line,

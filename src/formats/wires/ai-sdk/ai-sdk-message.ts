@@ -23,7 +23,7 @@ import {
   writeText,
 } from "../../blocks/block-content.ts";
 
-/** A message as applications of the AI SDK hold it (`ModelMessage`) or as a model receives it; kept as loose as it comes. */
+/** A message as applications of the AI SDK hold it (`ModelMessage`) or as a model receives it. */
 export interface AiSdkMessage {
   readonly role: string;
   readonly content: unknown;
@@ -38,14 +38,14 @@ export function contentOf(message: AiSdkMessage): readonly UnknownObject[] {
   return contentBlocks(asObject(message).content).map(asObject);
 }
 
-/** True for a part of an assistant's message that names something the provider has stored. */
+/** True for a part of an assistant's message that refers to an item stored by the provider. */
 function hasItemId(part: UnknownObject): boolean {
   return ITEM_STORING_PROVIDERS.some(
     (name) => asObject(asObject(part.providerOptions)[name]).itemId !== undefined,
   );
 }
 
-/** The part without those names: what it says now is not what is stored. */
+/** The part without that reference, since its content is no longer what is stored. */
 function withoutItemId(part: UnknownObject): UnknownObject {
   if (!hasItemId(part)) return part;
   const options: Record<string, unknown> = { ...asObject(part.providerOptions) };
@@ -119,7 +119,7 @@ function readPart(value: UnknownObject, role: string): Block<UnknownObject> {
         input: value.input,
       };
     case "tool-result":
-      // What a provider executed itself stands in the answer, where only the provider can read it.
+      // The result of a tool that the provider ran is in the answer, and only the provider can read it.
       if (role !== "tool" || typeof value.toolCallId !== "string") break;
       return {
         type: "result",
@@ -156,7 +156,7 @@ export function writeAiSdkMessage(draft: ItemDraft<AiSdkMessage, UnknownObject>)
   ];
 }
 
-/** The value of a changed or new part. Reasoning that carries a provider's proof cannot be another text. */
+/** The value of a changed or new part. Reasoning that the provider signed cannot be changed. */
 export function writePart(
   part: Exclude<Part, ToolPart>,
   source: Source<UnknownObject>,
@@ -177,7 +177,7 @@ export function writeCall(
   return { type: "tool-call", ...value, toolCallId: callId, toolName: tool, input: input ?? {} };
 }
 
-/** The value of a changed or new result; media that the edit left stay as they are. */
+/** The value of a changed or new result; media that the edit kept are unchanged. */
 export function writeResult(part: ToolPart, { value, before }: Source<UnknownObject>): UnknownObject {
   const { callId, tool, outcome } = part;
   const result = { type: "tool-result", toolCallId: callId, toolName: tool, ...value };
@@ -195,7 +195,7 @@ export function writeResult(part: ToolPart, { value, before }: Source<UnknownObj
   return { ...result, output: { ...output, value: content } };
 }
 
-/** Hidden reasoning leaves, except where its provider wants it back: in the newest turn, and with the items it belongs to. */
+/** Drops hidden reasoning, except where the provider needs it: in the newest turn, and with the stored items it belongs to. */
 export function dropHiddenReasoning(
   blocks: readonly PlacedBlock<UnknownObject>[],
   { isLast }: TurnContext<AiSdkWire>,
@@ -207,8 +207,8 @@ export function dropHiddenReasoning(
 }
 
 /**
- * The blocks as they may follow each other at a provider that stores them: once one of them is another, the stored
- * reasoning no longer belongs to what follows it, and the rest is sent as it is and not by its name.
+ * The blocks without references that are no longer valid: once a block of a message changed, stored reasoning does not
+ * match what follows it, and the other blocks are sent by content instead of by id.
  */
 function unlinkStoredItems(
   blocks: readonly PlacedBlock<UnknownObject>[],

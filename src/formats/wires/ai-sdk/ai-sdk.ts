@@ -59,7 +59,7 @@ function shapeFaults(wire: AiSdkWire): readonly Fault[] {
   });
 }
 
-/** ai-sdk-2, `AI_MissingToolResultsError`: a call has to be answered before anybody else speaks. */
+/** ai-sdk-2, `AI_MissingToolResultsError`: a call needs its result before the next user or system message. */
 function* orderFaults(wire: AiSdkWire): Generator<Fault> {
   const open = new Map<string, number>();
   function* missing(): Generator<Fault> {

@@ -74,7 +74,7 @@ function normalizeAnthropicTurn(blocks: Blocks, context: TurnContext<AnthropicWi
   return context.role === "user" ? resultsFirst(blocks) : keepThinkingOfLastCall(blocks, context);
 }
 
-/** Results stand in front of everything else in their message, also those that answer nothing. */
+/** Results come first in their message, also those without a call. */
 function resultsFirst(blocks: Blocks): Blocks {
   const firstOther = blocks.findIndex(({ half }) => half !== "result");
   if (firstOther === -1 || blocks.findLastIndex(({ half }) => half === "result") < firstOther) return blocks;
@@ -106,7 +106,7 @@ function isThinking({ part }: PlacedBlock<UnknownObject>): boolean {
   return part.type === "reasoning";
 }
 
-/** The messages with at most four cache marks, those on tools counted; the oldest on messages go first. The same reference when there are no more. */
+/** The messages with at most four cache marks, those on tools counted; the oldest on messages are removed first. The same reference when there are no more. */
 function limitCacheMarks(
   items: readonly AnthropicMessage[],
   wire: AnthropicWire,

@@ -43,7 +43,7 @@ interface AnthropicFaultOptions {
   readonly isOwnSignature?: (signature: string) => boolean;
 }
 
-/** anthropic-19: results stand in front of everything else in their message; no turn's results are in two messages. */
+/** anthropic-19: results come first in their message; no turn's results are in two messages. */
 function* resultOrderFaults(conversation: readonly WireMessage[]): Generator<Fault> {
   for (const [index, { side, blocks }] of conversation.entries()) {
     const before = conversation[index - 1];
@@ -99,7 +99,7 @@ function* foreignSignatureFaults(
   }
 }
 
-/** anthropic-23: where cache marks may stand, and how many. */
+/** anthropic-23: where cache marks may be, and how many. */
 function* cacheMarkFaults(wire: unknown, messages: readonly WireMessage[]): Generator<Fault> {
   let marks = asArray(asObject(wire).tools).filter(isMarked).length;
   for (const block of messages.flatMap(({ blocks }) => blocks)) {

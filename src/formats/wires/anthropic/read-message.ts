@@ -89,7 +89,7 @@ function readPart(value: UnknownObject, part: Exclude<Part, ToolPart>): Block<Un
   return { type: "part", part, value };
 }
 
-/** No cache mark may stand on thinking. */
+/** No cache mark may be on thinking. */
 function unmarked(value: UnknownObject): { readonly repaired?: UnknownObject } {
   if (!isMarked(value)) return {};
   const { cache_control: _, ...repaired } = value;

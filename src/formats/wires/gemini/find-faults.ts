@@ -108,7 +108,7 @@ function* signatureFaults(contents: readonly Content[], model: string): Generato
         placeOf(index),
         "the first call of this step lost its signature: keep it there",
       );
-    // A sibling may keep a signature of its own; what was put there to please the check is refused.
+    // A sibling may have a signature of its own; a copied or placeholder one is refused.
     const isCopied = (signature: string | undefined) =>
       signature !== undefined && [first, ...NO_SIGNATURES].includes(signature);
     if (siblings.some(isCopied))
@@ -155,7 +155,7 @@ function signedParts(messages: readonly WireMessage[]): readonly SignedContent[]
   );
 }
 
-/** gemini-46: what an edit put between the steps of a tool loop; in place of what stood there before, it does no harm. */
+/** gemini-46: user content that an edit added between the steps of a tool loop; replacing what was there is allowed. */
 function loopFaults(before: readonly Interruption[], after: readonly Interruption[]): readonly Fault[] {
   const isNew = (those: readonly Interruption[]) => {
     const known = new Set(those.flatMap((blocks) => blocks.map(({ wire }) => safeJson(wire))));

@@ -45,7 +45,7 @@ export const gemini: BlockFormat<GeminiWire> = /* @__PURE__ */ createBlockFormat
     writeCall({ tool, input }, { value }) {
       const functionCall = { ...asObject(value?.functionCall), name: tool, args: input ?? {} };
       if (value === undefined) return { functionCall };
-      // The signature was made for the call as it was.
+      // The signature covers the call as it was.
       const isSigned = Boolean(asString(value.thoughtSignature));
       return { ...value, functionCall, ...(isSigned && { thoughtSignature: NO_SIGNATURE }) };
     },
@@ -169,7 +169,7 @@ function readFunctionResponse(functionResponse: UnknownObject): ToolOutcome {
   return { status: "done", output: text, attachments: asArray(parts).map(readGeminiFile) };
 }
 
-/** The function response of an edited result: what stood beside the text stays. */
+/** The function response of an edited result; other fields beside the text are kept. */
 function writeFunctionResponse(part: ToolPart, old: UnknownObject): UnknownObject {
   const text = outcomeText(part.outcome);
   const name = textName(old.response);
@@ -185,7 +185,7 @@ function writeFunctionResponse(part: ToolPart, old: UnknownObject): UnknownObjec
 
 const TEXT_NAMES: readonly string[] = ["output", "result", "content", "error"];
 
-/** The field that holds the text, when there is one and nothing beside it that could be large. */
+/** The field that holds the text, if there is one and no other field is an object. */
 function textName(response: unknown): string | undefined {
   const entries = Object.entries(asObject(response));
   const name = TEXT_NAMES.find((field) => typeof asObject(response)[field] === "string");
@@ -204,12 +204,12 @@ function readGeminiFile(part: unknown): FilePart {
   });
 }
 
-/** What Google says to send on a call whose signature is not there. */
+/** What Google documents to send on a call without a signature. */
 const NO_SIGNATURE = "skip_thought_signature_validator";
 
 /**
  * In the current turn the first call of each step is signed where the model signs at all, and only a signature of its
- * own may stand on the calls beside it. The same reference when all is so.
+ * own may be on the calls beside it. The same reference when nothing changed.
  */
 function signFirstCalls(items: readonly GeminiContent[], wire: GeminiWire): readonly GeminiContent[] {
   if (!usesSignatures(wire)) return items;
@@ -260,7 +260,7 @@ function signParts(parts: readonly unknown[]): readonly unknown[] | undefined {
   });
 }
 
-/** A part without its signature, which holds for nothing but what it came with. */
+/** A part without its signature, which is valid only for the original content. */
 function withoutSignature(part: UnknownObject): UnknownObject {
   const { thoughtSignature: _, ...rest } = part;
   return rest;

@@ -31,13 +31,13 @@ interface OpenAIChatFaultOptions {
   readonly vendor?: ChatVendor;
 }
 
-/** Whose API a model is asked through, as far as its name tells. */
+/** The vendor of a model, as far as its name tells. */
 export function vendorOfModel(model: string): ChatVendor {
   if (/(?:^|\/)(?:mistral|ministral|magistral|codestral|devstral|pixtral)/i.test(model)) return "mistral";
   return /(?:^|\/)(?:deepseek|kimi|glm)/i.test(model) ? "reasoning-content" : "openai";
 }
 
-/** openai-chat-28 and openai-chat-29: results stand right behind the message that called, and none is missing there. */
+/** openai-chat-28 and openai-chat-29: results come right behind the message that called, and none is missing there. */
 function* orderFaults(messages: readonly UnknownObject[]): Generator<Fault> {
   let open = new Set<string>();
   let opener = -1;
@@ -174,7 +174,7 @@ function blocksOf(message: UnknownObject, place: WirePlace): readonly WireBlock[
   const blocks: WireBlock[] = [];
   if (asString(reasoning)) blocks.push({ ...place, type: "reasoning", wire: reasoning });
   const callBlocks = asArray(calls).map((call) => callBlock(call, place));
-  // Clients write an empty text beside calls, and it is taken for none.
+  // Clients write an empty text beside calls where there is none.
   const isNoText = content === "" && callBlocks.length > 0;
   if (!isNoText)
     blocks.push(...contentBlocks(content).map((block, index) => contentBlock(block, index, place)));

@@ -136,13 +136,13 @@ function writeContent(old: UnknownObject, values: readonly ChatValue[], hasCalls
   return isPlain && !Array.isArray(old.content) ? only.text : blocks;
 }
 
-/** How this client writes that a turn only calls: an empty text, null, or not at all. */
+/** The content of a turn with only calls, as this client writes it: an empty text, null, or no field. */
 function noContent({ content }: UnknownObject): unknown {
   if (typeof content === "string") return "";
   return content === undefined ? undefined : null;
 }
 
-/** The reasoning that is left; where none is, all of its fields leave. */
+/** The reasoning that is left; where none is, all of its fields are removed. */
 function writeReasoningFields(values: readonly ChatValue[]): UnknownObject {
   const none = Object.fromEntries(REASONING_FIELDS.map((name) => [name, undefined]));
   return { ...none, ...values.find((value) => value.in === "reasoning")?.fields };
@@ -169,7 +169,7 @@ function hasReasoningContent(item: ChatMessage): boolean {
   return role === "assistant" && typeof reasoning === "string";
 }
 
-/** A block of a chat message, by the field it stands in. */
+/** A block of a chat message, by the field that holds it. */
 type ChatValue =
   | { readonly in: "content"; readonly block: UnknownObject }
   | { readonly in: "reasoning"; readonly fields: UnknownObject }
@@ -179,10 +179,10 @@ type ChatValue =
   | { readonly in: "audio"; readonly wire: unknown }
   | { readonly in: "result"; readonly message: UnknownObject };
 
-/** The fields in which vendors tell a turn's reasoning; they belong together. */
+/** The fields in which vendors keep a turn's reasoning; they belong together. */
 const REASONING_FIELDS: readonly string[] = ["reasoning_content", "reasoning", "reasoning_details"];
 
-/** Reads one message; a result is the user's, since a model answers it. */
+/** Reads one message; a result counts as the user's. */
 function readChatMessage(item: ChatMessage): ItemContent<ChatValue> {
   const message = asObject(item);
   const role = asString(message.role) ?? "unknown";
@@ -211,7 +211,7 @@ function isFilled(value: unknown): boolean {
 }
 
 function readContent({ content }: UnknownObject, hasCalls: boolean): Block<ChatValue>[] {
-  // Clients write an empty text beside calls, and mean none.
+  // Clients write an empty text beside calls where there is none.
   if (content === "" && hasCalls) return [];
   return contentBlocks(content).map((block) => readContentBlock(asObject(block)));
 }

@@ -28,7 +28,7 @@ export function findOpenAIResponsesFaults(wire: unknown): readonly Fault[] {
   return isContinued ? faults.filter((fault) => !ABOUT_WHAT_CAME_BEFORE.includes(fault.rule)) : faults;
 }
 
-/** True when calls may stand in a response that the server keeps, so that they cannot be missed here. */
+/** True when calls may be in a response that the server stores, so that their absence here is no fault. */
 function refersToEarlier(wire: unknown, items: readonly UnknownObject[]): boolean {
   const { previous_response_id: previous, conversation } = asObject(wire);
   return Boolean(previous ?? conversation) || items.some((item) => item.type === "item_reference");
@@ -60,7 +60,7 @@ function* pairFaults(items: readonly UnknownObject[]): Generator<Fault> {
     yield faultAt("openai-responses-33", placeOf(index), `call ${callId} has no output: add one`);
 }
 
-/** openai-responses-34: behind reasoning comes what it was made with. */
+/** openai-responses-34: reasoning is followed by the item that was produced with it. */
 function reasoningFaults(items: readonly UnknownObject[]): readonly Fault[] {
   return items.flatMap(({ type }, index) => {
     const next = items[index + 1];
@@ -76,7 +76,7 @@ function isMadeByModel({ type, role }: UnknownObject): boolean {
   return !isOutput(type) && type !== "compaction";
 }
 
-/** openai-responses-36: what is not stored cannot be named. */
+/** openai-responses-36: with `store: false`, items cannot be referred to by id. */
 function* unstoredFaults(items: readonly UnknownObject[]): Generator<Fault> {
   for (const [index, { type, encrypted_content: sealed }] of items.entries()) {
     if (type === "reasoning" && !asString(sealed))
@@ -114,7 +114,7 @@ function* idFaults(items: readonly UnknownObject[]): Generator<Fault> {
 
 const MAX_CALL_ID_CHARS = 64;
 
-/** openai-responses-39: what stands before a compaction item is billed again. */
+/** openai-responses-39: items before a compaction item are billed again. */
 function compactionFaults(items: readonly UnknownObject[]): readonly Fault[] {
   const last = items.findLastIndex((item) => item.type === "compaction");
   return last > 0
@@ -173,7 +173,7 @@ function encryptedItems(items: readonly UnknownObject[]): readonly SignedContent
   });
 }
 
-/** The input items of a Responses request as the rules see them: what the model gave in one go is one message; total. */
+/** The input items of a Responses request as the rules see them: what the model produced in one run is one message; total. */
 function readOpenAIResponsesWire(wire: unknown): readonly WireMessage[] {
   const messages: (WireMessage & { readonly blocks: WireBlock[] })[] = [];
   let joins: Joins;

@@ -80,7 +80,7 @@ export const openaiResponses: BlockFormat<ResponsesWire> = /* @__PURE__ */ creat
     continues: continuesStoredResponse,
 
     writePart(part, { role, value }) {
-      // A thought is sealed: it can be sent as it came or not at all.
+      // Reasoning is encrypted: it can be sent unchanged or not at all.
       if (part.type === "reasoning") return undefined;
       const old = value?.in === "content" ? value : undefined;
       const source = { role, ...(old !== undefined && { value: old.block }) };
@@ -98,7 +98,7 @@ export const openaiResponses: BlockFormat<ResponsesWire> = /* @__PURE__ */ creat
 
     writeResult(part, { before, value, call }) {
       const item = value?.item ?? { type: outputTypeOf(call), call_id: call?.item?.call_id ?? part.callId };
-      // Nothing but a screenshot can stand for a screenshot.
+      // A screenshot cannot be replaced by text.
       if (item.type === "computer_call_output" && value !== undefined) return { in: "item", item };
       const output = writeResultContent(part, { before, content: item.output, shape: RESPONSES_RESULT });
       return { in: "item", item: { ...item, output } };
@@ -107,7 +107,7 @@ export const openaiResponses: BlockFormat<ResponsesWire> = /* @__PURE__ */ creat
   findOpenAIResponsesFaults,
 );
 
-/** Item ids occur once: a second item of the same name goes without. */
+/** Item ids must be unique: a repeated one is removed. */
 function dropRepeatedIds(runs: readonly ResponsesRun[]): readonly ResponsesRun[] {
   const seen = new Set<unknown>();
   const isRepeated = ({ type, id }: UnknownObject): boolean => {
@@ -135,8 +135,8 @@ function withoutId(item: UnknownObject): UnknownObject {
 type Placed = PlacedBlock<ResponsesValue>;
 
 /**
- * Keeps reasoning and what came of it together: reasoning of which nothing came leaves, and what is left without its
- * reasoning loses the id that would ask for it.
+ * Keeps reasoning together with the items produced from it: reasoning without such items is dropped, and items whose
+ * reasoning is gone lose the id by which the server would look for it.
  */
 function keepReasoningWithItems(
   blocks: readonly Placed[],
@@ -159,7 +159,7 @@ function keepReasoningWithItems(
       (block) => block.hidden !== true && !(isUnstored && isReferenceOnly(block)),
     );
     if (kept.length === reasoning.length) settled.push(...reasoning, ...made);
-    // What only the server can read cannot do without its id, nor the id without the reasoning.
+    // Items that only the server can read need their id, and the id needs the reasoning.
     else if (made.some(isServerItem)) settled.push(...reasoning, ...made);
     else settled.push(...kept, ...withoutIds(made));
   }
@@ -172,7 +172,7 @@ function isReasoning(block: Placed | undefined): boolean {
   return block?.part.type === "reasoning";
 }
 
-/** True for two that stood side by side; between others stood what came of the first. */
+/** True for two blocks that were adjacent in the wire. */
 function isNext(one: Placed | undefined, other: Placed | undefined): boolean {
   return one?.index !== undefined && one.item === other?.item && one.index + 1 === other?.index;
 }

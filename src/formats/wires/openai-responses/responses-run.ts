@@ -12,12 +12,12 @@ import { safeCallId } from "../../blocks/message-head.ts";
 import { UNKNOWN_TOOL } from "../../blocks/read-blocks.ts";
 import { isCall, isOutput, responsesItems } from "./find-faults.ts";
 
-/** What the model gave in one go, or one item of anybody else. */
+/** Consecutive items that the model produced, or one item of the user, a tool or the system. */
 export interface ResponsesRun {
   readonly items: readonly UnknownObject[];
   /** Set when it is the request's `instructions` and not in its input. */
   readonly isInstructions?: true;
-  /** The calls that the server keeps and an item only names, by that item. */
+  /** Calls that the server stores, by the `item_reference` that refers to them. */
   readonly keptCalls?: ReadonlyMap<UnknownObject, CallId>;
 }
 
@@ -48,7 +48,7 @@ export function withRuns(wire: ResponsesWire, runs: readonly ResponsesRun[]): Re
   return kept === undefined ? { ...request, input } : { ...wire, instructions: kept.content, input };
 }
 
-/** True when results may answer calls that the server keeps. */
+/** True when results may answer calls that are stored on the server. */
 export function continuesStoredResponse(wire: ResponsesWire): boolean {
   const { previous_response_id: previous, conversation } = asObject(wire);
   return Boolean(previous ?? conversation);
@@ -61,7 +61,7 @@ function isMadeByModel({ type, role }: UnknownObject): boolean {
 
 const NON_MODEL_ITEMS: readonly unknown[] = ["compaction", "mcp_approval_response"];
 
-/** An output whose call is not in the wire answers the oldest call before it that is only named. */
+/** An output whose call is not in the wire belongs to the oldest reference to a call before it. */
 function findReferencedCalls(items: readonly UnknownObject[]): ReadonlyMap<UnknownObject, CallId> {
   const kept = new Map<UnknownObject, CallId>();
   const known = new Set<unknown>();
@@ -109,7 +109,7 @@ export type ResponsesValue =
   | { readonly in: "item"; readonly item: UnknownObject }
   | { readonly in: "content"; readonly item?: UnknownObject; readonly block: UnknownObject };
 
-/** Reads what the model gave in one go, or one item of anybody else. */
+/** Reads one run. */
 export function readResponsesRun(run: ResponsesRun): ItemContent<ResponsesValue> {
   const [first = {}] = run.items;
   return { role: roleOf(first), blocks: run.items.flatMap((item) => readItem(item, run)) };
@@ -143,7 +143,7 @@ export function contentOf({ role, content }: UnknownObject): readonly UnknownObj
   return Array.isArray(content) ? content.map(asObject) : [];
 }
 
-/** What a text is called in the content of a message of this role. */
+/** The `type` of a text block in a message of this role. */
 export function textTypeOf(role: unknown): string {
   return role === "assistant" ? "output_text" : "input_text";
 }
@@ -208,7 +208,7 @@ export function inputField(type: unknown): string {
 
 function readOutput(item: UnknownObject): ResultBlock<ResponsesValue> {
   const { output } = item;
-  // A screenshot is an object of its own where other tools give text or a list.
+  // A screenshot is an object, where other tools give text or a list.
   const content = typeof output === "object" && output !== null && !Array.isArray(output) ? [output] : output;
   return {
     type: "result",
@@ -219,7 +219,7 @@ function readOutput(item: UnknownObject): ResultBlock<ResponsesValue> {
   };
 }
 
-/** Call ids of other vendors may be longer than this API takes. */
+/** Call ids of other vendors may be longer than this API accepts. */
 function repairId(item: UnknownObject): { readonly repaired?: ResponsesValue } {
   const callId = asString(item.call_id) ?? "";
   if (callId.length <= MAX_CALL_ID_CHARS) return {};
