@@ -17,47 +17,6 @@ import {
   withRuns,
 } from "./responses-run.ts";
 
-function outputTypeOf(call: ResponsesValue | undefined): string {
-  const type = call?.item?.type;
-  return typeof type === "string" && type.endsWith("_call") ? `${type}_output` : "function_call_output";
-}
-
-function writeRun({ role, base, blocks }: ItemDraft<ResponsesRun, ResponsesValue>): readonly ResponsesRun[] {
-  const items: UnknownObject[] = [];
-  for (let index = 0; index < blocks.length; ) {
-    const { value } = blocks[index] as PlacedBlock<ResponsesValue>;
-    if (value.in === "item") {
-      items.push(value.item);
-      index++;
-      continue;
-    }
-    const content: UnknownObject[] = [];
-    for (; index < blocks.length; index++) {
-      const next = blocks[index]?.value;
-      if (next?.in !== "content" || next.item !== value.item) break;
-      content.push(next.block);
-    }
-    items.push(writeMessage(role, value.item, content));
-  }
-  return [{ items, ...(base?.isInstructions && { isInstructions: true }) }];
-}
-
-function writeMessage(
-  role: string,
-  item: UnknownObject | undefined,
-  content: readonly UnknownObject[],
-): UnknownObject {
-  if (item === undefined) return { type: "message", role, content };
-  const old = contentOf(item);
-  if (typeof item.content !== "string") {
-    const isSame = old.length === content.length && old.every((block, index) => block === content[index]);
-    return isSame ? item : { ...item, content };
-  }
-  const [only, ...others] = content;
-  if (only?.type !== textTypeOf(item.role) || others.length > 0) return { ...item, content };
-  return only.text === item.content ? item : { ...item, content: only.text };
-}
-
 /**
  * Requests of OpenAI's Responses API, or their bare lists of input items: a flat list in which each message, call,
  * output and thought is an item.
@@ -106,6 +65,47 @@ export const openaiResponses: BlockFormat<ResponsesWire> = /* @__PURE__ */ creat
   },
   findOpenAIResponsesFaults,
 );
+
+function outputTypeOf(call: ResponsesValue | undefined): string {
+  const type = call?.item?.type;
+  return typeof type === "string" && type.endsWith("_call") ? `${type}_output` : "function_call_output";
+}
+
+function writeRun({ role, base, blocks }: ItemDraft<ResponsesRun, ResponsesValue>): readonly ResponsesRun[] {
+  const items: UnknownObject[] = [];
+  for (let index = 0; index < blocks.length; ) {
+    const { value } = blocks[index] as PlacedBlock<ResponsesValue>;
+    if (value.in === "item") {
+      items.push(value.item);
+      index++;
+      continue;
+    }
+    const content: UnknownObject[] = [];
+    for (; index < blocks.length; index++) {
+      const next = blocks[index]?.value;
+      if (next?.in !== "content" || next.item !== value.item) break;
+      content.push(next.block);
+    }
+    items.push(writeMessage(role, value.item, content));
+  }
+  return [{ items, ...(base?.isInstructions && { isInstructions: true }) }];
+}
+
+function writeMessage(
+  role: string,
+  item: UnknownObject | undefined,
+  content: readonly UnknownObject[],
+): UnknownObject {
+  if (item === undefined) return { type: "message", role, content };
+  const old = contentOf(item);
+  if (typeof item.content !== "string") {
+    const isSame = old.length === content.length && old.every((block, index) => block === content[index]);
+    return isSame ? item : { ...item, content };
+  }
+  const [only, ...others] = content;
+  if (only?.type !== textTypeOf(item.role) || others.length > 0) return { ...item, content };
+  return only.text === item.content ? item : { ...item, content: only.text };
+}
 
 /** Item ids must be unique: a repeated one is removed. */
 function dropRepeatedIds(runs: readonly ResponsesRun[]): readonly ResponsesRun[] {

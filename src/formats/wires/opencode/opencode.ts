@@ -30,7 +30,7 @@ export const opencode: OpenCodeFormat = {
     const messages = messagesOf(wire);
     const decoded = decodeMessages(messages);
     const edited = applyEdits(decoded.transcript, edits, { at });
-    return withMessages(wire, encodeMessages({ messages, decoded, edited, at }));
+    return withMessages(wire, encodeMessages(messages, decoded, edited, at));
   },
 };
 
@@ -43,16 +43,13 @@ export interface OpenCodeFormat extends Format<OpenCodeWire> {
   ): Wire;
 }
 
-interface EncodeInput {
-  readonly messages: readonly SessionMessage[];
-  readonly decoded: Decoded;
-  readonly edited: Transcript;
-  readonly at: number;
-}
-
 /** The wire messages of an edited transcript: untouched ones are the same references, hidden ones are left out. */
-function encodeMessages({ messages, decoded, edited, at }: EncodeInput): readonly SessionMessage[] {
-  const { transcript, wireIndexes, origins } = decoded;
+function encodeMessages(
+  messages: readonly SessionMessage[],
+  { transcript, wireIndexes, origins }: Decoded,
+  edited: Transcript,
+  at: number,
+): readonly SessionMessage[] {
   const editedById = new Map(edited.map((message) => [message.id, message]));
   const wireIndexById = new Map<MessageId, number>();
   const pairs = new Map<number, EditedMessage>();
@@ -62,35 +59,17 @@ function encodeMessages({ messages, decoded, edited, at }: EncodeInput): readonl
     pairs.set(wireIndex, { before, after: editedById.get(before.id) ?? before });
   }
   const sessionID = messages.map((message) => infoOf(message).sessionID).find((id) => id !== undefined);
-  const rebuildAt = (wireIndex: number) =>
-    rebuild({
-      wireMessage: messages[wireIndex] as SessionMessage,
-      wireIndex,
-      origins: origins[wireIndex] ?? [],
-      pairs,
-      late,
-      sessionID,
-      at,
-    });
-
+  const order = edited.map((message) => wireIndexById.get(message.id) ?? -1);
+  const rebuild: Rebuild = { messages, origins, pairs, late: lateResults(origins, order), sessionID, at };
   const carriers = resultCarriers(origins);
-  const late = lateResults(
-    origins,
-    edited.map((message) => wireIndexById.get(message.id) ?? -1),
-  );
-  const result: SessionMessage[] = [];
-  for (const message of edited) {
+  return edited.flatMap((message) => {
     const wireIndex = wireIndexById.get(message.id);
-    if (wireIndex === undefined) {
-      if (isVisibleToModel(message)) result.push(encodeMessage(message, { sessionID, at }));
-      continue;
-    }
-    for (const index of [wireIndex, ...(carriers.get(wireIndex) ?? [])]) {
-      const rebuilt = rebuildAt(index);
-      if (rebuilt !== undefined) result.push(rebuilt);
-    }
-  }
-  return result;
+    if (wireIndex === undefined)
+      return isVisibleToModel(message) ? [encodeMessage(message, { sessionID, at })] : [];
+    return [wireIndex, ...(carriers.get(wireIndex) ?? [])].flatMap(
+      (index) => rebuildMessage(rebuild, index) ?? [],
+    );
+  });
 }
 
 interface EditedMessage {
@@ -130,9 +109,8 @@ function keyOf({ messageIndex, partIndex }: Origin): string {
 }
 
 interface Rebuild {
-  readonly wireMessage: SessionMessage;
-  readonly wireIndex: number;
-  readonly origins: readonly Origin[];
+  readonly messages: readonly SessionMessage[];
+  readonly origins: Decoded["origins"];
   readonly pairs: ReadonlyMap<number, EditedMessage>;
   readonly late: ReadonlySet<string>;
   readonly sessionID: unknown;
@@ -140,22 +118,18 @@ interface Rebuild {
 }
 
 /** The wire message with its edited parts; the same reference if none was, undefined if nothing is left of it. */
-function rebuild({
-  wireMessage,
-  wireIndex,
-  origins,
-  pairs,
-  late,
-  sessionID,
-  at,
-}: Rebuild): SessionMessage | undefined {
+function rebuildMessage(
+  { messages, origins, pairs, late, sessionID, at }: Rebuild,
+  wireIndex: number,
+): SessionMessage | undefined {
+  const wireMessage = messages[wireIndex] as SessionMessage;
   const own = pairs.get(wireIndex)?.after;
   const isHidden = own !== undefined && !isVisibleToModel(own);
   const messageID = String(infoOf(wireMessage).id ?? "");
   const parts: SessionPart[] = [];
   let isChanged = isHidden;
   let isAnyShown = false;
-  for (const [index, origin] of origins.entries()) {
+  for (const [index, origin] of (origins[wireIndex] ?? []).entries()) {
     const { messageIndex, partIndex } = origin;
     const wire = wireMessage.parts[index] as SessionPart;
     const isLate = late.has(keyOf(origin));
