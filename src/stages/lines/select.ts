@@ -16,29 +16,93 @@ export interface RowSelection {
 /** The line in place of lines that were left out. */
 export const GAP_MARKER = "[...]";
 
-/**
- * Selects rows for a budget: required ones first, then by value per character, down to the threshold at which the
- * budget is full.
- */
-export function selectRows(fill: FillRows, scores: RowScores, options: RequireOptions): RowSelection {
-  const required = requireRows(fill, scores, options);
-  const sizes = measureSegments(fill, required);
+/** Selects rows for a budget: required ones first, then by value per character, down to the threshold at which the budget is full. */
+export function selectRows(fill: FillRows, scores: RowScores, options: SelectOptions): RowSelection {
+  const { maxChars } = options;
+  const { worth, firstWholePart, tailChars } = requireRows(fill, scores, options);
+  const ranges = measureSegments(fill, worth);
   const isKept = new Uint8Array(fill.rows.count);
   const isShown = new Uint8Array(fill.parts.length);
-  const draft: Draft = { fill, required, sizes, isKept, isShown };
+
+  /** Keeps all rows from a threshold on; gives the length of the result. */
+  function keepFrom(threshold: number): number {
+    let chars = 0;
+    let labelled = -1;
+    for (let number = 0; number < firstWholePart; number++) {
+      const part = fill.parts[number] as FillPart;
+      isShown[number] = 0;
+      for (let segment = part.firstSegment; segment < part.endSegment; segment++)
+        if ((ranges.highest[segment] ?? 0) >= threshold) isShown[number] = 1;
+      if (isShown[number] === 0) continue;
+      if (part.messageNumber !== labelled) chars += LABEL_CHARS;
+      labelled = part.messageNumber;
+      chars += part.headChars;
+      for (let segment = part.firstSegment; segment < part.endSegment; segment++)
+        chars += keepInSegment(segment, threshold);
+    }
+    return chars;
+  }
+
+  function keepInSegment(number: number, threshold: number): number {
+    const { source, firstRow, endRow } = fill.segments[number] as FillSegment;
+    // The head of a call is counted with the call.
+    if (source === "call") return 0;
+    const chars = ranges.chars[number] ?? 0;
+    if ((ranges.lowest[number] ?? 0) >= threshold || chars <= FILL_SHARES.closedGapChars) {
+      isKept.fill(1, firstRow, endRow);
+      return chars;
+    }
+    if ((ranges.highest[number] ?? 0) < threshold) {
+      isKept.fill(0, firstRow, endRow);
+      return GAP_CHARS;
+    }
+    return keepRows(firstRow, endRow, threshold) ?? chars;
+  }
+
+  /** Keeps rows of one segment and closes gaps that save next to nothing; undefined when no gap is left. */
+  function keepRows(firstRow: number, endRow: number, threshold: number): number | undefined {
+    let isWhole = true;
+    let chars = 0;
+    let gapChars = 0;
+    let gapStart = firstRow;
+    for (let row = firstRow; row <= endRow; row++) {
+      if (row < endRow && (worth[row] ?? 0) < threshold) {
+        gapChars += fill.rows.chars[row] ?? 0;
+        continue;
+      }
+      const isClosed = gapChars <= FILL_SHARES.closedGapChars;
+      for (let left = gapStart; left < row; left++) isKept[left] = isClosed ? 1 : 0;
+      chars += isClosed ? gapChars : GAP_CHARS;
+      if (!isClosed) isWhole = false;
+      if (row === endRow) break;
+      isKept[row] = 1;
+      chars += fill.rows.chars[row] ?? 0;
+      gapStart = row + 1;
+      gapChars = 0;
+    }
+    return isWhole ? undefined : chars;
+  }
+
   let tooLow = LOWEST;
   let fits = HIGHEST;
   for (let round = 0; round < ROUNDS; round++) {
     const middle = (tooLow + fits) / 2;
-    const chars = required.tailChars + keepFrom(draft, Math.exp(middle));
-    if (chars > options.maxChars) tooLow = middle;
+    const chars = tailChars + keepFrom(Math.exp(middle));
+    if (chars > maxChars) tooLow = middle;
     else {
       fits = middle;
-      if (chars > FULL_ENOUGH * options.maxChars) break;
+      if (chars > FULL_ENOUGH * maxChars) break;
     }
   }
-  keepFrom(draft, Math.exp(fits));
-  return { isKept, isShown, firstWholePart: required.firstWholePart };
+  keepFrom(Math.exp(fits));
+  return { isKept, isShown, firstWholePart };
+}
+
+export interface SelectOptions {
+  readonly maxChars: number;
+  readonly render: (message: Message) => string;
+  /** Tools whose results stay whole; a name matches when it contains one of these. */
+  readonly neverCutTools: readonly string[];
 }
 
 /** Bounds of the logarithm of the threshold. */
@@ -50,118 +114,24 @@ const GAP_CHARS: number = GAP_MARKER.length + 1;
 /** A label with its line breaks. */
 const LABEL_CHARS = 8;
 
-interface Draft {
-  readonly fill: FillRows;
-  readonly required: RequiredRows;
-  readonly sizes: SegmentSizes;
-  readonly isKept: Uint8Array;
-  readonly isShown: Uint8Array;
-}
-
 /** Length and bounds of the value of each segment, so that most segments are decided without their rows. */
-interface SegmentSizes {
-  readonly chars: Int32Array;
-  readonly lowest: Float64Array;
-  readonly highest: Float64Array;
-}
-
-function measureSegments({ segments, rows }: FillRows, { worth }: RequiredRows): SegmentSizes {
+function measureSegments({ segments, rows }: FillRows, worth: Float64Array) {
   const chars = new Int32Array(segments.length);
   const lowest = new Float64Array(segments.length);
   const highest = new Float64Array(segments.length);
-  for (let number = 0; number < segments.length; number++) {
-    const { firstRow, endRow } = segments[number] as FillSegment;
+  for (const [number, segment] of segments.entries()) {
     let low = Number.POSITIVE_INFINITY;
     let high = 0;
-    for (let row = firstRow; row < endRow; row++) {
+    for (let row = segment.firstRow; row < segment.endRow; row++) {
       const value = worth[row] ?? 0;
       if (value < low) low = value;
       if (value > high) high = value;
     }
-    chars[number] = wholeChars(rows, segments[number] as FillSegment);
+    chars[number] = wholeChars(rows, segment);
     lowest[number] = low;
     highest[number] = high;
   }
   return { chars, lowest, highest };
-}
-
-/** Keeps all rows from a threshold on; gives the length of the result. */
-function keepFrom(draft: Draft, threshold: number): number {
-  const { fill, required, sizes, isShown } = draft;
-  let chars = 0;
-  let labelled = -1;
-  for (let number = 0; number < required.firstWholePart; number++) {
-    const part = fill.parts[number] as FillPart;
-    isShown[number] = 0;
-    for (let segment = part.firstSegment; segment < part.endSegment; segment++)
-      if ((sizes.highest[segment] ?? 0) >= threshold) isShown[number] = 1;
-    if (isShown[number] === 0) continue;
-    if (part.messageNumber !== labelled) chars += LABEL_CHARS;
-    labelled = part.messageNumber;
-    chars += part.headChars;
-    for (let segment = part.firstSegment; segment < part.endSegment; segment++)
-      chars += keepInSegment(draft, segment, threshold);
-  }
-  return chars;
-}
-
-function keepInSegment({ fill, required, sizes, isKept }: Draft, segment: number, threshold: number): number {
-  const { source, firstRow, endRow } = fill.segments[segment] as FillSegment;
-  // The head of a call is counted with the call.
-  if (source === "call") return 0;
-  const chars = sizes.chars[segment] ?? 0;
-  if ((sizes.lowest[segment] ?? 0) >= threshold || chars <= FILL_SHARES.closedGapChars) {
-    isKept.fill(1, firstRow, endRow);
-    return chars;
-  }
-  if ((sizes.highest[segment] ?? 0) < threshold) {
-    isKept.fill(0, firstRow, endRow);
-    return GAP_CHARS;
-  }
-  const keptChars = keepRows(isKept, {
-    worth: required.worth,
-    rowChars: fill.rows.chars,
-    firstRow,
-    endRow,
-    threshold,
-  });
-  return keptChars ?? chars;
-}
-
-interface KeepRows {
-  readonly worth: Float64Array;
-  readonly rowChars: Int32Array;
-  readonly firstRow: number;
-  readonly endRow: number;
-  readonly threshold: number;
-}
-
-/** Keeps rows of one segment and closes gaps that save next to nothing; undefined when no gap is left. */
-function keepRows(
-  isKept: Uint8Array,
-  { worth, rowChars, firstRow, endRow, threshold }: KeepRows,
-): number | undefined {
-  const { closedGapChars } = FILL_SHARES;
-  let isWhole = true;
-  let chars = 0;
-  let gapChars = 0;
-  let gapStart = firstRow;
-  for (let row = firstRow; row <= endRow; row++) {
-    if (row < endRow && (worth[row] ?? 0) < threshold) {
-      gapChars += rowChars[row] ?? 0;
-      continue;
-    }
-    const isClosed = gapChars <= closedGapChars;
-    for (let left = gapStart; left < row; left++) isKept[left] = isClosed ? 1 : 0;
-    chars += isClosed ? gapChars : GAP_CHARS;
-    if (!isClosed) isWhole = false;
-    if (row === endRow) break;
-    isKept[row] = 1;
-    chars += rowChars[row] ?? 0;
-    gapStart = row + 1;
-    gapChars = 0;
-  }
-  return isWhole ? undefined : chars;
 }
 
 /** The value of rows after what must be kept and what is preferred. */
@@ -173,26 +143,20 @@ interface RequiredRows {
   readonly tailChars: number;
 }
 
-interface RequireOptions {
-  readonly maxChars: number;
-  readonly render: (message: Message) => string;
-  /** Tools whose results stay whole; a name matches when it contains one of these. */
-  readonly neverCutTools: readonly string[];
-}
-
 /** Requires the newest messages and what users said; prefers the newest work. */
-export function requireRows(fill: FillRows, scores: RowScores, options: RequireOptions): RequiredRows {
+export function requireRows(fill: FillRows, scores: RowScores, options: SelectOptions): RequiredRows {
   const tail = wholeTail(fill, options);
   const worth = scores.density.slice();
-  const wordsChars = requireWords({ fill, worth, ...tail, ...options });
+  const wordsChars = requireWords(fill, worth, { ...tail, ...options });
   const roomChars = FILL_SHARES.recent * options.maxChars - tail.tailChars - wordsChars;
-  preferRecent({ fill, scores, worth, roomChars, ...tail, ...options });
-  return { worth, ...tail };
+  const required = { worth, ...tail };
+  preferRecent(fill, scores, { ...required, roomChars });
+  return required;
 }
 
 type Tail = Pick<RequiredRows, "firstWholePart" | "tailChars">;
 
-function wholeTail({ messages, parts }: FillRows, { maxChars, render }: RequireOptions): Tail {
+function wholeTail({ messages, parts }: FillRows, { maxChars, render }: SelectOptions): Tail {
   let tailChars = 0;
   let firstMessage = messages.length;
   for (; firstMessage > 0; firstMessage--) {
@@ -204,16 +168,15 @@ function wholeTail({ messages, parts }: FillRows, { maxChars, render }: RequireO
   return { firstWholePart: first === -1 ? parts.length : first, tailChars };
 }
 
-interface WordsInput extends Tail, RequireOptions {
-  readonly fill: FillRows;
-  readonly worth: Float64Array;
-}
-
 /**
  * Requires summaries, the first request, then everything that users said, newest first, within its share. Of a
  * summary or a first request that is too long the beginning is kept.
  */
-function requireWords({ fill, worth, firstWholePart, maxChars, neverCutTools }: WordsInput): number {
+function requireWords(
+  fill: FillRows,
+  worth: Float64Array,
+  { firstWholePart, maxChars, neverCutTools }: Tail & SelectOptions,
+): number {
   const { rows, segments } = fill;
   const said = fill.parts.slice(0, firstWholePart).filter((part) => isSaid(part, neverCutTools));
   const request = said.find(({ message }) => message.role === "user");
@@ -244,18 +207,16 @@ function isSaid({ part, message }: FillPart, neverCutTools: readonly string[]): 
   return message.summary === true || message.role === "user";
 }
 
-interface RecentInput extends WordsInput {
-  readonly scores: RowScores;
-  readonly roomChars: number;
-}
-
 /** Output of searches and programs is often long and seldom needed whole; what was removed is needed least. */
 const NEVER_RECENT: ReadonlySet<FillSource> = new Set(["search", "output", "removed"]);
 
 /** Raises the value of the newest work, from the newest to the oldest, within its share. */
-function preferRecent(input: RecentInput): void {
-  const { fill, scores, worth, firstWholePart } = input;
-  let roomChars = input.roomChars;
+function preferRecent(
+  fill: FillRows,
+  { isRepeated }: RowScores,
+  { worth, firstWholePart, ...room }: RequiredRows & { readonly roomChars: number },
+): void {
+  let { roomChars } = room;
   for (let number = firstWholePart - 1; number >= 0 && roomChars > 0; number--) {
     const part = fill.parts[number] as FillPart;
     roomChars -= part.headChars;
@@ -264,11 +225,11 @@ function preferRecent(input: RecentInput): void {
       if (NEVER_RECENT.has(source) || worth[firstRow] === Number.POSITIVE_INFINITY) continue;
       let chars = 0;
       for (let row = firstRow; row < endRow; row++)
-        if (scores.isRepeated[row] === 0) chars += fill.rows.chars[row] ?? 0;
+        if (isRepeated[row] === 0) chars += fill.rows.chars[row] ?? 0;
       const isLong = chars > FILL_SHARES.longText * roomChars;
       const factor = Math.exp(isLong ? FILL_WEIGHTS.recentLong : FILL_WEIGHTS.recent);
       for (let row = firstRow; row < endRow; row++)
-        if (scores.isRepeated[row] === 0) worth[row] = (worth[row] ?? 0) * factor;
+        if (isRepeated[row] === 0) worth[row] = (worth[row] ?? 0) * factor;
       if (!isLong) roomChars -= chars;
     }
   }
