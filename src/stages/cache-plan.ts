@@ -27,7 +27,17 @@ export function planEdits(request: PlanEditsRequest): EditPlan {
   };
 }
 
-export interface PlanEditsRequest extends WireRequest {
+export interface PlanEditsRequest {
+  readonly transcript: Transcript;
+  /** Edits of which each could be left out, like those of `prune` and `supersede`. */
+  readonly edits: readonly Edit[];
+  readonly profile: CacheProfile;
+  /** System prompt and tool definitions, which stand before all messages. */
+  readonly leadingTokens?: number;
+  /** Messages behind which the host marked the prompt for caching; unset means that any prefix can be reused. */
+  readonly breakpoints?: readonly MessageId[];
+  /** The size of a message as the model sees it; the default is a quarter of its characters. */
+  readonly tokensOf?: (message: Message) => number;
   /** Requests still to come, counting the next one. */
   readonly expectedTurns: number;
   /** Time since the last request of this conversation; unset means that its cache is still there. */
@@ -166,7 +176,7 @@ function bestOf([first, ...others]: readonly EditTally[]): EditTally | undefined
 }
 
 /** The messages of the next request with their sizes, and where each edit changes them first. */
-function measureWire(request: WireRequest): CachedWire {
+function measureWire(request: PlanEditsRequest): CachedWire {
   const { transcript, edits, tokensOf = quarterOfChars } = request;
   const window = filterCompacted(transcript);
   const indexes = new Map(window.map(({ id }, index) => [id, index]));
@@ -177,7 +187,7 @@ function measureWire(request: WireRequest): CachedWire {
     window.findLastIndex(({ role }) => role === "assistant"),
   );
   const places = placesOf(edits, indexes);
-  const savedAt = savedTokensAt({ transcript, window, edits, places, tokensOf });
+  const savedAt = savedTokensAt(request, window, places);
   const reusableBefore = reusableTokens(request, { indexes, tokensBefore });
   const cachedTokens = cachedEnd === 0 ? 0 : (tokensBefore[cachedEnd] ?? 0);
 
@@ -192,19 +202,6 @@ function measureWire(request: WireRequest): CachedWire {
     editedPlaces: editedPlaces.sort((left, right) => right.index - left.index),
     placeOfEdit: (index) => places[index] ?? NOWHERE,
   };
-}
-
-interface WireRequest {
-  readonly transcript: Transcript;
-  /** Edits of which each could be left out, like those of `prune` and `supersede`. */
-  readonly edits: readonly Edit[];
-  readonly profile: CacheProfile;
-  /** System prompt and tool definitions, which stand before all messages. */
-  readonly leadingTokens?: number;
-  /** Messages behind which the host marked the prompt for caching; unset means that any prefix can be reused. */
-  readonly breakpoints?: readonly MessageId[];
-  /** The size of a message as the model sees it; the default is a quarter of its characters. */
-  readonly tokensOf?: (message: Message) => number;
 }
 
 /** The messages of the next request, as a provider's cache sees them. */
@@ -261,22 +258,12 @@ function placesOf(edits: readonly Edit[], indexes: ReadonlyMap<MessageId, number
   });
 }
 
-interface SavingsSubject {
-  readonly transcript: Transcript;
-  readonly window: Transcript;
-  readonly edits: readonly Edit[];
-  readonly places: readonly number[];
-  readonly tokensOf: (message: Message) => number;
-}
-
-/** What the edits of each place take off the wire, by place. */
-function savedTokensAt({
-  transcript,
-  window,
-  edits,
-  places,
-  tokensOf,
-}: SavingsSubject): ReadonlyMap<number, number> {
+/** What the edits save at each message, by its index. */
+function savedTokensAt(
+  { transcript, edits, tokensOf = quarterOfChars }: PlanEditsRequest,
+  window: Transcript,
+  places: readonly number[],
+): ReadonlyMap<number, number> {
   const before = new Map(window.map((message) => [message.id, message]));
   const after = new Map(applyEdits(transcript, edits, { at: 0 }).map((message) => [message.id, message]));
   const sizeOf = (message: Message | undefined): number =>
@@ -297,7 +284,7 @@ function savedTokensAt({
 
 /** For each message, how much of the prompt before it a provider can still read when the message changes. */
 function reusableTokens(
-  { breakpoints, profile }: WireRequest,
+  { breakpoints, profile }: PlanEditsRequest,
   { indexes, tokensBefore }: { indexes: ReadonlyMap<MessageId, number>; tokensBefore: readonly number[] },
 ): readonly number[] {
   const ends = new Set(breakpoints?.map((id) => (indexes.get(id) ?? -1) + 1));

@@ -187,7 +187,7 @@ interface RunOpening {
 }
 
 /** A run that waits for a slot. */
-function queuedRun(number: number, opening: RunOpening): LiveRun {
+export function queuedRun(number: number, opening: RunOpening): LiveRun {
   const { directive, atMs, requestId, openedBy } = opening;
   return {
     number,

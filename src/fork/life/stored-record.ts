@@ -1,7 +1,9 @@
 import type { ForkStep } from "./events.ts";
 import { isProcess } from "./lease.ts";
+import { countAttempt } from "./limits.ts";
 import { checkChildAction } from "./prompt.ts";
-import type { ForkOwner, ForkRecord } from "./record.ts";
+import type { ForkOwner, ForkRecord, LiveRun } from "./record.ts";
+import { queuedRun } from "./start.ts";
 
 /** A stored value as a fork record; undefined when it is not one of this version. */
 export function readForkRecord(value: unknown): ForkRecord | undefined {
@@ -171,22 +173,20 @@ export function rebuildForkRecord({ metadata, session, owner, number, atMs }: Lo
     spent: { costUSD: session.costUSD ?? 0, tokens: 0, steps: 0 },
     runs: [],
   };
-  const run = {
-    number: metadata.run,
+  const queued = queuedRun(metadata.run, { directive: "", atMs: session.createdAtMs });
+  const run: LiveRun = {
+    ...queued,
     state: "running",
-    queuedAtMs: session.createdAtMs,
     startedAtMs: session.createdAtMs,
     lastSignAtMs: atMs,
     lastWatchAtMs: atMs,
-    prompts: [
-      { number: 1, kind: "directive", text: "", attempts: { count: 1, lastAtMs: session.createdAtMs } },
-    ],
-    calls: { total: 0, streak: 0, recentIds: [] },
-    rateLimits: 0,
-    asks: [],
-    adoption: { count: 1, lastAtMs: atMs },
+    prompts: queued.prompts.map((prompt) => ({
+      ...prompt,
+      attempts: countAttempt(undefined, session.createdAtMs),
+    })),
+    adoption: countAttempt(undefined, atMs),
     isRebuilt: true,
-  } as const;
+  };
   return { record: { ...record, runs: [run] }, actions: [checkChildAction(record, run)] };
 }
 

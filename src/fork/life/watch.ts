@@ -151,8 +151,8 @@ function completeRun(
   { finding, atMs }: { finding: Extract<ChildFinding, { readonly type: "finished" }>; atMs: number },
 ): ForkStep {
   // A prompt that is being sent may change the report; the next check decides.
-  const isSpokenTo = run.prompts.some((prompt) => prompt.kind === "steer" && isOutstanding(prompt));
-  if (isSpokenTo && run.adoption === undefined && !isStopping(run)) return unchanged(record);
+  const isBeingSteered = run.prompts.some((prompt) => prompt.kind === "steer" && isOutstanding(prompt));
+  if (isBeingSteered && run.adoption === undefined && !isStopping(run)) return unchanged(record);
   const { text, changedFiles } = finding;
   return endRun(record, run, { state: "completed", atMs, text, changedFiles });
 }
