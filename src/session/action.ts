@@ -84,6 +84,7 @@ interface Decided {
   readonly version: number;
 }
 
+/** Why nothing is done. */
 export type IdleReason =
   | CompactReason
   | "aborted"
@@ -92,6 +93,7 @@ export type IdleReason =
   | "host-compacts"
   | "nothing-to-gain";
 
+/** Why the session cannot go on by itself. */
 export type GiveUpReason =
   | "no-gain"
   | "does-not-fit"

@@ -65,6 +65,7 @@ export interface SessionCore {
 
 type CountedResults = ReturnType<typeof countedResults>;
 
+/** A step that edits the window, as it is journalled. */
 export interface Step {
   readonly name: string;
   readonly reason: string;

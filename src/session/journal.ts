@@ -6,12 +6,14 @@ export interface Journal {
   read(): Promise<JournalContent>;
 }
 
+/** An entry that was written. */
 export interface JournalAppended {
   readonly status: "appended";
   /** Greater than that of every entry that was safe when this writer began. */
   readonly sequence: number;
 }
 
+/** An entry that could not be written. */
 export interface JournalFailure {
   readonly status: "failed";
   /** The system's error code, such as ENOSPC, or NOT_JSON for a value that JSON cannot hold. */
@@ -19,11 +21,13 @@ export interface JournalFailure {
   readonly reason: string;
 }
 
+/** All that could be read of a journal, and all that could not. */
 export interface JournalContent {
   readonly entries: readonly JournalEntry[];
   readonly problems: readonly JournalProblem[];
 }
 
+/** One value of a journal with its place in the order. */
 export interface JournalEntry {
   /** Grows with every entry of a writer; two writers at the same time may use the same number. */
   readonly sequence: number;

@@ -79,6 +79,7 @@ interface ToolSummaryStart {
   readonly visibleResults: number;
 }
 
+/** Tool results were summarized, or that failed. */
 export interface ToolSummaryEnd {
   readonly type: "tool_summary_end";
   readonly archivedResults: number;
@@ -105,6 +106,7 @@ interface SessionWarning {
   readonly message: string;
 }
 
+/** What a warning is about. */
 export type WarningCode =
   | "compaction-gained-little"
   | "not-journalled"

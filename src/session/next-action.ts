@@ -186,7 +186,9 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
   };
 }
 
+/** What the caller knows when it asks for the next action. */
 export interface NextActionOptions {
+  /** Before the model is called (the default), or after it has answered: then edits that pay are made. */
   readonly moment?: Moment;
   /** `manual`: a person wants a compaction now. */
   readonly demand?: "none" | "manual";
@@ -214,7 +216,7 @@ function planEditsFor(
     estimate: meter.options(),
     leadingTokens: Math.ceil((systemChars + toolsChars) / CHARS_PER_TOKEN),
     idleMs,
-    ...(neededTokens !== undefined && { neededTokens }),
+    neededTokens,
     spare: (edits) => withoutPinned(core, edits),
   });
 }

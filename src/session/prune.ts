@@ -36,18 +36,17 @@ export function planMechanicalEdits(
   transcript: Transcript,
   request: MechanicalRequest,
 ): MechanicalPlan | undefined {
-  const { neededTokens, estimate } = request;
-  const spare = request.spare ?? ((edits) => edits);
+  const { neededTokens, estimate, profile, expectedTurns, leadingTokens, idleMs, spare } = request;
   const superseded = spare(supersede(protection(request.prune))(transcript));
   const choose = (edits: readonly Edit[]): Chosen => {
     const { apply, arithmetic } = planEdits({
       transcript,
       edits,
-      profile: request.profile,
-      expectedTurns: request.expectedTurns,
+      profile,
+      expectedTurns,
+      leadingTokens,
+      idleMs,
       tokensOf: (message) => estimateMessageTokens(message, estimate),
-      ...(request.leadingTokens !== undefined && { leadingTokens: request.leadingTokens }),
-      ...(request.idleMs !== undefined && { idleMs: request.idleMs }),
       ...(neededTokens !== undefined && { neededTokens }),
     });
     return { edits: apply, savedTokens: arithmetic.chosen.savedTokensPerTurn, arithmetic };
@@ -73,14 +72,16 @@ interface MechanicalRequest {
   readonly expectedTurns: number;
   readonly estimate: MessageEstimateOptions;
   /** System prompt and tool definitions. */
-  readonly leadingTokens?: number;
-  readonly idleMs?: number;
+  readonly leadingTokens: number;
+  /** Time since the last request. */
+  readonly idleMs: number;
   /** What has to go so that no compaction is needed; unset: only what pays for itself. */
-  readonly neededTokens?: number;
+  readonly neededTokens: number | undefined;
   /** Leaves out what must not be edited, so that it is not counted as saved either. */
-  readonly spare?: (edits: readonly Edit[]) => readonly Edit[];
+  readonly spare: (edits: readonly Edit[]) => readonly Edit[];
 }
 
+/** Edits that were chosen, and whether they only remove superseded content. */
 export interface MechanicalPlan extends Chosen {
   readonly type: "prune" | "supersede";
 }

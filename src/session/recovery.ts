@@ -71,6 +71,7 @@ export function afterRefusal(before: RecoveryState | undefined, refusal: Refusal
   }
 }
 
+/** A request that the provider refused. */
 export interface Refusal {
   readonly error: unknown;
   readonly report: ProviderErrorReport;

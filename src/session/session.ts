@@ -82,20 +82,25 @@ export interface Session {
   setOverhead(overhead: PromptOverhead): void;
 }
 
+/** Options of `prepare`. */
 export interface PrepareOptions extends NextActionOptions {
+  /** Ends the preparation; what was applied until then stays. */
   readonly signal?: AbortSignal;
 }
 
+/** What is known of an answer without content. */
 export interface EmptyAnswer {
   readonly usage?: Usage;
   readonly finish?: string;
 }
 
+/** The batch that was taken back, or why none was. */
 export type UndoResult =
   | { readonly status: "undone"; readonly batch: EditBatch }
   | { readonly status: "nothing" }
   | { readonly status: "busy" };
 
+/** Settings, limit and estimate of a session as it is now. */
 export interface SessionStatus extends TriggerStatus {
   readonly estimate: ContextEstimate;
   /** Counts the changes of the context. */
@@ -298,6 +303,7 @@ function answersUntil({ history, memory }: SessionCore, at: number): number {
   return history.source().filter(({ id, createdAt = 0 }) => memory.answers.has(id) && createdAt <= at).length;
 }
 
+/** What came of restoring a session. */
 export interface Restored {
   /** Batches in force now. */
   readonly batches: number;

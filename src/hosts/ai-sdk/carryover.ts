@@ -111,6 +111,7 @@ export interface CarryoverOptions
   readonly clock?: Clock;
 }
 
+/** Stores of a conversation, in memory, as files or in a database. */
 export interface CarryoverStore {
   readonly spills?: SpillStore;
   readonly journal?: Journal;

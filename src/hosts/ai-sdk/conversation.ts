@@ -105,6 +105,7 @@ function withAnswers(transcript: Transcript, answers: ReadonlyMap<MessageId, Ans
 /** As `generateText`, `streamText` and agents call it before every step. */
 export type PrepareStep = (step: StepToPrepare) => Promise<{ messages: ModelMessage[] } | undefined>;
 
+/** What the AI SDK gives to `prepareStep`. */
 export interface StepToPrepare {
   readonly model: unknown;
   readonly messages: readonly ModelMessage[];
