@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { workingDirectoryOf } from "../../formats/read-transcript.ts";
 import { createFixedSource, createInspectedSession } from "../../inspector/server/session-source.ts";
+import { omitUndefined } from "../../text/json.ts";
 import { type InputFile, printWarnings, readInput, sessionLabel } from "../files/read-input.ts";
 import { STORE_OPTION } from "../opencode/with-stores.ts";
 import { parseCount, parseSize } from "../terminal/cli-error.ts";
@@ -65,9 +66,22 @@ Examples:
 async function runInspect(path: string | undefined, flags: InspectFlags): Promise<void> {
   checkFlags(flags);
   if (flags.live) return inspectLive(path, flags);
-  const file = await report(path, flags);
+  const file = await printProfile(path, flags);
   if (flags.html === undefined && !isServed(flags)) return;
-  const session = createInspectedSession(readSessionOf(file, flags), secretsChoice(flags));
+  const { name, title, sessionId, format, transcript, warnings, wire } = file;
+  const session = createInspectedSession(
+    omitUndefined({
+      name,
+      title,
+      sessionId,
+      format,
+      transcript,
+      problems: warnings,
+      workingDirectory: workingDirectoryOf(wire),
+      windowTokens: flags.window,
+    }),
+    secretsChoice(flags),
+  );
   if (flags.html !== undefined) {
     await writePage(flags.html, session);
     printerFor(flags)(`Page: ${flags.html}`);
@@ -76,58 +90,35 @@ async function runInspect(path: string | undefined, flags: InspectFlags): Promis
 }
 
 /** Reads a session, prints its profile and returns it. */
-async function report(path: string | undefined, { json, top }: InspectFlags): Promise<InputFile> {
+async function printProfile(path: string | undefined, { json, top }: InspectFlags): Promise<InputFile> {
   const progress = createProgressLine();
   try {
     progress.show(`reading ${path ?? "the newest session"}`);
-    const { file, found } =
-      path === undefined ? await newest() : { file: await readInput(path, "live"), found: undefined };
+    const { file, found } = path === undefined ? await newest() : { file: await readInput(path, "live") };
     printWarnings(file);
     progress.show(`measuring ${file.transcript.length} messages`);
     const profile = profileSession(file.transcript, { top });
     progress.end();
+    const { format, reason, sessionId, title, problems, name } = file;
     if (json) {
-      const { format, reason, sessionId, title, problems } = file;
-      const head = { file: file.name, format, reason, sessionId, title };
+      const head = { file: name, format, reason, sessionId, title };
       const rest = { ...profile, byFile: profile.byFile.slice(0, top), byTool: profile.byTool.slice(0, top) };
       printJson({ ...head, ...rest, problems });
-      return file;
+    } else {
+      const label = sessionLabel(file, name);
+      const workingDirectory = workingDirectoryOf(file.wire);
+      const colors = colorsFor(process.stdout);
+      const input = { profile, title: label, format, top, colors, found, workingDirectory };
+      process.stdout.write(`${inspectReport(input)}\n`);
     }
-    const workingDirectory = workingDirectoryOf(file.wire);
-    const shown = inspectReport({
-      profile,
-      title: sessionLabel(file, file.name),
-      format: file.format,
-      top,
-      colors: colorsFor(process.stdout),
-      ...(found !== undefined && { found }),
-      ...(workingDirectory !== undefined && { workingDirectory }),
-    });
-    process.stdout.write(`${shown}\n`);
     return file;
   } finally {
     progress.end();
   }
 }
 
-function readSessionOf(
-  { name, title, sessionId, format, transcript, warnings, wire }: InputFile,
-  { window }: InspectFlags,
-): Parameters<typeof createInspectedSession>[0] {
-  const workingDirectory = workingDirectoryOf(wire);
-  return {
-    name,
-    format,
-    transcript,
-    problems: warnings,
-    ...(title !== undefined && { title }),
-    ...(sessionId !== undefined && { sessionId }),
-    ...(workingDirectory !== undefined && { workingDirectory }),
-    ...(window !== undefined && { windowTokens: window }),
-  };
-}
-
-async function newest(): Promise<{ readonly file: InputFile; readonly found: string }> {
+/** The newest session on this machine; prints why newer ones were skipped. */
+async function newest(): Promise<{ readonly file: InputFile; readonly found?: string }> {
   const { file, found, skipped } = await findNewestSession(process.env);
   for (const line of skipped) process.stderr.write(`warning: ${line}\n`);
   return { file, found };
@@ -138,8 +129,8 @@ interface InspectReportInput {
   readonly title: string;
   readonly format: string;
   /** How the session was found, if no file was named. */
-  readonly found?: string;
-  readonly workingDirectory?: string;
+  readonly found?: string | undefined;
+  readonly workingDirectory?: string | undefined;
   readonly top: number;
   readonly colors: Colors;
 }
