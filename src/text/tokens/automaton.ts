@@ -1,12 +1,9 @@
 /** The fitted constants of the token model, in tokens. */
 export interface TokenModel {
-  readonly named: Readonly<Record<string, number>>;
-  /** One line a first letter or mark, one character a second one: see `PAIR_DIGITS`. */
-  readonly letterPairs: readonly string[];
-  readonly capitalPairs: readonly string[];
-  readonly markPairs: readonly string[];
-  /** A lower-case word, then an upper-case word, behind each lone mark. */
-  readonly prefixes: readonly string[];
+  /** In the order of `NAMED_COSTS`. */
+  readonly named: readonly number[];
+  /** The costs from `FIRST_LETTER_PAIR` on, one character each: see `PAIR_DIGITS`. */
+  readonly pairs: string;
   /** Ideographs that often share a token with their neighbour. */
   readonly commonHan: string;
   /** Between these multiples of the estimate lie 95 % of the held-out texts. */
@@ -18,7 +15,7 @@ export interface ErrorInterval {
   readonly high: number;
 }
 
-/** What each character of a pair line stands for: its place times `PAIR_STEP_TOKENS`. */
+/** The digits of `pairs`: each stands for its index times `PAIR_STEP_TOKENS`. */
 export const PAIR_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
 export const PAIR_STEP_TOKENS = 0.025;
 

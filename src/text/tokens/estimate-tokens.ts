@@ -1,11 +1,5 @@
 import {
-  COST_COUNT,
   type ErrorInterval,
-  FIRST_CAPITAL_PAIR,
-  FIRST_LETTER_PAIR,
-  FIRST_MARK_PAIR,
-  FIRST_PREFIX,
-  NAMED_COSTS,
   PAIR_DIGITS,
   PAIR_STEP_TOKENS,
   ROW_COUNT,
@@ -148,16 +142,6 @@ function packSteps(costs: readonly number[]): Int32Array {
   return steps;
 }
 
-function costsOf(model: TokenModel): readonly number[] {
-  const costs = new Array<number>(COST_COUNT).fill(0);
-  for (const [index, name] of NAMED_COSTS.entries()) costs[index] = model.named[name] ?? 0;
-  const read = (first: number, lines: readonly string[]): void => {
-    for (const [index, digit] of [...lines.join("")].entries())
-      costs[first + index] = PAIR_DIGITS.indexOf(digit) * PAIR_STEP_TOKENS;
-  };
-  read(FIRST_LETTER_PAIR, model.letterPairs);
-  read(FIRST_CAPITAL_PAIR, model.capitalPairs);
-  read(FIRST_MARK_PAIR, model.markPairs);
-  read(FIRST_PREFIX, model.prefixes);
-  return costs;
+function costsOf({ named, pairs }: TokenModel): readonly number[] {
+  return [...named, ...Array.from(pairs, (digit) => PAIR_DIGITS.indexOf(digit) * PAIR_STEP_TOKENS)];
 }

@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import {
   COST_COUNT,
   DIGIT,
+  FIRST_LETTER_PAIR,
   FIRST_LOWER,
   FIRST_MARK,
   FIRST_UPPER,
-  MARK_COUNT,
   markSymbol,
   NAMED_COSTS,
   NEWLINE,
@@ -25,15 +25,10 @@ import { createTokenCounter } from "./estimate-tokens.ts";
 import { TOKEN_MODEL } from "./model.ts";
 
 /** A counter for which only the costs named here are not zero. */
-function counterOf(named: Readonly<Record<string, number>>): (text: string) => number {
-  const zeros = (lines: number, width: number): readonly string[] =>
-    Array.from({ length: lines }, () => "0".repeat(width));
+function counterOf(costs: Readonly<Record<string, number>>): (text: string) => number {
   return createTokenCounter({
-    named,
-    letterPairs: zeros(26, 26),
-    capitalPairs: zeros(26, 26),
-    markPairs: zeros(MARK_COUNT, MARK_COUNT),
-    prefixes: zeros(2, MARK_COUNT),
+    named: NAMED_COSTS.map((name) => costs[name] ?? 0),
+    pairs: "0".repeat(COST_COUNT - FIRST_LETTER_PAIR),
     commonHan: "的",
     intervals: TOKEN_MODEL.intervals,
   });
@@ -98,19 +93,11 @@ describe("the token model", () => {
   });
 
   it("has constants for exactly this shape, none of them negative", () => {
-    expect(Object.keys(TOKEN_MODEL.named)).toEqual(NAMED_COSTS);
-    expect(Object.values(TOKEN_MODEL.named).every((cost) => cost >= 0)).toBe(true);
-    const { letterPairs, capitalPairs, markPairs, prefixes } = TOKEN_MODEL;
-    for (const line of [...letterPairs, ...capitalPairs]) expect(line).toHaveLength(26);
-    for (const line of [...markPairs, ...prefixes]) expect(line).toHaveLength(MARK_COUNT);
-    expect([letterPairs, capitalPairs, markPairs, prefixes].map(({ length }) => length)).toEqual([
-      26,
-      26,
-      MARK_COUNT,
-      2,
-    ]);
-    for (const digit of [...letterPairs, ...capitalPairs, ...markPairs, ...prefixes].join(""))
-      expect(PAIR_DIGITS).toContain(digit);
+    const { named, pairs } = TOKEN_MODEL;
+    expect(named).toHaveLength(NAMED_COSTS.length);
+    expect(named.every((cost) => cost >= 0)).toBe(true);
+    expect(pairs).toHaveLength(COST_COUNT - FIRST_LETTER_PAIR);
+    for (const digit of pairs) expect(PAIR_DIGITS).toContain(digit);
   });
 });
 
@@ -161,11 +148,13 @@ describe("symbolTable", () => {
   });
 });
 
-it("reads the cost of a pair from its line", () => {
-  const letterPairs = Array.from({ length: 26 }, (_, first) =>
-    first === 1 ? `00${PAIR_DIGITS[40]}${"0".repeat(23)}` : "0".repeat(26),
+it("reads the cost of a pair from its digit", () => {
+  const before = FIRST_LETTER_PAIR + 26 + 2;
+  const pairs = `${"0".repeat(before - FIRST_LETTER_PAIR)}${PAIR_DIGITS[40]}`.padEnd(
+    COST_COUNT - FIRST_LETTER_PAIR,
+    "0",
   );
-  const model = { ...TOKEN_MODEL, named: {}, letterPairs };
+  const model = { ...TOKEN_MODEL, named: NAMED_COSTS.map(() => 0), pairs };
   expect(createTokenCounter(model)("abc")).toBeCloseTo(40 * PAIR_STEP_TOKENS, 3);
   expect(createTokenCounter(model)("acb")).toBe(0);
 });
