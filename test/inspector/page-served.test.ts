@@ -126,7 +126,6 @@ const FORK: LiveFork = {
   calls: 2,
   tokens: 12_000,
   costUSD: 0.002,
-  queuedAtMs: 1_000,
 };
 
 const REQUEST = {

@@ -240,7 +240,6 @@ function hostileEvents(hostile: string): readonly LiveEvent[] {
           calls: 1,
           tokens: 1,
           costUSD: 1,
-          queuedAtMs: 1,
           error: hostile,
         },
       ],

@@ -11,7 +11,7 @@ const probeAt = (atIndex: number, stretch: Transcript = session) =>
 const identifiers = (atIndex: number, stretch?: Transcript): readonly string[] =>
   probeAt(atIndex, stretch).targets.map(({ identifier }) => identifier);
 
-describe("nextUse", () => {
+describe("createProbe", () => {
   it("gives what the agent used next and had seen before", () => {
     // Step 20 edits the file of step 17; steps 23 on edit files that are read after the probe.
     const found = identifiers(21);

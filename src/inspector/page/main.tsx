@@ -30,7 +30,7 @@ function openPage(script: HTMLOrSVGScriptElement | null): void {
 }
 
 /** The page: loads its session, then shows it; a failure is shown as text. */
-export function App({ engine }: { readonly engine: Engine }): VNode {
+function App({ engine }: { readonly engine: Engine }): VNode {
   const [progress, setProgress] = useState<LoadProgress>();
   const [loaded, setLoaded] = useState<LoadedSession>();
   const [problem, setProblem] = useState<string>();

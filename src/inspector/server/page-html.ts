@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { TRUSTED_TYPES_POLICY } from "../view/protocol.ts";
+import { DATA_BLOCK_ID, TRUSTED_TYPES_POLICY } from "../view/protocol.ts";
 import type { InspectedSession } from "../view/types.ts";
 
 /** The served page: it contains nothing of the session, which its script fetches. */
@@ -30,7 +30,7 @@ export function renderSingleFile(session: InspectedSession, assets: PageAssets):
     head: `<meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="referrer" content="no-referrer">
 <style>${style}</style>`,
-    body: `<script type="application/json" id="carryover-data">${escapeJsonForHtml({ session })}</script>
+    body: `<script type="application/json" id="${DATA_BLOCK_ID}">${escapeJsonForHtml({ session })}</script>
 <script>${script}</script>`,
   });
 }

@@ -94,7 +94,7 @@ export async function serveInspector(options: ServeOptions): Promise<ServedInspe
   };
 }
 
-export interface ServeOptions {
+interface ServeOptions {
   readonly source: SessionSource;
   readonly assets: PageAssets;
   /** 0 lets the system choose. */

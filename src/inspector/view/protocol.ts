@@ -96,9 +96,6 @@ export interface LiveFork {
   readonly calls: number;
   readonly tokens: number;
   readonly costUSD: number;
-  readonly queuedAtMs: number;
-  readonly endedAtMs?: number;
-  readonly childSessionId?: string;
   readonly error?: string;
 }
 
@@ -127,7 +124,7 @@ export type LiveEntry = { readonly atMs: number; readonly sessionId: string } & 
   | { readonly type: "note"; readonly level: "info" | "problem"; readonly text: string }
 );
 
-/** Edits that were made together, with their cache arithmetic. */
+/** Edits that were made together. */
 export interface LiveBatch {
   readonly type: "batch";
   readonly batchId: string;
@@ -135,10 +132,6 @@ export interface LiveBatch {
   readonly reason: string;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
-  readonly savedTokensPerTurn?: number;
-  readonly rewrittenTokens?: number;
-  /** After how many requests it pays off; unset when never. */
-  readonly breakEvenTurns?: number;
   readonly left: readonly OmittedItem[];
 }
 
@@ -259,3 +252,6 @@ function withRequest(totals: LiveTotals, request: RequestEntry): LiveTotals {
 
 /** The one Trusted Types policy that the page's content security policy allows. */
 export const TRUSTED_TYPES_POLICY = "carryover-engine";
+
+/** The id of the script element with the session in a single-file page. */
+export const DATA_BLOCK_ID = "carryover-data";

@@ -293,12 +293,9 @@ export interface CacheCost {
 
 /** An item that contains the search text. */
 export interface SearchMatch {
+  /** Of its message. */
   readonly index: number;
   readonly key: string;
-  readonly place: ItemPlace;
-  readonly count: number;
-  /** The text around the first match, on one line. */
-  readonly excerpt: string;
 }
 
 /** A session with what was measured of it. */

@@ -74,7 +74,7 @@ export function createAnswerer(): Answerer {
 }
 
 /** Gives one reply, preceded by the rows of windows. */
-export type Answerer = (ask: EngineAsk) => readonly EngineReply[];
+type Answerer = (ask: EngineAsk) => readonly EngineReply[];
 
 /** The windows that were sent last. */
 interface LastWindows {

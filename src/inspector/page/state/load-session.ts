@@ -1,12 +1,12 @@
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import type { Message } from "../../../transcript/message.ts";
-import type { LiveEvent, ServedSession } from "../../view/protocol.ts";
+import { DATA_BLOCK_ID, type LiveEvent, type ServedSession } from "../../view/protocol.ts";
 import type { InspectedSession } from "../../view/types.ts";
 
-/** Loads the session: from the page's own data block, or from the server that served the page. */
+/** Loads the session: from the data block of a single-file page, or from the server that served the page. */
 export async function loadSession(onProgress: (progress: LoadProgress) => void): Promise<LoadedSession> {
-  const session = embeddedSession(document);
-  return session === undefined ? fetchSession(onProgress) : { session };
+  const block = document.getElementById(DATA_BLOCK_ID);
+  return block === null ? fetchSession(onProgress) : (JSON.parse(block.textContent ?? "") as LoadedSession);
 }
 
 export interface LoadedSession {
@@ -20,17 +20,6 @@ export interface LoadProgress {
   readonly doneMessages: number;
   readonly totalMessages: number;
 }
-
-/** The session in the data block of a single-file page; undefined when there is none. */
-function embeddedSession(page: Document): InspectedSession | undefined {
-  const block = page.getElementById(DATA_BLOCK_ID);
-  if (block === null) return undefined;
-  const { session } = JSON.parse(block.textContent ?? "") as { readonly session: InspectedSession };
-  return session;
-}
-
-/** The id of a single-file page's data block. */
-const DATA_BLOCK_ID = "carryover-data";
 
 /** Fetches the session in pages. The address holds a one-time token, which is removed from it at once. */
 async function fetchSession(onProgress: (progress: LoadProgress) => void): Promise<LoadedSession> {

@@ -81,16 +81,11 @@ interface FateWords {
   readonly about: string;
 }
 
-/** The letter of a fate. */
-export function letterOf(fate: Fate): string {
-  return FATES.find((words) => words.fate === fate)?.letter ?? "?";
-}
-
 /** The letter of a fate on its colour, so that colour is not the only sign. */
 export function FateBadge({ fate }: { readonly fate: Fate }): VNode {
   return (
     <span class={`badge ${fate}`} title={fate} aria-hidden="true">
-      {letterOf(fate)}
+      {FATES.find((words) => words.fate === fate)?.letter}
     </span>
   );
 }

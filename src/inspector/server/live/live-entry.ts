@@ -54,7 +54,7 @@ function engineEntry(
 }
 
 function batchEntry(batch: BatchRecord): LiveBatch {
-  const { id: batchId, step, reason, at: atMs, tokensBefore, tokensAfter, arithmetic, edits } = batch;
+  const { id: batchId, step, reason, at: atMs, tokensBefore, tokensAfter, edits } = batch;
   const left = edits.flatMap(({ edit, savedTokens, handle }): OmittedItem[] => {
     const place = placeOf(edit);
     if (place === undefined) return [];
@@ -68,11 +68,6 @@ function batchEntry(batch: BatchRecord): LiveBatch {
     tokensBefore,
     tokensAfter,
     left,
-    ...(arithmetic && {
-      savedTokensPerTurn: arithmetic.savedTokensPerTurn,
-      rewrittenTokens: arithmetic.rewrittenTokens,
-    }),
-    ...(arithmetic?.breakEvenTurns !== undefined && { breakEvenTurns: arithmetic.breakEvenTurns }),
   };
 }
 
@@ -115,7 +110,7 @@ export interface FollowedFork {
 /** A fork as the page shows it. One whose OpenCode is gone counts as interrupted, whatever its record still says. */
 export function liveFork({ record, isHeld }: FollowedFork, redact: (text: string) => string): LiveFork {
   const run = currentRun(record);
-  const { id, number, title, inherited, spent, childSessionId } = record;
+  const { id, number, title, inherited, spent } = record;
   return {
     id,
     number,
@@ -126,9 +121,6 @@ export function liveFork({ record, isHeld }: FollowedFork, redact: (text: string
     calls: run.calls.total,
     tokens: spent.tokens,
     costUSD: spent.costUSD,
-    queuedAtMs: run.queuedAtMs,
-    ...(!isLive(run) && { endedAtMs: run.endedAtMs }),
-    ...(childSessionId !== undefined && { childSessionId }),
     ...(!isLive(run) && run.error && { error: redact(`${run.error.kind}: ${run.error.message}`) }),
   };
 }

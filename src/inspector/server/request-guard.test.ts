@@ -23,7 +23,7 @@ const nearly = (values: readonly string[]): fc.Arbitrary<string> =>
     fc.tuple(fc.constantFrom(...values), fc.nat()).map(([value, at]) => value.slice(0, at % value.length)),
   );
 
-describe("judgeRequest", () => {
+describe("checkRequest", () => {
   it("lets only the three names of this machine and port in, whatever else is said", () => {
     fc.assert(
       fc.property(nearly(OWN_HOSTS), fc.constantFrom("Host", "host", "HOST"), (host, name) => {
