@@ -19,7 +19,7 @@ import {
   step,
 } from "./rig/forks/fork-samples.ts";
 
-// The same defects one step further in, as steps of the pure life of a fork: src/tasks/fork-defects.test.ts.
+// The same defects one step further in, as steps of the pure life of a fork: src/fork/life/fork-defects.test.ts.
 describe("defects of the original task plugin, each put right", () => {
   it("DA-30: a session that is created ends no fork", async () => {
     const host = await startHost();

@@ -186,7 +186,7 @@ describe("fitsBudget", () => {
   });
 });
 
-describe("whenOver", () => {
+describe("ifOverBudget", () => {
   const edit: Edit = { type: "hide-message", messageId: "m1", stage: "any", reason: "over-budget" };
 
   it("asks the stage only where the transcript does not fit", () => {

@@ -11,7 +11,7 @@ import { type FilePart, outcomeText, type Part, type ToolPart, withText } from "
  * parts that no format understands are never touched.
  */
 export function redactTranscript(options: RedactOptions = {}): Stage {
-  const { text: redact } = createRedactor(options);
+  const redact = createTextRedactor(options, new Map());
   return (transcript) => {
     const edits: Edit[] = [];
     for (const message of transcript) {
@@ -45,16 +45,20 @@ export interface Redactor {
 
 /** Creates a redactor that has counted nothing yet. */
 export function createRedactor(options: RedactOptions = {}): Redactor {
-  const counts = new Map<string, number>();
-  const text = (before: string, normalized: string = normalizeText(before)): string => {
+  const found = new Map<string, number>();
+  const text = createTextRedactor(options, found);
+  return { text, message: (message) => redactMessage(message, text), found };
+}
+
+type Redact = Redactor["text"];
+
+function createTextRedactor(options: RedactOptions, counts: Map<string, number>): Redact {
+  return (before, normalized = normalizeText(before)) => {
     const { text: after, found } = redactSecretsWithReport(normalized, options);
     for (const { type, count } of found) counts.set(type, (counts.get(type) ?? 0) + count);
     return found.length === 0 ? before : after;
   };
-  return { text, message: (message) => redactMessage(message, text), found: counts };
 }
-
-type Redact = Redactor["text"];
 
 /** A part as the model is sent it. */
 function redactSent(message: Message, part: Part, redact: Redact): Part {

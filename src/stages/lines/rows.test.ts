@@ -37,7 +37,7 @@ function textsOf(transcript: Transcript): Readonly<Record<string, readonly strin
   );
 }
 
-describe("fillRows", () => {
+describe("readRows", () => {
   it("reads texts, files and calls, oldest first", () => {
     const transcript = talk(
       user("do\n\nit", PICTURE),

@@ -21,7 +21,7 @@ function namesIn(text: string): number {
   return isIdentifier.subarray(0, wordCount).reduce((sum, is) => sum + is, 0);
 }
 
-describe("numberWords", () => {
+describe("internWords", () => {
   it.each([
     { text: "fooBar", names: 1 },
     { text: "fooBa", names: 0 },

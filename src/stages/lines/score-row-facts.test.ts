@@ -25,7 +25,7 @@ function repeatedIn(...parts: readonly ToolPart[]): readonly string[] {
   );
 }
 
-describe("readNewestFirst", () => {
+describe("readRowFacts", () => {
   it("takes the older of two equal lines as shown again", () => {
     expect(repeatedIn(call("read", { path: "a" }, "first line"), call("bash", {}, "first line"))).toEqual([
       "read: first line",

@@ -33,7 +33,7 @@ const CODE = [
   "}",
 ].join("\n");
 
-describe("enclosingNames", () => {
+describe("scoreEnclosingNames", () => {
   it("raises a function that was named, with its body and the comment above it", () => {
     const half = 0.5;
     expect(enclosingOf("change foldWing", CODE)).toEqual([half, half, half, half, half, 0, 0, 0, 0]);
