@@ -262,7 +262,7 @@ export type NotCompactedReason =
 /** Every start is followed by exactly one end, whatever happens in between. */
 export type CompactionEvent = CompactionStart | CompactionEnd;
 
-export interface CompactionStart {
+interface CompactionStart {
   readonly type: "compaction_start";
   readonly trigger: CompactionTrigger;
   readonly auto: boolean;

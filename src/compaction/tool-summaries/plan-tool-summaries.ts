@@ -12,7 +12,7 @@ import {
   type ModelRef,
   type Transcript,
 } from "../../transcript/message.ts";
-import type { CallId, ToolPart } from "../../transcript/part.ts";
+import type { CallId } from "../../transcript/part.ts";
 import { filePlaceholder } from "../../transcript/render.ts";
 import {
   handleOf,
@@ -62,7 +62,7 @@ export function planToolSummaries(
   return { visibleResults, neededResults, timing, batches };
 }
 
-export interface ToolSummaryPlan {
+interface ToolSummaryPlan {
   /** Results that count against the cutoff. */
   readonly visibleResults: number;
   /** How many more have to be archived than are queued; some of them may not have been seen yet. */
@@ -124,11 +124,12 @@ interface CountedResult extends ToolResult {
 }
 
 /**
- * The results of which the model sees more than a line, oldest first. Not among them: those that stay whatever
- * happens, cleared, superseded or archived ones, and those that are dropped before sending because they have no call.
+ * The results that count against the cutoff, oldest first: not those that are protected or pinned, not those that were
+ * cleared, superseded or archived, and not those that are dropped before sending because they have no call.
  */
 export function countedResults(window: Transcript, exempt: ExemptResults): readonly CountedResult[] {
-  const isCounted = createResultTest(exempt);
+  const protectedNames = exempt.protectedTools.map((name) => name.toLowerCase());
+  const isPinned = createPinGuard(exempt.pins);
   const unseen = new Set(window.slice(Math.max(0, window.findLastIndex(isAssistantAnswer))));
   const calls = new Set<CallId>();
   const counted: CountedResult[] = [];
@@ -136,7 +137,10 @@ export function countedResults(window: Transcript, exempt: ExemptResults): reado
     const { part, message } = result;
     if (part.callMissing || calls.has(part.callId)) continue;
     calls.add(part.callId);
-    if (isCounted(message, result.partIndex, part)) counted.push({ ...result, isSeen: !unseen.has(message) });
+    if (isCleared(part) || hasOnlyStub(part)) continue;
+    const tool = part.tool.toLowerCase();
+    if (protectedNames.some((name) => tool.includes(name)) || isPinned(message, result.partIndex)) continue;
+    counted.push({ ...result, isSeen: !unseen.has(message) });
   }
   return counted;
 }
@@ -148,22 +152,8 @@ interface ExemptResults {
   readonly pins: readonly Pin[];
 }
 
-/** Tests whether a result counts against the cutoff: there is more of it than a line, and it may be archived. */
-export function createResultTest({
-  protectedTools,
-  pins,
-}: ExemptResults): (message: Message, partIndex: number, part: ToolPart) => boolean {
-  const names = protectedTools.map((name) => name.toLowerCase());
-  const isPinned = createPinGuard(pins);
-  return (message, partIndex, part) => {
-    if (isCleared(part) || hasOnlyStub(part)) return false;
-    const tool = part.tool.toLowerCase();
-    return !names.some((name) => tool.includes(name)) && !isPinned(message, partIndex);
-  };
-}
-
 /** True for a message that the model can only have written after reading everything before it. */
-export function isAssistantAnswer(message: Message): boolean {
+function isAssistantAnswer(message: Message): boolean {
   return (
     message.role === "assistant" &&
     !message.summary &&
@@ -220,7 +210,7 @@ export interface ToolSummarySettings {
 }
 
 /** `sync`: one summary a result, awaited. `background`: one a batch of results, asked for while the agent goes on. */
-export type ToolSummaryMode = "sync" | "background";
+type ToolSummaryMode = "sync" | "background";
 
 const TOOL_SUMMARY_SHAPE: Shape<ToolSummarySettings> = {
   toolCallCutoff: rule(

@@ -43,7 +43,7 @@ export interface OverflowQuestion {
   readonly settings?: Partial<OverflowSettings>;
 }
 
-export interface OverflowAnswer {
+interface OverflowAnswer {
   readonly overflow: boolean;
   readonly reason: OverflowReason;
   readonly countTokens: number;
@@ -53,7 +53,7 @@ export interface OverflowAnswer {
 }
 
 /** `no-usable-window`: the reserve is as large as the window, which is a mistake in the configuration. */
-export type OverflowReason =
+type OverflowReason =
   | "auto-off"
   | "no-context-limit"
   | "no-usage"
@@ -115,7 +115,7 @@ export interface OverflowSettings {
  * `documented` counts input, cache reads and output; `opencode` (as of February 2026) also counts cache writes, keeps a
  * reserve and overflows when the window is exactly full.
  */
-export type OverflowFormula = "documented" | "opencode";
+type OverflowFormula = "documented" | "opencode";
 
 /** The default cap of the output reserve. */
 export const OUTPUT_TOKEN_MAX = 32_000;
@@ -124,7 +124,7 @@ export const OUTPUT_TOKEN_MAX = 32_000;
 const RESERVED_TOKENS = 20_000;
 
 /** What `isOverflow` and `usableTokens` assume where the caller says nothing. */
-export const DEFAULT_OVERFLOW_SETTINGS: OverflowSettings = {
+const DEFAULT_OVERFLOW_SETTINGS: OverflowSettings = {
   auto: true,
   outputCapTokens: OUTPUT_TOKEN_MAX,
   formula: "documented",
@@ -192,13 +192,13 @@ export interface ModelAnswer {
   readonly moment?: "just-compacted" | "other";
 }
 
-export interface SilentOverflow {
+interface SilentOverflow {
   readonly isOverflow: boolean;
   readonly reason: SilentReason;
 }
 
 /** `usage-anomaly` is a count that cannot be right: compacting because of it would be repeated for ever. */
-export type SilentReason =
+type SilentReason =
   | "stop-reason"
   | "usage-over-window"
   | "empty-answer"
@@ -280,7 +280,7 @@ export function readUsage(
   };
 }
 
-export interface ReadUsageOptions {
+interface ReadUsageOptions {
   /** `yes` for providers whose input count already holds the cached tokens (OpenAI, Gemini), so that they count once. */
   readonly inputIncludesCached?: "yes" | "no";
 }

@@ -120,14 +120,14 @@ export function afterContextChange(state: TriggerState): TriggerState {
   return { ...state, epoch: state.epoch + 1 };
 }
 
-export interface CompactionGain {
+interface CompactionGain {
   readonly turn: number;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   readonly limit: Pick<TokenLimit, "limitTokens">;
 }
 
-export interface TriggerUpdate {
+interface TriggerUpdate {
   readonly state: TriggerState;
   readonly warning?: TriggerWarning;
 }
