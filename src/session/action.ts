@@ -5,7 +5,7 @@ import type { CacheArithmetic } from "../stages/cache-plan.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import type { EditBatch } from "./history.ts";
 
-/** The one thing to do next. The session runs the first five; the others are for whoever calls the model. */
+/** The one thing to do next. The session runs the first five; the others are for the caller of the model. */
 export type SessionAction =
   | BoundOutputs
   | EditWindow
@@ -56,7 +56,7 @@ export interface Recover extends Decided {
 interface NoAction {
   readonly type: "none";
   readonly reason: IdleReason;
-  /** False when the window is over its limit all the same; the reason says why nothing is done. */
+  /** False when the window is over its limit; the reason says why nothing is done about it. */
   readonly fits: boolean;
 }
 
@@ -71,7 +71,7 @@ interface Retry {
   readonly type: "retry";
 }
 
-/** Nothing more can be done here: tell the user. `error` is what the provider said first. */
+/** The session cannot make the request fit: tell the user. `error` is the provider's first error. */
 export interface GiveUp {
   readonly type: "give-up";
   readonly reason: GiveUpReason;
@@ -113,5 +113,5 @@ export type RunResult =
   | { readonly status: "stale" }
   /** Another action is being run. */
   | { readonly status: "busy" }
-  /** Not an action of the session: whoever calls the model has to do it. */
+  /** Not an action of the session: the caller of the model has to do it. */
   | { readonly status: "for-the-caller" };

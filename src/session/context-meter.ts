@@ -183,7 +183,7 @@ interface MeterSettings extends PromptOverhead {
   readonly model?: ModelRef;
 }
 
-/** Leaves out what is no number of characters. */
+/** The overhead without values that are not a number of characters. */
 function validOverhead({ systemChars, toolsChars }: PromptOverhead): PromptOverhead {
   const isKnown = (chars: number | undefined): chars is number =>
     Number.isFinite(chars) && Number(chars) >= 0;

@@ -106,7 +106,7 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
     if (entry.outcome !== "applied") log.write({ v: 1, type: "step", ...entry, at });
   }
 
-  /** An id of its own even when the clock stands still or was set back. */
+  /** Unique even when the clock stands still or was set back. */
   function freeBatchId(at: number): string {
     const taken = new Set(history.batches().map(({ id }) => id));
     let id: string;
@@ -317,7 +317,7 @@ interface SessionMemory {
   isRunning: boolean;
   trigger: TriggerState;
   recovery: RecoveryState | undefined;
-  /** Recoveries by the model since it last said something. */
+  /** Compactions of a refused request since the last answer. */
   recoveryCompactions: number;
   /** An answer showed that the window was exceeded. */
   isOverflowSeen: boolean;
@@ -339,7 +339,7 @@ interface SessionMemory {
   /** Finished answers of the model; their number is the number of the turn. */
   readonly answers: Set<MessageId>;
   readonly requests: Set<MessageId>;
-  /** What was said once and need not be said again. */
+  /** Warnings that are emitted only once. */
   readonly warned: Set<WarningCode>;
 }
 

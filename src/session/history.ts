@@ -126,14 +126,14 @@ export interface EditBatch {
   readonly edits: readonly Edit[];
 }
 
-/** The transcript after a batch, or undefined when the batch speaks of messages that are gone. */
+/** The transcript after a batch, or undefined when messages that the batch needs are gone. */
 function applyBatch(transcript: Transcript, { edits, at }: EditBatch): Transcript | undefined {
   return hasTargets(edits, transcript) ? applyEdits(transcript, edits, { at }) : undefined;
 }
 
 /**
- * False when a batch stands for messages of which some are no longer there: the owner has taken them back, and a
- * summary of them must not stay. Hiding alone does no harm.
+ * False when a batch that inserts or moves messages names some that the owner has removed: a summary of removed
+ * messages must not stay. A batch that only hides can always be applied.
  */
 export function hasTargets(edits: readonly Edit[], transcript: Transcript): boolean {
   if (!edits.some((edit) => edit.type === "insert-message" || edit.type === "move-message")) return true;
@@ -277,7 +277,7 @@ export function isPart(value: unknown): value is Part {
   }
 }
 
-/** What can be read of something given as a message: nothing of what is none, and of its parts those that are parts. */
+/** The message with unreadable parts replaced by a placeholder; an empty list for a value that is no message. */
 function sanitizeMessage(given: Message): readonly Message[] {
   if (isMessage(given)) return [given];
   if (!hasMessageFields(given)) return [];

@@ -36,7 +36,7 @@ export function decideNextAction(view: SessionView): SessionAction {
   return idle(view.isPaused && view.decision.compact ? "after-undo" : view.decision.reason);
 }
 
-/** Everything a decision depends on. What costs time to find out is a function that is asked only when it matters. */
+/** Everything a decision depends on. What is expensive to compute is a function. */
 export interface SessionView {
   readonly version: number;
   readonly moment: Moment;
@@ -49,26 +49,26 @@ export interface SessionView {
   readonly recovery: () => SessionAction | undefined;
   /** Outputs that came in and are longer than they may be. */
   readonly unboundedOutputs: readonly Handle[];
-  /** Who asked for a compaction in the transcript, if anybody did, and whose it is to do. */
+  /** A compaction that a marker in the transcript asks for, and who has to do it. */
   readonly marker: "none" | "auto" | "manual";
   readonly markerOwner: "session" | "host";
   /** How many tool results are visible, when summaries of the oldest are due. */
   readonly resultsToSummarize: number | undefined;
   readonly decision: CompactDecision;
-  /** Real usage, or an answer that shows it, says that the window is full. */
+  /** Usage, or the end of an answer, shows that the window is full. */
   readonly isOverflowing: boolean;
-  /** An edit was undone a moment ago: nothing is done by itself for a while. */
+  /** An edit was undone a moment ago: nothing is done automatically for some turns. */
   readonly isPaused: boolean;
   readonly idleCompactions: number;
-  /** The last attempt at this very state changed nothing. */
+  /** The last compaction of this same state changed nothing. */
   readonly isCompactionSpent: boolean;
   /** Mechanical edits that make the compaction needless. */
   readonly sufficientEdits: () => MechanicalPlan | undefined;
-  /** Mechanical edits that are worth it by themselves. */
+  /** Mechanical edits that pay for themselves. */
   readonly worthwhileEdits: () => MechanicalPlan | undefined;
 }
 
-/** When a decision is asked for: before the model is called, or after it has come to an end. */
+/** When a decision is asked for: before the model is called, or after it has answered. */
 type Moment = "before-call" | "after-turn";
 
 function triggerOf(view: SessionView): CompactionTrigger | undefined {
@@ -174,8 +174,8 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
         ? options.expectedTurns
         : Math.max(1, options.expectedTurns * RELAXED_SHARE);
       const isCold = idleMs > cacheProfileOf(core).ttlMs;
-      // What is old enough to go changes with the user's requests and with what has come in, not with every message;
-      // while nobody needs the room, looking again after some growth is enough.
+      // What is old enough changes with requests and growth, not with every message; while there is room, looking
+      // again after some growth is enough.
       const requests = isPressing ? memory.requests.size : "relaxed";
       const grown = Math.floor(Math.log(Math.max(1, estimate.tokens)) / Math.log(1 + GROWTH_SHARE));
       const key = [core.window().version, requests, isCold, grown].join("/");

@@ -131,7 +131,7 @@ const DEFAULTS: Required<Pick<SessionOptions, Defaulted>> = {
   recallMaxChars: RECALL_MAX_CHARS,
 };
 
-/** Less could not hold the notice that says how much is missing. */
+/** Room for the notice that says how much was left out. */
 const MIN_RECALL_CHARS = 512;
 
 const tokens = rule(

@@ -87,10 +87,10 @@ export function createOutputLimits(
 /** A step often has several outputs, and the model has to read more than the newest ones. */
 const ONE_SHARE = 0.25;
 const STEP_SHARE = 0.5;
-/** Less would not even show an error with its surroundings. */
+/** Enough for an error with the lines around it. */
 const MIN_BYTES = 2_048;
 
-/** What the window holds before it is compacted; Infinity when nobody knows. */
+/** What the window holds before it is compacted; Infinity when unknown. */
 function roomChars(window: LimitedWindow): number {
   const { contextTokens } = window.limits;
   if (!(contextTokens > 0)) return Number.POSITIVE_INFINITY;

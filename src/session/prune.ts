@@ -180,7 +180,7 @@ interface LeaveLines extends Required<Pick<PruneOptions, "protectTurns" | "prote
   readonly highTokens: number;
   readonly lowTokens: number;
   readonly protectResults: number;
-  /** What is tried when lines alone do not spare a compaction. */
+  /** Used when removing lines is not enough to make a compaction needless. */
   readonly options: PruneOptions;
 }
 

@@ -7,12 +7,12 @@ import { charsOf } from "../transcript/estimate-message.ts";
 import { isVisibleToModel, type Message, type Transcript } from "../transcript/message.ts";
 import type { GiveUp, GiveUpReason, SessionAction } from "./action.ts";
 
-/** Compactions by a model that a refused request may cost before the model has said something new. */
+/** Compactions by a model for one refused request, until the model answers again. */
 export const maxCompactionRecoveries = 1;
 
-/** Where a refused request stands: kept until the model answers or the user asks for something else. */
+/** The state of a refused request, kept until the model answers or the user sends another request. */
 export interface RecoveryState {
-  /** What the provider said first; this is what reaches the caller in the end. */
+  /** The provider's first error, which the caller gets in the end. */
   readonly error: unknown;
   /** About the newest refusal. */
   readonly report: ProviderErrorReport;
@@ -35,7 +35,7 @@ type RecoveryPhase =
   | { readonly type: "retry" }
   | { readonly type: "give-up"; readonly reason: GiveUpReason };
 
-/** The state after a refusal; the same one when the error is none that a smaller request could cure. */
+/** The state after a refusal; unchanged when a smaller request would not help. */
 export function afterRefusal(before: RecoveryState | undefined, refusal: Refusal): RecoveryState | undefined {
   const { report, error } = refusal;
   if (report.recovery === "none") return before;
@@ -77,9 +77,9 @@ export interface Refusal {
   readonly report: ProviderErrorReport;
   /** The window that was refused. */
   readonly estimate: ContextEstimate;
-  /** What a window may have; Infinity when nobody knows. */
+  /** What a window may have; Infinity when unknown. */
   readonly limitTokens: number;
-  /** The model's whole window as it is known now; 0 when nobody knows. */
+  /** The model's whole window as it is known now; 0 when unknown. */
   readonly windowTokens: number;
   /** `off`: the user wants no automatic compaction, so nothing is done about a refusal either. */
   readonly auto: "on" | "off";

@@ -240,7 +240,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
     useModel(model, limits) {
       memory.limits = limits;
       memory.model = model;
-      // What the last model refused, or could not take, says nothing about this one.
+      // Refusals of the last model do not apply to this one.
       memory.recovery = undefined;
       memory.recoveryCompactions = 0;
       memory.isOverflowSeen = false;

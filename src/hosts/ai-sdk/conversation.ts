@@ -92,7 +92,7 @@ export function createConversation(session: Session, options: ConversationOption
   };
 }
 
-/** The messages with what is known about the answers among them, each named by the message before it. */
+/** The messages with usage and finish of the answers among them, which are kept by the id of the message before. */
 function withAnswers(transcript: Transcript, answers: ReadonlyMap<MessageId, AnswerFacts>): Transcript {
   if (answers.size === 0) return transcript;
   return transcript.map((message, index) => {
@@ -135,7 +135,7 @@ export function createPrepareStep(conversation: Conversation, wrapped: unknown):
   }
 }
 
-/** Thrown when a request cannot be made to fit; says what was tried and what to do. `cause` is what the provider said first. */
+/** Thrown when a request cannot be made to fit; says what was tried and what to do. `cause` is the provider's first error. */
 export class GiveUpError extends Error {
   readonly code = "CARRYOVER_GIVE_UP" as const;
   readonly reason: GiveUpReason;
@@ -168,12 +168,12 @@ export function answerFacts(result: unknown): AnswerFacts {
   };
 }
 
-/** True for an answer in which nothing was said or done. */
+/** True for an answer without text, reasoning or calls. */
 export function isEmptyContent(content: unknown): boolean {
   return Array.isArray(content) && content.every((part) => isSilent(asObject(part)));
 }
 
-/** True for a part of an answer, whole or streamed, that brings nothing to the reader. */
+/** True for a part of an answer, whole or streamed, without content. */
 export function isSilent({ type, text, delta }: Readonly<Record<string, unknown>>): boolean {
   if (type === "text" || type === "reasoning") return text === "";
   if (type === "text-delta" || type === "reasoning-delta") return delta === "";

@@ -61,7 +61,7 @@ export function createModelSummarizer(model: CallableModel, headers: () => Model
 }
 
 /**
- * What a model takes, by its name; for a name that says nothing, what most models take today. A window that turns out
+ * The limits of a model by its name; for an unknown name those of most models today. A window that turns out
  * to be smaller is learned from the first refusal.
  */
 export function knownLimits(modelId: string): ModelLimits {

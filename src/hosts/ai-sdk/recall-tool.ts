@@ -56,7 +56,7 @@ function readInput(value: unknown): RecallInput {
   const toLine = asNumber(given.toLine);
   return {
     ...(handle !== undefined && { handle }),
-    // Models fill in every field: an empty search is none.
+    // Models fill in every field, so an empty search counts as unset.
     ...(search && { search }),
     ...(fromLine !== undefined && { fromLine }),
     ...(toLine !== undefined && { toLine }),

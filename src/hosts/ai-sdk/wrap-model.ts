@@ -91,14 +91,14 @@ export function wrapModel(
 interface WrapOptions {
   readonly session: Session;
   readonly conversation: Conversation;
-  /** Told about every call as it comes in. */
+  /** Called with every request before it is sent. */
   readonly onCall: (call: ModelCall) => void;
 }
 
-/** One request that was sent: how it ended, and how to go on with it or to leave it. */
+/** One request that was sent: how it ended, and how to use or discard its answer. */
 interface Attempt<T> {
   readonly end: AttemptEnd;
-  /** What the caller gets of it: the answer, or the error as it was. */
+  /** Gives the answer to the caller, or throws the error as it was. */
   settle(): T;
   discard(): Promise<void>;
 }
@@ -108,8 +108,8 @@ function rethrow(error: unknown): never {
 }
 
 /**
- * Reads a stream until it brings something to the reader, ends or fails, and holds back what came until then: up to
- * that point the request can still be sent again without anybody noticing.
+ * Reads a stream until it has content, ends or fails, and holds back what came until then: up to that point the
+ * request can be sent again without the caller noticing.
  */
 export async function holdStream(
   stream: ReadableStream<unknown>,
