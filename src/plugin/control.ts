@@ -17,7 +17,7 @@ import {
 } from "./stores/control-store.ts";
 import type { PruneWindow } from "./window/prune.ts";
 
-/** Does what a person asks for from another process: says that it runs, and looks for requests before each model call and in between. */
+/** Answers requests of the command line: keeps a lease while it runs, and polls for requests before each model call and in between. */
 export function createControlFeature(setup: ControlSetup): Feature {
   const { context, control, forks } = setup;
   const { lookMs, idleLookMs } = control.pace;
@@ -41,7 +41,7 @@ export function createControlFeature(setup: ControlSetup): Feature {
     }
   }
 
-  /** Says that this instance lives and whose logs it writes, when that has changed or was long ago. */
+  /** Renews the lease of this instance when it is due or the logs that it writes have changed. */
   async function renew(): Promise<void> {
     const logs = context.stores.openLogs();
     const nowMs = context.now();
@@ -55,12 +55,12 @@ export function createControlFeature(setup: ControlSetup): Feature {
     if (stored.status === "failed" && leasedAtMs === Number.NEGATIVE_INFINITY)
       context.notify.log("warn", `the command line will not find this instance: ${stored.reason}`);
     if (stored.status === "stored") lease = stored.version;
-    // One that did not count is tried again at the next look, and one that failed when it would be due.
+    // After a conflict it is renewed at the next poll, after a failure when it is next due.
     if (stored.status === "conflict") return;
     [leasedAtMs, leased] = [nowMs, logs.join("\n")];
   }
 
-  /** One look at a time; whoever asks meanwhile waits for the same one. */
+  /** One poll at a time; calls made meanwhile share it. */
   function look(): Promise<void> {
     looking ??= lookNow().finally(() => {
       looking = undefined;
@@ -80,13 +80,13 @@ export function createControlFeature(setup: ControlSetup): Feature {
         await control.requests.delete(found.id, found.version);
       else if (request.state.status === "asked" && concerns(setup, request.want)) {
         const taken = take(request, found).catch(report);
-        // The next request is to show what was taken back; a fork that takes its time to stop holds nobody up.
+        // The next request of the model must show what was taken back; stopping a fork may take its time.
         if (request.want.type === "undo") await taken;
       }
     }
   }
 
-  /** A conversation does not wait long for a store that does not answer. */
+  /** The conversation does not wait long for a store that does not answer. */
   async function lookInTime(): Promise<void> {
     workedAtMs = context.now();
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -150,10 +150,10 @@ interface ControlSetup {
   readonly pruning: PruneWindow;
 }
 
-/** So long after a request of the model a plugin counts as working. */
+/** How long after a request of the model a plugin counts as working. */
 const WORKING_MS = 60_000;
 const HANDLER_MS = 3_000;
-/** Nobody waits for an answer for so long. */
+/** A request older than this is deleted: its sender has given up. */
 const FORGOTTEN_MS = 10 * 60_000;
 const STOP_MS = 10_000;
 

@@ -5,13 +5,14 @@ import { createDeliveryFeature } from "./delivery/delivery.ts";
 import { createForkLinks } from "./forks/child.ts";
 import { createChildEventsFeature, createChildGuards } from "./forks/child-events.ts";
 import { createForkClockFeature } from "./forks/clock.ts";
-import { createForks } from "./forks/forks.ts";
+import { createForks, type ForkSetup } from "./forks/forks.ts";
 import { createGraftFeature } from "./forks/graft.ts";
 import type { AgentHost, AgentPlugin } from "./host/agent-host.ts";
 import { combineFeatures, type Feature } from "./host/features.ts";
 import { createLruMap } from "./stores/lru-map.ts";
 import { createViewCapture } from "./stores/views.ts";
-import { createToolsFeature } from "./tools/tools.ts";
+import { createForkCancelTool, createForkResultTool, createForkTool } from "./tools/fork-tools.ts";
+import { createRecallTool } from "./tools/recall.ts";
 import { createBoundToolOutput } from "./window/bound-output.ts";
 import { createCompactionContext } from "./window/compaction.ts";
 import { createModelWindows } from "./window/models.ts";
@@ -78,6 +79,26 @@ function featuresOf(context: PluginContext): readonly Feature[] {
   ];
 }
 
+/** The tools for the model, and the command for the person. */
+function createToolsFeature(setup: ForkSetup): Feature {
+  return {
+    name: "tools",
+    tools: {
+      fork: createForkTool(setup),
+      fork_result: createForkResultTool(setup),
+      fork_cancel: createForkCancelTool(setup),
+      recall: createRecallTool(setup),
+    },
+    commands: {
+      handoff: {
+        description: "Hand a task to a background agent that knows this conversation",
+        template:
+          "Call the tool fork once, with this directive as its prompt, then go on with your own work:\n\n$ARGUMENTS",
+      },
+    },
+  };
+}
+
 /** Logs what is wrong with the options at once, and shows it when somebody is there to see it. */
 function reportProblems({ notify }: PluginContext, problems: readonly string[]): Feature {
   const name = "options";
@@ -109,7 +130,7 @@ export function createRequestJournal(context: PluginContext): Feature {
 /** An answer is told about several times, and soon. */
 const MAX_SEEN = 4_096;
 
-/** Opens the stores with the first message and says so if they cannot be used; nobody waits for it. */
+/** Opens the stores with the first message, in the background, and says so if they cannot be used. */
 function createStoreWatch({ stores, notify }: PluginContext): Feature {
   let hasOpened = false;
   const open = async (): Promise<void> => {

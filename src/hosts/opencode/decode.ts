@@ -5,7 +5,7 @@ import type { Message, Transcript } from "../../transcript/message.ts";
 
 /**
  * Reads the list of one session as it is sent again and again, exactly as `opencode.decode` does. What says the same as the
- * last time becomes the very same message, so that whoever compares or measures transcripts has it done already.
+ * last time becomes the very same message, so that caches by message identity hold.
  */
 export function createMemoizedDecode(): (wire: readonly SessionMessage[]) => Transcript {
   let known: ReadonlyMap<string, Known> = new Map();
@@ -31,7 +31,7 @@ interface Known {
   readonly message: Message;
 }
 
-/** Nothing where it depends on the other messages what this one becomes. */
+/** Undefined where other messages decide what this one becomes. */
 function read(before: Known | undefined, each: SessionMessage): Known | undefined {
   if (before !== undefined && decodesEqual(before.wire, each)) return before;
   if (!Array.isArray(each.parts) || !each.parts.every(standsAlone)) return undefined;
@@ -78,7 +78,7 @@ function isSameInfo(one: UnknownObject, other: UnknownObject): boolean {
     one.parentID === other.parentID &&
     one.providerID === other.providerID &&
     one.modelID === other.modelID &&
-    // A user's message has all its diffs there, which nobody reads.
+    // A user's message has all its diffs there, which decoding ignores.
     (one.summary === true) === (other.summary === true) &&
     asObject(one.time).created === asObject(other.time).created &&
     isSameUsage(one.tokens, other.tokens) &&
@@ -122,7 +122,7 @@ function isSamePart(one: UnknownObject, other: UnknownObject): boolean {
       return one.callID === other.callID && one.tool === other.tool && isSameState(one.state, other.state);
     case "step-start":
     case "step-finish":
-      // Only that they are there is read of these two, which stand around every step.
+      // Decoding reads nothing of these two, which stand around every step.
       return true;
     default:
       return deepEqual(one, other);
@@ -142,7 +142,7 @@ function isSameState(stateOfOne: unknown, stateOfOther: unknown): boolean {
   );
 }
 
-/** Most inputs are a few words by name. */
+/** A fast path for inputs that are a few strings. */
 function isSameInput(one: unknown, other: unknown): boolean {
   const [values, others] = [asObject(one), asObject(other)];
   let names = 0;

@@ -23,13 +23,13 @@ export interface Hooks {
   "experimental.session.compacting"?: (input: SessionInput, output: CompactingOutput) => Promise<void>;
 }
 
-/** Something that happened in the host; the properties depend on the type. */
+/** An event of OpenCode; the properties depend on the type. */
 export interface HostEvent {
   readonly type: string;
   readonly properties: Readonly<Record<string, unknown>>;
 }
 
-/** The host's configuration while it loads; what a plugin adds to it counts. */
+/** OpenCode's configuration while it loads; a plugin may add to it. */
 interface HostConfig {
   command?: Record<string, unknown>;
   readonly [key: string]: unknown;
@@ -108,7 +108,7 @@ export interface HostModel {
   readonly cost?: unknown;
 }
 
-/** A tool for the model. The host does not check the arguments. */
+/** A tool for the model. OpenCode does not check the arguments. */
 export interface ToolDefinition {
   readonly description: string;
   /** A zod shape: plain JSON schema would make every parameter required. */
@@ -124,7 +124,7 @@ type ToolAnswer =
       readonly metadata?: Readonly<Record<string, unknown>>;
     };
 
-/** What the host tells a running tool. */
+/** What OpenCode passes to a running tool. */
 export interface ToolContext extends SessionInput {
   readonly messageID: string;
   readonly agent: string;

@@ -1,8 +1,8 @@
 import type { DeliveryWaits, ParentState } from "../../fork/life/delivery.ts";
 import { forkRoster, resultNotice } from "../../fork/life/notice.ts";
-import type { Environment, PluginContext } from "../context/context.ts";
+import type { Environment } from "../context/context.ts";
 import { createForkAdoption, isUnfinished } from "../forks/clock.ts";
-import type { Forks } from "../forks/forks.ts";
+import type { ForkSetup } from "../forks/forks.ts";
 import type { Feature } from "../host/features.ts";
 import { createLruMap } from "../stores/lru-map.ts";
 import { createOutbox, type ParentStates } from "./outbox.ts";
@@ -11,7 +11,7 @@ import { createOutbox, type ParentStates } from "./outbox.ts";
  * Brings the results of forks to their parents, each once: behind a tool output, with a message of the user, or by a prompt
  * of its own. A compaction of the parent is told of the forks that are not over.
  */
-export function createDeliveryFeature({ context, forks }: DeliverySetup): Feature {
+export function createDeliveryFeature({ context, forks }: ForkSetup): Feature {
   const { now, options, host } = context;
   const { keeper } = forks;
   const states = createParentStates();
@@ -59,12 +59,7 @@ export function createDeliveryFeature({ context, forks }: DeliverySetup): Featur
   }
 }
 
-export interface DeliverySetup {
-  readonly context: PluginContext;
-  readonly forks: Forks;
-}
-
-/** The waits of a delivery, shortened where a test says so in the environment; no option, since nobody else has a reason to. */
+/** The waits of a delivery; only tests shorten them, through the environment. */
 function readDeliveryWaits({ CARRYOVER_TEST_BUSY_MS, CARRYOVER_TEST_ANSWER_MS }: Environment): DeliveryWaits {
   const busyMs = Number(CARRYOVER_TEST_BUSY_MS);
   const answerMs = Number(CARRYOVER_TEST_ANSWER_MS);

@@ -17,11 +17,11 @@ import type { HostSignal } from "../host/agent-host.ts";
 import { createLruMap } from "../stores/lru-map.ts";
 import { type Carrier, findDelivery, type Handover } from "./find-delivery.ts";
 
-/** Sends the results that wait, each once, and looks what became of those that were sent. */
+/** Sends pending results, each once, and checks what became of those that were sent. */
 interface Outbox {
-  /** The results that the carrier is to bring: they count as sent from then on. */
+  /** Gives results to a carrier; they count as sent from then on. */
   take(parentSessionId: string, request: TakeRequest): Promise<readonly EndedFork[]>;
-  /** Looks for results that a program that is gone has perhaps sent. */
+  /** Looks for results that an instance that is gone may have sent. */
   findUnsure(parentSessionId: string): Promise<void>;
   /** Does what is due for a parent, now and whenever more becomes due; returns at once. */
   schedule(parentSessionId: string): void;
@@ -70,7 +70,7 @@ export function createOutbox({ context, forks, states, waits }: OutboxSetup): Ou
   };
   const idOf = ({ record, run }: EndedFork): string => deliveryId(record, run.number);
 
-  /** Those results that the event has moved, by what is stored now: nothing may be done about any other. */
+  /** Dispatches an event for each result and gives those that it changed; the others were changed by someone else. */
   async function moved(
     results: readonly EndedFork[],
     event: (run: number) => NewEvent,
@@ -84,7 +84,7 @@ export function createOutbox({ context, forks, states, waits }: OutboxSetup): Ou
     });
   }
 
-  /** Takes results for sending; what two tools that end together both plan is sent by the first. */
+  /** Marks results as sent. Of two tools that end together the first gets them. */
   async function take(send: DeliveryPlan["send"], carrier: Carrier): Promise<readonly EndedFork[]> {
     const free = (send?.results ?? []).filter((result) => !taken.has(idOf(result)));
     if (send === undefined || free.length === 0) return [];
@@ -98,7 +98,7 @@ export function createOutbox({ context, forks, states, waits }: OutboxSetup): Ou
     }
   }
 
-  /** What time brings: prompts that are due, looks at what was sent, and the next time to ask. */
+  /** Sends prompts that are due, checks what was sent, and schedules the next time. */
   async function plan(parentSessionId: string): Promise<void> {
     // One at a time for each parent: two plans made from the same records would send twice.
     if (open.has(parentSessionId)) return later(parentSessionId, now() + RETRY_MS);
@@ -122,7 +122,7 @@ export function createOutbox({ context, forks, states, waits }: OutboxSetup): Ou
     }
   }
 
-  /** A parent that has done nothing since the last look has not answered either. */
+  /** A parent without a signal since the last read has not answered either. */
   function isWorthReading(parentSessionId: string, found: DeliveryPlan): boolean {
     if (found.remind.length > 0 || found.giveUp.length > 0) return true;
     const isAllSeen = found.look.every(({ run }) => run.delivery.state === "seen");
@@ -132,7 +132,7 @@ export function createOutbox({ context, forks, states, waits }: OutboxSetup): Ou
     );
   }
 
-  /** Keeps the earliest of several times: what is wanted soon must not wait for what is wanted later. */
+  /** Keeps one timer a parent, set to the earliest time. */
   function later(parentSessionId: string, atMs: number): void {
     const set = timers.get(parentSessionId);
     if (set !== undefined && set.atMs <= atMs) return;
@@ -192,7 +192,7 @@ export function createOutbox({ context, forks, states, waits }: OutboxSetup): Ou
     const unanswered: EndedFork[] = [];
     for (const result of results) {
       const delivery = idOf(result);
-      // It is being sent again since the messages were read.
+      // It is being sent again while the messages were read.
       if (taken.has(delivery)) continue;
       const handover = handovers.get(delivery) ?? readByTool(result);
       const found = findDelivery(transcript, { delivery, nowMs: now(), ...(handover && { handover }) });

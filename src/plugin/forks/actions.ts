@@ -182,7 +182,7 @@ function hostError(reason: string): ForkError {
 
 /**
  * The session of a fork's child, with what it inherits as text in it; from the second attempt on, what an earlier one left is
- * looked for. Throws where the agent gave no answer, and nobody can say how far it got.
+ * looked for. Throws where the agent gave no answer, since it may have been done all the same.
  */
 async function startChild(
   setup: ForkActionsSetup,

@@ -4,15 +4,14 @@ import { rootCostUSD } from "../../fork/life/admit.ts";
 import { currentRun, forkName, isLive } from "../../fork/life/record.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
 import { safeJson } from "../../text/json.ts";
-import type { PluginContext } from "../context/context.ts";
 import type { SessionFacts, ToolCall } from "../host/agent-host.ts";
 import type { Feature } from "../host/features.ts";
 import { createLruMap } from "../stores/lru-map.ts";
-import type { Forks } from "./forks.ts";
+import type { ForkSetup } from "./forks.ts";
 import type { NewEvent } from "./keeper.ts";
 
 /** Turns what the agent says about sessions into events of the forks whose child or parent they are. */
-export function createChildEventsFeature({ context, forks }: ChildFeatureSetup): Feature {
+export function createChildEventsFeature({ context, forks }: ForkSetup): Feature {
   const { keeper, links } = forks;
   const { sessions } = context.host;
   const gone = createLruMap<string, true>(MAX_GONE);
@@ -105,11 +104,6 @@ export function createChildEventsFeature({ context, forks }: ChildFeatureSetup):
   }
 }
 
-export interface ChildFeatureSetup {
-  readonly context: PluginContext;
-  readonly forks: Forks;
-}
-
 /** A little longer than a child may be idle before its first step. */
 const SETTLED_MS = 5_200;
 const MAX_GONE = 1_024;
@@ -118,7 +112,7 @@ const MAX_GONE = 1_024;
  * Refuses tool calls: to children what they must not do (their tools stay declared, since another tool list would lose the
  * provider's cached prefix), and to anybody, once, a file that a running fork is editing.
  */
-export function createChildGuards({ context, forks }: ChildFeatureSetup): Feature {
+export function createChildGuards({ context, forks }: ForkSetup): Feature {
   const { directory, tools } = context.host;
   const writers = createLruMap<string, string>(MAX_FILES);
   const warned = createLruMap<string, true>(MAX_FILES);

@@ -16,11 +16,11 @@ import type { AgentHost, SessionFacts } from "../host/agent-host.ts";
 import type { Feature } from "../host/features.ts";
 import { VIEW_KEPT_MS } from "../stores/views.ts";
 import { type ForkLink, readForkLink } from "./child.ts";
-import { type Forks, readNewestNumber } from "./forks.ts";
+import { type ForkSetup, type Forks, readNewestNumber } from "./forks.ts";
 import type { ForkKeeper } from "./keeper.ts";
 
-/** Brings time to the forks: signs of life of this instance, limits, and the forks of instances that are gone. */
-export function createForkClockFeature({ context, forks }: ForkClockSetup): Feature {
+/** Every second: ticks for unfinished forks (limits, retries), the lease of this instance, and adoption of forks whose instance is gone. */
+export function createForkClockFeature({ context, forks }: ForkSetup): Feature {
   const { keeper, store } = forks;
   const { instanceId, process } = forks.owner();
   const left = createForkAdoption({ context, forks });
@@ -59,7 +59,7 @@ export function createForkClockFeature({ context, forks }: ForkClockSetup): Feat
     }
   }
 
-  /** Takes over the forks whose program is gone; makes records again that are lost, once. */
+  /** Adopts forks whose program is gone; once, rebuilds records that were lost. */
   async function adopt(): Promise<void> {
     const listed = await left.takeUnfinished();
     if (listed === undefined) return;
@@ -99,18 +99,13 @@ export function createForkClockFeature({ context, forks }: ForkClockSetup): Feat
   };
 }
 
-interface ForkClockSetup {
-  readonly context: PluginContext;
-  readonly forks: Forks;
-}
-
 const TICK_MS = 1_000;
-/** Between two looks for forks of instances that are gone. */
+/** Between two adoptions. */
 const ADOPT_MS = 30_000;
 
-/** Finds the forks that other instances have left, and makes them ours. */
+/** Takes over forks that other instances left behind. */
 interface ForkAdoption {
-  /** Takes what is not over of instances that are gone; gives all that is stored, or nothing where it cannot be read. */
+  /** Takes unfinished forks of instances that are gone; returns everything that is stored, or undefined where it cannot be read. */
   takeUnfinished(): Promise<RecordList | undefined>;
   /**
    * Takes the forks of a root to which the user speaks here: also those that are over and whose instance still runs, since
@@ -119,7 +114,7 @@ interface ForkAdoption {
   takeRoot(rootSessionId: string): Promise<void>;
 }
 
-export function createForkAdoption({ context, forks }: ForkAdoptionSetup): ForkAdoption {
+export function createForkAdoption({ context, forks }: ForkSetup): ForkAdoption {
   const { keeper, store } = forks;
   const { instanceId } = forks.owner();
 
@@ -151,7 +146,7 @@ export function createForkAdoption({ context, forks }: ForkAdoptionSetup): ForkA
     return { listed, forks: forksFound, isGone };
   }
 
-  /** A write of ours that was taken for failed may have made a fork ours without our knowing. */
+  /** A write that was reported as failed may have been stored all the same. */
   const isForgotten = ({ id, owner }: ForkRecord): boolean =>
     owner.instanceId === instanceId && keeper.get(id) === undefined;
 
@@ -161,7 +156,7 @@ export function createForkAdoption({ context, forks }: ForkAdoptionSetup): ForkA
     return taken;
   }
 
-  /** Signs of life of programs that are gone and own nothing. */
+  /** Deletes leases of programs that are gone and own no fork. */
   async function forgetInstances({ listed, forks: stored }: Found): Promise<void> {
     const owners = new Set(stored.map(({ record }) => record.owner.instanceId));
     for (const { id, value, version } of listed.records) {
@@ -171,7 +166,7 @@ export function createForkAdoption({ context, forks }: ForkAdoptionSetup): ForkA
     }
   }
 
-  /** Numbers of roots that have no forks any more, and get none either. */
+  /** Deletes the counters of root sessions that have no forks any more. */
   async function forgetNumbers({ listed, forks: stored }: Found): Promise<void> {
     const roots = new Set(stored.map(({ record }) => record.rootSessionId));
     for (const { id, value, version } of listed.records) {
@@ -200,7 +195,7 @@ export function createForkAdoption({ context, forks }: ForkAdoptionSetup): ForkA
       }
       await forgetInstances(found);
       await forgetNumbers(found);
-      // Nothing looks at a parent to which nothing may be sent yet, so one that is gone would never be noticed.
+      // Nothing is sent to these parents yet, so a missing one would not be noticed otherwise.
       for (const parent of parents) await closeForksOfMissingParent({ host: context.host, keeper }, parent);
       return found.listed;
     },
@@ -220,20 +215,15 @@ export function createForkAdoption({ context, forks }: ForkAdoptionSetup): ForkA
   };
 }
 
-interface ForkAdoptionSetup {
-  readonly context: PluginContext;
-  readonly forks: Forks;
-}
-
-/** True while something of a fork is still to be done: a run, or the delivery of a result. */
+/** True while a run is live or a result is not acknowledged. */
 export function isUnfinished(record: ForkRecord): boolean {
   return record.runs.some((run) => isLive(run) || run.delivery.state !== "acked");
 }
 
-/** Records of forks that are over are kept as long as what they inherited. */
+/** Records of finished forks are kept as long as what they inherited. */
 export const KEPT_MS: number = VIEW_KEPT_MS;
 
-/** How long a message of the user waits for a look at the children of a program that is gone. */
+/** How long a message of the user waits until adopted children were checked. */
 const LOOK_MS = 5_000;
 
 interface FoundFork extends RecordFound {
@@ -246,12 +236,12 @@ interface Found {
   isGone(record: ForkRecord): boolean;
 }
 
-/** Nothing runs, and nothing is on its way: whoever stores the next step of it first does that step alone. */
+/** Nothing runs and no result is being sent, so a conflict on the record is enough to keep two instances apart. */
 function isAtRest({ runs }: ForkRecord): boolean {
   return runs.every((run) => !isLive(run) && run.delivery.state !== "sent");
 }
 
-/** Taken over, and what became of its child is not known yet. */
+/** Adopted, and its child was not checked yet. */
 function isUnknown(record: ForkRecord, rootSessionId: string): boolean {
   const run = currentRun(record);
   return record.rootSessionId === rootSessionId && isLive(run) && run.adoption !== undefined;
@@ -262,7 +252,7 @@ function isOld(record: ForkRecord, nowMs: number): boolean {
   return !isLive(run) && nowMs - run.endedAtMs > KEPT_MS;
 }
 
-/** Makes records again for children whose record is missing or damaged, from the notes on their sessions. */
+/** Rebuilds the records of children whose record is missing or damaged, from the notes on their sessions. */
 export async function rebuildForks({
   context,
   forks,
@@ -324,7 +314,7 @@ interface LostChild extends Pick<RebuildInput, "context" | "forks"> {
   readonly session: SessionFacts;
   readonly link: ForkLink;
   readonly expected: RecordState;
-  /** Root and number of the forks that there are. */
+  /** Root and number of the known forks. */
   readonly numbers: Set<string>;
 }
 

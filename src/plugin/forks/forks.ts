@@ -19,7 +19,7 @@ import { createForkActions } from "./actions.ts";
 import type { ForkLinks } from "./child.ts";
 import { createForkKeeper, type ForkKeeper } from "./keeper.ts";
 
-/** All that the features about forks share. */
+/** What the features about forks share. */
 export interface Forks {
   readonly keeper: ForkKeeper;
   readonly store: RecordStore;
@@ -31,17 +31,23 @@ export interface Forks {
   readonly windows: ModelWindows;
   /** Who writes the records of this instance. */
   owner(): ForkOwner;
-  /** What admission and delivery look at. */
+  /** What admission and delivery decide from. */
   view(): ForkView;
-  /** The run as it ended, or undefined when the time is up or nobody waits any more. */
+  /** The run as it ended; undefined on timeout or abort. */
   waitForEnd(
     forkId: string,
     wait: { readonly limitMs: number; readonly signal: AbortSignal },
   ): Promise<EndedRun | undefined>;
-  /** To be called when a fork was added, or time has passed. */
+  /** Starts queued forks while slots are free. */
   fillSlots(): void;
-  /** Called whenever a parent may have results to get; set by the delivery feature. */
+  /** Registers what is called when a parent may have results to get. */
   onDelivery(plan: (parentSessionId: string) => void): void;
+}
+
+/** What a feature about forks works with. */
+export interface ForkSetup {
+  readonly context: PluginContext;
+  readonly forks: Forks;
 }
 
 interface ForksSetup {
@@ -112,7 +118,7 @@ export function createForks({ context, capture, views, links, windows }: ForksSe
           if (endOf(keeper.get(forkId)) !== undefined) done();
         };
         const timer = setTimeout(done, limitMs);
-        // One that was aborted before does not say so again.
+        // An aborted signal does not fire again.
         if (signal.aborted) return done();
         signal.addEventListener("abort", done);
         waiting.add(look);
@@ -136,12 +142,12 @@ function endOf(record: ForkRecord | undefined): EndedRun | undefined {
   return run === undefined || isLive(run) ? undefined : run;
 }
 
-/** Numbers the forks of each root from 1 on; no number is given twice, also not by two programs at the same moment. */
+/** Numbers the forks of each root from 1 on. No number is given twice, not even by two programs at once. */
 interface ForkNumbers {
   take(rootSessionId: string): Promise<number>;
 }
 
-/** The numbers of a store: the newest one of each root is a record, which only who knows it can replace. */
+/** The newest number of each root is a stored record, replaced by compare-and-set. */
 export function createForkNumbers({ store, known, now }: ForkNumbersOptions): ForkNumbers {
   let last: Promise<unknown> = Promise.resolve();
 
@@ -157,7 +163,7 @@ export function createForkNumbers({ store, known, now }: ForkNumbersOptions): Fo
     return nextForkNumber(known(), rootSessionId);
   }
 
-  /** What is stored; no state where the store cannot say. */
+  /** The stored number; no state where the store cannot be read. */
   async function newestOf(
     rootSessionId: string,
   ): Promise<{ readonly state: RecordState | undefined; readonly newest: number }> {
@@ -176,7 +182,7 @@ export function createForkNumbers({ store, known, now }: ForkNumbersOptions): Fo
   }
 
   return {
-    // One after the other within this program: only other programs are met with a conflict.
+    // One at a time within this program, so that only other programs cause conflicts.
     take(rootSessionId) {
       const taken = last.then(() => take(rootSessionId));
       last = taken.catch(() => {});

@@ -3,14 +3,14 @@ import type { PluginContext } from "../context/context.ts";
 import type { HostMessage } from "../host/agent-host.ts";
 import type { Feature } from "../host/features.ts";
 import { createLruMap } from "../stores/lru-map.ts";
-import type { Forks } from "./forks.ts";
+import type { ForkSetup } from "./forks.ts";
 
 /**
  * Shows a child what it inherited, in front of its own messages, until a summary of its own covers it; nothing is stored in
  * its session. The child of an exact fork also uses the provider cache of its parent, and after its first answer it is
  * checked whether the provider really read the parent's prefix from there.
  */
-export function createGraftFeature({ context, forks }: GraftSetup): Feature {
+export function createGraftFeature({ context, forks }: ForkSetup): Feature {
   const { capture, views, links } = forks;
   const { format } = context.host;
   const summaries = createSummaryWatch(context);
@@ -58,11 +58,6 @@ export function createGraftFeature({ context, forks }: GraftSetup): Feature {
       }
     },
   };
-}
-
-export interface GraftSetup {
-  readonly context: PluginContext;
-  readonly forks: Forks;
 }
 
 const MAX_CHECKED = 1_024;

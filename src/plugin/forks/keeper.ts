@@ -7,31 +7,31 @@ import { readForkRecord } from "../../fork/life/stored-record.ts";
 import type { PluginContext } from "../context/context.ts";
 import { createLruMap } from "../stores/lru-map.ts";
 
-/** Keeps the records of the forks that this instance owns; every change of one goes through `dispatch`. */
+/** The records of the forks that this instance owns. Every change goes through `dispatch`, which stores it before anything follows from it. */
 export interface ForkKeeper {
-  /** Stores a new fork, or one that was rebuilt, and does what follows from it; one that cannot be stored is not kept. */
+  /** Stores a new or rebuilt fork and performs its actions; a fork that cannot be stored is dropped. */
   add(step: NewRecord): Promise<"kept" | "not-kept">;
-  /** Makes a stored fork ours, unless it was changed since it was read; gives the record if it is ours now. */
+  /** Takes a stored fork over, unless it was changed since it was read; returns the record if this instance owns it now. */
   adopt(record: ForkRecord, version: number): Promise<ForkRecord | undefined>;
-  /** What the event made of the fork, once that is stored; nothing if it could not be, or the fork is not ours. What follows goes on by itself. */
+  /** Applies an event and resolves once the new record is stored; undefined if it could not be, or the fork is not ours. Actions run in the background. */
   dispatch(forkId: string, event: NewEvent): Promise<ForkChange | undefined>;
   get(forkId: string): ForkRecord | undefined;
   ofChild(childSessionId: string): ForkRecord | undefined;
   all(): readonly ForkRecord[];
-  /** Deletes a fork of ours that nobody needs any more. */
+  /** Deletes a fork of ours. */
   remove(forkId: string): Promise<void>;
-  /** Stores what was only counted until now. */
+  /** Stores counters that were kept in memory until now. */
   flush(): Promise<void>;
 }
 
 interface NewRecord {
   readonly record: ForkRecord;
   readonly actions?: readonly ForkAction[];
-  /** What is stored of it until now. */
+  /** The stored state that the write expects. */
   readonly expected?: RecordState;
 }
 
-/** The same record twice means that the event changed nothing. */
+/** What an event did to a record; the same record twice means nothing. */
 interface ForkChange {
   readonly before: ForkRecord;
   readonly record: ForkRecord;
@@ -49,7 +49,7 @@ interface ForkKeeperOptions {
   readonly store: RecordStore;
   readonly limits: ForkLimits;
   readonly owner: () => ForkOwner;
-  /** Does what follows from an event, after the record is stored; must not throw. */
+  /** Performs an action after the record is stored; must not throw. */
   readonly perform: (record: ForkRecord, action: ForkAction) => void;
 }
 
@@ -58,7 +58,7 @@ export function createForkKeeper({ context, store, limits, owner, perform }: For
   const refused = createLruMap<string, true>(MAX_REFUSED);
   const isKept = (entry: Entry): boolean => entries.get(entry.record.id) === entry;
 
-  /** The entry becomes the record once that is stored, and not before. */
+  /** The entry takes the record only once it is stored. */
   async function save(entry: Entry, record: ForkRecord): Promise<"stored" | "conflict" | "failed"> {
     const stored = await store.put({ id: record.id, value: record, expected: entry.state });
     if (stored.status === "stored") {
@@ -66,7 +66,7 @@ export function createForkKeeper({ context, store, limits, owner, perform }: For
       entry.hasFailed = false;
       return "stored";
     }
-    // A failed write may have arrived: what is stored is known only after another look.
+    // A failed write may have arrived: the stored record must be read again.
     entry.isUnsure = true;
     if (stored.status === "failed" && !entry.hasFailed) {
       entry.hasFailed = true;
@@ -75,7 +75,7 @@ export function createForkKeeper({ context, store, limits, owner, perform }: For
     return stored.status;
   }
 
-  /** Whether the fork is still ours, by what is stored now. */
+  /** Reads the stored record again; true if this instance still owns the fork. */
   async function readAgain(entry: Entry): Promise<boolean> {
     const found = await store.get(entry.record.id);
     if (found.status === "failed") return false;
@@ -134,7 +134,7 @@ export function createForkKeeper({ context, store, limits, owner, perform }: For
     });
   }
 
-  /** One after the other: each step sees what the one before it left. */
+  /** Runs the steps of a fork one after the other. */
   function inLine<Value>(entry: Entry, step: () => Promise<Value>): Promise<Value | undefined> {
     const next = entry.last
       .then(() => (isKept(entry) ? step() : undefined))
@@ -151,7 +151,7 @@ export function createForkKeeper({ context, store, limits, owner, perform }: For
       const entry = newEntry(record, expected);
       const isAsked = actions.length === 0;
       entries.set(record.id, entry);
-      // In the line of its events: one that comes before it is stored must wait.
+      // Queued like events, so that an early event waits until the fork is stored.
       const outcome = await inLine(entry, async () => {
         const outcome = await save(entry, record);
         if (outcome !== "failed") return outcome;
@@ -171,7 +171,7 @@ export function createForkKeeper({ context, store, limits, owner, perform }: For
       const self = owner();
       const fromInstanceId = record.owner.instanceId;
       if (fromInstanceId === self.instanceId && refused.get(record.id)) {
-        // Whoever asked for it was told that it is not started.
+        // The model was told that this fork was not started.
         await store.delete(record.id, version);
         return undefined;
       }
@@ -184,7 +184,7 @@ export function createForkKeeper({ context, store, limits, owner, perform }: For
         const event = { type: "adopted", owner: self, fromInstanceId, atMs: context.now() } as const;
         const step = advanceFork(record, event, limits);
         if ((await save(entry, step.record)) !== "stored") {
-          // Two looks at the same time may both have wanted it, and the first has made it ours.
+          // Two adoptions may run at the same time, and the first has made it ours.
           const isOurs = (await readAgain(entry)) && entry.record.owner.instanceId === self.instanceId;
           return isOurs ? entry.record : undefined;
         }
@@ -231,9 +231,9 @@ export function createForkKeeper({ context, store, limits, owner, perform }: For
 interface Entry {
   record: ForkRecord;
   state: RecordState;
-  /** Something was counted that is not stored. */
+  /** Counters changed that are not stored. */
   isDirty: boolean;
-  /** A write did not go through, and what is stored must be read before the next one. */
+  /** A write failed, so the record must be read before the next one. */
   isUnsure: boolean;
   hasFailed: boolean;
   last: Promise<unknown>;

@@ -66,7 +66,7 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
     return { status: "refused", reason: `Not started: the context could not be kept (${kept.reason}).` };
 
   const number = await forks.numbers.take(rootSessionId);
-  // Others may have been admitted while this one was prepared; from here to `add` nobody can come between.
+  // Others may have been admitted while this one was prepared; from here to `add` nothing is awaited.
   const last = admission();
   if (last.status === "refused") return { status: "refused", reason: last.text };
   const record = createForkRecord({

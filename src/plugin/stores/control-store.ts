@@ -8,29 +8,29 @@ import { createFileRecordStore } from "../../stores/files/record-store.ts";
 import type { PostgresStores } from "../../stores/postgres/stores.ts";
 import { asNumber, asObject, asString } from "../../text/json.ts";
 
-/** Where a person's wishes reach a running plugin: records of those who run, and of what is asked of them. */
+/** How the command line reaches running plugins: a lease of each plugin that runs, and the requests made of them. */
 export interface ControlStore {
   /** One lease for each plugin that runs. */
   readonly instances: RecordStore;
   readonly requests: RecordStore;
   readonly pace: ControlPace;
-  /** The time that all who use it share, in milliseconds. */
+  /** The shared clock of all who use the store, in milliseconds. */
   now(): number;
 }
 
-/** How often is looked, and how long is waited. */
+/** Polling intervals and timeouts. */
 interface ControlPace {
-  /** Between two looks of a plugin that works. */
+  /** Between two polls of a plugin that is working. */
   readonly lookMs: number;
-  /** Between two looks of one that has nothing to do. */
+  /** Between two polls of an idle plugin. */
   readonly idleLookMs: number;
-  /** Between two looks of the one who asked. */
+  /** Between two polls for the answer. */
   readonly pollMs: number;
-  /** How long somebody has to take a request. */
+  /** How long a plugin has to take a request. */
   readonly answerMs: number;
 }
 
-/** In two folders of one home: looking costs next to nothing. */
+/** In two folders of one home, where polling costs next to nothing. */
 export function fileControlStore(root: string): ControlStore {
   return {
     instances: createFileRecordStore({ root: join(root, "instances"), durable: false }),
@@ -43,7 +43,7 @@ export function fileControlStore(root: string): ControlStore {
 /** The part of a database that plugins use. */
 export const PLUGIN_SCOPE = "plugin/";
 
-/** In a database that many machines share: each look is a statement, so those who rest look rarely. */
+/** In a database that many machines share, where each poll is a statement, so idle plugins poll rarely. */
 export function databaseControlStore(stores: Pick<PostgresStores, "records" | "now">): ControlStore {
   return {
     instances: stores.records(`${PLUGIN_SCOPE}control/instances`),
@@ -53,21 +53,21 @@ export function databaseControlStore(stores: Pick<PostgresStores, "records" | "n
   };
 }
 
-/** The sign of life of a plugin, with the root sessions whose logs it writes. */
+/** The lease of a running plugin, with the root sessions whose logs it writes. */
 export interface PluginLease extends InstanceLease {
   readonly logs: readonly string[];
 }
 
-/** Between two signs of life that a plugin leaves here. */
+/** Between two renewals of a plugin's lease. */
 export const LEASE_MS = 60_000;
 
-/** True for a plugin that is known to run, or that runs elsewhere and has lately said so. */
+/** True for a plugin whose process runs here, or that runs on another machine and renewed its lease lately. */
 export function isRunning({ process, heartbeatAtMs }: InstanceLease, nowMs: number): boolean {
   const state = processState(process);
   return state === "running" || (state === "unknown" && nowMs - heartbeatAtMs <= 3 * LEASE_MS);
 }
 
-/** The plugins that run, or undefined where the store cannot say. */
+/** The plugins that run; undefined where the store cannot be read. */
 export async function runningPlugins({
   instances,
   now,
@@ -78,13 +78,13 @@ export async function runningPlugins({
   return leases.filter((lease) => isRunning(lease, now()));
 }
 
-/** The logs that a stored sign of life names. */
+/** The logs that a stored lease names. */
 export function logsOf(lease: InstanceLease): readonly string[] {
   const { logs } = asObject(lease);
   return Array.isArray(logs) ? logs.filter((log) => typeof log === "string") : [];
 }
 
-/** Something asked of whichever plugin it concerns. A change of its state is a change of the record's version, so only one takes it. */
+/** A request to whichever plugin it concerns. Each change of state changes the record's version, so only one plugin can take it. */
 export interface ControlRequest {
   readonly schema: "control/1";
   readonly id: string;
@@ -102,7 +102,7 @@ type ControlState =
   | { readonly status: "taken" }
   | ({ readonly status: "answered" } & ControlAnswer);
 
-/** What came of a request. */
+/** The answer to a request. */
 export interface ControlAnswer {
   readonly outcome: "done" | "nothing" | "failed";
   /** For a person to read. */
@@ -125,7 +125,7 @@ export function readControlRequest(value: unknown): ControlRequest | undefined {
   return isRequest && asNumber(askedAtMs) !== undefined ? (value as ControlRequest) : undefined;
 }
 
-/** Asks the running plugins for something, and gives the answer of the one that it concerns. */
+/** Makes a request of the running plugins and waits for the answer of the one that it concerns. */
 export async function askPlugin({
   control,
   want,
@@ -155,7 +155,7 @@ export async function askPlugin({
     wasTaken ||= state?.status === "taken";
     if (Date.now() < giveUpAtMs + (wasTaken ? TAKEN_MS : 0)) continue;
     if (wasTaken) return { status: "failed", reason: "it was begun, and no answer came" };
-    // Withdrawn only if nobody has taken it meanwhile.
+    // Withdrawn only if no plugin has taken it meanwhile.
     const withdrawn = await control.requests.delete(request.id, stored.version);
     if (withdrawn.status === "deleted") return { status: "nobody-concerned" };
     wasTaken = true;
@@ -165,7 +165,7 @@ export async function askPlugin({
 interface AskPluginRequest {
   readonly control: ControlStore;
   readonly want: ControlWant;
-  /** How long somebody has to take it; unset means long enough for a busy machine. */
+  /** How long a plugin has to take it; unset means long enough for a busy machine. */
   readonly answerMs?: number;
 }
 

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 
-/** Where the plugin keeps everything: one folder, so that removing it removes all of ours. */
+/** Where the plugin keeps its files: one folder, so that removing it removes everything. */
 export function pluginFolders({ store, env }: PluginFolderOptions): PluginFolders {
   const root = store === undefined ? join(dataHome(env), "carryover") : resolve(expandHome(store));
   return {
@@ -32,7 +32,7 @@ export interface PluginFolders {
   readonly journal: string;
   /** Whole texts of what was cut. */
   readonly spill: string;
-  /** What is asked of a running plugin from outside, and who runs. */
+  /** Requests to running plugins, and their leases. */
   readonly control: string;
 }
 
@@ -62,7 +62,7 @@ export function homeName(folder: string): string {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     writeFileSync(file, randomUUID(), { flag: "wx", mode: 0o600 });
   } catch {
-    // It is there already, or cannot be: reading tells.
+    // The file exists already, or cannot be written; reading shows which.
   }
   for (let attempt = 1; attempt <= MAX_LOOKS; attempt += 1) {
     const name = readName(file);
@@ -71,7 +71,7 @@ export function homeName(folder: string): string {
   return randomUUID();
 }
 
-/** The name of a home that has one; makes none. */
+/** The name of a home that has one; creates none. */
 export function knownHomeName(folder: string): string | undefined {
   return readName(join(folder, "home"));
 }

@@ -8,7 +8,7 @@ import { asNumber, asObject, asString, type UnknownObject } from "../../text/jso
 import type { RequestEntry } from "../host/agent-host.ts";
 import type { PluginLog } from "./plugin-stores.ts";
 
-/** Everything that the plugin wrote down about one root session and its children, oldest first; what it cannot read is counted, never thrown. */
+/** The plugin's journal of one root session and its children, oldest entry first; unreadable entries are listed as problems. */
 export async function readPluginJournal({
   folder,
   rootSessionId,
@@ -17,7 +17,7 @@ export async function readPluginJournal({
   return pluginJournal(await journal.read());
 }
 
-/** What the plugin wrote, of a log that was read. */
+/** The entries of a journal that was read. */
 export function pluginJournal({ entries, problems }: JournalContent): PluginJournal {
   return { entries: entries.map(({ value }) => readEntry(asObject(value))), problems };
 }
@@ -33,21 +33,21 @@ interface PluginJournal {
   readonly problems: readonly JournalProblem[];
 }
 
-/** One thing that happened. */
+/** One entry of the journal. */
 export type PluginEntry = { readonly atMs: number; readonly sessionId: string } & (
   | RequestEntry
   | ToolOutputEntry
   | { readonly type: "engine"; readonly record: SessionRecord }
   | ForkEntry
   | { readonly type: "pins-kept"; readonly batches: readonly string[] }
-  /** A hook of ours failed and changed nothing. */
+  /** A handler of a feature failed and had no effect. */
   | {
       readonly type: "hook-failed";
       readonly feature: string;
       readonly hook: string;
       readonly reason: string;
     }
-  /** Something written by a newer version, or by an older one. */
+  /** An entry of a newer or an older version. */
   | { readonly type: "other"; readonly name: string; readonly value: UnknownObject }
 );
 
@@ -61,7 +61,7 @@ interface ToolOutputEntry {
   readonly totalChars: number;
 }
 
-/** A fork that came into another state. */
+/** A fork changed its state. */
 interface ForkEntry {
   readonly type: "fork";
   readonly fork: string;
@@ -169,7 +169,7 @@ export function batchesInForce(entries: readonly PluginEntry[]): readonly BatchI
   return [...batches.values()];
 }
 
-/** Takes a batch back where no plugin runs: the next one that opens the session does without it. Gives why not, if it cannot. */
+/** Takes a batch back where no plugin runs: the next plugin that opens the session leaves it out. Returns the reason if that fails. */
 export async function undoInJournal(
   journal: Pick<Journal, "append">,
   { undone, atMs }: UndoInJournal,

@@ -1,4 +1,4 @@
-/** A map that forgets what was not used for longest: the plugin runs for weeks, and sees sessions that nobody ever deletes. */
+/** A map that drops the least recently used entry: the plugin runs for weeks, and most sessions are never deleted. */
 interface LruMap<Key, Value> {
   /** Counts as a use. */
   get(key: Key): Value | undefined;

@@ -21,17 +21,17 @@ export interface PluginStores {
   journal(rootSessionId: string): Journal;
   /** The records of the forks of one project, by the name that its agent gives it. */
   forks(project: string): RecordStore;
-  /** The root sessions whose logs were asked for here. */
+  /** The root sessions whose logs were opened by this program. */
   openLogs(): readonly string[];
   /** The logs that are kept, the one written to last first. */
   logs(): Promise<PluginLogs>;
   /** The forks of all projects that can be seen from here. */
   recordedForks(): Promise<RecordedForks>;
-  /** What is written of a root session, for somebody who only looks. */
+  /** Follows what is written about a root session. */
   follow(rootSessionId: string): FollowedPlugin;
-  /** The time by which leases are judged, the same for all who share these stores, in milliseconds. */
+  /** The clock by which leases expire, the same for all who share these stores, in milliseconds. */
   now(): number;
-  /** Says whether they can be used; files always can, or say so themselves. */
+  /** Whether the stores can be used. Files always can; a failed write is reported where it happens. */
   open(): Promise<{ readonly status: "open" } | StoreFailure>;
   close(): Promise<void>;
 }
@@ -50,9 +50,9 @@ export interface PluginLog {
 }
 
 export interface FollowedPlugin {
-  /** Between two looks. */
+  /** Between two calls of `look`. */
   readonly lookMs: number;
-  /** The log and the forks, or undefined when nothing is new since the last look. */
+  /** The log and the forks; undefined when nothing changed since the last call. */
   look(): Promise<SeenPlugin | undefined>;
 }
 
@@ -66,12 +66,12 @@ export function isDatabase(store: string): boolean {
   return /^postgres(?:ql)?:\/\//i.test(store);
 }
 
-/** The forks that are recorded, newest first, and what could not be read. */
+/** The recorded forks, newest first, and what could not be read. */
 export interface RecordedForks {
   readonly records: readonly ForkRecord[];
   /** Those of other homes that share the store. */
   readonly elsewhere: readonly ForkRecord[];
-  /** The signs of life of their owners. */
+  /** The leases of their owners. */
   readonly leases: readonly InstanceLease[];
   readonly problems: readonly string[];
 }
@@ -109,7 +109,7 @@ interface StoredForks {
   readonly problems: readonly string[];
 }
 
-/** True unless the program that holds a fork is gone, or has given no sign of life for too long. */
+/** True unless the program that owns a fork is gone, or has not renewed its lease for too long. */
 export function isHeld({ owner }: ForkRecord, { leases, nowMs }: HeldQuestion): boolean {
   const lease = leases.find(({ instanceId }) => instanceId === owner.instanceId);
   const seen = { nowMs, process: processState(owner.process), ...(lease && { lease }) };

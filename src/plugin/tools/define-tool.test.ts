@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
+import type { ForkSetup } from "../forks/forks.ts";
 import type { RunningTool } from "../host/agent-host.ts";
-import { defineTool, type ToolSetup } from "./define-tool.ts";
+import { defineTool } from "./define-tool.ts";
 
 const CALL: RunningTool = {
   sessionId: "ses_1",
@@ -13,7 +14,7 @@ const CALL: RunningTool = {
 const logged: string[] = [];
 const setup = {
   context: { notify: { log: (_: string, message: string) => void logged.push(message) } },
-} as unknown as ToolSetup;
+} as unknown as ForkSetup;
 
 const tool = defineTool(setup, {
   description: "Say it again.",

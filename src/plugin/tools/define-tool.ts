@@ -1,21 +1,14 @@
 import { check, numberFrom, oneOf, type Rule, rule, wholeFrom } from "../../text/check.ts";
 import { isObject } from "../../text/json.ts";
-import type { PluginContext } from "../context/context.ts";
-import type { Forks } from "../forks/forks.ts";
+import type { ForkSetup } from "../forks/forks.ts";
 import type { ModelTool, RunningTool, ToolParameter } from "../host/agent-host.ts";
-
-/** What the tools work with. */
-export interface ToolSetup {
-  readonly context: PluginContext;
-  readonly forks: Forks;
-}
 
 /**
  * A tool that runs only with arguments that fit its parameters; else the model is told everything that is wrong with them.
  * One that fails says so in words that tell the model what to do.
  */
 export function defineTool<const Parameters extends Readonly<Record<string, ToolParameter>>>(
-  { context }: ToolSetup,
+  { context }: ForkSetup,
   { description, parameters, run }: ToolPlan<Parameters>,
 ): ModelTool {
   const shape = Object.fromEntries(

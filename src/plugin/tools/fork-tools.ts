@@ -3,14 +3,15 @@ import { activityOf, forkTable, quoteChild, resultNotice } from "../../fork/life
 import { formatSpan } from "../../fork/life/prompt.ts";
 import { currentRun, type ForkRecord, isLive } from "../../fork/life/record.ts";
 import { renderMessage } from "../../transcript/render.ts";
+import type { ForkSetup } from "../forks/forks.ts";
 import { sizeText } from "../forks/inherit.ts";
 import { type Launched, launchFork } from "../forks/launch.ts";
 import type { ModelTool, RunningTool } from "../host/agent-host.ts";
 import { createLruMap } from "../stores/lru-map.ts";
-import { defineTool, type ToolSetup } from "./define-tool.ts";
+import { defineTool } from "./define-tool.ts";
 
 /** Starts a background agent that knows the conversation, or speaks to one that was started before. */
-export function createForkTool(setup: ToolSetup): ModelTool {
+export function createForkTool(setup: ForkSetup): ModelTool {
   return defineTool(setup, {
     description:
       "Start a background agent that already knows this whole conversation. Give only the directive: goal, files, what to report. Use it for independent work beside your own. Returns at once; the result is delivered to you, do not poll.",
@@ -46,7 +47,7 @@ interface NewForkArguments {
 }
 
 async function start(
-  setup: ToolSetup,
+  setup: ForkSetup,
   tool: RunningTool,
   { prompt, title, agent, waitS }: NewForkArguments,
 ): Promise<string> {
@@ -76,7 +77,7 @@ function startedText({ record, inherited, place }: Launched): string {
 }
 
 async function steerOrResume(
-  setup: ToolSetup,
+  setup: ForkSetup,
   tool: RunningTool,
   { name, prompt, agent, waitS }: Omit<NewForkArguments, "title"> & { readonly name: string },
 ): Promise<string> {
@@ -108,7 +109,7 @@ async function steerOrResume(
 }
 
 async function resultInTime(
-  { context, forks }: ToolSetup,
+  { context, forks }: ForkSetup,
   tool: RunningTool,
   { record, waitS }: { readonly record: ForkRecord; readonly waitS: number },
 ): Promise<string | undefined> {
@@ -124,7 +125,7 @@ function titleOf(prompt: string): string {
 }
 
 /** Shows what forks there are, what one reported, or what it did. */
-export function createForkResultTool(setup: ToolSetup): ModelTool {
+export function createForkResultTool(setup: ForkSetup): ModelTool {
   const { context, forks } = setup;
   const askedAtMs = createLruMap<string, number>(MAX_ASKED);
   return defineTool(setup, {
@@ -175,7 +176,7 @@ const MESSAGE_CHARS = 2_000;
 const TRANSCRIPT_CHARS = 30_000;
 
 async function transcriptOf(
-  { context }: ToolSetup,
+  { context }: ForkSetup,
   record: ForkRecord,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<string> {
@@ -203,7 +204,7 @@ async function transcriptOf(
 }
 
 /** Stops forks and gives what they had got to; they can be resumed. */
-export function createForkCancelTool(setup: ToolSetup): ModelTool {
+export function createForkCancelTool(setup: ForkSetup): ModelTool {
   const { context, forks } = setup;
   return defineTool(setup, {
     description: "Stop a fork, or all. Gives its partial result; it can be resumed.",
@@ -247,7 +248,7 @@ const CANCEL_PARAMETERS = {
 const STOP_MS = 10_000;
 
 /** The result of a fork whose run is over, as text for its parent; reading it acknowledges it. */
-async function resultOf({ forks }: ToolSetup, forkId: string): Promise<string | undefined> {
+async function resultOf({ forks }: ForkSetup, forkId: string): Promise<string | undefined> {
   const record = forks.keeper.get(forkId);
   const run = record === undefined ? undefined : currentRun(record);
   if (record === undefined || run === undefined || isLive(run)) return undefined;

@@ -1,10 +1,11 @@
 import { hiddenTexts, RECALL_MAX_CHARS, type RecallRange, recall } from "../../session/recall.ts";
 import type { Message, MessageId } from "../../transcript/message.ts";
+import type { ForkSetup } from "../forks/forks.ts";
 import type { HostMessage, ModelTool } from "../host/agent-host.ts";
-import { defineTool, type ToolSetup } from "./define-tool.ts";
+import { defineTool } from "./define-tool.ts";
 
 /** Brings back the whole of what was cleared, cut or spilled, in a child also of its parent. */
-export function createRecallTool(setup: ToolSetup): ModelTool {
+export function createRecallTool(setup: ForkSetup): ModelTool {
   const { context, forks } = setup;
   const { sessions, format } = context.host;
   return defineTool(setup, {

@@ -115,7 +115,7 @@ interface PrunedSessionSetup extends PruneWindowSetup {
   readonly model: ModelRef;
 }
 
-/** Opens a conversation, with the edits that its journal tells of in force. */
+/** Opens a conversation with the edits of its journal in force. */
 async function openPrunedSession(
   setup: PrunedSessionSetup,
   messages: readonly HostMessage[],
