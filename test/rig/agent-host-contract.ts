@@ -95,13 +95,12 @@ export function pluginWorksIn(start: StartAgent): void {
     });
     const session = agent.newSession();
     for (let turn = 0; turn < 6; turn++) await agent.turn(session, "Look.", [RUN, { say: "Seen." }]);
-    const last = textOf(agent.requests(session).at(-1) ?? []);
-    expect(last).toContain("[superseded by");
-    expect(textOf(agent.stored(session)).split("5999 a line")).toHaveLength(7);
     await agent.turn(session, "Go on.", [{ say: "Yes." }]);
-    expect(textOf(agent.requests(session).at(-1) ?? []).startsWith(last.slice(0, last.length / 2))).toBe(
-      true,
-    );
+    const sent = textOf(agent.requests(session).at(-1) ?? []);
+    expect(sent).toContain("[superseded by");
+    expect(textOf(agent.stored(session)).split("5999 a line")).toHaveLength(7);
+    await agent.turn(session, "And on.", [{ say: "Yes." }]);
+    expect(textOf(agent.requests(session).at(-1) ?? []).startsWith(sent)).toBe(true);
   });
 
   it("tells the agent's compaction what is pinned and which forks are open", async () => {
