@@ -43,11 +43,12 @@ export function cutToLength(messages: Transcript, options: CutOptions): readonly
       if (left === part) continue;
       const chars = Math.max(0, charsIn(part) - (left === null ? 0 : charsIn(left)));
       const omitted = { chars, handle: handleOf(message, partIndex) };
-      const where = { messageId: message.id, partIndex, stage, reason, omitted };
+      const where = { messageId: message.id, partIndex } as const;
+      const why = { stage, reason, omitted };
       edits.push(
         left === null
-          ? { type: "hide-part", what: "part", ...where }
-          : { type: "replace-part", part: left, ...where },
+          ? { type: "hide-part", ...where, what: "part", ...why }
+          : { type: "replace-part", ...where, part: left, ...why },
       );
     }
   }
