@@ -3,7 +3,13 @@ import unit, { NEEDS_A_PROGRAM } from "./vitest.config.ts";
 
 /** Tests that need a browser or a database: `npm run test:hosts` runs them beside the scenarios in the real agents. */
 const config: ViteUserConfig = defineConfig({
-  test: { ...unit.test, include: [...NEEDS_A_PROGRAM], exclude: [] },
+  test: {
+    ...unit.test,
+    include: [...NEEDS_A_PROGRAM],
+    exclude: [],
+    // A page may take longer than the default second on a busy machine.
+    expect: { poll: { timeout: 20_000 } },
+  },
 });
 
 export default config;

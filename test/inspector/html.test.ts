@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { escapeJsonForHtml, renderSingleFile } from "../../src/inspector/server/page-html.ts";
+import { escapeJsonForHtml, renderSingleFile } from "../../src/inspector/server/page-content.ts";
 import type { InspectedSession } from "../../src/inspector/view/types.ts";
 import { buildCli } from "../rig/build-cli.ts";
 import { createCliRunner } from "../rig/run-cli.ts";

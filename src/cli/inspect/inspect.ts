@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { workingDirectoryOf } from "../../formats/read-transcript.ts";
-import { createFixedSource, createInspectedSession } from "../../inspector/server/session-source.ts";
+import { createFixedSource, createInspectedSession } from "../../inspector/server/page-content.ts";
 import { omitUndefined } from "../../text/json.ts";
 import { type InputFile, printWarnings, readInput, sessionLabel } from "../files/read-input.ts";
 import { STORE_OPTION } from "../opencode/with-stores.ts";

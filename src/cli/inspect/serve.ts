@@ -3,13 +3,17 @@ import { dirname, join } from "node:path";
 import { InvalidArgumentError } from "commander";
 import { createSessionReader, followOpenCode } from "../../inspector/server/live/follow-opencode.ts";
 import { createFollowedSession } from "../../inspector/server/live/followed-session.ts";
-import { readPageAssets, renderSingleFile } from "../../inspector/server/page-html.ts";
+import {
+  readPageAssets,
+  renderSingleFile,
+  type SecretsChoice,
+  type SessionSource,
+} from "../../inspector/server/page-content.ts";
 import {
   type EndReason,
   type ServedInspector,
   serveInspector,
 } from "../../inspector/server/serve-inspector.ts";
-import type { SecretsChoice, SessionSource } from "../../inspector/server/session-source.ts";
 import type { InspectedSession } from "../../inspector/view/types.ts";
 import { pluginFolders } from "../../plugin/stores/folders.ts";
 import type { PluginStores } from "../../plugin/stores/plugin-stores.ts";

@@ -10,7 +10,7 @@ import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import type { LiveEvent, ServedSession } from "../view/protocol.ts";
-import { PAGE_SHELL, type PageAssets } from "./page-html.ts";
+import { type LiveSource, PAGE_SHELL, type PageAssets, type SessionSource } from "./page-content.ts";
 import {
   type Access,
   checkRequest,
@@ -20,7 +20,6 @@ import {
   SECURITY_HEADERS,
   TOKEN_PATH,
 } from "./request-guard.ts";
-import type { LiveSource, SessionSource } from "./session-source.ts";
 
 /**
  * Serves the page of one session on 127.0.0.1 until it is stopped or nobody has asked for long. Every request passes

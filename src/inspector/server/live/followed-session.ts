@@ -21,7 +21,7 @@ import {
   modelName,
   type SecretsChoice,
   type SessionSource,
-} from "../session-source.ts";
+} from "../page-content.ts";
 import { type FollowedFork, liveEntry, liveFork } from "./live-entry.ts";
 
 /** A running session as a source for the server: it is told what was read, and sends the differences to its listeners. */
