@@ -86,6 +86,7 @@ export interface SessionOptions {
 
 /** What a session needs from the world. Without a summarizer everything is done mechanically. */
 export interface SessionPorts {
+  /** The present time, and waiting. */
   readonly clock: Clock;
   /** Writes summaries. */
   readonly summarizer?: Summarizer;

@@ -59,7 +59,9 @@ export interface PruneCandidate {
   readonly chars: number;
 }
 
+/** Tokens that pruning must save, or nothing is pruned. */
 export const PRUNE_MINIMUM = 20_000;
+/** Tokens of the newest tool outputs that are never pruned. */
 export const PRUNE_PROTECT = 40_000;
 
 /** How many of the newest turns pruning and superseding leave alone. */

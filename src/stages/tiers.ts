@@ -30,6 +30,7 @@ export function graduatedTiers({
 }
 
 export interface GraduatedTiersOptions {
+  /** How many results are in each tier, and what each keeps. */
   readonly limits: TierLimits;
   /** Tools whose results are never cut; a name matches when it contains one of these. */
   readonly neverCutTools?: readonly string[];
@@ -37,6 +38,7 @@ export interface GraduatedTiersOptions {
 
 const STAGE = "graduated-tiers";
 
+/** Tools whose results are never cut. */
 export const FORK_NO_TRUNCATION_TOOLS: readonly string[] = ["ask_user_questions", "question", "skill"];
 
 function cutOutput(result: ToolResult, limitChars: number): ToolPart {
@@ -71,23 +73,38 @@ export interface TierCounts {
 
 /** How many results each tier holds, and how much it keeps of a result and of an input. */
 export interface TierLimits extends TierCounts {
+  /** Characters that a result keeps, by tier. */
   readonly resultChars: Readonly<Record<Tier, number>>;
+  /** Characters that the input of a call keeps, by tier. */
   readonly paramsChars: Readonly<Record<Tier, number>>;
 }
 
+/** How many of the newest results are in tier 1. */
 export const FORK_TIER1_COUNT = 5;
+/** How many results behind tier 1 are in tier 2; the rest is tier 3. */
 export const FORK_TIER2_COUNT = 10;
+/** Characters kept of a result in tier 2. */
 export const FORK_TIER2_LIMIT = 3_000;
+/** Characters kept of a result in tier 3. */
 export const FORK_TIER3_LIMIT = 500;
+/** Characters kept of the input of a call in tier 1. */
 export const FORK_PARAMS_TIER1 = 500;
+/** Characters kept of the input of a call in tier 2. */
 export const FORK_PARAMS_TIER2 = 200;
+/** Characters kept of the input of a call in tier 3. */
 export const FORK_PARAMS_TIER3 = 100;
 
+/** Another name of `FORK_TIER1_COUNT`. */
 export const FORK_TIER_RECENT_COUNT: number = FORK_TIER1_COUNT;
+/** Another name of `FORK_TIER2_COUNT`. */
 export const FORK_TIER_MIDDLE_COUNT: number = FORK_TIER2_COUNT;
+/** Characters kept of a result in tier 1: all of them. */
 export const FORK_TIER_RECENT_LIMIT: number = Number.POSITIVE_INFINITY;
+/** Another name of `FORK_TIER2_LIMIT`. */
 export const FORK_TIER_MIDDLE_LIMIT: number = FORK_TIER2_LIMIT;
+/** Another name of `FORK_TIER3_LIMIT`. */
 export const FORK_TIER_OLD_LIMIT: number = FORK_TIER3_LIMIT;
+/** Characters kept of the input of a call, by tier. */
 export const FORK_PARAMS_TIER_LIMITS: readonly number[] = [
   FORK_PARAMS_TIER1,
   FORK_PARAMS_TIER2,

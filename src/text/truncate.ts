@@ -43,7 +43,9 @@ export interface Cut {
   readonly limitChars: number;
 }
 
+/** The share of what is kept that comes from the head. */
 export const FORK_HEAD_RATIO = 0.8;
+/** The share of what is kept that comes from the tail. */
 export const FORK_TAIL_RATIO = 0.2;
 
 /** The line that stands where characters were left out. */
@@ -109,8 +111,10 @@ export function shouldUseHeadTail(toolName: string, resultText: string): boolean
   return FORK_HEAD_TAIL_KEYWORDS.some((keyword) => name.includes(keyword)) || mentionsError(resultText);
 }
 
+/** Outputs of tools with one of these in their name keep both ends. */
 export const FORK_HEAD_TAIL_KEYWORDS: readonly string[] = ["bash", "pty", "exec"];
 
+/** A text with one of these keeps both ends when it is cut. */
 export const FORK_ERROR_PATTERNS: readonly string[] = [
   "error",
   "Error",

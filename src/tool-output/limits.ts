@@ -12,6 +12,7 @@ export interface ToolOutputLimits {
   readonly maxChars: number;
   /** An output with more code points than this is kept in the store and shown as a preview; negative means the default. */
   readonly largeOutputThreshold: number;
+  /** Which part of a long output stays. */
   readonly truncateMode: TruncateMode;
 }
 

@@ -25,6 +25,7 @@ export function estimateResultTokens(message: Message, options: MessageEstimateO
 }
 
 export interface MessageEstimateOptions {
+  /** How tokens are counted; characters / 4 when unset. */
   readonly estimator?: TokenEstimator;
   /** Whose tokens; only the calibrated estimate tells families apart. */
   readonly family?: TokenFamily;

@@ -27,8 +27,11 @@ export interface ForkOptions {
 
 export type ForkProfile = "default" | "documented";
 
+/** Most characters of an inherited context. */
 export const FORK_CHAR_BUDGET = 200_000;
+/** Below this many characters no message is removed. */
 export const FORK_CHAR_NO_REMOVAL = 120_000;
+/** Another name of `FORK_CHAR_NO_REMOVAL`. */
 export const FORK_NO_TRIM_THRESHOLD: number = FORK_CHAR_NO_REMOVAL;
 
 /** The options with every default filled in; throws with all problems at once. */

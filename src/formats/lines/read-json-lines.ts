@@ -13,6 +13,7 @@ export interface LineProblem {
 }
 
 export interface ReadJsonLinesOptions {
+  /** Called for each line that cannot be read; the line is skipped. */
   readonly onProblem?: (problem: LineProblem) => void;
 }
 

@@ -107,7 +107,9 @@ export interface CarryoverOptions
   readonly restore?: unknown;
   /** Called with what to persist whenever the window was edited; awaited before the request is sent. */
   readonly onCompact?: (changed: CompactedConversation) => void | Promise<void>;
+  /** Hooks around a compaction, in order. */
   readonly hooks?: readonly SessionHook[];
+  /** The present time; the system's when unset. */
   readonly clock?: Clock;
 }
 

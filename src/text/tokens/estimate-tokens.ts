@@ -18,7 +18,9 @@ export function estimateTokens(text: string, options: EstimateTokensOptions = {}
 }
 
 export interface EstimateTokensOptions {
+  /** How tokens are counted; characters / 4 when unset. */
   readonly estimator?: TokenEstimator;
+  /** What becomes of a fraction of a token. */
   readonly rounding?: TokenRounding;
   /** Whose tokens; only `calibrated` tells families apart. Without it, o200k's. */
   readonly family?: TokenFamily;
