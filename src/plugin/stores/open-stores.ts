@@ -26,7 +26,7 @@ import { createSharedViewStore, createViewStore } from "./views.ts";
 export function openPluginStores(setup: PluginStoresSetup): PluginStores {
   const { store } = setup;
   return store !== undefined && isDatabase(store)
-    ? databasePluginStores({ ...setup, connectionString: store })
+    ? databasePluginStores(store, setup)
     : filePluginStores(setup);
 }
 
@@ -42,7 +42,7 @@ interface PluginStoresSetup {
 }
 
 /** The plugin's stores in the folders of one home. */
-function filePluginStores({ folders, now, usedBy = "plugin" }: FileStoresSetup): PluginStores {
+function filePluginStores({ folders, now, usedBy = "plugin" }: PluginStoresSetup): PluginStores {
   const opened = createLruMap<string, true>(MAX_OPEN_LOGS);
   const journalIn = (session: string): Journal =>
     createFileJournal({ root: folders.journal, session, durable: usedBy === "command" });
@@ -65,24 +65,19 @@ function filePluginStores({ folders, now, usedBy = "plugin" }: FileStoresSetup):
   };
 }
 
-interface FileStoresSetup {
-  readonly folders: PluginFolders;
-  readonly now: () => number;
-  readonly usedBy?: "plugin" | "command";
-}
-
 /** The plugin runs for weeks; only the logs that it used lately are told to the command line. */
 const MAX_OPEN_LOGS = 256;
 
 /** Looking costs a few file names; reading is done when a file has changed. */
 function followFiles(journal: Journal, { folders, session }: FollowedPlace): FollowedPlugin {
-  let lastSign = "never read";
+  let lastFingerprint = "never read";
   return {
     lookMs: 400,
     async look() {
-      const sign = `${await fingerprintOfFolder(folders.journal, `${pathName(session)}.`)} ${await fingerprintOfTree(folders.forks)}`;
-      if (sign === lastSign) return undefined;
-      lastSign = sign;
+      const journals = await fingerprintOfFolder(folders.journal, `${pathName(session)}.`);
+      const fingerprint = `${journals} ${await fingerprintOfTree(folders.forks)}`;
+      if (fingerprint === lastFingerprint) return undefined;
+      lastFingerprint = fingerprint;
       return { journal: await journal.read(), forks: await readForks(folders) };
     },
   };
@@ -123,9 +118,9 @@ export async function fingerprintOfFiles(paths: readonly string[]): Promise<stri
  * plugin, so that it is reached wherever it runs. Forks belong to one home: the sessions that they are about lie in it, and a
  * machine that took over a fork of another home would find neither its parent nor its child.
  */
-function databasePluginStores(setup: DatabaseSetup): PluginStores {
+function databasePluginStores(connectionString: string, setup: PluginStoresSetup): PluginStores {
   const stores = createPostgresStores({
-    connectionString: setup.connectionString,
+    connectionString,
     statementTimeoutMs: STATEMENT_MS,
     load: createLoadPg(setup.packageFolders ?? []),
   });
@@ -150,13 +145,6 @@ function databasePluginStores(setup: DatabaseSetup): PluginStores {
     open: stores.open,
     close: stores.close,
   };
-}
-
-interface DatabaseSetup {
-  readonly connectionString: string;
-  readonly folders: PluginFolders;
-  readonly packageFolders?: readonly string[];
-  readonly usedBy?: "plugin" | "command";
 }
 
 /** The part of a scope that says what its records are: forks of a home, the logs that were written in it, or requests. */
