@@ -39,8 +39,11 @@ export function processMessagesForFork(messages: Transcript, options: ForkOption
   return runPipeline(messages, readForkOptions({ ...options, profile }), createRenderer());
 }
 
+/** What a child inherits, and how it came about. */
 export interface ForkResult {
+  /** The messages that are left, with their parts cut. */
   readonly messages: Transcript;
+  /** Every edit that was applied, in order. */
   readonly edits: readonly Edit[];
   readonly stats: ProcessingStats;
 }

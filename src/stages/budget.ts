@@ -25,6 +25,7 @@ export function charBudget(options: CharBudgetOptions): Stage {
   };
 }
 
+/** A budget in characters, and how messages are rendered for it. */
 export interface CharBudgetOptions {
   /** Most characters (UTF-16 units) of the rendered messages and their frame together; at least 512. */
   readonly maxChars: number;

@@ -27,10 +27,12 @@ export function planEdits(request: PlanEditsRequest): EditPlan {
   };
 }
 
+/** The edits in question, and the requests that they affect. */
 export interface PlanEditsRequest {
   readonly transcript: Transcript;
   /** Edits of which each could be left out, like those of `prune` and `supersede`. */
   readonly edits: readonly Edit[];
+  /** The prices of the provider's cache. */
   readonly profile: CacheProfile;
   /** System prompt and tool definitions, which stand before all messages. */
   readonly leadingTokens?: number;
@@ -46,6 +48,7 @@ export interface PlanEditsRequest {
   readonly neededTokens?: number;
 }
 
+/** Which edits to apply now and which to keep for later. */
 export interface EditPlan {
   /** In the order in which they were given. */
   readonly apply: readonly Edit[];
@@ -60,6 +63,7 @@ export interface CacheArithmetic extends CachePrices {
   readonly all: EditTally;
 }
 
+/** What the arithmetic assumes about the provider's cache. */
 export interface CachePrices {
   /** Cold: the prefix has expired, or nothing was sent yet. Uncached: the provider keeps no prompt, or none so short. */
   readonly cache: "warm" | "cold" | "uncached";

@@ -40,6 +40,7 @@ export interface CacheProfile {
   readonly stepTokens: number;
 }
 
+/** The names of the known profiles. */
 export type CacheProfileName =
   | "anthropic"
   | "anthropic-1h"

@@ -11,6 +11,7 @@ export function fileAccess({ tool, input }: Pick<ToolPart, "tool" | "input">): F
   }
 }
 
+/** What a call did to a file. */
 export type FileAccess = FileRead | FileWrite | FileEdit;
 
 /** Lines of one file. Two reads can be compared only when their `question` is the same. */

@@ -20,6 +20,7 @@ export function pruneStage(options: PruneOptions = {}): Stage {
   return (transcript) => planPrune(transcript, settings).edits;
 }
 
+/** Options of `prune`. */
 export interface PruneOptions {
   /** The newest outputs that stay, in tokens; zero clears everything outside the protected turns. */
   readonly protectTokens?: number;
@@ -33,11 +34,13 @@ export interface PruneOptions {
   readonly estimate?: EstimateTokensOptions;
 }
 
+/** What pruning would clear, and why it stopped where it did. */
 export interface PrunePlan {
   /** Empty unless `applied`. */
   readonly edits: readonly Edit[];
   /** The outputs that may be cleared, newest first, also when they are too few to be cleared. */
   readonly candidates: readonly PruneCandidate[];
+  /** Of all candidates together. */
   readonly prunedTokens: number;
   /** Of all outputs that were considered. */
   readonly totalTokens: number;
@@ -49,6 +52,7 @@ export interface PrunePlan {
 /** What ended the search: all turns are protected, a summary, an output cleared before, or the oldest message. */
 export type PruneStop = "guard" | "summary" | "cleared" | "start";
 
+/** An output that may be cleared. */
 export interface PruneCandidate {
   readonly messageId: MessageId;
   readonly partIndex: number;

@@ -54,6 +54,7 @@ export function repairPairing(messages: Transcript, options: RepairPairingOption
   return edits;
 }
 
+/** Options of `repairPairing`. */
 export interface RepairPairingOptions {
   /** A call without a result gets a short one, or is left out. */
   readonly missingResult?: "stub" | "strip";

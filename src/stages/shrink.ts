@@ -22,6 +22,7 @@ export function shrinkToFit(messages: Transcript, options: ShrinkOptions): reado
   return limitChars === undefined ? undefined : editsAt(limitChars);
 }
 
+/** What to cut, and how small the messages must become. */
 export interface ShrinkOptions extends Omit<CutOptions, "limitChars"> {
   /** The size of the messages, in whatever unit `maxSize` has. */
   readonly measure: (messages: Transcript) => number;
@@ -55,6 +56,7 @@ export function cutToLength(messages: Transcript, options: CutOptions): readonly
   return edits;
 }
 
+/** What to cut, and how its edits are labelled. */
 export interface CutOptions {
   /** Characters (UTF-16 units) that a part may keep. */
   readonly limitChars: number;

@@ -42,6 +42,7 @@ export function supersede(options: SupersedeOptions = {}): Stage {
   };
 }
 
+/** Options of `supersede`. */
 export interface SupersedeOptions {
   /** How many of the newest turns stay whole. */
   readonly protectTurns?: number;

@@ -29,6 +29,7 @@ export function graduatedTiers({
   };
 }
 
+/** Options of `graduatedTiers`. */
 export interface GraduatedTiersOptions {
   /** How many results are in each tier, and what each keeps. */
   readonly limits: TierLimits;
@@ -63,6 +64,7 @@ function tierReason(tier: Tier): EditReason {
   return tier === 2 ? "tier-2" : "tier-3";
 }
 
+/** The age of a result: 1 is the newest. */
 export type Tier = 1 | 2 | 3;
 
 /** How many results the two newest tiers hold. */

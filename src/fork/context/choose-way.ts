@@ -17,8 +17,10 @@ export function chooseForkWay(facts: ForkWayFacts): ForkWayChoice {
   return chooseByCost(facts);
 }
 
+/** The unchanged messages, the messages after the pipeline, or one text. */
 export type ForkWay = "exact" | "graduated" | "text";
 
+/** The choice and its reason in a sentence. */
 export interface ForkWayChoice {
   readonly way: ForkWay;
   readonly reason: string;
@@ -26,6 +28,7 @@ export interface ForkWayChoice {
 
 /** What the choice depends on. */
 export interface ForkWayFacts {
+  /** What the configuration asks for. */
   readonly setting: ForkWay | "auto";
   /** Whether the host lets the plugin change what it sends; only then can real messages reach a child. */
   readonly hook: "seen" | "missing";

@@ -45,6 +45,7 @@ interface FormatOptions extends Pick<ForkOptions, "budgetChars" | "sessionId"> {
   readonly render: (message: Message) => string;
 }
 
+/** The wrapped text and its statistics. */
 export interface FormattedContext {
   readonly text: string;
   readonly stats: ProcessingStats;

@@ -29,11 +29,13 @@ export function omitForChild({ ownTools = FORK_OWN_TOOLS }: OmitForChildOptions 
   };
 }
 
+/** Options of `omitForChild`. */
 export interface OmitForChildOptions {
   /** Tools that launch or watch children; their unfinished calls are not shown to a child. */
   readonly ownTools?: readonly string[];
 }
 
+/** The tools that launch or watch children by default. */
 export const FORK_OWN_TOOLS: readonly string[] = ["fork", "fork_result", "fork_cancel", "recall"];
 
 function reasonToOmit(part: Part, ownTools: readonly string[]): EditReason | undefined {

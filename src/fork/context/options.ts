@@ -25,6 +25,7 @@ export interface ForkOptions {
   readonly redaction?: RedactOptions;
 }
 
+/** By line within the budget, or by age to the documented limits. */
 export type ForkProfile = "default" | "documented";
 
 /** Most characters of an inherited context. */

@@ -45,6 +45,7 @@ function filledResults(
   return `- Tool results: ${full} full, ${selectedResults} reduced to the lines most likely needed (${GAP_MARKER} stands for what was left out), ${supersededResults} replaced by newer ones`;
 }
 
+/** Options of `buildForkPreamble`. */
 export interface ForkPreambleOptions {
   /** How the child can ask for the whole of what was cut, such as the name of a tool. */
   readonly recall?: string;

@@ -17,15 +17,19 @@ export interface ProcessingStats {
   readonly compactionDetected: boolean;
   /** Index of the summary in the input; -1 when there is none. */
   readonly compactionSliceIndex: number;
+  /** Results that were cut, in any way. */
   readonly truncatedResults: number;
   readonly tierDistribution: TierDistribution;
+  /** Results of which both ends were kept. */
   readonly headTailApplied: number;
 
+  /** Results that had been cleared before. */
   readonly clearedResults?: number;
   readonly errorResults?: number;
   readonly tierDistributionBeforeBudget?: TierDistribution;
   /** Results of each tier that were really cut. */
   readonly truncatedByTier?: TierDistribution;
+  /** Up to 120,000 characters, more, or cut by the budget. */
   readonly budgetZone?: "under" | "between" | "over";
   /** Results of which lines were chosen. */
   readonly selectedResults?: number;
@@ -43,6 +47,7 @@ export interface ProcessingStats {
   };
 }
 
+/** Results by tier. */
 export interface TierDistribution {
   readonly tier1: number;
   readonly tier2: number;

@@ -53,6 +53,7 @@ export interface ForkView {
   readonly limits: ForkLimits;
 }
 
+/** A new fork, or a further run of an existing one. */
 export type AdmissionRequest =
   | { readonly type: "new"; readonly rootSessionId: string; readonly isInsideFork: boolean }
   | { readonly type: "resume"; readonly forkId: string };

@@ -43,6 +43,7 @@ export function planDelivery(view: OutboxView): DeliveryPlan {
   };
 }
 
+/** Everything that the plan depends on. */
 export interface OutboxView {
   readonly records: readonly ForkRecord[];
   /** Only the owner of a record delivers its result. */
@@ -66,6 +67,7 @@ export interface DeliveryWaits {
 /** `tool-end`: a tool output of the parent can carry results. `user-message`: a message of the user can. `time`: neither. */
 export type DeliveryMoment = "tool-end" | "user-message" | "time";
 
+/** What the parent session is doing. */
 export type ParentState =
   | { readonly status: "idle" }
   /** Since its turn began or its last tool ended. */
@@ -80,6 +82,7 @@ export interface EndedFork {
   readonly run: EndedRun;
 }
 
+/** What to send, search for, remind of and give up. */
 export interface DeliveryPlan {
   readonly send?: {
     readonly way: "tool-output" | "user-message" | "prompt";

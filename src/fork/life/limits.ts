@@ -28,6 +28,7 @@ export interface ForkLimitOptions {
   readonly timeoutMin: number;
   /** From "report now" to the abort. */
   readonly graceS: number;
+  /** Tool calls of one run before it is asked to report. */
   readonly maxToolCalls: number;
   /** The same call so often in a row is a loop. */
   readonly repeatLimit: number;
@@ -35,7 +36,9 @@ export interface ForkLimitOptions {
   readonly forkUSD: number;
   /** What all forks of a root session may cost together. */
   readonly rootUSD: number;
+  /** Whether forks continue when the user stops the parent. */
   readonly onParentAbort: "keep" | "cancel";
+  /** Whether a run that a restart interrupted is reported or resumed. */
   readonly onRestart: "report" | "resume";
   /** How long a permission ask waits for a person; 0 where there is none. */
   readonly askTimeoutS: number;

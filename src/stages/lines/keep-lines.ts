@@ -38,6 +38,7 @@ export function keepLines(options: KeepLinesOptions): Stage {
   };
 }
 
+/** Options of `keepLines`. */
 export interface KeepLinesOptions {
   /** How many characters of the rendered window to keep. */
   readonly keepChars: number;
@@ -49,6 +50,7 @@ export interface KeepLinesOptions {
   readonly protectedTools?: readonly string[];
 }
 
+/** How many of the newest results stay whole by default. */
 export const KEEP_LINES_PROTECT_RESULTS = 10;
 
 /** The tools that `prune` protects, and those that ask the user. */
