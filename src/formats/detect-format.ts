@@ -26,17 +26,21 @@ export type FormatSample =
 
 /** Tells the format of a file by names that only this format uses; when in doubt, "unknown". */
 export function detectFormat(sample: FormatSample): DetectedFormat {
-  const found = sample.type === "lines" ? detectLines(sample.lines) : detectDocument(sample.value);
-  return found ?? { format: "unknown", reason: "nothing in it belongs to a format that is known here" };
+  const detected = sample.type === "lines" ? detectLines(sample.lines) : detectDocument(sample.value);
+  return detected ?? found("unknown", "nothing in it belongs to a format that is known here");
 }
 
 type Found = DetectedFormat | undefined;
 
+function found(format: DetectedFormat["format"], reason: string): DetectedFormat {
+  return { format, reason };
+}
+
 /** The line that decides is not always the first: some agents begin with notes. */
 function detectLines(lines: readonly unknown[]): Found {
   for (const line of lines) {
-    const found = detectLine(asObject(line));
-    if (found !== undefined) return found;
+    const detected = detectLine(asObject(line));
+    if (detected !== undefined) return detected;
   }
   const [only] = lines;
   return lines.length === 1 ? detectDocument(only) : undefined;
@@ -44,38 +48,29 @@ function detectLines(lines: readonly unknown[]): Found {
 
 function detectLine(line: UnknownObject): Found {
   const { type, payload, message } = line;
-  if (typeof line.$rewindTo === "string" || isObject(line.$set)) {
-    return { format: "gemini-cli", reason: "a line sets or rewinds a session ($set, $rewindTo)" };
-  }
-  if (typeof line.sessionId === "string" && typeof line.projectHash === "string") {
-    return { format: "gemini-cli", reason: "a line has sessionId and projectHash" };
-  }
-  if (isObject(payload) && CODEX_LINES.has(`${type}`)) {
-    return { format: "codex", reason: `a line is ${type} with a payload` };
-  }
-  if (type === "session" && typeof line.cwd === "string" && typeof line.id === "string") {
-    return { format: "pi", reason: "a line is a session head with id and cwd" };
-  }
-  if (typeof line.sessionId === "string" && CLAUDE_LINES.has(`${type}`)) {
-    return { format: "claude-code", reason: `a line is ${type} with a sessionId` };
-  }
-  if (typeof line.uuid === "string" && "parentUuid" in line) {
-    return { format: "claude-code", reason: "a line has uuid and parentUuid" };
-  }
-  if (type === "summary" && typeof line.leafUuid === "string") {
-    return { format: "claude-code", reason: "a line is a title with a leafUuid" };
-  }
-  if (type === "file-history-snapshot" && isObject(line.snapshot)) {
-    return { format: "claude-code", reason: "a line is a file-history-snapshot" };
-  }
-  if (type === "message" && isObject(message) && typeof message.role === "string" && "timestamp" in line) {
-    return { format: "pi", reason: "a line is a message with a time of its own" };
-  }
+  if (typeof line.$rewindTo === "string" || isObject(line.$set))
+    return found("gemini-cli", "a line sets or rewinds a session ($set, $rewindTo)");
+  if (typeof line.sessionId === "string" && typeof line.projectHash === "string")
+    return found("gemini-cli", "a line has sessionId and projectHash");
+  if (isObject(payload) && CODEX_LINES.has(`${type}`))
+    return found("codex", `a line is ${type} with a payload`);
+  if (type === "session" && typeof line.cwd === "string" && typeof line.id === "string")
+    return found("pi", "a line is a session head with id and cwd");
+  if (typeof line.sessionId === "string" && CLAUDE_LINES.has(`${type}`))
+    return found("claude-code", `a line is ${type} with a sessionId`);
+  if (typeof line.uuid === "string" && "parentUuid" in line)
+    return found("claude-code", "a line has uuid and parentUuid");
+  if (type === "summary" && typeof line.leafUuid === "string")
+    return found("claude-code", "a line is a title with a leafUuid");
+  if (type === "file-history-snapshot" && isObject(line.snapshot))
+    return found("claude-code", "a line is a file-history-snapshot");
+  if (type === "message" && isObject(message) && typeof message.role === "string" && "timestamp" in line)
+    return found("pi", "a line is a message with a time of its own");
   if (
     OLD_CODEX_LINES.has(`${type}`) &&
     (line.call_id !== undefined || line.encrypted_content !== undefined)
   ) {
-    return { format: "codex", reason: `a line is a bare ${type} item` };
+    return found("codex", `a line is a bare ${type} item`);
   }
   return undefined;
 }
@@ -103,25 +98,20 @@ function detectDocument(value: unknown): Found {
   if (Array.isArray(value)) return detectMessages(value);
   if (!isObject(value)) return undefined;
   const { messages, info, history, trajectory, contents, input, system } = value;
-  if (Array.isArray(trajectory) || (Array.isArray(history) && isObject(info))) {
-    return { format: "swe-agent", reason: "it has a trajectory or a history with info" };
-  }
-  if (typeof value.sessionId === "string" && typeof value.projectHash === "string") {
-    return { format: "gemini-cli", reason: "it has sessionId and projectHash" };
-  }
-  if (Array.isArray(messages) && isObject(info) && messages.every((each) => "info" in asObject(each))) {
-    return { format: "opencode", reason: "it has info, and messages with info and parts" };
-  }
-  if (Array.isArray(contents)) return { format: "gemini", reason: "it is a request with contents" };
-  if (Array.isArray(input))
-    return { format: "openai-responses", reason: "it is a request with an input list" };
+  if (Array.isArray(trajectory) || (Array.isArray(history) && isObject(info)))
+    return found("swe-agent", "it has a trajectory or a history with info");
+  if (typeof value.sessionId === "string" && typeof value.projectHash === "string")
+    return found("gemini-cli", "it has sessionId and projectHash");
+  if (Array.isArray(messages) && isObject(info) && messages.every((each) => "info" in asObject(each)))
+    return found("opencode", "it has info, and messages with info and parts");
+  if (Array.isArray(contents)) return found("gemini", "it is a request with contents");
+  if (Array.isArray(input)) return found("openai-responses", "it is a request with an input list");
   if (!Array.isArray(messages)) return undefined;
-  if (system !== undefined)
-    return { format: "anthropic", reason: "it is a request with system beside messages" };
+  if (system !== undefined) return found("anthropic", "it is a request with system beside messages");
   return (
     detectMessages(messages) ??
     (value.max_tokens !== undefined && value.anthropic_version !== undefined
-      ? { format: "anthropic", reason: "it is a request with anthropic_version" }
+      ? found("anthropic", "it is a request with anthropic_version")
       : undefined)
   );
 }
@@ -130,9 +120,9 @@ function detectDocument(value: unknown): Found {
 function detectMessages(messages: readonly unknown[]): Found {
   let plain: Found;
   for (const each of messages) {
-    const found = detectMessage(asObject(each));
-    if (found !== undefined && found.reason !== PLAIN) return found;
-    plain ??= found;
+    const detected = detectMessage(asObject(each));
+    if (detected !== undefined && detected.reason !== PLAIN) return detected;
+    plain ??= detected;
   }
   return plain;
 }
@@ -141,32 +131,28 @@ const PLAIN = "it is a list of messages with a role and a text, which several AP
 
 function detectMessage(message: UnknownObject): Found {
   const { role, content, type } = message;
-  if (isObject(message.info) && Array.isArray(message.parts)) {
-    return { format: "opencode", reason: "a message has info and parts" };
-  }
+  if (isObject(message.info) && Array.isArray(message.parts))
+    return found("opencode", "a message has info and parts");
   if (Array.isArray(message.parts) && (role === "user" || role === "model" || role === "function")) {
     const isUiMessage = message.parts.some((part) => typeof asObject(part).type === "string");
     return isUiMessage
-      ? { format: "ai-sdk", reason: "a message has parts with a type" }
-      : { format: "gemini", reason: "a message has parts without a type" };
+      ? found("ai-sdk", "a message has parts with a type")
+      : found("gemini", "a message has parts without a type");
   }
-  if (typeof type === "string" && RESPONSES_ITEMS.has(type)) {
-    return { format: "openai-responses", reason: `an item is a ${type}` };
-  }
-  if (Array.isArray(message.tool_calls) || typeof message.tool_call_id === "string") {
-    return { format: "openai-chat", reason: "a message has tool_calls or a tool_call_id" };
-  }
-  if (role === "developer" && !Array.isArray(content)) {
-    return { format: "openai-chat", reason: "a message is the developer's" };
-  }
-  if (isObject(message.providerOptions)) return { format: "ai-sdk", reason: "a message has providerOptions" };
+  if (typeof type === "string" && RESPONSES_ITEMS.has(type))
+    return found("openai-responses", `an item is a ${type}`);
+  if (Array.isArray(message.tool_calls) || typeof message.tool_call_id === "string")
+    return found("openai-chat", "a message has tool_calls or a tool_call_id");
+  if (role === "developer" && !Array.isArray(content))
+    return found("openai-chat", "a message is the developer's");
+  if (isObject(message.providerOptions)) return found("ai-sdk", "a message has providerOptions");
   for (const block of Array.isArray(content) ? content : []) {
-    const found = detectBlock(asObject(block), role);
-    if (found !== undefined) return found;
+    const detected = detectBlock(asObject(block), role);
+    if (detected !== undefined) return detected;
   }
   if (typeof role !== "string") return undefined;
-  if (role === "tool") return { format: "openai-chat", reason: "a message is a tool's" };
-  return content === undefined ? undefined : { format: "openai-chat", reason: PLAIN };
+  if (role === "tool") return found("openai-chat", "a message is a tool's");
+  return content === undefined ? undefined : found("openai-chat", PLAIN);
 }
 
 const RESPONSES_ITEMS: ReadonlySet<string> = new Set([
@@ -183,24 +169,17 @@ const RESPONSES_ITEMS: ReadonlySet<string> = new Set([
 function detectBlock(block: UnknownObject, role: unknown): Found {
   const { type } = block;
   const name = `${type}`;
-  if (name === "tool-call" || name === "tool-result" || isObject(block.providerOptions)) {
-    return { format: "ai-sdk", reason: `a message has a ${name} part` };
-  }
-  if (name === "reasoning" && role === "assistant") {
-    return { format: "ai-sdk", reason: "an answer has a reasoning part" };
-  }
-  if ((name === "file" || name === "image") && typeof (block.mediaType ?? block.mimeType) === "string") {
-    return { format: "ai-sdk", reason: "a message has a file part with its media type" };
-  }
-  if (name === "input_text" || name === "output_text" || name === "input_image") {
-    return { format: "openai-responses", reason: `a message has an ${name} part` };
-  }
-  if (name === "image_url" || name === "input_audio" || name === "refusal") {
-    return { format: "openai-chat", reason: `a message has an ${name} part` };
-  }
-  if (ANTHROPIC_BLOCKS.has(name) || isObject(block.source) || isObject(block.cache_control)) {
-    return { format: "anthropic", reason: `a message has a ${name} block` };
-  }
+  if (name === "tool-call" || name === "tool-result" || isObject(block.providerOptions))
+    return found("ai-sdk", `a message has a ${name} part`);
+  if (name === "reasoning" && role === "assistant") return found("ai-sdk", "an answer has a reasoning part");
+  if ((name === "file" || name === "image") && typeof (block.mediaType ?? block.mimeType) === "string")
+    return found("ai-sdk", "a message has a file part with its media type");
+  if (name === "input_text" || name === "output_text" || name === "input_image")
+    return found("openai-responses", `a message has an ${name} part`);
+  if (name === "image_url" || name === "input_audio" || name === "refusal")
+    return found("openai-chat", `a message has an ${name} part`);
+  if (ANTHROPIC_BLOCKS.has(name) || isObject(block.source) || isObject(block.cache_control))
+    return found("anthropic", `a message has a ${name} block`);
   return undefined;
 }
 
