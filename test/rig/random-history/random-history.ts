@@ -142,7 +142,8 @@ function buildHistory({ steps: seeds, manner, texts }: HistorySeed): History {
   };
 
   const call = (random: SeededRandom, name: string): HistoryCall => {
-    const isRepeated = usedIds.length > 0 && random.chance(1);
+    // In files ids are unique: which result belongs to which of two calls could not be told after an edit.
+    const isRepeated = !isSession && usedIds.length > 0 && random.chance(1);
     const id = isRepeated ? random.oneOf(usedIds) : `call_${name}`;
     usedIds.push(id);
     const tool = random.oneOf(isSession ? SESSION_TOOLS : TOOLS);
