@@ -10,8 +10,12 @@ import { geminiCli } from "./files/gemini-cli/gemini-cli.ts";
 import { pi } from "./files/pi/pi.ts";
 import { collectPi } from "./files/pi/read-lines.ts";
 import { sweAgent } from "./files/swe-agent/swe-agent.ts";
-import { collectAll, type LineCollector } from "./lines/line-tree.ts";
-import { createLineReader, type LineProblem } from "./lines/read-json-lines.ts";
+import {
+  collectAll,
+  createLineReader,
+  type LineCollector,
+  type LineProblem,
+} from "./lines/read-json-lines.ts";
 import { aiSdk } from "./wires/ai-sdk/ai-sdk.ts";
 import { anthropic } from "./wires/anthropic/anthropic.ts";
 import { gemini } from "./wires/gemini/gemini.ts";

@@ -1,12 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { constants, copyFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { formatOf, transcriptText } from "../../formats/read-transcript.ts";
-import {
-  messagesOf,
-  type OpenCodeWire,
-  type SessionMessage,
-  type SessionPart,
-  withMessages,
+import { messagesOf, withMessages } from "../../formats/wires/opencode/opencode.ts";
+import type {
+  OpenCodeWire,
+  SessionMessage,
+  SessionPart,
 } from "../../formats/wires/opencode/session-message.ts";
 import { errorMessage } from "../../text/display.ts";
 import { asNumber, asObject, type UnknownObject } from "../../text/json.ts";

@@ -39,7 +39,7 @@ export function readMetadata(value: unknown): MessageMetadata | undefined {
     agentVisible: typeof agentVisible === "boolean" ? agentVisible : undefined,
     userVisible: typeof userVisible === "boolean" ? userVisible : undefined,
     kind: asString(kind),
-    carried: readCarriedFacts(carried),
+    carried: carried === undefined ? undefined : readCarriedFacts(carried),
   });
   return Object.keys(metadata).length === 0 ? undefined : metadata;
 }

@@ -1,4 +1,5 @@
 import type { PlacedLine } from "./line-format.ts";
+import type { LineCollector } from "./read-json-lines.ts";
 
 /** The place of a line in the tree of a file. */
 export interface LineLink {
@@ -125,23 +126,6 @@ function ordered(linked: readonly Linked[]): readonly Linked[] {
     const own = each.place === "other" ? [] : [each];
     return index === first ? [...others, ...own] : own;
   });
-}
-
-/** Takes the lines of a file as they come and keeps those of the conversation. */
-export interface LineCollector {
-  take(line: unknown): void;
-  lines(): readonly unknown[];
-}
-
-/** Keeps every line, or every one that is wanted. */
-export function collectAll(isWanted: (line: unknown) => boolean = () => true): LineCollector {
-  const kept: unknown[] = [];
-  return {
-    take(line) {
-      if (isWanted(line)) kept.push(line);
-    },
-    lines: () => kept,
-  };
 }
 
 interface BranchRule<Node> {

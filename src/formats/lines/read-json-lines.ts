@@ -138,3 +138,20 @@ const BLANKS: readonly number[] = [0x20, 0x09, 0x0d, 0xef, 0xbb, 0xbf];
 function withoutNul(text: string): string {
   return text.includes("\0") ? text.replaceAll("\0", "") : text;
 }
+
+/** Takes the lines of a file as they come and keeps those of the conversation. */
+export interface LineCollector {
+  take(line: unknown): void;
+  lines(): readonly unknown[];
+}
+
+/** Keeps every line, or every one that is wanted. */
+export function collectAll(isWanted: (line: unknown) => boolean = () => true): LineCollector {
+  const kept: unknown[] = [];
+  return {
+    take(line) {
+      if (isWanted(line)) kept.push(line);
+    },
+    lines: () => kept,
+  };
+}

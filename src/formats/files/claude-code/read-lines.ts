@@ -9,8 +9,9 @@ import {
   timeOf,
   userHead,
 } from "../../lines/line-format.ts";
-import { collectBranch, type LineCollector, type LineLink, liveBranch } from "../../lines/line-tree.ts";
+import { collectBranch, type LineLink, liveBranch } from "../../lines/line-tree.ts";
 import { asSynthetic, callPiece, opaquePiece, wholePiece } from "../../lines/pieces.ts";
+import type { LineCollector } from "../../lines/read-json-lines.ts";
 import { readAnthropicMessage } from "../../wires/anthropic/read-message.ts";
 
 /** What each line of a session file gives to the conversation. */

@@ -18,8 +18,8 @@ import {
   NO_READINGS,
   timeOf,
 } from "../../lines/line-format.ts";
-import { collectAll, type LineCollector } from "../../lines/line-tree.ts";
 import { asSynthetic, callPiece, opaquePiece, syntheticText, wholePiece } from "../../lines/pieces.ts";
+import { collectAll, type LineCollector } from "../../lines/read-json-lines.ts";
 
 /**
  * What each line of a rollout gives to the conversation. Items that the assistant wrote one after the other are one

@@ -20,8 +20,9 @@ import {
   timeOf,
   userHead,
 } from "../../lines/line-format.ts";
-import { collectBranch, type LineCollector, type LineLink, liveBranch } from "../../lines/line-tree.ts";
+import { collectBranch, type LineLink, liveBranch } from "../../lines/line-tree.ts";
 import { asSynthetic, callPiece, opaquePiece, syntheticText, wholePiece } from "../../lines/pieces.ts";
+import type { LineCollector } from "../../lines/read-json-lines.ts";
 
 /** What each line of a session file gives to the conversation. */
 export function readLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {

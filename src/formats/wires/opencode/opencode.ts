@@ -11,13 +11,7 @@ import {
 import type { Part, ToolOutcome } from "../../../transcript/part.ts";
 import { type Decoded, decodeMessages, infoOf, isResultsOnly, type Origin } from "./decode-messages.ts";
 import { type EncodeContext, encodeCall, encodeOrphan, encodePart, encodeResult } from "./encode-part.ts";
-import {
-  messagesOf,
-  type OpenCodeWire,
-  type SessionMessage,
-  type SessionPart,
-  withMessages,
-} from "./session-message.ts";
+import type { OpenCodeWire, SessionExport, SessionMessage, SessionPart } from "./session-message.ts";
 
 /** OpenCode's `{info, parts}` messages: as the server gives them, in the older shape, or in an `opencode export` file. */
 export const opencode: OpenCodeFormat = {
@@ -203,4 +197,22 @@ function encodeMessage(
       return encodePart(part, undefined, {}, context) as SessionPart;
     }),
   };
+}
+
+/** The messages of either form. */
+export function messagesOf(wire: OpenCodeWire): readonly SessionMessage[] {
+  const messages = isExport(wire) ? wire.messages : wire;
+  return Array.isArray(messages) ? messages : [];
+}
+
+/** The same form with other messages in it. */
+export function withMessages<Wire extends OpenCodeWire>(
+  wire: Wire,
+  messages: readonly SessionMessage[],
+): Wire {
+  return (isExport(wire) ? { ...wire, messages } : messages) as Wire;
+}
+
+function isExport(wire: OpenCodeWire): wire is SessionExport {
+  return !Array.isArray(wire) && typeof wire === "object" && wire !== null;
 }

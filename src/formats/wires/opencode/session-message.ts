@@ -30,21 +30,3 @@ export interface SessionExport {
 
 /** What the OpenCode format reads: a list of messages, or a whole export. */
 export type OpenCodeWire = readonly SessionMessage[] | SessionExport;
-
-/** The messages of either form. */
-export function messagesOf(wire: OpenCodeWire): readonly SessionMessage[] {
-  const messages = isExport(wire) ? wire.messages : wire;
-  return Array.isArray(messages) ? messages : [];
-}
-
-/** The same form with other messages in it. */
-export function withMessages<Wire extends OpenCodeWire>(
-  wire: Wire,
-  messages: readonly SessionMessage[],
-): Wire {
-  return (isExport(wire) ? { ...wire, messages } : messages) as Wire;
-}
-
-function isExport(wire: OpenCodeWire): wire is SessionExport {
-  return !Array.isArray(wire) && typeof wire === "object" && wire !== null;
-}
