@@ -15,6 +15,7 @@ export {
   type ModelLimits,
   type OverflowQuestion,
   type OverflowSettings,
+  readOutputCap,
   usableTokens,
 } from "./compaction/trigger/overflow.ts";
 export {

@@ -115,8 +115,6 @@ export {
 export type { BytesBlock, OtherBlock, TextBlock, ToolContentBlock } from "./tool-output/read-blocks.ts";
 export type { SpillFailure, SpillRef, SpillStore } from "./tool-output/spill.ts";
 export {
-  type BoundedToolOutput,
-  type BoundToolOutputOptions,
   boundToolOutput,
   type ToolOutputOptions,
   type ToolOutputResult,

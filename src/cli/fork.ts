@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import { Command, Option } from "commander";
 import { FORK_CHAR_BUDGET, type ForkProfile } from "../fork/context/options.ts";
-import { buildForkPreamble } from "../fork/context/preamble.ts";
 import type { ProcessingStats } from "../fork/context/stats.ts";
 import { forkContext } from "../fork/fork.ts";
+import { redactTranscript } from "../stages/redact.ts";
 import { repairPairing } from "../stages/repair.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import { type InputFile, openInput, sessionLabel } from "./files/read-input.ts";
@@ -68,10 +68,9 @@ async function runFork(path: string, flags: ForkFlags): Promise<void> {
     budgetChars: flags.budget,
     profile: flags.profile,
     ...(session.sessionId !== undefined && { sessionId: session.sessionId }),
-    ...(flags.redact && { secrets: "redact" as const }),
+    ...(flags.redact && { redact: redactTranscript() }),
   };
-  const { text, stats, edits } = forkContext(session.transcript, options);
-  const preamble = buildForkPreamble(stats);
+  const { text, preamble, stats, edits } = forkContext(session.transcript, options);
   const contents: Readonly<Record<Form, () => string>> = {
     text: () => (text === "" ? "" : `${preamble}\n\n${text}\n`),
     messages: () => messagesText(session, edits),

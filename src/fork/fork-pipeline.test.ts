@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { anyOpenCodeMessages } from "../../test/rig/random-history/lower-to-opencode.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { opencode } from "../formats/wires/opencode/opencode.ts";
+import { redactTranscript } from "../stages/redact.ts";
 import { deepFreeze, notate, transcript } from "../testing/notation.ts";
 import type { Message } from "../transcript/message.ts";
 import type { ToolPart } from "../transcript/part.ts";
@@ -43,9 +44,9 @@ describe("processMessagesForFork", () => {
     const secret = `ghp_${"a1B2c3D4e5F6".repeat(3)}`;
     const history = [read("r", `token ${secret}`)];
     expect(JSON.stringify(processMessagesForFork(history).messages)).toContain(secret);
-    expect(JSON.stringify(processMessagesForFork(history, { secrets: "redact" }).messages)).not.toContain(
-      secret,
-    );
+    expect(
+      JSON.stringify(processMessagesForFork(history, { redact: redactTranscript() }).messages),
+    ).not.toContain(secret);
   });
 
   it("leaves open calls of the tools behind that it is told are its own", () => {
@@ -135,14 +136,15 @@ describe("readForkOptions", () => {
     expect(readForkOptions({})).toMatchObject({
       profile: "default",
       pruned: "placeholder",
-      secrets: "keep",
     });
+    expect(readForkOptions({}).redact).toBeUndefined();
   });
 });
 
 const inTwoSteps = (messages: Parameters<typeof forkContext>[0], options: ForkOptions) => {
   const result = processMessagesForFork(messages, { profile: "default", ...options });
-  return { ...result, ...formatMessagesAsContext(result.messages, result.stats, options) };
+  const formatted = formatMessagesAsContext(result.messages, result.stats, options);
+  return { ...result, ...formatted, preamble: buildForkPreamble(formatted.stats) };
 };
 
 describe("forkContext", () => {

@@ -2,7 +2,6 @@ import { compactionBoundary, findCompactionBoundary } from "../stages/boundary.t
 import { charBudget, ifOverBudget } from "../stages/budget.ts";
 import { fillTranscript } from "../stages/lines/fill.ts";
 import { PRUNE_PROTECTED_TOOLS, restore } from "../stages/prune.ts";
-import { redactTranscript } from "../stages/redact.ts";
 import { supersede } from "../stages/supersede.ts";
 import { DOCUMENTED_TIER_LIMITS, graduatedTiers, type TierLimits } from "../stages/tiers.ts";
 import { type Edit, runStages, type Stage, type StagesResult } from "../transcript/edit.ts";
@@ -11,7 +10,7 @@ import { createRenderer, renderMessage } from "../transcript/render.ts";
 import { type ContextFrame, createContextFrame, formatRendered } from "./context/format.ts";
 import { omitForChild } from "./context/omit.ts";
 import { type ForkOptions, type ResolvedForkOptions, readForkOptions } from "./context/options.ts";
-import { omitNestedPreamble } from "./context/preamble.ts";
+import { buildForkPreamble, omitNestedPreamble } from "./context/preamble.ts";
 import { countResults, type ProcessingStats, sizeStats } from "./context/stats.ts";
 
 /**
@@ -25,12 +24,16 @@ export function forkContext(messages: Transcript, options: ForkOptions = {}): Fo
   const render = createRenderer();
   const result = runPipeline(messages, readForkOptions(options), render);
   const { stats } = result;
-  return { ...result, ...formatRendered(result.messages, { ...options, stats, render }) };
+  const formatted = formatRendered(result.messages, { ...options, stats, render });
+  return { ...result, ...formatted, preamble: buildForkPreamble(formatted.stats) };
 }
 
 /** The statistics are those of the text. */
 export interface ForkContext extends ForkResult {
+  /** The messages as one wrapped text. */
   readonly text: string;
+  /** Tells the child what was done to what it inherits; goes before the text. */
+  readonly preamble: string;
 }
 
 /** The messages that a child inherits, by default in the documented profile; `formatMessagesAsContext` makes a text of them. */
@@ -94,13 +97,13 @@ function runPipeline(messages: Transcript, options: ResolvedForkOptions, render:
 
 /** Hides what was summed up before, and what is not for a child; restores and redacts if asked to. */
 function hideParentOnly(input: Transcript, options: Partial<ResolvedForkOptions>): StagesResult {
-  const { ownTools, pruned, secrets, redaction } = options;
+  const { ownTools, pruned, redact } = options;
   return runStages(input, [
     compactionBoundary({ from: "summary" }),
     omitForChild({ ...(ownTools && { ownTools }) }),
     omitNestedPreamble,
     ...(pruned === "restore" ? [restoreAll] : []),
-    ...(secrets === "redact" ? [redactTranscript(redaction)] : []),
+    ...(redact === undefined ? [] : [redact]),
   ]);
 }
 

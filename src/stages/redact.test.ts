@@ -45,7 +45,7 @@ describe("redactTranscript", () => {
 
   it("goes before the cut in a fork, so that half a key cannot stay (SEC-1, acceptance 16)", () => {
     const newer = transcript(Array(20).fill("a(read:5)").join(" "));
-    const { messages, stats } = processMessagesForFork([message, ...newer], { secrets: "redact" });
+    const { messages, stats } = processMessagesForFork([message, ...newer], { redact: redactTranscript() });
     const { text } = formatMessagesAsContext(messages, stats);
     for (let start = 4; start + 12 <= key.length; start++)
       expect(text).not.toContain(key.slice(start, start + 12));

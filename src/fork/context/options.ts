@@ -1,6 +1,6 @@
 import { DOCUMENTED_TIER_LIMITS, FORK_NO_TRUNCATION_TOOLS, type TierLimits } from "../../stages/tiers.ts";
-import { anything, listOf, objectOf, oneOf, readOptions, rule, type Shape, text } from "../../text/check.ts";
-import type { RedactOptions } from "../../text/secrets/redact-secrets.ts";
+import { callback, listOf, objectOf, oneOf, readOptions, rule, type Shape, text } from "../../text/check.ts";
+import type { Stage } from "../../transcript/edit.ts";
 import { FORK_OWN_TOOLS } from "./omit.ts";
 
 /** What may be set for a fork. */
@@ -19,10 +19,8 @@ export interface ForkOptions {
   readonly ownTools?: readonly string[];
   /** Cleared outputs stay cleared, or come back from the store. */
   readonly pruned?: "placeholder" | "restore";
-  /** Secrets are kept for a child of the same provider; for any other, ask to redact them. */
-  readonly secrets?: "keep" | "redact";
-  /** How secrets are found where they are redacted. */
-  readonly redaction?: RedactOptions;
+  /** Takes secrets out for a child at another provider: `redactTranscript()` of `carryover/stages`. Unset: they stay. */
+  readonly redact?: Stage;
 }
 
 /** By line within the budget, or by age to the documented limits. */
@@ -40,7 +38,8 @@ export function readForkOptions(options: ForkOptions): ResolvedForkOptions {
   return readOptions(SHAPE, DEFAULTS, options);
 }
 
-export type ResolvedForkOptions = Required<Omit<ForkOptions, "sessionId">> & Pick<ForkOptions, "sessionId">;
+export type ResolvedForkOptions = Required<Omit<ForkOptions, "sessionId" | "redact">> &
+  Pick<ForkOptions, "sessionId" | "redact">;
 
 const DEFAULTS: ResolvedForkOptions = {
   budgetChars: FORK_CHAR_BUDGET,
@@ -49,8 +48,6 @@ const DEFAULTS: ResolvedForkOptions = {
   neverCutTools: FORK_NO_TRUNCATION_TOOLS,
   ownTools: FORK_OWN_TOOLS,
   pruned: "placeholder",
-  secrets: "keep",
-  redaction: {},
 };
 
 /** A number that may be infinite, which means that nothing is cut. */
@@ -74,6 +71,5 @@ const SHAPE: Shape<ForkOptions> = {
   neverCutTools: listOf(text),
   ownTools: listOf(text),
   pruned: oneOf("placeholder", "restore"),
-  secrets: oneOf("keep", "redact"),
-  redaction: anything,
+  redact: callback,
 };

@@ -3,6 +3,7 @@ import type { ForkOptions } from "../../fork/context/options.ts";
 import { buildForkPreamble } from "../../fork/context/preamble.ts";
 import type { ProcessingStats } from "../../fork/context/stats.ts";
 import { type ForkResult, forkContext, processMessagesForFork, uncutStats } from "../../fork/fork.ts";
+import { redactTranscript } from "../../stages/redact.ts";
 import { repairPairing } from "../../stages/repair.ts";
 import type { RedactOptions } from "../../text/secrets/redact-secrets.ts";
 import { estimateMessageTokens } from "../../transcript/estimate-message.ts";
@@ -162,7 +163,7 @@ function pipelineOptions(input: InheritInput): ForkOptions {
     ...(budgetChars === undefined ? {} : { budgetChars }),
     ...(profile === "documented" ? {} : { sessionId: parentSessionId }),
     profile,
-    ...(input.facts.receiver === "other-provider" ? { secrets: "redact", redaction: input.redaction } : {}),
+    ...(input.facts.receiver === "other-provider" ? { redact: redactTranscript(input.redaction) } : {}),
   };
 }
 
