@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { anthropic } from "../src/formats/wires/anthropic/anthropic.ts";
-import { findAnthropicEditFaults } from "../src/formats/wires/anthropic/find-faults.ts";
 import { redactTranscript } from "../src/stages/redact.ts";
 import { repairPairing } from "../src/stages/repair.ts";
 import { graduatedTiers } from "../src/stages/tiers.ts";
 import { runStages } from "../src/transcript/edit.ts";
+import { findAnthropicEditFaults } from "./rig/edit-faults.ts";
 import {
   dropImages,
   expectNoRegression,

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { findGeminiEditFaults, findGeminiFaults } from "../src/formats/wires/gemini/find-faults.ts";
+import { findGeminiFaults } from "../src/formats/wires/gemini/find-faults.ts";
 import { gemini } from "../src/formats/wires/gemini/gemini.ts";
 import { graduatedTiers } from "../src/stages/tiers.ts";
 import { runStages } from "../src/transcript/edit.ts";
+import { findGeminiEditFaults } from "./rig/edit-faults.ts";
 import {
   dropImages,
   expectNoRegression,

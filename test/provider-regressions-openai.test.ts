@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { findOpenAIChatFaults } from "../src/formats/wires/openai-chat/find-faults.ts";
 import { openaiChat } from "../src/formats/wires/openai-chat/openai-chat.ts";
-import { findOpenAIResponsesEditFaults } from "../src/formats/wires/openai-responses/find-faults.ts";
 import { openaiResponses } from "../src/formats/wires/openai-responses/openai-responses.ts";
 import { redactTranscript } from "../src/stages/redact.ts";
 import { repairPairing } from "../src/stages/repair.ts";
 import { runStages } from "../src/transcript/edit.ts";
+import { findOpenAIResponsesEditFaults } from "./rig/edit-faults.ts";
 import {
   expectNoRegression,
   fold,

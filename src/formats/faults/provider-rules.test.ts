@@ -1,6 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import {
+  type EditExpectation,
+  findAnthropicEditFaults,
+  findGeminiEditFaults,
+  findOpenAIChatEditFaults,
+  findOpenAIResponsesEditFaults,
+} from "../../../test/rig/edit-faults.ts";
 import type { History, HistoryResult, ModelStep, Step } from "../../../test/rig/random-history/history.ts";
 import {
   lowerToAnthropic,
@@ -9,14 +16,10 @@ import {
   lowerToOpenAIResponses,
 } from "../../../test/rig/random-history/provider-cases.ts";
 import type { ProviderRule } from "../../transcript/format.ts";
-import { findAnthropicEditFaults, findAnthropicFaults } from "../wires/anthropic/find-faults.ts";
-import { findGeminiEditFaults, findGeminiFaults } from "../wires/gemini/find-faults.ts";
-import { findOpenAIChatEditFaults, findOpenAIChatFaults } from "../wires/openai-chat/find-faults.ts";
-import {
-  findOpenAIResponsesEditFaults,
-  findOpenAIResponsesFaults,
-} from "../wires/openai-responses/find-faults.ts";
-import type { EditExpectation } from "./find-edit-faults.ts";
+import { findAnthropicFaults } from "../wires/anthropic/find-faults.ts";
+import { findGeminiFaults } from "../wires/gemini/find-faults.ts";
+import { findOpenAIChatFaults } from "../wires/openai-chat/find-faults.ts";
+import { findOpenAIResponsesFaults } from "../wires/openai-responses/find-faults.ts";
 
 /** One rule that a history must keep to be taken by a provider, and where it is checked. */
 interface ProviderRuleEntry {

@@ -9,7 +9,6 @@ import {
   readToolSummarySettings,
 } from "../../../src/compaction/tool-summaries/plan-tool-summaries.ts";
 import { omitForChild } from "../../../src/fork/context/omit.ts";
-import type { EditExpectation } from "../../../src/formats/faults/find-edit-faults.ts";
 import { charBudget } from "../../../src/stages/budget.ts";
 import { keepLines } from "../../../src/stages/lines/keep-lines.ts";
 import { pruneStage } from "../../../src/stages/prune.ts";
@@ -22,6 +21,7 @@ import { type Edit, runStages, type Stage } from "../../../src/transcript/edit.t
 import type { Fault, Format } from "../../../src/transcript/format.ts";
 import { isVisibleToModel, type Message, type Transcript } from "../../../src/transcript/message.ts";
 import { toolResults } from "../../../src/transcript/tool-results.ts";
+import type { EditExpectation } from "../edit-faults.ts";
 import { createSeededRandom, type History, type SeededRandom } from "./history.ts";
 import type { ProviderCase } from "./provider-cases.ts";
 import { randomHistory } from "./random-history.ts";

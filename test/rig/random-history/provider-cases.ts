@@ -1,13 +1,15 @@
-import type { EditExpectation } from "../../../src/formats/faults/find-edit-faults.ts";
 import { anthropic } from "../../../src/formats/wires/anthropic/anthropic.ts";
-import { findAnthropicEditFaults } from "../../../src/formats/wires/anthropic/find-faults.ts";
-import { findGeminiEditFaults } from "../../../src/formats/wires/gemini/find-faults.ts";
 import { gemini } from "../../../src/formats/wires/gemini/gemini.ts";
-import { findOpenAIChatEditFaults } from "../../../src/formats/wires/openai-chat/find-faults.ts";
 import { openaiChat } from "../../../src/formats/wires/openai-chat/openai-chat.ts";
-import { findOpenAIResponsesEditFaults } from "../../../src/formats/wires/openai-responses/find-faults.ts";
 import { openaiResponses } from "../../../src/formats/wires/openai-responses/openai-responses.ts";
 import type { Fault, Format } from "../../../src/transcript/format.ts";
+import {
+  type EditExpectation,
+  findAnthropicEditFaults,
+  findGeminiEditFaults,
+  findOpenAIChatEditFaults,
+  findOpenAIResponsesEditFaults,
+} from "../edit-faults.ts";
 import {
   askedModel,
   type History,

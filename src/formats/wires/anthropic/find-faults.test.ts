@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { findAnthropicEditFaults, findAnthropicFaults } from "./find-faults.ts";
+import { findAnthropicEditFaults } from "../../../../test/rig/edit-faults.ts";
+import { findAnthropicFaults } from "./find-faults.ts";
 
 const user = (...content: readonly unknown[]) => ({ role: "user", content });
 const assistant = (...content: readonly unknown[]) => ({ role: "assistant", content });

@@ -4,12 +4,6 @@ import { contentBlocks } from "../../blocks/block-content.ts";
 import { safeCallId } from "../../blocks/message-head.ts";
 import { findCommonFaults } from "../../faults/find-common-faults.ts";
 import {
-  type EditExpectation,
-  findCommonEditFaults,
-  findSignedContentFaults,
-  type SignedContent,
-} from "../../faults/find-edit-faults.ts";
-import {
   faultAt,
   type WireBlock,
   type WireMessage,
@@ -123,38 +117,14 @@ function* roleFaults(conversation: readonly WireMessage[]): Generator<Fault> {
     yield faultAt("anthropic-26", last, "the model has the last word: end with a user message");
 }
 
-/** What an edit broke between an Anthropic wire before and after it: anthropic-21, and what else is expected of the edit. */
-export function findAnthropicEditFaults(
-  before: unknown,
-  after: unknown,
-  expected: EditExpectation = {},
-): readonly Fault[] {
-  const [old, now] = [readAnthropicWire(before), readAnthropicWire(after)];
-  return [
-    ...findSignedContentFaults({
-      rule: "anthropic-21",
-      before: signedThinking(old),
-      after: signedThinking(now),
-    }),
-    ...findCommonEditFaults(old, now, expected),
-  ];
-}
-
-function signedThinking(messages: readonly WireMessage[]): readonly SignedContent[] {
-  return messages.flatMap(({ blocks }) =>
-    blocks
-      .filter((block) => block.type === "reasoning")
-      .map((block) => ({ ...block, signature: signatureOf(block) ?? "" })),
-  );
-}
-
-function signatureOf({ wire }: WireBlock): string | undefined {
+/** What the provider signed a thinking block with, or the sealed thinking itself. */
+export function signatureOf({ wire }: WireBlock): string | undefined {
   const { signature, data } = asObject(wire);
   return asString(signature) ?? asString(data);
 }
 
 /** The messages of an Anthropic request as the rules see them, the system text first; total. */
-function readAnthropicWire(wire: unknown): readonly WireMessage[] {
+export function readAnthropicWire(wire: unknown): readonly WireMessage[] {
   const system = Array.isArray(wire) ? undefined : asObject(wire).system;
   const messages = wireList(wire, "messages").map(readMessage);
   if (system === undefined || system === null) return messages;

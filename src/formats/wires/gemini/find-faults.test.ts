@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { findGeminiEditFaults, findGeminiFaults, type GeminiFaultOptions } from "./find-faults.ts";
+import { findGeminiEditFaults } from "../../../../test/rig/edit-faults.ts";
+import { findGeminiFaults, type GeminiFaultOptions } from "./find-faults.ts";
 
 const user = (...parts: readonly unknown[]) => ({ role: "user", parts });
 const model = (...parts: readonly unknown[]) => ({ role: "model", parts });

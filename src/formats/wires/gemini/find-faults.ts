@@ -1,12 +1,6 @@
-import { asArray, asObject, asString, safeJson, type UnknownObject } from "../../../text/json.ts";
+import { asArray, asObject, asString, type UnknownObject } from "../../../text/json.ts";
 import type { Fault } from "../../../transcript/format.ts";
 import { findCommonFaults } from "../../faults/find-common-faults.ts";
-import {
-  type EditExpectation,
-  findCommonEditFaults,
-  findSignedContentFaults,
-  type SignedContent,
-} from "../../faults/find-edit-faults.ts";
 import {
   faultAt,
   type WireBlock,
@@ -132,70 +126,8 @@ function* mediaFaults(contents: readonly Content[]): Generator<Fault> {
       );
 }
 
-/** What an edit broke between a Gemini wire before and after it: gemini-44 and gemini-46, and what else is expected of the edit. */
-export function findGeminiEditFaults(
-  before: unknown,
-  after: unknown,
-  expected: EditExpectation = {},
-): readonly Fault[] {
-  const [old, now] = [readGeminiWire(before), readGeminiWire(after)];
-  return [
-    ...findSignedContentFaults({ rule: "gemini-44", before: signedParts(old), after: signedParts(now) }),
-    ...loopFaults(interruptions(old), interruptions(now)),
-    ...findCommonEditFaults(old, now, expected),
-  ];
-}
-
-function signedParts(messages: readonly WireMessage[]): readonly SignedContent[] {
-  return messages.flatMap(({ blocks }) =>
-    blocks.flatMap((block) => {
-      const signature = asString(asObject(block.wire).thoughtSignature);
-      return signature === undefined || NO_SIGNATURES.includes(signature) ? [] : [{ ...block, signature }];
-    }),
-  );
-}
-
-/** gemini-46: user content that an edit added between the steps of a tool loop; replacing what was there is allowed. */
-function loopFaults(before: readonly Interruption[], after: readonly Interruption[]): readonly Fault[] {
-  const isNew = (those: readonly Interruption[]) => {
-    const known = new Set(those.flatMap((blocks) => blocks.map(({ wire }) => safeJson(wire))));
-    return (blocks: Interruption) => !blocks.some(({ wire }) => known.has(safeJson(wire)));
-  };
-  const replaced = before.filter(isNew(after)).length;
-  return after
-    .filter(isNew(before))
-    .slice(replaced)
-    .map(([first]) =>
-      faultAt(
-        "gemini-46",
-        first ?? { messageId: "" },
-        "what the user says inside a tool loop ends the turn: put it before the loop",
-      ),
-    );
-}
-
-/** What the user says between one step with calls and the next. */
-type Interruption = readonly WireBlock[];
-
-function interruptions(messages: readonly WireMessage[]): readonly Interruption[] {
-  const found: Interruption[] = [];
-  let said: WireBlock[] = [];
-  let isInLoop = false;
-  for (const { side, blocks } of messages) {
-    if (side !== "assistant") {
-      said.push(...blocks.filter((block) => block.type !== "result"));
-      continue;
-    }
-    const isStep = blocks.some((block) => block.type === "call");
-    if (isInLoop && isStep && said.length > 0) found.push(said);
-    said = [];
-    isInLoop = isStep;
-  }
-  return found;
-}
-
 /** The contents of a Gemini request as the rules see them, the system instruction first; total. */
-function readGeminiWire(wire: unknown): readonly WireMessage[] {
+export function readGeminiWire(wire: unknown): readonly WireMessage[] {
   const namer = createCallNamer();
   const readBlocks = (content: unknown, messageId: string) =>
     partsOf(content).map((part, partIndex) => readPart(part, { messageId, partIndex, wire: part, namer }));

@@ -2,7 +2,6 @@ import { asArray, asObject, asString, jsonOrText, type UnknownObject } from "../
 import type { Fault } from "../../../transcript/format.ts";
 import { contentBlocks, isJsonText } from "../../blocks/block-content.ts";
 import { findCommonFaults } from "../../faults/find-common-faults.ts";
-import { type EditExpectation, findCommonEditFaults } from "../../faults/find-edit-faults.ts";
 import {
   faultAt,
   type WireBlock,
@@ -140,17 +139,8 @@ function* mistralFaults(messages: readonly UnknownObject[]): Generator<Fault> {
 
 const MISTRAL_ID = /^[a-zA-Z0-9]{9}$/;
 
-/** What an edit broke between a chat completions wire before and after it: nothing in it is signed, so only what is expected of the edit. */
-export function findOpenAIChatEditFaults(
-  before: unknown,
-  after: unknown,
-  expected: EditExpectation = {},
-): readonly Fault[] {
-  return [...findCommonEditFaults(readOpenAIChatWire(before), readOpenAIChatWire(after), expected)];
-}
-
 /** The messages of a chat completions request as the rules see them; total. */
-function readOpenAIChatWire(wire: unknown): readonly WireMessage[] {
+export function readOpenAIChatWire(wire: unknown): readonly WireMessage[] {
   return wireList(wire, "messages").map((message, index) => {
     const read = asObject(message);
     const place = { messageId: `messages[${index}]` };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { findOpenAIResponsesEditFaults, findOpenAIResponsesFaults } from "./find-faults.ts";
+import { findOpenAIResponsesEditFaults } from "../../../../test/rig/edit-faults.ts";
+import { findOpenAIResponsesFaults } from "./find-faults.ts";
 
 const user = { role: "user", content: "go" };
 const call = (callId: string, more: object = {}) => ({

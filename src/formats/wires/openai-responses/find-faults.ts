@@ -2,12 +2,6 @@ import { asObject, asString, jsonOrText, type UnknownObject } from "../../../tex
 import type { Fault } from "../../../transcript/format.ts";
 import { contentBlocks } from "../../blocks/block-content.ts";
 import { findCommonFaults } from "../../faults/find-common-faults.ts";
-import {
-  type EditExpectation,
-  findCommonEditFaults,
-  findSignedContentFaults,
-  type SignedContent,
-} from "../../faults/find-edit-faults.ts";
 import { faultAt, type WireBlock, type WireMessage, type WirePlace } from "../../faults/wire-message.ts";
 
 /**
@@ -122,59 +116,8 @@ function compactionFaults(items: readonly UnknownObject[]): readonly Fault[] {
     : [];
 }
 
-/** What an edit broke between a Responses wire before and after it: openai-responses-35 and 37, and what else is expected of the edit. */
-export function findOpenAIResponsesEditFaults(
-  before: unknown,
-  after: unknown,
-  expected: EditExpectation = {},
-): readonly Fault[] {
-  const [old, now] = [before, after].map((wire) => responsesItems(wire).map(asObject));
-  return [
-    ...lostReasoningFaults(old ?? [], now ?? []),
-    ...findSignedContentFaults({
-      rule: "openai-responses-37",
-      before: encryptedItems(old ?? []),
-      after: encryptedItems(now ?? []),
-    }),
-    ...findCommonEditFaults(readOpenAIResponsesWire(before), readOpenAIResponsesWire(after), expected),
-  ];
-}
-
-/** An item with an id whose reasoning is gone: the server looks for the two together. */
-function lostReasoningFaults(
-  before: readonly UnknownObject[],
-  after: readonly UnknownObject[],
-): readonly Fault[] {
-  const reasoningOf = new Map<string, string>();
-  for (const [index, item] of before.entries()) {
-    const [id, reasoning] = [asString(item.id), before[index - 1]];
-    const reasoningId = reasoning?.type === "reasoning" ? asString(reasoning.id) : undefined;
-    if (id !== undefined && reasoningId !== undefined) reasoningOf.set(id, reasoningId);
-  }
-  return after.flatMap((item, index) => {
-    const id = asString(item.id);
-    const wanted = id === undefined ? undefined : reasoningOf.get(id);
-    return wanted !== undefined && after[index - 1]?.id !== wanted
-      ? [
-          faultAt(
-            "openai-responses-35",
-            { messageId: `input[${index}]` },
-            `${id} is there without its reasoning ${wanted}: take its id off`,
-          ),
-        ]
-      : [];
-  });
-}
-
-function encryptedItems(items: readonly UnknownObject[]): readonly SignedContent[] {
-  return items.flatMap((item, index) => {
-    const signature = asString(item.encrypted_content);
-    return signature === undefined ? [] : [{ messageId: `input[${index}]`, signature, wire: item }];
-  });
-}
-
 /** The input items of a Responses request as the rules see them: what the model produced in one run is one message; total. */
-function readOpenAIResponsesWire(wire: unknown): readonly WireMessage[] {
+export function readOpenAIResponsesWire(wire: unknown): readonly WireMessage[] {
   const messages: (WireMessage & { readonly blocks: WireBlock[] })[] = [];
   let joins: Joins;
   for (const [index, item] of responsesItems(wire).entries()) {
