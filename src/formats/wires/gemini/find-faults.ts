@@ -1,13 +1,7 @@
 import { asArray, asObject, asString, type UnknownObject } from "../../../text/json.ts";
-import type { Fault } from "../../../transcript/format.ts";
+import type { Fault, ProviderRule } from "../../../transcript/format.ts";
 import { findCommonFaults } from "../../faults/find-common-faults.ts";
-import {
-  faultAt,
-  type WireBlock,
-  type WireMessage,
-  type WirePlace,
-  wireList,
-} from "../../faults/wire-message.ts";
+import { faultAt, type WireBlock, type WireMessage, wireList } from "../../faults/wire-message.ts";
 
 /**
  * What Google's Gemini API would refuse in a request, or in its bare list of contents. Checks common-01 to common-12
@@ -49,27 +43,20 @@ function readContent(content: unknown): Content {
   };
 }
 
-const placeOf = (index: number): WirePlace => ({ messageId: `contents[${index}]` });
+const faultOf = (rule: ProviderRule, index: number, text: string): Fault =>
+  faultAt(rule, { messageId: `contents[${index}]` }, text);
 
 /** gemini-40 and gemini-41: as many responses as calls, in the very next content; calls only where the user has just spoken. */
 function* callFaults(contents: readonly Content[]): Generator<Fault> {
   for (const [index, { calls, responses }] of contents.entries()) {
     const next = contents[index + 1]?.responses.length ?? 0;
     if (calls.length > 0 && next !== calls.length)
-      yield faultAt(
-        "gemini-40",
-        placeOf(index),
-        `${calls.length} calls, ${next} responses behind them: answer each`,
-      );
+      yield faultOf("gemini-40", index, `${calls.length} calls, ${next} responses behind them: answer each`);
     const before = contents[index - 1];
     if (responses.length > 0 && (before?.calls.length ?? 0) === 0)
-      yield faultAt("gemini-40", placeOf(index), "responses without calls before them: leave them out");
+      yield faultOf("gemini-40", index, "responses without calls before them: leave them out");
     if (calls.length > 0 && (before === undefined || before.role === "model"))
-      yield faultAt(
-        "gemini-41",
-        placeOf(index),
-        "calls not right behind the user: join them to the turn before",
-      );
+      yield faultOf("gemini-41", index, "calls not right behind the user: join them to the turn before");
   }
 }
 
@@ -77,13 +64,12 @@ function* callFaults(contents: readonly Content[]): Generator<Fault> {
 function* roleFaults(contents: readonly Content[]): Generator<Fault> {
   for (const [index, { role, parts }] of contents.entries()) {
     if (role !== "user" && role !== "model")
-      yield faultAt("gemini-42", placeOf(index), "a role that is not user or model: use one of these");
-    if (parts.length === 0)
-      yield faultAt("gemini-42", placeOf(index), "a content without parts: leave it out");
+      yield faultOf("gemini-42", index, "a role that is not user or model: use one of these");
+    if (parts.length === 0) yield faultOf("gemini-42", index, "a content without parts: leave it out");
   }
   for (const index of new Set([0, contents.length - 1])) {
     if (contents[index]?.role === "model")
-      yield faultAt("gemini-42", placeOf(index), "the user speaks first and last: add a user's text");
+      yield faultOf("gemini-42", index, "the user speaks first and last: add a user's text");
   }
 }
 
@@ -97,16 +83,12 @@ function* signatureFaults(contents: readonly Content[], model: string): Generato
   for (const [index, { calls }] of steps) {
     const [first, ...siblings] = calls.map(signatureOf);
     if (first === undefined)
-      yield faultAt(
-        "gemini-43",
-        placeOf(index),
-        "the first call of this step lost its signature: keep it there",
-      );
+      yield faultOf("gemini-43", index, "the first call of this step lost its signature: keep it there");
     // A sibling may have a signature of its own; a copied or placeholder one is refused.
     const isCopied = (signature: string | undefined) =>
       signature !== undefined && [first, ...NO_SIGNATURES].includes(signature);
     if (siblings.some(isCopied))
-      yield faultAt("gemini-43", placeOf(index), "a call beside the first is signed: sign the first only");
+      yield faultOf("gemini-43", index, "a call beside the first is signed: sign the first only");
   }
 }
 
@@ -119,11 +101,7 @@ export function isUserText(part: UnknownObject): boolean {
 function* mediaFaults(contents: readonly Content[]): Generator<Fault> {
   for (const [index, { responses }] of contents.entries())
     if (responses.some(({ functionResponse }) => asObject(functionResponse).parts !== undefined))
-      yield faultAt(
-        "gemini-45",
-        placeOf(index),
-        "media in a response: a summariser may refuse it, leave it out",
-      );
+      yield faultOf("gemini-45", index, "media in a response: a summariser may refuse it, leave it out");
 }
 
 /** The contents of a Gemini request as the rules see them, the system instruction first; total. */

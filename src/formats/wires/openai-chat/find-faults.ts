@@ -1,5 +1,5 @@
 import { asArray, asObject, asString, jsonOrText, type UnknownObject } from "../../../text/json.ts";
-import type { Fault } from "../../../transcript/format.ts";
+import type { Fault, ProviderRule } from "../../../transcript/format.ts";
 import { contentBlocks, isJsonText } from "../../blocks/block-content.ts";
 import { findCommonFaults } from "../../faults/find-common-faults.ts";
 import {
@@ -42,9 +42,9 @@ function* orderFaults(messages: readonly UnknownObject[]): Generator<Fault> {
   let opener = -1;
   function* missing(): Generator<Fault> {
     for (const callId of open)
-      yield faultAt(
+      yield faultOf(
         "openai-chat-29",
-        placeOf(opener),
+        opener,
         `call ${callId} is not answered before the next message: put its result there`,
       );
   }
@@ -52,9 +52,9 @@ function* orderFaults(messages: readonly UnknownObject[]): Generator<Fault> {
     if (role === "tool") {
       const callId = asString(resultOf) ?? "";
       if (!open.delete(callId))
-        yield faultAt(
+        yield faultOf(
           "openai-chat-28",
-          placeOf(index),
+          index,
           `a result of ${callId}, which the message before did not call: move it behind its call or leave it out`,
         );
       continue;
@@ -72,11 +72,7 @@ function* argumentFaults(messages: readonly UnknownObject[]): Generator<Fault> {
     for (const call of asArray(calls)) {
       const { function: called } = asObject(call);
       if (called !== undefined && !isJsonText(asObject(called).arguments))
-        yield faultAt(
-          "openai-chat-30",
-          placeOf(index),
-          "arguments that are no JSON text: write them as JSON",
-        );
+        yield faultOf("openai-chat-30", index, "arguments that are no JSON text: write them as JSON");
     }
   }
 }
@@ -93,12 +89,13 @@ function findChatVendorFaults(messages: readonly UnknownObject[], vendor: ChatVe
   ];
 }
 
-const placeOf = (index: number): WirePlace => ({ messageId: `messages[${index}]` });
+const faultOf = (rule: ProviderRule, index: number, text: string): Fault =>
+  faultAt(rule, { messageId: `messages[${index}]` }, text);
 
 function* resultContentFaults(messages: readonly UnknownObject[]): Generator<Fault> {
   for (const [index, { role, content }] of messages.entries())
     if (role === "tool" && typeof content !== "string")
-      yield faultAt("openai-chat-30", placeOf(index), "a result that is no plain text: write it as one");
+      yield faultOf("openai-chat-30", index, "a result that is no plain text: write it as one");
 }
 
 /** openai-chat-31: where one turn of the current tool loop has its reasoning, all have. */
@@ -108,11 +105,7 @@ function* reasoningFaults(messages: readonly UnknownObject[], vendor: ChatVendor
   const without = turns.filter(([, message]) => typeof message.reasoning_content !== "string");
   if (vendor !== "reasoning-content" && without.length === turns.length) return;
   for (const [index] of without)
-    yield faultAt(
-      "openai-chat-31",
-      placeOf(index),
-      "no reasoning_content in this tool loop: send it, even empty",
-    );
+    yield faultOf("openai-chat-31", index, "no reasoning_content in this tool loop: send it, even empty");
 }
 
 /** openai-chat-32: ids of nine letters and digits, an answer between result and question, no answer at the end. */
@@ -120,21 +113,13 @@ function* mistralFaults(messages: readonly UnknownObject[]): Generator<Fault> {
   for (const [index, { role, tool_calls: calls, tool_call_id: resultOf }] of messages.entries()) {
     const ids = role === "tool" ? [resultOf] : asArray(calls).map((call) => asObject(call).id);
     if (ids.some((id) => !MISTRAL_ID.test(asString(id) ?? "")))
-      yield faultAt("openai-chat-32", placeOf(index), "an id that is not nine letters and digits: rename it");
+      yield faultOf("openai-chat-32", index, "an id that is not nine letters and digits: rename it");
     if (role === "user" && messages[index - 1]?.role === "tool")
-      yield faultAt(
-        "openai-chat-32",
-        placeOf(index),
-        "a question right behind a result: put an answer between",
-      );
+      yield faultOf("openai-chat-32", index, "a question right behind a result: put an answer between");
   }
   const last = messages.length - 1;
   if (messages[last]?.role === "assistant")
-    yield faultAt(
-      "openai-chat-32",
-      placeOf(last),
-      "the model has the last word: end with a user or a result",
-    );
+    yield faultOf("openai-chat-32", last, "the model has the last word: end with a user or a result");
 }
 
 const MISTRAL_ID = /^[a-zA-Z0-9]{9}$/;

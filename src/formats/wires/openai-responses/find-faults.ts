@@ -1,8 +1,8 @@
 import { asObject, asString, jsonOrText, type UnknownObject } from "../../../text/json.ts";
-import type { Fault } from "../../../transcript/format.ts";
+import type { Fault, ProviderRule } from "../../../transcript/format.ts";
 import { contentBlocks } from "../../blocks/block-content.ts";
 import { findCommonFaults } from "../../faults/find-common-faults.ts";
-import { faultAt, type WireBlock, type WireMessage, type WirePlace } from "../../faults/wire-message.ts";
+import { faultAt, type WireBlock, type WireMessage } from "../../faults/wire-message.ts";
 
 /**
  * What OpenAI's Responses API would refuse in a request, or in its bare list of input items, and what it would bill for
@@ -35,7 +35,8 @@ const ABOUT_WHAT_CAME_BEFORE: readonly string[] = [
   "openai-responses-33",
 ];
 
-const placeOf = (index: number): WirePlace => ({ messageId: `input[${index}]` });
+const faultOf = (rule: ProviderRule, index: number, text: string): Fault =>
+  faultAt(rule, { messageId: `input[${index}]` }, text);
 
 /** openai-responses-33: each output has its call before it, each call its output behind it. */
 function* pairFaults(items: readonly UnknownObject[]): Generator<Fault> {
@@ -44,14 +45,10 @@ function* pairFaults(items: readonly UnknownObject[]): Generator<Fault> {
     const callId = asString(id) ?? "";
     if (isCall(type)) open.set(callId, index);
     else if (isOutput(type) && !open.delete(callId))
-      yield faultAt(
-        "openai-responses-33",
-        placeOf(index),
-        `an output without the call ${callId}: leave it out`,
-      );
+      yield faultOf("openai-responses-33", index, `an output without the call ${callId}: leave it out`);
   }
   for (const [callId, index] of open)
-    yield faultAt("openai-responses-33", placeOf(index), `call ${callId} has no output: add one`);
+    yield faultOf("openai-responses-33", index, `call ${callId} has no output: add one`);
 }
 
 /** openai-responses-34: reasoning is followed by the item that was produced with it. */
@@ -60,7 +57,7 @@ function reasoningFaults(items: readonly UnknownObject[]): readonly Fault[] {
     const next = items[index + 1];
     const isFollowed = next !== undefined && isMadeByModel(next);
     return type === "reasoning" && !isFollowed
-      ? [faultAt("openai-responses-34", placeOf(index), "reasoning without what came of it: leave it out")]
+      ? [faultOf("openai-responses-34", index, "reasoning without what came of it: leave it out")]
       : [];
   });
 }
@@ -74,17 +71,9 @@ function isMadeByModel({ type, role }: UnknownObject): boolean {
 function* unstoredFaults(items: readonly UnknownObject[]): Generator<Fault> {
   for (const [index, { type, encrypted_content: sealed }] of items.entries()) {
     if (type === "reasoning" && !asString(sealed))
-      yield faultAt(
-        "openai-responses-36",
-        placeOf(index),
-        "unstored reasoning without its content: leave it out",
-      );
+      yield faultOf("openai-responses-36", index, "unstored reasoning without its content: leave it out");
     if (type === "item_reference")
-      yield faultAt(
-        "openai-responses-36",
-        placeOf(index),
-        "a reference to what is not stored: send the item itself",
-      );
+      yield faultOf("openai-responses-36", index, "a reference to what is not stored: send the item itself");
   }
 }
 
@@ -93,15 +82,15 @@ function* idFaults(items: readonly UnknownObject[]): Generator<Fault> {
   const seen = new Set<string>();
   for (const [index, { id, call_id: callId }] of items.entries()) {
     if ((asString(callId)?.length ?? 0) > MAX_CALL_ID_CHARS)
-      yield faultAt(
+      yield faultOf(
         "openai-responses-38",
-        placeOf(index),
+        index,
         `a call id of more than ${MAX_CALL_ID_CHARS} characters: rename both sides`,
       );
     const itemId = asString(id);
     if (itemId === undefined) continue;
     if (seen.has(itemId))
-      yield faultAt("openai-responses-38", placeOf(index), `item ${itemId} is there twice: keep one`);
+      yield faultOf("openai-responses-38", index, `item ${itemId} is there twice: keep one`);
     seen.add(itemId);
   }
 }
@@ -112,7 +101,7 @@ const MAX_CALL_ID_CHARS = 64;
 function compactionFaults(items: readonly UnknownObject[]): readonly Fault[] {
   const last = items.findLastIndex((item) => item.type === "compaction");
   return last > 0
-    ? [faultAt("openai-responses-39", placeOf(last), `${last} items before a compaction: leave them out`)]
+    ? [faultOf("openai-responses-39", last, `${last} items before a compaction: leave them out`)]
     : [];
 }
 
