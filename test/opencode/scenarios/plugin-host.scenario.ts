@@ -20,7 +20,7 @@ scenario(
     await rig.turn(id, "Again.", [say("Good day again.")]);
     const told = toastsOf(rig).filter((text) => text.includes("count as unset"));
     expect(told).toHaveLength(1);
-    for (const problem of ["prune: ", "bogus: there is no such option", "fork.maxRunning: "]) {
+    for (const problem of ['prune is "on"', "bogus is not an option", "fork.maxRunning is 0"]) {
       expect(told[0]).toContain(problem);
     }
     const folder = join(rig.sandbox.home, ".local", "share", "opencode", "log");
