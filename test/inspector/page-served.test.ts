@@ -152,7 +152,6 @@ const BATCH = {
       batchId: "batch",
       atMs: 5_000,
       messageId: "m0",
-      partIndex: 1,
       stage: "prune",
       reason: "pruned",
       savedTokens: 400,

@@ -250,9 +250,9 @@ function hostileEvents(hostile: string): readonly LiveEvent[] {
     {
       type: "journal",
       entries: [
-        { ...moment, type: "note", level: "problem", text: hostile },
+        { ...moment, type: "note", text: hostile },
         { ...moment, type: "fork", fork: hostile, number: 1, state: hostile, because: hostile },
-        { ...moment, type: "tool-output", tool: hostile, callId: hostile, shownChars: 1, totalChars: 2 },
+        { ...moment, type: "tool-output", tool: hostile, shownChars: 1, totalChars: 2 },
       ],
     },
   ];

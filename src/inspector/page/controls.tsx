@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import type { Transcript } from "../../transcript/message.ts";
-import type { PolicyBudget, PolicyId, PolicyInfo, WindowView } from "../view/types.ts";
+import type { PolicyBudget, PolicyInfo, WindowView } from "../view/types.ts";
 import type { Side } from "./state/band-layout.ts";
 import {
   BUDGET_STEPS,
@@ -18,24 +18,13 @@ export function Controls(props: ControlsProps): VNode {
   const { state, dispatch, transcript, policies, viewA, viewB } = props;
   const isCompared = state.compare === "on";
   const control = (side: Side, name: string): VNode => (
-    <PolicyControl
-      side={side}
-      name={name}
-      choice={state[side]}
-      policies={policies}
-      onPolicy={(policy) => dispatch({ type: "choose-policy", side, policy })}
-      onBudget={(budget) => dispatch({ type: "set-budget", side, budget })}
-    />
+    <PolicyControl side={side} name={name} choice={state[side]} policies={policies} dispatch={dispatch} />
   );
   return (
     <section class="controls" aria-label="Controls">
       <div class="line-of">
         {control("a", isCompared ? "A" : "Policy")}
-        <TimeControl
-          transcript={transcript}
-          upTo={state.upTo}
-          onScrub={(upTo) => dispatch({ type: "scrub", upTo, messages: transcript.length })}
-        />
+        <TimeControl transcript={transcript} upTo={state.upTo} dispatch={dispatch} />
         <button type="button" aria-pressed={isCompared} onClick={() => dispatch({ type: "compare" })}>
           Compare
         </button>
@@ -66,7 +55,7 @@ interface ControlsProps {
 
 /** The policy of one side, and its budget. */
 function PolicyControl(props: PolicyControlProps): VNode {
-  const { side, name, choice, policies, onPolicy, onBudget } = props;
+  const { side, name, choice, policies, dispatch } = props;
   const policy = policies.find(({ id }) => id === choice.policy);
   const budget = policy && budgetOf(choice, policy);
   return (
@@ -81,7 +70,7 @@ function PolicyControl(props: PolicyControlProps): VNode {
           title={policy?.about}
           onChange={({ currentTarget }) => {
             const chosen = policies.find(({ id }) => id === currentTarget.value);
-            if (chosen !== undefined) onPolicy(chosen.id);
+            if (chosen !== undefined) dispatch({ type: "choose-policy", side, policy: chosen.id });
           }}
         >
           {policies.map(({ id, label }) => (
@@ -92,7 +81,7 @@ function PolicyControl(props: PolicyControlProps): VNode {
         </select>
       </div>
       {policy?.budget && budget !== undefined ? (
-        <BudgetControl side={side} limits={policy.budget} budget={budget} onBudget={onBudget} />
+        <BudgetControl side={side} limits={policy.budget} budget={budget} dispatch={dispatch} />
       ) : (
         <p class="control about">{policy?.about}</p>
       )}
@@ -105,13 +94,13 @@ interface PolicyControlProps {
   readonly name: string;
   readonly choice: PolicyChoice;
   readonly policies: readonly PolicyInfo[];
-  readonly onPolicy: (policy: PolicyId) => void;
-  readonly onBudget: (budget: number) => void;
+  readonly dispatch: (action: PageAction) => void;
 }
 
 /** The budget of a policy, as a slider and as an exact number. */
-function BudgetControl({ side, limits, budget, onBudget }: BudgetControlProps): VNode {
+function BudgetControl({ side, limits, budget, dispatch }: BudgetControlProps): VNode {
   const { label, unit, min, max } = limits;
+  const setBudget = (to: number): void => dispatch({ type: "set-budget", side, budget: to });
   return (
     <div class="control budget">
       <label class="label" for={`budget-${side}`}>
@@ -125,7 +114,7 @@ function BudgetControl({ side, limits, budget, onBudget }: BudgetControlProps): 
         step={1}
         value={stepOfBudget(budget, limits)}
         aria-valuetext={`${count(budget)} ${unit}`}
-        onInput={({ currentTarget }) => onBudget(budgetOfStep(currentTarget.valueAsNumber, limits))}
+        onInput={({ currentTarget }) => setBudget(budgetOfStep(currentTarget.valueAsNumber, limits))}
       />
       <span class="exact">
         <input
@@ -137,7 +126,7 @@ function BudgetControl({ side, limits, budget, onBudget }: BudgetControlProps): 
           value={budget}
           onChange={({ currentTarget }) => {
             const asked = currentTarget.valueAsNumber;
-            if (Number.isFinite(asked)) onBudget(Math.min(max, Math.max(min, Math.round(asked))));
+            if (Number.isFinite(asked)) setBudget(Math.min(max, Math.max(min, Math.round(asked))));
           }}
         />{" "}
         {unit}
@@ -146,15 +135,13 @@ function BudgetControl({ side, limits, budget, onBudget }: BudgetControlProps): 
   );
 }
 
-interface BudgetControlProps {
-  readonly side: Side;
+interface BudgetControlProps extends Pick<PolicyControlProps, "side" | "dispatch"> {
   readonly limits: PolicyBudget;
   readonly budget: number;
-  readonly onBudget: (budget: number) => void;
 }
 
 /** The time slider: shows the window as it was after that many messages. */
-function TimeControl({ transcript, upTo, onScrub }: TimeControlProps): VNode {
+function TimeControl({ transcript, upTo, dispatch }: TimeControlProps): VNode {
   const messages = transcript.length;
   const atMs = transcript[upTo - 1]?.createdAt;
   const words = `message ${count(upTo)} of ${count(messages)}${atMs === undefined ? "" : `, ${moment(atMs)}`}`;
@@ -172,15 +159,15 @@ function TimeControl({ transcript, upTo, onScrub }: TimeControlProps): VNode {
         value={upTo}
         disabled={messages < 2}
         aria-valuetext={words}
-        onInput={({ currentTarget }) => onScrub(currentTarget.valueAsNumber)}
+        onInput={({ currentTarget }) =>
+          dispatch({ type: "scrub", upTo: currentTarget.valueAsNumber, messages })
+        }
       />
       <output for="time">{words}</output>
     </div>
   );
 }
 
-interface TimeControlProps {
-  readonly transcript: Transcript;
+interface TimeControlProps extends Pick<ControlsProps, "transcript" | "dispatch"> {
   readonly upTo: number;
-  readonly onScrub: (upTo: number) => void;
 }

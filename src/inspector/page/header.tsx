@@ -163,9 +163,9 @@ export function HelpDialog({ onClose }: { readonly onClose: () => void }): VNode
         itself.
       </p>
       <ul>
-        {FATES.map(({ fate, label, about }) => (
+        {FATES.map(({ fate, about }) => (
           <li key={fate}>
-            <FateBadge fate={fate} /> <b>{label}</b>: {about}
+            <FateBadge fate={fate} /> <b>{fate}</b>: {about}
           </li>
         ))}
       </ul>

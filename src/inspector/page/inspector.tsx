@@ -10,7 +10,7 @@ import { type LiveNews, LivePanel, LiveStrip } from "./panel/live-panel.tsx";
 import { ChildPanel, CompactionPanel } from "./panel/preview-panels.tsx";
 import { TotalsPanel } from "./panel/totals-panel.tsx";
 import { type BandLayout, type LayoutOptions, layoutBands } from "./state/band-layout.ts";
-import { firstState, nextState, type PanelTab, windowOptions } from "./state/page-state.ts";
+import { firstState, nextState, type PageAction, type PanelTab, windowOptions } from "./state/page-state.ts";
 import { Strata } from "./strata/strata.tsx";
 import { FATES, FateBadge, makeFocusable } from "./words/words.tsx";
 
@@ -43,12 +43,7 @@ export function Inspector({ asked, live }: InspectorProps): VNode {
     const key = keys[from < 0 && by < 0 ? keys.length - 1 : (from + by + keys.length) % keys.length];
     if (key !== undefined) dispatch({ type: "point", key });
   };
-  useShortcuts({
-    onStep: step,
-    onClose: () => dispatch({ type: "close" }),
-    onHelp: () => dispatch({ type: "help", help: "open" }),
-    onCompare: () => dispatch({ type: "compare" }),
-  });
+  useShortcuts({ dispatch, step });
   if (windows.answer === undefined || viewA === undefined || layout === undefined) {
     return (
       <main class="notice">
@@ -210,7 +205,7 @@ function useShortcuts(shortcuts: Shortcuts): void {
     const press = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.key === "Escape") {
-        newest.current.onClose();
+        newest.current.dispatch({ type: "close" });
         if (isTyping(event.target)) document.querySelector<HTMLElement>(".scroller")?.focus();
         return;
       }
@@ -226,18 +221,16 @@ function useShortcuts(shortcuts: Shortcuts): void {
 }
 
 interface Shortcuts {
-  readonly onStep: (step: 1 | -1) => void;
-  readonly onClose: () => void;
-  readonly onHelp: () => void;
-  readonly onCompare: () => void;
+  readonly dispatch: (action: PageAction) => void;
+  readonly step: (by: 1 | -1) => void;
 }
 
 const ACTIONS: Readonly<Record<string, (shortcuts: Shortcuts) => void>> = {
   "/": () => document.getElementById("search")?.focus(),
-  "?": ({ onHelp }) => onHelp(),
-  n: ({ onStep }) => onStep(1),
-  N: ({ onStep }) => onStep(-1),
-  c: ({ onCompare }) => onCompare(),
+  "?": ({ dispatch }) => dispatch({ type: "help", help: "open" }),
+  n: ({ step }) => step(1),
+  N: ({ step }) => step(-1),
+  c: ({ dispatch }) => dispatch({ type: "compare" }),
 };
 
 function isTyping(target: EventTarget | null): boolean {
@@ -251,13 +244,13 @@ function Legend(): VNode {
   return (
     <div class="legend">
       <ul aria-label="Fates">
-        {FATES.map(({ fate, label, about }) => (
+        {FATES.map(({ fate, about }) => (
           <li key={fate} title={about}>
             <FateBadge fate={fate} />
             <span class={`swatch track ${fate}`} aria-hidden="true">
               <span class="sent" />
             </span>
-            {label}
+            {fate}
           </li>
         ))}
       </ul>

@@ -1,17 +1,20 @@
 import type { RequestEntry } from "../../plugin/host/agent-host.ts";
 import type { EditBatch } from "../../session/history.ts";
-import type { Message } from "../../transcript/message.ts";
+import type { Message, Transcript } from "../../transcript/message.ts";
 import type { InspectedSession } from "./types.ts";
 
 /** The state after an event; the same reference when the event changes nothing. */
 export function applyLiveEvent(state: LiveState, event: LiveEvent): LiveState {
   switch (event.type) {
     case "messages":
-      return { ...state, session: { ...state.session, transcript: changedTranscript(state, event) } };
+      return {
+        ...state,
+        session: { ...state.session, transcript: applyChanges(state.session.transcript, event) },
+      };
     case "batches":
       return { ...state, session: { ...state.session, batches: event.batches } };
     case "journal":
-      return withEntries(event.start ? withoutHistory(state) : state, event.entries);
+      return withEntries(event.start ? { ...state, ...NOTHING_HAPPENED } : state, event.entries);
     case "session": {
       const { activity, forks } = event;
       return { ...state, session: withHead(state.session, event.session), activity, forks };
@@ -42,8 +45,6 @@ interface Happenings {
   /** Sums over the session's own requests, and over those of its children. */
   readonly own: LiveTotals;
   readonly children: LiveTotals;
-  /** The session's newest request that was not for a summary. */
-  readonly lastRequest?: RequestEntry;
   /** What the edits in force leave out, newest first. */
   readonly left: readonly OmittedItem[];
   /** The newest journal entries, oldest first. */
@@ -57,7 +58,6 @@ export interface LiveTotals {
   /** Neither read from the cache nor written to it. */
   readonly inputTokens: number;
   readonly outputTokens: number;
-  readonly reasoningTokens: number;
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
   readonly costUSD: number;
@@ -76,8 +76,6 @@ export interface OmittedItem {
   readonly batchId: string;
   readonly atMs: number;
   readonly messageId: string;
-  /** Unset when the whole message is left out. */
-  readonly partIndex?: number;
   readonly stage: string;
   readonly reason: string;
   readonly savedTokens: number;
@@ -106,10 +104,8 @@ export type LiveEntry = { readonly atMs: number; readonly sessionId: string } & 
   | {
       readonly type: "tool-output";
       readonly tool: string;
-      readonly callId: string;
       readonly shownChars: number;
       readonly totalChars: number;
-      readonly handle?: string;
     }
   | LiveBatch
   /** A batch that was undone, or that can no longer be applied. */
@@ -121,7 +117,7 @@ export type LiveEntry = { readonly atMs: number; readonly sessionId: string } & 
       readonly state: string;
       readonly because: string;
     }
-  | { readonly type: "note"; readonly level: "info" | "problem"; readonly text: string }
+  | { readonly type: "note"; readonly text: string }
 );
 
 /** Edits that were made together. */
@@ -191,7 +187,6 @@ const NO_REQUESTS: LiveTotals = {
   failedRequests: 0,
   inputTokens: 0,
   outputTokens: 0,
-  reasoningTokens: 0,
   cacheReadTokens: 0,
   cacheWriteTokens: 0,
   costUSD: 0,
@@ -199,15 +194,15 @@ const NO_REQUESTS: LiveTotals = {
 
 const NOTHING_HAPPENED: Happenings = { own: NO_REQUESTS, children: NO_REQUESTS, left: [], entries: [] };
 
-function withoutHistory({ session, activity, forks }: LiveState): LiveState {
-  return { session, activity, forks, ...NOTHING_HAPPENED };
-}
-
 /** How many entries are kept; sums include all. */
 const MAX_ENTRIES = 200;
 
-function changedTranscript({ session }: LiveState, { count, changes }: MessagesEvent): readonly Message[] {
-  const messages = session.transcript.slice(0, count);
+/** The messages after a change; those that did not change stay the same objects. */
+export function applyChanges(
+  transcript: Transcript,
+  { count, changes }: Pick<MessagesEvent, "count" | "changes">,
+): Transcript {
+  const messages = transcript.slice(0, count);
   for (const { index, message } of changes) if (index < count) messages[index] = message;
   return messages;
 }
@@ -221,20 +216,18 @@ function withHead(session: InspectedSession, head: SessionHead): InspectedSessio
 
 function withEntries(state: LiveState, entries: readonly LiveEntry[]): LiveState {
   if (entries.length === 0) return state;
-  let { own, children, lastRequest, left } = state;
+  let { own, children, left } = state;
   const { sessionId } = state.session;
   for (const entry of entries) {
     const isOwn = entry.sessionId === sessionId;
-    if (entry.type === "request" && isOwn) {
-      own = withRequest(own, entry);
-      if (!entry.summary && entry.error === undefined) lastRequest = entry;
-    } else if (entry.type === "request") children = withRequest(children, entry);
+    if (entry.type === "request" && isOwn) own = withRequest(own, entry);
+    else if (entry.type === "request") children = withRequest(children, entry);
     else if (entry.type === "batch" && isOwn) left = [...entry.left.toReversed(), ...left];
     else if (entry.type === "batch-gone" && isOwn)
       left = left.filter(({ batchId }) => batchId !== entry.batchId);
   }
   const kept = [...state.entries, ...entries].slice(-MAX_ENTRIES);
-  return { ...state, own, children, left, entries: kept, ...(lastRequest && { lastRequest }) };
+  return { ...state, own, children, left, entries: kept };
 }
 
 function withRequest(totals: LiveTotals, request: RequestEntry): LiveTotals {
@@ -243,7 +236,6 @@ function withRequest(totals: LiveTotals, request: RequestEntry): LiveTotals {
     failedRequests: totals.failedRequests + (request.error === undefined ? 0 : 1),
     inputTokens: totals.inputTokens + request.inputTokens,
     outputTokens: totals.outputTokens + request.outputTokens,
-    reasoningTokens: totals.reasoningTokens + request.reasoningTokens,
     cacheReadTokens: totals.cacheReadTokens + request.cacheReadTokens,
     cacheWriteTokens: totals.cacheWriteTokens + request.cacheWriteTokens,
     costUSD: totals.costUSD + request.costUSD,

@@ -1,10 +1,9 @@
-import type { ForkProfile } from "../../../fork/context/options.ts";
-import type { Message } from "../../../transcript/message.ts";
 import { createInspection } from "../../view/inspection.ts";
-import type { MessageChange, SessionHead } from "../../view/protocol.ts";
+import { applyChanges, type MessageChange, type SessionHead } from "../../view/protocol.ts";
 import type {
   CompactionPreview,
   CompactionPreviewOptions,
+  ForkPreviewOptions,
   ForkPreviews,
   InspectedSession,
   Inspection,
@@ -21,7 +20,8 @@ import type { Side } from "../state/band-layout.ts";
 /** Creates the side that computes: it answers questions about one session with the engine, on whichever thread it is called. Never throws. */
 export function createAnswerer(): Answerer {
   let inspection: Inspection | undefined;
-  let lastWindows: LastWindows | undefined;
+  /** The windows that were sent last. */
+  let lastWindows: ({ readonly sequence: number } & Omit<Windows, "policies">) | undefined;
 
   function updateInspection({ change }: EngineAsk): Inspection {
     if (change !== undefined) {
@@ -76,13 +76,6 @@ export function createAnswerer(): Answerer {
 /** Gives one reply, preceded by the rows of windows. */
 type Answerer = (ask: EngineAsk) => readonly EngineReply[];
 
-/** The windows that were sent last. */
-interface LastWindows {
-  readonly sequence: number;
-  readonly a: WindowView;
-  readonly b?: WindowView;
-}
-
 /** Answers the messages that a worker receives. */
 export function serveWorker(scope: WorkerScope, answer: Answerer): void {
   scope.addEventListener("message", ({ data }) => {
@@ -100,12 +93,7 @@ export interface WorkerScope {
 export type Question =
   | { readonly type: "windows"; readonly a: WindowOptions; readonly b?: WindowOptions }
   | { readonly type: "item"; readonly options: WindowOptions; readonly place: ItemPlace }
-  | {
-      readonly type: "child";
-      readonly profile: ForkProfile;
-      readonly budgetChars: number;
-      readonly upTo: number;
-    }
+  | ({ readonly type: "child" } & ForkPreviewOptions)
   | ({ readonly type: "compaction" } & CompactionPreviewOptions)
   | { readonly type: "search"; readonly query: string };
 
@@ -123,10 +111,10 @@ export interface Answers {
 }
 
 /** The view of one policy, or of two at the same moment, and the policies that can be chosen. */
-export interface Windows {
+export interface Windows<View = WindowView> {
   readonly policies: readonly PolicyInfo[];
-  readonly a: WindowView;
-  readonly b?: WindowView;
+  readonly a: View;
+  readonly b?: View;
 }
 
 /** A question on its way, with what changed of the session since the last one. */
@@ -172,18 +160,13 @@ export function diffSession(before: InspectedSession | undefined, after: Inspect
 
 /** The session after a change; messages that were left out stay the same objects. */
 export function patchSession(before: InspectedSession | undefined, change: SessionChange): InspectedSession {
-  const { head, batches, count, changes } = change;
-  const transcript: Message[] = before?.transcript.slice(0, count) ?? [];
-  for (const { index, message } of changes) transcript[index] = message;
+  const { head, batches } = change;
+  const transcript = applyChanges(before?.transcript ?? [], change);
   return { ...head, transcript, ...(batches && { batches }) };
 }
 
 /** Windows without their rows. */
-export interface SentWindows {
-  readonly policies: readonly PolicyInfo[];
-  readonly a: SentView;
-  readonly b?: SentView;
-}
+export type SentWindows = Windows<SentView>;
 
 type SentView = Omit<WindowView, "rows"> & { readonly rowCount: number };
 

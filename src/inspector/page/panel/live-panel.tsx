@@ -9,7 +9,7 @@ import {
 } from "../../view/protocol.ts";
 import { explainReason } from "../../view/recorded-rows.ts";
 import type { FollowState } from "../state/load-session.ts";
-import { clock, count, percent, plural, short } from "../words/words.tsx";
+import { ColumnHeads, clock, count, percent, plural, short } from "../words/words.tsx";
 
 /** The details of a running session: requests, what was left out and why, forks, events. */
 export function LivePanel({ state }: { readonly state: LiveState }): VNode {
@@ -19,17 +19,7 @@ export function LivePanel({ state }: { readonly state: LiveState }): VNode {
       <section>
         <h2>Requests</h2>
         <table>
-          <thead>
-            <tr>
-              <td />
-              <th scope="col">requests</th>
-              <th scope="col">read anew</th>
-              <th scope="col">from cache</th>
-              <th scope="col">to cache</th>
-              <th scope="col">written</th>
-              <th scope="col">cost</th>
-            </tr>
-          </thead>
+          <ColumnHeads names={["", "requests", "read anew", "from cache", "to cache", "written", "cost"]} />
           <tbody>
             <Requests name="this session" totals={own} />
             {children.requests > 0 && <Requests name="its forks" totals={children} />}
@@ -49,9 +39,7 @@ export function LivePanel({ state }: { readonly state: LiveState }): VNode {
         <h2>What happened</h2>
         <ol class="events">
           {entries.toReversed().map((entry, at) => (
-            <li key={entries.length - at}>
-              <time>{clock(entry.atMs)}</time> {entryText(entry)}
-            </li>
+            <Entry key={entries.length - at} entry={entry} />
           ))}
         </ol>
       </section>
@@ -81,13 +69,7 @@ function Requests({ name, totals }: { readonly name: string; readonly totals: Li
 function Left({ left }: { readonly left: readonly OmittedItem[] }): VNode {
   return (
     <table class="reasons">
-      <thead>
-        <tr>
-          <th scope="col">why</th>
-          <th scope="col">when</th>
-          <th scope="col">tokens</th>
-        </tr>
-      </thead>
+      <ColumnHeads names={["why", "when", "tokens"]} />
       <tbody>
         {left.slice(0, MAX_LEFT).map(({ batchId, handle, stage, reason, atMs, savedTokens }) => (
           <tr key={`${batchId}/${handle}`}>
@@ -110,15 +92,7 @@ const MAX_LEFT = 200;
 function Forks({ forks }: { readonly forks: readonly LiveFork[] }): VNode {
   return (
     <table class="reasons">
-      <thead>
-        <tr>
-          <th scope="col">fork</th>
-          <th scope="col">state</th>
-          <th scope="col">calls</th>
-          <th scope="col">tokens</th>
-          <th scope="col">cost</th>
-        </tr>
-      </thead>
+      <ColumnHeads names={["fork", "state", "calls", "tokens", "cost"]} />
       <tbody>
         {forks.map(({ id, number, title, way, state, error, calls, tokens, costUSD }) => (
           <tr key={id}>
@@ -143,6 +117,25 @@ export function LiveStrip({ state, connection }: LiveNews): VNode {
   const sentTokens = own.inputTokens + own.cacheReadTokens + own.cacheWriteTokens;
   const leftTokens = left.reduce((sum, { savedTokens }) => sum + savedTokens, 0);
   const costUSD = own.costUSD + children.costUSD;
+  const facts = [
+    {
+      label: "requests",
+      value: count(own.requests),
+      more: own.failedRequests > 0 && `${count(own.failedRequests)} failed`,
+    },
+    { label: "sent", value: `${short(sentTokens)} tokens` },
+    { label: "from cache", value: percent(cacheHitShare(own), 1) },
+    {
+      label: "cost",
+      value: `$${costUSD.toFixed(costUSD < 1 ? 4 : 2)}`,
+      more: children.requests > 0 && "with forks",
+    },
+    {
+      label: "has left",
+      value: `${short(leftTokens)} tokens`,
+      more: left.length > 0 && plural(left.length, "item"),
+    },
+  ];
   return (
     <section class="live" aria-label="Live">
       <p class="state" role="status">
@@ -150,23 +143,14 @@ export function LiveStrip({ state, connection }: LiveNews): VNode {
         {connection === "connected" ? activity : connection}
       </p>
       <dl>
-        <Fact
-          label="requests"
-          value={count(own.requests)}
-          more={own.failedRequests > 0 ? `${count(own.failedRequests)} failed` : ""}
-        />
-        <Fact label="sent" value={`${short(sentTokens)} tokens`} more="" />
-        <Fact label="from cache" value={percent(cacheHitShare(own), 1)} more="" />
-        <Fact
-          label="cost"
-          value={`$${costUSD.toFixed(costUSD < 1 ? 4 : 2)}`}
-          more={children.requests > 0 ? "with forks" : ""}
-        />
-        <Fact
-          label="has left"
-          value={`${short(leftTokens)} tokens`}
-          more={left.length > 0 ? plural(left.length, "item") : ""}
-        />
+        {facts.map(({ label, value, more }) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>
+              {value} {more && <span class="dim">{more}</span>}
+            </dd>
+          </div>
+        ))}
       </dl>
       <ul class="forks" aria-label="Forks">
         {forks.slice(0, MAX_FORKS).map((fork) => (
@@ -179,9 +163,7 @@ export function LiveStrip({ state, connection }: LiveNews): VNode {
           .slice(-MAX_ENTRIES)
           .toReversed()
           .map((entry) => (
-            <li key={`${entry.atMs}/${entryText(entry)}`}>
-              <time>{clock(entry.atMs)}</time> {entryText(entry)}
-            </li>
+            <Entry key={`${entry.atMs}/${entryText(entry)}`} entry={entry} />
           ))}
       </ol>
     </section>
@@ -196,23 +178,6 @@ export interface LiveNews {
 const MAX_FORKS = 4;
 const MAX_ENTRIES = 4;
 
-interface FactProps {
-  readonly label: string;
-  readonly value: string;
-  readonly more: string;
-}
-
-function Fact({ label, value, more }: FactProps): VNode {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>
-        {value} {more !== "" && <span class="dim">{more}</span>}
-      </dd>
-    </div>
-  );
-}
-
 function Fork({ fork }: { readonly fork: LiveFork }): VNode {
   return (
     <li class={fork.isLive ? "running" : ""} title={fork.error ?? fork.title}>
@@ -221,6 +186,14 @@ function Fork({ fork }: { readonly fork: LiveFork }): VNode {
       </b>{" "}
       {fork.title}{" "}
       <span class="dim">{`${fork.way}, ${short(fork.tokens)} tokens, ${plural(fork.calls, "call")}`}</span>
+    </li>
+  );
+}
+
+function Entry({ entry }: { readonly entry: LiveEntry }): VNode {
+  return (
+    <li>
+      <time>{clock(entry.atMs)}</time> {entryText(entry)}
     </li>
   );
 }

@@ -5,10 +5,10 @@ import { FORK_CHAR_BUDGET, type ForkProfile } from "../../../fork/context/option
 import type { CacheCost, CompactionPreview, ForkPreviews } from "../../view/types.ts";
 import { type AskedSession, useAnswer } from "../engine/engine.ts";
 import { LongText } from "../words/long-text.tsx";
-import { Busy, count, percent, plural } from "../words/words.tsx";
+import { Busy, ColumnHeads, count, percent, plural } from "../words/words.tsx";
 
 /** What a child would inherit now, by each way, in full. */
-export function ChildPanel({ asked, upTo }: ChildPanelProps): VNode {
+export function ChildPanel({ asked, upTo }: PreviewProps): VNode {
   const [way, setWay] = useState<ForkWay>();
   const [profile, setProfile] = useState<ForkProfile>("default");
   const [budgetChars, setBudgetChars] = useState(FORK_CHAR_BUDGET);
@@ -76,7 +76,7 @@ export function ChildPanel({ asked, upTo }: ChildPanelProps): VNode {
   );
 }
 
-interface ChildPanelProps {
+interface PreviewProps {
   readonly asked: AskedSession;
   readonly upTo: number;
 }
@@ -96,14 +96,7 @@ interface WaysTableProps {
 function WaysTable({ previews, way, onWay }: WaysTableProps): VNode {
   return (
     <table class="ways">
-      <thead>
-        <tr>
-          <th scope="col">way</th>
-          <th scope="col">messages</th>
-          <th scope="col">chars</th>
-          <th scope="col">tokens</th>
-        </tr>
-      </thead>
+      <ColumnHeads names={["way", "messages", "chars", "tokens"]} />
       <tbody>
         {WAYS.map(({ way: each, about }) => {
           const preview = previews?.[each];
@@ -133,7 +126,7 @@ function WaysTable({ previews, way, onWay }: WaysTableProps): VNode {
 }
 
 /** What a compaction without a model would leave now, in full. */
-export function CompactionPanel({ asked, upTo }: CompactionPanelProps): VNode {
+export function CompactionPanel({ asked, upTo }: PreviewProps): VNode {
   const [keepTokens, setKeepTokens] = useState<number>();
   const { answer: preview, state } = useAnswer<"compaction">(asked, {
     type: "compaction",
@@ -166,11 +159,6 @@ export function CompactionPanel({ asked, upTo }: CompactionPanelProps): VNode {
       {preview?.status === "planned" && <Planned preview={preview} />}
     </>
   );
-}
-
-interface CompactionPanelProps {
-  readonly asked: AskedSession;
-  readonly upTo: number;
 }
 
 /** Where the slider stands until it is moved; until then the engine's default applies. */
@@ -214,22 +202,13 @@ function CacheTable({ columns, caption }: CacheTableProps): VNode {
   return (
     <table class="cache">
       <caption>{caption}</caption>
-      <thead>
-        <tr>
-          <td />
-          {columns.map(({ name }) => (
-            <th key={name} scope="col">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <ColumnHeads names={["", ...columns.map(({ name }) => name)]} />
       <tbody>
         {LINES.map(({ label, value }) => (
           <tr key={label}>
             <th scope="row">{label}</th>
             {columns.map(({ name, cache }) => (
-              <td key={name}>{cache === undefined ? "" : value(cache)}</td>
+              <td key={name}>{value(cache)}</td>
             ))}
           </tr>
         ))}
@@ -240,7 +219,7 @@ function CacheTable({ columns, caption }: CacheTableProps): VNode {
 
 interface CacheTableProps {
   readonly caption: string;
-  readonly columns: readonly { readonly name: string; readonly cache: CacheCost | undefined }[];
+  readonly columns: readonly { readonly name: string; readonly cache: CacheCost }[];
 }
 
 /** The cache prices in a sentence. */
@@ -249,7 +228,7 @@ function priceText({ pricesKnown, readMultiplier, writeMultiplier }: CacheCost):
   return `A token that is read from the cache costs ${readMultiplier} of an ordinary one, one that is written ${writeMultiplier}.`;
 }
 
-function breakEvenText(steps: number | undefined): string {
+function breakEvenText({ breakEvenSteps: steps }: CacheCost): string {
   if (steps === undefined) return "never";
   return steps <= 1 ? "1, at once" : count(Math.ceil(steps));
 }
@@ -264,8 +243,5 @@ const LINES: readonly { readonly label: string; readonly value: (cache: CacheCos
     value: ({ relativeCost, expectedSteps }) =>
       `${Math.round(100 * relativeCost)} % over ${plural(expectedSteps, "request")}`,
   },
-  {
-    label: "cheaper from which request on",
-    value: ({ breakEvenSteps }) => breakEvenText(breakEvenSteps),
-  },
+  { label: "cheaper from which request on", value: breakEvenText },
 ];

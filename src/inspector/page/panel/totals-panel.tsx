@@ -1,15 +1,15 @@
 import type { ComponentClass, VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { InspectedSession, NamedTotal, ReasonTotal, Sizes, WindowView } from "../../view/types.ts";
-import { count, FATES, FateBadge, inProject, memo, percent, signed } from "../words/words.tsx";
+import type { InspectedSession, NamedTotal, Sizes, WindowView } from "../../view/types.ts";
+import { ColumnHeads, count, FATES, FateBadge, inProject, memo, percent, signed } from "../words/words.tsx";
 
 /** Sums over the whole session: by fate, why something is left out, by tool, by file. */
 export const TotalsPanel: ComponentClass<TotalsPanelProps> = memo(({ a, b, session }) => {
   return (
     <>
       <FateTable a={a} b={b} />
-      <ReasonTable rows={a.byReason} name={b && "A"} />
-      {b && <ReasonTable rows={b.byReason} name="B" />}
+      <ReasonTable view={a} {...(b && { name: "A" })} />
+      {b && <ReasonTable view={b} name="B" />}
       <NamedTable title="By tool" a={a.byTool} b={b?.byTool} shown={(name) => name} />
       <NamedTable title="By file" a={a.byFile} b={b?.byFile} shown={(name) => inProject(name, session)} />
     </>
@@ -26,9 +26,8 @@ interface Views {
 }
 
 function FateTable({ a, b }: Views): VNode {
-  const rows = FATES.map(({ fate, label }) => ({
+  const rows = FATES.map(({ fate }) => ({
     fate,
-    label,
     a: a.byFate.find((total) => total.fate === fate),
     b: b?.byFate.find((total) => total.fate === fate),
   })).filter((row) => row.a !== undefined || row.b !== undefined);
@@ -41,7 +40,7 @@ function FateTable({ a, b }: Views): VNode {
           {rows.map((row) => (
             <tr key={row.fate} data-fate={row.fate}>
               <th scope="row">
-                <FateBadge fate={row.fate} /> {row.label}
+                <FateBadge fate={row.fate} /> {row.fate}
               </th>
               {b === undefined && <td>{count(row.a?.items ?? 0)}</td>}
               <Cells a={row.a} b={row.b} hasB={b !== undefined} isByFate />
@@ -68,26 +67,14 @@ interface HeadProps {
 }
 
 function Head({ first, hasB, isByFate = false }: HeadProps): VNode {
-  return (
-    <thead>
-      <tr>
-        <th scope="col">{first}</th>
-        {isByFate && !hasB && <th scope="col">items</th>}
-        {!(isByFate && hasB) && <th scope="col">tokens</th>}
-        <th scope="col">{hasB ? "sent A" : "sent"}</th>
-        {hasB && <th scope="col">sent B</th>}
-        {hasB && <th scope="col">B − A</th>}
-        {!hasB && <th scope="col">left out</th>}
-      </tr>
-    </thead>
-  );
+  const tokens = isByFate ? (hasB ? [] : ["items", "tokens"]) : ["tokens"];
+  const sent = hasB ? ["sent A", "sent B", "B − A"] : ["sent", "left out"];
+  return <ColumnHeads names={[first, ...tokens, ...sent]} />;
 }
 
-interface CellsProps {
+interface CellsProps extends Pick<HeadProps, "hasB" | "isByFate"> {
   readonly a: Sizes | undefined;
   readonly b: Sizes | undefined;
-  readonly hasB: boolean;
-  readonly isByFate?: boolean;
 }
 
 function Cells({ a, b, hasB, isByFate = false }: CellsProps): VNode {
@@ -105,13 +92,8 @@ function Cells({ a, b, hasB, isByFate = false }: CellsProps): VNode {
   );
 }
 
-function ReasonTable({
-  rows,
-  name,
-}: {
-  readonly rows: readonly ReasonTotal[];
-  readonly name: string | undefined;
-}): VNode {
+function ReasonTable({ view, name }: { readonly view: WindowView; readonly name?: string }): VNode {
+  const rows = view.byReason;
   return (
     <section>
       <h2>Why it is left out{name !== undefined && ` · ${name}`}</h2>
@@ -119,14 +101,7 @@ function ReasonTable({
         <p class="dim">Nothing is left out: everything that was said is sent.</p>
       ) : (
         <table class="reasons">
-          <thead>
-            <tr>
-              <th scope="col">reason</th>
-              <th scope="col">items</th>
-              <th scope="col">chars</th>
-              <th scope="col">tokens</th>
-            </tr>
-          </thead>
+          <ColumnHeads names={["reason", "items", "chars", "tokens"]} />
           <tbody>
             {rows.map(({ stage, reason, fate, about, items, savedChars, savedTokens }) => (
               <tr key={`${stage}/${reason}/${fate}`}>

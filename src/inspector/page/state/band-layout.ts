@@ -1,3 +1,4 @@
+import { groupBy } from "../../../text/json.ts";
 import type { InsertedRow, ItemRow, MessageRow, WindowView } from "../../view/types.ts";
 
 /** Lays out one band an item, oldest on top, with a height by its tokens. */
@@ -6,7 +7,13 @@ export function layoutBands(a: WindowView, { b, windowTokens, last }: LayoutOpti
   const rowPlaces: number[] = [];
   const rowTopsPx: number[] = [];
   const lines = linesOf(a, windowTokens);
-  const inserted = insertedByIndex(a, b);
+  const inserted = groupBy(
+    [
+      ...a.inserted.map((row) => ({ row, side: "a" as const })),
+      ...(b?.inserted ?? []).map((row) => ({ row, side: "b" as const })),
+    ],
+    ({ row }) => Math.min(row.beforeIndex, a.rows.length),
+  );
   let topPx = 0;
   const push = (band: Band): void => {
     bands.push(band);
@@ -59,10 +66,8 @@ export function layoutBands(a: WindowView, { b, windowTokens, last }: LayoutOpti
   };
 }
 
-type BandPlace = Pick<ItemBand, "row" | "itemB" | "topPx">;
-
 /** True when nothing drawn has changed, so that the band can stay the same object. */
-function isSameBand(known: Band, { row, itemB, topPx }: BandPlace): boolean {
+function isSameBand(known: Band, { row, itemB, topPx }: Pick<ItemBand, "row" | "itemB" | "topPx">): boolean {
   return known.type === "item" && known.row === row && known.itemB === itemB && known.topPx === topPx;
 }
 
@@ -80,7 +85,11 @@ export function heightOf(tokens: number): number {
 }
 
 /** The bands that are at least partly between two heights, and the index of the first. */
-export function bandsBetween({ bands }: BandLayout, fromPx: number, toPx: number): BandRange {
+export function bandsBetween(
+  { bands }: BandLayout,
+  fromPx: number,
+  toPx: number,
+): { readonly first: number; readonly bands: readonly Band[] } {
   let low = 0;
   let high = bands.length;
   while (low < high) {
@@ -92,11 +101,6 @@ export function bandsBetween({ bands }: BandLayout, fromPx: number, toPx: number
   let end = low;
   while (end < bands.length && (bands[end]?.topPx ?? 0) < toPx) end++;
   return { first: low, bands: bands.slice(low, end) };
-}
-
-interface BandRange {
-  readonly first: number;
-  readonly bands: readonly Band[];
 }
 
 export interface LayoutOptions {
@@ -179,28 +183,6 @@ function cachedSpan(view: WindowView, rowTopsPx: readonly number[]): BandLayout[
   return { topPx, heightPx: bottomPx - topPx - GAP_PX, tokens };
 }
 
-interface SidedRow {
-  readonly row: InsertedRow;
-  readonly side: Side;
-}
-
-function insertedByIndex(a: WindowView, b: WindowView | undefined): ReadonlyMap<number, readonly SidedRow[]> {
-  const byIndex = new Map<number, SidedRow[]>();
-  const sides: readonly (readonly [Side, readonly InsertedRow[]])[] = [
-    ["a", a.inserted],
-    ["b", b?.inserted ?? []],
-  ];
-  for (const [side, rows] of sides) {
-    for (const row of rows) {
-      const at = Math.min(row.beforeIndex, a.rows.length);
-      const here = byIndex.get(at);
-      if (here === undefined) byIndex.set(at, [{ row, side }]);
-      else here.push({ row, side });
-    }
-  }
-  return byIndex;
-}
-
 const MIN_PX = 19;
 const MAX_PX = 150;
 const BASE_PX = 15;
@@ -232,9 +214,9 @@ export function bandAfterKeyPress(
     case "End":
       return next(layout, bands.length, -1);
     case "ArrowRight":
-      return ofOtherMessage(layout, from, 1);
+      return next(layout, from, 1, beginsMessage);
     case "ArrowLeft":
-      return ofOtherMessage(layout, from, -1);
+      return next(layout, from, -1, beginsMessage);
     default:
       return undefined;
   }
@@ -242,22 +224,18 @@ export function bandAfterKeyPress(
 
 const PAGE_BANDS = 12;
 
-function next({ bands }: BandLayout, from: number, step: 1 | -1): string | undefined {
-  for (let place = from + step; place >= 0 && place < bands.length; place += step) {
-    const band = bands[place];
-    if (band !== undefined && band.type !== "line") return band.key;
-  }
-  return undefined;
+function next({ bands }: BandLayout, from: number, step: 1 | -1, isWanted = isOption): string | undefined {
+  const ahead = step === 1 ? bands.slice(from + 1) : bands.slice(0, Math.max(0, from)).toReversed();
+  return ahead.find(isWanted)?.key;
 }
 
-/** The first item of the next or previous message. */
-function ofOtherMessage({ bands }: BandLayout, from: number, step: 1 | -1): string | undefined {
-  for (let place = from + step; place >= 0 && place < bands.length; place += step) {
-    const band = bands[place];
-    if (band === undefined || band.type === "line") continue;
-    if (band.type !== "item" || band.isFirst) return band.key;
-  }
-  return undefined;
+function isOption({ type }: Band): boolean {
+  return type !== "line";
+}
+
+/** True for the first item of a message. */
+function beginsMessage(band: Band): boolean {
+  return isOption(band) && (band.type !== "item" || band.isFirst);
 }
 
 /** How much of an item is sent, from 0 to 1; of one without tokens all or nothing. */

@@ -6,7 +6,7 @@ it("reads events however the bytes are cut", async () => {
   const event: LiveEvent = { type: "messages", revision: 3, count: 1, changes: [] };
   const other: LiveEvent = {
     type: "journal",
-    entries: [{ atMs: 1, sessionId: "é", type: "note", level: "info", text: "ü" }],
+    entries: [{ atMs: 1, sessionId: "é", type: "note", text: "ü" }],
   };
   const text = `: hello\n\ndata: ${JSON.stringify(event)}\n\nevent: x\nid: 4\ndata:${JSON.stringify(other)}\n\n`;
   const bytes = new TextEncoder().encode(text);

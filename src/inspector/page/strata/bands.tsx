@@ -1,42 +1,35 @@
-import { Component, type VNode } from "preact";
+import type { ComponentClass, VNode } from "preact";
 import type { InsertedRow, ItemRow, MessageRow } from "../../view/types.ts";
 import { type Band, type Side, type StrataLine, sentShare } from "../state/band-layout.ts";
-import { count, FateBadge, itemLabel, type LabelSource, roleWord } from "../words/words.tsx";
+import { count, FateBadge, itemLabel, type LabelSource, memo, roleWord } from "../words/words.tsx";
 
 /** One band: who said it, what it is, how much of it is sent, and its tokens. */
-export class BandRow extends Component<BandRowProps> {
-  /** Only bands that changed are rendered while scrolling. */
-  override shouldComponentUpdate(next: BandRowProps): boolean {
-    const now = this.props;
-    return BAND_PROPS.some((name) => next[name] !== now[name]);
-  }
-
-  override render({ band, isActive, isMatch, place, total, source, compare }: BandRowProps): VNode {
-    if (band.type === "line") return <Line band={band} lines={band.lines} />;
-    const isFirst = band.type !== "item" || band.isFirst;
-    const names = [
-      isFirst && "first",
-      isActive && "active",
-      isMatch && "match",
-      band.heightPx >= TALL_PX && "tall",
-    ];
-    return (
-      <div
-        id={bandElementId(place)}
-        data-key={band.key}
-        class={["band", band.type, ...names.filter((name) => name !== false)].join(" ")}
-        role="option"
-        tabIndex={-1}
-        aria-selected={isActive}
-        aria-setsize={total}
-        aria-posinset={place + 1}
-        style={{ top: `${band.topPx}px`, height: `${band.heightPx}px` }}
-      >
-        <BandCells band={band} source={source} compare={compare} />
-      </div>
-    );
-  }
-}
+export const BandRow: ComponentClass<BandRowProps> = memo(function BandRow(props) {
+  const { band, isActive, isMatch, place, total, source, compare } = props;
+  if (band.type === "line") return <Line band={band} lines={band.lines} />;
+  const isFirst = band.type !== "item" || band.isFirst;
+  const names = [
+    isFirst && "first",
+    isActive && "active",
+    isMatch && "match",
+    band.heightPx >= TALL_PX && "tall",
+  ];
+  return (
+    <div
+      id={bandElementId(place)}
+      data-key={band.key}
+      class={["band", band.type, ...names.filter((name) => name !== false)].join(" ")}
+      role="option"
+      tabIndex={-1}
+      aria-selected={isActive}
+      aria-setsize={total}
+      aria-posinset={place + 1}
+      style={{ top: `${band.topPx}px`, height: `${band.heightPx}px` }}
+    >
+      <BandCells band={band} source={source} compare={compare} />
+    </div>
+  );
+});
 
 /** The id of a band's element, for `aria-activedescendant`. */
 export function bandElementId(place: number): string {
@@ -50,16 +43,6 @@ interface BandRowProps extends BandCellsProps {
   readonly place: number;
   readonly total: number;
 }
-
-const BAND_PROPS: readonly (keyof BandRowProps)[] = [
-  "band",
-  "source",
-  "isActive",
-  "isMatch",
-  "place",
-  "total",
-  "compare",
-];
 
 /** From this height on a label has room for a second line. */
 const TALL_PX = 42;

@@ -1,4 +1,4 @@
-import type { VNode } from "preact";
+import type { RefObject, VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Fate } from "../../view/types.ts";
 import { type Band, type BandLayout, sentShare } from "../state/band-layout.ts";
@@ -47,7 +47,7 @@ interface MinimapProps {
   readonly matches: ReadonlySet<string>;
   readonly topPx: number;
   readonly heightPx: number;
-  readonly scroller: { readonly current: HTMLDivElement | null };
+  readonly scroller: RefObject<HTMLDivElement | null>;
 }
 
 function paint(canvas: HTMLCanvasElement, layout: BandLayout, matches: ReadonlySet<string>): void {

@@ -1,4 +1,4 @@
-import { type ComponentClass, Fragment, type VNode } from "preact";
+import { type ComponentClass, Fragment, type RefObject, type VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ItemRow } from "../../view/types.ts";
 import { type Band, type BandLayout, bandAfterKeyPress, bandsBetween } from "../state/band-layout.ts";
@@ -144,13 +144,15 @@ function useSlots(needed: number): number {
 
 const SLOT_STEP = 16;
 
+type Scroller = RefObject<HTMLDivElement | null>;
+
 interface Scroll {
   readonly topPx: number;
   readonly heightPx: number;
   readonly follow: () => void;
 }
 
-function useScroll(scroller: { readonly current: HTMLDivElement | null }): Scroll {
+function useScroll(scroller: Scroller): Scroll {
   const [place, setPlace] = useState({ topPx: 0, heightPx: 800 });
   const follow = (): void => {
     const element = scroller.current;
@@ -168,11 +170,7 @@ function useScroll(scroller: { readonly current: HTMLDivElement | null }): Scrol
 }
 
 /** Scrolls the active band into view. */
-function useRevealed(
-  scroller: { readonly current: HTMLDivElement | null },
-  layout: BandLayout,
-  active: string | undefined,
-): void {
+function useRevealed(scroller: Scroller, layout: BandLayout, active: string | undefined): void {
   useEffect(() => {
     const element = scroller.current;
     const place = active === undefined ? undefined : layout.places.get(active);
@@ -188,11 +186,7 @@ function useRevealed(
 
 const EDGE_PX = 40;
 
-function useStuckToEnd(
-  scroller: { readonly current: HTMLDivElement | null },
-  layout: BandLayout,
-  sticks: boolean,
-): void {
+function useStuckToEnd(scroller: Scroller, layout: BandLayout, sticks: boolean): void {
   const wasAtEnd = useRef(sticks);
   const element = scroller.current;
   // Reading a height forces a layout, so it is not done at every move of a slider.

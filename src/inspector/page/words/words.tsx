@@ -1,4 +1,5 @@
 import { Component, type ComponentClass, type FunctionComponent, type VNode } from "preact";
+import { oneLine } from "../../../text/display.ts";
 import { safeJson } from "../../../text/json.ts";
 import type { Transcript } from "../../../transcript/message.ts";
 import type { Part } from "../../../transcript/part.ts";
@@ -66,18 +67,17 @@ const CLOCK: Intl.DateTimeFormat = new Intl.DateTimeFormat("en-GB", {
 
 /** Every fate in the order of the legend, with the letter that identifies it without colour. */
 export const FATES: readonly FateWords[] = [
-  { fate: "kept", letter: "K", label: "kept", about: "sent to the model as it is" },
-  { fate: "clipped", letter: "C", label: "clipped", about: "sent in part" },
-  { fate: "cleared", letter: "X", label: "cleared", about: "only a placeholder is sent" },
-  { fate: "summarized", letter: "S", label: "summarized", about: "a summary stands for it" },
-  { fate: "superseded", letter: "N", label: "superseded", about: "something newer shows the same" },
-  { fate: "hidden", letter: "H", label: "hidden", about: "not sent; still recorded" },
+  { fate: "kept", letter: "K", about: "sent to the model as it is" },
+  { fate: "clipped", letter: "C", about: "sent in part" },
+  { fate: "cleared", letter: "X", about: "only a placeholder is sent" },
+  { fate: "summarized", letter: "S", about: "a summary stands for it" },
+  { fate: "superseded", letter: "N", about: "something newer shows the same" },
+  { fate: "hidden", letter: "H", about: "not sent; still recorded" },
 ];
 
 interface FateWords {
   readonly fate: Fate;
   readonly letter: string;
-  readonly label: string;
   readonly about: string;
 }
 
@@ -107,7 +107,7 @@ export function itemLabel(
 ): ItemLabel {
   const part = source.transcript[index]?.parts[item.partIndex];
   const words = item.path ?? (part === undefined ? "" : excerptOf(part, item, source));
-  return { what: whatOf(item), detail: oneLine(inProject(words, source)) };
+  return { what: whatOf(item), detail: oneLine(inProject(words, source).slice(0, EXCERPT_CHARS)) };
 }
 
 /** The name of an item in a sentence: a file, or what its call asked for. */
@@ -185,10 +185,6 @@ function inputExcerpt(input: unknown, source: LabelSource): string {
   return words.join(" · ");
 }
 
-function oneLine(text: string): string {
-  return text.slice(0, EXCERPT_CHARS).replace(/\s+/g, " ").trim();
-}
-
 const EXCERPT_CHARS = 160;
 const NAME_CHARS = 32;
 
@@ -225,6 +221,25 @@ export function Busy({ state }: { readonly state: "working" | "done" }): VNode {
     <span class="busy" data-state={state} aria-hidden="true">
       computing…
     </span>
+  );
+}
+
+/** The heads of a table's columns; an empty name leaves the cell empty. */
+export function ColumnHeads({ names }: { readonly names: readonly string[] }): VNode {
+  return (
+    <thead>
+      <tr>
+        {names.map((name) =>
+          name === "" ? (
+            <td key={name} />
+          ) : (
+            <th key={name} scope="col">
+              {name}
+            </th>
+          ),
+        )}
+      </tr>
+    </thead>
   );
 }
 

@@ -131,7 +131,6 @@ describe("a session that is followed", () => {
         batchId: "b1",
         atMs: 77,
         messageId: "m1",
-        partIndex: 1,
         stage: "prune",
         reason: "pruned",
         savedTokens: 100,
@@ -185,7 +184,7 @@ describe("a session that is followed", () => {
     session.updateProblems([`cannot read ${KEY}`]);
     expect(JSON.stringify(page.state)).not.toContain(KEY);
     expect(page.state.session.redactedSecrets).toBeGreaterThanOrEqual(2);
-    expect(page.state.entries[0]).toMatchObject({ type: "note", level: "problem" });
+    expect(page.state.entries[0]).toMatchObject({ type: "note" });
   });
 
   it("says whether it works, and nothing twice", () => {

@@ -2,13 +2,13 @@ import { currentRun, type ForkRecord, isLive } from "../../../fork/life/record.t
 import type { PluginEntry } from "../../../plugin/stores/journal.ts";
 import type { BatchRecord } from "../../../session/log.ts";
 import type { UnknownObject } from "../../../text/json.ts";
-import type { Edit } from "../../../transcript/edit.ts";
 import type { LiveBatch, LiveEntry, LiveFork, OmittedItem } from "../../view/protocol.ts";
 
 /** An entry of the plugin's journal as the page shows it; undefined for entries that only the engine needs. */
 export function liveEntry(entry: PluginEntry, redact: (text: string) => string): LiveEntry | undefined {
   const { atMs, sessionId } = entry;
   const moment = { atMs, sessionId };
+  const note = (text: string): LiveEntry => ({ ...moment, type: "note", text });
   switch (entry.type) {
     case "request":
       return { ...entry, ...(entry.error !== undefined && { error: redact(entry.error) }) };
@@ -21,14 +21,11 @@ export function liveEntry(entry: PluginEntry, redact: (text: string) => string):
     case "engine":
       return engineEntry(entry.record, moment);
     case "pins-kept":
-      return { ...moment, ...note("info", `${entry.batches.length} edits taken back: they hid a pin`) };
+      return note(`${entry.batches.length} edits taken back: they hid a pin`);
     case "hook-failed":
-      return {
-        ...moment,
-        ...note("problem", redact(`${entry.feature} failed in ${entry.hook}: ${entry.reason}`)),
-      };
+      return note(redact(`${entry.feature} failed in ${entry.hook}: ${entry.reason}`));
     case "other":
-      return { ...moment, ...note("info", redact(describe(entry))) };
+      return note(redact(describe(entry)));
     default:
       entry satisfies never;
       return undefined;
@@ -56,27 +53,12 @@ function engineEntry(
 function batchEntry(batch: BatchRecord): LiveBatch {
   const { id: batchId, step, reason, at: atMs, tokensBefore, tokensAfter, edits } = batch;
   const left = edits.flatMap(({ edit, savedTokens, handle }): OmittedItem[] => {
-    const place = placeOf(edit);
-    if (place === undefined) return [];
-    return [{ batchId, atMs, ...place, stage: edit.stage, reason: edit.reason, savedTokens, handle }];
+    // The other edits insert or move.
+    if (edit.type !== "hide-message" && edit.type !== "hide-part" && edit.type !== "replace-part") return [];
+    const { messageId, stage, reason: why } = edit;
+    return [{ batchId, atMs, messageId, stage, reason: why, savedTokens, handle }];
   });
-  return {
-    type: "batch",
-    batchId,
-    step,
-    reason,
-    tokensBefore,
-    tokensAfter,
-    left,
-  };
-}
-
-/** The place that an edit hides or shortens; undefined for one that only inserts or moves. */
-function placeOf(edit: Edit): Pick<OmittedItem, "messageId" | "partIndex"> | undefined {
-  if (edit.type === "hide-message") return { messageId: edit.messageId };
-  if (edit.type === "hide-part" || edit.type === "replace-part")
-    return { messageId: edit.messageId, partIndex: edit.partIndex };
-  return undefined;
+  return { type: "batch", batchId, step, reason, tokensBefore, tokensAfter, left };
 }
 
 function describe({ name, value }: Extract<PluginEntry, { readonly type: "other" }>): string {
@@ -93,13 +75,6 @@ const SENTENCES: Readonly<Record<string, (value: UnknownObject) => string>> = {
 };
 
 const MAX_NOTE_CHARS = 300;
-
-function note(
-  level: "info" | "problem",
-  text: string,
-): Pick<Extract<LiveEntry, { type: "note" }>, "type" | "level" | "text"> {
-  return { type: "note", level, text };
-}
 
 /** A fork's record, and whether the program that runs it still holds its lease. */
 export interface FollowedFork {
