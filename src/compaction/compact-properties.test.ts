@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyOpenCodeMessages } from "../../test/rig/random-history/lower-to-opencode.ts";
 import { anyText } from "../../test/rig/random-history/random-history.ts";
+import { runs } from "../../test/rig/runs.ts";
 import { opencode } from "../formats/wires/opencode/opencode.ts";
 import { filterCompacted } from "../stages/boundary.ts";
 import { repairPairing } from "../stages/repair.ts";
@@ -70,7 +71,7 @@ describe("any history", () => {
       fc.property(anyInput, (input) => {
         expect(planOf(input)).toEqual(planOf(input));
       }),
-      { numRuns: 100, endOnFailure: true },
+      { numRuns: runs(100), endOnFailure: true },
     );
   });
 
@@ -98,7 +99,7 @@ describe("any history", () => {
         expectNothingDeleted(input.transcript, after);
         expect(await carryOut(plan)).toEqual({ outcome, events });
       }),
-      { numRuns: 300, endOnFailure: true },
+      { numRuns: runs(300), endOnFailure: true },
     );
     expect(compactions).toBeGreaterThan(50);
   });
@@ -117,7 +118,7 @@ describe("any history", () => {
           true,
         );
       }),
-      { numRuns: 150, endOnFailure: true },
+      { numRuns: runs(150), endOnFailure: true },
     );
   });
 });

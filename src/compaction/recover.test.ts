@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runs } from "../../test/rig/runs.ts";
 import { filterCompacted } from "../stages/boundary.ts";
 import { repairPairing } from "../stages/repair.ts";
 import { deepFreeze, notate, transcript } from "../testing/notation.ts";
@@ -325,7 +326,7 @@ describe("the last rung", () => {
         expect(findFaults(wire(after))).toEqual([]);
         expectRequest(messages, wire(after));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -341,7 +342,7 @@ describe("the last rung", () => {
         for (const [index, { plan }] of climbed.entries())
           expect(plan.fits).toBe(index === climbed.length - 1);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runs } from "../../test/rig/runs.ts";
 import { filterCompacted } from "../stages/boundary.ts";
 import { repairPairing } from "../stages/repair.ts";
 import { deepFreeze, transcript } from "../testing/notation.ts";
@@ -163,7 +164,7 @@ describe("the history of a session", () => {
           ).toEqual(timeless(expected));
         }
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     );
   });
 

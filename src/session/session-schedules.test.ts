@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runs } from "../../test/rig/runs.ts";
 import { filterCompacted } from "../stages/boundary.ts";
 import { repairPairing } from "../stages/repair.ts";
 import { createMemoryJournal } from "../stores/memory.ts";
@@ -318,7 +319,7 @@ describe("any schedule of messages, errors, aborts, undos and restarts", () => {
           fc.constantFrom("clear" as const, "lines" as const),
           (moves, summaries, how) => play({ moves, answer, summaries, how }),
         ),
-        { numRuns: 40, endOnFailure: true },
+        { numRuns: runs(40), endOnFailure: true },
       );
     },
   );

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyOpenCodeMessages } from "../../test/rig/random-history/lower-to-opencode.ts";
+import { runs } from "../../test/rig/runs.ts";
 import { opencode } from "../formats/wires/opencode/opencode.ts";
 import { deepFreeze } from "../testing/notation.ts";
 import { applyEdits, type ReplacePart, runStages } from "../transcript/edit.ts";
@@ -95,7 +96,7 @@ describe("supersede on any history", () => {
         expect(stage(messages)).toEqual(edits);
         expect(stage(after)).toEqual([]);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

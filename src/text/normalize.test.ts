@@ -179,7 +179,7 @@ describe("normalizeByLines", () => {
       fc.property(anyLines, fc.integer({ min: 1, max: 60 }), (text, pieceChars) => {
         expect(normalizeByLines(text, pieceChars)).toEqual(normalizeTextWithCounts(text));
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     );
   });
 

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyText } from "../../test/rig/random-history/random-history.ts";
+import { runs } from "../../test/rig/runs.ts";
 import { normalizeText } from "../text/normalize.ts";
 import { cutText, shownSize } from "./cut-text.ts";
 import { type RawToolOutputLimits, resolveToolOutputLimits, textSize } from "./limits.ts";
@@ -192,7 +193,7 @@ describe("cutText", () => {
         expect(normalizeText(`${head}\n`)).toBe(`${head}\n`);
         expect(normalizeText(`\n${tail}`)).toBe(`\n${tail}`);
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyText } from "../../test/rig/random-history/random-history.ts";
+import { runs } from "../../test/rig/runs.ts";
 import { ConfigurationError } from "../text/check.ts";
 import { normalizeText } from "../text/normalize.ts";
 import {
@@ -123,7 +124,7 @@ describe("textSize", () => {
         const text = raw.toWellFormed();
         expect(textSize(text)).toEqual(countPlainly(text));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });
@@ -136,7 +137,7 @@ describe("surveyText", () => {
           if (measureText(text).isNormal) expect(normalizeText(text)).toBe(text);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyText } from "../../test/rig/random-history/random-history.ts";
+import { runs } from "../../test/rig/runs.ts";
 import { deepFreeze } from "../testing/notation.ts";
 import { normalizeText } from "../text/normalize.ts";
 import { type RawToolOutputLimits, textSize } from "./limits.ts";
@@ -107,7 +108,7 @@ describe("truncateToolContent, for any blocks, limits and store", () => {
       expect(second.truncated).toBe(false);
     };
     await fc.assert(fc.asyncProperty(fc.array(anyBlock, { maxLength: 6 }), anyLimits, anyStore, run), {
-      numRuns: 2_000,
+      numRuns: runs(2_000),
     });
   });
 
@@ -146,7 +147,7 @@ describe("truncateToolContent, for any blocks, limits and store", () => {
         );
         expect(isExact).toBe(true);
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 });

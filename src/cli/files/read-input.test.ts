@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cliSamples } from "../../../test/rig/cli-samples.ts";
+import { runs } from "../../../test/rig/runs.ts";
 import { compact } from "../../compaction/compact.ts";
 import { formatOf } from "../../formats/read-transcript.ts";
 import { planFileCompaction } from "../../inspector/view/plan-file-compaction.ts";
@@ -67,11 +68,11 @@ async function isHandled(text: string): Promise<boolean> {
 
 describe("a file that is not as it should be", () => {
   it("is read as far as it goes, or refused with a reason", async () => {
-    await fc.assert(fc.asyncProperty(brokenFile, isHandled), { numRuns: 150 });
+    await fc.assert(fc.asyncProperty(brokenFile, isHandled), { numRuns: runs(150) });
   });
 
   it("does no harm with values of the wrong type", async () => {
-    await fc.assert(fc.asyncProperty(strangeFile, isHandled), { numRuns: 150 });
+    await fc.assert(fc.asyncProperty(strangeFile, isHandled), { numRuns: runs(150) });
   });
 
   it("is told apart from a fault of ours", async () => {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runs } from "../../../test/rig/runs.ts";
 import { detectSilentOverflow } from "../trigger/overflow.ts";
 import { classifyProviderError, isContextLengthExceeded } from "./classify-provider-error.ts";
 
@@ -286,7 +287,7 @@ describe("hostile errors", () => {
           expect(classifyProviderError(error).isOverflow).toBe(false);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

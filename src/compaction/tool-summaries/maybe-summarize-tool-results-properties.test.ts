@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyOpenCodeMessages } from "../../../test/rig/random-history/lower-to-opencode.ts";
+import { runs } from "../../../test/rig/runs.ts";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
 import { repairPairing } from "../../stages/repair.ts";
@@ -84,7 +85,7 @@ const forAnyHistory = (
     fc.asyncProperty(anyOpenCodeMessages, anySettings, (wire, settings) =>
       check(deepFreeze(JSON.parse(JSON.stringify(wire))), settings),
     ),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 
 describe("maybeSummarizeToolResults on any history", () => {

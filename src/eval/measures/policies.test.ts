@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { lineOf, workingSession } from "../../../test/rig/eval-session.ts";
+import { runs } from "../../../test/rig/runs.ts";
 import { deepFreeze, transcript } from "../../testing/notation.ts";
 import { CLEARED_PLACEHOLDER } from "../../transcript/part.ts";
 import { plainLengths, plainMessages } from "../probe/history-text.ts";
@@ -30,7 +31,7 @@ describe.each(BUILT_IN_POLICIES.map((policy) => [policy.name, policy] as const))
           expect(policy.run(messages, budgetChars)).toBe(text);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

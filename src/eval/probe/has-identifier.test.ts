@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { runs } from "../../../test/rig/runs.ts";
 import { hasIdentifier, SYMBOL_PATTERN } from "./identifiers.ts";
 
 it("finds a symbol exactly where it is a word of its own", () => {
@@ -16,7 +17,7 @@ it("finds a symbol exactly where it is a word of its own", () => {
         expect(hasIdentifier(text, { identifier, class: "symbol" })).toBe(found.includes(identifier));
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 

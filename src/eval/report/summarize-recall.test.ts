@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { runs } from "../../../test/rig/runs.ts";
 import { bootstrap, meanOf, quantileOf } from "./summarize-recall.ts";
 
 it("gives an interval around the mean, the same each time", () => {
@@ -13,7 +14,7 @@ it("gives an interval around the mean, the same each time", () => {
         expect(bootstrap(figures)).toEqual(interval);
       },
     ),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   );
 });
 

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RANDOM_STAGES, randomCheck } from "../../../test/rig/random-history/check-history.ts";
 import { PROVIDER_CASES } from "../../../test/rig/random-history/provider-cases.ts";
+import { runs } from "../../../test/rig/runs.ts";
 import { contentView } from "../../testing/content-view.ts";
 import { deepFreeze } from "../../testing/notation.ts";
 import { applyEdits, runStages } from "../../transcript/edit.ts";
@@ -19,7 +20,7 @@ describe.each(PROVIDER_CASES)("any history of $api", ({ format, lower }) => {
         const edited = format.decode(format.apply(wire, edits, AT));
         expect(contentView(edited)).toEqual(contentView(applyEdits(transcript, edits, AT)));
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 
@@ -33,7 +34,7 @@ describe.each(PROVIDER_CASES)("any history of $api", ({ format, lower }) => {
           ids.slice(0, Math.max(0, shorter.length - 1)),
         );
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     );
   });
 });

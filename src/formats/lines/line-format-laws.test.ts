@@ -10,6 +10,7 @@ import {
   lowerToSweAgent,
 } from "../../../test/rig/random-history/lower-to-files.ts";
 import { randomSession } from "../../../test/rig/random-history/random-history.ts";
+import { runs } from "../../../test/rig/runs.ts";
 import { omitForChild } from "../../fork/context/omit.ts";
 import { compactionBoundary } from "../../stages/boundary.ts";
 import { charBudget } from "../../stages/budget.ts";
@@ -152,7 +153,7 @@ describe.each(formats)("the laws of $name", ({ name, write, folds }) => {
   it("hold on any conversation", () => {
     fc.assert(
       fc.property(randomSession(), (history) => checkLaws(format, write(history), folds)),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runs } from "../runs.ts";
 import { type History, type ModelStep, turnsOf } from "./history.ts";
 import { anyOpenCodeMessages } from "./lower-to-opencode.ts";
 import { PROVIDER_CASES } from "./provider-cases.ts";
 import { randomHistory, randomSession } from "./random-history.ts";
 
-const histories = fc.sample(randomHistory(), { numRuns: 2_000, seed: 1 });
+const histories = fc.sample(randomHistory(), { numRuns: runs(2_000), seed: 1 });
 const share = (isSuch: (history: History) => boolean) => histories.filter(isSuch).length / histories.length;
 const turns = ({ steps }: History) => steps.filter((step): step is ModelStep => step.type === "model");
 const calls = (history: History) => turns(history).flatMap((turn) => turn.calls.map((call) => call.id));
@@ -69,7 +70,7 @@ describe("random histories", () => {
 });
 
 describe("random sessions", () => {
-  const sessions = fc.sample(randomSession(), { numRuns: 2_000, seed: 1 });
+  const sessions = fc.sample(randomSession(), { numRuns: runs(2_000), seed: 1 });
   const shareOf = (isSuch: (history: History) => boolean) => sessions.filter(isSuch).length / sessions.length;
 
   it.each<{ name: string; isSuch: (history: History) => boolean; atLeast: number }>([
@@ -109,7 +110,7 @@ describe("random sessions", () => {
   });
 
   it("have everything in OpenCode's messages that OpenCode stores, and what it never should", () => {
-    const wires = fc.sample(anyOpenCodeMessages, { numRuns: 1_000, seed: 1 });
+    const wires = fc.sample(anyOpenCodeMessages, { numRuns: runs(1_000), seed: 1 });
     const parts = wires.flat().flatMap((message) => message.parts);
     const states = new Set(parts.map(({ state }) => (state as { status?: string } | undefined)?.status));
     expect([...states].map(String).toSorted()).toEqual([

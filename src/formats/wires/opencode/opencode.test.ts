@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyOpenCodeMessages } from "../../../../test/rig/random-history/lower-to-opencode.ts";
+import { runs } from "../../../../test/rig/runs.ts";
 import { omitForChild } from "../../../fork/context/omit.ts";
 import { compactionBoundary } from "../../../stages/boundary.ts";
 import { charBudget } from "../../../stages/budget.ts";
@@ -52,7 +53,7 @@ describe("the laws of a format", () => {
       fc.property(anyOpenCodeMessages, (history) => {
         for (const law of laws(history)) law.check();
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
   });
 
