@@ -12,13 +12,12 @@ import {
 } from "../stages/shrink.ts";
 import { normalizeTypedText } from "../text/normalize.ts";
 import { truncate } from "../text/truncate.ts";
-import { applyEdits, type Edit } from "../transcript/edit.ts";
+import { applyEdits, type Edit, hideMessage } from "../transcript/edit.ts";
 import {
   type ContextEstimate,
   type ContextEstimateOptions,
   estimateContextTokens,
 } from "../transcript/estimate-context.ts";
-import { charsOf } from "../transcript/estimate-message.ts";
 import {
   createIdDeduplicator,
   isVisibleToModel,
@@ -213,14 +212,7 @@ function lastRequestOnly(
   const kept = new Set([...(request ? [request] : []), ...(hasRoomForSystem ? systems : [])]);
   const hidden = transcript
     .filter((message) => isVisibleToModel(message) && !kept.has(message))
-    .map(
-      (message): Edit => ({
-        type: "hide-message",
-        messageId: message.id,
-        ...LAST_REQUEST,
-        omitted: { chars: charsOf(message), handle: message.id },
-      }),
-    );
+    .map((message) => hideMessage(message, LAST_REQUEST));
   const notice = noticeFor(transcript, request, hidden.length);
 
   // Only what is kept is measured: the rest of a long transcript would be walked at every try.

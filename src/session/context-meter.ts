@@ -1,4 +1,5 @@
 import { stepToCheck } from "../compaction/trigger/overflow.ts";
+import { omitUndefined } from "../text/json.ts";
 import { type TokenFamily, tokenFamilyOf } from "../text/tokens/estimate-tokens.ts";
 import {
   type ContextEstimate,
@@ -59,9 +60,7 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
       estimator: settings.estimator,
       family: familyOf(model),
       ...(applied.observations > 0 && { calibration: applied }),
-      ...(model && { model }),
-      ...(systemChars !== undefined && { systemChars }),
-      ...(toolsChars !== undefined && { toolsChars }),
+      ...omitUndefined({ model, systemChars, toolsChars }),
     };
   }
 
@@ -185,12 +184,8 @@ interface MeterSettings extends PromptOverhead {
 
 /** The overhead without values that are not a number of characters. */
 function validOverhead({ systemChars, toolsChars }: PromptOverhead): PromptOverhead {
-  const isKnown = (chars: number | undefined): chars is number =>
-    Number.isFinite(chars) && Number(chars) >= 0;
-  return {
-    ...(isKnown(systemChars) && { systemChars }),
-    ...(isKnown(toolsChars) && { toolsChars }),
-  };
+  const known = (chars = -1) => (Number.isFinite(chars) && chars >= 0 ? chars : undefined);
+  return omitUndefined({ systemChars: known(systemChars), toolsChars: known(toolsChars) });
 }
 
 const uncounted = new WeakMap<Message, Message>();

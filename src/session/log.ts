@@ -37,7 +37,7 @@ export function createSessionLog({ journal, clock, onEvent }: SessionLogPorts): 
 
   async function append(to: Journal, record: SessionRecord): Promise<void> {
     const start = async () => to.append(record);
-    const result = await callWithin({ start, limitMs: JOURNAL_LIMIT_MS, clock, signal: undefined });
+    const result = await callWithin({ start, limitMs: JOURNAL_LIMIT_MS, clock });
     if (result.status === "done" && result.value?.status === "appended") return;
     const code =
       result.status === "done" && result.value?.status === "failed" ? result.value.code : result.status;
@@ -280,17 +280,12 @@ export interface SessionState {
 }
 
 /** The batches in a state that was kept elsewhere, and how many could not be read. */
-export function readSessionState(value: unknown): ReadState {
+export function readSessionState(value: unknown): Pick<SessionState, "batches"> & { unreadable: number } {
   if (value === undefined || value === null) return { batches: [], unreadable: 0 };
   if (!isObject(value) || value.v !== 1 || !Array.isArray(value.batches))
     return { batches: [], unreadable: 1 };
   const usable = value.batches.filter(isBatch);
   return { batches: usable, unreadable: value.batches.length - usable.length };
-}
-
-interface ReadState {
-  readonly batches: readonly EditBatch[];
-  readonly unreadable: number;
 }
 
 function isBatch(value: unknown): value is EditBatch {

@@ -7,19 +7,10 @@ import {
   KEEP_LINES_PROTECTED_TOOLS,
   keepLines,
 } from "../stages/lines/keep-lines.ts";
-import { type PruneOptions, prune } from "../stages/prune.ts";
+import { PRUNE_SHAPE, type PruneOptions, prune } from "../stages/prune.ts";
 import { supersede } from "../stages/supersede.ts";
-import {
-  anything,
-  check,
-  listOf,
-  numberFrom,
-  oneOf,
-  type Rule,
-  rule,
-  type Shape,
-  text,
-} from "../text/check.ts";
+import { check, numberFrom, oneOf, type Rule, rule, type Shape } from "../text/check.ts";
+import { omitUndefined } from "../text/json.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import {
   charsOf,
@@ -101,10 +92,7 @@ const MIN_BATCH_TOKENS = 4_000;
 
 function protection(known: ResolvedPrune): Parameters<typeof supersede>[0] {
   const { protectTurns, protectedTools } = known.how === "lines" ? known : known.options;
-  return {
-    ...(protectTurns !== undefined && { protectTurns }),
-    ...(protectedTools !== undefined && { protectedTools }),
-  };
+  return omitUndefined({ protectTurns, protectedTools });
 }
 
 /** The ways to prune old content, the one that keeps most first. */
@@ -201,16 +189,12 @@ export function resolvePrune(given: SessionPruneOptions = {}): ResolvedPrune {
   };
 }
 
-const PRUNE_SHAPE: Shape<SessionPruneOptions> = {
+const SHAPE: Shape<SessionPruneOptions> = {
   how: oneOf("lines", "clear"),
   highTokens: numberFrom(0),
   lowTokens: numberFrom(0),
   protectResults: numberFrom(0),
-  protectTokens: numberFrom(0),
-  minimumTokens: numberFrom(0),
-  protectTurns: numberFrom(0),
-  protectedTools: listOf(text),
-  estimate: anything,
+  ...PRUNE_SHAPE,
 };
 
 /** What the pruning of a session may be. */
@@ -219,7 +203,7 @@ export const PRUNE_RULE: Rule = {
   find(value, path) {
     const { highTokens = HIGH_TOKENS, lowTokens = LOW_TOKENS } = Object(value) as SessionPruneOptions;
     const most = rule(`at most highTokens, which is ${highTokens}`, () => !(lowTokens > highTokens));
-    return [...check(PRUNE_SHAPE, value, path), ...most.find(lowTokens, [...path, "lowTokens"])];
+    return [...check(SHAPE, value, path), ...most.find(lowTokens, [...path, "lowTokens"])];
   },
 };
 

@@ -123,9 +123,7 @@ async function findText(source: RecallSource, handle: Handle): Promise<FoundText
   return isHash ? undefined : spilled();
 }
 
-interface FoundText extends RecalledText {
-  readonly from: "transcript" | "spill";
-}
+type FoundText = Pick<RecalledContent, "from" | "text" | "input">;
 
 const CONTENT_HASH = /^[0-9a-f]{64}$/;
 const INPUT_CHARS = 2_000;
@@ -141,7 +139,7 @@ function normalizeAndRedact(text: string, redact: RedactOptions | undefined): st
 }
 
 /** A text, or a range of it, within a number of characters; head and tail of what is longer. */
-export function boundRecall(text: string, { maxChars, range }: BoundRecallOptions): BoundedRecall {
+export function boundRecall(text: string, { maxChars, range }: Omit<RecallOptions, "redact">): BoundedRecall {
   const totalLines = text === "" ? 0 : countLineBreaks(text) + (text.endsWith("\n") ? 0 : 1);
   const totalChars = text.length;
   const [start, end] = range === undefined ? [0, totalChars] : spanOf(text, range);
@@ -154,22 +152,12 @@ export function boundRecall(text: string, { maxChars, range }: BoundRecallOption
   return { text: (notice + cut).slice(0, headCut(notice + cut, maxChars)), isWhole: false, ...sizes };
 }
 
-interface BoundRecallOptions {
-  readonly maxChars: number;
-  readonly range: RecallRange | undefined;
-}
-
-interface BoundedRecall {
-  readonly text: string;
-  readonly isWhole: boolean;
-  readonly totalChars: number;
-  readonly totalLines: number;
-}
+type BoundedRecall = Pick<RecalledContent, "text" | "isWhole" | "totalChars" | "totalLines">;
 
 /** The lines of some texts that hold another text, whatever the case, up to a number of characters. */
 export function searchLines(
   texts: Iterable<HiddenText>,
-  { search, maxChars, redact }: SearchOptions,
+  { search, maxChars, redact }: Omit<RecallOptions, "range"> & { readonly search: string },
 ): RecalledMatches {
   const wanted = search.toLowerCase();
   const matches: RecallMatch[] = [];
@@ -189,12 +177,6 @@ export function searchLines(
     }
   }
   return { status: "matches", matches, totalMatches };
-}
-
-interface SearchOptions {
-  readonly search: string;
-  readonly maxChars: number;
-  readonly redact: RedactOptions | undefined;
 }
 
 const MAX_MATCHES = 50;
@@ -245,7 +227,10 @@ function excerptAround(line: string, place: number): string {
 }
 
 /** What a handle names in a transcript: a part by `<messageId>/<partIndex>`, or a whole message by its id. */
-function textAt(handle: Handle, find: (id: MessageId) => Message | undefined): RecalledText | undefined {
+function textAt(
+  handle: Handle,
+  find: (id: MessageId) => Message | undefined,
+): Omit<FoundText, "from"> | undefined {
   const message = find(handle);
   if (message !== undefined) return { text: recallableMessageText(message) };
   const slash = handle.lastIndexOf("/");
@@ -255,12 +240,6 @@ function textAt(handle: Handle, find: (id: MessageId) => Message | undefined): R
   if (part === undefined) return undefined;
   const text = recallableText(part) ?? "";
   return part.type === "tool" && part.input !== undefined ? { text, input: safeJson(part.input) } : { text };
-}
-
-interface RecalledText {
-  readonly text: string;
-  /** What the tool was asked, for the part of a call. */
-  readonly input?: string;
 }
 
 /** Everything that the owner's messages hold and the model does not see, newest message first, each text under its handle. */

@@ -1,9 +1,8 @@
 import type { ProviderErrorReport } from "../compaction/provider-errors/classify-provider-error.ts";
 import { dropMedia, planRecovery, type RecoveryRequest, type RecoveryRung } from "../compaction/recover.ts";
 import { redactSecrets } from "../text/secrets/redact-secrets.ts";
-import type { Edit } from "../transcript/edit.ts";
+import { type Edit, hideMessage } from "../transcript/edit.ts";
 import type { ContextEstimate } from "../transcript/estimate-context.ts";
-import { charsOf } from "../transcript/estimate-message.ts";
 import { isVisibleToModel, type Message, type Transcript } from "../transcript/message.ts";
 import type { GiveUp, GiveUpReason, SessionAction } from "./action.ts";
 
@@ -231,13 +230,7 @@ function hideFailedAttempt(window: Transcript): readonly Edit[] {
     if (!isVisibleToModel(message)) continue;
     if (!isBroken(message)) break;
     if (message.parts.some((part) => part.type === "tool" && part.outcome.status !== "pending")) break;
-    edits.push({
-      type: "hide-message",
-      messageId: message.id,
-      stage: "recover-failed-attempt",
-      reason: "failed-turn",
-      omitted: { chars: charsOf(message), handle: message.id },
-    });
+    edits.push(hideMessage(message, { stage: "recover-failed-attempt", reason: "failed-turn" }));
   }
   return edits.reverse();
 }

@@ -13,6 +13,7 @@ import {
   type TriggerStatus,
   triggerStatus,
 } from "../compaction/trigger/should-compact.ts";
+import { omitUndefined } from "../text/json.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import type { ContextEstimate } from "../transcript/estimate-context.ts";
 import type { Message, ModelRef, Transcript, Usage } from "../transcript/message.ts";
@@ -177,7 +178,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
     },
 
     onProviderError(error, { provider } = {}) {
-      const report = classifyProviderError(error, { ...(provider !== undefined && { provider }) });
+      const report = classifyProviderError(error, omitUndefined({ provider }));
       if (report.recovery !== "none") refuse(error, report);
       return report;
     },
@@ -315,20 +316,10 @@ export interface Restored {
 async function readJournal({ ports }: SessionCore): Promise<JournalContent> {
   const { journal, clock } = ports;
   if (journal === undefined) return EMPTY_JOURNAL;
-  const result = await callWithin({
-    start: () => journal.read(),
-    limitMs: READ_LIMIT_MS,
-    clock,
-    signal: undefined,
-  });
+  const result = await callWithin({ start: () => journal.read(), limitMs: READ_LIMIT_MS, clock });
   if (result.status === "done" && Array.isArray(result.value?.entries)) return result.value;
-  const problem = {
-    type: "failed",
-    place: "journal",
-    code: result.status,
-    reason: "could not be read",
-  } as const;
-  return { entries: [], problems: [problem] };
+  const where = { place: "journal", code: result.status } as const;
+  return { entries: [], problems: [{ type: "failed", ...where, reason: "could not be read" }] };
 }
 
 const READ_LIMIT_MS = 30_000;
@@ -356,12 +347,7 @@ function recallContent(
 async function readSpill({ ports }: SessionCore, handle: Handle): Promise<string | undefined> {
   const { spills, clock } = ports;
   if (spills === undefined) return undefined;
-  const result = await callWithin({
-    start: () => spills.get(handle),
-    limitMs: SPILL_LIMIT_MS,
-    clock,
-    signal: undefined,
-  });
+  const result = await callWithin({ start: () => spills.get(handle), limitMs: SPILL_LIMIT_MS, clock });
   return result.status === "done" && typeof result.value === "string" ? result.value : undefined;
 }
 

@@ -1,5 +1,4 @@
-import { type Edit, type EditReason, runStages, type Stage } from "../transcript/edit.ts";
-import { charsOf } from "../transcript/estimate-message.ts";
+import { type Edit, hideMessage, runStages, type Stage } from "../transcript/edit.ts";
 import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
 import type { CompactionPart } from "../transcript/part.ts";
 
@@ -19,7 +18,7 @@ export function compactionBoundary({ from }: { readonly from: "summary" | "marke
     transcript.forEach((message, index) => {
       const isTail = index >= tailFrom && index < markerIndex;
       if (index < firstKept && !isTail && isVisibleToModel(message))
-        edits.push(hide(message, "before-compaction"));
+        edits.push(hideMessage(message, { stage: STAGE, reason: "before-compaction" }));
     });
     if (tailFrom < markerIndex) {
       let after = transcript[tailFrom - 1]?.id ?? null;
@@ -44,11 +43,6 @@ export function findCompactionBoundary(messages: Transcript): number {
 }
 
 const STAGE = "compaction-boundary";
-
-function hide(message: Message, reason: EditReason): Edit {
-  const omitted = { chars: charsOf(message), handle: message.id };
-  return { type: "hide-message", messageId: message.id, stage: STAGE, reason, omitted };
-}
 
 /** The messages that a host sends after a compaction: marker, summary, retained tail, then everything newer. */
 export function filterCompacted(messages: Transcript): Transcript {

@@ -1,7 +1,6 @@
 import { callback, readOptions, rule, type Shape } from "../text/check.ts";
 import { commonLimit } from "../text/truncate.ts";
-import { applyEdits, type Edit, type Stage } from "../transcript/edit.ts";
-import { charsOf } from "../transcript/estimate-message.ts";
+import { applyEdits, type Edit, hideMessage, type Stage } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import { outcomeText, type Part } from "../transcript/part.ts";
 import { isRendered, renderMessage } from "../transcript/render.ts";
@@ -18,7 +17,7 @@ export function charBudget(options: CharBudgetOptions): Stage {
     const shown = transcript.filter(isRendered);
     const kept = newestThatFit(shown, { maxChars, frameChars, render });
     const hidden = shown.filter((message) => !kept.messages.has(message));
-    const edits = hidden.map(hide);
+    const edits = hidden.map((message) => hideMessage(message, { stage: STAGE, reason: "over-budget" }));
     const roomChars = maxChars - frameChars(hidden.length);
     if (kept.chars <= roomChars) return edits;
     return [...edits, ...shrinkToChars([...kept.messages], roomChars)];
@@ -88,22 +87,14 @@ function newestThatFit(
   };
 }
 
-function hide(message: Message): Edit {
-  return {
-    type: "hide-message",
-    messageId: message.id,
-    stage: "char-budget",
-    reason: "over-budget",
-    omitted: { chars: charsOf(message), handle: message.id },
-  };
-}
+const STAGE = "char-budget";
 
 /**
  * Edits that bring the rendered messages down to a number of characters: the longest texts are cut to one length
  * that fits; where labels and calls alone are too long, parts are hidden, oldest first.
  */
 export function shrinkToChars(messages: Transcript, maxChars: number): readonly Edit[] {
-  const cutting = { cut: cutOutputOrText, stage: "char-budget", reason: "oversize" } as const;
+  const cutting = { cut: cutOutputOrText, stage: STAGE, reason: "oversize" } as const;
   const lengths = messages.flatMap(({ parts }) => parts.map(renderedTextChars));
   const textChars = lengths.reduce((sum, chars) => sum + chars, 0);
   const roomChars = maxChars - (renderedChars(messages) - textChars);
@@ -149,7 +140,7 @@ function dropParts(messages: Transcript, maxChars: number): readonly Edit[] {
         messageId: message.id,
         partIndex,
         what: "part",
-        stage: "char-budget",
+        stage: STAGE,
         reason: "oversize",
         omitted: { chars, handle: handleOf(message, partIndex) },
       });

@@ -37,40 +37,14 @@ interface FileEdit {
   readonly path?: string;
 }
 
-const READ_TOOLS = new Set([
-  "read",
-  "read_file",
-  "readfile",
-  "file_read",
-  "view",
-  "view_file",
-  "cat",
-  "open_file",
-]);
-const WRITE_TOOLS = new Set([
-  "write",
-  "write_file",
-  "writefile",
-  "file_write",
-  "write_to_file",
-  "create_file",
-]);
-const EDIT_TOOLS = new Set([
-  "edit",
-  "edit_file",
-  "multiedit",
-  "multi_edit",
-  "notebookedit",
-  "notebook_edit",
-  "replace",
-  "replace_in_file",
-  "search_replace",
-  "str_replace",
-  "insert_content",
-  "patch",
-  "apply_patch",
-  "apply_diff",
-]);
+const READ_TOOLS = new Set("read read_file readfile file_read view view_file cat open_file".split(" "));
+const WRITE_TOOLS = new Set("write write_file writefile file_write write_to_file create_file".split(" "));
+const EDIT_TOOLS = new Set(
+  (
+    "edit edit_file multiedit multi_edit notebookedit notebook_edit replace replace_in_file search_replace " +
+    "str_replace insert_content patch apply_patch apply_diff"
+  ).split(" "),
+);
 /** Tools that read, write and edit, depending on `command`. */
 const COMMAND_TOOLS = new Set(["str_replace_editor", "str_replace_based_edit_tool", "text_editor"]);
 

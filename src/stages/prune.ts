@@ -1,7 +1,7 @@
 import { anything, listOf, numberFrom, readOptions, type Shape, text } from "../text/check.ts";
 import { type EstimateTokensOptions, estimateTokens } from "../text/tokens/estimate-tokens.ts";
 import type { Edit, Handle, Stage } from "../transcript/edit.ts";
-import type { Message, MessageId, Transcript } from "../transcript/message.ts";
+import type { MessageId, Transcript } from "../transcript/message.ts";
 import { type CallId, CLEARED_PLACEHOLDER } from "../transcript/part.ts";
 import { handleOf, type ToolResult, toolResults } from "../transcript/tool-results.ts";
 import { filterCompacted } from "./boundary.ts";
@@ -106,7 +106,8 @@ function walkBack(
   // Only messages that are still sent count.
   const window = filterCompacted(messages);
   const end = startOfNewestTurns(window, protectTurns);
-  const start = window.slice(0, end).findLastIndex(isSummary) + 1;
+  const start =
+    window.slice(0, end).findLastIndex(({ role, summary }) => role === "assistant" && summary) + 1;
 
   const candidates: PruneCandidate[] = [];
   let totalTokens = 0;
@@ -125,10 +126,6 @@ function walkBack(
     candidates.push(candidate(result, tokens));
   }
   return { candidates, prunedTokens, totalTokens, stoppedBy };
-}
-
-function isSummary(message: Message): boolean {
-  return message.role === "assistant" && message.summary === true;
 }
 
 function candidate(result: ToolResult, tokens: number): PruneCandidate {

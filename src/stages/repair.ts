@@ -149,33 +149,21 @@ function partEdit({
 
 /** A conversation that starts with an answer gets the question that a compaction would have asked. */
 function insertFirst(first: Message, lastSystem: Message | undefined): Edit {
-  const message: Message = {
-    id: `${first.id}~first`,
-    role: "user",
-    parts: [{ type: "text", text: COMPACTION_QUESTION, synthetic: true }],
-    metadata: { kind: "hint", userVisible: false },
-  };
-  return {
-    type: "insert-message",
-    message,
-    after: lastSystem?.id ?? null,
-    stage: STAGE,
-    reason: "first-message",
-  };
+  const said = { id: `${first.id}~first`, text: COMPACTION_QUESTION, kind: "hint" } as const;
+  return insertUser(said, lastSystem, "first-message");
 }
 
 function insertLast(last: Message | undefined): Edit {
-  const message: Message = {
-    id: `${last?.id ?? "request"}~last`,
-    role: "user",
-    parts: [{ type: "text", text: CONTINUE_REQUEST, synthetic: true }],
-    metadata: { kind: "continue", userVisible: false },
-  };
-  return {
-    type: "insert-message",
-    message,
-    after: last?.id ?? null,
-    stage: STAGE,
-    reason: "last-message",
-  };
+  const said = { id: `${last?.id ?? "request"}~last`, text: CONTINUE_REQUEST, kind: "continue" } as const;
+  return insertUser(said, last, "last-message");
+}
+
+function insertUser(
+  { id, text, kind }: { id: string; text: string; kind: "hint" | "continue" },
+  before: Message | undefined,
+  reason: EditReason,
+): Edit {
+  const parts = [{ type: "text", text, synthetic: true }] as const;
+  const message: Message = { id, role: "user", parts, metadata: { kind, userVisible: false } };
+  return { type: "insert-message", message, after: before?.id ?? null, stage: STAGE, reason };
 }

@@ -1,6 +1,6 @@
 import { safeJson } from "../text/json.ts";
 import { shouldUseHeadTail } from "../text/truncate.ts";
-import type { Edit, EditReason, Stage } from "../transcript/edit.ts";
+import type { Edit, Stage } from "../transcript/edit.ts";
 import type { Transcript } from "../transcript/message.ts";
 import type { ToolPart } from "../transcript/part.ts";
 import { cutOutcome, pendingCalls, type ToolResult, toolResults } from "../transcript/tool-results.ts";
@@ -18,7 +18,7 @@ export function graduatedTiers({
       const keepWhole = !isNumbered || neverCutTools.some((name) => part.tool.includes(name));
       const withOutput = keepWhole ? part : cutOutput(result, limits.resultChars[tier]);
       const cut = cutInput(withOutput, limits.paramsChars[tier]);
-      const reason = withOutput === part ? "params" : tierReason(tier);
+      const reason = withOutput === part ? "params" : tier === 2 ? "tier-2" : "tier-3";
       if (cut !== part) edits.push(replaceCall(result, cut, { stage: STAGE, reason }));
     }
     for (const call of pendingCalls(transcript)) {
@@ -58,10 +58,6 @@ function cutInput(part: ToolPart, limitChars: number): ToolPart {
 
 function isCutWithin(cutLimitChars: number | undefined, limitChars: number): boolean {
   return cutLimitChars !== undefined && cutLimitChars <= limitChars;
-}
-
-function tierReason(tier: Tier): EditReason {
-  return tier === 2 ? "tier-2" : "tier-3";
 }
 
 /** The age of a result: 1 is the newest. */

@@ -1,3 +1,4 @@
+import { charsOf } from "./estimate-message.ts";
 import { type Message, type Transcript, withMetadata } from "./message.ts";
 import type { Handle, MessageId, Part } from "./part.ts";
 
@@ -85,6 +86,12 @@ export type EditReason =
   | "archived"
   | "recovery"
   | (string & {});
+
+/** An edit that hides a whole message, with how much that leaves out. */
+export function hideMessage(message: Message, why: Pick<EditBase, "stage" | "reason">): Edit {
+  const omitted = { chars: charsOf(message), handle: message.id };
+  return { type: "hide-message", messageId: message.id, ...why, omitted };
+}
 
 /** Looks at a transcript and says what to change; changes nothing itself. */
 export type Stage = (transcript: readonly Message[]) => readonly Edit[];

@@ -1,7 +1,6 @@
 import { type TruncateOptions, truncate } from "../text/truncate.ts";
-import type { Handle } from "./edit.ts";
 import { isVisibleToModel, type Message, type Transcript } from "./message.ts";
-import { CLEARED_PLACEHOLDER, outcomeText, type ToolPart, withText } from "./part.ts";
+import { CLEARED_PLACEHOLDER, type Handle, outcomeText, type ToolPart, withText } from "./part.ts";
 
 /** One finished call of a transcript: its output, or its error. */
 export interface ToolResult extends ToolCall {

@@ -1,5 +1,4 @@
-import type { Edit, Position } from "../../transcript/edit.ts";
-import { charsOf } from "../../transcript/estimate-message.ts";
+import { type Edit, hideMessage, type Position } from "../../transcript/edit.ts";
 import { isVisibleToModel, type Message, type Transcript, textOf } from "../../transcript/message.ts";
 import type { CompactionPart, FilePart, Part } from "../../transcript/part.ts";
 import { handlesInPlace, pinText, renderFacts } from "../summary/facts.ts";
@@ -77,13 +76,7 @@ function hideEdits({ transcript, foldedIds }: CompactionPlan): readonly Edit[] {
   const gone = new Set(foldedIds);
   return transcript
     .filter((message) => gone.has(message.id))
-    .map((message) => ({
-      type: "hide-message",
-      messageId: message.id,
-      stage: STAGE,
-      reason: "summarized",
-      omitted: { chars: charsOf(message), handle: message.id },
-    }));
+    .map((message) => hideMessage(message, { stage: STAGE, reason: "summarized" }));
 }
 
 function markerEdits(plan: CompactionPlan, before: Position): readonly Edit[] {

@@ -49,7 +49,7 @@ interface BoundedCall<T> {
   /** The longest silence after the first progress; before that only the limit counts. */
   readonly idleMs?: number;
   readonly clock: Clock;
-  readonly signal: AbortSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export type CallResult<T> =

@@ -1,3 +1,4 @@
+import { omitUndefined } from "../../text/json.ts";
 import { anyOf, codeWords, errorWords, readTokenFigures, type TokenFigures } from "./error-words.ts";
 import { type ErrorStatement, findLookAlike, type ProviderErrorClass } from "./look-alikes.ts";
 import { type ProviderErrorEvidence, readProviderError } from "./read-provider-error.ts";
@@ -11,19 +12,15 @@ import { codeSaysOverflow, saysOverflow } from "./says-overflow.ts";
  */
 export function classifyProviderError(error: unknown, options: ClassifyOptions = {}): ProviderErrorReport {
   const evidence = readProviderError(error);
-  const {
-    class: errorClass,
-    statement,
-    figures,
-  } = decide(evidence, options.provider ?? evidence.provider ?? "");
+  const decision = decide(evidence, options.provider ?? evidence.provider ?? "");
+  const { class: errorClass, statement, figures } = decision;
   const code = evidence.codes.find((each) => codeSaysOverflow(codeWords(each))) ?? evidence.codes[0];
   return {
     class: errorClass,
     isOverflow: errorClass === "context_overflow" || errorClass === "context_overflow_output",
     recovery: RECOVERY[errorClass] ?? "none",
     message: (statement?.raw ?? evidence.texts.at(-1) ?? "").slice(0, MAX_MESSAGE_CHARS).toWellFormed(),
-    ...(code !== undefined && { code }),
-    ...(evidence.statuses[0] !== undefined && { status: evidence.statuses[0] }),
+    ...omitUndefined({ code, status: evidence.statuses[0] }),
     ...figures,
   };
 }
@@ -105,11 +102,7 @@ function overflowDecision(
     const figures = readTokenFigures(other.words);
     if (Object.keys(figures).length > Object.keys(read).length) [statement, read] = [other, figures];
   }
-  const figures: TokenFigures = {
-    ...read,
-    ...(observedTokens !== undefined && { observedTokens }),
-    ...(limitTokens !== undefined && { limitTokens }),
-  };
+  const figures: TokenFigures = { ...read, ...omitUndefined({ observedTokens, limitTokens }) };
   const isOutput = isCausedByOutputReserve(statement?.words ?? "", figures);
   return { class: isOutput ? "context_overflow_output" : "context_overflow", statement, figures };
 }

@@ -1,3 +1,5 @@
+import { omitUndefined } from "../../text/json.ts";
+
 /** An error text as the rules read it: lower case, no quotes, no addresses, single spaces. */
 export function errorWords(text: string): string {
   return text
@@ -65,12 +67,7 @@ export function readTokenFigures(words: string): TokenFigures {
   } else if (loose.length === 1 && observedTokens === undefined && limitTokens !== undefined) {
     observedTokens = loose[0];
   }
-  return {
-    ...(observedTokens !== undefined && { observedTokens }),
-    ...(limitTokens !== undefined && { limitTokens }),
-    ...(inputTokens !== undefined && { inputTokens }),
-    ...(outputTokens !== undefined && { outputTokens }),
-  };
+  return omitUndefined({ observedTokens, limitTokens, inputTokens, outputTokens });
 }
 
 export interface TokenFigures {

@@ -1,6 +1,7 @@
 import { charBudget } from "../../stages/budget.ts";
 import { DOCUMENTED_TIER_LIMITS } from "../../stages/tiers.ts";
 import { hashText } from "../../text/hash.ts";
+import { omitUndefined } from "../../text/json.ts";
 import { runStages } from "../../transcript/edit.ts";
 import { isVisibleToModel, type Message, type Transcript, withUniqueIds } from "../../transcript/message.ts";
 import { CONTEXT_TAG, createRenderer } from "../../transcript/render.ts";
@@ -20,9 +21,7 @@ export function formatMessagesAsContext(
 export function formatRendered(messages: Transcript, options: FormatOptions): FormattedContext {
   const { stats, render, sessionId } = options;
   const askedChars = options.budgetChars ?? stats.applied?.budgetChars;
-  const { budgetChars, limits } = readForkOptions(
-    askedChars === undefined ? {} : { budgetChars: askedChars },
-  );
+  const { budgetChars, limits } = readForkOptions(omitUndefined({ budgetChars: askedChars }));
   const frame = createContextFrame(sessionId);
   const { transcript, edits } = runStages(withUniqueIds(messages), [
     charBudget({

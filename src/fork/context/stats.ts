@@ -1,4 +1,5 @@
 import { resultsWithTiers, type Tier, type TierCounts, type TieredResult } from "../../stages/tiers.ts";
+import { omitUndefined } from "../../text/json.ts";
 import type { Edit } from "../../transcript/edit.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import type { OutputCut } from "../../transcript/part.ts";
@@ -55,18 +56,8 @@ export interface TierDistribution {
 }
 
 /** The part of the statistics that can be read off the results which survived. */
-type ResultStats = Required<
-  Pick<
-    ProcessingStats,
-    | "truncatedResults"
-    | "tierDistribution"
-    | "headTailApplied"
-    | "clearedResults"
-    | "errorResults"
-    | "truncatedByTier"
-  >
-> &
-  Pick<ProcessingStats, "selectedResults" | "supersededResults">;
+type ResultStats = Pick<ProcessingStats, "truncatedResults" | "tierDistribution" | "headTailApplied"> &
+  Partial<ProcessingStats>;
 
 /** Counts the results of a processed transcript: nothing is kept by hand beside the work. */
 export function countResults(messages: Transcript, limits: TierCounts): ResultStats {
@@ -81,14 +72,12 @@ export function countResults(messages: Transcript, limits: TierCounts): ResultSt
     clearedResults: results.filter(({ result }) => result.cleared).length,
     errorResults: numbered.filter(({ result }) => result.status === "failed").length,
     truncatedByTier: distribution(cut),
-    ...optionalCount("selectedResults", cuts.filter(({ method }) => method === "lines").length),
-    ...optionalCount("supersededResults", cuts.filter(isSuperseded).length),
+    // The documented limits never do such a thing, and their statistics do not speak of it.
+    ...omitUndefined({
+      selectedResults: cuts.filter(({ method }) => method === "lines").length || undefined,
+      supersededResults: cuts.filter(isSuperseded).length || undefined,
+    }),
   };
-}
-
-/** The documented limits never do such a thing, and their statistics do not speak of it. */
-function optionalCount<Name extends string>(name: Name, count: number): { readonly [N in Name]?: number } {
-  return count === 0 ? {} : ({ [name]: count } as { readonly [N in Name]?: number });
 }
 
 /** Nothing of the output is left but a line that names the newer one. */
@@ -114,14 +103,8 @@ interface SizeInput {
 }
 
 /** The part of the statistics that the budget decides. */
-export function sizeStats({
-  kept,
-  budgetEdits,
-  frameChars,
-  render,
-  wasFilled,
-  earlier,
-}: SizeInput): SizeStats {
+export function sizeStats(input: SizeInput): SizeStats {
+  const { kept, budgetEdits, frameChars, render, wasFilled, earlier } = input;
   const sizes = kept.map((message) => render(message).length).filter((chars) => chars > 0);
   const messagesChars = sizes.reduce((sum, chars) => sum + chars, 0);
   const hidden = budgetEdits.filter((edit) => edit.type === "hide-message").length;

@@ -8,7 +8,7 @@ import {
   sampleFork,
 } from "../../../test/rig/forks/fork-samples.ts";
 import { type AdmissionRequest, admitFork, nextForkNumber, nextToStart, rootCostUSD } from "./admit.ts";
-import { DEFAULT_FORK_LIMITS } from "./limits.ts";
+import { FORK_LIMIT_DEFAULTS, forkLimits } from "./limits.ts";
 import type { ForkRecord } from "./record.ts";
 
 const many = (count: number, make: (change: { id: string; number: number }) => ForkRecord) =>
@@ -16,7 +16,7 @@ const many = (count: number, make: (change: { id: string; number: number }) => F
 const viewOf = (records: readonly ForkRecord[]) => ({
   records,
   instanceId: OWNER.instanceId,
-  limits: DEFAULT_FORK_LIMITS,
+  limits: forkLimits(FORK_LIMIT_DEFAULTS),
 });
 const anew: AdmissionRequest = { type: "new", rootSessionId: "root", isInsideFork: false };
 const verdict = (records: readonly ForkRecord[], request: AdmissionRequest = anew) => {

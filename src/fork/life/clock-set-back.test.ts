@@ -10,7 +10,7 @@ import {
 } from "../../../test/rig/forks/fork-samples.ts";
 import { nextToStart } from "./admit.ts";
 import { planDelivery } from "./delivery.ts";
-import { DEFAULT_FORK_LIMITS } from "./limits.ts";
+import { FORK_LIMIT_DEFAULTS, forkLimits } from "./limits.ts";
 import { currentRun, type ForkRecord } from "./record.ts";
 
 const HOUR_MS = 3_600_000;
@@ -54,7 +54,11 @@ describe("a clock that was set back by an hour", () => {
       finding: { type: "failed", error, lastText: "", changedFiles: [] },
       atMs: LATER_MS,
     });
-    const view = { records: [waiting], instanceId: OWNER.instanceId, limits: DEFAULT_FORK_LIMITS };
+    const view = {
+      records: [waiting],
+      instanceId: OWNER.instanceId,
+      limits: forkLimits(FORK_LIMIT_DEFAULTS),
+    };
     expect(nextToStart(view, AT_MS)).toEqual([waiting]);
     expect(typesOf(waiting, AT_MS)).toContain("fill-slots");
     expect(currentRun(step(waiting, { type: "slot-given" }).record).state).toBe("starting");

@@ -1,3 +1,4 @@
+import { omitUndefined } from "../../text/json.ts";
 import { truncate } from "../../text/truncate.ts";
 import { changeRun, type ForkAction, type ForkStep, unchanged, withoutKeys } from "./events.ts";
 import { wasPromptSent } from "./prompt.ts";
@@ -15,15 +16,13 @@ import {
 /** Ends the run and opens the delivery of its result. */
 export function endRun(record: ForkRecord, run: LiveRun, end: RunEnd): ForkStep {
   const delivery = firstDelivery(run, end);
-  const limit = run.wrapUp?.limit;
   const ended: EndedRun = {
     ...withoutKeys(run, ...LIVE_ONLY),
     state: end.state,
     endedAtMs: end.atMs,
     text: boundText(end.text ?? ""),
     changedFiles: end.changedFiles ?? [],
-    ...(end.error === undefined ? {} : { error: end.error }),
-    ...(limit === undefined ? {} : { limit }),
+    ...omitUndefined({ error: end.error, limit: run.wrapUp?.limit }),
     delivery,
   };
   const actions: ForkAction[] = [{ type: "fill-slots" }];

@@ -1,3 +1,4 @@
+import { deepEqual } from "../../text/json.ts";
 import { endRun, type Stop } from "./end.ts";
 import { changeRun, type EventOf, type ForkAction, type ForkStep, unchanged } from "./events.ts";
 import { countAttempt, type ForkLimits, isDueAgain, MAX_ATTEMPTS } from "./limits.ts";
@@ -36,11 +37,7 @@ export function countSpending(record: ForkRecord, event: EventOf<"spent">, limit
     tokens: greater(record.spent.tokens, event.tokens),
     steps: greater(record.spent.steps, event.steps),
   };
-  const isSame =
-    spent.costUSD === record.spent.costUSD &&
-    spent.tokens === record.spent.tokens &&
-    spent.steps === record.spent.steps;
-  if (isSame) return unchanged(record);
+  if (deepEqual(spent, record.spent)) return unchanged(record);
   const counted: ForkRecord = { ...record, spent };
   const run = activeRun(record);
   if (run === undefined || spent.costUSD < limits.forkUSD) return unchanged(counted);

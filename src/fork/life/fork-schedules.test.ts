@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { createForkWorld, type ForkWorld, note, readRecords } from "../../../test/rig/forks/fork-world.ts";
 import { MOVE_RANGE, makeMove, settle } from "../../../test/rig/forks/fork-world-moves.ts";
 import { runs } from "../../../test/rig/runs.ts";
-import { DEFAULT_FORK_LIMITS, type ForkLimits } from "./limits.ts";
+import { FORK_LIMIT_DEFAULTS, type ForkLimits, forkLimits } from "./limits.ts";
 import { deliveryIdsIn } from "./notice.ts";
 import { deliveryId, type EndedRun, isLive } from "./record.ts";
 
@@ -85,7 +85,7 @@ function expectedTimes({ delivery }: EndedRun, times: number): number {
 
 function limitsOf(seed: number): ForkLimits {
   return {
-    ...DEFAULT_FORK_LIMITS,
+    ...forkLimits(FORK_LIMIT_DEFAULTS),
     maxRunning: 2,
     maxQueued: 3,
     timeoutMs: 120_000,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AT_MS, OWNER, runningFork } from "../../../test/rig/forks/fork-samples.ts";
-import { canAdopt, createLease, leaseRecordId, leaseState, mustRenew, readLease } from "./lease.ts";
+import { canAdopt, createLease, leaseRecordId, leaseState, readLease } from "./lease.ts";
 
 const lease = (heartbeatAtMs: number) =>
   createLease({ instanceId: "i1", process: OWNER.process }, heartbeatAtMs);
@@ -34,11 +34,6 @@ describe("a lease", () => {
     expect(canAdopt(runningFork(), { ...seen, instanceId: "i1" })).toBe(false);
     expect(canAdopt(runningFork(), { ...seen, instanceId: "i2" })).toBe(true);
     expect(canAdopt(runningFork(), { ...seen, process: "running", instanceId: "i2" })).toBe(false);
-  });
-
-  it("must be renewed before its holder acts again after half of its time", () => {
-    expect(mustRenew(lease(AT_MS), AT_MS + 15_000)).toBe(false);
-    expect(mustRenew(lease(AT_MS), AT_MS + 15_001)).toBe(true);
   });
 
   it("is read back from its record, and nothing else is", () => {

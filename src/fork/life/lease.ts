@@ -46,13 +46,6 @@ export function canAdopt(
   return owner.instanceId !== seen.instanceId && leaseState(owner, seen) === "lost";
 }
 
-/**
- * True when an instance was suspended so long that it must store its lease and read its records again before it acts.
- */
-export function mustRenew(lease: InstanceLease, nowMs: number): boolean {
-  return nowMs - lease.heartbeatAtMs > STALE_MS / 2;
-}
-
 /** A stored lease, or undefined for anything else. */
 export function readLease(value: unknown): InstanceLease | undefined {
   if (typeof value !== "object" || value === null) return undefined;

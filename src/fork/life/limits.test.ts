@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { ConfigurationError } from "../../text/check.ts";
-import { DEFAULT_FORK_LIMITS, FORK_LIMIT_SHAPE, readForkLimits } from "./limits.ts";
+import { ConfigurationError, readOptions } from "../../text/check.ts";
+import { FORK_LIMIT_DEFAULTS, FORK_LIMIT_SHAPE, type ForkLimits, forkLimits } from "./limits.ts";
+
+const DEFAULTS = forkLimits(FORK_LIMIT_DEFAULTS);
+
+function readForkLimits(options?: unknown): ForkLimits {
+  return forkLimits(readOptions(FORK_LIMIT_SHAPE, FORK_LIMIT_DEFAULTS, options));
+}
 
 function problemsOf(options: unknown): readonly string[] {
   try {
@@ -11,11 +17,11 @@ function problemsOf(options: unknown): readonly string[] {
   }
 }
 
-describe("readForkLimits", () => {
+describe("limits of forks", () => {
   it("gives the defaults when nothing is configured", () => {
-    expect(readForkLimits()).toEqual(DEFAULT_FORK_LIMITS);
-    expect(readForkLimits({ maxRunning: undefined })).toEqual(DEFAULT_FORK_LIMITS);
-    expect(DEFAULT_FORK_LIMITS).toMatchObject({
+    expect(readForkLimits()).toEqual(DEFAULTS);
+    expect(readForkLimits({ maxRunning: undefined })).toEqual(DEFAULTS);
+    expect(DEFAULTS).toMatchObject({
       timeoutMs: 1_200_000,
       graceMs: 90_000,
       askTimeoutMs: 300_000,
@@ -25,7 +31,7 @@ describe("readForkLimits", () => {
   it("takes minutes and seconds as people write them", () => {
     const options = { timeoutMin: 0.5, graceS: 0, askTimeoutS: 10, maxQueued: 0, onRestart: "resume" };
     expect(readForkLimits(options)).toEqual({
-      ...DEFAULT_FORK_LIMITS,
+      ...DEFAULTS,
       timeoutMs: 30_000,
       graceMs: 0,
       askTimeoutMs: 10_000,

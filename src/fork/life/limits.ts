@@ -1,10 +1,5 @@
-import { numberAbove, numberFrom, oneOf, readOptions, type Shape, wholeFrom } from "../../text/check.ts";
+import { numberAbove, numberFrom, oneOf, type Shape, wholeFrom } from "../../text/check.ts";
 import type { Attempts } from "./record.ts";
-
-/** Limits from the options that a person writes, completed with the defaults; throws one error that lists every problem. */
-export function readForkLimits(options?: unknown): ForkLimits {
-  return forkLimits(readOptions(FORK_LIMIT_SHAPE, FORK_LIMIT_DEFAULTS, options));
-}
 
 /** The limits of checked options, with times in milliseconds. */
 export function forkLimits({ timeoutMin, graceS, askTimeoutS, ...counts }: ForkLimitOptions): ForkLimits {
@@ -82,9 +77,6 @@ export const FORK_LIMIT_SHAPE: Shape<ForkLimitOptions> = {
   onRestart: oneOf("report", "resume"),
   askTimeoutS: numberFrom(0),
 };
-
-/** `FORK_LIMIT_DEFAULTS` as the engine counts them. */
-export const DEFAULT_FORK_LIMITS: ForkLimits = forkLimits(FORK_LIMIT_DEFAULTS);
 
 /** Between two checks of a child's status, and before an action is requested again. */
 export const WATCH_MS = 30_000;

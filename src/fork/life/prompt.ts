@@ -1,3 +1,4 @@
+import { omitUndefined } from "../../text/json.ts";
 import { changeRun, type ForkAction, type ForkStep } from "./events.ts";
 import { countAttempt } from "./limits.ts";
 import {
@@ -74,7 +75,7 @@ export function checkChildAction(record: ForkRecord, run: LiveRun): ForkAction {
     type: "check-child",
     run: run.number,
     key: promptKey(record, { run: run.number, number: newest?.number ?? 1 }),
-    ...(newest?.messageId === undefined ? {} : { messageId: newest.messageId }),
+    ...omitUndefined({ messageId: newest?.messageId }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { omitUndefined } from "../../text/json.ts";
 import { endRun } from "./end.ts";
 import { changeRun, type EventOf, type ForkStep, unchanged, withoutKeys } from "./events.ts";
 import { countAttempt } from "./limits.ts";
@@ -195,17 +196,10 @@ export function queuedRun(number: number, opening: RunOpening): LiveRun {
     queuedAtMs: atMs,
     lastSignAtMs: atMs,
     lastWatchAtMs: atMs,
-    prompts: [
-      {
-        number: 1,
-        kind: "directive",
-        text: directive,
-        ...(requestId === undefined ? {} : { requestId }),
-      },
-    ],
+    prompts: [{ number: 1, kind: "directive", text: directive, ...omitUndefined({ requestId }) }],
     calls: { total: 0, streak: 0, recentIds: [] },
     rateLimits: 0,
     asks: [],
-    ...(openedBy === undefined ? {} : { openedBy }),
+    ...omitUndefined({ openedBy }),
   };
 }

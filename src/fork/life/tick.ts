@@ -4,14 +4,7 @@ import { endOfLimit, rejectOverdue, wrapUp } from "./enforce-limits.ts";
 import { changeRun, type EventOf, type ForkAction, type ForkStep, unchanged } from "./events.ts";
 import { countAttempt, type ForkLimits, isDueAgain, isOverdue, MAX_ATTEMPTS, WATCH_MS } from "./limits.ts";
 import { checkChildAction, isOutstanding, sendPrompts, withPrompt } from "./prompt.ts";
-import {
-  type Attempts,
-  type ChildPrompt,
-  currentRun,
-  type ForkRecord,
-  isLive,
-  type LiveRun,
-} from "./record.ts";
+import { type ChildPrompt, currentRun, type ForkRecord, isLive, type LiveRun } from "./record.ts";
 import { createChild, isOpening, mayStart } from "./start.ts";
 
 const MAX_ADOPTION_LOOKS = 10;
@@ -24,12 +17,8 @@ export function tick(record: ForkRecord, { atMs }: EventOf<"tick">, limits: Fork
   if (run.state === "queued") {
     return { record, actions: mayStart(run, atMs) ? [...outbox, { type: "fill-slots" }] : outbox };
   }
-  if (run.adoption !== undefined) {
-    const step = lookAgain(record, { ...run, adoption: run.adoption }, { atMs, limits });
-    return { record: step.record, actions: [...outbox, ...step.actions] };
-  }
   let step = unchanged(record);
-  for (const look of LOOKS) {
+  for (const look of run.adoption === undefined ? LOOKS : [lookAgain]) {
     const now = currentRun(step.record);
     if (!isLive(now) || now.state === "queued") break;
     const next = look(step.record, now, { atMs, limits });
@@ -47,18 +36,11 @@ type Look = (record: ForkRecord, run: LiveRun, time: Time) => ForkStep;
 const LOOKS: readonly Look[] = [abortAgain, endGrace, endTime, createAgain, sendAgain, rejectOverdue, watch];
 
 /** The child of an adopted fork is checked before it gets a prompt. */
-function lookAgain(
-  record: ForkRecord,
-  run: LiveRun & { readonly adoption: Attempts },
-  { atMs, limits }: Time,
-): ForkStep {
+function lookAgain(record: ForkRecord, run: LiveRun, { atMs, limits }: Time): ForkStep {
   if (!isDueAgain(run.adoption, atMs)) return unchanged(record);
-  if (run.adoption.count >= MAX_ADOPTION_LOOKS) return interruptRun(record, run, { atMs, limits });
-  return changeRun(
-    record,
-    { ...run, adoption: countAttempt(run.adoption, atMs) },
-    checkChildAction(record, run),
-  );
+  const adoption = countAttempt(run.adoption, atMs);
+  if (adoption.count > MAX_ADOPTION_LOOKS) return interruptRun(record, run, { atMs, limits });
+  return changeRun(record, { ...run, adoption }, checkChildAction(record, run));
 }
 
 function abortAgain(record: ForkRecord, run: LiveRun, { atMs }: Time): ForkStep {
@@ -79,9 +61,8 @@ function endGrace(record: ForkRecord, run: LiveRun, { atMs, limits }: Time): For
 }
 
 function endTime(record: ForkRecord, run: LiveRun, { atMs, limits }: Time): ForkStep {
-  if (run.stopping !== undefined || atMs < (run.startedAtMs ?? atMs) + limits.timeoutMs)
-    return unchanged(record);
-  return run.wrapUp === undefined ? wrapUp(record, run, { limit: "time", atMs }) : unchanged(record);
+  if (atMs < (run.startedAtMs ?? atMs) + limits.timeoutMs) return unchanged(record);
+  return wrapUp(record, run, { limit: "time", atMs });
 }
 
 function createAgain(record: ForkRecord, run: LiveRun, { atMs }: Time): ForkStep {

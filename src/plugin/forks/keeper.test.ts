@@ -7,7 +7,7 @@ import {
   sampleFork,
 } from "../../../test/rig/forks/fork-samples.ts";
 import type { ForkAction } from "../../fork/life/events.ts";
-import { DEFAULT_FORK_LIMITS } from "../../fork/life/limits.ts";
+import { FORK_LIMIT_DEFAULTS, forkLimits } from "../../fork/life/limits.ts";
 import { currentRun, type ForkOwner } from "../../fork/life/record.ts";
 import type { RecordStore } from "../../fork/life/record-store.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
@@ -33,7 +33,7 @@ function createKeeper({ store = createMemoryRecordStore(), owner = OWNER }: Setu
       notify: { toast: () => {}, toastOnce: () => {}, log: (_, message) => void logged.push(message) },
     },
     store,
-    limits: DEFAULT_FORK_LIMITS,
+    limits: forkLimits(FORK_LIMIT_DEFAULTS),
     owner: () => owner,
     perform: (_, { type }) => void performed.push(type),
   });

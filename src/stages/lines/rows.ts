@@ -2,6 +2,7 @@ import { headCut } from "../../text/truncate.ts";
 import { isVisibleToModel, type Message, type Transcript } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
 import { filePlaceholder } from "../../transcript/render.ts";
+import { toolResults } from "../../transcript/tool-results.ts";
 import { type FillCall, type FillSource, readCall } from "./read-call.ts";
 
 /** A transcript split into rows: messages hold parts, parts hold segments, segments hold rows. */
@@ -46,7 +47,7 @@ export function readRows(transcript: Transcript): FillRows {
   const parts: FillPart[] = [];
   const segments: FillSegment[] = [];
   const rows = createRowCollector();
-  let callsSince = countResults(messages);
+  let callsSince = toolResults(messages).length;
   for (const [messageNumber, message] of messages.entries()) {
     for (const [partIndex, part] of message.parts.entries()) {
       if (part.agentVisible === false) continue;
@@ -82,24 +83,10 @@ export function readRows(transcript: Transcript): FillRows {
   return { messages, parts, segments, rows: rows.table() };
 }
 
-function countResults(messages: Transcript): number {
-  let results = 0;
-  for (const { parts } of messages) {
-    for (const part of parts)
-      if (part.type === "tool" && part.agentVisible !== false && part.outcome.status !== "pending") results++;
-  }
-  return results;
-}
-
 /** A longer text of a user was pasted or printed by a program, not typed. */
 const MAX_SAID_CHARS = 8_000;
 
-interface SourcedText {
-  readonly source: FillSource;
-  readonly text: string;
-}
-
-function ownTexts(part: Part, { role }: Message): readonly SourcedText[] {
+function ownTexts(part: Part, { role }: Message): FillCall["texts"] {
   const source = role === "assistant" ? "agent" : "user";
   if (part.type === "file") return [{ source, text: filePlaceholder(part) }];
   if (part.type !== "text" || part.ignored || part.own) return [];
@@ -237,7 +224,7 @@ export function createRowCollector(): RowCollector {
   return {
     add({ start, bodyStart, end, blankLines }) {
       const at = count * FIELDS;
-      if (at === columns.length) columns = doubled(columns);
+      if (at === columns.length) columns = doubled(columns, Int32Array);
       columns[at] = start;
       columns[at + 1] = bodyStart;
       columns[at + 2] = end;
@@ -273,8 +260,9 @@ export function createRowCollector(): RowCollector {
 
 const FIELDS = 4;
 
-function doubled(array: Int32Array): Int32Array<ArrayBuffer> {
-  const larger = new Int32Array(array.length * 2);
+/** A copy of an array with room for twice as much. */
+export function doubled<T extends Int32Array | Uint8Array>(array: T, Type: new (length: number) => T): T {
+  const larger = new Type(array.length * 2);
   larger.set(array);
   return larger;
 }

@@ -1,4 +1,4 @@
-import type { FillRows } from "./rows.ts";
+import { doubled, type FillRows } from "./rows.ts";
 
 /** The words of all rows as small numbers, and which rows have the same line. */
 export interface InternedWords {
@@ -56,12 +56,6 @@ export function internWords({ segments, rows }: FillRows): InternedWords {
   firstWord[rows.count] = used;
   const counts = { wordCount: table.size(), lineCount: lines.size() };
   return { words, firstWord, isIdentifier, lineOf, indent, isComment, ...counts };
-}
-
-function doubled<T extends Int32Array | Uint8Array>(array: T, Type: new (length: number) => T): T {
-  const larger = new Type(array.length * 2);
-  larger.set(array);
-  return larger;
 }
 
 const MIN_WORD_CHARS = 3;

@@ -1,6 +1,6 @@
 import { advanceFork } from "../../../src/fork/life/advance.ts";
 import type { ForkEvent, ForkStep } from "../../../src/fork/life/events.ts";
-import { DEFAULT_FORK_LIMITS, type ForkLimits } from "../../../src/fork/life/limits.ts";
+import { FORK_LIMIT_DEFAULTS, type ForkLimits, forkLimits } from "../../../src/fork/life/limits.ts";
 import {
   currentRun,
   type EndedRun,
@@ -46,7 +46,7 @@ export type SampleEvent = Happening & { readonly atMs?: number };
 /** One step of a frozen record. */
 export function step(record: ForkRecord, event: SampleEvent, change: Partial<ForkLimits> = {}): ForkStep {
   return advanceFork(deepFreeze(record), { atMs: AT_MS, ...event } as ForkEvent, {
-    ...DEFAULT_FORK_LIMITS,
+    ...forkLimits(FORK_LIMIT_DEFAULTS),
     ...change,
   });
 }
