@@ -50,11 +50,8 @@ export function createMemoryRecordStore(): RecordStore {
       return { status: "stored", version: lastVersion };
     },
     async list() {
-      const ids = [...rows.keys()].sort();
-      const records = ids.flatMap((id) => {
-        const row = rows.get(id);
-        return row ? [toFound(id, row)] : [];
-      });
+      const records = Array.from(rows, ([id, row]) => toFound(id, row));
+      records.sort((one, other) => (one.id < other.id ? -1 : 1));
       return { status: "listed", records, problems: [] };
     },
     async delete(id, expected) {
@@ -101,7 +98,5 @@ export function createMemorySpillStore(): SpillStore {
 }
 
 function toHex(bytes: Uint8Array): string {
-  let hex = "";
-  for (const byte of bytes) hex += byte.toString(16).padStart(2, "0");
-  return hex;
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

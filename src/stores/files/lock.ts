@@ -3,9 +3,16 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { codeOf, failureOf, type StoreFailure } from "../store-failure.ts";
+import { failureOf, type StoreFailure } from "../store-failure.ts";
 import type { FileSystem } from "./file-system.ts";
-import { readWholeFileIfAny, removeQuietly, temporaryPath, writeNewFile } from "./whole-file.ts";
+import {
+  ifAny,
+  linkIfFree,
+  readWholeFileIfAny,
+  removeQuietly,
+  temporaryPath,
+  writeNewFile,
+} from "./whole-file.ts";
 
 /** Runs a job under a lock file that excludes all processes of this machine. The lock of a process that has ended is broken, that of a running one never. */
 export function withFileLock<Result>(
@@ -65,7 +72,7 @@ async function acquire(lock: FileLock, deadlineMs: number): Promise<StoreFailure
     const bytes = Buffer.from(JSON.stringify({ ...currentProcess(), token: processToken }));
     await writeNewFile({ fs: lock.fs, path: offer, bytes, durable: false });
     for (let attempt = 0; ; attempt += 1) {
-      if (isLinked(lock, offer)) return undefined;
+      if (linkIfFree(lock.fs, offer, lock.path)) return undefined;
       const holder = readHolder(lock);
       // Left by a release of ours that failed.
       if (holder?.token === processToken) return undefined;
@@ -100,16 +107,6 @@ async function breakLock(lock: FileLock, deadlineMs: number): Promise<StoreFailu
   }
 }
 
-function isLinked({ fs, path }: FileLock, offer: string): boolean {
-  try {
-    fs.link(offer, path);
-    return true;
-  } catch (error) {
-    if (codeOf(error) === "EEXIST") return false;
-    throw error;
-  }
-}
-
 function release(lock: FileLock): void {
   for (let attempt = 0; attempt < 2; attempt += 1) {
     try {
@@ -132,12 +129,8 @@ function beat({ fs, path, now }: FileLock): void {
 function isOwnerGone({ fs, path, now }: FileLock, holder: Holder): boolean {
   const state = processState(holder);
   if (state !== "unknown") return state === "gone";
-  try {
-    return now() - fs.lstat(path).modifiedMs > LOCK_TIMEOUT_MS;
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return false;
-    throw error;
-  }
+  const stat = ifAny(() => fs.lstat(path));
+  return stat !== undefined && now() - stat.modifiedMs > LOCK_TIMEOUT_MS;
 }
 
 interface Holder extends ProcessIdentity {

@@ -1,12 +1,14 @@
 import { createHash } from "node:crypto";
 import { dirname, join, resolve } from "node:path";
 import type { SpillFailure, SpillRef, SpillStore } from "../../tool-output/spill.ts";
-import { codeOf, failureOf, type StoreFailure } from "../store-failure.ts";
+import { failureOf, type StoreFailure } from "../store-failure.ts";
 import { byteChunks, CHUNK_BYTES, createPause } from "./byte-chunks.ts";
 import { type FileStat, type FileSystem, nodeFileSystem } from "./file-system.ts";
 import { withFileLock } from "./lock.ts";
 import { defaultStateFolder } from "./path-name.ts";
 import {
+  ifAny,
+  linkIfFree,
   openPrivateFolder,
   openRegularFile,
   removeOldTemporaries,
@@ -49,7 +51,7 @@ export function createFileSpillStore(options: FileSpillStoreOptions = {}): Spill
     return { status: "stored", handle: sha256, sha256, bytes, path };
   }
 
-  async function writeHashed(path: string, content: string | Uint8Array): Promise<Hashed> {
+  async function writeHashed(path: string, content: string | Uint8Array) {
     const pause = createPause();
     const hash = createHash("sha256");
     const fd = fs.open(path, "create");
@@ -122,11 +124,6 @@ export interface FileSpillStoreOptions extends SpillLimits {
   readonly fs?: FileSystem;
   /** Replaces `Date.now`, for tests. */
   readonly now?: () => number;
-}
-
-interface Hashed {
-  readonly sha256: string;
-  readonly bytes: number;
 }
 
 const CLEANING_INTERVAL_MS = 3_600_000;
@@ -312,23 +309,16 @@ function removeUnlessUsed(fs: FileSystem, file: SpillFile): boolean {
 
 // False if the same content was written again in the meantime.
 function restore(fs: FileSystem, path: string): boolean {
-  let isBack = true;
-  try {
-    fs.link(pendingDeletePath(path), path);
-  } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
-    isBack = false;
-  }
+  const isBack = linkIfFree(fs, pendingDeletePath(path), path);
   fs.unlink(pendingDeletePath(path));
   return isBack;
 }
 
 function tryCollecting<Result>(act: () => Result, problems: StoreFailure[]): Result | undefined {
   try {
-    return act();
+    return ifAny(act);
   } catch (error) {
-    // The file is gone already.
-    if (codeOf(error) !== "ENOENT") problems.push(failureOf(error));
+    problems.push(failureOf(error));
     return undefined;
   }
 }

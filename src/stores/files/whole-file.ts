@@ -22,8 +22,13 @@ export function readWholeFile(fs: FileSystem, path: string): Uint8Array {
 
 /** Like `readWholeFile`, but undefined if the file does not exist. */
 export function readWholeFileIfAny(fs: FileSystem, path: string): Uint8Array | undefined {
+  return ifAny(() => readWholeFile(fs, path));
+}
+
+/** What a system call gives, or undefined if the file does not exist. */
+export function ifAny<Result>(call: () => Result): Result | undefined {
   try {
-    return readWholeFile(fs, path);
+    return call();
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
     throw error;
@@ -125,15 +130,25 @@ export function removeQuietly(fs: FileSystem, path: string): boolean {
 
 /** Removes a file if it exists. */
 export function removeIfAny(fs: FileSystem, path: string): void {
+  ifAny(() => fs.unlink(path));
+}
+
+/** Gives a file a second name; false if that name is taken. */
+export function linkIfFree(fs: FileSystem, from: string, to: string): boolean {
   try {
-    fs.unlink(path);
+    fs.link(from, to);
+    return true;
   } catch (error) {
-    if (codeOf(error) !== "ENOENT") throw error;
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
   }
 }
 
 /** Opens a regular file for reading; the caller closes it. */
-export function openRegularFile(fs: FileSystem, path: string): OpenFile {
+export function openRegularFile(
+  fs: FileSystem,
+  path: string,
+): { readonly fd: number; readonly sizeBytes: number } {
   const fd = fs.open(path, "read");
   try {
     const { type, sizeBytes } = fs.fstat(fd);
@@ -143,11 +158,6 @@ export function openRegularFile(fs: FileSystem, path: string): OpenFile {
     fs.close(fd);
     throw error;
   }
-}
-
-interface OpenFile {
-  readonly fd: number;
-  readonly sizeBytes: number;
 }
 
 function modifiedMsOf(fs: FileSystem, path: string): number {
@@ -164,7 +174,7 @@ export async function openPrivateFolder(
 ): Promise<PrivateFolder | StoreFailure> {
   const { fs, path } = options;
   try {
-    const stat = statIfAny(fs, path) ?? (await makeFolder(options));
+    const stat = ifAny(() => fs.lstat(path)) ?? (await makeFolder(options));
     if (stat.type !== "folder") return unsafe(path, "is not a folder of its own (a link, perhaps)");
     const uid = process.getuid?.();
     if (uid !== undefined && stat.uid !== uid) return unsafe(path, "belongs to another user");
@@ -203,15 +213,6 @@ async function makeFolder({ fs, path, durable }: PrivateFolderOptions): Promise<
     if (parent === dirname(parent)) break;
   }
   return stat;
-}
-
-function statIfAny(fs: FileSystem, path: string): FileStat | undefined {
-  try {
-    return fs.lstat(path);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
 }
 
 function unsafe(path: string, reason: string): StoreFailure {

@@ -1,3 +1,4 @@
+import { groupBy } from "../../text/json.ts";
 import type { StoreFailure } from "../store-failure.ts";
 import { type Connection, originalText, type PostgresDatabase, storableText } from "./database.ts";
 
@@ -160,12 +161,7 @@ async function readInventory(
     where exists (select from ${spills} where sha256 = decode(name[1], 'hex'))`,
     [],
   );
-  const handles = new Map<string, string[]>();
-  for (const { sessionId, handle } of named) {
-    const list = handles.get(sessionId);
-    if (list === undefined) handles.set(sessionId, [handle]);
-    else list.push(handle);
-  }
+  const namedBy = groupBy(named, ({ sessionId }) => sessionId);
   const claims = await connection.rows<OutputClaim>(
     `select encode(sha256, 'hex') as handle, claimant from ${table("spill_claims")}`,
     [],
@@ -178,7 +174,7 @@ async function readInventory(
     logs: logs.map(({ sessionId, ...log }) => ({
       ...log,
       sessionId: originalText(sessionId),
-      handles: handles.get(sessionId) ?? [],
+      handles: (namedBy.get(sessionId) ?? []).map(({ handle }) => handle),
     })),
     records: await recordsBelow(connection, { table: table("records"), prefix: "" }),
     outputs,

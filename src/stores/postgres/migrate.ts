@@ -6,31 +6,30 @@ export async function migrate(
   client: PostgresClient,
   { schema, migrations = MIGRATIONS }: MigrateOptions,
 ): Promise<void> {
-  if ((await versionOf(client, schema)) >= migrations.length) return;
-  await checkEncoding(client);
-  await client.query({ text: "begin", values: [] });
-  await client.query({
-    text: "select pg_advisory_xact_lock(hashtextextended($1, 0))",
-    values: [`carryover schema ${schema}`],
-  });
+  const run: Run = async (text, values = []) => (await client.query({ text, values })).rows;
+  if ((await versionOf(run, schema)) >= migrations.length) return;
+  await checkEncoding(run);
+  await run("begin");
+  await run("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`carryover schema ${schema}`]);
   // Checked first, since only the owner of the database may run `create schema`, even for one that exists.
-  if (!(await schemaExists(client, schema)))
-    await client.query({ text: `create schema ${schema}`, values: [] });
-  await client.query({
-    text: `create table if not exists ${schema}.migrations (version integer primary key, applied_at timestamptz not null default now())`,
-    values: [],
-  });
-  const present = await versionOf(client, schema);
+  const found = await run(`select exists (select from pg_namespace where ${QUOTED_NAME} = $1) as yes`, [
+    schema,
+  ]);
+  if (!isYes(found)) await run(`create schema ${schema}`);
+  await run(
+    `create table if not exists ${schema}.migrations (version integer primary key, applied_at timestamptz not null default now())`,
+  );
+  const present = await versionOf(run, schema);
   for (const [index, migration] of migrations.entries()) {
     if (index < present) continue;
-    await client.query({ text: migration(schema), values: [] });
-    await client.query({
-      text: `insert into ${schema}.migrations (version) values ($1)`,
-      values: [index + 1],
-    });
+    await run(migration(schema));
+    await run(`insert into ${schema}.migrations (version) values ($1)`, [index + 1]);
   }
-  await client.query({ text: "commit", values: [] });
+  await run("commit");
 }
+
+/** Runs a statement and gives its rows. */
+type Run = (text: string, values?: readonly unknown[]) => Promise<readonly unknown[]>;
 
 interface MigrateOptions {
   /** Quoted for use in a statement. */
@@ -44,27 +43,16 @@ export function quoteSchema(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-async function versionOf(client: PostgresClient, schema: string): Promise<number> {
-  const { rows: found } = await client.query({
-    text: `select exists (
+async function versionOf(run: Run, schema: string): Promise<number> {
+  const found = await run(
+    `select exists (
       select from pg_class join pg_namespace on pg_namespace.oid = relnamespace
       where relname = 'migrations' and ${QUOTED_NAME} = $1) as yes`,
-    values: [schema],
-  });
+    [schema],
+  );
   if (!isYes(found)) return 0;
-  const { rows } = await client.query({
-    text: `select coalesce(max(version), 0)::float8 as version from ${schema}.migrations`,
-    values: [],
-  });
+  const rows = await run(`select coalesce(max(version), 0)::float8 as version from ${schema}.migrations`);
   return (rows[0] as { readonly version: number }).version;
-}
-
-async function schemaExists(client: PostgresClient, schema: string): Promise<boolean> {
-  const { rows } = await client.query({
-    text: `select exists (select from pg_namespace where ${QUOTED_NAME} = $1) as yes`,
-    values: [schema],
-  });
-  return isYes(rows);
 }
 
 /**
@@ -74,11 +62,8 @@ async function schemaExists(client: PostgresClient, schema: string): Promise<boo
 const QUOTED_NAME = `'"' || replace(nspname, '"', '""') || '"'`;
 
 /** In another encoding than UTF-8 some texts cannot be stored, or are changed. */
-async function checkEncoding(client: PostgresClient): Promise<void> {
-  const { rows } = await client.query({
-    text: "select current_setting('server_encoding') as encoding",
-    values: [],
-  });
+async function checkEncoding(run: Run): Promise<void> {
+  const rows = await run("select current_setting('server_encoding') as encoding");
   const { encoding } = rows[0] as { readonly encoding: string };
   if (encoding === "UTF8") return;
   const reason = `The database is encoded as ${encoding}; make one with: create database carryover encoding 'UTF8' template template0`;

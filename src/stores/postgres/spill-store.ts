@@ -49,23 +49,19 @@ export function createPostgresSpillStore({ database, claimant, onPut }: Postgres
 
   /** The text, or undefined if a piece is missing or the hash does not match. */
   async function read(connection: Connection, hash: Buffer): Promise<string | undefined> {
-    const [row] = await connection.rows<SpillRow>(READ(spills), [hash]);
+    const [row] = await connection.rows<{ readonly content: Buffer | null }>(READ(spills), [hash]);
     if (row === undefined) return undefined;
     const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
     const check = createHash("sha256");
     let text = "";
-    for await (const content of contentsOf(connection, { hash, row })) {
+    for await (const content of row.content === null ? piecesOf(connection, hash) : [row.content]) {
       check.update(content);
       text += decoder.decode(content, { stream: true });
     }
     return check.digest().equals(hash) ? text + decoder.decode() : undefined;
   }
 
-  async function* contentsOf(connection: Connection, { hash, row }: FoundSpill): AsyncGenerator<Buffer> {
-    if (row.content !== null) {
-      yield row.content;
-      return;
-    }
+  async function* piecesOf(connection: Connection, hash: Buffer): AsyncGenerator<Buffer> {
     const text = `select content from ${pieces} where sha256 = $1 and number = $2`;
     for (let number = 0; ; number += 1) {
       const [piece] = await connection.rows<{ readonly content: Buffer }>(text, [hash, number]);
@@ -107,7 +103,7 @@ interface PostgresSpillOptions {
   readonly onPut?: () => void;
 }
 
-/** Reading updates the time of last use, at most once a minute. */
+/** The content is null if it is stored in pieces. Reading updates the time of last use, at most once a minute. */
 const READ = (spills: string): string => `
   with used as (
     update ${spills} set used_at = now() where sha256 = $1 and used_at < now() - interval '1 minute'
@@ -123,16 +119,6 @@ interface Large {
   readonly hash: Buffer;
   readonly bytes: number;
   readonly content: string | Uint8Array;
-}
-
-interface FoundSpill {
-  readonly hash: Buffer;
-  readonly row: SpillRow;
-}
-
-interface SpillRow {
-  /** Null if it is stored in pieces. */
-  readonly content: Buffer | null;
 }
 
 async function hashOf(
@@ -156,15 +142,8 @@ export async function cleanPostgresSpills(
 ): Promise<PostgresCleanReport | StoreFailure> {
   const { maxAgeMs = 14 * DAY_MS, maxBytes = 16 * 2 ** 30, minAgeMs = 60_000 } = limits;
   const spills = database.table("spills");
+  const deleteOldest = DELETE_OLDEST(spills, database.table("spill_claims"));
   const removed = { outputs: 0, bytes: 0 };
-
-  async function removeOldest(connection: Connection, { ageMs, excessBytes }: Slice): Promise<number> {
-    const text = DELETE_OLDEST({ spills, claims: database.table("spill_claims") });
-    const rows = await connection.rows<{ readonly bytes: number }>(text, [ageMs, excessBytes]);
-    removed.outputs += rows.length;
-    removed.bytes += rows.reduce((sum, row) => sum + row.bytes, 0);
-    return rows.length;
-  }
 
   async function size(connection: Connection): Promise<KeptOutputs> {
     const text = `select count(*)::float8 as outputs, coalesce(sum(bytes), 0)::float8 as bytes from ${spills}`;
@@ -174,16 +153,16 @@ export async function cleanPostgresSpills(
 
   // In slices, each a statement of its own, so that rows are not locked for long.
   return database.use(async (connection) => {
-    while (
-      (await removeOldest(connection, {
-        ageMs: Math.max(maxAgeMs, minAgeMs),
-        excessBytes: Number.MAX_SAFE_INTEGER,
-      })) > 0
-    );
+    const removeOldest = async (ageMs: number, excessBytes: number): Promise<number> => {
+      const rows = await connection.rows<{ readonly bytes: number }>(deleteOldest, [ageMs, excessBytes]);
+      removed.outputs += rows.length;
+      removed.bytes += rows.reduce((sum, row) => sum + row.bytes, 0);
+      return rows.length;
+    };
+    while ((await removeOldest(Math.max(maxAgeMs, minAgeMs), Number.MAX_SAFE_INTEGER)) > 0);
     let kept = await size(connection);
     while (kept.bytes > maxBytes) {
-      const slice = { ageMs: minAgeMs, excessBytes: kept.bytes - maxBytes };
-      if ((await removeOldest(connection, slice)) === 0) break;
+      if ((await removeOldest(minAgeMs, kept.bytes - maxBytes)) === 0) break;
       kept = await size(connection);
     }
     await connection.rows(DELETE_TOMBSTONES(database.table("records")), [TOMBSTONE_DAYS]);
@@ -232,11 +211,6 @@ const DAY_MS = 86_400_000;
 const TOMBSTONE_DAYS = 30;
 const SLICE_OUTPUTS = 500;
 
-interface Slice {
-  readonly ageMs: number;
-  readonly excessBytes: number;
-}
-
 interface KeptOutputs {
   readonly outputs: number;
   readonly bytes: number;
@@ -246,7 +220,7 @@ interface KeptOutputs {
  * Deletes the oldest unclaimed outputs until enough bytes are freed. A concurrent put or get changes `used_at`, which is
  * checked again; a concurrent claim makes the statement fail by its foreign key.
  */
-const DELETE_OLDEST = ({ spills, claims }: { readonly spills: string; readonly claims: string }): string => `
+const DELETE_OLDEST = (spills: string, claims: string): string => `
   delete from ${spills} as spill using (
     select sha256, sum(bytes) over (order by used_at, sha256) - bytes as before from (
       select sha256, bytes, used_at from ${spills} as candidate
