@@ -1,6 +1,6 @@
-import { asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
+import { asObject, groupBy, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import { applyEdits } from "../../../transcript/edit.ts";
-import { type Format, findFaults } from "../../../transcript/format.ts";
+import { findFaults } from "../../../transcript/format.ts";
 import {
   isVisibleToModel,
   type Message,
@@ -9,6 +9,7 @@ import {
   type Transcript,
 } from "../../../transcript/message.ts";
 import type { Part, ToolOutcome } from "../../../transcript/part.ts";
+import type { BlockFormat } from "../../blocks/create-block-format.ts";
 import { type Decoded, decodeMessages, infoOf, isResultsOnly, type Origin } from "./decode-messages.ts";
 import { type EncodeContext, encodeCall, encodeOrphan, encodePart, encodeResult } from "./encode-part.ts";
 import type { OpenCodeWire, SessionExport, SessionMessage, SessionPart } from "./session-message.ts";
@@ -29,13 +30,7 @@ export const opencode: OpenCodeFormat = {
 };
 
 /** The format keeps the form it was given: a list stays a list, an export an export. */
-export interface OpenCodeFormat extends Format<OpenCodeWire> {
-  apply<Wire extends OpenCodeWire>(
-    wire: Wire,
-    edits: Parameters<Format<Wire>["apply"]>[1],
-    options: Parameters<Format<Wire>["apply"]>[2],
-  ): Wire;
-}
+export type OpenCodeFormat = BlockFormat<OpenCodeWire>;
 
 /** The wire messages of an edited transcript: untouched ones are the same references, hidden ones are left out. */
 function encodeMessages(
@@ -73,15 +68,8 @@ interface EditedMessage {
 
 /** The wire messages that hold only results, by the wire message of their first call: where that goes, they go. */
 function resultCarriers(origins: Decoded["origins"]): ReadonlyMap<number, readonly number[]> {
-  const carriers = new Map<number, number[]>();
-  for (const [index, ofMessage] of origins.entries()) {
-    const owner = ofMessage[0]?.messageIndex;
-    if (owner === undefined || !isResultsOnly(ofMessage)) continue;
-    const ofOwner = carriers.get(owner);
-    if (ofOwner === undefined) carriers.set(owner, [index]);
-    else ofOwner.push(index);
-  }
-  return carriers;
+  const carriers = [...origins.keys()].filter((index) => isResultsOnly(origins[index] ?? []));
+  return groupBy(carriers, (index) => origins[index]?.[0]?.messageIndex ?? -1);
 }
 
 /** Calls that were moved behind their results, as `message/part`: only in front of its result can a call be found again. */
