@@ -235,11 +235,9 @@ function describeCompaction(
 type CompactionDescription = ReturnType<typeof describeCompaction>;
 type CompactionWork = Extract<CompactionDescription, { readonly summarized: object }>;
 
-interface CompactReportOptions {
+interface CompactReportOptions extends Partial<Written> {
   readonly title: string;
   readonly colors: Colors;
-  readonly written?: string;
-  readonly backup?: string;
 }
 
 /** What a compaction did or would do, for the terminal. */

@@ -2,6 +2,7 @@ import { createReadStream } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { pipeline } from "node:stream";
 import { createGunzip, gunzipSync } from "node:zlib";
+import { isJsonText } from "../../formats/blocks/block-content.ts";
 import { readTranscript, type TranscriptFile } from "../../formats/read-transcript.ts";
 import { messagesOf } from "../../formats/wires/opencode/opencode.ts";
 import type { OpenCodeWire } from "../../formats/wires/opencode/session-message.ts";
@@ -210,16 +211,7 @@ const MAX_EXPLAINED_BYTES = 256 * 1024 * 1024;
 function isEachLineJson(text: string): boolean {
   const lines = text.slice(0, SAMPLE_BYTES * 16).split("\n");
   const complete = lines.slice(0, -1).filter((line) => line.trim() !== "");
-  return complete.length > 1 && complete.every(isJson);
-}
-
-function isJson(line: string): boolean {
-  try {
-    JSON.parse(line);
-    return true;
-  } catch {
-    return false;
-  }
+  return complete.length > 1 && complete.every(isJsonText);
 }
 
 function explainSyntaxError(

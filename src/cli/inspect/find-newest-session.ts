@@ -1,10 +1,11 @@
 import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { join } from "node:path";
 import type {
   SessionExport,
   SessionMessage,
   SessionPart,
 } from "../../formats/wires/opencode/session-message.ts";
+import { dataHome } from "../../plugin/stores/folders.ts";
 import { errorMessage } from "../../text/display.ts";
 import { modifiedMs, newestFile } from "../files/find-files.ts";
 import { type InputFile, readBytes, readInput } from "../files/read-input.ts";
@@ -65,13 +66,8 @@ function homeOf(env: NodeJS.ProcessEnv): string {
   return env.HOME || homedir();
 }
 
-function openCodeFolder(env: NodeJS.ProcessEnv): string {
-  const { XDG_DATA_HOME: data } = env;
-  return join(data && isAbsolute(data) ? data : join(homeOf(env), ".local", "share"), "opencode");
-}
-
 async function findInDatabase(env: NodeJS.ProcessEnv): Promise<Candidate | undefined> {
-  const place = join(openCodeFolder(env), "opencode.db");
+  const place = join(dataHome(env), "opencode", "opencode.db");
   // The write-ahead log changes before the database does.
   const times = await Promise.all([modifiedMs(place), modifiedMs(`${place}-wal`)]);
   if (times[0] === undefined) return undefined;
@@ -85,7 +81,7 @@ async function findInDatabase(env: NodeJS.ProcessEnv): Promise<Candidate | undef
 
 /** Older versions of OpenCode kept a session in JSON files. */
 async function findInStorage(env: NodeJS.ProcessEnv): Promise<Candidate | undefined> {
-  const storage = join(openCodeFolder(env), "storage");
+  const storage = join(dataHome(env), "opencode", "storage");
   const newest = await newestFile(join(storage, "session"), (name) => name.endsWith(".json"));
   if (newest === undefined) return undefined;
   return {

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { InvalidArgumentError } from "commander";
 import { createSessionReader, followOpenCode } from "../../inspector/server/live/follow-opencode.ts";
 import { createFollowedSession } from "../../inspector/server/live/followed-session.ts";
@@ -15,7 +15,7 @@ import {
   serveInspector,
 } from "../../inspector/server/serve-inspector.ts";
 import type { InspectedSession } from "../../inspector/view/types.ts";
-import { pluginFolders } from "../../plugin/stores/folders.ts";
+import { dataHome } from "../../plugin/stores/folders.ts";
 import type { PluginStores } from "../../plugin/stores/plugin-stores.ts";
 import { sessionLabel } from "../files/read-input.ts";
 import { writeFileAtomic } from "../files/write-file.ts";
@@ -140,8 +140,7 @@ const MAX_NAME_CHARS = 60;
 
 /** OpenCode's database and its write-ahead log, which changes first. */
 function databaseFiles(env: NodeJS.ProcessEnv): readonly string[] {
-  const dataHome = dirname(pluginFolders({ store: undefined, env }).root);
-  const database = join(dataHome, "opencode", "opencode.db");
+  const database = join(dataHome(env), "opencode", "opencode.db");
   return [database, `${database}-wal`];
 }
 

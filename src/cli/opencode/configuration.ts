@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
-import { homedir } from "node:os";
-import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { type ParseError, parse, printParseErrorCode } from "jsonc-parser";
+import { configHome } from "../../plugin/stores/folders.ts";
 import { errorMessage } from "../../text/display.ts";
 import { asObject, asString, isObject, type UnknownObject } from "../../text/json.ts";
 import { lineAndColumn } from "../files/read-input.ts";
@@ -79,11 +79,6 @@ export function parseJsonc(text: string): unknown {
 }
 
 const CONFIG_NAMES = ["config.json", "opencode.json", "opencode.jsonc"];
-
-function configHome(env: ConfigurationPlace["env"]): string {
-  const given = env.XDG_CONFIG_HOME;
-  return given && isAbsolute(given) ? given : join(env.HOME || homedir(), ".config");
-}
 
 /** The folders of the project down to this one, outermost first, each with its `.opencode`. */
 function projectFolders(directory: string): readonly string[] {

@@ -41,7 +41,8 @@ export function configHome({ XDG_CONFIG_HOME, HOME }: PluginFolderOptions["env"]
   return absolute(XDG_CONFIG_HOME) ?? join(HOME || homedir(), ".config");
 }
 
-function dataHome({ XDG_DATA_HOME, HOME }: PluginFolderOptions["env"]): string {
+/** The folder below which programs keep their data. */
+export function dataHome({ XDG_DATA_HOME, HOME }: PluginFolderOptions["env"]): string {
   return absolute(XDG_DATA_HOME) ?? join(HOME || homedir(), ".local", "share");
 }
 
