@@ -23,22 +23,13 @@ export function errorWithCode(code: string, message: string): Error {
 }
 
 /** The value as JSON, or a failure if it cannot be written as JSON. */
-export function toJson(value: unknown): string | NotJson {
+export function toJson(value: unknown): string | StoreFailure {
   try {
     const json: string | undefined = JSON.stringify(value);
     if (json !== undefined) return json;
     return { status: "failed", code: "NOT_JSON", reason: `JSON has no text for ${typeof value}` };
   } catch (error) {
-    return {
-      status: "failed",
-      code: "NOT_JSON",
-      reason: error instanceof Error ? error.message : "the value refused",
-    };
+    const reason = error instanceof Error ? error.message : "the value refused";
+    return { status: "failed", code: "NOT_JSON", reason };
   }
-}
-
-interface NotJson {
-  readonly status: "failed";
-  readonly code: "NOT_JSON";
-  readonly reason: string;
 }

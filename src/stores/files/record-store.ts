@@ -33,14 +33,14 @@ export function createFileRecordStore(options: FileRecordStoreOptions): RecordSt
   const root = resolve(options.root);
   let hasStarted = false;
 
-  async function open(): Promise<OpenRecords | RecordFailure> {
+  async function open() {
     const folder = await openPrivateFolder({ fs, path: root, durable });
     if (folder.status === "failed") return folder;
     if (!hasStarted) removeOldTemporaries({ fs, folder: folder.path, nowMs: now() });
     hasStarted = true;
     const copiesOf = (name: string): RecordCopies =>
       recordCopies({ fs, now, durable, folder: folder.path, name });
-    return { status: "open", folder: folder.path, copiesOf };
+    return { status: "open" as const, folder: folder.path, copiesOf };
   }
 
   // A damaged or missing current copy may be the work of another process, so it is read again under the lock.
@@ -139,12 +139,6 @@ export interface FileRecordStoreOptions {
 }
 
 const LOCK_WAIT_MS = 5_000;
-
-interface OpenRecords {
-  readonly status: "open";
-  readonly folder: string;
-  readonly copiesOf: (name: string) => RecordCopies;
-}
 
 interface Present {
   readonly copies: RecordCopies;

@@ -75,7 +75,7 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
   const redact = createRedactConnection(options.connectionString);
   const gate = createConcurrencyLimit(maxConnections);
   const prepared = new WeakSet<PostgresClient>();
-  let opening: Opening | undefined;
+  let opening: { readonly pool: Promise<PostgresPool>; readonly limits: PoolSettings["limits"] } | undefined;
   let migrating: Promise<void> | undefined;
   let offsetMs = 0;
   let backoffUntilMs = Number.NEGATIVE_INFINITY;
@@ -198,11 +198,6 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
       if (options.pool === undefined) await pool?.end().catch(noop);
     },
   };
-}
-
-interface Opening {
-  readonly pool: Promise<PostgresPool>;
-  readonly limits: PoolSettings["limits"];
 }
 
 const FIRST_DELAY_MS = 50;
