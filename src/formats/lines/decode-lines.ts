@@ -1,6 +1,13 @@
 import { createIdDeduplicator, type Message, type Transcript } from "../../transcript/message.ts";
 import type { CallId, Part } from "../../transcript/part.ts";
-import type { LineFormat, LinePiece, LineReading, MessageHead, ResultPiece } from "./line-format.ts";
+import type {
+  CallPiece,
+  LineFormat,
+  LinePiece,
+  LineReading,
+  MessageHead,
+  ResultPiece,
+} from "./line-format.ts";
 import { readNote, withPartNote } from "./line-note.ts";
 
 /** A transcript, and where each piece of its lines went. */
@@ -100,12 +107,9 @@ function withNotes(readings: readonly LineReading[], line: unknown): readonly Li
 }
 
 /** The call of each result: the newest before it that has none yet, else the first behind it. */
-function matchResults(
-  readings: readonly (readonly LineReading[])[],
-): ReadonlyMap<ResultPiece, Extract<LinePiece, { half: "call" }>> {
-  type Call = Extract<LinePiece, { half: "call" }>;
-  const callOf = new Map<ResultPiece, Call>();
-  const open = new Map<CallId, Call>();
+function matchResults(readings: readonly (readonly LineReading[])[]): ReadonlyMap<ResultPiece, CallPiece> {
+  const callOf = new Map<ResultPiece, CallPiece>();
+  const open = new Map<CallId, CallPiece>();
   const early: ResultPiece[] = [];
   const answered = new Set<CallId>();
   for (const { pieces } of eachReading(readings)) {

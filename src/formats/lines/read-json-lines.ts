@@ -1,3 +1,5 @@
+import { isJsonText } from "../blocks/block-content.ts";
+
 /** One parsed line of a file. */
 export interface JsonLine {
   /** Counted from 1. */
@@ -61,23 +63,15 @@ export function createLineReader(onProblem: (problem: LineProblem) => void): Lin
     try {
       lines.push({ lineNumber, value: JSON.parse(text) });
     } catch (error) {
-      const cleaned = withoutNul(text);
-      if (cleaned !== text) {
+      if (text.includes("\0")) {
         onProblem({ lineNumber, problem: "nul-bytes", text: "NUL bytes stand in it" });
         // The text around a block of zeros is often intact.
-        if (cleaned.trim() !== "") rescue(cleaned, lines);
+        const cleaned = text.replaceAll("\0", "");
+        if (isJsonText(cleaned)) lines.push({ lineNumber, value: JSON.parse(cleaned) });
         return;
       }
       const reason = (error as Error).message.slice(0, 200);
       onProblem({ lineNumber, problem: isLast ? "torn" : "not-json", text: reason });
-    }
-  }
-
-  function rescue(text: string, lines: JsonLine[]): void {
-    try {
-      lines.push({ lineNumber, value: JSON.parse(text) });
-    } catch {
-      // Already reported.
     }
   }
 
@@ -134,10 +128,6 @@ function isBlank(bytes: Uint8Array): boolean {
 }
 
 const BLANKS: readonly number[] = [0x20, 0x09, 0x0d, 0xef, 0xbb, 0xbf];
-
-function withoutNul(text: string): string {
-  return text.includes("\0") ? text.replaceAll("\0", "") : text;
-}
 
 /** Takes the lines of a file as they come and keeps those of the conversation. */
 export interface LineCollector {

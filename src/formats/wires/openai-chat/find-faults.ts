@@ -162,10 +162,11 @@ function contentBlock(block: unknown, partIndex: number, { messageId }: WirePlac
   const { type, text, refusal } = asObject(block);
   const place = { messageId, partIndex, wire: block };
   if (type === "text" || type === "refusal") return { ...place, type: "text", read: text ?? refusal };
-  return { ...place, type: MEDIA.includes(String(type)) ? "media" : "opaque" };
+  return { ...place, type: MEDIA.includes(type) ? "media" : "opaque" };
 }
 
-const MEDIA: readonly string[] = ["image_url", "input_audio", "file"];
+/** The types of blocks that are no text. */
+export const MEDIA: readonly unknown[] = ["image_url", "input_audio", "file"];
 
 function callBlock(call: unknown, place: WirePlace): WireBlock {
   const { id, function: called, custom } = asObject(call);

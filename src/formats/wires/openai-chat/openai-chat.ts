@@ -14,7 +14,8 @@ import {
   writeText,
 } from "../../blocks/block-content.ts";
 import { type BlockFormat, createBlockFormat } from "../../blocks/create-block-format.ts";
-import { findOpenAIChatFaults, vendorOfModel } from "./find-faults.ts";
+import { wireList } from "../../faults/wire-message.ts";
+import { findOpenAIChatFaults, MEDIA, vendorOfModel } from "./find-faults.ts";
 
 /**
  * Requests of a chat completions API, or their bare lists of messages. A turn is one message; each result is a message
@@ -82,9 +83,7 @@ export interface ChatRequest {
 export type ChatWire = readonly ChatMessage[] | ChatRequest;
 
 function messagesOf(wire: ChatWire): readonly ChatMessage[] {
-  if (Array.isArray(wire)) return wire;
-  const { messages } = asObject(wire);
-  return Array.isArray(messages) ? messages : [];
+  return wireList(wire, "messages") as readonly ChatMessage[];
 }
 
 /** Reasoning that is plain text can be changed; what comes with details of its own is signed. */
@@ -223,8 +222,6 @@ function readContentBlock(block: UnknownObject): Block<ChatValue> {
   if (MEDIA.includes(block.type)) return { type: "part", part: readFile(block), value };
   return { type: "part", part: opaquePart(block.type), value };
 }
-
-const MEDIA: readonly unknown[] = ["image_url", "input_audio", "file"];
 
 function readFile(value: unknown): FilePart {
   const { type, image_url: image, input_audio: audio, file } = asObject(value);

@@ -95,7 +95,8 @@ function* idFaults(items: readonly UnknownObject[]): Generator<Fault> {
   }
 }
 
-const MAX_CALL_ID_CHARS = 64;
+/** The longest call id that the API takes. */
+export const MAX_CALL_ID_CHARS = 64;
 
 /** openai-responses-39: items before a compaction item are billed again. */
 function compactionFaults(items: readonly UnknownObject[]): readonly Fault[] {
@@ -187,4 +188,5 @@ function readItem(item: unknown, messageId: string): readonly WireBlock[] {
 }
 
 const TEXTS: readonly unknown[] = ["text", "input_text", "output_text", "refusal"];
-const MEDIA: readonly unknown[] = ["input_image", "input_file", "input_audio"];
+/** The types of blocks that are no text. */
+export const MEDIA: readonly unknown[] = ["input_image", "input_file", "input_audio"];

@@ -190,8 +190,7 @@ function withoutIds(blocks: readonly Placed[]): readonly Placed[] {
   return blocks.map((block) => {
     const { item } = block.value;
     if (item?.id === undefined) return block;
-    const { id: _, ...rest } = item;
-    const plain = nameless.get(item) ?? rest;
+    const plain = nameless.get(item) ?? withoutId(item);
     nameless.set(item, plain);
     return { ...block, value: { ...block.value, item: plain }, changed: true };
   });

@@ -10,7 +10,7 @@ import {
 } from "../../blocks/block-content.ts";
 import { safeCallId } from "../../blocks/message-head.ts";
 import { UNKNOWN_TOOL } from "../../blocks/read-blocks.ts";
-import { isCall, isOutput, responsesItems } from "./find-faults.ts";
+import { isCall, isOutput, MAX_CALL_ID_CHARS, MEDIA, responsesItems } from "./find-faults.ts";
 
 /** Consecutive items that the model produced, or one item of the user, a tool or the system. */
 export interface ResponsesRun {
@@ -152,12 +152,11 @@ function readContent(item: UnknownObject, block: UnknownObject): Block<Responses
   const value = { in: "content" as const, item, block };
   if (TEXTS.includes(block.type) && typeof block.text === "string")
     return { type: "part", part: { type: "text", text: block.text }, value };
-  if (FILES.includes(block.type)) return { type: "part", part: readFile(block), value };
+  if (MEDIA.includes(block.type)) return { type: "part", part: readFile(block), value };
   return { type: "part", part: opaquePart(block.type), value };
 }
 
 const TEXTS: readonly unknown[] = ["text", "input_text", "output_text"];
-const FILES: readonly unknown[] = ["input_image", "input_file", "input_audio"];
 
 function readFile(value: unknown): FilePart {
   const { type, image_url: image, filename, file_data: data, input_audio: audio } = asObject(value);
@@ -169,7 +168,7 @@ function readFile(value: unknown): FilePart {
         : type === "input_image" && image === undefined
           ? "image/*"
           : undefined,
-    filename: asString(filename) ?? (FILES.includes(type) ? undefined : asString(type)),
+    filename: asString(filename) ?? (MEDIA.includes(type) ? undefined : asString(type)),
     url: asString(image) ?? asString(data),
     base64: asString(sound),
   });
@@ -225,5 +224,3 @@ function repairId(item: UnknownObject): { readonly repaired?: ResponsesValue } {
   if (callId.length <= MAX_CALL_ID_CHARS) return {};
   return { repaired: { in: "item", item: { ...item, call_id: safeCallId(callId) } } };
 }
-
-const MAX_CALL_ID_CHARS = 64;
