@@ -24,7 +24,10 @@ const SCRIPTS: Readonly<Record<string, (commands: readonly ShellCommand[]) => st
   fish: fishCompletion,
 };
 
-function shellCommand(command: Command): ShellCommand {
+type ShellCommand = ReturnType<typeof shellCommand>;
+
+/** What the scripts need to know about a command. */
+function shellCommand(command: Command) {
   const visible = command.createHelp().visibleOptions(command);
   return {
     name: command.name(),
@@ -34,23 +37,9 @@ function shellCommand(command: Command): ShellCommand {
       description,
       values: argChoices ?? [],
     })),
+    /** The choices of its first argument; empty if it is a file. */
     values: command.registeredArguments[0]?.argChoices ?? [],
   };
-}
-
-/** What the scripts need to know about a command. */
-interface ShellCommand {
-  readonly name: string;
-  readonly description: string;
-  readonly options: readonly ShellOption[];
-  /** The choices of its first argument; empty if it is a file. */
-  readonly values: readonly string[];
-}
-
-interface ShellOption {
-  readonly flag: string;
-  readonly description: string;
-  readonly values: readonly string[];
 }
 
 /** The script for bash; does not need the package bash-completion. */

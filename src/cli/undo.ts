@@ -38,16 +38,7 @@ async function runUndo({ session, json, store }: UndoFlags): Promise<void> {
   else process.stdout.write(`${undoText(result)}\n`);
 }
 
-interface UndoResult {
-  readonly sessionId: string;
-  readonly batchId: string;
-  readonly step: string;
-  readonly edits: number;
-  readonly tokens: number;
-  readonly where: "plugin" | "journal";
-}
-
-async function undoIn(stores: PluginStores, session: string | undefined): Promise<UndoResult> {
+async function undoIn(stores: PluginStores, session: string | undefined) {
   const found = await newestEdit(stores, session);
   if (found === undefined)
     throw new CliError(
@@ -77,7 +68,7 @@ async function undoIn(stores: PluginStores, session: string | undefined): Promis
   };
 }
 
-function undoText({ sessionId, step, edits, tokens, where }: UndoResult): string {
+function undoText({ sessionId, step, edits, tokens, where }: Awaited<ReturnType<typeof undoIn>>): string {
   const when = where === "plugin" ? "from the next request on" : "when OpenCode opens the session again";
   const place = `${terminalText(sessionId, MAX_NAME_CHARS)}: ${terminalText(step, MAX_NAME_CHARS)}`;
   return `Taken back in ${place}, ${edits} edits, about ${tokens} tokens. The model sees them ${when}.`;

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FORK_OWN_TOOLS } from "../../fork/context/omit.ts";
-import { asObject, type UnknownObject } from "../../text/json.ts";
+import { asArray, asObject, jsonOrText, type UnknownObject } from "../../text/json.ts";
 import { runToFile } from "../opencode/sessions.ts";
 import type { Finding } from "./finding.ts";
 
@@ -71,11 +71,7 @@ async function createTestHome({ root, plugin, modelUrl }: TestHomeOptions): Prom
   return project;
 }
 
-interface TestHomeOptions {
-  readonly root: string;
-  readonly plugin: string;
-  readonly modelUrl: string;
-}
+type TestHomeOptions = Readonly<Record<"root" | "plugin" | "modelUrl", string>>;
 
 /** Exit code and output of one run; a program that cannot be started counts as killed. */
 async function runOnce({ binary, root, project }: Run): Promise<RunOutcome> {
@@ -88,11 +84,7 @@ async function runOnce({ binary, root, project }: Run): Promise<RunOutcome> {
   }
 }
 
-interface Run {
-  readonly binary: string;
-  readonly root: string;
-  readonly project: string;
-}
+type Run = Readonly<Record<"binary" | "root" | "project", string>>;
 
 interface RunOutcome {
   readonly code: number | null;
@@ -238,13 +230,13 @@ const LONG_OUTPUT_FILE = "long-output.txt";
 const FORK_REPORT = "The fork of the self-test reports.";
 
 function readCall(request: IncomingMessage, text: string): ModelCall {
-  const body = readJson(text);
+  const body = asObject(jsonOrText(text));
   const isChild = request.headers["x-parent-session-id"] !== undefined;
   const isTitle = text.includes("You are a title generator");
   return {
     from: isTitle ? "title" : isChild ? "child" : "parent",
-    tools: list(body.tools).map((tool) => String(asObject(asObject(tool).function).name)),
-    messages: list(body.messages).map(asObject),
+    tools: asArray(body.tools).map((tool) => String(asObject(asObject(tool).function).name)),
+    messages: asArray(body.messages).map(asObject),
   };
 }
 
@@ -289,18 +281,6 @@ async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString("utf8");
-}
-
-function readJson(text: string): UnknownObject {
-  try {
-    return asObject(JSON.parse(text));
-  } catch {
-    return {};
-  }
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 function stop(server: Server): Promise<void> {

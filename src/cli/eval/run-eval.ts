@@ -171,23 +171,20 @@ function isPolicy(value: unknown): value is EvalPolicy {
   return typeof name === "string" && typeof explain === "string" && typeof run === "function";
 }
 
-/** Keeps measures, so that a run that was stopped continues where it was. Holds numbers, never texts of a session. */
-interface EvalCache {
-  get(key: string): Promise<SessionMeasure | undefined>;
-  put(key: string, measure: SessionMeasure): Promise<void>;
-}
-
-/** A cache in a folder. An entry that cannot be read or written counts as missing. */
-function createEvalCache(folder: string): EvalCache {
+/**
+ * Keeps measures in a folder, so that a run that was stopped continues where it was; numbers, never texts of a session.
+ * An entry that cannot be read or written counts as missing.
+ */
+function createEvalCache(folder: string) {
   return {
-    async get(key) {
+    async get(key: string): Promise<SessionMeasure | undefined> {
       try {
         return JSON.parse(await readFile(join(folder, `${key}.json`), "utf8")) as SessionMeasure;
       } catch {
         return undefined;
       }
     },
-    async put(key, measure) {
+    async put(key: string, measure: SessionMeasure): Promise<void> {
       try {
         await mkdir(folder, { recursive: true });
         await writeFileAtomic(join(folder, `${key}.json`), JSON.stringify(measure));

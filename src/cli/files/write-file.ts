@@ -13,11 +13,11 @@ import type { Edit } from "../../transcript/edit.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import type { InputFile } from "./read-input.ts";
 
-/** Writes a file atomically: after an interrupt there is the old file or the new one, never half of it. */
+/** Writes a file atomically: after an interrupt there is the old file or the new one, never half of it. Without a mode it has the system's default. */
 export async function writeFileAtomic(
   path: string,
   content: string | Uint8Array,
-  { mode }: WriteOptions = {},
+  { mode }: { readonly mode?: number } = {},
 ): Promise<void> {
   // The name is random: in a folder that others can write to, a predictable one could be a link to another file.
   const temporary = `${path}.${process.pid}-${randomBytes(8).toString("hex")}.tmp`;
@@ -28,11 +28,6 @@ export async function writeFileAtomic(
     await rm(temporary, { force: true });
     throw new CliError(`Cannot write ${path}: ${errorMessage(error)}`, [], { cause: error });
   }
-}
-
-interface WriteOptions {
-  /** Permissions of the new file; the system's default when unset. */
-  readonly mode?: number;
 }
 
 /** A file's state when it was read, to be compared before it is replaced. */

@@ -20,11 +20,12 @@ export function profileSession(transcript: Transcript, { top }: ProfileOptions):
   const superseded = supersede({ protectTurns: 0 })(transcript);
   const redactor = createRedactor();
   transcript.forEach(redactor.message);
+  const { source: _, ...size } = sizeOf(transcript, { model, epochStartIndex: Number.POSITIVE_INFINITY });
   return {
-    ...sizeOf(transcript, { model, epochStartIndex: Number.POSITIVE_INFINITY }),
+    ...size,
     compactions: transcript.filter((message) => message.summary && message.error === undefined).length,
     ...(model && { model: model.id }),
-    window: sizeOfWindow(window, { model, epochStartIndex: epochStart(transcript, window) }),
+    window: sizeOf(window, { model, epochStartIndex: epochStart(transcript, window) }),
     byKind: byKind(items),
     byTool: byTool(items),
     byFile: byFile(items),
@@ -125,12 +126,7 @@ interface SizeOptions {
   readonly epochStartIndex: number;
 }
 
-function sizeOf(transcript: Transcript, options: SizeOptions): Size {
-  const { source: _, ...size } = sizeOfWindow(transcript, options);
-  return size;
-}
-
-function sizeOfWindow(transcript: Transcript, { model, epochStartIndex }: SizeOptions): WindowSize {
+function sizeOf(transcript: Transcript, { model, epochStartIndex }: SizeOptions): WindowSize {
   const { tokens, low, high, source } = estimateContextTokens(transcript, {
     estimator: "calibrated",
     epochStartIndex,
