@@ -25,7 +25,7 @@ export async function measureSession(session: EvalSession, options: EvalOptions)
       : [],
     compaction: wants("compaction")
       ? measureCompaction(session, options)
-      : { compactions: [], readsAfter: [], readsElsewhere: [] },
+      : { compactions: [], rereadsAfter: [], rereadsElsewhere: [] },
     cost: wants("cost") ? await measureCost(session, probes) : [],
     tokens: wants("tokens") ? measureTokens(session) : [],
     speed: wants("speed") && longest !== undefined ? measureSpeed(longest.history, options) : [],
@@ -69,23 +69,17 @@ export const EVAL_DEFAULTS: Pick<EvalOptions, "budgetsChars" | "steps" | "maxPro
 interface SpeedSample {
   readonly policy: string;
   readonly budgetChars: number;
-  readonly historyChars: number;
   readonly milliseconds: number;
   /** As a multiple of writing the whole history as plain text, measured alternately on uncached messages. */
   readonly timesPlain: number;
 }
 
-interface SpeedOptions {
-  readonly policies: readonly EvalPolicy[];
-  readonly budgetsChars: readonly number[];
-  /** The time in milliseconds; only differences count. */
-  readonly now: () => number;
-}
-
 /** Times every policy on a history, best of a few rounds. */
-export function measureSpeed(history: Transcript, options: SpeedOptions): readonly SpeedSample[] {
-  const plain = (messages: Transcript): number => plainMessages(messages).join("").length;
-  const historyChars = plain(history);
+export function measureSpeed(
+  history: Transcript,
+  options: Pick<EvalOptions, "policies" | "budgetsChars" | "now">,
+): readonly SpeedSample[] {
+  const plain = (messages: Transcript): string => plainMessages(messages).join("");
   return options.budgetsChars.flatMap((budgetChars) =>
     options.policies.map(({ name, run }) => {
       const [milliseconds, plainMs] = timeAlternately(
@@ -94,7 +88,7 @@ export function measureSpeed(history: Transcript, options: SpeedOptions): readon
         options.now,
       );
       const timesPlain = milliseconds / plainMs;
-      return { policy: name, budgetChars, historyChars, milliseconds, timesPlain };
+      return { policy: name, budgetChars, milliseconds, timesPlain };
     }),
   );
 }

@@ -8,7 +8,7 @@ import type { Message, Transcript } from "../../transcript/message.ts";
 import { CLEARED_PLACEHOLDER } from "../../transcript/part.ts";
 import { renderMessage } from "../../transcript/render.ts";
 import { isStep } from "../probe/eval-session.ts";
-import { outputOf, plainMessages, type ShownCall } from "../probe/history-text.ts";
+import { cachePerObject, outputOf, plainMessages, type ShownCall } from "../probe/history-text.ts";
 import { newestWithin } from "./policies.ts";
 
 /** A way to manage the window during a session: what is sent at each step, message by message. */
@@ -119,11 +119,8 @@ export function loopMessages(transcript: Transcript): readonly LoopMessage[] {
       calls: calls.length,
       outputChars: calls.reduce((sum, part) => sum + (outputOf(part)?.length ?? 0), 0),
       as(shape) {
-        let text = known.get(shape);
-        if (text === undefined) {
-          text = render(message, shape);
-          known.set(shape, text);
-        }
+        const text = known.get(shape) ?? render(message, shape);
+        known.set(shape, text);
         return text;
       },
     };
@@ -249,28 +246,12 @@ export function createSessionWindow(prune: SessionPruneOptions): LoopWindow {
 }
 
 /** Without usage and summaries, which belong to the window that was really sent. */
-function withoutUsage(message: Message): Message {
-  let bare = bareMessages.get(message);
-  if (bare === undefined) {
-    const { usage: _, summary: __, metadata: ___, ...rest } = message;
-    bare = rest;
-    bareMessages.set(message, bare);
-  }
-  return bare;
-}
+const withoutUsage = cachePerObject((message: Message): Message => {
+  const { usage: _, summary: __, metadata: ___, ...rest } = message;
+  return rest;
+});
 
-/** Messages are immutable, so each text is cached. */
-function textOf(message: Message): string {
-  let text = texts.get(message);
-  if (text === undefined) {
-    text = plainMessages([message]).join("");
-    texts.set(message, text);
-  }
-  return text;
-}
-
-const bareMessages = new WeakMap<Message, Message>();
-const texts = new WeakMap<Message, string>();
+const textOf = cachePerObject((message: Message) => plainMessages([message]).join(""));
 
 interface RefillOptions {
   /** The window is filled anew when it is longer than this. */

@@ -4,22 +4,21 @@ import type { ToolPart } from "../../transcript/part.ts";
 import { type EvalSession, isStep, isSummary, splitAtCompactions } from "../probe/eval-session.ts";
 import { callsOf, plainMessages } from "../probe/history-text.ts";
 import { createProbe, type NextUseOptions, probeIndexes } from "../probe/next-use.ts";
-import { createScorer, shareOf, type TextScore } from "../probe/score-text.ts";
+import { createScorer, shareOf } from "../probe/score-text.ts";
 import { type EvalPolicy, lastChars } from "./policies.ts";
 
 /** What the real compactions of a session kept, and how often the agent read again afterwards. */
 export interface CompactionMeasure {
   readonly compactions: readonly CompactionResult[];
-  readonly readsAfter: readonly ReadCount[];
-  /** At ordinary points of the same sessions. */
-  readonly readsElsewhere: readonly ReadCount[];
+  /** How many reads of known files the next steps had: after each compaction, and at ordinary points of the same sessions. */
+  readonly rereadsAfter: readonly number[];
+  readonly rereadsElsewhere: readonly number[];
 }
 
 /** What one real summary kept, and what policies keep of the same history. */
 interface CompactionResult {
   readonly historyChars: number;
   readonly summaryChars: number;
-  readonly targets: number;
   readonly ways: readonly WayResult[];
 }
 
@@ -35,12 +34,6 @@ interface WayResult {
 
 /** As many characters as the real summary, or a number of characters. */
 export type CompactionSize = "same" | number;
-
-export interface ReadCount {
-  readonly reads: number;
-  readonly rereads: number;
-  readonly calls: number;
-}
 
 interface CompactionOptions {
   readonly policies: readonly EvalPolicy[];
@@ -60,11 +53,9 @@ export function measureCompaction(session: EvalSession, options: CompactionOptio
   const looking = { ...options, ...(workingDirectory !== undefined && { workingDirectory }) };
   return {
     compactions: pairs.flatMap((pair) => compareWays(pair, looking) ?? []),
-    readsAfter: pairs.map(({ before, after }) =>
-      countReads(before, after.filter(isStep).slice(0, options.steps)),
-    ),
-    readsElsewhere:
-      pairs.length === 0 ? [] : stretches.flatMap((stretch) => readsAtOrdinaryPoints(stretch, options)),
+    rereadsAfter: pairs.map(({ before, after }) => countRereads(before, after, options)),
+    rereadsElsewhere:
+      pairs.length === 0 ? [] : stretches.flatMap((stretch) => rereadsAtOrdinaryPoints(stretch, options)),
   };
 }
 
@@ -98,52 +89,43 @@ function compareWays(
     const tail = lastChars(history, Math.max(0, size - summaryText.length));
     texts.push({ way: "summary+tail", size, text: summaryText + tail });
   }
-  const ways = texts.map(({ way, size, text }) => ({ way, size, ...keptBy(score(text), isEditLine) }));
-  const { historyChars, targets } = probe;
-  return { historyChars, summaryChars: summaryText.length, targets: targets.length, ways };
+  const ways = texts.map(({ way, size, text }) => {
+    const { mentioned, usable } = score(text);
+    return {
+      way,
+      size,
+      mentioned: shareOf(mentioned) ?? 0,
+      usable: shareOf(usable) ?? 0,
+      editLines: shareOf(mentioned.filter((_, index) => isEditLine[index])),
+    };
+  });
+  return { historyChars: probe.historyChars, summaryChars: summaryText.length, ways };
 }
 
 /** Below this budget not every policy works. */
 const MIN_BUDGET_CHARS = 512;
 
-function keptBy(
-  { mentioned, usable }: TextScore,
-  isEditLine: readonly boolean[],
-): Pick<WayResult, "mentioned" | "usable" | "editLines"> {
-  const editLines = mentioned.filter((_, index) => isEditLine[index]);
-  return {
-    mentioned: shareOf(mentioned) ?? 0,
-    usable: shareOf(usable) ?? 0,
-    editLines: shareOf(editLines),
-  };
-}
-
 const ORDINARY_EVERY_STEPS = 12;
 const ORDINARY_MIN_RESULTS = 40;
 
-function readsAtOrdinaryPoints(stretch: Transcript, { steps }: CompactionOptions): readonly ReadCount[] {
+function rereadsAtOrdinaryPoints(stretch: Transcript, options: CompactionOptions): readonly number[] {
   return probeIndexes(stretch, {
-    steps,
+    steps: options.steps,
     everySteps: ORDINARY_EVERY_STEPS,
     minResults: ORDINARY_MIN_RESULTS,
-  }).map((index) => countReads(stretch.slice(0, index), stretch.slice(index).filter(isStep).slice(0, steps)));
+  }).map((index) => countRereads(stretch.slice(0, index), stretch.slice(index), options));
 }
 
-function countReads(before: Transcript, after: Transcript): ReadCount {
+function countRereads(before: Transcript, after: Transcript, { steps }: CompactionOptions): number {
   const known = new Set(
     callsOf(before)
       .filter(({ tool }) => TOUCHES.test(tool))
       .map(pathOf),
   );
-  const paths = callsOf(after)
+  return callsOf(after.filter(isStep).slice(0, steps))
     .filter(({ tool }) => READS.test(tool))
     .map(pathOf)
-    .filter((path) => path !== undefined);
-  return {
-    reads: paths.length,
-    rereads: paths.filter((path) => known.has(path)).length,
-    calls: callsOf(after).length,
-  };
+    .filter((path) => path !== undefined && known.has(path)).length;
 }
 
 const READS = /^(?:read|view|cat)$/i;

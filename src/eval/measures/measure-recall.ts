@@ -1,7 +1,7 @@
 import type { Transcript } from "../../transcript/message.ts";
 import type { EvalSession } from "../probe/eval-session.ts";
 import { historyText, plainMessages, unescapeText } from "../probe/history-text.ts";
-import { hasIdentifier, type TargetClass } from "../probe/identifiers.ts";
+import { hasIdentifier } from "../probe/identifiers.ts";
 import {
   chooseProbes,
   createProbe,
@@ -14,23 +14,13 @@ import type { EvalPolicy } from "./policies.ts";
 
 /** What every policy keeps at one place of a session. */
 export interface ProbeResult {
-  readonly historyChars: number;
   readonly targets: readonly TargetFacts[];
   readonly scores: readonly PolicyScore[];
-  readonly controls: ProbeControls;
+  /** Checks of the measure itself: the whole history must keep everything, an empty text nothing. */
+  readonly controls: { readonly missingInWhole: number; readonly mentionedInNothing: number };
 }
 
-/** Checks of the measure itself: the whole history must keep everything, an empty text nothing. */
-interface ProbeControls {
-  readonly missingInWhole: number;
-  readonly mentionedInNothing: number;
-}
-
-export interface TargetFacts {
-  readonly class: TargetClass;
-  readonly resultOnly: boolean;
-  readonly callsSince: number;
-}
+export type TargetFacts = Pick<LocatedTarget, "class" | "resultOnly" | "callsSince">;
 
 export interface PolicyScore extends TextScore {
   readonly policy: string;
@@ -84,7 +74,6 @@ export function measureRecall(probes: readonly Probe[], options: RecallOptions):
       }
     }
     return {
-      historyChars: probe.historyChars,
       targets: probe.targets.map(({ class: kind, resultOnly, callsSince }) => ({
         class: kind,
         resultOnly,

@@ -58,17 +58,17 @@ describe("measureCompaction", () => {
     };
     const outcome = { status: "done" as const, output: "", attachments: [] };
     const again: Message = { id: "again", role: "assistant", parts: [{ ...rereading, outcome }] };
-    const { readsAfter, readsElsewhere } = measureCompaction(
+    const { rereadsAfter, rereadsElsewhere } = measureCompaction(
       sessionOf([...all.slice(0, 21), summary, again, ...all.slice(21)]),
       { policies: [], steps: 10 },
     );
-    expect(readsAfter).toEqual([{ reads: 10, rereads: 1, calls: 19 }]);
-    expect(readsElsewhere).toEqual([]);
+    expect(rereadsAfter).toEqual([1]);
+    expect(rereadsElsewhere).toEqual([]);
   });
 
   it("is empty where there is no summary", () => {
     const none = measureCompaction(sessionOf(all), { policies: BUILT_IN_POLICIES, steps: 10 });
-    expect(none).toEqual({ compactions: [], readsAfter: [], readsElsewhere: [] });
+    expect(none).toEqual({ compactions: [], rereadsAfter: [], rereadsElsewhere: [] });
   });
 });
 

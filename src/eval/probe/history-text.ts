@@ -82,17 +82,17 @@ function callLine(part: ToolPart, inputChars: number): string {
   return `[Tool: ${part.tool}] ${json.length > inputChars ? `${json.slice(0, inputChars)}...` : json}`;
 }
 
-/** Parts are immutable, so each input's JSON is cached. */
-function inputJson(part: ToolPart): string {
-  let json = inputs.get(part);
-  if (json === undefined) {
-    json = safeJson(part.input ?? {});
-    inputs.set(part, json);
-  }
-  return json;
-}
+const inputJson = cachePerObject(({ input }: ToolPart) => safeJson(input ?? {}));
 
-const inputs = new WeakMap<ToolPart, string>();
+/** The function with its results cached; messages and parts are immutable. */
+export function cachePerObject<K extends object, V>(compute: (key: K) => V): (key: K) => V {
+  const cache = new WeakMap<K, V>();
+  return (key) => {
+    const value = cache.get(key) ?? compute(key);
+    cache.set(key, value);
+    return value;
+  };
+}
 
 /** A history as one text, with the places where its blocks begin and end. */
 export interface HistoryText {

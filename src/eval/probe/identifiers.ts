@@ -154,16 +154,13 @@ const PATCH_KEYS = ["patch", "patchText", "input"] as const;
 const MIN_LINE_CHARS = 16;
 
 function collectReplaced(value: unknown, lines: Set<string>): void {
-  const waiting: unknown[] = [value];
-  const seen = new Set<unknown>();
-  while (waiting.length > 0) {
-    const next = waiting.pop();
-    if (typeof next !== "object" || next === null || seen.has(next)) continue;
-    seen.add(next);
-    for (const [key, inner] of Object.entries(next)) {
+  // Iterating a set includes values added meanwhile, and a cyclic value is visited once.
+  const values = new Set<unknown>([value]);
+  for (const next of values) {
+    for (const [key, inner] of Object.entries(asObject(next))) {
       if (typeof inner === "string" && REPLACED_KEYS.has(key))
         for (const line of inner.split("\n")) addLine(line, lines);
-      else waiting.push(inner);
+      else values.add(inner);
     }
   }
 }

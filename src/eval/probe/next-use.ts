@@ -1,8 +1,10 @@
+import { asObject } from "../../text/json.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import type { ToolPart } from "../../transcript/part.ts";
 import { isStep, isSummary, splitAtCompactions } from "./eval-session.ts";
 import {
   blockAt,
+  callsOf,
   type HistoryBlock,
   type HistoryText,
   historyText,
@@ -77,8 +79,8 @@ function* nextMessages(stretch: Transcript, { atIndex, steps }: NextUseOptions):
 }
 
 /** To-do lists are status, not action. */
-function callsThatAct({ parts }: Message): readonly ToolPart[] {
-  return parts.filter((part) => part.type === "tool").filter(({ tool }) => !/^todo/i.test(tool));
+function callsThatAct(message: Message): readonly ToolPart[] {
+  return callsOf([message]).filter(({ tool }) => !/^todo/i.test(tool));
 }
 
 function mentionedBy(part: ToolPart, { workingDirectory }: NextUseOptions): readonly Mentioned[] {
@@ -91,10 +93,7 @@ function mentionedBy(part: ToolPart, { workingDirectory }: NextUseOptions): read
 function stringsOf(value: unknown): string {
   // Iterating a set includes values added meanwhile, and a cyclic value is visited once.
   const values = new Set<unknown>([value]);
-  for (const inner of values) {
-    if (typeof inner !== "object" || inner === null) continue;
-    for (const next of Object.values(inner)) values.add(next);
-  }
+  for (const inner of values) for (const next of Object.values(asObject(inner))) values.add(next);
   return [...values].filter((inner) => typeof inner === "string").join("\n");
 }
 
@@ -161,7 +160,7 @@ export function probeIndexes(
       if (
         results >= minResults &&
         stepsSince >= everySteps &&
-        callsAhead(stretch.slice(index), steps) >= MIN_NEXT_CALLS
+        callsOf(stretch.slice(index).filter(isStep).slice(0, steps)).length >= MIN_NEXT_CALLS
       ) {
         indexes.push(index);
         stepsSince = 0;
@@ -171,13 +170,6 @@ export function probeIndexes(
       if (part.type === "tool" && part.outcome.status !== "pending") results++;
   }
   return indexes;
-}
-
-function callsAhead(ahead: Transcript, steps: number): number {
-  return ahead
-    .filter(isStep)
-    .slice(0, steps)
-    .reduce((calls, { parts }) => calls + parts.filter(({ type }) => type === "tool").length, 0);
 }
 
 /** A target with the places where it stood, and what fetching it again would take. */

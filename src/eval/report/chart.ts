@@ -8,12 +8,7 @@ export interface Chart {
   readonly marks: "lines" | "points";
   readonly series: readonly ChartSeries[];
   /** A thin line behind the points, and its label. */
-  readonly frontier?: ChartFrontier;
-}
-
-interface ChartFrontier {
-  readonly label: string;
-  readonly points: readonly ChartPoint[];
+  readonly frontier?: { readonly label: string; readonly points: readonly ChartPoint[] };
 }
 
 export interface ChartAxis {
@@ -179,7 +174,13 @@ function seriesMarkup(
   return line + dots.join("");
 }
 
-function labelMarkup({ name, color, left, top, box }: PlacedLabel<ChartLabel & DrawnName>): string {
+function labelMarkup({
+  name,
+  color,
+  left,
+  top,
+  box,
+}: PlacedLabel<ChartLabel & { readonly color: string }>): string {
   const end = nearestEdge({ left, top }, box);
   const isNear = Math.hypot(end.left - left, end.top - top) < NEAR;
   const leader = isNear
@@ -193,10 +194,6 @@ function labelMarkup({ name, color, left, top, box }: PlacedLabel<ChartLabel & D
         ? ["end", box.left + box.width]
         : ["middle", box.left + box.width / 2];
   return `${leader}<text class="name" text-anchor="${anchor}" fill="${color}" x="${round(textLeft)}" y="${round(box.top + box.height - 3.5)}">${escapeMarkup(name)}</text>`;
-}
-
-interface DrawnName {
-  readonly color: string;
 }
 
 const NEAR = 14;

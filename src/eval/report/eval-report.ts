@@ -1,6 +1,6 @@
 import { groupBy } from "../../text/json.ts";
 import type { EvalOptions, SessionMeasure } from "../measure-session.ts";
-import type { CompactionSize, ReadCount } from "../measures/measure-compaction.ts";
+import type { CompactionSize } from "../measures/measure-compaction.ts";
 import type { TokenStep } from "../measures/measure-tokens.ts";
 import {
   ageOf,
@@ -193,13 +193,9 @@ function summarizeCompaction(measures: readonly SessionMeasure[]): CompactionSum
         editLines: meanOf(results.flatMap(({ editLines }) => editLines ?? [])),
       })),
     ),
-    rereadsAfter: rereads(measures.flatMap(({ compaction }) => compaction.readsAfter)),
-    rereadsElsewhere: rereads(measures.flatMap(({ compaction }) => compaction.readsElsewhere)),
+    rereadsAfter: meanOf(measures.flatMap(({ compaction }) => compaction.rereadsAfter)),
+    rereadsElsewhere: meanOf(measures.flatMap(({ compaction }) => compaction.rereadsElsewhere)),
   };
-}
-
-function rereads(counts: readonly ReadCount[]): number {
-  return meanOf(counts.map((count) => count.rereads));
 }
 
 /** What a loop policy costs and keeps. */

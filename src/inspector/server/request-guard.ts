@@ -16,12 +16,9 @@ export function checkRequest(request: RequestHead, ownPort: number): Refusal | u
   if (valuesOf(request, "upgrade").length > 0) return { status: 400, reason: "nothing to upgrade to" };
   if (declaredBytes(request) > MAX_BODY_BYTES) return { status: 413, reason: "too long" };
   const isWrite = request.target === TOKEN_PATH;
-  if (!(isWrite ? WRITE_METHODS : READ_METHODS).includes(request.method))
-    return {
-      status: 405,
-      reason: "not that method",
-      allow: (isWrite ? WRITE_METHODS : READ_METHODS).join(", "),
-    };
+  const methods = isWrite ? ["POST"] : ["GET", "HEAD"];
+  if (!methods.includes(request.method))
+    return { status: 405, reason: "not that method", allow: methods.join(", ") };
   return isWrite ? checkBody(request) : checkNoBody(request);
 }
 
@@ -45,8 +42,6 @@ export interface Refusal {
 export const TOKEN_PATH = "/api/token";
 export const MAX_BODY_BYTES = 65_536;
 
-const READ_METHODS = ["GET", "HEAD"];
-const WRITE_METHODS = ["POST"];
 const MAX_TARGET_CHARS = 2_048;
 
 function checkBody(request: RequestHead): Refusal | undefined {

@@ -9,6 +9,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import { type Context, Hono } from "hono";
+import { asObject, asString, jsonOrText } from "../../text/json.ts";
 import type { LiveEvent, ServedSession } from "../view/protocol.ts";
 import { type LiveSource, PAGE_SHELL, type PageAssets, type SessionSource } from "./page-content.ts";
 import {
@@ -170,7 +171,7 @@ function createRoutes({ source, assets, access, streams }: RouteOptions): Hono {
   app.post(TOKEN_PATH, async (context) => {
     const body = await readBody(context.req.raw, MAX_BODY_BYTES);
     if (body === undefined) return context.text("too long", 413);
-    const oneTimeToken = parseToken(body);
+    const oneTimeToken = asString(asObject(jsonOrText(body)).token);
     if (oneTimeToken === undefined) return context.text("no token", 400);
     const token = access.exchange(oneTimeToken);
     return token === undefined ? context.text("not, or no longer, good", 401) : context.json({ token });
@@ -212,15 +213,6 @@ function openStream(context: Context, live: LiveSource, streams: EventStreams): 
 
 function contentType(type: string): Record<string, string> {
   return { "content-type": `${type}; charset=utf-8` };
-}
-
-function parseToken(body: string): string | undefined {
-  try {
-    const { token } = JSON.parse(body) as { readonly token?: unknown };
-    return typeof token === "string" ? token : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function parseCount(value: string | undefined, defaultCount: number): number | undefined {

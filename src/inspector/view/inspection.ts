@@ -17,13 +17,18 @@ import type {
   WindowOptions,
   WindowView,
 } from "./types.ts";
-import { createWindowRows, insertedRows, type WindowRows } from "./window-rows.ts";
-import { createWindowTotals, type WindowTotaller } from "./window-totals.ts";
+import {
+  createWindowRows,
+  createWindowTotals,
+  insertedRows,
+  type WindowRows,
+  type WindowTotaller,
+} from "./window-view.ts";
 
 /**
  * Computes everything that the page shows about a session, with the engine itself. A policy is run on the messages up to
- * a moment (policies.ts); its edits become rows (window-rows.ts) over the rows as recorded (recorded-rows.ts), and rows
- * are summed up (window-totals.ts). Texts are measured once, and the last few runs are kept.
+ * a moment (policies.ts); its edits become rows over the rows as recorded (recorded-rows.ts), and rows are summed up
+ * (window-view.ts). Texts are measured once, and the last few runs are kept.
  */
 export function createInspection(session: InspectedSession): Inspection {
   return inspectionOf(session, createCaches(familyOf(session)));

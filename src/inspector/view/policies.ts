@@ -163,8 +163,10 @@ export function runPolicy(source: Transcript, request: PolicyRequest): PolicyRun
       return runOf(source, [pruneStage(pruneTo(budget))]);
     case "fold":
       return foldRun(source, { ...request, keepTokens: budget });
-    case "last-n":
-      return lastRun(source, budget);
+    case "last-n": {
+      const newest = charBudget({ maxChars: budget, render: createRenderer() });
+      return runStagesOn(source, [compactionBoundary({ from: "summary" }), newest]);
+    }
     default:
       return policy satisfies never;
   }
@@ -175,22 +177,15 @@ function stageOf({ edits }: EditBatch): Stage {
   return (transcript) => (hasTargets(edits, transcript) ? edits : []);
 }
 
-/** Nothing shown depends on the time of an edit. */
-const AT = { at: 0 };
-
 /** Runs stages, then hides what is before the newest compaction, as a host does. */
 function runOf(source: Transcript, stages: readonly Stage[]): PolicyRun {
   return runStagesOn(source, [...stages, compactionBoundary({ from: "marker" })]);
 }
 
 function runStagesOn(source: Transcript, stages: readonly Stage[]): PolicyRun {
-  const { transcript, edits } = runStages(source, stages, AT);
+  // Nothing shown depends on the time of an edit.
+  const { transcript, edits } = runStages(source, stages, { at: 0 });
   return { source, edits, left: transcript.filter(isVisibleToModel) };
-}
-
-function lastRun(source: Transcript, maxChars: number): PolicyRun {
-  const newest = charBudget({ maxChars, render: createRenderer() });
-  return runStagesOn(source, [compactionBoundary({ from: "summary" }), newest]);
 }
 
 /** The minimum is scaled with the protected amount, as in the documented pair. */
@@ -222,12 +217,11 @@ function sessionRun(source: Transcript, request: PolicyRequest): PolicyRun {
 
 const STOPPED_CLOCK = { now: () => 0, sleep: async () => {} };
 
-function foldRun(source: Transcript, options: FoldOptions): PolicyRun {
-  const folded = compactFileWithoutModel({ transcript: source, format: options.format }, options);
+function foldRun(
+  source: Transcript,
+  { format, ...options }: Pick<PolicyRequest, "format" | "windowTokens"> & { readonly keepTokens?: number },
+): PolicyRun {
+  const folded = compactFileWithoutModel({ transcript: source, format }, options);
   if (folded.status === "unchanged") return runOf(source, []);
   return { source, edits: folded.edits, left: folded.messages.filter(isVisibleToModel) };
-}
-
-interface FoldOptions extends Pick<PolicyRequest, "format" | "windowTokens"> {
-  readonly keepTokens?: number;
 }

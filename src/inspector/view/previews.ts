@@ -71,7 +71,6 @@ export function previewForks(source: ForkSource, options: ForkPreviewOptions): F
         unchangedTokens: requestOverheadTokens + fullTokens,
         changedTokens: requestOverheadTokens + tokens,
         sharedTokens: requestOverheadTokens + (way === "exact" ? fullTokens : 0),
-        steps: EXPECTED_FORK_STEPS,
       }),
     };
   };
@@ -157,7 +156,6 @@ export function previewCompaction(
       unchangedTokens: tokensBefore,
       changedTokens: tokensAfter,
       sharedTokens: 0,
-      steps: EXPECTED_FORK_STEPS,
     }),
   };
 }
@@ -184,14 +182,10 @@ function renderVisible(messages: Transcript): string {
 }
 
 /** What a changed window costs compared with the unchanged one, at the provider's cache prices. */
-function computeCacheCost({
-  profile,
-  unchangedTokens,
-  changedTokens,
-  sharedTokens,
-  steps,
-}: CacheCostInput): CacheCost {
+function computeCacheCost(input: CacheCostInput): CacheCost {
+  const { profile, unchangedTokens, changedTokens, sharedTokens } = input;
   const { readMultiplier, writeMultiplier } = profile;
+  const steps = EXPECTED_FORK_STEPS;
   const readTokens = Math.min(sharedTokens, changedTokens);
   const writtenTokens = changedTokens - readTokens;
   const firstBaseTokens = readTokens * readMultiplier + writtenTokens * writeMultiplier;
@@ -225,6 +219,4 @@ interface CacheCostInput {
   readonly changedTokens: number;
   /** The prefix that both share. */
   readonly sharedTokens: number;
-  /** Requests that follow, counting the next one. */
-  readonly steps: number;
 }

@@ -1,4 +1,3 @@
-import { compactionPart } from "../../stages/boundary.ts";
 import { type FileAccess, fileAccess } from "../../stages/file-access.ts";
 import { GAP_MARKER } from "../../stages/lines/select.ts";
 import {
@@ -54,8 +53,6 @@ function measure(message: Message, index: number, tokensOf: (text: string) => nu
     fate: fateOfItems(items),
     items,
     ...(message.createdAt !== undefined && { atMs: message.createdAt }),
-    ...(compactionPart(message) !== undefined && { compaction: "marker" as const }),
-    ...(isCompactionSummary(message) && { compaction: "summary" as const }),
   };
 }
 
@@ -87,11 +84,8 @@ function itemsOf(message: Message, partIndex: number, { part, tokensOf }: Measur
   }
   const tokens = countMedia(part, "recorded") * MEDIA_TOKENS;
   if (tokens > 0) {
-    const tool = part.type === "tool" ? { tool: part.tool } : {};
-    items.push({
-      ...wholeItem(message, partIndex, { kind: "media", side: "media", chars: 0, tokens }),
-      ...tool,
-    });
+    const item = wholeItem(message, partIndex, { kind: "media", side: "media", chars: 0, tokens });
+    items.push(part.type === "tool" ? { ...item, tool: part.tool } : item);
   }
   if (part.type === "compaction")
     items.push(wholeItem(message, partIndex, { kind: "marker", side: "text", chars: 0, tokens: 0 }));
@@ -114,16 +108,16 @@ function wholeItem(
 /** The only item of a message of which the format understands nothing. */
 function unknownItem(message: Message): ItemRow {
   const item = wholeItem(message, 0, { kind: "unknown", side: "text", chars: 0, tokens: 0 });
-  return isVisibleToModel(message) ? item : withRemainder(item, nothingKept(hiddenReason(message)));
+  if (isVisibleToModel(message)) return item;
+  return withRemainder(item, nothingKept({ stage: RECORDED, reason: hiddenReason(message) }));
 }
 
 /** The item with what the session's own program had hidden or cleared of it. */
 function asRecorded(item: ItemRow, message: Message, { part, tokensOf }: Measured): ItemRow {
-  if (!isVisibleToModel(message)) return withRemainder(item, nothingKept(hiddenReason(message)));
-  if (part.agentVisible === false)
-    return withRemainder(item, nothingKept({ stage: RECORDED, reason: "hidden" }));
-  if (part.type === "text" && part.ignored)
-    return withRemainder(item, nothingKept({ stage: RECORDED, reason: "ignored" }));
+  const without = (reason: string): ItemRow => withRemainder(item, nothingKept({ stage: RECORDED, reason }));
+  if (!isVisibleToModel(message)) return without(hiddenReason(message));
+  if (part.agentVisible === false) return without("hidden");
+  if (part.type === "text" && part.ignored) return without("ignored");
   if (part.type !== "tool" || item.side === "input" || !isCleared(part)) return item;
   const why = { stage: RECORDED, reason: "pruned" };
   if (item.side === "media")
@@ -134,9 +128,8 @@ function asRecorded(item: ItemRow, message: Message, { part, tokensOf }: Measure
   return withRemainder(item, { fate: "cleared", why, chars: text.length, tokens: tokensOf(text) });
 }
 
-function hiddenReason({ metadata }: Message): EditReason {
-  const reason = metadata?.kind === "tool_result_archived" ? metadata.kind : "hidden";
-  return { stage: RECORDED, reason };
+function hiddenReason({ metadata }: Message): string {
+  return metadata?.kind === "tool_result_archived" ? metadata.kind : "hidden";
 }
 
 /** The stage of what the session's own program had left out before it was recorded. */

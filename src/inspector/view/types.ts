@@ -140,8 +140,6 @@ export interface MessageRow {
   readonly items: readonly ItemRow[];
   /** Milliseconds since 1970, where the source knows it. */
   readonly atMs?: number;
-  /** Set on the summary of a compaction, and on its marker. */
-  readonly compaction?: "marker" | "summary";
 }
 
 /** A message that the policy inserted before the row with this index. */
@@ -252,7 +250,7 @@ export interface CompactionPreviewOptions {
 }
 
 export type CompactionPreview =
-  | {
+  | (Sizes & {
       readonly status: "planned";
       /** The summary, made without a model. */
       readonly summary: string;
@@ -262,14 +260,10 @@ export type CompactionPreview =
       readonly keptMessages: number;
       /** Index of the first message that stays; unset when none does. */
       readonly firstKeptIndex?: number;
-      readonly tokensBefore: number;
-      readonly tokensAfter: number;
-      readonly charsBefore: number;
-      readonly charsAfter: number;
       /** The request that a model would be sent for a summary. */
       readonly request: { readonly system: string; readonly prompt: string; readonly tokens: number };
       readonly cache: CacheCost;
-    }
+    })
   | { readonly status: "nothing"; readonly reason: string };
 
 /** What a change costs at the provider's prices. A `BaseToken` costs as much as an ordinary input token. */

@@ -4,7 +4,7 @@ import { runningPlugins } from "../../../plugin/stores/control-store.ts";
 import { pluginJournal } from "../../../plugin/stores/journal.ts";
 import { fingerprintOfFiles } from "../../../plugin/stores/open-stores.ts";
 import { isHeld, type PluginStores } from "../../../plugin/stores/plugin-stores.ts";
-import { asNumber, asObject, asString, type UnknownObject } from "../../../text/json.ts";
+import { asNumber, asObject, asString, groupBy, jsonOrText, type UnknownObject } from "../../../text/json.ts";
 import type { FollowedSession } from "./followed-session.ts";
 
 /**
@@ -43,12 +43,10 @@ const MAX_PAUSE_MS = 15_000;
 /** For how long after a change the session counts as working. */
 const WORKING_MS = 10_000;
 
-interface Poller {
-  readonly intervalMs: number;
-  poll(): Promise<void>;
-}
-
-function createPoller(session: FollowedSession, options: FollowOptions): Poller {
+function createPoller(
+  session: FollowedSession,
+  options: FollowOptions,
+): { readonly intervalMs: number; poll(): Promise<void> } {
   const { stores, rootSessionId, reader, databaseFiles } = options;
   const plugin = stores.follow(rootSessionId);
   let isAnyRunning = false;
@@ -164,7 +162,7 @@ export function createSessionReader(sessionId: string, query: QueryDatabase): Se
         [messages, parts, newestMs] = [new Map(), new Map(), 0];
         await readSince(0);
       }
-      return head && exportOf({ head, messages: [...messages.values()], parts: [...parts.values()] });
+      return head && exportOf(head, [...messages.values()], [...parts.values()]);
     },
   };
 }
@@ -205,21 +203,10 @@ function changesSince(sessionId: string, sinceMs: number): string {
   ].join(" union all ");
 }
 
-interface Rows {
-  readonly head: Row;
-  readonly messages: readonly Row[];
-  readonly parts: readonly Row[];
-}
-
 /** In OpenCode's own order: messages by time and id, parts by id. */
-function exportOf({ head, messages, parts }: Rows): SessionExport {
+function exportOf(head: Row, messages: readonly Row[], parts: readonly Row[]): SessionExport {
   const sessionID = head.id;
-  const byMessage = new Map<string, Row[]>();
-  for (const part of parts.toSorted(byId)) {
-    const siblings = byMessage.get(part.owner);
-    if (siblings === undefined) byMessage.set(part.owner, [part]);
-    else siblings.push(part);
-  }
+  const byMessage = groupBy(parts.toSorted(byId), ({ owner }) => owner);
   const built = messages
     .toSorted((one, other) => one.created - other.created || byId(one, other))
     .map(({ id, data }) => ({
@@ -242,9 +229,5 @@ function byId(one: Row, other: Row): number {
 }
 
 function dataOf(json: string): UnknownObject {
-  try {
-    return asObject(JSON.parse(json));
-  } catch {
-    return {};
-  }
+  return asObject(jsonOrText(json));
 }

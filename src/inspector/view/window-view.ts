@@ -1,5 +1,6 @@
 import { compactionPart } from "../../stages/boundary.ts";
-import type { Edit, HideMessage, HidePart, InsertMessage, ReplacePart } from "../../transcript/edit.ts";
+import { groupBy } from "../../text/json.ts";
+import type { Edit, HideMessage, HidePart, ReplacePart } from "../../transcript/edit.ts";
 import type { Message, MessageId, Transcript } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
 import type { PolicyRun } from "./policies.ts";
@@ -18,7 +19,18 @@ import {
   type RecordedRows,
   withRemainder,
 } from "./recorded-rows.ts";
-import type { Fate, InsertedRow, ItemRow, ItemSide, MessageRow } from "./types.ts";
+import type {
+  Fate,
+  InsertedRow,
+  ItemRow,
+  ItemSide,
+  MessageRow,
+  NamedTotal,
+  PolicyId,
+  ReasonTotal,
+  Sizes,
+  WindowView,
+} from "./types.ts";
 
 /** Makes the rows of one policy's run. A row whose message has the same edits as in the run before is the same object. */
 export type WindowRows = (run: PolicyRun) => readonly MessageRow[];
@@ -52,7 +64,14 @@ export function createWindowRows(recorded: RecordedRows): WindowRows {
     const rows = source.map((message, index) => recorded.rowOf(message, index));
     if (edits.length === 0) return rows;
     const leftById = new Map(left.map((message) => [message.id, message]));
-    const { hides, parts } = indexEdits(edits, leftById);
+    const hides = new Map(
+      edits.flatMap((edit) => (edit.type === "hide-message" ? [[edit.messageId, edit] as const] : [])),
+    );
+    // Edits of parts count only where the message is still sent.
+    const parts = groupBy(
+      edits.filter(isPartEdit).filter((edit) => leftById.has(edit.messageId)),
+      ({ messageId }) => messageId,
+    );
     return rows.map((row, index) => {
       const before = source[index] as Message;
       const after = leftById.get(before.id);
@@ -75,24 +94,8 @@ function isHidden({ fate, keptTokens }: ItemRow): boolean {
   return fate === "hidden" && keptTokens === 0;
 }
 
-interface EditIndex {
-  readonly hides: ReadonlyMap<MessageId, HideMessage>;
-  readonly parts: ReadonlyMap<MessageId, readonly PartEdit[]>;
-}
-
-/** Edits by message. Those of parts count only where the message is still sent. */
-function indexEdits(edits: readonly Edit[], leftById: ReadonlyMap<MessageId, Message>): EditIndex {
-  const hides = new Map<MessageId, HideMessage>();
-  const parts = new Map<MessageId, PartEdit[]>();
-  for (const edit of edits) {
-    if (edit.type === "hide-message") hides.set(edit.messageId, edit);
-    if (edit.type !== "hide-part" && edit.type !== "replace-part") continue;
-    if (!leftById.has(edit.messageId)) continue;
-    const known = parts.get(edit.messageId);
-    if (known === undefined) parts.set(edit.messageId, [edit]);
-    else known.push(edit);
-  }
-  return { hides, parts };
+function isPartEdit(edit: Edit): edit is PartEdit {
+  return edit.type === "hide-part" || edit.type === "replace-part";
 }
 
 function withItems(row: MessageRow, items: readonly ItemRow[]): MessageRow {
@@ -214,30 +217,24 @@ export function insertedRows(
   const inserts = edits.filter((edit) => edit.type === "insert-message");
   if (inserts.length === 0) return [];
   const places = placesOf(left, source);
-  return inserts.map((edit) => insertedRow(edit, places.get(edit.message.id) ?? 0, tokensOf));
-}
-
-function insertedRow(
-  { message, stage, reason }: InsertMessage,
-  beforeIndex: number,
-  tokensOf: RecordedRows["tokensOf"],
-): InsertedRow {
-  const text = message.parts
-    .flatMap((part) => partTexts(message, part, "shown"))
-    .map((each) => each.text)
-    .join("\n");
-  return {
-    beforeIndex,
-    id: message.id,
-    role: message.role,
-    kind: kindOf(message),
-    text,
-    chars: text.length,
-    tokens: tokensOf(text),
-    stage,
-    reason,
-    about: explainReason({ stage, reason }),
-  };
+  return inserts.map(({ message, stage, reason }) => {
+    const text = message.parts
+      .flatMap((part) => partTexts(message, part, "shown"))
+      .map((each) => each.text)
+      .join("\n");
+    return {
+      beforeIndex: places.get(message.id) ?? 0,
+      id: message.id,
+      role: message.role,
+      kind: kindOf(message),
+      text,
+      chars: text.length,
+      tokens: tokensOf(text),
+      stage,
+      reason,
+      about: explainReason({ stage, reason }),
+    };
+  });
 }
 
 function kindOf(message: Message): InsertedRow["kind"] {
@@ -256,4 +253,127 @@ function placesOf(left: Transcript, source: Transcript): ReadonlyMap<MessageId, 
     else next = index;
   }
   return places;
+}
+
+/** Sums up a view of a policy; only rows that differ from the policy's last view are counted anew. */
+export type WindowTotaller = (
+  policy: PolicyId,
+  rows: readonly MessageRow[],
+  inserted: readonly InsertedRow[],
+) => WindowTotals;
+
+export function createWindowTotals(): WindowTotaller {
+  const last = new Map<PolicyId, Sums>();
+  return (policy, rows, inserted) => {
+    const sums = last.get(policy) ?? {
+      rows: [],
+      whole: nothing(),
+      fates: new Map(),
+      tools: new Map(),
+      files: new Map(),
+      reasons: new Map(),
+    };
+    last.set(policy, sums);
+    const { rows: before } = sums;
+    for (let index = 0; index < Math.max(rows.length, before.length); index++) {
+      if (rows[index] === before[index]) continue;
+      for (const item of before[index]?.items ?? []) addItem(sums, item, -1);
+      for (const item of rows[index]?.items ?? []) addItem(sums, item, 1);
+    }
+    sums.rows = rows;
+    return totalsOf(sums, inserted);
+  };
+}
+
+type WindowTotals = Pick<WindowView, keyof Sizes | "byFate" | "byTool" | "byFile" | "byReason">;
+
+/** Every fate, in the order of the totals. */
+const FATES: readonly Fate[] = ["kept", "clipped", "cleared", "superseded", "summarized", "hidden"];
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+type Tally = Mutable<Sizes> & { items: number };
+
+interface Sums {
+  rows: readonly MessageRow[];
+  readonly whole: Tally;
+  readonly fates: Map<Fate, Tally>;
+  readonly tools: Map<string, Tally>;
+  readonly files: Map<string, Tally>;
+  /** By stage, reason and fate. */
+  readonly reasons: Map<string, Mutable<ReasonTotal>>;
+}
+
+function totalsOf(
+  { whole, fates, tools, files, reasons }: Sums,
+  inserted: readonly InsertedRow[],
+): WindowTotals {
+  const { items: _, ...sizes } = whole;
+  for (const { chars, tokens } of inserted) {
+    sizes.charsAfter += chars;
+    sizes.tokensAfter += tokens;
+  }
+  return {
+    ...sizes,
+    byFate: FATES.flatMap((fate) => {
+      const tally = fates.get(fate);
+      return tally === undefined || tally.items === 0 ? [] : [{ fate, ...tally }];
+    }),
+    byTool: named(tools),
+    byFile: named(files),
+    byReason: [...reasons.values()]
+      .filter(({ items }) => items > 0)
+      .map((total) => ({ ...total }))
+      .sort((a, b) => b.savedTokens - a.savedTokens || compareText(a.about, b.about)),
+  };
+}
+
+function addItem({ whole, fates, tools, files, reasons }: Sums, item: ItemRow, sign: 1 | -1): void {
+  add(whole, item, sign);
+  add(at(fates, item.fate), item, sign);
+  if (item.tool !== undefined) add(at(tools, item.tool), item, sign);
+  if (item.path !== undefined) add(at(files, item.path), item, sign);
+  if (item.stage !== undefined) addReason(reasons, item, sign);
+}
+
+function nothing(): Tally {
+  return { items: 0, tokensBefore: 0, tokensAfter: 0, charsBefore: 0, charsAfter: 0 };
+}
+
+function at<K>(tallies: Map<K, Tally>, key: K): Tally {
+  const tally = tallies.get(key) ?? nothing();
+  tallies.set(key, tally);
+  return tally;
+}
+
+function add(tally: Tally, { tokens, keptTokens, chars, keptChars }: ItemRow, sign: 1 | -1): void {
+  tally.items += sign;
+  tally.tokensBefore += sign * tokens;
+  tally.tokensAfter += sign * keptTokens;
+  tally.charsBefore += sign * chars;
+  tally.charsAfter += sign * keptChars;
+}
+
+function addReason(reasons: Sums["reasons"], item: ItemRow, sign: 1 | -1): void {
+  const { stage = "", reasonId = "", fate, savedChars, savedTokens } = item;
+  const key = `${stage}\n${reasonId}\n${fate}`;
+  let total = reasons.get(key);
+  if (total === undefined) {
+    const about = explainReason({ stage, reason: reasonId });
+    total = { stage, reason: reasonId, fate, about, items: 0, savedChars: 0, savedTokens: 0 };
+    reasons.set(key, total);
+  }
+  total.items += sign;
+  total.savedChars += sign * savedChars;
+  total.savedTokens += sign * savedTokens;
+}
+
+/** The largest first; ties by name, so that the order depends on nothing else. */
+function named(tallies: ReadonlyMap<string, Tally>): readonly NamedTotal[] {
+  return Array.from(tallies, ([name, tally]) => ({ name, ...tally }))
+    .filter(({ items }) => items > 0)
+    .sort((a, b) => b.tokensBefore - a.tokensBefore || compareText(a.name, b.name));
+}
+
+function compareText(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
 }
