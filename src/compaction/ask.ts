@@ -209,14 +209,11 @@ export interface CompactingAnswer {
 }
 
 type CheckedAnswer =
-  | {
+  | (Pick<HooksAnswer, "context" | "prompt" | "isContinueRefused"> & {
       readonly status: "answered";
-      readonly context: readonly string[];
-      readonly prompt: string | undefined;
       readonly veto: boolean;
-      readonly isContinueRefused: boolean;
-    }
-  | { readonly status: "failed"; readonly reason: HookFailureReason; readonly text: string };
+    })
+  | ({ readonly status: "failed" } & Omit<SessionHookFailure, "hook">);
 
 type HookFailureReason = "threw" | "timeout" | "too-large" | "malformed";
 

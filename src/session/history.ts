@@ -12,7 +12,7 @@ export interface History {
   /** Puts a batch in force; false when messages that it needs are gone. */
   add(batch: EditBatch): boolean;
   /** Takes a batch out of force, and those that were built on it. */
-  remove(id: string): { readonly removed: EditBatch; readonly dropped: readonly EditBatch[] } | undefined;
+  remove(id: string): void;
   batches(): readonly EditBatch[];
   /** The owner's messages, before any edit. */
   source(): Transcript;
@@ -90,9 +90,7 @@ export function createHistory(): History {
     },
 
     remove(id) {
-      const removed = batches.find((batch) => batch.id === id);
-      if (removed === undefined) return undefined;
-      return { removed, dropped: rebuild(batches.filter((batch) => batch !== removed)) };
+      rebuild(batches.filter((batch) => batch.id !== id));
     },
 
     find: (id) => source.find(id) ?? findInserted(batches, id),

@@ -8,6 +8,7 @@ import { type CompactionTrigger, planCompaction } from "../compaction/plan/plan-
 import { errorText } from "../compaction/summary/text.ts";
 import { maybeSummarizeToolResults } from "../compaction/tool-summaries/maybe-summarize-tool-results.ts";
 import { afterCompaction } from "../compaction/trigger/should-compact.ts";
+import { omitUndefined } from "../text/json.ts";
 import { boundToolOutput } from "../tool-output/truncate-tool-content.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import type { Transcript } from "../transcript/message.ts";
@@ -123,9 +124,7 @@ async function boundOutputs(
       const text = outcomeText(part.outcome);
       const bounded = await boundToolOutput(text, {
         signal,
-        ...(limits && { limits }),
-        ...(ports.spills && { store: ports.spills }),
-        ...(redact && { redact }),
+        ...omitUndefined({ limits, store: ports.spills, redact }),
       });
       if (bounded.cut === undefined) continue;
       // Without a store the transcript itself keeps the whole output, under the handle of the part.
@@ -135,11 +134,7 @@ async function boundOutputs(
         type: "replace-part",
         messageId: message.id,
         partIndex,
-        part: {
-          ...part,
-          outcome: withText(part.outcome, shown),
-          cut: bounded.cut,
-        },
+        part: { ...part, outcome: withText(part.outcome, shown), cut: bounded.cut },
         stage: "tool-output",
         reason: "oversize",
         omitted: { chars: omittedChars, handle: bounded.handle ?? partHandle },
@@ -165,8 +160,7 @@ async function summarizeToolResults(core: SessionCore, signal: AbortSignal): Pro
       settings: {
         ...memory.settings,
         ...(redaction !== "off" && { redact: redaction }),
-        ...(pins && { pins }),
-        ...(summarizer?.model && { model: summarizer.model }),
+        ...omitUndefined({ pins, model: summarizer?.model }),
       },
       summarizer: ports.summarizer,
       clock: ports.clock,
@@ -207,10 +201,8 @@ async function runCompaction(
     limits: memory.limits,
     estimate: meter.options(),
     redaction: options.redaction,
-    ...(memory.model && { model: memory.model }),
-    ...(options.summarizer && { summarizer: options.summarizer }),
-    ...(options.pins && { pins: options.pins }),
-    ...(options.autoContinue && { autoContinue: options.autoContinue }),
+    ...omitUndefined({ model: memory.model, summarizer: options.summarizer }),
+    ...omitUndefined({ pins: options.pins, autoContinue: options.autoContinue }),
   });
   let end: CompactionEnd | undefined;
   const outcome = await compact(
@@ -220,8 +212,7 @@ async function runCompaction(
       at: ports.clock.now(),
       signal,
       hookStrikes: memory.hookStrikes,
-      ...(ports.hooks && { hooks: ports.hooks }),
-      ...(options.sessionId !== undefined && { sessionId: options.sessionId }),
+      ...omitUndefined({ hooks: ports.hooks, sessionId: options.sessionId }),
       onEvent: (event) => {
         if (event.type === "compaction_end") end = event;
         else log.emit(event);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { answer, conversation, startSession, step, user, words } from "../../test/rig/session.ts";
+import { DEFAULT_COMPACTION_SETTINGS } from "../compaction/trigger/should-compact.ts";
 import { createMemoryJournal } from "../stores/memory.ts";
 import type { SpillStore } from "../tool-output/spill.ts";
 import type { Message } from "../transcript/message.ts";
@@ -20,6 +21,21 @@ const NO_USAGE = {
 const OVERFLOW = new Error("prompt is too long: 50000 tokens > 40000 maximum");
 
 describe("a session at its edges", () => {
+  it("TRIGGER-9: reads all settings, the window, the limit, its source and the tokens", () => {
+    const limits = { contextTokens: 200_000, outputTokens: 8_000 };
+    const session = setUp({ limits, compaction: DEFAULT_COMPACTION_SETTINGS });
+    session.append(user("u1", "hello"));
+    const status = session.status();
+    expect(status).toMatchObject({
+      settings: DEFAULT_COMPACTION_SETTINGS,
+      contextWindowTokens: 200_000,
+      limitTokens: 183_616,
+      source: "context_window",
+      tokens: status.estimate.tokens,
+    });
+    expect(status.tokens).toBeGreaterThan(0);
+  });
+
   it("does a compaction that a person asked for, also when outputs have to be bounded first", async () => {
     const session = setUp();
     session.observe([...conversation(8), step("big", "line\n".repeat(40_000))]);

@@ -11,7 +11,6 @@ import {
   learnContextLimit,
   type SettingsChange,
   type TriggerStatus,
-  triggerStatus,
 } from "../compaction/trigger/should-compact.ts";
 import { omitUndefined } from "../text/json.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
@@ -208,14 +207,11 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
 
     status() {
       const estimate = meter.estimate();
-      const { settings, limits, model } = memory;
       return {
-        ...triggerStatus({
-          settings,
-          tokens: estimate.tokens,
-          contextWindowTokens: limits.contextTokens,
-          ...(model && { model }),
-        }),
+        settings: memory.settings,
+        contextWindowTokens: memory.limits.contextTokens,
+        ...tokenLimitOf(memory),
+        tokens: estimate.tokens,
         estimate,
         epoch: meter.epoch(),
         turn: memory.answers.size,

@@ -1,6 +1,7 @@
-import { charsOf } from "./estimate-message.ts";
+import { charsOf, charsOfPart } from "./estimate-message.ts";
 import { type Message, type Transcript, withMetadata } from "./message.ts";
 import type { Handle, MessageId, Part } from "./part.ts";
+import { handleOf } from "./tool-results.ts";
 
 export type { Handle } from "./part.ts";
 
@@ -91,6 +92,19 @@ export type EditReason =
 export function hideMessage(message: Message, why: Pick<EditBase, "stage" | "reason">): Edit {
   const omitted = { chars: charsOf(message), handle: message.id };
   return { type: "hide-message", messageId: message.id, ...why, omitted };
+}
+
+/** An edit that hides a whole part, with how much that leaves out. */
+export function hidePart(place: PartPlace, why: Pick<EditBase, "stage" | "reason">): Edit {
+  const { message, partIndex, part } = place;
+  const omitted = { chars: charsOfPart(part), handle: handleOf(message, partIndex) };
+  return { type: "hide-part", messageId: message.id, partIndex, what: "part", ...why, omitted };
+}
+
+interface PartPlace {
+  readonly message: Message;
+  readonly partIndex: number;
+  readonly part: Part;
 }
 
 /** Looks at a transcript and says what to change; changes nothing itself. */

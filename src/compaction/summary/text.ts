@@ -64,17 +64,7 @@ export interface TextPiece {
 }
 
 /** `typed` is what the user wrote, `program` what a program wrote in the user's name. */
-export type TextPieceType =
-  | "typed"
-  | "program"
-  | "assistant"
-  | "tool-summary"
-  | "other"
-  | "input"
-  | "output"
-  | "error"
-  | "no-result"
-  | "file";
+export type TextPieceType = keyof typeof LABELS | "file";
 
 /** What the model can read of some messages, piece by piece. Reasoning, hidden and ignored parts say nothing. */
 export function piecesOf(messages: Transcript, cleaner: TextCleaner): readonly TextPiece[] {
@@ -173,7 +163,7 @@ export function upperTokens(text: string): number {
 /** How much of a tool's input or output a summary is made from, in code points. */
 const SUMMARY_RESULT_POINTS = 1_800;
 
-const LABELS: Readonly<Record<Exclude<TextPieceType, "file">, string>> = {
+const LABELS = {
   typed: "User",
   program: "Program, in the user's name",
   assistant: "Assistant",

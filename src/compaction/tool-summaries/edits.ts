@@ -1,7 +1,7 @@
 import { filterCompacted } from "../../stages/boundary.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../../stages/tiers.ts";
 import { oneLine } from "../../text/display.ts";
-import type { Edit, Handle, Position } from "../../transcript/edit.ts";
+import { type Edit, type Handle, hideMessage, type Position } from "../../transcript/edit.ts";
 import {
   createIdDeduplicator,
   type Message,
@@ -90,8 +90,10 @@ export interface ToolSummaryNote {
 type ToolSummaryNoteReason = SummaryFailure | "empty-answer" | "partly-gone" | "gone";
 
 function insertSummary(message: Message, after: Position): Edit {
-  return { type: "insert-message", message, after, stage: "tool-summary", reason: "summarized" };
+  return { type: "insert-message", message, after, ...SUMMARIZED };
 }
+
+const SUMMARIZED = { stage: "tool-summary", reason: "summarized" } as const;
 
 /** A message for the model that the user does not see. */
 function summaryShell(id: MessageId): Omit<Message, "parts"> {
@@ -181,7 +183,10 @@ export function digestEdits(transcript: Transcript): readonly Edit[] {
       synthetic: true,
     })),
   };
-  return [insertSummary(digest, summaryPlace(window)), ...summaries.map(hideSummary)];
+  return [
+    insertSummary(digest, summaryPlace(window)),
+    ...summaries.map((message) => hideMessage(message, SUMMARIZED)),
+  ];
 }
 
 const MAX_TOOL_SUMMARIES = 20;
@@ -196,12 +201,6 @@ const MIN_ENTRY_CODE_POINTS = 240;
 function entriesOf({ parts }: Message): readonly string[] {
   const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
   return texts.length > 1 ? texts.slice(1) : texts;
-}
-
-function hideSummary({ id, parts }: Message): Edit {
-  const chars = parts.reduce((sum, part) => sum + (part.type === "text" ? part.text.length : 0), 0);
-  const omitted = { chars, handle: id };
-  return { type: "hide-message", messageId: id, stage: "tool-summary", reason: "summarized", omitted };
 }
 
 /**
@@ -263,10 +262,6 @@ function digestMessage(
     const line = digestLine(tool, status === "failed" ? "error" : "output", cleaner.data(text));
     return `${line} (${fenceQuote(cleaner.line(handleOf(message, partIndex), 160))})`;
   });
-  return {
-    id,
-    role: "user",
-    parts: [{ type: "text", text: `${DIGEST_PREFIX}\n${lines.join("\n")}`, synthetic: true }],
-    metadata: { kind: "tool_summary", agentVisible: true, userVisible: false },
-  };
+  const text = `${DIGEST_PREFIX}\n${lines.join("\n")}`;
+  return { ...summaryShell(id), parts: [{ type: "text", text, synthetic: true }] };
 }

@@ -262,12 +262,10 @@ export function readUsage(
     return undefined;
   };
   const totalTokens = read("totalTokens");
-  const [input, output, cacheRead, cacheWrite] = [
-    read("inputTokens"),
-    read("outputTokens"),
-    read("cacheReadTokens"),
-    read("cacheWriteTokens"),
-  ];
+  const input = read("inputTokens");
+  const output = read("outputTokens");
+  const cacheRead = read("cacheReadTokens");
+  const cacheWrite = read("cacheWriteTokens");
   if ((totalTokens ?? input ?? output ?? cacheRead ?? cacheWrite) === undefined) return undefined;
   const cachedTokens = inputIncludesCached === "yes" ? (cacheRead ?? 0) + (cacheWrite ?? 0) : 0;
   return {

@@ -7,7 +7,6 @@ import {
   FRESH_TRIGGER,
   type Situation,
   shouldCompact,
-  triggerStatus,
 } from "./should-compact.ts";
 
 const ask = (situation: Partial<Situation>) =>
@@ -194,18 +193,6 @@ describe("the state of the trigger", () => {
     expect(afterContextChange({ epoch: 4, coolDownThroughTurn: 9 })).toEqual({
       epoch: 5,
       coolDownThroughTurn: 9,
-    });
-  });
-});
-
-describe("triggerStatus", () => {
-  it("TRIGGER-9: reads all settings, the window, the limit, its source and the tokens", () => {
-    expect(triggerStatus({ settings: defaults, tokens: 12, contextWindowTokens: 200_000 })).toEqual({
-      settings: defaults,
-      contextWindowTokens: 200_000,
-      limitTokens: 183_616,
-      source: "context_window",
-      tokens: 12,
     });
   });
 });

@@ -129,31 +129,19 @@ interface CompactionGain {
 
 interface TriggerUpdate {
   readonly state: TriggerState;
-  readonly warning?: TriggerWarning;
-}
-
-interface TriggerWarning {
-  readonly type: "compaction-gained-little";
-  readonly freedTokens: number;
-  readonly limitTokens: number;
-  readonly coolDownThroughTurn: number;
+  readonly warning?: {
+    readonly type: "compaction-gained-little";
+    readonly freedTokens: number;
+    readonly limitTokens: number;
+    readonly coolDownThroughTurn: number;
+  };
 }
 
 /** What a person may ask about the trigger: all settings, the window, the limit and how full the context is. */
-export function triggerStatus({ settings, tokens, ...window }: StatusQuestion): TriggerStatus {
-  const { contextWindowTokens } = window;
-  return { settings, contextWindowTokens, ...effectiveTokenLimit(settings, window), tokens };
-}
-
-interface StatusQuestion extends ModelWindow {
-  readonly settings: CompactionSettings;
-  /** The estimate of the context as it is now. */
-  readonly tokens: number;
-}
-
 export interface TriggerStatus extends TokenLimit {
   readonly settings: CompactionSettings;
   readonly contextWindowTokens: number;
+  /** The estimate of the context as it is now. */
   readonly tokens: number;
 }
 

@@ -1,8 +1,6 @@
-import type { Edit, EditReason, Stage } from "../../transcript/edit.ts";
-import { charsOfPart } from "../../transcript/estimate-message.ts";
+import { type Edit, type EditReason, hidePart, type Stage } from "../../transcript/edit.ts";
 import { isVisibleToModel } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
-import { handleOf } from "../../transcript/tool-results.ts";
 
 /** Hides what is the parent's own business: its reasoning, hints of ours, text the model never saw, launches still in flight. */
 export function omitForChild({ ownTools = FORK_OWN_TOOLS }: OmitForChildOptions = {}): Stage {
@@ -13,16 +11,7 @@ export function omitForChild({ ownTools = FORK_OWN_TOOLS }: OmitForChildOptions 
       for (const [partIndex, part] of message.parts.entries()) {
         const reason = part.agentVisible === false ? undefined : reasonToOmit(part, ownTools);
         if (reason === undefined) continue;
-        const omitted = { chars: charsOfPart(part), handle: handleOf(message, partIndex) };
-        edits.push({
-          type: "hide-part",
-          messageId: message.id,
-          partIndex,
-          what: "part",
-          stage: "omit-for-child",
-          reason,
-          omitted,
-        });
+        edits.push(hidePart({ message, partIndex, part }, { stage: "omit-for-child", reason }));
       }
     }
     return edits;

@@ -1,3 +1,4 @@
+import { asObject } from "../../text/json.ts";
 import type { ForkOwner, ForkRecord, OwnerProcess } from "./record.ts";
 
 /** Between two heartbeats of an instance. */
@@ -48,19 +49,14 @@ export function canAdopt(
 
 /** A stored lease, or undefined for anything else. */
 export function readLease(value: unknown): InstanceLease | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const lease = value as Partial<InstanceLease>;
-  const isLease =
-    lease.schema === "instance/1" &&
-    typeof lease.instanceId === "string" &&
-    typeof lease.heartbeatAtMs === "number" &&
-    isProcess(lease.process);
+  const { schema, instanceId, heartbeatAtMs, process } = asObject(value);
+  const isNamed = schema === "instance/1" && typeof instanceId === "string";
+  const isLease = isNamed && typeof heartbeatAtMs === "number" && isProcess(process);
   return isLease ? (value as InstanceLease) : undefined;
 }
 
 /** True for a value that names a process. */
 export function isProcess(value: unknown): value is OwnerProcess {
-  if (typeof value !== "object" || value === null) return false;
-  const { host, pid, start } = value as Partial<OwnerProcess>;
+  const { host, pid, start } = asObject(value);
   return typeof host === "string" && typeof pid === "number" && typeof start === "string";
 }

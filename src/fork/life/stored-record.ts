@@ -1,3 +1,4 @@
+import { asObject, isObject } from "../../text/json.ts";
 import type { ForkStep } from "./events.ts";
 import { isProcess } from "./lease.ts";
 import { countAttempt } from "./limits.ts";
@@ -15,26 +16,23 @@ type Shape = Readonly<Record<string, Check>>;
 
 const isText: Check = (value) => typeof value === "string";
 const isCount: Check = (value) => typeof value === "number" && Number.isFinite(value) && value >= 0;
-const optional =
-  (check: Check): Check =>
-  (value) =>
-    value === undefined || check(value);
-const listOf =
-  (check: Check): Check =>
-  (value) =>
-    Array.isArray(value) && value.every(check);
-const shaped = (shape: Shape): Check => {
+
+function optional(check: Check): Check {
+  return (value) => value === undefined || check(value);
+}
+
+function listOf(check: Check): Check {
+  return (value) => Array.isArray(value) && value.every(check);
+}
+
+function shaped(shape: Shape): Check {
   const checks = Object.entries(shape);
-  return (value) => {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-    const found = value as Readonly<Record<string, unknown>>;
-    return checks.every(([key, check]) => check(found[key]));
-  };
-};
-const oneOf =
-  (...words: readonly string[]): Check =>
-  (value) =>
-    words.some((word) => word === value);
+  return (value) => isObject(value) && checks.every(([key, check]) => check(value[key]));
+}
+
+function oneOf(...words: readonly string[]): Check {
+  return (value) => words.some((word) => word === value);
+}
 
 const ATTEMPTS = shaped({ count: isCount, lastAtMs: isCount });
 const ERROR = shaped({ kind: isText, message: isText });
@@ -140,8 +138,7 @@ export function forkMetadata(record: ForkRecord): ForkMetadata {
 
 /** The metadata found in a session; undefined when it is not that of a fork. */
 export function readForkMetadata(value: unknown): ForkMetadata | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const { id, root, parent, run, blob } = value as Readonly<Record<string, unknown>>;
+  const { id, root, parent, run, blob } = asObject(value);
   if (!isName(id) || !isName(root) || !isName(parent)) return undefined;
   if (!Number.isSafeInteger(run) || (run as number) < 1) return undefined;
   return { id, root, parent, run: run as number, ...(isName(blob) ? { blob } : {}) };

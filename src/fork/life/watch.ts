@@ -179,20 +179,13 @@ function failOrInterrupt(
 
 /** The child is idle without an answer: the run fails, or the child is asked once to report. */
 function nudgeOrEnd(record: ForkRecord, run: LiveRun, { last, atMs, limits }: Silence): ForkStep {
-  const { lastText, changedFiles } = lastOutput(last);
+  const output = lastOutput(last);
   if (run.adoption === undefined && isSettling(run, last, atMs)) return unchanged(record);
   if (run.suspectedError !== undefined) {
     const { suspectedError: error, ...unsuspected } = run;
-    return failOrInterrupt(record, unsuspected, {
-      type: "failed",
-      error,
-      lastText,
-      changedFiles,
-      atMs,
-      limits,
-    });
+    return failOrInterrupt(record, unsuspected, { ...output, type: "failed", error, atMs, limits });
   }
-  const end = { text: lastText, changedFiles, atMs };
+  const end = { text: output.lastText, changedFiles: output.changedFiles, atMs };
   if (run.adoption !== undefined) {
     return interruptRun(record, run, { ...end, limits, wasPrompted: last.type !== "unprompted" });
   }

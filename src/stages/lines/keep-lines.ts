@@ -1,6 +1,5 @@
 import { listOf, numberFrom, readOptions, type Shape, text } from "../../text/check.ts";
-import type { Edit, Stage } from "../../transcript/edit.ts";
-import { charsOfPart } from "../../transcript/estimate-message.ts";
+import { type Edit, hidePart, type Stage } from "../../transcript/edit.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import { CLEARED_PLACEHOLDER, outcomeText, type Part, type ToolPart } from "../../transcript/part.ts";
 import { handleOf, toolResults } from "../../transcript/tool-results.ts";
@@ -111,7 +110,7 @@ function allowed(edit: Edit, message: Message, mayGo: (part: Part) => boolean): 
     if (message.parts.every(mayGo)) return [{ ...edit, stage: STAGE, reason: "pruned" }];
     return message.parts.flatMap((part, partIndex) =>
       part.type === "tool" && part.agentVisible !== false && mayGo(part)
-        ? [hideCall(message, partIndex, part)]
+        ? [hidePart({ message, partIndex, part }, { stage: STAGE, reason: "pruned" })]
         : [],
     );
   }
@@ -120,18 +119,6 @@ function allowed(edit: Edit, message: Message, mayGo: (part: Part) => boolean): 
   if (edit.type === "hide-part") return [{ ...edit, stage: STAGE, reason: "pruned" }];
   if (edit.type !== "replace-part" || part.type !== "tool" || edit.part.type !== "tool") return [];
   return withLines({ message, partIndex: edit.partIndex, part, chosen: edit.part });
-}
-
-function hideCall(message: Message, partIndex: number, part: ToolPart): Edit {
-  return {
-    type: "hide-part",
-    what: "part",
-    messageId: message.id,
-    partIndex,
-    stage: STAGE,
-    reason: "pruned",
-    omitted: { chars: charsOfPart(part), handle: handleOf(message, partIndex) },
-  };
 }
 
 interface ChosenLines {

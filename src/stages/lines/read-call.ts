@@ -1,5 +1,5 @@
 import { clipJson } from "../../text/display.ts";
-import { mapStrings, safeJson } from "../../text/json.ts";
+import { asObject, mapStrings, safeJson } from "../../text/json.ts";
 import { headCut } from "../../text/truncate.ts";
 import { CLEARED_PLACEHOLDER, outcomeText, type ToolPart } from "../../transcript/part.ts";
 import { filePlaceholder } from "../../transcript/render.ts";
@@ -57,9 +57,9 @@ function isLong(text: string): boolean {
 /** The texts that an edit removed from a file. */
 function removedTexts(input: unknown): ReadonlySet<unknown> {
   try {
-    const { edits } = fieldsOf(input);
+    const { edits } = asObject(input);
     const changes = Array.isArray(edits) ? [input, ...edits] : [input];
-    return new Set(changes.flatMap((change) => REMOVED_FIELDS.map((name) => fieldsOf(change)[name])));
+    return new Set(changes.flatMap((change) => REMOVED_FIELDS.map((name) => asObject(change)[name])));
   } catch {
     // A getter or a proxy of the input threw.
     return new Set();
@@ -68,10 +68,6 @@ function removedTexts(input: unknown): ReadonlySet<unknown> {
 
 const NOTHING: ReadonlySet<unknown> = new Set();
 const REMOVED_FIELDS = ["old_string", "oldString", "old_str", "oldText", "old_text"];
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-}
 
 interface ReadInput extends Pick<FillCall, "inputChars" | "withStrings"> {
   readonly head: string;

@@ -201,12 +201,7 @@ export interface RowTable {
 }
 
 /** One row of a table. */
-interface FillRow {
-  readonly start: number;
-  readonly bodyStart: number;
-  readonly end: number;
-  readonly blankLines: number;
-}
+type FillRow = Readonly<Record<"start" | "bodyStart" | "end" | "blankLines", number>>;
 
 /** Collects rows into a table. */
 interface RowCollector {
