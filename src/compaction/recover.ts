@@ -51,7 +51,7 @@ export function planRecovery(transcript: Transcript, request: RecoveryRequest): 
     }
     const edits = EDITS_OF[rung](transcript, request);
     if (edits.length === 0) continue;
-    const after = estimateEdited(transcript, edits, estimate);
+    const after = estimateWire(applyEdits(transcript, edits, { at: 0 }), estimate);
     if (after.tokens >= before.tokens) continue;
     return { status: "step", rung, edits, estimate: after, fits: after.high <= limitTokens };
   }
@@ -170,7 +170,7 @@ export function foldOlder(transcript: Transcript, request: Omit<RecoveryRequest,
   let edits: readonly Edit[] = [];
   for (const factsShare of FACTS_SHARES) {
     edits = compactionEdits(plan, { prose, degraded: true, factsShare, continuation: "suppressed" });
-    if (estimateEdited(transcript, edits, estimate).high <= limitTokens) break;
+    if (estimateWire(applyEdits(transcript, edits, { at: 0 }), estimate).high <= limitTokens) break;
   }
   return edits;
 }
@@ -308,12 +308,4 @@ function estimateWire(transcript: Transcript, options: ContextEstimateOptions = 
     ...options,
     epochStartIndex: Number.POSITIVE_INFINITY,
   });
-}
-
-function estimateEdited(
-  transcript: Transcript,
-  edits: readonly Edit[],
-  options: ContextEstimateOptions,
-): ContextEstimate {
-  return estimateWire(applyEdits(transcript, edits, { at: 0 }), options);
 }

@@ -132,9 +132,7 @@ function reduceResults(transcript: Transcript, { options, frame, render }: Reduc
   return { transcript: filled.transcript, edits: [...superseded.edits, ...filled.edits] };
 }
 
-function inputStats(
-  input: Transcript,
-): Pick<ProcessingStats, "originalCount" | "compactionDetected" | "compactionSliceIndex"> {
+function inputStats(input: Transcript) {
   const compactionSliceIndex = findCompactionBoundary(input);
   return {
     originalCount: input.length,

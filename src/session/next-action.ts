@@ -3,6 +3,7 @@ import type { RecoveryRequest } from "../compaction/recover.ts";
 import { isOverflow } from "../compaction/trigger/overflow.ts";
 import { type CompactDecision, shouldCompact } from "../compaction/trigger/should-compact.ts";
 import { type CacheProfile, cacheProfileFor } from "../stages/cache-profiles.ts";
+import { omitUndefined } from "../text/json.ts";
 import { CHARS_PER_TOKEN } from "../text/tokens/estimate-tokens.ts";
 import type { Handle } from "../transcript/edit.ts";
 import type { EditWindow, GiveUp, IdleReason, SessionAction } from "./action.ts";
@@ -235,15 +236,13 @@ function cacheProfileOf({ options, memory }: SessionCore): CacheProfile {
 /** What the recovery has to know about a session. */
 function recoveryOptions(core: SessionCore): Omit<RecoveryRequest, "limitTokens" | "tried"> {
   const { memory, meter, options, ports } = core;
-  const outputMaxChars = core.outputLimits.one()?.maxBytes ?? 0;
   const canAsk = ports.summarizer !== undefined && memory.recoveryCompactions < maxCompactionRecoveries;
   return {
     estimate: meter.options(),
     model: canAsk ? "available" : "not-available",
     representation: options.representation,
     redaction: options.redaction,
-    ...(options.pins && { pins: options.pins }),
-    ...(outputMaxChars > 0 && { outputMaxChars }),
+    ...omitUndefined({ pins: options.pins, outputMaxChars: core.outputLimits.one()?.maxBytes || undefined }),
   };
 }
 

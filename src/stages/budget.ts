@@ -47,17 +47,8 @@ const SHAPE: Shape<CharBudgetOptions> = {
   render: callback,
 };
 
-interface Kept {
-  /** In the order of the transcript. */
-  readonly messages: ReadonlySet<Message>;
-  readonly chars: number;
-}
-
-/** Summaries, the newest message, and as many before it as fit. Messages that cannot stay are not rendered. */
-function newestThatFit(
-  shown: Transcript,
-  { maxChars, frameChars, render }: Required<CharBudgetOptions>,
-): Kept {
+/** Summaries, the newest message, and as many before it as fit, in order. Messages that cannot stay are not rendered. */
+function newestThatFit(shown: Transcript, { maxChars, frameChars, render }: Required<CharBudgetOptions>) {
   const pinned = new Set(shown.filter((message, index) => message.summary || index === shown.length - 1));
   let chars = 0;
   for (const message of pinned) chars += render(message).length;

@@ -97,10 +97,7 @@ function planPrune(messages: Transcript, settings: Required<PruneOptions>): Prun
   return { ...walk, applied, edits: applied ? walk.candidates.map(clear) : [] };
 }
 
-function walkBack(
-  messages: Transcript,
-  settings: Required<PruneOptions>,
-): Omit<PrunePlan, "edits" | "applied"> {
+function walkBack(messages: Transcript, settings: Required<PruneOptions>) {
   const { protectTokens, protectTurns, estimate } = settings;
   const isProtected = createToolMatcher(settings.protectedTools);
   // Only messages that are still sent count.

@@ -156,10 +156,7 @@ function startBatch(item: PendingToolSummary, ports: SummaryPorts): PendingToolS
 }
 
 /** Separates the answers that have arrived from those that have not; an aborted one is asked for again. */
-async function takeSettled(pending: readonly PendingToolSummary[]): Promise<{
-  readonly settled: readonly AnsweredBatch[];
-  readonly waiting: readonly PendingToolSummary[];
-}> {
+async function takeSettled(pending: readonly PendingToolSummary[]) {
   const settled: AnsweredBatch[] = [];
   const waiting: PendingToolSummary[] = [];
   for (const item of pending) {

@@ -53,11 +53,7 @@ export interface ForkPreambleOptions {
 
 export const PREAMBLE_FIRST_LINE = "You are working with forked context from a parent agent session.";
 
-function resultCounts({ tierDistribution, truncatedByTier }: ProcessingStats): {
-  full: number;
-  tier2: number;
-  tier3: number;
-} {
+function resultCounts({ tierDistribution, truncatedByTier }: ProcessingStats) {
   if (truncatedByTier === undefined) {
     return { full: tierDistribution.tier1, tier2: tierDistribution.tier2, tier3: tierDistribution.tier3 };
   }

@@ -1,6 +1,13 @@
 import { omitUndefined } from "../../text/json.ts";
 import { endRun } from "./end.ts";
-import { changeRun, type EventOf, type ForkStep, unchanged, withoutKeys } from "./events.ts";
+import {
+  type ChildOutput,
+  changeRun,
+  type EventOf,
+  type ForkStep,
+  unchanged,
+  withoutKeys,
+} from "./events.ts";
 import { countAttempt } from "./limits.ts";
 import { addPrompt, CONTINUE_TEXT, isOutstanding, isUnsent, sendPrompts, withPrompt } from "./prompt.ts";
 import {
@@ -133,11 +140,9 @@ export function failOrRequeue(record: ForkRecord, run: LiveRun, failure: RunFail
   return changeRun(record, waiting, { type: "fill-slots" }, { type: "fill-slots", notBeforeMs });
 }
 
-interface RunFailure {
+interface RunFailure extends Partial<ChildOutput> {
   readonly error: ForkError;
   readonly atMs: number;
-  readonly lastText?: string;
-  readonly changedFiles?: readonly string[];
 }
 
 const MAX_RATE_LIMITS = 5;

@@ -1,6 +1,6 @@
 import { applyEdits, type Edit, type Stage, type StagesResult } from "../../transcript/edit.ts";
 import type { Transcript } from "../../transcript/message.ts";
-import { type TextPart, type ToolPart, withText } from "../../transcript/part.ts";
+import { withText } from "../../transcript/part.ts";
 import { renderMessage } from "../../transcript/render.ts";
 import { handleOf } from "../../transcript/tool-results.ts";
 import { type CharBudgetOptions, fitsBudget } from "../budget.ts";
@@ -87,41 +87,22 @@ const STAGE = "fill-budget";
 
 function editPart(fill: FillRows, selection: RowSelection, number: number): readonly Edit[] {
   const filled = fill.parts[number] as FillPart;
-  const { message, partIndex, part } = filled;
+  const { message, partIndex } = filled;
   const where = { messageId: message.id, partIndex, stage: STAGE } as const;
   const handle = handleOf(message, partIndex);
   if (selection.isShown[number] !== 1) {
     const omitted = { chars: filled.chars, handle };
     return [{ type: "hide-part", what: "part", reason: "over-budget", omitted, ...where }];
   }
-  const left =
-    part.type === "text"
-      ? withKeptText(part, filled, { fill, selection })
-      : part.type === "tool"
-        ? withKeptLines(part, filled, { fill, selection })
-        : undefined;
+  const left = withKeptText(fill, filled, selection) ?? withKeptLines(fill, filled, selection);
   if (left === undefined) return [];
-  const { part: changed } = left;
   const omitted = { chars: Math.max(0, filled.chars - left.chars), handle };
-  return [{ type: "replace-part", part: changed, reason: "selected-lines", omitted, ...where }];
+  return [{ type: "replace-part", part: left.part, reason: "selected-lines", omitted, ...where }];
 }
 
-interface Selected {
-  readonly fill: FillRows;
-  readonly selection: RowSelection;
-}
-
-/** A part with the selected lines, and its length. */
-interface KeptPart<P> {
-  readonly part: P;
-  readonly chars: number;
-}
-
-function withKeptText(
-  part: TextPart,
-  { firstSegment }: FillPart,
-  { fill, selection }: Selected,
-): KeptPart<TextPart> | undefined {
+/** A text with the selected lines, and its length; undefined where nothing changes or the part is no text. */
+function withKeptText(fill: FillRows, { part, firstSegment }: FillPart, selection: RowSelection) {
+  if (part.type !== "text") return undefined;
   const text = keptText(fill, fill.segments[firstSegment] as FillSegment, selection);
   if (text === undefined) return undefined;
   const cut = linesCut(part.cut?.originalChars ?? part.text.length, text);
@@ -130,11 +111,10 @@ function withKeptText(
 
 const INPUT_SOURCES: ReadonlySet<FillSource> = new Set(["change", "removed", "input"]);
 
-function withKeptLines(
-  part: ToolPart,
-  filled: FillPart,
-  { fill, selection }: Selected,
-): KeptPart<ToolPart> | undefined {
+/** The same for a call. */
+function withKeptLines(fill: FillRows, filled: FillPart, selection: RowSelection) {
+  const { part } = filled;
+  if (part.type !== "tool") return undefined;
   let changed = part;
   let chars = filled.chars;
   const strings = new Map<string, string>();
