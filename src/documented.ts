@@ -26,15 +26,19 @@ export {
   shouldCompact,
   type TokenLimit,
 } from "./compaction/trigger/should-compact.ts";
-export { type FormattedContext, formatMessagesAsContext } from "./fork/context/format.ts";
+export type { ProcessingStats, TierDistribution } from "./fork/context/format.ts";
+export {
+  buildForkPreamble,
+  type ForkPreambleOptions,
+  type FormattedContext,
+  formatMessagesAsContext,
+} from "./fork/context/format.ts";
 export {
   FORK_CHAR_BUDGET,
   FORK_CHAR_NO_REMOVAL,
   FORK_NO_TRIM_THRESHOLD,
   type ForkOptions,
 } from "./fork/context/options.ts";
-export { buildForkPreamble, type ForkPreambleOptions } from "./fork/context/preamble.ts";
-export type { ProcessingStats, TierDistribution } from "./fork/context/stats.ts";
 export {
   applyGraduatedTruncation,
   type ForkResult,

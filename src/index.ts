@@ -46,8 +46,8 @@ export {
   type ForkWayChoice,
   type ForkWayFacts,
 } from "./fork/context/choose-way.ts";
+export type { ProcessingStats } from "./fork/context/format.ts";
 export type { ForkOptions } from "./fork/context/options.ts";
-export type { ProcessingStats } from "./fork/context/stats.ts";
 export { type ForkContext, forkContext } from "./fork/fork.ts";
 export type {
   RecordConflict,

@@ -1,6 +1,6 @@
+export { defaultStateFolder, type StateFolderEnvironment } from "./stores/files/file-system.ts";
 export { createFileJournal, type FileJournalOptions } from "./stores/files/journal.ts";
 export { currentProcess, type ProcessIdentity, processState } from "./stores/files/lock.ts";
-export { defaultStateFolder, type StateFolderEnvironment } from "./stores/files/path-name.ts";
 export { createFileRecordStore, type FileRecordStoreOptions } from "./stores/files/record-store.ts";
 export {
   type CleanReport,

@@ -1,4 +1,4 @@
-export { type OmitForChildOptions, omitForChild } from "./fork/context/omit.ts";
+export { type OmitForChildOptions, omitForChild } from "./fork/context/options.ts";
 export { compactionBoundary } from "./stages/boundary.ts";
 export { type CharBudgetOptions, charBudget } from "./stages/budget.ts";
 export {

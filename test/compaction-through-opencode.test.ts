@@ -3,9 +3,9 @@ import { compact } from "../src/compaction/compact.ts";
 import { planCompaction } from "../src/compaction/plan/plan-compaction.ts";
 import { opencode } from "../src/formats/wires/opencode/opencode.ts";
 import type { SessionMessage } from "../src/formats/wires/opencode/session-message.ts";
-import { createFakeClock, createFakeSummarizer } from "../src/testing/fakes.ts";
 import { applyEdits } from "../src/transcript/edit.ts";
 import { project } from "../src/transcript/message.ts";
+import { createFakeClock, createFakeSummarizer } from "./rig/fakes.ts";
 import { wireMessage, wireText, wireTool } from "./rig/opencode-wire.ts";
 
 const turns = (count: number, tag: string): readonly SessionMessage[] =>

@@ -5,9 +5,9 @@ import { describe, expect, it } from "vitest";
 import { formatOf, readTranscript } from "../src/formats/read-transcript.ts";
 import { compactionBoundary, findCompactionBoundary } from "../src/stages/boundary.ts";
 import { DOCUMENTED_TIER_LIMITS, graduatedTiers } from "../src/stages/tiers.ts";
-import { deepFreeze } from "../src/testing/notation.ts";
 import { applyEdits } from "../src/transcript/edit.ts";
 import { project, type Transcript } from "../src/transcript/message.ts";
+import { deepFreeze } from "./rig/notation.ts";
 
 const corpus = resolve(import.meta.dirname, "../../shared/eval/corpus");
 const isThere = existsSync(resolve(corpus, "manifest.json"));

@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { formatMessagesAsContext } from "../src/fork/context/format.ts";
+import { buildForkPreamble, formatMessagesAsContext } from "../src/fork/context/format.ts";
 import type { ForkOptions } from "../src/fork/context/options.ts";
-import { buildForkPreamble } from "../src/fork/context/preamble.ts";
 import { processMessagesForFork } from "../src/fork/fork.ts";
 import { opencode } from "../src/formats/wires/opencode/opencode.ts";
 import type { SessionMessage } from "../src/formats/wires/opencode/session-message.ts";
-import { deepFreeze } from "../src/testing/notation.ts";
+import { deepFreeze } from "./rig/notation.ts";
 import { wireCompaction, wireMessage, wireText, wireTool } from "./rig/opencode-wire.ts";
 
 /** What a child is given of an OpenCode session, from the wire on. */

@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { formatMessagesAsContext } from "../src/fork/context/format.ts";
-import { buildForkPreamble } from "../src/fork/context/preamble.ts";
+import { buildForkPreamble, formatMessagesAsContext } from "../src/fork/context/format.ts";
 import { processMessagesForFork } from "../src/fork/fork.ts";
 import { opencode } from "../src/formats/wires/opencode/opencode.ts";
 import type { SessionMessage } from "../src/formats/wires/opencode/session-message.ts";

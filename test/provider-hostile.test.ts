@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { repairPairing } from "../src/stages/repair.ts";
-import { deepFreeze } from "../src/testing/notation.ts";
+import { deepFreeze } from "./rig/notation.ts";
 import type { History } from "./rig/random-history/history.ts";
 import { PROVIDER_CASES } from "./rig/random-history/provider-cases.ts";
 

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { Command, Option } from "commander";
+import type { ProcessingStats } from "../fork/context/format.ts";
 import { FORK_CHAR_BUDGET, type ForkProfile } from "../fork/context/options.ts";
-import type { ProcessingStats } from "../fork/context/stats.ts";
 import { forkContext } from "../fork/fork.ts";
 import { redactTranscript } from "../stages/redact.ts";
 import { repairPairing } from "../stages/repair.ts";

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { formatSpan } from "../fork/life/prompt.ts";
+import { formatSpan } from "../fork/life/end.ts";
 import { currentRun, type ForkRecord, isLive } from "../fork/life/record.ts";
 import { askPlugin } from "../plugin/stores/control-store.ts";
 import { type HeldQuestion, isHeld, type PluginStores } from "../plugin/stores/plugin-stores.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { createFakeClock, createFakeSummarizer } from "../../test/rig/fakes.ts";
+import { notate, transcript as read } from "../../test/rig/notation.ts";
 import { filterCompacted } from "../stages/boundary.ts";
-import { createFakeClock, createFakeSummarizer } from "../testing/fakes.ts";
-import { notate, transcript as read } from "../testing/notation.ts";
 import { applyEdits } from "../transcript/edit.ts";
 import type { Message } from "../transcript/message.ts";
 import type { CompactingInput, HookStrikes, SessionHook } from "./ask.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createFakeClock, createFakeSummarizer } from "../testing/fakes.ts";
-import { deepFreeze, transcript as read } from "../testing/notation.ts";
+import { createFakeClock, createFakeSummarizer } from "../../test/rig/fakes.ts";
+import { deepFreeze, transcript as read } from "../../test/rig/notation.ts";
 import type { Transcript } from "../transcript/message.ts";
 import { type CompactionEvent, compact } from "./compact.ts";
 import { planCompaction } from "./plan/plan-compaction.ts";

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
-import { createFakeClock, createFakeSummarizer } from "../testing/fakes.ts";
+import { createFakeClock, createFakeSummarizer } from "../../test/rig/fakes.ts";
 import { isMalformed } from "../text/normalize.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { ToolPart } from "../transcript/part.ts";

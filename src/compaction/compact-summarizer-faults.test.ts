@@ -2,10 +2,15 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
+import {
+  createFakeClock,
+  createFakeSummarizer,
+  type FakeAnswer,
+  type FakeClock,
+} from "../../test/rig/fakes.ts";
+import { deepFreeze } from "../../test/rig/notation.ts";
 import { filterCompacted } from "../stages/boundary.ts";
 import { repairPairing } from "../stages/repair.ts";
-import { createFakeClock, createFakeSummarizer, type FakeAnswer, type FakeClock } from "../testing/fakes.ts";
-import { deepFreeze } from "../testing/notation.ts";
 import { applyEdits } from "../transcript/edit.ts";
 import { findFaults } from "../transcript/format.ts";
 import type { Message, Transcript } from "../transcript/message.ts";

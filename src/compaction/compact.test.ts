@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { createFakeClock, createFakeSummarizer, type FakeAnswer } from "../../test/rig/fakes.ts";
+import { deepFreeze, notate, transcript as read } from "../../test/rig/notation.ts";
 import { filterCompacted } from "../stages/boundary.ts";
 import { repairPairing } from "../stages/repair.ts";
-import { createFakeClock, createFakeSummarizer, type FakeAnswer } from "../testing/fakes.ts";
-import { deepFreeze, notate, transcript as read } from "../testing/notation.ts";
 import { applyEdits } from "../transcript/edit.ts";
 import { findFaults } from "../transcript/format.ts";
 import { type Message, project, type Transcript } from "../transcript/message.ts";

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { deepFreeze, notate, transcript } from "../../test/rig/notation.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { filterCompacted } from "../stages/boundary.ts";
 import { repairPairing } from "../stages/repair.ts";
-import { deepFreeze, notate, transcript } from "../testing/notation.ts";
 import { applyEdits } from "../transcript/edit.ts";
 import { estimateContextTokens } from "../transcript/estimate-context.ts";
 import { findFaults } from "../transcript/format.ts";

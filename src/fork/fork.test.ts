@@ -1,17 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { deepFreeze, notate, transcript } from "../../test/rig/notation.ts";
 import { anyOpenCodeMessages } from "../../test/rig/random-history/lower-to-opencode.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { opencode } from "../formats/wires/opencode/opencode.ts";
 import { repairPairing } from "../stages/repair.ts";
-import { deepFreeze, notate, transcript } from "../testing/notation.ts";
 import { applyEdits } from "../transcript/edit.ts";
 import { findFaults } from "../transcript/format.ts";
 import { isVisibleToModel, type Message, type Transcript } from "../transcript/message.ts";
 import type { Part } from "../transcript/part.ts";
-import { formatMessagesAsContext } from "./context/format.ts";
+import { buildForkPreamble, formatMessagesAsContext } from "./context/format.ts";
 import type { ForkProfile } from "./context/options.ts";
-import { buildForkPreamble } from "./context/preamble.ts";
 import { processMessagesForFork } from "./fork.ts";
 
 function fork(messages: Transcript, options = {}) {

@@ -7,11 +7,22 @@ import { DOCUMENTED_TIER_LIMITS, graduatedTiers, type TierLimits } from "../stag
 import { type Edit, runStages, type Stage, type StagesResult } from "../transcript/edit.ts";
 import { isVisibleToModel, type Message, type Transcript, withUniqueIds } from "../transcript/message.ts";
 import { createRenderer, renderMessage } from "../transcript/render.ts";
-import { type ContextFrame, createContextFrame, formatRendered } from "./context/format.ts";
-import { omitForChild } from "./context/omit.ts";
-import { type ForkOptions, type ResolvedForkOptions, readForkOptions } from "./context/options.ts";
-import { buildForkPreamble, omitNestedPreamble } from "./context/preamble.ts";
-import { countResults, type ProcessingStats, sizeStats } from "./context/stats.ts";
+import {
+  buildForkPreamble,
+  type ContextFrame,
+  countResults,
+  createContextFrame,
+  formatRendered,
+  omitNestedPreamble,
+  type ProcessingStats,
+  sizeStats,
+} from "./context/format.ts";
+import {
+  type ForkOptions,
+  omitForChild,
+  type ResolvedForkOptions,
+  readForkOptions,
+} from "./context/options.ts";
 
 /**
  * What a child inherits of its parent's conversation, as messages and as one wrapped text, with every edit that led

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { notate } from "../../test/rig/notation.ts";
 import { historyOf, userSays } from "../../test/rig/random-history/history.ts";
 import { lowerToClaudeCode, lowerToPi } from "../../test/rig/random-history/lower-to-files.ts";
-import { notate } from "../testing/notation.ts";
 import { readTranscript, transcriptText } from "./read-transcript.ts";
 
 const recorded = (name: string) => readFileSync(new URL(`../../test/recordings/${name}`, import.meta.url));

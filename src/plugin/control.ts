@@ -1,6 +1,6 @@
-import { createLease, leaseRecordId, readLease } from "../fork/life/lease.ts";
 import { currentRun, isLive } from "../fork/life/record.ts";
 import type { RecordFound, RecordState } from "../fork/life/record-store.ts";
+import { createLease, leaseRecordId, readLease } from "../fork/life/stored-record.ts";
 import { currentProcess } from "../stores/files/lock.ts";
 import type { PluginContext } from "./context/context.ts";
 import type { Forks } from "./forks/forks.ts";

@@ -3,16 +3,14 @@ import { readPluginOptions } from "./context/options.ts";
 import { createControlFeature } from "./control.ts";
 import { createDeliveryFeature } from "./delivery/delivery.ts";
 import { createForkLinks } from "./forks/child.ts";
-import { createChildEventsFeature, createChildGuards } from "./forks/child-events.ts";
+import { createChildEventsFeature, createChildGuards, createGraftFeature } from "./forks/children.ts";
 import { createForkClockFeature } from "./forks/clock.ts";
 import { createForks, type ForkSetup } from "./forks/forks.ts";
-import { createGraftFeature } from "./forks/graft.ts";
 import type { AgentHost, AgentPlugin } from "./host/agent-host.ts";
-import { combineFeatures, type Feature } from "./host/features.ts";
-import { createLruMap } from "./stores/lru-map.ts";
+import { combineFeatures, createLruMap, type Feature } from "./host/features.ts";
 import { createViewCapture } from "./stores/views.ts";
 import { createForkCancelTool, createForkResultTool, createForkTool } from "./tools/fork-tools.ts";
-import { createRecallTool } from "./tools/recall.ts";
+import { createRecallTool } from "./tools/tools.ts";
 import { createBoundToolOutput } from "./window/bound-output.ts";
 import { createCompactionContext } from "./window/compaction.ts";
 import { createModelWindows } from "./window/models.ts";
@@ -45,7 +43,7 @@ export function createPlugin(
   );
 }
 
-export interface PluginEnvironment {
+interface PluginEnvironment {
   readonly env: Environment;
   /** Where the present time comes from, in milliseconds; the system's clock where unset. */
   readonly now?: () => number;

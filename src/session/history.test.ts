@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { deepFreeze, transcript } from "../../test/rig/notation.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { filterCompacted } from "../stages/boundary.ts";
 import { repairPairing } from "../stages/repair.ts";
-import { deepFreeze, transcript } from "../testing/notation.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import { findFaults } from "../transcript/format.ts";
 import { type Message, project, type Transcript } from "../transcript/message.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { createFakeClock } from "../../test/rig/fakes.ts";
 import { step, user } from "../../test/rig/session.ts";
 import { createMemoryJournal } from "../stores/memory.ts";
-import { createFakeClock } from "../testing/fakes.ts";
 import type { Transcript } from "../transcript/message.ts";
 import type { Journal } from "./journal.ts";
 import { type BatchRecord, readRecord } from "./log.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createFakeClock } from "../testing/fakes.ts";
+import { createFakeClock } from "../../test/rig/fakes.ts";
 import type { Message } from "../transcript/message.ts";
 import { outcomeText, type Part } from "../transcript/part.ts";
 import type { SessionOptions } from "./options.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { createFakeClock } from "../../test/rig/fakes.ts";
+import { deepFreeze } from "../../test/rig/notation.ts";
 import { step as stepWith } from "../../test/rig/session.ts";
 import { createMemoryJournal } from "../stores/memory.ts";
-import { createFakeClock } from "../testing/fakes.ts";
-import { deepFreeze } from "../testing/notation.ts";
 import { findFaults } from "../transcript/format.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import { CLEARED_PLACEHOLDER } from "../transcript/part.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { createFakeClock } from "../../test/rig/fakes.ts";
 import { user } from "../../test/rig/session.ts";
 import { createMemorySpillStore } from "../stores/memory.ts";
-import { createFakeClock } from "../testing/fakes.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { SessionOptions } from "./options.ts";
 import { boundRecall, RECALL_MAX_CHARS, searchLines } from "./recall.ts";

@@ -71,7 +71,7 @@ interface HiddenText {
   readonly text: string;
 }
 
-export interface RecallOptions {
+interface RecallOptions {
   readonly maxChars: number;
   readonly range: RecallRange | undefined;
   /** Unset leaves secrets in the text. */

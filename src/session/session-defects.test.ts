@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { transcript } from "../../test/rig/notation.ts";
 import { answer, conversation, SUMMARY, startSession, user } from "../../test/rig/session.ts";
-import { transcript } from "../testing/notation.ts";
 import { findFaults } from "../transcript/format.ts";
 import type { Message, Usage } from "../transcript/message.ts";
 

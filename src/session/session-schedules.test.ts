@@ -1,11 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import {
+  createFakeClock,
+  createFakeSummarizer,
+  type FakeAnswer,
+  type FakeClock,
+} from "../../test/rig/fakes.ts";
+import { deepFreeze } from "../../test/rig/notation.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { filterCompacted } from "../stages/boundary.ts";
 import { repairPairing } from "../stages/repair.ts";
 import { createMemoryJournal } from "../stores/memory.ts";
-import { createFakeClock, createFakeSummarizer, type FakeAnswer, type FakeClock } from "../testing/fakes.ts";
-import { deepFreeze } from "../testing/notation.ts";
 import type { SpillStore } from "../tool-output/spill.ts";
 import { applyEdits } from "../transcript/edit.ts";
 import { findFaults } from "../transcript/format.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createFakeClock } from "../testing/fakes.ts";
+import { createFakeClock } from "../../test/rig/fakes.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { SessionEvent } from "./log.ts";
 import type { SessionOptions } from "./options.ts";

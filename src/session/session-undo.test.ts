@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { createFakeSummarizer } from "../../test/rig/fakes.ts";
 import { answer, conversation, SUMMARY, startSession, user, words } from "../../test/rig/session.ts";
 import { createMemoryJournal } from "../stores/memory.ts";
-import { createFakeSummarizer } from "../testing/fakes.ts";
 import type { Transcript } from "../transcript/message.ts";
 import type { Journal } from "./journal.ts";
 import type { SessionOptions, SessionPorts } from "./options.ts";

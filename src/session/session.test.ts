@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { createFakeClock, createFakeSummarizer } from "../../test/rig/fakes.ts";
+import { deepFreeze, transcript } from "../../test/rig/notation.ts";
 import { answer, startSession, step, user, words } from "../../test/rig/session.ts";
 import { createMemoryJournal, createMemorySpillStore } from "../stores/memory.ts";
-import { createFakeClock, createFakeSummarizer } from "../testing/fakes.ts";
-import { deepFreeze, transcript } from "../testing/notation.ts";
 import { findFaults } from "../transcript/format.ts";
 import type { Message, Transcript, Usage } from "../transcript/message.ts";
 import { CLEARED_PLACEHOLDER } from "../transcript/part.ts";

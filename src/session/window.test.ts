@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createFakeClock } from "../testing/fakes.ts";
+import { createFakeClock } from "../../test/rig/fakes.ts";
 import type { Message } from "../transcript/message.ts";
 import type { ToolOutcome } from "../transcript/part.ts";
 import { createSession, type Session } from "./session.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { deepFreeze, notate, transcript } from "../../test/rig/notation.ts";
 import { sliceFromCompactionBoundary } from "../fork/fork.ts";
-import { deepFreeze, notate, transcript } from "../testing/notation.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import { compactionBoundary, filterCompacted, findCompactionBoundary } from "./boundary.ts";
 

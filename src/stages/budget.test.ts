@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { deepFreeze, notate, transcript } from "../../test/rig/notation.ts";
 import { anyOpenCodeMessages } from "../../test/rig/random-history/lower-to-opencode.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { opencode } from "../formats/wires/opencode/opencode.ts";
-import { deepFreeze, notate, transcript } from "../testing/notation.ts";
 import { applyEdits, type Edit, runStages } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { Part } from "../transcript/part.ts";

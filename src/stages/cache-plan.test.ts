@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { deepFreeze, transcript } from "../testing/notation.ts";
+import { deepFreeze, transcript } from "../../test/rig/notation.ts";
 import { ConfigurationError } from "../text/check.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { deepFreeze, notate, transcript } from "../../test/rig/notation.ts";
 import { anyOpenCodeMessages } from "../../test/rig/random-history/lower-to-opencode.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { opencode } from "../formats/wires/opencode/opencode.ts";
 import type { SessionMessage } from "../formats/wires/opencode/session-message.ts";
-import { deepFreeze, notate, transcript } from "../testing/notation.ts";
 import { ConfigurationError } from "../text/check.ts";
 import { applyEdits, runStages } from "../transcript/edit.ts";
 import { findFaults } from "../transcript/format.ts";

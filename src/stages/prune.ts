@@ -50,10 +50,10 @@ export interface PrunePlan {
 }
 
 /** What ended the search: all turns are protected, a summary, an output cleared before, or the oldest message. */
-export type PruneStop = "guard" | "summary" | "cleared" | "start";
+type PruneStop = "guard" | "summary" | "cleared" | "start";
 
 /** An output that may be cleared. */
-export interface PruneCandidate {
+interface PruneCandidate {
   readonly messageId: MessageId;
   readonly partIndex: number;
   readonly handle: Handle;

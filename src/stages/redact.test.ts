@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { deepFreeze, transcript } from "../../test/rig/notation.ts";
 import { formatMessagesAsContext } from "../fork/context/format.ts";
 import { processMessagesForFork } from "../fork/fork.ts";
-import { deepFreeze, transcript } from "../testing/notation.ts";
 import { runStages } from "../transcript/edit.ts";
 import type { Message } from "../transcript/message.ts";
 import { redactTranscript } from "./redact.ts";

@@ -34,7 +34,7 @@ export function redactTranscript(options: RedactOptions = {}): Stage {
 }
 
 /** Redacts what a person will read, text by text or message by message, and counts what it replaced. */
-export interface Redactor {
+interface Redactor {
   /** The same text when it holds no secret: normalizing alone is no reason to change it. */
   text(text: string, normalized?: string): string;
   /** A message without secrets, also where the model sees nothing: in reasoning, names, errors and metadata. Ids stay. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { deepFreeze, notate, transcript } from "../testing/notation.ts";
+import { deepFreeze, notate, transcript } from "../../test/rig/notation.ts";
 import { applyEdits } from "../transcript/edit.ts";
 import { findFaults } from "../transcript/format.ts";
 import { type Message, project, type Transcript } from "../transcript/message.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { deepFreeze, transcript } from "../testing/notation.ts";
+import { deepFreeze, transcript } from "../../test/rig/notation.ts";
 import { applyEdits } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { FilePart, Part, ToolPart } from "../transcript/part.ts";

@@ -23,7 +23,7 @@ export function shrinkToFit(messages: Transcript, options: ShrinkOptions): reado
 }
 
 /** What to cut, and how small the messages must become. */
-export interface ShrinkOptions extends Omit<CutOptions, "limitChars"> {
+interface ShrinkOptions extends Omit<CutOptions, "limitChars"> {
   /** The size of the messages, in whatever unit `maxSize` has. */
   readonly measure: (messages: Transcript) => number;
   readonly maxSize: number;
@@ -57,7 +57,7 @@ export function cutToLength(messages: Transcript, options: CutOptions): readonly
 }
 
 /** What to cut, and how its edits are labelled. */
-export interface CutOptions {
+interface CutOptions {
   /** Characters (UTF-16 units) that a part may keep. */
   readonly limitChars: number;
   readonly cut: CutPart;

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { deepFreeze } from "../../test/rig/notation.ts";
 import { anyOpenCodeMessages } from "../../test/rig/random-history/lower-to-opencode.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { opencode } from "../formats/wires/opencode/opencode.ts";
-import { deepFreeze } from "../testing/notation.ts";
 import { applyEdits, type ReplacePart, runStages } from "../transcript/edit.ts";
 import { findFaults } from "../transcript/format.ts";
 import type { Message, Transcript } from "../transcript/message.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { deepFreeze } from "../testing/notation.ts";
+import { deepFreeze } from "../../test/rig/notation.ts";
 import { ConfigurationError } from "../text/check.ts";
 import { applyEdits, type ReplacePart, runStages } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";

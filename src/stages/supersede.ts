@@ -1,6 +1,5 @@
 import { listOf, numberFrom, readOptions, type Shape, text } from "../text/check.ts";
-import { hashText } from "../text/hash.ts";
-import { mapStrings, tryJson } from "../text/json.ts";
+import { hashText, mapStrings, tryJson } from "../text/json.ts";
 import { tailCut } from "../text/truncate.ts";
 import type { Edit, Handle, Stage } from "../transcript/edit.ts";
 import type { Transcript } from "../transcript/message.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { deepFreeze, notate, transcript } from "../../test/rig/notation.ts";
 import { applyGraduatedTruncation } from "../fork/fork.ts";
-import { deepFreeze, notate, transcript } from "../testing/notation.ts";
 import { safeJson } from "../text/json.ts";
 import { runStages } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";

@@ -13,7 +13,7 @@ export interface RemovedCounts {
 }
 
 /** A normalized text and what was removed from it. */
-export interface NormalizedText {
+interface NormalizedText {
   readonly text: string;
   readonly removed: RemovedCounts;
 }

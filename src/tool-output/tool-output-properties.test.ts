@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { deepFreeze } from "../../test/rig/notation.ts";
 import { anyText } from "../../test/rig/random-history/random-history.ts";
 import { runs } from "../../test/rig/runs.ts";
-import { deepFreeze } from "../testing/notation.ts";
 import { normalizeText } from "../text/normalize.ts";
 import { type RawToolOutputLimits, textSize } from "./limits.ts";
 import { looksBinary, type ToolContentBlock } from "./read-blocks.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { deepFreeze } from "../testing/notation.ts";
+import { deepFreeze } from "../../test/rig/notation.ts";
 import { ConfigurationError } from "../text/check.ts";
 import { DEFAULT_TOOL_OUTPUT_LIMITS } from "./limits.ts";
 import type { TextBlock } from "./read-blocks.ts";

@@ -1,7 +1,16 @@
 import type { RedactOptions } from "../text/secrets/redact-secrets.ts";
 import type { Cut } from "../text/truncate.ts";
-import { binaryNotice, composeBlocks, cutNotice, notSavedNotice } from "./compose-blocks.ts";
-import { cutText, outputStats, shownSize, type ToolOutputStats, type TruncatedBy } from "./cut-text.ts";
+import {
+  binaryNotice,
+  composeBlocks,
+  cutNotice,
+  cutText,
+  notSavedNotice,
+  outputStats,
+  shownSize,
+  type ToolOutputStats,
+  type TruncatedBy,
+} from "./cut-text.ts";
 import {
   completeToolOutputLimits,
   isWithinLimits,
@@ -78,7 +87,7 @@ export interface ToolOutputOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface BoundToolOutputOptions extends ToolOutputOptions {
+interface BoundToolOutputOptions extends ToolOutputOptions {
   /** What is not given has its default; 0 turns a limit off. */
   readonly limits?: Partial<ToolOutputLimits>;
   /** Keeps the whole of an output that is cut, for recall; without one the omitted part is lost. */

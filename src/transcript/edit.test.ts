@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { deepFreeze, notate, transcript } from "../testing/notation.ts";
+import { deepFreeze, notate, transcript } from "../../test/rig/notation.ts";
 import { applyEdits, type Edit, runStages } from "./edit.ts";
 import { project } from "./message.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { deepFreeze, transcript as notated } from "../testing/notation.ts";
+import { deepFreeze, transcript as notated } from "../../test/rig/notation.ts";
 import {
   type ContextEstimateOptions,
   createContextTally,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { deepFreeze, transcript } from "../../test/rig/notation.ts";
 import { runs } from "../../test/rig/runs.ts";
-import { deepFreeze, transcript } from "../testing/notation.ts";
 import { estimateTokens } from "../text/tokens/estimate-tokens.ts";
 import {
   charsOf,

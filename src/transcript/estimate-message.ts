@@ -155,7 +155,7 @@ export function charsOfPart(part: Part): number {
 }
 
 /** How a model's tokens relate to the estimate, learned from the usage of one session. */
-export interface TokenCalibration {
+interface TokenCalibration {
   /** Tokens of the model for one token of the unscaled estimate. */
   readonly scale: number;
   /** How far observations lie from the scale, as a share of it. */

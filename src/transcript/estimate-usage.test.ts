@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { deepFreeze } from "../testing/notation.ts";
+import { deepFreeze } from "../../test/rig/notation.ts";
 import { unroundedTokens } from "../text/tokens/estimate-tokens.ts";
 import { observeUsage, usageTotalTokens } from "./estimate-context.ts";
 import type { Message, Transcript, Usage } from "./message.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { deepFreeze, transcript } from "../testing/notation.ts";
+import { deepFreeze, transcript } from "../../test/rig/notation.ts";
 import { findFaults } from "./format.ts";
 import type { Message } from "./message.ts";
 import type { Part, ToolPart } from "./part.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { deepFreeze, notate, transcript } from "../../test/rig/notation.ts";
 import { opencode } from "../formats/wires/opencode/opencode.ts";
-import { deepFreeze, notate, transcript } from "../testing/notation.ts";
 import { applyEdits } from "./edit.ts";
 import { estimateContextTokens } from "./estimate-context.ts";
 import { findFaults } from "./format.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { transcript } from "../testing/notation.ts";
+import { transcript } from "../../test/rig/notation.ts";
 import type { Transcript } from "./message.ts";
 import { CLEARED_PLACEHOLDER, outcomeText, type ToolPart, withText } from "./part.ts";
 import { cutOutcome, handleOf, isCleared, pendingCalls, toolResults } from "./tool-results.ts";

@@ -2,7 +2,7 @@ import { generateText, type ModelMessage } from "ai";
 import { afterEach, describe, expect, it } from "vitest";
 import { type CarryoverOptions, carryover } from "../../src/ai-sdk.ts";
 import type { SessionEvent } from "../../src/session/log.ts";
-import { createFakeClock } from "../../src/testing/fakes.ts";
+import { createFakeClock } from "../rig/fakes.ts";
 import type { Reply } from "../rig/model-server/step.ts";
 import { longConversation } from "./harness/conversation.ts";
 import {

@@ -12,13 +12,13 @@ import { createInspectedSession, escapeJsonForHtml } from "../../src/inspector/s
 import { createInspection } from "../../src/inspector/view/inspection.ts";
 import { createSession } from "../../src/session/session.ts";
 import { createMemorySpillStore } from "../../src/stores/memory.ts";
-import { createFakeClock, createFakeSummarizer, type FakeSummarizer } from "../../src/testing/fakes.ts";
-import { deepFreeze } from "../../src/testing/notation.ts";
 import type { Cut } from "../../src/text/truncate.ts";
 import { type BoundedToolOutput, boundToolOutput } from "../../src/tool-output/truncate-tool-content.ts";
 import { applyEdits } from "../../src/transcript/edit.ts";
 import type { Message, Transcript } from "../../src/transcript/message.ts";
 import type { ToolPart } from "../../src/transcript/part.ts";
+import { createFakeClock, createFakeSummarizer, type FakeSummarizer } from "../rig/fakes.ts";
+import { deepFreeze } from "../rig/notation.ts";
 import type { History } from "../rig/random-history/history.ts";
 import { PROVIDER_CASES } from "../rig/random-history/provider-cases.ts";
 

@@ -1,9 +1,9 @@
 import { type FillRows, readRows } from "../../src/stages/lines/rows.ts";
 import { type RowScores, scoreRows } from "../../src/stages/lines/score.ts";
 import { internWords } from "../../src/stages/lines/words.ts";
-import { deepFreeze } from "../../src/testing/notation.ts";
 import type { Message, Transcript } from "../../src/transcript/message.ts";
 import type { Part, ToolPart } from "../../src/transcript/part.ts";
+import { deepFreeze } from "./notation.ts";
 
 /** A conversation as the tests of `fill` write it; messages are called m1, m2, … by their place. */
 export function talk(...turns: readonly Omit<Message, "id">[]): Transcript {

@@ -2,9 +2,9 @@ import { expect } from "vitest";
 import { dropMedia, foldOlder } from "../../src/compaction/recover.ts";
 import { pruneStage } from "../../src/stages/prune.ts";
 import { repairPairing } from "../../src/stages/repair.ts";
-import { deepFreeze } from "../../src/testing/notation.ts";
 import { runStages, type Stage } from "../../src/transcript/edit.ts";
 import type { Format } from "../../src/transcript/format.ts";
+import { deepFreeze } from "./notation.ts";
 
 /** A breakage that somebody reported: what they sent, what it became there, and the edit of ours that does the same job. */
 export interface Regression {

@@ -1,9 +1,9 @@
 import type { SessionEvent } from "../../src/session/log.ts";
 import type { SessionOptions, SessionPorts } from "../../src/session/options.ts";
 import { createSession, type Session } from "../../src/session/session.ts";
-import { createFakeClock, createFakeSummarizer, type FakeClock } from "../../src/testing/fakes.ts";
 import type { Message, Transcript } from "../../src/transcript/message.ts";
 import type { ToolPart } from "../../src/transcript/part.ts";
+import { createFakeClock, createFakeSummarizer, type FakeClock } from "./fakes.ts";
 
 /** What the summarizer of a test session answers. */
 export const SUMMARY = "## Goal\nShip the parser.\n## Progress\nTwo files were read.";

@@ -3,12 +3,12 @@ import {
   maybeSummarizeToolResults,
   type SummarizedToolResults,
 } from "../../src/compaction/tool-summaries/maybe-summarize-tool-results.ts";
-import { createFakeClock, createFakeSummarizer } from "../../src/testing/fakes.ts";
-import { deepFreeze, transcript } from "../../src/testing/notation.ts";
 import type { Edit } from "../../src/transcript/edit.ts";
 import type { Message, Transcript } from "../../src/transcript/message.ts";
 import type { ToolPart } from "../../src/transcript/part.ts";
 import { toolResultKind } from "../../src/transcript/tool-results.ts";
+import { createFakeClock, createFakeSummarizer } from "./fakes.ts";
+import { deepFreeze, transcript } from "./notation.ts";
 
 /** A frozen history in the one-line notation. */
 export const history = (notation: string): Transcript => deepFreeze(transcript(notation));

@@ -1,14 +1,13 @@
 import { expect } from "vitest";
 import { dropMedia } from "../../src/compaction/recover.ts";
-import { omitForChild } from "../../src/fork/context/omit.ts";
+import { omitForChild } from "../../src/fork/context/options.ts";
 import { charBudget } from "../../src/stages/budget.ts";
 import { pruneStage } from "../../src/stages/prune.ts";
 import { redactTranscript } from "../../src/stages/redact.ts";
 import { repairPairing } from "../../src/stages/repair.ts";
 import { supersede } from "../../src/stages/supersede.ts";
 import { DOCUMENTED_TIER_LIMITS, graduatedTiers } from "../../src/stages/tiers.ts";
-import { contentView } from "../../src/testing/content-view.ts";
-import { formatLaws } from "../../src/testing/format-contract.ts";
+import { contentView, formatLaws } from "../../src/testing/format-contract.ts";
 import type { Edit, Stage } from "../../src/transcript/edit.ts";
 import type { Format } from "../../src/transcript/format.ts";
 import { toolResults } from "../../src/transcript/tool-results.ts";

@@ -11,8 +11,13 @@ import { createSystemClock } from "../../src/stores/system-clock.ts";
 import type { SpillStore } from "../../src/tool-output/spill.ts";
 import type { Transcript } from "../../src/transcript/message.ts";
 import { completedFork, runningFork, sampleFork } from "../rig/forks/fork-samples.ts";
-import type { History, HistoryCall, Step } from "../rig/random-history/history.ts";
-import { createSeededRandom, type SeededRandom } from "../rig/random-history/history.ts";
+import {
+  createSeededRandom,
+  type History,
+  type HistoryCall,
+  type SeededRandom,
+  type Step,
+} from "../rig/random-history/history.ts";
 import { PROVIDER_CASES, type ProviderCase } from "../rig/random-history/provider-cases.ts";
 import type { LiveHandles } from "./live-handles.ts";
 

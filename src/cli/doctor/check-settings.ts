@@ -1,4 +1,4 @@
-import { FORK_OWN_TOOLS } from "../../fork/context/omit.ts";
+import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
 import { readPluginOptions } from "../../plugin/context/options.ts";
 import { asObject, type UnknownObject } from "../../text/json.ts";
 import { type ConfiguredPlugin, type HostConfiguration, isCarryover } from "../opencode/configuration.ts";

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FORK_OWN_TOOLS } from "../../fork/context/omit.ts";
+import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
 import { asArray, asObject, jsonOrText, type UnknownObject } from "../../text/json.ts";
 import { runToFile } from "../opencode/sessions.ts";
 import type { Finding } from "./finding.ts";

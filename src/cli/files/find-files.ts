@@ -60,7 +60,7 @@ export async function modifiedMs(path: string): Promise<number | undefined> {
 }
 
 /** A file and when it was last modified. */
-export interface DatedFile {
+interface DatedFile {
   readonly path: string;
   readonly modifiedMs: number;
 }

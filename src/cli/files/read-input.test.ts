@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cliSamples } from "../../../test/rig/cli-samples.ts";
+import { createFakeClock } from "../../../test/rig/fakes.ts";
 import { runs } from "../../../test/rig/runs.ts";
 import { compact } from "../../compaction/compact.ts";
 import { formatOf } from "../../formats/read-transcript.ts";
 import { planFileCompaction } from "../../inspector/view/plan-file-compaction.ts";
-import { createFakeClock } from "../../testing/fakes.ts";
 import { profileSession } from "../inspect/profile-session.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import { readBytes } from "./read-input.ts";

@@ -10,7 +10,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { deepFreeze } from "../../testing/notation.ts";
+import { deepFreeze } from "../../../test/rig/notation.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import { importableSession, orderByTime, writeFileAtomic } from "./write-file.ts";
 

@@ -110,7 +110,7 @@ interface FileProfile {
   readonly repeatedChars: number;
 }
 
-export interface LargeItem extends Pick<Item, "kind" | "handle" | "chars" | "tokens" | "tool"> {
+interface LargeItem extends Pick<Item, "kind" | "handle" | "chars" | "tokens" | "tool"> {
   readonly path?: string;
 }
 

@@ -2,11 +2,15 @@ import { existsSync } from "node:fs";
 import { readdir, rmdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { PluginFolders } from "../../plugin/stores/folders.ts";
-import { type FileStat, nodeFileSystem } from "../../stores/files/file-system.ts";
-import { defaultStateFolder } from "../../stores/files/path-name.ts";
+import {
+  defaultStateFolder,
+  type FileStat,
+  nodeFileSystem,
+  readWholeFile,
+  TEMPORARY_MAX_AGE_MS,
+} from "../../stores/files/file-system.ts";
 import { createFileRecordStore, recordNameOf } from "../../stores/files/record-store.ts";
 import { cleanSpills, isSha256 } from "../../stores/files/spill-store.ts";
-import { readWholeFile, TEMPORARY_MAX_AGE_MS } from "../../stores/files/whole-file.ts";
 import { codeOf } from "../../stores/store-failure.ts";
 import { groupBy } from "../../text/json.ts";
 import { defaultEvalCacheFolder } from "../eval/run-eval.ts";

@@ -1,10 +1,9 @@
-import { type InstanceLease, readLease } from "../../fork/life/lease.ts";
 import { currentRun, type ForkRecord, isLive } from "../../fork/life/record.ts";
-import { readForkRecord } from "../../fork/life/stored-record.ts";
+import { type InstanceLease, readForkRecord, readLease } from "../../fork/life/stored-record.ts";
 import { isUnfinished } from "../../plugin/forks/clock.ts";
 import { isRunning } from "../../plugin/stores/control-store.ts";
 import { isHeld } from "../../plugin/stores/plugin-stores.ts";
-import { pathName } from "../../stores/files/path-name.ts";
+import { pathName } from "../../stores/files/file-system.ts";
 import { asObject, asString, groupBy } from "../../text/json.ts";
 import type { InventoryFile, InventoryFork, InventoryItems, InventorySession } from "./plan.ts";
 

@@ -1,8 +1,8 @@
 import { createInterface } from "node:readline/promises";
 import { Command, InvalidArgumentError } from "commander";
-import { formatSpan } from "../../fork/life/prompt.ts";
+import { formatSpan } from "../../fork/life/end.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
-import { pathName } from "../../stores/files/path-name.ts";
+import { pathName } from "../../stores/files/file-system.ts";
 import { formatBytes } from "../../text/display.ts";
 import { DATABASE_LABEL, findPluginFolders, findStoreOption, STORE_OPTION } from "../opencode/with-stores.ts";
 import { CliError, interrupted, withInterrupt } from "../terminal/cli-error.ts";

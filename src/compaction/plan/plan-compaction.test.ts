@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { deepFreeze, transcript as read } from "../../../test/rig/notation.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
-import { deepFreeze, transcript as read } from "../../testing/notation.ts";
 import { applyEdits } from "../../transcript/edit.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "../trigger/should-compact.ts";

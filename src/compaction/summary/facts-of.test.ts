@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { deepFreeze } from "../../testing/notation.ts";
+import { deepFreeze } from "../../../test/rig/notation.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { factsOf, pinsOf } from "./facts.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { deepFreeze } from "../../testing/notation.ts";
+import { deepFreeze } from "../../../test/rig/notation.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
 import { type CompactionInput, planCompaction } from "../plan/plan-compaction.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { deepFreeze, transcript as read } from "../../../test/rig/notation.ts";
 import { repairPairing } from "../../stages/repair.ts";
-import { deepFreeze, transcript as read } from "../../testing/notation.ts";
 import { applyEdits, type Edit } from "../../transcript/edit.ts";
 import { findFaults } from "../../transcript/format.ts";
 import type { Message } from "../../transcript/message.ts";

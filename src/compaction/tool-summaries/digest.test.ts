@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { createFakeSummarizer } from "../../../test/rig/fakes.ts";
+import { deepFreeze, notate, transcript } from "../../../test/rig/notation.ts";
 import { loop, run, summaries, summaryText } from "../../../test/rig/tool-summaries.ts";
-import { createFakeSummarizer } from "../../testing/fakes.ts";
-import { deepFreeze, notate, transcript } from "../../testing/notation.ts";
 import { applyEdits } from "../../transcript/edit.ts";
 import { project, type Transcript } from "../../transcript/message.ts";
 import { countCodePoints } from "../summary/text.ts";

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { createFakeClock, createFakeSummarizer } from "../../../test/rig/fakes.ts";
 import {
   archived,
   background,
@@ -8,7 +9,6 @@ import {
   summaries,
   summaryText,
 } from "../../../test/rig/tool-summaries.ts";
-import { createFakeClock, createFakeSummarizer } from "../../testing/fakes.ts";
 import { applyEdits } from "../../transcript/edit.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import { countCodePoints } from "../summary/text.ts";

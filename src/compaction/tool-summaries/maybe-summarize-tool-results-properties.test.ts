@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { deepFreeze } from "../../../test/rig/notation.ts";
 import { anyOpenCodeMessages } from "../../../test/rig/random-history/lower-to-opencode.ts";
 import { runs } from "../../../test/rig/runs.ts";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import { filterCompacted } from "../../stages/boundary.ts";
 import { repairPairing } from "../../stages/repair.ts";
-import { deepFreeze } from "../../testing/notation.ts";
 import { applyEdits, type Edit, type Handle } from "../../transcript/edit.ts";
 import { findFaults } from "../../transcript/format.ts";
 import { isVisibleToModel, type Message, project, type Transcript } from "../../transcript/message.ts";

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { createFakeSummarizer } from "../../../test/rig/fakes.ts";
+import { deepFreeze, transcript } from "../../../test/rig/notation.ts";
 import {
   archived,
   background,
@@ -13,8 +15,6 @@ import {
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
 import { repairPairing } from "../../stages/repair.ts";
-import { createFakeSummarizer } from "../../testing/fakes.ts";
-import { deepFreeze, transcript } from "../../testing/notation.ts";
 import { applyEdits } from "../../transcript/edit.ts";
 import { findFaults } from "../../transcript/format.ts";
 import { isVisibleToUser, type Message, type Transcript } from "../../transcript/message.ts";

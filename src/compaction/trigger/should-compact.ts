@@ -177,7 +177,7 @@ type LimitSettings = Pick<CompactionSettings, "maxTokens" | "reserveTokens"> &
   Partial<Pick<CompactionSettings, "thresholds">>;
 
 /** A model's window, with the model where it may have a threshold of its own. 0 means unknown. */
-export interface ModelWindow {
+interface ModelWindow {
   readonly contextWindowTokens: number;
   readonly model?: ModelRef;
 }

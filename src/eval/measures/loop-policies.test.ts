@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { workingSession } from "../../../test/rig/eval-session.ts";
-import { deepFreeze } from "../../testing/notation.ts";
+import { deepFreeze } from "../../../test/rig/notation.ts";
 import type { Message } from "../../transcript/message.ts";
 import { plainMessages } from "../probe/history-text.ts";
 import { createRefillWindow, createSessionWindow, loopMessages } from "./loop-policies.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { lineOf, workingSession } from "../../../test/rig/eval-session.ts";
-import { deepFreeze } from "../../testing/notation.ts";
+import { deepFreeze } from "../../../test/rig/notation.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import { measureSpeed } from "../measure-session.ts";
 import type { EvalSession } from "../probe/eval-session.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { lineOf, workingSession } from "../../../test/rig/eval-session.ts";
+import { deepFreeze, transcript } from "../../../test/rig/notation.ts";
 import { runs } from "../../../test/rig/runs.ts";
-import { deepFreeze, transcript } from "../../testing/notation.ts";
 import { CLEARED_PLACEHOLDER } from "../../transcript/part.ts";
 import { plainLengths, plainMessages } from "../probe/history-text.ts";
 import { BUILT_IN_POLICIES, type EvalPolicy } from "./policies.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fileOf, lineOf, workingSession } from "../../../test/rig/eval-session.ts";
-import { deepFreeze } from "../../testing/notation.ts";
+import { deepFreeze } from "../../../test/rig/notation.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import { linesInFileOrder, splitAtCompactions } from "./eval-session.ts";
 import { chooseProbes, createProbe } from "./next-use.ts";

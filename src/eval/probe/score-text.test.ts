@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { lineOf, workingSession } from "../../../test/rig/eval-session.ts";
-import { deepFreeze } from "../../testing/notation.ts";
+import { deepFreeze } from "../../../test/rig/notation.ts";
 import { plainMessages } from "./history-text.ts";
 import { createProbe } from "./next-use.ts";
 import { createScorer, type TextScore } from "./score-text.ts";

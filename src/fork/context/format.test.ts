@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { deepFreeze, transcript } from "../../testing/notation.ts";
+import { deepFreeze, transcript } from "../../../test/rig/notation.ts";
 import { processMessagesForFork } from "../fork.ts";
 import { createContextFrame, formatMessagesAsContext } from "./format.ts";
 

@@ -1,9 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { deepFreeze, transcript } from "../../testing/notation.ts";
+import { deepFreeze, transcript } from "../../../test/rig/notation.ts";
 import type { Message } from "../../transcript/message.ts";
 import { processMessagesForFork } from "../fork.ts";
-import { buildForkPreamble, omitNestedPreamble, PREAMBLE_FIRST_LINE } from "./preamble.ts";
-import type { ProcessingStats } from "./stats.ts";
+import {
+  buildForkPreamble,
+  omitNestedPreamble,
+  PREAMBLE_FIRST_LINE,
+  type ProcessingStats,
+} from "./format.ts";
 
 const nine: ProcessingStats = {
   originalCount: 3,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { deepFreeze, transcript } from "../../../test/rig/notation.ts";
 import { DOCUMENTED_TIER_LIMITS } from "../../stages/tiers.ts";
-import { deepFreeze, transcript } from "../../testing/notation.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import type { OutputCut } from "../../transcript/part.ts";
-import { countResults, type ProcessingStats, sizeStats } from "./stats.ts";
+import { countResults, type ProcessingStats, sizeStats } from "./format.ts";
 
 /** One finished call for each cut. */
 function cutResults(...cuts: readonly Partial<OutputCut>[]): Transcript {

@@ -1,25 +1,70 @@
 import {
+  isAnswer,
+  type Message,
+  type MessageError,
+  type MessageId,
+  textOf,
+} from "../../transcript/message.ts";
+import {
   adoptFork,
   cancelRun,
   interruptOnExit,
+  interruptRun,
   parentAborted,
   parentDeleted,
   steerOrResume,
 } from "./control.ts";
 import { advanceDelivery } from "./delivery.ts";
 import {
+  addPrompt,
+  boundText,
+  checkChildAction,
+  endRun,
+  endStopped,
+  isOutstanding,
+  isUnsent,
+  NUDGE_TEXT,
+  sendPrompts,
+  wasPromptSent,
+} from "./end.ts";
+import {
+  type ChildFinding,
+  type ChildOutput,
+  changeRun,
+  type EventOf,
+  type ForkEvent,
+  type ForkStep,
+  unchanged,
+  withoutKeys,
+} from "./events.ts";
+import {
+  activeRun,
+  currentRun,
+  type ForkError,
+  type ForkLimits,
+  type ForkRecord,
+  isLive,
+  isOverdue,
+  type LiveRun,
+  type Stopping,
+} from "./record.ts";
+import {
+  childCreated,
+  childRefused,
+  failOrRequeue,
+  promptAccepted,
+  promptRefused,
+  startRun,
+} from "./start.ts";
+import {
   countCall,
   countSpending,
+  endOfLimit,
   permissionAnswered,
   permissionAsked,
   rootCostReached,
-} from "./enforce-limits.ts";
-import type { EventOf, ForkEvent, ForkStep } from "./events.ts";
-import type { ForkLimits } from "./limits.ts";
-import type { ForkRecord } from "./record.ts";
-import { childCreated, childRefused, promptAccepted, promptRefused, startRun } from "./start.ts";
-import { tick } from "./tick.ts";
-import { childChecked, childDeleted, childFailed, childStopped, statusSeen } from "./watch.ts";
+  tick,
+} from "./tick.ts";
 
 /**
  * The only function that changes a fork: the record after an event, and the actions for the host to perform once that
@@ -66,3 +111,235 @@ const HANDLERS: { readonly [Type in ForkEvent["type"]]: Handler<EventOf<Type>> }
   "delivery-unanswered": advanceDelivery,
   "delivery-answered": advanceDelivery,
 };
+
+/** The status of the child changed: a busy one is running, an idle one is checked. */
+function statusSeen(record: ForkRecord, { status, atMs }: EventOf<"status">): ForkStep {
+  const run = activeRun(record);
+  if (run === undefined) return unchanged(record);
+  if (status === "idle") {
+    return run.state === "running" ? { record, actions: [checkChildAction(record, run)] } : unchanged(record);
+  }
+  const state = wasPromptSent(run) ? "running" : run.state;
+  const isRetrying = status === "retry";
+  const isNews = state !== run.state || isRetrying !== (run.isRetrying === true);
+  // A busy child reports at every step; the record is not stored for each.
+  if (!isNews && atMs < run.lastSignAtMs + SIGN_MS) return unchanged(record);
+  const seen: LiveRun = {
+    ...withoutKeys(run, "isRetrying"),
+    state,
+    lastSignAtMs: Math.max(run.lastSignAtMs, atMs),
+    ...(isRetrying ? { isRetrying } : {}),
+  };
+  return changeRun(record, seen);
+}
+
+/** The child reported an error. It may belong to an earlier run, so it is kept until the child was checked. */
+function childFailed(record: ForkRecord, { error }: EventOf<"child-failed">): ForkStep {
+  const run = activeRun(record);
+  if (run === undefined) return unchanged(record);
+  return changeRun(record, { ...run, suspectedError: error }, checkChildAction(record, run));
+}
+
+/** The child session was deleted: the run ends. */
+function childDeleted(record: ForkRecord, { atMs }: EventOf<"child-deleted">): ForkStep {
+  const run = currentRun(record);
+  if (!isLive(run) || record.childSessionId === undefined) return unchanged(record);
+  if (isStopping(run)) return endStopped(record, run, { atMs });
+  return endRun(record, run, { state: "failed", error: CHILD_DELETED, atMs });
+}
+
+/** The child has stopped on request: the run ends. */
+function childStopped(record: ForkRecord, event: EventOf<"child-stopped">): ForkStep {
+  const run = currentRun(record);
+  if (run.number !== event.run || !isLive(run) || !isStopping(run)) return unchanged(record);
+  const { atMs, text, changedFiles } = event;
+  return endStopped(record, run, { atMs, text, changedFiles });
+}
+
+const SIGN_MS = 10_000;
+
+type Check = EventOf<"child-checked">;
+
+/** Decides what a check of the child means for the run. */
+function childChecked(record: ForkRecord, event: Check, limits: ForkLimits): ForkStep {
+  const { finding, atMs } = event;
+  if (currentRun(record).number !== event.run) return unchanged(record);
+  const run = activeRun(record);
+  if (run === undefined) return keepLateText(record, finding);
+  if (finding.type === "working") return changeRun(record, markWorking(run, atMs));
+  if (isStopping(run)) return checkedWhileStopping(record, run, event);
+
+  switch (finding.type) {
+    case "finished":
+      return finding.text.trim() === ""
+        ? nudgeOrEnd(record, run, { last: finding, atMs, limits })
+        : completeRun(record, run, { finding, atMs });
+    case "failed":
+      return failOrInterrupt(record, run, { ...finding, atMs, limits });
+    case "stopped":
+    case "unprompted":
+      return nudgeOrEnd(record, run, { last: finding, atMs, limits });
+    case "missing":
+      return endRun(record, run, { state: "failed", error: CHILD_DELETED, atMs });
+    default:
+      finding satisfies never;
+      return unchanged(record);
+  }
+}
+
+/** The error of a run whose child session is gone. */
+const CHILD_DELETED: ForkError = { kind: "child-deleted", message: "the child session was deleted" };
+
+/** A child may be idle for a moment after it accepted a prompt. */
+const SETTLE_MS = 5_000;
+
+/** True while the child is being stopped. */
+function isStopping(run: LiveRun): run is LiveRun & { readonly stopping: Stopping } {
+  return run.stopping !== undefined;
+}
+
+function markWorking(run: LiveRun, atMs: number): LiveRun {
+  return {
+    ...withoutKeys(run, "suspectedError", "adoption"),
+    state: "running",
+    lastSignAtMs: Math.max(run.lastSignAtMs, atMs),
+  };
+}
+
+function checkedWhileStopping(
+  record: ForkRecord,
+  run: LiveRun & { readonly stopping: Stopping },
+  { finding, atMs }: Check,
+): ForkStep {
+  const isWelcome = run.stopping.as !== "cancelled" && run.stopping.isUnwanted !== true;
+  if (finding.type === "finished" && finding.text.trim() !== "" && isWelcome) {
+    return completeRun(record, run, { finding, atMs });
+  }
+  const text = finding.type === "finished" ? finding.text || finding.lastText : lastOutput(finding).lastText;
+  return endStopped(record, run, { atMs, text, changedFiles: lastOutput(finding).changedFiles });
+}
+
+function completeRun(
+  record: ForkRecord,
+  run: LiveRun,
+  { finding, atMs }: { finding: Extract<ChildFinding, { readonly type: "finished" }>; atMs: number },
+): ForkStep {
+  // A prompt that is being sent may change the report; the next check decides.
+  const isBeingSteered = run.prompts.some((prompt) => prompt.kind === "steer" && isOutstanding(prompt));
+  if (isBeingSteered && run.adoption === undefined && !isStopping(run)) return unchanged(record);
+  const { text, changedFiles } = finding;
+  return endRun(record, run, { state: "completed", atMs, text, changedFiles });
+}
+
+interface Silence {
+  readonly last: ChildFinding;
+  readonly atMs: number;
+  readonly limits: ForkLimits;
+}
+
+function failOrInterrupt(
+  record: ForkRecord,
+  run: LiveRun,
+  failure: Extract<ChildFinding, { readonly type: "failed" }> & Omit<Silence, "last">,
+): ForkStep {
+  const { error, atMs, lastText: text, changedFiles } = failure;
+  const isPassing = error.kind === "aborted" || error.kind === "rate_limit";
+  if (isPassing && run.adoption !== undefined) return interruptRun(record, run, { ...failure, text });
+  if (error.kind === "aborted") {
+    return endRun(record, run, { state: "cancelled", error, atMs, text, changedFiles });
+  }
+  return failOrRequeue(record, run, failure);
+}
+
+/** The child is idle without an answer: the run fails, or the child is asked once to report. */
+function nudgeOrEnd(record: ForkRecord, run: LiveRun, { last, atMs, limits }: Silence): ForkStep {
+  const output = lastOutput(last);
+  if (run.adoption === undefined && isSettling(run, last, atMs)) return unchanged(record);
+  if (run.suspectedError !== undefined) {
+    const { suspectedError: error, ...unsuspected } = run;
+    return failOrInterrupt(record, unsuspected, { ...output, type: "failed", error, atMs, limits });
+  }
+  const end = { text: output.lastText, changedFiles: output.changedFiles, atMs };
+  if (run.adoption !== undefined) {
+    return interruptRun(record, run, { ...end, limits, wasPrompted: last.type !== "unprompted" });
+  }
+  if (run.wrapUp !== undefined) {
+    const { as: state, error } = endOfLimit(run.wrapUp.limit);
+    return endRun(record, run, { ...end, state, error });
+  }
+  if (run.prompts.some((prompt) => prompt.kind === "nudge")) {
+    return endRun(record, run, { ...end, state: "failed", error: errorOf(last) });
+  }
+  return sendPrompts(record, addPrompt(run, { kind: "nudge", text: NUDGE_TEXT }), { atMs, chosen: isUnsent });
+}
+
+/** True while a prompt is being sent or has only just been accepted. */
+function isSettling(run: LiveRun, last: ChildFinding, atMs: number): boolean {
+  if (run.state === "starting" || run.prompts.some(isOutstanding)) return true;
+  const newestAtMs = run.prompts.reduce(
+    (newest, { attempts }) => Math.max(newest, attempts?.lastAtMs ?? 0),
+    0,
+  );
+  return last.type !== "finished" && !isOverdue({ sinceMs: newestAtMs, waitMs: SETTLE_MS }, atMs);
+}
+
+function errorOf(last: ChildFinding): { readonly kind: string; readonly message: string } {
+  return last.type === "finished"
+    ? { kind: "empty-report", message: "the child ended without a report, twice" }
+    : { kind: "no-report", message: "the child stopped without an answer, twice" };
+}
+
+function lastOutput(finding: ChildFinding): ChildOutput {
+  return "lastText" in finding ? finding : { lastText: "", changedFiles: [] };
+}
+
+function keepLateText(record: ForkRecord, finding: ChildFinding): ForkStep {
+  const run = currentRun(record);
+  if (isLive(run) || run.state === "completed" || run.lateText !== undefined) return unchanged(record);
+  if (finding.type !== "finished" || finding.text.trim() === "" || boundText(finding.text) === run.text) {
+    return unchanged(record);
+  }
+  return changeRun(record, { ...run, lateText: boundText(finding.text) });
+}
+
+/**
+ * What the child's stored messages say about our newest prompt. It is answered by a finished message after it that is
+ * no summary, no error and no tool step.
+ */
+export function checkChild(child: ChildView): ChildFinding {
+  const { messages, promptMessageId, status, changedFiles = [] } = child;
+  if (status !== "idle") return { type: "working" };
+  const promptIndex =
+    promptMessageId === undefined ? -1 : messages.findLastIndex(({ id }) => id === promptMessageId);
+  if (promptIndex === -1) return { type: "unprompted" };
+
+  const answers = messages.slice(promptIndex + 1).filter(isAnswer);
+  const lastText = answers.map(textOf).findLast((text) => text.trim() !== "") ?? "";
+  const last = answers.at(-1);
+  if (last?.error !== undefined) {
+    return { type: "failed", error: (child.readError ?? plainError)(last.error), lastText, changedFiles };
+  }
+  if (last === undefined || !isFinished(last)) return { type: "stopped", lastText, changedFiles };
+  return { type: "finished", text: textOf(last), lastText, changedFiles };
+}
+
+interface ChildView {
+  /** All that is stored of the child, oldest first, or at least everything from our newest prompt on. */
+  readonly messages: readonly Message[];
+  /** Unset when the prompt could not be found. */
+  readonly promptMessageId?: MessageId;
+  readonly status: "busy" | "retry" | "idle";
+  readonly changedFiles?: readonly string[];
+  /** The class of a provider's error; without it the host's name of the error. */
+  readonly readError?: (error: MessageError) => ForkError;
+}
+
+function isFinished({ finish, unfinished }: Message): boolean {
+  return unfinished !== true && finish !== undefined && !NOT_AN_END.includes(finish);
+}
+
+const NOT_AN_END: readonly string[] = ["tool-calls", "tool_use", "error"];
+
+function plainError({ name, text }: MessageError): ForkError {
+  return { kind: /abort/i.test(name) ? "aborted" : name, message: text === "" ? name : text };
+}

@@ -8,10 +8,9 @@ import {
   sampleFork,
   step,
 } from "../../../test/rig/forks/fork-samples.ts";
-import { nextToStart } from "./admit.ts";
 import { planDelivery } from "./delivery.ts";
-import { FORK_LIMIT_DEFAULTS, forkLimits } from "./limits.ts";
-import { currentRun, type ForkRecord } from "./record.ts";
+import { currentRun, FORK_LIMIT_DEFAULTS, type ForkRecord, forkLimits } from "./record.ts";
+import { nextToStart } from "./start.ts";
 
 const HOUR_MS = 3_600_000;
 const LATER_MS = AT_MS + HOUR_MS;

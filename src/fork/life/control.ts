@@ -1,9 +1,24 @@
 import { closeDeliveries, holdDeliveries } from "./delivery.ts";
-import { endRun, endStopped, stopRun } from "./end.ts";
+import {
+  addPrompt,
+  checkChildAction,
+  endRun,
+  endStopped,
+  isUnsent,
+  RESTART_TEXT,
+  sendPrompts,
+  stopRun,
+  wasPromptSent,
+} from "./end.ts";
 import { changeRun, type EventOf, type ForkStep, unchanged } from "./events.ts";
-import type { ForkLimits } from "./limits.ts";
-import { addPrompt, checkChildAction, isUnsent, RESTART_TEXT, sendPrompts, wasPromptSent } from "./prompt.ts";
-import { currentRun, type ForkError, type ForkRecord, isLive, type LiveRun } from "./record.ts";
+import {
+  currentRun,
+  type ForkError,
+  type ForkLimits,
+  type ForkRecord,
+  isLive,
+  type LiveRun,
+} from "./record.ts";
 import { openRun } from "./start.ts";
 
 /** Stops a live run on request; its last text is kept and delivered. */

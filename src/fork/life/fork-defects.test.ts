@@ -10,8 +10,8 @@ import {
   sampleFork,
   step,
 } from "../../../test/rig/forks/fork-samples.ts";
-import { findFork } from "./admit.ts";
 import { planDelivery } from "./delivery.ts";
+import { findFork } from "./start.ts";
 import { readForkRecord } from "./stored-record.ts";
 
 const MINUTE_MS = 60_000;

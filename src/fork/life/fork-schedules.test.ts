@@ -3,9 +3,15 @@ import { expect, it } from "vitest";
 import { createForkWorld, type ForkWorld, note, readRecords } from "../../../test/rig/forks/fork-world.ts";
 import { MOVE_RANGE, makeMove, settle } from "../../../test/rig/forks/fork-world-moves.ts";
 import { runs } from "../../../test/rig/runs.ts";
-import { FORK_LIMIT_DEFAULTS, type ForkLimits, forkLimits } from "./limits.ts";
-import { deliveryIdsIn } from "./notice.ts";
-import { deliveryId, type EndedRun, isLive } from "./record.ts";
+import { deliveryIdsIn } from "./delivery.ts";
+import {
+  deliveryId,
+  type EndedRun,
+  FORK_LIMIT_DEFAULTS,
+  type ForkLimits,
+  forkLimits,
+  isLive,
+} from "./record.ts";
 
 it("5,000 schedules of crashes, losses, repeats and delays leave no fork stuck and deliver every result once", async () => {
   const schedules = Number(process.env.FORK_SCHEDULES ?? 5_000);

@@ -16,8 +16,8 @@ import {
   MAX_RESULT_CHARS,
   quoteChild,
   resultNotice,
-} from "./notice.ts";
-import { formatSpan, rejectionText, wrapUpText } from "./prompt.ts";
+} from "./delivery.ts";
+import { formatSpan, rejectionText, wrapUpText } from "./end.ts";
 import { type ForkRecord, forkName } from "./record.ts";
 
 const resultOf = (record: ForkRecord) => ({ record, run: endedRun(record) });

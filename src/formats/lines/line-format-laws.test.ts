@@ -11,7 +11,7 @@ import {
 } from "../../../test/rig/random-history/lower-to-files.ts";
 import { randomSession } from "../../../test/rig/random-history/random-history.ts";
 import { runs } from "../../../test/rig/runs.ts";
-import { omitForChild } from "../../fork/context/omit.ts";
+import { omitForChild } from "../../fork/context/options.ts";
 import { compactionBoundary } from "../../stages/boundary.ts";
 import { charBudget } from "../../stages/budget.ts";
 import { repairPairing } from "../../stages/repair.ts";

@@ -9,7 +9,7 @@ import type { LinePiece, MessageHead } from "./line-format.ts";
  * that the line has no field for. The note is beside the message and never in it, since an agent sends the blocks of
  * a message to its provider as they are.
  */
-export interface LineNote {
+interface LineNote {
   /** By `reading/piece`. */
   readonly parts?: Readonly<Record<string, PartNote>>;
   /** By the reading of the line; what is noted here overrides what the line says. */

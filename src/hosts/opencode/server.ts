@@ -1,12 +1,34 @@
-import { join } from "node:path";
-import type { AgentHost, HostAgent, HostTools } from "../../plugin/host/agent-host.ts";
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { z } from "zod";
+import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
+import type {
+  AgentHost,
+  AgentPlugin,
+  FinishedTool,
+  HostAgent,
+  HostTools,
+  ModelTool,
+  OutgoingRequest,
+  RunningTool,
+  ToolOutputChange,
+  ToolParameter,
+} from "../../plugin/host/agent-host.ts";
 import { createPlugin } from "../../plugin/plugin.ts";
 import { configHome } from "../../plugin/stores/folders.ts";
-import { asObject, asString, type UnknownObject } from "../../text/json.ts";
-import { createHooks } from "./adapter.ts";
-import type { Hooks, PluginInput } from "./hooks.ts";
-import { messageFormat } from "./messages.ts";
-import { createHostCalls, createSessions, failureOf, type HostCalls } from "./sessions.ts";
+import { asNumber, asObject, asString, type UnknownObject } from "../../text/json.ts";
+import type { Hooks, PluginInput, ToolContext, ToolDefinition, ToolDoneInput, ToolOutput } from "./hooks.ts";
+import { carryoverNote, messageFormat, OWN_METADATA } from "./messages.ts";
+import {
+  createHostCalls,
+  createMessageId,
+  createSessions,
+  failureOf,
+  type HostCalls,
+  readModel,
+  readSignal,
+} from "./sessions.ts";
 
 /**
  * The plugin as OpenCode 1 loads it. OpenCode's sessions, messages and events are given in
@@ -52,7 +74,7 @@ export function createOpencodeHost({ calls, directory, env, args = [] }: Opencod
   };
 }
 
-export interface OpencodeHostSetup {
+interface OpencodeHostSetup {
   readonly calls: HostCalls;
   readonly directory: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -88,3 +110,243 @@ export const opencodeTools: HostTools = {
 const WRITING_TOOLS: ReadonlySet<string> = new Set(["write", "edit", "multiedit"]);
 
 const PATCHED_FILE = /^\*\*\* (?:Add|Update|Delete) File: (.+)$/gm;
+
+/** The plugin as the hooks of OpenCode 1. A hook never throws into OpenCode, where that would be an error 500 for the user. */
+export function createHooks(plugin: AgentPlugin, onFailure: (hook: string, cause: unknown) => void): Hooks {
+  let isReady = false;
+  const hooks: Hooks = {
+    dispose: () => plugin.dispose(),
+    async event({ event }) {
+      const signal = readSignal(event);
+      const told = signal === undefined ? undefined : plugin.onSignal(signal);
+      if (!isReady) {
+        // OpenCode takes no calls while it loads its plugins; the first event says that it runs.
+        isReady = true;
+        await plugin.onSignal({ type: "ready" });
+      }
+      await told;
+    },
+    async config(config) {
+      config.command = { ...plugin.commands, ...config.command };
+    },
+    async "chat.message"({ sessionID }, { message, parts }) {
+      const messageId = asString(message.id);
+      const isOurs = parts.some((part) => asObject(part.metadata).carryover !== undefined);
+      const texts = await plugin.onUserMessage({
+        sessionId: sessionID,
+        messageId,
+        from: isOurs ? "plugin" : "user",
+      });
+      for (const text of texts) {
+        const id = createMessageId(Date.now()).replace("msg_", "prt_");
+        const place = { id, sessionID, messageID: messageId };
+        parts.push({ ...place, type: "text", text, synthetic: true, metadata: OWN_METADATA });
+      }
+    },
+    async "chat.params"({ sessionID, model }, { options }) {
+      const facts = readModel(model);
+      if (facts !== undefined) await plugin.onSignal({ type: "request", sessionId: sessionID, model: facts });
+      replaceSession(options, sessionID, await plugin.cacheOwnerOf(sessionID));
+    },
+    async "chat.headers"({ sessionID, model }, { headers }) {
+      const owner = await plugin.cacheOwnerOf(sessionID);
+      if (owner === undefined) return;
+      replaceSession(headers, sessionID, owner);
+      const isHostsOwn = model.providerID.startsWith("opencode");
+      headers[isHostsOwn ? "x-opencode-session" : "x-session-affinity"] = owner;
+    },
+    async "tool.execute.after"(input, output) {
+      await plugin.afterTool(finishedTool(input, output), (change) => changeToolOutput(output, change));
+    },
+    async "experimental.chat.messages.transform"(_, { messages }) {
+      const request = outgoingRequest(messages);
+      if (request !== undefined) await plugin.beforeRequest(request);
+    },
+    async "experimental.session.compacting"({ sessionID }, { context }) {
+      context.push(...(await plugin.beforeCompaction({ sessionId: sessionID })));
+    },
+  };
+  return {
+    ...guarded(hooks, onFailure),
+    async "tool.execute.before"(input, output) {
+      let refusal: string | undefined;
+      try {
+        const { sessionID: sessionId, callID: callId, tool } = input;
+        refusal = await plugin.beforeTool({ sessionId, callId, tool, input: output.args });
+      } catch (cause) {
+        onFailure("tool.execute.before", cause);
+      }
+      if (refusal !== undefined) throw new ToolRefusal(refusal);
+    },
+    tool: Object.fromEntries(
+      Object.entries(plugin.tools).map(([name, tool]) => [name, toolDefinition(tool)] as const),
+    ),
+  };
+}
+
+/** Thrown on purpose: OpenCode shows its message to the model as the call's error. */
+class ToolRefusal extends Error {
+  readonly code = "tool-refused";
+}
+
+function guarded(hooks: Hooks, onFailure: (hook: string, cause: unknown) => void): Hooks {
+  const entries = Object.entries(hooks).map(([name, hook]) => [
+    name,
+    async (input: unknown, output: unknown): Promise<void> => {
+      try {
+        await (hook as (input: unknown, output: unknown) => Promise<void>)(input, output);
+      } catch (cause) {
+        onFailure(name, cause);
+      }
+    },
+  ]);
+  return Object.fromEntries(entries) as Hooks;
+}
+
+/** OpenCode names caches and routes after the session: the child of an exact fork takes those of its parent. */
+function replaceSession(record: Record<string, unknown>, sessionId: string, owner: string | undefined): void {
+  if (owner === undefined) return;
+  for (const [name, value] of Object.entries(record)) if (value === sessionId) record[name] = owner;
+}
+
+/** The request that a list of messages is: the newest message is always of its session. */
+function outgoingRequest(messages: SessionMessage[]): OutgoingRequest | undefined {
+  const sessionId = asString(messages.at(-1)?.info?.sessionID);
+  if (sessionId === undefined) return undefined;
+  return {
+    sessionId,
+    messages,
+    get model() {
+      const info = messages.findLast((message) => message?.info?.role === "user")?.info;
+      const { providerID, modelID } = asObject(info?.model);
+      return { provider: asString(providerID) ?? "", id: asString(modelID) ?? "" };
+    },
+    get lastAnswerAtMs() {
+      return messages
+        .map((message) => (message?.info?.role === "assistant" ? completedAtMs(message) : undefined))
+        .findLast((atMs) => atMs !== undefined);
+    },
+  } as OutgoingRequest;
+}
+
+function completedAtMs({ info }: SessionMessage): number | undefined {
+  return asNumber(asObject(info.time).completed);
+}
+
+function toolDefinition({ description, parameters, execute }: ModelTool): ToolDefinition {
+  return {
+    description,
+    // Plain JSON schema would make every parameter required.
+    args: Object.fromEntries(
+      Object.entries(parameters).map(([name, parameter]) => [name, schemaOf(parameter)] as const),
+    ),
+    execute: (args, context) => execute(args, runningTool(context)),
+  };
+}
+
+function runningTool(context: ToolContext): RunningTool {
+  const model = readModel(context.extra?.model);
+  return {
+    sessionId: context.sessionID,
+    callId: context.callID ?? context.messageID,
+    agent: context.agent,
+    signal: context.abort,
+    ...(model && { model }),
+    setTitle: (title) => context.metadata({ title }),
+  };
+}
+
+function schemaOf(parameter: ToolParameter): z.ZodType {
+  const { description, isRequired } = parameter;
+  const plain = plainSchema(parameter);
+  const schema = isRequired ? plain : plain.optional();
+  return description === undefined ? schema : schema.describe(description);
+}
+
+function plainSchema(parameter: ToolParameter): z.ZodType {
+  switch (parameter.type) {
+    case "word":
+      return z.enum(parameter.words);
+    case "text": {
+      const { minChars = 1, maxChars, pattern } = parameter;
+      let schema = z.string();
+      if (pattern !== undefined) return schema.regex(pattern);
+      if (minChars > 0) schema = schema.min(minChars);
+      return maxChars === undefined ? schema : schema.max(maxChars);
+    }
+    case "number":
+    case "whole-number": {
+      const { least, most } = parameter;
+      const number = parameter.type === "number" ? z.number() : z.number().int();
+      return most === undefined ? number.min(least) : number.min(least).max(most);
+    }
+  }
+}
+
+/** A tool output of OpenCode as the plugin sees it; tools of other servers give outputs that are no text. */
+function finishedTool({ tool, sessionID, callID }: ToolDoneInput, output: ToolOutput): FinishedTool {
+  return {
+    sessionId: sessionID,
+    callId: callID,
+    tool,
+    get text() {
+      return typeof output.output === "string" ? output.output : undefined;
+    },
+    whole: () => wholeOutput(output),
+  };
+}
+
+/** Writes a change into the output. Where fork results were added stands in the metadata, under the name `ride`. */
+function changeToolOutput(output: ToolOutput, change: ToolOutputChange): void {
+  const metadata = asObject(output.metadata);
+  if (change.type === "append") {
+    const ride = { offset: output.output.length, length: change.text.length };
+    output.metadata = { ...metadata, carryover: { ...carryoverNote(metadata), ride } };
+    output.output += change.text;
+    return;
+  }
+  output.output = change.text;
+  if (change.spilled !== undefined)
+    output.metadata = { ...metadata, truncated: true, carryover: change.spilled };
+}
+
+/** What the tool really said, with what OpenCode says of it. */
+async function wholeOutput({ output, metadata }: ToolOutput): Promise<string> {
+  const kept = await keptByHost(metadata);
+  return kept === undefined ? output : kept + hostNote(output);
+}
+
+/** OpenCode's words behind the output of a command, such as that its time was up: its file does not have them. */
+function hostNote(output: string): string {
+  const start = output.endsWith(NOTE_END) ? output.lastIndexOf(NOTE_START) : -1;
+  return start === -1 ? "" : output.slice(start);
+}
+
+const NOTE_START = "\n\n<shell_metadata>\n";
+const NOTE_END = "\n</shell_metadata>";
+
+/** The whole of an output that OpenCode cut and kept in a file. */
+async function keptByHost(metadata: unknown): Promise<string | undefined> {
+  const { truncated, outputPath } = asObject(metadata);
+  const path = asString(outputPath);
+  // The path came with the result of a tool: it must not make us read any other file for it.
+  if (truncated !== true || path === undefined || basename(dirname(path)) !== HOST_FOLDER) return undefined;
+  const file = await open(path, READ_FLAGS).catch(() => undefined);
+  if (file === undefined) return undefined;
+  try {
+    const stat = await file.stat();
+    return stat.isFile() && stat.size <= MAX_WHOLE_BYTES ? await file.readFile("utf8") : undefined;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Where OpenCode keeps what it cut. */
+const HOST_FOLDER = "tool-output";
+
+// Neither a link nor a pipe; Windows has no such flags.
+const { O_NOFOLLOW = 0, O_NONBLOCK = 0 }: Partial<typeof constants> = constants;
+const READ_FLAGS = constants.O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
+
+/** A longer file stays as OpenCode cut it: reading it would hold up the agent. */
+const MAX_WHOLE_BYTES = 64 * 1024 * 1024;

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkSession, checkView, sessionOf } from "../../../test/rig/inspector/check-view.ts";
+import { deepFreeze, transcript } from "../../../test/rig/notation.ts";
 import { PROVIDER_CASES } from "../../../test/rig/random-history/provider-cases.ts";
 import { randomHistory } from "../../../test/rig/random-history/random-history.ts";
 import { runs } from "../../../test/rig/runs.ts";
-import { deepFreeze, transcript } from "../../testing/notation.ts";
 import { truncationMarker } from "../../text/truncate.ts";
 import type { Edit } from "../../transcript/edit.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";

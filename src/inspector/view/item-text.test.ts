@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { checkText, sessionOf } from "../../../test/rig/inspector/check-view.ts";
-import { transcript } from "../../testing/notation.ts";
+import { transcript } from "../../../test/rig/notation.ts";
 import { CLEARED_PLACEHOLDER } from "../../transcript/part.ts";
 import { createInspection } from "./inspection.ts";
 import type { ItemSide } from "./types.ts";

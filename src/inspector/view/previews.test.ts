@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { sessionOf } from "../../../test/rig/inspector/check-view.ts";
+import { transcript } from "../../../test/rig/notation.ts";
 import { compact } from "../../compaction/compact.ts";
 import type { ForkWay } from "../../fork/context/choose-way.ts";
-import { formatMessagesAsContext } from "../../fork/context/format.ts";
-import { buildForkPreamble } from "../../fork/context/preamble.ts";
+import { buildForkPreamble, formatMessagesAsContext } from "../../fork/context/format.ts";
 import { processMessagesForFork } from "../../fork/fork.ts";
-import { transcript } from "../../testing/notation.ts";
 import { isVisibleToModel, type Transcript } from "../../transcript/message.ts";
 import { renderMessage } from "../../transcript/render.ts";
 import { createInspection } from "./inspection.ts";

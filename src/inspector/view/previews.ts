@@ -5,9 +5,8 @@ import {
   type ForkWay,
   overheadTokens,
 } from "../../fork/context/choose-way.ts";
-import { formatMessagesAsContext } from "../../fork/context/format.ts";
+import { buildForkPreamble, formatMessagesAsContext } from "../../fork/context/format.ts";
 import type { ForkOptions } from "../../fork/context/options.ts";
-import { buildForkPreamble } from "../../fork/context/preamble.ts";
 import { type ForkResult, processMessagesForFork, uncutStats } from "../../fork/fork.ts";
 import type { FormatName } from "../../formats/detect-format.ts";
 import { filterCompacted } from "../../stages/boundary.ts";

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkSession, sessionOf } from "../../../test/rig/inspector/check-view.ts";
+import { deepFreeze } from "../../../test/rig/notation.ts";
 import { profileSession } from "../../cli/inspect/profile-session.ts";
 import { readTranscript } from "../../formats/read-transcript.ts";
-import { deepFreeze } from "../../testing/notation.ts";
 import { createInspection } from "./inspection.ts";
 
 const root = resolve(import.meta.dirname, "../../..");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { sessionOf } from "../../../test/rig/inspector/check-view.ts";
-import { deepFreeze } from "../../testing/notation.ts";
+import { deepFreeze } from "../../../test/rig/notation.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { createInspection } from "./inspection.ts";
 import { searchItems } from "./item-text.ts";

@@ -105,7 +105,7 @@ export interface CachedPrefix {
   readonly endIndex: number;
 }
 
-export interface FateTotal extends Sizes {
+interface FateTotal extends Sizes {
   readonly fate: Fate;
   readonly items: number;
 }

@@ -2,8 +2,8 @@ import type { Journal } from "../../session/journal.ts";
 import type { RedactOptions } from "../../text/secrets/redact-secrets.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
 import type { AgentHost, HostSignal, LogLevel, ToastTone } from "../host/agent-host.ts";
+import { createLruMap } from "../host/features.ts";
 import { type PluginFolders, pluginFolders } from "../stores/folders.ts";
-import { createLruMap } from "../stores/lru-map.ts";
 import { openPluginStores } from "../stores/open-stores.ts";
 import { isDatabase, type PluginStores } from "../stores/plugin-stores.ts";
 import type { PluginOptions } from "./options.ts";
@@ -30,7 +30,7 @@ export interface PluginContext {
 }
 
 /** One line of the plugin's journal; `inspect --live` reads nothing else. */
-export interface JournalRecord {
+interface JournalRecord {
   readonly type: string;
   readonly [field: string]: unknown;
 }
@@ -38,7 +38,7 @@ export interface JournalRecord {
 /** The variables of the environment that the agent runs in. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface PluginContextSetup {
+interface PluginContextSetup {
   readonly host: AgentHost;
   readonly options: PluginOptions;
   readonly env: Environment;
@@ -91,7 +91,7 @@ export function createPluginContext(setup: PluginContextSetup): PluginContext {
 const MAX_JOURNALS = 256;
 
 /** Tells people: a toast where one looks, a line in the agent's log. */
-export interface Notify {
+interface Notify {
   toast(message: string, tone?: ToastTone): void;
   /** The same message is shown only once while the plugin runs. */
   toastOnce(message: string, tone?: ToastTone): void;
@@ -121,7 +121,7 @@ const MAX_SHOWN = 256;
 const LEVELS: readonly PluginOptions["log"][] = ["debug", "info", "warn", "error", "off"];
 
 /** Which session hangs under which; the agent is asked once for each session that was used lately. */
-export interface SessionTree {
+interface SessionTree {
   /** The session itself when it has no parent or cannot be asked for. */
   rootOf(sessionId: string): Promise<string>;
   parentOf(sessionId: string): Promise<string | undefined>;

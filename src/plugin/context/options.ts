@@ -1,4 +1,4 @@
-import { FORK_LIMIT_DEFAULTS, FORK_LIMIT_SHAPE, type ForkLimitOptions } from "../../fork/life/limits.ts";
+import { FORK_LIMIT_DEFAULTS, FORK_LIMIT_SHAPE, type ForkLimitOptions } from "../../fork/life/record.ts";
 import {
   check,
   either,

@@ -1,4 +1,4 @@
-import { deliveryIdsIn } from "../../fork/life/notice.ts";
+import { deliveryIdsIn } from "../../fork/life/delivery.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import { outcomeText, type Part } from "../../transcript/part.ts";
 import { HOST_CALL_MS } from "../host/agent-host.ts";
@@ -15,7 +15,7 @@ export function findDelivery(
   return mayStillCome && !isStored(transcript, handover.carrier) ? "in-flight" : "absent";
 }
 
-export interface WantedDelivery {
+interface WantedDelivery {
   /** Its delivery id. */
   readonly delivery: string;
   /** Unset for a result that another program has sent. */

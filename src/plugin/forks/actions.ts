@@ -16,12 +16,12 @@ import { humanLine } from "./inherit.ts";
 import type { ForkKeeper } from "./keeper.ts";
 
 /** Does in the agent what a fork's life asks for, and dispatches what came of it. */
-export interface ForkActions {
+interface ForkActions {
   /** Returns at once; a lost action is asked for again by a later tick. */
   perform(record: ForkRecord, action: ForkAction): void;
 }
 
-export interface ForkActionsSetup {
+interface ForkActionsSetup {
   readonly context: PluginContext;
   readonly keeper: () => ForkKeeper;
   readonly views: ViewStore;

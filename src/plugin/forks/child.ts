@@ -1,11 +1,11 @@
+import { checkChild } from "../../fork/life/advance.ts";
 import type { ChildFinding } from "../../fork/life/events.ts";
 import type { ForkRecord } from "../../fork/life/record.ts";
 import { type ForkMetadata, forkMetadata, readForkMetadata } from "../../fork/life/stored-record.ts";
-import { checkChild } from "../../fork/life/watch.ts";
 import { asObject, asString } from "../../text/json.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import type { AgentHost, HostMessage, HostSignal, SessionStatus, StoredSession } from "../host/agent-host.ts";
-import { createLruMap } from "../stores/lru-map.ts";
+import { createLruMap } from "../host/features.ts";
 
 /** What links a child session to its fork: the note that the session carries. */
 export interface ForkLink extends ForkMetadata {

@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { currentRun, type ForkRecord, isLive } from "../../fork/life/record.ts";
+import type { RecordFound, RecordList, RecordState } from "../../fork/life/record-store.ts";
 import {
   canAdopt,
   createLease,
   HEARTBEAT_MS,
   type InstanceLease,
   leaseRecordId,
+  readForkRecord,
   readLease,
-} from "../../fork/life/lease.ts";
-import { currentRun, type ForkRecord, isLive } from "../../fork/life/record.ts";
-import type { RecordFound, RecordList, RecordState } from "../../fork/life/record-store.ts";
-import { readForkRecord, rebuildForkRecord } from "../../fork/life/stored-record.ts";
+  rebuildForkRecord,
+} from "../../fork/life/stored-record.ts";
 import { processState } from "../../stores/files/lock.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { AgentHost, SessionFacts } from "../host/agent-host.ts";

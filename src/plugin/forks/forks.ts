@@ -1,14 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { type ForkView, nextForkNumber, nextToStart } from "../../fork/life/admit.ts";
-import { type ForkLimits, forkLimits } from "../../fork/life/limits.ts";
 import {
   currentRun,
   type EndedRun,
+  type ForkLimits,
   type ForkOwner,
   type ForkRecord,
+  forkLimits,
   isLive,
 } from "../../fork/life/record.ts";
 import type { RecordState, RecordStore } from "../../fork/life/record-store.ts";
+import { type ForkView, nextForkNumber, nextToStart } from "../../fork/life/start.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
 import { currentProcess } from "../../stores/files/lock.ts";
 import { asNumber, asObject, asString } from "../../text/json.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { deepFreeze } from "../../../test/rig/notation.ts";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
 import { messageFormat } from "../../hosts/opencode/messages.ts";
 import { opencodeTools } from "../../hosts/opencode/server.ts";
-import { deepFreeze } from "../../testing/notation.ts";
 import { directiveText, type InheritInput, inherit } from "./inherit.ts";
 
 const SECRET = `ghp_${"a1B2c3D4e5".repeat(4).slice(0, 36)}`;

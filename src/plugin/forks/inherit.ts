@@ -1,7 +1,6 @@
 import { chooseForkWay, type ForkWayFacts, overheadTokens } from "../../fork/context/choose-way.ts";
+import { buildForkPreamble, type ProcessingStats } from "../../fork/context/format.ts";
 import type { ForkOptions } from "../../fork/context/options.ts";
-import { buildForkPreamble } from "../../fork/context/preamble.ts";
-import type { ProcessingStats } from "../../fork/context/stats.ts";
 import { type ForkResult, forkContext, processMessagesForFork, uncutStats } from "../../fork/fork.ts";
 import { redactTranscript } from "../../stages/redact.ts";
 import { repairPairing } from "../../stages/repair.ts";

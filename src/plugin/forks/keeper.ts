@@ -1,11 +1,10 @@
 import { advanceFork } from "../../fork/life/advance.ts";
 import type { ForkAction, ForkEvent } from "../../fork/life/events.ts";
-import type { ForkLimits } from "../../fork/life/limits.ts";
-import { currentRun, type ForkOwner, type ForkRecord } from "../../fork/life/record.ts";
+import { currentRun, type ForkLimits, type ForkOwner, type ForkRecord } from "../../fork/life/record.ts";
 import type { RecordState, RecordStore } from "../../fork/life/record-store.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
 import type { PluginContext } from "../context/context.ts";
-import { createLruMap } from "../stores/lru-map.ts";
+import { createLruMap } from "../host/features.ts";
 
 /** The records of the forks that this instance owns. Every change goes through `dispatch`, which stores it before anything follows from it. */
 export interface ForkKeeper {

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { admitFork } from "../../fork/life/admit.ts";
 import { currentRun, type ForkModel, type ForkRecord, isLive } from "../../fork/life/record.ts";
-import { createForkRecord } from "../../fork/life/start.ts";
+import { admitFork, createForkRecord } from "../../fork/life/start.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { HostMessage, ModelFacts, TurnSettings } from "../host/agent-host.ts";
 import { cachePrices, type ModelWindows } from "../window/models.ts";

@@ -33,7 +33,7 @@ export type ToastTone = "info" | "success" | "warning" | "error";
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
 /** What not every agent can do, found out by the adapter at start. */
-export interface HostAbilities {
+interface HostAbilities {
   /** Text can be added to a finished tool output and to a message of the user, so that results need no turn of their own. */
   readonly carryResults: boolean;
   /** A permission ask of a session can be rejected with a reason. */
@@ -274,7 +274,7 @@ export type ToolOutputChange =
   | { readonly type: "append"; readonly text: string };
 
 /** Stored with an output that was bounded: `notesIn` finds its handle, `decode` reads its cut. */
-export interface SpilledOutput {
+interface SpilledOutput {
   /** Under which the whole of it is kept; undefined where it could not be. */
   readonly handle: string | undefined;
   /** The limit that it was bounded by. */
@@ -283,7 +283,7 @@ export interface SpilledOutput {
 }
 
 /** A message on its way into a session. */
-export interface UserMessage {
+interface UserMessage {
   readonly sessionId: string;
   readonly messageId: string | undefined;
   /** Plugin: it came from `sessions.prompt`. */

@@ -1,16 +1,16 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Journal } from "../../session/journal.ts";
+import { pathName } from "../../stores/files/file-system.ts";
 import { createFileJournal } from "../../stores/files/journal.ts";
-import { pathName } from "../../stores/files/path-name.ts";
 import { createFileRecordStore } from "../../stores/files/record-store.ts";
 import { createFileSpillStore } from "../../stores/files/spill-store.ts";
 import { createLoadPg } from "../../stores/postgres/pool.ts";
 import { createPostgresStores, type PostgresStores } from "../../stores/postgres/stores.ts";
+import { createLruMap } from "../host/features.ts";
 import { databaseControlStore, fileControlStore, PLUGIN_SCOPE } from "./control-store.ts";
 import { homeName, knownHomeName, type PluginFolders, projectFolder } from "./folders.ts";
 import { listPluginJournals } from "./journal.ts";
-import { createLruMap } from "./lru-map.ts";
 import {
   type FollowedPlugin,
   isDatabase,

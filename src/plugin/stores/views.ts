@@ -1,11 +1,10 @@
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
-import { nodeFileSystem } from "../../stores/files/file-system.ts";
+import { nodeFileSystem, removeQuietly } from "../../stores/files/file-system.ts";
 import { createFileSpillStore, isSha256, readSpillFile, spillPath } from "../../stores/files/spill-store.ts";
-import { removeQuietly } from "../../stores/files/whole-file.ts";
 import type { SpillFailure, SpillRef, SpillStore } from "../../tool-output/spill.ts";
 import type { HostMessage } from "../host/agent-host.ts";
-import { createLruMap } from "./lru-map.ts";
+import { createLruMap } from "../host/features.ts";
 
 /** Keeps what children inherited, compressed and named by content, so that siblings share it. Never throws. */
 export interface ViewStore {
@@ -131,7 +130,7 @@ export interface ViewCapture {
   forget(sessionId: string): void;
 }
 
-export interface CapturedView {
+interface CapturedView {
   readonly messages: readonly HostMessage[];
   readonly atMs: number;
 }

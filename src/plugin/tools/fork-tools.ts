@@ -1,14 +1,14 @@
-import { admitFork, findFork } from "../../fork/life/admit.ts";
-import { activityOf, forkTable, quoteChild, resultNotice } from "../../fork/life/notice.ts";
-import { formatSpan } from "../../fork/life/prompt.ts";
+import { activityOf, forkTable, quoteChild, resultNotice } from "../../fork/life/delivery.ts";
+import { formatSpan } from "../../fork/life/end.ts";
 import { currentRun, type ForkRecord, isLive } from "../../fork/life/record.ts";
+import { admitFork, findFork } from "../../fork/life/start.ts";
 import { renderMessage } from "../../transcript/render.ts";
 import type { ForkSetup } from "../forks/forks.ts";
 import { sizeText } from "../forks/inherit.ts";
 import { type Launched, launchFork } from "../forks/launch.ts";
 import type { ModelTool, RunningTool } from "../host/agent-host.ts";
-import { createLruMap } from "../stores/lru-map.ts";
-import { defineTool } from "./define-tool.ts";
+import { createLruMap } from "../host/features.ts";
+import { defineTool } from "./tools.ts";
 
 /** Starts a background agent that knows the conversation, or speaks to one that was started before. */
 export function createForkTool(setup: ForkSetup): ModelTool {

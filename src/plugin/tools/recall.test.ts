@@ -3,7 +3,7 @@ import { createTestContext } from "../../../test/rig/plugin-context.ts";
 import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import type { HostAnswer } from "../../hosts/opencode/sessions.ts";
 import type { RunningTool } from "../host/agent-host.ts";
-import { createRecallTool } from "./recall.ts";
+import { createRecallTool } from "./tools.ts";
 
 const CALL: RunningTool = {
   sessionId: "ses_1",

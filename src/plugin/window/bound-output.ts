@@ -1,4 +1,4 @@
-import { FORK_OWN_TOOLS } from "../../fork/context/omit.ts";
+import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
 import { boundToolOutput } from "../../tool-output/truncate-tool-content.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { Feature } from "../host/features.ts";

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { deepFreeze } from "../../testing/notation.ts";
+import { deepFreeze } from "../../../test/rig/notation.ts";
 import { applyEdits, type Edit } from "../../transcript/edit.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import { createPinnedTexts, isGlob, missingPins, pathMatcher, readPinnedFiles } from "./pins.ts";

@@ -4,9 +4,8 @@ import { createSystemClock } from "../../stores/system-clock.ts";
 import type { ModelRef, Transcript } from "../../transcript/message.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { HostMessage, OutgoingRequest } from "../host/agent-host.ts";
-import type { Feature } from "../host/features.ts";
+import { createLruMap, type Feature } from "../host/features.ts";
 import { createEngineJournal } from "../stores/journal.ts";
-import { createLruMap } from "../stores/lru-map.ts";
 import type { ModelWindows } from "./models.ts";
 import { missingPins, type PinnedTexts } from "./pins.ts";
 

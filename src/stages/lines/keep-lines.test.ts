@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { deepFreeze } from "../../../test/rig/notation.ts";
 import { anyOpenCodeMessages } from "../../../test/rig/random-history/lower-to-opencode.ts";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
-import { deepFreeze } from "../../testing/notation.ts";
 import { applyEdits, runStages } from "../../transcript/edit.ts";
 import { charsOf } from "../../transcript/estimate-message.ts";
 import { findFaults } from "../../transcript/format.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { call } from "../../../test/rig/fill-talk.ts";
-import { deepFreeze } from "../../testing/notation.ts";
+import { deepFreeze } from "../../../test/rig/notation.ts";
 import { CLEARED_PLACEHOLDER, type FilePart, type ToolPart } from "../../transcript/part.ts";
 import { readableJson, readCall } from "./read-call.ts";
 

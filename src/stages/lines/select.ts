@@ -98,7 +98,7 @@ export function selectRows(fill: FillRows, scores: RowScores, options: SelectOpt
   return { isKept, isShown, firstWholePart };
 }
 
-export interface SelectOptions {
+interface SelectOptions {
   readonly maxChars: number;
   readonly render: (message: Message) => string;
   /** Tools whose results stay whole; a name matches when it contains one of these. */

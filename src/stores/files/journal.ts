@@ -8,9 +8,17 @@ import type {
   JournalProblem,
 } from "../../session/journal.ts";
 import { codeOf, failureOf, toJson } from "../store-failure.ts";
-import { createPause } from "./byte-chunks.ts";
-import { type FileSystem, nodeFileSystem } from "./file-system.ts";
-import { pathName } from "./path-name.ts";
+import {
+  createPause,
+  type FileSystem,
+  nodeFileSystem,
+  openPrivateFolder,
+  pathName,
+  readWholeFile,
+  removeOldTemporaries,
+  syncFolder,
+  writeAll,
+} from "./file-system.ts";
 import {
   type LineDamage,
   type LineField,
@@ -19,13 +27,6 @@ import {
   sealLine,
 } from "./sealed-line.ts";
 import { createFileSpillStore } from "./spill-store.ts";
-import {
-  openPrivateFolder,
-  readWholeFile,
-  removeOldTemporaries,
-  syncFolder,
-  writeAll,
-} from "./whole-file.ts";
 
 /** A journal of lines with checksums. Each writer has a file of its own, so that neither a crash nor another process can damage what was written. */
 export function createFileJournal(options: FileJournalOptions): Journal {

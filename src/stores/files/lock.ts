@@ -4,15 +4,15 @@ import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { failureOf, type StoreFailure } from "../store-failure.ts";
-import type { FileSystem } from "./file-system.ts";
 import {
+  type FileSystem,
   ifAny,
   linkIfFree,
   readWholeFileIfAny,
   removeQuietly,
   temporaryPath,
   writeNewFile,
-} from "./whole-file.ts";
+} from "./file-system.ts";
 
 /** Runs a job under a lock file that excludes all processes of this machine. The lock of a process that has ended is broken, that of a running one never. */
 export function withFileLock<Result>(

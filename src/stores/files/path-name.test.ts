@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { defaultStateFolder } from "./path-name.ts";
+import { defaultStateFolder } from "./file-system.ts";
 
 describe("defaultStateFolder", () => {
   it.each([

@@ -11,13 +11,13 @@ import type {
   RecordWrite,
 } from "../../fork/life/record-store.ts";
 import { errorWithCode, failureOf, toJson } from "../store-failure.ts";
-import { createPause } from "./byte-chunks.ts";
-import { type FileSystem, nodeFileSystem } from "./file-system.ts";
-import { type LockHold, withFileLock } from "./lock.ts";
-import { idOfPathName, pathName } from "./path-name.ts";
-import { openSealedLine, sealLine } from "./sealed-line.ts";
 import {
+  createPause,
+  type FileSystem,
+  idOfPathName,
+  nodeFileSystem,
   openPrivateFolder,
+  pathName,
   readWholeFileIfAny,
   removeIfAny,
   removeOldTemporaries,
@@ -25,7 +25,9 @@ import {
   syncFolder,
   temporaryPath,
   writeNewFile,
-} from "./whole-file.ts";
+} from "./file-system.ts";
+import { type LockHold, withFileLock } from "./lock.ts";
+import { openSealedLine, sealLine } from "./sealed-line.ts";
 
 /** A record store with a file for each record, replaced atomically under a lock; the previous copy is kept as a backup. */
 export function createFileRecordStore(options: FileRecordStoreOptions): RecordStore {

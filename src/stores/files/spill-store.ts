@@ -2,13 +2,16 @@ import { createHash } from "node:crypto";
 import { dirname, join, resolve } from "node:path";
 import type { SpillFailure, SpillRef, SpillStore } from "../../tool-output/spill.ts";
 import { failureOf, type StoreFailure } from "../store-failure.ts";
-import { byteChunks, CHUNK_BYTES, createPause } from "./byte-chunks.ts";
-import { type FileStat, type FileSystem, nodeFileSystem } from "./file-system.ts";
-import { withFileLock } from "./lock.ts";
-import { defaultStateFolder } from "./path-name.ts";
 import {
+  byteChunks,
+  CHUNK_BYTES,
+  createPause,
+  defaultStateFolder,
+  type FileStat,
+  type FileSystem,
   ifAny,
   linkIfFree,
+  nodeFileSystem,
   openPrivateFolder,
   openRegularFile,
   removeOldTemporaries,
@@ -16,7 +19,8 @@ import {
   syncFolder,
   temporaryPath,
   writeAll,
-} from "./whole-file.ts";
+} from "./file-system.ts";
+import { withFileLock } from "./lock.ts";
 
 /** A spill store of files that are named by the hash of their content and readable by their owner only. Removes old files by itself. */
 export function createFileSpillStore(options: FileSpillStoreOptions = {}): SpillStore {

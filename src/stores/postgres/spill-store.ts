@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { SpillRef, SpillStore } from "../../tool-output/spill.ts";
-import { byteChunks, CHUNK_BYTES, createPause } from "../files/byte-chunks.ts";
+import { byteChunks, CHUNK_BYTES, createPause } from "../files/file-system.ts";
 import { isSha256 } from "../files/spill-store.ts";
 import type { StoreFailure } from "../store-failure.ts";
 import { type Connection, type PostgresDatabase, storableText } from "./database.ts";

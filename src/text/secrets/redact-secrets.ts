@@ -1,4 +1,4 @@
-import { hashText } from "../hash.ts";
+import { hashText } from "../json.ts";
 import { matchArgument, matchAssignment, matchElement } from "./assignment.ts";
 import {
   cookieHeaderEnd,

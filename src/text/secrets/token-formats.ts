@@ -23,23 +23,23 @@ export function createAlphabet(characters: string): Alphabet {
   };
 }
 
-export const HEX: Alphabet = createAlphabet("0-9a-fA-F");
+const HEX: Alphabet = createAlphabet("0-9a-fA-F");
 export const DIGITS: Alphabet = createAlphabet("0-9");
-export const UPPER: Alphabet = createAlphabet("A-Z0-9");
+const UPPER: Alphabet = createAlphabet("A-Z0-9");
 const LOWER: Alphabet = createAlphabet("a-z0-9");
 export const ALPHANUMERIC: Alphabet = createAlphabet("A-Za-z0-9");
 export const WORD: Alphabet = createAlphabet("A-Za-z0-9_-");
 export const DOTTED: Alphabet = createAlphabet("A-Za-z0-9_.-");
-export const PADDED: Alphabet = createAlphabet("A-Za-z0-9_.=-");
+const PADDED: Alphabet = createAlphabet("A-Za-z0-9_.=-");
 export const BASE64: Alphabet = createAlphabet("A-Za-z0-9+/=");
-export const ANY_BASE64: Alphabet = createAlphabet("A-Za-z0-9_+/=-");
+const ANY_BASE64: Alphabet = createAlphabet("A-Za-z0-9_+/=-");
 export const HEADER_TOKEN: Alphabet = createAlphabet("A-Za-z0-9_.+/=~-");
 
 /**
  * Tokens with a fixed prefix: their type, how many characters must follow at least, the prefixes (separated by blanks),
  * and what the body is written in: `WORD` when nothing is given.
  */
-export type PrefixFormat = readonly [type: string, minBodyChars: number, prefixes: string, body?: Alphabet];
+type PrefixFormat = readonly [type: string, minBodyChars: number, prefixes: string, body?: Alphabet];
 
 export const PREFIX_FORMATS: readonly PrefixFormat[] = [
   // Of cloud platforms, hosting, databases and infrastructure tools.

@@ -34,7 +34,7 @@ export interface EstimateTokensOptions {
 export type TokenEstimator = "documented" | "calibrated" | ((text: string) => number);
 
 /** `nearest` is what OpenCode does; `floor-min-1` gives any text at least one token. */
-export type TokenRounding = "nearest" | "ceil" | "floor-min-1";
+type TokenRounding = "nearest" | "ceil" | "floor-min-1";
 
 /** The estimate before scale and rounding, so that parts can be added up first. */
 export function unroundedTokens(text: string, estimator: TokenEstimator): number {

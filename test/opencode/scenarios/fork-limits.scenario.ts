@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { LIMIT_REASON } from "../../../src/fork/life/prompt.ts";
+import { LIMIT_REASON } from "../../../src/fork/life/end.ts";
 import { call, callAll, say } from "../../rig/model-server/step.ts";
 import { scenario } from "../harness/scenario.ts";
 import { childrenOf, deliveriesOf, requestWith, textOf, waitForDeliveries } from "./fork-support.ts";

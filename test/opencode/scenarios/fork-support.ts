@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { deliveryIdsIn } from "../../../src/fork/life/notice.ts";
+import { deliveryIdsIn } from "../../../src/fork/life/delivery.ts";
 import type { ModelRequest } from "../../rig/model-server/model-server.ts";
 import type { Rig } from "../harness/rig.ts";
 

@@ -1,15 +1,17 @@
 import { advanceFork } from "../../../src/fork/life/advance.ts";
 import type { ForkEvent, ForkStep } from "../../../src/fork/life/events.ts";
-import { FORK_LIMIT_DEFAULTS, type ForkLimits, forkLimits } from "../../../src/fork/life/limits.ts";
 import {
   currentRun,
   type EndedRun,
+  FORK_LIMIT_DEFAULTS,
+  type ForkLimits,
   type ForkOwner,
   type ForkRecord,
+  forkLimits,
   isLive,
 } from "../../../src/fork/life/record.ts";
 import { createForkRecord, type NewFork } from "../../../src/fork/life/start.ts";
-import { deepFreeze } from "../../../src/testing/notation.ts";
+import { deepFreeze } from "../notation.ts";
 import type { Happening } from "./fork-world.ts";
 
 /** When everything happens that names no time. */

@@ -1,15 +1,14 @@
-import { admitFork, nextForkNumber } from "../../../src/fork/life/admit.ts";
 import type { DeliveryMoment } from "../../../src/fork/life/delivery.ts";
+import { type ForkOwner, type ForkRecord, isLive, type OwnerProcess } from "../../../src/fork/life/record.ts";
+import { admitFork, createForkRecord, nextForkNumber } from "../../../src/fork/life/start.ts";
 import {
   canAdopt,
   createLease,
   leaseRecordId,
   type ProcessState,
   readLease,
-} from "../../../src/fork/life/lease.ts";
-import { type ForkOwner, type ForkRecord, isLive, type OwnerProcess } from "../../../src/fork/life/record.ts";
-import { createForkRecord } from "../../../src/fork/life/start.ts";
-import { rebuildForkRecord } from "../../../src/fork/life/stored-record.ts";
+  rebuildForkRecord,
+} from "../../../src/fork/life/stored-record.ts";
 import {
   ANSWER,
   emit,

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { deepFreeze, notate } from "../../../../test/rig/notation.ts";
 import { filterCompacted } from "../../../stages/boundary.ts";
-import { deepFreeze, notate } from "../../../testing/notation.ts";
 import { asObject, type UnknownObject } from "../../../text/json.ts";
 import type { Edit } from "../../../transcript/edit.ts";
 import { claudeCode } from "./claude-code.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { deepFreeze, notate } from "../../../testing/notation.ts";
+import { deepFreeze, notate } from "../../../../test/rig/notation.ts";
 import type { Edit } from "../../../transcript/edit.ts";
 import { type SweAgentWire, sweAgent } from "./swe-agent.ts";
 

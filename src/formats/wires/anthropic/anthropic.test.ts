@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { CONVERSATION, recordRequest } from "../../../../test/rig/ai-sdk-requests.ts";
+import { deepFreeze } from "../../../../test/rig/notation.ts";
 import { checkWireLaws, repairRequest } from "../../../../test/rig/wire-laws.ts";
-import { omitForChild } from "../../../fork/context/omit.ts";
-import { deepFreeze } from "../../../testing/notation.ts";
+import { omitForChild } from "../../../fork/context/options.ts";
 import type { Edit } from "../../../transcript/edit.ts";
 import type { ToolPart } from "../../../transcript/part.ts";
 import { anthropic } from "./anthropic.ts";

@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Message } from "../../../transcript/message.ts";
 import { createInspection } from "../../view/inspection.ts";
 import type { InspectedSession } from "../../view/types.ts";
-import type { EngineAsk, Question } from "./answer.ts";
-import { createAnswerer } from "./answer.ts";
+import { createAnswerer, type EngineAsk, type Question } from "./answer.ts";
 import { type AnsweredQuestion, createEngine, type Engine, type EngineQueue } from "./engine.ts";
 
 const messageOf = (index: number): Message => ({

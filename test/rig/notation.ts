@@ -1,6 +1,8 @@
-import { isVisibleToModel, type Message, type Transcript } from "../transcript/message.ts";
-import type { Part, ToolOutcome, ToolPart } from "../transcript/part.ts";
-import { isCleared } from "../transcript/tool-results.ts";
+export { deepFreeze } from "../../src/testing/format-contract.ts";
+
+import { isVisibleToModel, type Message, type Transcript } from "../../src/transcript/message.ts";
+import type { Part, ToolOutcome, ToolPart } from "../../src/transcript/part.ts";
+import { isCleared } from "../../src/transcript/tool-results.ts";
 
 /**
  * A transcript from one line: `u:10 a:5(bash:90,read!20) s:30 m`.
@@ -83,12 +85,4 @@ function notateCall(part: ToolPart): string {
 /** Text of a given length that says nothing, different from place to place. */
 function filler(chars: number, seed: number): string {
   return "abcdefghijklmnopqrstuvwxyz".charAt(seed % 26).repeat(chars);
-}
-
-/** The value, frozen all the way down, so that a test fails when anything writes to it. */
-export function deepFreeze<T>(value: T): T {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
-  Object.freeze(value);
-  for (const item of Object.values(value)) deepFreeze(item);
-  return value;
 }

@@ -8,7 +8,7 @@ import {
   sampleFork,
   step,
 } from "../../../test/rig/forks/fork-samples.ts";
-import { activityOf } from "./notice.ts";
+import { activityOf } from "./delivery.ts";
 import { currentRun, type ForkRecord, type LiveRun } from "./record.ts";
 
 const MINUTE_MS = 60_000;

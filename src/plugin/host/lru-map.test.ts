@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createLruMap } from "./lru-map.ts";
+import { createLruMap } from "./features.ts";
 
 it("holds no more than it may, and forgets what was not used for longest", () => {
   const map = createLruMap<string, number>(2);

@@ -1,22 +1,21 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { anyOpenCodeMessages } from "../../test/rig/random-history/lower-to-opencode.ts";
-import { runs } from "../../test/rig/runs.ts";
-import { opencode } from "../formats/wires/opencode/opencode.ts";
-import { redactTranscript } from "../stages/redact.ts";
-import { deepFreeze, notate, transcript } from "../testing/notation.ts";
-import type { Message } from "../transcript/message.ts";
-import type { ToolPart } from "../transcript/part.ts";
-import { formatMessagesAsContext } from "./context/format.ts";
-import { type ForkOptions, type ForkProfile, readForkOptions } from "./context/options.ts";
-import { buildForkPreamble } from "./context/preamble.ts";
+import { deepFreeze, notate, transcript } from "../../../test/rig/notation.ts";
+import { anyOpenCodeMessages } from "../../../test/rig/random-history/lower-to-opencode.ts";
+import { runs } from "../../../test/rig/runs.ts";
+import { opencode } from "../../formats/wires/opencode/opencode.ts";
+import { redactTranscript } from "../../stages/redact.ts";
+import type { Message } from "../../transcript/message.ts";
+import type { ToolPart } from "../../transcript/part.ts";
 import {
   applyGraduatedTruncation,
   forkContext,
   processMessagesForFork,
   sliceFromCompactionBoundary,
   uncutStats,
-} from "./fork.ts";
+} from "../fork.ts";
+import { buildForkPreamble, formatMessagesAsContext } from "./format.ts";
+import { type ForkOptions, type ForkProfile, readForkOptions } from "./options.ts";
 
 function read(id: string, output: string): Message {
   const outcome = { status: "done", output, attachments: [] } as const;

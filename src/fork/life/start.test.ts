@@ -7,9 +7,8 @@ import {
   runningFork,
   sampleFork,
 } from "../../../test/rig/forks/fork-samples.ts";
-import { type AdmissionRequest, admitFork, nextForkNumber, nextToStart, rootCostUSD } from "./admit.ts";
-import { FORK_LIMIT_DEFAULTS, forkLimits } from "./limits.ts";
-import type { ForkRecord } from "./record.ts";
+import { FORK_LIMIT_DEFAULTS, type ForkRecord, forkLimits } from "./record.ts";
+import { type AdmissionRequest, admitFork, nextForkNumber, nextToStart, rootCostUSD } from "./start.ts";
 
 const many = (count: number, make: (change: { id: string; number: number }) => ForkRecord) =>
   Array.from({ length: count }, (_, index) => make({ id: `f${index}`, number: index + 1 }));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, readOptions } from "../../text/check.ts";
-import { FORK_LIMIT_DEFAULTS, FORK_LIMIT_SHAPE, type ForkLimits, forkLimits } from "./limits.ts";
+import { FORK_LIMIT_DEFAULTS, FORK_LIMIT_SHAPE, type ForkLimits, forkLimits } from "./record.ts";
 
 const DEFAULTS = forkLimits(FORK_LIMIT_DEFAULTS);
 

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { deepFreeze } from "../../testing/notation.ts";
+import { deepFreeze } from "../../../test/rig/notation.ts";
 import type { Message } from "../../transcript/message.ts";
 import type { Part, ToolPart } from "../../transcript/part.ts";
-import { omitForChild } from "./omit.ts";
+import { omitForChild } from "./options.ts";
 
 const message = (...parts: Part[]): Message => ({ id: "m", role: "assistant", parts });
 const call = (tool: string, more: Partial<ToolPart> = {}): ToolPart => ({

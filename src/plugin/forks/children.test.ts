@@ -3,7 +3,7 @@ import { completedFork, OWNER } from "../../../test/rig/forks/fork-samples.ts";
 import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts";
 import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import type { ForkRecord } from "../../fork/life/record.ts";
-import { createChildEventsFeature } from "./child-events.ts";
+import { createChildEventsFeature } from "./children.ts";
 
 async function createInstance() {
   const { context } = createTestContext();

@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
-import { rootCostUSD } from "../../fork/life/admit.ts";
 import { currentRun, forkName, isLive } from "../../fork/life/record.ts";
+import { rootCostUSD } from "../../fork/life/start.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
 import { safeJson } from "../../text/json.ts";
-import type { SessionFacts, ToolCall } from "../host/agent-host.ts";
-import type { Feature } from "../host/features.ts";
-import { createLruMap } from "../stores/lru-map.ts";
+import type { Transcript } from "../../transcript/message.ts";
+import type { PluginContext } from "../context/context.ts";
+import type { HostMessage, SessionFacts, ToolCall } from "../host/agent-host.ts";
+import { createLruMap, type Feature } from "../host/features.ts";
 import type { ForkSetup } from "./forks.ts";
 import type { NewEvent } from "./keeper.ts";
 
@@ -151,3 +152,106 @@ const REFUSALS = {
 
 /** Enough for all that forks write while they run; only those that run are warned of. */
 const MAX_FILES = 4_096;
+
+/**
+ * Shows a child what it inherited, in front of its own messages, until a summary of its own covers it; nothing is stored in
+ * its session. The child of an exact fork also uses the provider cache of its parent, and after its first answer it is
+ * checked whether the provider really read the parent's prefix from there.
+ */
+export function createGraftFeature({ context, forks }: ForkSetup): Feature {
+  const { capture, views, links } = forks;
+  const { format } = context.host;
+  const summaries = createSummaryWatch(context);
+  const checked = createLruMap<string, true>(MAX_CHECKED);
+
+  async function checkPrefix(sessionId: string, readTokens: number): Promise<void> {
+    const link = await links.linkOf(sessionId);
+    if (link?.way !== "exact" || link.blob === undefined || checked.get(sessionId)) return;
+    checked.set(sessionId, true);
+    const view = await views.get(link.blob);
+    const parentTokens = view.status === "found" ? lastInputTokens(format.decode(view.messages)) : 0;
+    if (parentTokens === 0 || readTokens >= ENOUGH * parentTokens) return;
+    context.record(sessionId, { type: "prefix-miss", fork: link.id, readTokens, parentTokens });
+    context.notify.toastOnce(
+      "A fork did not read the conversation from the provider's cache, so it costs more than expected.",
+      "warning",
+    );
+  }
+
+  return {
+    name: "inherited context",
+    async beforeRequest(request) {
+      const { sessionId, messages } = request;
+      capture.see(request, context.now());
+      const link = await links.linkOf(sessionId);
+      if (link?.blob === undefined || link.way === "text") return undefined;
+      if (await summaries.covers(sessionId, messages)) return undefined;
+      const view = await views.get(link.blob);
+      if (view.status === "found") return [...view.messages.map(format.copy), ...messages];
+      context.record(sessionId, { type: "fork-context-lost", fork: link.id, reason: view.reason });
+      context.notify.toastOnce(`A fork lost its inherited context: ${view.reason}.`, "error");
+      return [format.textMessage(lostText(view.reason), { sessionId, id: LOST_ID }), ...messages];
+    },
+    async cacheOwnerOf(sessionId) {
+      const link = await links.linkOf(sessionId);
+      return link?.way === "exact" ? link.parent : undefined;
+    },
+    async onSignal(signal) {
+      if (signal.type === "deleted") {
+        capture.forget(signal.sessionId);
+        summaries.forget(signal.sessionId);
+      } else if (signal.type === "answer" && signal.isFinished && signal.request.error === undefined) {
+        if (!checked.get(signal.sessionId))
+          await checkPrefix(signal.sessionId, signal.request.cacheReadTokens);
+      }
+    },
+  };
+}
+
+const MAX_CHECKED = 1_024;
+
+/** Providers reuse whole blocks of a prefix, and the newest step may not be cached yet. */
+const ENOUGH = 0.8;
+
+const LOST_ID = "carryover_lost";
+
+function lostText(reason: string): string {
+  return `The conversation that you were to inherit could not be loaded: ${reason}. You know only what follows. Say so in your report, and read again whatever you need.`;
+}
+
+/** What the provider counted as the input of the newest finished answer. */
+function lastInputTokens(transcript: Transcript): number {
+  const finished = transcript.findLast(({ role, finish }) => role === "assistant" && finish !== undefined);
+  const { inputTokens = 0, cacheReadTokens = 0, cacheWriteTokens = 0 } = finished?.usage ?? {};
+  return inputTokens + cacheReadTokens + cacheWriteTokens;
+}
+
+/** Knows which children have a completed summary of their own: from then on it stands for what they inherited. */
+interface SummaryWatch {
+  /** `messages` is what is about to be sent; in a compaction agents leave earlier summaries out. */
+  covers(sessionId: string, messages: readonly HostMessage[]): Promise<boolean>;
+  forget(sessionId: string): void;
+}
+
+function createSummaryWatch({ host: { format, sessions } }: PluginContext): SummaryWatch {
+  const covered = createLruMap<string, boolean>(MAX_CHILDREN);
+  const hasSummary = (messages: readonly HostMessage[]): boolean =>
+    format.decode(messages).some(({ summary, finish, error }) => summary && finish !== undefined && !error);
+  return {
+    async covers(sessionId, messages) {
+      if (covered.get(sessionId)) return true;
+      if (hasSummary(messages)) covered.set(sessionId, true);
+      const known = covered.get(sessionId);
+      if (known !== undefined) return known;
+      // A child from before a restart may have been summed up already, and a compaction would not show it.
+      const stored = await sessions.read(sessionId);
+      if (stored.status === "failed") return false;
+      const found = hasSummary(stored.value.messages);
+      covered.set(sessionId, found);
+      return found;
+    },
+    forget: (sessionId) => covered.delete(sessionId),
+  };
+}
+
+const MAX_CHILDREN = 1_024;
