@@ -1,8 +1,8 @@
-export { deepFreeze } from "../../src/testing/format-contract.ts";
-
 import { isVisibleToModel, type Message, type Transcript } from "../../src/transcript/message.ts";
 import type { Part, ToolOutcome, ToolPart } from "../../src/transcript/part.ts";
 import { isCleared } from "../../src/transcript/tool-results.ts";
+
+export { deepFreeze } from "../../src/testing/format-contract.ts";
 
 /**
  * A transcript from one line: `u:10 a:5(bash:90,read!20) s:30 m`.

@@ -26,8 +26,8 @@ import {
   temporaryPath,
   writeNewFile,
 } from "./file-system.ts";
+import { openSealedLine, sealLine } from "./journal.ts";
 import { type LockHold, withFileLock } from "./lock.ts";
-import { openSealedLine, sealLine } from "./sealed-line.ts";
 
 /** A record store with a file for each record, replaced atomically under a lock; the previous copy is kept as a backup. */
 export function createFileRecordStore(options: FileRecordStoreOptions): RecordStore {

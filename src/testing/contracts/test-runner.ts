@@ -11,6 +11,6 @@ export interface DriverUnderTest<Store> {
 }
 
 /** Somewhere to store; every `open` gives a store on the same content, as a second process would have it. */
-interface StorePlace<Store> {
+export interface StorePlace<Store> {
   readonly open: () => Store;
 }
