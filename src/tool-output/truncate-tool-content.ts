@@ -37,7 +37,7 @@ import { type SpillFailure, type SpillRef, type SpillStore, spillOutput } from "
 /**
  * Bounds one tool output before it enters the context. The blocks are read into one text (`read-blocks.ts`), which is
  * cleaned and measured against the limits (`limits.ts`); the raw output goes into the store (`spill.ts`), what may stay
- * is chosen (`cut-text.ts`), and the blocks are put together again around it with notices (`compose-blocks.ts`).
+ * is chosen, and the blocks are put together again around it with notices (`cut-text.ts`).
  * Throws only for unusable limits: a store that fails is reported in the result.
  *
  * An output is bounded once: keep the `cut` of the result in the tool part. A session leaves a part with a `cut` alone,

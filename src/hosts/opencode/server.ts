@@ -31,9 +31,8 @@ import {
 } from "./sessions.ts";
 
 /**
- * The plugin as OpenCode 1 loads it. OpenCode's sessions, messages and events are given in
- * the plugin's terms by `sessions.ts`, `messages.ts` and `signals.ts`, and `adapter.ts` turns its hooks into moments of the
- * plugin; nothing is decided here.
+ * The plugin as OpenCode 1 loads it. `sessions.ts` and `messages.ts` give OpenCode's sessions, events and messages in the
+ * plugin's terms, `createHooks` turns its hooks into moments of the plugin; nothing is decided here.
  */
 export async function createServer({ client, directory }: PluginInput, options?: unknown): Promise<Hooks> {
   const calls = createHostCalls({ client, directory });
