@@ -1,10 +1,19 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { type ModelRequest, type ModelServer, startModelServer } from "../../test/rig/model-server/model-server.ts";
+import {
+  type ModelRequest,
+  type ModelServer,
+  startModelServer,
+} from "../../test/rig/model-server/model-server.ts";
 import type { Step } from "../../test/rig/model-server/step.ts";
 import { OPENCODE_VERSION, rigFolder } from "../../test/rig/opencode/install-opencode.ts";
 import type { Prompt, StoredMessage } from "../../test/rig/opencode/opencode-client.ts";
-import { type ChatMessage, digestLongTexts, type RecordedRequest, type Recording } from "../../test/rig/opencode/recording.ts";
+import {
+  type ChatMessage,
+  digestLongTexts,
+  type RecordedRequest,
+  type Recording,
+} from "../../test/rig/opencode/recording.ts";
 import { createSandbox } from "../../test/rig/opencode/sandbox.ts";
 import { type OpenCode, startOpenCode } from "../../test/rig/opencode/start-opencode.ts";
 import { scrubMachine } from "./scrub.ts";

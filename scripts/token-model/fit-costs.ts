@@ -1,4 +1,17 @@
-import { COST_COUNT, FIRST_CAPITAL_PAIR, FIRST_LETTER_PAIR, FIRST_MARK_PAIR, FIRST_PREFIX, MARK_COUNT, NAMED_COSTS, ROW_COUNT, SCRIPTS, SYMBOL_COUNT, stepOf, symbolTable } from "../../src/text/tokens/automaton.ts";
+import {
+  COST_COUNT,
+  FIRST_CAPITAL_PAIR,
+  FIRST_LETTER_PAIR,
+  FIRST_MARK_PAIR,
+  FIRST_PREFIX,
+  MARK_COUNT,
+  NAMED_COSTS,
+  ROW_COUNT,
+  SCRIPTS,
+  SYMBOL_COUNT,
+  stepOf,
+  symbolTable,
+} from "../../src/text/tokens/automaton.ts";
 
 /** A piece of text whose tokens are known. */
 export interface Observation {

@@ -1,4 +1,9 @@
-import { FIRST_LETTER_PAIR, PAIR_DIGITS, PAIR_STEP_TOKENS, type TokenModel } from "../../src/text/tokens/automaton.ts";
+import {
+  FIRST_LETTER_PAIR,
+  PAIR_DIGITS,
+  PAIR_STEP_TOKENS,
+  type TokenModel,
+} from "../../src/text/tokens/automaton.ts";
 
 /** The constants as the engine reads them: rounded, pairs one character each. */
 export function toModel(

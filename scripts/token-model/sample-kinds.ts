@@ -1,7 +1,18 @@
 import { deepIndentation, go, minified, python, typescript } from "./sample-code.ts";
 import { base64, base64OfText, hex, json, logs } from "./sample-data.ts";
 import { diff, markdown, markup, toolOutput } from "./sample-markup.ts";
-import { arabic, chinese, eastAsianDocuments, european, japanese, korean, otherDocuments, otherScripts, prose, russian } from "./sample-prose.ts";
+import {
+  arabic,
+  chinese,
+  eastAsianDocuments,
+  european,
+  japanese,
+  korean,
+  otherDocuments,
+  otherScripts,
+  prose,
+  russian,
+} from "./sample-prose.ts";
 import type { Sampler } from "./sampler.ts";
 
 /** The kinds of text whose error is bounded by a test. */
