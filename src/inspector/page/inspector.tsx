@@ -1,10 +1,9 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useMemo, useReducer, useRef } from "preact/hooks";
 import type { WindowView } from "../view/types.ts";
-import { Controls } from "./controls.tsx";
 import type { Windows } from "./engine/answer.ts";
 import { type AskedSession, useAnswer } from "./engine/engine.ts";
-import { Header, HelpDialog, useTheme } from "./header.tsx";
+import { Controls, Header, HelpDialog, useTheme } from "./header.tsx";
 import { ItemPanel } from "./panel/item-panel.tsx";
 import { type LiveNews, LivePanel, LiveStrip } from "./panel/live-panel.tsx";
 import { ChildPanel, CompactionPanel } from "./panel/preview-panels.tsx";

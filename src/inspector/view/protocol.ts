@@ -7,10 +7,7 @@ import type { InspectedSession } from "./types.ts";
 export function applyLiveEvent(state: LiveState, event: LiveEvent): LiveState {
   switch (event.type) {
     case "messages":
-      return {
-        ...state,
-        session: { ...state.session, transcript: applyChanges(state.session.transcript, event) },
-      };
+      return { ...state, session: { ...state.session, transcript: changedTranscript(state, event) } };
     case "batches":
       return { ...state, session: { ...state.session, batches: event.batches } };
     case "journal":
@@ -197,12 +194,8 @@ const NOTHING_HAPPENED: Happenings = { own: NO_REQUESTS, children: NO_REQUESTS, 
 /** How many entries are kept; sums include all. */
 const MAX_ENTRIES = 200;
 
-/** The messages after a change; those that did not change stay the same objects. */
-export function applyChanges(
-  transcript: Transcript,
-  { count, changes }: Pick<MessagesEvent, "count" | "changes">,
-): Transcript {
-  const messages = transcript.slice(0, count);
+function changedTranscript({ session }: LiveState, { count, changes }: MessagesEvent): Transcript {
+  const messages = session.transcript.slice(0, count);
   for (const { index, message } of changes) if (index < count) messages[index] = message;
   return messages;
 }

@@ -1,5 +1,5 @@
 import { createInspection } from "../../view/inspection.ts";
-import { applyChanges, type MessageChange, type SessionHead } from "../../view/protocol.ts";
+import type { MessageChange, SessionHead } from "../../view/protocol.ts";
 import type {
   CompactionPreview,
   CompactionPreviewOptions,
@@ -160,8 +160,9 @@ export function diffSession(before: InspectedSession | undefined, after: Inspect
 
 /** The session after a change; messages that were left out stay the same objects. */
 export function patchSession(before: InspectedSession | undefined, change: SessionChange): InspectedSession {
-  const { head, batches } = change;
-  const transcript = applyChanges(before?.transcript ?? [], change);
+  const { head, batches, count, changes } = change;
+  const transcript = before?.transcript.slice(0, count) ?? [];
+  for (const { index, message } of changes) transcript[index] = message;
   return { ...head, transcript, ...(batches && { batches }) };
 }
 
