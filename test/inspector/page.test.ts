@@ -106,6 +106,19 @@ describe.skipIf(chromiumPath === undefined)("the page of the example", () => {
     await expect.poll(() => totalsOf(page)).toEqual(expectedTotals(view));
   });
 
+  it("keeps an exact budget that is being typed while the engine answers", async () => {
+    const page = await open();
+    await page.selectOption("#policy-a", "fill");
+    await page.locator("#exact-a").fill("43210");
+    // Another question is asked and answered without the field losing its focus.
+    await page.locator("#time").evaluate((time) => {
+      (time as unknown as { value: string }).value = "30";
+      time.dispatchEvent(new Event("input", { bubbles: true }));
+    });
+    await expect.poll(() => page.locator(".time output").innerText()).toContain("message 30 of 50");
+    expect(await page.locator("#exact-a").inputValue()).toBe("43210");
+  });
+
   it("goes back in time", async () => {
     const page = await open();
     for (const upTo of [23, 26, 1]) {

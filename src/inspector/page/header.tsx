@@ -234,6 +234,8 @@ interface PolicyControlProps {
 function BudgetControl({ side, limits, budget, dispatch }: BudgetControlProps): VNode {
   const { label, unit, min, max } = limits;
   const setBudget = (to: number): void => dispatch({ type: "set-budget", side, budget: to });
+  // An answer of the engine may come while somebody types: what is typed stays until it is taken.
+  const [typed, setTyped] = useState<string>();
   return (
     <div class="control budget">
       <label class="label" for={`budget-${side}`}>
@@ -256,9 +258,11 @@ function BudgetControl({ side, limits, budget, dispatch }: BudgetControlProps): 
           aria-label={`${label}, in ${unit}, exactly`}
           min={min}
           max={max}
-          value={budget}
+          value={typed ?? budget}
+          onInput={({ currentTarget }) => setTyped(currentTarget.value)}
           onChange={({ currentTarget }) => {
             const asked = currentTarget.valueAsNumber;
+            setTyped(undefined);
             if (Number.isFinite(asked)) setBudget(Math.min(max, Math.max(min, Math.round(asked))));
           }}
         />{" "}
