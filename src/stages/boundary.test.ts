@@ -155,6 +155,13 @@ it("says of each message that is summed up how much it is and where to recall it
   ]);
 });
 
+it("leaves system messages in what a host sends, and none in what a fork inherits", () => {
+  const system = { id: "sys", role: "system" as const, parts: [{ type: "text" as const, text: "Obey." }] };
+  const history = deepFreeze([system, ...transcript("u:1 a:2 m s:30 u:4")]);
+  expect(filterCompacted(history)[0]).toBe(system);
+  expect(sliceFromCompactionBoundary(history)).not.toContain(system);
+});
+
 it("moves the summary in front of the tail that the host kept, with its marker where that is sent", () => {
   const moved = (messageId: string, after: string | null) => ({
     type: "move-message",

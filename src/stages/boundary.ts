@@ -4,7 +4,8 @@ import type { CompactionPart } from "../transcript/part.ts";
 
 /**
  * Hides what the newest completed compaction has summarized. What is left is the summary, then the tail that the host
- * kept verbatim, then everything newer. With `from: "marker"` the compaction marker stays in front, as hosts send it.
+ * kept verbatim, then everything newer. With `from: "marker"` it is as hosts send it: the compaction marker stays in front,
+ * and system messages stay.
  */
 export function compactionBoundary({ from }: { readonly from: "summary" | "marker" }): Stage {
   return (transcript) => {
@@ -17,7 +18,9 @@ export function compactionBoundary({ from }: { readonly from: "summary" | "marke
     const edits: Edit[] = [];
     transcript.forEach((message, index) => {
       const isTail = index >= tailFrom && index < markerIndex;
-      if (index < firstKept && !isTail && isVisibleToModel(message))
+      // A summary stands for the conversation, not for the instructions that every request begins with.
+      const isInstruction = from === "marker" && message.role === "system";
+      if (index < firstKept && !isTail && !isInstruction && isVisibleToModel(message))
         edits.push(hideMessage(message, { stage: STAGE, reason: "before-compaction" }));
     });
     if (tailFrom < markerIndex) {

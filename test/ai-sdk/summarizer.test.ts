@@ -46,6 +46,17 @@ describe("a summary", () => {
     expect(provider.faults()).toEqual([]);
   });
 
+  it("leaves the system prompt in the request", async () => {
+    for (const api of ["openai-compatible", "anthropic"] as const) {
+      provider = await startScriptedProvider({ windowTokens: 32_000, answer: () => DONE });
+      const { model } = carryover(provider.model(api), { limits });
+      await generateText({ model, system: "Answer in rhymes.", messages, tools: { read } });
+      expect(provider.server.requests).toHaveLength(2);
+      expect(JSON.stringify(provider.server.requests.at(-1)?.body)).toContain("Answer in rhymes.");
+      if (api === "openai-compatible") await provider.stop();
+    }
+  });
+
   it("can be asked of another model", async () => {
     const other = await startScriptedProvider({ summarize: () => summary(2) });
     const { answer } = await ask({}, { summarizer: other.model("anthropic") });
