@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { root, step, sumOfTests } from "./run.mjs";
 
@@ -13,7 +14,9 @@ process.env.CARRYOVER_BUILT = "1";
 step("engine in one file", process.execPath, ["scripts/bundle-engine.mjs"]);
 step("the engine in Node 24 and in a browser", process.execPath, ["scripts/test-runtimes.mjs"]);
 step("what the scenarios need", process.execPath, ["scripts/run-ts.mjs", "scripts/install-rig.ts"]);
-step("a real browser and a real PostgreSQL", "vitest", [
+const isThere = (shell) => spawnSync(shell, ["--version"]).status === 0;
+process.env.CARRYOVER_SHELLS = ["bash", "zsh", "fish"].filter(isThere).join(" ");
+step("a real browser, PostgreSQL, shells and the AI SDK", "vitest", [
   ...["run", "--config", "vitest.hosts.config.ts", "--reporter=default", "--reporter=json"],
   `--outputFile.json=${programs}`,
 ]);

@@ -115,6 +115,8 @@ export {
 export type { BytesBlock, OtherBlock, TextBlock, ToolContentBlock } from "./tool-output/read-blocks.ts";
 export type { SpillFailure, SpillRef, SpillStore } from "./tool-output/spill.ts";
 export {
+  type BoundedToolOutput,
+  type BoundToolOutputOptions,
   boundToolOutput,
   type ToolOutputOptions,
   type ToolOutputResult,

@@ -292,5 +292,9 @@ describe("boundToolOutput", () => {
 
   it("refuses limits that cannot be used", async () => {
     await expect(boundToolOutput("a", { limits: { maxLines: -1 } })).rejects.toThrow("maxLines is -1");
+    const flat = { maxLines: 10, stor: 5 } as never;
+    await expect(boundToolOutput("a", flat)).rejects.toThrow(
+      /maxLines is not an option.*stor is not an option; did you mean store\?/,
+    );
   });
 });

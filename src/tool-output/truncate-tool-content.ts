@@ -1,3 +1,5 @@
+import { oneOf, readOptions, rule, type Shape, text } from "../text/check.ts";
+import { isObject } from "../text/json.ts";
 import type { RedactOptions } from "../text/secrets/redact-secrets.ts";
 import type { Cut } from "../text/truncate.ts";
 import {
@@ -65,7 +67,7 @@ export async function boundToolOutput(
   output: string | readonly ToolContentBlock[],
   options: BoundToolOutputOptions = {},
 ): Promise<BoundedToolOutput> {
-  const { limits, store, ...rest } = options;
+  const { limits, store, ...rest } = readOptions(SHAPE, {} as BoundToolOutputOptions, options);
   const blocks = typeof output === "string" ? [{ type: "text", text: output } as const] : output;
   const result = await truncateToolContent(blocks, completeToolOutputLimits(limits), store, rest);
   return { ...result, text: joinTexts(result.blocks.filter(isTextBlock).map(({ text }) => text)) };
@@ -87,13 +89,26 @@ export interface ToolOutputOptions {
   readonly signal?: AbortSignal;
 }
 
-interface BoundToolOutputOptions extends ToolOutputOptions {
+const SHAPE: Shape<BoundToolOutputOptions> = {
+  limits: rule("limits such as { maxLines: 2000 }", isObject),
+  store: rule("an object with put and get", (value) => isObject(value) && "put" in value && "get" in value),
+  cut: rule("the cut of a tool part", isObject),
+  normalize: oneOf("on", "off"),
+  redact: rule("options such as { extraRules }", isObject),
+  spillTruncated: oneOf("on", "off"),
+  recallTool: text,
+  signal: rule("an AbortSignal", isObject),
+};
+
+/** Options of `boundToolOutput`. */
+export interface BoundToolOutputOptions extends ToolOutputOptions {
   /** What is not given has its default; 0 turns a limit off. */
   readonly limits?: Partial<ToolOutputLimits>;
   /** Keeps the whole of an output that is cut, for recall; without one the omitted part is lost. */
   readonly store?: SpillStore;
 }
 
+/** What `boundToolOutput` gives. */
 export interface BoundedToolOutput extends ToolOutputResult<ToolContentBlock> {
   /** The text of the blocks, for hosts whose tools return a string. */
   readonly text: string;
