@@ -1,6 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze } from "../../test/rig/notation.ts";
-import { groupBy, mapStrings } from "./json.ts";
+import {
+  asArray,
+  asNumber,
+  asObject,
+  asString,
+  asTrue,
+  deepEqual,
+  groupBy,
+  jsonOrText,
+  mapStrings,
+  omitUndefined,
+  textOrJson,
+} from "./json.ts";
 
 const shout = (text: string) => text.toUpperCase();
 
@@ -65,4 +77,82 @@ it("puts values with the same key together, keys and values in the order in whic
     ["a", ["apple"]],
   ]);
   expect(groupBy([], String).size).toBe(0);
+});
+
+describe("readers of unknown values", () => {
+  it.each([
+    { value: { a: 1 }, object: { a: 1 }, array: [], string: undefined, number: undefined },
+    { value: [1], object: [1], array: [1], string: undefined, number: undefined },
+    { value: "x", object: {}, array: [], string: "x", number: undefined },
+    { value: "", object: {}, array: [], string: "", number: undefined },
+    { value: 0, object: {}, array: [], string: undefined, number: 0 },
+    { value: Number.NaN, object: {}, array: [], string: undefined, number: undefined },
+    { value: Number.POSITIVE_INFINITY, object: {}, array: [], string: undefined, number: undefined },
+    { value: null, object: {}, array: [], string: undefined, number: undefined },
+    { value: undefined, object: {}, array: [], string: undefined, number: undefined },
+  ])("take $value for what it is, and nothing else", ({ value, object, array, string, number }) => {
+    expect(asObject(value)).toEqual(object);
+    expect(asArray(value)).toEqual(array);
+    expect(asString(value)).toBe(string);
+    expect(asNumber(value)).toBe(number);
+  });
+
+  it("know a flag only when it is true", () => {
+    expect([true, false, 1, "true", undefined].map(asTrue)).toEqual([true, ...Array(4).fill(undefined)]);
+  });
+
+  it("leave out what is undefined, and nothing else", () => {
+    const left = omitUndefined({ a: undefined, b: null, c: 0, d: "" });
+    expect(left).toStrictEqual({ b: null, c: 0, d: "" });
+    expect(Object.keys(left)).not.toContain("a");
+  });
+
+  it("read JSON where a text is JSON, and write it where a value is no text", () => {
+    expect(['{"a":1}', "5", "no json", 5, null].map(jsonOrText)).toEqual([{ a: 1 }, 5, "no json", 5, null]);
+    expect(["x", undefined, null, { a: 1 }, 0].map(textOrJson)).toEqual(["x", "", "", '{"a":1}', "0"]);
+  });
+});
+
+describe("groupBy", () => {
+  it("keeps the order of keys and of values", () => {
+    const groups = groupBy(["b1", "a1", "b2"], (value) => value[0]);
+    expect([...groups]).toEqual([
+      ["b", ["b1", "b2"]],
+      ["a", ["a1"]],
+    ]);
+  });
+});
+
+describe("deepEqual", () => {
+  it.each([
+    [{ a: [1, { b: null }] }, { a: [1, { b: null }] }, true],
+    [{ a: 1, b: 2 }, { b: 2, a: 1 }, true],
+    [Number.NaN, Number.NaN, true],
+    [{ a: 1 }, { a: 1, b: undefined }, false],
+    [{ a: undefined }, { b: undefined }, false],
+    [[1, 2], [2, 1], false],
+    [[1], { 0: 1 }, false],
+    [{ 0: 1 }, [1], false],
+    [null, {}, false],
+    [{}, null, false],
+    ["1", 1, false],
+    [{ a: { b: 1 } }, { a: { b: 2 } }, false],
+  ])("of %j and %j is %s", (one, other, equal) => {
+    expect(deepEqual(one, other)).toBe(equal);
+  });
+
+  it("ends for values that hold themselves, and says that they differ", () => {
+    const loop = (): unknown => {
+      const value: { self?: unknown } = {};
+      value.self = value;
+      return value;
+    };
+    expect(deepEqual(loop(), loop())).toBe(false);
+  });
+
+  it("compares down to 64 levels", () => {
+    const nested = (depth: number): unknown => (depth === 0 ? "x" : { a: nested(depth - 1) });
+    expect(deepEqual(nested(64), nested(64))).toBe(true);
+    expect(deepEqual(nested(65), nested(65))).toBe(false);
+  });
 });

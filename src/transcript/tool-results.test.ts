@@ -1,8 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { transcript } from "../../test/rig/notation.ts";
 import type { Transcript } from "./message.ts";
-import { CLEARED_PLACEHOLDER, outcomeText, type ToolPart, withText } from "./part.ts";
-import { cutOutcome, handleOf, isCleared, pendingCalls, toolResults } from "./tool-results.ts";
+import { CLEARED_PLACEHOLDER, outcomeText, partText, type ToolPart, withText } from "./part.ts";
+import {
+  cutOutcome,
+  handleOf,
+  hasOnlyStub,
+  isCleared,
+  pendingCalls,
+  toolResultKind,
+  toolResults,
+} from "./tool-results.ts";
 
 const history = transcript("u:5 a:3(read:9,bash!4,bash?) a(read~7) u:2");
 const hiddenMessage = { metadata: { agentVisible: false } };
@@ -111,5 +119,39 @@ describe("the text of an outcome", () => {
     const archived = { method: "head", originalChars: 900, omittedChars: 900, limitChars: 0 } as const;
     const part = { ...longCall("a(read:900)"), cut: { ...archived, archivedAs: "s1" } };
     expect(cutOutcome(part, { limitChars: 100, method: "head" }).cut?.archivedAs).toBe("s1");
+  });
+});
+
+describe("what is left of a result", () => {
+  const part = (cut: Partial<ToolPart["cut"]> | undefined): ToolPart =>
+    ({
+      type: "tool",
+      callId: "c",
+      tool: "bash",
+      input: {},
+      outcome: { status: "done", output: "x", attachments: [] },
+      cut,
+    }) as ToolPart;
+  it.each([
+    { cut: undefined, isStub: false, kind: "tool_result" },
+    { cut: { originalChars: 10, omittedChars: 9 }, isStub: false, kind: "tool_result" },
+    { cut: { originalChars: 10, omittedChars: 10 }, isStub: true, kind: "tool_result" },
+    {
+      cut: { originalChars: 10, omittedChars: 0, archivedAs: "s" },
+      isStub: true,
+      kind: "tool_result_archived",
+    },
+  ] as const)("of $cut", ({ cut, isStub, kind }) => {
+    expect(hasOnlyStub(part(cut as ToolPart["cut"]))).toBe(isStub);
+    expect(toolResultKind(part(cut as ToolPart["cut"]))).toBe(kind);
+  });
+});
+
+describe("partText", () => {
+  it("is the text of a text and the outcome of a call, and nothing for the rest", () => {
+    const outcome = { status: "failed", error: "no such file" } as const;
+    expect(partText({ type: "text", text: "hi" })).toBe("hi");
+    expect(partText({ type: "tool", callId: "c", tool: "read", input: {}, outcome })).toBe("no such file");
+    expect(partText({ type: "reasoning", text: "hm" })).toBe("");
   });
 });
