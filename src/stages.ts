@@ -1,5 +1,5 @@
 export { type OmitForChildOptions, omitForChild } from "./fork/context/options.ts";
-export { compactionBoundary } from "./stages/boundary.ts";
+export { type CompactionBoundaryOptions, compactionBoundary } from "./stages/boundary.ts";
 export { type CharBudgetOptions, charBudget } from "./stages/budget.ts";
 export {
   type CacheArithmetic,

@@ -75,7 +75,7 @@ function addedMessages({ settled, carriesFinish }: Reading, transcript: Transcri
 }
 
 function readBoundary(transcript: Transcript): Pick<Reading, "boundary" | "visible" | "carriesFinish"> {
-  const boundary = compactionBoundary({ from: "marker" })(transcript);
+  const boundary = compactionBoundary({ from: "marker", system: "keep" })(transcript);
   const visible = applyEdits(transcript, boundary, { at: 0 }).filter(isVisibleToModel);
   return { boundary, visible, carriesFinish: withoutOpen(transcript, visible).settled.some(hasFinish) };
 }

@@ -155,11 +155,16 @@ it("says of each message that is summed up how much it is and where to recall it
   ]);
 });
 
-it("leaves system messages in what a host sends, and none in what a fork inherits", () => {
+it("leaves system messages where it is asked to", () => {
   const system = { id: "sys", role: "system" as const, parts: [{ type: "text" as const, text: "Obey." }] };
   const history = deepFreeze([system, ...transcript("u:1 a:2 m s:30 u:4")]);
-  expect(filterCompacted(history)[0]).toBe(system);
-  expect(sliceFromCompactionBoundary(history)).not.toContain(system);
+  const hidden = (options: { readonly system?: "hide" | "keep" }) =>
+    compactionBoundary({ from: "marker", ...options })(history).map(
+      (edit) => "messageId" in edit && edit.messageId,
+    );
+  expect(hidden({ system: "keep" })).not.toContain("sys");
+  expect(hidden({})).toContain("sys");
+  expect(filterCompacted(history)).not.toContain(system);
 });
 
 it("moves the summary in front of the tail that the host kept, with its marker where that is sent", () => {

@@ -4,10 +4,9 @@ import type { CompactionPart } from "../transcript/part.ts";
 
 /**
  * Hides what the newest completed compaction has summarized. What is left is the summary, then the tail that the host
- * kept verbatim, then everything newer. With `from: "marker"` it is as hosts send it: the compaction marker stays in front,
- * and system messages stay.
+ * kept verbatim, then everything newer.
  */
-export function compactionBoundary({ from }: { readonly from: "summary" | "marker" }): Stage {
+export function compactionBoundary({ from, system = "hide" }: CompactionBoundaryOptions): Stage {
   return (transcript) => {
     const found = findCompletedCompaction(transcript);
     if (found === undefined) return [];
@@ -19,7 +18,7 @@ export function compactionBoundary({ from }: { readonly from: "summary" | "marke
     transcript.forEach((message, index) => {
       const isTail = index >= tailFrom && index < markerIndex;
       // A summary stands for the conversation, not for the instructions that every request begins with.
-      const isInstruction = from === "marker" && message.role === "system";
+      const isInstruction = system === "keep" && message.role === "system";
       if (index < firstKept && !isTail && !isInstruction && isVisibleToModel(message))
         edits.push(hideMessage(message, { stage: STAGE, reason: "before-compaction" }));
     });
@@ -38,6 +37,14 @@ export function compactionBoundary({ from }: { readonly from: "summary" | "marke
     }
     return edits;
   };
+}
+
+/** Options of `compactionBoundary`. */
+export interface CompactionBoundaryOptions {
+  /** `marker`: the compaction marker stays in front, as hosts send it. */
+  readonly from: "summary" | "marker";
+  /** `keep`: system messages before the boundary stay, for a request that has its system prompt among its messages. */
+  readonly system?: "hide" | "keep";
 }
 
 /** The index of the summary from which a fork inherits, or -1 when there was no completed compaction. */
