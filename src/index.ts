@@ -76,7 +76,7 @@ export type {
 } from "./session/journal.ts";
 export type { LedgerEntry, SessionEvent, SessionState } from "./session/log.ts";
 export type { NextActionOptions } from "./session/next-action.ts";
-export type { SessionOptions, SessionPorts } from "./session/options.ts";
+export type { SessionOptions, SessionPorts, SessionProfile } from "./session/options.ts";
 export type { SessionPruneOptions } from "./session/prune.ts";
 export type { Recalled, RecallRange, RecallRequest } from "./session/recall.ts";
 export {

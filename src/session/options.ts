@@ -42,6 +42,8 @@ import { RECALL_MAX_CHARS } from "./recall.ts";
 
 /** How a session behaves; everything has a default. */
 export interface SessionOptions {
+  /** `default`: what measurements chose. `documented`: exactly the published settings and formulas. */
+  readonly profile?: SessionProfile;
   /** Names the session to hooks. */
   readonly sessionId?: string;
   /** The model that is asked next; taken from the first answer when unset. */
@@ -84,6 +86,9 @@ export interface SessionOptions {
   readonly onEvent?: (event: SessionEvent) => void;
 }
 
+/** Which table of defaults and which formulas a session uses. */
+export type SessionProfile = "default" | "documented";
+
 /** What a session needs from the world. Without a summarizer everything is done mechanically. */
 export interface SessionPorts {
   /** The present time, and waiting. */
@@ -121,9 +126,17 @@ export function readSessionOptions(options: SessionOptions): ResolvedSessionOpti
   };
 }
 
-type Defaulted = "limits" | "representation" | "expectedTurns" | "estimator" | "redaction" | "recallMaxChars";
+type Defaulted =
+  | "profile"
+  | "limits"
+  | "representation"
+  | "expectedTurns"
+  | "estimator"
+  | "redaction"
+  | "recallMaxChars";
 
 const DEFAULTS: Required<Pick<SessionOptions, Defaulted>> = {
+  profile: "default",
   limits: { contextTokens: 0, outputTokens: 0 },
   representation: "pivot",
   expectedTurns: 12,
@@ -144,6 +157,7 @@ const limits = objectOf({ contextTokens: tokens, outputTokens: tokens, inputToke
 
 /** What the options of a session may be. */
 export const SESSION_SHAPE: Shape<SessionOptions> = {
+  profile: oneOf("default", "documented"),
   sessionId: text,
   model: rule(
     "{ provider, id }",
