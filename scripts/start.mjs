@@ -12,4 +12,5 @@ run(process.execPath, [
   "4",
   "--html",
   ".carryover/inspector.html",
+  "--force",
 ]);

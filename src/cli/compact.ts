@@ -10,14 +10,9 @@ import { createSystemClock } from "../stores/system-clock.ts";
 import { errorMessage } from "../text/display.ts";
 import { asObject, asString } from "../text/json.ts";
 import { estimateTokens } from "../text/tokens/estimate-tokens.ts";
+import { FORCE_OPTION, type OutputFile, outputFile, writeOutputFile } from "./files/output-file.ts";
 import { type InputFile, openInput, sessionLabel } from "./files/read-input.ts";
-import {
-  editedText,
-  type FileVersion,
-  fileVersion,
-  replaceFile,
-  writeFileAtomic,
-} from "./files/write-file.ts";
+import { editedText, type FileVersion, fileVersion, replaceFile } from "./files/write-file.ts";
 import { CliError, EXIT_CODES, interrupted, parseSize, withInterrupt } from "./terminal/cli-error.ts";
 import {
   type Colors,
@@ -44,6 +39,7 @@ export function compactCommand(): Command {
     .option("--key-env <name>", "the environment variable that holds the key for it")
     .option("--fold", "sum up without a model, mechanically")
     .option("--out <file>", "write the compacted session to another file")
+    .option(...FORCE_OPTION)
     .option("--write", "write the compacted session into the file itself; a copy is kept beside it")
     .addHelpText("after", EXAMPLES)
     .action(runCompact);
@@ -69,6 +65,7 @@ interface CompactFlags {
   readonly keyEnv?: string;
   readonly fold?: true;
   readonly out?: string;
+  readonly force?: true;
   readonly write?: true;
 }
 
@@ -76,6 +73,7 @@ async function runCompact(path: string, flags: CompactFlags): Promise<void> {
   const summarizer = readSummarizer(flags);
   const isDryRun = summarizer === undefined && !flags.fold;
   checkOutputFlags(path, flags, isDryRun);
+  const out = await outputFile("--out", flags.out, { inputs: [path], ...flags });
   const version = flags.write ? await fileVersionOf(path) : undefined;
   const file = await openInput(path);
   const plan = planFileCompaction(file, { windowTokens: flags.window, keepTokens: flags.keep });
@@ -83,7 +81,7 @@ async function runCompact(path: string, flags: CompactFlags): Promise<void> {
   const description = describeCompaction(plan, outcome, { isDryRun, format: file.format });
   const isChanged = !isDryRun && outcome.status === "compacted";
   const text = isChanged ? await compactedText(file, outcome) : undefined;
-  const written = text === undefined ? undefined : await writeOutput(text, { version, out: flags.out, file });
+  const written = text === undefined ? undefined : await writeOutput(text, { version, out, file });
   const printed = written === undefined ? text : undefined;
   if (flags.json) return printJson({ ...description, ...written, text: printed });
   const stream = printed === undefined ? process.stdout : process.stderr;
@@ -142,7 +140,7 @@ async function compactedText(file: InputFile, outcome: Compacted): Promise<strin
 
 interface OutputPlace {
   readonly version: FileVersion | undefined;
-  readonly out: string | undefined;
+  readonly out: OutputFile | undefined;
   readonly file: InputFile;
 }
 
@@ -158,8 +156,8 @@ async function writeOutput(text: string, { version, out, file }: OutputPlace): P
     return { backup: await replaceFile(version, content), written: version.path };
   }
   if (out === undefined) return undefined;
-  await writeFileAtomic(out, out.endsWith(".gz") ? gzipSync(text) : text, { mode: 0o600 });
-  return { written: out };
+  await writeOutputFile(out, out.path.endsWith(".gz") ? gzipSync(text) : text);
+  return { written: out.path };
 }
 
 /** The model that writes the summary, if one is named; throws where the flags do not fit together. */

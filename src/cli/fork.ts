@@ -6,8 +6,9 @@ import { forkContext } from "../fork/fork.ts";
 import { redactTranscript } from "../stages/redact.ts";
 import { repairPairing } from "../stages/repair.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
+import { FORCE_OPTION, outputFile, writeOutputFile } from "./files/output-file.ts";
 import { type InputFile, openInput, sessionLabel } from "./files/read-input.ts";
-import { editedText, writeFileAtomic } from "./files/write-file.ts";
+import { editedText } from "./files/write-file.ts";
 import { CliError, parseBudget } from "./terminal/cli-error.ts";
 import { type Colors, colorsFor, formatNumber, renderTable } from "./terminal/output.ts";
 
@@ -24,6 +25,7 @@ export function forkCommand(): Command {
       ),
     )
     .option("--out <file>", "write it to a file: the text, or what --as says")
+    .option(...FORCE_OPTION)
     .option("--budget <chars>", "most characters of the inherited context", parseBudget, FORK_CHAR_BUDGET)
     .addOption(
       new Option(
@@ -56,6 +58,7 @@ interface ForkFlags {
   readonly json?: true;
   readonly as?: Form;
   readonly out?: string;
+  readonly force?: true;
   readonly budget: number;
   readonly profile: ForkProfile;
   readonly redact?: true;
@@ -63,6 +66,7 @@ interface ForkFlags {
 
 async function runFork(path: string, flags: ForkFlags): Promise<void> {
   const form = requestedForm(flags);
+  const out = await outputFile("--out", flags.out, { inputs: [path], ...flags });
   const session = await openInput(path);
   const options = {
     budgetChars: flags.budget,
@@ -78,7 +82,7 @@ async function runFork(path: string, flags: ForkFlags): Promise<void> {
   };
   const content = contents[form ?? "text"]();
 
-  if (flags.out !== undefined) await writeFileAtomic(flags.out, content);
+  if (out !== undefined) await writeOutputFile(out, content);
   const title = sessionLabel(session, "Session");
   if (form === "json" || (form !== undefined && flags.out === undefined)) {
     process.stdout.write(content);

@@ -10,8 +10,8 @@ import { controlsLine, createEvalCharts, evalPage } from "../../eval/report/eval
 import { createEvalReport, type EvalReport } from "../../eval/report/eval-report.ts";
 import { createEvalTables } from "../../eval/report/eval-tables.ts";
 import { findTranscriptFiles } from "../files/find-files.ts";
+import { FORCE_OPTION, type OutputFile, outputFile, writeOutputFile } from "../files/output-file.ts";
 import { createFileProgress, currentProgram } from "../files/thread-pool.ts";
-import { writeFileAtomic } from "../files/write-file.ts";
 import { CliError, parseBudget, parseCount } from "../terminal/cli-error.ts";
 import { type Colors, colorsFor, printJson, renderTable } from "../terminal/output.ts";
 import {
@@ -58,6 +58,7 @@ export function evalCommand(): Command {
     .option("--json", "print the report for a program to read")
     .option("--html <file>", "write the report as one page")
     .option("--svg <folder>", "write the curves as pictures")
+    .option(...FORCE_OPTION)
     .option("--jobs <n>", "threads", parseCount, availableParallelism())
     .option("--cache <folder>", "where measured sessions are kept", defaultEvalCacheFolder(process.env))
     .option("--no-cache", "measure everything again and keep nothing")
@@ -89,6 +90,7 @@ interface EvalFlags {
   readonly json?: true;
   readonly html?: string;
   readonly svg?: string;
+  readonly force?: true;
   readonly jobs: number;
   readonly cache: string | false;
   readonly worker?: true;
@@ -103,6 +105,7 @@ async function runEvalCommand(paths: readonly string[], flags: EvalFlags): Promi
   const policyNames = flags.policy ?? BUILT_IN_POLICIES.map(({ name }) => name);
   const policies = await loadEvalPolicies(policyNames);
   const files = await findTranscriptFiles(paths.length === 0 ? ["."] : paths);
+  const page = await outputFile("--html", flags.html, { inputs: files, ...flags });
   const setup: EvalSetup = {
     policyNames,
     budgetsChars: flags.budget,
@@ -124,8 +127,8 @@ async function runEvalCommand(paths: readonly string[], flags: EvalFlags): Promi
     budgetsChars: flags.budget,
     against: flags.against ?? DEFAULT_BASELINES,
   });
-  if (flags.html !== undefined) await writeFileAtomic(flags.html, evalPage(report, policies));
-  if (flags.svg !== undefined) await writeCharts(flags.svg, report);
+  if (page !== undefined) await writeOutputFile(page, evalPage(report, policies));
+  if (flags.svg !== undefined) await writeCharts(flags.svg, report, { inputs: files, ...flags });
   if (flags.json) printJson(report);
   else process.stdout.write(`${evalText(report, { policies, colors: colorsFor(process.stdout) })}\n`);
   if (!report.controls.holds) throw new CliError(controlsLine(report));
@@ -149,10 +152,16 @@ async function measureWithProgress(run: Omit<EvalRun, "onOutcome">): Promise<rea
   return outcomes;
 }
 
-async function writeCharts(folder: string, report: EvalReport): Promise<void> {
+async function writeCharts(
+  folder: string,
+  report: EvalReport,
+  { inputs, force = false }: Pick<OutputFile, "inputs"> & { readonly force?: boolean },
+): Promise<void> {
   await mkdir(folder, { recursive: true });
-  for (const chart of createEvalCharts(report))
-    await writeFileAtomic(join(folder, `${chart.name}.svg`), `${chartSvg(chart)}\n`);
+  for (const chart of createEvalCharts(report)) {
+    const path = join(folder, `${chart.name}.svg`);
+    await writeOutputFile({ flag: "--svg", path, inputs, force }, `${chartSvg(chart)}\n`);
+  }
 }
 
 function parseList(value: string, earlier: readonly string[] = []): readonly string[] {

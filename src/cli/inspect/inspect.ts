@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { workingDirectoryOf } from "../../formats/read-transcript.ts";
 import { createFixedSource, createInspectedSession } from "../../inspector/server/page-content.ts";
 import { omitUndefined } from "../../text/json.ts";
+import { FORCE_OPTION, outputFile } from "../files/output-file.ts";
 import { type InputFile, printWarnings, readInput, sessionLabel } from "../files/read-input.ts";
 import { STORE_OPTION } from "../opencode/with-stores.ts";
 import { parseCount, parseSize } from "../terminal/cli-error.ts";
@@ -41,6 +42,7 @@ export function inspectCommand(): Command {
     .option("--top <n>", "how many tools, files and items are listed", parseCount, 10)
     .option("--open", "serve the page on this machine and open it in the browser")
     .option("--html <file>", "write the page as one file that needs nothing else")
+    .option(...FORCE_OPTION)
     .option(
       "--live",
       "follow a session of OpenCode that runs with the plugin, the newest or the one named by its id",
@@ -65,6 +67,7 @@ Examples:
 
 async function runInspect(path: string | undefined, flags: InspectFlags): Promise<void> {
   checkFlags(flags);
+  await outputFile("--html", flags.html, { inputs: path === undefined ? [] : [path], ...flags });
   if (flags.live) return inspectLive(path, flags);
   const file = await printProfile(path, flags);
   if (flags.html === undefined && !isServed(flags)) return;
@@ -82,9 +85,10 @@ async function runInspect(path: string | undefined, flags: InspectFlags): Promis
     }),
     secretsChoice(flags),
   );
-  if (flags.html !== undefined) {
-    await writePage(flags.html, session);
-    printerFor(flags)(`Page: ${flags.html}`);
+  const page = await outputFile("--html", flags.html, { inputs: [path ?? name], ...flags });
+  if (page !== undefined) {
+    await writePage(page, session);
+    printerFor(flags)(`Page: ${page.path}`);
   }
   if (isServed(flags)) await serveUntilStopped(createFixedSource(session), servePageOptions(flags));
 }

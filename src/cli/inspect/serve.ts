@@ -17,8 +17,8 @@ import {
 import type { InspectedSession } from "../../inspector/view/types.ts";
 import { dataHome } from "../../plugin/stores/folders.ts";
 import type { PluginStores } from "../../plugin/stores/plugin-stores.ts";
+import { type OutputFile, writeOutputFile } from "../files/output-file.ts";
 import { sessionLabel } from "../files/read-input.ts";
-import { writeFileAtomic } from "../files/write-file.ts";
 import { queryOpenCode } from "../opencode/sessions.ts";
 import { listLogs, type OpenedStores, withStores } from "../opencode/with-stores.ts";
 import { CliError } from "../terminal/cli-error.ts";
@@ -150,6 +150,7 @@ export interface InspectFlags {
   readonly top: number;
   readonly open?: true;
   readonly html?: string;
+  readonly force?: true;
   readonly port?: number;
   readonly live?: true;
   readonly store?: string;
@@ -159,7 +160,6 @@ export interface InspectFlags {
 
 /** Throws where flags exclude each other. */
 export function checkFlags({ html, live, json, store }: InspectFlags): void {
-  if (html === "") throw new CliError("--html needs the name of a file", ["Use: --html session.html"]);
   if (live && (html !== undefined || json))
     throw new CliError("--live serves a page that follows the session", ["Leave out --html and --json."]);
   if (store !== undefined && !live) throw new CliError("--store is for --live", ["Add --live."]);
@@ -195,10 +195,10 @@ export function parsePort(value: string): number {
 }
 
 /** Writes the page with its session as one file that only its owner can read. */
-export async function writePage(path: string, session: InspectedSession): Promise<void> {
+export async function writePage(file: OutputFile, session: InspectedSession): Promise<void> {
   const assets = await pageAssets();
   try {
-    await writeFileAtomic(path, renderSingleFile(session, assets), { mode: 0o600 });
+    await writeOutputFile(file, renderSingleFile(session, assets));
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     const message = `A session of ${session.transcript.length} messages is too long for one file`;
