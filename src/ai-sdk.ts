@@ -6,7 +6,12 @@ export type {
   CompactedConversation,
 } from "./hosts/ai-sdk/carryover.ts";
 export { type Carryover, carryover } from "./hosts/ai-sdk/carryover.ts";
-export type { PrepareStep, StepToPrepare } from "./hosts/ai-sdk/conversation.ts";
-export { GiveUpError } from "./hosts/ai-sdk/conversation.ts";
-export type { LanguageModelLike } from "./hosts/ai-sdk/language-model.ts";
-export type { RecallInput } from "./hosts/ai-sdk/recall-tool.ts";
+export {
+  type AnswerFacts,
+  answerFacts,
+  GiveUpError,
+  type PrepareStep,
+  type StepToPrepare,
+} from "./hosts/ai-sdk/conversation.ts";
+export { createModelSummarizer, knownLimits, type LanguageModelLike } from "./hosts/ai-sdk/language-model.ts";
+export { createRecallTool, type RecallInput } from "./hosts/ai-sdk/recall-tool.ts";

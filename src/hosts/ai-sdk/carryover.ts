@@ -172,7 +172,7 @@ interface OpenSession {
 function summarizerOf(given: LanguageModelLike | Summarizer, headers: Wiring["headers"]): Summarizer {
   return "summarize" in Object(given)
     ? (given as Summarizer)
-    : createModelSummarizer(asCallable(given as LanguageModelLike), headers);
+    : createModelSummarizer(given as LanguageModelLike, headers);
 }
 
 function summarizerLimits(given: CarryoverOptions["summarizer"]): Pick<SessionOptions, "summarizer"> {

@@ -156,7 +156,7 @@ export type AttemptEnd =
   | { readonly type: "nothing"; readonly facts: AnswerFacts }
   | { readonly type: "error"; readonly error: unknown };
 
-/** The facts of a result, a step or the last part of a stream. */
+/** Usage and finish of an answer, as a message of a transcript has them: of a result, a step, or the last part of a stream. */
 export function answerFacts(result: unknown): AnswerFacts {
   const { usage, finishReason } = asObject(result);
   const counted = readUsage(usage, { inputIncludesCached: "yes" });

@@ -34,11 +34,14 @@ export function asCallable(model: LanguageModelLike): CallableModel {
 }
 
 /** A summarizer that asks a model of the AI SDK, without tools; streamed, so that a stalled answer is noticed. */
-export function createModelSummarizer(model: CallableModel, headers: () => ModelCall["headers"]): Summarizer {
+export function createModelSummarizer(
+  model: LanguageModelLike,
+  headers: () => ModelCall["headers"] = () => undefined,
+): Summarizer {
   return {
     async summarize({ system, prompt, maxOutputTokens }, { signal, onProgress }) {
       const sent = headers();
-      const result = await model.doStream({
+      const result = await asCallable(model).doStream({
         prompt: [
           { role: "system", content: system },
           { role: "user", content: [{ type: "text", text: prompt }] },
