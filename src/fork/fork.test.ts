@@ -368,3 +368,31 @@ describe("any fork", () => {
     );
   });
 });
+
+describe("a summary that failed, was aborted or is not finished (FORK-11, FORK-51)", () => {
+  const said: Message = { id: "a", role: "assistant", finish: "stop", parts: [text("ok")] };
+  const marker: Message = { id: "m", role: "user", parts: [{ type: "compaction", trigger: "auto" }] };
+  const summary = { id: "s", role: "assistant", summary: true, parentId: "m", parts: [text("half of it")] };
+  const newer = { id: "u", role: "user", parts: [text("x".repeat(2_000))] };
+
+  it.each([
+    ["with an error", { finish: "error", error: { name: "MessageAbortedError", text: "stopped" } }],
+    ["without an end", {}],
+    ["that is still being written", { unfinished: true }],
+  ] as const)("%s is not inherited, by either profile", (_, end) => {
+    for (const profile of ["documented", "default"] as const) {
+      const inherited = fork([said, marker, { ...summary, ...end } as Message, newer], { profile });
+      expect(inherited.text).not.toContain("half of it");
+      expect(inherited.text).toContain("ok");
+      expect(inherited.stats).toMatchObject({ compactionDetected: false, removedMessages: 0 });
+    }
+  });
+
+  it("takes no room from what is newer", () => {
+    const failed = { ...summary, error: { name: "Aborted", text: "" }, parts: [text("P".repeat(20_000))] };
+    const many = Array.from({ length: 300 }, (_, index) => ({ ...newer, id: `u${index}` }));
+    const inherited = fork([said, marker, failed as Message, ...many]);
+    expect(inherited.text).not.toContain("PPP");
+    expect(inherited.text.length).toBeGreaterThan(197_000);
+  });
+});

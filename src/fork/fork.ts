@@ -1,4 +1,4 @@
-import { compactionBoundary, findCompactionBoundary } from "../stages/boundary.ts";
+import { compactionBoundary, findCompactionBoundary, hideFailedSummaries } from "../stages/boundary.ts";
 import { charBudget, ifOverBudget } from "../stages/budget.ts";
 import { fillTranscript } from "../stages/lines/fill.ts";
 import { PRUNE_PROTECTED_TOOLS, restore } from "../stages/prune.ts";
@@ -111,6 +111,7 @@ function hideParentOnly(input: Transcript, options: Partial<ResolvedForkOptions>
   const { ownTools, pruned, redact } = options;
   return runStages(input, [
     compactionBoundary({ from: "summary" }),
+    hideFailedSummaries,
     omitForChild({ ...(ownTools && { ownTools }) }),
     omitNestedPreamble,
     ...(pruned === "restore" ? [restoreAll] : []),

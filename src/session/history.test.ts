@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { deepFreeze, transcript } from "../../test/rig/notation.ts";
 import { runs } from "../../test/rig/runs.ts";
-import { filterCompacted } from "../stages/boundary.ts";
+import { filterCompacted, hideFailedSummaries } from "../stages/boundary.ts";
 import { repairPairing } from "../stages/repair.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import { findFaults } from "../transcript/format.ts";
@@ -14,7 +14,7 @@ import { type ContextWindow, createWindowReader } from "./window.ts";
 /** The projection computed from nothing but the base and the edits: what the remembered one has to equal. */
 function fromScratch(base: Transcript, batches: readonly EditBatch[]): Transcript {
   const applied = batches.reduce((current, { edits, at }) => applyEdits(current, edits, { at }), base);
-  const window = filterCompacted(applied);
+  const window = filterCompacted(applyEdits(applied, hideFailedSummaries(applied), { at: 0 }));
   return project(applyEdits(window, repairPairing(window), { at: 0 }));
 }
 

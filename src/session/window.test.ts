@@ -50,6 +50,18 @@ describe("a window", () => {
     expect(window.shown).toEqual([first]);
   });
 
+  it("is without a summary that was aborted, and with the next one that was not (FORK-11)", () => {
+    const read = createWindowReader();
+    const said: Message = { ...user("a"), role: "assistant", finish: "stop" };
+    const marker: Message = { id: "m", role: "user", parts: [{ type: "compaction", trigger: "auto" }] };
+    const half: Message = { ...said, id: "s", summary: true, parentId: "m", finish: "error" };
+    const aborted = { ...half, error: { name: "MessageAbortedError", text: "stopped" } };
+    const history = [user("u"), said, marker, aborted, user("u2")];
+    expect(read(history).shown.map(({ id }) => id)).toEqual(["u", "a", "m", "u2"]);
+    const again = [{ ...marker, id: "m2" }, { ...half, id: "s2", parentId: "m2", finish: "stop" }];
+    expect(read([...history, ...again]).shown.map(({ id }) => id)).toEqual(["m2", "s2"]);
+  });
+
   it("is the same object for the same transcript, and a list that it gave never changes", () => {
     const read = createWindowReader();
     const transcript = [user("u")];

@@ -1,4 +1,10 @@
-import { compactionBoundary, compactionPart, findCompletedCompaction } from "../stages/boundary.ts";
+import {
+  compactionBoundary,
+  compactionPart,
+  findCompletedCompaction,
+  hasFinish,
+  hideFailedSummaries,
+} from "../stages/boundary.ts";
 import { repairPairing } from "../stages/repair.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import {
@@ -75,7 +81,8 @@ function addedMessages({ settled, carriesFinish }: Reading, transcript: Transcri
 }
 
 function readBoundary(transcript: Transcript): Pick<Reading, "boundary" | "visible" | "carriesFinish"> {
-  const boundary = compactionBoundary({ from: "marker", system: "keep" })(transcript);
+  const compaction = compactionBoundary({ from: "marker", system: "keep" })(transcript);
+  const boundary = [...compaction, ...hideFailedSummaries(transcript)];
   const visible = applyEdits(transcript, boundary, { at: 0 }).filter(isVisibleToModel);
   return { boundary, visible, carriesFinish: withoutOpen(transcript, visible).settled.some(hasFinish) };
 }
@@ -106,10 +113,6 @@ function awaitsResults({ parts, usage, unfinished }: Message): boolean {
 /** True for the marker or the summary of a compaction. */
 export function isOfCompaction(message: Message): boolean {
   return message.summary === true || compactionPart(message) !== undefined;
-}
-
-function hasFinish({ role, finish }: Message): boolean {
-  return role === "assistant" && finish !== undefined;
 }
 
 /**

@@ -73,9 +73,7 @@ interface CompletedCompaction {
  */
 export function findCompletedCompaction(transcript: Transcript): CompletedCompaction | undefined {
   if (!transcript.some((message) => compactionPart(message) !== undefined)) return undefined;
-  const carriesFinish = transcript.some(
-    (message) => message.role === "assistant" && message.finish !== undefined,
-  );
+  const carriesFinish = transcript.some(hasFinish);
   const summaryByParent = new Map<MessageId, number>();
   let nextLooseSummary = -1;
   for (let index = transcript.length - 1; index >= 0; index--) {
@@ -101,15 +99,32 @@ export function compactionPart(message: Message): CompactionPart | undefined {
   return message.parts.find((part) => part.type === "compaction");
 }
 
+/** Hides summaries that failed, were aborted or are still being written: nobody said what they hold. */
+export const hideFailedSummaries: Stage = (transcript) => {
+  if (!transcript.some(({ summary }) => summary === true)) return [];
+  const carriesFinish = transcript.some(hasFinish);
+  return transcript
+    .filter((message) => isVisibleToModel(message) && isFailedSummary(message, carriesFinish))
+    .map((message) => hideMessage(message, { stage: STAGE, reason: "failed-turn" }));
+};
+
+/** True for an answer whose source says how it ended. */
+export function hasFinish({ role, finish }: Message): boolean {
+  return role === "assistant" && finish !== undefined;
+}
+
 function isCompletedSummary(message: Message, carriesFinish: boolean): boolean {
   return (
     message.role === "assistant" &&
     message.summary === true &&
-    message.error === undefined &&
-    message.unfinished !== true &&
-    (!carriesFinish || message.finish !== undefined) &&
+    !isFailedSummary(message, carriesFinish) &&
     message.parts.some((part) => part.type === "text" && part.text.trim() !== "")
   );
+}
+
+function isFailedSummary({ summary, error, unfinished, finish }: Message, carriesFinish: boolean): boolean {
+  const isOver = unfinished !== true && (!carriesFinish || finish !== undefined);
+  return summary === true && (error !== undefined || !isOver);
 }
 
 function tailStart(transcript: Transcript, { tailStartId }: CompactionPart, markerIndex: number): number {

@@ -16,3 +16,15 @@ it("resolves at once when it is aborted, before or after the start", async () =>
 it("tells milliseconds since 1970", () => {
   expect(createSystemClock().now()).toBeGreaterThan(1_700_000_000_000);
 });
+
+it("keeps the process alive while something is waited for, and no longer", async () => {
+  const timers = (): number =>
+    process.getActiveResourcesInfo().filter((resource) => resource === "Timeout").length;
+  const before = timers();
+  const controller = new AbortController();
+  const pending = createSystemClock().sleep(1_000_000, controller.signal);
+  expect(timers()).toBe(before + 1);
+  controller.abort();
+  await pending;
+  expect(timers()).toBe(before);
+});

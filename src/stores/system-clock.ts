@@ -1,6 +1,6 @@
 import type { Clock } from "../compaction/ports/clock.ts";
 
-/** The system clock; its timers do not keep a process alive. */
+/** The system clock. A sleep keeps the process alive until it is over or aborted: it bounds something that is waited for. */
 export function createSystemClock(): Clock {
   return {
     now: () => Date.now(),
@@ -17,7 +17,6 @@ export function createSystemClock(): Clock {
           resolve();
         }
         signal.addEventListener("abort", done);
-        if (typeof timer === "object") timer.unref();
       }),
   };
 }

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts";
+import { SECRETS_RULE } from "../../compaction/summary/request.ts";
 import type { FeatureFailure } from "../host/features.ts";
 import { createViewCapture } from "../stores/views.ts";
 import { createCompactionContext } from "./compaction.ts";
@@ -31,12 +32,15 @@ const MESSAGES = [
   },
 ];
 
-async function ask(options: Readonly<Record<string, unknown>>, isBroken = false) {
+async function ask(
+  options: Readonly<Record<string, unknown>>,
+  { isBroken = false, messages = MESSAGES }: { isBroken?: boolean; messages?: readonly object[] } = {},
+) {
   const { context, folder } = createTestContext({ options });
   mkdirSync(join(folder, "docs"));
   writeFileSync(join(folder, "docs", "RULES.md"), "Never touch vendor.");
   const capture = createViewCapture();
-  capture.see({ sessionId: SESSION, messages: MESSAGES }, 1);
+  capture.see({ sessionId: SESSION, messages }, 1);
   const lastSent = (): never => {
     throw new Error("broken");
   };
@@ -66,6 +70,17 @@ it("adds what is pinned: files, texts and marked messages", async () => {
   expect(output.context[1]).not.toContain("TypeError");
 });
 
+it.each([{}, { compaction: "assist" }, { pin: ["a text"] }])(
+  "adds the rule about secrets with %j",
+  async (options) => {
+    expect((await ask(options)).output.context[1]).toContain(SECRETS_RULE);
+  },
+);
+
+it("adds the rule about secrets where nothing is pinned", async () => {
+  expect((await ask({}, { messages: [] })).output.context).toEqual(["the host's own", SECRETS_RULE]);
+});
+
 it("adds the facts with assist, those of cleared outputs too", async () => {
   const { output } = await ask({ compaction: "assist" });
   expect(output.context[1]).toContain("TypeError: nothing to see");
@@ -81,7 +96,7 @@ it.each([{ compaction: "off" }, { profile: "documented", compaction: "assist" }]
 );
 
 it("adds nothing when it fails", async () => {
-  const { output, failures } = await ask({ compaction: "assist" }, true);
+  const { output, failures } = await ask({ compaction: "assist" }, { isBroken: true });
   expect(output.context).toEqual(["the host's own"]);
   expect(failures).toMatchObject([{ feature: "compaction" }]);
 });

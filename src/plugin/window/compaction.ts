@@ -8,8 +8,8 @@ import type { ViewCapture } from "../stores/views.ts";
 import { type PinnedTexts, readPinnedFiles } from "./pins.ts";
 
 /**
- * Adds to the agent's own request for a summary what must not be lost: what is pinned, and with `assist` the facts of the
- * conversation. The agent's prompt stays: a replaced one would lose the summary before it.
+ * Adds to the agent's own request for a summary the rule about secrets and what must not be lost: what is pinned, and with
+ * `assist` the facts of the conversation. The agent's prompt stays: a replaced one would lose the summary before it.
  */
 export function createCompactionContext({ context, pins, capture }: CompactionContextSetup): Feature {
   const { host, options, redaction } = context;
@@ -26,7 +26,7 @@ export function createCompactionContext({ context, pins, capture }: CompactionCo
       ];
       if (options.compaction === "roster") {
         const text = pinsOf(transcript, { pins: pinned, redaction });
-        return text === "" ? undefined : `${KEEP_RULE}\n${text}`;
+        return text === "" ? SECRETS_RULE : `${SECRETS_RULE}\n\n${KEEP_RULE}\n${text}`;
       }
       const facts = factsOf(transcript, { pins: pinned, budget: ASSIST_BUDGET, redaction });
       context.record(sessionId, { type: "compaction-assist", chars: facts.length });

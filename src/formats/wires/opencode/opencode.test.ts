@@ -10,6 +10,7 @@ import { repairPairing } from "../../../stages/repair.ts";
 import { DOCUMENTED_TIER_LIMITS, graduatedTiers } from "../../../stages/tiers.ts";
 import { formatLaws } from "../../../testing/format-contract.ts";
 import type { Edit, Stage } from "../../../transcript/edit.ts";
+import type { Message } from "../../../transcript/message.ts";
 import type { ToolPart } from "../../../transcript/part.ts";
 import { toolResults } from "../../../transcript/tool-results.ts";
 import { opencode } from "./opencode.ts";
@@ -111,4 +112,24 @@ it("an attachment keeps its bytes when an edit shortens the output beside it", (
   const stateAfter = (kept: number) => opencode.apply(wire, [shorter(kept)], { at: 1 })[0]?.parts[0]?.state;
   expect(stateAfter(2)).toMatchObject({ output: "short", attachments });
   expect(stateAfter(1)).toMatchObject({ output: "short", attachments: attachments.slice(1) });
+});
+
+it("a summary that an edit inserts is written by the agent that writes OpenCode's own", () => {
+  const wire: OpenCodeWire = [{ info: { id: "u", role: "user" }, parts: [{ type: "text", text: "hi" }] }];
+  const insert = (message: Message): Edit => ({
+    type: "insert-message",
+    message,
+    after: "u",
+    stage: "test",
+    reason: "summarized",
+  });
+  const parts = [{ type: "text", text: "so far" }] as const;
+  const inserted = (summary: object) =>
+    opencode.apply(wire, [insert({ id: "s", role: "assistant", parts, ...summary })], { at: 1 })[1]?.info;
+  expect(inserted({ summary: true, finish: "stop" })).toMatchObject({
+    mode: "compaction",
+    agent: "compaction",
+    summary: true,
+  });
+  expect(inserted({})).not.toHaveProperty("agent");
 });

@@ -172,6 +172,8 @@ function encodeMessage(
     role: message.role,
     time: { created: message.createdAt ?? at },
     summary: message.summary,
+    // OpenCode's own summaries are written by an agent of this name.
+    ...(message.summary && { mode: "compaction", agent: "compaction" }),
     finish: message.finish,
     parentID: message.parentId,
     providerID: message.model?.provider,
