@@ -58,7 +58,10 @@ describe("a window", () => {
     const aborted = { ...half, error: { name: "MessageAbortedError", text: "stopped" } };
     const history = [user("u"), said, marker, aborted, user("u2")];
     expect(read(history).shown.map(({ id }) => id)).toEqual(["u", "a", "m", "u2"]);
-    const again = [{ ...marker, id: "m2" }, { ...half, id: "s2", parentId: "m2", finish: "stop" }];
+    const again = [
+      { ...marker, id: "m2" },
+      { ...half, id: "s2", parentId: "m2", finish: "stop" },
+    ];
     expect(read([...history, ...again]).shown.map(({ id }) => id)).toEqual(["m2", "s2"]);
   });
 
