@@ -105,10 +105,12 @@ export function commonLimit(lengths: readonly number[], room: number): number {
   return left < 0 ? 0 : Number.POSITIVE_INFINITY;
 }
 
-/** True when the end of an output matters as much as its beginning: for terminal tools and texts that mention an error. */
+/** True when the end of an output matters as much as its beginning: for terminal tools and texts that mention an error anywhere. */
 export function shouldUseHeadTail(toolName: string, resultText: string): boolean {
   const name = toolName.toLowerCase();
-  return FORK_HEAD_TAIL_KEYWORDS.some((keyword) => name.includes(keyword)) || mentionsError(resultText);
+  return (
+    FORK_HEAD_TAIL_KEYWORDS.some((keyword) => name.includes(keyword)) || anyErrorPattern.test(resultText)
+  );
 }
 
 /** Outputs of tools with one of these in their name keep both ends. */
@@ -138,19 +140,8 @@ export const FORK_MORE_ERROR_PATTERNS: readonly string[] = [
   "FATAL",
 ];
 
-/** Longer texts are searched at both ends only: errors stand there, and more of a long output is not kept anyway. */
-const SEARCHED_WHOLE_CHARS = 16 * 1024;
-const SEARCHED_END_CHARS = 4 * 1024;
-
+/** Words without a choice of length: every position is looked at once, however long the text is. */
 const anyErrorPattern = new RegExp([...FORK_ERROR_PATTERNS, ...FORK_MORE_ERROR_PATTERNS].join("|"));
-
-function mentionsError(text: string): boolean {
-  if (text.length <= SEARCHED_WHOLE_CHARS) return anyErrorPattern.test(text);
-  return (
-    anyErrorPattern.test(text.slice(0, SEARCHED_END_CHARS)) ||
-    anyErrorPattern.test(text.slice(-SEARCHED_END_CHARS))
-  );
-}
 
 /** Keeps `limit` characters of a text: its beginning, or with `useHeadTail` 80 % of them from the beginning and 20 % from the end. */
 export function truncateWithStrategy(text: string, limit: number, useHeadTail: boolean): string {
