@@ -119,6 +119,13 @@ describe.each([
     slice: "s:30 u:6",
     window: "m s:30 u:6",
   },
+  {
+    name: "a tail from before an older compaction is without its marker",
+    messages: change(transcript("u:1 m s:30 u:4 m s:50 u:6"), "m5", withTail("m1")),
+    index: 5,
+    slice: "s:50 u:1 s:30 u:4 u:6",
+    window: "m s:50 u:1 m s:30 u:4 u:6",
+  },
   { name: "empty input", messages: [], index: -1, slice: "", window: "" },
 ])("compaction: $name", ({ messages, index, slice, window }) => {
   const frozen = deepFreeze(messages);

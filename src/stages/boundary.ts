@@ -19,7 +19,9 @@ export function compactionBoundary({ from, system = "hide" }: CompactionBoundary
       const isTail = index >= tailFrom && index < markerIndex;
       // A summary stands for the conversation, not for the instructions that every request begins with.
       const isInstruction = system === "keep" && message.role === "system";
-      if (index < firstKept && !isTail && !isInstruction && isVisibleToModel(message))
+      // A marker in the tail belongs to an older compaction; left there, it would count as the newest.
+      const isKept = isInstruction || (isTail && !(from === "summary" && compactionPart(message)));
+      if (index < firstKept && !isKept && isVisibleToModel(message))
         edits.push(hideMessage(message, { stage: STAGE, reason: "before-compaction" }));
     });
     if (tailFrom < markerIndex) {
