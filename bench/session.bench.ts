@@ -13,7 +13,6 @@ const MAX_GROWTH = 500;
 const clock = { now: () => 1_000, sleep: () => new Promise<void>(() => {}) };
 const ROOMY: SessionOptions = {
   limits: { contextTokens: 500_000_000, outputTokens: 8_000 },
-  compaction: { toolSummaryStrategy: "off" },
 };
 const USUAL: SessionOptions = { limits: { contextTokens: 200_000, outputTokens: 8_000 } };
 

@@ -8,7 +8,7 @@ const session = createSession(
   { clock },
   {
     limits: { contextTokens: 30_000, outputTokens: 1_000 },
-    compaction: { reserveTokens: 1_000, toolSummaryStrategy: "off" },
+    compaction: { reserveTokens: 1_000 },
   },
 );
 

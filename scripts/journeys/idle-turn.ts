@@ -8,11 +8,7 @@ export const travel: Journey = async ({ recordFunctions, root }) => {
   const { messages } = JSON.parse(readFileSync(`${root}examples/sessions/opencode-session.json`, "utf8"));
   const transcript = opencode.decode(messages);
   const limits = { contextTokens: 1_000_000, outputTokens: 8_000 };
-  // Tool summaries are switched off as in every host; with them no turn with more than ten results is idle.
-  const session = createSession(
-    { clock: createSystemClock() },
-    { limits, compaction: { toolSummaryStrategy: "off" } },
-  );
+  const session = createSession({ clock: createSystemClock() }, { limits });
   session.observe(transcript.slice(0, -1));
   await session.prepare();
   session.projection();

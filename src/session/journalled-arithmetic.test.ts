@@ -21,7 +21,7 @@ function observing(journal: Journal, options: SessionOptions = {}): Session {
     {
       toolOutput: "off",
       prune: { protectTokens: 4_000 },
-      compaction: { autoCompact: false, toolSummaryStrategy: "off" },
+      compaction: { autoCompact: false },
       ...options,
     },
   );

@@ -170,6 +170,9 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
       return planEditsFor(core, { ...planned, expectedTurns, neededTokens: Math.ceil(overTokens) });
     },
     worthwhileEdits() {
+      // The documented rule looks at every turn; it costs one walk over the window.
+      if (options.pruning?.how === "clear" && options.pruning.when === "always")
+        return planEditsFor(core, { ...planned, expectedTurns: options.expectedTurns });
       const isPressing = estimate.tokens >= limitTokens * PRESSING_SHARE;
       const expectedTurns = isPressing
         ? options.expectedTurns

@@ -10,25 +10,29 @@ import {
   COMPACTION_SHAPE,
   type CompactionSettings,
   DEFAULT_COMPACTION_SETTINGS,
+  type GivenCompactionSettings,
+  readCompactionSettings,
 } from "../compaction/trigger/should-compact.ts";
 import type { CacheProfile } from "../stages/cache-profiles.ts";
 import {
   ConfigurationError,
   callback,
+  check,
   either,
   listOf,
   numberFrom,
   objectOf,
   oneOf,
   type Problem,
-  readOptions,
   rule,
   type Shape,
   text,
+  wholeFrom,
 } from "../text/check.ts";
-import { isObject } from "../text/json.ts";
+import { asObject, isObject, omitUndefined } from "../text/json.ts";
 import type { TokenEstimator } from "../text/tokens/estimate-tokens.ts";
 import {
+  DEFAULT_TOOL_OUTPUT_LIMITS,
   type RawToolOutputLimits,
   resolveToolOutputLimits,
   type ToolOutputLimits,
@@ -50,12 +54,17 @@ export interface SessionOptions {
   readonly model?: ModelRef;
   /** What the model accepts; without it only the settings limit the window. */
   readonly limits?: ModelLimits;
-  /** When the window is compacted, and how much of it stays. */
-  readonly compaction?: Partial<CompactionSettings>;
+  /** When the window is compacted, how much of it stays, and how old tool results are summed up. */
+  readonly compaction?: GivenCompactionSettings;
   /** How reported usage is compared with the model's window. */
   readonly overflow?: Partial<OverflowSettings>;
   /** As which messages a summary stands in the window. */
   readonly representation?: Representation;
+  /**
+   * Tokens of the newest messages that stay word for word behind a pivot; 0 keeps none. When unset: what
+   * `compaction.keepRecentTokens` or `keepRecent` says, or else a quarter of the usable window.
+   */
+  readonly tailTokens?: number;
   /** The model that writes summaries; the driver's own choice when unset. */
   readonly summarizer?: SummarizerModel;
   /** What stays visible to the model whatever is compacted. */
@@ -108,21 +117,34 @@ export interface ResolvedSessionOptions
   extends Omit<SessionOptions, Defaulted>,
     Required<Pick<SessionOptions, Defaulted>> {
   readonly settings: CompactionSettings;
+  /** The tail of a pivot: in tokens, by the settings, or by the usable window when undefined. */
+  readonly tail: number | "as-settings" | undefined;
   /** Undefined when no output is bounded. */
   readonly outputLimits: ToolOutputLimits | undefined;
   /** Undefined when nothing is pruned. */
   readonly pruning: ResolvedPrune | undefined;
 }
 
-/** The options completed with the defaults; throws one error that lists every problem. */
+/** The options completed with the defaults of their profile; throws one error that lists every problem. */
 export function readSessionOptions(options: SessionOptions): ResolvedSessionOptions {
-  const known = readOptions<SessionOptions & typeof DEFAULTS>(SESSION_SHAPE, DEFAULTS, options);
-  const { compaction, toolOutput, prune } = known;
+  const problems = [...check(SESSION_SHAPE, options), ...findConflicts(Object(options))];
+  if (problems.length > 0) throw new ConfigurationError(problems.map(({ text }) => text));
+  const { profile = "default" } = options;
+  const { compaction: settings, toolOutput: outputs, ...defaults } = PROFILES[profile];
+  const known = { ...defaults, ...omitUndefined(options) };
+  const { compaction, toolOutput = outputs, prune } = known;
+  const isKeepGiven = compaction?.keepRecentTokens !== undefined || compaction?.keepRecent !== undefined;
   return {
     ...known,
-    settings: readOptions(COMPACTION_SHAPE, DEFAULT_COMPACTION_SETTINGS, compaction),
+    ...omitUndefined({ toolOutput }),
+    // A number of messages alone means that they are counted, not their tokens.
+    settings: readCompactionSettings(
+      compaction?.keepRecent === undefined ? compaction : { keepRecentTokens: 0, ...compaction },
+      settings,
+    ),
+    tail: options.tailTokens ?? (isKeepGiven ? "as-settings" : undefined),
     outputLimits: toolOutput === "off" ? undefined : resolveToolOutputLimits(toolOutput),
-    pruning: prune === "off" ? undefined : resolvePrune(prune),
+    pruning: prune === "off" ? undefined : resolvePrune(prune, profile),
   };
 }
 
@@ -135,15 +157,65 @@ type Defaulted =
   | "redaction"
   | "recallMaxChars";
 
-const DEFAULTS: Required<Pick<SessionOptions, Defaulted>> = {
-  profile: "default",
+interface ProfileDefaults extends Required<Pick<SessionOptions, Defaulted>> {
+  readonly compaction: CompactionSettings;
+  /** Undefined: the documented limits within shares of the window. */
+  readonly toolOutput: RawToolOutputLimits | undefined;
+}
+
+const DEFAULTS = {
   limits: { contextTokens: 0, outputTokens: 0 },
   representation: "pivot",
   expectedTurns: 12,
-  estimator: "calibrated",
   redaction: {},
   recallMaxChars: RECALL_MAX_CHARS,
+} as const;
+
+/** What a session does where its options say nothing. How it prunes is in `resolvePrune`. */
+const PROFILES: Readonly<Record<SessionProfile, ProfileDefaults>> = {
+  default: {
+    ...DEFAULTS,
+    profile: "default",
+    estimator: "calibrated",
+    toolOutput: undefined,
+    // Summing up a few results at a time would break the provider's cache every few steps.
+    compaction: {
+      ...DEFAULT_COMPACTION_SETTINGS,
+      toolSummaryStrategy: "off",
+      toolSummaryMode: "background",
+    },
+  },
+  documented: {
+    ...DEFAULTS,
+    profile: "documented",
+    estimator: "documented",
+    toolOutput: DEFAULT_TOOL_OUTPUT_LIMITS,
+    compaction: DEFAULT_COMPACTION_SETTINGS,
+  },
 };
+
+/** Options that are right on their own and have no effect together. */
+export function findConflicts(options: SessionOptions): readonly Problem[] {
+  const { profile, representation, tailTokens, prune } = options;
+  const { keepRecent, keepRecentTokens } = asObject(options.compaction);
+  const found: Problem[] = [];
+  const refuse = (name: string, why: string): void => {
+    found.push({ path: [name], text: `${name} has no effect ${why}` });
+  };
+  if (tailTokens !== undefined && representation === "user-summary")
+    refuse("tailTokens", "on a user summary; give compaction.keepRecentTokens");
+  else if (tailTokens !== undefined && (keepRecent ?? keepRecentTokens) !== undefined)
+    refuse("compaction.keepRecent and keepRecentTokens", "beside tailTokens; give one of them");
+  if (
+    profile === "documented" &&
+    prune !== "off" &&
+    resolvePrune(Object(prune ?? {}), profile).how === "clear"
+  )
+    for (const name of ["cache", "expectedTurns"] as const)
+      if (options[name] !== undefined)
+        refuse(name, 'in the documented profile, which prunes by size alone; set prune.how to "lines"');
+  return found;
+}
 
 /** Room for the notice that says how much was left out. */
 const MIN_RECALL_CHARS = 512;
@@ -171,6 +243,7 @@ export const SESSION_SHAPE: Shape<SessionOptions> = {
   compaction: objectOf(COMPACTION_SHAPE),
   overflow: objectOf(OVERFLOW_SHAPE),
   representation: oneOf("pivot", "user-summary"),
+  tailTokens: wholeFrom(0),
   summarizer: objectOf({
     model: rule("{ provider, id }", isObject),
     windowTokens: numberFrom(0),

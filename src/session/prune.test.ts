@@ -61,7 +61,7 @@ function observing(options: SessionOptions = {}, journal: Journal = createMemory
     {
       model: { provider: "anthropic", id: "claude-sonnet-4-5" },
       limits: { contextTokens: 200_000, outputTokens: 8_000 },
-      compaction: { autoCompact: false, toolSummaryStrategy: "off" },
+      compaction: { autoCompact: false },
       toolOutput: "off",
       ...options,
     },
@@ -172,7 +172,7 @@ describe("the pruning of a session", () => {
       REQUEST,
       ...Array.from({ length: 10 }, (_, index) => step(`b${index}`, output(`b${index}`, 1_500))),
     ];
-    const session = observing({ prune: { protectTurns: 0 }, compaction: { toolSummaryStrategy: "off" } });
+    const session = observing({ compaction: {} });
     session.useModel({ provider: "p", id: "m" }, { contextTokens: 120_000, outputTokens: 8_000 });
     session.observe(messages);
     expect(session.nextAction()).toMatchObject({ type: "prune", reason: "over-limit" });

@@ -27,21 +27,14 @@ export function planMechanicalEdits(
   transcript: Transcript,
   request: MechanicalRequest,
 ): MechanicalPlan | undefined {
-  const { neededTokens, estimate, profile, expectedTurns, leadingTokens, idleMs, spare } = request;
+  const { neededTokens, spare } = request;
+  const choose = (edits: readonly Edit[], tokens = neededTokens): Chosen =>
+    chooseEdits(transcript, edits, { ...request, neededTokens: tokens });
+  if (request.prune.how === "clear" && request.prune.when === "always") {
+    const all = choose(spare(prune(transcript, request.prune.options).edits), EVERYTHING);
+    return all.edits.length === 0 ? undefined : { type: "prune", ...all };
+  }
   const superseded = spare(supersede(protection(request.prune))(transcript));
-  const choose = (edits: readonly Edit[]): Chosen => {
-    const { apply, arithmetic } = planEdits({
-      transcript,
-      edits,
-      profile,
-      expectedTurns,
-      leadingTokens,
-      idleMs,
-      tokensOf: (message) => estimateMessageTokens(message, estimate),
-      ...(neededTokens !== undefined && { neededTokens }),
-    });
-    return { edits: apply, savedTokens: arithmetic.chosen.savedTokensPerTurn, arithmetic };
-  };
   const isEnough = ({ edits, savedTokens }: Chosen): boolean =>
     edits.length > 0 && savedTokens >= (neededTokens ?? minimumTokens(request.prune));
 
@@ -55,6 +48,24 @@ export function planMechanicalEdits(
     if (isEnough(both)) return { type: both.edits.every(isSuperseded) ? "supersede" : "prune", ...both };
   }
   return undefined;
+}
+
+/** More than any edits save, so that all of them are applied. */
+const EVERYTHING = Number.MAX_SAFE_INTEGER;
+
+function chooseEdits(transcript: Transcript, edits: readonly Edit[], request: MechanicalRequest): Chosen {
+  const { neededTokens, estimate, profile, expectedTurns, leadingTokens, idleMs } = request;
+  const { apply, arithmetic } = planEdits({
+    transcript,
+    edits,
+    profile,
+    expectedTurns,
+    leadingTokens,
+    idleMs,
+    tokensOf: (message) => estimateMessageTokens(message, estimate),
+    ...(neededTokens !== undefined && { neededTokens }),
+  });
+  return { edits: apply, savedTokens: arithmetic.chosen.savedTokensPerTurn, arithmetic };
 }
 
 interface MechanicalRequest {
@@ -144,7 +155,7 @@ interface PinnedSession {
 export interface SessionPruneOptions extends PruneOptions {
   /**
    * `lines`: what is most likely needed next stays, by line. `clear`: old outputs are cleared as `prune` does it; the
-   * default where `protectTokens` or `minimumTokens` is given, since only that has them.
+   * default where `protectTokens` or `minimumTokens` is given, and in the documented profile.
    */
   readonly how?: "lines" | "clear";
   /** With `lines`: nothing goes before the messages are this large. Never more than six tenths of the model's limit. */
@@ -160,6 +171,8 @@ export type ResolvedPrune = ClearOutputs | LeaveLines;
 
 interface ClearOutputs {
   readonly how: "clear";
+  /** `always`: by the documented rule alone, whatever the provider's cache. */
+  readonly when: "it-pays" | "always";
   readonly options: PruneOptions;
 }
 
@@ -172,12 +185,15 @@ interface LeaveLines extends Required<Pick<PruneOptions, "protectTurns" | "prote
   readonly options: PruneOptions;
 }
 
-/** The options with every default filled in. */
-export function resolvePrune(given: SessionPruneOptions = {}): ResolvedPrune {
-  const { how, highTokens = HIGH_TOKENS, lowTokens = LOW_TOKENS, protectResults, ...options } = given;
-  const { protectTokens, minimumTokens, protectTurns = 0, protectedTools } = options;
-  const isCleared = protectTokens !== undefined || minimumTokens !== undefined;
-  if ((how ?? (isCleared ? "clear" : "lines")) === "clear") return { how: "clear", options };
+/** The options with every default filled in; the documented profile clears outputs unless options of `lines` are given. */
+export function resolvePrune(
+  given: SessionPruneOptions = {},
+  profile: "default" | "documented" = "default",
+): ResolvedPrune {
+  const { how: _, highTokens = HIGH_TOKENS, lowTokens = LOW_TOKENS, protectResults, ...options } = given;
+  const { protectTurns = 0, protectedTools } = options;
+  if ((howOf(given) ?? (profile === "documented" ? "clear" : "lines")) === "clear")
+    return { how: "clear", options, when: profile === "documented" ? "always" : "it-pays" };
   return {
     how: "lines",
     highTokens,
@@ -185,9 +201,20 @@ export function resolvePrune(given: SessionPruneOptions = {}): ResolvedPrune {
     protectResults: protectResults ?? KEEP_LINES_PROTECT_RESULTS,
     protectTurns,
     protectedTools: protectedTools ?? KEEP_LINES_PROTECTED_TOOLS,
-    options,
+    // An agent's loop is one turn of the user, so old outputs may go within it.
+    options: { ...options, protectTurns },
   };
 }
+
+/** Which way the options ask for; undefined when they ask for none. */
+function howOf(given: SessionPruneOptions): SessionPruneOptions["how"] {
+  const { how, protectTokens, minimumTokens } = given;
+  if (how !== undefined) return how;
+  if (protectTokens !== undefined || minimumTokens !== undefined) return "clear";
+  return LINES_ONLY.some((name) => given[name] !== undefined) ? "lines" : undefined;
+}
+
+const LINES_ONLY = ["highTokens", "lowTokens", "protectResults"] as const;
 
 const SHAPE: Shape<SessionPruneOptions> = {
   how: oneOf("lines", "clear"),
@@ -201,9 +228,16 @@ const SHAPE: Shape<SessionPruneOptions> = {
 export const PRUNE_RULE: Rule = {
   expects: "an object",
   find(value, path) {
-    const { highTokens = HIGH_TOKENS, lowTokens = LOW_TOKENS } = Object(value) as SessionPruneOptions;
+    const given = Object(value) as SessionPruneOptions;
+    const { highTokens = HIGH_TOKENS, lowTokens = LOW_TOKENS } = given;
+    const useless = howOf(given) === "clear" ? LINES_ONLY.filter((name) => given[name] !== undefined) : [];
+    const onlyLines = rule('it with how "lines", or leave it out', () => false);
     const most = rule(`at most highTokens, which is ${highTokens}`, () => !(lowTokens > highTokens));
-    return [...check(SHAPE, value, path), ...most.find(lowTokens, [...path, "lowTokens"])];
+    return [
+      ...check(SHAPE, value, path),
+      ...most.find(lowTokens, [...path, "lowTokens"]),
+      ...useless.flatMap((name) => onlyLines.find(given[name], [...path, name])),
+    ];
   },
 };
 

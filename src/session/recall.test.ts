@@ -33,7 +33,7 @@ async function pruned(messages: Transcript, options: SessionOptions = {}) {
     { clock: createFakeClock(), spills },
     {
       limits: { contextTokens: 2_000_000, outputTokens: 0 },
-      compaction: { toolSummaryStrategy: "off", thresholds: { "a/b": { tokens: 1_000 } } },
+      compaction: { thresholds: { "a/b": { tokens: 1_000 } } },
       model: { provider: "a", id: "b" },
       prune: { protectTokens: 0, minimumTokens: 0 },
       toolOutput: "off",

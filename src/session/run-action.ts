@@ -202,7 +202,7 @@ async function runCompaction(
     estimate: meter.options(),
     redaction: options.redaction,
     ...omitUndefined({ model: memory.model, summarizer: options.summarizer }),
-    ...omitUndefined({ pins: options.pins, autoContinue: options.autoContinue }),
+    ...omitUndefined({ pins: options.pins, autoContinue: options.autoContinue, tailTokens: options.tail }),
   });
   let end: CompactionEnd | undefined;
   const outcome = await compact(

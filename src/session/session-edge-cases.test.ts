@@ -45,7 +45,7 @@ describe("a session at its edges", () => {
   });
 
   it("can be compacted by hand after a refusal with automatic compaction off, as its advice says", async () => {
-    const session = setUp({ compaction: { toolSummaryStrategy: "off", autoCompact: false } });
+    const session = setUp({ compaction: { autoCompact: false } });
     session.observe([...conversation(30), user("last", "and now?")]);
     session.onProviderError(OVERFLOW);
     expect(session.nextAction()).toMatchObject({ type: "give-up", reason: "auto-off" });
@@ -55,7 +55,7 @@ describe("a session at its edges", () => {
   });
 
   it("recovers once automatic compaction is switched on after a refusal, as its advice says", async () => {
-    const session = setUp({ compaction: { toolSummaryStrategy: "off", autoCompact: false } });
+    const session = setUp({ compaction: { autoCompact: false } });
     session.observe([...conversation(30), user("last", "and now?")]);
     session.onProviderError(OVERFLOW);
     session.change({ type: "set-auto", autoCompact: true });
@@ -63,7 +63,7 @@ describe("a session at its edges", () => {
   });
 
   it("asks a model with a larger window after it has given up on a smaller one, as its advice says", async () => {
-    const session = setUp({ compaction: { toolSummaryStrategy: "off", autoCompact: false } });
+    const session = setUp({ compaction: { autoCompact: false } });
     session.observe([...conversation(30), user("last", "and now?")]);
     session.onProviderError(OVERFLOW);
     session.useModel(MODEL, { contextTokens: 1_000_000, outputTokens: 8_000 });

@@ -17,7 +17,7 @@ const RATE = {
 function setUp(options: SessionOptions = {}, ...answers: readonly FakeAnswer[]) {
   const summarizer = createFakeSummarizer(...(answers.length === 0 ? [SUMMARY] : answers));
   const journal = createMemoryJournal();
-  const compaction = { toolSummaryStrategy: "off", reserveTokens: 4_000 } as const;
+  const compaction = { reserveTokens: 4_000 } as const;
   return { ...startSession({ compaction, ...options }, { summarizer, journal }), summarizer, journal };
 }
 

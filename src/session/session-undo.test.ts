@@ -265,7 +265,7 @@ describe("pins", () => {
         pins: [{ handle: "s0/0" }, { text: "1 steady" }],
         prune: { protectTokens: 0, minimumTokens: 0 },
         toolOutput: "off",
-        compaction: { toolSummaryStrategy: "off", reserveTokens: 4_000 },
+        compaction: { reserveTokens: 4_000 },
       },
     );
     session.observe([...old, user("last", "and now?")]);

@@ -15,12 +15,10 @@ function setUp(options: SessionOptions = {}, ports: Partial<SessionPorts> = {}) 
   const summarizer = createFakeSummarizer(SUMMARY);
   const journal = createMemoryJournal();
   const all = { summarizer, journal, spills: createMemorySpillStore(), ...ports };
-  // Tool summaries as they are by default.
-  return { ...startSession({ compaction: {}, ...options }, all), summarizer, journal };
+  return { ...startSession(options, all), summarizer, journal };
 }
 
 const WINDOW = { contextTokens: 40_000, outputTokens: 4_000 };
-const OFF = { toolSummaryStrategy: "off" } as const;
 
 const usage = (totalTokens: number): Usage => ({
   inputTokens: totalTokens - 10,
@@ -56,7 +54,7 @@ describe("createSession", () => {
   });
 
   it("gives the same action for the same state, and changes nothing by asking", () => {
-    const { session, events } = setUp({ compaction: OFF });
+    const { session, events } = setUp();
     session.observe(deepFreeze(conversation(30)));
     const first = session.nextAction();
     expect(session.nextAction()).toEqual(first);
@@ -95,7 +93,7 @@ describe("createSession", () => {
 
   it("PRUNE-8: clears old outputs instead of compacting when that is enough", async () => {
     const { session, summarizer } = setUp({
-      compaction: { ...OFF, reserveTokens: 4_000 },
+      compaction: { reserveTokens: 4_000 },
       prune: { protectTokens: 2_000, minimumTokens: 1_000 },
     });
     const old = Array.from({ length: 6 }, (_, index) => [
@@ -116,7 +114,7 @@ describe("createSession", () => {
   });
 
   it("TRIGGER, PIVOT: compacts when the estimate reaches the limit; what is left fits and has no fault", async () => {
-    const { session, events, summarizer } = setUp({ compaction: OFF });
+    const { session, events, summarizer } = setUp();
     session.observe(deepFreeze([...conversation(30), user("last", "what about the tests?")]));
     const action = session.nextAction();
     expect(action).toMatchObject({ type: "compact", trigger: "threshold" });
@@ -132,7 +130,7 @@ describe("createSession", () => {
   });
 
   it("INT-3: every change bumps the epoch and is told as an event with sizes before and after", async () => {
-    const { session, events } = setUp({ compaction: OFF });
+    const { session, events } = setUp();
     session.observe(conversation(30));
     await session.run(session.nextAction());
     const changed = events.filter((event) => event.type === "context_changed");
@@ -141,7 +139,7 @@ describe("createSession", () => {
   });
 
   it("DC-4, RECOVER-9: the compacted list is what comes next, and the host's own list stays as it was", async () => {
-    const { session } = setUp({ compaction: OFF });
+    const { session } = setUp();
     const owned = deepFreeze(conversation(30));
     session.observe(owned);
     await session.run(session.nextAction());
@@ -152,7 +150,7 @@ describe("createSession", () => {
   });
 
   it("DC-5, ESTIMATE-5: usage from before the compaction does not trigger the next one", async () => {
-    const { session } = setUp({ compaction: OFF });
+    const { session } = setUp();
     const messages = conversation(30).map((message) =>
       message.role === "assistant" ? { ...message, usage: usage(39_000) } : message,
     );
@@ -165,14 +163,14 @@ describe("createSession", () => {
   });
 
   it("OVERFLOW-8, DB-1: usage that fills the window is noticed inside a tool loop", () => {
-    const { session } = setUp({ compaction: OFF });
+    const { session } = setUp();
     session.append(user("u1", "go"));
     session.append({ ...step("a1", "ok"), usage: usage(37_000) });
     expect(session.nextAction()).toMatchObject({ type: "compact" });
   });
 
   it("INT-2: either rule makes a compaction due, and auto off stops both", () => {
-    const auto = { ...OFF, thresholds: { "acme/big": { tokens: 39_999 } } };
+    const auto = { thresholds: { "acme/big": { tokens: 39_999 } } };
     const { session } = setUp({ compaction: auto, model: { provider: "acme", id: "big" } });
     session.append(user("u1", "go"));
     session.append(answer("a1", "ok", { usage: usage(38_000), model: { provider: "acme", id: "big" } }));
@@ -182,7 +180,7 @@ describe("createSession", () => {
   });
 
   it("opencode#50474: usage many times the window right after a compaction is not believed", async () => {
-    const { session, events } = setUp({ compaction: OFF });
+    const { session, events } = setUp();
     session.observe(conversation(30));
     await session.prepare();
     session.append(answer("b1", "done", { usage: usage(700_000) }));
@@ -191,7 +189,7 @@ describe("createSession", () => {
   });
 
   it("RECOVER-6: an answer that shows a window that was exceeded makes a compaction due", () => {
-    const { session } = setUp({ compaction: OFF });
+    const { session } = setUp();
     for (const message of conversation(3, 200)) session.append(message);
     session.append(answer("b1", "ok", { finish: "model_context_window_exceeded" }));
     expect(session.nextAction()).toMatchObject({ type: "compact", trigger: "overflow" });
@@ -225,7 +223,7 @@ describe("createSession", () => {
   });
 
   it("PIVOT-11: compacts by hand at any time, also when auto is off, without telling the agent to go on", async () => {
-    const { session } = setUp({ compaction: { ...OFF, autoCompact: false } });
+    const { session } = setUp({ compaction: { autoCompact: false } });
     session.observe(conversation(6));
     expect(session.nextAction().type).toBe("none");
     const action = session.nextAction({ demand: "manual" });
@@ -235,7 +233,7 @@ describe("createSession", () => {
   });
 
   it("DB-2, PIVOT-8: after a finished answer the agent is not told to go on", async () => {
-    const { session } = setUp({ compaction: OFF });
+    const { session } = setUp();
     session.observe(conversation(30));
     await session.prepare({ moment: "after-turn" });
     expect(session.projection().some(({ metadata }) => metadata?.kind === "continue")).toBe(false);
@@ -243,7 +241,7 @@ describe("createSession", () => {
 
   it("DB-6, PIVOT-10: a vetoed compaction leaves everything as it was and is not tried again at once", async () => {
     const { session, events, summarizer } = setUp(
-      { compaction: OFF },
+      {},
       { hooks: [{ name: "no", compacting: () => ({ veto: true }) }] },
     );
     session.observe(conversation(30));
@@ -255,7 +253,7 @@ describe("createSession", () => {
   });
 
   it("DC-8: two compactions in a row that gain nothing end in a clear message, not in a loop", async () => {
-    const { session } = setUp({ compaction: OFF });
+    const { session } = setUp();
     session.append(user("u1", words(60_000)));
     for (let turn = 0; turn < 8; turn++) {
       await session.prepare();
@@ -269,10 +267,10 @@ describe("createSession", () => {
 
   it("waits while the host compacts by itself, and does a compaction that was asked for in its own transcript", async () => {
     const asked: Message = { id: "m", role: "user", parts: [{ type: "compaction", trigger: "manual" }] };
-    const observing = setUp({ compaction: OFF });
+    const observing = setUp();
     observing.session.observe([...conversation(30), asked]);
     expect(observing.session.nextAction()).toMatchObject({ type: "none", reason: "host-compacts" });
-    const owning = setUp({ compaction: OFF });
+    const owning = setUp();
     for (const message of [...conversation(6), asked]) owning.session.append(message);
     expect(owning.session.nextAction()).toMatchObject({ type: "compact", trigger: "manual" });
     expect(await owning.session.run(owning.session.nextAction())).toMatchObject({ status: "applied" });
@@ -280,7 +278,7 @@ describe("createSession", () => {
   });
 
   it("runs nothing that was decided on another state, and only one action at a time", async () => {
-    const { session } = setUp({ compaction: OFF });
+    const { session } = setUp();
     session.observe(conversation(30));
     const action = session.nextAction();
     const running = session.run(action);
@@ -292,14 +290,14 @@ describe("createSession", () => {
   });
 
   it("works without a summarizer, a journal or a store", async () => {
-    const session = createSession({ clock: createFakeClock() }, { limits: WINDOW, compaction: OFF });
+    const session = createSession({ clock: createFakeClock() }, { limits: WINDOW });
     session.observe(conversation(30));
     expect(await session.prepare()).toMatchObject({ type: "none", fits: true });
     expect(session.ledger()).toMatchObject([{ step: "compact", degraded: true }]);
   });
 
   it("takes the model from the answers when nobody names it", () => {
-    const { session } = setUp({ compaction: { ...OFF, thresholds: { "acme/small": { tokens: 50 } } } });
+    const { session } = setUp({ compaction: { thresholds: { "acme/small": { tokens: 50 } } } });
     session.append(user("u1", words(100)));
     expect(session.nextAction().type).toBe("none");
     session.append(answer("a1", "ok", { model: { provider: "acme", id: "small" } }));

@@ -8,7 +8,7 @@ import { createFakeClock, createFakeSummarizer, type FakeClock } from "./fakes.t
 /** What the summarizer of a test session answers. */
 export const SUMMARY = "## Goal\nShip the parser.\n## Progress\nTwo files were read.";
 
-/** A session with a window of 40,000 tokens, without tool summaries, with a fake clock and summarizer and its events. */
+/** A session with a window of 40,000 tokens, with a fake clock and summarizer and its events. */
 export function startSession(
   options: SessionOptions = {},
   ports: Partial<SessionPorts> = {},
@@ -19,7 +19,6 @@ export function startSession(
     { clock, summarizer: createFakeSummarizer(SUMMARY), ...ports },
     {
       limits: { contextTokens: 40_000, outputTokens: 4_000 },
-      compaction: { toolSummaryStrategy: "off" },
       onEvent: (event) => events.push(event),
       ...options,
     },

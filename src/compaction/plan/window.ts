@@ -194,10 +194,13 @@ function turnPrefix(conversation: Transcript, cut: number, keptRequest: number):
   return start === -1 || (start === keptRequest && start === cut - 1) ? [] : conversation.slice(start, cut);
 }
 
-/** How much stays word for word: a pivot's tail by the usable window, a user summary's recent part by the settings. */
+/**
+ * How much stays word for word: a pivot's tail as asked for or by the usable window, a user summary's recent part by the
+ * settings.
+ */
 export function keepAmount(input: KeepInput): KeepAmount {
   const { settings = DEFAULT_COMPACTION_SETTINGS, limits, tailTokens } = input;
-  if (input.representation === "pivot") {
+  if (input.representation === "pivot" && tailTokens !== "as-settings") {
     const tokens = tailTokens ?? defaultTailTokens(settings, limits);
     return { type: "tokens", tokens, atLeast: tokens > 0 ? 1 : 0 };
   }
@@ -218,8 +221,11 @@ export interface KeepInput {
   readonly limits?: ModelLimits;
   /** That model, where it may have a threshold of its own. */
   readonly model?: ModelRef;
-  /** A pivot's tail in tokens; 0 keeps none. Without it, a quarter of what is usable. */
-  readonly tailTokens?: number;
+  /**
+   * A pivot's tail in tokens; 0 keeps none. `as-settings`: what `keepRecentTokens` and `keepRecent` say. Without it, a
+   * quarter of what is usable.
+   */
+  readonly tailTokens?: number | "as-settings";
 }
 
 const MIN_TAIL_TOKENS = 2_000;

@@ -112,8 +112,14 @@ describe("planToolSummaries", () => {
 
   it("takes the settings of a compaction as they are", () => {
     const plan = planToolSummaries(history(`u:1 ${"a(x:9) ".repeat(12)}a:1`), DEFAULT_COMPACTION_SETTINGS);
-    expect(plan).toMatchObject({ visibleResults: 12, neededResults: 2, timing: "later" });
-    expect(handles(plan.batches)).toBe("m2/0,m3/0");
+    expect(plan).toMatchObject({ visibleResults: 12, neededResults: 2, timing: "now" });
+    expect(plan.batches.map((batch) => handles([batch]))).toEqual(["m2/0", "m3/0"]);
+    const later = planToolSummaries(history(`u:1 ${"a(x:9) ".repeat(12)}a:1`), {
+      ...DEFAULT_COMPACTION_SETTINGS,
+      toolSummaryMode: "background",
+    });
+    expect(later).toMatchObject({ timing: "later" });
+    expect(handles(later.batches)).toBe("m2/0,m3/0");
   });
 
   it("a result without a call and a second one for a call are not counted: they are dropped before sending", () => {

@@ -28,6 +28,7 @@ import { clipCodePoints, quoteName, quoteToolText } from "../summary/text.ts";
 import {
   DEFAULT_COMPACTION_SETTINGS,
   TOOL_SUMMARY_STRATEGIES,
+  type ToolSummaryMode,
   type ToolSummaryStrategy,
 } from "../trigger/should-compact.ts";
 
@@ -186,7 +187,8 @@ function holdsTurn(message: Message): boolean {
 /** Tool summary settings completed with their defaults; what cannot be used is thrown, every problem at once. */
 export function readToolSummarySettings(settings: ToolSummarySettings): KnownToolSummarySettings {
   // The settings of a compaction, which have more keys, may be passed as they are.
-  const { toolCallCutoff, toolSummaryStrategy, mode, protectedTools, pins, redact, model } = settings;
+  const { toolCallCutoff, toolSummaryStrategy, protectedTools, pins, redact, model } = settings;
+  const mode = settings.mode ?? settings.toolSummaryMode;
   const given = { toolCallCutoff, toolSummaryStrategy, mode, protectedTools, pins, redact, model };
   const read = readOptions(TOOL_SUMMARY_SHAPE, TOOL_SUMMARY_DEFAULTS, given);
   const cutoffResults = Math.floor(read.toolCallCutoff);
@@ -199,6 +201,9 @@ export interface ToolSummarySettings {
   readonly toolCallCutoff: number;
   /** Empty or unset means `llm`. */
   readonly toolSummaryStrategy?: ToolSummaryStrategy | "";
+  /** Unset means `background`. */
+  readonly toolSummaryMode?: ToolSummaryMode;
+  /** Another name of `toolSummaryMode`. */
   readonly mode?: ToolSummaryMode;
   /** Tools whose results are neither archived nor counted; a name matches when it contains one of these. */
   readonly protectedTools?: readonly string[];
@@ -209,10 +214,7 @@ export interface ToolSummarySettings {
   readonly model?: ModelRef;
 }
 
-/** `sync`: one summary a result, awaited. `background`: one a batch of results, asked for while the agent goes on. */
-type ToolSummaryMode = "sync" | "background";
-
-const TOOL_SUMMARY_SHAPE: Shape<ToolSummarySettings> = {
+const TOOL_SUMMARY_SHAPE: Shape<Omit<ToolSummarySettings, "toolSummaryMode">> = {
   toolCallCutoff: rule(
     "a number of results, 0 to switch it off",
     (value) => typeof value === "number" && !Number.isNaN(value),

@@ -6,6 +6,7 @@ import {
   COMPACTION_SHAPE,
   changeSettings,
   DEFAULT_COMPACTION_SETTINGS as defaults,
+  readCompactionSettings,
   type SettingsChange,
 } from "./should-compact.ts";
 
@@ -22,6 +23,7 @@ describe("the defaults", () => {
       reserveTokens: 16_384,
       toolCallCutoff: 10,
       toolSummaryStrategy: "llm",
+      toolSummaryMode: "sync",
       autoCompact: true,
       thresholds: {},
     });
@@ -86,6 +88,18 @@ describe("compaction settings", () => {
       thresholds: { "acme/large": { percent: 80.5 }, "acme/x/y": { tokens: 9 } },
     };
     expect(read(raw)).toEqual({ ...defaults, ...raw });
+  });
+
+  it("TOOLSUM-1: takes an empty strategy for the documented one", () => {
+    expect(
+      readCompactionSettings({ toolSummaryStrategy: "" }, { ...defaults, toolSummaryStrategy: "off" }),
+    ).toEqual(defaults);
+    expect(
+      changeSettings(
+        { ...defaults, toolSummaryStrategy: "off" },
+        { type: "set-strategy", toolSummaryStrategy: "" },
+      ),
+    ).toEqual({ status: "changed", settings: defaults });
   });
 
   it("never throws, and what it finds right is right again when completed", () => {

@@ -1,4 +1,4 @@
-import { flag, oneOf, recordOf, rule, type Shape, wholeFrom } from "../../text/check.ts";
+import { flag, oneOf, readOptions, recordOf, rule, type Shape, wholeFrom } from "../../text/check.ts";
 import { isObject } from "../../text/json.ts";
 import type { ModelRef } from "../../transcript/message.ts";
 
@@ -230,6 +230,8 @@ export interface CompactionSettings {
   readonly toolCallCutoff: number;
   /** How they are summed up. */
   readonly toolSummaryStrategy: ToolSummaryStrategy;
+  /** Whether the agent waits for them. */
+  readonly toolSummaryMode: ToolSummaryMode;
   /** False: compact only when asked to. */
   readonly autoCompact: boolean;
   /** A limit of its own for a model, by `provider/model`. */
@@ -238,6 +240,14 @@ export interface CompactionSettings {
 
 /** How old tool results are summed up: by a model, without one, or not at all. */
 export type ToolSummaryStrategy = "llm" | "heuristic" | "off";
+
+/** `sync`: one summary a result, awaited. `background`: one a batch of results, asked for while the agent goes on. */
+export type ToolSummaryMode = "sync" | "background";
+
+/** Settings as they may be given: each is optional, and an empty strategy means `llm`. */
+export type GivenCompactionSettings = Partial<Omit<CompactionSettings, "toolSummaryStrategy">> & {
+  readonly toolSummaryStrategy?: ToolSummaryStrategy | "";
+};
 
 /** A limit in tokens, or in percent of the model's window. */
 export type Threshold = { readonly tokens: number } | { readonly percent: number };
@@ -254,6 +264,7 @@ export const DEFAULT_COMPACTION_SETTINGS: CompactionSettings = {
   reserveTokens: 16_384,
   toolCallCutoff: 10,
   toolSummaryStrategy: "llm",
+  toolSummaryMode: "sync",
   autoCompact: true,
   thresholds: {},
 };
@@ -281,13 +292,27 @@ export const COMPACTION_SHAPE: Shape<CompactionSettings> = {
   keepRecentTokens: wholeFrom(0),
   reserveTokens: wholeFrom(0),
   toolCallCutoff: wholeFrom(0),
-  toolSummaryStrategy: oneOf(...TOOL_SUMMARY_STRATEGIES),
+  toolSummaryStrategy: oneOf(...TOOL_SUMMARY_STRATEGIES, ""),
+  toolSummaryMode: oneOf("sync", "background"),
   autoCompact: flag,
   thresholds: recordOf(
     { expects: "provider/model", pattern: /^[^/\s]+\/\S+$/ },
     rule("{ tokens } above 0, or { percent } above 0 and up to 100", isThreshold),
   ),
 };
+
+/** The settings completed with these defaults; throws one error that lists every problem. */
+export function readCompactionSettings(
+  given: GivenCompactionSettings | undefined,
+  defaults: CompactionSettings,
+): CompactionSettings {
+  return withStrategy(readOptions(COMPACTION_SHAPE, defaults, given));
+}
+
+/** An empty strategy means the documented one. */
+function withStrategy(settings: CompactionSettings): CompactionSettings {
+  return { ...settings, toolSummaryStrategy: settings.toolSummaryStrategy || "llm" };
+}
 
 function isThreshold(value: unknown): boolean {
   if (!isObject(value) || Object.keys(value).length !== 1) return false;
@@ -303,7 +328,7 @@ export function changeSettings(settings: CompactionSettings, change: SettingsCha
   const value = (change as Partial<CompactionSettings>)[key];
   const [problem] = COMPACTION_SHAPE[key].find(value, [key]);
   if (problem !== undefined) return { status: "rejected", problem: problem.text };
-  return { status: "changed", settings: { ...settings, [key]: value } };
+  return { status: "changed", settings: withStrategy({ ...settings, [key]: value }) };
 }
 
 /** What may be changed while a session runs. */

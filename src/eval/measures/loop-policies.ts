@@ -234,7 +234,7 @@ export function createSessionWindow(prune: SessionPruneOptions): LoopWindow {
       prune,
       // Only pruning is measured: outputs are not bounded, and no model is asked.
       toolOutput: "off",
-      compaction: { autoCompact: false, toolSummaryStrategy: "off" },
+      compaction: { autoCompact: false },
     },
   );
   return async (history, idleMs) => {

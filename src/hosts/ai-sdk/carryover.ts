@@ -5,7 +5,12 @@ import type { Summarizer } from "../../compaction/ports/summarizer.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { Journal } from "../../session/journal.ts";
 import type { SessionEvent, SessionState } from "../../session/log.ts";
-import { SESSION_SHAPE, type SessionOptions, type SessionPorts } from "../../session/options.ts";
+import {
+  findConflicts,
+  SESSION_SHAPE,
+  type SessionOptions,
+  type SessionPorts,
+} from "../../session/options.ts";
 import { createSession, type Session } from "../../session/session.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
 import {
@@ -127,7 +132,11 @@ export interface CompactedConversation {
 
 /** A session by these options; throws one error that lists every problem. */
 function openSession(base: LanguageModelLike, options: CarryoverOptions, wiring: Wiring): OpenSession {
-  const problems = [...languageModel.find(base, ["the model"]), ...check(CARRYOVER_SHAPE, options)];
+  const problems = [
+    ...languageModel.find(base, ["the model"]),
+    ...check(CARRYOVER_SHAPE, options),
+    ...findConflicts(Object(options)),
+  ];
   if (problems.length > 0) throw new ConfigurationError(problems.map(({ text }) => text));
   const { summarizer, store, restore: _, onCompact: __, hooks, ...rest } = options;
   const { clock = createSystemClock(), ...sessionOptions } = rest;
@@ -140,24 +149,13 @@ function openSession(base: LanguageModelLike, options: CarryoverOptions, wiring:
   const model = { provider: String(base.provider), id: String(base.modelId) };
   const session = createSession(ports, {
     limits: knownLimits(model.id),
-    ...LOOP_SETTINGS,
     ...sessionOptions,
-    compaction: { ...LOOP_SETTINGS.compaction, ...sessionOptions.compaction },
     model,
     ...summarizerLimits(summarizer),
     onEvent: wiring.onEvent,
   });
   return { session, clock };
 }
-
-/**
- * An agent's loop is one turn of the user, so old outputs may go within it; and summing up a few results at a time
- * would break the provider's cache every few steps.
- */
-const LOOP_SETTINGS = {
-  prune: { protectTurns: 0 },
-  compaction: { toolSummaryStrategy: "off" },
-} as const satisfies SessionOptions;
 
 interface Wiring {
   readonly headers: () => ModelCall["headers"];

@@ -203,7 +203,6 @@ function sessionRun(source: Transcript, request: PolicyRequest): PolicyRun {
     { clock: STOPPED_CLOCK },
     {
       limits: { contextTokens: request.budget, outputTokens: 0 },
-      compaction: { toolSummaryStrategy: "off" },
       toolOutput: "off",
       ...(model && { model }),
     },

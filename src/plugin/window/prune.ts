@@ -194,7 +194,7 @@ function createEngine(
       pins,
       toolOutput: "off",
       prune: keepRecentTokens === undefined ? {} : { protectTokens: keepRecentTokens },
-      compaction: { autoCompact: false, toolSummaryStrategy: "off" },
+      compaction: { autoCompact: false },
       ...(window && { limits: window }),
       ...(window?.cache && { cache: window.cache }),
     },
