@@ -1,4 +1,4 @@
-export type { BlockFormat } from "./formats/blocks/create-block-format.ts";
+export type { BlockFormat, WireFormat } from "./formats/blocks/create-block-format.ts";
 export {
   type DetectedFormat,
   detectFormat,
@@ -24,7 +24,7 @@ export {
   transcriptText,
 } from "./formats/read-transcript.ts";
 export { type AiSdkFormat, aiSdk } from "./formats/wires/ai-sdk/ai-sdk.ts";
-export type { AiSdkMessage, AiSdkWire } from "./formats/wires/ai-sdk/ai-sdk-message.ts";
+export type { AiSdkMessage, AiSdkWire, EncodedAiSdkMessage } from "./formats/wires/ai-sdk/ai-sdk-message.ts";
 export { anthropic } from "./formats/wires/anthropic/anthropic.ts";
 export type {
   AnthropicMessage,

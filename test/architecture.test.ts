@@ -12,7 +12,8 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   compaction: ["stages", "transcript", "text"],
   "tool-output": ["text"],
   session: ["compaction", "tool-output", "stages", "transcript", "text"],
-  formats: ["transcript", "text"],
+  // What `encode` writes is repaired as every request is.
+  formats: ["stages", "transcript", "text"],
   stores: ["tool-output", "compaction", "session", "fork", "text"],
   // It opens the drivers of its stores itself, since the option `store` is the same in every agent; messages reach it through its port.
   plugin: ["session", "tool-output", "compaction", "fork", "stages", "transcript", "text", "stores"],

@@ -21,6 +21,7 @@ export async function recordRequest(api: RecordedApi, request: RecordedRequest):
 export interface RecordedRequest {
   readonly system?: string;
   readonly messages: readonly ModelMessage[];
+  readonly allowSystemInMessages?: boolean;
   readonly providerOptions?: Readonly<Record<string, unknown>>;
 }
 

@@ -36,6 +36,24 @@ export interface BlockAdapter<Wire, Item, Value> {
   normalizeItems?(items: readonly Item[], wire: Wire): readonly Item[];
   /** True when results may answer calls that are stored at the provider and not in the wire. */
   continues?(wire: Wire): boolean;
+  /** How a whole transcript is written to a new wire. */
+  readonly encoding: Encoding<Value>;
+}
+
+/** What `encode` asks of an API beyond what an edit does. */
+export interface Encoding<Value> {
+  /** The field of a request that holds its items; unset where the wire is the list itself. */
+  readonly list?: string;
+  /** The roles of which two turns in a row become one, where these are more than `merges` says. */
+  readonly merges?: readonly Role[];
+  /** Where the system text goes, if not where `system` says. */
+  readonly system?: "apart";
+  /** The longest call id that the API takes. */
+  readonly maxCallIdChars: number;
+  /** A character that no name of a tool may have. */
+  readonly notInToolNames: RegExp;
+  /** The value of a block out of a message of which only some blocks are sent: without what refers to the others; undefined when it cannot stand alone. */
+  detach?(block: PlacedBlock<Value>): Value | undefined;
 }
 
 export interface ItemContent<Value> {

@@ -2,18 +2,29 @@ import { type ApplyOptions, applyEdits, type Edit } from "../../transcript/edit.
 import type { Fault, Format } from "../../transcript/format.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import type { BlockAdapter } from "./block-adapter.ts";
+import { createSources, encodeBlocks } from "./encode-blocks.ts";
 import { type PartOrigin, type Reading, readBlocks } from "./read-blocks.ts";
 import { writeBlocks } from "./write-blocks.ts";
 
 /** The format of an API whose wire is a list of turns made of blocks. */
-export function createBlockFormat<Wire, Item, Value>(
+export function createBlockFormat<Wire, Item, Value, Request extends Wire>(
   adapter: BlockAdapter<Wire, Item, Value>,
   faults: (wire: Wire) => readonly Fault[],
-): BlockFormat<Wire> {
+): WireFormat<Wire, Request> {
+  const sources = createSources<Value>();
   return {
     name: adapter.name,
-    decode: (wire) => markIrregular(adapter, wire, readBlocks(adapter, wire)),
     faults,
+
+    decode(wire) {
+      const reading = readBlocks(adapter, wire);
+      const transcript = markIrregular(adapter, wire, reading);
+      sources.remember(transcript, reading);
+      return transcript;
+    },
+
+    encode: (transcript, request = {} as never) =>
+      encodeBlocks(transcript, { adapter, sources, request }) as never,
 
     apply(wire, edits, { at }) {
       if (edits.length === 0) return wire;
@@ -33,6 +44,18 @@ export function createBlockFormat<Wire, Item, Value>(
 /** A format that keeps the form it was given: a list stays a list, a request a request. */
 export interface BlockFormat<Wire> extends Format<Wire> {
   apply<Given extends Wire>(wire: Given, edits: readonly Edit[], options: ApplyOptions): Given;
+}
+
+/** The format of requests to a provider: it also writes a transcript that no wire held before. */
+export interface WireFormat<Wire, Request extends Wire> extends BlockFormat<Wire> {
+  /**
+   * The messages of any transcript, such as `session.projection()`, as the provider takes them, in a request with
+   * whatever else is given. What is hidden is left out; a list that ends with an answer is asked to go on.
+   */
+  encode<Rest extends object = object>(
+    transcript: Transcript,
+    request?: Rest,
+  ): Omit<Rest, keyof Request> & Request;
 }
 
 /**

@@ -91,11 +91,12 @@ function keyOf(part: Part): string {
 }
 
 /** A call id that every API takes: itself when it has 1 to 64 letters, digits, `_` and `-`; else a name derived from it. */
-export function safeCallId(callId: CallId): CallId {
-  if (SAFE.test(callId)) return callId;
-  const name = callId.slice(0, NAME_CHARS).replace(/[^a-zA-Z0-9_-]/g, "_");
+export function safeCallId(callId: CallId, maxChars: number = MAX_CALL_ID_CHARS): CallId {
+  if (callId.length <= maxChars && SAFE.test(callId)) return callId;
+  const name = callId.slice(0, maxChars - HASH_CHARS).replace(/[^a-zA-Z0-9_-]/g, "_");
   return `${name}_${(hashEnds(callId) >>> 0).toString(36)}`;
 }
 
-const SAFE = /^[a-zA-Z0-9_-]{1,64}$/;
-const NAME_CHARS = 48;
+const SAFE = /^[a-zA-Z0-9_-]+$/;
+const MAX_CALL_ID_CHARS = 64;
+const HASH_CHARS = 16;

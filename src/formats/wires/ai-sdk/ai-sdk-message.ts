@@ -33,9 +33,52 @@ export interface AiSdkMessage {
 /** The messages of a conversation, or a prompt, oldest first. */
 export type AiSdkWire = readonly AiSdkMessage[];
 
+/** A message that `encode` writes: a `ModelMessage` of the AI SDK. */
+export type EncodedAiSdkMessage =
+  | { role: "system"; content: string }
+  | { role: "user"; content: (EncodedText | EncodedFile)[] }
+  | { role: "assistant"; content: (EncodedText | EncodedReasoning | EncodedCall)[] }
+  | { role: "tool"; content: EncodedResult[] };
+
+interface EncodedText {
+  type: "text";
+  text: string;
+}
+
+interface EncodedFile {
+  type: "file";
+  data: string | Uint8Array;
+  mediaType: string;
+  filename?: string;
+}
+
+interface EncodedReasoning {
+  type: "reasoning";
+  text: string;
+}
+
+interface EncodedCall {
+  type: "tool-call";
+  toolCallId: string;
+  toolName: string;
+  input: unknown;
+}
+
+interface EncodedResult {
+  type: "tool-result";
+  toolCallId: string;
+  toolName: string;
+  output: { type: "text" | "error-text"; value: string };
+}
+
 /** The parts of a message; a plain text is one part. */
 export function contentOf(message: AiSdkMessage): readonly UnknownObject[] {
   return contentBlocks(asObject(message).content).map(asObject);
+}
+
+/** A part without what refers to other parts of its message; undefined for a thought that the provider has stored with them. */
+export function detachPart({ part, value }: PlacedBlock<UnknownObject>): UnknownObject | undefined {
+  return part.type === "reasoning" && hasItemId(value) ? undefined : withoutItemId(value);
 }
 
 /** True for a part of an assistant's message that refers to an item stored by the provider. */

@@ -1,11 +1,14 @@
 import { asObject, type UnknownObject } from "../../../text/json.ts";
 import { type Fault, findFaults } from "../../../transcript/format.ts";
+import type { Transcript } from "../../../transcript/message.ts";
 import { type BlockFormat, createBlockFormat } from "../../blocks/create-block-format.ts";
 import {
   type AiSdkMessage,
   type AiSdkWire,
   contentOf,
+  detachPart,
   dropHiddenReasoning,
+  type EncodedAiSdkMessage,
   readAiSdkMessage,
   writeAiSdkMessage,
   writeCall,
@@ -14,7 +17,12 @@ import {
 } from "./ai-sdk-message.ts";
 
 /** The messages of Vercel's AI SDK: `ModelMessage[]` of an application, or the prompt that a model receives. */
-export const aiSdk: AiSdkFormat = /* @__PURE__ */ createBlockFormat<AiSdkWire, AiSdkMessage, UnknownObject>(
+export const aiSdk: AiSdkFormat = /* @__PURE__ */ createBlockFormat<
+  AiSdkWire,
+  AiSdkMessage,
+  UnknownObject,
+  EncodedAiSdkMessage[]
+>(
   {
     name: "ai-sdk",
     open: messagesOf,
@@ -27,11 +35,23 @@ export const aiSdk: AiSdkFormat = /* @__PURE__ */ createBlockFormat<AiSdkWire, A
     results: "together",
     merges: () => false,
     normalizeTurn: dropHiddenReasoning,
+    // Providers behind the SDK differ in what they take, so the strictest counts.
+    encoding: {
+      merges: ["assistant"],
+      system: "apart",
+      maxCallIdChars: 40,
+      notInToolNames: /[^a-zA-Z0-9_-]/g,
+      detach: detachPart,
+    },
   },
   findAiSdkFaults,
 );
 
-export type AiSdkFormat = BlockFormat<AiSdkWire>;
+/** The format of the AI SDK's messages; what it encodes is a `ModelMessage[]`. */
+export interface AiSdkFormat extends BlockFormat<AiSdkWire> {
+  /** The messages of any transcript, such as `session.projection()`, for `generateText` and `streamText`. */
+  encode(transcript: Transcript): EncodedAiSdkMessage[];
+}
 
 function messagesOf(wire: AiSdkWire): AiSdkWire {
   return Array.isArray(wire) ? wire : [];

@@ -1,12 +1,13 @@
 import { asArray, asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import type { BlockAdapter, PlacedBlock, TurnContext } from "../../blocks/block-adapter.ts";
 import { writeResultContent, writeText } from "../../blocks/block-content.ts";
-import { type BlockFormat, createBlockFormat } from "../../blocks/create-block-format.ts";
+import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";
 import { safeCallId } from "../../blocks/message-head.ts";
 import { findAnthropicFaults } from "./find-faults.ts";
 import {
   ANTHROPIC_RESULT,
   type AnthropicMessage,
+  type AnthropicRequest,
   type AnthropicWire,
   closeAnthropic,
   isMarked,
@@ -27,6 +28,7 @@ export const anthropicAdapter: BlockAdapter<AnthropicWire, AnthropicMessage, Unk
   read: readAnthropicMessage,
   normalizeTurn: normalizeAnthropicTurn,
   normalizeItems: limitCacheMarks,
+  encoding: { list: "messages", maxCallIdChars: 64, notInToolNames: /[^a-zA-Z0-9_-]/g },
 
   write({ role, base, blocks }) {
     const values = blocks.map(({ value }) => value);
@@ -62,10 +64,12 @@ function isPlainText(value: UnknownObject | undefined): boolean {
 }
 
 /** Requests of Anthropic's Messages API, or their bare lists of messages. */
-export const anthropic: BlockFormat<AnthropicWire> = /* @__PURE__ */ createBlockFormat(
-  anthropicAdapter,
-  findAnthropicFaults,
-);
+export const anthropic: WireFormat<AnthropicWire, AnthropicRequest> = /* @__PURE__ */ createBlockFormat<
+  AnthropicWire,
+  AnthropicMessage,
+  UnknownObject,
+  AnthropicRequest
+>(anthropicAdapter, findAnthropicFaults);
 
 type Blocks = readonly PlacedBlock<UnknownObject>[];
 

@@ -9,17 +9,18 @@ import {
 import { type FilePart, outcomeText, type ToolOutcome, type ToolPart } from "../../../transcript/part.ts";
 import type { Block, CallBlock, ItemContent, ResultBlock } from "../../blocks/block-adapter.ts";
 import { createFileFilter, filePart, textFor } from "../../blocks/block-content.ts";
-import { type BlockFormat, createBlockFormat } from "../../blocks/create-block-format.ts";
+import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";
 import { findGeminiFaults, isUserText, NO_SIGNATURES, partsOf } from "./find-faults.ts";
 
 /**
  * Requests of Google's Gemini API, or their bare lists of contents. A content is a list of parts; the responses to
  * calls are in the content behind the calls.
  */
-export const gemini: BlockFormat<GeminiWire> = /* @__PURE__ */ createBlockFormat<
+export const gemini: WireFormat<GeminiWire, GeminiRequest> = /* @__PURE__ */ createBlockFormat<
   GeminiWire,
   GeminiContent,
-  UnknownObject
+  UnknownObject,
+  GeminiRequest
 >(
   {
     name: "gemini",
@@ -30,6 +31,7 @@ export const gemini: BlockFormat<GeminiWire> = /* @__PURE__ */ createBlockFormat
     close: withContents,
     read: readGeminiContent,
     normalizeItems: signFirstCalls,
+    encoding: { list: "contents", maxCallIdChars: 64, notInToolNames: /[^a-zA-Z0-9_.:-]/g },
 
     write: ({ role, base, blocks }) => [
       { ...base, role: role === "assistant" ? "model" : role, parts: blocks.map(({ value }) => value) },

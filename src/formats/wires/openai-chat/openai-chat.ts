@@ -13,7 +13,7 @@ import {
   writeResultContent,
   writeText,
 } from "../../blocks/block-content.ts";
-import { type BlockFormat, createBlockFormat } from "../../blocks/create-block-format.ts";
+import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";
 import { wireList } from "../../faults/wire-message.ts";
 import { findOpenAIChatFaults, MEDIA, vendorOfModel } from "./find-faults.ts";
 
@@ -21,10 +21,11 @@ import { findOpenAIChatFaults, MEDIA, vendorOfModel } from "./find-faults.ts";
  * Requests of a chat completions API, or their bare lists of messages. A turn is one message; each result is a message
  * of its own.
  */
-export const openaiChat: BlockFormat<ChatWire> = /* @__PURE__ */ createBlockFormat<
+export const openaiChat: WireFormat<ChatWire, ChatRequest> = /* @__PURE__ */ createBlockFormat<
   ChatWire,
   ChatMessage,
-  ChatValue
+  ChatValue,
+  ChatRequest
 >(
   {
     name: "openai-chat",
@@ -38,6 +39,12 @@ export const openaiChat: BlockFormat<ChatWire> = /* @__PURE__ */ createBlockForm
     read: readChatMessage,
     write: writeMessages,
     normalizeItems: fillReasoningInLoop,
+    encoding: {
+      list: "messages",
+      merges: ["assistant"],
+      maxCallIdChars: 40,
+      notInToolNames: /[^a-zA-Z0-9_-]/g,
+    },
 
     writePart(part, { value, ...source }) {
       if (part.type === "reasoning") return writeReasoning(part.text, value);

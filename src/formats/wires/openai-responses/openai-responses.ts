@@ -1,13 +1,14 @@
 import { asObject, asString, type UnknownObject } from "../../../text/json.ts";
 import type { ItemDraft, PlacedBlock, TurnContext } from "../../blocks/block-adapter.ts";
 import { writeArguments, writeResultContent, writeText } from "../../blocks/block-content.ts";
-import { type BlockFormat, createBlockFormat } from "../../blocks/create-block-format.ts";
-import { findOpenAIResponsesFaults } from "./find-faults.ts";
+import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";
+import { findOpenAIResponsesFaults, MAX_CALL_ID_CHARS } from "./find-faults.ts";
 import {
   contentOf,
   continuesStoredResponse,
   inputField,
   RESPONSES_RESULT,
+  type ResponsesRequest,
   type ResponsesRun,
   type ResponsesValue,
   type ResponsesWire,
@@ -21,10 +22,11 @@ import {
  * Requests of OpenAI's Responses API, or their bare lists of input items: a flat list in which each message, call,
  * output and thought is an item.
  */
-export const openaiResponses: BlockFormat<ResponsesWire> = /* @__PURE__ */ createBlockFormat<
+export const openaiResponses: WireFormat<ResponsesWire, ResponsesRequest> = /* @__PURE__ */ createBlockFormat<
   ResponsesWire,
   ResponsesRun,
-  ResponsesValue
+  ResponsesValue,
+  ResponsesRequest
 >(
   {
     name: "openai-responses",
@@ -37,6 +39,12 @@ export const openaiResponses: BlockFormat<ResponsesWire> = /* @__PURE__ */ creat
     normalizeTurn: keepReasoningWithItems,
     normalizeItems: dropRepeatedIds,
     continues: continuesStoredResponse,
+    encoding: {
+      list: "input",
+      maxCallIdChars: MAX_CALL_ID_CHARS,
+      notInToolNames: /[^a-zA-Z0-9_-]/g,
+      detach: detachItem,
+    },
 
     writePart(part, { role, value }) {
       // Reasoning is encrypted: it can be sent unchanged or not at all.
@@ -65,6 +73,15 @@ export const openaiResponses: BlockFormat<ResponsesWire> = /* @__PURE__ */ creat
   },
   findOpenAIResponsesFaults,
 );
+
+/** An item without the id by which the server would look for those that were beside it; undefined for one that needs it. */
+function detachItem({ part, value }: Placed): ResponsesValue | undefined {
+  const isReference = value.item?.type === "item_reference";
+  if (part.type === "reasoning" || part.type === "opaque" || isReference) return undefined;
+  return value.in === "content"
+    ? { in: "content", block: value.block }
+    : { in: "item", item: withoutId(value.item) };
+}
 
 function outputTypeOf(call: ResponsesValue | undefined): string {
   const type = call?.item?.type;

@@ -1,0 +1,119 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { aiSdk } from "../src/formats/wires/ai-sdk/ai-sdk.ts";
+import { anthropic } from "../src/formats/wires/anthropic/anthropic.ts";
+import { gemini } from "../src/formats/wires/gemini/gemini.ts";
+import { openaiChat } from "../src/formats/wires/openai-chat/openai-chat.ts";
+import { openaiResponses } from "../src/formats/wires/openai-responses/openai-responses.ts";
+import { CONTINUE_REQUEST, MISSING_RESULT } from "../src/stages/repair.ts";
+import { isObject, mapStrings } from "../src/text/json.ts";
+import { isMalformed, normalizeText, normalizeTypedText } from "../src/text/normalize.ts";
+import type { Format } from "../src/transcript/format.ts";
+import { type Message, normalizePartText, project, type Transcript } from "../src/transcript/message.ts";
+import { COMPACTION_QUESTION, outcomeText, type Part, type ToolPart } from "../src/transcript/part.ts";
+import { filePlaceholder } from "../src/transcript/render.ts";
+import { editedRequest, randomProjection } from "./rig/random-history/random-projection.ts";
+import { runs } from "./rig/runs.ts";
+
+const PROJECTIONS = 10_000;
+
+interface Encoder extends Format<unknown> {
+  encode(transcript: Transcript, request?: object): unknown;
+}
+
+const FORMATS = [anthropic, openaiChat, openaiResponses, gemini, aiSdk].map(
+  (format) => format as unknown as Encoder,
+);
+
+describe.each(FORMATS)("random projections encoded for $name", (format) => {
+  it("are taken by the provider, and say and call what the projection does", () => {
+    fc.assert(
+      fc.property(randomProjection(), (transcript) => checkEncoded(format, transcript)),
+      { numRuns: runs(PROJECTIONS) },
+    );
+  });
+
+  it.skipIf(format.name === "ai-sdk")("also when the same format has read them", () => {
+    fc.assert(
+      fc.property(editedRequest(format.name), (transcript) => checkEncoded(format, transcript)),
+      { numRuns: runs(PROJECTIONS / 2) },
+    );
+  });
+});
+
+function checkEncoded(format: Encoder, transcript: Transcript): void {
+  const wire = format.encode(transcript);
+  expect(format.faults(wire)).toEqual([]);
+  const decoded = format.decode(wire);
+  expect(saidIn(decoded, format)).toEqual(withEnds(saidIn(transcript, format)));
+  expect(format.encode(decoded)).toEqual(wire);
+}
+
+interface Said {
+  readonly system: string;
+  readonly turns: readonly (readonly [side: string, text: string])[];
+}
+
+/** Everything that a model reads of a transcript, one line a text or call. */
+function saidIn(transcript: Transcript, { name }: Encoder): Said {
+  const lines = project(transcript).flatMap((message) => {
+    const side = sideOf(message.role);
+    return message.parts.flatMap((part) =>
+      linesOf({ ...message, role: side }, part, name).map(([on, text]) => [on, text] as const),
+    );
+  });
+  return {
+    system: lines.flatMap(([side, text]) => (side === "system" ? [text] : [])).join("\n"),
+    turns: lines.filter(([side]) => side !== "system"),
+  };
+}
+
+function sideOf(role: string): string {
+  if (role === "developer") return "system";
+  return role === "system" || role === "assistant" ? role : "user";
+}
+
+function linesOf(message: Message, part: Part, format: string): readonly (readonly [string, string])[] {
+  switch (part.type) {
+    case "text": {
+      const text = isMalformed(part.text) ? normalizePartText(message, part) : part.text;
+      return part.ignored || text.trim() === "" ? [] : [[message.role, text]];
+    }
+    case "compaction":
+      return [["user", COMPACTION_QUESTION]];
+    case "file":
+      return [[message.role, filePlaceholder(part)]];
+    case "tool":
+      return part.callMissing ? [] : [["assistant", `${callLine(part, format)} → ${resultLine(part)}`]];
+    default:
+      return [];
+  }
+}
+
+function callLine({ tool, input }: ToolPart, format: string): string {
+  const name = tool.slice(0, 64).replace(format === "gemini" ? /[^\w.:-]/g : /[^\w-]/g, "_") || "unknown";
+  const clean = mapStrings(input ?? {}, normalizeTypedText);
+  return `${name} ${JSON.stringify(isObject(clean) ? clean : { input: clean })}`;
+}
+
+function resultLine({ outcome }: ToolPart): string {
+  if (outcome.status === "pending") return MISSING_RESULT;
+  const text = outcomeText(outcome);
+  const files = outcome.status === "done" ? outcome.attachments.map(filePlaceholder) : [];
+  const clean = isMalformed(text) ? normalizeText(text) : text;
+  return [...(clean.trim() === "" ? [] : [clean]), ...files].join("\n");
+}
+
+/** A request starts with the user and does not end with an answer. */
+function withEnds({ system, turns }: Said): Said {
+  const [first, last] = [turns[0], turns.at(-1)];
+  const isAnswered = last === undefined || (last[0] === "assistant" && !last[1].includes(" → "));
+  return {
+    system,
+    turns: [
+      ...(first?.[0] === "assistant" ? [["user", COMPACTION_QUESTION] as const] : []),
+      ...turns,
+      ...(isAnswered ? [["user", CONTINUE_REQUEST] as const] : []),
+    ],
+  };
+}
