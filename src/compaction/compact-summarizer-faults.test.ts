@@ -248,7 +248,14 @@ describe("26 summarizer faults", () => {
     expect(elapsedMs).toBeLessThanOrEqual(91_000);
     expect(summarizer.calls.length).toBeLessThanOrEqual(2);
     expect(summarizer.calls.every((each) => each.options.signal.aborted)).toBe(true);
-    expect(events.map((event) => event.type)).toEqual(["compaction_start", "compaction_end"]);
+    const isUsed = expected === "accepted";
+    expect(events.map((event) => event.type)).toEqual([
+      "compaction_start",
+      ...(isUsed ? [] : ["compaction.failed"]),
+      "compaction_end",
+    ]);
+    if (!isUsed)
+      expect(events[1]).toMatchObject({ reason: expected.degraded, calls: outcome.calls, window: "folded" });
     expectSmallerOrUnchanged(outcome);
     for (const { request } of summarizer.calls) expectNoSecret(`${request.system}${request.prompt}`);
     const summary = summaryText(outcome);

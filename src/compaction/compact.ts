@@ -30,8 +30,8 @@ import { NO_CHANGES } from "./summary/request.ts";
 import { createTextCleaner, errorText } from "./summary/text.ts";
 
 /**
- * Carries out a plan of `planCompaction`: asks the hooks, asks the summarizer at most twice, writes a mechanical summary
- * where that fails, and checks that the result is smaller and lost nothing that must stay. Returns edits and changes
+ * Carries out a plan of `planCompaction`: asks the hooks, asks the summarizer at most twice, folds mechanically or leaves
+ * everything as it is where that fails, and checks that the result is smaller and lost nothing that must stay. Returns edits and changes
  * nothing; always resolves, in bounded time, whatever the ports do.
  *
  * When a compaction is due is decided in `trigger/`, what it folds and keeps in `plan/`, what the model is asked and what
@@ -66,6 +66,9 @@ export async function compact(
   );
   running.delete(transcript);
   const outcome = result.status === "unchanged" ? unchanged(result) : { ...result, ...report };
+  const failure = failureOf(outcome);
+  if (failure !== undefined)
+    emit(options, { type: "compaction.failed", ...about, ...failure, calls: report.calls });
   const end =
     outcome.status === "unchanged"
       ? { after: before, tokensAfter: tokensBefore, error: outcome.reason }
@@ -96,6 +99,11 @@ export interface CompactOptions {
   readonly onEvent?: (event: CompactionEvent) => void;
   /** Names the session to hooks. */
   readonly sessionId?: string;
+  /**
+   * What is done when no summary of the model can be used: `fold` (the default) sums up mechanically, `keep` leaves
+   * everything as it is. A session keeps its window while that fits.
+   */
+  readonly afterFailure?: "fold" | "keep";
   /** Extensions that are asked before and after. */
   readonly hooks?: readonly SessionHook[];
   /** As the last compaction of this session gave them. */
@@ -106,7 +114,7 @@ export interface CompactOptions {
 const running = new WeakSet<Transcript>();
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
-type Unchanged = Pick<NotCompacted, "status" | "reason" | "detail">;
+type Unchanged = Pick<NotCompacted, "status" | "reason" | "why" | "detail">;
 
 async function runPlan(
   plan: CompactionPlan,
@@ -133,6 +141,10 @@ async function runPlan(
   const answer = await askSummarizer({ plan, summarizer, clock, signal, changes });
   report.calls = answer.calls;
   if (answer.status === "aborted") return ABORTED;
+  if (answer.status === "refused" && answer.reason !== "no-summarizer" && options.afterFailure === "keep") {
+    const { reason: why, detail } = answer;
+    return { status: "unchanged", reason: "summary-failed", why, ...(detail && { detail }) };
+  }
   const isContinueRefused = plan.continuation === "append" && (await ask("autocontinue")).isContinueRefused;
   if (signal?.aborted) return ABORTED;
 
@@ -161,6 +173,21 @@ async function runPlan(
     archivedIds: plan.foldedIds,
     ...(plan.firstKeptId !== undefined && { firstKeptId: plan.firstKeptId }),
   };
+}
+
+/** Why the model's summary is not in force, unless there is no model or that was not its fault. */
+function failureOf(
+  outcome: CompactOutcome,
+): Pick<CompactionFailed, "reason" | "detail" | "window"> | undefined {
+  const detail = outcome.detail === undefined ? {} : { detail: outcome.detail };
+  if (outcome.status === "compacted") {
+    const { degraded } = outcome;
+    if (degraded === undefined || degraded === "no-summarizer") return undefined;
+    return { reason: degraded, window: "folded", ...detail };
+  }
+  if (outcome.reason === "summary-failed")
+    return { reason: outcome.why ?? "error", window: "kept", ...detail };
+  return outcome.reason === "failed" ? { reason: "failed", window: "kept", ...detail } : undefined;
 }
 
 const ABORTED: Unchanged = { status: "unchanged", reason: "aborted" };
@@ -230,6 +257,8 @@ export interface Compacted extends CompactReport {
 export interface NotCompacted extends CompactReport {
   readonly status: "unchanged";
   readonly reason: NotCompactedReason;
+  /** What was wrong with the summary, after `summary-failed`. */
+  readonly why?: DegradedReason;
   /** More about the reason, without secrets. */
   readonly detail?: string;
   /** Empty, or the edits that take back the marker that asked for this compaction. */
@@ -248,7 +277,8 @@ interface CompactReport {
 
 /**
  * `no-gain`: it would have saved less than a tenth; `lost-content`: a pin or the last request would have gone;
- * `already-running`: the same transcript is being compacted right now; `failed`: a port broke its contract.
+ * `already-running`: the same transcript is being compacted right now; `summary-failed`: no summary of the model could be
+ * used, and a mechanical one was not wanted; `failed`: a port broke its contract.
  */
 export type NotCompactedReason =
   | NothingToCompact["reason"]
@@ -257,10 +287,11 @@ export type NotCompactedReason =
   | "no-gain"
   | "lost-content"
   | "already-running"
+  | "summary-failed"
   | "failed";
 
-/** Every start is followed by exactly one end, whatever happens in between. */
-export type CompactionEvent = CompactionStart | CompactionEnd;
+/** Every start is followed by exactly one end, whatever happens in between; a failure is told before the end. */
+export type CompactionEvent = CompactionStart | CompactionFailed | CompactionEnd;
 
 interface CompactionStart {
   readonly type: "compaction_start";
@@ -269,6 +300,19 @@ interface CompactionStart {
   /** Messages that the model reads before; `after` counts them afterwards. */
   readonly before: number;
   readonly tokensBefore: number;
+}
+
+/** No summary of the model could be used. */
+export interface CompactionFailed extends Omit<CompactionStart, "type"> {
+  readonly type: "compaction.failed";
+  /** What was wrong with the last answer; `failed` when something else broke. */
+  readonly reason: DegradedReason | "failed";
+  /** What an error said, without secrets. */
+  readonly detail?: string;
+  /** How often the summarizer was called. */
+  readonly calls: number;
+  /** `kept`: everything stays as it was; `folded`: a mechanical summary takes the place of the model's. */
+  readonly window: "kept" | "folded";
 }
 
 export interface CompactionEnd extends Omit<CompactionStart, "type"> {

@@ -90,6 +90,8 @@ export type IdleReason =
   | "aborted"
   | "in-progress"
   | "after-undo"
+  | "summary-failed"
+  | "vetoed"
   | "host-compacts"
   | "nothing-to-gain";
 

@@ -22,6 +22,7 @@ import {
 } from "../transcript/message.ts";
 import { type ContextMeter, createContextMeter } from "./context-meter.ts";
 import { createHistory, type EditBatch, type History, type HistoryChange } from "./history.ts";
+import type { HeldCompaction } from "./hold.ts";
 import { batchRecord, createSessionLog, type LedgerEntry, type SessionLog, type WarningCode } from "./log.ts";
 import type { ResolvedSessionOptions, SessionPorts } from "./options.ts";
 import {
@@ -139,6 +140,7 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
   function inspectWindow(): void {
     memory.unbounded = findUnboundedOutputs(window().marked, outputLimits);
     if (memory.idleCompactions > 0 && !isFull()) memory.idleCompactions = 0;
+    if (memory.held !== undefined && !isFull() && !hasTooManyMessages()) memory.held = undefined;
   }
 
   function isFull(): boolean {
@@ -146,6 +148,13 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
     if (meter.estimate().tokens >= limitTokens || memory.isOverflowSeen) return true;
     const usage = meter.newestStep()?.usage;
     return isOverflow({ usage, limits: memory.limits, settings: options.overflow ?? {} }).overflow;
+  }
+
+  /** Messages count where no number of tokens is a limit. */
+  function hasTooManyMessages(): boolean {
+    const { maxMessages } = memory.settings;
+    const isCounted = maxMessages > 0 && tokenLimitOf(memory).limitTokens === undefined;
+    return isCounted && window().marked.length >= maxMessages;
   }
 
   /** Takes in a new request of the user. */
@@ -329,6 +338,8 @@ interface SessionMemory {
   /** A compaction that was asked for in the transcript and has not happened yet. */
   pendingMarker: PendingMarker;
   pausedThroughTurn: number;
+  /** A compaction that is due and waits, after a failed summary or a veto. */
+  held: HeldCompaction | undefined;
   unbounded: UnboundedOutputs;
   pendingSummaries: readonly PendingToolSummary[];
   hookStrikes: HookStrikes;
@@ -364,6 +375,7 @@ function createSessionMemory(options: ResolvedSessionOptions): SessionMemory {
     idleCompactions: 0,
     pendingMarker: "none",
     pausedThroughTurn: -1,
+    held: undefined,
     unbounded: NOTHING_UNBOUNDED,
     pendingSummaries: [],
     hookStrikes: {},

@@ -41,6 +41,7 @@ function decide(change: Partial<SessionView> = {}): SessionAction {
     isOverflowing: false,
     isPaused: false,
     idleCompactions: 0,
+    heldBy: undefined,
     isCompactionSpent: false,
     sufficientEdits: () => undefined,
     worthwhileEdits: () => undefined,

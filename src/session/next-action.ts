@@ -8,6 +8,7 @@ import { CHARS_PER_TOKEN } from "../text/tokens/estimate-tokens.ts";
 import type { Handle } from "../transcript/edit.ts";
 import type { EditWindow, GiveUp, IdleReason, SessionAction } from "./action.ts";
 import type { SessionCore } from "./core.ts";
+import { fitsModel, isHeld } from "./hold.ts";
 import { MAX_IDLE_COMPACTIONS } from "./log.ts";
 import { limitWatermarks, type MechanicalPlan, planMechanicalEdits, withoutPinned } from "./prune.ts";
 import { maxCompactionRecoveries, nextRecoveryAction } from "./recovery.ts";
@@ -61,6 +62,8 @@ export interface SessionView {
   /** An edit was undone a moment ago: nothing is done automatically for some turns. */
   readonly isPaused: boolean;
   readonly idleCompactions: number;
+  /** Why a compaction that is due has to wait; undefined when it has not. */
+  readonly heldBy: "summary-failed" | "vetoed" | undefined;
   /** The last compaction of this same state changed nothing. */
   readonly isCompactionSpent: boolean;
   /** Mechanical edits that make the compaction needless. */
@@ -87,6 +90,8 @@ function compaction(view: SessionView, trigger: CompactionTrigger): SessionActio
     if (view.idleCompactions >= MAX_IDLE_COMPACTIONS) return noGain(view);
     const sufficient = view.marker === "none" ? view.sufficientEdits() : undefined;
     if (sufficient !== undefined) return editWindow(sufficient, { reason: "over-limit", version });
+    if (view.heldBy !== undefined && view.marker === "none")
+      return { type: "none", reason: view.heldBy, fits: view.fits };
   }
   if (view.isCompactionSpent) return { type: "none", reason: "nothing-to-gain", fits: view.fits };
   return { type: "compact", version, trigger };
@@ -159,6 +164,7 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
     isOverflowing: overflow.overflow || memory.isOverflowSeen,
     isPaused: turn <= memory.pausedThroughTurn,
     idleCompactions: memory.idleCompactions,
+    heldBy: isHeld(memory.held, { turn, fits: fitsModel(core) }) ? memory.held?.reason : undefined,
     isCompactionSpent: isSpent("compact"),
     sufficientEdits() {
       const overTokens = Math.max(

@@ -112,7 +112,7 @@ export function tokenLimitOf({ settings, limits, model }: LimitedWindow): TokenL
 }
 
 /** What decides the limit of a window; it may change while a session runs. */
-interface LimitedWindow {
+export interface LimitedWindow {
   readonly settings: CompactionSettings;
   readonly limits: ModelLimits;
   readonly model: ModelRef | undefined;

@@ -1,5 +1,6 @@
 import {
   type CompactionEnd,
+  type CompactionFailed,
   type CompactOutcome,
   compact,
   type NotCompactedReason,
@@ -17,6 +18,7 @@ import { handleOf } from "../transcript/tool-results.ts";
 import type { Recover, RunResult, SessionAction } from "./action.ts";
 import type { SessionCore, Step } from "./core.ts";
 import { targetsOf } from "./history.ts";
+import { fitsModel, holdAfter } from "./hold.ts";
 import type { ToolSummaryEnd } from "./log.ts";
 import { tokenLimitOf } from "./output-limits.ts";
 import { withoutPinned } from "./prune.ts";
@@ -204,7 +206,9 @@ async function runCompaction(
     ...omitUndefined({ model: memory.model, summarizer: options.summarizer }),
     ...omitUndefined({ pins: options.pins, autoContinue: options.autoContinue, tailTokens: options.tail }),
   });
+  let failure: CompactionFailed | undefined;
   let end: CompactionEnd | undefined;
+  const fits = trigger !== "context_limit_recovery" && fitsModel(core);
   const outcome = await compact(
     plan,
     { clock: ports.clock, ...(ports.summarizer && { summarizer: ports.summarizer }) },
@@ -212,30 +216,37 @@ async function runCompaction(
       at: ports.clock.now(),
       signal,
       hookStrikes: memory.hookStrikes,
+      afterFailure: fits ? "keep" : "fold",
       ...omitUndefined({ hooks: ports.hooks, sessionId: options.sessionId }),
       onEvent: (event) => {
         if (event.type === "compaction_end") end = event;
+        else if (event.type === "compaction.failed") failure = event;
         else log.emit(event);
       },
     },
   );
   let result: RunResult = { status: "failed", reason: "failed" };
   try {
-    result = commitCompaction(core, { trigger, outcome, planned: plan.transcript });
+    result = commitCompaction(core, { trigger, fits, outcome, planned: plan.transcript });
     return result;
   } finally {
+    if (failure !== undefined)
+      log.emit(result.status === "applied" ? failure : { ...failure, window: "kept" });
     if (end !== undefined) log.emit(result.status === "applied" ? end : asUnchanged(end));
   }
 }
 
 interface FinishedCompaction {
   readonly trigger: CompactionTrigger;
+  /** The model would still have taken the window. */
+  readonly fits: boolean;
   readonly outcome: CompactOutcome;
   /** The transcript that the compaction was planned on. */
   readonly planned: Transcript;
 }
 
-function commitCompaction(core: SessionCore, { trigger, outcome, planned }: FinishedCompaction): RunResult {
+function commitCompaction(core: SessionCore, finished: FinishedCompaction): RunResult {
+  const { trigger, fits, outcome, planned } = finished;
   const { memory, log, history } = core;
   memory.hookStrikes = outcome.hookStrikes;
   for (const { hook, reason, text } of outcome.hookFailures)
@@ -252,6 +263,7 @@ function commitCompaction(core: SessionCore, { trigger, outcome, planned }: Fini
     const committed = core.commit(step, outcome.edits);
     if (committed !== undefined) {
       memory.isJustCompacted = true;
+      memory.held = undefined;
       // A person who compacts by hand has dealt with the refusal.
       if (trigger === "manual") memory.recovery = undefined;
       startCoolDown(core, committed);
@@ -261,10 +273,13 @@ function commitCompaction(core: SessionCore, { trigger, outcome, planned }: Fini
   const note = outcome.status === "unchanged" ? outcome.reason : "messages-changed";
   const status = IDLE_REASONS.has(note) ? "nothing" : "failed";
   core.note({ ...unchanged, outcome: status, note });
-  startCoolDown(core, unchanged);
+  const held = holdAfter(note, { before: memory.held, turn: memory.answers.size, fits });
+  if (held === undefined) startCoolDown(core, unchanged);
+  else memory.held = held;
   if (outcome.status === "unchanged" && outcome.edits.length > 0)
     core.commit({ name: "cancel-marker", reason: note }, outcome.edits);
-  memory.spent.set("compact", memory.version);
+  // A person may ask again for what is held.
+  if (held === undefined) memory.spent.set("compact", memory.version);
   return { status, reason: note };
 }
 

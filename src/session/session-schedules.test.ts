@@ -208,6 +208,7 @@ const EXCUSES = new Set([
   "cooling-down",
   "after-undo",
   "nothing-to-gain",
+  "summary-failed",
   "auto-off",
   "aborted",
   "host-compacts",
@@ -297,6 +298,9 @@ async function play({ moves, answer, summaries, how }: Play): Promise<void> {
         const { tokens, limitTokens = Number.POSITIVE_INFINITY } = session.status();
         if (action.type === "none" && !action.fits) expect(EXCUSES).toContain(action.reason);
         if (action.type === "none" && action.fits) expect(tokens).toBeLessThan(limitTokens);
+        // PIVOT-10: a failed summary leaves a window in force only while the model still takes it.
+        if (action.type === "none" && action.reason === "summary-failed")
+          expect(tokens).toBeLessThanOrEqual(10_000);
         const isCounted = session.status().estimate.source === "usage";
         if (action.type === "retry" && isOverflow && !isCounted)
           expect(tokens).toBeLessThanOrEqual(limitTokens);

@@ -11,6 +11,9 @@ const setUp = (ports: Partial<SessionPorts> = {}, options: SessionOptions = {}) 
 
 const CONVERSATION = conversation(30);
 
+/** Says something else at every call: a summary that only repeats the last one is refused. */
+const numbered = () => createFakeSummarizer((_, __, index) => Promise.resolve(`${SUMMARY} Part ${index}.`));
+
 describe("undo", () => {
   it("restores exactly the projection from before the last step", async () => {
     const { session, events } = setUp();
@@ -26,7 +29,7 @@ describe("undo", () => {
   });
 
   it("takes back one step after the other, newest first", async () => {
-    const { session } = setUp();
+    const { session } = setUp({ summarizer: numbered() });
     session.observe(CONVERSATION);
     await session.prepare();
     const between = structuredClone(session.projection());
@@ -86,7 +89,7 @@ describe("the journal of a session", () => {
 
   it("puts a session back where it was, undo included", async () => {
     const journal = createMemoryJournal();
-    const { session } = setUp({ journal });
+    const { session } = setUp({ journal, summarizer: numbered() });
     session.observe(CONVERSATION);
     await session.prepare();
     await session.run(session.nextAction({ demand: "manual" }));

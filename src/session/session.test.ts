@@ -246,7 +246,7 @@ describe("createSession", () => {
     );
     session.observe(conversation(30));
     const before = session.projection();
-    expect(await session.prepare()).toMatchObject({ type: "none", reason: "cooling-down", fits: false });
+    expect(await session.prepare()).toMatchObject({ type: "none", reason: "vetoed", fits: false });
     expect(session.projection()).toEqual(before);
     expect(summarizer.calls).toHaveLength(0);
     expect(events.filter(({ type }) => type === "compaction_end")).toMatchObject([{ error: "vetoed" }]);

@@ -224,7 +224,10 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
       const changed = changeSettings(memory.settings, change);
       if (changed.status === "changed") {
         memory.settings = changed.settings;
-        if (change.type === "set-auto") memory.recovery = undefined;
+        if (change.type === "set-auto") {
+          memory.recovery = undefined;
+          memory.held = undefined;
+        }
         memory.version++;
       }
       return changed;
@@ -241,6 +244,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
       memory.recovery = undefined;
       memory.recoveryCompactions = 0;
       memory.isOverflowSeen = false;
+      memory.held = undefined;
       meter.setModel(model);
       core.changed("model", `${model.provider}/${model.id}`);
       warnOfWindow();

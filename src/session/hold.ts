@@ -1,0 +1,64 @@
+import { COOL_DOWN_TURNS } from "../compaction/trigger/should-compact.ts";
+import type { ContextMeter } from "./context-meter.ts";
+import { type LimitedWindow, tokenLimitOf } from "./output-limits.ts";
+
+/**
+ * A compaction that is due and does not happen yet (PIVOT-10). After a failed summary the window stays in force while it
+ * fits; the model is asked again after some turns, twice as many after every further failure, and when the window no
+ * longer fits. After a veto the hooks are asked again once, when it no longer fits. A person who compacts by hand, a
+ * refused request, another model, and a window that was emptied by other means start anew.
+ */
+export type HeldCompaction =
+  | { readonly reason: "summary-failed"; readonly failures: number; readonly throughTurn: number }
+  | { readonly reason: "vetoed"; readonly fitted: boolean };
+
+/** True while the compaction has to wait. */
+export function isHeld(held: HeldCompaction | undefined, { turn, fits }: HoldMoment): boolean {
+  if (held === undefined) return false;
+  if (held.reason === "vetoed") return fits || !held.fitted;
+  return fits && turn <= held.throughTurn;
+}
+
+/** What is held after a compaction that did not happen; undefined when it failed for another reason. */
+export function holdAfter(
+  reason: string,
+  { before, turn, fits }: HoldMoment & { readonly before: HeldCompaction | undefined },
+): HeldCompaction | undefined {
+  if (reason === "vetoed") return { reason, fitted: fits };
+  if (reason !== "summary-failed") return undefined;
+  const failures = before?.reason === "summary-failed" ? before.failures + 1 : 1;
+  const waitTurns = COOL_DOWN_TURNS * 2 ** Math.min(failures - 1, MAX_DOUBLINGS);
+  return { reason, failures, throughTurn: turn + waitTurns };
+}
+
+interface HoldMoment {
+  /** The number of answers so far. */
+  readonly turn: number;
+  /** The model still takes the window. */
+  readonly fits: boolean;
+}
+
+/** A model that is down for hours is asked every 48 turns. */
+const MAX_DOUBLINGS = 4;
+
+/**
+ * True while the model still takes the window: by estimate, with a part of what is reserved left for its answer. A window
+ * that is not known fits until the provider says otherwise.
+ */
+export function fitsModel({ memory, meter }: MeasuredWindow): boolean {
+  if (memory.isOverflowSeen) return false;
+  const { contextTokens, inputTokens = 0 } = memory.limits;
+  const windowTokens = Math.min(...[contextTokens, inputTokens].filter((tokens) => tokens > 0));
+  if (windowTokens === Number.POSITIVE_INFINITY) return true;
+  const { limitTokens = windowTokens } = tokenLimitOf(memory);
+  const reservedTokens = Math.max(0, windowTokens - limitTokens);
+  return meter.estimate().tokens <= windowTokens - reservedTokens * ANSWER_SHARE;
+}
+
+interface MeasuredWindow {
+  readonly memory: LimitedWindow & { readonly isOverflowSeen: boolean };
+  readonly meter: Pick<ContextMeter, "estimate">;
+}
+
+/** How much of the reserve an answer needs at least. */
+const ANSWER_SHARE = 0.25;
