@@ -8,6 +8,7 @@ describe("the options of the plugin", () => {
       options: {
         profile: "default",
         fork: {
+          profile: "default",
           way: "auto",
           maxRunning: 4,
           maxQueued: 16,
@@ -67,6 +68,28 @@ describe("the options of the plugin", () => {
       toolOutput: {},
       models: { "a/b": { pruneAt: "80%" } },
     });
+  });
+
+  it("have a profile for forks alone, which is the plugin's where it is unset", () => {
+    const profiles = (given: object): readonly string[] => {
+      const { options } = readPluginOptions(given);
+      return [options.profile, options.fork.profile];
+    };
+    expect(profiles({ fork: { profile: "documented" } })).toEqual(["default", "documented"]);
+    expect(profiles({ profile: "documented" })).toEqual(["documented", "documented"]);
+    expect(profiles({ profile: "documented", fork: { profile: "default" } })).toEqual([
+      "documented",
+      "default",
+    ]);
+  });
+
+  it.each([
+    { profile: "documented", fork: { way: "exact" } },
+    { fork: { profile: "documented", way: "graduated" } },
+  ])("refuse a way that a documented fork cannot take: %j", (given) => {
+    const { options, problems } = readPluginOptions(given);
+    expect(problems).toEqual([expect.stringContaining("forks of the documented profile are texts")]);
+    expect(options.fork.way).toBe("auto");
   });
 
   it.each([

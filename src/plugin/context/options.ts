@@ -1,3 +1,4 @@
+import type { ForkProfile } from "../../fork/context/options.ts";
 import { FORK_LIMIT_DEFAULTS, FORK_LIMIT_SHAPE, type ForkLimitOptions } from "../../fork/life/record.ts";
 import {
   check,
@@ -7,6 +8,7 @@ import {
   numberAbove,
   objectOf,
   oneOf,
+  type Problem,
   type Rule,
   recordOf,
   rule,
@@ -20,14 +22,14 @@ import { isDatabase } from "../stores/plugin-stores.ts";
 
 /** The options of the plugin with every default filled in, and all that is wrong with those given; a wrong one counts as unset. */
 export function readPluginOptions(given: unknown = {}): ReadOptions {
-  const problems = check(OPTIONS, given);
+  const problems = [...check(OPTIONS, given), ...findConflicts(given)];
   // From the back, since leaving an item of a list out moves those behind it.
   const usable = problems.reduceRight<unknown>((value, { path }) => without(value, path), given);
   const { fork, ...rest } = asObject(usable);
+  const known = { ...DEFAULTS, ...omitUndefined(rest) };
   const options = {
-    ...DEFAULTS,
-    ...omitUndefined(rest),
-    fork: { ...DEFAULTS.fork, ...omitUndefined(asObject(fork)) },
+    ...known,
+    fork: { ...DEFAULTS.fork, profile: known.profile, ...omitUndefined(asObject(fork)) },
   };
   return { options, problems: problems.map((problem) => problem.text) };
 }
@@ -59,6 +61,8 @@ export interface PluginOptions {
 
 /** How forks inherit, and what they may use. */
 interface PluginForkOptions extends ForkLimitOptions {
+  /** `documented`: forks inherit text cut by fixed limits, and the rest of the plugin is as it is; the plugin's when unset. */
+  readonly profile: ForkProfile;
   readonly way: "auto" | "exact" | "graduated" | "text";
   /** Characters that a child may inherit through the pipeline. */
   readonly budgetChars?: number;
@@ -77,7 +81,13 @@ export interface ModelThresholds {
 
 const DEFAULTS: PluginOptions = {
   profile: "default",
-  fork: { ...FORK_LIMIT_DEFAULTS, way: "auto", onForkError: "continue", allowCrossProvider: false },
+  fork: {
+    ...FORK_LIMIT_DEFAULTS,
+    profile: "default",
+    way: "auto",
+    onForkError: "continue",
+    allowCrossProvider: false,
+  },
   toolOutput: {},
   prune: "off",
   compaction: "roster",
@@ -89,6 +99,7 @@ const DEFAULTS: PluginOptions = {
 
 const FORK: Shape<PluginForkOptions> = {
   ...FORK_LIMIT_SHAPE,
+  profile: oneOf("default", "documented"),
   way: oneOf("auto", "exact", "graduated", "text"),
   budgetChars: wholeFrom(1_000),
   onForkError: oneOf("continue", "fail"),
@@ -129,6 +140,16 @@ const OPTIONS: Shape<PluginOptions> = {
   redact: listOf(rule("a regular expression", isPattern)),
   log: oneOf("debug", "info", "warn", "error", "off"),
 };
+
+/** The documented fork is a text: another way would have no effect. */
+function findConflicts(given: unknown): readonly Problem[] {
+  const { profile, fork } = asObject(given);
+  const { way, ...rest } = asObject(fork);
+  const isDocumented = (rest.profile ?? profile) === "documented";
+  if (!isDocumented || (way !== "exact" && way !== "graduated")) return [];
+  const text = `fork.way is "${way}", but forks of the documented profile are texts; give "text" or another fork.profile`;
+  return [{ path: ["fork", "way"], text }];
+}
 
 function isPattern(source: unknown): boolean {
   try {

@@ -1,7 +1,38 @@
 import { describe, expect, it } from "vitest";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
 import { createTestForks } from "../../../test/rig/plugin-forks.ts";
+import { createBoundToolOutput } from "../window/bound-output.ts";
 import { launchFork } from "./launch.ts";
+
+const REQUEST = {
+  sessionId: "parent",
+  caller: "build",
+  prompt: "Look.",
+  title: "look",
+  model: { id: "m", provider: "p" },
+};
+
+/** Twenty results of 4,000 characters. */
+const PARENT = Array.from({ length: 20 }, (_, turn) => [
+  { info: { id: `u${turn}`, role: "user" }, parts: [{ type: "text", text: `Ask ${turn}` }] },
+  {
+    info: { id: `a${turn}`, role: "assistant", finish: "tool-calls" },
+    parts: [
+      {
+        type: "tool",
+        tool: "read",
+        callID: `c${turn}`,
+        state: {
+          status: "completed",
+          input: {},
+          output: `${turn} grey `.repeat(500),
+          title: "",
+          metadata: {},
+        },
+      },
+    ],
+  },
+]).flat();
 
 /** One instance of the plugin, on a store of its own or that of another one. */
 function createInstance(store?: string) {
@@ -11,13 +42,7 @@ function createInstance(store?: string) {
     const launched = await launchFork({
       context,
       forks,
-      request: {
-        sessionId: "parent",
-        caller: "build",
-        prompt: "Look.",
-        title: "look",
-        model: { id: "m", provider: "p" },
-      },
+      request: REQUEST,
     });
     return launched.status === "launched" ? launched.record.number : launched.reason;
   };
@@ -25,6 +50,28 @@ function createInstance(store?: string) {
 }
 
 describe("launching a fork", () => {
+  it.each([
+    { options: {}, bounds: true },
+    { options: { fork: { profile: "documented" } }, bounds: true },
+    { options: { profile: "documented" }, bounds: false },
+  ])(
+    "as the documents say, with or without the rest of the plugin: $options",
+    async ({ options, bounds }) => {
+      const { context } = createTestContext({ options, answer: { status: "ok", body: PARENT } });
+      const launched = await launchFork({ context, forks: createTestForks(context), request: REQUEST });
+      if (launched.status !== "launched") throw new Error(launched.reason);
+      const isDocumented = context.options.fork.profile === "documented";
+      const { inherited } = launched.record;
+      expect(JSON.stringify(launched.record).includes("<task>")).toBe(!isDocumented);
+      expect(inherited.way).toBe("text");
+      // The tiers: 5 whole, 10 of 3,000, 5 of 500 characters; by line, everything fits.
+      const [fewest, most] = isDocumented ? [45_000, 60_000] : [70_000, 90_000];
+      expect(inherited.chars).toBeGreaterThan(fewest);
+      expect(inherited.chars).toBeLessThan(most);
+      expect(createBoundToolOutput(context).afterTool !== undefined).toBe(bounds);
+    },
+  );
+
   it("gives it a number that no other has, also if two programs fork one root at the same moment", async () => {
     const first = createInstance();
     const second = createInstance(first.folder);

@@ -34,7 +34,7 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
     ...(view === undefined ? {} : { view }),
     stored,
     parentSessionId: sessionId,
-    profile: context.options.profile,
+    profile: context.options.fork.profile,
     setting: context.options.fork.way,
     redaction: context.redaction,
     ...(context.options.fork.budgetChars === undefined
@@ -54,7 +54,11 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
       reason: `Not started: ${inherited.reason}. Do the work yourself, or try again.`,
     };
   }
-  if (view === undefined && context.options.profile !== "documented" && context.options.fork.way !== "text") {
+  if (
+    view === undefined &&
+    context.options.fork.profile !== "documented" &&
+    context.options.fork.way !== "text"
+  ) {
     context.notify.toastOnce(
       "This host does not let forks share the conversation; they get it as text.",
       "warning",
@@ -84,7 +88,12 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
       ...(kept.blob === undefined ? {} : { snapshotId: kept.blob }),
     },
     owner: forks.owner(),
-    directive: directiveText({ number, task: request.prompt, inherited, profile: context.options.profile }),
+    directive: directiveText({
+      number,
+      task: request.prompt,
+      inherited,
+      profile: context.options.fork.profile,
+    }),
     atMs: context.now(),
   });
   if ((await forks.keeper.add({ record })) === "not-kept") {
