@@ -1,3 +1,5 @@
+import { callback, check, oneOf, required, rule, type Shape, text, throwProblems } from "../text/check.ts";
+import { isObject } from "../text/json.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import { isVisibleToModel, type MessageId, type Transcript } from "../transcript/message.ts";
 import {
@@ -24,6 +26,7 @@ import {
 } from "./plan/plan-compaction.ts";
 import { readWindow } from "./plan/window.ts";
 import type { Clock } from "./ports/clock.ts";
+import { COMPACT_PORTS_SHAPE, HOOKS_RULE, SIGNAL_RULE } from "./ports/option-rules.ts";
 import type { Summarizer } from "./ports/summarizer.ts";
 import { foldSummary } from "./summary/message.ts";
 import { NO_CHANGES } from "./summary/request.ts";
@@ -32,7 +35,7 @@ import { createTextCleaner, errorText } from "./summary/text.ts";
 /**
  * Carries out a plan of `planCompaction`: asks the hooks, asks the summarizer at most twice, folds mechanically or leaves
  * everything as it is where that fails, and checks that the result is smaller and lost nothing that must stay. Returns edits and changes
- * nothing; always resolves, in bounded time, whatever the ports do.
+ * nothing; once ports and options are usable it always resolves, in bounded time, whatever the ports do.
  *
  * When a compaction is due is decided in `trigger/`, what it folds and keeps in `plan/`, what the model is asked and what
  * is carried along in `summary/`. `tool-summaries/` shortens old tool results between compactions, and `recover.ts` brings
@@ -43,6 +46,7 @@ export async function compact(
   ports: CompactPorts,
   options: CompactOptions,
 ): Promise<CompactOutcome> {
+  throwProblems([...check(COMPACT_PORTS_SHAPE, ports, ["ports"]), ...check(COMPACT_SHAPE, options)]);
   const { tokensBefore, transcript } = plan;
   const report: Mutable<CompactReport> = {
     tokensBefore,
@@ -109,6 +113,16 @@ export interface CompactOptions {
   /** As the last compaction of this session gave them. */
   readonly hookStrikes?: HookStrikes;
 }
+
+const COMPACT_SHAPE: Shape<CompactOptions> = {
+  at: required(rule("milliseconds since 1970", Number.isFinite)),
+  signal: SIGNAL_RULE,
+  onEvent: callback,
+  sessionId: text,
+  afterFailure: oneOf("fold", "keep"),
+  hooks: HOOKS_RULE,
+  hookStrikes: rule("what the last compaction gave", isObject),
+};
 
 /** Keeps a hook from compacting the transcript that is being compacted. */
 const running = new WeakSet<Transcript>();

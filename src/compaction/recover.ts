@@ -10,13 +10,24 @@ import {
   shrinkToFit,
   withoutMedia,
 } from "../stages/shrink.ts";
+import {
+  limitFrom,
+  listOf,
+  numberFrom,
+  oneOf,
+  readOptions,
+  required,
+  rule,
+  type Shape,
+} from "../text/check.ts";
+import { isObject } from "../text/json.ts";
 import { normalizeTypedText } from "../text/normalize.ts";
 import { truncate } from "../text/truncate.ts";
 import { applyEdits, type Edit, hideMessage } from "../transcript/edit.ts";
 import {
   type ContextEstimate,
   type ContextEstimateOptions,
-  estimateContextTokens,
+  estimateContext,
 } from "../transcript/estimate-context.ts";
 import {
   createIdDeduplicator,
@@ -30,6 +41,7 @@ import { handleOf } from "../transcript/tool-results.ts";
 import { compactionEdits, FACTS_SHARES } from "./plan/edits.ts";
 import { planCompaction } from "./plan/plan-compaction.ts";
 import { findLastRequest } from "./plan/window.ts";
+import { PINS_RULE, REDACTION_RULE } from "./ports/option-rules.ts";
 import type { Pin } from "./summary/facts.ts";
 import { foldSummary, type Representation } from "./summary/message.ts";
 import type { SecretRedaction } from "./summary/text.ts";
@@ -40,6 +52,7 @@ import type { SecretRedaction } from "./summary/text.ts";
  * which is cut to the limit and therefore fits. Nothing is changed here: a step is a list of edits.
  */
 export function planRecovery(transcript: Transcript, request: RecoveryRequest): RecoveryPlan {
+  checkRequest(request);
   const { limitTokens, tried, estimate = {} } = request;
   const before = estimateWire(transcript, estimate);
   if (before.high <= limitTokens) return { status: "fits", estimate: before };
@@ -82,14 +95,31 @@ export interface RecoveryRequest {
   readonly tried: readonly RecoveryRung[];
   /** `not-available` leaves the model's rung out. */
   readonly model?: "available" | "not-available";
+  /** How tokens are counted. */
   readonly estimate?: ContextEstimateOptions;
   /** The usual limit of one tool output, in characters. */
   readonly outputMaxChars?: number;
   /** How a summary stands in the window, as in any other compaction of the session. */
   readonly representation?: Representation;
+  /** What must stay visible to the model. */
   readonly pins?: readonly Pin[];
+  /** How secrets are found in what goes into a mechanical summary. */
   readonly redaction?: SecretRedaction;
 }
+
+const RECOVERY_SHAPE: Shape<RecoveryRequest> = {
+  limitTokens: required(limitFrom(0)),
+  tried: required(listOf(oneOf(...RECOVERY_LADDER))),
+  model: oneOf("available", "not-available"),
+  estimate: rule("options of estimateContextTokens", isObject),
+  outputMaxChars: numberFrom(1),
+  representation: oneOf("pivot", "user-summary"),
+  pins: PINS_RULE,
+  redaction: REDACTION_RULE,
+};
+
+const checkRequest = (request: RecoveryRequest): void =>
+  void readOptions<RecoveryRequest>(RECOVERY_SHAPE, request, request);
 
 /** The next step of a recovery, or that none is needed or left. */
 export type RecoveryPlan =
@@ -303,7 +333,7 @@ function wireOf(transcript: Transcript): Transcript {
 
 /** The size of the wire by estimate alone: a request that was refused has no usage to go by. */
 function estimateWire(transcript: Transcript, options: ContextEstimateOptions = {}): ContextEstimate {
-  return estimateContextTokens(wireOf(transcript), {
+  return estimateContext(wireOf(transcript), {
     estimator: "calibrated",
     ...options,
     epochStartIndex: Number.POSITIVE_INFINITY,

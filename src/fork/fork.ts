@@ -4,6 +4,7 @@ import { fillTranscript } from "../stages/lines/fill.ts";
 import { PRUNE_PROTECTED_TOOLS, restore } from "../stages/prune.ts";
 import { supersede } from "../stages/supersede.ts";
 import { DOCUMENTED_TIER_LIMITS, graduatedTiers, type TierLimits } from "../stages/tiers.ts";
+import { checkTranscript } from "../transcript/check-messages.ts";
 import { type Edit, runStages, type Stage, type StagesResult } from "../transcript/edit.ts";
 import { isVisibleToModel, type Message, type Transcript, withUniqueIds } from "../transcript/message.ts";
 import { createRenderer, renderMessage } from "../transcript/render.ts";
@@ -32,6 +33,7 @@ import {
  * happens to the child afterwards (`advanceFork`).
  */
 export function forkContext(messages: Transcript, options: ForkOptions = {}): ForkContext {
+  checkTranscript(messages);
   const render = createRenderer();
   const result = runPipeline(messages, readForkOptions(options), render);
   const { stats } = result;
@@ -49,8 +51,9 @@ export interface ForkContext extends ForkResult {
 
 /** The messages that a child inherits, by default in the documented profile; `formatMessagesAsContext` makes a text of them. */
 export function processMessagesForFork(messages: Transcript, options: ForkOptions = {}): ForkResult {
-  const profile = options.profile ?? "documented";
-  return runPipeline(messages, readForkOptions({ ...options, profile }), createRenderer());
+  checkTranscript(messages);
+  const { profile = "documented" } = options;
+  return runPipeline(messages, { ...readForkOptions(options), profile }, createRenderer());
 }
 
 /** What a child inherits, and how it came about. */

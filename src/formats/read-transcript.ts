@@ -1,3 +1,4 @@
+import { ConfigurationError, nearest, oneOf, readOptions, type Shape, show } from "../text/check.ts";
 import { asObject, asString } from "../text/json.ts";
 import type { Format } from "../transcript/format.ts";
 import type { Transcript } from "../transcript/message.ts";
@@ -45,6 +46,7 @@ export interface TranscriptFile {
   readonly problems: readonly LineProblem[];
 }
 
+/** Options of `readTranscript`. */
 export interface ReadTranscriptOptions {
   /**
    * `all` keeps every line, so that edits can be written back. `live` lets go of lines that are not part of the
@@ -56,8 +58,9 @@ export interface ReadTranscriptOptions {
 /** Reads a transcript file of any known format from its bytes. Broken lines are skipped and reported; never throws for what it reads. */
 export async function readTranscript(
   source: Uint8Array | AsyncIterable<Uint8Array>,
-  { keep = "all" }: ReadTranscriptOptions = {},
+  options: ReadTranscriptOptions = {},
 ): Promise<TranscriptFile> {
+  const { keep } = readOptions<Required<ReadTranscriptOptions>>(SHAPE, { keep: "all" }, options);
   const problems: LineProblem[] = [];
   const lines = createLineReader((problem) => problems.push(problem));
   const collector = createCollector(keep);
@@ -78,6 +81,8 @@ export async function readTranscript(
   }
   return decoded(collector.detected(), { form: "lines", wire: collector.lines(), problems });
 }
+
+const SHAPE: Shape<ReadTranscriptOptions> = { keep: oneOf("all", "live") };
 
 /** The text of a file: a value in each line, or one value. */
 export function transcriptText({ form, wire }: Pick<TranscriptFile, "form" | "wire">): string {
@@ -144,6 +149,10 @@ const LIVE_COLLECTORS: Partial<Record<FormatName, () => LineCollector>> = {
 
 /** The format of a name, for a wire that was read from outside: each takes whatever it is given. */
 export function formatOf(name: FormatName): Format<unknown> {
+  if (!Object.hasOwn(FORMATS, name))
+    throw new ConfigurationError([
+      `${show(name)} is no format; ${nearest(String(name), Object.keys(FORMATS))}`,
+    ]);
   return FORMATS[name] as Format<unknown>;
 }
 

@@ -6,7 +6,7 @@ import {
   type ContextEstimateOptions,
   type ContextTally,
   createContextTally,
-  estimateContextTokens,
+  estimateContext,
   observeUsage,
   reportsContextUsage,
 } from "../transcript/estimate-context.ts";
@@ -118,7 +118,7 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
     estimate: () => measured().tally.estimate(),
 
     estimateUncounted() {
-      return estimateContextTokens(readWindow().marked, {
+      return estimateContext(readWindow().marked, {
         ...options(),
         epochStartIndex: Number.POSITIVE_INFINITY,
       });

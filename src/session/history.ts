@@ -1,4 +1,5 @@
-import { deepEqual, isObject, type UnknownObject } from "../text/json.ts";
+import { deepEqual, isObject } from "../text/json.ts";
+import { checkTranscript, hasMessageFields, refuseForeign } from "../transcript/check-messages.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import { type Message, type MessageId, type Transcript, withUniqueIds } from "../transcript/message.ts";
 import type { Part } from "../transcript/part.ts";
@@ -223,6 +224,7 @@ function createSourceMessages(): SourceMessages {
     },
 
     observe(transcript) {
+      if (!Array.isArray(transcript)) checkTranscript(transcript, "transcript");
       const alike = firstDifference(messages, transcript);
       const given = sanitizeFrom(transcript, alike);
       const isRepeating = hasRepeatedIds(given, alike);
@@ -278,22 +280,16 @@ export function isPart(value: unknown): value is Part {
 /** The message with unreadable parts replaced by a placeholder; an empty list for a value that is no message. */
 function sanitizeMessage(given: Message): readonly Message[] {
   if (isMessage(given)) return [given];
-  if (!hasMessageFields(given)) return [];
+  if (!hasMessageFields(given)) {
+    refuseForeign(given, "message");
+    return [];
+  }
   const message: Message = given;
   // In its place, so that the parts behind it keep their handles.
   return [{ ...message, parts: message.parts.map((part) => (isPart(part) ? part : UNREADABLE)) }];
 }
 
 const UNREADABLE: Part = { type: "opaque", name: "unreadable" };
-
-function hasMessageFields(value: unknown): value is UnknownObject & { readonly parts: readonly unknown[] } {
-  return (
-    isObject(value) &&
-    typeof value.id === "string" &&
-    typeof value.role === "string" &&
-    Array.isArray(value.parts)
-  );
-}
 
 function isOutcome(value: unknown): boolean {
   if (!isObject(value)) return false;

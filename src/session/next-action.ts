@@ -3,6 +3,7 @@ import type { RecoveryRequest } from "../compaction/recover.ts";
 import { isOverflow } from "../compaction/trigger/overflow.ts";
 import { type CompactDecision, shouldCompact } from "../compaction/trigger/should-compact.ts";
 import { type CacheProfile, cacheProfileFor } from "../stages/cache-profiles.ts";
+import { aNumber, oneOf, type Shape } from "../text/check.ts";
 import { omitUndefined } from "../text/json.ts";
 import { CHARS_PER_TOKEN } from "../text/tokens/estimate-tokens.ts";
 import type { Handle } from "../transcript/edit.ts";
@@ -205,6 +206,13 @@ export interface NextActionOptions {
   /** Time since the last request, where known: the provider's cache may be gone. */
   readonly idleMs?: number;
 }
+
+/** What a caller may know. A time that is none, as when the clock was set back, counts as unknown. */
+export const NEXT_ACTION_SHAPE: Shape<NextActionOptions> = {
+  moment: oneOf("before-call", "after-turn"),
+  demand: oneOf("none", "manual"),
+  idleMs: aNumber,
+};
 
 /** Plans mechanical edits, unless pruning is off or has just changed nothing. */
 function planEditsFor(

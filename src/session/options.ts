@@ -1,6 +1,13 @@
 import type { SessionHook } from "../compaction/ask.ts";
 import type { SummarizerModel } from "../compaction/plan/plan-compaction.ts";
 import type { Clock } from "../compaction/ports/clock.ts";
+import {
+  COMPACT_PORTS_SHAPE,
+  HOOKS_RULE,
+  PINS_RULE,
+  REDACTION_RULE,
+  SUMMARIZER_RULE,
+} from "../compaction/ports/option-rules.ts";
 import type { Summarizer } from "../compaction/ports/summarizer.ts";
 import type { Pin } from "../compaction/summary/facts.ts";
 import type { Representation } from "../compaction/summary/message.ts";
@@ -13,13 +20,12 @@ import {
   type GivenCompactionSettings,
   readCompactionSettings,
 } from "../compaction/trigger/should-compact.ts";
-import type { CacheProfile } from "../stages/cache-profiles.ts";
+import { CACHE_PROFILE_SHAPE, type CacheProfile } from "../stages/cache-profiles.ts";
 import {
-  ConfigurationError,
   callback,
   check,
   either,
-  listOf,
+  methods,
   numberFrom,
   objectOf,
   oneOf,
@@ -27,18 +33,19 @@ import {
   rule,
   type Shape,
   text,
+  throwProblems,
   wholeFrom,
 } from "../text/check.ts";
 import { asObject, isObject, omitUndefined } from "../text/json.ts";
 import type { TokenEstimator } from "../text/tokens/estimate-tokens.ts";
 import {
+  completeToolOutputLimits,
   DEFAULT_TOOL_OUTPUT_LIMITS,
-  type RawToolOutputLimits,
-  resolveToolOutputLimits,
+  TOOL_OUTPUT_LIMIT_SHAPE,
   type ToolOutputLimits,
 } from "../tool-output/limits.ts";
 import type { SpillStore } from "../tool-output/spill.ts";
-import type { ModelRef } from "../transcript/message.ts";
+import { MODEL_RULE, type ModelRef } from "../transcript/message.ts";
 import type { Journal } from "./journal.ts";
 import type { SessionEvent } from "./log.ts";
 import { PRUNE_RULE, type ResolvedPrune, resolvePrune, type SessionPruneOptions } from "./prune.ts";
@@ -77,8 +84,8 @@ export interface SessionOptions {
   readonly cache?: CacheProfile;
   /** Requests that are expected to follow: what an edit saves on them is compared with what it costs. */
   readonly expectedTurns?: number;
-  /** Limits of a tool output as it comes in. */
-  readonly toolOutput?: RawToolOutputLimits | "off";
+  /** Limits of a tool output as it comes in, over the defaults; 0 turns one off, `off` all of them. */
+  readonly toolOutput?: Partial<ToolOutputLimits> | "off";
   /** How tokens are estimated where the provider has not counted them. */
   readonly estimator?: TokenEstimator;
   /** Characters of the system prompt, where that is no message. */
@@ -125,10 +132,13 @@ export interface ResolvedSessionOptions
   readonly pruning: ResolvedPrune | undefined;
 }
 
-/** The options completed with the defaults of their profile; throws one error that lists every problem. */
-export function readSessionOptions(options: SessionOptions): ResolvedSessionOptions {
-  const problems = [...check(SESSION_SHAPE, options), ...findConflicts(Object(options))];
-  if (problems.length > 0) throw new ConfigurationError(problems.map(({ text }) => text));
+/** The options completed with the defaults of their profile; throws one error that lists every problem, of the ports too. */
+export function readSessionOptions(options: SessionOptions, ports?: unknown): ResolvedSessionOptions {
+  throwProblems([
+    ...(ports === undefined ? [] : check(PORTS_SHAPE, ports, ["ports"])),
+    ...check(SESSION_SHAPE, options),
+    ...findConflicts(Object(options)),
+  ]);
   const { profile = "default" } = options;
   const { compaction: settings, toolOutput: outputs, ...defaults } = PROFILES[profile];
   const known = { ...defaults, ...omitUndefined(options) };
@@ -143,7 +153,7 @@ export function readSessionOptions(options: SessionOptions): ResolvedSessionOpti
       settings,
     ),
     tail: options.tailTokens ?? (isKeepGiven ? "as-settings" : undefined),
-    outputLimits: toolOutput === "off" ? undefined : resolveToolOutputLimits(toolOutput),
+    outputLimits: toolOutput === "off" ? undefined : completeToolOutputLimits(toolOutput),
     pruning: prune === "off" ? undefined : resolvePrune(prune, profile),
   };
 }
@@ -160,7 +170,7 @@ type Defaulted =
 interface ProfileDefaults extends Required<Pick<SessionOptions, Defaulted>> {
   readonly compaction: CompactionSettings;
   /** Undefined: the documented limits within shares of the window. */
-  readonly toolOutput: RawToolOutputLimits | undefined;
+  readonly toolOutput: ToolOutputLimits | undefined;
 }
 
 const DEFAULTS = {
@@ -231,10 +241,7 @@ const limits = objectOf({ contextTokens: tokens, outputTokens: tokens, inputToke
 export const SESSION_SHAPE: Shape<SessionOptions> = {
   profile: oneOf("default", "documented"),
   sessionId: text,
-  model: rule(
-    "{ provider, id }",
-    (value) => isObject(value) && typeof value.provider === "string" && typeof value.id === "string",
-  ),
+  model: MODEL_RULE,
   limits: {
     ...limits,
     find: (value, path) =>
@@ -244,56 +251,25 @@ export const SESSION_SHAPE: Shape<SessionOptions> = {
   overflow: objectOf(OVERFLOW_SHAPE),
   representation: oneOf("pivot", "user-summary"),
   tailTokens: wholeFrom(0),
-  summarizer: objectOf({
-    model: rule("{ provider, id }", isObject),
-    windowTokens: numberFrom(0),
-    outputTokens: numberFrom(0),
-  }),
-  pins: listOf(
-    rule(
-      "{ text } or { handle }",
-      (value) => isObject(value) && (typeof value.text === "string" || typeof value.handle === "string"),
-    ),
-  ),
+  summarizer: SUMMARIZER_RULE,
+  pins: PINS_RULE,
   autoContinue: oneOf("as-needed", "never"),
   prune: either(oneOf("off"), PRUNE_RULE),
-  cache: rule(
-    "a profile with readMultiplier, writeMultiplier, ttlMs, minimumTokens of 0 or more and stepTokens of 1 or more",
-    isCacheProfile,
-  ),
+  cache: objectOf(CACHE_PROFILE_SHAPE),
   expectedTurns: numberFrom(1),
-  toolOutput: either(oneOf("off"), {
-    expects: "limits of an output",
-    find: (value, path) => problemsOf(() => resolveToolOutputLimits(value), path),
-  }),
+  toolOutput: either(oneOf("off"), objectOf(TOOL_OUTPUT_LIMIT_SHAPE)),
   estimator: either(oneOf("documented", "calibrated"), callback),
   systemChars: numberFrom(0),
   toolsChars: numberFrom(0),
-  redaction: either(oneOf("off"), rule("{ key, extraRules }", isObject)),
+  redaction: REDACTION_RULE,
   redactOutputs: oneOf("on", "off"),
   recallMaxChars: numberFrom(MIN_RECALL_CHARS),
   onEvent: callback,
 };
 
-function isCacheProfile(value: unknown): boolean {
-  if (!isObject(value)) return false;
-  const { readMultiplier, writeMultiplier, minimumTokens, ttlMs, stepTokens } = value;
-  const isFrom = (least: number, number: unknown): boolean => typeof number === "number" && number >= least;
-  return (
-    [readMultiplier, writeMultiplier, minimumTokens].every((number) => Number.isFinite(number)) &&
-    // Infinity is a cache that never ends.
-    [readMultiplier, writeMultiplier, minimumTokens, ttlMs].every((number) => isFrom(0, number)) &&
-    Number.isFinite(stepTokens) &&
-    isFrom(1, stepTokens)
-  );
-}
-
-function problemsOf(read: () => unknown, path: readonly string[]): readonly Problem[] {
-  try {
-    read();
-    return [];
-  } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
-    return error.problems.map((text) => ({ path: [...path, ""], text: `${path.join(".")}: ${text}` }));
-  }
-}
+const PORTS_SHAPE: Shape<SessionPorts> = {
+  ...COMPACT_PORTS_SHAPE,
+  journal: methods("append", "read"),
+  spills: methods("put", "get"),
+  hooks: HOOKS_RULE,
+};

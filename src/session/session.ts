@@ -1,4 +1,5 @@
 import { callWithin } from "../compaction/ports/call-within.ts";
+import { SIGNAL_RULE } from "../compaction/ports/option-rules.ts";
 import {
   classifyProviderError,
   type ProviderErrorReport,
@@ -12,7 +13,7 @@ import {
   type SettingsChange,
   type TriggerStatus,
 } from "../compaction/trigger/should-compact.ts";
-import { omitUndefined } from "../text/json.ts";
+import { aNumber, optionsCheck } from "../text/check.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import type { ContextEstimate } from "../transcript/estimate-context.ts";
 import type { Message, ModelRef, Transcript, Usage } from "../transcript/message.ts";
@@ -22,7 +23,12 @@ import { createSessionCore, type SessionCore } from "./core.ts";
 import type { EditBatch } from "./history.ts";
 import type { JournalContent } from "./journal.ts";
 import { batchOf, type LedgerEntry, readRecord, readSessionState, type SessionState } from "./log.ts";
-import { decideNextAction, type NextActionOptions, readSessionView } from "./next-action.ts";
+import {
+  decideNextAction,
+  NEXT_ACTION_SHAPE,
+  type NextActionOptions,
+  readSessionView,
+} from "./next-action.ts";
 import { readSessionOptions, type SessionOptions, type SessionPorts } from "./options.ts";
 import { tokenLimitOf } from "./output-limits.ts";
 import {
@@ -114,10 +120,12 @@ export interface SessionStatus extends TriggerStatus {
 
 /** A session without messages. Throws only when the options cannot be used. */
 export function createSession(ports: SessionPorts, options: SessionOptions = {}): Session {
-  const core = createSessionCore(ports, readSessionOptions(options));
+  const core = createSessionCore(ports, readSessionOptions(options, ports ?? null));
   const { history, memory, meter, log } = core;
-  const nextAction = (asked: NextActionOptions = {}): SessionAction =>
-    decideNextAction(readSessionView(core, asked));
+  const nextAction = (asked: NextActionOptions = {}): SessionAction => {
+    checkNextAction(asked);
+    return decideNextAction(readSessionView(core, asked));
+  };
   const never = new AbortController().signal;
   const run = (action: SessionAction, signal = never): Promise<RunResult> => runAction(core, action, signal);
   const observe = (transcript: Transcript): void => {
@@ -163,7 +171,9 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
 
     toJSON: () => ({ v: 1, batches: history.batches() }),
 
-    async prepare({ signal = never, ...given } = {}) {
+    async prepare(options = {}) {
+      checkPrepare(options);
+      const { signal = never, ...given } = options;
       let asked: NextActionOptions = given;
       for (let step = 0; step < MAX_STEPS; step++) {
         const action = nextAction(asked);
@@ -176,8 +186,8 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
       return nextAction(asked);
     },
 
-    onProviderError(error, { provider } = {}) {
-      const report = classifyProviderError(error, omitUndefined({ provider }));
+    onProviderError(error, options) {
+      const report = classifyProviderError(error, options);
       if (report.recovery !== "none") refuse(error, report);
       return report;
     },
@@ -234,6 +244,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
     },
 
     setOverhead(overhead) {
+      checkOverhead(overhead);
       if (meter.setOverhead(overhead)) memory.version++;
     },
 
@@ -256,6 +267,11 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
     ledger: () => [...memory.ledger],
   };
 }
+
+const checkPrepare = optionsCheck({ ...NEXT_ACTION_SHAPE, signal: SIGNAL_RULE });
+const checkNextAction = optionsCheck(NEXT_ACTION_SHAPE);
+// What cannot be a count counts as unknown: a host measures these.
+const checkOverhead = optionsCheck({ systemChars: aNumber, toolsChars: aNumber });
 
 /** More than any state needs; guards against an endless loop. */
 const MAX_STEPS = 32;

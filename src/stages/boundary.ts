@@ -1,3 +1,4 @@
+import { oneOf, readOptions, required, type Shape } from "../text/check.ts";
 import { type Edit, hideMessage, runStages, type Stage } from "../transcript/edit.ts";
 import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
 import type { CompactionPart } from "../transcript/part.ts";
@@ -6,7 +7,8 @@ import type { CompactionPart } from "../transcript/part.ts";
  * Hides what the newest completed compaction has summarized. What is left is the summary, then the tail that the host
  * kept verbatim, then everything newer.
  */
-export function compactionBoundary({ from, system = "hide" }: CompactionBoundaryOptions): Stage {
+export function compactionBoundary(options: CompactionBoundaryOptions): Stage {
+  const { from, system = "hide" } = readOptions(SHAPE, options, options);
   return (transcript) => {
     const found = findCompletedCompaction(transcript);
     if (found === undefined) return [];
@@ -48,6 +50,11 @@ export interface CompactionBoundaryOptions {
   /** `keep`: system messages before the boundary stay, for a request that has its system prompt among its messages. */
   readonly system?: "hide" | "keep";
 }
+
+const SHAPE: Shape<CompactionBoundaryOptions> = {
+  from: required(oneOf("summary", "marker")),
+  system: oneOf("hide", "keep"),
+};
 
 /** The index of the summary from which a fork inherits, or -1 when there was no completed compaction. */
 export function findCompactionBoundary(messages: Transcript): number {

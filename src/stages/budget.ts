@@ -1,4 +1,4 @@
-import { callback, readOptions, rule, type Shape } from "../text/check.ts";
+import { callback, limitFrom, readOptions, required, type Shape } from "../text/check.ts";
 import { commonLimit } from "../text/truncate.ts";
 import { applyEdits, type Edit, hideMessage, type Stage } from "../transcript/edit.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
@@ -42,7 +42,7 @@ const DEFAULTS: Required<CharBudgetOptions> = {
 
 const SHAPE: Shape<CharBudgetOptions> = {
   // Less could not hold the frame and a notice.
-  maxChars: rule("a number of 512 or more", (value) => typeof value === "number" && value >= 512),
+  maxChars: required(limitFrom(512)),
   frameChars: callback,
   render: callback,
 };

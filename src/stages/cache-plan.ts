@@ -1,10 +1,21 @@
-import { numberFrom, readOptions, rule, type Shape } from "../text/check.ts";
+import {
+  callback,
+  limitFrom,
+  listOf,
+  numberFrom,
+  objectOf,
+  readOptions,
+  required,
+  rule,
+  type Shape,
+  text,
+} from "../text/check.ts";
 import { CHARS_PER_TOKEN } from "../text/tokens/estimate-tokens.ts";
 import { applyEdits, type Edit, type Position } from "../transcript/edit.ts";
 import { charsOf } from "../transcript/estimate-message.ts";
 import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
 import { filterCompacted } from "./boundary.ts";
-import type { CacheProfile } from "./cache-profiles.ts";
+import { CACHE_PROFILE_SHAPE, type CacheProfile } from "./cache-profiles.ts";
 
 /**
  * Decides which edits pay for themselves: what they save on every later request, against writing again all that the
@@ -14,7 +25,7 @@ import type { CacheProfile } from "./cache-profiles.ts";
  * nothing more: the best choice is always all edits from some message on.
  */
 export function planEdits(request: PlanEditsRequest): EditPlan {
-  checkNumbers(request);
+  readOptions(SHAPE, request, request);
   const wire = measureWire(request);
   const prices = pricesOf(request, wire);
   const tallies = tallyFromEachPlace(wire, prices);
@@ -29,6 +40,7 @@ export function planEdits(request: PlanEditsRequest): EditPlan {
 
 /** The edits in question, and the requests that they affect. */
 export interface PlanEditsRequest {
+  /** The messages as they are before the edits. */
   readonly transcript: Transcript;
   /** Edits of which each could be left out, like those of `prune` and `supersede`. */
   readonly edits: readonly Edit[];
@@ -98,23 +110,16 @@ const NOTHING: EditTally = {
   breakEvenTurns: Number.POSITIVE_INFINITY,
 };
 
-/** Throws with every number of a request that cannot be calculated with. */
-function checkNumbers({ profile, expectedTurns, idleMs, leadingTokens, neededTokens }: PlanEditsRequest) {
-  const { readMultiplier, writeMultiplier, minimumTokens, stepTokens, ttlMs } = profile;
-  const prices = { readMultiplier, writeMultiplier, minimumTokens, stepTokens, ttlMs };
-  readOptions(SHAPE, {}, { ...prices, expectedTurns, idleMs, leadingTokens, neededTokens });
-}
-
-const SHAPE: Shape = {
-  readMultiplier: numberFrom(0),
-  writeMultiplier: numberFrom(0),
-  minimumTokens: numberFrom(0),
-  stepTokens: rule("a number of 1 or more", (value) => typeof value === "number" && value >= 1),
-  ttlMs: rule("milliseconds, 0 or more", (value) => typeof value === "number" && value >= 0),
-  idleMs: rule("milliseconds, 0 or more", (value) => typeof value === "number" && value >= 0),
+const SHAPE: Shape<PlanEditsRequest> = {
+  transcript: required(rule("a transcript", Array.isArray)),
+  edits: required(rule("a list of edits", Array.isArray)),
+  profile: required(objectOf(CACHE_PROFILE_SHAPE)),
   leadingTokens: numberFrom(0),
+  breakpoints: listOf(text),
+  tokensOf: callback,
+  expectedTurns: required(numberFrom(1)),
+  idleMs: limitFrom(0),
   neededTokens: numberFrom(0),
-  expectedTurns: numberFrom(1),
 };
 
 function pricesOf({ profile, expectedTurns, idleMs = 0 }: PlanEditsRequest, wire: CachedWire): CachePrices {

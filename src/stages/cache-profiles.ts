@@ -1,3 +1,4 @@
+import { limitFrom, numberFrom, required, type Shape } from "../text/check.ts";
 import type { ModelRef } from "../transcript/message.ts";
 
 /**
@@ -39,6 +40,16 @@ export interface CacheProfile {
   /** Only whole steps of a prefix are reused. */
   readonly stepTokens: number;
 }
+
+/** What a profile of your own may be. */
+export const CACHE_PROFILE_SHAPE: Shape<CacheProfile> = {
+  readMultiplier: required(numberFrom(0)),
+  writeMultiplier: required(numberFrom(0)),
+  // Infinity is a cache that never ends.
+  ttlMs: required(limitFrom(0)),
+  minimumTokens: required(numberFrom(0)),
+  stepTokens: required(numberFrom(1)),
+};
 
 /** The names of the known profiles. */
 export type CacheProfileName =

@@ -1,5 +1,9 @@
-import { anything, listOf, numberFrom, readOptions, type Shape, text } from "../text/check.ts";
-import { type EstimateTokensOptions, estimateTokens } from "../text/tokens/estimate-tokens.ts";
+import { listOf, numberFrom, objectOf, readOptions, type Shape, text } from "../text/check.ts";
+import {
+  ESTIMATE_TOKENS_SHAPE,
+  type EstimateTokensOptions,
+  estimateTokens,
+} from "../text/tokens/estimate-tokens.ts";
 import type { Edit, Handle, Stage } from "../transcript/edit.ts";
 import type { MessageId, Transcript } from "../transcript/message.ts";
 import { type CallId, CLEARED_PLACEHOLDER } from "../transcript/part.ts";
@@ -88,7 +92,7 @@ export const PRUNE_SHAPE: Shape<PruneOptions> = {
   minimumTokens: numberFrom(0),
   protectTurns: numberFrom(0),
   protectedTools: listOf(text),
-  estimate: anything,
+  estimate: objectOf(ESTIMATE_TOKENS_SHAPE),
 };
 
 function planPrune(messages: Transcript, settings: Required<PruneOptions>): PrunePlan {

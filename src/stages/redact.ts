@@ -1,6 +1,7 @@
+import { optionsCheck } from "../text/check.ts";
 import { mapStrings } from "../text/json.ts";
 import { normalizeText } from "../text/normalize.ts";
-import { type RedactOptions, redactSecretsWithReport } from "../text/secrets/redact-secrets.ts";
+import { REDACT_SHAPE, type RedactOptions, redactSecretsWithReport } from "../text/secrets/redact-secrets.ts";
 import type { Edit, Stage } from "../transcript/edit.ts";
 import { isVisibleToModel, type Message, normalizePartText } from "../transcript/message.ts";
 import { type FilePart, outcomeText, type Part, type ToolPart, withText } from "../transcript/part.ts";
@@ -11,6 +12,7 @@ import { type FilePart, outcomeText, type Part, type ToolPart, withText } from "
  * parts that no format understands are never touched.
  */
 export function redactTranscript(options: RedactOptions = {}): Stage {
+  checkOptions(options);
   const redact = createTextRedactor(options, new Map());
   return (transcript) => {
     const edits: Edit[] = [];
@@ -32,6 +34,8 @@ export function redactTranscript(options: RedactOptions = {}): Stage {
     return edits;
   };
 }
+
+const checkOptions = optionsCheck(REDACT_SHAPE);
 
 /** Redacts what a person will read, text by text or message by message, and counts what it replaced. */
 interface Redactor {

@@ -1,3 +1,4 @@
+import { oneOf, optionsCheck, type Shape } from "../text/check.ts";
 import { mapStrings } from "../text/json.ts";
 import { isMalformed, normalizeText, normalizeTypedText } from "../text/normalize.ts";
 import type { Edit, EditReason } from "../transcript/edit.ts";
@@ -20,7 +21,11 @@ import {
 } from "../transcript/part.ts";
 
 /** Edits after which no provider refuses the transcript for its structure: the last stage before anything is sent. */
-export function repairPairing(messages: Transcript, options: RepairPairingOptions = {}): readonly Edit[] {
+export function repairPairing(
+  messages: Transcript,
+  options: RepairPairingOptions = NO_OPTIONS,
+): readonly Edit[] {
+  checkOptions(options);
   const edits: Edit[] = [];
   const callIds = new Set<CallId>();
   const leadingSystem: Message[] = [];
@@ -63,6 +68,15 @@ export interface RepairPairingOptions {
   /** A request has to end with a user message; a stored conversation may end with an answer. */
   readonly lastMessage?: "any" | "user";
 }
+
+const SHAPE: Shape<RepairPairingOptions> = {
+  missingResult: oneOf("stub", "strip"),
+  orphanResult: oneOf("drop", "asText"),
+  lastMessage: oneOf("any", "user"),
+};
+
+const NO_OPTIONS: RepairPairingOptions = {};
+const checkOptions = optionsCheck(SHAPE);
 
 /** What the model reads where a request would end with its own answer. */
 export const CONTINUE_REQUEST = "Continue.";

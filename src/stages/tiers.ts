@@ -1,3 +1,14 @@
+import {
+  anything,
+  limitFrom,
+  listOf,
+  objectOf,
+  optionsCheck,
+  readOptions,
+  required,
+  type Shape,
+  text,
+} from "../text/check.ts";
 import { safeJson } from "../text/json.ts";
 import { shouldUseHeadTail } from "../text/truncate.ts";
 import type { Edit, Stage } from "../transcript/edit.ts";
@@ -7,10 +18,8 @@ import { cutOutcome, pendingCalls, type ToolResult, toolResults } from "../trans
 import { clipInput, replaceCall } from "./shrink.ts";
 
 /** Cuts tool results and their inputs by age, in three tiers: the newest results stay whole, older ones keep less. */
-export function graduatedTiers({
-  limits,
-  neverCutTools = FORK_NO_TRUNCATION_TOOLS,
-}: GraduatedTiersOptions): Stage {
+export function graduatedTiers(options: GraduatedTiersOptions): Stage {
+  const { limits, neverCutTools = FORK_NO_TRUNCATION_TOOLS } = readOptions(TIERS_SHAPE, options, options);
   return (transcript) => {
     const edits: Edit[] = [];
     for (const { result, tier, isNumbered } of resultsWithTiers(transcript, limits)) {
@@ -38,6 +47,28 @@ export interface GraduatedTiersOptions {
 }
 
 const STAGE = "graduated-tiers";
+
+const EACH_TIER = objectOf({
+  1: required(limitFrom(0)),
+  2: required(limitFrom(0)),
+  3: required(limitFrom(0)),
+});
+
+/** What the limits of the tiers may be; `Infinity` cuts nothing. */
+export const TIER_LIMITS_SHAPE: Shape<TierLimits> = {
+  tier1Count: required(limitFrom(0)),
+  tier2Count: required(limitFrom(0)),
+  resultChars: required(EACH_TIER),
+  paramsChars: required(EACH_TIER),
+};
+
+/** Limits of tiers have the counts in them, so these may be given too. */
+const checkCounts = optionsCheck({ ...TIER_LIMITS_SHAPE, resultChars: anything, paramsChars: anything });
+
+const TIERS_SHAPE: Shape<GraduatedTiersOptions> = {
+  limits: required(objectOf(TIER_LIMITS_SHAPE)),
+  neverCutTools: listOf(text),
+};
 
 /** Tools whose results are never cut. */
 export const FORK_NO_TRUNCATION_TOOLS: readonly string[] = ["ask_user_questions", "question", "skill"];
@@ -123,6 +154,7 @@ export function getToolResultTier(
   totalToolResults?: number,
   limits: TierCounts = DOCUMENTED_TIER_LIMITS,
 ): Tier {
+  checkCounts(limits);
   const indexFromEnd = totalToolResults === undefined ? toolIndex : totalToolResults - 1 - toolIndex;
   if (indexFromEnd < limits.tier1Count) return 1;
   return indexFromEnd < limits.tier1Count + limits.tier2Count ? 2 : 3;

@@ -1,3 +1,14 @@
+import {
+  anything,
+  callback,
+  check,
+  listOf,
+  methods,
+  required,
+  type Shape,
+  text,
+  throwProblems,
+} from "../text/check.ts";
 import { applyEdits, type Edit, runStages, type Stage } from "../transcript/edit.ts";
 import type { Fault, Format } from "../transcript/format.ts";
 import { project, type Transcript } from "../transcript/message.ts";
@@ -26,18 +37,31 @@ export interface FormatContract<Wire> {
   readonly repairedRules?: readonly string[];
 }
 
+const CONTRACT_SHAPE: Shape<FormatContract<unknown>> = {
+  format: required(methods("decode", "apply", "faults")),
+  wire: anything,
+  stages: required(listOf(callback)),
+  repair: required(callback),
+  expectEqual: required(callback),
+  view: callback,
+  ruleGroup: callback,
+  repairedRules: listOf(text),
+};
+
 /** The laws that every format keeps, as checks on one wire. */
-export function formatLaws<Wire>({
-  format,
-  wire,
-  stages,
-  repair,
-  expectEqual,
-  view = everything,
-  ruleGroup = (rule) => rule,
+export function formatLaws<Wire>(contract: FormatContract<Wire>): readonly FormatLaw[] {
+  throwProblems(check(CONTRACT_SHAPE, contract));
+  const {
+    format,
+    wire,
+    stages,
+    repair,
+    expectEqual,
+    view = everything,
+    ruleGroup = (rule) => rule,
+  } = contract;
   // A cut may leave an answer in front, and only the repair can put a question before it.
-  repairedRules = ["first-message-is-user"],
-}: FormatContract<Wire>): readonly FormatLaw[] {
+  const { repairedRules = ["first-message-is-user"] } = contract;
   const frozen = deepFreeze(wire);
   const at = 1_700_000_000_000;
   const decode = () => format.decode(frozen);

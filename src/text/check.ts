@@ -16,11 +16,13 @@ export class ConfigurationError extends Error {
 export interface Rule {
   /** Completes the sentence "… is 5; give …". */
   readonly expects: string;
+  /** Set where a key must be given: `required`. */
+  readonly isRequired?: true;
   /** Everything wrong with a value; empty when it can be used. */
   find(value: unknown, path: readonly string[]): readonly Problem[];
 }
 
-/** The rules of an object by key. Every key is optional; an unset or `undefined` value is never a problem. */
+/** The rules of an object by key. An unset or `undefined` value is a problem only where its rule is `required`. */
 export type Shape<Options = Readonly<Record<string, unknown>>> = Readonly<
   Record<keyof Options & string, Rule>
 >;
@@ -31,16 +33,48 @@ export interface Problem {
   readonly text: string;
 }
 
-/** Everything that is wrong with options, unknown keys included; empty when they can be used. */
+/** Everything that is wrong with options, unknown and missing keys included; empty when they can be used. */
 export function check(shape: Shape, value: unknown, path: readonly string[] = []): readonly Problem[] {
   if (!isObject(value))
     return [problem(path, `${path.length === 0 ? "the options are" : "is"} ${show(value)}; give an object`)];
-  return entriesOf(value, path, ([key, item]) => {
+  const missing = Object.entries(shape).filter(([key, rule]) => rule.isRequired && !isGiven(value, key));
+  const found = entriesOf(value, path, ([key, item]) => {
     const at = [...path, key];
     const rule = Object.hasOwn(shape, key) ? shape[key] : undefined;
     if (rule === undefined) return [problem(at, `is not an option; ${nearest(key, Object.keys(shape))}`)];
     return item === undefined ? [] : rule.find(item, at);
   });
+  return [
+    ...missing.map(([key, { expects }]) => problem([...path, key], `is missing; give ${expects}`)),
+    ...found,
+  ];
+}
+
+function isGiven(value: UnknownObject, key: string): boolean {
+  try {
+    return value[key] !== undefined;
+  } catch {
+    // A getter that throws is a problem of its own.
+    return true;
+  }
+}
+
+/**
+ * A check of options that throws one error with every problem. An object is looked at once, so that functions that are
+ * called in loops can check; options that are not given are never a problem.
+ */
+export function optionsCheck(shape: Shape, path: readonly string[] = []): (options: unknown) => void {
+  const usable = new WeakSet<object>();
+  return (options) => {
+    if (options === undefined || (isObject(options) && usable.has(options))) return;
+    throwProblems(check(shape, options, path));
+    usable.add(options as object);
+  };
+}
+
+/** Throws one error with every problem, if there is one. */
+export function throwProblems(problems: readonly Problem[]): void {
+  if (problems.length > 0) throw new ConfigurationError(problems.map(({ text }) => text));
 }
 
 /** The options completed with the defaults; throws one error that lists every problem. */
@@ -49,8 +83,7 @@ export function readOptions<Options extends object>(
   defaults: Options,
   value: unknown = {},
 ): Options {
-  const problems = check(shape, value);
-  if (problems.length > 0) throw new ConfigurationError(problems.map(({ text }) => text));
+  throwProblems(check(shape, value));
   const given = Object.entries(value as object).filter(([, item]) => item !== undefined);
   return { ...defaults, ...(Object.fromEntries(given) as Partial<Options>) };
 }
@@ -72,8 +105,24 @@ export function rule(expects: string, allows: (value: unknown) => boolean): Rule
 
 export const anything: Rule = rule("anything", () => true);
 export const text: Rule = rule("a text", (value) => typeof value === "string" && value !== "");
+/** A text that may be empty. */
+export const anyText: Rule = rule("a text", (value) => typeof value === "string");
+/** A measured number, which may be none. */
+export const aNumber: Rule = rule("a number", (value) => typeof value === "number");
 export const flag: Rule = rule("true or false", (value) => typeof value === "boolean");
 export const callback: Rule = rule("a function", (value) => typeof value === "function");
+
+/** The same rule for a key that must be given. */
+export function required(rule: Rule): Rule {
+  return { ...rule, isRequired: true };
+}
+
+/** An object with these functions, as a port is; it may have more. */
+export function methods(...names: readonly string[]): Rule {
+  return rule(`an object with the functions ${names.join(" and ")}`, (value) =>
+    names.every((name) => isObject(value) && typeof value[name] === "function"),
+  );
+}
 
 /** One of these words. */
 export function oneOf(...words: readonly string[]): Rule {
@@ -81,6 +130,11 @@ export function oneOf(...words: readonly string[]): Rule {
     words.map((word) => JSON.stringify(word)).join(" or "),
     (value) => typeof value === "string" && words.includes(value),
   );
+}
+
+/** A number of at least `least`; `Infinity` too, which means that nothing is cut. */
+export function limitFrom(least: number): Rule {
+  return rule(`a number of ${least} or more`, (value) => typeof value === "number" && value >= least);
 }
 
 /** A finite number of at least `least`. */
@@ -104,7 +158,7 @@ export function wholeFrom(least: number): Rule {
   );
 }
 
-/** An object with these optional keys and no others. */
+/** An object with these keys and no others. */
 export function objectOf(shape: Shape): Rule {
   return { expects: "an object", find: (value, path) => check(shape, value, path) };
 }
@@ -180,8 +234,8 @@ function entriesOf(
   return entries.flatMap(find);
 }
 
-/** The known key that a mistyped one most likely meant, or all of them. */
-function nearest(key: string, known: readonly string[]): string {
+/** The known name that a mistyped one most likely meant, or all of them. */
+export function nearest(key: string, known: readonly string[]): string {
   const ranked = known.map((name) => ({
     name,
     distance: editDistance(key.slice(0, 40).toLowerCase(), name.toLowerCase()),

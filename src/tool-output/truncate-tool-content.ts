@@ -1,6 +1,16 @@
-import { oneOf, readOptions, rule, type Shape, text } from "../text/check.ts";
+import {
+  check,
+  methods,
+  objectOf,
+  oneOf,
+  readOptions,
+  rule,
+  type Shape,
+  text,
+  throwProblems,
+} from "../text/check.ts";
 import { isObject } from "../text/json.ts";
-import type { RedactOptions } from "../text/secrets/redact-secrets.ts";
+import { REDACT_SHAPE, type RedactOptions } from "../text/secrets/redact-secrets.ts";
 import type { Cut } from "../text/truncate.ts";
 import {
   binaryNotice,
@@ -19,6 +29,7 @@ import {
   type RawToolOutputLimits,
   resolveToolOutputLimits,
   type TextSize,
+  TOOL_OUTPUT_LIMIT_SHAPE,
   type ToolOutputLimits,
   textSize,
 } from "./limits.ts";
@@ -51,6 +62,11 @@ export async function truncateToolContent<Block extends ToolContentBlock>(
   store?: SpillStore,
   options: ToolOutputOptions = {},
 ): Promise<ToolOutputResult<Block | TextBlock>> {
+  throwProblems([
+    ...(limits === undefined ? [] : check(TOOL_OUTPUT_LIMIT_SHAPE, limits, ["limits"])),
+    ...(store === undefined ? [] : STORE_RULE.find(store, ["store"])),
+    ...check(OPTIONS_SHAPE, options),
+  ]);
   const resolved = resolveToolOutputLimits(limits);
   const content = readToolText(blocks, options);
   const whole = { truncated: false, by: "none", stats: outputStats(content.size, content.size) } as const;
@@ -89,15 +105,21 @@ export interface ToolOutputOptions {
   readonly signal?: AbortSignal;
 }
 
-const SHAPE: Shape<BoundToolOutputOptions> = {
-  limits: rule("limits such as { maxLines: 2000 }", isObject),
-  store: rule("an object with put and get", (value) => isObject(value) && "put" in value && "get" in value),
+const OPTIONS_SHAPE: Shape<ToolOutputOptions> = {
   cut: rule("the cut of a tool part", isObject),
   normalize: oneOf("on", "off"),
-  redact: rule("options such as { extraRules }", isObject),
+  redact: objectOf(REDACT_SHAPE),
   spillTruncated: oneOf("on", "off"),
   recallTool: text,
-  signal: rule("an AbortSignal", isObject),
+  signal: rule("an AbortSignal", (value) => isObject(value) && "aborted" in value),
+};
+
+const STORE_RULE = methods("put", "get");
+
+const SHAPE: Shape<BoundToolOutputOptions> = {
+  ...OPTIONS_SHAPE,
+  limits: objectOf(TOOL_OUTPUT_LIMIT_SHAPE),
+  store: STORE_RULE,
 };
 
 /** Options of `boundToolOutput`. */

@@ -1,3 +1,4 @@
+import { readOptions, required, rule, type Shape } from "../text/check.ts";
 import { charsOf, charsOfPart } from "./estimate-message.ts";
 import { type Message, type Transcript, withMetadata } from "./message.ts";
 import type { Handle, MessageId, Part } from "./part.ts";
@@ -114,7 +115,12 @@ export type Stage = (transcript: readonly Message[]) => readonly Edit[];
  * The transcript after some edits, in order; the only function that changes one.
  * Hidden things stay in it, marked. An edit whose target is not there changes nothing.
  */
-export function applyEdits(transcript: Transcript, edits: readonly Edit[], { at }: ApplyOptions): Transcript {
+export function applyEdits(
+  transcript: Transcript,
+  edits: readonly Edit[],
+  options: ApplyOptions,
+): Transcript {
+  const { at } = readOptions(APPLY_SHAPE, options, options);
   if (edits.length === 0) return transcript;
   const draft = createDraft(transcript);
   for (const edit of edits) {
@@ -141,10 +147,15 @@ export function applyEdits(transcript: Transcript, edits: readonly Edit[], { at 
   return draft.messages();
 }
 
+/** When edits are applied. */
 export interface ApplyOptions {
   /** Milliseconds since 1970, stamped on outputs that are cleared and on new messages. The engine has no clock of its own. */
   readonly at: number;
 }
+
+const APPLY_SHAPE: Shape<ApplyOptions> = {
+  at: required(rule("milliseconds since 1970", Number.isFinite)),
+};
 
 function hide(part: Part, edit: HidePart, at: number): Part {
   if (edit.what === "part") return { ...part, agentVisible: false };

@@ -1,3 +1,12 @@
+import {
+  aNumber,
+  limitFrom,
+  numberFrom,
+  objectOf,
+  optionsCheck,
+  required,
+  type Shape,
+} from "../text/check.ts";
 import type { ErrorInterval } from "../text/tokens/automaton.ts";
 import {
   CHARS_PER_TOKEN,
@@ -10,12 +19,20 @@ import {
 import {
   estimateMessageTokens,
   estimateResultTokens,
+  MESSAGE_ESTIMATE_SHAPE,
   type MessageEstimateOptions,
   messageSizes,
   scaleOf,
   type TokenObservation,
 } from "./estimate-message.ts";
-import { isVisibleToModel, type Message, type ModelRef, type Transcript, type Usage } from "./message.ts";
+import {
+  isVisibleToModel,
+  type Message,
+  MODEL_RULE,
+  type ModelRef,
+  type Transcript,
+  type Usage,
+} from "./message.ts";
 
 /**
  * About how many tokens the model would read if these messages were sent: the newest usage that still holds
@@ -25,6 +42,12 @@ export function estimateContextTokens(
   transcript: Transcript,
   options: ContextEstimateOptions = {},
 ): ContextEstimate {
+  checkOptions(options);
+  return estimateContext(transcript, options);
+}
+
+/** The same for options that were checked, or that hold what a message says of its model. */
+export function estimateContext(transcript: Transcript, options: ContextEstimateOptions): ContextEstimate {
   const tally = createContextTally(options);
   for (const message of transcript) tally.add(message);
   return tally.estimate();
@@ -95,6 +118,7 @@ export interface ContextEstimate {
   readonly lastUsageIndex: number;
 }
 
+/** How the tokens of a context are counted. */
 export interface ContextEstimateOptions extends MessageEstimateOptions {
   /** The model that is asked next: usage of another one does not count, and its name tells the family. */
   readonly model?: ModelRef;
@@ -110,6 +134,18 @@ export interface ContextEstimateOptions extends MessageEstimateOptions {
   /** How far off an estimator function of your own is; the built-in ones know. */
   readonly interval?: ErrorInterval;
 }
+
+/** What the options of `estimateContextTokens` may be. */
+export const CONTEXT_ESTIMATE_SHAPE: Shape<ContextEstimateOptions> = {
+  ...MESSAGE_ESTIMATE_SHAPE,
+  model: MODEL_RULE,
+  epochStartIndex: limitFrom(0),
+  systemChars: aNumber,
+  toolsChars: aNumber,
+  interval: objectOf({ low: required(numberFrom(0)), high: required(numberFrom(0)) }),
+};
+
+const checkOptions = optionsCheck(CONTEXT_ESTIMATE_SHAPE);
 
 interface KnownUsage {
   readonly index: number;

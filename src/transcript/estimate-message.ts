@@ -1,6 +1,8 @@
-import { safeJson } from "../text/json.ts";
+import { anything, optionsCheck, rule, type Shape } from "../text/check.ts";
+import { isObject, safeJson } from "../text/json.ts";
 import {
   CHARS_PER_TOKEN,
+  ESTIMATOR_SHAPE,
   familyCost,
   roundTokens,
   type TokenEstimator,
@@ -16,6 +18,7 @@ import { isCleared } from "./tool-results.ts";
  * a cleared output counts as its placeholder.
  */
 export function estimateMessageTokens(message: Message, options: MessageEstimateOptions = {}): number {
+  checkOptions(options);
   return scaledTokens(message, { ...options, what: "whole" });
 }
 
@@ -24,6 +27,7 @@ export function estimateResultTokens(message: Message, options: MessageEstimateO
   return scaledTokens(message, { ...options, what: "results" });
 }
 
+/** How the tokens of a message are counted. */
 export interface MessageEstimateOptions {
   /** How tokens are counted; characters / 4 when unset. */
   readonly estimator?: TokenEstimator;
@@ -32,6 +36,22 @@ export interface MessageEstimateOptions {
   /** What was learned from the session's own usage; its scale replaces the family's. */
   readonly calibration?: TokenCalibration;
 }
+
+/** What the options of `estimateMessageTokens` may be. */
+export const MESSAGE_ESTIMATE_SHAPE: Shape<MessageEstimateOptions> = {
+  ...ESTIMATOR_SHAPE,
+  calibration: rule("what a session learned from its usage", isObject),
+};
+
+// A whole context is estimated with one object of options, of which these are a part.
+const checkOptions = optionsCheck({
+  ...MESSAGE_ESTIMATE_SHAPE,
+  model: anything,
+  epochStartIndex: anything,
+  systemChars: anything,
+  toolsChars: anything,
+  interval: anything,
+});
 
 /** The size of a message before scaling and rounding. Media cost the same with every estimator. */
 interface MessageSizes {

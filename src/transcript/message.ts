@@ -1,3 +1,4 @@
+import { objectOf, type Rule, required, text } from "../text/check.ts";
 import { normalizeText, normalizeTypedText } from "../text/normalize.ts";
 import type { CarriedFacts } from "./carried-facts.ts";
 import {
@@ -58,6 +59,9 @@ export interface ModelRef {
   readonly provider: string;
   readonly id: string;
 }
+
+/** What an option that names a model may be. */
+export const MODEL_RULE: Rule = objectOf({ provider: required(text), id: required(text) });
 
 /** Who may see a message, and what it is for. Unset means visible. */
 export interface MessageMetadata {

@@ -2,7 +2,7 @@ import { omitUndefined } from "../../text/json.ts";
 import { tokenFamilyOf } from "../../text/tokens/estimate-tokens.ts";
 import type { CarriedFacts } from "../../transcript/carried-facts.ts";
 import type { Handle } from "../../transcript/edit.ts";
-import { type ContextEstimateOptions, estimateContextTokens } from "../../transcript/estimate-context.ts";
+import { type ContextEstimateOptions, estimateContext } from "../../transcript/estimate-context.ts";
 import { charsOf, estimateMessageTokens } from "../../transcript/estimate-message.ts";
 import {
   createIdDeduplicator,
@@ -12,6 +12,7 @@ import {
   type ModelRef,
   type Transcript,
 } from "../../transcript/message.ts";
+import { checkCompactionInput } from "../ports/option-rules.ts";
 import type { SummaryRequest } from "../ports/summarizer.ts";
 import {
   collectFacts,
@@ -63,6 +64,7 @@ import {
  * and the facts that are carried along whatever the summary says.
  */
 export function planCompaction(input: CompactionInput): CompactionPlan | NothingToCompact {
+  checkCompactionInput(input);
   const { transcript, trigger, representation = "pivot", redaction = {} } = input;
   // Messages are estimated like the whole context: by the tokens of the model that reads them.
   const { model, family = model && tokenFamilyOf(model.id) } = input.estimate ?? {};
@@ -162,7 +164,7 @@ export function requiredHandle(lastRequest: LastRequest | undefined): MessageId 
 
 /** The tokens of a context by estimate alone, without reported usage. */
 export function contextTokens(shown: Transcript, estimate: CompactionPlan["estimate"]): number {
-  return estimateContextTokens(shown, { ...estimate, epochStartIndex: Number.POSITIVE_INFINITY }).tokens;
+  return estimateContext(shown, { ...estimate, epochStartIndex: Number.POSITIVE_INFINITY }).tokens;
 }
 
 /** Folding less than this can never bring the context down to nine tenths. */

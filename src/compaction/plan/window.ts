@@ -215,7 +215,9 @@ export function keepAmount(input: KeepInput): KeepAmount {
 }
 
 export interface KeepInput {
+  /** As which messages a summary stands in the window. */
   readonly representation: Representation;
+  /** When the window is compacted, and how much of it stays. */
   readonly settings?: CompactionSettings;
   /** The limits of the model that reads the conversation, where known. */
   readonly limits?: ModelLimits;

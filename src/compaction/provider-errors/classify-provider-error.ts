@@ -1,3 +1,4 @@
+import { anyText, optionsCheck, type Shape } from "../../text/check.ts";
 import { omitUndefined } from "../../text/json.ts";
 import { anyOf, codeWords, errorWords, readTokenFigures, type TokenFigures } from "./error-words.ts";
 import { type ErrorStatement, findLookAlike, type ProviderErrorClass } from "./look-alikes.ts";
@@ -6,11 +7,12 @@ import { codeSaysOverflow, saysOverflow } from "./says-overflow.ts";
 
 /**
  * What kind of error a provider sent, and the token counts it gave. Takes the error as it was caught (an Error, a
- * response body, a text, a stream event) and never throws. `read-provider-error` collects texts, codes and statuses from
+ * response body, a text, a stream event); throws only for options that cannot be used. `read-provider-error` collects texts, codes and statuses from
  * the error object; a machine code decides first, then the look-alikes of an overflow, then the wording of an overflow.
  * An error it does not know is never an overflow.
  */
 export function classifyProviderError(error: unknown, options: ClassifyOptions = {}): ProviderErrorReport {
+  checkOptions(options);
   const evidence = readProviderError(error);
   const decision = decide(evidence, options.provider ?? evidence.provider ?? "");
   const { class: errorClass, statement, figures } = decision;
@@ -35,6 +37,13 @@ export interface ClassifyOptions {
   /** Who sent it, where known: a few wordings mean an overflow from one provider only. */
   readonly provider?: string;
 }
+
+/** What the options of `classifyProviderError` may be. */
+export const CLASSIFY_SHAPE: Shape<ClassifyOptions> = {
+  provider: anyText,
+};
+
+const checkOptions = optionsCheck(CLASSIFY_SHAPE);
 
 /** What a provider's error means, what helps, and the token counts that it names. */
 export interface ProviderErrorReport extends TokenFigures {

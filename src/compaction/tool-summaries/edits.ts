@@ -1,5 +1,6 @@
 import { filterCompacted } from "../../stages/boundary.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../../stages/tiers.ts";
+import { listOf, optionsCheck, rule, type Shape, text } from "../../text/check.ts";
 import { oneLine } from "../../text/display.ts";
 import { type Edit, type Handle, hideMessage, type Position } from "../../transcript/edit.ts";
 import {
@@ -10,6 +11,7 @@ import {
 } from "../../transcript/message.ts";
 import { withText } from "../../transcript/part.ts";
 import { handleOf, type ToolResult } from "../../transcript/tool-results.ts";
+import { REDACTION_RULE } from "../ports/option-rules.ts";
 import { digestLine } from "../summary/message.ts";
 import {
   createTextCleaner,
@@ -213,6 +215,7 @@ export function compactToolResultsInRecent(
   cutoff: number,
   options: RecentResultsOptions = {},
 ): readonly Edit[] {
+  checkOptions(options);
   if (!(cutoff > 0)) return [];
   const { keepHandles = [] } = options;
   const results = countedResults(messages, {
@@ -246,6 +249,17 @@ export interface RecentResultsOptions {
   readonly keepHandles?: readonly Handle[];
   /** How secrets are found in the digest. */
   readonly redaction?: SecretRedaction;
+}
+
+const checkOptions = optionsCheck({
+  digestAfter: rule("the id of a message, or null for the beginning", isPosition),
+  digestId: text,
+  keepHandles: listOf(text),
+  redaction: REDACTION_RULE,
+} satisfies Shape<RecentResultsOptions>);
+
+function isPosition(value: unknown): boolean {
+  return value === null || typeof value === "string";
 }
 
 /** How the digest begins. */

@@ -1,7 +1,10 @@
+import { check, limitFrom, listOf, required, rule, type Shape, throwProblems } from "../../text/check.ts";
+import { isObject } from "../../text/json.ts";
 import { applyEdits, type Edit } from "../../transcript/edit.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import { type CallResult, callWithin } from "../ports/call-within.ts";
 import type { Clock } from "../ports/clock.ts";
+import { COMPACT_PORTS_SHAPE, SIGNAL_RULE } from "../ports/option-rules.ts";
 import type { Summarizer } from "../ports/summarizer.ts";
 import type { ToolSummaryStrategy } from "../trigger/should-compact.ts";
 import {
@@ -29,6 +32,7 @@ export async function maybeSummarizeToolResults(
   transcript: Transcript,
   options: MaybeSummarizeOptions,
 ): Promise<SummarizedToolResults> {
+  throwProblems(check(SHAPE, options));
   const { settings, summarizer, clock, signal, pending = [], waitMs = 0 } = options;
   const known = readToolSummarySettings(settings);
   if (known.strategy === "off") return { edits: [], notes: [], degraded: false, pending };
@@ -99,6 +103,15 @@ export interface MaybeSummarizeOptions {
   /** How long to wait for pending summaries first, for the end of a loop; 0 takes only those that are there. */
   readonly waitMs?: number;
 }
+
+const SHAPE: Shape<MaybeSummarizeOptions> = {
+  ...COMPACT_PORTS_SHAPE,
+  // Its own keys are checked by readToolSummarySettings, and those of a compaction may be beside them.
+  settings: required(rule("settings such as { toolCallCutoff: 10 }", isObject)),
+  signal: required(SIGNAL_RULE),
+  pending: listOf(rule("what the call before this one gave", isObject)),
+  waitMs: limitFrom(0),
+};
 
 /** The edits of one call, and the summaries that are still on their way. */
 export interface SummarizedToolResults {

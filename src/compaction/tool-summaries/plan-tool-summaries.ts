@@ -1,9 +1,9 @@
 import { filterCompacted } from "../../stages/boundary.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../../stages/tiers.ts";
-import { anything, oneOf, readOptions, rule, type Shape } from "../../text/check.ts";
+import { listOf, objectOf, oneOf, readOptions, rule, type Shape, text } from "../../text/check.ts";
 import { oneLine } from "../../text/display.ts";
-import { safeJson } from "../../text/json.ts";
-import type { RedactOptions } from "../../text/secrets/redact-secrets.ts";
+import { isObject, safeJson } from "../../text/json.ts";
+import { REDACT_SHAPE, type RedactOptions } from "../../text/secrets/redact-secrets.ts";
 import type { Position } from "../../transcript/edit.ts";
 import {
   isVisibleToModel,
@@ -21,11 +21,14 @@ import {
   type ToolResult,
   toolResults,
 } from "../../transcript/tool-results.ts";
+import { PINS_RULE } from "../ports/option-rules.ts";
 import type { SummaryRequest } from "../ports/summarizer.ts";
 import { createPinGuard, type Pin } from "../summary/facts.ts";
 import { SECRETS_RULE } from "../summary/request.ts";
 import { clipCodePoints, quoteName, quoteToolText } from "../summary/text.ts";
 import {
+  COMPACTION_SHAPE,
+  type CompactionSettings,
   DEFAULT_COMPACTION_SETTINGS,
   TOOL_SUMMARY_STRATEGIES,
   type ToolSummaryMode,
@@ -186,13 +189,15 @@ function holdsTurn(message: Message): boolean {
 
 /** Tool summary settings completed with their defaults; what cannot be used is thrown, every problem at once. */
 export function readToolSummarySettings(settings: ToolSummarySettings): KnownToolSummarySettings {
-  // The settings of a compaction, which have more keys, may be passed as they are.
-  const { toolCallCutoff, toolSummaryStrategy, protectedTools, pins, redact, model } = settings;
-  const mode = settings.mode ?? settings.toolSummaryMode;
-  const given = { toolCallCutoff, toolSummaryStrategy, mode, protectedTools, pins, redact, model };
-  const read = readOptions(TOOL_SUMMARY_SHAPE, TOOL_SUMMARY_DEFAULTS, given);
+  const read = readOptions(TOOL_SUMMARY_SHAPE, TOOL_SUMMARY_DEFAULTS, settings);
+  const mode = settings.mode ?? settings.toolSummaryMode ?? TOOL_SUMMARY_DEFAULTS.mode;
   const cutoffResults = Math.floor(read.toolCallCutoff);
-  return { ...read, cutoffResults, strategy: cutoffResults <= 0 ? "off" : read.toolSummaryStrategy || "llm" };
+  return {
+    ...read,
+    mode,
+    cutoffResults,
+    strategy: cutoffResults <= 0 ? "off" : read.toolSummaryStrategy || "llm",
+  };
 }
 
 /** When and how old tool results are summed up; the settings of a compaction can be passed as they are. */
@@ -214,17 +219,19 @@ export interface ToolSummarySettings {
   readonly model?: ModelRef;
 }
 
-const TOOL_SUMMARY_SHAPE: Shape<Omit<ToolSummarySettings, "toolSummaryMode">> = {
+// The settings of a compaction, which have more keys, may be passed as they are.
+const TOOL_SUMMARY_SHAPE: Shape<ToolSummarySettings & CompactionSettings> = {
+  ...COMPACTION_SHAPE,
   toolCallCutoff: rule(
     "a number of results, 0 to switch it off",
     (value) => typeof value === "number" && !Number.isNaN(value),
   ),
   toolSummaryStrategy: oneOf(...TOOL_SUMMARY_STRATEGIES, ""),
   mode: oneOf("sync", "background"),
-  protectedTools: anything,
-  pins: anything,
-  redact: anything,
-  model: anything,
+  protectedTools: listOf(text),
+  pins: PINS_RULE,
+  redact: objectOf(REDACT_SHAPE),
+  model: rule("{ provider, id }", isObject),
 };
 
 const TOOL_SUMMARY_DEFAULTS = {

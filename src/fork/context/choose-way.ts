@@ -1,7 +1,9 @@
+import { limitFrom, listOf, oneOf, optionsCheck, required, rule, type Shape } from "../../text/check.ts";
 import type { Transcript } from "../../transcript/message.ts";
 
 /** Chooses how a child gets its parent's conversation, and says why. */
 export function chooseForkWay(facts: ForkWayFacts): ForkWayChoice {
+  checkFacts(facts);
   const { setting, hook, receiver } = facts;
   if (setting === "text") return { way: "text", reason: "the configuration asks for text" };
   if (hook === "missing") {
@@ -46,11 +48,31 @@ export interface ForkWayFacts {
   readonly windowTokens?: number;
   /** What the options allow a child to inherit unchanged; unset means half of its window. */
   readonly inheritAtMostTokens?: number;
-  /** What a token costs that is read from the provider's cache, and one that is written to it, in any one unit. */
+  /** The price of a token that is read from the provider's cache, in any unit. */
   readonly cacheReadPrice: number;
+  /** The price of a token that is written to the cache, in the same unit. */
   readonly cacheWritePrice: number;
   /** How many steps children took until now. */
   readonly finishedSteps: readonly number[];
+}
+
+const checkFacts = optionsCheck({
+  setting: required(oneOf("auto", "exact", "graduated", "text")),
+  hook: required(oneOf("seen", "missing")),
+  receiver: required(oneOf("same", "other-agent", "other-model", "other-provider")),
+  viewAgeMs: required(rule("milliseconds", isNumber)),
+  fullTokens: required(limitFrom(0)),
+  graduatedTokens: required(limitFrom(0)),
+  fixedTokens: required(limitFrom(0)),
+  windowTokens: rule("a number of tokens", isNumber),
+  inheritAtMostTokens: rule("a number of tokens", isNumber),
+  cacheReadPrice: required(limitFrom(0)),
+  cacheWritePrice: required(limitFrom(0)),
+  finishedSteps: required(listOf(limitFrom(0))),
+} satisfies Shape<ForkWayFacts>);
+
+function isNumber(value: unknown): boolean {
+  return typeof value === "number" && !Number.isNaN(value);
 }
 
 /** A provider's cache lives for five minutes; half a minute is left for the child to start. */

@@ -9,13 +9,20 @@ import {
   type TierCounts,
   type TieredResult,
 } from "../../stages/tiers.ts";
+import { optionsCheck, type Shape, text } from "../../text/check.ts";
 import { hashText, omitUndefined } from "../../text/json.ts";
 import { type Edit, runStages } from "../../transcript/edit.ts";
 import { isVisibleToModel, type Message, type Transcript, withUniqueIds } from "../../transcript/message.ts";
 import type { OutputCut } from "../../transcript/part.ts";
 import { CONTEXT_TAG, createRenderer } from "../../transcript/render.ts";
 import { handleOf } from "../../transcript/tool-results.ts";
-import { FORK_CHAR_BUDGET, FORK_CHAR_NO_REMOVAL, type ForkOptions, readForkOptions } from "./options.ts";
+import {
+  FORK_CHAR_BUDGET,
+  FORK_CHAR_NO_REMOVAL,
+  FORK_SHAPE,
+  type ForkOptions,
+  readForkOptions,
+} from "./options.ts";
 
 /** The messages as one wrapped text that never exceeds the budget, with statistics that include what that took. */
 export function formatMessagesAsContext(
@@ -23,6 +30,7 @@ export function formatMessagesAsContext(
   stats: ProcessingStats = statsOf(messages),
   options: Pick<ForkOptions, "budgetChars" | "sessionId"> = {},
 ): FormattedContext {
+  checkFormatOptions(options);
   return formatRendered(messages, { ...options, stats, render: createRenderer() });
 }
 
@@ -47,6 +55,9 @@ export function formatRendered(messages: Transcript, options: FormatOptions): Fo
     stats: { ...stats, ...(edits.length > 0 && countResults(kept, limits)), ...sizes },
   };
 }
+
+// The options of the fork that gave the messages may be passed on as they are.
+const checkFormatOptions = optionsCheck(FORK_SHAPE);
 
 interface FormatOptions extends Pick<ForkOptions, "budgetChars" | "sessionId"> {
   readonly stats: ProcessingStats;
@@ -94,7 +105,9 @@ export function createContextFrame(sessionId: string | undefined): ContextFrame 
 }
 
 /** Tells a child what was done to the context that it inherits, with the numbers that were really applied. */
-export function buildForkPreamble(stats: ProcessingStats, { recall }: ForkPreambleOptions = {}): string {
+export function buildForkPreamble(stats: ProcessingStats, options: ForkPreambleOptions = {}): string {
+  checkPreambleOptions(options);
+  const { recall } = options;
   const applied: NonNullable<ProcessingStats["applied"]> = stats.applied ?? {
     tier2Chars: FORK_TIER2_LIMIT,
     tier3Chars: FORK_TIER3_LIMIT,
@@ -136,6 +149,8 @@ export interface ForkPreambleOptions {
   /** How the child can ask for the whole of what was cut, such as the name of a tool. */
   readonly recall?: string;
 }
+
+const checkPreambleOptions = optionsCheck({ recall: text } satisfies Shape<ForkPreambleOptions>);
 
 export const PREAMBLE_FIRST_LINE = "You are working with forked context from a parent agent session.";
 

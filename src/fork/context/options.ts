@@ -1,5 +1,20 @@
-import { DOCUMENTED_TIER_LIMITS, FORK_NO_TRUNCATION_TOOLS, type TierLimits } from "../../stages/tiers.ts";
-import { callback, listOf, objectOf, oneOf, readOptions, rule, type Shape, text } from "../../text/check.ts";
+import {
+  DOCUMENTED_TIER_LIMITS,
+  FORK_NO_TRUNCATION_TOOLS,
+  TIER_LIMITS_SHAPE,
+  type TierLimits,
+} from "../../stages/tiers.ts";
+import {
+  anyText,
+  callback,
+  limitFrom,
+  listOf,
+  objectOf,
+  oneOf,
+  readOptions,
+  type Shape,
+  text,
+} from "../../text/check.ts";
 import { type Edit, type EditReason, hidePart, type Stage } from "../../transcript/edit.ts";
 import { isVisibleToModel } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
@@ -36,7 +51,7 @@ export const FORK_NO_TRIM_THRESHOLD: number = FORK_CHAR_NO_REMOVAL;
 
 /** The options with every default filled in; throws with all problems at once. */
 export function readForkOptions(options: ForkOptions): ResolvedForkOptions {
-  return readOptions(SHAPE, DEFAULTS, options);
+  return readOptions(FORK_SHAPE, DEFAULTS, options);
 }
 
 export type ResolvedForkOptions = Required<Omit<ForkOptions, "sessionId" | "redact">> &
@@ -54,24 +69,13 @@ const DEFAULTS: ResolvedForkOptions = {
   pruned: "placeholder",
 };
 
-/** A number that may be infinite, which means that nothing is cut. */
-function limitFrom(least: number) {
-  return rule(`a number of ${least} or more`, (value) => typeof value === "number" && value >= least);
-}
-
-const EACH_TIER = objectOf({ 1: limitFrom(0), 2: limitFrom(0), 3: limitFrom(0) });
-
-const SHAPE: Shape<ForkOptions> = {
+/** What the options of a fork may be. */
+export const FORK_SHAPE: Shape<ForkOptions> = {
   // Less could not hold the wrapper and a notice.
   budgetChars: limitFrom(512),
   profile: oneOf("default", "documented"),
-  limits: objectOf({
-    tier1Count: limitFrom(0),
-    tier2Count: limitFrom(0),
-    resultChars: EACH_TIER,
-    paramsChars: EACH_TIER,
-  }),
-  sessionId: rule("a text", (value) => typeof value === "string"),
+  limits: objectOf(TIER_LIMITS_SHAPE),
+  sessionId: anyText,
   neverCutTools: listOf(text),
   ownTools: listOf(text),
   pruned: oneOf("placeholder", "restore"),
@@ -79,7 +83,8 @@ const SHAPE: Shape<ForkOptions> = {
 };
 
 /** Hides what is the parent's own business: its reasoning, hints of ours, text the model never saw, launches still in flight. */
-export function omitForChild({ ownTools = FORK_OWN_TOOLS }: OmitForChildOptions = {}): Stage {
+export function omitForChild(options: OmitForChildOptions = {}): Stage {
+  const { ownTools } = readOptions(OMIT_SHAPE, { ownTools: FORK_OWN_TOOLS }, options);
   return (transcript) => {
     const edits: Edit[] = [];
     for (const message of transcript) {
@@ -99,6 +104,8 @@ export interface OmitForChildOptions {
   /** Tools that launch or watch children; their unfinished calls are not shown to a child. */
   readonly ownTools?: readonly string[];
 }
+
+const OMIT_SHAPE: Shape<OmitForChildOptions> = { ownTools: listOf(text) };
 
 function reasonToOmit(part: Part, ownTools: readonly string[]): EditReason | undefined {
   if (part.type === "reasoning") return "reasoning";

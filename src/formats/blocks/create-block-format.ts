@@ -26,10 +26,10 @@ export function createBlockFormat<Wire, Item, Value, Request extends Wire>(
     encode: (transcript, request = {} as never) =>
       encodeBlocks(transcript, { adapter, sources, request }) as never,
 
-    apply(wire, edits, { at }) {
+    apply(wire, edits, options) {
       if (edits.length === 0) return wire;
       const reading = readBlocks(adapter, wire);
-      const edited = applyEdits(reading.transcript, edits, { at });
+      const edited = applyEdits(reading.transcript, edits, options);
       const firstChanged = firstDifference(reading.transcript, edited);
       if (firstChanged === undefined) return wire;
       const first = firstToWrite(reading, firstChanged);

@@ -28,12 +28,12 @@ export function createLineFormat<Wire>(format: LineFormat<Wire>): Format<Wire> {
     decode,
     faults: (wire) => findFaults(decode(wire)),
 
-    apply(wire, edits, { at }) {
+    apply(wire, edits, options) {
       if (edits.length === 0) return wire;
       const lines = format.open(wire);
       const decoded = decodeLines(format, lines);
-      const edited = applyEdits(decoded.transcript, edits, { at });
-      return format.close(wire, encodeLines({ format, decoded, edited, context: { lines, at } }));
+      const edited = applyEdits(decoded.transcript, edits, options);
+      return format.close(wire, encodeLines({ format, decoded, edited, context: { lines, at: options.at } }));
     },
   };
 }

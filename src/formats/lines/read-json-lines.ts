@@ -1,3 +1,4 @@
+import { callback, readOptions, type Shape } from "../../text/check.ts";
 import { isJsonText } from "../blocks/block-content.ts";
 
 /** One parsed line of a file. */
@@ -14,6 +15,7 @@ export interface LineProblem {
   readonly text: string;
 }
 
+/** Options of `readJsonLines`. */
 export interface ReadJsonLinesOptions {
   /** Called for each line that cannot be read; the line is skipped. */
   readonly onProblem?: (problem: LineProblem) => void;
@@ -26,8 +28,9 @@ export interface ReadJsonLinesOptions {
  */
 export async function* readJsonLines(
   source: AsyncIterable<Uint8Array>,
-  { onProblem = () => {} }: ReadJsonLinesOptions = {},
+  options: ReadJsonLinesOptions = {},
 ): AsyncGenerator<readonly JsonLine[]> {
+  const { onProblem } = readOptions(SHAPE, { onProblem: () => {} }, options);
   const reader = createLineReader(onProblem);
   for await (const chunk of source) {
     const lines = reader.take(chunk);
@@ -36,6 +39,8 @@ export async function* readJsonLines(
   const last = reader.end();
   if (last.length > 0) yield last;
 }
+
+const SHAPE: Shape<ReadJsonLinesOptions> = { onProblem: callback };
 
 /** Takes chunks of bytes and gives the lines that are complete. */
 interface LineReader {

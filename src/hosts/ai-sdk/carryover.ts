@@ -1,6 +1,7 @@
 import type { ModelMessage, Tool } from "ai";
 import type { SessionHook } from "../../compaction/ask.ts";
 import type { Clock } from "../../compaction/ports/clock.ts";
+import { HOOKS_RULE } from "../../compaction/ports/option-rules.ts";
 import type { Summarizer } from "../../compaction/ports/summarizer.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { Journal } from "../../session/journal.ts";
@@ -13,17 +14,8 @@ import {
 } from "../../session/options.ts";
 import { createSession, type Session } from "../../session/session.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
-import {
-  ConfigurationError,
-  callback,
-  check,
-  either,
-  listOf,
-  type Rule,
-  rule,
-  type Shape,
-} from "../../text/check.ts";
-import { asObject, isObject } from "../../text/json.ts";
+import { callback, check, either, methods, rule, type Shape, throwProblems } from "../../text/check.ts";
+import { asObject, isObject, omitUndefined } from "../../text/json.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
 import { createConversation, createPrepareStep, type PrepareStep } from "./conversation.ts";
 import {
@@ -132,19 +124,18 @@ export interface CompactedConversation {
 
 /** A session by these options; throws one error that lists every problem. */
 function openSession(base: LanguageModelLike, options: CarryoverOptions, wiring: Wiring): OpenSession {
-  const problems = [
+  throwProblems([
     ...languageModel.find(base, ["the model"]),
     ...check(CARRYOVER_SHAPE, options),
     ...findConflicts(Object(options)),
-  ];
-  if (problems.length > 0) throw new ConfigurationError(problems.map(({ text }) => text));
+  ]);
   const { summarizer, store, restore: _, onCompact: __, hooks, ...rest } = options;
   const { clock = createSystemClock(), ...sessionOptions } = rest;
   const ports: SessionPorts = {
     clock,
     summarizer: summarizerOf(summarizer ?? base, wiring.headers),
     ...(hooks && { hooks }),
-    ...store,
+    ...omitUndefined({ spills: store?.spills, journal: store?.journal }),
   };
   const model = { provider: String(base.provider), id: String(base.modelId) };
   const session = createSession(ports, {
@@ -181,8 +172,9 @@ function summarizerLimits(given: CarryoverOptions["summarizer"]): Pick<SessionOp
   return { summarizer: { model, windowTokens: contextTokens, outputTokens } };
 }
 
-const languageModel = rule('a language model object of the AI SDK, such as openai("...") gives', (value) =>
-  hasMethods(value, ["doGenerate", "doStream"]),
+const languageModel = rule(
+  'a language model object of the AI SDK, such as openai("...") gives',
+  (value) => methods("doGenerate", "doStream").find(value, []).length === 0,
 );
 
 const STORE_SHAPE: Shape<CarryoverStore> = {
@@ -205,15 +197,6 @@ const CARRYOVER_SHAPE: Shape<CarryoverOptions> = {
   },
   restore: rule("what session.toJSON() gave, parsed", (value) => value === null || typeof value === "object"),
   onCompact: callback,
-  hooks: listOf(rule("a hook", isObject)),
+  hooks: HOOKS_RULE,
   clock: methods("now", "sleep"),
 };
-
-function methods(...names: readonly string[]): Rule {
-  const expects = `an object with the functions ${names.join(" and ")}`;
-  return rule(expects, (value) => hasMethods(value, names));
-}
-
-function hasMethods(value: unknown, names: readonly string[]): boolean {
-  return names.every((name) => typeof asObject(value)[name] === "function");
-}

@@ -7,6 +7,7 @@ import type {
   JournalFailure,
   JournalProblem,
 } from "../../session/journal.ts";
+import { anyText, check, required, type Shape, throwProblems } from "../../text/check.ts";
 import { codeOf, failureOf, toJson } from "../store-failure.ts";
 import {
   createPause,
@@ -19,10 +20,11 @@ import {
   syncFolder,
   writeAll,
 } from "./file-system.ts";
-import { createFileSpillStore } from "./spill-store.ts";
+import { createFileSpillStore, FILE_STORE_SHAPE } from "./spill-store.ts";
 
 /** A journal of lines with checksums. Each writer has a file of its own, so that neither a crash nor another process can damage what was written. */
 export function createFileJournal(options: FileJournalOptions): Journal {
+  throwProblems(check(SHAPE, options ?? {}));
   const { fs = nodeFileSystem, durable = true, now = Date.now } = options;
   const root = resolve(options.root);
   const name = pathName(options.session);
@@ -189,6 +191,8 @@ export interface FileJournalOptions {
   /** Replaces `Date.now`, for tests. */
   readonly now?: () => number;
 }
+
+const SHAPE: Shape<FileJournalOptions> = { ...FILE_STORE_SHAPE, session: required(anyText) };
 
 /** A longer value is stored as a spill beside the log, and its line has only the handle. */
 export const LINE_MAX_BYTES: number = 1_048_576;

@@ -10,6 +10,7 @@ import type {
   RecordStore,
   RecordWrite,
 } from "../../fork/life/record-store.ts";
+import { check, throwProblems } from "../../text/check.ts";
 import { errorWithCode, failureOf, toJson } from "../store-failure.ts";
 import {
   createPause,
@@ -28,9 +29,11 @@ import {
 } from "./file-system.ts";
 import { openSealedLine, sealLine } from "./journal.ts";
 import { type LockHold, withFileLock } from "./lock.ts";
+import { FILE_STORE_SHAPE } from "./spill-store.ts";
 
 /** A record store with a file for each record, replaced atomically under a lock; the previous copy is kept as a backup. */
 export function createFileRecordStore(options: FileRecordStoreOptions): RecordStore {
+  throwProblems(check(FILE_STORE_SHAPE, options ?? {}));
   const { fs = nodeFileSystem, durable = true, now = Date.now } = options;
   const root = resolve(options.root);
   let hasStarted = false;

@@ -1,5 +1,18 @@
 import { createHash } from "node:crypto";
 import { dirname, join, resolve } from "node:path";
+import {
+  callback,
+  check,
+  flag,
+  limitFrom,
+  oneOf,
+  required,
+  rule,
+  type Shape,
+  text,
+  throwProblems,
+} from "../../text/check.ts";
+import { isObject } from "../../text/json.ts";
 import type { SpillFailure, SpillRef, SpillStore } from "../../tool-output/spill.ts";
 import { failureOf, type StoreFailure } from "../store-failure.ts";
 import {
@@ -24,6 +37,7 @@ import { withFileLock } from "./lock.ts";
 
 /** A spill store of files that are named by the hash of their content and readable by their owner only. Removes old files by itself. */
 export function createFileSpillStore(options: FileSpillStoreOptions = {}): SpillStore {
+  throwProblems(check(SPILL_STORE_SHAPE, options));
   const { fs = nodeFileSystem, durable = true, now = Date.now, cleaning = "hourly" } = options;
   const root = resolve(options.root ?? join(defaultStateFolder(process.env), "spill"));
   let hasStarted = false;
@@ -87,7 +101,7 @@ export function createFileSpillStore(options: FileSpillStoreOptions = {}): Spill
   function cleanWhenDue(): void {
     if (cleaning === "never" || now() - cleanedMs < CLEANING_INTERVAL_MS) return;
     cleanedMs = now();
-    void cleanSpills({ ...options, root, fs, now })
+    void removeOldSpills({ ...options, root, fs, now })
       .then(options.onCleaned)
       .catch(() => {});
   }
@@ -175,6 +189,11 @@ interface SpillContent {
 
 /** Removes spilled files that are too old or too many, least recently used first, but never a live or a recent one. */
 export async function cleanSpills(options: CleanSpillsOptions): Promise<CleanReport | StoreFailure> {
+  throwProblems(check(CLEAN_SHAPE, options ?? {}));
+  return removeOldSpills(options);
+}
+
+async function removeOldSpills(options: CleanSpillsOptions): Promise<CleanReport | StoreFailure> {
   const { fs = nodeFileSystem, now = Date.now } = options;
   const folder = await openPrivateFolder({ fs, path: resolve(options.root), durable: false });
   if (folder.status === "failed") return folder;
@@ -219,6 +238,34 @@ export interface CleanSpillsOptions extends SpillLimits {
   /** Replaces `Date.now`, for tests. */
   readonly now?: () => number;
 }
+
+/** What every store of files takes. */
+export const FILE_STORE_SHAPE: Shape<FileStoreOptions> = {
+  root: required(text),
+  durable: flag,
+  fs: rule("a file system like node's", isObject),
+  now: callback,
+};
+
+type FileStoreOptions = Pick<FileSpillStoreOptions, "root" | "durable" | "fs" | "now">;
+
+const SPILL_LIMITS_SHAPE: Shape<SpillLimits> = {
+  maxAgeMs: limitFrom(0),
+  maxBytes: limitFrom(0),
+  maxFiles: limitFrom(0),
+  minAgeMs: limitFrom(0),
+  live: callback,
+};
+
+const SPILL_STORE_SHAPE: Shape<FileSpillStoreOptions> = {
+  ...SPILL_LIMITS_SHAPE,
+  ...FILE_STORE_SHAPE,
+  root: text,
+  cleaning: oneOf("hourly", "never"),
+  onCleaned: callback,
+};
+
+const { durable: _, ...CLEAN_SHAPE } = { ...SPILL_LIMITS_SHAPE, ...FILE_STORE_SHAPE };
 
 /** The outcome of a cleaning; a problem with one file does not stop it. */
 export interface CleanReport {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { codeOf, errorWithCode, type StoreFailure } from "../store-failure.ts";
+import { codeOf, type StoreFailure } from "../store-failure.ts";
 import { migrate, quoteSchema } from "./migrate.ts";
 import {
   createLoadPg,
@@ -85,8 +85,6 @@ export function createPostgresDatabase(options: PostgresDatabaseOptions): Postgr
 
   async function open(limits: PoolSettings["limits"]): Promise<PostgresPool> {
     const { pool, connectionString } = options;
-    if (pool === undefined && connectionString === undefined)
-      throw errorWithCode("NO_DATABASE", "Give a connectionString or a pool.");
     const settings = { maxConnections, statementTimeoutMs, connectTimeoutMs, limits };
     const opened =
       pool ??

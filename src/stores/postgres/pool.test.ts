@@ -37,7 +37,9 @@ describe("a store without the package pg", () => {
   });
 
   it("wants an address or a pool", async () => {
-    expect(await createPostgresStores({}).open()).toMatchObject({ status: "failed", code: "NO_DATABASE" });
+    expect(() => createPostgresStores({})).toThrow(
+      "connectionString is missing; give postgres://user:password@host/database, or a pool of your own",
+    );
   });
 });
 

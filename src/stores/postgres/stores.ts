@@ -1,5 +1,21 @@
 import type { RecordStore } from "../../fork/life/record-store.ts";
 import type { Journal } from "../../session/journal.ts";
+import {
+  callback,
+  check,
+  limitFrom,
+  methods,
+  numberFrom,
+  oneOf,
+  optionsCheck,
+  type Problem,
+  required,
+  type Shape,
+  text,
+  throwProblems,
+  wholeFrom,
+} from "../../text/check.ts";
+import { asObject } from "../../text/json.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
 import type { StoreFailure } from "../store-failure.ts";
 import { createPostgresDatabase, type PostgresDatabaseOptions, storableText } from "./database.ts";
@@ -26,6 +42,7 @@ import {
 
 /** All stores in one PostgreSQL database, for agents on several machines. Connects when first used; its methods never throw. */
 export function createPostgresStores(options: PostgresStoresOptions): PostgresStores {
+  throwProblems(problemsOf(options));
   const database = createPostgresDatabase(options);
   const { cleaning = "hourly" } = options;
   let askedMs = Number.NEGATIVE_INFINITY;
@@ -62,7 +79,10 @@ export function createPostgresStores(options: PostgresStoresOptions): PostgresSt
       database.use((connection) => recordsBelow(connection, { table: database.table("records"), prefix })),
     inventory: () => takePostgresInventory(database),
     purge: (choose) => purgePostgres(database, choose),
-    clean: (limits) => cleanPostgresSpills(database, { ...options, ...limits }),
+    async clean(limits) {
+      checkLimits(limits);
+      return cleanPostgresSpills(database, { ...options, ...limits });
+    },
     async open() {
       const answer = await database.use((connection) => connection.rows("select 1", []));
       return "status" in answer ? answer : { status: "open" };
@@ -78,6 +98,48 @@ export interface PostgresStoresOptions extends PostgresDatabaseOptions, Postgres
   readonly cleaning?: "hourly" | "never";
   /** Called after each cleaning by this process. */
   readonly onCleaned?: (report: PostgresCleanReport | StoreFailure) => void;
+}
+
+const SPILL_LIMITS_SHAPE: Shape<PostgresSpillLimits> = {
+  maxAgeMs: limitFrom(0),
+  maxBytes: limitFrom(0),
+  minAgeMs: limitFrom(0),
+};
+
+const ONE_OF_BOTH = "postgres://user:password@host/database, or a pool of your own";
+
+const STORES_SHAPE: Shape<PostgresStoresOptions> = {
+  ...SPILL_LIMITS_SHAPE,
+  // Its problem does not show the value, which may hold a password.
+  connectionString: {
+    expects: ONE_OF_BOTH,
+    find: (value, path) =>
+      typeof value === "string" && value !== ""
+        ? []
+        : [{ path, text: `${path.join(".")} cannot be used; give ${ONE_OF_BOTH}` }],
+  },
+  pool: methods("connect"),
+  schema: text,
+  maxConnections: wholeFrom(1),
+  statementTimeoutMs: numberFrom(0),
+  connectTimeoutMs: numberFrom(0),
+  retryMs: numberFrom(0),
+  load: callback,
+  clock: methods("now", "sleep"),
+  cleaning: oneOf("hourly", "never"),
+  onCleaned: callback,
+};
+
+const checkLimits = optionsCheck(SPILL_LIMITS_SHAPE);
+
+/** Everything that is wrong with the options, a database that is not named included. */
+function problemsOf(options: PostgresStoresOptions): readonly Problem[] {
+  const { connectionString } = STORES_SHAPE;
+  const isNamed = asObject(options).pool !== undefined;
+  return check(
+    { ...STORES_SHAPE, connectionString: isNamed ? connectionString : required(connectionString) },
+    options ?? {},
+  );
 }
 
 /** The stores of one database. */

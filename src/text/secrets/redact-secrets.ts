@@ -1,3 +1,4 @@
+import { anyText, listOf, objectOf, optionsCheck, required, rule, type Shape } from "../check.ts";
 import { hashText } from "../json.ts";
 import { matchArgument, matchAssignment, matchElement } from "./assignment.ts";
 import {
@@ -39,6 +40,7 @@ export interface SecretRule {
   readonly pattern: RegExp;
 }
 
+/** How secrets are found. */
 export interface RedactOptions {
   /** Keys the short hashes, so that placeholders of two projects cannot be compared. */
   readonly key?: string;
@@ -54,6 +56,7 @@ export interface RedactedText {
 
 /** Like `redactSecrets`, with the number of secrets found of each type. */
 export function redactSecretsWithReport(text: string, options: RedactOptions = {}): RedactedText {
+  checkOptions(options);
   const { key = "", extraRules = [] } = options;
   const counts = new Map<string, number>();
   const hide = (before: string, spans: readonly SecretSpan[]): string => {
@@ -80,6 +83,19 @@ export function redactSecretsWithReport(text: string, options: RedactOptions = {
 }
 
 const MAX_PASSES = 8;
+
+/** What the options of `redactSecrets` may be. */
+export const REDACT_SHAPE: Shape<RedactOptions> = {
+  key: anyText,
+  extraRules: listOf(
+    objectOf({
+      type: required(anyText),
+      pattern: required(rule("a regular expression", (value) => value instanceof RegExp)),
+    }),
+  ),
+};
+
+const checkOptions = optionsCheck(REDACT_SHAPE);
 
 function findByRule(text: string, { type, pattern }: SecretRule): readonly SecretSpan[] {
   const safeType =

@@ -1,3 +1,4 @@
+import { callback, either, oneOf, optionsCheck, type Shape } from "../check.ts";
 import {
   type ErrorInterval,
   PAIR_DIGITS,
@@ -10,13 +11,15 @@ import {
 } from "./automaton.ts";
 import { TOKEN_MODEL } from "./model.ts";
 
-/** About how many tokens a text has. Never negative, never throws. */
+/** About how many tokens a text has. Never negative; throws only for options that cannot be used. */
 export function estimateTokens(text: string, options: EstimateTokensOptions = {}): number {
+  checkOptions(options);
   const { estimator = "documented", rounding = "nearest", family = "gpt" } = options;
   const scale = estimator === "calibrated" ? familyCost(family).scale : 1;
   return roundTokens(unroundedTokens(text, estimator) * scale, rounding);
 }
 
+/** How the tokens of a text are counted. */
 export interface EstimateTokensOptions {
   /** How tokens are counted; characters / 4 when unset. */
   readonly estimator?: TokenEstimator;
@@ -35,6 +38,20 @@ export type TokenEstimator = "documented" | "calibrated" | ((text: string) => nu
 
 /** `nearest` is what OpenCode does; `floor-min-1` gives any text at least one token. */
 type TokenRounding = "nearest" | "ceil" | "floor-min-1";
+
+/** What chooses the estimator and the family, here and wherever tokens are estimated. */
+export const ESTIMATOR_SHAPE: Shape<Pick<EstimateTokensOptions, "estimator" | "family">> = {
+  estimator: either(oneOf("documented", "calibrated"), callback),
+  family: oneOf("gpt", "claude", "gemini", "other"),
+};
+
+/** What the options of `estimateTokens` may be. */
+export const ESTIMATE_TOKENS_SHAPE: Shape<EstimateTokensOptions> = {
+  ...ESTIMATOR_SHAPE,
+  rounding: oneOf("nearest", "ceil", "floor-min-1"),
+};
+
+const checkOptions = optionsCheck(ESTIMATE_TOKENS_SHAPE);
 
 /** The estimate before scale and rounding, so that parts can be added up first. */
 export function unroundedTokens(text: string, estimator: TokenEstimator): number {

@@ -20,12 +20,12 @@ export const opencode: OpenCodeFormat = {
   decode: (wire) => decodeMessages(messagesOf(wire)).transcript,
   faults: (wire) => findFaults(opencode.decode(wire)),
 
-  apply(wire, edits, { at }) {
+  apply(wire, edits, options) {
     if (edits.length === 0) return wire;
     const messages = messagesOf(wire);
     const decoded = decodeMessages(messages);
-    const edited = applyEdits(decoded.transcript, edits, { at });
-    return withMessages(wire, encodeMessages(messages, decoded, edited, at));
+    const edited = applyEdits(decoded.transcript, edits, options);
+    return withMessages(wire, encodeMessages(messages, decoded, edited, options.at));
   },
 };
 

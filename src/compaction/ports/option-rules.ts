@@ -1,0 +1,76 @@
+import {
+  either,
+  limitFrom,
+  listOf,
+  methods,
+  numberFrom,
+  objectOf,
+  oneOf,
+  optionsCheck,
+  type Rule,
+  required,
+  rule,
+  type Shape,
+  text,
+} from "../../text/check.ts";
+import { isObject } from "../../text/json.ts";
+import { REDACT_SHAPE } from "../../text/secrets/redact-secrets.ts";
+import { MODEL_RULE } from "../../transcript/message.ts";
+import { COMPACTION_SHAPE } from "../trigger/should-compact.ts";
+
+/** What must stay visible to the model: each a text, or a handle of the transcript. */
+export const PINS_RULE: Rule = listOf({
+  expects: "{ text } or { handle }",
+  find(value, path) {
+    const problems = objectOf({ text, handle: text }).find(value, path);
+    const isEither = rule("{ text } or { handle }", (pin) => isObject(pin) && Object.keys(pin).length > 0);
+    return problems.length > 0 ? problems : isEither.find(value, path);
+  },
+});
+
+/** How secrets are found; `off` leaves them in the texts. */
+export const REDACTION_RULE: Rule = either(oneOf("off"), objectOf(REDACT_SHAPE));
+
+/** The model that writes summaries, and its limits. */
+export const SUMMARIZER_RULE: Rule = objectOf({
+  model: MODEL_RULE,
+  windowTokens: numberFrom(0),
+  outputTokens: numberFrom(0),
+});
+
+/** Hooks around a compaction, in order. */
+export const HOOKS_RULE: Rule = listOf(
+  rule("{ name, compacting, autocontinue }, a name and at least one function", isHook),
+);
+
+// What a hook remembers may be in it too.
+function isHook(hook: unknown): boolean {
+  if (!isObject(hook) || typeof hook.name !== "string") return false;
+  const asked = [hook.compacting, hook.autocontinue].filter((each) => each !== undefined);
+  return asked.length > 0 && asked.every((each) => typeof each === "function");
+}
+
+/** The ports of a compaction. */
+export const COMPACT_PORTS_SHAPE: Shape<{ readonly clock: unknown; readonly summarizer: unknown }> = {
+  clock: required(methods("now", "sleep")),
+  summarizer: methods("summarize"),
+};
+
+/** Checks what `planCompaction` is given. */
+export const checkCompactionInput: (input: unknown) => void = optionsCheck({
+  transcript: required(rule("a transcript", Array.isArray)),
+  trigger: required(oneOf("threshold", "overflow", "context_limit_recovery", "manual")),
+  representation: oneOf("pivot", "user-summary"),
+  settings: objectOf(COMPACTION_SHAPE),
+  limits: rule("{ contextTokens, outputTokens }", isObject),
+  model: rule("{ provider, id }", isObject),
+  tailTokens: either(oneOf("as-settings"), limitFrom(0)),
+  summarizer: SUMMARIZER_RULE,
+  pins: PINS_RULE,
+  estimate: rule("options of estimateContextTokens", isObject),
+  redaction: REDACTION_RULE,
+  autoContinue: oneOf("as-needed", "never"),
+});
+
+/** What ends a call early. */
+export const SIGNAL_RULE: Rule = rule("an AbortSignal", (value) => isObject(value) && "aborted" in value);
