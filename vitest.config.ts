@@ -9,6 +9,7 @@ export const NEEDS_A_PROGRAM: readonly string[] = [
   "test/{cli-opencode,cli-completion}.test.ts",
   "test/rig/opencode/start-opencode.test.ts",
   "test/ai-sdk/tool-loop.test.ts",
+  "test/agent/long-session.test.ts",
 ];
 
 const config: ViteUserConfig = defineConfig({

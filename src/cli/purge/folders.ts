@@ -58,7 +58,7 @@ export async function readFolderInventory(request: InventoryRequest): Promise<In
     ...(await contentsIn(join(folders.journal, "long"), "long")),
   ];
   if (places === "usual") {
-    contents.push(...(await contentsIn(join(defaultStateFolder(process.env), "spill"), "spill")));
+    contents.push(...(await contentsIn(join(defaultStateFolder(), "spill"), "spill")));
     const measures = await filesIn(defaultEvalCacheFolder(process.env));
     draft.leftovers.push(...measures.filter(({ path }) => /^[0-9a-f]{64}\.json$/.test(basename(path))));
   }

@@ -328,7 +328,7 @@ export function idOfPathName(name: string): string | undefined {
 const windowsDevice = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])$/i;
 
 /** The default folder for state: `carryover` in $XDG_STATE_HOME, else in ~/.local/state. */
-export function defaultStateFolder(env: StateFolderEnvironment): string {
+export function defaultStateFolder(env: StateFolderEnvironment = process.env): string {
   const stateHome = env.XDG_STATE_HOME;
   // The XDG specification says that a relative path must be ignored.
   if (stateHome && isAbsolute(stateHome)) return join(stateHome, "carryover");

@@ -29,4 +29,8 @@ describe("defaultStateFolder", () => {
   ])("is in $name", ({ env, folder }) => {
     expect(defaultStateFolder(env)).toBe(folder);
   });
+
+  it("goes by the environment of the process when none is given", () => {
+    expect(defaultStateFolder()).toBe(defaultStateFolder(process.env));
+  });
 });

@@ -39,7 +39,7 @@ import { withFileLock } from "./lock.ts";
 export function createFileSpillStore(options: FileSpillStoreOptions = {}): SpillStore {
   throwProblems(check(SPILL_STORE_SHAPE, options));
   const { fs = nodeFileSystem, durable = true, now = Date.now, cleaning = "hourly" } = options;
-  const root = resolve(options.root ?? join(defaultStateFolder(process.env), "spill"));
+  const root = resolve(options.root ?? join(defaultStateFolder(), "spill"));
   let hasStarted = false;
   let cleanedMs = Number.NEGATIVE_INFINITY;
 

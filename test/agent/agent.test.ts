@@ -1,0 +1,152 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type AgentEvent, MAIN, startAgent } from "./run-agent.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "carryover-agent-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const answerOf = (events: readonly AgentEvent[]): unknown =>
+  events.find(({ type }) => type === "answer")?.answer;
+const said = (events: readonly AgentEvent[]): string => events.map(({ text = "" }) => text).join("");
+/** Runs it once, as in a script. */
+const run = (...args: readonly string[]) =>
+  spawnSync(process.execPath, [MAIN, ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOME: folder },
+    encoding: "utf8",
+    input: "",
+  });
+
+describe("the agent without a key", () => {
+  it("reads, edits, runs, and goes on with the session in the next process", async () => {
+    const agent = await startAgent(["--yes"], { folder });
+    expect(said(await agent.type("run echo the harbour is open > note.txt"))).toContain("The end of it");
+    await agent.type("edit note.txt open => closed");
+    expect(readFileSync(join(folder, "note.txt"), "utf8")).toBe("the harbour is closed\n");
+    expect(readdirSync(folder).filter((name) => name.startsWith("note"))).toEqual(["note.txt"]);
+    expect(await agent.leave()).toBe(0);
+    const next = await startAgent(["--yes", "--continue"], { folder });
+    expect(said(await next.type("read note.txt"))).toContain("the harbour is closed");
+    const filledBy = { bash: expect.any(Number), edit: expect.any(Number), read: expect.any(Number) };
+    expect(answerOf(await next.type("/context"))).toMatchObject({ filledBy });
+    await next.leave();
+  });
+
+  it("writes and runs nothing that nobody allowed", async () => {
+    const agent = await startAgent([], { folder });
+    writeFileSync(join(folder, "note.txt"), "open");
+    for (const line of ["run touch made.txt", "edit note.txt open => closed"])
+      expect(said(await agent.type(line))).toContain("The user did not allow this");
+    expect(readdirSync(folder)).not.toContain("made.txt");
+    expect(readFileSync(join(folder, "note.txt"), "utf8")).toBe("open");
+    await agent.leave();
+  });
+
+  it("compacts, takes that back, and recalls what has left", async () => {
+    const agent = await startAgent(["--yes"], { folder });
+    await agent.type("run seq 1 30000");
+    const compacted = await agent.type("/compact");
+    expect(compacted.map(({ type }) => type)).toEqual(
+      expect.arrayContaining(["compaction_start", "compaction_end"]),
+    );
+    expect(answerOf(compacted)).toMatchObject({ step: "compact", outcome: "applied" });
+    expect(answerOf(await agent.type("/recall 15432"))).toMatchObject({
+      text: expect.stringMatching(/line 15432: 15432/),
+    });
+    expect(answerOf(await agent.type("/undo"))).toMatchObject({ status: "undone" });
+    expect(answerOf(await agent.type("/undo"))).toMatchObject({ status: "undone" });
+    expect(answerOf(await agent.type("/undo"))).toMatchObject({ status: "nothing" });
+    await agent.leave();
+  });
+
+  it("changes settings for this and the next run, and none that is wrong", async () => {
+    const agent = await startAgent([], { folder });
+    expect(answerOf(await agent.type("/auto off"))).toMatchObject({ autoCompact: false });
+    expect(answerOf(await agent.type("/set keepRecentTokens 2000"))).toMatchObject({
+      keepRecentTokens: 2_000,
+    });
+    const [wrong] = await agent.type("/set keepRecentTokes 5");
+    expect(wrong).toMatchObject({
+      type: "error",
+      message: expect.stringContaining("did you mean keepRecentTokens?"),
+    });
+    expect((await agent.type("/auto perhaps"))[0]).toMatchObject({ type: "error" });
+    await agent.leave();
+    const next = await startAgent(["--continue"], { folder });
+    expect(answerOf(await next.type("/set"))).toMatchObject({ autoCompact: false, keepRecentTokens: 2_000 });
+    await next.leave();
+  });
+
+  it("forks: a child that knows the conversation does a task, and its report is here", async () => {
+    const agent = await startAgent(["--yes"], { folder });
+    await agent.type("run echo the harbour is open");
+    expect(answerOf(await agent.type("/fork run echo done by the child"))).toMatchObject({
+      text: "The end of it: done by the child",
+    });
+    expect(answerOf(await agent.type("/context"))).toMatchObject({ filledBy: { bash: expect.any(Number) } });
+    await agent.leave();
+    const sessions = readdirSync(join(folder, ".local/state/carryover/agent")).sort();
+    expect(sessions).toEqual([sessions[0], expect.stringMatching(new RegExp(`^${sessions[0]}-fork-\\d+$`))]);
+    const child = await startAgent(["--yes", "--resume", sessions[1] ?? ""], { folder });
+    expect(said(await child.type("recall harbour"))).toContain("lines found");
+    expect(answerOf(await child.type("/context"))).toMatchObject({ filledBy: { bash: expect.any(Number) } });
+    await child.leave();
+  });
+
+  it("is interrupted by the first Ctrl-C and left with the second; nothing is left half done", async () => {
+    const agent = await startAgent(["--yes"], { folder });
+    const called = agent.hear("call");
+    const interrupted = agent.type("run echo begun; sleep 60");
+    await called;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    agent.process.kill("SIGINT");
+    const types = (await interrupted).map(({ type }) => type);
+    expect(types).toEqual(expect.arrayContaining(["call", "result", "interrupted", "ready"]));
+    agent.process.kill("SIGINT");
+    expect(await agent.leave()).toBe(130);
+    const next = await startAgent(["--yes", "--continue"], { folder });
+    expect(said(await next.type("read /dev/null"))).toContain("The end of it");
+    await next.leave();
+  });
+});
+
+describe("what is wrong", () => {
+  it.each([
+    { args: ["-m", "gpt-5"], says: '"gpt-5" is no model. Give one such as openai/gpt-5, or scripted.' },
+    { args: ["-m", "openai/gpt-5"], says: "Set OPENAI_API_KEY to your key, or use --model scripted." },
+    { args: ["-m", "acme/x"], says: "For acme/x run first: npm install @ai-sdk/acme" },
+    { args: ["--continue"], says: "No such session; there are: none." },
+    { args: ["--modle", "x"], says: "Unknown option '--modle'" },
+  ])("is said with what to do: $args", ({ args, says }) => {
+    const { status, stderr } = run(...args);
+    expect(stderr).toContain(says);
+    expect(status).toBe(2);
+  });
+
+  it("is said about a command too, and the agent goes on", async () => {
+    const agent = await startAgent([], { folder });
+    expect((await agent.type("/contxt"))[0]).toMatchObject({ message: "There is no /contxt; see /help." });
+    expect(answerOf(await agent.type("/help"))).toMatchObject({
+      text: expect.stringContaining("/recall <text>"),
+    });
+    await agent.leave();
+  });
+});
+
+it("prints for people without colours where there is no terminal", () => {
+  const { stdout, status } = run("--yes", "run printf 'a\\033[31mred'");
+  expect(stdout).toContain("The end of it: ared");
+  expect(stdout).not.toContain("\x1b");
+  expect(status).toBe(0);
+});
+
+it("is at most 400 lines to copy from", () => {
+  const files = readdirSync(dirname(MAIN)).map((name) => readFileSync(join(dirname(MAIN), name), "utf8"));
+  expect(files.join("").split("\n").length - 1).toBeLessThanOrEqual(400);
+});
