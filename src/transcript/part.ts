@@ -90,6 +90,8 @@ export interface OpaquePart extends PartBase {
   readonly type: "opaque";
   /** The type the source gives it. */
   readonly name: string;
+  /** Set where the format knows it as a record of the host's own: the model never sees it, and no other part refers to it. */
+  readonly bookkeeping?: true;
 }
 
 /** How a compaction marker reads to the model. */

@@ -1,7 +1,8 @@
-import { chmodSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { createTestContext, hooksOf, type TestContext } from "../../../test/rig/plugin-context.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
+import { CLEARED_PLACEHOLDER } from "../../transcript/part.ts";
 import type { FeatureFailure } from "../host/features.ts";
 import { batchesInForce } from "../stores/journal.ts";
 import { createModelWindows } from "./models.ts";
@@ -176,6 +177,62 @@ describe("pruning", () => {
     expect(await undoIn(pruning)).toEqual({ status: "nothing" });
     expect(pruning.isOpen("ses_other")).toBe(false);
     expect(await pruning.undo("ses_other")).toBeUndefined();
+  });
+});
+
+/** Turns of an agent in the shape of a recorded step of OpenCode, with outputs as long as they are in real work. */
+function recordedSteps(count: number): readonly SessionMessage[] {
+  const file = new URL("../../../test/recordings/opencode/plain-tools.json", import.meta.url);
+  const { messages } = JSON.parse(readFileSync(file, "utf8")) as { messages: readonly SessionMessage[] };
+  const [request, first] = messages as [SessionMessage, SessionMessage];
+  let tokens = 8_000;
+  const steps = Array.from({ length: count }, (_, number): SessionMessage => {
+    const lines = Array.from(
+      { length: 120 },
+      (_, line) => `${line}: const part_${number}_${line * 7} = load();`,
+    );
+    const output = lines.join("\n");
+    const text = JSON.stringify(first).replaceAll(String(first.info.id), `msg_step_${number}`);
+    const step = JSON.parse(text) as { info: Record<string, unknown>; parts: Record<string, unknown>[] };
+    tokens += Math.round(output.length / 3);
+    step.info = {
+      ...step.info,
+      ...MODEL,
+      tokens: { input: tokens, output: 50, cache: { read: 0, write: 0 } },
+    };
+    step.parts = step.parts.map((part) => {
+      const state = { ...(part.state as object), output, input: { command: `cat part_${number}.ts` } };
+      return part.type === "tool" ? { ...part, callID: `call_${number}`, state } : part;
+    });
+    return step as unknown as SessionMessage;
+  });
+  const { providerID, modelID } = MODEL;
+  return [{ ...request, info: { ...request.info, model: { providerID, modelID } } }, ...steps];
+}
+
+const MODEL = { providerID: "anthropic", modelID: "claude-sonnet-4-5" } as const;
+
+describe("pruning of what OpenCode really sends", () => {
+  it("makes batches that pay while a conversation grows to 120,000 tokens, and leaves lines and handles", async () => {
+    const test = createTestContext({ options: { prune: "auto" } });
+    const { send, failures } = load(test);
+    const whole = recordedSteps(60);
+    const sessionId = String(whole[0]?.info.sessionID);
+    const types = new Set(whole[1]?.parts.map(({ type }) => type));
+    expect(types).toEqual(new Set(["step-start", "reasoning", "text", "tool", "step-finish"]));
+    let sent: readonly SessionMessage[] = [];
+    for (let length = 1; length <= whole.length; length += 2) sent = await send(whole.slice(0, length));
+    const batches = batchesInForce(await test.entries(sessionId));
+    expect(batches.length).toBeGreaterThan(1);
+    expect(batches.length).toBeLessThan(10);
+    for (const { batch } of batches) expect(batch.arithmetic?.netBaseTokens).toBeGreaterThan(0);
+    const text = JSON.stringify(sent);
+    expect(JSON.stringify(whole).length / 3).toBeGreaterThan(100_000);
+    expect(text.length).toBeLessThan(JSON.stringify(whole).length / 2);
+    expect(text).toMatch(/\[whole result: msg_step_\d+\/\d\]/);
+    expect(text).not.toContain(CLEARED_PLACEHOLDER);
+    expect(sent.slice(-10)).toEqual(whole.slice(-10));
+    expect(failures).toEqual([]);
   });
 });
 

@@ -7,7 +7,7 @@ import { applyEdits, runStages } from "../../transcript/edit.ts";
 import { charsOf } from "../../transcript/estimate-message.ts";
 import { findFaults } from "../../transcript/format.ts";
 import { type Message, project, type Transcript } from "../../transcript/message.ts";
-import { CLEARED_PLACEHOLDER, outcomeText, type ToolPart } from "../../transcript/part.ts";
+import { CLEARED_PLACEHOLDER, outcomeText, type Part, type ToolPart } from "../../transcript/part.ts";
 import { repairPairing } from "../repair.ts";
 import { fillBudget } from "./fill.ts";
 import { type KeepLinesOptions, keepLines } from "./keep-lines.ts";
@@ -135,10 +135,6 @@ describe("keepLines", () => {
     },
     { name: "a summary", old: { ...step("old"), summary: true } },
     { name: "a tool summary", old: { ...step("old"), metadata: { kind: "tool_summary" } } },
-    {
-      name: "a message with something that nobody understands",
-      old: { ...step("old"), parts: [...step("old").parts, { type: "opaque", name: "x" }] },
-    },
   ])("does not touch $name", ({ old }) => {
     const messages = [user("u1", "go"), old, ...steps(8)];
     expect(kept(messages, { keepChars: 300 })[1]).toBe(old);
@@ -151,13 +147,76 @@ describe("keepLines", () => {
     expect(parts).toEqual(old.parts);
   });
 
-  it("clears an output of which no line is worth keeping, and leaves the call", () => {
+  it("leaves of an output without a line worth keeping only its handle, and the call", () => {
     const old = step("computeWingFold", { output: report("s5", 60) });
     const after = find(kept([user("u1", "go"), old, ...steps(8)], { keepChars: 2_500 }), "computeWingFold");
     expect(after?.parts[0]).toMatchObject({
       input: { command: "run computeWingFold" },
-      outcome: { output: CLEARED_PLACEHOLDER },
+      outcome: { output: "[...]\n[whole result: computeWingFold/0]" },
     });
+  });
+
+  it("clears an output with an image of which no line is worth keeping: the image goes too", () => {
+    const outcome = {
+      status: "done",
+      output: report("s5", 60),
+      attachments: [{ type: "file", mime: "image/png" }],
+    } as const;
+    const old = step("computeWingFold", { outcome });
+    const after = find(kept([user("u1", "go"), old, ...steps(8)], { keepChars: 2_500 }), "computeWingFold");
+    expect(after?.parts[0]).toMatchObject({ outcome: { output: CLEARED_PLACEHOLDER, attachments: [] } });
+  });
+
+  it("names the handle once, however often an output is shortened", () => {
+    const names = ["openBayDoors", "measureTailSpan", "computeWingFold"];
+    const output = names.map((name) => `${report("s5", 40)}\nfunc ${name}() {`).join("\n");
+    let messages: Transcript = [user("u1", "go"), step("old", { output }), ...steps(6)];
+    for (const keepChars of [5_000, 3_500, 2_600, 2_200]) {
+      messages = kept(messages, { keepChars });
+      const { parts = [] } = find(messages, "old") ?? {};
+      const text = parts[0]?.type === "tool" ? outcomeText(parts[0].outcome) : "";
+      if (text !== "") expect(text.split("[whole result: old/0]")).toHaveLength(2);
+      if (text !== "") expect(text.endsWith("\n[whole result: old/0]")).toBe(true);
+    }
+  });
+
+  it("is not held back by a host's own records", () => {
+    const record = (name: string): Part => ({ type: "opaque", name, bookkeeping: true });
+    const withRecords = (message: Message): Message => ({
+      ...message,
+      parts: [record("step-start"), ...message.parts, record("patch"), record("step-finish")],
+    });
+    const messages = [user("u1", "go"), ...steps(12)];
+    const wrapped = messages.map((message) => (message.role === "user" ? message : withRecords(message)));
+    const texts = (after: Transcript): unknown =>
+      project(after).map(({ id, parts }) => [id, parts.filter(({ type }) => type !== "opaque")]);
+    for (const keepChars of [300, 2_000, 8_000]) {
+      expect(JSON.stringify(texts(kept(wrapped, { keepChars })))).toBe(
+        JSON.stringify(texts(kept(messages, { keepChars }))).replace(/(s\d+)\/0\]/g, "$1/1]"),
+      );
+    }
+    const left = kept(wrapped, { keepChars: 8_000 }).flatMap(({ parts }) =>
+      parts.filter(({ type }) => type === "opaque"),
+    );
+    expect(left).toEqual(wrapped.flatMap(({ parts }) => parts.filter(({ type }) => type === "opaque")));
+  });
+
+  it.each<{ name: string; unknown: Part }>([
+    { name: "something that nobody understands", unknown: { type: "opaque", name: "approval" } },
+    { name: "a file", unknown: { type: "file", mime: "image/png" } },
+  ])("shortens only outputs beside $name, which stays where it is", ({ unknown }) => {
+    const said: Part = { type: "text", text: report("s5", 60) };
+    const [call] = step("old").parts as [ToolPart];
+    const old: Message = { id: "old", role: "assistant", parts: [unknown, said, call, unknown] };
+    for (const keepChars of [300, 2_500]) {
+      const after = kept([user("u1", "go"), old, ...steps(8)], { keepChars })[1];
+      expect(after?.parts.map(({ agentVisible }) => agentVisible)).toEqual(old.parts.map(() => undefined));
+      expect([after?.parts[0], after?.parts[1], after?.parts[3]]).toEqual([unknown, said, unknown]);
+      const { input, outcome } = (after?.parts ?? [])[2] as ToolPart;
+      expect(input).toBe(call.input);
+      expect(outcomeText(outcome).length).toBeLessThan(outcomeText(call.outcome).length);
+      expect(outcomeText(outcome)).toContain("[whole result: old/2]");
+    }
   });
 
   it("can be repeated as the conversation grows", () => {
@@ -188,6 +247,9 @@ describe("keepLines", () => {
           expect(edit.part.input).toBe(part.input);
           expect(outcomeText(edit.part.outcome).length).toBeLessThan(outcomeText(part.outcome).length);
         }
+        for (const [index, message] of transcript.entries())
+          for (const [place, part] of message.parts.entries())
+            if (part.type === "opaque") expect(part).toBe(before[index]?.parts[place]);
         const repaired = runStages(transcript, [repairPairing]).transcript;
         expect(findFaults(repaired)).toEqual([]);
       }),

@@ -1,8 +1,8 @@
 import { listOf, numberFrom, readOptions, type Shape, text } from "../../text/check.ts";
 import { type Edit, hidePart, type Stage } from "../../transcript/edit.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
-import { CLEARED_PLACEHOLDER, outcomeText, type Part, type ToolPart } from "../../transcript/part.ts";
-import { handleOf, toolResults } from "../../transcript/tool-results.ts";
+import { type Handle, outcomeText, type Part, type ToolPart, withText } from "../../transcript/part.ts";
+import { handleOf, type ToolCall, toolResults } from "../../transcript/tool-results.ts";
 import { filterCompacted } from "../boundary.ts";
 import { createToolMatcher, PRUNE_PROTECTED_TOOLS, startOfNewestTurns } from "../prune.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../tiers.ts";
@@ -13,7 +13,8 @@ import { GAP_MARKER } from "./select.ts";
  * Prunes old work by line with the selection of `fillBudget`: an output keeps its best lines, while a message or call
  * of the agent is kept or hidden as a whole, so that the model never sees gaps in its own text. What users said, the
  * final answer of each turn, summaries and the newest results stay as they are, so the rest can be longer than
- * `keepChars`.
+ * `keepChars`. A shortened output ends with its handle. What no format understands stays where it is, and beside it
+ * only outputs get shorter, since it may refer to its neighbours; a host's own records hold nothing back.
  */
 export function keepLines(options: KeepLinesOptions): Stage {
   const { keepChars, protectResults, protectTurns, protectedTools } = readOptions(SHAPE, DEFAULTS, options);
@@ -78,15 +79,10 @@ function startOfNewest(window: Transcript, count: number): number {
   return first === undefined ? 0 : window.indexOf(first);
 }
 
-/**
- * True for a finished message of the agent that consists of known parts only; an unknown part may depend on its
- * neighbours.
- */
+/** True for a finished message of the agent. */
 function isOwnWork({ role, summary, metadata, parts }: Message): boolean {
   const isSummary = summary === true || SUMMARY_KINDS.has(metadata?.kind ?? "");
-  return (
-    role === "assistant" && !isSummary && parts.every((part) => PLAIN_PARTS.has(part.type) && isOver(part))
-  );
+  return role === "assistant" && !isSummary && parts.every(isOver);
 }
 
 /** False for a call without a result, which is still running. */
@@ -101,44 +97,75 @@ function isLastWord({ parts }: Message, next: Message | undefined): boolean {
 }
 
 const SUMMARY_KINDS: ReadonlySet<string> = new Set(["tool_summary", "compaction_summary"]);
-const PLAIN_PARTS: ReadonlySet<string> = new Set(["text", "reasoning", "tool"]);
 const STAGE = "keep-lines";
 
 /** What an edit of `fillBudget` becomes in a conversation that continues. */
 function allowed(edit: Edit, message: Message, mayGo: (part: Part) => boolean): readonly Edit[] {
+  const isFree = message.parts.every(standsAlone);
   if (edit.type === "hide-message") {
-    if (message.parts.every(mayGo)) return [{ ...edit, stage: STAGE, reason: "pruned" }];
+    if (isFree && message.parts.every(mayGo)) return [{ ...edit, stage: STAGE, reason: "pruned" }];
     return message.parts.flatMap((part, partIndex) =>
       part.type === "tool" && part.agentVisible !== false && mayGo(part)
-        ? [hidePart({ message, partIndex, part }, { stage: STAGE, reason: "pruned" })]
+        ? hideCall({ message, partIndex, part }, isFree)
         : [],
     );
   }
   const part = "partIndex" in edit ? message.parts[edit.partIndex] : undefined;
   if (part === undefined || !mayGo(part)) return [];
-  if (edit.type === "hide-part") return [{ ...edit, stage: STAGE, reason: "pruned" }];
-  if (edit.type !== "replace-part" || part.type !== "tool" || edit.part.type !== "tool") return [];
-  return withLines({ message, partIndex: edit.partIndex, part, chosen: edit.part });
+  if (edit.type === "hide-part" && isFree) return [{ ...edit, stage: STAGE, reason: "pruned" }];
+  if (part.type !== "tool") return [];
+  if (edit.type === "hide-part") return hideCall({ message, partIndex: edit.partIndex, part }, isFree);
+  if (edit.type !== "replace-part" || edit.part.type !== "tool") return [];
+  return withLines({ message, partIndex: edit.partIndex, part }, edit.part);
 }
 
-interface ChosenLines {
-  readonly message: Message;
-  readonly partIndex: number;
-  readonly part: ToolPart;
-  readonly chosen: ToolPart;
+/** True for a part that can be hidden, or have its neighbours hidden, without another one missing it. */
+function standsAlone(part: Part): boolean {
+  return PLAIN_PARTS.has(part.type) || (part.type === "opaque" && part.bookkeeping === true);
 }
 
-/** The call with the selected lines of its output; an output without any is cleared. */
-function withLines({ message, partIndex, part, chosen }: ChosenLines): readonly Edit[] {
-  const [text, left] = [outcomeText(part.outcome), outcomeText(chosen.outcome)];
+const PLAIN_PARTS: ReadonlySet<string> = new Set(["text", "reasoning", "tool"]);
+
+function hideCall(call: ToolCall, isFree: boolean): readonly Edit[] {
+  return isFree ? [hidePart(call, { stage: STAGE, reason: "pruned" })] : leaveLines(call, GAP_MARKER);
+}
+
+/** The call with the selected lines of its output. */
+function withLines(call: ToolCall, chosen: ToolPart): readonly Edit[] {
+  return leaveLines(call, outcomeText(chosen.outcome));
+}
+
+/** The call with these lines of its output and its handle; nothing where that is no shorter. */
+function leaveLines({ message, partIndex, part }: ToolCall, lines: string): readonly Edit[] {
+  const text = outcomeText(part.outcome);
+  const handle = handleOf(message, partIndex);
+  const notice = `\n${wholeResultNotice(handle)}`;
+  const left = `${lines.endsWith(notice) ? lines.slice(0, -notice.length) : lines}${notice}`;
   if (left.length >= text.length) return [];
   const where = { messageId: message.id, partIndex, stage: STAGE } as const;
-  const handle = handleOf(message, partIndex);
-  if (left === GAP_MARKER && part.outcome.status === "done" && text.length > CLEARED_PLACEHOLDER.length) {
+  if (lines === GAP_MARKER && hasMedia(part)) {
     const omitted = { chars: text.length, handle };
     return [{ type: "hide-part", what: "output", reason: "pruned", omitted, ...where }];
   }
+  const originalChars = part.cut?.originalChars ?? text.length;
+  const keptChars = lines === GAP_MARKER ? 0 : left.length;
+  const cut = {
+    ...part.cut,
+    method: "lines",
+    originalChars,
+    omittedChars: Math.max(0, originalChars - keptChars),
+    limitChars: keptChars,
+  } as const;
   const omitted = { chars: text.length - left.length, handle };
-  const lines = { ...part, outcome: chosen.outcome, ...(chosen.cut && { cut: chosen.cut }) };
-  return [{ type: "replace-part", part: lines, reason: "selected-lines", omitted, ...where }];
+  const shorter = { ...part, outcome: withText(part.outcome, left), cut };
+  return [{ type: "replace-part", part: shorter, reason: "selected-lines", omitted, ...where }];
+}
+
+/** The last line of an output of which lines were left out. */
+function wholeResultNotice(handle: Handle): string {
+  return `[whole result: ${handle.replace(/\s+/g, " ")}]`;
+}
+
+function hasMedia({ outcome }: ToolPart): boolean {
+  return outcome.status === "done" && outcome.attachments.length > 0;
 }

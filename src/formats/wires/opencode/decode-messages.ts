@@ -204,10 +204,15 @@ function decodePart(wire: UnknownObject): Part {
         overflow: asTrue(wire.overflow),
         tailStartId: asString(wire.tail_start_id),
       });
-    default:
-      return opaquePart(wire.type);
+    default: {
+      const part = opaquePart(wire.type);
+      return BOOKKEEPING.has(part.name) ? { ...part, bookkeeping: true } : part;
+    }
   }
 }
+
+/** What the host notes about a step beside what the model said and did. */
+const BOOKKEEPING: ReadonlySet<string> = new Set(["step-start", "step-finish", "snapshot", "patch", "retry"]);
 
 /** The outcome in a separate result part of the older shape. */
 function decodeResult(wire: UnknownObject): ToolOutcome {
