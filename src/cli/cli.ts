@@ -9,6 +9,7 @@ import { forksCommand } from "./forks.ts";
 import { inspectCommand } from "./inspect/inspect.ts";
 import { purgeCommand } from "./purge/purge.ts";
 import { statsCommand } from "./stats.ts";
+import { findArgumentProblems } from "./terminal/check-arguments.ts";
 import { CliError, EXIT_CODES } from "./terminal/cli-error.ts";
 import { colorsFor } from "./terminal/output.ts";
 import { undoCommand } from "./undo.ts";
@@ -30,6 +31,12 @@ export async function runCli(args: readonly string[], version: string): Promise<
   for (const create of commandsFor(args))
     program.addCommand(create().exitOverride(), { isDefault: create === inspectCommand });
   try {
+    const command = program.commands.find(
+      (each) => each.name() === (COMMANDS.has(args[0] ?? "") ? args[0] : "inspect"),
+    );
+    const problems = command === undefined ? [] : findArgumentProblems(command, args);
+    // One problem alone the parser explains with the help of the command.
+    if (problems.length > 1) throw new ConfigurationError(problems);
     await program.parseAsync([...args], { from: "user" });
     return EXIT_CODES.done;
   } catch (error) {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createTestContext, hooksOf } from "../../test/rig/plugin-context.ts";
-import { createRequestJournal } from "./plugin.ts";
+import { createPlugin, createRequestJournal } from "./plugin.ts";
 
 const INFO = {
   id: "msg_1",
@@ -37,5 +37,17 @@ it("writes each finished request down once, with what came from the cache", asyn
       costUSD: 0.25,
     },
     { type: "request", messageId: "msg_3", summary: true, error: "Aborted", inputTokens: 0, costUSD: 0 },
+  ]);
+});
+
+it("starts nothing with options that cannot be used, and says everything that is wrong with them", () => {
+  const { host } = createTestContext().context;
+  const said: string[] = [];
+  const start = (options: object) =>
+    createPlugin({ ...host, log: (_level, message) => said.push(message) }, options, { env: {} });
+  expect(Object.keys(start({}).tools ?? {})).toContain("fork");
+  expect(Object.keys(start({ prune: "on", fork: { maxRuning: 2 } }).tools ?? {})).toEqual([]);
+  expect(said).toEqual([
+    'Carryover does nothing until its options are corrected: prune is "on"; give "off" or "auto"; fork.maxRuning is not an option; did you mean maxRunning?',
   ]);
 });

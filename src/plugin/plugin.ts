@@ -32,7 +32,7 @@ export function createPlugin(
   const read = readPluginOptions(options);
   const context = createPluginContext({ host, options: read.options, env, ...(now && { now }) });
   return combineFeatures(
-    [reportProblems(context, read.problems), ...featuresOf(context)],
+    read.problems.length > 0 ? [reportProblems(context, read.problems)] : featuresOf(context),
     ({ feature, handler, cause, sessionId }) => {
       const { notify } = context;
       const entry = { type: "hook-failed", feature, hook: handler, reason: String(cause) };
@@ -97,11 +97,13 @@ function createToolsFeature(setup: ForkSetup): Feature {
   };
 }
 
-/** Logs what is wrong with the options at once, and shows it when somebody is there to see it. */
+/**
+ * Says what is wrong with the options, in the log at once and to the person when one is there. Nothing else starts: half
+ * of what was asked for is not what was asked for.
+ */
 function reportProblems({ notify }: PluginContext, problems: readonly string[]): Feature {
   const name = "options";
-  if (problems.length === 0) return { name };
-  const message = `Options that were not understood count as unset: ${problems.join("; ")}`;
+  const message = `Carryover does nothing until its options are corrected: ${problems.join("; ")}`;
   notify.log("error", message);
   return {
     name,

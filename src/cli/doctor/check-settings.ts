@@ -45,7 +45,7 @@ function checkOptions({ options, from }: ConfiguredPlugin): Finding[] {
   return readPluginOptions(options).problems.map((problem) => ({
     check: "options",
     level: "problem",
-    what: `an option counts as unset: ${problem}`,
+    what: `the plugin does nothing because of an option: ${problem}`,
     advice: `Correct it in ${from}.`,
   }));
 }

@@ -36,7 +36,7 @@ describe("the options of the plugin", () => {
     });
   });
 
-  it("report every problem at once, and a wrong one counts as unset", () => {
+  it("report every problem at once, and then none of them counts", () => {
     const { options, problems } = readPluginOptions({
       fork: { maxRunning: 0, nope: 1, timeoutMin: "x", graceS: 30 },
       prune: "on",
@@ -60,14 +60,7 @@ describe("the options of the plugin", () => {
       ]),
     );
     expect(problems).toHaveLength(9);
-    expect(options.fork).toMatchObject({ maxRunning: 4, timeoutMin: 20, graceS: 30 });
-    expect(options).toMatchObject({
-      prune: "off",
-      compaction: "assist",
-      pin: ["a"],
-      toolOutput: {},
-      models: { "a/b": { pruneAt: "80%" } },
-    });
+    expect(options).toEqual(readPluginOptions({}).options);
   });
 
   it("have a profile for forks alone, which is the plugin's where it is unset", () => {

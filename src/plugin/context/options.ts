@@ -20,12 +20,10 @@ import { asObject, omitUndefined } from "../../text/json.ts";
 import { TOOL_OUTPUT_LIMIT_SHAPE, type ToolOutputLimits } from "../../tool-output/limits.ts";
 import { isDatabase } from "../stores/plugin-stores.ts";
 
-/** The options of the plugin with every default filled in, and all that is wrong with those given; a wrong one counts as unset. */
+/** The options of the plugin with every default filled in, or everything that is wrong with them; then the defaults. */
 export function readPluginOptions(given: unknown = {}): ReadOptions {
   const problems = [...check(OPTIONS, given), ...findConflicts(given)];
-  // From the back, since leaving an item of a list out moves those behind it.
-  const usable = problems.reduceRight<unknown>((value, { path }) => without(value, path), given);
-  const { fork, ...rest } = asObject(usable);
+  const { fork, ...rest } = problems.length > 0 ? {} : asObject(given);
   const known = { ...DEFAULTS, ...omitUndefined(rest) };
   const options = {
     ...known,
@@ -157,17 +155,4 @@ function isPattern(source: unknown): boolean {
   } catch {
     return false;
   }
-}
-
-/** A copy without the value at the path, so that its default counts. */
-function without(value: unknown, [key, ...rest]: readonly string[]): unknown {
-  if (key === undefined) return {};
-  if (Array.isArray(value)) {
-    const index = Number(key);
-    return rest.length === 0
-      ? value.filter((_, at) => at !== index)
-      : value.map((item, at) => (at === index ? without(item, rest) : item));
-  }
-  const { [key]: inner, ...others } = asObject(value);
-  return rest.length === 0 ? others : { ...others, [key]: without(inner, rest) };
 }

@@ -12,20 +12,21 @@ scenario(
   "options that are wrong do not stop the host",
   {
     plugin: { prune: "on", bogus: 1, fork: { maxRunning: 0, timeoutMin: 5 } },
-    proves: "every problem in one toast and one log line; the conversation goes on with the defaults",
+    proves:
+      "every problem in one toast and one log line; nothing of ours starts, and the conversation goes on",
   },
   async (rig) => {
     const id = await rig.newSession();
     await rig.turn(id, "Hello.", [say("Good day.")]);
     await rig.turn(id, "Again.", [say("Good day again.")]);
-    const told = toastsOf(rig).filter((text) => text.includes("count as unset"));
+    const told = toastsOf(rig).filter((text) => text.includes("until its options are corrected"));
     expect(told).toHaveLength(1);
     for (const problem of ['prune is "on"', "bogus is not an option", "fork.maxRunning is 0"]) {
       expect(told[0]).toContain(problem);
     }
     const folder = join(rig.sandbox.home, ".local", "share", "opencode", "log");
     const log = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
-    expect(log.join("").split("count as unset").length - 1).toBe(1);
+    expect(log.join("").split("until its options are corrected").length - 1).toBe(1);
   },
 );
 
