@@ -37,6 +37,7 @@ export type { ModelLimits, OverflowSettings } from "./compaction/trigger/overflo
 export {
   type CompactionSettings,
   DEFAULT_COMPACTION_SETTINGS,
+  type GivenCompactionSettings,
   type Threshold,
   type ToolSummaryStrategy,
 } from "./compaction/trigger/should-compact.ts";
@@ -77,13 +78,14 @@ export type {
 export type { LedgerEntry, SessionEvent, SessionState } from "./session/log.ts";
 export type { NextActionOptions } from "./session/next-action.ts";
 export type { SessionOptions, SessionPorts, SessionProfile } from "./session/options.ts";
+export type { PendingSummary } from "./session/pending-summaries.ts";
 export type { SessionPruneOptions } from "./session/prune.ts";
 export type { Recalled, RecallRange, RecallRequest } from "./session/recall.ts";
+export type { Restored } from "./session/restore.ts";
 export {
   createSession,
   type EmptyAnswer,
   type PrepareOptions,
-  type Restored,
   type Session,
   type SessionStatus,
   type UndoResult,

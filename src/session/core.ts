@@ -1,6 +1,5 @@
 import type { HookStrikes } from "../compaction/ask.ts";
 import { typedText } from "../compaction/plan/window.ts";
-import type { PendingToolSummary } from "../compaction/tool-summaries/maybe-summarize-tool-results.ts";
 import { countedResults } from "../compaction/tool-summaries/plan-tool-summaries.ts";
 import { detectSilentOverflow, hasPendingMarker, isOverflow } from "../compaction/trigger/overflow.ts";
 import {
@@ -33,6 +32,7 @@ import {
   tokenLimitOf,
   type UnboundedOutputs,
 } from "./output-limits.ts";
+import { createPendingSummaries, type PendingSummaries } from "./pending-summaries.ts";
 import type { MechanicalPlan } from "./prune.ts";
 import type { RecoveryState } from "./recovery.ts";
 import { type ContextWindow, createWindowReader, isOfCompaction } from "./window.ts";
@@ -46,6 +46,7 @@ export interface SessionCore {
   readonly log: SessionLog;
   readonly memory: SessionMemory;
   readonly outputLimits: OutputLimits;
+  readonly pending: PendingSummaries;
   /** What the model sees now. */
   window(): ContextWindow;
   /** Tool results in the window that count against the cutoff, oldest first. */
@@ -214,6 +215,10 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
     log,
     memory,
     outputLimits,
+    pending: createPendingSummaries({
+      journal: (each) => log.write({ v: 1, type: "pending-summary", ...each, at: ports.clock.now() }),
+      redaction: options.redaction,
+    }),
     window,
     enter,
     note: (entry) => note(entry),
@@ -341,7 +346,6 @@ interface SessionMemory {
   /** A compaction that is due and waits, after a failed summary or a veto. */
   held: HeldCompaction | undefined;
   unbounded: UnboundedOutputs;
-  pendingSummaries: readonly PendingToolSummary[];
   hookStrikes: HookStrikes;
   /** The mechanical edits that would pay, by what they depend on. */
   worthwhile: { readonly key: string; readonly plan: MechanicalPlan | undefined } | undefined;
@@ -377,7 +381,6 @@ function createSessionMemory(options: ResolvedSessionOptions): SessionMemory {
     pausedThroughTurn: -1,
     held: undefined,
     unbounded: NOTHING_UNBOUNDED,
-    pendingSummaries: [],
     hookStrikes: {},
     worthwhile: undefined,
     spent: new Map(),

@@ -8,6 +8,7 @@ import { estimateMessageTokens, type MessageEstimateOptions } from "../transcrip
 import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
 import { type EditBatch, isMessage, isPart } from "./history.ts";
 import type { Journal } from "./journal.ts";
+import { isPendingSummary, type PendingSummary } from "./pending-summaries.ts";
 
 /** Writes a session's records and emits its events, in order. A failure here is a warning and never stops the session. */
 export interface SessionLog {
@@ -123,7 +124,8 @@ export type SessionRecord =
   | BatchRecord
   | { readonly v: 1; readonly type: "undo"; readonly batchId: string; readonly at: number }
   | { readonly v: 1; readonly type: "drop"; readonly batchId: string; readonly at: number }
-  | ({ readonly v: 1; readonly type: "step" } & LedgerEntry);
+  | ({ readonly v: 1; readonly type: "step" } & LedgerEntry)
+  | ({ readonly v: 1; readonly type: "pending-summary"; readonly at: number } & PendingSummary);
 
 /** A batch with what each edit saved and the handle to recall what it left out. */
 export interface BatchRecord extends Omit<EditBatch, "edits"> {
@@ -193,6 +195,8 @@ export function readRecord(value: unknown): SessionRecord | undefined {
     const { type, batchId, at } = value;
     return typeof batchId === "string" ? { v: 1, type, batchId, at: Number(at) || 0 } : undefined;
   }
+  if (value.type === "pending-summary" && isPendingSummary(value))
+    return { ...value, v: 1, type: value.type, at: Number(value.at) || 0 };
   const { step, reason, at, tokensBefore, tokensAfter } = value;
   const isStep = typeof step === "string" && typeof reason === "string" && Number.isFinite(at);
   if (!isStep || !Number.isFinite(tokensBefore) || !Number.isFinite(tokensAfter)) return undefined;
@@ -277,16 +281,28 @@ export interface SessionState {
   readonly v: 1;
   /** The edits in force, oldest first. */
   readonly batches: readonly EditBatch[];
+  /** Tool summaries that were asked for and are not in the window yet. */
+  readonly pendingSummaries?: readonly PendingSummary[];
 }
 
-/** The batches in a state that was kept elsewhere, and how many could not be read. */
-export function readSessionState(value: unknown): Pick<SessionState, "batches"> & { unreadable: number } {
-  if (value === undefined || value === null) return { batches: [], unreadable: 0 };
-  if (!isObject(value) || value.v !== 1 || !Array.isArray(value.batches))
-    return { batches: [], unreadable: 1 };
-  const usable = value.batches.filter(isBatch);
-  return { batches: usable, unreadable: value.batches.length - usable.length };
+/** What a state that was kept elsewhere holds, and how much of it could not be read. */
+export function readSessionState(value: unknown): ReadState {
+  if (value === undefined || value === null) return { ...NO_STATE, unreadable: 0 };
+  if (!isObject(value) || value.v !== 1 || !Array.isArray(value.batches)) return NO_STATE;
+  const batches = value.batches.filter(isBatch);
+  const pending = Array.isArray(value.pendingSummaries) ? value.pendingSummaries : [];
+  return {
+    batches,
+    pendingSummaries: pending.filter(isPendingSummary),
+    unreadable: value.batches.length - batches.length,
+  };
 }
+
+interface ReadState extends Required<Omit<SessionState, "v">> {
+  readonly unreadable: number;
+}
+
+const NO_STATE: ReadState = { batches: [], pendingSummaries: [], unreadable: 1 };
 
 function isBatch(value: unknown): value is EditBatch {
   if (!isObject(value)) return false;

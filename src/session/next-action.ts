@@ -278,5 +278,5 @@ function resultsToSummarize(core: SessionCore): number | undefined {
   if (memory.spent.get("summarize-tool-results") === memory.version) return undefined;
   const results = core.countedResults();
   const isOver = results.length > toolCallCutoff && results.some(({ isSeen }) => isSeen);
-  return isOver || memory.pendingSummaries.length > 0 ? results.length : undefined;
+  return isOver || core.pending.list().length > 0 ? results.length : undefined;
 }

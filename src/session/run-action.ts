@@ -167,13 +167,13 @@ async function summarizeToolResults(core: SessionCore, signal: AbortSignal): Pro
       summarizer: ports.summarizer,
       clock: ports.clock,
       signal,
-      pending: memory.pendingSummaries,
+      pending: core.pending.list(),
     });
     if (signal.aborted) {
       end = { archivedResults: 0, error: "aborted" };
       return { status: "aborted" };
     }
-    memory.pendingSummaries = pending;
+    core.pending.replace(pending);
     const flags = degraded ? ({ degraded: true } as const) : {};
     const result = commitStep(
       core,

@@ -1,3 +1,4 @@
+import { isFinished } from "../compaction/plan/window.ts";
 import { callWithin } from "../compaction/ports/call-within.ts";
 import { SIGNAL_RULE } from "../compaction/ports/option-rules.ts";
 import {
@@ -7,7 +8,6 @@ import {
 import { detectSilentOverflow, type ModelLimits, usableTokens } from "../compaction/trigger/overflow.ts";
 import {
   type ChangedSettings,
-  COOL_DOWN_TURNS,
   changeSettings,
   learnContextLimit,
   type SettingsChange,
@@ -21,8 +21,7 @@ import type { RunResult, SessionAction } from "./action.ts";
 import type { PromptOverhead } from "./context-meter.ts";
 import { createSessionCore, type SessionCore } from "./core.ts";
 import type { EditBatch } from "./history.ts";
-import type { JournalContent } from "./journal.ts";
-import { batchOf, type LedgerEntry, readRecord, readSessionState, type SessionState } from "./log.ts";
+import type { LedgerEntry, SessionState } from "./log.ts";
 import {
   decideNextAction,
   NEXT_ACTION_SHAPE,
@@ -40,6 +39,7 @@ import {
   recall,
 } from "./recall.ts";
 import { afterRefusal } from "./recovery.ts";
+import { type Restored, restoreBatches } from "./restore.ts";
 import { runAction } from "./run-action.ts";
 
 /**
@@ -69,6 +69,11 @@ export interface Session {
   run(action: SessionAction, signal?: AbortSignal): Promise<RunResult>;
   /** Runs everything that the session can do by itself, and gives the action that is left to the caller. */
   prepare(options?: PrepareOptions): Promise<SessionAction>;
+  /**
+   * Waits for tool summaries that were asked for in the background and puts them into the window. `prepare` does so
+   * itself after the turn that ends a loop; call it before the process ends.
+   */
+  settled(signal?: AbortSignal): Promise<void>;
   /** Takes an error of the provider; `nextAction` then says what to do about a refused request. */
   onProviderError(error: unknown, options?: { readonly provider?: string }): ProviderErrorReport;
   /** Takes an empty answer; `overflow` when the window is full, and `nextAction` then says what to do. */
@@ -158,6 +163,29 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
     memory.version++;
   };
 
+  async function runAll({ signal = never, ...given }: PrepareOptions): Promise<SessionAction> {
+    let asked: NextActionOptions = given;
+    for (let step = 0; step < MAX_STEPS; step++) {
+      const action = nextAction(asked);
+      if (!("version" in action)) return action;
+      const { status } = await run(action, signal);
+      if (status === "aborted") return ABORTED;
+      if (status === "busy") return action;
+      if (action.type === "compact" && status !== "stale") asked = { ...given, demand: "none" };
+    }
+    return nextAction(asked);
+  }
+
+  async function settled(signal = never): Promise<void> {
+    for (let step = 0; step < MAX_STEPS && core.pending.list().length > 0 && !signal.aborted; step++) {
+      await Promise.race([core.pending.arrived(), aborted(signal)]);
+      const visibleResults = core.countedResults().length;
+      const action = { type: "summarize-tool-results", version: memory.version, visibleResults } as const;
+      if ((await run(action, signal)).status === "busy") break;
+    }
+    await log.written();
+  }
+
   return {
     append: (message) => core.take((known) => known.append(message)),
     observe,
@@ -169,22 +197,22 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
       return restoreBatches(core, state);
     },
 
-    toJSON: () => ({ v: 1, batches: history.batches() }),
-
-    async prepare(options = {}) {
-      checkPrepare(options);
-      const { signal = never, ...given } = options;
-      let asked: NextActionOptions = given;
-      for (let step = 0; step < MAX_STEPS; step++) {
-        const action = nextAction(asked);
-        if (!("version" in action)) return action;
-        const { status } = await run(action, signal);
-        if (status === "aborted") return ABORTED;
-        if (status === "busy") return action;
-        if (action.type === "compact" && status !== "stale") asked = { ...given, demand: "none" };
-      }
-      return nextAction(asked);
+    toJSON() {
+      const pendingSummaries = core.pending.toJSON();
+      return { v: 1, batches: history.batches(), ...(pendingSummaries.length > 0 && { pendingSummaries }) };
     },
+
+    async prepare(given = {}) {
+      checkPrepare(given);
+      const action = await runAll(given);
+      const isLoopOver = given.moment === "after-turn" && isFinished(core.window().shown);
+      if (!isLoopOver || core.pending.list().length === 0) return action;
+      await settled(given.signal);
+      const { demand: _, ...rest } = given;
+      return runAll(rest);
+    },
+
+    settled,
 
     onProviderError(error, options) {
       const report = classifyProviderError(error, options);
@@ -276,70 +304,11 @@ const checkOverhead = optionsCheck({ systemChars: aNumber, toolsChars: aNumber }
 /** More than any state needs; guards against an endless loop. */
 const MAX_STEPS = 32;
 
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
 const ABORTED: SessionAction = { type: "none", reason: "aborted", fits: false };
-
-/** Applies the batches of a state, and those of the journal that were neither undone nor dropped, in their order. */
-async function restoreBatches(core: SessionCore, state: unknown): Promise<Restored> {
-  const { history, log, memory } = core;
-  const content = await readJournal(core);
-  const kept = readSessionState(state);
-  const batches = new Map<string, EditBatch>(kept.batches.map((batch) => [batch.id, batch]));
-  let unreadable = content.problems.length + kept.unreadable;
-  let undoneAt: number | undefined;
-  for (const { value } of content.entries) {
-    const record = readRecord(value);
-    if (record === undefined) unreadable++;
-    else if (record.type === "batch") {
-      batches.set(record.id, batchOf(record));
-      const { step, reason, at, tokensBefore, tokensAfter, degraded } = record;
-      const figures = { tokensBefore, tokensAfter, ...(degraded && { degraded }) };
-      core.enter({ step, reason, at, outcome: "applied", ...figures });
-    } else if (record.type === "step") {
-      const { v: _, type: __, ...entry } = record;
-      core.enter(entry);
-    } else {
-      if (record.type === "undo") undoneAt = record.at;
-      batches.delete(record.batchId);
-    }
-  }
-  const known = new Set(history.batches().map(({ id }) => id));
-  let dropped = 0;
-  for (const batch of batches.values()) {
-    if (known.has(batch.id)) continue;
-    if (!history.add(batch)) dropped++;
-  }
-  core.changed("restore", "journal");
-  if (undoneAt !== undefined) memory.pausedThroughTurn = answersUntil(core, undoneAt) + COOL_DOWN_TURNS;
-  if (unreadable > 0) log.warn("journal-damaged", `${unreadable} records of what was done cannot be read.`);
-  if (dropped > 0) log.warn("edits-dropped", `${dropped} recorded steps edited messages that are gone.`);
-  return { batches: history.batches().length, dropped, unreadable };
-}
-
-/** How many answers there were at a time; what a user has undone is not done again for some turns, also after a restart. */
-function answersUntil({ history, memory }: SessionCore, at: number): number {
-  return history.source().filter(({ id, createdAt = 0 }) => memory.answers.has(id) && createdAt <= at).length;
-}
-
-/** What came of restoring a session. */
-export interface Restored {
-  /** Batches in force now. */
-  readonly batches: number;
-  /** Batches whose messages are gone. */
-  readonly dropped: number;
-  readonly unreadable: number;
-}
-
-async function readJournal({ ports }: SessionCore): Promise<JournalContent> {
-  const { journal, clock } = ports;
-  if (journal === undefined) return EMPTY_JOURNAL;
-  const result = await callWithin({ start: () => journal.read(), limitMs: READ_LIMIT_MS, clock });
-  if (result.status === "done" && Array.isArray(result.value?.entries)) return result.value;
-  const where = { place: "journal", code: result.status } as const;
-  return { entries: [], problems: [{ type: "failed", ...where, reason: "could not be read" }] };
-}
-
-const READ_LIMIT_MS = 30_000;
-const EMPTY_JOURNAL: JournalContent = { entries: [], problems: [] };
 
 /** Answers a recall out of the transcript and the spill store. Never throws. */
 function recallContent(

@@ -85,7 +85,7 @@ export interface ToolSummaryBatch {
 }
 
 /** Names one result of a transcript. */
-interface ToolResultRef {
+export interface ToolResultRef {
   readonly messageId: MessageId;
   readonly partIndex: number;
   readonly callId: CallId;

@@ -164,7 +164,8 @@ export function batchesInForce(entries: readonly PluginEntry[]): readonly BatchI
     if (entry.type !== "engine") continue;
     const { record, sessionId } = entry;
     if (record.type === "batch") batches.set(`${sessionId}/${record.id}`, { sessionId, batch: record });
-    else if (record.type !== "step") batches.delete(`${sessionId}/${record.batchId}`);
+    else if (record.type === "undo" || record.type === "drop")
+      batches.delete(`${sessionId}/${record.batchId}`);
   }
   return [...batches.values()];
 }

@@ -43,6 +43,7 @@ function engineEntry(
     case "drop":
       return { ...moment, type: "batch-gone", batchId: record.batchId, why: record.type };
     case "step":
+    case "pending-summary":
       return undefined;
     default:
       record satisfies never;
