@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { aiSdk } from "../../src/formats/wires/ai-sdk/ai-sdk.ts";
 import type { AiSdkWire } from "../../src/formats/wires/ai-sdk/ai-sdk-message.ts";
@@ -7,6 +8,8 @@ import { findOpenAIChatFaults } from "../../src/formats/wires/openai-chat/find-f
 import { findOpenAIResponsesFaults } from "../../src/formats/wires/openai-responses/find-faults.ts";
 import { runStages } from "../../src/transcript/edit.ts";
 import { CONVERSATION, type RecordedApi, recordRequest } from "../rig/ai-sdk-requests.ts";
+import { randomProjection } from "../rig/random-history/random-projection.ts";
+import { runs } from "../rig/runs.ts";
 import { repairRequest, WIRE_STAGES } from "../rig/wire-laws.ts";
 
 const APIS = {
@@ -32,3 +35,29 @@ describe.each(Object.keys(APIS) as readonly RecordedApi[])("edited messages on t
     },
   );
 });
+
+describe.each(Object.keys(APIS) as readonly RecordedApi[])(
+  "encoded projections on their way to %s",
+  (api) => {
+    it.each(WIRE_STAGES.map((stage, index) => ({ name: stage.name || `edits ${index + 1}`, stage })))(
+      "the real provider makes a request without fault of what is left of a conversation: $name",
+      async ({ stage }) => {
+        const { transcript } = runStages(aiSdk.decode(CONVERSATION as AiSdkWire), [stage], { at: 0 });
+        const messages = aiSdk.encode(transcript);
+        expect(aiSdk.faults(messages)).toEqual([]);
+        for (const providerOptions of OPTIONS) {
+          expect(APIS[api](await recordRequest(api, { messages, providerOptions }))).toEqual([]);
+        }
+      },
+    );
+
+    it("the real provider makes a request without fault of them", async () => {
+      const check = async (messages: typeof CONVERSATION): Promise<void> => {
+        const request = await recordRequest(api, { messages, allowSystemInMessages: true });
+        expect(APIS[api](request)).toEqual([]);
+      };
+      const property = fc.asyncProperty(randomProjection(), (transcript) => check(aiSdk.encode(transcript)));
+      await fc.assert(property, { numRuns: runs(500) });
+    });
+  },
+);

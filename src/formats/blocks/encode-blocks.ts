@@ -82,29 +82,26 @@ interface DecodedPart<Value> {
  * thought, so the same format sends the original again as long as the part is the same.
  */
 export function createSources<Value>(): Sources<Value> {
-  const messages = new WeakMap<
-    object,
-    { readonly parts: readonly Part[]; readonly origins: readonly PartOrigin<Value>[] }
-  >();
+  const places = new WeakMap<object, DecodedPart<Value>>();
   return {
     remember(transcript, { origins }) {
-      for (const [index, { parts }] of transcript.entries()) {
-        const message = { parts, origins: origins[index]?.parts ?? [] };
-        for (const part of parts) {
-          messages.set(part, message);
-          if (part.type === "tool" && isObject(part.input)) messages.set(part.input, message);
+      for (const [messageIndex, { parts: siblings }] of transcript.entries()) {
+        const placed = origins[messageIndex]?.parts ?? [];
+        for (const [index, part] of siblings.entries()) {
+          const origin = placed[index];
+          if (origin === undefined) continue;
+          const place = { part, origin, siblings };
+          places.set(part, place);
+          if (part.type === "tool" && isObject(part.input)) places.set(part.input, place);
         }
       }
     },
 
     find(part) {
-      const message =
-        messages.get(part) ??
-        (part.type === "tool" && isObject(part.input) ? messages.get(part.input) : undefined);
-      const index = message?.parts.findIndex((each) => each === part || isSameCall(each, part)) ?? -1;
-      const [found, origin] = [message?.parts[index], message?.origins[index]];
-      if (message === undefined || found === undefined || origin === undefined) return undefined;
-      return { part: found, origin, siblings: message.parts };
+      const known = places.get(part);
+      if (known !== undefined || part.type !== "tool" || !isObject(part.input)) return known;
+      const call = places.get(part.input);
+      return call !== undefined && isSameCall(call.part, part) ? call : undefined;
     },
   };
 }
@@ -128,7 +125,8 @@ function splitTurns(messages: Transcript, sources: Sources<unknown>): Transcript
     const role = knownRole(message.role);
     const parts = message.parts.filter(reachesModel);
     const siblings = parts[0] && sources.find(parts[0])?.siblings;
-    const isOneTurn = parts.every((part) => siblings?.includes(part));
+    const isOneTurn =
+      siblings !== undefined && parts.every((part) => sources.find(part)?.siblings === siblings);
     const runs: { role: Role; parts: Part[] }[] = [];
     for (const part of parts) {
       const side = part.type === "tool" ? "assistant" : part.type === "compaction" ? "user" : role;

@@ -23,20 +23,21 @@ export function randomProjection(): fc.Arbitrary<Transcript> {
     .map(deepFreeze);
 }
 
-/** What is left of a request of one provider, or of any. */
+/** What is left of a request of one provider; of any where the name is none of them. */
 export function editedRequest(api?: string): fc.Arbitrary<Transcript> {
   return edited(decodedRequest(api)).map(deepFreeze);
 }
 
 function decodedRequest(api?: string): fc.Arbitrary<Transcript> {
-  const cases = PROVIDER_CASES.filter((each) => api === undefined || each.api === api);
+  const named = PROVIDER_CASES.filter((each) => each.api === api);
+  const cases = named.length === 0 ? PROVIDER_CASES : named;
   return fc
     .record({ history: randomHistory(), provider: fc.constantFrom(...cases) })
     .map(({ history, provider }) => provider.format.decode(provider.lower(history)));
 }
 
 /** Up to four stages run; half of the time what they hid is still in it, marked. */
-function edited(transcript: fc.Arbitrary<Transcript>): fc.Arbitrary<Transcript> {
+export function edited(transcript: fc.Arbitrary<Transcript>): fc.Arbitrary<Transcript> {
   return fc
     .record({
       transcript,
