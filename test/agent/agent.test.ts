@@ -30,11 +30,13 @@ describe("the agent without a key", () => {
     await agent.type("edit note.txt open => closed");
     expect(readFileSync(join(folder, "note.txt"), "utf8")).toBe("the harbour is closed\n");
     expect(readdirSync(folder).filter((name) => name.startsWith("note"))).toEqual(["note.txt"]);
+    expect(said(await agent.type("read note.txt"))).toContain("the harbour is closed");
+    const context = answerOf(await agent.type("/context"));
+    const filledBy = { bash: expect.any(Number), edit: expect.any(Number), read: expect.any(Number) };
+    expect(context).toMatchObject({ filledBy });
     expect(await agent.leave()).toBe(0);
     const next = await startAgent(["--yes", "--continue"], { folder });
-    expect(said(await next.type("read note.txt"))).toContain("the harbour is closed");
-    const filledBy = { bash: expect.any(Number), edit: expect.any(Number), read: expect.any(Number) };
-    expect(answerOf(await next.type("/context"))).toMatchObject({ filledBy });
+    expect(answerOf(await next.type("/context"))).toEqual(context);
     await next.leave();
   });
 
@@ -109,7 +111,7 @@ describe("the agent without a key", () => {
     const types = (await interrupted).map(({ type }) => type);
     expect(types).toEqual(expect.arrayContaining(["call", "result", "interrupted", "ready"]));
     agent.process.kill("SIGINT");
-    expect(await agent.leave()).toBe(130);
+    expect(await agent.ended).toBe(130);
     const next = await startAgent(["--yes", "--continue"], { folder });
     expect(said(await next.type("read /dev/null"))).toContain("The end of it");
     await next.leave();

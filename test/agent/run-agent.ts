@@ -17,6 +17,8 @@ export interface RunningAgent {
   type(line: string): Promise<readonly AgentEvent[]>;
   /** Resolves with the next event of that type. */
   hear(type: string): Promise<AgentEvent>;
+  /** Resolves with its exit code. */
+  readonly ended: Promise<number | null>;
   /** Ends its input; gives the exit code. */
   leave(): Promise<number | null>;
 }
@@ -60,6 +62,7 @@ export async function startAgent(
   return {
     process: child,
     hear,
+    ended,
     async type(line) {
       const events: AgentEvent[] = [];
       const listen = (event: AgentEvent): void => void events.push(event);
