@@ -31,6 +31,23 @@ function file(name: string, content: string): string {
   return path;
 }
 
+/** What a server that gives all calls one id leaves in OpenCode. */
+function sameIdSession(): string {
+  const info = (id: string, role: string) => ({ id, sessionID: "ses_1", role, time: { created: 1 } });
+  const calls = [1, 2, 3, 4].map((number) => ({
+    info: { ...info(`m${number}`, "assistant"), finish: "tool-calls", parentID: "m0" },
+    parts: [
+      {
+        ...{ id: `p${number}`, sessionID: "ses_1", messageID: `m${number}`, type: "tool" },
+        ...{ callID: "call_0", tool: "bash" },
+        state: { status: "completed", input: { command: `run ${number}` }, output: `result ${number}.` },
+      },
+    ],
+  }));
+  const question = { info: info("m0", "user"), parts: [{ type: "text", text: "Look." }] };
+  return JSON.stringify({ info: { id: "ses_1", title: "t" }, messages: [question, ...calls] });
+}
+
 describe("carryover fork", () => {
   it("shows what was inherited, what was cut and why, and the preamble", () => {
     const { status, stdout } = carryover(["fork", session, "--budget", "50000"]);
@@ -53,6 +70,11 @@ describe("carryover fork", () => {
     expect(text.length).toBe(stats.totalChars);
     expect(edits.length).toBeGreaterThan(0);
     expect(preamble).toContain("Compaction summary included");
+  });
+
+  it.each(["text", "messages"])("hands over every result of calls that share an id: as %s", (form) => {
+    const { stdout } = carryover(["fork", file("same-id.json", sameIdSession()), "--as", form]);
+    expect(stdout.match(/result \d\./g)).toEqual(["result 1.", "result 2.", "result 3.", "result 4."]);
   });
 
   it("reads standard input and a bare list of messages", () => {

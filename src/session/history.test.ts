@@ -237,3 +237,45 @@ describe("the history of a session", () => {
     expect(history.source().map(({ id }) => id)).toEqual(["m1", "m1~2"]);
   });
 });
+
+describe("calls that share an id", () => {
+  const calling = (id: string, ...callIds: string[]): Message => ({
+    id,
+    role: "assistant",
+    parts: callIds.map((callId) => ({
+      type: "tool",
+      callId,
+      tool: "bash",
+      input: {},
+      outcome: { status: "done", output: `result of ${id}`, attachments: [] },
+    })),
+  });
+  const callIds = (messages: Transcript) =>
+    messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "tool" ? [part.callId] : [])));
+  const all = deepFreeze([calling("a", "c", "c"), calling("b", "", "c"), calling("d", "e", "")]);
+  const names = ["c", "c_2", "call_1", "c_3", "e", "call_2"];
+
+  it("get names of their own, in whatever way they come in, and keep them", () => {
+    const observed = createHistory();
+    observed.observe(all.slice(0, 1));
+    observed.observe(all.slice(0, 2));
+    const before = observed.source();
+    observed.observe(all);
+    expect(callIds(observed.source())).toEqual(names);
+    expect(observed.source()[1]).toBe(before[1]);
+    expect(observed.observe(all).extent).toBe("same");
+
+    const appended = createHistory();
+    for (const message of all) appended.append(message);
+    expect(callIds(appended.source())).toEqual(names);
+  });
+
+  it("have their names back when a message comes again or leaves", () => {
+    const history = createHistory();
+    for (const message of all) history.append(message);
+    history.append(calling("b", "x", "c"));
+    expect(callIds(history.source())).toEqual(["c", "c_2", "x", "c_3", "e", "call_2"]);
+    history.observe(all.slice(1));
+    expect(callIds(history.source())).toEqual(["call_1", "c", "e", "call_2"]);
+  });
+});

@@ -2,7 +2,7 @@ import { deepEqual, isObject } from "../text/json.ts";
 import { checkTranscript, hasMessageFields, refuseForeign } from "../transcript/check-messages.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
 import { type Message, type MessageId, type Transcript, withUniqueIds } from "../transcript/message.ts";
-import type { Part } from "../transcript/part.ts";
+import type { CallId, Part } from "../transcript/part.ts";
 
 /** The messages as their owner has them, and the batches of edits in force. */
 export interface History {
@@ -173,6 +173,8 @@ interface SourceMessages {
 function createSourceMessages(): SourceMessages {
   let messages: Transcript = [];
   const indexes = new Map<MessageId, number>();
+  /** By the id of a call: the message that makes it. */
+  const callers = new Map<CallId, MessageId>();
   /** Messages that left the list, so that they can be recalled. */
   const departed = new Map<MessageId, Message>();
 
@@ -181,6 +183,7 @@ function createSourceMessages(): SourceMessages {
     for (const message of older) {
       indexes.delete(message.id);
       departed.set(message.id, message);
+      forgetCalls(message);
     }
     const known = new Map(older.map((message) => [message.id, message]));
     messages = messages.slice(0, index).concat(
@@ -189,18 +192,44 @@ function createSourceMessages(): SourceMessages {
         return old !== undefined && deepEqual(old, message) ? old : message;
       }),
     );
-    for (const [offset, { id }] of messages.slice(index).entries()) {
-      indexes.set(id, index + offset);
-      departed.delete(id);
+    for (const [offset, message] of messages.slice(index).entries()) {
+      indexes.set(message.id, index + offset);
+      departed.delete(message.id);
+      noteCalls(message);
     }
+  }
+
+  function noteCalls(message: Message): void {
+    for (const callId of callIdsOf(message)) callers.set(callId, message.id);
+  }
+
+  function forgetCalls(message: Message): void {
+    for (const callId of callIdsOf(message)) if (callers.get(callId) === message.id) callers.delete(callId);
+  }
+
+  /** True when a call of the message has an empty id, or one that another call has. */
+  function repeatsCall(message: Message, isOther: (caller: MessageId) => boolean): boolean {
+    const own = new Set<CallId>([""]);
+    return callIdsOf(message).some((callId) => {
+      const caller = callers.get(callId);
+      const isRepeated = own.has(callId) || (caller !== undefined && isOther(caller));
+      own.add(callId);
+      return isRepeated;
+    });
   }
 
   /** Looks only at what is new: known ids are unique. */
   function hasRepeatedIds(transcript: Transcript, same: number): boolean {
     const seen = new Set<MessageId>();
-    return transcript.slice(same).some(({ id }) => {
-      if (seen.has(id) || (indexes.get(id) ?? same) < same) return true;
+    const seenCalls = new Set<CallId>();
+    const isBefore = (id: MessageId): boolean => (indexes.get(id) ?? same) < same;
+    return transcript.slice(same).some((message) => {
+      const { id } = message;
+      const callIds = callIdsOf(message);
+      if (seen.has(id) || isBefore(id) || repeatsCall(message, isBefore)) return true;
+      if (callIds.some((callId) => seenCalls.has(callId))) return true;
       seen.add(id);
+      for (const callId of callIds) seenCalls.add(callId);
       return false;
     });
   }
@@ -214,12 +243,21 @@ function createSourceMessages(): SourceMessages {
     },
 
     append(given) {
-      const [message] = sanitizeMessage(given);
-      if (message === undefined) return undefined;
-      const index = indexes.get(message.id) ?? messages.length;
-      if (deepEqual(messages[index], message)) return undefined;
-      if (index === messages.length) replaceFrom(index, [message]);
-      else messages = messages.with(index, message);
+      const [readable] = sanitizeMessage(given);
+      if (readable === undefined) return undefined;
+      const index = indexes.get(readable.id) ?? messages.length;
+      const others = () => messages.filter((_, place) => place !== index);
+      const isRepeating = repeatsCall(readable, (caller) => caller !== readable.id);
+      const message = (isRepeating && withUniqueIds([...others(), readable]).at(-1)) || readable;
+      const before = messages[index];
+      if (deepEqual(before, message)) return undefined;
+      if (before === undefined) {
+        replaceFrom(index, [message]);
+      } else {
+        forgetCalls(before);
+        messages = messages.with(index, message);
+        noteCalls(message);
+      }
       return index;
     },
 
@@ -235,6 +273,11 @@ function createSourceMessages(): SourceMessages {
       return same;
     },
   };
+}
+
+/** The ids of the calls that a message makes; a result without its call is none. */
+function callIdsOf({ parts }: Message): readonly CallId[] {
+  return parts.flatMap((part) => (part.type === "tool" && !part.callMissing ? [part.callId] : []));
 }
 
 /** Messages from outside may not be what their type says; known ones were checked when they came in. */

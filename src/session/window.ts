@@ -7,14 +7,7 @@ import {
 } from "../stages/boundary.ts";
 import { repairPairing } from "../stages/repair.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
-import {
-  isVisibleToModel,
-  type Message,
-  project,
-  reachesModel,
-  type Transcript,
-} from "../transcript/message.ts";
-import type { CallId, Part } from "../transcript/part.ts";
+import { isVisibleToModel, type Message, project, type Transcript } from "../transcript/message.ts";
 
 /** What the model sees of an edited transcript: what the newest compaction left, repaired so that no provider refuses it. */
 export interface ContextWindow {
@@ -146,17 +139,16 @@ interface Repairs {
   readonly shown: Message[];
   readonly marked: Message[];
   readonly edits: Edit[];
-  readonly calls: Set<CallId>;
   hasSpeaker: boolean;
 }
 
 function startRepairs(): Repairs {
-  return { shown: [], marked: [], edits: [], calls: new Set(), hasSpeaker: false };
+  return { shown: [], marked: [], edits: [], hasSpeaker: false };
 }
 
-/** The same as `repairPairing` over all messages, reading each of them once. */
+/** The same as `repairPairing` over all messages, reading each of them once; the calls of a history have ids of their own. */
 function addRepaired(state: Repairs, message: Message): void {
-  const { marked, shown, edits } = repairMessage(message, state.calls);
+  const { marked, shown, edits } = repairAlone(message);
   state.edits.push(...edits);
   if (!state.hasSpeaker && message.role !== "system" && shown !== undefined) {
     state.hasSpeaker = true;
@@ -169,7 +161,6 @@ function addRepaired(state: Repairs, message: Message): void {
   }
   state.marked.push(marked);
   if (shown !== undefined) state.shown.push(shown);
-  for (const part of message.parts) if (isCall(part)) state.calls.add(part.callId);
 }
 
 /** A message as it is sent, and what had to be repaired for that. */
@@ -179,26 +170,6 @@ interface RepairedMessage {
   /** What the model reads; undefined when nothing of it is sent. */
   readonly shown: Message | undefined;
   readonly edits: readonly Edit[];
-}
-
-function repairMessage(message: Message, earlierCalls: ReadonlySet<CallId>): RepairedMessage {
-  const repeated = message.parts.flatMap((part, partIndex): Edit[] =>
-    isCall(part) && earlierCalls.has(part.callId) ? [hideRepeatedCall(message, partIndex)] : [],
-  );
-  if (repeated.length === 0) return repairAlone(message);
-  const rest = repairAlone(applyEdits([message], repeated, { at: 0 })[0] ?? message);
-  return rest.shown === undefined ? rest : { ...rest, edits: [...repeated, ...rest.edits] };
-}
-
-function hideRepeatedCall({ id }: Message, partIndex: number): Edit {
-  return {
-    type: "hide-part",
-    what: "part",
-    messageId: id,
-    partIndex,
-    stage: "repair-pairing",
-    reason: "duplicate-call",
-  };
 }
 
 /** Messages never change, so each is repaired once. */
@@ -213,8 +184,4 @@ function repairAlone(message: Message): RepairedMessage {
   const repaired = { marked, shown: project([marked])[0], edits };
   repairedMessages.set(message, repaired);
   return repaired;
-}
-
-function isCall(part: Part): part is Extract<Part, { type: "tool" }> {
-  return part.type === "tool" && !part.callMissing && reachesModel(part);
 }

@@ -19,6 +19,8 @@ const call = (callId: string, more: Partial<ToolPart> = {}): ToolPart => ({
   outcome: { status: "done", output: "out", attachments: [] },
   ...more,
 });
+const callIds = (messages: Transcript) =>
+  messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "tool" ? [part.callId] : [])));
 const user = message("u", "user", { type: "text", text: "hi" });
 
 describe("repairPairing", () => {
@@ -55,10 +57,17 @@ describe("repairPairing", () => {
     expect(notate(repair(messages, { orphanResult: "asText" }))).toBe("u:2 a:5");
   });
 
-  it("keeps the first of two calls with one id", () => {
-    const messages = [user, message("a", "assistant", call("c"), call("c"))];
-    expect(findFaults(messages).map((fault) => fault.rule)).toEqual(["call-id-repeated"]);
-    expect(notate(repair(messages))).toBe("u:2 a(bash:3)");
+  it("gives further calls with one id, or with none, names of their own", () => {
+    const messages = [
+      user,
+      message("a", "assistant", call("c"), call("c"), call("")),
+      message("b", "assistant", call("c"), call("")),
+    ];
+    expect(findFaults(messages).map((fault) => fault.rule)).toEqual(Array(3).fill("call-id-repeated"));
+    const repaired = repair(messages);
+    expect(notate(repaired)).toBe("u:2 a(bash:3,bash:3,bash:3) a(bash:3,bash:3)");
+    expect(callIds(repaired)).toEqual(["c", "c_2", "call_1", "c_3", "call_2"]);
+    expect(findFaults(repaired)).toEqual([]);
   });
 
   it("repairs lone surrogates and control characters in text, output and input", () => {
@@ -130,9 +139,24 @@ describe("repairPairing", () => {
     ];
     const stage = "repair-pairing";
     expect(repairPairing(deepFreeze(messages), { missingResult: "strip", lastMessage: "user" })).toEqual([
-      { type: "hide-part", what: "part", messageId: "a", partIndex: 1, stage, reason: "duplicate-call" },
-      { type: "hide-part", what: "part", messageId: "a", partIndex: 2, stage, reason: "orphan-result" },
-      { type: "hide-message", messageId: "e", stage, reason: "empty" },
+      {
+        type: "replace-part",
+        part: call("c_2"),
+        messageId: "a",
+        partIndex: 1,
+        stage,
+        reason: "duplicate-call",
+      },
+      {
+        type: "hide-part",
+        what: "part",
+        messageId: "a",
+        partIndex: 2,
+        stage,
+        reason: "orphan-result",
+        omitted: { chars: 5, handle: "a/2" },
+      },
+      { type: "hide-message", messageId: "e", stage, reason: "empty", omitted: { chars: 1, handle: "e" } },
       {
         type: "replace-part",
         part: { type: "text", text: "a" },
@@ -141,7 +165,15 @@ describe("repairPairing", () => {
         stage,
         reason: "malformed-text",
       },
-      { type: "hide-part", what: "part", messageId: "b", partIndex: 1, stage, reason: "missing-result" },
+      {
+        type: "hide-part",
+        what: "part",
+        messageId: "b",
+        partIndex: 1,
+        stage,
+        reason: "missing-result",
+        omitted: { chars: 2, handle: "b/1" },
+      },
       {
         type: "insert-message",
         message: {
@@ -169,14 +201,16 @@ describe("repairPairing", () => {
     ]);
   });
 
-  it("does not look at what is hidden, message or part", () => {
+  it("changes nothing that is hidden, message or part; a call keeps the name that it has beside hidden ones", () => {
     const hidden = { agentVisible: false } as const;
     const messages = [
       user,
       { ...message("h", "assistant", call("c")), metadata: hidden },
-      message("a", "assistant", { ...call("c"), ...hidden }, call("c")),
+      message("a", "assistant", { ...call("c"), ...hidden }, call("d"), call("c")),
     ];
-    expect(repairPairing(deepFreeze(messages))).toEqual([]);
+    expect(repairPairing(deepFreeze(messages))).toMatchObject([
+      { type: "replace-part", messageId: "a", partIndex: 2, part: { callId: "c_3" } },
+    ]);
   });
 
   it("repairs an error as it repairs an output", () => {

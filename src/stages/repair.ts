@@ -1,16 +1,17 @@
 import { oneOf, optionsCheck, type Shape } from "../text/check.ts";
 import { mapStrings } from "../text/json.ts";
 import { isMalformed, normalizeText, normalizeTypedText } from "../text/normalize.ts";
-import type { Edit, EditReason } from "../transcript/edit.ts";
+import { type Edit, type EditReason, hideMessage, hidePart } from "../transcript/edit.ts";
 import {
+  createCallNamer,
   isVisibleToModel,
   type Message,
   normalizePartText,
   reachesModel,
   type Transcript,
+  withCallNames,
 } from "../transcript/message.ts";
 import {
-  type CallId,
   COMPACTION_QUESTION,
   outcomeText,
   type Part,
@@ -27,23 +28,27 @@ export function repairPairing(
 ): readonly Edit[] {
   checkOptions(options);
   const edits: Edit[] = [];
-  const callIds = new Set<CallId>();
+  const nameCall = createCallNamer();
   const leadingSystem: Message[] = [];
   let first: Message | undefined;
   let last: Message | undefined;
   let endsWithResults = false;
   for (const message of messages) {
+    const named = withCallNames(message, nameCall);
     if (!isVisibleToModel(message)) continue;
-    const repairs = message.parts.map((part) =>
-      reachesModel(part) ? rewritten(part, repair({ message, part, callIds, options })) : undefined,
+    const repairs = message.parts.map((part, index) =>
+      reachesModel(part)
+        ? rewritten(part, repair({ message, part, named: named.parts[index], options }))
+        : undefined,
     );
     const isEmpty = !message.parts.some((part, index) => reachesModel(part) && repairs[index]?.part !== null);
     if (isEmpty) {
-      edits.push({ type: "hide-message", messageId: message.id, stage: STAGE, reason: "empty" });
+      edits.push(hideMessage(message, { stage: STAGE, reason: "empty" }));
       continue;
     }
-    for (const [partIndex, found] of repairs.entries()) {
-      if (found !== undefined) edits.push(partEdit({ message, partIndex, ...found }));
+    for (const [partIndex, before] of message.parts.entries()) {
+      const found = repairs[partIndex];
+      if (found !== undefined) edits.push(partEdit({ message, partIndex, before, ...found }));
     }
     if (message.role === "system") {
       if (first === undefined) leadingSystem.push(message);
@@ -95,20 +100,24 @@ interface Repair {
 interface Subject {
   readonly message: Message;
   readonly part: Part;
-  readonly callIds: Set<CallId>;
+  /** The same part; where an earlier call has its id, under another. */
+  readonly named: Part | undefined;
   readonly options: RepairPairingOptions;
 }
 
-function repair({ message, part, callIds, options }: Subject): Repair | undefined {
+function repair({ message, part, named = part, options }: Subject): Repair | undefined {
   if (part.type === "text") return repairText(message, part);
-  if (part.type !== "tool") return undefined;
+  if (part.type !== "tool" || named.type !== "tool") return undefined;
   if (part.callMissing) {
     return { part: options.orphanResult === "asText" ? asText(part) : null, reason: "orphan-result" };
   }
-  if (callIds.has(part.callId)) return { part: null, reason: "duplicate-call" };
-  callIds.add(part.callId);
+  const found = repairCall(named, options);
+  return found ?? (named === part ? undefined : { part: named, reason: "duplicate-call" });
+}
+
+function repairCall(part: ToolPart, { missingResult }: RepairPairingOptions): Repair | undefined {
   if (part.outcome.status !== "pending") return repairTool(part, part.outcome, "malformed-text");
-  if (options.missingResult === "strip") return { part: null, reason: "missing-result" };
+  if (missingResult === "strip") return { part: null, reason: "missing-result" };
   return repairTool(part, { status: "done", output: MISSING_RESULT, attachments: [] }, "missing-result");
 }
 
@@ -149,16 +158,17 @@ function asText(part: ToolPart): TextPart | null {
   return clean.trim() === "" ? null : { type: "text", text: clean, synthetic: true };
 }
 
-function partEdit({
-  message,
-  partIndex,
-  part,
-  reason,
-}: Repair & { message: Message; partIndex: number }): Edit {
-  const where = { messageId: message.id, partIndex, stage: STAGE, reason };
+function partEdit({ message, partIndex, before, part, reason }: PlacedRepair): Edit {
+  const why = { stage: STAGE, reason };
   return part === null
-    ? { type: "hide-part", what: "part", ...where }
-    : { type: "replace-part", part, ...where };
+    ? hidePart({ message, partIndex, part: before }, why)
+    : { type: "replace-part", part, messageId: message.id, partIndex, ...why };
+}
+
+interface PlacedRepair extends Repair {
+  readonly message: Message;
+  readonly partIndex: number;
+  readonly before: Part;
 }
 
 /** A conversation that starts with an answer gets the question that a compaction would have asked. */

@@ -172,7 +172,6 @@ describe("supersede: reads", () => {
     ["that is shorter than the stub", call("read", { filePath: "src/a.ts" }, "short"), read({}, 20)],
     ["that is cleared already", { ...read({}, 20), clearedAt: 5 }, read({}, 20)],
     ["whose repetition will not be sent", read({}, 20), { ...read({}, 20), callMissing: true as const }],
-    ["whose repetition has the id of an earlier call", read({}, 20), { ...read({}, 20), callId: "call-1" }],
     [
       "of a picture",
       {

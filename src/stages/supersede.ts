@@ -3,7 +3,7 @@ import { hashText, mapStrings, tryJson } from "../text/json.ts";
 import { tailCut } from "../text/truncate.ts";
 import type { Edit, Handle, Stage } from "../transcript/edit.ts";
 import type { Transcript } from "../transcript/message.ts";
-import { type CallId, type ToolPart, withText } from "../transcript/part.ts";
+import { type ToolPart, withText } from "../transcript/part.ts";
 import { handleOf, hasOnlyStub, type ToolResult, toolResults } from "../transcript/tool-results.ts";
 import { filterCompacted } from "./boundary.ts";
 import { type FileAccess, type FileRead, fileAccess } from "./file-access.ts";
@@ -59,14 +59,9 @@ const SHAPE: Shape<SupersedeOptions> = { protectTurns: numberFrom(0), protectedT
 /** Strings of a failed edit's input up to this length stay, so that it can be seen what was tried. */
 const SUPERSEDE_KEEP_INPUT_CHARS = 200;
 
-/** Results without those that are dropped before sending: one without a call, or a second one for a call. */
+/** Results without those that are dropped before sending, since they have no call. */
 function sentResults(window: Transcript): readonly ToolResult[] {
-  const calls = new Set<CallId>();
-  return toolResults(window).filter(({ part }) => {
-    if (part.callMissing || calls.has(part.callId)) return false;
-    calls.add(part.callId);
-    return true;
-  });
+  return toolResults(window).filter(({ part }) => !part.callMissing);
 }
 
 function replacement(

@@ -120,9 +120,16 @@ export function formatLaws<Wire>(contract: FormatContract<Wire>): readonly Forma
   return laws;
 }
 
-/** Repeated ids are numbered on decode, and an edit changes which of them come first: order stands for identity. */
+/**
+ * Repeated message ids are numbered on decode, and an edit changes which of them come first: order stands for identity.
+ * A mark on a part is about the form of the wire, which an edit may have made regular.
+ */
 function everything(transcript: Transcript): unknown {
-  return project(transcript).map((message, index) => ({ ...message, id: `${index}` }));
+  return project(transcript).map((message, index) => ({
+    ...message,
+    id: `${index}`,
+    parts: message.parts.map(({ irregular: _, ...part }) => part),
+  }));
 }
 
 function countByRule(

@@ -72,6 +72,24 @@ export function findFaults(transcript: Transcript): readonly Fault[] {
   return faults;
 }
 
+/** The calls that a format had to give another name, since the wire has their id twice. */
+export function findRenamedCalls(transcript: Transcript): readonly Fault[] {
+  return transcript.flatMap(({ id: messageId, parts }) =>
+    parts.flatMap((part, partIndex): readonly Fault[] =>
+      part.type === "tool" && part.irregular
+        ? [
+            {
+              rule: "call-id-repeated",
+              messageId,
+              partIndex,
+              text: `the id of call ${part.callId} is there twice`,
+            },
+          ]
+        : [],
+    ),
+  );
+}
+
 type Found = readonly [FaultRule, string];
 
 function partFaults(part: Part, callIds: Set<CallId>): readonly Found[] {

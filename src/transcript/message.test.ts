@@ -5,8 +5,10 @@ import { applyEdits } from "./edit.ts";
 import { estimateContextTokens } from "./estimate-context.ts";
 import { findFaults } from "./format.ts";
 import {
+  createCallNamer,
   createIdDeduplicator,
   isAnswer,
+  isNameOfCall,
   isVisibleToModel,
   isVisibleToUser,
   type Message,
@@ -174,5 +176,30 @@ describe("unique ids", () => {
     expect(["a", "a", "a~3", "a", "b", "a"].map(name)).toEqual(["a", "a~2", "a~3", "a~4", "b", "a~5"]);
     const same = history.map((message) => ({ ...message, id: "x" }));
     expect(withUniqueIds(same).map(({ id }) => id)).toEqual(["x", "x~2", "x~3", "x~4"]);
+  });
+
+  it("get a number where calls share one, or have none", () => {
+    const name = createCallNamer();
+    const long = "x".repeat(64);
+    expect(["a", "a", "a_3", "a", "", "call_2", "", "a", long, long].map(name)).toEqual([
+      ...["a", "a_2", "a_3", "a_4", "call_1", "call_2", "call_3", "a_5", long],
+      `${"x".repeat(56)}_2`,
+    ]);
+    const [first, ...others] = transcript("a(x:1,y:2) a(x:3) a(z?)").map((message) => ({
+      ...message,
+      parts: message.parts.map((part) => (part.type === "tool" ? { ...part, callId: "c" } : part)),
+    }));
+    const unique = withUniqueIds([...(first ? [first] : []), ...others]);
+    expect(unique.map(({ parts }) => parts.map((part) => part.type === "tool" && part.callId))).toEqual([
+      ["c", "c_2"],
+      ["c_3"],
+      ["c_4"],
+    ]);
+    expect(withUniqueIds(unique)).toBe(unique);
+  });
+
+  it("tells by a name whose call it may be", () => {
+    expect(["c", "c_2", "c_12"].every((name) => isNameOfCall(name, "c"))).toBe(true);
+    expect(["d", "c_", "c_x", "cc_2"].some((name) => isNameOfCall(name, "c"))).toBe(false);
   });
 });

@@ -2,6 +2,7 @@ import { objectOf, type Rule, required, text } from "../text/check.ts";
 import { normalizeText, normalizeTypedText } from "../text/normalize.ts";
 import type { CarriedFacts } from "./carried-facts.ts";
 import {
+  type CallId,
   CLEARED_PLACEHOLDER,
   type MessageId,
   type Part,
@@ -159,15 +160,17 @@ export function normalizePartText(message: Message, part: TextPart): string {
   return isTyped ? normalizeTypedText(part.text) : normalizeText(part.text);
 }
 
-/** The transcript with unique message ids: repeated ones get a number. The same reference when none is repeated. */
+/** The transcript with unique ids of messages and calls: repeated ones get a number. The same reference when none is repeated. */
 export function withUniqueIds(transcript: Transcript): Transcript {
   const name = createIdDeduplicator();
+  const nameCall = createCallNamer();
   let changed = false;
   const messages = transcript.map((message) => {
     const id = name(message.id);
-    if (id === message.id) return message;
+    const named = withCallNames(message, nameCall);
+    if (id === named.id && named === message) return message;
     changed = true;
-    return { ...message, id };
+    return { ...named, id };
   });
   return changed ? messages : transcript;
 }
@@ -186,4 +189,48 @@ export function createIdDeduplicator(messages: Transcript = []): (wanted: Messag
     taken.add(id);
     return id;
   };
+}
+
+/** Gives each call of a conversation a name of its own: its id, `id_2`, `id_3`, … when that comes again, `call_1`, `call_2`, … when it is empty. */
+export type NameCall = (callId: CallId) => CallId;
+
+/** Names depend only on the calls before: as a conversation grows, those that were given stay. */
+export function createCallNamer(): NameCall {
+  const taken = new Set<CallId>();
+  const lastNumber = new Map<string, number>();
+  return (callId) => {
+    let name = callId;
+    while (name === "" || taken.has(name)) {
+      const base = numberedBase(callId);
+      const number = (lastNumber.get(base) ?? (callId === "" ? 0 : 1)) + 1;
+      lastNumber.set(base, number);
+      name = `${base}_${number}`;
+    }
+    taken.add(name);
+    return name;
+  };
+}
+
+/** True for the id of a call, and for the names that further calls with this id get. */
+export function isNameOfCall(name: CallId, callId: CallId): boolean {
+  const base = numberedBase(callId);
+  return name === callId || (name.startsWith(`${base}_`) && /^\d+$/.test(name.slice(base.length + 1)));
+}
+
+/** Providers take up to 64 characters; the number needs some of them. */
+function numberedBase(callId: CallId): string {
+  return callId === "" ? "call" : callId.slice(0, 56);
+}
+
+/** The message with the names of its calls; the same reference when they have them already. */
+export function withCallNames(message: Message, nameCall: NameCall): Message {
+  let changed = false;
+  const parts = message.parts.map((part) => {
+    if (part.type !== "tool" || part.callMissing) return part;
+    const callId = nameCall(part.callId);
+    if (callId === part.callId) return part;
+    changed = true;
+    return { ...part, callId };
+  });
+  return changed ? { ...message, parts } : message;
 }

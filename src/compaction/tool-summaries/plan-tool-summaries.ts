@@ -135,12 +135,10 @@ export function countedResults(window: Transcript, exempt: ExemptResults): reado
   const protectedNames = exempt.protectedTools.map((name) => name.toLowerCase());
   const isPinned = createPinGuard(exempt.pins);
   const unseen = new Set(window.slice(Math.max(0, window.findLastIndex(isAssistantAnswer))));
-  const calls = new Set<CallId>();
   const counted: CountedResult[] = [];
   for (const result of toolResults(window)) {
     const { part, message } = result;
-    if (part.callMissing || calls.has(part.callId)) continue;
-    calls.add(part.callId);
+    if (part.callMissing) continue;
     if (isCleared(part) || hasOnlyStub(part)) continue;
     const tool = part.tool.toLowerCase();
     if (protectedNames.some((name) => tool.includes(name)) || isPinned(message, result.partIndex)) continue;

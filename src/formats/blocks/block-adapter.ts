@@ -21,6 +21,8 @@ export interface BlockAdapter<Wire, Item, Value> {
   writeCall(part: ToolPart, source: Source<Value>): Value;
   /** The value of a changed or new result; the outcome is as the model is to see it. */
   writeResult(part: ToolPart, source: Source<Value>): Value;
+  /** The value of a call or a result under another call id; the same reference where the wire has no place for one. */
+  renameCall(value: Value, callId: CallId): Value;
   /** Whether all results of a turn are in one item, or each in its own. */
   readonly results: "together" | "apart";
   /** Whether the system text is apart, before all turns, or a turn among the others (the default). */
@@ -77,7 +79,7 @@ interface PartBlock<Value> extends BlockBase<Value> {
 
 export interface CallBlock<Value> extends BlockBase<Value> {
   readonly type: "call";
-  /** Unset where the wire gives none: its result is then found by tool and order. */
+  /** Unset or empty where the wire gives none: its result is then found by tool and order. */
   readonly callId?: CallId | undefined;
   readonly tool: string;
   readonly input: unknown;

@@ -1,7 +1,21 @@
-import type { Message, MessageId, Transcript } from "../../transcript/message.ts";
+import {
+  createCallNamer,
+  type Message,
+  type MessageId,
+  type NameCall,
+  type Transcript,
+} from "../../transcript/message.ts";
 import type { CallId, Part, ToolPart } from "../../transcript/part.ts";
-import type { BlockAdapter, CallBlock, ItemContent, PlacedBlock, ResultBlock } from "./block-adapter.ts";
+import type {
+  Block,
+  BlockAdapter,
+  CallBlock,
+  ItemContent,
+  PlacedBlock,
+  ResultBlock,
+} from "./block-adapter.ts";
 import { derivedMessageId } from "./message-head.ts";
+import { createOpenCalls } from "./open-calls.ts";
 
 /** A transcript, and where each of its parts is in the wire. */
 export interface Reading<Item, Value> {
@@ -25,7 +39,10 @@ export interface PartOrigin<Value> {
   readonly result?: PlacedBlock<Value>;
 }
 
-/** Reads the items of a wire and joins each call with its result, wherever that comes behind it. */
+/**
+ * Reads the items of a wire and joins each call with its result, wherever that comes behind it. Calls that share an id
+ * get names of their own; the values of such a call and of its result have them in, for when they are written.
+ */
 export function readBlocks<Wire, Item, Value>(
   adapter: BlockAdapter<Wire, Item, Value>,
   wire: Wire,
@@ -33,30 +50,31 @@ export function readBlocks<Wire, Item, Value>(
   const items = adapter.open(wire);
   const contents = items.map((item) => adapter.read(item));
   const isCallElsewhere = adapter.continues?.(wire) === true;
-  const openCalls = createOpenCalls<Value>();
+  const nameCall = createCallNamer();
+  const openCalls = createWaitingCalls<Value>();
   const transcript: OpenMessage<Value>[] = [];
   for (const [item, { role, blocks }] of contents.entries()) {
     const message: OpenMessage<Value> = { item, lastItem: item, role, parts: [] };
     for (const [index, block] of blocks.entries()) {
-      const place = { item, index };
-      const placed: Placed<Value> =
-        block.repaired === undefined
-          ? { ...place, value: block.value }
-          : { ...place, value: block.repaired, changed: true };
+      const placed: Placed<Value> = { item, index, ...writtenValue(block) };
       if (block.type === "part") {
         message.parts.push({ part: block.part, main: { half: "whole", part: block.part, ...placed } });
       } else if (block.type === "call") {
-        const part = pendingPart(block, place);
-        const open: OpenPart<Value> = { part, main: { half: "call", part, ...placed } };
+        const part = pendingPart(block, nameCall(block.callId ?? ""));
+        const named = part.callId === block.callId ? placed : renamed(adapter, placed, part.callId);
+        const open: OpenPart<Value> = { part, main: { half: "call", part, ...named } };
         message.parts.push(open);
-        openCalls.add({ open, message, callId: block.callId, tool: block.tool });
+        openCalls.add({ open, part, message, block, isRenamed: named !== placed });
       } else {
         const call = openCalls.take(block);
         if (call === undefined) {
-          const part = orphanPart(block, place, isCallElsewhere);
+          const part = orphanPart(block, isCallElsewhere ? nameCall : undefined);
           message.parts.push({ part, main: { half: "result", part, ...placed } });
         } else {
-          attachResult(call, block, placed);
+          const part = { ...call.part, outcome: block.outcome };
+          const named = call.isRenamed ? renamed(adapter, placed, part.callId) : placed;
+          call.open.part = part;
+          call.open.result = { half: "result", part, ...named };
           call.message.lastItem = item;
         }
       }
@@ -85,91 +103,86 @@ interface OpenPart<Value> {
   result?: PlacedBlock<Value>;
 }
 
-interface OpenCall<Value> {
-  readonly open: OpenPart<Value>;
-  readonly message: OpenMessage<Value>;
-  readonly callId: CallId | undefined;
-  readonly tool: string;
+type Placed<Value> = Omit<PlacedBlock<Value>, "half" | "part">;
+
+/** The value to write for a block: without what the API would refuse. */
+function writtenValue<Value>({ value, repaired }: Block<Value>): Pick<Placed<Value>, "value" | "changed"> {
+  return repaired === undefined ? { value } : { value: repaired, changed: true };
 }
 
-function attachResult<Value>(
-  { open, callId }: OpenCall<Value>,
-  { callId: resultOf, outcome }: ResultBlock<Value>,
+/** The same reference where the wire has no place for a call id. */
+function renamed<Value>(
+  { renameCall }: Pick<BlockAdapter<unknown, unknown, Value>, "renameCall">,
   placed: Placed<Value>,
-): void {
-  if (open.part.type !== "tool") return;
-  const part = { ...open.part, callId: callId ?? resultOf ?? open.part.callId, outcome };
-  open.part = part;
-  open.result = { half: "result", part, ...placed };
+  callId: CallId,
+): Placed<Value> {
+  const value = renameCall(placed.value, callId);
+  return value === placed.value ? placed : { ...placed, value, changed: true };
+}
+
+interface WaitingCall<Value> {
+  readonly open: OpenPart<Value>;
+  readonly part: ToolPart;
+  readonly message: OpenMessage<Value>;
+  readonly block: CallBlock<Value>;
+  readonly isRenamed: boolean;
 }
 
 /** Calls that wait for their result: by id, or, where the wire gives none, by tool and order within the newest turn. */
-function createOpenCalls<Value>() {
-  const byId = new Map<CallId, OpenCall<Value>[]>();
+function createWaitingCalls<Value>() {
+  const byId = createOpenCalls<WaitingCall<Value>>();
   let byTool = new Map<string, CallQueue<Value>>();
+  let inOrder: CallQueue<Value> = { calls: [], next: 0 };
   let turn: OpenMessage<Value> | undefined;
   return {
-    add(call: OpenCall<Value>): void {
-      const { callId, tool } = call;
-      if (callId !== undefined) {
-        const calls = byId.get(callId);
-        if (calls === undefined) byId.set(callId, [call]);
-        else calls.push(call);
+    add(call: WaitingCall<Value>): void {
+      const { message, block } = call;
+      if (block.callId) {
+        byId.add(block.callId, message, call);
         return;
       }
-      if (turn !== call.message) byTool = new Map();
-      turn = call.message;
-      const queue = byTool.get(tool);
-      if (queue === undefined) byTool.set(tool, { calls: [call], next: 0 });
+      if (turn !== message) {
+        byTool = new Map();
+        inOrder = { calls: [], next: 0 };
+      }
+      turn = message;
+      inOrder.calls.push(call);
+      const queue = byTool.get(block.tool);
+      if (queue === undefined) byTool.set(block.tool, { calls: [call], next: 0 });
       else queue.calls.push(call);
     },
-    take({ callId, tool }: ResultBlock<Value>): OpenCall<Value> | undefined {
-      const named = callId === undefined ? undefined : byId.get(callId)?.pop();
+    take({ callId, tool }: ResultBlock<Value>): WaitingCall<Value> | undefined {
+      const named = callId ? byId.take(callId) : undefined;
       if (named !== undefined) return named;
-      const queue = tool === undefined ? byTool.values().next().value : byTool.get(tool);
-      const call = queue?.calls[queue.next++];
-      if (call !== undefined && queue?.next === queue?.calls.length) byTool.delete(call.tool);
-      return call;
+      const queue = tool === undefined ? inOrder : byTool.get(tool);
+      // A call is in two queues.
+      while (queue?.calls[queue.next]?.open.result !== undefined) queue.next++;
+      return queue?.calls[queue.next++];
     },
   };
 }
 
 interface CallQueue<Value> {
-  readonly calls: OpenCall<Value>[];
+  readonly calls: WaitingCall<Value>[];
   next: number;
 }
 
 /** The tool name of a result without a call. */
 export const UNKNOWN_TOOL = "unknown";
 
-type Placed<Value> = Omit<PlacedBlock<Value>, "half" | "part">;
-
-interface Place {
-  readonly item: number;
-  readonly index: number;
+function pendingPart({ tool, input }: CallBlock<unknown>, callId: CallId): ToolPart {
+  return { type: "tool", callId, tool, input, outcome: { status: "pending" } };
 }
 
-function pendingPart({ callId, tool, input }: CallBlock<unknown>, place: Place): ToolPart {
-  return { type: "tool", callId: callId ?? callIdAt(place), tool, input, outcome: { status: "pending" } };
-}
-
+/** `nameCall` is given where the call may be stored at the provider. */
 function orphanPart(
-  { callId, tool, outcome }: ResultBlock<unknown>,
-  place: Place,
-  isCallElsewhere: boolean,
+  { callId = "", tool, outcome }: ResultBlock<unknown>,
+  nameCall: NameCall | undefined,
 ): ToolPart {
-  return {
-    type: "tool",
-    callId: callId ?? callIdAt(place),
-    tool: tool ?? UNKNOWN_TOOL,
-    input: undefined,
-    outcome,
-    ...(!isCallElsewhere && { callMissing: true as const }),
-  };
-}
-
-function callIdAt({ item, index }: Place): CallId {
-  return `call-${item + 1}-${index + 1}`;
+  const part = { type: "tool", tool: tool ?? UNKNOWN_TOOL, input: undefined, outcome } as const;
+  return nameCall === undefined
+    ? { ...part, callId, callMissing: true }
+    : { ...part, callId: nameCall(callId) };
 }
 
 function closeMessage({ role, parts: open }: OpenMessage<unknown>, position: number): Message {

@@ -1,5 +1,5 @@
 import { applyEdits } from "../../transcript/edit.ts";
-import { type Format, findFaults } from "../../transcript/format.ts";
+import { type Format, findFaults, findRenamedCalls } from "../../transcript/format.ts";
 import {
   isVisibleToModel,
   type Message,
@@ -26,7 +26,10 @@ export function createLineFormat<Wire>(format: LineFormat<Wire>): Format<Wire> {
   return {
     name: format.name,
     decode,
-    faults: (wire) => findFaults(decode(wire)),
+    faults(wire) {
+      const transcript = decode(wire);
+      return [...findFaults(transcript), ...findRenamedCalls(transcript)];
+    },
 
     apply(wire, edits, options) {
       if (edits.length === 0) return wire;
@@ -269,10 +272,16 @@ function nextPiece(was: LinePiece, origin: Origin, pairs: readonly EditedPair[])
   const now = pair?.after.parts[origin.partIndex];
   if (pair === undefined || pair.isGone || now === undefined || now.agentVisible === false) return undefined;
   const note = noteOf(now, origin);
-  if (now === old || old === undefined) return { now: was, isChanged: false, note };
+  if ((now === old && !isRenamed(was, now)) || old === undefined) return { now: was, isChanged: false, note };
   const piece = pieceOf(was, origin, now);
   if (piece === undefined) return undefined;
   return { now: piece, isChanged: piece !== was || !isSameNote(note, noteOf(old, origin)), note };
+}
+
+/** Calls that share an id in the file are told apart by what is written: otherwise an edit could give one's result to another. */
+function isRenamed(was: LinePiece, now: Part): boolean {
+  const callId = was.half === "result" ? was.callId : was.part.type === "tool" ? was.part.callId : undefined;
+  return callId !== undefined && now.type === "tool" && !now.callMissing && now.callId !== callId;
 }
 
 /** What is cut of an input is noted with the call, what is cut of an output with the result. */
@@ -309,13 +318,17 @@ function shownTool(part: ToolPart): ToolPart {
 }
 
 function callOf(was: LinePiece, now: ToolPart): LinePiece {
-  const isSame = was.half === "call" && was.part.input === now.input && was.part.tool === now.tool;
+  const isSame =
+    was.half === "call" &&
+    was.part.input === now.input &&
+    was.part.tool === now.tool &&
+    was.part.callId === now.callId;
   return isSame ? was : { half: "call", part: { ...now, outcome: { status: "pending" } } };
 }
 
 function resultOf(was: LinePiece, now: ToolPart): LinePiece | undefined {
   if (now.outcome.status === "pending") return undefined;
   const outcome = shownOutcome(now);
-  if (was.half === "result" && was.outcome === outcome) return was;
+  if (was.half === "result" && was.outcome === outcome && was.callId === now.callId) return was;
   return { half: "result", callId: now.callId, tool: now.tool, outcome };
 }

@@ -1,5 +1,6 @@
 import { createIdDeduplicator, type Message, type Transcript } from "../../transcript/message.ts";
 import type { CallId, Part } from "../../transcript/part.ts";
+import { createMarkingNamer, createOpenCalls } from "../blocks/open-calls.ts";
 import type {
   CallPiece,
   LineFormat,
@@ -28,13 +29,17 @@ export interface Origin {
   readonly half: LinePiece["half"] | "orphan";
 }
 
-/** Reads lines into messages: lines of one key are one message, and a result joins its call wherever that stands. */
+/**
+ * Reads lines into messages: lines of one key are one message, and a result joins its call wherever that stands. Calls that
+ * share an id get names of their own, which are written with whatever else is.
+ */
 export function decodeLines<Wire>(format: LineFormat<Wire>, lines: readonly unknown[]): DecodedLines {
   const readings = format.read(lines).map((ofLine, index) => withNotes(ofLine, lines[index]));
   const callOf = matchResults(readings);
   const drafts: Draft[] = [];
   const draftByKey = new Map<string, Draft>();
   const placeOf = new Map<LinePiece, Origin>();
+  const name = createMarkingNamer();
 
   for (const reading of eachReading(readings)) {
     if (isResultsOnly(reading, callOf)) continue;
@@ -50,7 +55,7 @@ export function decodeLines<Wire>(format: LineFormat<Wire>, lines: readonly unkn
       if (piece.half === "result" && callOf.has(piece)) continue;
       const half = piece.half === "result" ? "orphan" : piece.half;
       placeOf.set(piece, { messageIndex: draft.index, partIndex: draft.parts.length, half });
-      draft.parts.push(piece.half === "result" ? orphan(piece) : piece.part);
+      draft.parts.push(piece.half === "result" ? orphan(piece) : name(piece.part));
     }
   }
   for (const [result, call] of callOf) {
@@ -106,29 +111,26 @@ function withNotes(readings: readonly LineReading[], line: unknown): readonly Li
   }));
 }
 
-/** The call of each result: the newest before it that has none yet, else the first behind it. */
+/** The call of each result: that of the newest message before it, else one behind it. */
 function matchResults(readings: readonly (readonly LineReading[])[]): ReadonlyMap<ResultPiece, CallPiece> {
   const callOf = new Map<ResultPiece, CallPiece>();
-  const open = new Map<CallId, CallPiece>();
+  const open = createOpenCalls<CallPiece>();
   const early: ResultPiece[] = [];
   const answered = new Set<CallId>();
-  for (const { pieces } of eachReading(readings)) {
+  for (const { key, pieces } of eachReading(readings)) {
     for (const piece of pieces) {
-      if (piece.half === "call") open.set(piece.part.callId, piece);
+      if (piece.half === "call") open.add(piece.part.callId, key, piece);
       if (piece.half !== "result") continue;
-      const call = open.get(piece.callId);
+      const call = open.take(piece.callId);
       if (call !== undefined) {
         callOf.set(piece, call);
-        open.delete(piece.callId);
         answered.add(piece.callId);
       } else if (!answered.has(piece.callId)) early.push(piece);
     }
   }
   for (const piece of early) {
-    const call = open.get(piece.callId);
-    if (call === undefined) continue;
-    callOf.set(piece, call);
-    open.delete(piece.callId);
+    const call = open.take(piece.callId);
+    if (call !== undefined) callOf.set(piece, call);
   }
   return callOf;
 }

@@ -1,4 +1,4 @@
-import { generateText, type ModelMessage } from "ai";
+import { generateText, jsonSchema, type ModelMessage, stepCountIs, tool } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../text/check.ts";
@@ -42,6 +42,44 @@ describe("carryover", () => {
       temperature: 0.5,
       providerOptions,
     });
+  });
+
+  it("sends every result of a server that gives all calls one id", async () => {
+    const prompts: unknown[] = [];
+    const base = new MockLanguageModelV3({
+      doGenerate: async ({ prompt }) => {
+        prompts.push(prompt);
+        const input = JSON.stringify({ command: `run ${prompts.length}` });
+        const isLast = prompts.length > 4;
+        return {
+          content: isLast
+            ? [{ type: "text", text: "done" }]
+            : [{ type: "tool-call", toolCallId: "call_0", toolName: "bash", input }],
+          finishReason: isLast
+            ? { unified: "stop", raw: "stop" }
+            : { unified: "tool-calls", raw: "tool_calls" },
+          usage,
+          warnings: [],
+        };
+      },
+    });
+    const bash = tool({
+      inputSchema: jsonSchema<{ command: string }>({
+        type: "object",
+        properties: { command: { type: "string" } },
+      }),
+      execute: async ({ command }) => `output of ${command}`,
+    });
+    const { model, session } = carryover(base);
+    await generateText({ model, prompt: "go", tools: { bash }, stopWhen: stepCountIs(6) });
+    const sent = JSON.stringify(prompts.at(-1));
+    for (const number of [1, 2, 3, 4]) expect(sent).toContain(`output of run ${number}`);
+    expect(sent.match(/"toolCallId":"[^"]*"/g)).toEqual(
+      ["call_0", "call_0", "call_0_2", "call_0_2", "call_0_3", "call_0_3", "call_0_4", "call_0_4"].map(
+        (id) => `"toolCallId":"${id}"`,
+      ),
+    );
+    expect(session.ledger()).toEqual([]);
   });
 
   it("counts what the model counted", async () => {

@@ -11,10 +11,11 @@ export function createMemoizedDecode(): (wire: readonly SessionMessage[]) => Tra
   let known: ReadonlyMap<string, Known> = new Map();
   return (wire) => {
     const now = new Map<string, Known>();
+    const callIds = new Set<unknown>();
     for (const each of wire) {
       const id = asString(each?.info?.id);
       const entry = id === undefined || now.has(id) ? undefined : read(known.get(id), each);
-      if (id === undefined || entry === undefined) {
+      if (id === undefined || entry === undefined || repeatsCall(each, callIds)) {
         known = new Map();
         return opencode.decode(wire);
       }
@@ -23,6 +24,16 @@ export function createMemoizedDecode(): (wire: readonly SessionMessage[]) => Tra
     known = now;
     return Array.from(now.values(), ({ message }) => message);
   };
+}
+
+/** Calls that share an id get names by their order. */
+function repeatsCall({ parts }: SessionMessage, seen: Set<unknown>): boolean {
+  return parts.some(({ type, callID }) => {
+    if (type !== "tool") return false;
+    const isRepeated = seen.has(callID);
+    seen.add(callID);
+    return isRepeated;
+  });
 }
 
 interface Known {

@@ -1,5 +1,5 @@
 import { deliveryIdsIn } from "../../fork/life/delivery.ts";
-import type { Message, Transcript } from "../../transcript/message.ts";
+import { isNameOfCall, type Message, type Transcript } from "../../transcript/message.ts";
 import { outcomeText, type Part } from "../../transcript/part.ts";
 import { HOST_CALL_MS } from "../host/agent-host.ts";
 import { isOwnTool } from "../window/bound-output.ts";
@@ -43,10 +43,18 @@ function isStored(transcript: Transcript, carrier: Carrier): boolean {
     case "message":
       return transcript.some(({ id }) => id === carrier.messageId);
     case "tool":
-      return isAnyPart((part) => part.type === "tool" && part.callId === carrier.callId && !isRunning(part));
+      return isEnded(transcript, carrier.callId);
     case "own-tool":
       return !isAnyPart((part) => part.type === "tool" && isOwnTool(part.tool) && isRunning(part));
   }
+}
+
+/** Servers give one id to many calls: none of those may be running. */
+function isEnded(transcript: Transcript, callId: string): boolean {
+  const calls = transcript.flatMap(({ parts }) =>
+    parts.filter((part) => part.type === "tool" && isNameOfCall(part.callId, callId)),
+  );
+  return calls.length > 0 && !calls.some(isRunning);
 }
 
 function isRunning(part: Part): boolean {

@@ -119,6 +119,7 @@ interface HistorySeed {
 function buildHistory({ steps: seeds, manner, texts }: HistorySeed): History {
   const isSession = texts !== undefined;
   const isThinking = manner % 2 === 1;
+  const ids = manner % 11 === 10 ? "numbered" : manner % 11 === 9 ? "empty" : "unique";
   const steps: Step[] = [];
   const usedIds: string[] = [];
   /** Results that come in only after the user has spoken, and those of an answer that goes on. */
@@ -142,9 +143,10 @@ function buildHistory({ steps: seeds, manner, texts }: HistorySeed): History {
   };
 
   const call = (random: SeededRandom, name: string): HistoryCall => {
-    // In files ids are unique: which result belongs to which of two calls could not be told after an edit.
-    const isRepeated = !isSession && usedIds.length > 0 && random.chance(1);
-    const id = isRepeated ? random.oneOf(usedIds) : `call_${name}`;
+    // Some servers number the calls of each answer anew, or give no ids at all.
+    const wanted = ids === "numbered" ? `call_${name.split("_")[1]}` : ids === "empty" ? "" : `call_${name}`;
+    const isRepeated = usedIds.length > 0 && random.chance(1);
+    const id = isRepeated ? random.oneOf(usedIds) : wanted;
     usedIds.push(id);
     const tool = random.oneOf(isSession ? SESSION_TOOLS : TOOLS);
     const filePath = random.oneOf(PATHS);

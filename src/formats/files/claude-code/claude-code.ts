@@ -147,10 +147,12 @@ function writeBlock({ was, now }: NextPiece, block: UnknownObject): UnknownObjec
   if (now.half === "result") {
     if (was.half !== "result") return newResult(now);
     const before = resultPart(was);
-    return anthropicAdapter.writeResult(resultPart(now), { role: "user", before, value: block });
+    const result = anthropicAdapter.writeResult(resultPart(now), { role: "user", before, value: block });
+    return { ...result, tool_use_id: now.callId };
   }
   if (now.half === "call" && was.half === "call") {
-    return anthropicAdapter.writeCall(now.part, { role: "assistant", value: block });
+    const call = anthropicAdapter.writeCall(now.part, { role: "assistant", value: block });
+    return { ...call, id: now.part.callId };
   }
   const isSameType = was.half === "whole" && was.part.type === now.part.type;
   return newBlock(now.part, isSameType ? block : undefined);

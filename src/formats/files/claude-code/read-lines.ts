@@ -1,5 +1,6 @@
 import { asArray, asObject, asString, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import { readUsage, type UsageNames } from "../../blocks/message-head.ts";
+import { createOpenCalls } from "../../blocks/open-calls.ts";
 import {
   type LinePiece,
   type LineReading,
@@ -147,27 +148,38 @@ function liveNodes(nodes: readonly LineNode[]): readonly boolean[] {
   const messageIds = new Set<string>();
   for (const [index, { messageId }] of nodes.entries())
     if (isLive[index] && messageId !== undefined) messageIds.add(messageId);
-  const callIds = new Set<string>();
   const seen = new Set<string>();
   const complete = nodes.map((node, index) => {
     const { link, messageId } = node;
     const isRepeated = link !== undefined && seen.has(link.id);
     if (link !== undefined) seen.add(link.id);
     const isOfLiveMessage = messageId !== undefined && messageIds.has(messageId) && mayCount(node);
-    const isIn = !isRepeated && (isLive[index] === true || isOfLiveMessage);
-    if (isIn) for (const id of node.callIds) callIds.add(id);
-    return isIn;
+    return !isRepeated && (isLive[index] === true || isOfLiveMessage);
   });
-  const answered = new Set<string>();
-  for (const [index, { resultIds }] of nodes.entries())
-    if (complete[index]) for (const id of resultIds) answered.add(id);
+  const answered = answeredCalls(nodes.filter((_, index) => complete[index]));
+  const unanswered = createOpenCalls<string>();
   return nodes.map((node, index) => {
-    if (complete[index]) return true;
-    const isMissing = node.resultIds.some((id) => callIds.has(id) && !answered.has(id));
-    if (!isMissing || !mayCount(node)) return false;
-    for (const id of node.resultIds) answered.add(id);
-    return true;
+    const { messageId, callIds, resultIds } = node;
+    if (complete[index]) {
+      for (const [place, id] of callIds.entries())
+        if (!answered.get(node)?.has(place)) unanswered.add(id, messageId, id);
+      return true;
+    }
+    return mayCount(node) && resultIds.filter((id) => unanswered.take(id) !== undefined).length > 0;
   });
+}
+
+/** By their place in the line: the calls that have a result among some lines. */
+function answeredCalls(nodes: readonly LineNode[]): ReadonlyMap<LineNode, ReadonlySet<number>> {
+  const answered = new Map<LineNode, Set<number>>();
+  const open = createOpenCalls<() => void>();
+  for (const node of nodes) {
+    const places = new Set<number>();
+    answered.set(node, places);
+    for (const [place, id] of node.callIds.entries()) open.add(id, node.messageId, () => places.add(place));
+    for (const id of node.resultIds) open.take(id)?.();
+  }
+  return answered;
 }
 
 function idsOf(blocks: readonly UnknownObject[], type: string, field: string): readonly string[] {

@@ -205,21 +205,22 @@ function newOutput({ callId, outcome }: ResultPiece): UnknownObject {
 
 function changedOutput(item: UnknownObject, now: ResultPiece, was: ResultPiece): UnknownObject {
   const { content } = asObject(item.output);
+  const named = { ...item, call_id: now.callId };
   if (typeof content === "string") {
-    return { ...item, output: { ...asObject(item.output), content: outcomeText(now.outcome) } };
+    return { ...named, output: { ...asObject(item.output), content: outcomeText(now.outcome) } };
   }
   const before = resultPart(was);
   return {
-    ...item,
+    ...named,
     output: writeResultContent(resultPart(now), { before, content: item.output, shape: OUTPUT_SHAPE }),
   };
 }
 
 function changedCall(item: UnknownObject, { part }: CallPiece): UnknownObject {
-  const { tool: name, input } = part;
-  if (item.type === "function_call") return { ...item, name, arguments: argumentsText(input) };
-  if (item.type === "custom_tool_call") return { ...item, name, input: argumentsText(input) };
-  return { ...item, action: input };
+  const { tool: name, input, callId: call_id } = part;
+  if (item.type === "function_call") return { ...item, call_id, name, arguments: argumentsText(input) };
+  if (item.type === "custom_tool_call") return { ...item, call_id, name, input: argumentsText(input) };
+  return { ...item, call_id, action: input };
 }
 
 function textType(role: string): string {

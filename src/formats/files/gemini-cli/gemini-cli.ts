@@ -3,7 +3,13 @@ import type { Format } from "../../../transcript/format.ts";
 import type { Message } from "../../../transcript/message.ts";
 import { outcomeText, type Part, type ToolPart } from "../../../transcript/part.ts";
 import { createLineFormat } from "../../lines/create-line-format.ts";
-import { type CreateContext, dateOf, type NextPiece, type PlacedLine } from "../../lines/line-format.ts";
+import {
+  type CreateContext,
+  dateOf,
+  type LinePiece,
+  type NextPiece,
+  type PlacedLine,
+} from "../../lines/line-format.ts";
 import { noteOfMessage, visibleMessage, withNote } from "../../lines/line-note.ts";
 import { partText, writeContent } from "../../lines/pieces.ts";
 import { readContent, readLines } from "./read-lines.ts";
@@ -77,7 +83,7 @@ function writeLine(line: unknown, pieces: readonly NextPiece[]): object {
     if (index < thoughts.length && part?.type === "reasoning") {
       nextThoughts.push(now === was ? thoughts[index] : writeThought(thoughts[index], part.text));
     } else if (part?.type === "tool" && callIndex >= 0) {
-      nextCalls.push(now === was ? calls[callIndex] : writeCall(part, asObject(calls[callIndex])));
+      nextCalls.push(now === was ? calls[callIndex] : changedCall(part, was, asObject(calls[callIndex])));
     } else contentPieces.push({ ...piece, index: index - thoughts.length });
   }
   return {
@@ -133,6 +139,24 @@ function writeThought(thought: unknown, text: string): UnknownObject {
   const [subject, description] = gap === -1 ? [text, undefined] : [text.slice(0, gap), text.slice(gap + 1)];
   const { subject: _, description: __, ...rest } = asObject(thought);
   return omitUndefined({ ...rest, subject, description });
+}
+
+/** A call with other content, or only with another id. */
+function changedCall(part: ToolPart, was: LinePiece, call: UnknownObject): UnknownObject {
+  const old = was.half === "whole" && was.part.type === "tool" ? was.part : undefined;
+  const isOnlyRenamed = part.input === old?.input && part.tool === old?.tool && part.outcome === old?.outcome;
+  if (!isOnlyRenamed) return writeCall(part, call);
+  const result = Array.isArray(call.result)
+    ? call.result.map((each) => withResponseId(each, part.callId))
+    : call.result;
+  return omitUndefined({ ...call, id: part.callId, result });
+}
+
+function withResponseId(value: unknown, id: string): unknown {
+  const { functionResponse } = asObject(value);
+  return functionResponse === undefined
+    ? value
+    : { ...asObject(value), functionResponse: { ...asObject(functionResponse), id } };
 }
 
 /** A call with another input or outcome. The agent's own copy of an output for its screen is dropped. */

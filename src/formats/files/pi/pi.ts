@@ -191,7 +191,7 @@ function baseOf({ at }: CreateContext, id: string, createdAt: number | undefined
 function writeBlock({ was, now }: NextPiece, block: UnknownObject): UnknownObject {
   if (now.half === "result") return { type: "text", text: outcomeText(now.outcome) };
   if (now.half === "call" && was.half === "call") {
-    return { ...block, name: now.part.tool, arguments: now.part.input };
+    return { ...block, id: now.part.callId, name: now.part.tool, arguments: now.part.input };
   }
   const { part } = now;
   const isSameType = was.half === "whole" && was.part.type === part.type;
@@ -218,6 +218,7 @@ function changedResult(message: UnknownObject, now: ResultPiece, was: ResultPiec
   });
   return {
     ...rest,
+    toolCallId: now.callId,
     content: typeof content === "string" ? [{ type: "text", text: content }] : content,
     isError: now.outcome.status === "failed",
   };

@@ -14,12 +14,10 @@ import { callPiece, opaquePiece, wholePiece } from "../../lines/pieces.ts";
 
 /** What each entry of a trajectory's history, and then each of its steps, gives to the conversation. */
 export function readLines(lines: readonly unknown[]): readonly (readonly LineReading[])[] {
-  const nameCall = createIdDeduplicator();
   const nameMessage = createIdDeduplicator();
-  /** Ids of calls are repeated across steps: a result is that of the newest. */
-  const newestOf = new Map<string, string>();
   const actions: Action[] = [];
-  /** The call that waits for the next observation, in histories where calls have no ids. */
+  const callIds = new Set<string>();
+  /** The action that waits for the next observation: it has no id that an observation could name. */
   let openCall: string | undefined;
   const readings = lines.map((line): readonly LineReading[] => {
     const entry = asObject(line);
@@ -28,19 +26,15 @@ export function readLines(lines: readonly unknown[]): readonly (readonly LineRea
     if (role === undefined) return NO_READINGS;
     const key = nameMessage(keyOf(entry));
     if (role === "assistant") {
-      const calls = readCalls(entry, (wanted) => {
-        const id = nameCall(wanted);
-        newestOf.set(wanted, id);
-        return id;
-      });
-      openCall = Array.isArray(entry.tool_calls) ? undefined : calls.at(-1)?.part.callId;
+      const calls = readCalls(entry);
+      for (const { part } of calls) callIds.add(part.callId);
+      openCall = asArray(entry.tool_calls).length > 0 ? undefined : calls.at(-1)?.part.callId;
       if (entry.is_demo !== true) actions.push({ key, entry });
       return [{ key, head: { role }, pieces: [...textPieces(entry), ...calls] }];
     }
     const named = answeredBy(entry);
-    const callId =
-      (named === undefined ? undefined : (newestOf.get(named) ?? named)) ??
-      (isObservation(entry) ? openCall : undefined);
+    const isOfAction = named === undefined ? isObservation(entry) : mayObserve(entry) && !callIds.has(named);
+    const callId = (isOfAction ? openCall : undefined) ?? named;
     openCall = undefined;
     if (callId === undefined) {
       return [{ key, head: { role: role === "tool" ? "user" : role }, pieces: contentPieces(entry) }];
@@ -95,8 +89,12 @@ function withSteps(
 }
 
 /** In a history without call ids the user's entry behind an action is its observation, unless noted otherwise. */
-function isObservation({ role, is_demo, carryover }: UnknownObject): boolean {
-  return role === "user" && is_demo !== true && asObject(carryover).observes !== false;
+function isObservation(entry: UnknownObject): boolean {
+  return entry.role === "user" && entry.is_demo !== true && mayObserve(entry);
+}
+
+function mayObserve({ carryover }: UnknownObject): boolean {
+  return asObject(carryover).observes !== false;
 }
 
 /** True for an element of `trajectory`, which has no role. */
@@ -109,20 +107,21 @@ function isSame(step: UnknownObject, entry: UnknownObject): boolean {
 }
 
 /** The calls that an entry makes: those it names, or else its action as a command of the shell. */
-function readCalls(entry: UnknownObject, nameCall: (wanted: string) => string): readonly CallPiece[] {
+function readCalls(entry: UnknownObject): readonly CallPiece[] {
   const named = asArray(entry.tool_calls).map((value) => {
     const { id, function: called } = asObject(value);
     const { name, arguments: input } = asObject(called);
-    return callPiece(nameCall(asString(id) ?? keyOf(entry)), name, jsonOrText(input));
+    return callPiece(asString(id) ?? "", name, jsonOrText(input));
   });
   const action = asString(entry.action) ?? "";
   if (named.length > 0 || action.trim() === "") return named;
   // An edit notes the id, since it may change what the id is derived from.
   const wanted = asString(asObject(entry.carryover).callId) ?? `call-${hashOf([action])}`;
-  return [callPiece(nameCall(wanted), "bash", { command: action })];
+  return [callPiece(wanted, "bash", { command: action })];
 }
 
-function answeredBy({ tool_call_ids }: UnknownObject): string | undefined {
+/** The call that an entry names as the one whose result it is. */
+export function answeredBy({ tool_call_ids }: UnknownObject): string | undefined {
   return asString(asArray(tool_call_ids)[0]);
 }
 

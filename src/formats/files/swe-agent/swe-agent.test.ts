@@ -42,3 +42,27 @@ describe("writing", () => {
     expect(history).toHaveLength((wire.history as unknown[]).length);
   });
 });
+
+it("an observation that names a call which the action before it does not have is that of the action", () => {
+  const action = { role: "assistant", content: "look", thought: "look", action: "ls", tool_calls: [] };
+  const wire = deepFreeze({
+    history: [
+      { role: "user", content: "fix" },
+      action,
+      { role: "tool", content: "file.txt", tool_call_ids: ["call_1"] },
+    ],
+  });
+  const transcript = sweAgent.decode(wire);
+  expect(notate(transcript)).toBe("u:3 a:4(bash:8)");
+  const cleared: Edit = {
+    type: "hide-part",
+    what: "output",
+    messageId: transcript[1]?.id ?? "",
+    partIndex: 1,
+    stage: "test",
+    reason: "pruned",
+  };
+  const after = sweAgent.apply(wire, [cleared], { at: 1 });
+  expect(sweAgent.decode(after)[1]?.parts[1]).toMatchObject({ outcome: { status: "done" } });
+  expect(sweAgent.faults(after)).toEqual([]);
+});

@@ -19,7 +19,7 @@ import {
   textsOf,
   writeContent,
 } from "../../lines/pieces.ts";
-import { isStep, readLines, textPieces } from "./read-lines.ts";
+import { answeredBy, isStep, readLines, textPieces } from "./read-lines.ts";
 
 /** What SWE-agent writes about a run. */
 export interface SweAgentWire {
@@ -43,22 +43,24 @@ function closeRun(wire: SweAgentWire, placed: readonly PlacedLine[]): SweAgentWi
   const count = asArray(wire.history).length;
   const entries = placed.filter(({ origin }) => origin < count);
   const steps = placed.filter(({ origin }) => origin >= count);
-  const before = readLines(asArray(wire.history)).map(isResult);
-  const isNow = readLines(entries.map(({ line }) => line)).map(isResult);
+  const before = readLines(asArray(wire.history)).map(answeredCall);
+  const now = readLines(entries.map(({ line }) => line)).map(answeredCall);
   return {
     ...wire,
-    history: entries.map(({ line, origin }, index) =>
-      // Without the entry between them, the user's text would be read as the observation.
-      isNow[index] && (origin === -1 ? !("tool_call_ids" in asObject(line)) : !before[origin])
-        ? notAnObservation(line)
-        : line,
-    ),
+    history: entries.map(({ line, origin }, index) => {
+      const answers = now[index];
+      const isAsBefore = answers === answeredBy(asObject(line)) || answers === before[origin];
+      // Without the entry between them, another's text would be read as the observation.
+      return answers === undefined || isAsBefore ? line : notAnObservation(line);
+    }),
     ...(wire.trajectory === undefined ? {} : { trajectory: steps.map(({ line }) => line) }),
   };
 }
 
-function isResult(readings: readonly LineReading[]): boolean {
-  return readings[0]?.pieces[0]?.half === "result";
+/** The call that an entry is the result of. */
+function answeredCall(readings: readonly LineReading[]): string | undefined {
+  const piece = readings[0]?.pieces[0];
+  return piece?.half === "result" ? piece.callId : undefined;
 }
 
 function notAnObservation(line: unknown): object {
@@ -71,7 +73,10 @@ function writeLine(line: unknown, pieces: readonly NextPiece[]): object {
   const entry = asObject(line);
   if (isStep(entry)) return writeStep(entry, pieces);
   const [only] = pieces;
-  if (only?.now.half === "result") return { ...entry, content: outcomeText(only.now.outcome) };
+  if (only?.now.half === "result") {
+    const named = "tool_call_ids" in entry ? { tool_call_ids: [only.now.callId] } : {};
+    return { ...entry, ...named, content: outcomeText(only.now.outcome) };
+  }
   if (entry.role === "assistant") return writeAction(entry, pieces);
   if (only?.was.half === "result") {
     const { tool_call_ids: _, ...rest } = entry;
@@ -101,7 +106,7 @@ function writeAction(entry: UnknownObject, pieces: readonly NextPiece[]): object
   const isTextSame = texts.every(({ was, now }) => was === now) && texts.length > 0;
   const thought = isTextSame ? asString(entry.thought) : textOf(texts);
   const { action: _, tool_calls: __, thought: ___, ...rest } = entry;
-  const named = Array.isArray(entry.tool_calls) ? entry.tool_calls : undefined;
+  const named = asArray(entry.tool_calls).length > 0 ? asArray(entry.tool_calls) : undefined;
   const [first] = calls;
   if (first === undefined) return { ...rest, content: textOf(texts) };
   const action = first.was === first.now ? asString(entry.action) : commandOf(first.part);
@@ -113,8 +118,7 @@ function writeAction(entry: UnknownObject, pieces: readonly NextPiece[]): object
   const firstCall = textPieces(entry).length;
   const kept = calls.map(({ was, now, part, index }) => {
     const before: unknown = named[index - firstCall];
-    // Ids are repeated across steps, and a result names its call as the file does.
-    return was === now ? before : { ...asObject(before), function: calledOf(part) };
+    return was === now ? before : { ...asObject(before), id: part.callId, function: calledOf(part) };
   });
   return omitUndefined({ ...rest, content: thought ?? "", thought: thought ?? "", action, tool_calls: kept });
 }

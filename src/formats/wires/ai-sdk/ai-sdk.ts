@@ -32,6 +32,7 @@ export const aiSdk: AiSdkFormat = /* @__PURE__ */ createBlockFormat<
     writePart,
     writeCall,
     writeResult,
+    renameCall: (value, toolCallId) => ({ ...value, toolCallId }),
     results: "together",
     merges: () => false,
     normalizeTurn: dropHiddenReasoning,
@@ -60,7 +61,29 @@ function messagesOf(wire: AiSdkWire): AiSdkWire {
 /** What the AI SDK, or every provider behind it, would refuse in some messages. */
 function findAiSdkFaults(wire: AiSdkWire): readonly Fault[] {
   const messages = messagesOf(wire);
-  return [...findFaults(aiSdk.decode(wire)), ...shapeFaults(messages), ...orderFaults(messages)];
+  return [
+    ...findFaults(aiSdk.decode(wire)),
+    ...repeatedIds(messages),
+    ...shapeFaults(messages),
+    ...orderFaults(messages),
+  ];
+}
+
+/** Decoding gives each call a name of its own, so that only the wire shows whether two had one. */
+function* repeatedIds(wire: AiSdkWire): Generator<Fault> {
+  const seen = new Set<unknown>([""]);
+  for (const [index, message] of wire.entries()) {
+    for (const { type, toolCallId } of contentOf(message)) {
+      if (type !== "tool-call" || typeof toolCallId !== "string") continue;
+      if (seen.has(toolCallId))
+        yield {
+          rule: "call-id-repeated",
+          messageId: placeOf(index),
+          text: `call ${toolCallId} is there twice`,
+        };
+      seen.add(toolCallId);
+    }
+  }
 }
 
 /** ai-sdk-1, `AI_InvalidPromptError`: a message of no known shape. */

@@ -49,6 +49,11 @@ export const anthropicAdapter: BlockAdapter<AnthropicWire, AnthropicMessage, Unk
     input: input ?? {},
   }),
 
+  renameCall: (value, callId) => ({
+    ...value,
+    [value.type === "tool_result" ? "tool_use_id" : "id"]: safeCallId(callId),
+  }),
+
   writeResult(part, { before, value }) {
     return omitUndefined({
       ...(value ?? { type: "tool_result", tool_use_id: safeCallId(part.callId) }),

@@ -52,6 +52,12 @@ export const gemini: WireFormat<GeminiWire, GeminiRequest> = /* @__PURE__ */ cre
       return { ...value, functionCall, ...(isSigned && { thoughtSignature: NO_SIGNATURE }) };
     },
 
+    renameCall(value, id) {
+      // Ids are optional here: a call that has none is found by its name and place.
+      const name = value.functionCall === undefined ? "functionResponse" : "functionCall";
+      return asObject(value[name]).id ? { ...value, [name]: { ...asObject(value[name]), id } } : value;
+    },
+
     writeResult(part, { value, call }) {
       const id = asString(asObject(call?.functionCall).id);
       const old = value?.functionResponse ?? { ...(id !== undefined && { id }), name: part.tool };

@@ -66,6 +66,12 @@ export const openaiChat: WireFormat<ChatWire, ChatRequest> = /* @__PURE__ */ cre
       return { in: "tool_calls", call: { ...call, function: called } };
     },
 
+    renameCall(value, callId) {
+      if (value.in === "tool_calls") return { ...value, call: { ...value.call, id: callId } };
+      if (value.in !== "result" || value.message.role !== "tool") return value;
+      return { ...value, message: { ...value.message, tool_call_id: callId } };
+    },
+
     writeResult(part, { before, value }) {
       const message = value?.in === "result" ? value.message : { role: "tool", tool_call_id: part.callId };
       const content = writeResultContent(part, { before, content: message.content, shape: CHAT_RESULT });

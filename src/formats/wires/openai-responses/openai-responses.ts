@@ -14,6 +14,7 @@ import {
   type ResponsesWire,
   readResponsesRun,
   runsOf,
+  shortCallId,
   textTypeOf,
   withRuns,
 } from "./responses-run.ts";
@@ -61,6 +62,12 @@ export const openaiResponses: WireFormat<ResponsesWire, ResponsesRequest> = /* @
       const written = item.type === "function_call" ? writeArguments(input) : input;
       const name = item.type === "function_call" || item.name !== undefined ? { name: tool } : {};
       return { in: "item", item: { ...item, ...name, [inputField(item.type)]: written } };
+    },
+
+    renameCall(value, callId) {
+      // What is stored at the provider keeps its id.
+      if (value.in !== "item" || value.item.type === "item_reference") return value;
+      return { in: "item", item: { ...value.item, call_id: shortCallId(callId) } };
     },
 
     writeResult(part, { before, value, call }) {

@@ -222,5 +222,10 @@ function readOutput(item: UnknownObject): ResultBlock<ResponsesValue> {
 function repairId(item: UnknownObject): { readonly repaired?: ResponsesValue } {
   const callId = asString(item.call_id) ?? "";
   if (callId.length <= MAX_CALL_ID_CHARS) return {};
-  return { repaired: { in: "item", item: { ...item, call_id: safeCallId(callId) } } };
+  return { repaired: { in: "item", item: { ...item, call_id: shortCallId(callId) } } };
+}
+
+/** The id itself, or a name derived from one that is longer than this API accepts. */
+export function shortCallId(callId: CallId): CallId {
+  return callId.length <= MAX_CALL_ID_CHARS ? callId : safeCallId(callId);
 }

@@ -20,6 +20,7 @@ import {
 import type { CallId, FilePart, InputCut, Part, ToolOutcome, ToolPart } from "../../../transcript/part.ts";
 import { filePart, opaquePart } from "../../blocks/block-content.ts";
 import { readMetadata, readUsage, type UsageNames } from "../../blocks/message-head.ts";
+import { createMarkingNamer, createOpenCalls } from "../../blocks/open-calls.ts";
 import type { SessionMessage } from "./session-message.ts";
 
 /** A transcript, and for each wire part the canonical part that it became (or half of which it is). */
@@ -40,30 +41,33 @@ export interface Origin {
 /** Reads messages of the live shape and of the older one, where a result is a part of its own behind its call. */
 export function decodeMessages(wire: readonly SessionMessage[]): Decoded {
   const nameId = createIdDeduplicator();
-  const calls = new Map<CallId, OpenCall>();
+  const calls = createOpenCalls<OpenCall>();
+  const nameCall = createMarkingNamer();
   const allParts: Part[][] = [];
   const origins: Origin[][] = [];
 
   wire.forEach((wireMessage, messageIndex) => {
     const parts: Part[] = [];
     allParts.push(parts);
-    let lastCall: OpenCall | undefined;
+    const unanswered: OpenCall[] = [];
     origins.push(
       partsOf(wireMessage).map((wirePart) => {
         const here: OpenOrigin = { messageIndex, partIndex: parts.length, half: "whole" };
         if (wirePart.type !== "tool_result") {
-          const part = withCallId(decodePart(wirePart), here);
+          const read = decodePart(wirePart);
+          const part = nameCall(read);
           parts.push(part);
-          if (part.type === "tool" && part.outcome.status === "pending") {
-            lastCall = { origin: here, part, parts, isAnswered: false };
-            calls.set(part.callId, lastCall);
+          if (read.type === "tool" && part.type === "tool" && part.outcome.status === "pending") {
+            const call = { origin: here, part, parts, isAnswered: false };
+            unanswered.push(call);
+            calls.add(read.callId, messageIndex, call);
           }
           return here;
         }
         const callId = callIdOf(wirePart);
-        const call = callId === undefined ? lastCall : calls.get(callId);
-        if (call === undefined || call.isAnswered) {
-          parts.push(withCallId(orphan(wirePart, callId), here));
+        const call = nextUnanswered(callId ? () => calls.take(callId) : () => unanswered.shift());
+        if (call === undefined) {
+          parts.push(orphan(wirePart, callId));
           return here;
         }
         call.isAnswered = true;
@@ -114,10 +118,11 @@ function orphan(wirePart: UnknownObject, callId: CallId | undefined): ToolPart {
   };
 }
 
-/** A call that came without an id gets one from its place, so that calls can be told apart. */
-function withCallId<P extends Part>(part: P, { messageIndex, partIndex }: Origin): P {
-  if (part.type !== "tool" || part.callId !== "") return part;
-  return { ...part, callId: `call-${messageIndex + 1}-${partIndex + 1}` };
+/** A result may have named its call, or stand behind it without a name: a call that was found in one way is gone in the other. */
+function nextUnanswered(take: () => OpenCall | undefined): OpenCall | undefined {
+  let call = take();
+  while (call?.isAnswered) call = take();
+  return call;
 }
 
 /** The `info` of a message; a message without one is its own. */
@@ -228,8 +233,17 @@ function toolName(wire: UnknownObject): string | undefined {
 }
 
 /** The id that joins a call and its result. */
-function callIdOf(wire: UnknownObject): string | undefined {
-  return asString(wire.callID) ?? asString(wire.toolCallId) ?? asString(wire.tool_use_id);
+export function callIdOf(wire: UnknownObject): string | undefined {
+  const field = CALL_ID_FIELDS.find((name) => typeof wire[name] === "string");
+  return field === undefined ? undefined : asString(wire[field]);
+}
+
+/** Where the shapes of the wire have that id. */
+export const CALL_ID_FIELDS: readonly string[] = ["callID", "toolCallId", "tool_use_id"];
+
+/** The id of a call: its own, or where it has none that of its part. */
+export function wireCallId(wire: UnknownObject): CallId {
+  return callIdOf(wire) ?? asString(wire.id) ?? "";
 }
 
 function decodeText(wire: UnknownObject, text: string): Part {
@@ -249,7 +263,7 @@ function decodeTool(wire: UnknownObject): ToolPart {
   const outcome = decodeState(state);
   return omitUndefined({
     type: "tool" as const,
-    callId: callIdOf(wire) ?? asString(wire.id) ?? "",
+    callId: wireCallId(wire),
     tool: toolName(wire) ?? "unknown",
     input: state.input ?? wire.input ?? wire.args,
     outcome,

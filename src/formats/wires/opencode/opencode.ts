@@ -1,6 +1,6 @@
 import { asObject, groupBy, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import { applyEdits } from "../../../transcript/edit.ts";
-import { findFaults } from "../../../transcript/format.ts";
+import { findFaults, findRenamedCalls } from "../../../transcript/format.ts";
 import {
   isVisibleToModel,
   type Message,
@@ -10,7 +10,16 @@ import {
 } from "../../../transcript/message.ts";
 import type { Part, ToolOutcome } from "../../../transcript/part.ts";
 import type { BlockFormat } from "../../blocks/create-block-format.ts";
-import { type Decoded, decodeMessages, infoOf, isResultsOnly, type Origin } from "./decode-messages.ts";
+import {
+  CALL_ID_FIELDS,
+  callIdOf,
+  type Decoded,
+  decodeMessages,
+  infoOf,
+  isResultsOnly,
+  type Origin,
+  wireCallId,
+} from "./decode-messages.ts";
 import { type EncodeContext, encodeCall, encodeOrphan, encodePart, encodeResult } from "./encode-part.ts";
 import type { OpenCodeWire, SessionExport, SessionMessage, SessionPart } from "./session-message.ts";
 
@@ -18,7 +27,10 @@ import type { OpenCodeWire, SessionExport, SessionMessage, SessionPart } from ".
 export const opencode: OpenCodeFormat = {
   name: "opencode",
   decode: (wire) => decodeMessages(messagesOf(wire)).transcript,
-  faults: (wire) => findFaults(opencode.decode(wire)),
+  faults(wire) {
+    const transcript = opencode.decode(wire);
+    return [...findFaults(transcript), ...findRenamedCalls(transcript)];
+  },
 
   apply(wire, edits, options) {
     if (edits.length === 0) return wire;
@@ -127,18 +139,28 @@ function rebuildMessage(
     const now =
       owner === undefined || !isVisibleToModel(owner.after) ? undefined : owner.after.parts[partIndex];
     const isShown = now !== undefined && now.agentVisible !== false;
-    if (isShown && now === old) {
+    if (isShown && now === old && withCallId(asObject(wire), now, half) === wire) {
       parts.push(wire);
     } else {
       isChanged = true;
       const context = { sessionID, messageID, partIndex, at };
       const encoded = isShown ? encodeHalf({ half, now, old, wire: asObject(wire), context }) : undefined;
-      if (encoded !== undefined) parts.push(encoded as SessionPart);
+      if (encoded !== undefined) parts.push(withCallId(encoded, now, half) as SessionPart);
     }
     if (isShown && reachesModel(now)) isAnyShown = true;
   }
   if (!isChanged) return wireMessage;
   return isAnyShown ? { ...wireMessage, parts } : undefined;
+}
+
+/** Calls that share an id are told apart by what is written: otherwise an edit could give one's result to another. */
+function withCallId(wire: UnknownObject, part: Part | undefined, half: Origin["half"]): UnknownObject {
+  if (part?.type !== "tool" || part.callMissing) return wire;
+  // A result without a name is found by its place.
+  const id = half === "result" ? (callIdOf(wire) ?? part.callId) : wireCallId(wire);
+  if (id === part.callId) return wire;
+  const field = CALL_ID_FIELDS.find((name) => typeof wire[name] === "string") ?? "callID";
+  return { ...wire, [field]: part.callId };
 }
 
 const PENDING: ToolOutcome = { status: "pending" };
