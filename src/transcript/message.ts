@@ -194,14 +194,17 @@ export function createIdDeduplicator(messages: Transcript = []): (wanted: Messag
 /** Gives each call of a conversation a name of its own: its id, `id_2`, `id_3`, … when that comes again, `call_1`, `call_2`, … when it is empty. */
 export type NameCall = (callId: CallId) => CallId;
 
-/** Names depend only on the calls before: as a conversation grows, those that were given stay. */
-export function createCallNamer(): NameCall {
+/**
+ * Names depend only on the calls before: as a conversation grows, those that were given stay. A number is put behind so
+ * much of the id that a provider still takes both.
+ */
+export function createCallNamer(maxChars: number = MAX_CALL_ID_CHARS): NameCall {
   const taken = new Set<CallId>();
   const lastNumber = new Map<string, number>();
   return (callId) => {
     let name = callId;
     while (name === "" || taken.has(name)) {
-      const base = numberedBase(callId);
+      const base = numberedBase(callId, maxChars);
       const number = (lastNumber.get(base) ?? (callId === "" ? 0 : 1)) + 1;
       lastNumber.set(base, number);
       name = `${base}_${number}`;
@@ -217,10 +220,13 @@ export function isNameOfCall(name: CallId, callId: CallId): boolean {
   return name === callId || (name.startsWith(`${base}_`) && /^\d+$/.test(name.slice(base.length + 1)));
 }
 
-/** Providers take up to 64 characters; the number needs some of them. */
-function numberedBase(callId: CallId): string {
-  return callId === "" ? "call" : callId.slice(0, 56);
+function numberedBase(callId: CallId, maxChars = MAX_CALL_ID_CHARS): string {
+  return callId === "" ? "call" : callId.slice(0, maxChars - NUMBER_CHARS);
 }
+
+/** Most providers take no longer ids. */
+const MAX_CALL_ID_CHARS = 64;
+const NUMBER_CHARS = 8;
 
 /** The message with the names of its calls; the same reference when they have them already. */
 export function withCallNames(message: Message, nameCall: NameCall): Message {

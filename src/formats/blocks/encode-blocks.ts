@@ -2,6 +2,7 @@ import { repairPairing } from "../../stages/repair.ts";
 import { isObject, tryJson } from "../../text/json.ts";
 import { applyEdits } from "../../transcript/edit.ts";
 import {
+  createCallNamer,
   type Message,
   project,
   type Role,
@@ -9,7 +10,7 @@ import {
   type Transcript,
   withUniqueIds,
 } from "../../transcript/message.ts";
-import type { CallId, FilePart, Part } from "../../transcript/part.ts";
+import type { FilePart, Part } from "../../transcript/part.ts";
 import { filePlaceholder } from "../../transcript/render.ts";
 import type { BlockAdapter, PlacedBlock } from "./block-adapter.ts";
 import { isSameFile } from "./block-content.ts";
@@ -159,11 +160,11 @@ type Limits = Pick<BlockAdapter<unknown, unknown, unknown>["encoding"], "maxCall
 
 /** Gives each call an id of its own, a name that the API takes, and an input that is an object. */
 function nameCalls(messages: Transcript, { maxCallIdChars, notInToolNames }: Limits): Transcript {
-  const nameOf = createCallNamer(maxCallIdChars);
+  const nameCall = createCallNamer(maxCallIdChars);
   return messages.map((message) => {
     const parts = message.parts.map((part): Part => {
       if (part.type !== "tool" || part.callMissing) return part;
-      const callId = nameOf(part.callId);
+      const callId = nameCall(safeCallId(part.callId, maxCallIdChars));
       const tool = safeToolName(part.tool, notInToolNames);
       const input = objectInput(part.input);
       const isSame = callId === part.callId && tool === part.tool && input === part.input;
@@ -171,21 +172,6 @@ function nameCalls(messages: Transcript, { maxCallIdChars, notInToolNames }: Lim
     });
     return parts.every((part, index) => part === message.parts[index]) ? message : { ...message, parts };
   });
-}
-
-function createCallNamer(maxChars: number): (callId: CallId) => CallId {
-  const taken = new Set<CallId>();
-  const lastNumber = new Map<CallId, number>();
-  return (wanted) => {
-    let id = safeCallId(wanted, maxChars);
-    while (taken.has(id)) {
-      const number = (lastNumber.get(wanted) ?? 1) + 1;
-      lastNumber.set(wanted, number);
-      id = safeCallId(`${wanted}_${number}`, maxChars);
-    }
-    taken.add(id);
-    return id;
-  };
 }
 
 function safeToolName(tool: string, notInToolNames: RegExp): string {

@@ -46,16 +46,14 @@ export const gemini: WireFormat<GeminiWire, GeminiRequest> = /* @__PURE__ */ cre
 
     writeCall({ tool, input }, { value }) {
       const functionCall = { ...asObject(value?.functionCall), name: tool, args: input ?? {} };
-      if (value === undefined) return { functionCall };
-      // The signature covers the call as it was.
-      const isSigned = Boolean(asString(value.thoughtSignature));
-      return { ...value, functionCall, ...(isSigned && { thoughtSignature: NO_SIGNATURE }) };
+      return value === undefined ? { functionCall } : { ...withoutOwnSignature(value), functionCall };
     },
 
     renameCall(value, id) {
       // Ids are optional here: a call that has none is found by its name and place.
       const name = value.functionCall === undefined ? "functionResponse" : "functionCall";
-      return asObject(value[name]).id ? { ...value, [name]: { ...asObject(value[name]), id } } : value;
+      if (!asObject(value[name]).id) return value;
+      return { ...withoutOwnSignature(value), [name]: { ...asObject(value[name]), id } };
     },
 
     writeResult(part, { value, call }) {
@@ -266,6 +264,11 @@ function signParts(parts: readonly unknown[]): readonly unknown[] | undefined {
     if (index === first && !isSigned(part)) return { ...asObject(part), thoughtSignature: NO_SIGNATURE };
     return isCopied(part, index) ? withoutSignature(asObject(part)) : part;
   });
+}
+
+/** A signature covers the call as it was; where there was one, something has to stand for it. */
+function withoutOwnSignature(part: UnknownObject): UnknownObject {
+  return isSigned(part) ? { ...part, thoughtSignature: NO_SIGNATURE } : part;
 }
 
 /** A part without its signature, which is valid only for the original content. */
