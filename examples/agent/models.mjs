@@ -28,7 +28,7 @@ const scripted = {
   modelId: "scripted",
   supportedUrls: {},
   async doStream({ prompt, tools }) {
-    const { call, text } = tools === undefined ? { text: SUMMARY } : replyTo(prompt.at(-1));
+    const { call, text } = tools === undefined ? { text: summaryOf(prompt) } : replyTo(prompt.at(-1));
     const spoken = ["text-start", "text-delta", "text-end"].map((type) => ({ type, id: "0", delta: text }));
     const finishReason = { unified: call === undefined ? "stop" : "tool-calls", raw: "scripted" };
     const finish = { type: "finish", finishReason, usage: { inputTokens: {}, outputTokens: {} } };
@@ -36,7 +36,7 @@ const scripted = {
   },
 };
 
-const SUMMARY = "## Goal\nDo what the user says.\n## Progress\nAll is done.\n## Next steps\nWait for more.";
+const summaryOf = (talk) => `## Goal\nDo as said.\n## Progress\nRead ${JSON.stringify(talk).length} letters.`;
 const HELP = "I am scripted: read <file>, run <command>, edit <file> <old> => <new>, recall <text>.";
 const COMMANDS = {
   read: /^read (?<path>\S+)$/,
