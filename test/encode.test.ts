@@ -48,8 +48,15 @@ function checkEncoded(format: Encoder, transcript: Transcript): void {
   const wire = format.encode(transcript);
   expect(format.faults(wire)).toEqual([]);
   const decoded = format.decode(wire);
-  expectSame(saidIn(decoded, format), withEnds(saidIn(transcript, format)));
-  expectSame(format.encode(decoded), wire);
+  expectSame(joined(saidIn(decoded, format)), joined(withEnds(saidIn(transcript, format))));
+  const again = format.encode(decoded);
+  // Where only some calls of Gemini have ids, the names of the others may be taken.
+  if (format.name === "gemini") expectSame(withoutIds(again), withoutIds(wire));
+  else expectSame(again, wire);
+}
+
+function withoutIds(wire: unknown): unknown {
+  return JSON.parse(JSON.stringify(wire, (key, value) => (key === "id" ? undefined : value)));
 }
 
 /** Node compares much faster than the test framework, which then shows the difference. */
@@ -71,9 +78,27 @@ function saidIn(transcript: Transcript, { name }: Encoder): Said {
     );
   });
   return {
-    system: lines.flatMap(([side, text]) => (side === "system" ? [text] : [])).join("\n"),
+    system: lines
+      .flatMap(([side, text]) => (side === "system" ? [text] : []))
+      .join("\n")
+      .replace(/\n+/g, "\n"),
     turns: lines.filter(([side]) => side !== "system"),
   };
+}
+
+/** Texts of one side in a row as one, with one line break: where two of them meet is the format's matter. */
+function joined({ system, turns }: Said): Said {
+  const runs: [string, string][] = [];
+  for (const [side, text] of turns) {
+    const last = runs.at(-1);
+    if (last?.[0] === side && !isCallLine(text) && !isCallLine(last[1])) last[1] += `\n${text}`;
+    else runs.push([side, text]);
+  }
+  return { system, turns: runs.map(([side, text]) => [side, text.replace(/\n+/g, "\n")]) };
+}
+
+function isCallLine(text: string): boolean {
+  return text.includes(" → ");
 }
 
 function sideOf(role: string): string {
@@ -115,7 +140,7 @@ function resultLine({ outcome }: ToolPart): string {
 /** A request starts with the user and does not end with an answer. */
 function withEnds({ system, turns }: Said): Said {
   const [first, last] = [turns[0], turns.at(-1)];
-  const isAnswered = last === undefined || (last[0] === "assistant" && !last[1].includes(" → "));
+  const isAnswered = last === undefined || (last[0] === "assistant" && !isCallLine(last[1]));
   return {
     system,
     turns: [

@@ -39,11 +39,11 @@ export interface BlockAdapter<Wire, Item, Value> {
   /** True when results may answer calls that are stored at the provider and not in the wire. */
   continues?(wire: Wire): boolean;
   /** How a whole transcript is written to a new wire. */
-  readonly encoding: Encoding<Value>;
+  readonly encoding: Encoding<Item, Value>;
 }
 
 /** What `encode` asks of an API beyond what an edit does. */
-export interface Encoding<Value> {
+export interface Encoding<Item, Value> {
   /** The field of a request that holds its items; unset where the wire is the list itself. */
   readonly list?: string;
   /** The roles of which two turns in a row become one, where these are more than `merges` says. */
@@ -54,6 +54,8 @@ export interface Encoding<Value> {
   readonly maxCallIdChars: number;
   /** A character that no name of a tool may have. */
   readonly notInToolNames: RegExp;
+  /** An item in the form that most servers of the API take. */
+  tidy?(item: Item): Item;
   /** The value of a block out of a message of which only some blocks are sent: without what refers to the others; undefined when it cannot stand alone. */
   detach?(block: PlacedBlock<Value>): Value | undefined;
 }

@@ -152,6 +152,27 @@ export function writeText(
   return part.type === "text" && value !== undefined ? { ...value, text } : { type: textType, text };
 }
 
+/** Some blocks with plain texts that stand in a row made one, a blank line between them: not every receiver puts one there. */
+export function joinTexts(blocks: readonly unknown[]): readonly unknown[] {
+  const runs: unknown[][] = [];
+  for (const block of blocks) {
+    const last = runs.at(-1);
+    if (isPlainText(block) && isPlainText(last?.[0])) last.push(block);
+    else runs.push([block]);
+  }
+  if (runs.length === blocks.length) return blocks;
+  return runs.map((run) => {
+    const [first] = run;
+    const texts = run.filter(isPlainText).map(({ text }) => text);
+    return isPlainText(first) ? { ...first, text: texts.join("\n\n") } : first;
+  });
+}
+
+/** True for a text block in which there is nothing but the text. */
+export function isPlainText(block: unknown): block is { readonly type: "text"; readonly text: string } {
+  return textOf(block, "text") !== undefined && Object.keys(asObject(block)).length === 2;
+}
+
 /** The text in place of a part that an edit wrote: of a marker the question that asks for a summary, of a file its name. */
 export function textFor(part: Exclude<Part, ToolPart>): string | undefined {
   switch (part.type) {

@@ -187,6 +187,17 @@ describe("what the same format has read", () => {
   });
 });
 
+it("joins the texts of an answer where they would run into each other, and is a plain string for vendors of chat", () => {
+  const said = (text: string): Part => ({ type: "text", text });
+  const messages = [
+    user("u", "go"),
+    answer(said("One."), said("Two.")),
+    { ...answer(said("Three.")), id: "b" },
+  ];
+  expect(aiSdk.encode(messages)[1]?.content).toEqual([{ type: "text", text: "One.\n\nTwo.\n\nThree." }]);
+  expect(openaiChat.encode(messages).messages[1]?.content).toBe("One.\n\nTwo.\n\nThree.");
+});
+
 describe("the rest of a request", () => {
   const messages: Transcript = [
     { id: "s", role: "system", parts: [{ type: "text", text: "be brief" }] },

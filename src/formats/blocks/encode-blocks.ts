@@ -43,7 +43,8 @@ export function encodeBlocks<Wire, Item, Value>(
     origins: all.map(({ origins }) => ({ item: -1, lastItem: -1, parts: origins })),
   };
   const written = writeBlocks({ adapter: encodingAdapter(adapter), wire, reading, messages });
-  const items = [...adapter.open(wire), ...written];
+  const { tidy = (item) => item } = encoding;
+  const items = [...adapter.open(wire), ...written.map(tidy)];
   return adapter.close(wire, adapter.normalizeItems?.(items, adapter.close(wire, items)) ?? items);
 }
 

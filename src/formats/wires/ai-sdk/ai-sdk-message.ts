@@ -16,6 +16,7 @@ import type {
 } from "../../blocks/block-adapter.ts";
 import {
   contentBlocks,
+  joinTexts,
   opaquePart,
   type ResultShape,
   readResultContent,
@@ -79,6 +80,14 @@ export function contentOf(message: AiSdkMessage): readonly UnknownObject[] {
 /** A part without what refers to other parts of its message; undefined for a thought that the provider has stored with them. */
 export function detachPart({ part, value }: PlacedBlock<UnknownObject>): UnknownObject | undefined {
   return part.type === "reasoning" && hasItemId(value) ? undefined : withoutItemId(value);
+}
+
+/** An answer with its texts in a row made one: some providers put nothing between two of them. */
+export function joinAnswerTexts(message: AiSdkMessage): AiSdkMessage {
+  const { role, content } = message;
+  return role === "assistant" && Array.isArray(content)
+    ? { ...message, content: joinTexts(content) }
+    : message;
 }
 
 /** True for a part of an assistant's message that refers to an item stored by the provider. */

@@ -1,6 +1,6 @@
 import { asArray, asObject, omitUndefined, type UnknownObject } from "../../../text/json.ts";
 import type { BlockAdapter, PlacedBlock, TurnContext } from "../../blocks/block-adapter.ts";
-import { writeResultContent, writeText } from "../../blocks/block-content.ts";
+import { isPlainText, writeResultContent, writeText } from "../../blocks/block-content.ts";
 import { createBlockFormat, type WireFormat } from "../../blocks/create-block-format.ts";
 import { safeCallId } from "../../blocks/message-head.ts";
 import { findAnthropicFaults } from "./find-faults.ts";
@@ -63,10 +63,6 @@ export const anthropicAdapter: BlockAdapter<AnthropicWire, AnthropicMessage, Unk
     });
   },
 };
-
-function isPlainText(value: UnknownObject | undefined): boolean {
-  return value?.type === "text" && Object.keys(value).length === 2;
-}
 
 /** Requests of Anthropic's Messages API, or their bare lists of messages. */
 export const anthropic: WireFormat<AnthropicWire, AnthropicRequest> = /* @__PURE__ */ createBlockFormat<

@@ -5,6 +5,8 @@ import {
   contentBlocks,
   filePart,
   isJsonText,
+  isPlainText,
+  joinTexts,
   opaquePart,
   type ResultShape,
   readArguments,
@@ -44,6 +46,7 @@ export const openaiChat: WireFormat<ChatWire, ChatRequest> = /* @__PURE__ */ cre
       merges: ["assistant"],
       maxCallIdChars: 40,
       notInToolNames: /[^a-zA-Z0-9_-]/g,
+      tidy: withPlainContent,
     },
 
     writePart(part, { value, ...source }) {
@@ -99,6 +102,13 @@ function messagesOf(wire: ChatWire): readonly ChatMessage[] {
   return wireList(wire, "messages") as readonly ChatMessage[];
 }
 
+/** A message of nothing but text as a string: not every vendor takes a list. */
+function withPlainContent(message: ChatMessage): ChatMessage {
+  if (!Array.isArray(message.content)) return message;
+  const [only, ...others] = joinTexts(message.content);
+  return isPlainText(only) && others.length === 0 ? { ...message, content: only.text } : message;
+}
+
 /** Reasoning that is plain text can be changed; what comes with details of its own is signed. */
 function writeReasoning(text: string, value: ChatValue | undefined): ChatValue | undefined {
   if (value?.in !== "reasoning" || value.fields.reasoning_details !== undefined) return undefined;
@@ -144,7 +154,7 @@ function writeContent(old: UnknownObject, values: readonly ChatValue[], hasCalls
   const blocks = values.flatMap((value) => (value.in === "content" ? [value.block] : []));
   const [only, ...others] = blocks;
   if (only === undefined) return hasCalls ? noContent(old) : undefined;
-  const isPlain = others.length === 0 && only.type === "text" && Object.keys(only).length === 2;
+  const isPlain = others.length === 0 && isPlainText(only);
   return isPlain && !Array.isArray(old.content) ? only.text : blocks;
 }
 
