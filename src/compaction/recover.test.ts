@@ -211,13 +211,14 @@ describe("planRecovery", () => {
   });
 
   it("says so when what is sent beside the messages takes all the room", () => {
-    const plan = planRecovery(transcript("u:4000"), {
+    const request = {
       limitTokens: 1_000,
       tried: [],
       model: "not-available",
       estimate: { systemChars: 80_000 },
-    });
-    expect(plan.status).toBe("exhausted");
+    } as const;
+    expect(planRecovery(transcript("u:4000"), request)).toMatchObject({ rung: "last-request", fits: false });
+    expect(planRecovery(transcript("u:5"), request).status).toBe("exhausted");
   });
 
   it("keeps a short system message to the end and gives up a long one", () => {

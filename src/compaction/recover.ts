@@ -134,7 +134,7 @@ export type RecoveryPlan =
     }
   /** Now the one model call; plan again when it is done. */
   | { readonly status: "compact" }
-  /** Not even the last rung fits: what is sent beside the messages takes all the room. */
+  /** No rung makes it smaller: what is sent beside the messages takes all the room. */
   | { readonly status: "exhausted"; readonly estimate: ContextEstimate };
 
 /** The documented limit of a tool output in bytes, taken as characters. */
@@ -230,7 +230,7 @@ const MIN_PART_CHARS = 200;
 
 /**
  * Edits that leave the user's last request and a notice, the request cut until the upper bound of the estimate is within
- * the limit. Empty only where not even the notice fits: the system prompt and the tools take all the room.
+ * the limit. Where the system prompt and the tools take all the room, a few lines of the request alone.
  */
 function lastRequestOnly(
   transcript: Transcript,
@@ -238,7 +238,7 @@ function lastRequestOnly(
 ): readonly Edit[] {
   const request = transcript[findLastRequest(transcript)];
   const systems = transcript.filter((message) => message.role === "system" && isVisibleToModel(message));
-  const hasRoomForSystem = estimateWire(systems, estimate).high <= limitTokens / 2;
+  const hasRoomForSystem = estimateWire(systems, estimate).tokens < limitTokens;
   const kept = new Set([...(request ? [request] : []), ...(hasRoomForSystem ? systems : [])]);
   const hidden = transcript
     .filter((message) => isVisibleToModel(message) && !kept.has(message))
@@ -253,7 +253,7 @@ function lastRequestOnly(
   const most = Math.min(requestText(request).length, limitTokens * MOST_CHARS_PER_TOKEN);
   const whole = Number.POSITIVE_INFINITY;
   const keepChars = fits(whole) ? whole : largestPassing(fits, { most });
-  if (keepChars === undefined) return [];
+  if (keepChars === undefined) return [...hidden, ...shortenRequest(request, MIN_REQUEST_CHARS)];
   const before = transcript[request === undefined ? transcript.length - 1 : transcript.indexOf(request) - 1];
   return [
     ...hidden,
@@ -261,6 +261,9 @@ function lastRequestOnly(
     { type: "insert-message", message: notice, after: before?.id ?? null, ...LAST_REQUEST },
   ];
 }
+
+/** What is left of a request where nothing fits by estimate: the provider decides about the smallest window there is. */
+const MIN_REQUEST_CHARS = 200;
 
 const LAST_REQUEST = { stage: "recover-last-request", reason: "recovery" } as const;
 

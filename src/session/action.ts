@@ -96,13 +96,7 @@ export type IdleReason =
   | "nothing-to-gain";
 
 /** Why the session cannot go on by itself. */
-export type GiveUpReason =
-  | "no-gain"
-  | "does-not-fit"
-  | "still-refused"
-  | "auto-off"
-  | "rate-limit-size"
-  | "no-media";
+export type GiveUpReason = "does-not-fit" | "still-refused" | "auto-off" | "rate-limit-size" | "no-media";
 
 /** What came of running an action. */
 export type RunResult =

@@ -20,6 +20,8 @@ export interface ContextMeter {
   estimate(): ContextEstimate;
   /** The same without any usage: for comparing a window with what it would become. */
   estimateUncounted(): ContextEstimate;
+  /** The part of it that no compaction can take away: system prompt and tools. */
+  overheadTokens(): number;
   /** The options of both, with what was learned. */
   options(): ContextEstimateOptions;
   /** Starts a new epoch because the context changed: usage of earlier messages no longer counts. */
@@ -78,6 +80,7 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
       state.summaryAt = Math.max(state.summaryAt, message.createdAt);
     const isCounted = message.usage === undefined || !isStale(message, state.summaryAt);
     state.tally.add(isCounted ? message : withoutUsage(message));
+    if (message.role === "system") state.overhead.add(message);
   }
 
   function measured(): Measured {
@@ -89,6 +92,7 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
       const tallied = { ...options(), epochStartIndex: startIndex() };
       const start = (): Measured => ({
         tally: createContextTally(tallied),
+        overhead: createContextTally({ ...tallied, epochStartIndex: Number.POSITIVE_INFINITY }),
         summaryAt: Number.NEGATIVE_INFINITY,
       });
       measure = createFold(start, addMeasured);
@@ -116,6 +120,8 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
 
   return {
     estimate: () => measured().tally.estimate(),
+
+    overheadTokens: () => measured().overhead.estimate().tokens,
 
     estimateUncounted() {
       return estimateContext(readWindow().marked, {
@@ -173,6 +179,7 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
 
 interface Measured {
   readonly tally: ContextTally;
+  readonly overhead: ContextTally;
   /** When the newest summary was written. */
   summaryAt: number;
 }

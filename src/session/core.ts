@@ -1,7 +1,7 @@
 import type { HookStrikes } from "../compaction/ask.ts";
 import { typedText } from "../compaction/plan/window.ts";
 import { countedResults } from "../compaction/tool-summaries/plan-tool-summaries.ts";
-import { detectSilentOverflow, hasPendingMarker, isOverflow } from "../compaction/trigger/overflow.ts";
+import { detectSilentOverflow, hasPendingMarker } from "../compaction/trigger/overflow.ts";
 import {
   afterContextChange,
   COOL_DOWN_TURNS,
@@ -23,13 +23,13 @@ import { type ContextMeter, createContextMeter } from "./context-meter.ts";
 import { createHistory, type EditBatch, type History, type HistoryChange } from "./history.ts";
 import type { HeldCompaction } from "./hold.ts";
 import { batchRecord, createSessionLog, type LedgerEntry, type SessionLog, type WarningCode } from "./log.ts";
+import { type BelievedWindow, createBelievedWindow } from "./model-window.ts";
 import type { ResolvedSessionOptions, SessionPorts } from "./options.ts";
 import {
   createOutputLimits,
   findUnboundedOutputs,
   NOTHING_UNBOUNDED,
   type OutputLimits,
-  tokenLimitOf,
   type UnboundedOutputs,
 } from "./output-limits.ts";
 import { createPendingSummaries, type PendingSummaries } from "./pending-summaries.ts";
@@ -47,6 +47,8 @@ export interface SessionCore {
   readonly memory: SessionMemory;
   readonly outputLimits: OutputLimits;
   readonly pending: PendingSummaries;
+  /** What is believed about the model's window. */
+  readonly believed: BelievedWindow;
   /** What the model sees now. */
   window(): ContextWindow;
   /** Tool results in the window that count against the cutoff, oldest first. */
@@ -92,7 +94,8 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
   const meter = createContextMeter(window, options);
   const log = createSessionLog({ journal: ports.journal, clock: ports.clock, onEvent: options.onEvent });
   const memory = createSessionMemory(options);
-  const outputLimits = createOutputLimits(options, memory);
+  const believed = createBelievedWindow(options, memory, () => meter.overheadTokens());
+  const outputLimits = createOutputLimits(options, () => believed.roomTokens());
   const exempt = { protectedTools: FORK_NO_TRUNCATION_TOOLS, pins: options.pins ?? [] };
   let results: { readonly marked: Transcript; readonly counted: CountedResults } | undefined;
   let batchCount = 0;
@@ -100,7 +103,10 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
   function enter(entry: LedgerEntry): void {
     memory.ledger.push(entry);
     if (entry.outcome === "applied" || entry.outcome === "undone") memory.idleCompactions = 0;
-    else if (entry.step === "compact" && entry.outcome === "nothing") memory.idleCompactions++;
+    else if (entry.step === "compact" && entry.outcome === "nothing") {
+      memory.idleCompactions++;
+      memory.idleTokens = meter.estimate().tokens;
+    }
   }
 
   function note(entry: Omit<LedgerEntry, "at">, at = ports.clock.now()): void {
@@ -145,16 +151,15 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
   }
 
   function isFull(): boolean {
-    const { limitTokens = Number.POSITIVE_INFINITY } = tokenLimitOf(memory);
+    const { limitTokens = Number.POSITIVE_INFINITY } = believed.tokenLimit();
     if (meter.estimate().tokens >= limitTokens || memory.isOverflowSeen) return true;
-    const usage = meter.newestStep()?.usage;
-    return isOverflow({ usage, limits: memory.limits, settings: options.overflow ?? {} }).overflow;
+    return believed.overflowOf(meter.newestStep()?.usage).overflow;
   }
 
   /** Messages count where no number of tokens is a limit. */
   function hasTooManyMessages(): boolean {
     const { maxMessages } = memory.settings;
-    const isCounted = maxMessages > 0 && tokenLimitOf(memory).limitTokens === undefined;
+    const isCounted = maxMessages > 0 && believed.tokenLimit().limitTokens === undefined;
     return isCounted && window().marked.length >= maxMessages;
   }
 
@@ -174,7 +179,10 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
       memory.model = message.model;
       meter.setModel(message.model);
     }
-    if (sentTokens !== undefined) checkSilentOverflow(message, sentTokens);
+    if (sentTokens !== undefined) {
+      believed.accepted(message.usage, sentTokens);
+      checkSilentOverflow(message, sentTokens);
+    }
     warnOfDisagreement(message);
     memory.isJustCompacted = false;
   }
@@ -182,8 +190,7 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
   /** The two ways to count an overflow may differ; that is worth one warning. */
   function warnOfDisagreement({ usage }: Message): void {
     if (memory.warned.has("formulas-disagree")) return;
-    const settings = options.overflow ?? {};
-    if (!isOverflow({ usage, limits: memory.limits, settings }).disagreement) return;
+    if (!believed.overflowOf(usage).disagreement) return;
     memory.warned.add("formulas-disagree");
     log.warn("formulas-disagree", "The two overflow formulas disagree about the newest usage.");
   }
@@ -193,11 +200,11 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
     const { reason, isOverflow } = detectSilentOverflow({
       usage: message.usage,
       ...(message.finish !== undefined && { stopReason: message.finish }),
-      contextWindowTokens: memory.limits.contextTokens,
+      contextWindowTokens: believed.limits().contextTokens,
       sentEstimateTokens: sentTokens,
       moment: memory.isJustCompacted ? "just-compacted" : "other",
     });
-    if (isOverflow) memory.isOverflowSeen = true;
+    if (isOverflow && options.overflow?.auto !== false) memory.isOverflowSeen = true;
     if (reason !== "usage-anomaly") return;
     meter.distrust(message.id);
     log.warn("usage-anomaly", `The usage of ${message.id} cannot be true and is not counted.`);
@@ -219,6 +226,7 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
       journal: (each) => log.write({ v: 1, type: "pending-summary", ...each, at: ports.clock.now() }),
       redaction: options.redaction,
     }),
+    believed,
     window,
     enter,
     note: (entry) => note(entry),
@@ -326,7 +334,6 @@ interface SessionMemory {
   version: number;
   owner: "session" | "host";
   settings: ResolvedSessionOptions["settings"];
-  limits: ResolvedSessionOptions["limits"];
   model: ResolvedSessionOptions["model"];
   isRunning: boolean;
   trigger: TriggerState;
@@ -340,6 +347,8 @@ interface SessionMemory {
   readonly ledger: LedgerEntry[];
   /** Compactions in a row, up to now, that gained nothing while the window was full. */
   idleCompactions: number;
+  /** The estimate when the last of them was made. */
+  idleTokens: number;
   /** A compaction that was asked for in the transcript and has not happened yet. */
   pendingMarker: PendingMarker;
   pausedThroughTurn: number;
@@ -367,7 +376,6 @@ function createSessionMemory(options: ResolvedSessionOptions): SessionMemory {
     version: 0,
     owner: "session",
     settings: options.settings,
-    limits: options.limits,
     model: options.model,
     isRunning: false,
     trigger: FRESH_TRIGGER,
@@ -377,6 +385,7 @@ function createSessionMemory(options: ResolvedSessionOptions): SessionMemory {
     isJustCompacted: false,
     ledger: [],
     idleCompactions: 0,
+    idleTokens: 0,
     pendingMarker: "none",
     pausedThroughTurn: -1,
     held: undefined,

@@ -1,6 +1,7 @@
+import { inputWindowTokens } from "../compaction/trigger/overflow.ts";
 import { COOL_DOWN_TURNS } from "../compaction/trigger/should-compact.ts";
 import type { ContextMeter } from "./context-meter.ts";
-import { type LimitedWindow, tokenLimitOf } from "./output-limits.ts";
+import type { BelievedWindow } from "./model-window.ts";
 
 /**
  * A compaction that is due and does not happen yet (PIVOT-10). After a failed summary the window stays in force while it
@@ -45,19 +46,19 @@ const MAX_DOUBLINGS = 4;
  * True while the model still takes the window: by estimate, with a part of what is reserved left for its answer. A window
  * that is not known fits until the provider says otherwise.
  */
-export function fitsModel({ memory, meter }: MeasuredWindow): boolean {
+export function fitsModel({ memory, meter, believed }: MeasuredWindow): boolean {
   if (memory.isOverflowSeen) return false;
-  const { contextTokens, inputTokens = 0 } = memory.limits;
-  const windowTokens = Math.min(...[contextTokens, inputTokens].filter((tokens) => tokens > 0));
-  if (windowTokens === Number.POSITIVE_INFINITY) return true;
-  const { limitTokens = windowTokens } = tokenLimitOf(memory);
+  const windowTokens = inputWindowTokens(believed.estimateLimits());
+  if (windowTokens === 0) return true;
+  const { limitTokens = windowTokens } = believed.tokenLimit();
   const reservedTokens = Math.max(0, windowTokens - limitTokens);
   return meter.estimate().tokens <= windowTokens - reservedTokens * ANSWER_SHARE;
 }
 
 interface MeasuredWindow {
-  readonly memory: LimitedWindow & { readonly isOverflowSeen: boolean };
+  readonly memory: { readonly isOverflowSeen: boolean };
   readonly meter: Pick<ContextMeter, "estimate">;
+  readonly believed: Pick<BelievedWindow, "estimateLimits" | "tokenLimit">;
 }
 
 /** How much of the reserve an answer needs at least. */

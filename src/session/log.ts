@@ -283,6 +283,19 @@ export interface SessionState {
   readonly batches: readonly EditBatch[];
   /** Tool summaries that were asked for and are not in the window yet. */
   readonly pendingSummaries?: readonly PendingSummary[];
+  /** What refusals have shown of the models' windows; unset when nothing was refused. */
+  readonly windows?: readonly LearnedWindow[];
+}
+
+/** What refusals have shown of one model's window. */
+export interface LearnedWindow {
+  /** `provider/model`; empty while the model is unknown. */
+  readonly model: string;
+  readonly windowTokens: number;
+  /** Whether a refusal named the figure, or only its size shows that the window is smaller. */
+  readonly figure: "named" | "assumed";
+  /** How many tokens the provider counts for one of our estimate. */
+  readonly countingFactor: number;
 }
 
 /** What a state that was kept elsewhere holds, and how much of it could not be read. */
@@ -298,7 +311,7 @@ export function readSessionState(value: unknown): ReadState {
   };
 }
 
-interface ReadState extends Required<Omit<SessionState, "v">> {
+interface ReadState extends Required<Omit<SessionState, "v" | "windows">> {
   readonly unreadable: number;
 }
 

@@ -40,8 +40,8 @@ function decide(change: Partial<SessionView> = {}): SessionAction {
     decision: decision(),
     isOverflowing: false,
     isPaused: false,
-    idleCompactions: 0,
     heldBy: undefined,
+    isCompactionIdle: false,
     isCompactionSpent: false,
     sufficientEdits: () => undefined,
     worthwhileEdits: () => undefined,
@@ -131,13 +131,13 @@ describe("decideNextAction", () => {
       action: { type: "none", reason: "after-undo", fits: false },
     },
     {
-      name: "two without gain are enough",
-      view: { decision: DUE, idleCompactions: 2 },
-      action: { type: "give-up", reason: "no-gain" },
+      name: "two without gain are enough, and the request is sent: nobody has refused it",
+      view: { decision: DUE, isCompactionIdle: true, fits: false },
+      action: { type: "none", reason: "nothing-to-gain", fits: false },
     },
     {
       name: "unless a person asks",
-      view: { decision: DUE, idleCompactions: 2, demand: "manual" },
+      view: { decision: DUE, isCompactionIdle: true, demand: "manual" },
       action: { type: "compact", trigger: "manual" },
     },
     {

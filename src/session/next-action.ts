@@ -1,13 +1,12 @@
 import type { CompactionTrigger } from "../compaction/plan/plan-compaction.ts";
 import type { RecoveryRequest } from "../compaction/recover.ts";
-import { isOverflow } from "../compaction/trigger/overflow.ts";
 import { type CompactDecision, shouldCompact } from "../compaction/trigger/should-compact.ts";
 import { type CacheProfile, cacheProfileFor } from "../stages/cache-profiles.ts";
 import { aNumber, oneOf, type Shape } from "../text/check.ts";
 import { omitUndefined } from "../text/json.ts";
 import { CHARS_PER_TOKEN } from "../text/tokens/estimate-tokens.ts";
 import type { Handle } from "../transcript/edit.ts";
-import type { EditWindow, GiveUp, IdleReason, SessionAction } from "./action.ts";
+import type { EditWindow, IdleReason, SessionAction } from "./action.ts";
 import type { SessionCore } from "./core.ts";
 import { fitsModel, isHeld } from "./hold.ts";
 import { MAX_IDLE_COMPACTIONS } from "./log.ts";
@@ -62,7 +61,8 @@ export interface SessionView {
   readonly isOverflowing: boolean;
   /** An edit was undone a moment ago: nothing is done automatically for some turns. */
   readonly isPaused: boolean;
-  readonly idleCompactions: number;
+  /** The last compactions gained nothing, and little has come in since. */
+  readonly isCompactionIdle: boolean;
   /** Why a compaction that is due has to wait; undefined when it has not. */
   readonly heldBy: "summary-failed" | "vetoed" | undefined;
   /** The last compaction of this same state changed nothing. */
@@ -87,14 +87,16 @@ function triggerOf(view: SessionView): CompactionTrigger | undefined {
 
 function compaction(view: SessionView, trigger: CompactionTrigger): SessionAction {
   const { version } = view;
+  // The provider may well accept it: only a request that it has refused is given up.
+  const nothingToGain: SessionAction = { type: "none", reason: "nothing-to-gain", fits: view.fits };
   if (trigger !== "manual") {
-    if (view.idleCompactions >= MAX_IDLE_COMPACTIONS) return noGain(view);
+    if (view.isCompactionIdle) return nothingToGain;
     const sufficient = view.marker === "none" ? view.sufficientEdits() : undefined;
     if (sufficient !== undefined) return editWindow(sufficient, { reason: "over-limit", version });
     if (view.heldBy !== undefined && view.marker === "none")
       return { type: "none", reason: view.heldBy, fits: view.fits };
   }
-  if (view.isCompactionSpent) return { type: "none", reason: "nothing-to-gain", fits: view.fits };
+  if (view.isCompactionSpent) return nothingToGain;
   return { type: "compact", version, trigger };
 }
 
@@ -103,17 +105,6 @@ function editWindow(
   decided: Pick<EditWindow, "reason" | "version">,
 ): EditWindow {
   return { type, ...decided, edits, arithmetic };
-}
-
-function noGain({ decision, idleCompactions }: SessionView): GiveUp {
-  const limit = decision.limit.limitTokens === undefined ? "" : ` of ${decision.limit.limitTokens}`;
-  return {
-    type: "give-up",
-    reason: "no-gain",
-    message:
-      `The window holds about ${decision.contextTokens}${limit} tokens, and ${idleCompactions} compactions in a row ` +
-      "made it no smaller. Start a new session, shorten the last request, or use a model with a larger window.",
-  };
 }
 
 /** Reads everything a decision depends on out of a session, changing nothing. */
@@ -129,19 +120,13 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
     contextTokens: estimate.tokens,
     contextEpoch: memory.trigger.epoch,
     visibleMessages: core.window().marked.length,
-    contextWindowTokens: memory.limits.contextTokens,
-    ...(memory.model && { model: memory.model }),
+    ...core.believed.modelWindow(),
     turn,
     state: memory.trigger,
     demand,
   });
   const { limitTokens = Number.POSITIVE_INFINITY } = decision.limit;
-  const usage = meter.newestStep()?.usage;
-  const overflow = isOverflow({
-    usage,
-    limits: memory.limits,
-    settings: { ...options.overflow, auto: memory.settings.autoCompact },
-  });
+  const overflow = core.believed.overflowOf(meter.newestStep()?.usage);
   const isSpent = (step: string): boolean => memory.spent.get(step) === memory.version;
   const planned = { limit: decision.limit, idleMs };
   return {
@@ -164,7 +149,9 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
     decision,
     isOverflowing: overflow.overflow || memory.isOverflowSeen,
     isPaused: turn <= memory.pausedThroughTurn,
-    idleCompactions: memory.idleCompactions,
+    isCompactionIdle:
+      memory.idleCompactions >= MAX_IDLE_COMPACTIONS &&
+      estimate.tokens < memory.idleTokens + limitTokens * GROWN_SHARE,
     heldBy: isHeld(memory.held, { turn, fits: fitsModel(core) }) ? memory.held?.reason : undefined,
     isCompactionSpent: isSpent("compact"),
     sufficientEdits() {
@@ -263,6 +250,8 @@ function recoveryOptions(core: SessionCore): Omit<RecoveryRequest, "limitTokens"
   };
 }
 
+/** By this share of the limit a window has to grow before a compaction that gained nothing is tried again. */
+const GROWN_SHARE = 0.1;
 /** Mechanical edits have to leave some room, or a compaction would follow a moment later. */
 const TARGET_SHARE = 0.9;
 /** Below this share of the limit no room is needed yet: an edit has to pay within a part of the expected requests. */

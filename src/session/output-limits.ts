@@ -1,14 +1,8 @@
-import type { ModelLimits } from "../compaction/trigger/overflow.ts";
-import {
-  type CompactionSettings,
-  effectiveTokenLimit,
-  type TokenLimit,
-} from "../compaction/trigger/should-compact.ts";
 import { CHARS_PER_TOKEN } from "../text/tokens/estimate-tokens.ts";
 import { commonLimit } from "../text/truncate.ts";
 import { isWithinLimits, type TextSize, type ToolOutputLimits, textSize } from "../tool-output/limits.ts";
 import type { Handle } from "../transcript/edit.ts";
-import { isAnswer, type ModelRef, reachesModel, type Transcript } from "../transcript/message.ts";
+import { isAnswer, reachesModel, type Transcript } from "../transcript/message.ts";
 import { outcomeText, type ToolPart } from "../transcript/part.ts";
 import { handleOf, isCleared } from "../transcript/tool-results.ts";
 import type { ResolvedSessionOptions } from "./options.ts";
@@ -65,14 +59,14 @@ export interface OutputLimits {
   each(outputChars: readonly number[]): ToolOutputLimits | undefined;
 }
 
-/** The limits of a session's outputs, as its window is now. */
+/** The limits of a session's outputs, by what its window has room for now; Infinity when that is unknown. */
 export function createOutputLimits(
   { toolOutput, outputLimits }: ResolvedSessionOptions,
-  window: LimitedWindow,
+  roomTokens: () => number,
 ): OutputLimits {
   if (outputLimits === undefined || toolOutput !== undefined)
     return { one: () => outputLimits, each: () => outputLimits };
-  const share = (part: number): number => roomChars(window) * part;
+  const share = (part: number): number => roomTokens() * CHARS_PER_TOKEN * part;
   const one = (): ToolOutputLimits => within(outputLimits, share(ONE_SHARE));
   return {
     one,
@@ -90,30 +84,7 @@ const STEP_SHARE = 0.5;
 /** Enough for an error with the lines around it. */
 const MIN_BYTES = 2_048;
 
-/** What the window holds before it is compacted; Infinity when unknown. */
-function roomChars(window: LimitedWindow): number {
-  const { contextTokens } = window.limits;
-  if (!(contextTokens > 0)) return Number.POSITIVE_INFINITY;
-  const { limitTokens = contextTokens } = tokenLimitOf(window);
-  return limitTokens * CHARS_PER_TOKEN;
-}
-
 function within(limits: ToolOutputLimits, mostBytes: number): ToolOutputLimits {
   const maxBytes = Math.max(MIN_BYTES, Math.floor(mostBytes));
   return maxBytes < limits.maxBytes ? { ...limits, maxBytes } : limits;
-}
-
-/** The number of tokens at which a window is compacted, for the model that is asked next. */
-export function tokenLimitOf({ settings, limits, model }: LimitedWindow): TokenLimit {
-  return effectiveTokenLimit(settings, {
-    contextWindowTokens: limits.contextTokens,
-    ...(model && { model }),
-  });
-}
-
-/** What decides the limit of a window; it may change while a session runs. */
-export interface LimitedWindow {
-  readonly settings: CompactionSettings;
-  readonly limits: ModelLimits;
-  readonly model: ModelRef | undefined;
 }

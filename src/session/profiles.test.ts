@@ -44,7 +44,7 @@ describe("the defaults of a profile", () => {
     expect(readSessionOptions({ profile: "documented" })).toMatchObject({
       outputLimits: { maxLines: 2_000, maxBytes: 51_200, maxChars: 204_800 },
     });
-    const big = [user("u", "go"), step("s", "line\n".repeat(9_000))];
+    const big = [user("u", "go"), step("s", "a line of the output\n".repeat(9_000))];
     const small = { limits: { contextTokens: 24_000, outputTokens: 1_000 } };
     const sizes = PROFILES.map(async (profile) => {
       const session = open({ profile, ...small });

@@ -88,14 +88,22 @@ describe("afterRefusal", () => {
   });
 
   it.each(["fold", "cut-oversized", "last-request"] as const)(
-    "RELIABILITY 1.8: gives up when a request is refused that was cut down to the rung %s",
+    "climbs on to a lower limit when a request is refused that was cut down to the rung %s",
     (rung) => {
-      const cut = afterStep(afterStep(start("prompt is too long"), "compact"), rung);
-      expect(afterRefusal(cut, refusal("prompt is too long"))).toMatchObject({
-        phase: { type: "give-up", reason: "still-refused" },
-      });
+      const first = afterStep(start("prompt is too long"), "compact");
+      const cut = afterRefusal(
+        afterStep(first, rung),
+        refusal("prompt is too long", { estimate: estimateOf(9_000) }),
+      );
+      expect(cut).toMatchObject({ phase: { type: "climb" }, window: "as-refused" });
+      expect(cut?.limitTokens).toBeLessThan(9_000);
+      expect(cut?.tried).toEqual(rung === "fold" ? ["compact", "fold"] : ["compact"]);
     },
   );
+
+  it("a step that changed nothing does not make the window smaller", () => {
+    expect(afterStep(start("prompt is too long"), "compact", "nothing").window).toBe("as-refused");
+  });
 
   it("climbs when there is no room worth having for the answer", () => {
     const message = "input length and `max_tokens` exceed context limit: 39900 + 32000 > 40000";

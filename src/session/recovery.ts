@@ -84,12 +84,13 @@ export interface Refusal {
   readonly auto: "on" | "off";
 }
 
-/** The state after a step of the recovery was taken. */
+/** The state after a step of the recovery was taken, or turned out to change nothing. */
 export function afterStep(
   state: RecoveryState,
   step: RecoveryRung | "failed-attempt" | "drop-media",
+  outcome: "applied" | "nothing" = "applied",
 ): RecoveryState {
-  const smaller: RecoveryState = { ...state, window: "smaller" };
+  const smaller: RecoveryState = outcome === "applied" ? { ...state, window: "smaller" } : state;
   if (step === "failed-attempt") return smaller;
   if (step !== "drop-media") return { ...smaller, tried: [...state.tried, step] };
   const isAll = state.phase.type === "drop-media" && state.phase.which === "all";
@@ -101,6 +102,8 @@ const MIN_OUTPUT_TOKENS = 256;
 const MIN_LIMIT_TOKENS = 100;
 /** By how much a window shrinks that was refused although it should have fitted. */
 const SHRINK_SHARE = 0.7;
+/** By how much the limit shrinks at each further refusal of the same request. */
+const FURTHER_SHRINK_SHARE = 0.5;
 
 function withoutMedia(state: RecoveryState): RecoveryState {
   if (state.media === "all-dropped") return { ...state, phase: { type: "give-up", reason: "still-refused" } };
@@ -108,21 +111,19 @@ function withoutMedia(state: RecoveryState): RecoveryState {
   return { ...state, phase: { type: "drop-media", which } };
 }
 
+/** The last two rungs cut to a limit, so they are taken again at a lower one until nothing gets smaller. */
 function climbLadder(state: RecoveryState, refusal: Refusal): RecoveryState {
-  // One retry after a mechanical cut, then the user has to know.
-  const last = state.tried.at(-1);
-  const isCutAlready = last === "fold" || last === "cut-oversized" || last === "last-request";
-  if (isCutAlready) return { ...state, phase: { type: "give-up", reason: "still-refused" } };
-  return { ...state, phase: { type: "climb" }, limitTokens: recoveryLimit(state, refusal) };
+  const tried = state.tried.filter((rung) => rung !== "cut-oversized" && rung !== "last-request");
+  return { ...state, tried, phase: { type: "climb" }, limitTokens: recoveryLimit(state, refusal) };
 }
 
 /** The limit in our own tokens: by what the provider counted and named, and below what it has just refused. */
 function recoveryLimit(
-  { limitTokens: earlierTokens }: RecoveryState,
+  { limitTokens: earlierTokens, refusals }: RecoveryState,
   { report, estimate, limitTokens }: Refusal,
 ): number {
   const knownTokens = Math.min(
-    earlierTokens,
+    refusals > 1 ? earlierTokens * FURTHER_SHRINK_SHARE : earlierTokens,
     limitTokens / countingFactor(report, estimate),
     namedTokens(report, estimate),
   );
@@ -185,7 +186,9 @@ export function nextRecoveryAction(state: RecoveryState, situation: RecoverySitu
     case "step":
       return { type: "recover", version, step: plan.rung, edits: plan.edits };
     case "exhausted":
-      return giveUp(state, "does-not-fit");
+      // By our estimate it does not fit; that is for the provider to say.
+      if (state.window === "smaller") return { type: "retry" };
+      return giveUp(state, state.refusals > 1 ? "still-refused" : "does-not-fit");
     default:
       plan satisfies never;
       return { type: "retry" };
@@ -210,7 +213,6 @@ function giveUp(state: RecoveryState, reason: GiveUpReason): GiveUp {
 }
 
 const ADVICE: Readonly<Record<GiveUpReason, string>> = {
-  "no-gain": "Compacting gains nothing any more. Start a new session or use a model with a larger window.",
   "does-not-fit":
     "The request does not fit even with nothing but the last message in it: the system prompt and the tool definitions take all the room. Remove tools or use a model with a larger window.",
   "still-refused":

@@ -20,7 +20,6 @@ import type { SessionCore, Step } from "./core.ts";
 import { targetsOf } from "./history.ts";
 import { fitsModel, holdAfter } from "./hold.ts";
 import type { ToolSummaryEnd } from "./log.ts";
-import { tokenLimitOf } from "./output-limits.ts";
 import { withoutPinned } from "./prune.ts";
 import { afterStep } from "./recovery.ts";
 
@@ -41,7 +40,7 @@ export async function runAction(
   } catch (error) {
     // The same state must not lead to the same failure again.
     memory.spent.set(action.type, memory.version);
-    if (action.type === "recover") advanceRecovery(core, action.step);
+    if (action.type === "recover") advanceRecovery(core, action.step, "nothing");
     return { status: "failed", reason: errorText(error) };
   } finally {
     memory.isRunning = false;
@@ -90,12 +89,16 @@ async function recover(core: SessionCore, action: Recover, signal: AbortSignal):
   // A new request or an answer that came in meanwhile has ended the recovery.
   if (result.status === "aborted" || memory.recovery === undefined) return result;
   if (step === "compact" && result.status === "applied") memory.recoveryCompactions++;
-  advanceRecovery(core, step);
+  advanceRecovery(core, step, result.status === "applied" ? "applied" : "nothing");
   return result;
 }
 
-function advanceRecovery({ memory }: SessionCore, step: Recover["step"]): void {
-  if (memory.recovery !== undefined) memory.recovery = afterStep(memory.recovery, step);
+function advanceRecovery(
+  { memory }: SessionCore,
+  step: Recover["step"],
+  outcome: "applied" | "nothing",
+): void {
+  if (memory.recovery !== undefined) memory.recovery = afterStep(memory.recovery, step, outcome);
   memory.version++;
 }
 
@@ -200,7 +203,7 @@ async function runCompaction(
     trigger,
     representation: options.representation,
     settings: memory.settings,
-    limits: memory.limits,
+    limits: core.believed.estimateLimits(),
     estimate: meter.options(),
     redaction: options.redaction,
     ...omitUndefined({ model: memory.model, summarizer: options.summarizer }),
@@ -285,13 +288,13 @@ function commitCompaction(core: SessionCore, finished: FinishedCompaction): RunR
 
 /** After a compaction that gained little the next automatic one waits for some turns. */
 function startCoolDown(
-  { memory, log }: SessionCore,
+  { memory, log, believed }: SessionCore,
   { tokensBefore, tokensAfter }: { readonly tokensBefore: number; readonly tokensAfter: number },
 ): void {
   const { state, warning } = afterCompaction(memory.trigger, {
     tokensBefore,
     tokensAfter,
-    limit: tokenLimitOf(memory),
+    limit: believed.tokenLimit(),
     turn: memory.answers.size,
   });
   memory.trigger = state;

@@ -39,6 +39,8 @@ describe("defects of the originals that a session must not have", () => {
 
   it("DB-7: a reserve as large as the window is reported once and never makes a compaction due", () => {
     const { session, events } = startSession({
+      // The default profile leaves something of every window.
+      profile: "documented",
       limits: { contextTokens: 4_000, outputTokens: 8_000 },
       compaction: { maxTokens: 0, maxMessages: 0 },
     });
@@ -47,6 +49,16 @@ describe("defects of the originals that a session must not have", () => {
     expect(session.nextAction()).toMatchObject({ type: "none" });
     session.nextAction();
     expect(events).toEqual([expect.objectContaining({ code: "no-usable-window" })]);
+  });
+
+  it("DB-7: by default such a window is compacted when it is nearly full, not before and not never", () => {
+    const { session, events } = startSession({ limits: { contextTokens: 4_000, outputTokens: 8_000 } });
+    session.append(user("u1", "hello"));
+    session.append(answer("a1", "hi", { usage: used({ inputTokens: 2_900 }) }));
+    expect(session.nextAction()).toMatchObject({ type: "none" });
+    session.append(answer("a2", "hi", { usage: used({ inputTokens: 3_100 }) }));
+    expect(session.nextAction()).toMatchObject({ type: "compact" });
+    expect(events).toEqual([]);
   });
 
   it("OVERFLOW-5: says once when the two profiles disagree", () => {

@@ -77,7 +77,7 @@ describe("a session at its edges", () => {
       await session.prepare();
       session.append(answer(`x${turn}`, "?"));
     }
-    expect(session.nextAction()).toMatchObject({ type: "give-up", reason: "no-gain" });
+    expect(session.nextAction()).toMatchObject({ type: "none", reason: "nothing-to-gain", fits: false });
     session.observe(conversation(4));
     expect(session.nextAction().type).toBe("none");
     session.observe(conversation(30));

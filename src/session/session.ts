@@ -5,15 +5,15 @@ import {
   classifyProviderError,
   type ProviderErrorReport,
 } from "../compaction/provider-errors/classify-provider-error.ts";
-import { detectSilentOverflow, type ModelLimits, usableTokens } from "../compaction/trigger/overflow.ts";
+import { detectSilentOverflow, type ModelLimits } from "../compaction/trigger/overflow.ts";
 import {
   type ChangedSettings,
   changeSettings,
-  learnContextLimit,
   type SettingsChange,
   type TriggerStatus,
 } from "../compaction/trigger/should-compact.ts";
 import { aNumber, optionsCheck } from "../text/check.ts";
+import { asObject } from "../text/json.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import type { ContextEstimate } from "../transcript/estimate-context.ts";
 import type { Message, ModelRef, Transcript, Usage } from "../transcript/message.ts";
@@ -29,7 +29,6 @@ import {
   readSessionView,
 } from "./next-action.ts";
 import { readSessionOptions, type SessionOptions, type SessionPorts } from "./options.ts";
-import { tokenLimitOf } from "./output-limits.ts";
 import {
   hiddenTexts,
   type Recalled,
@@ -126,7 +125,7 @@ export interface SessionStatus extends TriggerStatus {
 /** A session without messages. Throws only when the options cannot be used. */
 export function createSession(ports: SessionPorts, options: SessionOptions = {}): Session {
   const core = createSessionCore(ports, readSessionOptions(options, ports ?? null));
-  const { history, memory, meter, log } = core;
+  const { history, memory, meter, log, believed } = core;
   const nextAction = (asked: NextActionOptions = {}): SessionAction => {
     checkNextAction(asked);
     return decideNextAction(readSessionView(core, asked));
@@ -139,25 +138,23 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
   };
 
   const warnOfWindow = (): void => {
-    const { contextTokens } = memory.limits;
-    if (!(contextTokens > 0) || usableTokens(memory.limits, options.overflow) > 0) return;
+    if (!believed.isAllReserved()) return;
     log.warn(
       "no-usable-window",
-      `The reserve for the answer leaves nothing of a window of ${contextTokens} tokens.`,
+      `The reserve for the answer leaves nothing of a window of ${believed.limits().contextTokens} tokens.`,
     );
   };
   warnOfWindow();
 
   /** Starts or continues the recovery of a refused request. */
   const refuse = (error: unknown, report: ProviderErrorReport): void => {
-    const contextTokens = learnContextLimit(memory.limits.contextTokens, report.limitTokens);
-    memory.limits = { ...memory.limits, contextTokens };
+    believed.refused(report, meter.estimate().tokens);
     memory.recovery = afterRefusal(memory.recovery, {
       error,
       report,
       estimate: meter.estimateUncounted(),
-      limitTokens: tokenLimitOf(memory).limitTokens ?? Number.POSITIVE_INFINITY,
-      windowTokens: contextTokens,
+      limitTokens: believed.fittingTokens(),
+      windowTokens: believed.limits().contextTokens,
       auto: memory.settings.autoCompact ? "on" : "off",
     });
     memory.version++;
@@ -193,13 +190,20 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
     run,
 
     async restore(transcript, state) {
+      believed.restore(asObject(state).windows);
       observe(transcript);
       return restoreBatches(core, state);
     },
 
     toJSON() {
       const pendingSummaries = core.pending.toJSON();
-      return { v: 1, batches: history.batches(), ...(pendingSummaries.length > 0 && { pendingSummaries }) };
+      const windows = believed.learned();
+      return {
+        v: 1,
+        batches: history.batches(),
+        ...(pendingSummaries.length > 0 && { pendingSummaries }),
+        ...(windows.length > 0 && { windows }),
+      };
     },
 
     async prepare(given = {}) {
@@ -224,7 +228,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
       const { isOverflow } = detectSilentOverflow({
         usage,
         ...(finish !== undefined && { stopReason: finish }),
-        contextWindowTokens: memory.limits.contextTokens,
+        contextWindowTokens: believed.limits().contextTokens,
         sentEstimateTokens: meter.estimate().tokens,
         moment: memory.isJustCompacted ? "just-compacted" : "other",
       });
@@ -247,8 +251,8 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
       const estimate = meter.estimate();
       return {
         settings: memory.settings,
-        contextWindowTokens: memory.limits.contextTokens,
-        ...tokenLimitOf(memory),
+        contextWindowTokens: believed.limits().contextTokens,
+        ...believed.tokenLimit(),
         tokens: estimate.tokens,
         estimate,
         epoch: meter.epoch(),
@@ -277,8 +281,8 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
     },
 
     useModel(model, limits) {
-      memory.limits = limits;
       memory.model = model;
+      believed.setLimits(limits);
       // Refusals of the last model do not apply to this one.
       memory.recovery = undefined;
       memory.recoveryCompactions = 0;

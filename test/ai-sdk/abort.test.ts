@@ -20,7 +20,7 @@ import { read } from "./harness/tools.ts";
 let provider: ScriptedProvider;
 afterEach(() => provider.stop());
 
-const limits = { contextTokens: 32_000, outputTokens: 2_000 };
+const limits = { contextTokens: 20_000, outputTokens: 2_000 };
 const messages: ModelMessage[] = [
   ...longConversation({ turns: 16, outputBytes: 6_000 }),
   { role: "user", content: "Which module was the last one?" },
@@ -28,7 +28,7 @@ const messages: ModelMessage[] = [
 const DONE: Reply = { type: "answer", text: "Module 15." };
 
 async function start(options: ScriptedProviderOptions): Promise<void> {
-  provider = await startScriptedProvider({ windowTokens: 32_000, answer: () => DONE, ...options });
+  provider = await startScriptedProvider({ windowTokens: 20_000, answer: () => DONE, ...options });
 }
 
 async function untilRequested(count: number): Promise<void> {

@@ -10,7 +10,7 @@ import { read } from "./harness/tools.ts";
 let provider: ScriptedProvider;
 afterEach(() => provider.stop());
 
-const limits = { contextTokens: 32_000, outputTokens: 2_000 };
+const limits = { contextTokens: 20_000, outputTokens: 2_000 };
 const history: ModelMessage[] = [
   ...longConversation({ turns: 16, outputBytes: 6_000 }),
   { role: "user", content: "Which module was the last one?" },
@@ -18,7 +18,7 @@ const history: ModelMessage[] = [
 
 async function start(): Promise<void> {
   provider = await startScriptedProvider({
-    windowTokens: 32_000,
+    windowTokens: 20_000,
     answer: () => ({ type: "answer", text: "Module 15." }),
   });
 }

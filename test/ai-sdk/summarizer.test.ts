@@ -20,11 +20,11 @@ const messages: ModelMessage[] = [
   ...longConversation({ turns: 16, outputBytes: 6_000 }),
   { role: "user", content: "Which module was the last one?" },
 ];
-const limits = { contextTokens: 32_000, outputTokens: 2_000 };
+const limits = { contextTokens: 20_000, outputTokens: 2_000 };
 const DONE: Reply = { type: "answer", text: "Module 15." };
 
 async function ask(options: ScriptedProviderOptions, carryoverOptions: CarryoverOptions = {}) {
-  provider = await startScriptedProvider({ windowTokens: 32_000, answer: () => DONE, ...options });
+  provider = await startScriptedProvider({ windowTokens: 20_000, answer: () => DONE, ...options });
   const events: SessionEvent[] = [];
   const { model, session } = carryover(provider.model("openai-compatible"), {
     limits,
@@ -48,7 +48,7 @@ describe("a summary", () => {
 
   it("leaves the system prompt in the request", async () => {
     for (const api of ["openai-compatible", "anthropic"] as const) {
-      provider = await startScriptedProvider({ windowTokens: 32_000, answer: () => DONE });
+      provider = await startScriptedProvider({ windowTokens: 20_000, answer: () => DONE });
       const { model } = carryover(provider.model(api), { limits });
       await generateText({ model, system: "Answer in rhymes.", messages, tools: { read } });
       expect(provider.server.requests).toHaveLength(2);
@@ -73,7 +73,7 @@ describe("a summary", () => {
   });
 
   it("is sent with the headers of the request it is for", async () => {
-    provider = await startScriptedProvider({ windowTokens: 32_000, answer: () => DONE });
+    provider = await startScriptedProvider({ windowTokens: 20_000, answer: () => DONE });
     const { model } = carryover(provider.model("openai-compatible"), { limits });
     await generateText({ model, messages, tools: { read }, headers: { "x-tenant": "acme" } });
     expect(provider.server.requests.map(({ headers }) => headers["x-tenant"])).toEqual(["acme", "acme"]);

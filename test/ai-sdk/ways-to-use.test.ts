@@ -15,12 +15,12 @@ import { read } from "./harness/tools.ts";
 let provider: ScriptedProvider;
 afterEach(() => provider.stop());
 
-const limits = { contextTokens: 32_000, outputTokens: 2_000 };
+const limits = { contextTokens: 20_000, outputTokens: 2_000 };
 const STEPS = 24;
 
 async function start(options: ScriptedProviderOptions = {}): Promise<void> {
   provider = await startScriptedProvider({
-    windowTokens: 32_000,
+    windowTokens: 20_000,
     answer: ({ count }): Reply =>
       count < STEPS
         ? { type: "answer", calls: [{ tool: "list", input: { folder: `src/${count}` } }] }

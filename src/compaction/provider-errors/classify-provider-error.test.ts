@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { learnContextLimit } from "../trigger/should-compact.ts";
 import { classifyProviderError, isContextLengthExceeded } from "./classify-provider-error.ts";
 
 /** A line is "observed/limit wording"; a dash stands for a figure that the wording does not give. */
@@ -258,20 +257,5 @@ describe("classifyProviderError", () => {
         expect([text, isContextLengthExceeded({ status: 400, message: text })]).toEqual([text, false]);
       }),
     );
-  });
-});
-
-describe("learnContextLimit", () => {
-  it.each([
-    { name: "the smaller of both", configured: 200_000, seen: 128_000, learned: 128_000 },
-    { name: "never a larger one", configured: 128_000, seen: 200_000, learned: 128_000 },
-    { name: "exactly a quarter", configured: 200_000, seen: 50_000, learned: 50_000 },
-    { name: "not less than a quarter", configured: 200_000, seen: 49_999, learned: 200_000 },
-    { name: "not less than 1,000 tokens", configured: 3_000, seen: 999, learned: 3_000 },
-    { name: "not what a server says by mistake", configured: 200_000, seen: 3, learned: 200_000 },
-    { name: "what was seen when nothing is configured", configured: 0, seen: 128_000, learned: 128_000 },
-    { name: "nothing new when nothing was seen", configured: 200_000, seen: undefined, learned: 200_000 },
-  ])("RELIABILITY 1: learns $name", ({ configured, seen, learned }) => {
-    expect(learnContextLimit(configured, seen)).toBe(learned);
   });
 });

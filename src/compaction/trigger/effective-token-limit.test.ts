@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runs } from "../../../test/rig/runs.ts";
 import {
   DEFAULT_COMPACTION_SETTINGS as defaults,
   effectiveKeepRecentTokens,
@@ -114,6 +115,55 @@ describe("effectiveTokenLimit", () => {
         expect(limitTokens).toBeGreaterThan(0);
         if (window > 0) expect(limitTokens).toBeLessThanOrEqual(window);
       }),
+    );
+  });
+});
+
+describe("the limit in the default profile", () => {
+  const limitOf = (contextWindowTokens: number, overheadTokens = 0, reserveTokens = defaults.reserveTokens) =>
+    effectiveTokenLimit(
+      { ...defaults, reserveTokens },
+      { contextWindowTokens, overheadTokens, profile: "default" },
+    ).limitTokens ?? 0;
+
+  it.each([
+    { name: "the window less the reserve where it is large", window: 200_000, limit: 183_616 },
+    { name: "three quarters of a small one", window: 16_000, limit: 12_000 },
+    { name: "not one token where the reserve is one less than the window", window: 16_385, limit: 12_289 },
+    { name: "no less above that", window: 20_000, limit: 15_000 },
+    {
+      name: "half of what system prompt and tools leave",
+      window: 32_000,
+      overhead: 20_000,
+      limit: 26_000,
+    },
+    { name: "the window where they take all of it", window: 8_000, overhead: 9_000, limit: 8_000 },
+    { name: "as set where a smaller reserve is set", window: 16_000, reserve: 1_000, limit: 15_000 },
+  ])("is $name", ({ window, overhead, reserve, limit }) => {
+    expect(limitOf(window, overhead, reserve)).toBe(limit);
+  });
+
+  it("rises with the window and leaves at least half of what is free, at any overhead", () => {
+    const anyWindow = fc.integer({ min: 1_000, max: 2_000_000 });
+    const anyReserve = fc.oneof(fc.constant(defaults.reserveTokens), fc.nat(100_000));
+    const anyStep = fc.oneof(fc.integer({ min: 1, max: 20 }), fc.nat(1_000_000));
+    fc.assert(
+      fc.property(
+        anyWindow,
+        fc.double({ min: 0, max: 0.95, noNaN: true }),
+        anyReserve,
+        anyStep,
+        (window, share, reserve, step) => {
+          const overhead = Math.floor(window * share);
+          const limit = limitOf(window, overhead, reserve);
+          expect(limit).toBeLessThanOrEqual(window);
+          expect(limit - overhead).toBeGreaterThanOrEqual((window - overhead) / 2);
+          expect(limitOf(window + step, overhead, reserve)).toBeGreaterThanOrEqual(limit);
+          const grown = Math.floor((window + step) * share);
+          expect(limitOf(window + step, grown, reserve)).toBeGreaterThanOrEqual(limit);
+        },
+      ),
+      { numRuns: runs(2_000) },
     );
   });
 });

@@ -95,6 +95,23 @@ export interface ModelLimits {
   readonly inputTokens?: number;
 }
 
+/** The largest request that a model takes: its window, or its own limit of the input where that is smaller. 0: unknown. */
+export function inputWindowTokens({ contextTokens, inputTokens }: ModelLimits): number {
+  const known = [contextTokens, inputTokens].map(positiveOrZero).filter((tokens) => tokens > 0);
+  return known.length === 0 ? 0 : Math.min(...known);
+}
+
+/**
+ * The most that may stay free of a window in the default profile: a quarter of it, and half of what the system prompt
+ * and the tools leave. What is left for a conversation therefore grows with the window, without a step.
+ */
+export function mostReserveTokens(windowTokens: number, overheadTokens = 0): number {
+  const freeTokens = Math.max(0, windowTokens - overheadTokens);
+  return Math.floor(Math.min(windowTokens * MOST_RESERVE_SHARE, freeTokens / 2));
+}
+
+const MOST_RESERVE_SHARE = 0.25;
+
 function positiveOrZero(tokens: number | undefined): number {
   return tokens !== undefined && tokens > 0 ? tokens : 0;
 }

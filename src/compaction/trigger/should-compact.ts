@@ -1,6 +1,7 @@
 import { flag, oneOf, readOptions, recordOf, rule, type Shape, wholeFrom } from "../../text/check.ts";
 import { isObject } from "../../text/json.ts";
 import type { ModelRef } from "../../transcript/message.ts";
+import { mostReserveTokens } from "./overflow.ts";
 
 /**
  * Whether a compaction is due by the estimate of the context, and why. Asked after every turn and again before every call;
@@ -32,7 +33,7 @@ export function shouldCompact(situation: Situation): CompactDecision {
 }
 
 /** What `shouldCompact` decides by. */
-export interface Situation {
+export interface Situation extends ModelWindow {
   readonly settings: CompactionSettings;
   /** The estimate of the context as it is now. */
   readonly contextTokens: number;
@@ -40,9 +41,6 @@ export interface Situation {
   readonly contextEpoch?: number;
   /** Messages the model sees; hidden ones do not count. */
   readonly visibleMessages: number;
-  /** 0 when unknown. */
-  readonly contextWindowTokens: number;
-  readonly model?: ModelRef;
   /** The number of the turn that is running; turns count upwards by one. */
   readonly turn?: number;
   readonly state?: TriggerState;
@@ -150,11 +148,15 @@ export interface TriggerStatus extends TokenLimit {
  * An unknown window (0) gives the fallback or no limit, never one that is always exceeded.
  */
 export function effectiveTokenLimit(settings: LimitSettings, window: number | ModelWindow): TokenLimit {
-  const { contextWindowTokens, model } =
+  const { contextWindowTokens, model, profile, overheadTokens }: ModelWindow =
     typeof window === "number" ? { contextWindowTokens: window } : window;
   const windowTokens = contextWindowTokens > 0 ? contextWindowTokens : 0;
   const { reserveTokens } = settings.reserveTokens >= 0 ? settings : DEFAULT_COMPACTION_SETTINGS;
-  const roomTokens = windowTokens - reserveTokens;
+  const leftFreeTokens =
+    profile === "default"
+      ? Math.min(reserveTokens, mostReserveTokens(windowTokens, overheadTokens))
+      : reserveTokens;
+  const roomTokens = windowTokens - leftFreeTokens;
 
   const threshold = thresholdTokens(thresholdOf(settings, model), windowTokens);
   if (threshold !== undefined) {
@@ -176,10 +178,16 @@ export function effectiveTokenLimit(settings: LimitSettings, window: number | Mo
 type LimitSettings = Pick<CompactionSettings, "maxTokens" | "reserveTokens"> &
   Partial<Pick<CompactionSettings, "thresholds">>;
 
-/** A model's window, with the model where it may have a threshold of its own. 0 means unknown. */
-interface ModelWindow {
+/** The window that a limit is computed for. */
+export interface ModelWindow {
+  /** 0 when unknown. */
   readonly contextWindowTokens: number;
+  /** The model, where it may have a threshold of its own. */
   readonly model?: ModelRef;
+  /** `default`: the reserve is at most a share of the window. Unset, it is the documented one: as set, whatever the window. */
+  readonly profile?: "default" | "documented";
+  /** What the system prompt and the tools take; only the default profile asks. */
+  readonly overheadTokens?: number;
 }
 
 /** A limit in tokens and the setting it comes from. */
@@ -224,7 +232,7 @@ export interface CompactionSettings {
   readonly keepRecent: number;
   /** Tokens of the newest messages kept word for word; at most half of the limit. */
   readonly keepRecentTokens: number;
-  /** Left free below the window. */
+  /** Left free below the window; in the default profile at most a quarter of it, and half of what system prompt and tools leave. */
   readonly reserveTokens: number;
   /** Visible tool results above which the oldest are summed up; 0 switches that off. */
   readonly toolCallCutoff: number;
@@ -268,21 +276,6 @@ export const DEFAULT_COMPACTION_SETTINGS: CompactionSettings = {
   autoCompact: true,
   thresholds: {},
 };
-
-/**
- * The window to assume after a provider named one: the smaller of both, unless the named one is too small to be true
- * (servers have reported windows of 3 tokens). An unknown configuration (0) takes what was named.
- */
-export function learnContextLimit(configuredTokens: number, seenTokens: number | undefined): number {
-  if (seenTokens === undefined || !(seenTokens >= MIN_SEEN_TOKENS)) return configuredTokens;
-  if (!(configuredTokens > 0)) return seenTokens;
-  return seenTokens >= configuredTokens * MIN_SEEN_SHARE
-    ? Math.min(configuredTokens, seenTokens)
-    : configuredTokens;
-}
-
-const MIN_SEEN_TOKENS = 1_000;
-const MIN_SEEN_SHARE = 0.25;
 
 /** What the compaction settings may be; unset ones take `DEFAULT_COMPACTION_SETTINGS`. */
 export const COMPACTION_SHAPE: Shape<CompactionSettings> = {

@@ -11,7 +11,7 @@ import { toolText } from "./tool-texts.ts";
 const [url = "", folder = ""] = process.argv.slice(2);
 const base = createOpenAICompatible({ name: "scripted", baseURL: url, includeUsage: true })("m");
 const { model, tools } = carryover(base, {
-  limits: { contextTokens: 32_000, outputTokens: 2_000 },
+  limits: { contextTokens: 20_000, outputTokens: 2_000 },
   store: {
     journal: createFileJournal({ root: join(folder, "journal"), session: "agent" }),
     spills: createFileSpillStore({ root: join(folder, "spills") }),

@@ -1,0 +1,233 @@
+import type { ProviderErrorReport } from "../compaction/provider-errors/classify-provider-error.ts";
+import {
+  inputWindowTokens,
+  isOverflow,
+  type ModelLimits,
+  mostReserveTokens,
+  OUTPUT_TOKEN_MAX,
+  type OverflowSettings,
+  usableTokens,
+} from "../compaction/trigger/overflow.ts";
+import {
+  type CompactionSettings,
+  effectiveTokenLimit,
+  type ModelWindow,
+  type TokenLimit,
+} from "../compaction/trigger/should-compact.ts";
+import { asObject, omitUndefined } from "../text/json.ts";
+import type { ModelRef, Usage } from "../transcript/message.ts";
+import type { LearnedWindow } from "./log.ts";
+import type { ResolvedSessionOptions } from "./options.ts";
+
+/**
+ * What is believed about the window of the model that is asked next: the limits that were given, and what refusals and
+ * answers of this very model have shown. Everything that a session derives from a window is computed here: the limit at
+ * which it is compacted, the usable part that reported usage is compared with, and the room for new content.
+ */
+export interface BelievedWindow {
+  /** The limits as they are believed now, in the provider's tokens. 0 means unknown. */
+  limits(): ModelLimits;
+  /** The same in tokens of our own estimate, of which a provider may count more. */
+  estimateLimits(): ModelLimits;
+  /** The arguments of `effectiveTokenLimit` and `shouldCompact`. */
+  modelWindow(): ModelWindow;
+  /** The number of tokens at which the window is compacted. */
+  tokenLimit(): TokenLimit;
+  /** What a refused request has to come down to: the limit of the default profile, also where 004's is another. */
+  fittingTokens(): number;
+  /** What the limit leaves for the conversation beside system prompt and tools; Infinity when unknown. */
+  roomTokens(): number;
+  /** Whether reported usage fills the window. */
+  overflowOf(usage: Usage | undefined): ReturnType<typeof isOverflow>;
+  /** True when a known window is all taken by the reserve for the answer. */
+  isAllReserved(): boolean;
+  /** Learns from a refusal of a request that was estimated at `sentTokens`. */
+  refused(report: ProviderErrorReport, sentTokens: number): void;
+  /** Learns from an answer to a request that was estimated at `sentTokens`. */
+  accepted(usage: Usage | undefined, sentTokens: number): void;
+  /** Takes the limits of another model; what was learned of either is kept. */
+  setLimits(limits: ModelLimits): void;
+  /** What was learned, as plain data. */
+  learned(): readonly LearnedWindow[];
+  /** Takes what `learned` gave, in this process or an earlier one; what cannot be read is left out. */
+  restore(learned: unknown): void;
+}
+
+/** The window of a session; `overheadTokens` is the estimate of system prompt and tools. */
+export function createBelievedWindow(
+  options: ResolvedSessionOptions,
+  live: LiveSession,
+  overheadTokens: () => number,
+): BelievedWindow {
+  const { profile } = options;
+  const learned = new Map<string, LearnedWindow>();
+  let given = options.limits;
+  const key = (): string => {
+    const { model } = live;
+    return model === undefined ? "" : `${model.provider}/${model.id}`;
+  };
+  const learn = (known: Omit<LearnedWindow, "model">): void => {
+    const windowTokens = Math.max(MIN_WINDOW_TOKENS, Math.floor(known.windowTokens));
+    learned.set(key(), { ...known, windowTokens, model: key() });
+  };
+
+  function limits(): ModelLimits {
+    const mostTokens = learned.get(key())?.windowTokens ?? Number.POSITIVE_INFINITY;
+    const contextTokens = given.contextTokens > 0 ? given.contextTokens : Number.POSITIVE_INFINITY;
+    const believedTokens = Math.min(contextTokens, mostTokens);
+    const { inputTokens = 0 } = given;
+    return {
+      contextTokens: believedTokens === Number.POSITIVE_INFINITY ? 0 : believedTokens,
+      outputTokens: given.outputTokens,
+      ...(inputTokens > 0 && { inputTokens: Math.min(inputTokens, believedTokens) }),
+    };
+  }
+
+  function estimateLimits(): ModelLimits {
+    const { countingFactor = 1 } = learned.get(key()) ?? {};
+    const { contextTokens, inputTokens, outputTokens } = limits();
+    const scaled = (tokens: number): number => Math.floor(tokens / countingFactor);
+    return {
+      contextTokens: scaled(contextTokens),
+      outputTokens,
+      ...(inputTokens !== undefined && { inputTokens: scaled(inputTokens) }),
+    };
+  }
+
+  /** 004's formula knows neither a limit of the input nor another way of counting. */
+  function modelWindow(): ModelWindow {
+    const contextWindowTokens =
+      profile === "documented" ? limits().contextTokens : inputWindowTokens(estimateLimits());
+    return {
+      contextWindowTokens,
+      profile,
+      overheadTokens: overheadTokens(),
+      ...omitUndefined({ model: live.model }),
+    };
+  }
+
+  const tokenLimit = (): TokenLimit => effectiveTokenLimit(live.settings, modelWindow());
+
+  /** The default profile caps every reserve, so that usage in a small window does not overflow at once, or never. */
+  function overflowSettings(): Partial<OverflowSettings> {
+    const { overflow = {} } = options;
+    const auto = live.settings.autoCompact && overflow.auto !== false;
+    const windowTokens = inputWindowTokens(limits());
+    if (profile === "documented" || windowTokens === 0) return { ...overflow, auto };
+    const mostTokens = Math.max(1, mostReserveTokens(windowTokens, overheadTokens()));
+    const { outputCapTokens = OUTPUT_TOKEN_MAX, reservedTokens = mostTokens } = overflow;
+    return {
+      ...overflow,
+      auto,
+      outputCapTokens: Math.min(outputCapTokens, mostTokens),
+      ...(overflow.reservedTokens !== undefined && { reservedTokens: Math.min(reservedTokens, mostTokens) }),
+    };
+  }
+
+  /** A window below this size, of which the overhead cannot be taken away. */
+  function below(tokens: number, share: number): number {
+    const fixedTokens = overheadTokens();
+    return tokens > fixedTokens ? fixedTokens + (tokens - fixedTokens) * share : tokens * share;
+  }
+
+  return {
+    limits,
+    modelWindow,
+    tokenLimit,
+    estimateLimits,
+
+    fittingTokens() {
+      const contextWindowTokens = inputWindowTokens(limits());
+      const window: ModelWindow = { ...modelWindow(), contextWindowTokens, profile: "default" };
+      return effectiveTokenLimit(live.settings, window).limitTokens ?? Number.POSITIVE_INFINITY;
+    },
+
+    roomTokens() {
+      const { contextWindowTokens } = modelWindow();
+      if (contextWindowTokens === 0) return Number.POSITIVE_INFINITY;
+      const { limitTokens = contextWindowTokens } = tokenLimit();
+      return Math.max(0, limitTokens - overheadTokens());
+    },
+
+    overflowOf: (usage) => isOverflow({ usage, limits: limits(), settings: overflowSettings() }),
+    isAllReserved: () => limits().contextTokens > 0 && usableTokens(limits(), overflowSettings()) <= 0,
+
+    refused(report, sentTokens) {
+      if (!report.isOverflow) return;
+      const before = learned.get(key());
+      const believedTokens = inputWindowTokens(limits()) || Number.POSITIVE_INFINITY;
+      const { limitTokens = 0, observedTokens } = report;
+      if (limitTokens >= MIN_WINDOW_TOKENS) {
+        const factor = (observedTokens ?? limitTokens) / Math.max(1, sentTokens);
+        const countingFactor = Math.min(MAX_FACTOR, Math.max(before?.countingFactor ?? 1, factor));
+        learn({ windowTokens: Math.min(believedTokens, limitTokens), figure: "named", countingFactor });
+        return;
+      }
+      // What was refused here is not what we see: no model's window is that small.
+      if (sentTokens < MIN_WINDOW_TOKENS) return;
+      const halfTokens =
+        before?.figure === "assumed" ? below(before.windowTokens, 0.5) : Number.POSITIVE_INFINITY;
+      learn({
+        windowTokens: Math.min(believedTokens, halfTokens, below(sentTokens, REFUSED_SHARE)),
+        figure: "assumed",
+        countingFactor: before?.countingFactor ?? 1,
+      });
+    },
+
+    accepted(usage, sentTokens) {
+      // The first answer may be what names the model.
+      const known = learned.get(key()) ?? learned.get("");
+      if (known === undefined) return;
+      learned.delete("");
+      const countedTokens =
+        usage === undefined ? 0 : usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+      const acceptedTokens = countedTokens || (known.figure === "assumed" ? sentTokens : 0);
+      learn({
+        ...known,
+        windowTokens: Math.max(known.windowTokens, acceptedTokens),
+        // With usage the estimate is the provider's own count.
+        countingFactor: countedTokens > 0 ? 1 : known.countingFactor,
+      });
+    },
+
+    setLimits(next) {
+      given = next;
+      learned.delete("");
+    },
+
+    learned: () => [...learned.values()],
+
+    restore(states) {
+      for (const state of Array.isArray(states) ? states : []) {
+        const { model, windowTokens, figure, countingFactor } = asObject(state);
+        const isUsable =
+          typeof model === "string" &&
+          typeof windowTokens === "number" &&
+          windowTokens >= MIN_WINDOW_TOKENS &&
+          (figure === "named" || figure === "assumed") &&
+          typeof countingFactor === "number" &&
+          countingFactor >= 1;
+        if (isUsable && !learned.has(model))
+          learned.set(model, {
+            model,
+            windowTokens,
+            figure,
+            countingFactor: Math.min(MAX_FACTOR, countingFactor),
+          });
+      }
+    },
+  };
+}
+
+/** What may change while a session runs. */
+interface LiveSession {
+  readonly settings: CompactionSettings;
+  readonly model: ModelRef | undefined;
+}
+
+/** No model takes less. Servers have named windows of 3 tokens; such a figure counts as none. */
+const MIN_WINDOW_TOKENS = 1_000;
+/** A larger difference is no difference in counting. */
+const MAX_FACTOR = 4;
+/** How far below a refused request the assumed window lies. */
+const REFUSED_SHARE = 0.9;
