@@ -140,6 +140,24 @@ describe("what the same format has read", () => {
     expect(wire.messages[2]?.content).toMatchObject([{ content: [{ type: "text", text: "a" }, IMAGE] }]);
   });
 
+  it("keeps the image beside an output whose call needs another id", () => {
+    const output = {
+      type: "content",
+      value: [{ type: "image-data", data: "iVBORw0KGgo=", mediaType: "image/png" }],
+    };
+    const head = { toolCallId: "functions.look:0", toolName: "look" };
+    const decoded = aiSdk.decode([
+      { role: "user", content: "go" },
+      { role: "assistant", content: [{ type: "tool-call", ...head, input: {} }] },
+      { role: "tool", content: [{ type: "tool-result", ...head, output }] },
+    ]);
+    const [, call, result] = aiSdk.encode(decoded);
+    const toolCallId = expect.stringMatching(/^[a-zA-Z0-9_-]+$/);
+    expect(call?.content).toMatchObject([{ toolCallId }]);
+    expect(result?.content).toMatchObject([{ toolCallId, output }]);
+    expect(aiSdk.faults([...aiSdk.encode(decoded)])).toEqual([]);
+  });
+
   it("keeps the signature of a Gemini call whose output was cleared", () => {
     const call = { functionCall: { name: "look", args: { at: 1 } }, thoughtSignature: "c2ln" };
     const decoded = gemini.decode([

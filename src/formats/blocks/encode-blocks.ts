@@ -109,13 +109,7 @@ export function createSources<Value>(): Sources<Value> {
 }
 
 function isSameCall(one: Part, other: Part): boolean {
-  return (
-    one.type === "tool" &&
-    other.type === "tool" &&
-    one.callId === other.callId &&
-    one.tool === other.tool &&
-    one.input === other.input
-  );
+  return one.type === "tool" && other.type === "tool" && one.tool === other.tool && one.input === other.input;
 }
 
 /**
@@ -209,7 +203,7 @@ function findOrigins<Wire, Item, Value>(
     siblings.length === message.parts.length &&
     decoded.every((found, index) => found?.part === siblings[index]);
   for (const [index, part] of message.parts.entries()) {
-    const found = decoded[index];
+    const found = decoded[index] && renamed(decoded[index], part, adapter);
     const source = found && sourceOrigin(found.origin, isWhole ? undefined : adapter);
     if (found !== undefined && source !== undefined)
       kept.push({ part: withFileNames(part, found.part), old: found.part, origin: source });
@@ -228,6 +222,26 @@ function findOrigins<Wire, Item, Value>(
       origins: kept.map(({ origin }) => origin),
     },
   ];
+}
+
+/** A decoded call under the id that it is sent with. */
+function renamed<Wire, Item, Value>(
+  decoded: DecodedPart<Value>,
+  to: Part,
+  adapter: BlockAdapter<Wire, Item, Value>,
+): DecodedPart<Value> {
+  const { part, origin } = decoded;
+  if (part.type !== "tool" || to.type !== "tool" || part.callId === to.callId) return decoded;
+  const withId = (block: PlacedBlock<Value>): PlacedBlock<Value> => ({
+    ...block,
+    value: adapter.renameCall(block.value, to.callId),
+  });
+  const main = withId(origin.main);
+  return {
+    ...decoded,
+    part: { ...part, callId: to.callId },
+    origin: origin.result === undefined ? { main } : { main, result: withId(origin.result) },
+  };
 }
 
 /** A decoded part without its place, which says nothing about the new wire. */
