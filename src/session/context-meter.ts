@@ -41,7 +41,9 @@ export interface ContextMeter {
 
 /** Characters of the system prompt and of the tool definitions, where they are no messages. */
 export interface PromptOverhead {
+  /** Characters of the system prompt. */
   readonly systemChars?: number;
+  /** Characters of the tool definitions. */
   readonly toolsChars?: number;
 }
 

@@ -83,6 +83,7 @@ export interface Session {
   recall(request: RecallRequest, range?: RecallRange): Promise<Recalled>;
   /** What each step gained, oldest first. */
   ledger(): readonly LedgerEntry[];
+  /** Settings, limit, estimate and the batches in force, as they are now. */
   status(): SessionStatus;
   /** Changes a setting while the session runs. */
   change(change: SettingsChange): ChangedSettings;

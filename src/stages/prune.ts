@@ -78,7 +78,8 @@ export const PRUNE_PROTECT_TURNS = 2;
 /** Tools whose results are never cleared; upper and lower case are the same. */
 export const PRUNE_PROTECTED_TOOLS: readonly string[] = ["skill"];
 
-const PRUNE_DEFAULTS: Required<PruneOptions> = {
+/** What `prune` does where its options say nothing. */
+export const PRUNE_DEFAULTS: Required<PruneOptions> = {
   protectTokens: PRUNE_PROTECT,
   minimumTokens: PRUNE_MINIMUM,
   protectTurns: PRUNE_PROTECT_TURNS,

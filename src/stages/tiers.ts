@@ -96,7 +96,9 @@ export type Tier = 1 | 2 | 3;
 
 /** How many results the two newest tiers hold. */
 export interface TierCounts {
+  /** Newest results in the first tier. */
   readonly tier1Count: number;
+  /** Results in the second tier, behind those of the first. */
   readonly tier2Count: number;
 }
 

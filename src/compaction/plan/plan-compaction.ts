@@ -218,9 +218,11 @@ export type CompactionTrigger = "threshold" | "overflow" | "context_limit_recove
 
 /** The model that writes summaries, and its limits. */
 export interface SummarizerModel {
+  /** Passed on to the summarizer. */
   readonly model?: ModelRef;
-  /** 0 means unknown. */
+  /** What it accepts; 0 means unknown. */
   readonly windowTokens?: number;
+  /** The longest answer it writes. */
   readonly outputTokens?: number;
 }
 

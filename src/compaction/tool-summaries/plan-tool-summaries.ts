@@ -212,6 +212,7 @@ export interface ToolSummarySettings {
   readonly protectedTools?: readonly string[];
   /** Results that stay as they are, and do not count either. */
   readonly pins?: readonly Pin[];
+  /** How secrets are found in what is summed up. */
   readonly redact?: RedactOptions;
   /** The model to ask; the summarizer's own choice when unset. */
   readonly model?: ModelRef;

@@ -141,7 +141,7 @@ export const OUTPUT_TOKEN_MAX = 32_000;
 const RESERVED_TOKENS = 20_000;
 
 /** What `isOverflow` and `usableTokens` assume where the caller says nothing. */
-const DEFAULT_OVERFLOW_SETTINGS: OverflowSettings = {
+export const DEFAULT_OVERFLOW_SETTINGS: OverflowSettings = {
   auto: true,
   outputCapTokens: OUTPUT_TOKEN_MAX,
   formula: "documented",

@@ -112,7 +112,9 @@ export interface CarryoverOptions
 
 /** Stores of a conversation, in memory, as files or in a database. */
 export interface CarryoverStore {
+  /** Keeps the whole text of outputs that are too long. */
   readonly spills?: SpillStore;
+  /** Keeps every edit, so that a restart goes on where it was. */
   readonly journal?: Journal;
 }
 

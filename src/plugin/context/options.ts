@@ -41,10 +41,13 @@ interface ReadOptions {
 export interface PluginOptions {
   /** `documented`: forks inherit text cut by fixed limits, and nothing else of the agent is touched. */
   readonly profile: "default" | "documented";
+  /** How forks inherit, and what they may use. */
   readonly fork: PluginForkOptions;
   /** Limits of one tool output over the defaults, or false to leave outputs alone. */
   readonly toolOutput: false | Partial<ToolOutputLimits>;
+  /** `auto`: old outputs leave the window by line, in batches, where that pays for the lost cache. */
   readonly prune: "off" | "auto";
+  /** What the host's own compaction is told: the running forks, also pins and facts (`assist`), or nothing. */
   readonly compaction: "roster" | "assist" | "off";
   /** Globs of instruction files, or texts, that survive every edit. */
   readonly pin: readonly string[];
@@ -54,6 +57,7 @@ export interface PluginOptions {
   readonly store?: string;
   /** Regular expressions of further secrets. */
   readonly redact: readonly string[];
+  /** The least important level that is logged. */
   readonly log: "debug" | "info" | "warn" | "error" | "off";
 }
 
@@ -61,6 +65,7 @@ export interface PluginOptions {
 interface PluginForkOptions extends ForkLimitOptions {
   /** `documented`: forks inherit text cut by fixed limits, and the rest of the plugin is as it is; the plugin's when unset. */
   readonly profile: ForkProfile;
+  /** The parent's last request unchanged, its messages after the pipeline, one text, or what is cheapest. */
   readonly way: "auto" | "exact" | "graduated" | "text";
   /** Characters that a child may inherit through the pipeline. */
   readonly budgetChars?: number;
@@ -72,8 +77,11 @@ interface PluginForkOptions extends ForkLimitOptions {
 
 /** Each in tokens, or as a share of the window such as "80%". */
 export interface ModelThresholds {
+  /** How full the window is before anything is pruned. */
   readonly pruneAt?: number | string;
+  /** The newest outputs that stay whole; switches pruning from lines to whole outputs. */
   readonly keepRecent?: number | string;
+  /** What a child may inherit unchanged; a larger view goes through the pipeline. */
   readonly inheritAtMost?: number | string;
 }
 

@@ -1,0 +1,34 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** One field of an interface, as its declaration and the comment over it say. */
+export interface Field {
+  readonly name: string;
+  readonly type: string;
+  /** The comment as one line; empty when there is none. */
+  readonly sentence: string;
+}
+
+/** The fields that an interface or a union of objects declares itself, in order; throws when it is not there. */
+export function readInterface(file: string, name: string): readonly Field[] {
+  const source = readFileSync(join(root, file), "utf8");
+  const start = source.search(new RegExp(`^(?:export )?interface ${name}\\b`, "m"));
+  if (start < 0) throw new Error(`${file} has no interface ${name}`);
+  const open = source.indexOf("{\n", start);
+  const body = source.slice(open + 2, source.indexOf("\n}", open - 1) + 1);
+  const fields = body.matchAll(
+    /(?:^ {2}\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)?^ {2}(?:readonly )?(\w+)(\??[:(][\s\S]*?);\n(?= {2}(?:\/\*\*|readonly|\w)|$)/gm,
+  );
+  return [...fields].map(([, comment = "", field = "", type = ""]) => ({
+    name: field,
+    type: oneLine(type.replace(/^\??:/, "")),
+    sentence: oneLine(comment.replace(/^\s*\* ?/gm, " ")),
+  }));
+}
+
+/** The root of the repository, where npm and the tests run. */
+export const root: string = process.cwd();
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}

@@ -1,0 +1,413 @@
+import { DEFAULT_OVERFLOW_SETTINGS } from "../../src/compaction/trigger/overflow.ts";
+import { readForkOptions } from "../../src/fork/context/options.ts";
+import { readPluginOptions } from "../../src/plugin/context/options.ts";
+import { readSessionOptions } from "../../src/session/options.ts";
+import { CACHE_PROFILES } from "../../src/stages/cache-profiles.ts";
+import { PRUNE_DEFAULTS } from "../../src/stages/prune.ts";
+import { DOCUMENTED_TIER_LIMITS } from "../../src/stages/tiers.ts";
+import { DEFAULT_TOOL_OUTPUT_LIMITS } from "../../src/tool-output/limits.ts";
+import type { Group } from "./group.ts";
+import { MORE_GROUPS } from "./more-groups.ts";
+
+const session = readSessionOptions({});
+const documented = readSessionOptions({ profile: "documented" });
+const plugin = readPluginOptions({}).options;
+
+const D0 = "documents 000 to 002";
+const D3 = "document 003";
+const D4 = "document 004";
+const OWN = "this project";
+
+/** The options that people set, in the order of the page. Sentences come from the types, defaults from the code. */
+export const GROUPS: readonly Group[] = [
+  {
+    title: "`createSession(ports, options)`",
+    about:
+      "What a session does where its options say nothing depends on `profile`; where the two differ, both defaults are given.",
+    file: "src/session/options.ts",
+    interface: "SessionOptions",
+    defaults: session,
+    documented,
+    notes: {
+      profile: {
+        documented: "`default`",
+        from: OWN,
+        when: "you want exactly what the published documents say, to compare or to reproduce",
+      },
+      sessionId: { default: "unset", from: OWN, when: "hooks have to tell sessions apart" },
+      model: {
+        default: "from the first answer",
+        from: D4,
+        when: "the model is known before its first answer: it decides cache prices and token family",
+      },
+      limits: {
+        default: "unknown",
+        from: `${D3}, ${D4}`,
+        when: "always, if you know the window; what a refusal names is learned in any case",
+      },
+      compaction: {
+        default: "see below",
+        from: D4,
+        when: "a window is compacted too early, too late, or keeps too little",
+      },
+      overflow: {
+        default: "see below",
+        from: D3,
+        when: "the provider counts differently, or you compact yourself",
+      },
+      representation: {
+        from: "pivot: document 003; user-summary: document 004",
+        when: "a provider or a host wants the summary as the user's words",
+      },
+      tailTokens: {
+        default: "as `compaction` says, else a quarter of the usable window",
+        from: D3,
+        when: "more or less of the newest work has to stay word for word",
+      },
+      summarizer: {
+        default: "the driver's choice",
+        from: D3,
+        when: "another, cheaper model writes summaries, so that its window is known",
+      },
+      pins: { default: "none", from: OWN, when: "something must survive every compaction word for word" },
+      autoContinue: { default: "as-needed", from: D3, when: "your loop asks the model to go on by itself" },
+      prune: {
+        default: "by line",
+        documented: "cleared by size",
+        from: `${D3}; lines: measured, decision 0022`,
+        when: "nothing may leave the window without a summary (`off`)",
+      },
+      cache: {
+        default: "by the model's name",
+        from: "decision 0007",
+        when: "your prices differ from the list prices of the provider",
+      },
+      expectedTurns: {
+        unit: "requests",
+        from: "decision 0007",
+        when: "conversations are much shorter or longer than a dozen requests",
+      },
+      toolOutput: {
+        default: "the limits below, within shares of the window",
+        documented: "the limits below",
+        from: D4,
+        when: "outputs are bounded elsewhere (`off`), or your tools print more that matters",
+      },
+      estimator: {
+        from: "documented: document 004; calibrated: decision 0003",
+        when: "you have a tokenizer of your own: give a function",
+      },
+      systemChars: { default: "0", from: D4, when: "the system prompt is no message of the transcript" },
+      toolsChars: { default: "0", from: D4, when: "tools are sent beside the messages" },
+      redaction: {
+        default: "on, with the built-in rules",
+        from: D3,
+        when: "you have secrets of your own form (`extraRules`), or need them in summaries (`off`)",
+      },
+      redactOutputs: {
+        default: "off",
+        from: OWN,
+        when: "secrets must not even reach the model as a tool prints them",
+      },
+      recallMaxChars: { from: OWN, when: "recalled pieces crowd a small window" },
+      onEvent: { default: "none", from: D4, when: "you show progress, or log" },
+    },
+  },
+  {
+    title: "`ports` of `createSession`",
+    about: "What a session needs from the world. Only the clock must be given: `createSystemClock()`.",
+    file: "src/session/options.ts",
+    interface: "SessionPorts",
+    from: OWN,
+    notes: {
+      clock: { default: "must be given", when: "tests have a clock of their own" },
+      summarizer: {
+        default: "none: summaries are made mechanically",
+        when: "always, if a model can be asked",
+      },
+      journal: { default: "none", when: "the session has to survive a restart" },
+      spills: { default: "none: what is cut is lost", when: "the model shall read cut outputs again" },
+      hooks: {
+        default: "none",
+        from: D3,
+        when: "an extension adds to a summary, replaces its prompt, or forbids it",
+      },
+    },
+  },
+  {
+    title: "`compaction`",
+    about:
+      "Settings of document 004, for a session or `planCompaction`. All have these defaults in both profiles but the two of tool summaries.",
+    file: "src/compaction/trigger/should-compact.ts",
+    interface: "CompactionSettings",
+    defaults: session.settings,
+    documented: documented.settings,
+    from: D4,
+    notes: {
+      maxMessages: { unit: "messages", when: "neither window nor token limit is known" },
+      maxTokens: { when: "the window is unknown, and you know about how much it takes" },
+      keepRecent: {
+        unit: "messages",
+        when: "you count messages: given alone it replaces `keepRecentTokens`",
+      },
+      keepRecentTokens: { when: "more of the newest work has to stay word for word" },
+      reserveTokens: { when: "answers are much longer or shorter than 16,000 tokens" },
+      toolCallCutoff: { unit: "results", when: "tool summaries are on and shall come earlier or later" },
+      toolSummaryStrategy: { when: "old results shall be summed up before the window is full" },
+      toolSummaryMode: { when: "the agent may wait (`sync`), or shall not (`background`)" },
+      autoCompact: { when: "only a person decides: then a full window is refused by the provider" },
+      thresholds: { from: OWN, when: "one model shall be compacted at another size than the rest" },
+    },
+  },
+  {
+    title: "`limits`",
+    about: "What the model accepts. A refusal that names a figure corrects it while the session runs.",
+    file: "src/compaction/trigger/overflow.ts",
+    interface: "ModelLimits",
+    from: D3,
+    when: "you know the model",
+    notes: {
+      contextTokens: { default: "unknown (0)" },
+      outputTokens: { default: "unknown (0)" },
+      inputTokens: { default: "none of its own" },
+    },
+  },
+  {
+    title: "`overflow`",
+    about: "How the usage that a provider reports is compared with the window.",
+    file: "src/compaction/trigger/overflow.ts",
+    interface: "OverflowSettings",
+    defaults: DEFAULT_OVERFLOW_SETTINGS,
+    from: D3,
+    notes: {
+      auto: { when: "reported usage must not start a compaction" },
+      outputCapTokens: {
+        when: "answers may be longer than this; the environment variable below sets it for a whole program",
+      },
+      reservedTokens: {
+        default: "20,000, or the output reserve where that is less",
+        when: "`formula` is `opencode` and the input limit needs another margin",
+      },
+      formula: { when: "you compare with the program OpenCode itself" },
+    },
+  },
+  {
+    title: "`prune` of a session",
+    about:
+      "How old tool outputs leave the window without a model. The options of `prune` below count here too.",
+    file: "src/session/prune.ts",
+    interface: "SessionPruneOptions",
+    defaults: session.pruning ?? {},
+    documented: documented.pruning ?? {},
+    from: "decision 0022",
+    notes: {
+      how: { when: "whole outputs shall go, as document 003 says (`clear`)" },
+      highTokens: { documented: "not used", when: "pruning shall begin earlier or later" },
+      lowTokens: { documented: "not used", when: "a batch shall take more or less" },
+      protectResults: {
+        unit: "results",
+        documented: "not used",
+        when: "more of the newest results must stay whole",
+      },
+    },
+  },
+  {
+    title: "`prune`, `pruneStage`",
+    about: 'The documents\' pruning, as a function, a stage, and `prune: { how: "clear" }` of a session.',
+    file: "src/stages/prune.ts",
+    interface: "PruneOptions",
+    defaults: { ...PRUNE_DEFAULTS, estimate: undefined },
+    from: D3,
+    notes: {
+      protectTokens: { when: "more of the newest outputs must stay" },
+      minimumTokens: { when: "a change of the prefix is cheaper or dearer for you" },
+      protectTurns: {
+        unit: "turns of the user",
+        when: "one turn of yours is a long loop: 0 lets old outputs of it go",
+      },
+      protectedTools: { when: "a tool prints instructions that must stay" },
+      estimate: { default: "characters / 4", when: "the thresholds shall count real tokens" },
+    },
+  },
+  {
+    title: "Limits of a tool output",
+    about:
+      "For `boundToolOutput`, `toolOutput` of a session, the middleware and the plugin. A limit that is not named keeps its default; 0 turns one off.",
+    file: "src/tool-output/limits.ts",
+    interface: "ToolOutputLimits",
+    defaults: DEFAULT_TOOL_OUTPUT_LIMITS,
+    from: D4,
+    notes: {
+      maxLines: { when: "your tools print long lists that matter whole" },
+      maxBytes: { when: "the window is much smaller or larger than 100,000 tokens" },
+      maxChars: { unit: "code points", when: "as above, where bytes do not tell" },
+      largeOutputThreshold: { unit: "code points", when: "shorter outputs shall be stored whole, too" },
+      truncateMode: { when: "the end of an output never matters to you" },
+    },
+  },
+  {
+    title: "`boundToolOutput(output, options)`",
+    about: "Bounds one output where there is no session.",
+    file: "src/tool-output/truncate-tool-content.ts",
+    interface: "BoundToolOutputOptions",
+    inherits: [{ file: "src/tool-output/truncate-tool-content.ts", interface: "ToolOutputOptions" }],
+    from: D4,
+    notes: {
+      limits: { default: "as above", when: "one tool needs other limits" },
+      store: { default: "none", when: "what is cut shall be read again" },
+      cut: { default: "none", from: OWN, when: "an output may come by twice" },
+      normalize: { default: "on", from: OWN, when: "escapes are part of what the model needs" },
+      redact: { default: "off", from: OWN, when: "outputs hold secrets" },
+      spillTruncated: { default: "on", from: OWN, when: "only outputs above the threshold shall be stored" },
+      recallTool: { default: "recall", from: OWN, when: "your tool has another name" },
+      signal: { default: "none", from: OWN, when: "the store may hang" },
+    },
+  },
+  {
+    title: "`forkContext(transcript, options)`",
+    about:
+      "What a child inherits. `processMessagesForFork` takes the same options and has the profile `documented`.",
+    file: "src/fork/context/options.ts",
+    interface: "ForkOptions",
+    defaults: { ...readForkOptions({}), limits: undefined },
+    from: D0,
+    notes: {
+      budgetChars: { when: "the child's window is small, or its task needs more" },
+      profile: { from: "default: measured, decision 0020", when: "you want the fixed limits by age" },
+      limits: { default: "the tiers below", when: "`profile` is `documented` and other limits fit better" },
+      sessionId: { default: "unset", from: OWN, when: "inherited text comes from people you do not trust" },
+      neverCutTools: { when: "a tool's answers must stay whole, such as those of a person" },
+      ownTools: { from: OWN, when: "your tools for children have other names" },
+      pruned: { from: OWN, when: "the child shall see what the parent's window no longer shows" },
+      redact: { default: "unset", from: OWN, when: "the child runs at another provider" },
+    },
+  },
+  {
+    title: "`limits` of `forkContext`",
+    about: "How much the documented profile keeps of a result and of an input, by age.",
+    file: "src/stages/tiers.ts",
+    interface: "TierLimits",
+    inherits: [{ file: "src/stages/tiers.ts", interface: "TierCounts" }],
+    defaults: DOCUMENTED_TIER_LIMITS,
+    from: D0,
+    when: "recent work is longer or shorter than usual; all of them are given together",
+    notes: {
+      tier1Count: { unit: "results" },
+      tier2Count: { unit: "results" },
+      resultChars: {},
+      paramsChars: {},
+    },
+  },
+  {
+    title: "`carryover(model, options)`",
+    about:
+      "The middleware of `carryover/ai-sdk` takes every option of `createSession` but `model`, `systemChars` and `toolsChars`, which it knows, and these.",
+    file: "src/hosts/ai-sdk/carryover.ts",
+    interface: "CarryoverOptions",
+    from: OWN,
+    notes: {
+      summarizer: { default: "the model itself", from: D3, when: "a cheaper model writes summaries" },
+      store: { default: "none", when: "cut outputs shall be recalled, or a restart goes on" },
+      restore: { default: "nothing", when: "a conversation is loaded again" },
+      onCompact: { default: "none", when: "you store conversations" },
+      hooks: { default: "none", from: D3, when: "as for a session" },
+      clock: { default: "the system's", when: "in tests" },
+    },
+  },
+  {
+    title: "`store` of `carryover()`",
+    about: "In memory, as files (`carryover/node`) or in PostgreSQL (`carryover/postgres`).",
+    file: "src/hosts/ai-sdk/carryover.ts",
+    interface: "CarryoverStore",
+    from: OWN,
+    when: "something has to outlive the request",
+    notes: { spills: { default: "none" }, journal: { default: "none" } },
+  },
+  {
+    title: "The plugin",
+    about:
+      '`"plugin": [["carryover", { … }]]` in the configuration of OpenCode. With an option that is not understood nothing starts.',
+    file: "src/plugin/context/options.ts",
+    interface: "PluginOptions",
+    defaults: { ...plugin, fork: undefined, toolOutput: undefined },
+    from: OWN,
+    notes: {
+      profile: { when: "nothing but the documents' fork shall happen" },
+      fork: { default: "see below", when: "forks cost too much, or wait too long" },
+      toolOutput: {
+        default: "the limits above",
+        from: D4,
+        when: "outputs shall be left alone (`false`), or other limits fit",
+      },
+      prune: { from: D3, when: "long sessions fill the window with old outputs" },
+      compaction: { from: D3, when: "summaries of the host lose pins and facts (`assist`)" },
+      pin: { when: "instructions must survive every compaction" },
+      models: { when: "one model shall be treated differently" },
+      store: {
+        default: "the state folder of the user",
+        when: "several machines share forks (`postgres://…`), or the disk is elsewhere",
+      },
+      redact: { when: "you have secrets of your own form" },
+      log: { when: "you look for a fault" },
+    },
+  },
+  {
+    title: "`fork` of the plugin",
+    about: "Most are limits of the background agents that the model may start.",
+    file: "src/plugin/context/options.ts",
+    interface: "PluginForkOptions",
+    inherits: [{ file: "src/fork/life/record.ts", interface: "ForkLimitOptions" }],
+    defaults: plugin.fork,
+    from: OWN,
+    notes: {
+      profile: { from: D0, when: "forks alone shall follow the documents" },
+      way: { when: "you know better than the prices of the cache" },
+      budgetChars: { default: "200,000", from: D0, when: "children get too much or too little" },
+      onForkError: { when: "a child without its parent's context is worse than none" },
+      allowCrossProvider: { when: "children may run elsewhere; secrets are taken out then" },
+      maxRunning: { unit: "forks", when: "the machine or the account takes more" },
+      maxQueued: { unit: "forks", when: "bursts are refused" },
+      maxPerRoot: { unit: "forks", when: "one session needs more of them" },
+      timeoutMin: { when: "tasks take longer" },
+      graceS: { when: "children report in time, or never" },
+      maxToolCalls: { unit: "calls", when: "tasks need more steps" },
+      repeatLimit: { unit: "calls", when: "polling is mistaken for a loop" },
+      forkUSD: { when: "a task may cost more" },
+      rootUSD: { when: "a session may cost more" },
+      onParentAbort: { when: "stopping the parent shall stop its children" },
+      onRestart: { when: "interrupted children shall go on by themselves" },
+      askTimeoutS: { when: "nobody answers, or people take longer" },
+    },
+  },
+  {
+    title: "`models` of the plugin",
+    about: 'By `"provider/model"`.',
+    file: "src/plugin/context/options.ts",
+    interface: "ModelThresholds",
+    from: OWN,
+    unit: 'tokens, or a share such as "80%"',
+    notes: {
+      pruneAt: { default: "by size and prices", when: "pruning shall begin at another size" },
+      keepRecent: { default: "by line", from: D3, when: "whole outputs shall be kept or cleared" },
+      inheritAtMost: { default: "half of the child's window", when: "children are too full at once" },
+    },
+  },
+  {
+    title: "`cache` of a session, `profile` of `planEdits`",
+    about: `What a provider charges for a prompt that it has seen before. Known: ${Object.keys(CACHE_PROFILES)
+      .map((name) => `\`${name}\``)
+      .join(", ")}.`,
+    file: "src/stages/cache-profiles.ts",
+    interface: "CacheProfile",
+    from: "the providers' prices, decision 0007",
+    when: "your prices differ; all are given together",
+    notes: {
+      readMultiplier: { default: "by the model's name", unit: "of an input token" },
+      writeMultiplier: { default: "by the model's name", unit: "of an input token" },
+      ttlMs: { default: "by the model's name" },
+      minimumTokens: { default: "by the model's name" },
+      stepTokens: { default: "by the model's name" },
+    },
+  },
+  ...MORE_GROUPS,
+];

@@ -1,0 +1,6 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "./read-interface.ts";
+import { settingsPage } from "./settings-page.ts";
+
+writeFileSync(join(root, "docs/settings.md"), settingsPage());
