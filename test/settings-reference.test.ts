@@ -1,8 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { sessionPage, unexplainedWords } from "../scripts/settings/session-page.ts";
 import { fieldsOf, problemsOf, settingsPage } from "../scripts/settings/settings-page.ts";
 import { GROUPS } from "../scripts/settings/table.ts";
+import { createSession } from "../src/session/session.ts";
+import { createSystemClock } from "../src/stores/system-clock.ts";
 
 const root = join(import.meta.dirname, "..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");
@@ -35,9 +38,40 @@ describe("docs/settings.md", () => {
   });
 });
 
+describe("docs/session.md", () => {
+  it("explains every reason and every warning, and no other", () => {
+    expect(unexplainedWords()).toEqual([]);
+  });
+
+  it("has every event, every action and every method of a session", () => {
+    const page = read("docs/session.md");
+    const named = [
+      ...read("src/session/log.ts").matchAll(/^ {2}readonly type: "([^"]+)";$/gm),
+      ...read("src/session/action.ts").matchAll(/^ {2}readonly type: "([^"]+)";$/gm),
+      ...read("src/compaction/compact.ts").matchAll(/^ {2}readonly type: "(compaction[^"]+)";$/gm),
+    ].map(([, word = ""]) => word);
+    for (const word of named.filter((each) => each !== "batch")) expect(page).toContain(`\`${word}\``);
+    expect(
+      Object.keys(createSession({ clock: createSystemClock() })).filter(
+        (name) => !page.includes(`\`${name}(`),
+      ),
+    ).toEqual([]);
+  });
+
+  it("says of every event and action when it comes, and of everything with it what it is", () => {
+    expect(read("docs/session.md")).not.toMatch(/^\| `[^|]*` \|\s+\| .*$/m);
+    expect(read("docs/session.md")).not.toMatch(/`\w+`: `[^`]*`(?:<br>| \|)/);
+  });
+
+  it("is what `npm run docs:settings` writes", () => {
+    expect(read("docs/session.md")).toBe(sessionPage());
+  });
+});
+
 /** Types that have no section of their own, and why. */
 const WHERE_ELSE: Readonly<Record<string, string>> = {
   PrepareOptions: "in the section of nextAction",
+  GivenCompactionSettings: "the settings of `compaction`, each of which may be left out",
   RawToolOutputLimits: "the limits of a tool output as the documents write them",
   CompactPorts: "clock and summarizer of SessionPorts",
   SummarizeOptions: "given to a summarizer, not by a person",

@@ -32,3 +32,23 @@ export const root: string = process.cwd();
 function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
+
+/** The comment over an interface or a type, as one line. */
+export function sentenceOver(file: string, name: string): string {
+  const declared = new RegExp(
+    `/\\*\\*((?:(?!\\*/)[\\s\\S])*)\\*/\\n(?:export )?(?:interface|type) ${name}\\b`,
+  ).exec(readFileSync(join(root, file), "utf8"));
+  return oneLine((declared?.[1] ?? "").replace(/^\s*\* ?/gm, " "));
+}
+
+/** What a union is made of: names of types as they are, words without quotes. */
+export function readUnion(file: string, name: string): readonly string[] {
+  const source = readFileSync(join(root, file), "utf8");
+  const declared = new RegExp(`^(?:export )?type ${name} =([^;]*);`, "m").exec(source)?.[1];
+  if (declared === undefined) throw new Error(`${file} has no type ${name}`);
+  return declared
+    .replace(/\/\*\*.*?\*\//gs, "")
+    .split("|")
+    .map((part) => part.trim().replace(/^"(.*)"$/, "$1"))
+    .filter((part) => part !== "");
+}

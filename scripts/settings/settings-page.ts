@@ -52,8 +52,9 @@ const ENVIRONMENT = `## Environment
 
 | variable | what it does | default | comes from |
 |---|---|---|---|
-| \`CARRYOVER_OUTPUT_TOKEN_MAX\` | The most that is kept free for the answer, in tokens: \`readOutputCap\` reads it, and gives \`overflow.outputCapTokens\`. | 32,000 | document 003 |
-| \`XDG_STATE_HOME\` | The state folder of the user, in which the file stores and the plugin keep theirs. | \`~/.local/state\` | decision 0005 |`;
+| \`CARRYOVER_OUTPUT_TOKEN_MAX\` | The most that is kept free for the answer, in tokens: \`readOutputCap(process.env.CARRYOVER_OUTPUT_TOKEN_MAX)\` reads it for \`overflow.outputCapTokens\`. | 32,000 | document 003 |
+| \`XDG_STATE_HOME\` | Where \`createFileSpillStore\` keeps its files when no \`root\` is given: \`carryover\` in it. | \`~/.local/state\` | decision 0005 |
+| \`XDG_DATA_HOME\` | Where the plugin keeps everything when no \`store\` is given: \`carryover\` in it. | \`~/.local/share\` | decision 0018 |`;
 
 interface Row extends Required<Omit<Note, "documented">> {
   readonly name: string;

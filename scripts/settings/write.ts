@@ -1,6 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./read-interface.ts";
+import { sessionPage } from "./session-page.ts";
 import { settingsPage } from "./settings-page.ts";
 
 writeFileSync(join(root, "docs/settings.md"), settingsPage());
+writeFileSync(join(root, "docs/session.md"), sessionPage());

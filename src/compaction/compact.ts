@@ -307,12 +307,16 @@ export type NotCompactedReason =
 /** Every start is followed by exactly one end, whatever happens in between; a failure is told before the end. */
 export type CompactionEvent = CompactionStart | CompactionFailed | CompactionEnd;
 
+/** A compaction begins. */
 interface CompactionStart {
   readonly type: "compaction_start";
+  /** Why it happens: `threshold`, `overflow`, `context_limit_recovery` or `manual`. */
   readonly trigger: CompactionTrigger;
+  /** False when a person asked for it. */
   readonly auto: boolean;
   /** Messages that the model reads before; `after` counts them afterwards. */
   readonly before: number;
+  /** The estimate of the window before. */
   readonly tokensBefore: number;
 }
 
@@ -329,11 +333,15 @@ export interface CompactionFailed extends Omit<CompactionStart, "type"> {
   readonly window: "kept" | "folded";
 }
 
+/** A compaction has ended, with or without a change. */
 export interface CompactionEnd extends Omit<CompactionStart, "type"> {
   readonly type: "compaction_end";
+  /** Messages that the model reads now. */
   readonly after: number;
+  /** The estimate of the window now. */
   readonly tokensAfter: number;
   /** Set when nothing was compacted. */
   readonly error?: NotCompactedReason;
+  /** Set when the summary was made without the model, and why. */
   readonly degraded?: DegradedReason;
 }

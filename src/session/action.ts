@@ -20,13 +20,16 @@ export type SessionAction =
 /** Tool outputs that came in are longer than the limits: bound them before the model sees them. */
 interface BoundOutputs extends Decided {
   readonly type: "bound-outputs";
+  /** The outputs. */
   readonly handles: readonly Handle[];
 }
 
 /** Mechanical edits that pay for themselves, or that make a compaction needless. */
 export interface EditWindow extends Decided {
   readonly type: "prune" | "supersede";
+  /** `pays`: for the cache that is lost; `over-limit`: instead of a compaction. */
   readonly reason: "pays" | "over-limit";
+  /** What is done. */
   readonly edits: readonly Edit[];
   /** What they save against what they cost. */
   readonly arithmetic: CacheArithmetic;
@@ -35,18 +38,21 @@ export interface EditWindow extends Decided {
 /** More tool results are visible than the cutoff allows, or summaries asked for earlier may have arrived. */
 interface SummarizeToolResults extends Decided {
   readonly type: "summarize-tool-results";
+  /** Results that the model reads now. */
   readonly visibleResults: number;
 }
 
 /** Replace the old part by a summary. */
 interface Compact extends Decided {
   readonly type: "compact";
+  /** Why it is due. */
   readonly trigger: CompactionTrigger;
 }
 
 /** One step after a refusal: what is left of the failed attempt, media, or a rung of the ladder. */
 export interface Recover extends Decided {
   readonly type: "recover";
+  /** The rung, or what is done before any. */
   readonly step: RecoveryRung | "failed-attempt" | "drop-media";
   /** Unset for `compact`, which asks the model. */
   readonly edits?: readonly Edit[];
@@ -55,6 +61,7 @@ export interface Recover extends Decided {
 /** Send the window as it is. */
 interface NoAction {
   readonly type: "none";
+  /** One of the reasons below. */
   readonly reason: IdleReason;
   /** False when the window is over its limit; the reason says why nothing is done about it. */
   readonly fits: boolean;
@@ -63,6 +70,7 @@ interface NoAction {
 /** Send the same window again, allowing fewer tokens for the answer. */
 interface LowerOutput {
   readonly type: "lower-output";
+  /** What to allow for the answer. */
   readonly maxOutputTokens: number;
 }
 
@@ -74,8 +82,11 @@ interface Retry {
 /** The session cannot make the request fit: tell the user. `error` is the provider's first error. */
 export interface GiveUp {
   readonly type: "give-up";
+  /** One of the reasons below. */
   readonly reason: GiveUpReason;
+  /** What to do, in a sentence. */
   readonly message: string;
+  /** What the provider said first. */
   readonly error?: unknown;
 }
 

@@ -75,15 +75,19 @@ export type SessionEvent =
   | ContextChanged
   | SessionWarning;
 
+/** Old tool results are about to be summed up. */
 interface ToolSummaryStart {
   readonly type: "tool_summary_start";
+  /** Results that the model reads now. */
   readonly visibleResults: number;
 }
 
 /** Tool results were summarized, or that failed. */
 export interface ToolSummaryEnd {
   readonly type: "tool_summary_end";
+  /** Results that left the window. */
   readonly archivedResults: number;
+  /** What failed. */
   readonly error?: string;
   /** Set when the summaries were made without the model because that failed. */
   readonly degraded?: true;
@@ -94,16 +98,22 @@ interface ContextChanged {
   readonly type: "context_changed";
   /** The step, or `undo`, `restore`, `base` (the owner changed earlier messages), `model`. */
   readonly kind: string;
+  /** Why, in a word or a sentence. */
   readonly reason: string;
-  /** Estimated tokens. */
+  /** Estimated tokens before. */
   readonly before: number;
+  /** Estimated tokens now. */
   readonly after: number;
+  /** Counts the changes of the context. */
   readonly epoch: number;
 }
 
+/** Something that the session can go on with, and somebody may want to know. */
 interface SessionWarning {
   readonly type: "warning";
+  /** One of the codes below. */
   readonly code: WarningCode;
+  /** The same in a sentence. */
   readonly message: string;
 }
 

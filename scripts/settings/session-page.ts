@@ -1,0 +1,212 @@
+import { type Field, readInterface, readUnion, sentenceOver } from "./read-interface.ts";
+
+const ACTIONS = "src/session/action.ts";
+const LOG = "src/session/log.ts";
+const COMPACT = "src/compaction/compact.ts";
+const TRIGGER = "src/compaction/trigger/should-compact.ts";
+
+/** docs/session.md, from the types of a session; what a word means that a type only names is below. */
+export function sessionPage(): string {
+  return `${[HEAD, actions(), REASONS, events(), methods(), TAIL].join("\n\n")}\n`;
+}
+
+/** Words of a union without a meaning here, and meanings of words that are gone. */
+export function unexplainedWords(): readonly string[] {
+  const unions: readonly (readonly [Readonly<Record<string, string>>, readonly string[]])[] = [
+    [
+      IDLE,
+      [
+        ...readUnion(ACTIONS, "IdleReason").filter((word) => word !== "CompactReason"),
+        ...readUnion(TRIGGER, "CompactReason"),
+      ],
+    ],
+    [GIVE_UP, readUnion(ACTIONS, "GiveUpReason")],
+    [WARNINGS, readUnion(LOG, "WarningCode")],
+  ];
+  return unions.flatMap(([meanings, words]) => [
+    ...words.filter((word) => meanings[word] === undefined),
+    ...Object.keys(meanings).filter((word) => !words.includes(word)),
+  ]);
+}
+
+const HEAD = `<!-- Written by \`npm run docs:settings\`; change the types, scripts/settings, or the code. -->
+# A session
+
+\`createSession\` keeps one conversation within its model's window. Messages come in and are kept unchanged; edits go into batches beside them, and the window is computed from both. So nothing is lost: every batch is journalled, can be undone, and what it took out of the window can be recalled. [settings.md](settings.md) has every option.
+
+\`\`\`ts
+const session = createSession({ clock: createSystemClock(), summarizer }, { model, limits });
+for (;;) {
+  session.append(message);                     // or session.observe(transcript), when another program owns the messages
+  const action = await session.prepare();      // whatever is due: bounds, sums up, prunes, compacts, recovers
+  if (action.type === "give-up") throw new Error(action.message);
+  try {
+    message = await callModel(anthropic.encode(session.projection()));
+  } catch (error) {
+    if (!session.onProviderError(error).isOverflow) throw error;   // else prepare() makes the window smaller
+  }
+}
+\`\`\`
+
+## The order of things in a turn
+
+\`prepare()\` asks \`nextAction()\`, runs what it says, and asks again, until the answer is one for you. The questions are asked in this order, and the first that is answered with yes decides:
+
+![Six questions in order, the action that each leads to, and the call of the model when none is left](pictures/session-turn.svg)
+
+1. **A refusal first.** After \`onProviderError\` the rungs are climbed once each: prune, shrink the outputs of the turn, one compaction by the model, a mechanical fold, cut what is still too large, and at last the last request alone. What the provider said of its window is believed from then on.
+2. **Outputs before anything reads them.** Only outputs that the model has not answered yet are bounded, so that no cached prefix is lost.
+3. **A host that compacts by itself** is left alone while its marker waits for its summary.
+4. **Tool summaries**, where \`compaction.toolSummaryStrategy\` is on.
+5. **A compaction** when a person asks for it (\`prepare({ demand: "manual" })\`), when the estimate reaches the limit, or when the provider's own count says so. Mechanical edits go first where they are enough.
+6. **After a turn** (\`prepare({ moment: "after-turn" })\`) edits are made that pay for the cache they cost.`;
+
+const REASON_ROWS = (meanings: Readonly<Record<string, string>>): string =>
+  Object.entries(meanings)
+    .map(([word, meaning]) => `| \`${word}\` | ${meaning} |`)
+    .join("\n");
+
+/** Why nothing is done. */
+const IDLE: Readonly<Record<string, string>> = {
+  "under-limit": "the window is below its limit",
+  "under-messages": "no limit in tokens is known, and there are fewer messages than `maxMessages`",
+  "over-limit": "the window is over its limit, and nothing can be done about it now",
+  "over-messages": "there are more messages than `maxMessages`, and nothing can be done about it now",
+  manual: "a compaction was asked for, and there is nothing to compact",
+  recovery: "a refused request is being recovered",
+  "auto-off": "`autoCompact` is false",
+  "stale-estimate": "the estimate describes a window that is gone",
+  "cooling-down": "the last compaction freed too little; automatic ones wait for three turns",
+  aborted: "the signal ended the preparation; what was applied until then stays",
+  "in-progress": "another action of this session is running",
+  "after-undo": "a person has undone the last batch; it is not done again for three turns",
+  "summary-failed": "the summarizer failed and the window still fits, so it stays in force",
+  vetoed: "a hook has forbidden the compaction",
+  "host-compacts": "the owner of the messages is compacting them",
+  "nothing-to-gain": "what could be folded is too little to matter",
+};
+
+/** Why the session cannot go on by itself. */
+const GIVE_UP: Readonly<Record<string, string>> = {
+  "does-not-fit": "what is sent beside the messages takes all the room",
+  "still-refused": "the provider refuses even the smallest window",
+  "auto-off": "the window is full and `autoCompact` is false: compact by hand",
+  "rate-limit-size": "the request is larger than the rate limit itself",
+  "no-media": "the provider refused the size of media, and there are none left to drop",
+};
+
+const WARNINGS: Readonly<Record<string, string>> = {
+  "compaction-gained-little": "a compaction freed less than a tenth of the limit",
+  "not-journalled": "a record could not be written; the session goes on",
+  "journal-damaged": "records of the journal could not be read when the session was restored",
+  "no-usable-window": "the reserve for the answer leaves nothing of the window",
+  "formulas-disagree": "the two ways to count an overflow differ for this model; told once",
+  "edits-dropped": "messages that a batch edited are gone",
+  "usage-anomaly": "a usage that the provider reported cannot be true and is not counted",
+  "hook-failed": "a hook threw, hung or answered nonsense",
+  "not-persisted": "`onCompact` of the middleware threw",
+};
+
+const REASONS = `### Why nothing is done
+
+\`reason\` of \`none\`. \`fits\` beside it is false when the window is over its limit all the same.
+
+| reason | |
+|---|---|
+${REASON_ROWS(IDLE)}
+
+### Why a session gives up
+
+\`reason\` of \`give-up\`. Its \`message\` says in a sentence what to do.
+
+| reason | |
+|---|---|
+${REASON_ROWS(GIVE_UP)}`;
+
+/** Names in the union of actions and events that are not interfaces of the same file. */
+const PLACES: Readonly<Record<string, string>> = { CompactionEvent: COMPACT };
+
+function actions(): string {
+  const rows = readUnion(ACTIONS, "SessionAction").map((name) => {
+    const fields = readInterface(ACTIONS, name);
+    return `| ${typeOf(fields)} | ${sentenceOver(ACTIONS, name)} | ${payload(fields)} |`;
+  });
+  return `## Actions
+
+What \`nextAction()\` answers, and what \`run(action)\` takes. The first five \`prepare()\` does by itself; the others are for you. An action carries the \`version\` of the state that it was decided on, and is not run on another.
+
+| action | what it is | with it |
+|---|---|---|
+${rows.map(escapePipes).join("\n")}`;
+}
+
+function events(): string {
+  const rows = readUnion(LOG, "SessionEvent").flatMap((name) => eventRows(PLACES[name] ?? LOG, name));
+  return `## Events
+
+\`onEvent\` is called for each, in order. Every start is followed by exactly one end, also after an abort; a failure is told before the end.
+
+| event | when | with it |
+|---|---|---|
+${rows.map(escapePipes).join("\n")}
+
+### Warnings
+
+\`code\` of \`warning\`; \`message\` says it in a sentence.
+
+| code | |
+|---|---|
+${REASON_ROWS(WARNINGS)}`;
+}
+
+function eventRows(file: string, name: string): readonly string[] {
+  if (file === COMPACT && name === "CompactionEvent")
+    return readUnion(file, name).flatMap((each) => eventRows(file, each));
+  const own = readInterface(file, name);
+  const inherited =
+    file === COMPACT && name !== "CompactionStart" ? readInterface(file, "CompactionStart") : [];
+  const fields = [...own, ...inherited.filter(({ name: field }) => field !== "type")];
+  return [`| ${typeOf(own)} | ${sentenceOver(file, name)} | ${payload(fields)} |`];
+}
+
+function methods(): string {
+  const rows = readInterface("src/session/session.ts", "Session").map(
+    ({ name, type, sentence }) => `| \`${name}${type}\` | ${sentence} |`,
+  );
+  return `## Methods
+
+| | |
+|---|---|
+${rows.map(escapePipes).join("\n")}`;
+}
+
+const TAIL = `## What stays when the program ends
+
+- **A journal** (port \`journal\`) gets every batch, undo and step. \`session.restore(transcript)\` in a new process applies the batches again; \`toJSON()\` gives the same as plain data, for those who keep it themselves.
+- **Spills** (port \`spills\`) keep the whole of what was cut. \`session.recall(handle)\` reads it again, bounded; \`session.recall({ search })\` looks through everything that left the window.
+- **\`undo()\`** takes the newest batch back, and what a person has undone is not done again for three turns. \`change({ type: "set-auto", autoCompact: false })\` and its like change settings while the session runs.`;
+
+function typeOf(fields: readonly Field[]): string {
+  const type = fields.find(({ name }) => name === "type")?.type ?? "";
+  return type
+    .split("|")
+    .map((word) => `\`${word.trim().replaceAll('"', "")}\``)
+    .join(", ");
+}
+
+function payload(fields: readonly Field[]): string {
+  return fields
+    .filter(({ name }) => name !== "type" && name !== "version")
+    .map(({ name, type, sentence }) => `\`${name}\`: ${sentence === "" ? `\`${type}\`` : lower(sentence)}`)
+    .join("<br>");
+}
+
+function lower(sentence: string): string {
+  return sentence.replace(/\.$/, "").replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase());
+}
+
+/** Pipes inside a cell. */
+function escapePipes(row: string): string {
+  const cells = row.slice(2, -2).split(/ \| (?=(?:[^`]*`[^`]*`)*[^`]*$)/);
+  return `| ${cells.map((each) => each.replaceAll("|", "\\|")).join(" | ")} |`;
+}
