@@ -269,7 +269,7 @@ function commitCompaction(core: SessionCore, finished: FinishedCompaction): RunR
       memory.held = undefined;
       // A person who compacts by hand has dealt with the refusal.
       if (trigger === "manual") memory.recovery = undefined;
-      startCoolDown(core, committed);
+      startCoolDown(core, trigger, committed);
       return { status: "applied", batch: committed.batch };
     }
   }
@@ -277,7 +277,7 @@ function commitCompaction(core: SessionCore, finished: FinishedCompaction): RunR
   const status = IDLE_REASONS.has(note) ? "nothing" : "failed";
   core.note({ ...unchanged, outcome: status, note });
   const held = holdAfter(note, { before: memory.held, turn: memory.answers.size, fits });
-  if (held === undefined) startCoolDown(core, unchanged);
+  if (held === undefined) startCoolDown(core, trigger, unchanged);
   else memory.held = held;
   if (outcome.status === "unchanged" && outcome.edits.length > 0)
     core.commit({ name: "cancel-marker", reason: note }, outcome.edits);
@@ -286,11 +286,13 @@ function commitCompaction(core: SessionCore, finished: FinishedCompaction): RunR
   return { status, reason: note };
 }
 
-/** After a compaction that gained little the next automatic one waits for some turns. */
+/** After one that gained little the next automatic one waits for some turns. A person may compact a window that is not full. */
 function startCoolDown(
   { memory, log, believed }: SessionCore,
+  trigger: CompactionTrigger,
   { tokensBefore, tokensAfter }: { readonly tokensBefore: number; readonly tokensAfter: number },
 ): void {
+  if (trigger === "manual") return;
   const { state, warning } = afterCompaction(memory.trigger, {
     tokensBefore,
     tokensAfter,

@@ -44,6 +44,16 @@ describe("a session at its edges", () => {
     expect(last.type).toBe("none");
   });
 
+  it("TRIGGER-7: compacts when it is full, however little a person gained by hand a turn before", async () => {
+    const { session, events } = startSession();
+    session.observe(conversation(3));
+    await session.prepare({ demand: "manual" });
+    expect(session.status().batches).toMatchObject([{ step: "compact" }]);
+    session.observe([...conversation(3), answer("long", words(40_000)), user("last", "and now?")]);
+    expect(session.nextAction()).toMatchObject({ type: "compact", trigger: "threshold" });
+    expect(events).not.toContainEqual(expect.objectContaining({ code: "compaction-gained-little" }));
+  });
+
   it("can be compacted by hand after a refusal with automatic compaction off, as its advice says", async () => {
     const session = setUp({ compaction: { autoCompact: false } });
     session.observe([...conversation(30), user("last", "and now?")]);
