@@ -146,6 +146,15 @@ function forkReport({ stats, edits, preamble, title, colors }: ForkReportInput):
         formatNumber(tier1 + tier2 + tier3),
         `${tier1} newest, ${tier2} in the middle, ${tier3} old`,
       ],
+      ...(stats.missedFloors
+        ? [
+            [
+              "floors not kept",
+              formatNumber(stats.missedFloors.length),
+              "results below what is documented for their age",
+            ],
+          ]
+        : []),
       ...(stats.clearedResults
         ? [["cleared results", formatNumber(stats.clearedResults), "placeholders: the host had pruned them"]]
         : []),

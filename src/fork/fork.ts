@@ -1,6 +1,7 @@
 import { compactionBoundary, findCompactionBoundary, hideFailedSummaries } from "../stages/boundary.ts";
 import { charBudget, ifOverBudget } from "../stages/budget.ts";
 import { fillTranscript } from "../stages/lines/fill.ts";
+import { missedFloors } from "../stages/lines/floors.ts";
 import { PRUNE_PROTECTED_TOOLS, restore } from "../stages/prune.ts";
 import { supersede } from "../stages/supersede.ts";
 import { DOCUMENTED_TIER_LIMITS, graduatedTiers, type TierLimits } from "../stages/tiers.ts";
@@ -88,6 +89,7 @@ function runPipeline(messages: Transcript, options: ResolvedForkOptions, render:
   const beforeBudget = profile === "default" ? prepared : reduced;
   const wasFilled = profile === "default" && reduced.edits.length > 0;
   const results = countResults(kept, limits);
+  const missed = wasFilled ? missedFloors(reduced.unfilled, kept, { budgetChars }) : [];
   return {
     messages: kept,
     edits: [...prepared.edits, ...reduced.edits, ...budgeted.edits],
@@ -99,6 +101,7 @@ function runPipeline(messages: Transcript, options: ResolvedForkOptions, render:
           ? results.tierDistribution
           : countResults(beforeBudget.transcript, limits).tierDistribution,
       ...sizeStats({ kept, budgetEdits, frameChars: frame.chars, render, wasFilled }),
+      ...(missed.length > 0 && { missedFloors: missed }),
       applied: {
         tier2Chars: limits.resultChars[2],
         tier3Chars: limits.resultChars[3],
@@ -134,17 +137,24 @@ interface Reduction {
   readonly render: Render;
 }
 
+interface ReducedResults extends StagesResult {
+  /** The transcript in which lines were chosen: only what something newer stands for is gone. */
+  readonly unfilled: Transcript;
+}
+
 /** Brings tool results down to size before the hard budget. */
-function reduceResults(transcript: Transcript, { options, frame, render }: Reduction): StagesResult {
+function reduceResults(transcript: Transcript, { options, frame, render }: Reduction): ReducedResults {
   const { profile, limits, neverCutTools, budgetChars: maxChars } = options;
-  if (profile === "documented") return runStages(transcript, [graduatedTiers({ limits, neverCutTools })]);
+  if (profile === "documented")
+    return { ...runStages(transcript, [graduatedTiers({ limits, neverCutTools })]), unfilled: transcript };
   const budget = { maxChars, frameChars: frame.chars, render };
   const protectedTools = [...PRUNE_PROTECTED_TOOLS, ...neverCutTools];
   const superseded = runStages(transcript, [
     ifOverBudget(budget, supersede({ protectTurns: 0, protectedTools })),
   ]);
   const filled = fillTranscript(superseded.transcript, { ...budget, neverCutTools });
-  return { transcript: filled.transcript, edits: [...superseded.edits, ...filled.edits] };
+  const edits = [...superseded.edits, ...filled.edits];
+  return { transcript: filled.transcript, edits, unfilled: superseded.transcript };
 }
 
 function inputStats(input: Transcript) {

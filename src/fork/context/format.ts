@@ -1,4 +1,5 @@
 import { charBudget } from "../../stages/budget.ts";
+import type { MissedFloor } from "../../stages/lines/floors.ts";
 import { GAP_MARKER } from "../../stages/lines/select.ts";
 import {
   DOCUMENTED_TIER_LIMITS,
@@ -217,6 +218,11 @@ export interface ProcessingStats {
   readonly selectedResults?: number;
   /** Results that a line naming something newer stands for. */
   readonly supersededResults?: number;
+  /**
+   * Results that keep less than the documents promise for their age, as far as the budget scales that: the newest 5
+   * whole, the next 10 at 3,000 characters, the rest at 500. Newest first; unset when all of them keep it.
+   */
+  readonly missedFloors?: readonly MissedFloor[];
   /** Texts shortened because the budget is hard. */
   readonly oversizeTruncated?: number;
   /** The numbers that were applied. */

@@ -5,10 +5,11 @@ import { renderMessage } from "../../transcript/render.ts";
 import { handleOf } from "../../transcript/tool-results.ts";
 import { type CharBudgetOptions, fitsBudget } from "../budget.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../tiers.ts";
+import { FLOORS_FROM_CHARS, floorsFor } from "./floors.ts";
 import type { FillSource } from "./read-call.ts";
 import { type FillPart, type FillRows, type FillSegment, readRows, wholeChars } from "./rows.ts";
 import { scoreRows } from "./score.ts";
-import { GAP_MARKER, type RowSelection, selectRows } from "./select.ts";
+import { GAP_MARKER, isOutput, type RowSelection, selectRows } from "./select.ts";
 import { internWords } from "./words.ts";
 
 /**
@@ -24,18 +25,22 @@ export function fillBudget(options: FillBudgetOptions): Stage {
 interface FillBudgetOptions extends CharBudgetOptions {
   /** Tools whose results stay whole as long as there is room; a name matches when it contains one of these. */
   readonly neverCutTools?: readonly string[];
+  /** `by-age` (the default): results keep what `floorsFor` says where the budget is large enough for that. */
+  readonly floors?: "by-age" | "none";
 }
 
 /** The edits of `fillBudget` together with the transcript after them, which was needed to measure it. */
 export function fillTranscript(transcript: Transcript, options: FillBudgetOptions): StagesResult {
   const { maxChars, frameChars = () => 0, render = renderMessage } = options;
   const { neverCutTools = FORK_NO_TRUNCATION_TOOLS } = options;
+  const hasFloors = options.floors !== "none" && maxChars >= FLOORS_FROM_CHARS;
+  const select = { render, neverCutTools, ...(hasFloors && { floors: floorsFor(maxChars) }) };
   if (fitsBudget(transcript, options)) return { transcript, edits: [] };
   const fill = readRows(transcript);
   const scores = scoreRows(fill, internWords(fill));
   let roomChars = maxChars - frameChars(fill.messages.length);
   for (let attempt = 1; ; attempt++) {
-    const edits = fillEdits(fill, selectRows(fill, scores, { maxChars: roomChars, render, neverCutTools }));
+    const edits = fillEdits(fill, selectRows(fill, scores, { ...select, maxChars: roomChars }));
     const filled = applyEdits(transcript, edits, { at: 0 });
     let excessChars = frameChars(hiddenBy(edits)) - maxChars;
     for (const message of filled) excessChars += render(message).length;
@@ -151,9 +156,10 @@ function linesCut(originalChars: number, kept: string) {
 export function keptText(
   { rows }: FillRows,
   segment: FillSegment,
-  { isKept }: RowSelection,
+  { isKept, verbatimParts }: RowSelection,
 ): string | undefined {
   const { text, firstRow, endRow } = segment;
+  if (verbatimParts?.has(segment.partNumber) && isOutput(segment)) return undefined;
   const isWhole = isKept.subarray(firstRow, endRow).every((kept) => kept === 1);
   if (isWhole && wholeChars(rows, segment) > text.length) return undefined;
   let kept = "";

@@ -31,7 +31,7 @@ export function keepLines(options: KeepLinesOptions): Stage {
         .map((message) => [message.id, message]),
     );
     if (old.size === 0) return [];
-    return fillBudget({ maxChars: keepChars })(window).flatMap((edit) => {
+    return fillBudget({ maxChars: keepChars, floors: "none" })(window).flatMap((edit) => {
       const message = "messageId" in edit ? old.get(edit.messageId) : undefined;
       return message === undefined ? [] : allowed(edit, message, mayGo);
     });

@@ -1,4 +1,6 @@
 import type { Message } from "../../transcript/message.ts";
+import { handleOf } from "../../transcript/tool-results.ts";
+import { type Floors, tiersOfResults } from "./floors.ts";
 import type { FillSource } from "./read-call.ts";
 import { type FillPart, type FillRows, type FillSegment, wholeChars } from "./rows.ts";
 import { FILL_SHARES, FILL_WEIGHTS, type RowScores } from "./score.ts";
@@ -11,6 +13,8 @@ export interface RowSelection {
   readonly isShown: Uint8Array;
   /** Parts from here on stay as they are. */
   readonly firstWholePart: number;
+  /** Parts before it whose result stays word for word. */
+  readonly verbatimParts?: ReadonlySet<number>;
 }
 
 /** The line in place of lines that were left out. */
@@ -19,10 +23,13 @@ export const GAP_MARKER = "[...]";
 /** Selects rows for a budget: required ones first, then by value per character, down to the threshold at which the budget is full. */
 export function selectRows(fill: FillRows, scores: RowScores, options: SelectOptions): RowSelection {
   const { maxChars } = options;
-  const { worth, firstWholePart, tailChars } = requireRows(fill, scores, options);
-  const ranges = measureSegments(fill, worth);
+  const { worth, firstWholePart, tailChars, verbatimParts } = requireRows(fill, scores, options);
+  const ranges = measureSegments(fill, worth, verbatimParts);
   const isKept = new Uint8Array(fill.rows.count);
   const isShown = new Uint8Array(fill.parts.length);
+  /** Per segment: the length of its required rows alone, once it is known. */
+  const requiredChars = new Int32Array(fill.segments.length);
+  let isLast = false;
 
   /** Keeps all rows from a threshold on; gives the length of the result. */
   function keepFrom(threshold: number): number {
@@ -56,31 +63,12 @@ export function selectRows(fill: FillRows, scores: RowScores, options: SelectOpt
       isKept.fill(0, firstRow, endRow);
       return GAP_CHARS;
     }
-    return keepRows(firstRow, endRow, threshold) ?? chars;
-  }
-
-  /** Keeps rows of one segment and closes gaps that save next to nothing; undefined when no gap is left. */
-  function keepRows(firstRow: number, endRow: number, threshold: number): number | undefined {
-    let isWhole = true;
-    let chars = 0;
-    let gapChars = 0;
-    let gapStart = firstRow;
-    for (let row = firstRow; row <= endRow; row++) {
-      if (row < endRow && (worth[row] ?? 0) < threshold) {
-        gapChars += fill.rows.chars[row] ?? 0;
-        continue;
-      }
-      const isClosed = gapChars <= FILL_SHARES.closedGapChars;
-      for (let left = gapStart; left < row; left++) isKept[left] = isClosed ? 1 : 0;
-      chars += isClosed ? gapChars : GAP_CHARS;
-      if (!isClosed) isWhole = false;
-      if (row === endRow) break;
-      isKept[row] = 1;
-      chars += fill.rows.chars[row] ?? 0;
-      gapStart = row + 1;
-      gapChars = 0;
-    }
-    return isWhole ? undefined : chars;
+    const isRequiredOnly = (ranges.highestFree[number] ?? 0) < threshold;
+    const known = requiredChars[number] ?? 0;
+    if (isRequiredOnly && known > 0 && !isLast) return known;
+    const keptChars = keepRows(fill, { firstRow, endRow, worth, threshold, isKept }) ?? chars;
+    if (isRequiredOnly) requiredChars[number] = keptChars;
+    return keptChars;
   }
 
   let tooLow = LOWEST;
@@ -94,8 +82,41 @@ export function selectRows(fill: FillRows, scores: RowScores, options: SelectOpt
       if (chars > FULL_ENOUGH * maxChars) break;
     }
   }
+  isLast = true;
   keepFrom(Math.exp(fits));
-  return { isKept, isShown, firstWholePart };
+  return { isKept, isShown, firstWholePart, verbatimParts };
+}
+
+interface KeepRows {
+  readonly firstRow: number;
+  readonly endRow: number;
+  readonly worth: ArrayLike<number>;
+  readonly threshold: number;
+  readonly isKept: Uint8Array;
+}
+
+/** Keeps rows of one segment and closes gaps that save next to nothing; undefined when no gap is left. */
+function keepRows({ rows }: FillRows, { firstRow, endRow, worth, threshold, isKept }: KeepRows) {
+  let isWhole = true;
+  let chars = 0;
+  let gapChars = 0;
+  let gapStart = firstRow;
+  for (let row = firstRow; row <= endRow; row++) {
+    if (row < endRow && (worth[row] ?? 0) < threshold) {
+      gapChars += rows.chars[row] ?? 0;
+      continue;
+    }
+    const isClosed = gapChars <= FILL_SHARES.closedGapChars;
+    for (let left = gapStart; left < row; left++) isKept[left] = isClosed ? 1 : 0;
+    chars += isClosed ? gapChars : GAP_CHARS;
+    if (!isClosed) isWhole = false;
+    if (row === endRow) break;
+    isKept[row] = 1;
+    chars += rows.chars[row] ?? 0;
+    gapStart = row + 1;
+    gapChars = 0;
+  }
+  return isWhole ? undefined : chars;
 }
 
 interface SelectOptions {
@@ -103,6 +124,8 @@ interface SelectOptions {
   readonly render: (message: Message) => string;
   /** Tools whose results stay whole; a name matches when it contains one of these. */
   readonly neverCutTools: readonly string[];
+  /** What each result keeps at least; unset: nothing. */
+  readonly floors?: Floors;
 }
 
 /** Bounds of the logarithm of the threshold. */
@@ -115,23 +138,33 @@ const GAP_CHARS: number = GAP_MARKER.length + 1;
 const LABEL_CHARS = 8;
 
 /** Length and bounds of the value of each segment, so that most segments are decided without their rows. */
-function measureSegments({ segments, rows }: FillRows, worth: Float64Array) {
+function measureSegments(
+  { segments, rows }: FillRows,
+  worth: Float64Array,
+  verbatimParts: ReadonlySet<number>,
+) {
   const chars = new Int32Array(segments.length);
   const lowest = new Float64Array(segments.length);
   const highest = new Float64Array(segments.length);
+  /** The same without rows that must be kept. */
+  const highestFree = new Float64Array(segments.length);
   for (const [number, segment] of segments.entries()) {
     let low = Number.POSITIVE_INFINITY;
     let high = 0;
+    let free = 0;
     for (let row = segment.firstRow; row < segment.endRow; row++) {
       const value = worth[row] ?? 0;
       if (value < low) low = value;
       if (value > high) high = value;
+      if (value > free && value !== Number.POSITIVE_INFINITY) free = value;
     }
-    chars[number] = wholeChars(rows, segment);
+    const isVerbatim = isOutput(segment) && verbatimParts.has(segment.partNumber);
+    chars[number] = isVerbatim ? segment.text.length + 1 : wholeChars(rows, segment);
     lowest[number] = low;
     highest[number] = high;
+    highestFree[number] = free;
   }
-  return { chars, lowest, highest };
+  return { chars, lowest, highest, highestFree };
 }
 
 /** The value of rows after what must be kept and what is preferred. */
@@ -141,18 +174,27 @@ interface RequiredRows {
   /** Parts from here on stay as they are, and take this much. */
   readonly firstWholePart: number;
   readonly tailChars: number;
+  /** Parts before it whose result stays word for word. */
+  readonly verbatimParts: ReadonlySet<number>;
 }
 
-/** Requires the newest messages and what users said; prefers the newest work. */
+/** Requires the newest messages, what users said, and the floors of results; prefers the newest work. */
 export function requireRows(fill: FillRows, scores: RowScores, options: SelectOptions): RequiredRows {
   const tail = wholeTail(fill, options);
   const worth = scores.density.slice();
   const wordsChars = requireWords(fill, worth, { ...tail, ...options });
   const roomChars = FILL_SHARES.recent * options.maxChars - tail.tailChars - wordsChars;
-  const required = { worth, ...tail };
-  preferRecent(fill, scores, { ...required, roomChars });
-  return required;
+  preferRecent(fill, scores, { worth, ...tail, roomChars });
+  const { floors, maxChars } = options;
+  const leftChars = maxChars - tail.tailChars - wordsChars;
+  const verbatimParts =
+    floors === undefined
+      ? NO_PARTS
+      : requireFloors(fill, worth, { floors, roomChars: leftChars, firstWholePart: tail.firstWholePart });
+  return { worth, ...tail, verbatimParts };
 }
+
+const NO_PARTS: ReadonlySet<number> = new Set();
 
 type Tail = Pick<RequiredRows, "firstWholePart" | "tailChars">;
 
@@ -214,7 +256,7 @@ const NEVER_RECENT: ReadonlySet<FillSource> = new Set(["search", "output", "remo
 function preferRecent(
   fill: FillRows,
   { isRepeated }: RowScores,
-  { worth, firstWholePart, ...room }: RequiredRows & { readonly roomChars: number },
+  { worth, firstWholePart, ...room }: Tail & { readonly worth: Float64Array; readonly roomChars: number },
 ): void {
   let { roomChars } = room;
   for (let number = firstWholePart - 1; number >= 0 && roomChars > 0; number--) {
@@ -233,6 +275,108 @@ function preferRecent(
       if (!isLong) roomChars -= chars;
     }
   }
+}
+
+interface FloorRoom {
+  readonly floors: Floors;
+  readonly firstWholePart: number;
+  readonly roomChars: number;
+}
+
+/** Requires what each result keeps at least, newest first, as far as that fits; gives the parts that stay word for word. */
+function requireFloors(
+  fill: FillRows,
+  worth: Float64Array,
+  { floors, firstWholePart, ...room }: FloorRoom,
+): ReadonlySet<number> {
+  const verbatimParts = new Set<number>();
+  const tiers = tiersOfResults(fill.messages, floors);
+  const isChosen = new Uint8Array(fill.rows.count);
+  const isKept = new Uint8Array(fill.rows.count);
+  let { roomChars } = room;
+  for (let number = firstWholePart - 1; number >= 0 && roomChars > 0; number--) {
+    const part = fill.parts[number] as FillPart;
+    const segment = fill.segments[part.endSegment - 1] as FillSegment;
+    const tier = part.part.type === "tool" ? tiers.get(handleOf(part.message, part.partIndex)) : undefined;
+    if (tier === undefined || !isOutput(segment)) continue;
+    const { firstRow, endRow, text } = segment;
+    const isCut = chooseRows(fill, segment, { worth, isChosen, minChars: floors.resultChars[tier] });
+    const keptChars = isCut
+      ? keepRows(fill, { firstRow, endRow, worth: isChosen, threshold: 1, isKept })
+      : undefined;
+    const chars = headCharsOf(fill, part) + (keptChars ?? text.length + 1);
+    if (chars > roomChars) continue;
+    roomChars -= chars;
+    if (keptChars === undefined) verbatimParts.add(number);
+    for (let row = firstRow; row < endRow; row++)
+      if (keptChars === undefined || isChosen[row] === 1) worth[row] = Number.POSITIVE_INFINITY;
+  }
+  return verbatimParts;
+}
+
+/** What comes with a call whatever is kept of its result: its label, its head, gaps or short texts of its input. */
+function headCharsOf(
+  { segments, rows }: FillRows,
+  { headChars, firstSegment, endSegment }: FillPart,
+): number {
+  let chars = LABEL_CHARS + headChars;
+  for (let number = firstSegment; number < endSegment - 1; number++) {
+    const segment = segments[number] as FillSegment;
+    if (segment.source === "call") continue;
+    const whole = wholeChars(rows, segment);
+    chars += whole <= FILL_SHARES.closedGapChars ? whole : GAP_CHARS;
+  }
+  return chars;
+}
+
+interface ChooseRows {
+  readonly worth: Float64Array;
+  readonly isChosen: Uint8Array;
+  readonly minChars: number;
+}
+
+/** Chooses the best rows of a text that have so many characters; false when it takes all of them. */
+function chooseRows(
+  { rows }: FillRows,
+  { firstRow, endRow, text }: FillSegment,
+  { worth, isChosen, minChars }: ChooseRows,
+): boolean {
+  if (text.length <= minChars) return false;
+  const charsAt = new Int32Array(LEVELS);
+  for (let row = firstRow; row < endRow; row++) {
+    const level = levelOf(worth[row] ?? 0);
+    charsAt[level] = (charsAt[level] ?? 0) + textChars(rows, row);
+  }
+  let level = LEVELS;
+  let above = 0;
+  while (level > 0 && above < minChars) above += charsAt[--level] ?? 0;
+  if (above < minChars) return false;
+  // Rows of the last level are taken from the beginning, until there are enough.
+  let leftChars = minChars - (above - (charsAt[level] ?? 0));
+  for (let row = firstRow; row < endRow; row++) {
+    const own = levelOf(worth[row] ?? 0);
+    const isTaken = own > level || (own === level && leftChars > 0);
+    isChosen[row] = isTaken ? 1 : 0;
+    if (own === level && isTaken) leftChars -= textChars(rows, row);
+  }
+  return true;
+}
+
+/** Rows are told apart by the logarithm of their worth in so many levels. */
+const LEVELS = 256;
+
+function levelOf(worth: number): number {
+  const share = (Math.log(worth) - LOWEST) / (HIGHEST - LOWEST);
+  return Math.max(0, Math.min(LEVELS - 1, Math.floor(share * LEVELS)));
+}
+
+function textChars({ start, end }: FillRows["rows"], row: number): number {
+  return (end[row] ?? 0) - (start[row] ?? 0);
+}
+
+/** True for the output of a call, and for its error. */
+export function isOutput({ source }: FillSegment): boolean {
+  return source === "read" || source === "search" || source === "output";
 }
 
 function charsOfPart(fill: FillRows, { headChars, firstSegment, endSegment }: FillPart): number {
