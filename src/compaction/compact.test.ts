@@ -261,9 +261,39 @@ describe("compact: what survives", () => {
     );
   });
 
-  it("rolls back when a pin cannot stay within what is gained", async () => {
+  it("rolls back when a pin cannot stay within what is gained and nothing says that the window is full", async () => {
     const { outcome } = await run({ input: { ...input, pins: [{ text: "p".repeat(80_000) }] } });
     expect(outcome).toMatchObject({ status: "unchanged", reason: "no-gain", edits: [] });
+  });
+
+  it.each([{ trigger: "threshold" }, { limits: { contextTokens: 20_000, outputTokens: 0 } }] as const)(
+    "cuts a pin that is too long for the window, says so and where it is, with %j",
+    async (full) => {
+      const { outcome } = await run({ input: { ...input, ...full, pins: [{ text: "p".repeat(80_000) }] } });
+      const text = textOf(filterCompacted(compacted(outcome).messages)[1]);
+      expect(text).toMatch(
+        /p{200}\n\[This pin of 80000 characters does not fit the window; the whole of it is kept under the handle pin-1\.\]/,
+      );
+      expect(text.length).toBeLessThan(34_000);
+    },
+  );
+
+  it("pins what the user marked, without being told to, also once the message is gone", async () => {
+    const marked = session.map((message, index) =>
+      index === 0 ? { ...message, parts: [{ type: "text", text: "Port 4711. #pin" }] as const } : message,
+    );
+    const first = compacted((await run({ input: { ...input, pins: [], transcript: marked } })).outcome);
+    const pinned = "<pinned>\nPort 4711. #pin\n</pinned>";
+    expect(textOf(filterCompacted(first.messages)[1])).toContain(pinned);
+    const longer = [
+      ...first.messages.filter(({ id }) => id !== marked[0]?.id),
+      user("m9", "x".repeat(9_000)),
+      user("m10", "Go on."),
+    ];
+    const second = await run({ input: { transcript: longer, trigger: "manual", tailTokens: 20 } });
+    const text = textOf(filterCompacted(compacted(second.outcome).messages)[1]);
+    expect(text).toContain(pinned);
+    expect(text.split("Port 4711.")).toHaveLength(2);
   });
 
   it("rolls back when what must stay is not before the model", async () => {

@@ -13,8 +13,8 @@ import {
 } from "./ask.ts";
 import {
   cancelEdits,
+  carriedShares,
   compactionEdits,
-  FACTS_SHARES,
   missingContent,
   type SummaryResult,
 } from "./plan/edits.ts";
@@ -219,13 +219,13 @@ function emit({ onEvent }: CompactOptions, event: CompactionEvent): void {
  */
 export function settleCompaction(
   plan: CompactionPlan,
-  summary: Omit<SummaryResult, "factsShare">,
+  summary: Omit<SummaryResult, "factsShare" | "pinsShare">,
   at: number,
 ): SettledCompaction {
-  for (const factsShare of FACTS_SHARES) {
-    const edits = compactionEdits(plan, { ...summary, factsShare });
+  for (const shares of carriedShares(plan)) {
+    const edits = compactionEdits(plan, { ...summary, ...shares });
     const messages = applyEdits(plan.transcript, edits, { at });
-    const missing = missingContent(plan, messages);
+    const missing = missingContent(plan, { after: messages, pinsShare: shares.pinsShare });
     if (missing.length > 0) {
       return {
         status: "unchanged",

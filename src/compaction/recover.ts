@@ -38,12 +38,12 @@ import {
 } from "../transcript/message.ts";
 import type { TextPart } from "../transcript/part.ts";
 import { handleOf } from "../transcript/tool-results.ts";
-import { compactionEdits, FACTS_SHARES } from "./plan/edits.ts";
+import { carriedShares, compactionEdits } from "./plan/edits.ts";
 import { planCompaction } from "./plan/plan-compaction.ts";
 import { findLastRequest } from "./plan/window.ts";
 import { PINS_RULE, REDACTION_RULE } from "./ports/option-rules.ts";
-import type { Pin } from "./summary/facts.ts";
 import { foldSummary, type Representation } from "./summary/message.ts";
+import type { Pin } from "./summary/pins.ts";
 import type { SecretRedaction } from "./summary/text.ts";
 
 /**
@@ -198,8 +198,8 @@ export function foldOlder(transcript: Transcript, request: Omit<RecoveryRequest,
   const maxTokens = Math.min(plan.material.maxSummaryTokens, Math.floor(limitTokens * SUMMARY_SHARE));
   const prose = foldSummary(plan.foldMaterial, { maxTokens, estimator: estimate.estimator ?? "calibrated" });
   let edits: readonly Edit[] = [];
-  for (const factsShare of FACTS_SHARES) {
-    edits = compactionEdits(plan, { prose, degraded: true, factsShare, continuation: "suppressed" });
+  for (const shares of carriedShares(plan)) {
+    edits = compactionEdits(plan, { prose, degraded: true, ...shares, continuation: "suppressed" });
     if (estimateWire(applyEdits(transcript, edits, { at: 0 }), estimate).high <= limitTokens) break;
   }
   return edits;

@@ -9,8 +9,8 @@ import {
   SUMMARIZER_RULE,
 } from "../compaction/ports/option-rules.ts";
 import type { Summarizer } from "../compaction/ports/summarizer.ts";
-import type { Pin } from "../compaction/summary/facts.ts";
 import type { Representation } from "../compaction/summary/message.ts";
+import type { Pin } from "../compaction/summary/pins.ts";
 import type { SecretRedaction } from "../compaction/summary/text.ts";
 import { type ModelLimits, OVERFLOW_SHAPE, type OverflowSettings } from "../compaction/trigger/overflow.ts";
 import {
@@ -74,7 +74,7 @@ export interface SessionOptions {
   readonly tailTokens?: number;
   /** The model that writes summaries; the driver's own choice when unset. */
   readonly summarizer?: SummarizerModel;
-  /** What stays visible to the model whatever is compacted. */
+  /** What stays visible to the model whatever is compacted, beside messages that the user marked with `#pin`. */
   readonly pins?: readonly Pin[];
   /** Whether the model is told to go on after a compaction in the middle of its work. */
   readonly autoContinue?: "as-needed" | "never";

@@ -1,4 +1,4 @@
-import { createPinGuard, type Pin } from "../compaction/summary/facts.ts";
+import { createPinGuard, type Pin } from "../compaction/summary/pins.ts";
 import { filterCompacted } from "../stages/boundary.ts";
 import { type CacheArithmetic, planEdits } from "../stages/cache-plan.ts";
 import type { CacheProfile } from "../stages/cache-profiles.ts";

@@ -5,6 +5,7 @@ import {
   classifyProviderError,
   type ProviderErrorReport,
 } from "../compaction/provider-errors/classify-provider-error.ts";
+import { pinByHandle } from "../compaction/summary/pins.ts";
 import { detectSilentOverflow, type ModelLimits } from "../compaction/trigger/overflow.ts";
 import {
   type ChangedSettings,
@@ -16,7 +17,7 @@ import { aNumber, optionsCheck } from "../text/check.ts";
 import { asObject } from "../text/json.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import type { ContextEstimate } from "../transcript/estimate-context.ts";
-import type { Message, ModelRef, Transcript, Usage } from "../transcript/message.ts";
+import type { Message, MessageId, ModelRef, Transcript, Usage } from "../transcript/message.ts";
 import type { RunResult, SessionAction } from "./action.ts";
 import type { PromptOverhead } from "./context-meter.ts";
 import { createSessionCore, type SessionCore } from "./core.ts";
@@ -323,7 +324,7 @@ function recallContent(
 ): Promise<Recalled> {
   const { history, options } = core;
   const source: RecallSource = {
-    messages: () => history.find,
+    messages: () => (id) => history.find(id) ?? pinMessage(history.transcript(), id),
     spilled: (handle) => readSpill(core, handle),
     hidden: () => {
       const { marked } = core.window();
@@ -332,6 +333,13 @@ function recallContent(
   };
   const redact = options.redaction === "off" ? undefined : options.redaction;
   return recall(source, request, { maxChars: options.recallMaxChars, range, redact });
+}
+
+/** A pinned text that came from no message, as the newest summary carries it. */
+function pinMessage(transcript: Transcript, id: MessageId): Message | undefined {
+  const summary = transcript.findLast(({ metadata }) => metadata?.carried !== undefined);
+  const text = pinByHandle(id, summary?.metadata?.carried?.pins ?? []);
+  return text === undefined ? undefined : { id, role: "user", parts: [{ type: "text", text }] };
 }
 
 async function readSpill({ ports }: SessionCore, handle: Handle): Promise<string | undefined> {

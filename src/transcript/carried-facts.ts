@@ -28,6 +28,8 @@ export interface CarriedWords {
 export interface CarriedPin {
   readonly text: string;
   readonly handle?: Handle;
+  /** Set when the user marked the message with `#pin`. */
+  readonly marked?: true;
 }
 
 /** Something exact that was seen in the conversation, and where it was seen last. */
@@ -80,7 +82,11 @@ function readWords(item: unknown): CarriedWords | undefined {
 
 function readPin(item: unknown): CarriedPin | undefined {
   if (!isObject(item) || typeof item.text !== "string") return undefined;
-  return { text: item.text, ...(typeof item.handle === "string" && { handle: item.handle }) };
+  return {
+    text: item.text,
+    ...(typeof item.handle === "string" && { handle: item.handle }),
+    ...(item.marked === true && { marked: true as const }),
+  };
 }
 
 function readAnchor(item: unknown): Anchor | undefined {

@@ -1,8 +1,9 @@
 import { type Edit, hideMessage, type Position } from "../../transcript/edit.ts";
 import { isVisibleToModel, type Message, type Transcript, textOf } from "../../transcript/message.ts";
 import type { CompactionPart, FilePart, Part } from "../../transcript/part.ts";
-import { handlesInPlace, pinText, renderFacts } from "../summary/facts.ts";
+import { renderFacts, shownPins } from "../summary/facts.ts";
 import { summaryMessage } from "../summary/message.ts";
+import { handlesInPlace, pinText } from "../summary/pins.ts";
 import { createTextCleaner, fenceQuote } from "../summary/text.ts";
 import { compactToolResultsInRecent } from "../tool-summaries/edits.ts";
 import {
@@ -32,8 +33,7 @@ export function compactionEdits(plan: CompactionPlan, result: SummaryResult): re
     factsText: renderFacts(facts, {
       budget: plan.factsBudget,
       share: result.factsShare,
-      pinsInPlace: plan.pinsInPlace,
-      mustHandle: requiredHandle(plan.lastRequest),
+      ...pinsPlace(plan, result.pinsShare),
     }),
     foldedIds: plan.foldedIds,
   });
@@ -47,17 +47,35 @@ export function compactionEdits(plan: CompactionPlan, result: SummaryResult): re
   ];
 }
 
+/** Which pins the summary has to show, and how much of them. */
+function pinsPlace({ pinsInPlace, pinsMaxChars, lastRequest }: CompactionPlan, share: number) {
+  return { pinsInPlace, pinsMaxChars: pinsMaxChars * share, mustHandle: requiredHandle(lastRequest) };
+}
+
 export interface SummaryResult {
   readonly prose: string;
   readonly degraded: boolean;
   /** How much of their room the facts may use, from 0 to 1. */
   readonly factsShare: number;
+  /** How much of their room the pins may use, from 0 to 1. */
+  readonly pinsShare: number;
   /** `suppressed`: a hook does not want the agent to be told to go on. */
   readonly continuation: "append" | "suppressed";
 }
 
-/** How much of their room the facts get, tried in this order before a compaction is given up. */
-export const FACTS_SHARES: readonly number[] = [1, 0.5, 0.25, 0];
+/**
+ * How much of their room facts and pins get, tried in this order before a compaction is given up. Pins give way last, and
+ * only where they are a part of what fills the window.
+ */
+export function carriedShares({ facts, trigger, pinsMaxChars }: CompactionPlan): readonly CarriedShares[] {
+  const isFull = trigger !== "manual" && facts.pins.length > 0 && Number.isFinite(pinsMaxChars);
+  return [
+    ...[1, 0.5, 0.25, 0].map((factsShare) => ({ factsShare, pinsShare: 1 })),
+    ...(isFull ? [0.5, 0.25, 0].map((pinsShare) => ({ factsShare: 0, pinsShare })) : []),
+  ];
+}
+
+type CarriedShares = Pick<SummaryResult, "factsShare" | "pinsShare">;
 
 /** Tells an agent that the compaction interrupted to go on. */
 export const CONTINUE_TEXT =
@@ -160,7 +178,10 @@ function insertMessage(message: Message, after: Position): Edit {
 }
 
 /** What the model must still see after a compaction and does not: the user's last request, or a pin. */
-export function missingContent(plan: CompactionPlan, after: Transcript): readonly string[] {
+export function missingContent(
+  plan: CompactionPlan,
+  { after, pinsShare }: { readonly after: Transcript; readonly pinsShare: number },
+): readonly string[] {
   const shown = after.filter(isVisibleToModel);
   const summary = shown.find((message) => message.id === plan.ids.summary);
   const summaryText = summary === undefined ? "" : textOf(summary);
@@ -175,11 +196,11 @@ export function missingContent(plan: CompactionPlan, after: Transcript): readonl
     if (!isThere) missing.push("the user's last request");
   }
   const inPlace = new Set(handlesInPlace(plan.facts.pins, shown));
-  for (const pin of plan.facts.pins) {
-    const isThere =
-      (pin.handle !== undefined && inPlace.has(pin.handle)) || summaryText.includes(pinText(pin));
-    if (!isThere) missing.push(`a pin${pin.handle === undefined ? "" : ` (${pin.handle})`}`);
-  }
+  const left = plan.facts.pins.filter(({ handle = "" }) => plan.pinsInPlace.includes(handle));
+  for (const pin of left)
+    if (!inPlace.has(pin.handle ?? "") && !summaryText.includes(pinText(pin))) missing.push("a pin");
+  for (const text of shownPins(plan.facts, pinsPlace(plan, pinsShare)))
+    if (!summaryText.includes(text)) missing.push("a pin");
   return missing;
 }
 

@@ -164,6 +164,7 @@ describe("planCompaction: what came before", () => {
         prose: "PROSE-ONE",
         degraded: false,
         factsShare: 1,
+        pinsShare: 1,
         continuation: "append",
       });
       const transcript = [
@@ -263,6 +264,7 @@ describe("planCompaction: what happens after", () => {
       prose: "P",
       degraded: false,
       factsShare: 1,
+      pinsShare: 1,
       continuation: "append",
     });
     const window = filterCompacted(applyEdits(overflowed, edits, { at: 1 }));
@@ -325,6 +327,7 @@ describe("planCompaction: what happens after", () => {
       prose: "P",
       degraded: false,
       factsShare: 1,
+      pinsShare: 1,
       continuation: "append",
     });
     const window = filterCompacted(applyEdits(transcript, edits, { at: 1 }));

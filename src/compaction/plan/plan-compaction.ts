@@ -14,14 +14,7 @@ import {
 } from "../../transcript/message.ts";
 import { checkCompactionInput } from "../ports/option-rules.ts";
 import type { SummaryRequest } from "../ports/summarizer.ts";
-import {
-  collectFacts,
-  type FactsBudget,
-  factsBudget,
-  handlesInPlace,
-  type Pin,
-  resolvePins,
-} from "../summary/facts.ts";
+import { collectFacts, type FactsBudget, factsBudget } from "../summary/facts.ts";
 import {
   type FoldMaterial,
   foldMaterial,
@@ -30,6 +23,7 @@ import {
   type Representation,
   readPreviousSummary,
 } from "../summary/message.ts";
+import { handlesInPlace, type Pin, pinsRoom, resolvePins } from "../summary/pins.ts";
 import {
   buildSummaryRequest,
   MAX_SUMMARY_SHARE,
@@ -53,6 +47,7 @@ import {
   type KeepInput,
   keepAmount,
   lastRequestIndex,
+  markedPins,
   readWindow,
   splitConversation,
   typedText,
@@ -104,6 +99,7 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
   const { pins, unknownHandles } = resolvePins({
     transcript,
     pins: input.pins,
+    marked: markedPins(transcript),
     carried: previous?.facts?.pins ?? [],
     cleaner,
   });
@@ -146,6 +142,7 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
     }),
     factsBudget: budget,
     pinsInPlace: handlesInPlace(pins, split.kept),
+    pinsMaxChars: pinsRoom(windowTokensOf(input, tokensBefore), estimate),
     unknownPins: unknownHandles,
     replay: isOverflowTrigger(trigger) && isUnanswered(window.conversation) ? "replayed" : "none",
     continuation: continuationOf(input, window.conversation),
@@ -155,6 +152,13 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
     estimate,
     redaction,
   };
+}
+
+/** The size of the window; where it is not known, one that had to be compacted is full. */
+function windowTokensOf({ limits, trigger }: CompactionInput, tokensBefore: number): number {
+  const { contextTokens = 0 } = limits ?? {};
+  if (contextTokens > 0) return contextTokens;
+  return trigger === "manual" ? Number.POSITIVE_INFINITY : tokensBefore;
 }
 
 /** The folded message whose words the summary has to carry, if there is one. */
@@ -203,7 +207,10 @@ export interface CompactionInput extends Partial<KeepInput> {
   readonly trigger: CompactionTrigger;
   /** The model that writes the summary; its window is that of `limits` when unset. */
   readonly summarizer?: SummarizerModel;
-  /** What must stay visible to the model; when unset, the pins of the last compaction. */
+  /**
+   * What must stay visible to the model; when unset, the pins of the last compaction. Messages that the user marked with
+   * `#pin` are pinned as well.
+   */
   readonly pins?: readonly Pin[];
   /** How tokens are counted; usage is never used, since it describes a context that is going away. */
   readonly estimate?: Omit<ContextEstimateOptions, "epochStartIndex">;
@@ -260,6 +267,8 @@ export interface CompactionPlan {
   readonly factsBudget: FactsBudget;
   /** Pins whose message stays as it is. */
   readonly pinsInPlace: readonly Handle[];
+  /** What the others may have together in the summary; longer ones are cut and say so. */
+  readonly pinsMaxChars: number;
   /** Pinned handles that name nothing. */
   readonly unknownPins: readonly Handle[];
   /** The user's last request; `folded` when its words are carried in the summary. */

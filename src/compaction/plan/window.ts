@@ -1,5 +1,6 @@
 import { compactionPart, filterCompacted, findCompletedCompaction } from "../../stages/boundary.ts";
 import { normalizeTypedText } from "../../text/normalize.ts";
+import type { CarriedPin } from "../../transcript/carried-facts.ts";
 import { estimateMessageTokens, type MessageEstimateOptions } from "../../transcript/estimate-message.ts";
 import {
   isVisibleToModel,
@@ -72,6 +73,16 @@ export function typedText(message: Message): string {
 const PROGRAM_KINDS: ReadonlySet<string> = new Set(
   "tool_result tool_result_archived tool_summary compaction_marker continue hint".split(" "),
 );
+
+/** The messages that the user marked with `#pin`, a word of its own in what was typed. */
+export function markedPins(transcript: Transcript): readonly CarriedPin[] {
+  return transcript.flatMap((message): readonly CarriedPin[] => {
+    const text = message.role === "user" ? typedText(message) : "";
+    return PIN_MARK.test(text) ? [{ text, handle: message.id, marked: true }] : [];
+  });
+}
+
+const PIN_MARK = /(?:^|\s)#pin(?=\s|$)/;
 
 /** The index of the newest message that the user typed; -1 when there is none. */
 export function lastRequestIndex(conversation: Transcript): number {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { deepFreeze } from "../../../test/rig/notation.ts";
 import type { Transcript } from "../../transcript/message.ts";
-import { factsOf, pinsOf } from "./facts.ts";
+import { factsOf } from "./facts.ts";
+import { pinsOf } from "./pins.ts";
 
 const BUDGET = { wordsChars: 4_000, filesChars: 2_000, anchorsChars: 2_000 };
 const KEY = `sk-ant-api03-${"aB3xY9".repeat(16)}-AA`;

@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import { readCarriedFacts } from "../../transcript/carried-facts.ts";
 import type { Message } from "../../transcript/message.ts";
 import { collectFiles } from "./anchors.ts";
-import { resolvePins, selectUserWords } from "./facts.ts";
+import { selectUserWords } from "./facts.ts";
 import { foldMaterial, foldSummary } from "./message.ts";
+import { resolvePins } from "./pins.ts";
 import {
   countCodePoints,
   createTextCleaner,
@@ -109,7 +110,7 @@ describe("pins", () => {
     { id: "m2", role: "user", parts: [{ type: "text", text: "hidden" }], metadata: { agentVisible: false } },
   ];
   const resolve = (pins: Parameters<typeof resolvePins>[0]["pins"], carried = [{ text: "before" }]) =>
-    resolvePins({ transcript, pins, carried, cleaner });
+    resolvePins({ transcript, pins, marked: [], carried, cleaner });
 
   it("are texts, parts or messages, hidden ones too", () => {
     const { pins } = resolve([{ text: " t " }, { handle: "m1/1" }, { handle: "m1" }, { handle: "m2/0" }]);

@@ -1,11 +1,10 @@
 import { groupBy } from "../../text/json.ts";
 import { CHARS_PER_TOKEN } from "../../text/tokens/estimate-tokens.ts";
-import type { CarriedFacts, CarriedPin, CarriedWords } from "../../transcript/carried-facts.ts";
+import type { CarriedFacts, CarriedWords } from "../../transcript/carried-facts.ts";
 import type { Handle } from "../../transcript/edit.ts";
-import { type Message, reachesModel, type Transcript } from "../../transcript/message.ts";
-import { type Part, partText } from "../../transcript/part.ts";
-import { handleOf, hasOnlyStub, isCleared } from "../../transcript/tool-results.ts";
+import type { Transcript } from "../../transcript/message.ts";
 import { collectAnchors, collectFiles, newestPaths, selectAnchors } from "./anchors.ts";
+import { type Pin, renderPins, resolvePins } from "./pins.ts";
 import { element } from "./request.ts";
 import {
   createTextCleaner,
@@ -65,16 +64,18 @@ export function factsBudget(replacedTokens: number): FactsBudget {
 
 /** The facts as text, with the given share of the room; what the frame says of them is part of it. */
 export function renderFacts(facts: CarriedFacts, options: RenderFactsOptions): string {
-  const { budget, share, pinsInPlace } = options;
-  const { words, omittedMessages } = selectUserWords(facts.userWords, {
-    maxChars: budget.wordsChars * share,
-    mustHandle: options.mustHandle,
-  });
+  const { budget, share, mustHandle } = options;
+  // What is pinned stands there once: the request that has to stay whole among the words, everything else as a pin.
+  const pinned = new Set(facts.pins.flatMap(({ handle, text }) => [handle, text]));
+  const { words, omittedMessages } = selectUserWords(
+    facts.userWords.filter(
+      ({ handle, text }) => handle === mustHandle || !(pinned.has(handle) || pinned.has(text)),
+    ),
+    { maxChars: budget.wordsChars * share, mustHandle },
+  );
   const quotes = words.map(({ handle, text }) => `[${handleLabel(handle)}]\n${fenceQuote(text)}`);
   if (omittedMessages > 0) quotes.push(`(${omittedMessages} more not shown)`);
-  const pins = facts.pins
-    .filter(({ handle }) => handle === undefined || !pinsInPlace.includes(handle))
-    .map(pinText);
+  const pins = shownPins(facts, options);
   const sections = [
     ...(quotes.length > 0 ? [element("user_words", quotes.join("\n\n"))] : []),
     ...(pins.length > 0 ? [element("pinned", pins.join("\n\n"))] : []),
@@ -85,13 +86,29 @@ export function renderFacts(facts: CarriedFacts, options: RenderFactsOptions): s
   return sections.join("\n\n");
 }
 
-interface RenderFactsOptions {
+/** The pins as they stand in a summary: without those in place, and without the request that stands among the words. */
+export function shownPins(facts: CarriedFacts, options: ShownPinsOptions): readonly string[] {
+  const { pinsInPlace, pinsMaxChars: maxChars, mustHandle } = options;
+  const request = facts.userWords.find(({ handle }) => handle === mustHandle)?.text;
+  return renderPins(facts.pins, {
+    maxChars,
+    isInPlace: ({ handle, text }) =>
+      handle !== undefined && (pinsInPlace.includes(handle) || text === request),
+  });
+}
+
+interface ShownPinsOptions {
+  /** Pins that stand before the model anyway. */
+  readonly pinsInPlace: readonly Handle[];
+  /** What the pins may take together; longer ones are cut. */
+  readonly pinsMaxChars: number;
+  readonly mustHandle: Handle | undefined;
+}
+
+interface RenderFactsOptions extends ShownPinsOptions {
   readonly budget: FactsBudget;
   /** From 0 to 1. */
   readonly share: number;
-  /** Pins that stand before the model anyway. */
-  readonly pinsInPlace: readonly Handle[];
-  readonly mustHandle: Handle | undefined;
 }
 
 function listOf(title: string, items: readonly string[]): readonly string[] {
@@ -116,7 +133,7 @@ export function factsOf(transcript: Transcript, { pins, budget, redaction }: Fac
   const cleaner = createTextCleaner(redaction);
   const facts = collectFacts({
     carried: undefined,
-    pins: resolvePins({ transcript, pins, carried: [], cleaner }).pins,
+    pins: resolvePins({ transcript, pins, marked: [], carried: [], cleaner }).pins,
     folded: transcript,
     pieces: piecesOf(transcript, cleaner),
     firstHandle: transcript[0]?.id,
@@ -124,20 +141,19 @@ export function factsOf(transcript: Transcript, { pins, budget, redaction }: Fac
     budget,
     cleaner,
   });
-  return renderFacts(facts, { budget, share: 1, pinsInPlace: [], mustHandle: undefined });
+  return renderFacts(facts, {
+    budget,
+    share: 1,
+    pinsInPlace: [],
+    pinsMaxChars: Number.POSITIVE_INFINITY,
+    mustHandle: undefined,
+  });
 }
 
 interface FactsOfOptions {
   readonly pins: readonly Pin[];
   readonly budget: FactsBudget;
   readonly redaction?: SecretRedaction;
-}
-
-/** Pins as text for a request that another program writes; empty when there are none. */
-export function pinsOf(transcript: Transcript, { pins, redaction }: Omit<FactsOfOptions, "budget">): string {
-  const cleaner: TextCleaner = createTextCleaner(redaction);
-  const texts = resolvePins({ transcript, pins, carried: [], cleaner }).pins.map(pinText);
-  return texts.length === 0 ? "" : element("pinned", texts.join("\n\n"));
 }
 
 /** What the user wrote, message by message, from the carried words and the pieces that are folded now. */
@@ -196,87 +212,3 @@ interface WordsBudget {
 
 /** How long the first request may be before its middle is left out, in code points. */
 const FIRST_REQUEST_POINTS = 8_000;
-
-/** Something that must stay visible to the model: a text, or what a handle of the transcript names. */
-export type Pin = { readonly text: string } | { readonly handle: Handle };
-
-/**
- * The pins with their texts, cleaned. Without pins of the caller those of the last compaction stay; the text of a handle is
- * read from the transcript while it is there. Handles that name nothing are listed and not kept.
- */
-export function resolvePins(input: PinsInput): {
-  readonly pins: readonly CarriedPin[];
-  readonly unknownHandles: readonly Handle[];
-} {
-  const wanted: readonly (Pin | CarriedPin)[] = input.pins ?? input.carried;
-  const pins = new Map<string, CarriedPin>();
-  const unknownHandles: Handle[] = [];
-  for (const pin of wanted) {
-    const handle = "handle" in pin ? pin.handle : undefined;
-    const found = handle === undefined ? undefined : textAt(input.transcript, handle);
-    const known = input.carried.find((each) => handle !== undefined && each.handle === handle)?.text;
-    const raw = found ?? known ?? ("text" in pin ? pin.text : "");
-    const text = (handle === undefined ? input.cleaner.typed(raw) : input.cleaner.data(raw)).trim();
-    if (text !== "") pins.set(text, { text, ...(handle !== undefined && { handle }) });
-    else if (handle !== undefined) unknownHandles.push(handle);
-  }
-  return { pins: [...pins.values()], unknownHandles };
-}
-
-interface PinsInput {
-  readonly transcript: Transcript;
-  readonly pins: readonly Pin[] | undefined;
-  readonly carried: readonly CarriedPin[];
-  readonly cleaner: TextCleaner;
-}
-
-/** Tests whether a part is pinned: by its handle, with its whole message, or because it contains a pinned text. */
-export function createPinGuard(pins: readonly Pin[]): (message: Message, partIndex: number) => boolean {
-  const handles = new Set(pins.flatMap((pin) => ("handle" in pin ? [pin.handle] : [])));
-  const texts = pins.flatMap((pin) => ("text" in pin && pin.text !== "" ? [pin.text] : []));
-  return (message, partIndex) => {
-    if (handles.has(message.id) || handles.has(handleOf(message, partIndex))) return true;
-    const part = texts.length === 0 ? undefined : message.parts[partIndex];
-    return part !== undefined && texts.some((text) => partText(part).includes(text));
-  };
-}
-
-/** How a pin reads in a summary. */
-export function pinText({ text }: CarriedPin): string {
-  return fenceQuote(text);
-}
-
-/** The pinned handles that need no place in the summary, since what they name stays visible as it is. */
-export function handlesInPlace(pins: readonly CarriedPin[], kept: Transcript): readonly Handle[] {
-  const inPlace = new Set<Handle>();
-  for (const message of kept) {
-    const isShown = message.parts.map((part) => partText(part) === "" || isReadable(part));
-    if (isShown.every(Boolean)) inPlace.add(message.id);
-    for (const [partIndex, isPartShown] of isShown.entries()) {
-      if (isPartShown) inPlace.add(handleOf(message, partIndex));
-    }
-  }
-  return pins.flatMap(({ handle }) => (handle !== undefined && inPlace.has(handle) ? [handle] : []));
-}
-
-function isReadable(part: Part): boolean {
-  return reachesModel(part) && !(part.type === "tool" && (isCleared(part) || hasOnlyStub(part)));
-}
-
-/** The text that a handle names: a part, or everything readable of a message. */
-function textAt(transcript: Transcript, handle: Handle): string | undefined {
-  const index = Number(handle.slice(handle.lastIndexOf("/") + 1));
-  const message = transcript.findLast(
-    (each) => each.id === handle || (each.parts[index] !== undefined && handleOf(each, index) === handle),
-  );
-  const part = message?.parts[index];
-  if (message === undefined || message.id === handle) return message && messageText(message);
-  return part && partText(part);
-}
-
-function messageText(message: Message): string {
-  return message.parts
-    .map(partText)
-    .filter((text) => text.trim() !== "")
-    .join("\n");
-}

@@ -23,7 +23,7 @@ import {
 } from "../../transcript/tool-results.ts";
 import { PINS_RULE } from "../ports/option-rules.ts";
 import type { SummaryRequest } from "../ports/summarizer.ts";
-import { createPinGuard, type Pin } from "../summary/facts.ts";
+import { createPinGuard, type Pin } from "../summary/pins.ts";
 import { SECRETS_RULE } from "../summary/request.ts";
 import { clipCodePoints, quoteName, quoteToolText } from "../summary/text.ts";
 import {

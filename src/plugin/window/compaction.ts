@@ -1,4 +1,5 @@
-import { factsOf, type Pin, pinsOf } from "../../compaction/summary/facts.ts";
+import { factsOf } from "../../compaction/summary/facts.ts";
+import { type Pin, pinsOf } from "../../compaction/summary/pins.ts";
 import { SECRETS_RULE } from "../../compaction/summary/request.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join, relative } from "node:path";
 import picomatch from "picomatch";
-import type { Pin } from "../../compaction/summary/facts.ts";
+import type { Pin } from "../../compaction/summary/pins.ts";
 import { fileAccess } from "../../stages/file-access.ts";
 import {
   isVisibleToModel,

@@ -1,4 +1,4 @@
-import type { Pin } from "../../compaction/summary/facts.ts";
+import type { Pin } from "../../compaction/summary/pins.ts";
 import { createSession, type Session, type UndoResult } from "../../session/session.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
 import type { ModelRef, Transcript } from "../../transcript/message.ts";
