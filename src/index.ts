@@ -31,8 +31,8 @@ export {
   type RecoveryRequest,
   type RecoveryRung,
 } from "./compaction/recover.ts";
-export type { Pin } from "./compaction/summary/pins.ts";
 export type { Representation } from "./compaction/summary/message.ts";
+export type { Pin } from "./compaction/summary/pins.ts";
 export type { ModelLimits, OverflowSettings } from "./compaction/trigger/overflow.ts";
 export {
   type CompactionSettings,

@@ -40,7 +40,7 @@ const anyInput: fc.Arbitrary<CompactionInput> = fc
     toolCallCutoff: fc.integer({ min: 0, max: 3 }),
     pins: fc.array(
       fc.oneof(
-        fc.record({ text: anyText }),
+        fc.record({ text: anyText.filter((text) => text !== "") }),
         fc.record({ handle: fc.constantFrom("msg_1/0", "msg_2", "bulk/0", "no") }),
       ),
       { maxLength: 3 },
