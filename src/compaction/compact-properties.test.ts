@@ -82,7 +82,13 @@ describe("any history", () => {
         const plan = planOf(input);
         if (plan.status === "nothing") return;
         const { outcome, events } = await carryOut(deepFreeze(plan));
-        expect(events.map((event) => event.type)).toEqual(["compaction_start", "compaction_end"]);
+        // A summary may be too long for what little it replaces.
+        const failure = outcome.status === "compacted" ? outcome.degraded : outcome.why;
+        expect(events.map((event) => event.type)).toEqual(
+          failure !== undefined
+            ? ["compaction_start", "compaction.failed", "compaction_end"]
+            : ["compaction_start", "compaction_end"],
+        );
         const after = applyEdits(input.transcript, outcome.edits, { at: 9 });
         expect(findFaults(applyEdits(after, repairPairing(after), { at: 9 }))).toEqual([]);
         if (outcome.status === "unchanged") {

@@ -176,7 +176,8 @@ async function runPlan(
     },
     options.at,
   );
-  if (settled.status === "unchanged") return settled;
+  const isFailed = answer.status === "refused" && answer.reason !== "no-summarizer";
+  if (settled.status === "unchanged") return isFailed ? { ...settled, why: answer.reason } : settled;
   return {
     ...settled,
     summary,
@@ -199,8 +200,7 @@ function failureOf(
     if (degraded === undefined || degraded === "no-summarizer") return undefined;
     return { reason: degraded, window: "folded", ...detail };
   }
-  if (outcome.reason === "summary-failed")
-    return { reason: outcome.why ?? "error", window: "kept", ...detail };
+  if (outcome.why !== undefined) return { reason: outcome.why, window: "kept", ...detail };
   return outcome.reason === "failed" ? { reason: "failed", window: "kept", ...detail } : undefined;
 }
 
@@ -271,7 +271,7 @@ export interface Compacted extends CompactReport {
 export interface NotCompacted extends CompactReport {
   readonly status: "unchanged";
   readonly reason: NotCompactedReason;
-  /** What was wrong with the summary, after `summary-failed`. */
+  /** What was wrong with the model's summary; unset when there was nothing wrong with it, or none. */
   readonly why?: DegradedReason;
   /** More about the reason, without secrets. */
   readonly detail?: string;
