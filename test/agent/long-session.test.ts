@@ -111,8 +111,6 @@ describe("a session of 120 turns in a window of 16k, outputs of up to 1 MB, thre
 
   beforeAll(async () => {
     let agent = await start();
-    // The default of 16,384 leaves nothing of this window.
-    await agent.type("/set reserveTokens 4000");
     for (turn = 1; turn <= TURNS; turn++) {
       if (turn === KILLED_TURN) {
         const called = agent.hear("call");
