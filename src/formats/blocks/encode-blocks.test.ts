@@ -140,6 +140,19 @@ describe("what the same format has read", () => {
     expect(wire.messages[2]?.content).toMatchObject([{ content: [{ type: "text", text: "a" }, IMAGE] }]);
   });
 
+  it("leaves out a thought of which nothing is left", () => {
+    const thinking = { type: "thinking", thinking: "hm", signature: "c2ln" };
+    const decoded = anthropic.decode([
+      { role: "user", content: "go" },
+      { role: "assistant", content: [thinking, { type: "text", text: "done" }] },
+      { role: "user", content: "on" },
+    ]);
+    const place = { messageId: decoded[1]?.id ?? "", partIndex: 1 };
+    const hide: Edit = { type: "hide-part", what: "part", ...place, ...WHY };
+    const { messages: left } = anthropic.encode(applyEdits(decoded, [hide], { at: 0 }));
+    expect(left.map(({ role }) => role)).toEqual(["user"]);
+  });
+
   it("keeps the image beside an output whose call needs another id", () => {
     const output = {
       type: "content",
