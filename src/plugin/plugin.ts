@@ -66,7 +66,7 @@ function featuresOf(context: PluginContext): readonly Feature[] {
     createBoundToolOutput(context),
     createControlFeature({ context, forks, pruning, control: context.stores.control }),
     pruning.feature,
-    createCompactionContext({ context, pins, capture }),
+    createCompactionContext({ context, pins, capture, windows }),
     createToolsFeature({ context, forks }),
     createChildGuards({ context, forks }),
     createChildEventsFeature({ context, forks }),

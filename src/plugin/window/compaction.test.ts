@@ -3,9 +3,11 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts";
 import { SECRETS_RULE } from "../../compaction/summary/request.ts";
+import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
 import type { FeatureFailure } from "../host/features.ts";
 import { createViewCapture } from "../stores/views.ts";
 import { createCompactionContext } from "./compaction.ts";
+import { createModelWindows } from "./models.ts";
 import { createPinnedTexts } from "./pins.ts";
 
 const SESSION = "ses_1";
@@ -50,6 +52,7 @@ async function ask(
       createCompactionContext({
         context,
         pins: createPinnedTexts(context.options.pin),
+        windows: createModelWindows(context.options),
         capture: isBroken ? { ...capture, lastSent } : capture,
       }),
     ],
@@ -99,4 +102,71 @@ it("adds nothing when it fails", async () => {
   const { output, failures } = await ask({ compaction: "assist" }, { isBroken: true });
   expect(output.context).toEqual(["the host's own"]);
   expect(failures).toMatchObject([{ feature: "compaction" }]);
+});
+
+/** What the host sends after a compaction, whose summary says what it likes. */
+function compactedMessages(summary: string): SessionMessage[] {
+  const text = (id: string, role: string, said: string, rest = {}): SessionMessage => ({
+    info: { id, sessionID: SESSION, role, ...rest },
+    parts: [{ type: "text", text: said }],
+  });
+  return [
+    { info: { id: "m", sessionID: SESSION, role: "user" }, parts: [{ type: "compaction", auto: true }] },
+    text("s", "assistant", summary, { summary: true, finish: "stop", parentID: "m" }),
+    text("u9", "user", "go on"),
+  ];
+}
+
+async function send(options: Readonly<Record<string, unknown>>, summary: string, times = 1) {
+  const { context } = createTestContext({ options, answer: { status: "ok", body: MESSAGES } });
+  const hooks = hooksOf([
+    createCompactionContext({
+      context,
+      pins: createPinnedTexts(context.options.pin),
+      windows: createModelWindows(context.options),
+      capture: createViewCapture(),
+    }),
+  ]);
+  const sent: SessionMessage[][] = [];
+  for (let time = 0; time < times; time++) {
+    const output = { messages: compactedMessages(summary) };
+    await hooks["experimental.chat.messages.transform"]?.({}, output);
+    sent.push(output.messages);
+  }
+  return sent;
+}
+
+it("puts back what a summary left out of the pins, the same in every request", async () => {
+  const [first, second] = await send({ pin: ["Never push."] }, "So far nothing.", 2);
+  const text = String(first?.[1]?.parts[0]?.text);
+  expect(text).toMatch(/^So far nothing\.\n/);
+  expect(text).toContain("<pinned>\nNever push.\n\nThe port is 4711. #pin\n</pinned>");
+  expect(second).toEqual(first);
+  expect(first?.[2]).toEqual(compactedMessages("")[2]);
+});
+
+it("puts back marks without the option, and nothing that the summary holds", async () => {
+  const [sent] = await send({}, "Nothing.");
+  expect(String(sent?.[1]?.parts[0]?.text)).toContain("<pinned>\nThe port is 4711. #pin\n</pinned>");
+  const [kept] = await send({ pin: ["Never push."] }, "Never push. The port is 4711. #pin");
+  expect(kept).toEqual(compactedMessages("Never push. The port is 4711. #pin"));
+});
+
+it.each([{ compaction: "off" }, { profile: "documented" }])("puts nothing back with %j", async (options) => {
+  expect((await send({ ...options, pin: ["Never push."] }, "Nothing."))[0]).toEqual(
+    compactedMessages("Nothing."),
+  );
+});
+
+it("asks for a pin also where the host no longer sends its message", async () => {
+  const { context } = createTestContext({ answer: { status: "ok", body: MESSAGES } });
+  const capture = createViewCapture();
+  capture.see({ sessionId: SESSION, messages: compactedMessages("Nothing.") }, 1);
+  const windows = createModelWindows(context.options);
+  const hooks = hooksOf([
+    createCompactionContext({ context, pins: createPinnedTexts([]), windows, capture }),
+  ]);
+  const output = { context: [] as string[] };
+  await hooks["experimental.session.compacting"]?.({ sessionID: SESSION }, output);
+  expect(output.context[0]).toContain("The port is 4711. #pin");
 });

@@ -1,30 +1,68 @@
+import { markedPins } from "../../compaction/plan/window.ts";
 import { factsOf } from "../../compaction/summary/facts.ts";
-import { type Pin, pinsOf } from "../../compaction/summary/pins.ts";
+import { type Pin, pinsOf, pinsRoom } from "../../compaction/summary/pins.ts";
 import { SECRETS_RULE } from "../../compaction/summary/request.ts";
-import type { Transcript } from "../../transcript/message.ts";
+import { findCompactionBoundary } from "../../stages/boundary.ts";
+import type { Edit } from "../../transcript/edit.ts";
+import { type Message, type Transcript, textOf } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
 import type { PluginContext } from "../context/context.ts";
-import type { Feature } from "../host/features.ts";
+import type { OutgoingRequest } from "../host/agent-host.ts";
+import { createLruMap, type Feature } from "../host/features.ts";
 import type { ViewCapture } from "../stores/views.ts";
+import type { ModelWindows } from "./models.ts";
 import { type PinnedTexts, readPinnedFiles } from "./pins.ts";
 
 /**
- * Adds to the agent's own request for a summary the rule about secrets and what must not be lost: what is pinned, and with
- * `assist` the facts of the conversation. The agent's prompt stays: a replaced one would lose the summary before it.
+ * Helps the agent's own compaction. Its request for a summary gets the rule about secrets and what must not be lost: what is
+ * pinned, and with `assist` the facts of the conversation; the agent's prompt stays, since a replaced one would lose the
+ * summary before it. What the summary left out of the pins all the same is put back behind it in every request.
  */
-export function createCompactionContext({ context, pins, capture }: CompactionContextSetup): Feature {
+export function createCompactionContext(setup: CompactionContextSetup): Feature {
+  const { context, pins, capture, windows } = setup;
   const { host, options, redaction } = context;
   const name = "compaction";
+  const open = createLruMap<string, OpenSession>(MAX_OPEN);
   if (options.compaction === "off" || options.profile === "documented") return { name };
+
+  /** What is pinned, and the messages to read it from: those that the agent no longer sends are read from its store. */
+  async function everythingPinned(sessionId: string, shown: Transcript): Promise<PinnedIn> {
+    const stored = await host.sessions.read(sessionId);
+    const known = new Set(shown.map(({ id }) => id));
+    const older = stored.status === "ok" ? markedIn(host.format.decode(stored.value.messages)) : [];
+    const transcript = [...older.filter(({ id }) => !known.has(id)), ...shown];
+    const files = await readPinnedFiles(host.directory, pins.globs);
+    const texts = files.map(({ name, content }) => ({ text: `${name}:\n${content}` }));
+    const isWhole = stored.status === "ok";
+    return { transcript, pinned: [...pins.pinsOf(transcript), ...texts], isWhole };
+  }
+
+  /** The pins that neither the summary nor what stands beside it holds. */
+  async function missingIn(
+    request: OutgoingRequest,
+    shown: Transcript,
+    summary: Message,
+  ): Promise<MissingPins> {
+    const { transcript, pinned, isWhole } = await everythingPinned(request.sessionId, shown);
+    const inPlace = new Set(shown.map(({ id }) => id));
+    const said = textOf(summary);
+    const older = new Map(markedPins(transcript).map(({ handle = "", text }) => [handle, text]));
+    const missing = pinned.filter((pin) => {
+      if ("text" in pin) return !said.includes(pin.text);
+      const text = older.get(pin.handle);
+      return text !== undefined && !inPlace.has(pin.handle) && !said.includes(text);
+    });
+    const { provider, id } = request.model;
+    const { contextTokens = ASSUMED_TOKENS } = windows.windowOf(`${provider}/${id}`) ?? {};
+    const text = pinsOf(transcript, { pins: missing, maxChars: pinsRoom(contextTokens, {}), redaction });
+    return { summaryId: summary.id, text, isWhole };
+  }
+
   return {
     name,
     async beforeCompaction({ sessionId }) {
-      const transcript = withCleared(host.format.decode(capture.lastSent(sessionId)?.messages ?? []));
-      const files = await readPinnedFiles(host.directory, pins.globs);
-      const pinned: readonly Pin[] = [
-        ...pins.pinsOf(transcript),
-        ...files.map(({ name, content }) => ({ text: `${name}:\n${content}` })),
-      ];
+      const shown = withCleared(host.format.decode(capture.lastSent(sessionId)?.messages ?? []));
+      const { transcript, pinned } = await everythingPinned(sessionId, shown);
       if (options.compaction === "roster") {
         const text = pinsOf(transcript, { pins: pinned, redaction });
         return text === "" ? SECRETS_RULE : `${SECRETS_RULE}\n\n${KEEP_RULE}\n${text}`;
@@ -33,6 +71,33 @@ export function createCompactionContext({ context, pins, capture }: CompactionCo
       context.record(sessionId, { type: "compaction-assist", chars: facts.length });
       return `${SECRETS_RULE}\n\n${KEEP_RULE}\n${facts}`;
     },
+    async beforeRequest(request) {
+      const { sessionId, messages } = request;
+      const session = open.get(sessionId) ?? { decode: host.format.createDecoder(), missing: undefined };
+      open.set(sessionId, session);
+      const transcript = session.decode(messages);
+      const summary = transcript[findCompactionBoundary(transcript)];
+      const partIndex = summary?.parts.findLastIndex(({ type }) => type === "text") ?? -1;
+      const part = summary?.parts[partIndex];
+      if (summary === undefined || part?.type !== "text") return undefined;
+      // Decided once for a summary, so that every request has the same bytes.
+      if (session.missing?.summaryId !== summary.id || !session.missing.isWhole)
+        session.missing = await missingIn(request, transcript, summary);
+      const { text } = session.missing;
+      if (text === "") return undefined;
+      const edit: Edit = {
+        type: "replace-part",
+        messageId: summary.id,
+        partIndex,
+        part: { ...part, text: `${part.text}\n\n${PINNED_NOTE}\n${text}` },
+        stage: "pins",
+        reason: "summarized",
+      };
+      return host.format.apply(messages, [edit], { at: context.now() });
+    },
+    async onSignal(signal) {
+      if (signal.type === "deleted") open.delete(signal.sessionId);
+    },
   };
 }
 
@@ -40,6 +105,36 @@ interface CompactionContextSetup {
   readonly context: PluginContext;
   readonly pins: PinnedTexts;
   readonly capture: ViewCapture;
+  readonly windows: ModelWindows;
+}
+
+interface OpenSession {
+  readonly decode: ReturnType<PluginContext["host"]["format"]["createDecoder"]>;
+  /** What is put back behind the summary of this id. */
+  missing: MissingPins | undefined;
+}
+
+interface MissingPins {
+  readonly summaryId: string;
+  readonly text: string;
+  /** False when the agent's store could not be read: it is tried again. */
+  readonly isWhole: boolean;
+}
+
+interface PinnedIn {
+  readonly transcript: Transcript;
+  readonly pinned: readonly Pin[];
+  /** False when the agent's store could not be read. */
+  readonly isWhole: boolean;
+}
+
+const MAX_OPEN = 32;
+/** A window that the agent did not name. */
+const ASSUMED_TOKENS = 32_000;
+const PINNED_NOTE = "Pinned by the user, word for word:";
+
+function markedIn(transcript: Transcript): Transcript {
+  return transcript.filter((message) => markedPins([message]).length > 0);
 }
 
 /** With the outputs that were cleared: their facts are lost first. */

@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join, relative } from "node:path";
 import picomatch from "picomatch";
+import { markedPins } from "../../compaction/plan/window.ts";
 import type { Pin } from "../../compaction/summary/pins.ts";
 import { fileAccess } from "../../stages/file-access.ts";
 import {
@@ -27,7 +28,7 @@ export function createPinnedTexts(pins: readonly string[]): PinnedTexts {
   const isPinned = pathMatcher(globs);
   const known = new WeakMap<Message, readonly Pin[]>();
   const findPins = (message: Message): readonly Pin[] => {
-    if (isMarked(message)) return [{ handle: message.id }];
+    if (markedPins([message]).length > 0) return [{ handle: message.id }];
     return message.parts.flatMap((part, index): Pin[] =>
       isPinned(pathOf(part)) ? [{ handle: handleOf(message, index) }] : [],
     );
@@ -59,16 +60,6 @@ interface BeforeAndAfter {
   readonly before: Transcript;
   readonly after: Transcript;
 }
-
-/** A user's message with `#pin` in it, as a word of its own. */
-function isMarked({ role, parts }: Message): boolean {
-  return (
-    role === "user" &&
-    parts.some((part) => part.type === "text" && !part.synthetic && PIN_MARK.test(part.text))
-  );
-}
-
-const PIN_MARK = /(?:^|\s)#pin(?=\s|$)/;
 
 function pathOf(part: Part): string {
   const access = part.type === "tool" ? fileAccess(part) : undefined;
