@@ -1,4 +1,4 @@
-import { oneOf, optionsCheck, type Shape } from "../text/check.ts";
+import { NO_OPTIONS, oneOf, optionsCheck, type Shape } from "../text/check.ts";
 import { mapStrings } from "../text/json.ts";
 import { isMalformed, normalizeText, normalizeTypedText } from "../text/normalize.ts";
 import { type Edit, type EditReason, hideMessage, hidePart } from "../transcript/edit.ts";
@@ -80,7 +80,6 @@ const SHAPE: Shape<RepairPairingOptions> = {
   lastMessage: oneOf("any", "user"),
 };
 
-const NO_OPTIONS: RepairPairingOptions = {};
 const checkOptions = optionsCheck(SHAPE);
 
 /** What the model reads where a request would end with its own answer. */

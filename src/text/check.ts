@@ -59,18 +59,40 @@ function isGiven(value: UnknownObject, key: string): boolean {
   }
 }
 
+/** What a function takes for options that are not given: one object, which needs no check. */
+export const NO_OPTIONS: Readonly<Record<never, never>> = Object.freeze({});
+
 /**
- * A check of options that throws one error with every problem. An object is looked at once, so that functions that are
- * called in loops can check; options that are not given are never a problem.
+ * A check of options that throws one error with every problem. Options that can be used cost a look at each key and
+ * nothing else, since functions that are called in loops check theirs, too.
  */
 export function optionsCheck(shape: Shape, path: readonly string[] = []): (options: unknown) => void {
-  const usable = new WeakSet<object>();
+  const requiredKeys = Object.keys(shape).filter((key) => shape[key]?.isRequired);
   return (options) => {
-    if (options === undefined || (isObject(options) && usable.has(options))) return;
-    throwProblems(check(shape, options, path));
-    usable.add(options as object);
+    if (options === NO_OPTIONS || isUsable(shape, requiredKeys, options)) return;
+    throwProblems(check(shape, options ?? {}, path));
   };
 }
+
+function isUsable(shape: Shape, requiredKeys: readonly string[], options: unknown): boolean {
+  try {
+    if (options === undefined) return requiredKeys.length === 0;
+    if (!isObject(options)) return false;
+    for (const key of requiredKeys) if (options[key] === undefined) return false;
+    for (const key in options) {
+      const value = options[key];
+      const rule = Object.hasOwn(shape, key) ? shape[key] : undefined;
+      if (rule === undefined || (value !== undefined && rule.find(value, NO_PATH).length > 0)) return false;
+    }
+    return true;
+  } catch {
+    // A getter throws: the check says so.
+    return false;
+  }
+}
+
+const NO_PATH: readonly string[] = [];
+const NO_PROBLEMS: readonly Problem[] = [];
 
 /** Throws one error with every problem, if there is one. */
 export function throwProblems(problems: readonly Problem[]): void {
@@ -94,7 +116,7 @@ export function rule(expects: string, allows: (value: unknown) => boolean): Rule
     expects,
     find: (value, path) => {
       try {
-        if (allows(value)) return [];
+        if (allows(value)) return NO_PROBLEMS;
       } catch {
         // A getter or a proxy that throws: such a value cannot be used.
       }
@@ -196,8 +218,9 @@ export function either(first: Rule, second: Rule): Rule {
   return {
     expects,
     find: (value, path) => {
+      if (first.find(value, path).length === 0) return NO_PROBLEMS;
       const problems = second.find(value, path);
-      if (problems.length === 0 || first.find(value, path).length === 0) return [];
+      if (problems.length === 0) return NO_PROBLEMS;
       const isInside = problems.every((each) => each.path.length > path.length);
       return isInside ? problems : [problem(path, `is ${show(value)}; give ${expects}`)];
     },

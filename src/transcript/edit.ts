@@ -1,4 +1,4 @@
-import { readOptions, required, rule, type Shape } from "../text/check.ts";
+import { optionsCheck, required, rule, type Shape } from "../text/check.ts";
 import { charsOf, charsOfPart } from "./estimate-message.ts";
 import { type Message, type Transcript, withMetadata } from "./message.ts";
 import type { Handle, MessageId, Part } from "./part.ts";
@@ -120,7 +120,8 @@ export function applyEdits(
   edits: readonly Edit[],
   options: ApplyOptions,
 ): Transcript {
-  const { at } = readOptions(APPLY_SHAPE, options, options);
+  checkOptions(options);
+  const { at } = options;
   if (edits.length === 0) return transcript;
   const draft = createDraft(transcript);
   for (const edit of edits) {
@@ -153,9 +154,9 @@ export interface ApplyOptions {
   readonly at: number;
 }
 
-const APPLY_SHAPE: Shape<ApplyOptions> = {
+const checkOptions = optionsCheck({
   at: required(rule("milliseconds since 1970", Number.isFinite)),
-};
+} satisfies Shape<ApplyOptions>);
 
 function hide(part: Part, edit: HidePart, at: number): Part {
   if (edit.what === "part") return { ...part, agentVisible: false };

@@ -1,4 +1,4 @@
-import { anything, optionsCheck, rule, type Shape } from "../text/check.ts";
+import { anything, NO_OPTIONS, optionsCheck, rule, type Shape } from "../text/check.ts";
 import { isObject, safeJson } from "../text/json.ts";
 import {
   CHARS_PER_TOKEN,
@@ -17,7 +17,10 @@ import { isCleared } from "./tool-results.ts";
  * About how many tokens a message brings into the model's window, rounded up. What is hidden counts nothing,
  * a cleared output counts as its placeholder.
  */
-export function estimateMessageTokens(message: Message, options: MessageEstimateOptions = {}): number {
+export function estimateMessageTokens(
+  message: Message,
+  options: MessageEstimateOptions = NO_OPTIONS,
+): number {
   checkOptions(options);
   return scaledTokens(message, { ...options, what: "whole" });
 }

@@ -1,4 +1,4 @@
-import { anyText, optionsCheck, type Shape } from "../../text/check.ts";
+import { anyText, NO_OPTIONS, optionsCheck, type Shape } from "../../text/check.ts";
 import { omitUndefined } from "../../text/json.ts";
 import { anyOf, codeWords, errorWords, readTokenFigures, type TokenFigures } from "./error-words.ts";
 import { type ErrorStatement, findLookAlike, type ProviderErrorClass } from "./look-alikes.ts";
@@ -11,7 +11,10 @@ import { codeSaysOverflow, saysOverflow } from "./says-overflow.ts";
  * the error object; a machine code decides first, then the look-alikes of an overflow, then the wording of an overflow.
  * An error it does not know is never an overflow.
  */
-export function classifyProviderError(error: unknown, options: ClassifyOptions = {}): ProviderErrorReport {
+export function classifyProviderError(
+  error: unknown,
+  options: ClassifyOptions = NO_OPTIONS,
+): ProviderErrorReport {
   checkOptions(options);
   const evidence = readProviderError(error);
   const decision = decide(evidence, options.provider ?? evidence.provider ?? "");

@@ -1,4 +1,4 @@
-import { anyText, listOf, objectOf, optionsCheck, required, rule, type Shape } from "../check.ts";
+import { anyText, listOf, NO_OPTIONS, objectOf, optionsCheck, required, rule, type Shape } from "../check.ts";
 import { hashText } from "../json.ts";
 import { matchArgument, matchAssignment, matchElement } from "./assignment.ts";
 import {
@@ -30,7 +30,7 @@ import { BASE64, DIGITS, DOTTED } from "./token-formats.ts";
  * headers, command lines, URLs and password files have forms of their own (`known-places.ts`). What decides whether a
  * value is a secret or a word, a path or a placeholder is in `secret-value.ts`.
  */
-export function redactSecrets(text: string, options: RedactOptions = {}): string {
+export function redactSecrets(text: string, options: RedactOptions = NO_OPTIONS): string {
   return redactSecretsWithReport(text, options).text;
 }
 
@@ -55,7 +55,7 @@ export interface RedactedText {
 }
 
 /** Like `redactSecrets`, with the number of secrets found of each type. */
-export function redactSecretsWithReport(text: string, options: RedactOptions = {}): RedactedText {
+export function redactSecretsWithReport(text: string, options: RedactOptions = NO_OPTIONS): RedactedText {
   checkOptions(options);
   const { key = "", extraRules = [] } = options;
   const counts = new Map<string, number>();

@@ -1,4 +1,4 @@
-import { callback, either, oneOf, optionsCheck, type Shape } from "../check.ts";
+import { callback, either, NO_OPTIONS, oneOf, optionsCheck, type Shape } from "../check.ts";
 import {
   type ErrorInterval,
   PAIR_DIGITS,
@@ -12,7 +12,7 @@ import {
 import { TOKEN_MODEL } from "./model.ts";
 
 /** About how many tokens a text has. Never negative; throws only for options that cannot be used. */
-export function estimateTokens(text: string, options: EstimateTokensOptions = {}): number {
+export function estimateTokens(text: string, options: EstimateTokensOptions = NO_OPTIONS): number {
   checkOptions(options);
   const { estimator = "documented", rounding = "nearest", family = "gpt" } = options;
   const scale = estimator === "calibrated" ? familyCost(family).scale : 1;
