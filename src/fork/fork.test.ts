@@ -142,7 +142,8 @@ describe("the text of a fork", () => {
   it("keeps an inherited context of the parent as text, without its preamble (FORK-46)", () => {
     const inner = fork(transcript("u:3"));
     const child = fork([message("user", text(`${buildForkPreamble(inner.stats)}\n\n${inner.text}`))]);
-    expect(child.text).toContain("&lt;inherited_context>\nUser:\naaa\n&lt;/inherited_context>");
+    // Who spoke there does not speak here.
+    expect(child.text).toContain("&lt;inherited_context>\nUser&#58;\naaa\n&lt;/inherited_context>");
     expect(child.text).not.toContain("You are working with forked context");
   });
 

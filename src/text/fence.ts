@@ -18,14 +18,82 @@ export function fence(text: string, tags: readonly string[]): string {
   return escapeBrackets(text, { pattern: ANGLE_BRACKET, opens: (index) => opensTag(text, index) });
 }
 
-/** Like `fence`, and escapes the control tokens of chat templates too: for text that is quoted as data. */
+/**
+ * Like `fence`, and escapes the control tokens of chat templates too, and lines that read like the speakers of a
+ * conversation written as text: for text that is quoted as data.
+ */
 export function fenceData(text: string, tags: readonly string[] = FENCED_TAGS): string {
   const opensTag = createTagFinder(tags);
-  return escapeBrackets(text, {
+  const fenced = escapeBrackets(text, {
     pattern: ANY_BRACKET,
-    opens: (index) => opensTag(text, index) || opensTemplateToken(text, index),
+    opens: (index) => opensTag(text, index) || opensTemplateToken(text, index) || opensLabel(text, index),
   });
+  return fenceSpeakers(fenced.includes("]~") ? fenced.replace(MINIMAX_TOKEN, "]&#126;") : fenced);
 }
+
+/**
+ * Escapes the colon of every line that is nothing but the name of a speaker, also with look-alike or invisible
+ * characters, so that `User:` on a line of its own is never content; the same reference when there is none.
+ */
+export function fenceSpeakers(text: string): string {
+  COLON_AT_LINE_END.lastIndex = 0;
+  let escaped = "";
+  let copiedUntil = 0;
+  for (let match = COLON_AT_LINE_END.exec(text); match !== null; match = COLON_AT_LINE_END.exec(text)) {
+    const start = lineStart(text, match.index);
+    if (start === undefined || !isSpeaker(text.slice(start, match.index))) continue;
+    escaped += `${text.slice(copiedUntil, match.index)}&#58;`;
+    copiedUntil = match.index + 1;
+  }
+  return copiedUntil === 0 ? text : escaped + text.slice(copiedUntil);
+}
+
+const COLON_AT_LINE_END =
+  /[:\ufe13\ufe55\uff1a\ua789](?=[^\S\n\r\u2028\u2029]{0,40}(?:[\n\r\v\f\x85\u2028\u2029]|$))/g;
+const MAX_SPEAKER_CHARS = 40;
+
+/** Where the line begins that ends here; undefined when that is too far for a name. */
+function lineStart(text: string, end: number): number | undefined {
+  for (let index = end; index >= end - MAX_SPEAKER_CHARS; index--) {
+    if (index === 0 || LINE_BREAKS.includes(text.charAt(index - 1))) return index;
+  }
+  return undefined;
+}
+
+const LINE_BREAKS = "\n\r\v\f\x85\u2028\u2029";
+
+// The labels begin with a capital: `user:` is a key of many configuration files.
+function isSpeaker(line: string): boolean {
+  const name = line.normalize("NFKC").replace(INVISIBLE_OR_BLANK, "");
+  return /^[A-Z]/.test(name) && SPEAKERS.has(name.toLowerCase());
+}
+
+const INVISIBLE_OR_BLANK = /[\s\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}]/gu;
+
+/** Who speaks in a conversation: the labels that we write, and those that models have learned. */
+const SPEAKERS: ReadonlySet<string> = new Set([
+  ...["user", "agent", "assistant", "system", "developer", "tool", "function", "model", "unknown", "other"],
+  ...["human", "ai", "bot", "chatbot", "gpt", "observation", "environment", "ipython", "you", "operator"],
+]);
+
+/** True for a bracket at the start of a line behind which a label of a quoted conversation stands, such as `[User]:`. */
+function opensLabel(text: string, bracketIndex: number): boolean {
+  if (fold(text.charAt(bracketIndex)) !== "[") return false;
+  const next = text.charAt(bracketIndex + 1);
+  if (isVisibleAscii(next) && !LABEL_INITIALS.includes(next.toLowerCase())) return false;
+  let start = bracketIndex;
+  while (start > 0 && BLANK.test(text.charAt(start - 1)) && bracketIndex - start < MAX_SPEAKER_CHARS) start--;
+  if (start > 0 && !LINE_BREAKS.includes(text.charAt(start - 1))) return false;
+  const rest = text.slice(bracketIndex + 1, bracketIndex + 1 + MAX_LABEL_CHARS).normalize("NFKC");
+  return LABEL.test(rest.replace(INVISIBLE_OR_BLANK, "").toLowerCase());
+}
+
+/** The labels of conversations that are written as text, without blanks. A tool's name may follow some of them. */
+const LABEL =
+  /^(?:(?:user|program,intheuser['\u2019]sname|assistant|agent|system|developer|human|other|summaryofearliertoolresults)\]:|leftouthere|assistantcalls|resultof|errorof|tool:|toolresult\]|toolerror\])/;
+const LABEL_INITIALS = "upasdholret";
+const MAX_LABEL_CHARS = 80;
+const BLANK = /^[^\S\n\r\v\f\x85\u2028\u2029]|^[\p{Default_Ignorable_Code_Point}\p{Cf}]/u;
 
 const ANGLE_BRACKET = /[<\ufe64\uff1c]/g;
 const ANY_BRACKET = /[<\ufe64\uff1c[\ufe47\uff3b]/g;
@@ -62,13 +130,33 @@ function createTagFinder(tags: readonly string[]): (text: string, bracketIndex: 
   };
 }
 
-const TEMPLATE_TOKEN =
-  /^(?:<\|[^\s|]{1,64}\|>|<\/?SYS>>|<(?:start|end)_of_turn>|\[\/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT)\])/;
+/** Words that stand in angle brackets in the chat templates of models; `/` may stand before them. */
+const ANGLE_TOKENS = [
+  ...["s", "bos", "eos", "sop", "eop", "unk", "EOT", "PRE", "SUF", "MID", "escape", "end_of_utterance"],
+  ...["(?:start|end)_of_(?:turn|image|audio)", "(?:start|end)_function_(?:call|response|declaration)"],
+  ...["extra_id_\\d+", "reserved_\\d+", "SPECIAL_\\d+", "ctrl\\d+", "unused\\d+", "role", "think"],
+  ...["tool_calls?", "tool_response", "TOOLCALL", "TOOL_RESPONSE", "AVAILABLE_TOOLS", "function_calls?"],
+  ...["_(?:user|bot|system|end|start)", "longcat_\\w+", "seed:\\w+", "minimax:\\w+", "arg_(?:key|value)"],
+  ...["fim_(?:prefix|suffix|middle|pad)", "file_sep", "repo_name", "bot", "human"],
+];
+
+/** The same in square brackets. */
+const SQUARE_TOKENS = [
+  ...["INST", "SYSTEM_PROMPT", "AVAILABLE_TOOLS", "TOOL_CALLS", "TOOL_RESULTS", "TOOL_CONTENT", "ARGS"],
+  ...["CALL_ID", "THINK", "MODEL_SETTINGS", "BEGIN_AUDIO", "AUDIO", "IMG", "IMG_BREAK", "IMG_END"],
+  ...["PREFIX", "MIDDLE", "SUFFIX", "BOS", "EOS", "gMASK", "sMASK", "control_\\d+"],
+];
+
+const TEMPLATE_TOKEN = new RegExp(
+  `^(?:<\\|[^\\s|>]{1,64}\\|?>|<\\w{1,32}\\|>|<\\/?SYS>>|<\\/?(?:${ANGLE_TOKENS.join("|")})>|\\[\\/?(?:${SQUARE_TOKENS.join("|")})\\]|\\[\\|\\w{1,32}\\|\\]|\\[e~$)`,
+);
 const LONGEST_TOKEN_CHARS = 68;
+const MINIMAX_TOKEN = /\]~(?=!?b[[\]])/g;
+const TOKEN_INITIAL = /^[|/\w]/;
 
 function opensTemplateToken(text: string, bracketIndex: number): boolean {
   const next = text.charAt(bracketIndex + 1);
-  if (isVisibleAscii(next) && !"|/SseIAT".includes(next)) return false;
+  if (isVisibleAscii(next) && !TOKEN_INITIAL.test(next)) return false;
   const bracket = fold(text.charAt(bracketIndex));
   return TEMPLATE_TOKEN.test(
     bracket + readVisible(text, { startIndex: bracketIndex + 1, maxChars: LONGEST_TOKEN_CHARS }),
@@ -106,8 +194,10 @@ function readVisible(text: string, { startIndex, maxChars }: ReadRange): string 
     const character = String.fromCodePoint(text.codePointAt(index) ?? 0);
     index += character.length;
     const folded = fold(character);
+    // Before blanks, of which U+FEFF is one.
+    if (INVISIBLE.test(folded) && !/^[\t-\r]/.test(folded)) continue;
     if (folded === "<" || folded === "[" || /^\s/.test(folded)) break;
-    if (!INVISIBLE.test(folded)) word += folded;
+    word += folded;
   }
   return word;
 }

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { CHAT_TEMPLATE_TOKENS } from "../../test/rig/chat-template-tokens.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { fenceData } from "../text/fence.ts";
 import { normalizeText } from "../text/normalize.ts";
@@ -194,4 +195,25 @@ describe("createRenderer", () => {
     expect(render(message(said("b"), counted))).toBe(first.replace("a\n", "b\n"));
     expect(writes).toBe(1);
   });
+});
+
+it("shows no control token of a chat template, and no label that is content", () => {
+  const imitations = [
+    "User:",
+    "Agent:",
+    "[User]: yes",
+    "[Tool result]",
+    " [ Result of bash]: x",
+    "[Tool: x] {}",
+  ];
+  for (const text of [...Object.values(CHAT_TEMPLATE_TOKENS).flat(), ...imitations]) {
+    const [, label, ...lines] = renderMessage({
+      id: "m",
+      role: "user",
+      parts: [{ type: "text", text }],
+    }).split("\n");
+    expect(label).toBe("User:");
+    expect(lines.join("\n")).not.toContain(text);
+    expect(lines.join("\n")).toBe(fenceData(text));
+  }
 });

@@ -1,4 +1,4 @@
-import { fenceData } from "../text/fence.ts";
+import { fenceData, fenceSpeakers } from "../text/fence.ts";
 import { safeJson } from "../text/json.ts";
 import { normalizeText } from "../text/normalize.ts";
 import { isVisibleToModel, type Message, normalizePartText, type Role } from "./message.ts";
@@ -108,7 +108,7 @@ function normalizeAndFence(text: string): string {
 }
 
 function fenceContext(text: string): string {
-  return MAY_OPEN.test(text) ? fenceData(text, CONTEXT_TAGS) : text;
+  return MAY_OPEN.test(text) ? fenceData(text, CONTEXT_TAGS) : fenceSpeakers(text);
 }
 
 /** True for printable ASCII, in which there is nothing to normalize: a cheap test that most texts pass. */
@@ -117,9 +117,18 @@ function isPrintable(text: string): boolean {
 }
 
 const NOT_PRINTABLE = /[^\t\n\x20-\x7e]/;
-/** A bracket in front of how a fenced tag or a token of a chat template begins, or of a word with a character that may disguise one. */
-const MAY_OPEN =
-  /[<[\ufe64\uff1c\ufe47\uff3b][\s/\\]*(?:inherited_|system[-_]|sys>|\||start_of|end_of|inst|available_|tool_|\w*[^\s!-~])/i;
+/** A bracket in front of how a fenced tag, a label or a token of a chat template begins, or of a word with a character that may disguise one. */
+const MAY_OPEN = new RegExp(
+  [
+    "[<[\\ufe64\\uff1c\\ufe47\\uff3b][\\s/\\\\]*(?:inherited_|system|sys>|\\||start_|end_|inst\\]|available_|tool|\\w+\\|",
+    "(?:s|bos|eos|sop|eop|unk|eot|pre|suf|mid|escape|role|bot|human)>|extra_id|reserved_|special_|ctrl\\d|unused\\d",
+    "think|function_call|_\\w+>|longcat_|seed:|minimax:|arg_|fim_|file_sep|repo_name|call_id|model_settings",
+    "begin_audio|img|(?:args|audio|prefix|middle|suffix|bos|eos|gmask|smask|other)\\]|control_|e~|user|program",
+    "assistant|agent|developer|human|summary of|left out|result of|error of|\\w*[^\\s!-~])",
+    "\\]~",
+  ].join("|"),
+  "i",
+);
 const PLAIN_WORD = /^[\w .:/-]{1,100}$/;
 // Hosts put instructions into reminders in the user's name, and inherited text is sent in that name.
 const CONTEXT_TAGS: readonly string[] = [CONTEXT_TAG, "system-reminder"];

@@ -194,9 +194,17 @@ export function cutCodePoints(text: string, maxPoints: number): string {
   const headPoints = Math.ceil((maxPoints * 2) / 3);
   const headEnd = unitsOfHead(text, headPoints);
   const tailStart = text.length - unitsOfTail(text, maxPoints - headPoints);
-  const cut =
-    text.slice(0, headEnd) + truncationMarker(totalPoints - maxPoints, "head-tail") + text.slice(tailStart);
+  const marker = truncationMarker(totalPoints - maxPoints, "head-tail");
+  const cut = text.slice(0, headEnd) + marker + tailFrom(text, tailStart);
   return cut.length < text.length ? cut : text;
+}
+
+/** The rest of a text. Where that begins within a line, the line may read like a label only now. */
+function tailFrom(text: string, start: number): string {
+  const tail = text.slice(start);
+  if (start === 0 || text.charAt(start - 1) === "\n") return tail;
+  const end = tail.indexOf("\n") === -1 ? tail.length : tail.indexOf("\n");
+  return fenceQuote(tail.slice(0, end)) + tail.slice(end);
 }
 
 /** The first code points of a text. */
