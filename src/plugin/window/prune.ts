@@ -179,6 +179,7 @@ function createEngine(
 ): Session {
   const { keepRecentTokens } = windows.thresholds(nameOf(model));
   const window = windows.windowOf(nameOf(model));
+  const { cache, ...limits } = window ?? { contextTokens: 0, outputTokens: 0 };
   return createSession(
     {
       clock: createSystemClock(),
@@ -190,13 +191,14 @@ function createEngine(
     },
     {
       sessionId,
-      model,
+      // The host says more about a model than a session takes.
+      model: { provider: model.provider, id: model.id },
       pins,
       toolOutput: "off",
       prune: keepRecentTokens === undefined ? {} : { protectTokens: keepRecentTokens },
       compaction: { autoCompact: false },
-      ...(window && { limits: window }),
-      ...(window?.cache && { cache: window.cache }),
+      ...(window && { limits }),
+      ...(cache && { cache }),
     },
   );
 }
