@@ -5,8 +5,10 @@ import { join } from "node:path";
 export interface Field {
   readonly name: string;
   readonly type: string;
-  /** The comment as one line; empty when there is none. */
+  /** The comment as one line, without its tag; empty when there is none. */
   readonly sentence: string;
+  /** What its tag `@default` says, for those who read it in an editor; empty when there is none. */
+  readonly default: string;
 }
 
 /** The fields that an interface or a union of objects declares itself, in order; throws when it is not there. */
@@ -22,7 +24,8 @@ export function readInterface(file: string, name: string): readonly Field[] {
   return [...fields].map(([, comment = "", field = "", type = ""]) => ({
     name: field,
     type: oneLine(type.replace(/^\??:/, "")),
-    sentence: oneLine(comment.replace(/^\s*\* ?/gm, " ")),
+    sentence: oneLine(comment.replace(/^\s*\* ?/gm, " ").replace(/@default .*/s, "")),
+    default: oneLine(/@default (.*)/s.exec(comment)?.[1] ?? ""),
   }));
 }
 

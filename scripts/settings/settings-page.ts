@@ -23,6 +23,9 @@ export function problemsOf(group: Group): readonly string[] {
       return [
         ...(field.sentence === "" ? [`${at(field.name)} has no sentence`] : []),
         ...(row.default === "" ? [`${at(field.name)} has no default`] : []),
+        ...(defaultTag(row) !== field.default
+          ? [`${at(field.name)} has the tag "@default ${field.default}"; it is "${defaultTag(row)}"`]
+          : []),
         ...(row.from === "" ? [`${at(field.name)} does not say where it comes from`] : []),
         ...(row.when === "" ? [`${at(field.name)} does not say when to change it`] : []),
         ...(note.default !== undefined &&
@@ -33,6 +36,11 @@ export function problemsOf(group: Group): readonly string[] {
       ];
     }),
   ];
+}
+
+/** What an editor shows as the default: nothing where an option must be given, or where the page points elsewhere. */
+export function defaultTag(row: Pick<Row, "default">): string {
+  return /^must be given$|\b(?:above|below)\b/.test(row.default) ? "" : row.default.replaceAll("`", "");
 }
 
 /** The options of a group, with those that it inherits. */
@@ -56,7 +64,7 @@ const ENVIRONMENT = `## Environment
 | \`XDG_STATE_HOME\` | Where \`createFileSpillStore\` keeps its files when no \`root\` is given: \`carryover\` in it. | \`~/.local/state\` | decision 0005 |
 | \`XDG_DATA_HOME\` | Where the plugin keeps everything when no \`store\` is given: \`carryover\` in it. | \`~/.local/share\` | decision 0018 |`;
 
-interface Row extends Required<Omit<Note, "documented">> {
+export interface Row extends Required<Omit<Note, "documented">> {
   readonly name: string;
   readonly sentence: string;
 }
@@ -77,7 +85,7 @@ function section(group: Group): string {
   ].join("\n");
 }
 
-function rowOf(group: Group, field: Field, note: Note): Row {
+export function rowOf(group: Group, field: Field, note: Note): Row {
   const inWords = note.default ?? "";
   const byCode = note.default === undefined ? show(inCode(group.defaults, field.name)) : inWords;
   const other =

@@ -97,20 +97,21 @@ export interface CompactPorts {
 export interface CompactOptions {
   /** Milliseconds since 1970, for what the edits insert. */
   readonly at: number;
-  /** Ends the compaction and leaves the transcript as it is. */
+  /** Ends the compaction and leaves the transcript as it is. @default none */
   readonly signal?: AbortSignal;
-  /** Called at the start and at the end; what it throws is ignored. */
+  /** Called at the start and at the end; what it throws is ignored. @default none */
   readonly onEvent?: (event: CompactionEvent) => void;
-  /** Names the session to hooks. */
+  /** Names the session to hooks. @default unset */
   readonly sessionId?: string;
   /**
    * What is done when no summary of the model can be used: `fold` (the default) sums up mechanically, `keep` leaves
    * everything as it is. A session keeps its window while that fits.
+   * @default fold
    */
   readonly afterFailure?: "fold" | "keep";
-  /** Extensions that are asked before and after. */
+  /** Extensions that are asked before and after. @default none */
   readonly hooks?: readonly SessionHook[];
-  /** As the last compaction of this session gave them. */
+  /** As the last compaction of this session gave them. @default none */
   readonly hookStrikes?: HookStrikes;
 }
 

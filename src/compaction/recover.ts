@@ -93,17 +93,17 @@ export interface RecoveryRequest {
   readonly limitTokens: number;
   /** The rungs that were climbed for this request; those below the highest are not tried again. */
   readonly tried: readonly RecoveryRung[];
-  /** `not-available` leaves the model's rung out. */
+  /** `not-available` leaves the model's rung out. @default available */
   readonly model?: "available" | "not-available";
-  /** How tokens are counted. */
+  /** How tokens are counted. @default characters / 4 */
   readonly estimate?: ContextEstimateOptions;
-  /** The usual limit of one tool output, in characters. */
+  /** The usual limit of one tool output, in characters. @default 51,200 */
   readonly outputMaxChars?: number;
-  /** How a summary stands in the window, as in any other compaction of the session. */
+  /** How a summary stands in the window, as in any other compaction of the session. @default pivot */
   readonly representation?: Representation;
-  /** What must stay visible to the model. */
+  /** What must stay visible to the model. @default none */
   readonly pins?: readonly Pin[];
-  /** How secrets are found in what goes into a mechanical summary. */
+  /** How secrets are found in what goes into a mechanical summary. @default on */
   readonly redaction?: SecretRedaction;
 }
 

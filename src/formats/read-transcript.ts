@@ -51,6 +51,7 @@ export interface ReadTranscriptOptions {
   /**
    * `all` keeps every line, so that edits can be written back. `live` lets go of lines that are not part of the
    * conversation as soon as that is known: memory is bounded by the live branch.
+   * @default all
    */
   readonly keep?: "all" | "live";
 }

@@ -41,9 +41,9 @@ export interface ContextMeter {
 
 /** Characters of the system prompt and of the tool definitions, where they are no messages. */
 export interface PromptOverhead {
-  /** Characters of the system prompt. */
+  /** Characters of the system prompt. @default unchanged */
   readonly systemChars?: number;
-  /** Characters of the tool definitions. */
+  /** Characters of the tool definitions. @default unchanged */
   readonly toolsChars?: number;
 }
 

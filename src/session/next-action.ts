@@ -186,11 +186,11 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
 
 /** What the caller knows when it asks for the next action. */
 export interface NextActionOptions {
-  /** Before the model is called (the default), or after it has answered: then edits that pay are made. */
+  /** Before the model is called (the default), or after it has answered: then edits that pay are made. @default before-call */
   readonly moment?: Moment;
-  /** `manual`: a person wants a compaction now. */
+  /** `manual`: a person wants a compaction now. @default none */
   readonly demand?: "none" | "manual";
-  /** Time since the last request, where known: the provider's cache may be gone. */
+  /** Time since the last request, where known: the provider's cache may be gone. @default 0 */
   readonly idleMs?: number;
 }
 

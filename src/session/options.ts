@@ -53,52 +53,53 @@ import { RECALL_MAX_CHARS } from "./recall.ts";
 
 /** How a session behaves; everything has a default. */
 export interface SessionOptions {
-  /** `default`: what measurements chose. `documented`: exactly the published settings and formulas. */
+  /** `default`: what measurements chose. `documented`: exactly the published settings and formulas. @default default */
   readonly profile?: SessionProfile;
-  /** Names the session to hooks. */
+  /** Names the session to hooks. @default unset */
   readonly sessionId?: string;
-  /** The model that is asked next; taken from the first answer when unset. */
+  /** The model that is asked next; taken from the first answer when unset. @default from the first answer */
   readonly model?: ModelRef;
-  /** What the model accepts; without it only the settings limit the window. */
+  /** What the model accepts; without it only the settings limit the window. @default unknown */
   readonly limits?: ModelLimits;
   /** When the window is compacted, how much of it stays, and how old tool results are summed up. */
   readonly compaction?: GivenCompactionSettings;
   /** How reported usage is compared with the model's window. */
   readonly overflow?: Partial<OverflowSettings>;
-  /** As which messages a summary stands in the window. */
+  /** As which messages a summary stands in the window. @default pivot */
   readonly representation?: Representation;
   /**
    * Tokens of the newest messages that stay word for word behind a pivot; 0 keeps none. When unset: what
    * `compaction.keepRecentTokens` or `keepRecent` says, or else a quarter of the usable window.
+   * @default as compaction says, else a quarter of the usable window
    */
   readonly tailTokens?: number;
-  /** The model that writes summaries; the driver's own choice when unset. */
+  /** The model that writes summaries; the driver's own choice when unset. @default the driver's choice */
   readonly summarizer?: SummarizerModel;
-  /** What stays visible to the model whatever is compacted, beside messages that the user marked with `#pin`. */
+  /** What stays visible to the model whatever is compacted, beside messages that the user marked with `#pin`. @default none */
   readonly pins?: readonly Pin[];
-  /** Whether the model is told to go on after a compaction in the middle of its work. */
+  /** Whether the model is told to go on after a compaction in the middle of its work. @default as-needed */
   readonly autoContinue?: "as-needed" | "never";
-  /** How old work leaves the window without a model; `off`: only after a refusal. */
+  /** How old work leaves the window without a model; `off`: only after a refusal. @default by line; documented: cleared by size */
   readonly prune?: SessionPruneOptions | "off";
-  /** What caching costs; by the model's name when unset. */
+  /** What caching costs; by the model's name when unset. @default by the model's name */
   readonly cache?: CacheProfile;
-  /** Requests that are expected to follow: what an edit saves on them is compared with what it costs. */
+  /** Requests that are expected to follow: what an edit saves on them is compared with what it costs. @default 12 */
   readonly expectedTurns?: number;
   /** Limits of a tool output as it comes in, over the defaults; 0 turns one off, `off` all of them. */
   readonly toolOutput?: Partial<ToolOutputLimits> | "off";
-  /** How tokens are estimated where the provider has not counted them. */
+  /** How tokens are estimated where the provider has not counted them. @default calibrated; documented: documented */
   readonly estimator?: TokenEstimator;
-  /** Characters of the system prompt, where that is no message. */
+  /** Characters of the system prompt, where that is no message. @default 0 */
   readonly systemChars?: number;
-  /** Characters of the tool definitions. */
+  /** Characters of the tool definitions. @default 0 */
   readonly toolsChars?: number;
-  /** How secrets are found in what is summarized and recalled; `off` leaves them in. */
+  /** How secrets are found in what is summarized and recalled; `off` leaves them in. @default on, with the built-in rules */
   readonly redaction?: SecretRedaction;
-  /** `on`: secrets are taken out of tool outputs that are bounded as they come in. */
+  /** `on`: secrets are taken out of tool outputs that are bounded as they come in. @default off */
   readonly redactOutputs?: "on" | "off";
-  /** How many characters a recall gives at most. */
+  /** How many characters a recall gives at most. @default 8,000 */
   readonly recallMaxChars?: number;
-  /** Called for every event, in order. What it throws is ignored. */
+  /** Called for every event, in order. What it throws is ignored. @default none */
   readonly onEvent?: (event: SessionEvent) => void;
 }
 
@@ -109,13 +110,13 @@ export type SessionProfile = "default" | "documented";
 export interface SessionPorts {
   /** The present time, and waiting. */
   readonly clock: Clock;
-  /** Writes summaries. */
+  /** Writes summaries. @default none: summaries are made mechanically */
   readonly summarizer?: Summarizer;
-  /** Keeps every edit; without one nothing outlives the session object. */
+  /** Keeps every edit; without one nothing outlives the session object. @default none */
   readonly journal?: Journal;
-  /** Keeps the whole text of outputs that are too long. */
+  /** Keeps the whole text of outputs that are too long. @default none: what is cut is lost */
   readonly spills?: SpillStore;
-  /** May add to, replace or veto what a compaction asks for. */
+  /** May add to, replace or veto what a compaction asks for. @default none */
   readonly hooks?: readonly SessionHook[];
 }
 

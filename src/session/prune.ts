@@ -156,13 +156,14 @@ export interface SessionPruneOptions extends PruneOptions {
   /**
    * `lines`: what is most likely needed next stays, by line. `clear`: old outputs are cleared as `prune` does it; the
    * default where `protectTokens` or `minimumTokens` is given, and in the documented profile.
+   * @default lines; documented: clear
    */
   readonly how?: "lines" | "clear";
-  /** With `lines`: nothing goes before the messages are this large. Never more than six tenths of the model's limit. */
+  /** With `lines`: nothing goes before the messages are this large. Never more than six tenths of the model's limit. @default 24,000; documented: not used */
   readonly highTokens?: number;
-  /** With `lines`: what they are brought down to, about. Never more than three tenths of the limit. */
+  /** With `lines`: what they are brought down to, about. Never more than three tenths of the limit. @default 10,000; documented: not used */
   readonly lowTokens?: number;
-  /** With `lines`: how many of the newest results stay whole. */
+  /** With `lines`: how many of the newest results stay whole. @default 10; documented: not used */
   readonly protectResults?: number;
 }
 

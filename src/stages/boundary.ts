@@ -47,7 +47,7 @@ export function compactionBoundary(options: CompactionBoundaryOptions): Stage {
 export interface CompactionBoundaryOptions {
   /** `marker`: the compaction marker stays in front, as hosts send it. */
   readonly from: "summary" | "marker";
-  /** `keep`: system messages before the boundary stay, for a request that has its system prompt among its messages. */
+  /** `keep`: system messages before the boundary stay, for a request that has its system prompt among its messages. @default hide */
   readonly system?: "hide" | "keep";
 }
 

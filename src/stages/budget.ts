@@ -28,9 +28,9 @@ export function charBudget(options: CharBudgetOptions): Stage {
 export interface CharBudgetOptions {
   /** Most characters (UTF-16 units) of the rendered messages and their frame together; at least 512. */
   readonly maxChars: number;
-  /** Characters of what is written around the messages when this many were hidden. */
+  /** Characters of what is written around the messages when this many were hidden. @default none */
   readonly frameChars?: (hiddenMessages: number) => number;
-  /** Renders a message; pass a caching renderer to render each message once. */
+  /** Renders a message; pass a caching renderer to render each message once. @default renderMessage */
   readonly render?: (message: Message) => string;
 }
 

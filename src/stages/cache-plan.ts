@@ -46,17 +46,17 @@ export interface PlanEditsRequest {
   readonly edits: readonly Edit[];
   /** The prices of the provider's cache. */
   readonly profile: CacheProfile;
-  /** System prompt and tool definitions, which stand before all messages. */
+  /** System prompt and tool definitions, which stand before all messages. @default 0 */
   readonly leadingTokens?: number;
-  /** Messages behind which the host marked the prompt for caching; unset means that any prefix can be reused. */
+  /** Messages behind which the host marked the prompt for caching; unset means that any prefix can be reused. @default any prefix can be reused */
   readonly breakpoints?: readonly MessageId[];
-  /** The size of a message as the model sees it; the default is a quarter of its characters. */
+  /** The size of a message as the model sees it. @default characters / 4 */
   readonly tokensOf?: (message: Message) => number;
   /** Requests still to come, counting the next one. */
   readonly expectedTurns: number;
-  /** Time since the last request of this conversation; unset means that its cache is still there. */
+  /** Time since the last request of this conversation; unset means that its cache is still there. @default 0 */
   readonly idleMs?: number;
-  /** Tokens that have to go whatever it costs, because the window is full. */
+  /** Tokens that have to go whatever it costs, because the window is full. @default 0 */
   readonly neededTokens?: number;
 }
 

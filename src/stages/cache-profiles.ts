@@ -29,15 +29,15 @@ export const CACHE_PROFILES: Readonly<Record<CacheProfileName, CacheProfile>> = 
 
 /** The prices of a provider's prompt cache, and when it applies. */
 export interface CacheProfile {
-  /** What a token costs that is read from the cache. */
+  /** What a token costs that is read from the cache. @default by the model's name */
   readonly readMultiplier: number;
-  /** What a token costs that is written to the cache. */
+  /** What a token costs that is written to the cache. @default by the model's name */
   readonly writeMultiplier: number;
-  /** After this long without a request the prefix is certainly gone; it may be gone sooner. */
+  /** After this long without a request the prefix is certainly gone; it may be gone sooner. @default by the model's name */
   readonly ttlMs: number;
-  /** A shorter prompt is not cached at all. */
+  /** A shorter prompt is not cached at all. @default by the model's name */
   readonly minimumTokens: number;
-  /** Only whole steps of a prefix are reused. */
+  /** Only whole steps of a prefix are reused. @default by the model's name */
   readonly stepTokens: number;
 }
 

@@ -26,15 +26,15 @@ export function pruneStage(options: PruneOptions = {}): Stage {
 
 /** Options of `prune`. */
 export interface PruneOptions {
-  /** The newest outputs that stay, in tokens; zero clears everything outside the protected turns. */
+  /** The newest outputs that stay, in tokens; zero clears everything outside the protected turns. @default 40,000 */
   readonly protectTokens?: number;
-  /** Nothing is cleared unless it saves more than this, since each change invalidates the provider's cached prefix. */
+  /** Nothing is cleared unless it saves more than this, since each change invalidates the provider's cached prefix. @default 20,000 */
   readonly minimumTokens?: number;
-  /** How many of the newest turns stay whole. */
+  /** How many of the newest turns stay whole. @default 2 */
   readonly protectTurns?: number;
-  /** Tools whose results are never cleared; upper and lower case are the same. */
+  /** Tools whose results are never cleared; upper and lower case are the same. @default skill */
   readonly protectedTools?: readonly string[];
-  /** How outputs are counted; the thresholds are meant for the default, a quarter of the characters. */
+  /** How outputs are counted; the thresholds are meant for the default, a quarter of the characters. @default characters / 4 */
   readonly estimate?: EstimateTokensOptions;
 }
 

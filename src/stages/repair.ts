@@ -66,11 +66,11 @@ export function repairPairing(
 
 /** Options of `repairPairing`. */
 export interface RepairPairingOptions {
-  /** A call without a result gets a short one, or is left out. */
+  /** A call without a result gets a short one, or is left out. @default stub */
   readonly missingResult?: "stub" | "strip";
-  /** A result without a call is left out, or becomes a plain text. */
+  /** A result without a call is left out, or becomes a plain text. @default drop */
   readonly orphanResult?: "drop" | "asText";
-  /** A request has to end with a user message; a stored conversation may end with an answer. */
+  /** A request has to end with a user message; a stored conversation may end with an answer. @default any */
   readonly lastMessage?: "any" | "user";
 }
 

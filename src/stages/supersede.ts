@@ -43,9 +43,9 @@ export function supersede(options: SupersedeOptions = {}): Stage {
 
 /** Options of `supersede`. */
 export interface SupersedeOptions {
-  /** How many of the newest turns stay whole. */
+  /** How many of the newest turns stay whole. @default 2 */
   readonly protectTurns?: number;
-  /** Tools whose calls are never touched; upper and lower case are the same. */
+  /** Tools whose calls are never touched; upper and lower case are the same. @default skill */
   readonly protectedTools?: readonly string[];
 }
 

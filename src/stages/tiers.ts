@@ -42,7 +42,7 @@ export function graduatedTiers(options: GraduatedTiersOptions): Stage {
 export interface GraduatedTiersOptions {
   /** How many results are in each tier, and what each keeps. */
   readonly limits: TierLimits;
-  /** Tools whose results are never cut; a name matches when it contains one of these. */
+  /** Tools whose results are never cut; a name matches when it contains one of these. @default ask_user_questions, question, skill */
   readonly neverCutTools?: readonly string[];
 }
 
@@ -96,17 +96,17 @@ export type Tier = 1 | 2 | 3;
 
 /** How many results the two newest tiers hold. */
 export interface TierCounts {
-  /** Newest results in the first tier. */
+  /** Newest results in the first tier. @default 5 */
   readonly tier1Count: number;
-  /** Results in the second tier, behind those of the first. */
+  /** Results in the second tier, behind those of the first. @default 10 */
   readonly tier2Count: number;
 }
 
 /** How many results each tier holds, and how much it keeps of a result and of an input. */
 export interface TierLimits extends TierCounts {
-  /** Characters that a result keeps, by tier. */
+  /** Characters that a result keeps, by tier. @default 1: no limit, 2: 3,000, 3: 500 */
   readonly resultChars: Readonly<Record<Tier, number>>;
-  /** Characters that the input of a call keeps, by tier. */
+  /** Characters that the input of a call keeps, by tier. @default 1: 500, 2: 200, 3: 100 */
   readonly paramsChars: Readonly<Record<Tier, number>>;
 }
 

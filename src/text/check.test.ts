@@ -7,13 +7,17 @@ import {
   either,
   flag,
   listOf,
+  methods,
+  NO_OPTIONS,
   numberAbove,
   numberFrom,
   objectOf,
   oneOf,
+  optionsCheck,
   type Rule,
   readOptions,
   recordOf,
+  required,
   rule,
   show,
   text,
@@ -150,5 +154,56 @@ describe("a configuration error", () => {
       code: "CARRYOVER_CONFIGURATION",
       problems: ["a is 1", "b is 2"],
     });
+  });
+});
+
+describe("a check of options for functions in loops", () => {
+  const checkPort = optionsCheck({ host: required(text), port: wholeFrom(1), log: methods("info", "warn") });
+  const problemsOf = (options: unknown): readonly string[] => {
+    try {
+      checkPort(options);
+      return [];
+    } catch (error) {
+      return (error as ConfigurationError).problems;
+    }
+  };
+
+  it("says what is missing, unknown and wrong at once", () => {
+    expect(problemsOf({ prt: 1, port: 0, log: { info() {} } })).toEqual([
+      "host is missing; give a text",
+      "prt is not an option; did you mean port?",
+      "port is 0; give a whole number of 1 or more",
+      "log is an object; give an object with the functions info and warn",
+    ]);
+    expect(problemsOf(undefined)).toEqual(["host is missing; give a text"]);
+    expect(problemsOf(null)).toHaveLength(1);
+    expect(problemsOf({ host: undefined })).toEqual(["host is missing; give a text"]);
+  });
+
+  it("takes what can be used, and what is left out where nothing is required", () => {
+    class Log {
+      info(): void {}
+      warn(): void {}
+    }
+    expect(problemsOf({ host: "h", port: undefined, log: new Log() })).toEqual([]);
+    for (const left of [undefined, NO_OPTIONS])
+      expect(() => optionsCheck({ host: text })(left)).not.toThrow();
+  });
+
+  it("looks at an object again, since it may have changed", () => {
+    const options = { host: "h" };
+    expect(problemsOf(options)).toEqual([]);
+    options.host = "";
+    expect(problemsOf(options)).toHaveLength(1);
+  });
+
+  it("refuses an object that cannot be read", () => {
+    const odd = Object.defineProperty({}, "host", {
+      enumerable: true,
+      get: () => {
+        throw new Error("no");
+      },
+    });
+    expect(problemsOf(odd)).toHaveLength(1);
   });
 });

@@ -4,15 +4,15 @@ import { headCut } from "../text/truncate.ts";
 
 /** How much of one tool output may enter the context; 0 turns a limit off. */
 export interface ToolOutputLimits {
-  /** Lines that may stay; CRLF is one line break, and a trailing one adds no line. */
+  /** Lines that may stay; CRLF is one line break, and a trailing one adds no line. @default 2,000 */
   readonly maxLines: number;
-  /** Bytes of UTF-8 that may stay. */
+  /** Bytes of UTF-8 that may stay. @default 51,200 */
   readonly maxBytes: number;
-  /** Code points that may stay, not UTF-16 units. */
+  /** Code points that may stay, not UTF-16 units. @default 204,800 */
   readonly maxChars: number;
-  /** An output with more code points than this is kept in the store and shown as a preview; negative means the default. */
+  /** An output with more code points than this is kept in the store and shown as a preview; negative means the default. @default 204,800 */
   readonly largeOutputThreshold: number;
-  /** Which part of a long output stays. */
+  /** Which part of a long output stays. @default head_tail */
   readonly truncateMode: TruncateMode;
 }
 

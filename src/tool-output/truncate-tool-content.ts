@@ -91,17 +91,17 @@ export async function boundToolOutput(
 
 /** How a tool output is cleaned and kept. */
 export interface ToolOutputOptions {
-  /** What was left out of the output before, from its tool part: with it the output is returned as it is. */
+  /** What was left out of the output before, from its tool part: with it the output is returned as it is. @default none */
   readonly cut?: Cut | undefined;
-  /** Whether terminal escapes, overwritten lines and invisible characters are removed before counting; default on. */
+  /** Whether terminal escapes, overwritten lines and invisible characters are removed before counting. @default on */
   readonly normalize?: "on" | "off";
-  /** When given, secrets are replaced before anything is cut; the store keeps the raw output. */
+  /** When given, secrets are replaced before anything is cut; the store keeps the raw output. @default off */
   readonly redact?: RedactOptions;
-  /** Whether an output below the threshold is stored too when something of it is left out; default on. */
+  /** Whether an output below the threshold is stored too when something of it is left out. @default on */
   readonly spillTruncated?: "on" | "off";
-  /** The tool with which the model can read what the store keeps; named in notices. */
+  /** The tool with which the model can read what the store keeps; named in notices. @default recall */
   readonly recallTool?: string;
-  /** Ends the waiting for a store that does not answer. */
+  /** Ends the waiting for a store that does not answer. @default none */
   readonly signal?: AbortSignal;
 }
 
@@ -126,7 +126,7 @@ const SHAPE: Shape<BoundToolOutputOptions> = {
 export interface BoundToolOutputOptions extends ToolOutputOptions {
   /** What is not given has its default; 0 turns a limit off. */
   readonly limits?: Partial<ToolOutputLimits>;
-  /** Keeps the whole of an output that is cut, for recall; without one the omitted part is lost. */
+  /** Keeps the whole of an output that is cut, for recall; without one the omitted part is lost. @default none */
   readonly store?: SpillStore;
 }
 

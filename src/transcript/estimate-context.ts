@@ -120,18 +120,19 @@ export interface ContextEstimate {
 
 /** How the tokens of a context are counted. */
 export interface ContextEstimateOptions extends MessageEstimateOptions {
-  /** The model that is asked next: usage of another one does not count, and its name tells the family. */
+  /** The model that is asked next: usage of another one does not count, and its name tells the family. @default unset */
   readonly model?: ModelRef;
   /**
    * How many messages there were when the context last changed (compaction, pruning, archiving): the usage of
    * those describes a context that no longer exists.
+   * @default 0
    */
   readonly epochStartIndex?: number;
-  /** Characters of the system prompt; usage has them already. */
+  /** Characters of the system prompt; usage has them already. @default 0 */
   readonly systemChars?: number;
-  /** Characters of the tool definitions; usage has them already. */
+  /** Characters of the tool definitions; usage has them already. @default 0 */
   readonly toolsChars?: number;
-  /** How far off an estimator function of your own is; the built-in ones know. */
+  /** How far off an estimator function of your own is; the built-in ones know. @default measured */
   readonly interval?: ErrorInterval;
 }
 

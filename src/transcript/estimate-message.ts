@@ -32,11 +32,11 @@ export function estimateResultTokens(message: Message, options: MessageEstimateO
 
 /** How the tokens of a message are counted. */
 export interface MessageEstimateOptions {
-  /** How tokens are counted; characters / 4 when unset. */
+  /** How tokens are counted; characters / 4 when unset. @default documented */
   readonly estimator?: TokenEstimator;
-  /** Whose tokens; only the calibrated estimate tells families apart. */
+  /** Whose tokens; only the calibrated estimate tells families apart. @default by the model, else gpt */
   readonly family?: TokenFamily;
-  /** What was learned from the session's own usage; its scale replaces the family's. */
+  /** What was learned from the session's own usage; its scale replaces the family's. @default none */
   readonly calibration?: TokenCalibration;
 }
 

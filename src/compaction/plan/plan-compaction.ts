@@ -205,18 +205,19 @@ export interface CompactionInput extends Partial<KeepInput> {
   readonly transcript: Transcript;
   /** All but `threshold` cut even when everything would fit. */
   readonly trigger: CompactionTrigger;
-  /** The model that writes the summary; its window is that of `limits` when unset. */
+  /** The model that writes the summary; its window is that of `limits` when unset. @default unset */
   readonly summarizer?: SummarizerModel;
   /**
    * What must stay visible to the model; when unset, the pins of the last compaction. Messages that the user marked with
    * `#pin` are pinned as well.
+   * @default those of the last compaction
    */
   readonly pins?: readonly Pin[];
-  /** How tokens are counted; usage is never used, since it describes a context that is going away. */
+  /** How tokens are counted; usage is never used, since it describes a context that is going away. @default characters / 4 */
   readonly estimate?: Omit<ContextEstimateOptions, "epochStartIndex">;
-  /** How secrets are found in what goes to the summarizer and into the summary. */
+  /** How secrets are found in what goes to the summarizer and into the summary. @default on */
   readonly redaction?: SecretRedaction;
-  /** `never`: the agent is not told to go on after an automatic pivot. */
+  /** `never`: the agent is not told to go on after an automatic pivot. @default as-needed */
   readonly autoContinue?: "as-needed" | "never";
 }
 
@@ -225,11 +226,11 @@ export type CompactionTrigger = "threshold" | "overflow" | "context_limit_recove
 
 /** The model that writes summaries, and its limits. */
 export interface SummarizerModel {
-  /** Passed on to the summarizer. */
+  /** Passed on to the summarizer. @default the driver's choice */
   readonly model?: ModelRef;
-  /** What it accepts; 0 means unknown. */
+  /** What it accepts; 0 means unknown. @default that of the model that is asked */
   readonly windowTokens?: number;
-  /** The longest answer it writes. */
+  /** The longest answer it writes. @default unknown */
   readonly outputTokens?: number;
 }
 

@@ -226,17 +226,18 @@ export function keepAmount(input: KeepInput): KeepAmount {
 }
 
 export interface KeepInput {
-  /** As which messages a summary stands in the window. */
+  /** As which messages a summary stands in the window. @default pivot */
   readonly representation: Representation;
-  /** When the window is compacted, and how much of it stays. */
+  /** When the window is compacted, and how much of it stays. @default those of compaction, documented */
   readonly settings?: CompactionSettings;
-  /** The limits of the model that reads the conversation, where known. */
+  /** The limits of the model that reads the conversation, where known. @default unknown */
   readonly limits?: ModelLimits;
-  /** That model, where it may have a threshold of its own. */
+  /** That model, where it may have a threshold of its own. @default unset */
   readonly model?: ModelRef;
   /**
    * A pivot's tail in tokens; 0 keeps none. `as-settings`: what `keepRecentTokens` and `keepRecent` say. Without it, a
    * quarter of what is usable.
+   * @default a quarter of what is usable
    */
   readonly tailTokens?: number | "as-settings";
 }

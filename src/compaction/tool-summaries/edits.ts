@@ -241,13 +241,13 @@ export function compactToolResultsInRecent(
 
 /** Which results stay, and where their digest goes. */
 export interface RecentResultsOptions {
-  /** Behind which message the digest goes; before all of them when unset. */
+  /** Behind which message the digest goes; before all of them when unset. @default before all */
   readonly digestAfter?: Position;
-  /** The id of the digest; made from the first result's message when unset. */
+  /** The id of the digest; made from the first result's message when unset. @default made from the first result */
   readonly digestId?: MessageId;
-  /** Results, or all results of a message, that stay. */
+  /** Results, or all results of a message, that stay. @default none */
   readonly keepHandles?: readonly Handle[];
-  /** How secrets are found in the digest. */
+  /** How secrets are found in the digest. @default on */
   readonly redaction?: SecretRedaction;
 }
 

@@ -92,15 +92,15 @@ export async function maybeSummarizeToolResults(
 export interface MaybeSummarizeOptions {
   /** When and how results are summed up; the settings of a compaction fit. */
   readonly settings: ToolSummarySettings;
-  /** Without one the heuristic is used. */
+  /** Without one the heuristic is used. @default none: the heuristic */
   readonly summarizer?: Summarizer | undefined;
   /** Bounds the time of model calls. */
   readonly clock: Clock;
   /** Ends model calls. What they were for is kept as pending or stays as it is. */
   readonly signal: AbortSignal;
-  /** What the call before this one gave, or stored batches as `{ batch }`. */
+  /** What the call before this one gave, or stored batches as `{ batch }`. @default none */
   readonly pending?: readonly PendingToolSummary[];
-  /** How long to wait for pending summaries first, for the end of a loop; 0 takes only those that are there. */
+  /** How long to wait for pending summaries first, for the end of a loop; 0 takes only those that are there. @default 0 */
   readonly waitMs?: number;
 }
 

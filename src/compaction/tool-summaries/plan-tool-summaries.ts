@@ -200,21 +200,21 @@ export function readToolSummarySettings(settings: ToolSummarySettings): KnownToo
 
 /** When and how old tool results are summed up; the settings of a compaction can be passed as they are. */
 export interface ToolSummarySettings {
-  /** Visible results above which the oldest are summed up; 0 or less switches that off. */
+  /** Visible results above which the oldest are summed up; 0 or less switches that off. @default 10 */
   readonly toolCallCutoff: number;
-  /** Empty or unset means `llm`. */
+  /** Empty or unset means `llm`. @default llm */
   readonly toolSummaryStrategy?: ToolSummaryStrategy | "";
-  /** Unset means `background`. */
+  /** Unset means `background`. @default background */
   readonly toolSummaryMode?: ToolSummaryMode;
-  /** Another name of `toolSummaryMode`. */
+  /** Another name of `toolSummaryMode`. @default background */
   readonly mode?: ToolSummaryMode;
-  /** Tools whose results are neither archived nor counted; a name matches when it contains one of these. */
+  /** Tools whose results are neither archived nor counted; a name matches when it contains one of these. @default ask_user_questions, question, skill */
   readonly protectedTools?: readonly string[];
-  /** Results that stay as they are, and do not count either. */
+  /** Results that stay as they are, and do not count either. @default none */
   readonly pins?: readonly Pin[];
-  /** How secrets are found in what is summed up. */
+  /** How secrets are found in what is summed up. @default the built-in rules */
   readonly redact?: RedactOptions;
-  /** The model to ask; the summarizer's own choice when unset. */
+  /** The model to ask; the summarizer's own choice when unset. @default the summarizer's choice */
   readonly model?: ModelRef;
 }
 

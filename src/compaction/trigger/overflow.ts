@@ -87,11 +87,11 @@ export function usableTokens(limits: ModelLimits, settings: Partial<OverflowSett
 
 /** What a model accepts and writes. 0 or less means unknown. */
 export interface ModelLimits {
-  /** The whole window. */
+  /** The whole window. @default unknown (0) */
   readonly contextTokens: number;
-  /** The longest answer. */
+  /** The longest answer. @default unknown (0) */
   readonly outputTokens: number;
-  /** Set by models whose input has a limit of its own. */
+  /** Set by models whose input has a limit of its own. @default none of its own */
   readonly inputTokens?: number;
 }
 
@@ -118,13 +118,13 @@ function positiveOrZero(tokens: number | undefined): number {
 
 /** How overflow is counted. Every field left out takes its default. */
 export interface OverflowSettings {
-  /** False: no usage ever counts as an overflow. */
+  /** False: no usage ever counts as an overflow. @default true */
   readonly auto: boolean;
-  /** The most that is kept free for the answer, whatever the model could write. */
+  /** The most that is kept free for the answer, whatever the model could write. @default 32,000 */
   readonly outputCapTokens: number;
-  /** Kept free below an input limit; only the formula `opencode` reads it. */
+  /** Kept free below an input limit; only the formula `opencode` reads it. @default 20,000, or the output reserve where that is less */
   readonly reservedTokens?: number;
-  /** Which arithmetic decides. */
+  /** Which arithmetic decides. @default documented */
   readonly formula: OverflowFormula;
 }
 

@@ -224,25 +224,25 @@ function thresholdTokens(threshold: Threshold | undefined, windowTokens: number)
 
 /** When and how far a session is compacted. Counts are messages or results where the name gives no unit. */
 export interface CompactionSettings {
-  /** Compact at this many messages when no token limit is known; 0 switches that off. */
+  /** Compact at this many messages when no token limit is known; 0 switches that off. @default 50 */
   readonly maxMessages: number;
-  /** The token limit where the window is unknown or smaller than its reserve; 0 switches that off. */
+  /** The token limit where the window is unknown or smaller than its reserve; 0 switches that off. @default 8,000 */
   readonly maxTokens: number;
-  /** Messages kept word for word when `keepRecentTokens` is 0. */
+  /** Messages kept word for word when `keepRecentTokens` is 0. @default 5 */
   readonly keepRecent: number;
-  /** Tokens of the newest messages kept word for word; at most half of the limit. */
+  /** Tokens of the newest messages kept word for word; at most half of the limit. @default 20,000 */
   readonly keepRecentTokens: number;
-  /** Left free below the window; in the default profile at most a quarter of it, and half of what system prompt and tools leave. */
+  /** Left free below the window; in the default profile at most a quarter of it, and half of what system prompt and tools leave. @default 16,384 */
   readonly reserveTokens: number;
-  /** Visible tool results above which the oldest are summed up; 0 switches that off. */
+  /** Visible tool results above which the oldest are summed up; 0 switches that off. @default 10 */
   readonly toolCallCutoff: number;
-  /** How they are summed up. */
+  /** How they are summed up. @default off; documented: llm */
   readonly toolSummaryStrategy: ToolSummaryStrategy;
-  /** Whether the agent waits for them. */
+  /** Whether the agent waits for them. @default background; documented: sync */
   readonly toolSummaryMode: ToolSummaryMode;
-  /** False: compact only when asked to. */
+  /** False: compact only when asked to. @default true */
   readonly autoCompact: boolean;
-  /** A limit of its own for a model, by `provider/model`. */
+  /** A limit of its own for a model, by `provider/model`. @default none */
   readonly thresholds: Readonly<Record<string, Threshold>>;
 }
 

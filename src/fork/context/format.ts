@@ -148,7 +148,7 @@ function filledResults(
 
 /** Options of `buildForkPreamble`. */
 export interface ForkPreambleOptions {
-  /** How the child can ask for the whole of what was cut, such as the name of a tool. */
+  /** How the child can ask for the whole of what was cut, such as the name of a tool. @default unset */
   readonly recall?: string;
 }
 

@@ -21,21 +21,21 @@ import type { Part } from "../../transcript/part.ts";
 
 /** What may be set for a fork. */
 export interface ForkOptions {
-  /** Most characters (UTF-16 units) of the wrapped text; at least 512. */
+  /** Most characters (UTF-16 units) of the wrapped text; at least 512. @default 200,000 */
   readonly budgetChars?: number;
-  /** `default` fills the budget with the lines most likely needed next; `documented` cuts results by age to fixed limits. */
+  /** `default` fills the budget with the lines most likely needed next; `documented` cuts results by age to fixed limits. @default default */
   readonly profile?: ForkProfile;
   /** How much the documented profile keeps of a result and of an input, by age. */
   readonly limits?: TierLimits;
-  /** Names the wrapper, so that text from elsewhere cannot imitate it. */
+  /** Names the wrapper, so that text from elsewhere cannot imitate it. @default unset */
   readonly sessionId?: string;
-  /** Tools whose results are never cut. */
+  /** Tools whose results are never cut. @default ask_user_questions, question, skill */
   readonly neverCutTools?: readonly string[];
-  /** Tools that launch or watch children; their unfinished calls stay behind. */
+  /** Tools that launch or watch children; their unfinished calls stay behind. @default fork, fork_result, fork_cancel, recall */
   readonly ownTools?: readonly string[];
-  /** Cleared outputs stay cleared, or come back from the store. */
+  /** Cleared outputs stay cleared, or come back from the store. @default placeholder */
   readonly pruned?: "placeholder" | "restore";
-  /** Takes secrets out for a child at another provider: `redactTranscript()` of `carryover/stages`. Unset: they stay. */
+  /** Takes secrets out for a child at another provider: `redactTranscript()` of `carryover/stages`. Unset: they stay. @default unset */
   readonly redact?: Stage;
 }
 
@@ -101,7 +101,7 @@ export function omitForChild(options: OmitForChildOptions = {}): Stage {
 
 /** Options of `omitForChild`. */
 export interface OmitForChildOptions {
-  /** Tools that launch or watch children; their unfinished calls are not shown to a child. */
+  /** Tools that launch or watch children; their unfinished calls are not shown to a child. @default fork, fork_result, fork_cancel, recall */
   readonly ownTools?: readonly string[];
 }
 

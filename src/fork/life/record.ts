@@ -262,29 +262,29 @@ export function forkLimits({ timeoutMin, graceS, askTimeoutS, ...counts }: ForkL
 
 /** What forks may use, as a person writes it. */
 export interface ForkLimitOptions {
-  /** Forks that run at once. */
+  /** Forks that run at once. @default 4 */
   readonly maxRunning: number;
-  /** Forks that wait for a slot. */
+  /** Forks that wait for a slot. @default 16 */
   readonly maxQueued: number;
-  /** Forks that one root session may ever start. */
+  /** Forks that one root session may ever start. @default 40 */
   readonly maxPerRoot: number;
-  /** How long a run may take before it is asked to report. */
+  /** How long a run may take before it is asked to report. @default 20 */
   readonly timeoutMin: number;
-  /** From "report now" to the abort. */
+  /** From "report now" to the abort. @default 90 */
   readonly graceS: number;
-  /** Tool calls of one run before it is asked to report. */
+  /** Tool calls of one run before it is asked to report. @default 200 */
   readonly maxToolCalls: number;
-  /** The same call so often in a row is a loop. */
+  /** The same call so often in a row is a loop. @default 5 */
   readonly repeatLimit: number;
-  /** What one fork may cost. */
+  /** What one fork may cost. @default 2 */
   readonly forkUSD: number;
-  /** What all forks of a root session may cost together. */
+  /** What all forks of a root session may cost together. @default 10 */
   readonly rootUSD: number;
-  /** Whether forks continue when the user stops the parent. */
+  /** Whether forks continue when the user stops the parent. @default keep */
   readonly onParentAbort: "keep" | "cancel";
-  /** Whether a run that a restart interrupted is reported or resumed. */
+  /** Whether a run that a restart interrupted is reported or resumed. @default report */
   readonly onRestart: "report" | "resume";
-  /** How long a permission ask waits for a person; 0 where there is none. */
+  /** How long a permission ask waits for a person; 0 where there is none. @default 300 */
   readonly askTimeoutS: number;
 }
 

@@ -17,7 +17,7 @@ export interface LineProblem {
 
 /** Options of `readJsonLines`. */
 export interface ReadJsonLinesOptions {
-  /** Called for each line that cannot be read; the line is skipped. */
+  /** Called for each line that cannot be read; the line is skipped. @default none */
   readonly onProblem?: (problem: LineProblem) => void;
 }
 

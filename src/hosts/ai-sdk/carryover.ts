@@ -96,25 +96,25 @@ function withoutSystem(wire: AiSdkWire): readonly ModelMessage[] {
 /** How a conversation is kept within its model's window; everything has a default. */
 export interface CarryoverOptions
   extends Omit<SessionOptions, "model" | "summarizer" | "systemChars" | "toolsChars"> {
-  /** Who writes summaries: another model of the AI SDK, or code of your own; the model itself when unset. */
+  /** Who writes summaries: another model of the AI SDK, or code of your own; the model itself when unset. @default the model itself */
   readonly summarizer?: LanguageModelLike | Summarizer;
-  /** Where long outputs and the record of what was done are kept; without it, in your messages and in `onCompact`. */
+  /** Where long outputs and the record of what was done are kept; without it, in your messages and in `onCompact`. @default none */
   readonly store?: CarryoverStore;
-  /** What `session.toJSON()` gave when these messages were last used. */
+  /** What `session.toJSON()` gave when these messages were last used. @default nothing */
   readonly restore?: unknown;
-  /** Called with what to persist whenever the window was edited; awaited before the request is sent. */
+  /** Called with what to persist whenever the window was edited; awaited before the request is sent. @default none */
   readonly onCompact?: (changed: CompactedConversation) => void | Promise<void>;
-  /** Hooks around a compaction, in order. */
+  /** Hooks around a compaction, in order. @default none */
   readonly hooks?: readonly SessionHook[];
-  /** The present time; the system's when unset. */
+  /** The present time; the system's when unset. @default the system's */
   readonly clock?: Clock;
 }
 
 /** Stores of a conversation, in memory, as files or in a database. */
 export interface CarryoverStore {
-  /** Keeps the whole text of outputs that are too long. */
+  /** Keeps the whole text of outputs that are too long. @default none */
   readonly spills?: SpillStore;
-  /** Keeps every edit, so that a restart goes on where it was. */
+  /** Keeps every edit, so that a restart goes on where it was. @default none */
   readonly journal?: Journal;
 }
 

@@ -39,49 +39,49 @@ interface ReadOptions {
 
 /** What a person may change about the plugin. */
 export interface PluginOptions {
-  /** `documented`: forks inherit text cut by fixed limits, and nothing else of the agent is touched. */
+  /** `documented`: forks inherit text cut by fixed limits, and nothing else of the agent is touched. @default default */
   readonly profile: "default" | "documented";
   /** How forks inherit, and what they may use. */
   readonly fork: PluginForkOptions;
   /** Limits of one tool output over the defaults, or false to leave outputs alone. */
   readonly toolOutput: false | Partial<ToolOutputLimits>;
-  /** `auto`: old outputs leave the window by line, in batches, where that pays for the lost cache. */
+  /** `auto`: old outputs leave the window by line, in batches, where that pays for the lost cache. @default off */
   readonly prune: "off" | "auto";
-  /** What the host's own compaction is told: the running forks, also pins and facts (`assist`), or nothing. */
+  /** What the host's own compaction is told: the running forks, also pins and facts (`assist`), or nothing. @default roster */
   readonly compaction: "roster" | "assist" | "off";
-  /** Globs of instruction files, or texts, that survive every edit. */
+  /** Globs of instruction files, or texts, that survive every edit. @default none */
   readonly pin: readonly string[];
-  /** Thresholds by "provider/model". */
+  /** Thresholds by "provider/model". @default none */
   readonly models: Readonly<Record<string, ModelThresholds>>;
-  /** The folder in which everything is kept, or `postgres://…` for a database that a fleet shares. */
+  /** The folder in which everything is kept, or `postgres://…` for a database that a fleet shares. @default the state folder of the user */
   readonly store?: string;
-  /** Regular expressions of further secrets. */
+  /** Regular expressions of further secrets. @default none */
   readonly redact: readonly string[];
-  /** The least important level that is logged. */
+  /** The least important level that is logged. @default info */
   readonly log: "debug" | "info" | "warn" | "error" | "off";
 }
 
 /** How forks inherit, and what they may use. */
 interface PluginForkOptions extends ForkLimitOptions {
-  /** `documented`: forks inherit text cut by fixed limits, and the rest of the plugin is as it is; the plugin's when unset. */
+  /** `documented`: forks inherit text cut by fixed limits, and the rest of the plugin is as it is; the plugin's when unset. @default default */
   readonly profile: ForkProfile;
-  /** The parent's last request unchanged, its messages after the pipeline, one text, or what is cheapest. */
+  /** The parent's last request unchanged, its messages after the pipeline, one text, or what is cheapest. @default auto */
   readonly way: "auto" | "exact" | "graduated" | "text";
-  /** Characters that a child may inherit through the pipeline. */
+  /** Characters that a child may inherit through the pipeline. @default 200,000 */
   readonly budgetChars?: number;
-  /** Whether a fork that could not inherit anything starts all the same. */
+  /** Whether a fork that could not inherit anything starts all the same. @default continue */
   readonly onForkError: "continue" | "fail";
-  /** Whether a child may run at another provider; secrets are redacted then. */
+  /** Whether a child may run at another provider; secrets are redacted then. @default false */
   readonly allowCrossProvider: boolean;
 }
 
 /** Each in tokens, or as a share of the window such as "80%". */
 export interface ModelThresholds {
-  /** How full the window is before anything is pruned. */
+  /** How full the window is before anything is pruned. @default by size and prices */
   readonly pruneAt?: number | string;
-  /** The newest outputs that stay whole; switches pruning from lines to whole outputs. */
+  /** The newest outputs that stay whole; switches pruning from lines to whole outputs. @default by line */
   readonly keepRecent?: number | string;
-  /** What a child may inherit unchanged; a larger view goes through the pipeline. */
+  /** What a child may inherit unchanged; a larger view goes through the pipeline. @default half of the child's window */
   readonly inheritAtMost?: number | string;
 }
 

@@ -42,11 +42,11 @@ export function keepLines(options: KeepLinesOptions): Stage {
 export interface KeepLinesOptions {
   /** How many characters of the rendered window to keep. */
   readonly keepChars: number;
-  /** How many of the newest results stay whole, with everything after the first of them. */
+  /** How many of the newest results stay whole, with everything after the first of them. @default 10 */
   readonly protectResults?: number;
-  /** How many of the newest turns stay whole. */
+  /** How many of the newest turns stay whole. @default 0 */
   readonly protectTurns?: number;
-  /** Tools whose calls are never touched; upper and lower case are the same. */
+  /** Tools whose calls are never touched; upper and lower case are the same. @default skill, ask_user_questions, question */
   readonly protectedTools?: readonly string[];
 }
 

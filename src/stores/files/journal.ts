@@ -184,11 +184,11 @@ export interface FileJournalOptions {
   readonly root: string;
   /** The id of the session. */
   readonly session: string;
-  /** Flush each entry to disk, so that it survives a power cut; default true. */
+  /** Flush each entry to disk, so that it survives a power cut. @default true */
   readonly durable?: boolean;
-  /** Replaces the file system, for tests. */
+  /** Replaces the file system, for tests. @default node's */
   readonly fs?: FileSystem;
-  /** Replaces `Date.now`, for tests. */
+  /** Replaces `Date.now`, for tests. @default Date.now */
   readonly now?: () => number;
 }
 

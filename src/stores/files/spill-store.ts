@@ -130,17 +130,17 @@ export function createFileSpillStore(options: FileSpillStoreOptions = {}): Spill
 
 /** Where and how spills are stored, and when old ones are removed. */
 export interface FileSpillStoreOptions extends SpillLimits {
-  /** Default: `spill` in the state folder. */
+  /** Default: `spill` in the state folder. @default spill in the state folder */
   readonly root?: string;
-  /** Flush each file to disk, so that it survives a power cut; default true. */
+  /** Flush each file to disk, so that it survives a power cut. @default true */
   readonly durable?: boolean;
-  /** `hourly`: with the first put, then at most once an hour; default hourly. */
+  /** `hourly`: with the first put, then at most once an hour. @default hourly */
   readonly cleaning?: "hourly" | "never";
-  /** Called after each cleaning. */
+  /** Called after each cleaning. @default none */
   readonly onCleaned?: (report: CleanReport | StoreFailure) => void;
-  /** Replaces the file system, for tests. */
+  /** Replaces the file system, for tests. @default node's */
   readonly fs?: FileSystem;
-  /** Replaces `Date.now`, for tests. */
+  /** Replaces `Date.now`, for tests. @default Date.now */
   readonly now?: () => number;
 }
 
@@ -217,15 +217,15 @@ async function removeOldSpills(options: CleanSpillsOptions): Promise<CleanReport
 
 /** How much is kept. */
 export interface SpillLimits {
-  /** Since last use; default 7 days. */
+  /** How long an output is kept after its last use. @default 7 days */
   readonly maxAgeMs?: number;
-  /** Default 1 GiB. */
+  /** How much is kept in all. @default 1 GiB */
   readonly maxBytes?: number;
-  /** Default 10,000. */
+  /** How many files are kept. @default 10,000 */
   readonly maxFiles?: number;
-  /** Files used more recently are always kept, since their reference may not be stored yet; default 1 minute. */
+  /** Files used more recently are always kept, since their reference may not be stored yet. @default 1 minute */
   readonly minAgeMs?: number;
-  /** The handles that sessions still refer to, which are always kept. */
+  /** The handles that sessions still refer to, which are always kept. @default none */
   readonly live?: () => ReadonlySet<string> | Promise<ReadonlySet<string>>;
 }
 

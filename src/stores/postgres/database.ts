@@ -36,23 +36,23 @@ export interface Connection {
 
 /** How a database is reached. */
 export interface PostgresDatabaseOptions {
-  /** Such as `postgres://user:password@host/database`; redacted in errors. */
+  /** Such as `postgres://user:password@host/database`; redacted in errors. @default none */
   readonly connectionString?: string;
-  /** Your own pool instead, with your timeouts; `close` leaves it open. */
+  /** Your own pool instead, with your timeouts; `close` leaves it open. @default one of its own */
   readonly pool?: PostgresPool;
-  /** Default `carryover`. */
+  /** The schema in which the tables are. @default carryover */
   readonly schema?: string;
-  /** Maximum number of connections; default 4. */
+  /** Maximum number of connections. @default 4 */
   readonly maxConnections?: number;
-  /** Timeout of a statement on the server; default 30 s. */
+  /** Timeout of a statement on the server. @default 30 s */
   readonly statementTimeoutMs?: number;
-  /** Timeout of a connection attempt; default 5 s. */
+  /** Timeout of a connection attempt. @default 5 s */
   readonly connectTimeoutMs?: number;
-  /** How long a job is retried while the server is unreachable; default 5 s. */
+  /** How long a job is retried while the server is unreachable. @default 5 s */
   readonly retryMs?: number;
-  /** Loads the package `pg`; `import("pg")` when unset. */
+  /** Loads the package `pg`; `import("pg")` when unset. @default import("pg") */
   readonly load?: LoadPg;
-  /** Replaces the system clock, for tests. */
+  /** Replaces the system clock, for tests. @default the system's */
   readonly clock?: DatabaseClock;
 }
 

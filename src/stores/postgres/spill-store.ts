@@ -178,11 +178,11 @@ export async function cleanPostgresSpills(
 
 /** How much of the unclaimed outputs is kept. */
 export interface PostgresSpillLimits {
-  /** Since last use; default 14 days. */
+  /** How long an output is kept after its last use. @default 14 days */
   readonly maxAgeMs?: number;
-  /** Default 16 GiB. */
+  /** How much is kept in all. @default 16 GiB */
   readonly maxBytes?: number;
-  /** Outputs used more recently are always kept, since their reference may not be stored yet; default 1 minute. */
+  /** Outputs used more recently are always kept, since their reference may not be stored yet. @default 1 minute */
   readonly minAgeMs?: number;
 }
 

@@ -94,9 +94,9 @@ export function createPostgresStores(options: PostgresStoresOptions): PostgresSt
 
 /** How the database is reached, and when old outputs are removed. */
 export interface PostgresStoresOptions extends PostgresDatabaseOptions, PostgresSpillLimits {
-  /** `hourly`: with a put, at most once an hour on all machines together; default hourly. */
+  /** `hourly`: with a put, at most once an hour on all machines together. @default hourly */
   readonly cleaning?: "hourly" | "never";
-  /** Called after each cleaning by this process. */
+  /** Called after each cleaning by this process. @default none */
   readonly onCleaned?: (report: PostgresCleanReport | StoreFailure) => void;
 }
 

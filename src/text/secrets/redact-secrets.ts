@@ -42,9 +42,9 @@ export interface SecretRule {
 
 /** How secrets are found. */
 export interface RedactOptions {
-  /** Keys the short hashes, so that placeholders of two projects cannot be compared. */
+  /** Keys the short hashes, so that placeholders of two projects cannot be compared. @default none */
   readonly key?: string;
-  /** Tried before the built-in rules. */
+  /** Tried before the built-in rules. @default none */
   readonly extraRules?: readonly SecretRule[];
 }
 
