@@ -2,16 +2,27 @@ import { stepToCheck } from "../compaction/trigger/overflow.ts";
 import { omitUndefined } from "../text/json.ts";
 import { type TokenFamily, tokenFamilyOf } from "../text/tokens/estimate-tokens.ts";
 import {
+  addToStart,
   type ContextEstimate,
   type ContextEstimateOptions,
   type ContextTally,
   createContextTally,
-  estimateContext,
+  EMPTY_TALLY,
   observeUsage,
   reportsContextUsage,
+  type TallyStart,
+  withFamily,
 } from "../transcript/estimate-context.ts";
 import { calibrate, startCalibration } from "../transcript/estimate-message.ts";
-import type { Message, MessageId, ModelRef, Transcript } from "../transcript/message.ts";
+import {
+  commonLength,
+  type Message,
+  type MessageId,
+  type ModelRef,
+  type Transcript,
+} from "../transcript/message.ts";
+import { outcomeText } from "../transcript/part.ts";
+import { hasOnlyStub } from "../transcript/tool-results.ts";
 import { type ContextWindow, createFold } from "./window.ts";
 
 /** Estimates how full the window is, and learns from the session's own usage. */
@@ -22,6 +33,8 @@ export interface ContextMeter {
   estimateUncounted(): ContextEstimate;
   /** The part of it that no compaction can take away: system prompt and tools. */
   overheadTokens(): number;
+  /** Characters of the tool outputs in the window that were neither cleared nor archived. */
+  outputChars(): number;
   /** The options of both, with what was learned. */
   options(): ContextEstimateOptions;
   /** Starts a new epoch because the context changed: usage of earlier messages no longer counts. */
@@ -56,6 +69,7 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
   let epoch = 0;
   let epochStartIndex = 0;
   let measure: ((marked: Transcript) => Measured) | undefined;
+  let sums: RunningSums | undefined;
   let version = 0;
   const distrusted = new Set<MessageId>();
 
@@ -89,17 +103,31 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
     const { marked, version: current } = readWindow();
     if (measure === undefined || version !== current) {
       // A new scale counts from here on only: until the next restart estimates can be compared.
+      if (applied !== calibration) sums = undefined;
       applied = calibration;
       version = current;
+      // Usage from before the epoch does not count, so that only sizes matter there.
+      const first = Math.min(startIndex(), marked.length);
+      const before = sumsOf(marked, first);
       const tallied = { ...options(), epochStartIndex: startIndex() };
       const start = (): Measured => ({
-        tally: createContextTally(tallied),
-        overhead: createContextTally({ ...tallied, epochStartIndex: Number.POSITIVE_INFINITY }),
-        summaryAt: Number.NEGATIVE_INFINITY,
+        tally: createContextTally(tallied, before),
+        overhead: createContextTally(
+          { ...tallied, epochStartIndex: Number.POSITIVE_INFINITY },
+          { ...before, tokens: before.overheadTokens },
+        ),
+        summaryAt: before.summaryAt,
       });
-      measure = createFold(start, addMeasured);
+      const fold = createFold(start, addMeasured);
+      measure = (messages) => fold(messages.slice(first));
     }
     return measure(marked);
+  }
+
+  /** The sums over the first messages of the window. */
+  function sumsOf(marked: Transcript, count: number): Sums {
+    sums ??= createRunningSums(withFamily(options()));
+    return sums(marked, count);
   }
 
   /** For each of these messages the span from the usage before it to its own, oldest first. */
@@ -126,10 +154,13 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
     overheadTokens: () => measured().overhead.estimate().tokens,
 
     estimateUncounted() {
-      return estimateContext(readWindow().marked, {
-        ...options(),
-        epochStartIndex: Number.POSITIVE_INFINITY,
-      });
+      const { marked } = readWindow();
+      return createContextTally(options(), sumsOf(marked, marked.length)).estimate();
+    },
+
+    outputChars() {
+      const { marked } = readWindow();
+      return sumsOf(marked, marked.length).outputChars;
     },
 
     startEpoch() {
@@ -157,6 +188,7 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
     setModel(next) {
       model = next;
       measure = undefined;
+      sums = undefined;
     },
 
     setOverhead(given) {
@@ -177,6 +209,47 @@ export function createContextMeter(readWindow: () => ContextWindow, settings: Me
       return marked.lastIndexOf(step) >= startIndex() ? step : undefined;
     },
   };
+}
+
+type RunningSums = (marked: Transcript, count: number) => Sums;
+
+interface Sums extends TallyStart {
+  /** When the newest summary was written. */
+  readonly summaryAt: number;
+  /** Characters of tool outputs that were neither cleared nor archived. */
+  readonly outputChars: number;
+  /** Of system messages. */
+  readonly overheadTokens: number;
+}
+
+/** Sums over the beginning of one window after another; what stands before the first difference is not read again. */
+function createRunningSums(options: ContextEstimateOptions): RunningSums {
+  let read: Transcript = [];
+  const none = { summaryAt: Number.NEGATIVE_INFINITY, outputChars: 0, overheadTokens: 0 };
+  const sums: Sums[] = [{ ...EMPTY_TALLY, ...none }];
+  return (marked, count) => {
+    if (marked !== read) sums.length = commonLength(read, marked) + 1;
+    for (const message of marked.slice(sums.length - 1)) {
+      const before = sums.at(-1) as Sums;
+      const at = message.summary === true ? message.createdAt : undefined;
+      const summaryAt = Math.max(before.summaryAt, at ?? Number.NEGATIVE_INFINITY);
+      const outputChars = before.outputChars + outputCharsOf(message);
+      const start = addToStart(before, message, options);
+      const ownTokens = message.role === "system" ? start.tokens - before.tokens : 0;
+      const overheadTokens = before.overheadTokens + ownTokens;
+      sums.push({ ...start, summaryAt, outputChars, overheadTokens });
+    }
+    read = marked;
+    return sums[count] as Sums;
+  };
+}
+
+function outputCharsOf({ parts }: Message): number {
+  let chars = 0;
+  for (const part of parts)
+    if (part.type === "tool" && part.clearedAt === undefined && !hasOnlyStub(part))
+      chars += outcomeText(part.outcome).length;
+  return chars;
 }
 
 interface Measured {

@@ -1,6 +1,6 @@
 import type { HookStrikes } from "../compaction/ask.ts";
 import { typedText } from "../compaction/plan/window.ts";
-import { countedResults } from "../compaction/tool-summaries/plan-tool-summaries.ts";
+import { createResultCounter } from "../compaction/tool-summaries/plan-tool-summaries.ts";
 import { detectSilentOverflow, hasPendingMarker } from "../compaction/trigger/overflow.ts";
 import {
   afterContextChange,
@@ -12,13 +12,7 @@ import { compactionPart } from "../stages/boundary.ts";
 import type { CacheArithmetic } from "../stages/cache-plan.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../stages/tiers.ts";
 import type { Edit } from "../transcript/edit.ts";
-import {
-  isVisibleToModel,
-  type Message,
-  type MessageId,
-  reachesModel,
-  type Transcript,
-} from "../transcript/message.ts";
+import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
 import { type ContextMeter, createContextMeter } from "./context-meter.ts";
 import { createHistory, type EditBatch, type History, type HistoryChange } from "./history.ts";
 import type { HeldCompaction } from "./hold.ts";
@@ -35,7 +29,7 @@ import {
 import { createPendingSummaries, type PendingSummaries } from "./pending-summaries.ts";
 import type { MechanicalPlan } from "./prune.ts";
 import type { RecoveryState } from "./recovery.ts";
-import { type ContextWindow, createWindowReader, isOfCompaction } from "./window.ts";
+import { type ContextWindow, createWindowReader, isFinishedAnswer, isOfCompaction } from "./window.ts";
 
 /** The parts of a session, what it remembers, and the only ways in which it changes. */
 export interface SessionCore {
@@ -67,7 +61,7 @@ export interface SessionCore {
   changed(kind: string, reason: string): void;
 }
 
-type CountedResults = ReturnType<typeof countedResults>;
+type CountedResults = ReturnType<ReturnType<typeof createResultCounter>>;
 
 /** A step that edits the window, as it is journalled. */
 export interface Step {
@@ -96,7 +90,10 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
   const memory = createSessionMemory(options);
   const believed = createBelievedWindow(options, memory, () => meter.overheadTokens());
   const outputLimits = createOutputLimits(options, () => believed.roomTokens());
-  const exempt = { protectedTools: FORK_NO_TRUNCATION_TOOLS, pins: options.pins ?? [] };
+  const countResults = createResultCounter({
+    protectedTools: FORK_NO_TRUNCATION_TOOLS,
+    pins: options.pins ?? [],
+  });
   let results: { readonly marked: Transcript; readonly counted: CountedResults } | undefined;
   let batchCount = 0;
 
@@ -116,10 +113,9 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
 
   /** Unique even when the clock stands still or was set back. */
   function freeBatchId(at: number): string {
-    const taken = new Set(history.batches().map(({ id }) => id));
     let id: string;
     do id = `${at}-${++batchCount}`;
-    while (taken.has(id));
+    while (history.hasBatch(id));
     return id;
   }
 
@@ -233,7 +229,7 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
 
     countedResults() {
       const { marked } = window();
-      if (results?.marked !== marked) results = { marked, counted: countedResults(marked, exempt) };
+      if (results?.marked !== marked) results = { marked, counted: countResults(marked) };
       return results.counted;
     },
 
@@ -308,18 +304,6 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
   };
 }
 
-/** True for a finished answer of the model. */
-function isFinishedAnswer(message: Message): boolean {
-  return (
-    message.role === "assistant" &&
-    message.summary !== true &&
-    message.error === undefined &&
-    message.unfinished !== true &&
-    isVisibleToModel(message) &&
-    message.parts.some(reachesModel)
-  );
-}
-
 function pendingMarkerOf(transcript: Transcript): PendingMarker {
   if (!hasPendingMarker(transcript)) return "none";
   const marker = transcript.findLast(
@@ -357,7 +341,7 @@ interface SessionMemory {
   unbounded: UnboundedOutputs;
   hookStrikes: HookStrikes;
   /** The mechanical edits that would pay, by what they depend on. */
-  worthwhile: { readonly key: string; readonly plan: MechanicalPlan | undefined } | undefined;
+  worthwhile: KnownPlan | undefined;
   /** Steps that changed nothing, by the version at which they were tried. */
   readonly spent: Map<string, number>;
   /** Finished answers of the model; their number is the number of the turn. */
@@ -365,6 +349,13 @@ interface SessionMemory {
   readonly requests: Set<MessageId>;
   /** Warnings that are emitted only once. */
   readonly warned: Set<WarningCode>;
+}
+
+interface KnownPlan {
+  readonly key: string;
+  /** Of the window. */
+  readonly version: number;
+  readonly plan: MechanicalPlan | undefined;
 }
 
 /** Who asked for it. */

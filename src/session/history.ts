@@ -15,6 +15,8 @@ export interface History {
   /** Takes a batch out of force, and those that were built on it. */
   remove(id: string): void;
   batches(): readonly EditBatch[];
+  /** True for the id of a batch in force. */
+  hasBatch(id: string): boolean;
   /** The owner's messages, before any edit. */
   source(): Transcript;
   /** A message of the owner, also when it has left the list, or one that a batch in force inserted. */
@@ -38,15 +40,26 @@ export function createHistory(): History {
   const source = createSourceMessages();
   let batches: readonly EditBatch[] = [];
   /** Every message that a batch names: one that comes back under such an id is edited again. */
-  let editedIds: ReadonlySet<MessageId> = new Set();
+  let editedIds = new Set<MessageId>();
+  /** Messages that the batches in force inserted. */
+  let inserted = new Map<MessageId, Message>();
+  let batchIds = new Set<string>();
   let transcript: Transcript = [];
   /** The beginning of the transcript up to the last edit, and how many source messages it stands for. */
   let head: Transcript = [];
   let headSourceCount = 0;
 
+  function note({ id: batchId, edits }: EditBatch): void {
+    batchIds.add(batchId);
+    for (const edit of edits) {
+      for (const id of namedIds(edit)) editedIds.add(id);
+      if (edit.type === "insert-message" && !inserted.has(edit.message.id))
+        inserted.set(edit.message.id, edit.message);
+    }
+  }
+
   function settle(nextBatches: readonly EditBatch[], edited: Transcript): void {
     batches = nextBatches;
-    editedIds = new Set(batches.flatMap(({ edits }) => edits.flatMap(namedIds)));
     transcript = edited;
     const messages = source.messages();
     let same = 0;
@@ -65,8 +78,23 @@ export function createHistory(): History {
       edited = next;
       kept.push(batch);
     }
+    editedIds = new Set();
+    inserted = new Map();
+    batchIds = new Set();
+    for (const batch of kept) note(batch);
     settle(kept, edited);
     return wanted.filter((batch) => !kept.includes(batch));
+  }
+
+  /** The same as `applyBatch`, reading only what stands behind the first message that is edited; undefined when that is not enough. */
+  function applyToEnd({ edits, at }: EditBatch): Transcript | undefined {
+    const isNew = (edit: Edit): boolean =>
+      edit.type !== "insert-message" ||
+      (edit.after !== null && source.find(edit.message.id) === undefined && !inserted.has(edit.message.id));
+    const own = new Set(edits.flatMap((edit) => (edit.type === "insert-message" ? [edit.message.id] : [])));
+    const start = firstIndexOf(transcript, new Set(edits.flatMap(targetsOf).filter((id) => !own.has(id))));
+    if (start === undefined || !edits.every(isNew)) return undefined;
+    return transcript.slice(0, start).concat(applyEdits(transcript.slice(start), edits, { at }));
   }
 
   function follow(firstChanged: number | undefined): HistoryChange {
@@ -84,8 +112,9 @@ export function createHistory(): History {
     observe: (given) => follow(source.observe(given)),
 
     add(batch) {
-      const next = applyBatch(transcript, batch);
+      const next = applyToEnd(batch) ?? applyBatch(transcript, batch);
       if (next === undefined) return false;
+      note(batch);
       settle([...batches, batch], next);
       return true;
     },
@@ -94,9 +123,10 @@ export function createHistory(): History {
       rebuild(batches.filter((batch) => batch.id !== id));
     },
 
-    find: (id) => source.find(id) ?? findInserted(batches, id),
+    find: (id) => source.find(id) ?? inserted.get(id),
     transcript: () => transcript,
     batches: () => batches,
+    hasBatch: (id) => batchIds.has(id),
     source: source.messages,
   };
 }
@@ -105,10 +135,13 @@ function namedIds(edit: Edit): readonly MessageId[] {
   return edit.type === "insert-message" ? [...targetsOf(edit), edit.message.id] : targetsOf(edit);
 }
 
-function findInserted(batches: readonly EditBatch[], id: MessageId): Message | undefined {
-  for (const { edits } of batches) {
-    for (const edit of edits)
-      if (edit.type === "insert-message" && edit.message.id === id) return edit.message;
+/** Where the first of these messages stands, searched from the end; undefined when one of them is not there. */
+export function firstIndexOf(transcript: Transcript, ids: ReadonlySet<MessageId>): number | undefined {
+  let left = ids.size;
+  for (let index = transcript.length - 1; index >= 0 && left > 0; index--) {
+    if (!ids.has((transcript[index] as Message).id)) continue;
+    left--;
+    if (left === 0) return index;
   }
   return undefined;
 }

@@ -228,9 +228,13 @@ function savedTokensOf(
   { before, after, estimate }: Pick<BatchMoment, "before" | "after" | "estimate">,
 ): readonly number[] {
   const changed = new Set(edits.map(editedMessageId));
+  // What stands before the first difference saved nothing.
+  const first = before.findIndex((message, index) => message !== after[index]);
+  const start = first === -1 ? before.length : first;
   const sizesIn = (transcript: Transcript): ReadonlyMap<MessageId, number> =>
     new Map(
       transcript
+        .slice(start)
         .filter((message) => changed.has(message.id))
         .map((message) => [message.id, tokensOf(message, estimate)]),
     );

@@ -2,6 +2,7 @@ import type { CompactionTrigger } from "../compaction/plan/plan-compaction.ts";
 import type { RecoveryRequest } from "../compaction/recover.ts";
 import { type CompactDecision, shouldCompact } from "../compaction/trigger/should-compact.ts";
 import { type CacheProfile, cacheProfileFor } from "../stages/cache-profiles.ts";
+import { PRUNE_PROTECT } from "../stages/prune.ts";
 import { aNumber, oneOf, type Shape } from "../text/check.ts";
 import { omitUndefined } from "../text/json.ts";
 import { CHARS_PER_TOKEN } from "../text/tokens/estimate-tokens.ts";
@@ -164,9 +165,12 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
       return planEditsFor(core, { ...planned, expectedTurns, neededTokens: Math.ceil(overTokens) });
     },
     worthwhileEdits() {
-      // The documented rule looks at every turn; it costs one walk over the window.
-      if (options.pruning?.how === "clear" && options.pruning.when === "always")
+      // The documented rule looks at every turn, once there is so much that anything could go.
+      if (options.pruning?.how === "clear" && options.pruning.when === "always") {
+        const { protectTokens = PRUNE_PROTECT } = options.pruning.options;
+        if (meter.outputChars() < protectTokens * MIN_CHARS_PER_TOKEN) return undefined;
         return planEditsFor(core, { ...planned, expectedTurns: options.expectedTurns });
+      }
       const isPressing = estimate.tokens >= limitTokens * PRESSING_SHARE;
       const expectedTurns = isPressing
         ? options.expectedTurns
@@ -176,10 +180,14 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
       // again after some growth is enough.
       const requests = isPressing ? memory.requests.size : "relaxed";
       const grown = Math.floor(Math.log(Math.max(1, estimate.tokens)) / Math.log(1 + GROWTH_SHARE));
-      const key = [core.window().version, requests, isCold, grown].join("/");
-      if (memory.worthwhile?.key !== key)
-        memory.worthwhile = { key, plan: planEditsFor(core, { ...planned, expectedTurns }) };
-      return memory.worthwhile.plan;
+      const key = [requests, isCold, grown].join("/");
+      const { version } = core.window();
+      const known = memory.worthwhile;
+      // An edit elsewhere makes nothing worthwhile that was not, but it may outdate a plan.
+      const isOutdated = known?.plan !== undefined && known.version !== version;
+      if (known?.key !== key || isOutdated)
+        memory.worthwhile = { key, version, plan: planEditsFor(core, { ...planned, expectedTurns }) };
+      return memory.worthwhile?.plan;
     },
   };
 }
@@ -252,6 +260,8 @@ function recoveryOptions(core: SessionCore): Omit<RecoveryRequest, "limitTokens"
 
 /** By this share of the limit a window has to grow before a compaction that gained nothing is tried again. */
 const GROWN_SHARE = 0.1;
+/** No estimate counts more tokens than this. */
+const MIN_CHARS_PER_TOKEN = 1;
 /** Mechanical edits have to leave some room, or a compaction would follow a moment later. */
 const TARGET_SHARE = 0.9;
 /** Below this share of the limit no room is needed yet: an edit has to pay within a part of the expected requests. */

@@ -31,8 +31,8 @@ export function planMechanicalEdits(
   const choose = (edits: readonly Edit[], tokens = neededTokens): Chosen =>
     chooseEdits(transcript, edits, { ...request, neededTokens: tokens });
   if (request.prune.how === "clear" && request.prune.when === "always") {
-    const all = choose(spare(prune(transcript, request.prune.options).edits), EVERYTHING);
-    return all.edits.length === 0 ? undefined : { type: "prune", ...all };
+    const old = spare(prune(transcript, request.prune.options).edits);
+    return old.length === 0 ? undefined : { type: "prune", ...choose(old, EVERYTHING) };
   }
   const superseded = spare(supersede(protection(request.prune))(transcript));
   const isEnough = ({ edits, savedTokens }: Chosen): boolean =>

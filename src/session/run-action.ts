@@ -8,6 +8,7 @@ import {
 import { type CompactionTrigger, planCompaction } from "../compaction/plan/plan-compaction.ts";
 import { errorText } from "../compaction/summary/text.ts";
 import { maybeSummarizeToolResults } from "../compaction/tool-summaries/maybe-summarize-tool-results.ts";
+import { isToolSummary } from "../compaction/tool-summaries/plan-tool-summaries.ts";
 import { afterCompaction } from "../compaction/trigger/should-compact.ts";
 import { omitUndefined } from "../text/json.ts";
 import { boundToolOutput } from "../tool-output/truncate-tool-content.ts";
@@ -17,11 +18,12 @@ import { outcomeText, withText } from "../transcript/part.ts";
 import { handleOf } from "../transcript/tool-results.ts";
 import type { Recover, RunResult, SessionAction } from "./action.ts";
 import type { SessionCore, Step } from "./core.ts";
-import { targetsOf } from "./history.ts";
+import { firstIndexOf, targetsOf } from "./history.ts";
 import { fitsModel, holdAfter } from "./hold.ts";
 import type { ToolSummaryEnd } from "./log.ts";
 import { withoutPinned } from "./prune.ts";
 import { afterStep } from "./recovery.ts";
+import { isOfCompaction } from "./window.ts";
 
 /** Runs an action through the ports. Never throws: whatever the ports do gives a value, and an abort changes nothing. */
 export async function runAction(
@@ -156,7 +158,8 @@ function keptNotice(handle: Handle): string {
 /** Asks for summaries of old tool results, or takes those that have arrived. Emits one start and one end. */
 async function summarizeToolResults(core: SessionCore, signal: AbortSignal): Promise<RunResult> {
   const { memory, history, log, options, ports } = core;
-  const transcript = history.transcript();
+  const whole = history.transcript();
+  const transcript = whole.slice(startOfSummaries(core));
   log.emit({ type: "tool_summary_start", visibleResults: core.countedResults().length });
   let end: Omit<ToolSummaryEnd, "type"> = { archivedResults: 0, error: "failed" };
   try {
@@ -181,7 +184,7 @@ async function summarizeToolResults(core: SessionCore, signal: AbortSignal): Pro
     const result = commitStep(
       core,
       { name: "summarize-tool-results", reason: "over-cutoff", ...flags },
-      targetsUnchanged(edits, transcript, history.transcript()) ? edits : [],
+      targetsUnchanged(edits, whole, history.transcript()) ? edits : [],
     );
     const archived = result.status === "applied" ? edits.filter(({ reason }) => reason === "archived") : [];
     end = { archivedResults: archived.length, ...flags };
@@ -189,6 +192,22 @@ async function summarizeToolResults(core: SessionCore, signal: AbortSignal): Pro
   } finally {
     log.emit({ type: "tool_summary_end", ...end });
   }
+}
+
+/** Where the part of the transcript begins that tool summaries have to do with: nothing before it is counted or merged. */
+function startOfSummaries(core: SessionCore): number {
+  const transcript = core.history.transcript();
+  const concerned = new Set([
+    ...core.countedResults().map(({ message }) => message.id),
+    ...core
+      .window()
+      .marked.filter(isToolSummary)
+      .map(({ id }) => id),
+    ...core.pending.list().flatMap(({ batch }) => batch.results.map(({ messageId }) => messageId)),
+  ]);
+  const start = firstIndexOf(transcript, concerned) ?? 0;
+  // A compaction can only be read whole.
+  return transcript.slice(start).some(isOfCompaction) ? 0 : start;
 }
 
 /** Compacts now. Every start has one end, which is emitted when it is certain what is in force. */

@@ -7,7 +7,14 @@ import {
 } from "../stages/boundary.ts";
 import { repairPairing } from "../stages/repair.ts";
 import { applyEdits, type Edit } from "../transcript/edit.ts";
-import { isVisibleToModel, type Message, project, type Transcript } from "../transcript/message.ts";
+import {
+  commonLength,
+  isVisibleToModel,
+  type Message,
+  project,
+  reachesModel,
+  type Transcript,
+} from "../transcript/message.ts";
 
 /** What the model sees of an edited transcript: what the newest compaction left, repaired so that no provider refuses it. */
 export interface ContextWindow {
@@ -28,14 +35,14 @@ export interface ContextWindow {
  * message is repaired once, and a transcript that only grew is read on from where the last one ended.
  */
 export function createWindowReader(): (transcript: Transcript) => ContextWindow {
-  const repairAll = createFold(startRepairs, addRepaired);
+  const repairAll = createRepairer();
   let last: Reading | undefined;
   return (transcript) => {
     if (transcript === last?.transcript) return last.window;
-    const added = last && addedMessages(last, transcript);
-    const { boundary, visible, carriesFinish } =
-      last !== undefined && added !== undefined
-        ? { ...last, visible: last.visible.concat(added.filter(isVisibleToModel)) }
+    const change = last && changedEnd(last, transcript);
+    const { boundary, visible, carriesFinish, summaryIndex } =
+      last !== undefined && change !== undefined
+        ? { ...last, visible: change.visible }
         : readBoundary(transcript);
     const { shown, marked, edits } = repairAll(visible);
     const window: ContextWindow = {
@@ -43,12 +50,12 @@ export function createWindowReader(): (transcript: Transcript) => ContextWindow 
       marked: marked.slice(),
       edits: boundary.concat(edits),
       compactedCount:
-        last !== undefined && added !== undefined
+        last !== undefined && change !== undefined
           ? last.window.compactedCount
-          : marked.length - newerCount(transcript, marked),
-      version: (last?.window.version ?? 0) + (added === undefined ? 1 : 0),
+          : marked.length - newerCount(transcript, summaryIndex, marked),
+      version: (last?.window.version ?? 0) + (change?.extent === "end" ? 0 : 1),
     };
-    last = { transcript, window, boundary, carriesFinish, ...withoutOpen(transcript, visible) };
+    last = { transcript, window, boundary, carriesFinish, summaryIndex, ...withoutOpen(transcript, visible) };
     return window;
   };
 }
@@ -59,25 +66,48 @@ interface Reading {
   readonly window: ContextWindow;
   readonly boundary: readonly Edit[];
   readonly carriesFinish: boolean;
+  /** Where the summary of the newest compaction stands; -1 without one. */
+  readonly summaryIndex: number;
   /** The transcript without a newest message that waits for results, and what the boundary leaves of it. */
   readonly settled: Transcript;
   readonly visible: Transcript;
 }
 
-/** What came in behind the settled messages; undefined when the boundary has to be looked for again. */
-function addedMessages({ settled, carriesFinish }: Reading, transcript: Transcript): Transcript | undefined {
-  if (!startsWith(transcript, settled)) return undefined;
-  const added = transcript.slice(settled.length);
+/**
+ * What the boundary leaves of a transcript whose end has grown, or was edited behind the newest compaction; undefined
+ * when the boundary has to be looked for again.
+ */
+function changedEnd(
+  { settled, visible, carriesFinish, summaryIndex }: Reading,
+  transcript: Transcript,
+): { readonly visible: Transcript; readonly extent: "end" | "edited" } | undefined {
+  const same = commonLength(settled, transcript);
+  if (same <= summaryIndex) return undefined;
+  const gone = settled.slice(same);
+  const added = transcript.slice(same);
+  if (gone.some(isOfCompaction) || added.some(isOfCompaction)) return undefined;
   // Whether any answer tells how it finished decides which summaries count as complete.
-  const isMoved = added.some((message) => isOfCompaction(message) || (!carriesFinish && hasFinish(message)));
-  return isMoved ? undefined : added;
+  if (carriesFinish ? gone.some(hasFinish) && !added.some(hasFinish) : added.some(hasFinish))
+    return undefined;
+  const kept = visible.length - gone.filter(isVisibleToModel).length;
+  return {
+    visible: visible.slice(0, kept).concat(added.filter(isVisibleToModel)),
+    extent: gone.length === 0 ? "end" : "edited",
+  };
 }
 
-function readBoundary(transcript: Transcript): Pick<Reading, "boundary" | "visible" | "carriesFinish"> {
+function readBoundary(
+  transcript: Transcript,
+): Pick<Reading, "boundary" | "visible" | "carriesFinish" | "summaryIndex"> {
   const compaction = compactionBoundary({ from: "marker", system: "keep" })(transcript);
   const boundary = [...compaction, ...hideFailedSummaries(transcript)];
   const visible = applyEdits(transcript, boundary, { at: 0 }).filter(isVisibleToModel);
-  return { boundary, visible, carriesFinish: withoutOpen(transcript, visible).settled.some(hasFinish) };
+  return {
+    boundary,
+    visible,
+    carriesFinish: withoutOpen(transcript, visible).settled.some(hasFinish),
+    summaryIndex: findCompletedCompaction(transcript)?.summaryIndex ?? -1,
+  };
 }
 
 function withoutOpen(transcript: Transcript, visible: Transcript): Pick<Reading, "settled" | "visible"> {
@@ -91,10 +121,9 @@ function withoutOpen(transcript: Transcript, visible: Transcript): Pick<Reading,
 }
 
 /** How many messages of the window came after the newest compaction. */
-function newerCount(transcript: Transcript, marked: Transcript): number {
-  const compaction = findCompletedCompaction(transcript);
-  if (compaction === undefined) return marked.length;
-  return transcript.slice(compaction.summaryIndex + 1).filter(isVisibleToModel).length;
+function newerCount(transcript: Transcript, summaryIndex: number, marked: Transcript): number {
+  if (summaryIndex === -1) return marked.length;
+  return transcript.slice(summaryIndex + 1).filter(isVisibleToModel).length;
 }
 
 /** True for a message that is not over, and about which nothing was counted: what becomes of it comes under the same id. */
@@ -106,6 +135,18 @@ function awaitsResults({ parts, usage, unfinished }: Message): boolean {
 /** True for the marker or the summary of a compaction. */
 export function isOfCompaction(message: Message): boolean {
   return message.summary === true || compactionPart(message) !== undefined;
+}
+
+/** True for a finished answer of the model. */
+export function isFinishedAnswer(message: Message): boolean {
+  return (
+    message.role === "assistant" &&
+    message.summary !== true &&
+    message.error === undefined &&
+    message.unfinished !== true &&
+    isVisibleToModel(message) &&
+    message.parts.some(reachesModel)
+  );
 }
 
 /**
@@ -129,10 +170,7 @@ export function createFold<Item, State>(
 }
 
 function startsWith<Item>(items: readonly Item[], start: readonly Item[]): boolean {
-  if (items === start) return true;
-  if (items.length < start.length) return false;
-  for (let index = start.length - 1; index >= 0; index--) if (items[index] !== start[index]) return false;
-  return true;
+  return items === start || (items.length >= start.length && commonLength(items, start) === start.length);
 }
 
 interface Repairs {
@@ -142,8 +180,37 @@ interface Repairs {
   hasSpeaker: boolean;
 }
 
-function startRepairs(): Repairs {
-  return { shown: [], marked: [], edits: [], hasSpeaker: false };
+/** Repairs the messages of a window; those before the first that differs from the last window are not read again. */
+function createRepairer(): (visible: Transcript) => Repairs {
+  const state: Repairs = { shown: [], marked: [], edits: [], hasSpeaker: false };
+  /** For each message read so far, what there was before it. */
+  const marks: RepairMark[] = [];
+  let read: Transcript = [];
+  return (visible) => {
+    const same = commonLength(read, visible);
+    const mark = marks[same];
+    if (mark !== undefined) {
+      marks.length = same;
+      state.shown.length = mark.shown;
+      state.marked.length = mark.marked;
+      state.edits.length = mark.edits;
+      state.hasSpeaker = mark.hasSpeaker;
+    }
+    for (const message of visible.slice(same)) {
+      const { shown, marked, edits, hasSpeaker } = state;
+      marks.push({ shown: shown.length, marked: marked.length, edits: edits.length, hasSpeaker });
+      addRepaired(state, message);
+    }
+    read = visible;
+    return state;
+  };
+}
+
+interface RepairMark {
+  readonly shown: number;
+  readonly marked: number;
+  readonly edits: number;
+  readonly hasSpeaker: boolean;
 }
 
 /** The same as `repairPairing` over all messages, reading each of them once; the calls of a history have ids of their own. */

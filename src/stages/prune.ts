@@ -7,7 +7,7 @@ import {
 import type { Edit, Handle, Stage } from "../transcript/edit.ts";
 import type { MessageId, Transcript } from "../transcript/message.ts";
 import { type CallId, CLEARED_PLACEHOLDER } from "../transcript/part.ts";
-import { handleOf, type ToolResult, toolResults } from "../transcript/tool-results.ts";
+import { handleOf, hasOnlyStub, type ToolResult, toolResults } from "../transcript/tool-results.ts";
 import { filterCompacted } from "./boundary.ts";
 
 /**
@@ -116,7 +116,8 @@ function walkBack(messages: Transcript, settings: Required<PruneOptions>) {
   let prunedTokens = 0;
   let stoppedBy: PruneStop = start > 0 ? "summary" : end > 0 ? "start" : "guard";
   for (const result of toolResults(window.slice(start, end)).toReversed()) {
-    if (result.status !== "done" || isProtected(result.part.tool)) continue;
+    // Of an archived result only the line that names its summary is left, which has to stay.
+    if (result.status !== "done" || isProtected(result.part.tool) || hasOnlyStub(result.part)) continue;
     if (result.cleared) {
       stoppedBy = "cleared";
       break;

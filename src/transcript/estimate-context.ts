@@ -54,11 +54,14 @@ export function estimateContext(transcript: Transcript, options: ContextEstimate
 }
 
 /** The same estimate kept up to date: adding a message costs no more than reading that message once. */
-export function createContextTally(options: ContextEstimateOptions = {}): ContextTally {
+export function createContextTally(
+  options: ContextEstimateOptions = {},
+  start: TallyStart = EMPTY_TALLY,
+): ContextTally {
   const estimating = withFamily(options);
-  let count = 0;
-  let heuristicTokens = 0;
-  let newestClearedAt = Number.NEGATIVE_INFINITY;
+  let count = start.messages;
+  let heuristicTokens = start.tokens;
+  let newestClearedAt = start.clearedAt;
   let usage: KnownUsage | undefined;
   let trailingTokens = 0;
 
@@ -94,6 +97,31 @@ export function createContextTally(options: ContextEstimateOptions = {}): Contex
         lastUsageIndex: known?.index ?? -1,
       };
     },
+  };
+}
+
+/** What a tally begins with when messages were counted before, none of whose usage holds. */
+export interface TallyStart {
+  readonly messages: number;
+  readonly tokens: number;
+  /** When the newest output among them was cleared. */
+  readonly clearedAt: number;
+}
+
+/** No messages yet. */
+export const EMPTY_TALLY: TallyStart = { messages: 0, tokens: 0, clearedAt: Number.NEGATIVE_INFINITY };
+
+/** What one more message adds to the start of a tally. */
+export function addToStart(
+  { messages, tokens, clearedAt }: TallyStart,
+  message: Message,
+  options: ContextEstimateOptions,
+): TallyStart {
+  if (!isVisibleToModel(message)) return { messages: messages + 1, tokens, clearedAt };
+  return {
+    messages: messages + 1,
+    tokens: tokens + estimateMessageTokens(message, options),
+    clearedAt: Math.max(clearedAt, clearedAtOf(message)),
   };
 }
 
@@ -156,7 +184,7 @@ interface KnownUsage {
 
 type Estimating = ContextEstimateOptions & { readonly family: TokenFamily };
 
-function withFamily(options: ContextEstimateOptions): Estimating {
+export function withFamily(options: ContextEstimateOptions): Estimating {
   const { family, model } = options;
   return { ...options, family: family ?? (model === undefined ? "gpt" : tokenFamilyOf(model.id)) };
 }

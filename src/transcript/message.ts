@@ -240,3 +240,11 @@ export function withCallNames(message: Message, nameCall: NameCall): Message {
   });
   return changed ? { ...message, parts } : message;
 }
+
+/** How many items two lists begin with alike. */
+export function commonLength<Item>(one: readonly Item[], other: readonly Item[]): number {
+  const end = Math.min(one.length, other.length);
+  let index = 0;
+  while (index < end && one[index] === other[index]) index++;
+  return index;
+}

@@ -6,6 +6,7 @@ import { isObject, safeJson } from "../../text/json.ts";
 import { REDACT_SHAPE, type RedactOptions } from "../../text/secrets/redact-secrets.ts";
 import type { Position } from "../../transcript/edit.ts";
 import {
+  commonLength,
   isVisibleToModel,
   type Message,
   type MessageId,
@@ -132,19 +133,33 @@ interface CountedResult extends ToolResult {
  * cleared, superseded or archived, and not those that are dropped before sending because they have no call.
  */
 export function countedResults(window: Transcript, exempt: ExemptResults): readonly CountedResult[] {
+  return createResultCounter(exempt)(window);
+}
+
+/** The same for one window after another; messages before the first that differs from the last window are not read again. */
+export function createResultCounter(exempt: ExemptResults): (window: Transcript) => readonly CountedResult[] {
   const protectedNames = exempt.protectedTools.map((name) => name.toLowerCase());
   const isPinned = createPinGuard(exempt.pins);
-  const unseen = new Set(window.slice(Math.max(0, window.findLastIndex(isAssistantAnswer))));
-  const counted: CountedResult[] = [];
-  for (const result of toolResults(window)) {
+  const counted: { readonly index: number; readonly result: ToolResult }[] = [];
+  let read: Transcript = [];
+
+  function add(result: ToolResult, index: number): void {
     const { part, message } = result;
-    if (part.callMissing) continue;
-    if (isCleared(part) || hasOnlyStub(part)) continue;
+    if (part.callMissing || isCleared(part) || hasOnlyStub(part)) return;
     const tool = part.tool.toLowerCase();
-    if (protectedNames.some((name) => tool.includes(name)) || isPinned(message, result.partIndex)) continue;
-    counted.push({ ...result, isSeen: !unseen.has(message) });
+    if (protectedNames.some((name) => tool.includes(name)) || isPinned(message, result.partIndex)) return;
+    counted.push({ index, result });
   }
-  return counted;
+
+  return (window) => {
+    const same = commonLength(read, window);
+    while ((counted.at(-1)?.index ?? -1) >= same) counted.pop();
+    for (let index = same; index < window.length; index++)
+      for (const result of toolResults(window.slice(index, index + 1))) add(result, index);
+    read = window;
+    const newest = Math.max(0, window.findLastIndex(isAssistantAnswer));
+    return counted.map(({ index, result }) => ({ ...result, isSeen: index < newest }));
+  };
 }
 
 /** Results that are neither archived nor counted. */
