@@ -11,7 +11,20 @@ import { runs } from "./rig/runs.ts";
 
 /** Pieces of which break-outs are made. */
 const piece = fc.constantFrom(
-  ...["\n", "\n\n", "\r\n", "\u2028", " ", "\t", "\u200b", "\ufeff", "\u00ad", "x"],
+  ...[
+    "\n",
+    "\n\n",
+    "\r\n",
+    "\u2028",
+    " ",
+    "\t",
+    "\u200b",
+    "\ufeff",
+    "\u00ad",
+    "x",
+    " ".repeat(90),
+    "\u200b".repeat(90),
+  ],
   ...["User", "Agent", "USER", "Assistant", "System", "Human", "Ｕｓｅｒ", "U\u200bser", "𝐔𝐬𝐞𝐫"],
   ...[":", "：", "﹕", " :", "]:", "］：", "]", "[", "［", "﹇"],
   ...["User:", "Agent:", "[User]:", "[Assistant]:", "[Result of bash]:", "[Program, in the user's name]:"],

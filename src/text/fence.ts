@@ -40,8 +40,7 @@ export function fenceSpeakers(text: string): string {
   let escaped = "";
   let copiedUntil = 0;
   for (let match = COLON_AT_LINE_END.exec(text); match !== null; match = COLON_AT_LINE_END.exec(text)) {
-    const start = lineStart(text, match.index);
-    if (start === undefined || !isSpeaker(text.slice(start, match.index))) continue;
+    if (!isSpeaker(text.slice(lineStart(text, match.index), match.index))) continue;
     escaped += `${text.slice(copiedUntil, match.index)}&#58;`;
     copiedUntil = match.index + 1;
   }
@@ -49,25 +48,25 @@ export function fenceSpeakers(text: string): string {
 }
 
 const COLON_AT_LINE_END =
-  /[:\ufe13\ufe55\uff1a\ua789](?=[^\S\n\r\u2028\u2029]{0,40}(?:[\n\r\v\f\x85\u2028\u2029]|$))/g;
-const MAX_SPEAKER_CHARS = 40;
+  /[:\ufe13\ufe55\uff1a\ua789](?=[\t\p{Zs}\p{Default_Ignorable_Code_Point}\p{Cf}]*(?:[\n\r\v\f\x85\u2028\u2029]|$))/gu;
 
-/** Where the line begins that ends here; undefined when that is too far for a name. */
-function lineStart(text: string, end: number): number | undefined {
-  for (let index = end; index >= end - MAX_SPEAKER_CHARS; index--) {
-    if (index === 0 || LINE_BREAKS.includes(text.charAt(index - 1))) return index;
-  }
-  return undefined;
+function lineStart(text: string, end: number): number {
+  let index = end;
+  while (index > 0 && !LINE_BREAKS.includes(text.charAt(index - 1))) index--;
+  return index;
 }
 
 const LINE_BREAKS = "\n\r\v\f\x85\u2028\u2029";
 
 // The labels begin with a capital: `user:` is a key of many configuration files.
 function isSpeaker(line: string): boolean {
-  const name = line.normalize("NFKC").replace(INVISIBLE_OR_BLANK, "");
+  const trimmed = line.trim();
+  if (trimmed.length > MAX_SPEAKER_CHARS && !/[^ -~]/.test(trimmed)) return false;
+  const name = trimmed.normalize("NFKC").replace(INVISIBLE_OR_BLANK, "");
   return /^[A-Z]/.test(name) && SPEAKERS.has(name.toLowerCase());
 }
 
+const MAX_SPEAKER_CHARS = 40;
 const INVISIBLE_OR_BLANK = /[\s\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}]/gu;
 
 /** Who speaks in a conversation: the labels that we write, and those that models have learned. */
@@ -82,10 +81,22 @@ function opensLabel(text: string, bracketIndex: number): boolean {
   const next = text.charAt(bracketIndex + 1);
   if (isVisibleAscii(next) && !LABEL_INITIALS.includes(next.toLowerCase())) return false;
   let start = bracketIndex;
-  while (start > 0 && BLANK.test(text.charAt(start - 1)) && bracketIndex - start < MAX_SPEAKER_CHARS) start--;
+  while (start > 0 && BLANK.test(text.charAt(start - 1))) start--;
   if (start > 0 && !LINE_BREAKS.includes(text.charAt(start - 1))) return false;
-  const rest = text.slice(bracketIndex + 1, bracketIndex + 1 + MAX_LABEL_CHARS).normalize("NFKC");
-  return LABEL.test(rest.replace(INVISIBLE_OR_BLANK, "").toLowerCase());
+  return LABEL.test(readLabel(text, bracketIndex + 1).toLowerCase());
+}
+
+// Stops at the next opening bracket, so that no text is read twice.
+function readLabel(text: string, startIndex: number): string {
+  let label = "";
+  for (let index = startIndex; index < text.length && label.length < MAX_LABEL_CHARS; ) {
+    const character = String.fromCodePoint(text.codePointAt(index) ?? 0);
+    index += character.length;
+    const folded = fold(character);
+    if (folded === "[" || LINE_BREAKS.includes(character)) break;
+    label += folded.replace(INVISIBLE_OR_BLANK, "");
+  }
+  return label;
 }
 
 /** The labels of conversations that are written as text, without blanks. A tool's name may follow some of them. */
