@@ -4,6 +4,7 @@ import { EventSourceParserStream } from "eventsource-parser/stream";
 import { type Compacted, type CompactOutcome, compact } from "../compaction/compact.ts";
 import type { CompactionPlan, NothingToCompact } from "../compaction/plan/plan-compaction.ts";
 import type { Summarizer } from "../compaction/ports/summarizer.ts";
+import { overflowOfEnvironment } from "../compaction/trigger/overflow.ts";
 import { readTranscript } from "../formats/read-transcript.ts";
 import { planFileCompaction } from "../inspector/view/plan-file-compaction.ts";
 import { createSystemClock } from "../stores/system-clock.ts";
@@ -76,7 +77,11 @@ async function runCompact(path: string, flags: CompactFlags): Promise<void> {
   const out = await outputFile("--out", flags.out, { inputs: [path], ...flags });
   const version = flags.write ? await fileVersionOf(path) : undefined;
   const file = await openInput(path);
-  const plan = planFileCompaction(file, { windowTokens: flags.window, keepTokens: flags.keep });
+  const plan = planFileCompaction(file, {
+    windowTokens: flags.window,
+    keepTokens: flags.keep,
+    overflow: overflowOfEnvironment(process.env),
+  });
   const outcome = await executePlan(plan, summarizer, flags.model);
   const description = describeCompaction(plan, outcome, { isDryRun, format: file.format });
   const isChanged = !isDryRun && outcome.status === "compacted";

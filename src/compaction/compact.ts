@@ -235,7 +235,8 @@ export function settleCompaction(
       };
     }
     const tokensAfter = contextTokens(messages.filter(isVisibleToModel), plan.estimate);
-    if (tokensAfter <= plan.tokensBefore * MAX_TOKENS_SHARE) {
+    const { tokensBefore, overheadTokens } = plan;
+    if (tokensAfter - overheadTokens <= (tokensBefore - overheadTokens) * MAX_TOKENS_SHARE) {
       return { status: "compacted", edits, messages, tokensAfter };
     }
   }

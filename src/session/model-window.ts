@@ -37,6 +37,10 @@ export interface BelievedWindow {
   fittingTokens(): number;
   /** What the limit leaves for the conversation beside system prompt and tools; Infinity when unknown. */
   roomTokens(): number;
+  /** The limit by which the gain of a compaction is judged: in the default profile without what none can take away. */
+  conversationLimit(): Pick<TokenLimit, "limitTokens">;
+  /** How usage is compared with the window. */
+  overflowSettings(): Partial<OverflowSettings>;
   /** Whether reported usage fills the window. */
   overflowOf(usage: Usage | undefined): ReturnType<typeof isOverflow>;
   /** True when a known window is all taken by the reserve for the answer. */
@@ -149,6 +153,13 @@ export function createBelievedWindow(
       return Math.max(0, limitTokens - overheadTokens());
     },
 
+    conversationLimit() {
+      const { limitTokens } = tokenLimit();
+      if (limitTokens === undefined || profile === "documented") return { limitTokens };
+      return { limitTokens: Math.max(1, limitTokens - overheadTokens()) };
+    },
+
+    overflowSettings,
     overflowOf: (usage) => isOverflow({ usage, limits: limits(), settings: overflowSettings() }),
     isAllReserved: () => limits().contextTokens > 0 && usableTokens(limits(), overflowSettings()) <= 0,
 

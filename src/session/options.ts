@@ -12,7 +12,12 @@ import type { Summarizer } from "../compaction/ports/summarizer.ts";
 import type { Representation } from "../compaction/summary/message.ts";
 import type { Pin } from "../compaction/summary/pins.ts";
 import type { SecretRedaction } from "../compaction/summary/text.ts";
-import { type ModelLimits, OVERFLOW_SHAPE, type OverflowSettings } from "../compaction/trigger/overflow.ts";
+import {
+  LIMITS_SHAPE,
+  type ModelLimits,
+  OVERFLOW_SHAPE,
+  type OverflowSettings,
+} from "../compaction/trigger/overflow.ts";
 import {
   COMPACTION_SHAPE,
   type CompactionSettings,
@@ -30,13 +35,12 @@ import {
   objectOf,
   oneOf,
   type Problem,
-  rule,
   type Shape,
   text,
   throwProblems,
   wholeFrom,
 } from "../text/check.ts";
-import { asObject, isObject, omitUndefined } from "../text/json.ts";
+import { asObject, omitUndefined } from "../text/json.ts";
 import type { TokenEstimator } from "../text/tokens/estimate-tokens.ts";
 import {
   completeToolOutputLimits,
@@ -60,7 +64,7 @@ export interface SessionOptions {
   /** The model that is asked next; taken from the first answer when unset. @default from the first answer */
   readonly model?: ModelRef;
   /** What the model accepts; without it only the settings limit the window. @default unknown */
-  readonly limits?: ModelLimits;
+  readonly limits?: Partial<ModelLimits>;
   /** When the window is compacted, how much of it stays, and how old tool results are summed up. */
   readonly compaction?: GivenCompactionSettings;
   /** How reported usage is compared with the model's window. */
@@ -124,6 +128,7 @@ export interface SessionPorts {
 export interface ResolvedSessionOptions
   extends Omit<SessionOptions, Defaulted>,
     Required<Pick<SessionOptions, Defaulted>> {
+  readonly limits: ModelLimits;
   readonly settings: CompactionSettings;
   /** The tail of a pivot: in tokens, by the settings, or by the usable window when undefined. */
   readonly tail: number | "as-settings" | undefined;
@@ -148,6 +153,7 @@ export function readSessionOptions(options: SessionOptions, ports?: unknown): Re
   return {
     ...known,
     ...omitUndefined({ toolOutput }),
+    limits: { ...DEFAULTS.limits, ...omitUndefined(known.limits) },
     // A number of messages alone means that they are counted, not their tokens.
     settings: readCompactionSettings(
       compaction?.keepRecent === undefined ? compaction : { keepRecentTokens: 0, ...compaction },
@@ -231,23 +237,12 @@ export function findConflicts(options: SessionOptions): readonly Problem[] {
 /** Room for the notice that says how much was left out. */
 const MIN_RECALL_CHARS = 512;
 
-const tokens = rule(
-  "a number of tokens, 0 when unknown",
-  (value) => typeof value === "number" && !Number.isNaN(value),
-);
-
-const limits = objectOf({ contextTokens: tokens, outputTokens: tokens, inputTokens: tokens });
-
 /** What the options of a session may be. */
 export const SESSION_SHAPE: Shape<SessionOptions> = {
   profile: oneOf("default", "documented"),
   sessionId: text,
   model: MODEL_RULE,
-  limits: {
-    ...limits,
-    find: (value, path) =>
-      limits.find(isObject(value) ? { ...value, contextTokens: value.contextTokens ?? null } : value, path),
-  },
+  limits: objectOf(LIMITS_SHAPE),
   compaction: objectOf(COMPACTION_SHAPE),
   overflow: objectOf(OVERFLOW_SHAPE),
   representation: oneOf("pivot", "user-summary"),

@@ -223,6 +223,8 @@ async function runCompaction(
     representation: options.representation,
     settings: memory.settings,
     limits: core.believed.estimateLimits(),
+    overflow: core.believed.overflowSettings(),
+    profile: options.profile,
     estimate: meter.options(),
     redaction: options.redaction,
     ...omitUndefined({ model: memory.model, summarizer: options.summarizer }),
@@ -315,7 +317,7 @@ function startCoolDown(
   const { state, warning } = afterCompaction(memory.trigger, {
     tokensBefore,
     tokensAfter,
-    limit: believed.tokenLimit(),
+    limit: believed.conversationLimit(),
     turn: memory.answers.size,
   });
   memory.trigger = state;

@@ -6,18 +6,25 @@ import {
   type ProviderErrorReport,
 } from "../compaction/provider-errors/classify-provider-error.ts";
 import { pinByHandle } from "../compaction/summary/pins.ts";
-import { detectSilentOverflow, type ModelLimits } from "../compaction/trigger/overflow.ts";
+import { detectSilentOverflow, LIMITS_SHAPE, type ModelLimits } from "../compaction/trigger/overflow.ts";
 import {
   type ChangedSettings,
   changeSettings,
   type SettingsChange,
   type TriggerStatus,
 } from "../compaction/trigger/should-compact.ts";
-import { aNumber, optionsCheck } from "../text/check.ts";
-import { asObject } from "../text/json.ts";
+import { aNumber, check, objectOf, optionsCheck, required, throwProblems } from "../text/check.ts";
+import { asObject, omitUndefined } from "../text/json.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import type { ContextEstimate } from "../transcript/estimate-context.ts";
-import type { Message, MessageId, ModelRef, Transcript, Usage } from "../transcript/message.ts";
+import {
+  type Message,
+  type MessageId,
+  MODEL_RULE,
+  type ModelRef,
+  type Transcript,
+  type Usage,
+} from "../transcript/message.ts";
 import type { RunResult, SessionAction } from "./action.ts";
 import type { PromptOverhead } from "./context-meter.ts";
 import { createSessionCore, type SessionCore } from "./core.ts";
@@ -89,7 +96,7 @@ export interface Session {
   /** Changes a setting while the session runs. */
   change(change: SettingsChange): ChangedSettings;
   /** Sets the model that is asked from now on; usage of the last one no longer counts. */
-  useModel(model: ModelRef, limits: ModelLimits): void;
+  useModel(model: ModelRef, limits?: Partial<ModelLimits>): void;
   /** Sets how large the system prompt and the tool definitions are, where they are no messages. */
   setOverhead(overhead: PromptOverhead): void;
 }
@@ -282,9 +289,10 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
       if (meter.setOverhead(overhead)) memory.version++;
     },
 
-    useModel(model, limits) {
+    useModel(model, limits = {}) {
+      throwProblems(check(USE_MODEL_SHAPE, { model, limits }));
       memory.model = model;
-      believed.setLimits(limits);
+      believed.setLimits({ contextTokens: 0, outputTokens: 0, ...omitUndefined(limits) });
       // Refusals of the last model do not apply to this one.
       memory.recovery = undefined;
       memory.recoveryCompactions = 0;
@@ -303,6 +311,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
 }
 
 const checkPrepare = optionsCheck({ ...NEXT_ACTION_SHAPE, signal: SIGNAL_RULE });
+const USE_MODEL_SHAPE = { model: required(MODEL_RULE), limits: objectOf(LIMITS_SHAPE) };
 const checkNextAction = optionsCheck(NEXT_ACTION_SHAPE);
 // What cannot be a count counts as unknown: a host measures these.
 const checkOverhead = optionsCheck({ systemChars: aNumber, toolsChars: aNumber });

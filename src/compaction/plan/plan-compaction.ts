@@ -38,6 +38,7 @@ import {
   type TextCleaner,
   type TextPiece,
 } from "../summary/text.ts";
+import { inputWindowTokens } from "../trigger/overflow.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "../trigger/should-compact.ts";
 import {
   type ConversationSplit,
@@ -66,6 +67,7 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
   const estimate = { ...input.estimate, ...(family && { family }) };
   const window = readWindow(transcript);
   const tokensBefore = contextTokens(window.shown, estimate);
+  const overheadTokens = contextTokens(window.system, estimate);
   const nothing = (reason: NothingToCompact["reason"]): NothingToCompact => ({
     status: "nothing",
     reason,
@@ -75,7 +77,7 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
   });
   if (window.conversation.length === 0) return nothing("empty");
   const split = splitConversation(window.conversation, {
-    keep: keepAmount({ ...input, representation }),
+    keep: keepAmount({ ...input, representation, overheadTokens }),
     forced: trigger === "threshold" ? "as-needed" : "forced",
     estimate,
   });
@@ -83,7 +85,7 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
   const tokensOf = (messages: Transcript): number =>
     messages.reduce((sum, message) => sum + estimateMessageTokens(message, estimate), 0);
   const replacedTokens = tokensOf(split.folded) + tokensOf(window.summaries);
-  if (replacedTokens < tokensBefore * MIN_GAIN_SHARE) return nothing("too-little");
+  if (replacedTokens < (tokensBefore - overheadTokens) * MIN_GAIN_SHARE) return nothing("too-little");
 
   const cleaner = createTextCleaner(redaction);
   const previous = readPreviousSummary(window.summaries, cleaner);
@@ -147,6 +149,7 @@ export function planCompaction(input: CompactionInput): CompactionPlan | Nothing
     replay: isOverflowTrigger(trigger) && isUnanswered(window.conversation) ? "replayed" : "none",
     continuation: continuationOf(input, window.conversation),
     tokensBefore,
+    overheadTokens,
     replacedTokens,
     toolCallCutoff: (input.settings ?? DEFAULT_COMPACTION_SETTINGS).toolCallCutoff,
     estimate,
@@ -171,7 +174,7 @@ export function contextTokens(shown: Transcript, estimate: CompactionPlan["estim
   return estimateContext(shown, { ...estimate, epochStartIndex: Number.POSITIVE_INFINITY }).tokens;
 }
 
-/** Folding less than this can never bring the context down to nine tenths. */
+/** Folding less than this can never bring the context, without the overhead, down to nine tenths. */
 const MIN_GAIN_SHARE = 0.1;
 
 /** True for what an earlier compaction or tool summary inserted: folding that alone would only repeat it. */
@@ -200,7 +203,7 @@ function continuationOf(input: CompactionInput, conversation: Transcript): Conti
 }
 
 /** What a compaction is planned from. Everything but the transcript and the trigger has a default. */
-export interface CompactionInput extends Partial<KeepInput> {
+export interface CompactionInput extends Partial<Omit<KeepInput, "overheadTokens">> {
   /** All messages, hidden ones included. */
   readonly transcript: Transcript;
   /** All but `threshold` cut even when everything would fit. */
@@ -279,6 +282,7 @@ export interface CompactionPlan {
   /** Whether the agent is told to go on, or why not. */
   readonly continuation: Continuation;
   readonly tokensBefore: number;
+  readonly overheadTokens: number;
   readonly replacedTokens: number;
   readonly toolCallCutoff: number;
   readonly estimate: Omit<ContextEstimateOptions, "epochStartIndex">;
@@ -312,7 +316,7 @@ function summaryMaterial(
     summarizer.model ??
     input.transcript.findLast((message) => message.role === "user" && message.model !== undefined)?.model;
   const windowTokens =
-    [summarizer.windowTokens, limits?.contextTokens].find((tokens = 0) => tokens > 0) ??
+    [summarizer.windowTokens, limits && inputWindowTokens(limits)].find((tokens = 0) => tokens > 0) ??
     DEFAULT_WINDOW_TOKENS;
   const caps = [summarizer.outputTokens ?? 0, Math.floor(settings.reserveTokens * RESERVE_SHARE)];
   return {

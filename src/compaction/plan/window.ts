@@ -1,4 +1,5 @@
 import { compactionPart, filterCompacted, findCompletedCompaction } from "../../stages/boundary.ts";
+import { omitUndefined } from "../../text/json.ts";
 import { normalizeTypedText } from "../../text/normalize.ts";
 import type { CarriedPin } from "../../transcript/carried-facts.ts";
 import { estimateMessageTokens, type MessageEstimateOptions } from "../../transcript/estimate-message.ts";
@@ -10,7 +11,7 @@ import {
   type Transcript,
 } from "../../transcript/message.ts";
 import { isSummary, type Representation } from "../summary/message.ts";
-import { type ModelLimits, usableTokens } from "../trigger/overflow.ts";
+import { type ModelLimits, type OverflowSettings, usableTokens } from "../trigger/overflow.ts";
 import {
   type CompactionSettings,
   DEFAULT_COMPACTION_SETTINGS,
@@ -22,6 +23,8 @@ import {
 interface CompactionWindow {
   /** Everything the model is sent, system messages included. */
   readonly shown: Transcript;
+  /** The system messages among it, which no compaction takes away. */
+  readonly system: Transcript;
   /** What can be folded or kept, oldest first. */
   readonly conversation: Transcript;
   /** Summaries of earlier compactions: taken out, so that they are merged and never summed up as conversation. */
@@ -46,7 +49,7 @@ export function readWindow(transcript: Transcript): CompactionWindow {
     else if (!isBareMarker(message)) conversation.push(message);
     else if (message !== answered) pendingMarker = message;
   }
-  return { shown: [...system, ...window], conversation, summaries, pendingMarker };
+  return { shown: [...system, ...window], system, conversation, summaries, pendingMarker };
 }
 
 /** True for a user message that asks for a compaction and says nothing else. */
@@ -210,14 +213,14 @@ function turnPrefix(conversation: Transcript, cut: number, keptRequest: number):
  * settings.
  */
 export function keepAmount(input: KeepInput): KeepAmount {
-  const { settings = DEFAULT_COMPACTION_SETTINGS, limits, tailTokens } = input;
+  const { settings = DEFAULT_COMPACTION_SETTINGS, limits, tailTokens, profile, overheadTokens } = input;
   if (input.representation === "pivot" && tailTokens !== "as-settings") {
-    const tokens = tailTokens ?? defaultTailTokens(settings, limits);
+    const tokens = tailTokens ?? defaultTailTokens(input);
     return { type: "tokens", tokens, atLeast: tokens > 0 ? 1 : 0 };
   }
   const limit = effectiveTokenLimit(settings, {
     contextWindowTokens: limits?.contextTokens ?? 0,
-    ...(input.model && { model: input.model }),
+    ...omitUndefined({ model: input.model, profile, overheadTokens }),
   });
   const tokens = effectiveKeepRecentTokens(settings, limit);
   if (tokens > 0) return { type: "tokens", tokens, atLeast: 1 };
@@ -240,19 +243,31 @@ export interface KeepInput {
    * @default a quarter of what is usable
    */
   readonly tailTokens?: number | "as-settings";
+  /** How the reserve for an answer is counted where the tail is a share of what is usable. */
+  readonly overflow?: Partial<OverflowSettings>;
+  /** By which formula the limit is computed that the settings are clamped to; the documented one when unset. */
+  readonly profile?: "default" | "documented";
+  /** What system prompt and tools take of the window. */
+  readonly overheadTokens?: number;
 }
 
 const MIN_TAIL_TOKENS = 2_000;
 const MAX_TAIL_TOKENS = 15_000;
 const TAIL_SHARE = 0.25;
 
-function defaultTailTokens(settings: CompactionSettings, limits: ModelLimits | undefined): number {
+function defaultTailTokens({
+  settings = DEFAULT_COMPACTION_SETTINGS,
+  limits,
+  overflow,
+  overheadTokens = 0,
+}: KeepInput): number {
   const windowTokens = limits?.contextTokens ?? 0;
   const usable =
     limits !== undefined && windowTokens > 0
-      ? usableTokens(limits)
+      ? usableTokens(limits, overflow)
       : (effectiveTokenLimit(settings, 0).limitTokens ?? Number.POSITIVE_INFINITY);
   const tokens = Math.min(MAX_TAIL_TOKENS, Math.max(MIN_TAIL_TOKENS, Math.floor(usable * TAIL_SHARE)));
   // The minimum is meant for large windows; a tail must never fill a small one.
-  return windowTokens > 0 ? Math.min(tokens, Math.floor(windowTokens / 2)) : tokens;
+  const freeTokens = Math.max(0, windowTokens - overheadTokens);
+  return windowTokens > 0 ? Math.min(tokens, Math.floor(freeTokens / 2)) : tokens;
 }

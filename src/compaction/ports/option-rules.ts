@@ -16,6 +16,7 @@ import {
 import { isObject } from "../../text/json.ts";
 import { REDACT_SHAPE } from "../../text/secrets/redact-secrets.ts";
 import { MODEL_RULE } from "../../transcript/message.ts";
+import { LIMITS_SHAPE, OVERFLOW_SHAPE } from "../trigger/overflow.ts";
 import { COMPACTION_SHAPE } from "../trigger/should-compact.ts";
 
 /** What must stay visible to the model: each a text, or a handle of the transcript. */
@@ -62,7 +63,7 @@ export const checkCompactionInput: (input: unknown) => void = optionsCheck({
   trigger: required(oneOf("threshold", "overflow", "context_limit_recovery", "manual")),
   representation: oneOf("pivot", "user-summary"),
   settings: objectOf(COMPACTION_SHAPE),
-  limits: rule("{ contextTokens, outputTokens }", isObject),
+  limits: objectOf(LIMITS_SHAPE),
   model: rule("{ provider, id }", isObject),
   tailTokens: either(oneOf("as-settings"), limitFrom(0)),
   summarizer: SUMMARIZER_RULE,
@@ -70,6 +71,8 @@ export const checkCompactionInput: (input: unknown) => void = optionsCheck({
   estimate: rule("options of estimateContextTokens", isObject),
   redaction: REDACTION_RULE,
   autoContinue: oneOf("as-needed", "never"),
+  overflow: objectOf(OVERFLOW_SHAPE),
+  profile: oneOf("default", "documented"),
 });
 
 /** What ends a call early. */

@@ -1,5 +1,5 @@
 import { compactionPart } from "../../stages/boundary.ts";
-import { flag, numberFrom, oneOf, type Shape } from "../../text/check.ts";
+import { flag, numberFrom, oneOf, rule, type Shape } from "../../text/check.ts";
 import { asNumber, asObject } from "../../text/json.ts";
 import { isVisibleToModel, type Message, type Transcript, type Usage } from "../../transcript/message.ts";
 import { classifyProviderError } from "../provider-errors/classify-provider-error.ts";
@@ -152,6 +152,26 @@ export function readOutputCap(text: string | undefined): number {
   const capTokens = Number(text?.trim() || Number.NaN);
   return Number.isFinite(capTokens) && capTokens >= 1 ? Math.floor(capTokens) : OUTPUT_TOKEN_MAX;
 }
+
+/** The overflow settings that a host's environment asks for; none where the variable is not set. */
+export function overflowOfEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+): Partial<OverflowSettings> {
+  const text = env.CARRYOVER_OUTPUT_TOKEN_MAX;
+  return text === undefined ? {} : { outputCapTokens: readOutputCap(text) };
+}
+
+const tokens = rule(
+  "a number of tokens, 0 when unknown",
+  (value) => Number.isFinite(value) && (value as number) >= 0,
+);
+
+/** What the limits of a model may be; unset ones are unknown. */
+export const LIMITS_SHAPE: Shape<ModelLimits> = {
+  contextTokens: tokens,
+  outputTokens: tokens,
+  inputTokens: tokens,
+};
 
 /** What the overflow settings may be; unset ones take `DEFAULT_OVERFLOW_SETTINGS`. */
 export const OVERFLOW_SHAPE: Shape<OverflowSettings> = {

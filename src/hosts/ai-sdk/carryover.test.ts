@@ -1,6 +1,6 @@
 import { generateText, jsonSchema, type ModelMessage, stepCountIs, tool } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { ConfigurationError } from "../../text/check.ts";
 import { type CarryoverOptions, carryover } from "./carryover.ts";
 import { knownLimits } from "./language-model.ts";
@@ -141,6 +141,63 @@ describe("carryover", () => {
     expect(
       carryover(new MockLanguageModelV3({ modelId: "gpt-4.1" })).session.status().contextWindowTokens,
     ).toBe(1_047_576);
+  });
+});
+
+describe("the limits of a conversation", () => {
+  const status = (modelId: string, options: object = {}) =>
+    carryover(new MockLanguageModelV3({ modelId }), options as CarryoverOptions).session.status();
+
+  it("are those of the model where they are undefined, whole or in part", () => {
+    expect(status("gpt-5", { limits: undefined }).limitTokens).toBe(272_000 - 16_384);
+    expect(status("gpt-5", { limits: { outputTokens: 4_000, contextTokens: undefined } }).limitTokens).toBe(
+      272_000 - 16_384,
+    );
+    expect(status("gpt-3.5-turbo").limitTokens).toBe(12_289);
+  });
+
+  it("are the window that is named, without the limit of the input that goes with another", () => {
+    expect(status("gpt-5", { limits: { contextTokens: 1_000_000 } }).limitTokens).toBe(1_000_000 - 16_384);
+  });
+
+  it("are refused when they are negative", () => {
+    expect(problemsOf(() => status("gpt-5", { limits: { contextTokens: -9, outputTokens: -1 } }))).toEqual([
+      "limits.contextTokens is -9; give a number of tokens, 0 when unknown",
+      "limits.outputTokens is -1; give a number of tokens, 0 when unknown",
+    ]);
+  });
+
+  it.each([
+    { name: "the default cap", cap: undefined, option: {}, compactions: 1 },
+    { name: "CARRYOVER_OUTPUT_TOKEN_MAX", cap: "8000", option: {}, compactions: 0 },
+    { name: "the option before it", cap: "8000", option: { outputCapTokens: 32_000 }, compactions: 1 },
+    { name: "no check of usage", cap: undefined, option: { auto: false }, compactions: 0 },
+  ])("leave free for the answer what is asked for: $name", async ({ cap, option, compactions }) => {
+    vi.stubEnv("CARRYOVER_OUTPUT_TOKEN_MAX", cap);
+    const inputTokens = { total: 170_000, noCache: 170_000, cacheRead: 0, cacheWrite: 0 };
+    const base = new MockLanguageModelV3({
+      doGenerate: {
+        content: [{ type: "text", text: "ok" }],
+        finishReason: { unified: "stop", raw: "stop" },
+        usage: { ...usage, inputTokens },
+        warnings: [],
+      },
+    });
+    const { model, session } = carryover(base, {
+      limits: { contextTokens: 200_000, outputTokens: 64_000 },
+      // Only the compaction is looked at.
+      prune: "off",
+      overflow: option,
+      summarizer: { summarize: async () => "## Goal\nGo on.\n## Progress\nOne answer was given." },
+    });
+    vi.unstubAllEnvs();
+    const messages: ModelMessage[] = [];
+    for (const content of ["one ".repeat(20_000), "two"]) {
+      messages.push({ role: "user", content });
+      await generateText({ model, messages: [...messages] });
+      messages.push({ role: "assistant", content: "ok" });
+    }
+    expect(session.ledger().filter(({ step }) => step === "compact")).toHaveLength(compactions);
   });
 });
 

@@ -3,6 +3,11 @@ import type { SessionHook } from "../../compaction/ask.ts";
 import type { Clock } from "../../compaction/ports/clock.ts";
 import { HOOKS_RULE } from "../../compaction/ports/option-rules.ts";
 import type { Summarizer } from "../../compaction/ports/summarizer.ts";
+import {
+  inputWindowTokens,
+  type ModelLimits,
+  overflowOfEnvironment,
+} from "../../compaction/trigger/overflow.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { Journal } from "../../session/journal.ts";
 import type { SessionEvent, SessionState } from "../../session/log.ts";
@@ -132,7 +137,7 @@ function openSession(base: LanguageModelLike, options: CarryoverOptions, wiring:
     ...findConflicts(Object(options)),
   ]);
   const { summarizer, store, restore: _, onCompact: __, hooks, ...rest } = options;
-  const { clock = createSystemClock(), ...sessionOptions } = rest;
+  const { clock = createSystemClock(), overflow, ...sessionOptions } = rest;
   const ports: SessionPorts = {
     clock,
     summarizer: summarizerOf(summarizer ?? base, wiring.headers),
@@ -141,13 +146,24 @@ function openSession(base: LanguageModelLike, options: CarryoverOptions, wiring:
   };
   const model = { provider: String(base.provider), id: String(base.modelId) };
   const session = createSession(ports, {
-    limits: knownLimits(model.id),
     ...sessionOptions,
+    limits: limitsOf(model.id, sessionOptions.limits),
+    overflow: { ...overflowOfEnvironment(globalThis.process?.env ?? {}), ...omitUndefined(Object(overflow)) },
     model,
     ...summarizerLimits(summarizer),
     onEvent: wiring.onEvent,
   });
   return { session, clock };
+}
+
+/** The limits that were given, completed by what is known of the model. */
+function limitsOf(modelId: string, given: CarryoverOptions["limits"]): Partial<ModelLimits> {
+  const known = knownLimits(modelId);
+  const limits = omitUndefined(Object(given) as Partial<ModelLimits>);
+  // Whoever names a window means that one, and not the limit of the input that goes with another.
+  return limits.contextTokens === undefined
+    ? { ...known, ...limits }
+    : { outputTokens: known.outputTokens, ...limits };
 }
 
 interface Wiring {
@@ -169,9 +185,11 @@ function summarizerOf(given: LanguageModelLike | Summarizer, headers: Wiring["he
 function summarizerLimits(given: CarryoverOptions["summarizer"]): Pick<SessionOptions, "summarizer"> {
   if (given === undefined || !("modelId" in Object(given))) return {};
   const { provider, modelId } = given as CallableModel;
-  const { contextTokens, outputTokens } = knownLimits(String(modelId));
+  const limits = knownLimits(String(modelId));
   const model = { provider: String(provider), id: String(modelId) };
-  return { summarizer: { model, windowTokens: contextTokens, outputTokens } };
+  return {
+    summarizer: { model, windowTokens: inputWindowTokens(limits), outputTokens: limits.outputTokens },
+  };
 }
 
 const languageModel = rule(

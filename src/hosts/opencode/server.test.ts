@@ -3,11 +3,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Hooks, ToolContext } from "./hooks.ts";
-import { createServer } from "./server.ts";
+import { createServer, hostEnvironment } from "./server.ts";
 
 const cleanUp: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   for (const each of cleanUp.splice(0).reverse()) await each();
+});
+
+it("K38: the host's own cap of the answer is the plugin's, unless ours is set", () => {
+  const host = { OPENCODE_EXPERIMENTAL_OUTPUT_TOKEN_MAX: "8000" };
+  expect(hostEnvironment(host).CARRYOVER_OUTPUT_TOKEN_MAX).toBe("8000");
+  const ours = { ...host, CARRYOVER_OUTPUT_TOKEN_MAX: "9000" };
+  expect(hostEnvironment(ours).CARRYOVER_OUTPUT_TOKEN_MAX).toBe("9000");
+  expect(hostEnvironment({}).CARRYOVER_OUTPUT_TOKEN_MAX).toBeUndefined();
 });
 
 describe("a fork in a host that does not show its messages", () => {

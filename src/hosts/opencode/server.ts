@@ -37,12 +37,19 @@ import {
 export async function createServer({ client, directory }: PluginInput, options?: unknown): Promise<Hooks> {
   const calls = createHostCalls({ client, directory });
   if (calls === undefined) return {};
-  const { env, argv } = process;
+  const { argv } = process;
+  const env = hostEnvironment(process.env);
   const host = createOpencodeHost({ calls, directory, env, args: argv.slice(2) });
   const plugin = createPlugin(host, options, { env });
   return createHooks(plugin, (hook, cause) =>
     host.log("error", `${hook} failed and changed nothing`, { cause: String(cause) }),
   );
+}
+
+/** The environment as the plugin reads it: OpenCode's own cap of the answer is ours where we have none. */
+export function hostEnvironment(env: OpencodeHostSetup["env"]): OpencodeHostSetup["env"] {
+  const { OPENCODE_EXPERIMENTAL_OUTPUT_TOKEN_MAX: cap } = env;
+  return cap === undefined ? env : { CARRYOVER_OUTPUT_TOKEN_MAX: cap, ...env };
 }
 
 /** OpenCode 1 as the plugin's host, over the routes of its server. */

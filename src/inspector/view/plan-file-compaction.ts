@@ -5,6 +5,7 @@ import {
   planCompaction,
 } from "../../compaction/plan/plan-compaction.ts";
 import { foldSummary, type Representation } from "../../compaction/summary/message.ts";
+import type { OverflowSettings } from "../../compaction/trigger/overflow.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "../../compaction/trigger/should-compact.ts";
 import type { FormatName } from "../../formats/detect-format.ts";
 import type { Transcript } from "../../transcript/message.ts";
@@ -12,7 +13,7 @@ import type { Transcript } from "../../transcript/message.ts";
 /** Plans a manual compaction of a recorded session, in the representation that its own agent understands. */
 export function planFileCompaction(
   { transcript, format }: RecordedFile,
-  { windowTokens, keepTokens }: FileCompactionOptions,
+  { windowTokens, keepTokens, overflow }: FileCompactionOptions,
 ): CompactionPlan | NothingToCompact {
   const model = transcript.findLast((message) => message.model !== undefined)?.model;
   return planCompaction({
@@ -21,6 +22,7 @@ export function planFileCompaction(
     representation: REPRESENTATIONS[format] ?? "user-summary",
     limits: { contextTokens: windowTokens, outputTokens: 0 },
     estimate: { estimator: "calibrated", ...(model && { model }) },
+    ...(overflow && { overflow }),
     ...(keepTokens !== undefined && {
       tailTokens: keepTokens,
       settings: { ...DEFAULT_COMPACTION_SETTINGS, keepRecentTokens: keepTokens },
@@ -36,6 +38,8 @@ interface RecordedFile {
 interface FileCompactionOptions {
   readonly windowTokens: number;
   readonly keepTokens?: number | undefined;
+  /** How the reserve for an answer is counted. */
+  readonly overflow?: Partial<OverflowSettings>;
 }
 
 /** These agents write compactions of their own; for the others the summary is a user message. */

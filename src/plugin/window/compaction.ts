@@ -53,7 +53,7 @@ export function createCompactionContext(setup: CompactionContextSetup): Feature 
       return text !== undefined && !inPlace.has(pin.handle) && !said.includes(text);
     });
     const { provider, id } = request.model;
-    const { contextTokens = ASSUMED_TOKENS } = windows.windowOf(`${provider}/${id}`) ?? {};
+    const { contextTokens = ASSUMED_TOKENS } = windows.windowOf(`${provider}/${id}`)?.limits ?? {};
     const text = pinsOf(transcript, { pins: missing, maxChars: pinsRoom(contextTokens, {}), redaction });
     return { summaryId: summary.id, text, isWhole };
   }

@@ -40,8 +40,7 @@ it("takes the price of a cached prompt from the host, and the rest from the mode
     cost: { input: 3, output: 15, cache: { read: 0.3, write: 3.75 } },
   });
   expect(windows.windowOf(MODEL)).toMatchObject({
-    contextTokens: 100_000,
-    outputTokens: 0,
+    limits: { contextTokens: 100_000, outputTokens: 0 },
     cache: { readMultiplier: expect.closeTo(0.1), writeMultiplier: 1.25, ttlMs: 300_000 },
   });
 });
@@ -59,5 +58,5 @@ it.each([
 it("names no price where the host has none", async () => {
   const windows = createModelWindows({ models: {} });
   await ask(windows, { limit: { context: 8_000 }, cost: { input: 0, output: 0 } });
-  expect(windows.windowOf(MODEL)).toEqual({ contextTokens: 8_000, outputTokens: 0 });
+  expect(windows.windowOf(MODEL)).toEqual({ limits: { contextTokens: 8_000, outputTokens: 0 } });
 });

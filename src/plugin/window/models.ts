@@ -1,3 +1,4 @@
+import type { ModelLimits } from "../../compaction/trigger/overflow.ts";
 import { type CacheProfile, cacheProfileFor } from "../../stages/cache-profiles.ts";
 import type { ModelThresholds, PluginOptions } from "../context/options.ts";
 import type { ModelFacts } from "../host/agent-host.ts";
@@ -12,8 +13,7 @@ export interface ModelWindows {
 }
 
 interface ModelWindow {
-  readonly contextTokens: number;
-  readonly outputTokens: number;
+  readonly limits: ModelLimits;
   /** What a cached prompt costs; unset when the agent names no prices. */
   readonly cache?: CacheProfile;
 }
@@ -35,7 +35,7 @@ export function createModelWindows({ models }: Pick<PluginOptions, "models">): M
     windowOf: (model) => known.get(model),
     thresholds(model) {
       const { pruneAt, keepRecent, inheritAtMost }: ModelThresholds = models[model] ?? {};
-      const windowTokens = known.get(model)?.contextTokens;
+      const windowTokens = known.get(model)?.limits.contextTokens;
       return {
         // A share of a window that is not known yet is never reached.
         pruneAtTokens: toTokens(pruneAt, windowTokens) ?? (pruneAt === undefined ? 0 : Infinity),
@@ -70,10 +70,14 @@ export function cachePrices(model: ModelFacts | undefined): {
 }
 
 function windowOf(model: ModelFacts): ModelWindow | undefined {
-  const { contextTokens = 0, outputTokens = 0 } = model;
+  const { contextTokens = 0, outputTokens = 0, inputTokens = 0 } = model;
   if (contextTokens <= 0) return undefined;
   const cache = cacheProfileOf(model);
-  return { contextTokens, outputTokens: Math.max(0, outputTokens), ...(cache && { cache }) };
+  const limits = { contextTokens, outputTokens: Math.max(0, outputTokens) };
+  return {
+    limits: inputTokens > 0 ? { ...limits, inputTokens } : limits,
+    ...(cache && { cache }),
+  };
 }
 
 /** The agent's own prices before those that go with the name; how long a prompt is kept only the name tells. */

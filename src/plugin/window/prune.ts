@@ -1,4 +1,5 @@
 import type { Pin } from "../../compaction/summary/pins.ts";
+import { overflowOfEnvironment } from "../../compaction/trigger/overflow.ts";
 import { createSession, type Session, type UndoResult } from "../../session/session.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
 import type { ModelRef, Transcript } from "../../transcript/message.ts";
@@ -36,7 +37,7 @@ export function createPruneWindow(setup: PruneWindowSetup): PruneWindow {
   /** Opened anew for another model, and once more when its window is known: both decide what is cleared. */
   function sessionFor({ sessionId, messages, model }: OutgoingRequest): Promise<PrunedSession> {
     const modelName = nameOf(model);
-    const key = `${modelName} ${windows.windowOf(modelName)?.contextTokens ?? "unknown"}`;
+    const key = `${modelName} ${windows.windowOf(modelName)?.limits.contextTokens ?? "unknown"}`;
     const known = sessions.get(sessionId);
     if (known?.key === key) return known.pruned;
     const pruned = openPrunedSession({ ...setup, sessionId, model }, messages);
@@ -179,7 +180,6 @@ function createEngine(
 ): Session {
   const { keepRecentTokens } = windows.thresholds(nameOf(model));
   const window = windows.windowOf(nameOf(model));
-  const { cache, ...limits } = window ?? { contextTokens: 0, outputTokens: 0 };
   return createSession(
     {
       clock: createSystemClock(),
@@ -197,8 +197,9 @@ function createEngine(
       toolOutput: "off",
       prune: keepRecentTokens === undefined ? {} : { protectTokens: keepRecentTokens },
       compaction: { autoCompact: false },
-      ...(window && { limits }),
-      ...(cache && { cache }),
+      overflow: overflowOfEnvironment(context.env),
+      ...(window && { limits: window.limits }),
+      ...(window?.cache && { cache: window.cache }),
     },
   );
 }
