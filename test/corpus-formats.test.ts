@@ -80,5 +80,10 @@ function countsOf(transcript: Transcript) {
 }
 
 function view(transcript: Transcript): Transcript {
-  return project(transcript).map((message, index) => ({ ...message, id: `${index}` }));
+  return project(transcript).map((message, index) => ({
+    ...message,
+    id: `${index}`,
+    // About the form of the wire, which an edit makes regular.
+    parts: message.parts.map(({ irregular: _, ...part }) => part),
+  }));
 }

@@ -66,3 +66,23 @@ it("an observation that names a call which the action before it does not have is
   expect(sweAgent.decode(after)[1]?.parts[1]).toMatchObject({ outcome: { status: "done" } });
   expect(sweAgent.faults(after)).toEqual([]);
 });
+
+it("an action that is run again keeps its own observation when another part is edited", () => {
+  const action = { role: "assistant", content: "look\n```\nls\n```", thought: "look", action: "ls" };
+  const seen = (content: string) => ({ role: "user", content });
+  const wire = deepFreeze({
+    history: [seen("fix"), action, seen("one.txt"), action, seen("one.txt two.txt")],
+  });
+  const transcript = sweAgent.decode(wire);
+  expect(notate(transcript)).toBe("u:3 a:4(bash:7) a:4(bash:15)");
+  const cleared: Edit = {
+    type: "hide-part",
+    what: "output",
+    messageId: transcript[1]?.id ?? "",
+    partIndex: 1,
+    stage: "test",
+    reason: "pruned",
+  };
+  const after = sweAgent.decode(sweAgent.apply(wire, [cleared], { at: 1 }));
+  expect(after[2]?.parts[1]).toMatchObject({ outcome: { status: "done", output: "one.txt two.txt" } });
+});

@@ -3,13 +3,7 @@ import type { Format } from "../../../transcript/format.ts";
 import type { Message } from "../../../transcript/message.ts";
 import { outcomeText, type ToolPart } from "../../../transcript/part.ts";
 import { createLineFormat } from "../../lines/create-line-format.ts";
-import type {
-  CreateContext,
-  LineReading,
-  NextPiece,
-  PlacedLine,
-  ResultPiece,
-} from "../../lines/line-format.ts";
+import type { CreateContext, NextPiece, PlacedLine, ResultPiece } from "../../lines/line-format.ts";
 import { noteOfMessage, visibleMessage, withNote } from "../../lines/line-note.ts";
 import {
   argumentsText,
@@ -43,24 +37,36 @@ function closeRun(wire: SweAgentWire, placed: readonly PlacedLine[]): SweAgentWi
   const count = asArray(wire.history).length;
   const entries = placed.filter(({ origin }) => origin < count);
   const steps = placed.filter(({ origin }) => origin >= count);
-  const before = readLines(asArray(wire.history)).map(answeredCall);
-  const now = readLines(entries.map(({ line }) => line)).map(answeredCall);
+  const before = answeredEntries(asArray(wire.history));
+  const now = answeredEntries(entries.map(({ line }) => line));
   return {
     ...wire,
     history: entries.map(({ line, origin }, index) => {
       const answers = now[index];
-      const isAsBefore = answers === answeredBy(asObject(line)) || answers === before[origin];
+      if (answers === undefined || answers.callId === answeredBy(asObject(line))) return line;
       // Without the entry between them, another's text would be read as the observation.
-      return answers === undefined || isAsBefore ? line : notAnObservation(line);
+      return entries[answers.entry]?.origin === before[origin]?.entry ? line : notAnObservation(line);
     }),
     ...(wire.trajectory === undefined ? {} : { trajectory: steps.map(({ line }) => line) }),
   };
 }
 
-/** The call that an entry is the result of. */
-function answeredCall(readings: readonly LineReading[]): string | undefined {
-  const piece = readings[0]?.pieces[0];
-  return piece?.half === "result" ? piece.callId : undefined;
+interface Answered {
+  readonly callId: string;
+  /** The index of the entry that calls; -1 when none does. */
+  readonly entry: number;
+}
+
+/** For each entry that is a result, the call that it answers, which is in the newest entry of that id. */
+function answeredEntries(history: readonly unknown[]): readonly (Answered | undefined)[] {
+  const callers = new Map<string, number>();
+  return readLines(history).map((readings, index) => {
+    for (const piece of readings[0]?.pieces ?? []) {
+      if (piece.half === "call") callers.set(piece.part.callId, index);
+      if (piece.half === "result") return { callId: piece.callId, entry: callers.get(piece.callId) ?? -1 };
+    }
+    return undefined;
+  });
 }
 
 function notAnObservation(line: unknown): object {
