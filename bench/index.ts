@@ -7,6 +7,7 @@ import { benchScale } from "./scale.bench.ts";
 import { benchSession } from "./session.bench.ts";
 import { benchTokens } from "./tokens.bench.ts";
 import { benchToolOutput } from "./tool-output.bench.ts";
+import { benchTurns } from "./turns.bench.ts";
 
 const benches: Readonly<Record<string, () => Promise<void>>> = {
   fork: benchFork,
@@ -15,6 +16,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   redact: benchRedact,
   "tool-output": benchToolOutput,
   session: benchSession,
+  turns: benchTurns,
   jsonl: benchJsonl,
   scale: benchScale,
   hostile: benchHostile,
