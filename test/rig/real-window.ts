@@ -5,6 +5,8 @@ import { outcomeText } from "../../src/transcript/part.ts";
 /** A provider with a window of its own, which refuses nothing but what is longer than that. */
 export interface RealWindow {
   readonly windowTokens: number;
+  /** Who it is, for wordings that only one provider uses. */
+  readonly name?: string;
   /** What it counts for system prompt and tools. */
   readonly overheadTokens?: number;
   /** How it counts: characters for a token. */
@@ -43,7 +45,12 @@ export async function playAgainst(
       if (sentTokens > windowTokens) {
         refusals++;
         firstRefusedTokens ??= sentTokens;
-        session.onProviderError(provider.refuse(sentTokens));
+        const { name } = provider;
+        const { recovery } = session.onProviderError(
+          provider.refuse(sentTokens),
+          name === undefined ? {} : { provider: name },
+        );
+        if (recovery === "none") return { answered, refusals, gaveUp: "the refusal was not understood" };
         continue;
       }
       answered++;
