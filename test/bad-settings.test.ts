@@ -97,6 +97,41 @@ const NO_CLOCK = "clock is 7; give an object with the functions now and sleep";
 
 const ROWS: readonly Row[] = [
   {
+    name: "isOverflow",
+    call: (o) => documented.isOverflow(o),
+    good: { usage: undefined, limits: { contextTokens: 1, outputTokens: 1 } },
+    typo: ["setting", "settings"],
+    wrong: [{ limits: { contextTokens: "8k" } }, 'limits.contextTokens is "8k"; give a number'],
+  },
+  {
+    name: "usableTokens",
+    call: (o) => documented.usableTokens({ contextTokens: 9, outputTokens: 1 }, o),
+    at: "settings",
+    good: {},
+    typo: ["outputCapToken", "outputCapTokens"],
+    wrong: [{ formula: "new" }, 'formula is "new"; give "documented" or "opencode"'],
+  },
+  {
+    name: "effectiveTokenLimit",
+    call: (o) => documented.effectiveTokenLimit(o, 9),
+    at: "settings",
+    good: main.DEFAULT_COMPACTION_SETTINGS,
+    typo: ["reserveToken", "reserveTokens"],
+    wrong: [{ maxTokens: "8k" }, 'maxTokens is "8k"; give a number'],
+  },
+  {
+    name: "shouldCompact",
+    call: (o) => documented.shouldCompact(o),
+    good: {
+      settings: main.DEFAULT_COMPACTION_SETTINGS,
+      contextTokens: 1,
+      visibleMessages: 1,
+      contextWindowTokens: 9,
+    },
+    typo: ["turns", "turn"],
+    wrong: [{ demand: "now" }, 'demand is "now"; give "none" or "manual" or "recovery"'],
+  },
+  {
     name: "redactSecrets",
     call: (o) => main.redactSecrets("x", o),
     good: { key: "k" },
@@ -421,12 +456,7 @@ const ROWS: readonly Row[] = [
 ];
 
 /** Functions with such a parameter that take no options of a person, and why. */
-const EXEMPT: Readonly<Record<string, string>> = {
-  isOverflow: "decides by measured usage, where what cannot be read counts as unknown",
-  usableTokens: "the same",
-  effectiveTokenLimit: "the same",
-  shouldCompact: "the same",
-};
+const EXEMPT: Readonly<Record<string, string>> = {};
 
 describe.each(ROWS)(
   "the options of $name",

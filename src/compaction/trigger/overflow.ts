@@ -1,5 +1,17 @@
 import { compactionPart } from "../../stages/boundary.ts";
-import { flag, numberFrom, oneOf, rule, type Shape } from "../../text/check.ts";
+import {
+  aNumber,
+  anything,
+  flag,
+  NO_OPTIONS,
+  numberFrom,
+  objectOf,
+  oneOf,
+  optionsCheck,
+  required,
+  rule,
+  type Shape,
+} from "../../text/check.ts";
 import { asNumber, asObject } from "../../text/json.ts";
 import { isVisibleToModel, type Message, type Transcript, type Usage } from "../../transcript/message.ts";
 import { classifyProviderError } from "../provider-errors/classify-provider-error.ts";
@@ -9,7 +21,9 @@ import { classifyProviderError } from "../provider-errors/classify-provider-erro
  * The rest says why, and whether the other formula would have decided otherwise. `detectSilentOverflow` finds overflows
  * that came without an error, `readUsage` reads usage in any provider's shape.
  */
-export function isOverflow({ usage, limits, settings }: OverflowQuestion): OverflowAnswer {
+export function isOverflow(question: OverflowQuestion): OverflowAnswer {
+  checkQuestion(question);
+  const { usage, limits, settings } = question;
   const { auto, formula } = { ...DEFAULT_OVERFLOW_SETTINGS, ...settings };
   const counted = readUsage(usage);
   const answer = (reason: OverflowReason, disagreement = false): OverflowAnswer => ({
@@ -70,7 +84,9 @@ function countTokens(usage: Usage, formula: OverflowFormula): number {
 }
 
 /** How many tokens of the window a conversation may fill before it overflows; never below 0. */
-export function usableTokens(limits: ModelLimits, settings: Partial<OverflowSettings> = {}): number {
+export function usableTokens(limits: ModelLimits, settings: Partial<OverflowSettings> = NO_OPTIONS): number {
+  checkLimits(limits);
+  checkSettings(settings);
   const { formula, outputCapTokens, reservedTokens } = { ...DEFAULT_OVERFLOW_SETTINGS, ...settings };
   const capTokens = positiveOrZero(outputCapTokens) || OUTPUT_TOKEN_MAX;
   const reserveTokens = Math.min(positiveOrZero(limits.outputTokens), capTokens) || capTokens;
@@ -172,6 +188,26 @@ export const LIMITS_SHAPE: Shape<ModelLimits> = {
   outputTokens: tokens,
   inputTokens: tokens,
 };
+
+// A number that is none counts as unknown here: limits are what a host has read somewhere.
+const MEASURED_LIMITS: Shape<ModelLimits> = {
+  contextTokens: aNumber,
+  outputTokens: aNumber,
+  inputTokens: aNumber,
+};
+const MEASURED_SETTINGS: Shape<OverflowSettings> = {
+  auto: flag,
+  outputCapTokens: aNumber,
+  reservedTokens: aNumber,
+  formula: oneOf("documented", "opencode"),
+};
+const checkLimits = optionsCheck(MEASURED_LIMITS, ["limits"]);
+const checkSettings = optionsCheck(MEASURED_SETTINGS, ["settings"]);
+const checkQuestion = optionsCheck({
+  usage: anything,
+  limits: required(objectOf(MEASURED_LIMITS)),
+  settings: objectOf(MEASURED_SETTINGS),
+} satisfies Shape<OverflowQuestion>);
 
 /** What the overflow settings may be; unset ones take `DEFAULT_OVERFLOW_SETTINGS`. */
 export const OVERFLOW_SHAPE: Shape<OverflowSettings> = {

@@ -1,4 +1,17 @@
-import { flag, oneOf, readOptions, recordOf, rule, type Shape, wholeFrom } from "../../text/check.ts";
+import {
+  aNumber,
+  anything,
+  flag,
+  oneOf,
+  optionsCheck,
+  type Rule,
+  readOptions,
+  recordOf,
+  required,
+  rule,
+  type Shape,
+  wholeFrom,
+} from "../../text/check.ts";
 import { isObject } from "../../text/json.ts";
 import type { ModelRef } from "../../transcript/message.ts";
 import { mostReserveTokens } from "./overflow.ts";
@@ -10,6 +23,7 @@ import { mostReserveTokens } from "./overflow.ts";
  * count is in `overflow.ts`.
  */
 export function shouldCompact(situation: Situation): CompactDecision {
+  checkSituation(situation);
   const limit = effectiveTokenLimit(situation.settings, situation);
   const decide = (reason: CompactReason): CompactDecision => ({
     compact: DUE.has(reason),
@@ -148,6 +162,8 @@ export interface TriggerStatus extends TokenLimit {
  * An unknown window (0) gives the fallback or no limit, never one that is always exceeded.
  */
 export function effectiveTokenLimit(settings: LimitSettings, window: number | ModelWindow): TokenLimit {
+  checkLimitSettings(settings);
+  if (typeof window !== "number") checkWindow(window);
   const { contextWindowTokens, model, profile, overheadTokens }: ModelWindow =
     typeof window === "number" ? { contextWindowTokens: window } : window;
   const windowTokens = contextWindowTokens > 0 ? contextWindowTokens : 0;
@@ -340,3 +356,35 @@ const CHANGED_SETTINGS = {
   "set-cutoff": "toolCallCutoff",
   "set-strategy": "toolSummaryStrategy",
 } as const;
+
+// What a session measures is checked by name and kind only: a number that is none counts as unknown.
+const MEASURED_WINDOW = {
+  contextWindowTokens: aNumber,
+  model: rule("{ provider, id }", isObject),
+  profile: oneOf("default", "documented"),
+  overheadTokens: aNumber,
+};
+const SITUATION_SHAPE: Shape<Situation> = {
+  ...MEASURED_WINDOW,
+  settings: required(rule("settings such as DEFAULT_COMPACTION_SETTINGS", isObject)),
+  contextTokens: required(aNumber),
+  contextEpoch: aNumber,
+  visibleMessages: required(aNumber),
+  turn: aNumber,
+  state: rule("what the trigger remembers", isObject),
+  demand: oneOf("none", "manual", "recovery"),
+};
+const checkSituation = optionsCheck(SITUATION_SHAPE);
+// A situation may be given as the window.
+const checkWindow = optionsCheck({
+  ...SITUATION_SHAPE,
+  settings: anything,
+  contextTokens: anything,
+  visibleMessages: anything,
+});
+const checkLimitSettings = optionsCheck(
+  Object.fromEntries(
+    Object.entries(COMPACTION_SHAPE).map(([name, each]) => [name, /Tokens$/.test(name) ? aNumber : each]),
+  ) as Readonly<Record<string, Rule>>,
+  ["settings"],
+);
