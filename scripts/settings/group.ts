@@ -6,6 +6,8 @@ export interface Group {
   readonly interface: string;
   /** Interfaces that it extends and whose options are listed with it. */
   readonly inherits?: readonly { readonly file: string; readonly interface: string }[];
+  /** Of those, options that cannot be set. */
+  readonly omits?: readonly string[];
   /** The defaults as the code has them, by option. */
   readonly defaults?: object;
   /** Those of the documented profile. */

@@ -55,6 +55,7 @@ export const MORE_GROUPS: readonly Group[] = [
     file: "src/compaction/plan/plan-compaction.ts",
     interface: "CompactionInput",
     inherits: [{ file: "src/compaction/plan/window.ts", interface: "KeepInput" }],
+    omits: ["overheadTokens"],
     from: `${D3}, ${D4}`,
     when: "you compact without a session",
     notes: {
@@ -70,6 +71,8 @@ export const MORE_GROUPS: readonly Group[] = [
       limits: { default: "unknown" },
       model: { default: "unset", from: OWN },
       tailTokens: { default: "a quarter of what is usable" },
+      overflow: { default: "as for a session", from: D3 },
+      profile: { default: "documented" },
     },
   },
   {

@@ -47,7 +47,7 @@ export function defaultTag(row: Pick<Row, "default">): string {
 export function fieldsOf(group: Group): readonly Field[] {
   const inherited = (group.inherits ?? []).flatMap((parent) => readInterface(parent.file, parent.interface));
   const own = readInterface(group.file, group.interface);
-  const names = new Set(own.map(({ name }) => name));
+  const names = new Set([...own.map(({ name }) => name), ...(group.omits ?? [])]);
   return [...own, ...inherited.filter(({ name }) => !names.has(name))];
 }
 

@@ -243,9 +243,9 @@ export interface KeepInput {
    * @default a quarter of what is usable
    */
   readonly tailTokens?: number | "as-settings";
-  /** How the reserve for an answer is counted where the tail is a share of what is usable. */
+  /** How the reserve for an answer is counted where the tail is a share of what is usable. @default as for a session */
   readonly overflow?: Partial<OverflowSettings>;
-  /** By which formula the limit is computed that the settings are clamped to; the documented one when unset. */
+  /** By which formula the limit is computed that the settings are clamped to; the documented one when unset. @default documented */
   readonly profile?: "default" | "documented";
   /** What system prompt and tools take of the window. */
   readonly overheadTokens?: number;
