@@ -129,7 +129,12 @@ describe("maybeSummarizeToolResults on any history", () => {
 
   it("means the same on the wire of a host as in the transcript", async () => {
     const view = (messages: Transcript) =>
-      project(messages).map((message, index) => ({ ...message, id: `${index}` }));
+      project(messages).map((message, index) => ({
+        ...message,
+        id: `${index}`,
+        // About the form of the wire, which an edit makes regular.
+        parts: message.parts.map(({ irregular: _, ...part }) => part),
+      }));
     await forAnyHistory(async (wire, settings) => {
       const before = opencode.decode(wire);
       const edits = await runToTheEnd(before, settings);
