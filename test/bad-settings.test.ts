@@ -93,7 +93,8 @@ const FILES = {
   typo: ["durabel", "durable"],
   wrong: [{ durable: "yes" }, 'durable is "yes"; give true or false'],
 } as const;
-const NO_CLOCK = "clock is 7; give an object with the functions now and sleep";
+const NO_CLOCK =
+  "clock is 7; give an object with the functions now and sleep, such as createSystemClock() gives";
 
 const ROWS: readonly Row[] = [
   {
@@ -241,7 +242,7 @@ const ROWS: readonly Row[] = [
   {
     name: "keepLines",
     call: (o) => stages.keepLines(o),
-    good: {},
+    good: { keepChars: 9 },
     typo: ["keepChar", "keepChars"],
     wrong: [{ protectTurns: -1 }, "protectTurns is -1; give a number of 0 or more"],
   },
@@ -412,7 +413,7 @@ const ROWS: readonly Row[] = [
     call: (o) => session().setOverhead(o),
     good: {},
     typo: ["systemChar", "systemChars"],
-    wrong: [{ toolsChars: "9k" }, 'toolsChars is "9k"; give a number'],
+    wrong: [{ toolsChars: "9k" }, 'toolsChars is "9k"; give a number of 0 or more'],
   },
   { name: "createFileSpillStore", call: (o) => node.createFileSpillStore(o), ...FILES },
   {
@@ -559,6 +560,78 @@ describe("settings", () => {
       ],
     });
     expect(bounding.nextAction()).toMatchObject({ type: "bound-outputs" });
+  });
+});
+
+describe("what cannot be meant", () => {
+  // biome-ignore lint/suspicious/noExplicitAny: what is given is wrong on purpose.
+  const wild = (value: unknown): any => value;
+  const MODEL = 'give a language model object of the AI SDK, such as openai("...") gives';
+  const CLOCK = "give an object with the functions now and sleep, such as createSystemClock() gives";
+  const rows: readonly (readonly [name: string, call: () => unknown, ...problems: readonly string[]])[] = [
+    [
+      "setOverhead",
+      () => session().setOverhead({ toolsChars: -1 }),
+      "toolsChars is -1; give a number of 0 or more",
+    ],
+    ["prepare", () => session().prepare({ idleMs: -4 }), "idleMs is -4; give a number of 0 or more"],
+    ["nextAction", () => session().nextAction({ idleMs: -4 }), "idleMs is -4; give a number of 0 or more"],
+    [
+      "keepLines()",
+      () => stages.keepLines(wild(undefined)),
+      "keepChars is missing; give a number of 0 or more",
+    ],
+    ["keepLines({})", () => stages.keepLines(wild({})), "keepChars is missing; give a number of 0 or more"],
+    [
+      "encode of a wire",
+      () => formats.anthropic.encode(wild([{ role: "user", content: [{ type: "tool_result" }] }])),
+      "transcript.0 is an object with role, content; read it first with anthropic.decode([…]) of carryover/formats, which gives a transcript",
+    ],
+    [
+      "encode of a session",
+      () => formats.openaiChat.encode(wild(session())),
+      "transcript is an object with append, observe, nextAction, run, restore, toJSON; give what its projection() gives",
+    ],
+    ["createSession()", () => main.createSession(wild(undefined)), `ports.clock is missing; ${CLOCK}`],
+    [
+      "a model that cannot stream",
+      () => aiSdkEntry.carryover(wild({ ...model, doStream: undefined })),
+      `the model has no function doStream; ${MODEL}`,
+    ],
+    [
+      "a name of a model",
+      () => aiSdkEntry.carryover(wild("openai/gpt-5")),
+      `the model is "openai/gpt-5"; ${MODEL}`,
+    ],
+    [
+      "a name of a cache profile",
+      () => main.createSession({ clock }, { cache: wild("anthropic-1h") }),
+      'cache is "anthropic-1h"; give CACHE_PROFILES["anthropic-1h"] of carryover/stages',
+    ],
+    [
+      "another name for a cache profile",
+      () => main.createSession({ clock }, { cache: wild("claude") }),
+      'cache is "claude"; give a profile such as CACHE_PROFILES.anthropic of carryover/stages',
+    ],
+  ];
+  it.each(rows.map(([name, call, ...problems]) => ({ name, call, problems })))(
+    "is refused with what to give: $name",
+    async ({ call, problems }) => {
+      expect(await problemsOf(call)).toEqual(problems);
+    },
+  );
+
+  it.each([undefined, {}, { type: "set-atuo" }])("is no change of the settings: %j", (change) => {
+    expect(session().change(wild(change))).toEqual({
+      status: "rejected",
+      problem: `type is ${JSON.stringify(change?.type)}; give "set-auto" or "set-cutoff" or "set-strategy"`,
+    });
+  });
+
+  it("is no reason to refuse what a model asks the recall tool for", async () => {
+    const tool = aiSdkEntry.createRecallTool(session());
+    const asked = { handle: "m1/0", fromLine: 0, toLine: -1 };
+    expect(await tool.execute?.(asked, wild({}))).toMatch(/^Nothing is kept under this handle/);
   });
 });
 

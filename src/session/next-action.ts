@@ -3,7 +3,7 @@ import type { RecoveryRequest } from "../compaction/recover.ts";
 import { type CompactDecision, shouldCompact } from "../compaction/trigger/should-compact.ts";
 import { type CacheProfile, cacheProfileFor } from "../stages/cache-profiles.ts";
 import { PRUNE_PROTECT } from "../stages/prune.ts";
-import { aNumber, oneOf, type Shape } from "../text/check.ts";
+import { aMeasure, oneOf, type Shape } from "../text/check.ts";
 import { omitUndefined } from "../text/json.ts";
 import { CHARS_PER_TOKEN } from "../text/tokens/estimate-tokens.ts";
 import type { Handle } from "../transcript/edit.ts";
@@ -112,8 +112,7 @@ function editWindow(
 export function readSessionView(core: SessionCore, asked: NextActionOptions): SessionView {
   const { memory, meter, history, options } = core;
   const { moment = "before-call", demand = "none" } = asked;
-  // Negative when the clock was set back.
-  const idleMs = asked.idleMs !== undefined && asked.idleMs > 0 ? asked.idleMs : 0;
+  const idleMs = asked.idleMs || 0;
   const estimate = meter.estimate();
   const turn = memory.answers.size;
   const decision = shouldCompact({
@@ -202,11 +201,11 @@ export interface NextActionOptions {
   readonly idleMs?: number;
 }
 
-/** What a caller may know. A time that is none, as when the clock was set back, counts as unknown. */
+/** What a caller may know. */
 export const NEXT_ACTION_SHAPE: Shape<NextActionOptions> = {
   moment: oneOf("before-call", "after-turn"),
   demand: oneOf("none", "manual"),
-  idleMs: aNumber,
+  idleMs: aMeasure,
 };
 
 /** Plans mechanical edits, unless pruning is off or has just changed nothing. */

@@ -25,7 +25,7 @@ import {
   type GivenCompactionSettings,
   readCompactionSettings,
 } from "../compaction/trigger/should-compact.ts";
-import { CACHE_PROFILE_SHAPE, type CacheProfile } from "../stages/cache-profiles.ts";
+import { CACHE_PROFILE_RULE, type CacheProfile } from "../stages/cache-profiles.ts";
 import {
   callback,
   check,
@@ -251,7 +251,7 @@ export const SESSION_SHAPE: Shape<SessionOptions> = {
   pins: PINS_RULE,
   autoContinue: oneOf("as-needed", "never"),
   prune: either(oneOf("off"), PRUNE_RULE),
-  cache: objectOf(CACHE_PROFILE_SHAPE),
+  cache: CACHE_PROFILE_RULE,
   expectedTurns: numberFrom(1),
   toolOutput: either(oneOf("off"), objectOf(TOOL_OUTPUT_LIMIT_SHAPE)),
   estimator: either(oneOf("documented", "calibrated"), callback),

@@ -1,3 +1,4 @@
+import { aMeasure, check, required, rule } from "../text/check.ts";
 import { isObject, safeJson } from "../text/json.ts";
 import { normalizeText } from "../text/normalize.ts";
 import { type RedactOptions, redactSecrets } from "../text/secrets/redact-secrets.ts";
@@ -14,6 +15,17 @@ export type RecallRequest = Handle | { readonly search: string };
 export type RecallRange =
   | { readonly fromLine: number; readonly toLine?: number }
   | { readonly fromChar: number; readonly toChar?: number };
+
+/** What is said about a range that is none, or that has other names; undefined when it can be used. */
+export function refuseRange(range: unknown): RecallMissing | undefined {
+  const isByChar = isObject(range) && ("fromChar" in range || "toChar" in range);
+  const problems = check(isByChar ? CHARS_SHAPE : LINES_SHAPE, range, ["range"]);
+  return problems.length === 0 ? undefined : missing(problems.map(({ text }) => text).join("; "));
+}
+
+const line = rule("a number of 1 or more", (value) => typeof value === "number" && !(value < 1));
+const LINES_SHAPE = { fromLine: required(line), toLine: line };
+const CHARS_SHAPE = { fromChar: required(aMeasure), toChar: aMeasure };
 
 export type Recalled = RecalledContent | RecalledMatches | RecallMissing;
 

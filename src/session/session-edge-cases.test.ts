@@ -94,7 +94,8 @@ describe("a session at its edges", () => {
     expect(session.nextAction()).toMatchObject({ type: "compact" });
   });
 
-  it.each([Number.NaN, -5, Number.NEGATIVE_INFINITY])("takes an idle time of %s for none", async (idleMs) => {
+  it("takes an idle time that is no number for none", async () => {
+    const idleMs = Number.NaN;
     const session = setUp({ limits: { contextTokens: 200_000, outputTokens: 4_000 }, toolOutput: "off" });
     session.observe([user("u", "go"), ...Array.from({ length: 30 }, (_, n) => step(`s${n}`, words(1_000)))]);
     const known = session.nextAction({ moment: "after-turn" });
@@ -102,7 +103,7 @@ describe("a session at its edges", () => {
     expect((await session.prepare({ moment: "after-turn", idleMs })).type).toBe("none");
   });
 
-  it.each([Number.NaN, -1, Number.POSITIVE_INFINITY])(
+  it.each([Number.NaN, Number.POSITIVE_INFINITY])(
     "does not count %s characters beside the messages",
     (chars) => {
       const session = setUp();
@@ -204,10 +205,25 @@ describe("a session at its edges", () => {
     }
   });
 
-  it.each([[null], ["x"], [7]])("never throws for a recall with the range %s", async (range) => {
+  it.each([
+    { range: null, says: { status: "found" } },
+    { range: "x", says: { status: "missing", hint: 'range is "x"; give an object' } },
+    { range: { fromLine: -3 }, says: { hint: "range.fromLine is -3; give a number of 1 or more" } },
+    {
+      range: { fromLin: 2 },
+      says: {
+        status: "missing",
+        hint: "range.fromLine is missing; give a number of 1 or more; range.fromLin is not an option; did you mean fromLine?",
+      },
+    },
+    {
+      range: { fromChar: 2, toLine: 3 },
+      says: { hint: "range.toLine is not an option; known are fromChar, toChar" },
+    },
+  ])("never throws for a recall with the range $range, and says what to give", async ({ range, says }) => {
     const session = setUp();
     session.observe(conversation(2));
-    expect(await session.recall("a0/0", range as never)).toMatchObject({ status: "found" });
+    expect(await session.recall("a0/0", range as never)).toMatchObject(says);
   });
 
   it("leaves out what is no part of a message", async () => {

@@ -13,7 +13,7 @@ import {
   type SettingsChange,
   type TriggerStatus,
 } from "../compaction/trigger/should-compact.ts";
-import { aNumber, check, objectOf, optionsCheck, required, throwProblems } from "../text/check.ts";
+import { aMeasure, check, objectOf, optionsCheck, required, throwProblems } from "../text/check.ts";
 import { asObject, omitUndefined } from "../text/json.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import type { ContextEstimate } from "../transcript/estimate-context.ts";
@@ -44,6 +44,7 @@ import {
   type RecallRequest,
   type RecallSource,
   recall,
+  refuseRange,
 } from "./recall.ts";
 import { afterRefusal } from "./recovery.ts";
 import { type Restored, restoreBatches } from "./restore.ts";
@@ -133,7 +134,7 @@ export interface SessionStatus extends TriggerStatus {
 
 /** A session without messages. Throws only when the options cannot be used. */
 export function createSession(ports: SessionPorts, options: SessionOptions = {}): Session {
-  const core = createSessionCore(ports, readSessionOptions(options, ports ?? null));
+  const core = createSessionCore(ports, readSessionOptions(options, ports ?? {}));
   const { history, memory, meter, log, believed } = core;
   const nextAction = (asked: NextActionOptions = {}): SessionAction => {
     checkNextAction(asked);
@@ -313,8 +314,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
 const checkPrepare = optionsCheck({ ...NEXT_ACTION_SHAPE, signal: SIGNAL_RULE });
 const USE_MODEL_SHAPE = { model: required(MODEL_RULE), limits: objectOf(LIMITS_SHAPE) };
 const checkNextAction = optionsCheck(NEXT_ACTION_SHAPE);
-// What cannot be a count counts as unknown: a host measures these.
-const checkOverhead = optionsCheck({ systemChars: aNumber, toolsChars: aNumber });
+const checkOverhead = optionsCheck({ systemChars: aMeasure, toolsChars: aMeasure });
 
 /** More than any state needs; guards against an endless loop. */
 const MAX_STEPS = 32;
@@ -326,11 +326,13 @@ function aborted(signal: AbortSignal): Promise<void> {
 const ABORTED: SessionAction = { type: "none", reason: "aborted", fits: false };
 
 /** Answers a recall out of the transcript and the spill store. Never throws. */
-function recallContent(
+async function recallContent(
   core: SessionCore,
   request: RecallRequest,
   range: RecallRange | undefined,
 ): Promise<Recalled> {
+  const refused = range === undefined || range === null ? undefined : refuseRange(range);
+  if (refused !== undefined) return refused;
   const { history, options } = core;
   const source: RecallSource = {
     messages: () => (id) => history.find(id) ?? pinMessage(history.transcript(), id),

@@ -3,7 +3,6 @@ import {
   limitFrom,
   listOf,
   numberFrom,
-  objectOf,
   readOptions,
   required,
   rule,
@@ -15,7 +14,7 @@ import { applyEdits, type Edit, type Position } from "../transcript/edit.ts";
 import { charsOf } from "../transcript/estimate-message.ts";
 import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
 import { filterCompacted } from "./boundary.ts";
-import { CACHE_PROFILE_SHAPE, type CacheProfile } from "./cache-profiles.ts";
+import { CACHE_PROFILE_RULE, type CacheProfile } from "./cache-profiles.ts";
 
 /**
  * Decides which edits pay for themselves: what they save on every later request, against writing again all that the
@@ -113,7 +112,7 @@ const NOTHING: EditTally = {
 const SHAPE: Shape<PlanEditsRequest> = {
   transcript: required(rule("a transcript", Array.isArray)),
   edits: required(rule("a list of edits", Array.isArray)),
-  profile: required(objectOf(CACHE_PROFILE_SHAPE)),
+  profile: required(CACHE_PROFILE_RULE),
   leadingTokens: numberFrom(0),
   breakpoints: listOf(text),
   tokensOf: callback,

@@ -1,4 +1,5 @@
-import { limitFrom, numberFrom, required, type Shape } from "../text/check.ts";
+import { check, limitFrom, numberFrom, type Rule, required, rule, type Shape } from "../text/check.ts";
+import { isObject } from "../text/json.ts";
 import type { ModelRef } from "../transcript/message.ts";
 
 /**
@@ -41,14 +42,26 @@ export interface CacheProfile {
   readonly stepTokens: number;
 }
 
-/** What a profile of your own may be. */
-export const CACHE_PROFILE_SHAPE: Shape<CacheProfile> = {
+const CACHE_PROFILE_SHAPE: Shape<CacheProfile> = {
   readMultiplier: required(numberFrom(0)),
   writeMultiplier: required(numberFrom(0)),
   // Infinity is a cache that never ends.
   ttlMs: required(limitFrom(0)),
   minimumTokens: required(numberFrom(0)),
   stepTokens: required(numberFrom(1)),
+};
+
+/** A profile: a known one, or one of your own. */
+export const CACHE_PROFILE_RULE: Rule = {
+  expects: "a profile such as CACHE_PROFILES.anthropic of carryover/stages",
+  find(value, path) {
+    if (isObject(value)) return check(CACHE_PROFILE_SHAPE, value, path);
+    const isName = typeof value === "string" && Object.hasOwn(CACHE_PROFILES, value);
+    const expects = isName
+      ? `CACHE_PROFILES[${JSON.stringify(value)}] of carryover/stages`
+      : CACHE_PROFILE_RULE.expects;
+    return rule(expects, isObject).find(value, path);
+  },
 };
 
 /** The names of the known profiles. */

@@ -131,6 +131,11 @@ export const text: Rule = rule("a text", (value) => typeof value === "string" &&
 export const anyText: Rule = rule("a text", (value) => typeof value === "string");
 /** A measured number, which may be none. */
 export const aNumber: Rule = rule("a number", (value) => typeof value === "number");
+/** A measured size or time, which may be none: what is not a number counts as unknown. */
+export const aMeasure: Rule = rule(
+  "a number of 0 or more",
+  (value) => typeof value === "number" && !(value < 0),
+);
 export const flag: Rule = rule("true or false", (value) => typeof value === "boolean");
 export const callback: Rule = rule("a function", (value) => typeof value === "function");
 

@@ -38,8 +38,9 @@ const MAX_PROBLEMS = 3;
 
 function problemOf(value: unknown, path: readonly string[]): Problem {
   const formats = readBy(value);
-  const advice =
-    formats === undefined
+  const advice = isSession(value)
+    ? "give what its projection() gives"
+    : formats === undefined
       ? "give a transcript, whose messages have id, role and parts: a format of carryover/formats reads one"
       : `read it first with ${formats} of carryover/formats, which gives a transcript`;
   return { path, text: `${path.join(".")} is ${describe(value)}; ${advice}` };
@@ -49,6 +50,11 @@ function describe(value: unknown): string {
   if (!isObject(value)) return show(value);
   const keys = Object.keys(value).slice(0, 6).join(", ");
   return keys === "" ? "an empty object" : `an object with ${keys}`;
+}
+
+/** Somebody gave the session itself. */
+function isSession(value: unknown): boolean {
+  return typeof asObject(value).projection === "function";
 }
 
 /** The formats that a value may be in, by names that only they use; undefined when nothing is recognized. */

@@ -53,7 +53,12 @@ function isHook(hook: unknown): boolean {
 
 /** The ports of a compaction. */
 export const COMPACT_PORTS_SHAPE: Shape<{ readonly clock: unknown; readonly summarizer: unknown }> = {
-  clock: required(methods("now", "sleep")),
+  clock: required(
+    rule(
+      "an object with the functions now and sleep, such as createSystemClock() gives",
+      (value) => methods("now", "sleep").find(value, []).length === 0,
+    ),
+  ),
   summarizer: methods("summarize"),
 };
 

@@ -12,7 +12,7 @@ import {
   type Shape,
   wholeFrom,
 } from "../../text/check.ts";
-import { isObject } from "../../text/json.ts";
+import { asObject, isObject } from "../../text/json.ts";
 import type { ModelRef } from "../../transcript/message.ts";
 import { mostReserveTokens } from "./overflow.ts";
 
@@ -332,8 +332,10 @@ function isThreshold(value: unknown): boolean {
 
 /** The settings after one change made at run time, or what is wrong with the change. */
 export function changeSettings(settings: CompactionSettings, change: SettingsChange): ChangedSettings {
-  const key = Object.hasOwn(CHANGED_SETTINGS, change.type) ? CHANGED_SETTINGS[change.type] : undefined;
-  if (key === undefined) return { status: "rejected", problem: `there is no change ${change.type}` };
+  const { type } = asObject(change);
+  const [wrongType] = oneOf(...Object.keys(CHANGED_SETTINGS)).find(type, ["type"]);
+  if (wrongType !== undefined) return { status: "rejected", problem: wrongType.text };
+  const key = CHANGED_SETTINGS[change.type];
   const value = (change as Partial<CompactionSettings>)[key];
   const [problem] = COMPACTION_SHAPE[key].find(value, [key]);
   if (problem !== undefined) return { status: "rejected", problem: problem.text };

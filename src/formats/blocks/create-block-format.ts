@@ -1,3 +1,4 @@
+import { checkTranscript } from "../../transcript/check-messages.ts";
 import { type ApplyOptions, applyEdits, type Edit } from "../../transcript/edit.ts";
 import type { Fault, Format } from "../../transcript/format.ts";
 import type { Transcript } from "../../transcript/message.ts";
@@ -23,8 +24,10 @@ export function createBlockFormat<Wire, Item, Value, Request extends Wire>(
       return transcript;
     },
 
-    encode: (transcript, request = {} as never) =>
-      encodeBlocks(transcript, { adapter, sources, request }) as never,
+    encode(transcript, request = {} as never) {
+      checkTranscript(transcript, "transcript");
+      return encodeBlocks(transcript, { adapter, sources, request }) as never;
+    },
 
     apply(wire, edits, options) {
       if (edits.length === 0) return wire;

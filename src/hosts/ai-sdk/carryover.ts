@@ -19,7 +19,17 @@ import {
 } from "../../session/options.ts";
 import { createSession, type Session } from "../../session/session.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
-import { callback, check, either, methods, rule, type Shape, throwProblems } from "../../text/check.ts";
+import {
+  callback,
+  check,
+  either,
+  methods,
+  type Rule,
+  rule,
+  type Shape,
+  show,
+  throwProblems,
+} from "../../text/check.ts";
 import { asObject, isObject, omitUndefined } from "../../text/json.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
 import { createConversation, createPrepareStep, type PrepareStep } from "./conversation.ts";
@@ -192,10 +202,16 @@ function summarizerLimits(given: CarryoverOptions["summarizer"]): Pick<SessionOp
   };
 }
 
-const languageModel = rule(
-  'a language model object of the AI SDK, such as openai("...") gives',
-  (value) => methods("doGenerate", "doStream").find(value, []).length === 0,
-);
+const languageModel: Rule = {
+  expects: 'a language model object of the AI SDK, such as openai("...") gives',
+  find(value, path) {
+    const missing = ["doGenerate", "doStream"].filter((name) => methods(name).find(value, []).length > 0);
+    if (missing.length === 0) return [];
+    const name = path.join(".");
+    const what = missing.length === 2 ? `is ${show(value)}` : `has no function ${missing.join()}`;
+    return [{ path, text: `${name} ${what}; give ${languageModel.expects}` }];
+  },
+};
 
 const STORE_SHAPE: Shape<CarryoverStore> = {
   spills: methods("put", "get"),

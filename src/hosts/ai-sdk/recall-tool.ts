@@ -26,10 +26,14 @@ export function createRecallTool(session: Session): Tool<RecallInput, string> {
     },
     async execute(input: RecallInput): Promise<string> {
       const { handle = "", search, fromLine, toLine } = input;
+      // Models count from 0, too.
       const range: RecallRange | undefined =
         fromLine === undefined && toLine === undefined
           ? undefined
-          : { fromLine: fromLine ?? 1, ...(toLine !== undefined && { toLine }) };
+          : {
+              fromLine: Math.max(1, fromLine ?? 1),
+              ...(toLine !== undefined && { toLine: Math.max(1, toLine) }),
+            };
       return formatRecalled(await session.recall(search === undefined ? handle : { search }, range));
     },
   };

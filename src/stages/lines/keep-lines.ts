@@ -1,4 +1,4 @@
-import { listOf, numberFrom, readOptions, type Shape, text } from "../../text/check.ts";
+import { listOf, numberFrom, readOptions, required, type Shape, text } from "../../text/check.ts";
 import { type Edit, hidePart, type Stage } from "../../transcript/edit.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import { type Handle, outcomeText, type Part, type ToolPart, withText } from "../../transcript/part.ts";
@@ -17,7 +17,8 @@ import { GAP_MARKER } from "./select.ts";
  * only outputs get shorter, since it may refer to its neighbours; a host's own records hold nothing back.
  */
 export function keepLines(options: KeepLinesOptions): Stage {
-  const { keepChars, protectResults, protectTurns, protectedTools } = readOptions(SHAPE, DEFAULTS, options);
+  const { protectResults, protectTurns, protectedTools } = readOptions(SHAPE, DEFAULTS, options);
+  const { keepChars } = options;
   const isProtected = createToolMatcher(protectedTools);
   const mayGo = (part: Part): boolean => part.type !== "tool" || !isProtected(part.tool);
 
@@ -58,15 +59,14 @@ export const KEEP_LINES_PROTECTED_TOOLS: readonly string[] = [
   ...new Set([...PRUNE_PROTECTED_TOOLS, ...FORK_NO_TRUNCATION_TOOLS]),
 ];
 
-const DEFAULTS: Required<KeepLinesOptions> = {
-  keepChars: Number.POSITIVE_INFINITY,
+const DEFAULTS: Required<Omit<KeepLinesOptions, "keepChars">> = {
   protectResults: KEEP_LINES_PROTECT_RESULTS,
   protectTurns: 0,
   protectedTools: KEEP_LINES_PROTECTED_TOOLS,
 };
 
 const SHAPE: Shape<KeepLinesOptions> = {
-  keepChars: numberFrom(0),
+  keepChars: required(numberFrom(0)),
   protectResults: numberFrom(0),
   protectTurns: numberFrom(0),
   protectedTools: listOf(text),
