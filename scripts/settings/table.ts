@@ -394,7 +394,9 @@ export const GROUPS: readonly Group[] = [
   },
   {
     title: "`cache` of a session, `profile` of `planEdits`",
-    about: `What a provider charges for a prompt that it has seen before. A known one is given as \`cache: CACHE_PROFILES.anthropic\`, with \`CACHE_PROFILES\` of \`carryover/stages\`; the names are ${Object.keys(CACHE_PROFILES)
+    about: `What a provider charges for a prompt that it has seen before. A known one is given as \`cache: CACHE_PROFILES.anthropic\`, with \`CACHE_PROFILES\` of \`carryover/stages\`; the names are ${Object.keys(
+      CACHE_PROFILES,
+    )
       .map((name) => `\`${name}\``)
       .join(", ")}.`,
     file: "src/stages/cache-profiles.ts",
