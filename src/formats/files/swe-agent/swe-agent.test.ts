@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { deepFreeze, notate } from "../../../../test/rig/notation.ts";
 import type { Edit } from "../../../transcript/edit.ts";
+import type { Transcript } from "../../../transcript/message.ts";
 import { type SweAgentWire, sweAgent } from "./swe-agent.ts";
 
 function recorded(name: string): SweAgentWire {
@@ -54,15 +55,7 @@ it("an observation that names a call which the action before it does not have is
   });
   const transcript = sweAgent.decode(wire);
   expect(notate(transcript)).toBe("u:3 a:4(bash:8)");
-  const cleared: Edit = {
-    type: "hide-part",
-    what: "output",
-    messageId: transcript[1]?.id ?? "",
-    partIndex: 1,
-    stage: "test",
-    reason: "pruned",
-  };
-  const after = sweAgent.apply(wire, [cleared], { at: 1 });
+  const after = sweAgent.apply(wire, [clearedOutput(transcript)], { at: 1 });
   expect(sweAgent.decode(after)[1]?.parts[1]).toMatchObject({ outcome: { status: "done" } });
   expect(sweAgent.faults(after)).toEqual([]);
 });
@@ -75,14 +68,12 @@ it("an action that is run again keeps its own observation when another part is e
   });
   const transcript = sweAgent.decode(wire);
   expect(notate(transcript)).toBe("u:3 a:4(bash:7) a:4(bash:15)");
-  const cleared: Edit = {
-    type: "hide-part",
-    what: "output",
-    messageId: transcript[1]?.id ?? "",
-    partIndex: 1,
-    stage: "test",
-    reason: "pruned",
-  };
-  const after = sweAgent.decode(sweAgent.apply(wire, [cleared], { at: 1 }));
+  const after = sweAgent.decode(sweAgent.apply(wire, [clearedOutput(transcript)], { at: 1 }));
   expect(after[2]?.parts[1]).toMatchObject({ outcome: { status: "done", output: "one.txt two.txt" } });
 });
+
+/** Clears the output of the first action. */
+function clearedOutput([, action]: Transcript): Edit {
+  const where = { messageId: action?.id ?? "", partIndex: 1 };
+  return { type: "hide-part", what: "output", ...where, stage: "test", reason: "pruned" };
+}
