@@ -37,7 +37,7 @@ const HEAD = `<!-- Written by \`npm run docs:settings\`; change the types, scrip
 \`\`\`ts
 const session = createSession({ clock: createSystemClock(), summarizer }, { model, limits });
 for (;;) {
-  session.append(message);                     // or session.observe(transcript), when another program owns the messages
+  session.observe(anthropic.decode(messages)); // the whole list each time, or session.append(message) with ids of your own
   const action = await session.prepare();      // whatever is due: bounds, sums up, prunes, compacts, recovers
   if (action.type === "give-up") throw new Error(action.message);
   try {
@@ -102,6 +102,7 @@ const WARNINGS: Readonly<Record<string, string>> = {
   "no-usable-window": "the reserve for the answer leaves nothing of the window",
   "formulas-disagree": "the two ways to count an overflow differ for this model; told once",
   "edits-dropped": "messages that a batch edited are gone",
+  "message-repeated": "a message was appended that is there already, and was not taken; told once",
   "usage-anomaly": "a usage that the provider reported cannot be true and is not counted",
   "hook-failed": "a hook threw, hung or answered nonsense",
   "not-persisted": "`onCompact` of the middleware threw",

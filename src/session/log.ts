@@ -6,9 +6,10 @@ import { isObject } from "../text/json.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import { estimateMessageTokens, type MessageEstimateOptions } from "../transcript/estimate-message.ts";
 import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
-import { type EditBatch, isMessage, isPart } from "./history.ts";
+import type { EditBatch } from "./history.ts";
 import type { Journal } from "./journal.ts";
 import { isPendingSummary, type PendingSummary } from "./pending-summaries.ts";
+import { isMessage, isPart } from "./source-messages.ts";
 
 /** Writes a session's records and emits its events, in order. A failure here is a warning and never stops the session. */
 export interface SessionLog {
@@ -125,6 +126,7 @@ export type WarningCode =
   | "no-usable-window"
   | "formulas-disagree"
   | "edits-dropped"
+  | "message-repeated"
   | "usage-anomaly"
   | "hook-failed"
   | "not-persisted";

@@ -14,7 +14,7 @@ import {
   type TriggerStatus,
 } from "../compaction/trigger/should-compact.ts";
 import { aMeasure, check, objectOf, optionsCheck, required, throwProblems } from "../text/check.ts";
-import { asObject, omitUndefined } from "../text/json.ts";
+import { asObject, asString, omitUndefined } from "../text/json.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import type { ContextEstimate } from "../transcript/estimate-context.ts";
 import {
@@ -57,7 +57,10 @@ import { runAction } from "./run-action.ts";
  * batch is journalled and can be undone.
  */
 export interface Session {
-  /** Takes the next message; one with a known id takes that message's place, as when the result of a call arrives. */
+  /**
+   * Takes the next message; one with a known id takes that message's place, and a result joins the call that waits for
+   * it. Messages of a provider, which have no ids, are for `observe`: two that say the same would count as one.
+   */
   append(message: Message): void;
   /** Takes the newest full list of a transcript that a host owns. */
   observe(transcript: Transcript): void;
@@ -156,6 +159,18 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
   };
   warnOfWindow();
 
+  /** Whether it was said twice or given twice only the caller knows; the newest one given twice does no harm. */
+  const warnOfRepeated = (message: unknown): void => {
+    const id = asString(asObject(message).id) ?? "";
+    if (history.find(id) === undefined || history.source().at(-1)?.id === id) return;
+    if (memory.warned.has("message-repeated")) return;
+    memory.warned.add("message-repeated");
+    log.warn(
+      "message-repeated",
+      `The message ${id} is there already and was not taken again. If it was said again, give it an id of its own, or observe the whole list.`,
+    );
+  };
+
   /** Starts or continues the recovery of a refused request. */
   const refuse = (error: unknown, report: ProviderErrorReport): void => {
     believed.refused(report, meter.estimate().tokens);
@@ -194,7 +209,11 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
   }
 
   return {
-    append: (message) => core.take((known) => known.append(message)),
+    append(message) {
+      const before = history.source();
+      core.take((known) => known.append(message));
+      if (history.source() === before) warnOfRepeated(message);
+    },
     observe,
     nextAction,
     run,

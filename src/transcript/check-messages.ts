@@ -21,6 +21,13 @@ export function refuseForeign(message: unknown, name: string): void {
     throwProblems([problemOf(message, [name])]);
 }
 
+/** Throws when a list is given where one message is taken: decoded messages come as a list. */
+export function refuseList(message: unknown): void {
+  if (!Array.isArray(message)) return;
+  const text = `message is a list of ${message.length}; give the whole conversation to observe, or one message of it`;
+  throwProblems([{ path: ["message"], text }]);
+}
+
 /** True for a value that has what every message has; its parts may be anything. */
 export function hasMessageFields(
   value: unknown,
