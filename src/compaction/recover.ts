@@ -229,37 +229,50 @@ function cutOversized(transcript: Transcript, { limitTokens, estimate }: Recover
 const MIN_PART_CHARS = 200;
 
 /**
- * Edits that leave the user's last request and a notice, the request cut until the upper bound of the estimate is within
- * the limit. Where the system prompt and the tools take all the room, a few lines of the request alone.
+ * Edits that leave the system prompt, a notice and the user's last request, cut until the upper bound of the estimate is
+ * within the limit; where the system prompt takes all the room, without it; and where nothing fits, a few lines of the
+ * request alone.
  */
-function lastRequestOnly(
-  transcript: Transcript,
-  { limitTokens, estimate }: RecoveryRequest,
-): readonly Edit[] {
+function lastRequestOnly(transcript: Transcript, recovery: RecoveryRequest): readonly Edit[] {
   const request = transcript[findLastRequest(transcript)];
   const systems = transcript.filter((message) => message.role === "system" && isVisibleToModel(message));
-  const hasRoomForSystem = estimateWire(systems, estimate).tokens < limitTokens;
-  const kept = new Set([...(request ? [request] : []), ...(hasRoomForSystem ? systems : [])]);
-  const hidden = transcript
-    .filter((message) => isVisibleToModel(message) && !kept.has(message))
-    .map((message) => hideMessage(message, LAST_REQUEST));
+  const bare = [...hideAllBut(transcript, [request]), ...shortenRequest(request, MIN_REQUEST_CHARS)];
+  return keepRequest(transcript, systems, recovery) ?? keepRequest(transcript, [], recovery) ?? bare;
+}
+
+/** Edits that leave the last request, as long as it fits beside these messages; undefined when not even its beginning does. */
+function keepRequest(
+  transcript: Transcript,
+  beside: Transcript,
+  { limitTokens, estimate }: RecoveryRequest,
+): readonly Edit[] | undefined {
+  const request = transcript[findLastRequest(transcript)];
+  const hidden = hideAllBut(transcript, [request, ...beside]);
   const notice = noticeFor(transcript, request, hidden.length);
+  const kept = [notice, ...(request ? [request] : []), ...beside];
 
   // Only what is kept is measured: the rest of a long transcript would be walked at every try.
   const fits = (keepChars: number): boolean => {
-    const cut = applyEdits([notice, ...kept], shortenRequest(request, keepChars), { at: 0 });
+    const cut = applyEdits(kept, shortenRequest(request, keepChars), { at: 0 });
     return estimateWire(cut, estimate).high <= limitTokens;
   };
   const most = Math.min(requestText(request).length, limitTokens * MOST_CHARS_PER_TOKEN);
   const whole = Number.POSITIVE_INFINITY;
   const keepChars = fits(whole) ? whole : largestPassing(fits, { most });
-  if (keepChars === undefined) return [...hidden, ...shortenRequest(request, MIN_REQUEST_CHARS)];
+  if (keepChars === undefined) return undefined;
   const before = transcript[request === undefined ? transcript.length - 1 : transcript.indexOf(request) - 1];
   return [
     ...hidden,
     ...shortenRequest(request, keepChars),
     { type: "insert-message", message: notice, after: before?.id ?? null, ...LAST_REQUEST },
   ];
+}
+
+function hideAllBut(transcript: Transcript, kept: readonly (Message | undefined)[]): readonly Edit[] {
+  const stays = new Set(kept);
+  return transcript
+    .filter((message) => isVisibleToModel(message) && !stays.has(message))
+    .map((message) => hideMessage(message, LAST_REQUEST));
 }
 
 /** What is left of a request where nothing fits by estimate: the provider decides about the smallest window there is. */
