@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createFakeClock, createFakeSummarizer } from "../../test/rig/fakes.ts";
-import { step, user } from "../../test/rig/session.ts";
+import { answer, step, user } from "../../test/rig/session.ts";
 import type { Message } from "../transcript/message.ts";
 import type { SessionOptions } from "./options.ts";
 import { createSession } from "./session.ts";
@@ -45,5 +45,58 @@ describe("a turn of a long session", () => {
     { name: "with summaries in the background", options: { compaction: { toolSummaryStrategy: "llm" } } },
   ])("does not read again what was said long before: $name", async ({ options }) => {
     expect(await readsATurn(options)).toBeLessThan(1.5);
+  });
+});
+
+/** 900 turns of a few words and an output of 2 KB each, in a window of 16,000 tokens. */
+async function chat() {
+  const compactedAt: number[] = [];
+  let turn = 0;
+  const session = createSession(
+    {
+      clock: createFakeClock(),
+      summarizer: createFakeSummarizer((_request, _options, part) =>
+        Promise.resolve(`## Goal\nPart ${part}.`),
+      ),
+    },
+    {
+      limits: { contextTokens: 16_000, outputTokens: 1_000 },
+      onEvent: (event) => {
+        if (event.type === "compaction_end" && event.error === undefined) compactedAt.push(turn);
+      },
+    },
+  );
+  for (; turn < 900; turn++) {
+    const lines = Array.from(
+      { length: 60 },
+      (_, line) => `src/f${turn}.ts:${line}: value ${turn * line} of it`,
+    );
+    // Ids as the formats make them: a number and a hash.
+    session.append(user(`m${turn * 3}-cqbo3b`, `turn ${turn}`));
+    session.append(step(`m${turn * 3 + 1}-a81kz9`, lines.join("\n")));
+    if (turn % 4 === 0) await session.prepare();
+    session.append(answer(`m${turn * 3 + 2}-x7lw2r`, `done ${turn}`));
+  }
+  const between = (from: number, to: number) => compactedAt.filter((at) => at >= from && at <= to).length;
+  return { session, between };
+}
+
+describe("a long chat of short messages", () => {
+  it("is compacted as often as before, stores no more for it, and can be searched", async () => {
+    const { between, session } = await chat();
+    expect(between(151, 300)).toBeGreaterThan(10);
+    expect(between(751, 900)).toBeLessThanOrEqual(1.3 * between(151, 300));
+    const chars = session.toJSON().batches.map((batch) => JSON.stringify(batch).length);
+    expect(Math.max(...chars)).toBeLessThan(40_000);
+    const shown = session
+      .projection()
+      .flatMap(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : "")));
+    expect(shown.join("\n")).toMatch(
+      /\(\d{3} more messages of the user not shown; a search recalls what they say\)/,
+    );
+    expect(await session.recall({ search: "turn 123" })).toMatchObject({
+      status: "matches",
+      matches: [{ handle: "m369-cqbo3b/0", text: "turn 123" }],
+    });
   });
 });

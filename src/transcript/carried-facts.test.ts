@@ -9,6 +9,7 @@ const FACTS: CarriedFacts = {
     { handle: "m1/0", text: "Fold the wing.", first: true },
     { handle: "m4/0", text: "And the tail." },
   ],
+  omittedWords: 7,
   pins: [{ text: "Never push.", handle: "m2/0" }, { text: "Speak German." }],
   filesRead: ["a.ts"],
   filesChanged: ["b.ts"],
@@ -55,6 +56,10 @@ describe("readCarriedFacts", () => {
     { generation: 2, read: 2 },
   ])("reads generation $generation as $read", ({ generation, read }) => {
     expect(readCarriedFacts({ generation })?.generation).toBe(read);
+  });
+
+  it.each([0, -1, 1.5, "7", null])("takes %j for no count of words that were left out", (omittedWords) => {
+    expect(readCarriedFacts({ omittedWords })).toEqual(NOTHING);
   });
 
   it("leaves out every entry that has the wrong shape", () => {

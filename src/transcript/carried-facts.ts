@@ -9,6 +9,8 @@ export interface CarriedFacts {
   readonly degraded?: true;
   /** Oldest first. */
   readonly userWords: readonly CarriedWords[];
+  /** Of how many more messages the words were left out, in all compactions so far. */
+  readonly omittedWords?: number;
   readonly pins: readonly CarriedPin[];
   readonly filesRead: readonly string[];
   readonly filesChanged: readonly string[];
@@ -54,6 +56,7 @@ export function readCarriedFacts(value: unknown): CarriedFacts | undefined {
       generation: Number.isSafeInteger(value.generation) ? Math.max(1, value.generation as number) : 1,
       ...(value.degraded === true && { degraded: true as const }),
       userWords: readList(value.userWords, readWords),
+      ...(isCount(value.omittedWords) && { omittedWords: value.omittedWords }),
       pins: readList(value.pins, readPin),
       filesRead: readList(value.filesRead, readText),
       filesChanged: readList(value.filesChanged, readText),
@@ -63,6 +66,10 @@ export function readCarriedFacts(value: unknown): CarriedFacts | undefined {
     // A getter or a proxy that throws.
     return undefined;
   }
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0;
 }
 
 const MAX_ENTRIES = 2_000;

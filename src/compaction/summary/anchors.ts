@@ -55,7 +55,7 @@ export function selectAnchors(anchors: readonly Anchor[], maxChars: number): rea
   for (const limit of ["share", "all"] as const) {
     for (const anchor of anchors) {
       if (chosen.has(anchor)) continue;
-      const chars = anchor.text.length + 2 + (handles.has(anchor.handle) ? 0 : anchor.handle.length + 5);
+      const chars = anchor.text.length + 3 + (handles.has(anchor.handle) ? 0 : anchor.handle.length + 5);
       const leftOfType = leftOf.get(anchor.type) ?? 0;
       if (chars > leftChars || (limit === "share" && chars > leftOfType)) continue;
       chosen.add(anchor);
@@ -188,7 +188,7 @@ const ERROR_WORD =
 const NO_ERROR = /\b(?:0|no|without) (?:\w+ )?(?:errors?|failed)\b/i;
 
 /** Files by what was done to them last; a file that was changed is not also listed as read. The newest stand last. */
-type FilesTouched = Pick<CarriedFacts, "filesRead" | "filesChanged">;
+export type FilesTouched = Pick<CarriedFacts, "filesRead" | "filesChanged">;
 
 /** The files that calls of these messages read and changed, on top of those carried so far. */
 export function collectFiles(

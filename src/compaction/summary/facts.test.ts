@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { readCarriedFacts } from "../../transcript/carried-facts.ts";
+import { type CarriedFacts, readCarriedFacts } from "../../transcript/carried-facts.ts";
 import type { Message } from "../../transcript/message.ts";
 import { collectFiles } from "./anchors.ts";
-import { selectUserWords } from "./facts.ts";
+import { collectFacts, renderFacts, selectUserWords } from "./facts.ts";
 import { foldMaterial, foldSummary } from "./message.ts";
 import { resolvePins } from "./pins.ts";
 import {
@@ -28,8 +28,9 @@ describe("the user's words", () => {
 
   it.each([
     { maxChars: 0, kept: "m1" },
-    { maxChars: 100, kept: "m1 m4" },
-    { maxChars: 150, kept: "m1 m2 m4" },
+    { maxChars: 213, kept: "m1" },
+    { maxChars: 214, kept: "m1 m4" },
+    { maxChars: 271, kept: "m1 m2 m4" },
     { maxChars: 1_000, kept: "m1 m2 m3 m4" },
   ])("fit into $maxChars characters: the first always, then the newest, each whole", ({ maxChars, kept }) => {
     expect(handles(selectUserWords(said, { maxChars }))).toBe(kept);
@@ -37,6 +38,41 @@ describe("the user's words", () => {
 
   it("hold what must be there, whatever it costs", () => {
     expect(handles(selectUserWords(said, { maxChars: 0, mustHandle: "m3" }))).toBe("m1 m3");
+  });
+
+  it("fit with their handles, and those that are left out are counted, however often they are carried on", () => {
+    const budget = { wordsChars: 1_000, filesChars: 300, anchorsChars: 500 };
+    let facts: CarriedFacts | undefined;
+    for (let turn = 0; turn < 200; turn++) {
+      const message: Message = { id: `m${turn}-cqbo3b`, role: "user", parts: [] };
+      facts = collectFacts({
+        carried: facts,
+        pins: [{ text: "see src/f5.ts", handle: "m5-cqbo3b" }],
+        folded: [],
+        pieces: [{ message, handle: `${message.id}/0`, type: "typed", text: `see src/f${turn}.ts` }],
+        firstHandle: "m0-cqbo3b",
+        mustHandle: undefined,
+        budget,
+        cleaner,
+      });
+    }
+    if (facts === undefined) throw new Error("no facts");
+    const text = renderFacts(facts, {
+      budget,
+      share: 1,
+      pinsInPlace: [],
+      pinsMaxChars: 1_000,
+      mustHandle: undefined,
+    });
+    expect(text.slice(0, text.indexOf("</user_words>")).length).toBeLessThanOrEqual(1_000);
+    expect(text).toContain("[m0-cqbo3b]\nsee src/f0.ts");
+    expect(text).toContain("[m199-cqbo3b]\nsee src/f199.ts");
+    const shown = text.slice(0, text.indexOf("</user_words>")).match(/^\[m/gm)?.length ?? 0;
+    expect(shown).toBeGreaterThan(20);
+    // The pin stands beside them.
+    expect(text).toContain(`(${200 - 1 - shown} more messages of the user not shown`);
+    expect(text.slice(text.indexOf("Seen on the way")).length).toBeLessThanOrEqual(500);
+    expect(JSON.stringify(facts).length).toBeLessThan(4_500);
   });
 
   it("lose only the middle of a first request beyond 8,000 code points", () => {

@@ -1,9 +1,10 @@
+import { plural } from "../../text/display.ts";
 import { groupBy } from "../../text/json.ts";
 import { CHARS_PER_TOKEN } from "../../text/tokens/estimate-tokens.ts";
 import type { CarriedFacts, CarriedWords } from "../../transcript/carried-facts.ts";
 import type { Handle } from "../../transcript/edit.ts";
 import type { Transcript } from "../../transcript/message.ts";
-import { collectAnchors, collectFiles, newestPaths, selectAnchors } from "./anchors.ts";
+import { collectAnchors, collectFiles, type FilesTouched, newestPaths, selectAnchors } from "./anchors.ts";
 import { type Pin, renderPins, resolvePins } from "./pins.ts";
 import { element } from "./request.ts";
 import {
@@ -17,10 +18,20 @@ import {
   type TextPiece,
 } from "./text.ts";
 
-/** The facts of a compaction: those carried so far and those of the messages that are folded now. */
+/**
+ * The facts of a compaction: of those carried so far and those of the messages that are folded now as many as can be
+ * shown, so that neither the window nor what is stored grows with the age of a conversation.
+ */
 export function collectFacts(input: FactsInput): CarriedFacts {
   const { carried, pieces, budget } = input;
-  const words = collectUserWords(carried?.userWords ?? [], pieces, input.firstHandle);
+  const { words, omitted } = selectUserWords(
+    collectUserWords(carried?.userWords ?? [], pieces, input.firstHandle),
+    { maxChars: budget.wordsChars, mustHandle: input.mustHandle },
+  );
+  // What is pinned is shown as a pin.
+  const pinned = new Set(input.pins.map(({ handle }) => handle));
+  const omittedNow = omitted.filter(({ handle }) => !pinned.has(handle)).length;
+  const omittedWords = (carried?.omittedWords ?? 0) + omittedNow;
   const files = collectFiles(
     { filesRead: carried?.filesRead ?? [], filesChanged: carried?.filesChanged ?? [] },
     input.folded,
@@ -28,10 +39,11 @@ export function collectFacts(input: FactsInput): CarriedFacts {
   );
   return {
     generation: (carried?.generation ?? 0) + 1,
-    userWords: selectUserWords(words, { maxChars: budget.wordsChars, mustHandle: input.mustHandle }).words,
+    userWords: words,
+    ...(omittedWords > 0 && { omittedWords }),
     pins: input.pins,
-    ...files,
-    anchors: collectAnchors(carried?.anchors ?? [], pieces),
+    ...newestFiles(files, budget.filesChars),
+    anchors: selectAnchors(collectAnchors(carried?.anchors ?? [], pieces), budget.anchorsChars),
   };
 }
 
@@ -48,7 +60,10 @@ interface FactsInput {
   readonly cleaner: TextCleaner;
 }
 
-/** How much room the facts may take in the summary, in characters. Pins and the first request are not counted. */
+/**
+ * How much room the facts may take in the summary, in characters, with handles and everything else that is written around
+ * them. Pins are not counted; the first request and the one that is being worked on stay whatever they cost.
+ */
 export interface FactsBudget {
   readonly wordsChars: number;
   readonly filesChars: number;
@@ -67,23 +82,40 @@ export function renderFacts(facts: CarriedFacts, options: RenderFactsOptions): s
   const { budget, share, mustHandle } = options;
   // What is pinned stands there once: the request that has to stay whole among the words, everything else as a pin.
   const pinned = new Set(facts.pins.flatMap(({ handle, text }) => [handle, text]));
-  const { words, omittedMessages } = selectUserWords(
+  const { words, omitted } = selectUserWords(
     facts.userWords.filter(
       ({ handle, text }) => handle === mustHandle || !(pinned.has(handle) || pinned.has(text)),
     ),
     { maxChars: budget.wordsChars * share, mustHandle },
   );
-  const quotes = words.map(({ handle, text }) => `[${handleLabel(handle)}]\n${fenceQuote(text)}`);
-  if (omittedMessages > 0) quotes.push(`(${omittedMessages} more not shown)`);
+  const quotes = words.map(quoteWords);
+  const omittedWords = (facts.omittedWords ?? 0) + omitted.length;
+  if (omittedWords > 0)
+    quotes.push(
+      `(${plural(omittedWords, "more message")} of the user not shown; a search recalls what they say)`,
+    );
   const pins = shownPins(facts, options);
+  const files = newestFiles(facts, budget.filesChars * share);
   const sections = [
     ...(quotes.length > 0 ? [element("user_words", quotes.join("\n\n"))] : []),
     ...(pins.length > 0 ? [element("pinned", pins.join("\n\n"))] : []),
-    ...listOf("Files changed", newestPaths(facts.filesChanged, (budget.filesChars * share * 2) / 3)),
-    ...listOf("Files read", newestPaths(facts.filesRead, (budget.filesChars * share) / 3)),
+    ...listOf("Files changed", files.filesChanged),
+    ...listOf("Files read", files.filesRead),
     ...anchorLines(facts, budget.anchorsChars * share),
   ];
   return sections.join("\n\n");
+}
+
+function quoteWords({ handle, text }: CarriedWords): string {
+  return `[${handleLabel(handle)}]\n${fenceQuote(text)}`;
+}
+
+/** The newest files whose lists take at most so many characters: two thirds for those that were changed. */
+function newestFiles({ filesChanged, filesRead }: FilesTouched, maxChars: number): FilesTouched {
+  return {
+    filesRead: newestPaths(filesRead, maxChars / 3),
+    filesChanged: newestPaths(filesChanged, (maxChars * 2) / 3),
+  };
 }
 
 /** The pins as they stand in a summary: without those in place, and without the request that stands among the words. */
@@ -184,25 +216,38 @@ function collectUserWords(
 export function selectUserWords(
   words: readonly CarriedWords[],
   options: WordsBudget,
-): { readonly words: readonly CarriedWords[]; readonly omittedMessages: number } {
+): { readonly words: readonly CarriedWords[]; readonly omitted: readonly CarriedWords[] } {
   const chosen = new Set<CarriedWords>();
-  let leftChars = options.maxChars;
-  const take = (each: CarriedWords): void => {
+  let leftChars = options.maxChars - WORDS_FRAME_CHARS;
+  const take = (each: CarriedWords, chars: number): void => {
     chosen.add(each);
-    leftChars -= each.text.length;
+    leftChars -= chars;
   };
   const fitted = words.map((each) =>
     each.first && each.handle !== options.mustHandle
       ? { ...each, text: cutCodePoints(each.text, FIRST_REQUEST_POINTS) }
       : each,
   );
-  for (const each of fitted) if (each.first || each.handle === options.mustHandle) take(each);
+  for (const each of fitted)
+    if (each.first || each.handle === options.mustHandle) take(each, writtenChars(each));
   for (const each of fitted.toReversed()) {
-    if (!chosen.has(each) && each.text.length <= leftChars) take(each);
+    if (chosen.has(each) || each.text.length > leftChars) continue;
+    const chars = writtenChars(each);
+    if (chars <= leftChars) take(each, chars);
   }
-  const kept = fitted.filter((each) => chosen.has(each));
-  return { words: kept, omittedMessages: words.length - kept.length };
+  return {
+    words: fitted.filter((each) => chosen.has(each)),
+    omitted: fitted.filter((each) => !chosen.has(each)),
+  };
 }
+
+/** What the words of a message take where they stand, with the handle and the blank line behind them. */
+function writtenChars(words: CarriedWords): number {
+  return quoteWords(words).length + 2;
+}
+
+/** The tags around the words, and the line that says how many are missing. */
+const WORDS_FRAME_CHARS = 100;
 
 interface WordsBudget {
   readonly maxChars: number;
