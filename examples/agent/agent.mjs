@@ -72,8 +72,7 @@ export async function openAgent(options) {
         ...(action.type === "lower-output" && { maxOutputTokens: action.maxOutputTokens }),
         onError() {},
       });
-      const calls = [];
-      let [facts, error] = [{}];
+      let [calls, facts, error] = [[], {}];
       for await (const part of result.fullStream) {
         if (part.type === "text-delta") emit({ type: "text", text: part.text });
         if (part.type === "tool-call" && !part.invalid) calls.push(part);
@@ -117,7 +116,7 @@ export async function openAgent(options) {
       return session.ledger().at(-1) ?? { outcome: "nothing" };
     },
     undo: async () => ({ status: (await session.undo()).status, tokens: session.status().tokens }),
-    recall: async (text) => ({ text: await recall.execute(recallInput(text)) }),
+    recall: async (text) => ({ text: await recall.execute(inputOf(text)) }),
 
     /** Asks the model until it calls nothing more. */
     async turn(text, signal) {
@@ -132,29 +131,33 @@ export async function openAgent(options) {
 
     /** What fills the window, in tokens. */
     context() {
+      const { tokens, limitTokens } = session.status();
       const filledBy = { "system prompt and tools": Math.ceil((SYSTEM.length + toolsChars) / 4) };
       for (const { parts, ...message } of session.projection())
         for (const part of parts) {
           const kind = part.tool ?? (message.summary ? "summary" : message.role);
-          const tokens = estimateMessageTokens({ ...message, parts: [part] }, { estimator: "calibrated" });
-          filledBy[kind] = (filledBy[kind] ?? 0) + tokens;
+          const estimate = estimateMessageTokens({ ...message, parts: [part] }, { estimator: "calibrated" });
+          filledBy[kind] = (filledBy[kind] ?? 0) + estimate;
         }
-      return { tokens: session.status().tokens, limitTokens: session.status().limitTokens, filledBy };
+      filledBy["not in these estimates"] = tokens - Object.values(filledBy).reduce((sum, each) => sum + each);
+      return { tokens, limitTokens, filledBy };
     },
 
-    /** For this and every later run, unless the session refuses it. */
+    /** For this and every later run, unless the session refuses it. Without a value it shows what is set. */
     async set(text) {
-      const [name, value = ""] = text.split(/\s+/);
-      const changed = { ...settings };
-      if (name) changed[name] = /^(true|false|\d+)$/.test(value) ? JSON.parse(value) : value;
+      const [name, value] = text.split(/\s+/);
+      const all = () => ({ profile: settings.profile ?? "default", ...session.status().settings });
+      if (!value) return name ? { [name]: all()[name] ?? "There is no such setting." } : all();
+      const changed = { ...settings, [name]: /^(true|false|\d+)$/.test(value) ? JSON.parse(value) : value };
       session = await startSession(changed);
       await write({ settings: changed });
       settings = changed;
-      return session.status().settings;
+      return all();
     },
 
     /** A child that knows this conversation does a task; its report is the answer to what was asked here. */
     async fork(task, signal) {
+      if (task === "") throw new Error("Give a task for the child.");
       // About a third of the window, since a child needs room for its own work.
       const budgetChars = Math.floor(Math.min(200_000, session.status().limitTokens * 1.5));
       const { preamble, messages: inherited } = forkContext(session.transcript(), { budgetChars });
@@ -171,8 +174,7 @@ export async function openAgent(options) {
 }
 
 const textOf = ({ content }) => Array.from([content].flat(), ({ text = "" }) => text).join("");
-const HANDLE = /^m\d+-\w+(\/\d+)?$|^[0-9a-f]{64}$/;
-const recallInput = (text) => ({ [HANDLE.test(text) ? "handle" : "search"]: text });
+const inputOf = (text) => ({ [/^m\d+-\w+(\/\d+)?$|^[0-9a-f]{64}$/.test(text) ? "handle" : "search"]: text });
 const refOf = ({ provider, modelId }) => ({ provider, id: modelId });
 const withoutExecute = ([name, { execute: _, ...definition }]) => [name, definition];
 const described = ({ description, inputSchema }) => [description, asSchema(inputSchema).jsonSchema];

@@ -23,7 +23,7 @@ Commands; Ctrl-C ends a turn, and leaves when there is none
   /undo                take the last change of the window back
   /recall <text>       read what a handle names, or search what has left the window
   /fork <task>         a child that knows this conversation does it
-  /set <name> <value>  such as reserveTokens 4000 or profile documented; without a name, show all`;
+  /set <name> <value>  such as reserveTokens 4000 or profile documented; without a value, show what is set`;
 const COMMANDS = HELP.match(/(?<=^ {2}\/)\w+/gm);
 const [text, flag] = [{ type: "string" }, { type: "boolean" }];
 const OPTIONS = {
@@ -82,14 +82,14 @@ function sessionFolder({ resume, continue: isContinued }) {
   return join(root, name);
 }
 
-/** Prints events for people, in colours on a terminal. */
+/** Prints events for people, in colours on a terminal; what a child answers was printed as it said it. */
 function createPrinter(isTerminal) {
   const dim = (text) => (isTerminal && !process.env.NO_COLOR ? `\x1b[2m${text}\x1b[22m` : text);
   const shown = {
     text: ({ text }) => text,
     call: ({ tool, input }) => `\n${tool} ${JSON.stringify(input).slice(0, 200)}\n`,
     result: ({ chars, failed }) => `${failed ? "failed, " : ""}${chars} characters\n`,
-    answer: ({ answer }) => `\n${answer.text ?? inspect(answer)}\n`,
+    answer: ({ command, answer }) => (command === "fork" ? "" : `\n${answer.text ?? inspect(answer)}\n`),
     ready: ({ tokens, limitTokens }) => `\n${isTerminal ? `${tokens} of ${limitTokens} tokens\n` : ""}`,
     compaction_start: ({ tokensBefore }) => `\nCompacting ${tokensBefore} tokens`,
     "compaction.failed": ({ reason }) => `\nNo summary was written: ${reason}\n`,

@@ -13,13 +13,11 @@ export function createTools(allow) {
       execute: ({ path }) => readFile(path, "utf8"),
     }),
     edit: tool({
-      description:
-        "Replaces a text that occurs once in a file; with an empty `old` it writes the whole file.",
+      description: "Replaces a text that occurs once in a file; an empty `old` writes the whole file.",
       inputSchema: z.object({ path: z.string(), old: z.string(), new: z.string() }),
       async execute({ path, old, new: replacement }, { abortSignal }) {
         const pieces = old === "" ? ["", ""] : (await readFile(path, "utf8")).split(old);
-        if (pieces.length !== 2)
-          throw new Error(`It occurs ${pieces.length - 1} times in ${path}, not once.`);
+        if (pieces.length !== 2) throw new Error(`It is ${pieces.length - 1} times in ${path}, not once.`);
         await allow(`Change ${path}?\n${mark("- ", old)}${mark("+ ", replacement)}`, abortSignal);
         // A file beside it that takes its name: whoever reads it, or is killed, has the old or the new one.
         const beside = `${path}.${process.pid}.new`;

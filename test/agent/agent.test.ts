@@ -34,6 +34,8 @@ describe("the agent without a key", () => {
     const context = answerOf(await agent.type("/context"));
     const filledBy = { bash: expect.any(Number), edit: expect.any(Number), read: expect.any(Number) };
     expect(context).toMatchObject({ filledBy });
+    const { tokens, filledBy: parts } = context as { tokens: number; filledBy: Record<string, number> };
+    expect(Object.values(parts).reduce((sum, each) => sum + each)).toBe(tokens);
     expect(await agent.leave()).toBe(0);
     const next = await startAgent(["--yes", "--continue"], { folder });
     expect(answerOf(await next.type("/context"))).toEqual(context);
@@ -85,6 +87,18 @@ describe("the agent without a key", () => {
     await next.leave();
   });
 
+  it("shows what is set for a name without a value, and changes nothing", async () => {
+    const agent = await startAgent([], { folder });
+    const all = answerOf(await agent.type("/set"));
+    expect(all).toMatchObject({ profile: "default", toolSummaryStrategy: "off" });
+    expect(answerOf(await agent.type("/set toolSummaryStrategy"))).toEqual({ toolSummaryStrategy: "off" });
+    expect(answerOf(await agent.type("/auto"))).toEqual({ autoCompact: true });
+    expect(answerOf(await agent.type("/set maxToken"))).toEqual({ maxToken: "There is no such setting." });
+    expect(answerOf(await agent.type("/set"))).toEqual(all);
+    expect(answerOf(await agent.type("/set profile documented"))).toMatchObject({ profile: "documented" });
+    await agent.leave();
+  });
+
   it("forks: a child that knows the conversation does a task, and its report is here", async () => {
     const agent = await startAgent(["--yes"], { folder });
     await agent.type("run echo the harbour is open");
@@ -133,6 +147,10 @@ describe("what is wrong", () => {
 
   it("is said about a command too, and the agent goes on", async () => {
     const agent = await startAgent([], { folder });
+    expect(await agent.type("/fork")).toMatchObject([
+      { message: "Give a task for the child." },
+      { type: "ready" },
+    ]);
     expect((await agent.type("/contxt"))[0]).toMatchObject({ message: "There is no /contxt; see /help." });
     expect(answerOf(await agent.type("/help"))).toMatchObject({
       text: expect.stringContaining("/recall <text>"),
@@ -146,6 +164,11 @@ it("prints for people without colours where there is no terminal", () => {
   expect(stdout).toContain("The end of it: ared");
   expect(stdout).not.toContain("\x1b");
   expect(status).toBe(0);
+});
+
+it("prints what a child answers once", () => {
+  const { stdout } = run("--yes", "/fork run echo done by the child");
+  expect(stdout.match(/The end of it: done by the child/g)).toHaveLength(1);
 });
 
 it("is at most 400 lines to copy from", () => {
