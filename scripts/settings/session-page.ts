@@ -3,6 +3,8 @@ import { type Field, readInterface, readUnion, sentenceOver } from "./read-inter
 const ACTIONS = "src/session/action.ts";
 const LOG = "src/session/log.ts";
 const COMPACT = "src/compaction/compact.ts";
+const ASK = "src/compaction/ask.ts";
+const GATE = "src/compaction/summary/request.ts";
 const TRIGGER = "src/compaction/trigger/should-compact.ts";
 
 /** docs/session.md, from the types of a session; what a word means that a type only names is below. */
@@ -22,6 +24,14 @@ export function unexplainedWords(): readonly string[] {
     ],
     [GIVE_UP, readUnion(ACTIONS, "GiveUpReason")],
     [WARNINGS, readUnion(LOG, "WarningCode")],
+    [
+      FAILURES,
+      [
+        ...readUnion(GATE, "GateReason"),
+        ...readUnion(ASK, "DegradedReason").filter((word) => !["GateReason", "no-summarizer"].includes(word)),
+        "failed",
+      ],
+    ],
   ];
   return unions.flatMap(([meanings, words]) => [
     ...words.filter((word) => meanings[word] === undefined),
@@ -48,6 +58,13 @@ for (;;) {
 }
 \`\`\`
 
+A wire has no place for what the provider counted, so \`decode\` cannot give it: add \`usage\` and \`finish\` to the answer, and the window is measured by them instead of estimated. With the AI SDK \`answerFacts(part)\` of \`carryover/ai-sdk\` gives both.
+
+\`\`\`ts
+const usage = { inputTokens, outputTokens, reasoningTokens: 0, cacheReadTokens, cacheWriteTokens };   // as the provider said
+session.append({ ...anthropic.decode(messages).at(-1), usage, finish });   // messages: all so far, the answer last
+\`\`\`
+
 ## The order of things in a turn
 
 \`prepare()\` asks \`nextAction()\`, runs what it says, and asks again, until the answer is one for you. The questions are asked in this order, and the first that is answered with yes decides:
@@ -72,7 +89,7 @@ const IDLE: Readonly<Record<string, string>> = {
   "under-messages": "no limit in tokens is known, and there are fewer messages than `maxMessages`",
   "over-limit": "the window is over its limit, and nothing can be done about it now",
   "over-messages": "there are more messages than `maxMessages`, and nothing can be done about it now",
-  manual: "a compaction was asked for, and there is nothing to compact",
+  manual: "a compaction was asked for by hand, and there is nothing to compact",
   recovery: "a refused request is being recovered",
   "auto-off": "`autoCompact` is false",
   "stale-estimate": "the estimate describes a window that is gone",
@@ -80,7 +97,7 @@ const IDLE: Readonly<Record<string, string>> = {
   aborted: "the signal ended the preparation; what was applied until then stays",
   "in-progress": "another action of this session is running",
   "after-undo": "a person has undone the last batch; it is not done again for three turns",
-  "summary-failed": "the summarizer failed and the window still fits, so it stays in force",
+  "summary-failed": "the summarizer failed; the window stays in force while it fits",
   vetoed: "a hook has forbidden the compaction",
   "host-compacts": "the owner of the messages is compacting them",
   "nothing-to-gain": "what could be folded is too little to matter",
@@ -93,6 +110,23 @@ const GIVE_UP: Readonly<Record<string, string>> = {
   "auto-off": "the window is full and `autoCompact` is false: compact by hand",
   "rate-limit-size": "the request is larger than the rate limit itself",
   "no-media": "the provider refused the size of media, and there are none left to drop",
+};
+
+/** Why no summary of the model was used. */
+const FAILURES: Readonly<Record<string, string>> = {
+  error: "the summarizer threw; `detail` has what it said",
+  timeout: "a call of it took longer than 90 seconds",
+  idle: "it was silent for 30 seconds after its first piece",
+  "window-too-small": "what is to be summed up does not fit into the summarizer's window",
+  "not-text": "its answer was no text",
+  blank: "its answer was empty, or nothing but reasoning",
+  "tool-call": "it called a tool instead of writing",
+  "not-prose": "it wrote JSON",
+  refusal: "it refused to answer",
+  echo: "it gave the request back",
+  "repeats-itself": "it repeated the previous summary instead of merging it",
+  "too-long": "its summary was longer than allowed, or than what it was made from",
+  failed: "something else broke; `detail` has what it said",
 };
 
 const WARNINGS: Readonly<Record<string, string>> = {
@@ -110,7 +144,7 @@ const WARNINGS: Readonly<Record<string, string>> = {
 
 const REASONS = `### Why nothing is done
 
-\`reason\` of \`none\`. \`fits\` beside it is false when the window is over its limit all the same.
+\`reason\` of \`none\`. \`fits\` beside it is false when the window is over its limit all the same. After \`prepare({ demand: "manual" })\` it is \`manual\` when there is nothing to compact, \`summary-failed\` or \`vetoed\` when nothing was compacted for that reason, and another one when it is done; \`ledger().at(-1)\` has the figures.
 
 | reason | |
 |---|---|
@@ -150,6 +184,14 @@ function events(): string {
 | event | when | with it |
 |---|---|---|
 ${rows.map(escapePipes).join("\n")}
+
+### Why no summary was used
+
+\`reason\` of \`compaction.failed\`, and \`degraded\` of \`compaction_end\`, where \`no-summarizer\` says that there is none. After an error or an answer that could not be used the summarizer is asked once more.
+
+| reason | |
+|---|---|
+${REASON_ROWS(FAILURES)}
 
 ### Warnings
 

@@ -126,7 +126,10 @@ export const GROUPS: readonly Group[] = [
         when: "always, if a model can be asked",
       },
       journal: { default: "none", when: "the session has to survive a restart" },
-      spills: { default: "none: what is cut is lost", when: "the model shall read cut outputs again" },
+      spills: {
+        default: "none: only the messages given to the session have the whole",
+        when: "those messages are not kept, and cut outputs shall be read again",
+      },
       hooks: {
         default: "none",
         from: D3,

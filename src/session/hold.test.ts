@@ -116,6 +116,18 @@ describe("PIVOT-10: after a failed summary", () => {
     expect(compactions(session).map(({ outcome }) => outcome)).toEqual(["failed", "applied"]);
   });
 
+  it("a person who asks is told whether it is done, failed, or has nothing to do", async () => {
+    const { session } = start([UNAVAILABLE, UNAVAILABLE, SUMMARY]);
+    const ask = () => session.prepare({ demand: "manual" });
+    expect(await ask()).toEqual({ type: "none", reason: "manual", fits: true });
+    expect(await ask()).toEqual({ type: "none", reason: "manual", fits: true });
+    session.observe(conversation(8));
+    expect(await ask()).toEqual({ type: "none", reason: "summary-failed", fits: true });
+    expect(await session.prepare()).toEqual({ type: "none", reason: "under-limit", fits: true });
+    expect(await ask()).toEqual({ type: "none", reason: "under-limit", fits: true });
+    expect(session.status().batches).toMatchObject([{ step: "compact" }]);
+  });
+
   it("a session without a summarizer folds, and nothing has failed", async () => {
     const events: SessionEvent[] = [];
     const onEvent = (event: SessionEvent) => void events.push(event);

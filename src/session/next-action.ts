@@ -97,7 +97,8 @@ function compaction(view: SessionView, trigger: CompactionTrigger): SessionActio
     if (view.heldBy !== undefined && view.marker === "none")
       return { type: "none", reason: view.heldBy, fits: view.fits };
   }
-  if (view.isCompactionSpent) return nothingToGain;
+  if (view.isCompactionSpent)
+    return view.demand === "manual" ? { ...nothingToGain, reason: "manual" } : nothingToGain;
   return { type: "compact", version, trigger };
 }
 

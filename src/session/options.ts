@@ -63,7 +63,11 @@ export interface SessionOptions {
   readonly sessionId?: string;
   /** The model that is asked next; taken from the first answer when unset. @default from the first answer */
   readonly model?: ModelRef;
-  /** What the model accepts; without it only the settings limit the window. @default unknown */
+  /**
+   * What the model accepts; until a refusal names its window, `compaction.maxTokens` (8,000 tokens) is the limit of one
+   * that is unknown.
+   * @default unknown
+   */
   readonly limits?: Partial<ModelLimits>;
   /** When the window is compacted, how much of it stays, and how old tool results are summed up. */
   readonly compaction?: GivenCompactionSettings;
@@ -79,7 +83,11 @@ export interface SessionOptions {
   readonly tailTokens?: number;
   /** The model that writes summaries; the driver's own choice when unset. @default the driver's choice */
   readonly summarizer?: SummarizerModel;
-  /** What stays visible to the model whatever is compacted, beside messages that the user marked with `#pin`. @default none */
+  /**
+   * What stays visible to the model whatever is compacted, beside messages that the user marked with `#pin`. A `text` is
+   * put into the window by the first compaction; until then say it in the system prompt or a message.
+   * @default none
+   */
   readonly pins?: readonly Pin[];
   /** Whether the model is told to go on after a compaction in the middle of its work. @default as-needed */
   readonly autoContinue?: "as-needed" | "never";
@@ -118,7 +126,7 @@ export interface SessionPorts {
   readonly summarizer?: Summarizer;
   /** Keeps every edit; without one nothing outlives the session object. @default none */
   readonly journal?: Journal;
-  /** Keeps the whole text of outputs that are too long. @default none: what is cut is lost */
+  /** Keeps the whole text of outputs that are too long. @default none: only the messages given to the session have the whole */
   readonly spills?: SpillStore;
   /** May add to, replace or veto what a compaction asks for. @default none */
   readonly hooks?: readonly SessionHook[];

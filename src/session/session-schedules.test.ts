@@ -212,6 +212,8 @@ const EXCUSES = new Set([
   "auto-off",
   "aborted",
   "host-compacts",
+  // A person asked, and there is nothing to compact.
+  "manual",
 ]);
 
 /** Marks so low that these short schedules reach them. */

@@ -25,7 +25,7 @@ import {
   type Transcript,
   type Usage,
 } from "../transcript/message.ts";
-import type { RunResult, SessionAction } from "./action.ts";
+import type { IdleReason, RunResult, SessionAction } from "./action.ts";
 import type { PromptOverhead } from "./context-meter.ts";
 import { createSessionCore, type SessionCore } from "./core.ts";
 import type { EditBatch } from "./history.ts";
@@ -187,15 +187,21 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
 
   async function runAll({ signal = never, ...given }: PrepareOptions): Promise<SessionAction> {
     let asked: NextActionOptions = given;
+    let unmet: IdleReason | undefined;
+    const answer = (action: SessionAction): SessionAction =>
+      action.type === "none" && unmet !== undefined ? { ...action, reason: unmet } : action;
     for (let step = 0; step < MAX_STEPS; step++) {
       const action = nextAction(asked);
-      if (!("version" in action)) return action;
-      const { status } = await run(action, signal);
+      if (!("version" in action)) return answer(action);
+      const result = await run(action, signal);
+      const { status } = result;
       if (status === "aborted") return ABORTED;
       if (status === "busy") return action;
-      if (action.type === "compact" && status !== "stale") asked = { ...given, demand: "none" };
+      if (action.type !== "compact" || status === "stale") continue;
+      asked = { ...given, demand: "none" };
+      if (given.demand === "manual") unmet = whyNotCompacted(result);
     }
-    return nextAction(asked);
+    return answer(nextAction(asked));
   }
 
   async function settled(signal = never): Promise<void> {
@@ -340,6 +346,13 @@ const MAX_STEPS = 32;
 
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+/** What a person is told who asked for a compaction that did not happen. */
+function whyNotCompacted(result: RunResult): IdleReason | undefined {
+  if (result.status === "nothing") return "manual";
+  if (result.status !== "failed") return undefined;
+  return result.reason === "vetoed" ? "vetoed" : "summary-failed";
 }
 
 const ABORTED: SessionAction = { type: "none", reason: "aborted", fits: false };
