@@ -44,13 +44,13 @@ describe.skipIf(postgres === undefined)("a conversation that moves to another ma
   it("is compacted once, whichever machine the AI SDK runs on", async () => {
     const schema = postgres?.newSchema() ?? "";
     const provider = await startScriptedProvider({
-      windowTokens: 32_000,
+      windowTokens: 20_000,
       answer: () => ({ type: "answer", text: "Module 15." }),
     });
     const serve = async (messages: ModelMessage[]): Promise<ModelMessage[]> => {
       const store = postgres?.open(schema).session("conversation");
       const { model } = carryover(provider.model("openai-compatible"), {
-        limits: { contextTokens: 32_000, outputTokens: 2_000 },
+        limits: { contextTokens: 20_000, outputTokens: 2_000 },
         ...(store && { store }),
       });
       const { response } = await generateText({ model, messages, tools: { read }, maxRetries: 0 });
