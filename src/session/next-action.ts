@@ -175,7 +175,9 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
       const expectedTurns = isPressing
         ? options.expectedTurns
         : Math.max(1, options.expectedTurns * RELAXED_SHARE);
-      const isCold = idleMs > cacheProfileOf(core).ttlMs;
+      // Where nothing is kept, nothing grows cold: a pause changes no plan.
+      const { ttlMs } = cacheProfileOf(core);
+      const isCold = ttlMs > 0 && idleMs > ttlMs;
       // What is old enough changes with requests and growth, not with every message; while there is room, looking
       // again after some growth is enough.
       const requests = isPressing ? memory.requests.size : "relaxed";

@@ -137,6 +137,23 @@ describe("the pruning of a session", () => {
     expect(Math.max(...sizes.slice(0, 15))).toBe(sizes[14]);
   });
 
+  it("does not look again after a pause where the provider keeps nothing that could grow cold", async () => {
+    const said = (id: string): Message => ({ id, role: "user", parts: [{ type: "text", text: "Go on." }] });
+    const same = (id: string): Message => step(id, output("the same", 2_000));
+    const history = ["a", "b", "c", "d"].flatMap((id) => [said(`${id}1`), same(id)]);
+    const batches = async (pauseMs: number): Promise<number> => {
+      const session = observing({ model: { provider: "p", id: "m" }, prune: { protectTokens: 1_000 } });
+      for (let count = 1; count <= history.length; count++) {
+        session.observe([REQUEST, ...history.slice(0, count)]);
+        await session.prepare({ moment: "after-turn" });
+      }
+      session.observe([REQUEST, ...history, said("e")]);
+      await session.prepare({ moment: "after-turn", idleMs: pauseMs });
+      return session.status().batches.length;
+    };
+    expect(await batches(1)).toBe(await batches(0));
+  });
+
   it("keeps what is pinned, can be taken back, and can be recalled", async () => {
     const session = observing({ pins: [{ text: "s3 line 7 of a long report" }] });
     session.observe(loop(60));
