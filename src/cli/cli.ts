@@ -9,8 +9,7 @@ import { forksCommand } from "./forks.ts";
 import { inspectCommand } from "./inspect/inspect.ts";
 import { purgeCommand } from "./purge/purge.ts";
 import { statsCommand } from "./stats.ts";
-import { findArgumentProblems } from "./terminal/check-arguments.ts";
-import { CliError, EXIT_CODES } from "./terminal/cli-error.ts";
+import { CliError, EXIT_CODES, findArgumentProblems } from "./terminal/cli-error.ts";
 import { colorsFor } from "./terminal/output.ts";
 import { undoCommand } from "./undo.ts";
 

@@ -61,7 +61,7 @@ export interface Recover extends Decided {
 /** Send the window as it is. */
 interface NoAction {
   readonly type: "none";
-  /** One of the reasons below. */
+  /** Why nothing is done. */
   readonly reason: IdleReason;
   /** False when the window is over its limit; the reason says why nothing is done about it. */
   readonly fits: boolean;
@@ -82,7 +82,7 @@ interface Retry {
 /** The session cannot make the request fit: tell the user. `error` is the provider's first error. */
 export interface GiveUp {
   readonly type: "give-up";
-  /** One of the reasons below. */
+  /** Why it cannot. */
   readonly reason: GiveUpReason;
   /** What to do, in a sentence. */
   readonly message: string;

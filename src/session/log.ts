@@ -112,7 +112,7 @@ interface ContextChanged {
 /** Something that the session can go on with, and somebody may want to know. */
 interface SessionWarning {
   readonly type: "warning";
-  /** One of the codes below. */
+  /** What it is about. */
   readonly code: WarningCode;
   /** The same in a sentence. */
   readonly message: string;

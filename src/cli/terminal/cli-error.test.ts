@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { forkCommand } from "../fork.ts";
 import { statsCommand } from "../stats.ts";
-import { findArgumentProblems } from "./check-arguments.ts";
+import { findArgumentProblems } from "./cli-error.ts";
 
 describe("the options of a command line", () => {
   it("are all looked at, with the nearest name, the value and what to give", () => {
