@@ -1,4 +1,5 @@
-import { APICallError, generateText, type ModelMessage } from "ai";
+import type { LanguageModelV3Prompt, LanguageModelV3StreamPart } from "@ai-sdk/provider";
+import { APICallError, generateText, type ModelMessage, simulateReadableStream } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -8,34 +9,49 @@ import { runs } from "../rig/runs.ts";
 import { SUMMARY } from "../rig/session.ts";
 
 const CHARS_PER_TOKEN = 4;
+/** How a request for a summary begins. */
+const SUMMARIZER = "You keep the memory of a coding agent";
 
 /** A provider that refuses nothing but what is longer than its window, requests for a summary too. */
 function modelWithWindow(windowTokens: number, answers: readonly string[]) {
   let answered = 0;
+  const finishReason = { unified: "stop", raw: "stop" } as const;
+  const reply = (prompt: LanguageModelV3Prompt) => {
+    const sentTokens = Math.ceil(countChars(prompt) / CHARS_PER_TOKEN);
+    if (sentTokens > windowTokens) throw tooLong();
+    const text = JSON.stringify(prompt).includes(SUMMARIZER) ? SUMMARY : (answers[answered++] ?? "");
+    const outputTokens = Math.ceil(text.length / CHARS_PER_TOKEN);
+    const usage = {
+      inputTokens: { total: sentTokens, noCache: sentTokens, cacheRead: 0, cacheWrite: 0 },
+      outputTokens: { total: outputTokens, text: outputTokens, reasoning: 0 },
+    };
+    return { text, usage };
+  };
   return new MockLanguageModelV3({
     async doGenerate({ prompt }) {
-      const sentTokens = Math.ceil(countChars(prompt) / CHARS_PER_TOKEN);
-      if (sentTokens > windowTokens)
-        throw new APICallError({
-          message: "prompt is too long",
-          url: "http://127.0.0.1",
-          requestBodyValues: {},
-          statusCode: 400,
-          isRetryable: false,
-        });
-      const isSummary = JSON.stringify(prompt[0]).includes("You keep the memory of a coding agent");
-      const text = isSummary ? SUMMARY : (answers[answered++] ?? "");
-      const outputTokens = Math.ceil(text.length / CHARS_PER_TOKEN);
-      return {
-        content: [{ type: "text", text }],
-        finishReason: { unified: "stop", raw: "stop" },
-        usage: {
-          inputTokens: { total: sentTokens, noCache: sentTokens, cacheRead: 0, cacheWrite: 0 },
-          outputTokens: { total: outputTokens, text: outputTokens, reasoning: 0 },
-        },
-        warnings: [],
-      };
+      const { text, usage } = reply(prompt);
+      return { content: [{ type: "text", text }], finishReason, usage, warnings: [] };
     },
+    async doStream({ prompt }) {
+      const { text, usage } = reply(prompt);
+      const chunks: LanguageModelV3StreamPart[] = [
+        { type: "text-start", id: "0" },
+        { type: "text-delta", id: "0", delta: text },
+        { type: "text-end", id: "0" },
+        { type: "finish", finishReason, usage },
+      ];
+      return { stream: simulateReadableStream({ chunks }) };
+    },
+  });
+}
+
+function tooLong(): APICallError {
+  return new APICallError({
+    message: "prompt is too long",
+    url: "http://127.0.0.1",
+    requestBodyValues: {},
+    statusCode: 400,
+    isRetryable: false,
   });
 }
 
@@ -87,7 +103,30 @@ describe("a conversation that the provider accepts", () => {
           }
         },
       ),
-      { numRuns: runs(60) },
+      { numRuns: runs(40) },
     );
+  });
+});
+
+describe("pins in the middleware", () => {
+  it("are in every request after any number of compactions, though the summarizer ignores them", async () => {
+    const windowTokens = 16_000;
+    const answers = Array.from({ length: 40 }, (_, turn) => prose(1_500, turn));
+    const base = modelWithWindow(windowTokens, answers);
+    // The window of this model is in no table.
+    const limits = { contextTokens: windowTokens, outputTokens: 1_000 };
+    const { model, session } = carryover(base, { limits, pins: [{ text: "Never push to main." }] });
+    const messages: ModelMessage[] = [{ role: "user", content: "The port is 4711. #pin" }];
+    for (const _ of answers) {
+      const { text } = await generateText({ model, messages, maxRetries: 0 });
+      messages.push({ role: "assistant", content: text }, { role: "user", content: "Go on." });
+    }
+    const calls = [...base.doGenerateCalls, ...base.doStreamCalls];
+    const sent = calls.map(({ prompt }) => JSON.stringify(prompt));
+    const ofTurns = sent.filter((prompt) => !prompt.includes(SUMMARIZER));
+    expect(sent.length - ofTurns.length).toBeGreaterThan(2);
+    for (const prompt of ofTurns) expect(prompt.split("The port is 4711. #pin")).toHaveLength(2);
+    expect(ofTurns.at(-1)?.split("Never push to main.")).toHaveLength(2);
+    expect(session.status().batches.length).toBeGreaterThan(0);
   });
 });
