@@ -19,7 +19,7 @@ import { type CommandResult, runOpenCode } from "../../rig/opencode/run-opencode
 import { createSandbox, type Sandbox, writeConfig } from "../../rig/opencode/sandbox.ts";
 import { type OpenCode, startOpenCode } from "../../rig/opencode/start-opencode.ts";
 import { type Condition, type Wait, waitFor } from "../../rig/wait-for.ts";
-import { type PluginChoice, pluginSpecs, writeProbes } from "./plugin-specs.ts";
+import { type LoadedPlugins, type PluginChoice, pluginSpecs, writeProbes } from "./plugin-specs.ts";
 
 /** Starts the scripted model and the real OpenCode in a sandbox, with our plugin loaded if the options ask for it. */
 export async function createRig(options: RigOptions = {}): Promise<OpenRig> {
@@ -33,7 +33,7 @@ export async function createRig(options: RigOptions = {}): Promise<OpenRig> {
   const events: HostEvent[] = [];
   const running = new Set<OpenCode>();
   const logs = new Map<OpenCode, EventLog>();
-  let settings = options;
+  let settings: HostOptions & LoadedPlugins = options;
   let main: OpenCode | undefined;
 
   const probes = writeProbes(join(sandbox.root, "probes"), options.probes ?? {});
@@ -109,7 +109,9 @@ export async function createRig(options: RigOptions = {}): Promise<OpenRig> {
   };
 }
 
-export interface RigOptions extends PluginChoice {
+export type RigOptions = HostOptions & PluginChoice;
+
+interface HostOptions {
   /** Top-level configuration keys of OpenCode that replace ours. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** Files of the project by path; committed before the agent starts. */
@@ -141,7 +143,7 @@ export interface Rig {
   /** Ends OpenCode as a power cut would, with everything it started. */
   kill9(): Promise<void>;
   /** Starts OpenCode again on the same data, killing it first if it still runs. */
-  restart(changes?: Pick<RigOptions, "plugin" | "otherPlugins" | "config">): Promise<void>;
+  restart(changes?: Pick<HostOptions, "config"> & PluginChoice): Promise<void>;
   /** Starts one more instance on the same project and data. */
   another(): Promise<OpenCode>;
   /** `opencode run` without a server, to its end. */

@@ -29,7 +29,12 @@ async function compactedSession(rig: Rig): Promise<string> {
 }
 
 describe("a graduated fork", () => {
-  const shared = shareRig({ plugin: { fork: { way: "graduated", budgetChars: 40_000 } }, files: FILES });
+  const shared = shareRig({
+    plugin: { fork: { way: "graduated", budgetChars: 40_000 } },
+    why: "a short conversation is inherited exactly by default, and fits the default budget",
+    twin: "a parent that is larger than half of the window forks graduated by itself",
+    files: FILES,
+  });
 
   scenario(
     "a graduated fork gets real messages, old outputs cut, the same for all siblings",
@@ -89,7 +94,7 @@ describe("a graduated fork", () => {
 
 describe("an exact fork", () => {
   const shared = shareRig({
-    plugin: { fork: { way: "exact" }, toolOutput: false },
+    plugin: {},
     files: FILES,
     config: { compaction: { prune: true } },
   });
@@ -150,6 +155,8 @@ describe("a text fork", () => {
     "a text fork carries preamble, outputs and errors in one message",
     {
       plugin: { fork: { way: "text" } },
+      why: "this host has the hook, so the default is another way",
+      twin: "a host without the hook",
       files: FILES,
       proves: "preamble, inherited context with outputs and errors, then the task",
     },
@@ -180,6 +187,8 @@ describe("a text fork", () => {
     "the documented profile sends exactly preamble and context, then the task",
     {
       plugin: { profile: "documented" },
+      why: "the profile is the option",
+      twin: { none: "the default profile is what every other scenario plays" },
       files: FILES,
       proves: "two user messages, nothing of ours around the task",
     },
@@ -241,6 +250,8 @@ describe("a fork as another agent", () => {
     "a fork at another provider, when allowed, gets no secrets",
     {
       plugin: { fork: { allowCrossProvider: true } },
+      why: "the default allows no other provider",
+      twin: "another agent gets the context graduated; one at another provider is refused",
       config: AGENTS,
       proves: "the token in the conversation is redacted on the other wire",
     },

@@ -8,16 +8,16 @@ import { scenario, shareRig } from "../harness/scenario.ts";
 
 describe("an exact fork", () => {
   const shared = shareRig({
-    plugin: { fork: { way: "exact" } },
+    plugin: {},
     files: { "notes.txt": "The cat is grey.\n" },
   });
 
   for (const { name, model } of [
-    { name: "OpenAI's wire", model: LONG_WINDOW },
-    { name: "Anthropic's wire", model: ANTHROPIC_WINDOW },
+    { name: "an exact fork reads the parent's prefix on OpenAI's wire", model: LONG_WINDOW },
+    { name: "an exact fork reads the parent's prefix on Anthropic's wire", model: ANTHROPIC_WINDOW },
   ]) {
     scenario(
-      `an exact fork reads the parent's prefix on ${name}`,
+      name,
       {
         shared,
         proves: "99 % of the parent's body is the child's prefix; same tools, same system, same affinity",

@@ -26,6 +26,8 @@ scenario(
   "a parent of 300 messages and 200,000 characters forks exactly",
   {
     plugin: { fork: { way: "exact" } },
+    why: "where the provider reports no cache, the default chooses graduated for so large a parent",
+    twin: "an exact fork reads the parent's prefix on OpenAI's wire",
     start: "later",
     proves: "99 % of a large body is the child's prefix, and no session rows were copied",
   },
@@ -65,7 +67,12 @@ scenario(
 
 scenario(
   "an exact fork that misses the cache is noticed",
-  { plugin: { fork: { way: "exact" } }, proves: "one toast, and a line in the journal; a hit says nothing" },
+  {
+    plugin: { fork: { way: "exact" } },
+    why: "after a fork of one step the default chooses graduated for the second",
+    twin: "an exact fork reads the parent's prefix on OpenAI's wire",
+    proves: "one toast, and a line in the journal; a hit says nothing",
+  },
   async (rig) => {
     const id = await rig.newSession();
     const many = { inputTokens: 10_000, outputTokens: 10 };

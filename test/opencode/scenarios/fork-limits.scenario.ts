@@ -1,15 +1,17 @@
 import { expect } from "vitest";
 import { LIMIT_REASON } from "../../../src/fork/life/end.ts";
 import { call, callAll, say } from "../../rig/model-server/step.ts";
-import { scenario } from "../harness/scenario.ts";
+import { scenario, shareRig } from "../harness/scenario.ts";
 import { childrenOf, deliveriesOf, requestWith, textOf, waitForDeliveries } from "./fork-support.ts";
 
 const FEW = { inputTokens: 1_000, outputTokens: 10 };
 
+const shared = shareRig({ plugin: {} });
+
 scenario(
   "of twenty-one forks four run, sixteen wait and one is refused",
   {
-    plugin: {},
+    shared,
     proves: "never more than four at once; all twenty results arrive, each once",
   },
   async (rig) => {
@@ -42,6 +44,8 @@ scenario(
   "a fork that is out of time reports, and one that does not is ended with its last text",
   {
     plugin: { fork: { timeoutMin: 0.05, graceS: 15 } },
+    why: "the time must be up within a test; by default it is 20 minutes",
+    twin: { none: "it would take twenty minutes" },
     proves: "wrap-up turn; after the grace a partial result",
   },
   async (rig) => {
@@ -73,6 +77,8 @@ scenario(
   "a fork that repeats itself, and one with too many calls, are told to report",
   {
     plugin: { fork: { maxToolCalls: 4, repeatLimit: 3 } },
+    why: "both limits must be reached within a few calls; by default they are 200 and 5",
+    twin: "a fork that makes the same call five times is told to report",
     proves: "both limits stop the work and keep the report",
   },
   async (rig) => {
@@ -102,6 +108,23 @@ scenario(
   },
 );
 
+scenario(
+  "a fork that makes the same call five times is told to report",
+  { shared, proves: "a child that is stuck ends with what it has" },
+  async (rig) => {
+    const id = await rig.newSession();
+    const same = { command: "echo again", description: "Again" };
+    rig.model.script([
+      say("I had repeated myself.", { family: "child", contains: LIMIT_REASON["repeated-call"] }),
+      ...[1, 2, 3, 4, 5].map(() => call("bash", same, { family: "child", contains: "Repeat." })),
+      say("Seen.", { sessionId: id, contains: "fork_result delivery", times: "always" }),
+    ]);
+    await rig.turn(id, "Fork.", [call("fork", { prompt: "Repeat." }), say("Forked.")]);
+    await waitForDeliveries(rig, id, 1);
+    expect(rig.requests({ sessionId: id }).map(textOf).join()).toContain("I had repeated myself.");
+  },
+);
+
 const PRICES = `export default { id: "prices", server: async () => ({ config: async (config) => {
   config.provider.scripted.models["long-window"].cost = { input: 1000, output: 1000 };
 } }) };`;
@@ -110,6 +133,8 @@ scenario(
   "a fork that has spent its money reports, and no fork starts when the root's is spent",
   {
     plugin: { fork: { forkUSD: 1, rootUSD: 1.5 } },
+    why: "the budget of the root must be used up by two forks; by default it is 10 dollars",
+    twin: { none: "the prices would only be ten times as high" },
     probes: { prices: PRICES },
     proves: "the budget stops the fork with its report kept; the next one is refused",
   },

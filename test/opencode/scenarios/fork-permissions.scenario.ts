@@ -17,6 +17,8 @@ scenario(
   "a permission ask that nobody answers is rejected with a reason",
   {
     plugin: { fork: { askTimeoutS: 2 } },
+    why: "the wait for an answer must be over within a test; by default it is 5 minutes",
+    twin: "opencode run rejects a permission ask of a fork at once",
     config: ASK,
     proves: "toast first, then the reason reaches the child's model, and the fork goes on",
   },

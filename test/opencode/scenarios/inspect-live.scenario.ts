@@ -19,6 +19,8 @@ scenario(
       toolOutput: false,
       models: { "scripted/long-window": { keepRecent: 1_000 } },
     },
+    why: "pruning is off by default; with small limits it begins after a few turns",
+    twin: { none: "with default options nothing leaves the window that could be shown" },
     files: REPORT_FILES,
     timeoutMs: 300_000,
     proves:

@@ -12,6 +12,8 @@ scenario(
   "options that are wrong do not stop the host",
   {
     plugin: { prune: "on", bogus: 1, fork: { maxRunning: 0, timeoutMin: 5 } },
+    why: "the options are what is wrong",
+    twin: { none: "default options cannot be wrong" },
     proves:
       "every problem in one toast and one log line; nothing of ours starts, and the conversation goes on",
   },

@@ -39,6 +39,8 @@ describe.skipIf(server === undefined)("the command line and a database", () => {
         toolOutput: false,
         models: { "scripted/long-window": { keepRecent: 1_000 } },
       },
+      why: "the database is the option; pruning, off by default, makes the edit that is taken back",
+      twin: { none: "with default options the plugin makes no edit that could be taken back" },
       env,
       files: REPORT_FILES,
       timeoutMs: 600_000,
@@ -124,6 +126,8 @@ describe.skipIf(server === undefined)("the command line and a database", () => {
     "a fork is stopped from another home",
     {
       plugin: { store },
+      why: "the database is the option",
+      twin: "a fork is listed and stopped from another process",
       env,
       timeoutMs: 300_000,
       proves: "`forks` shows what runs elsewhere, `forks cancel` reaches its plugin, and the parent is told",

@@ -14,7 +14,12 @@ import { childrenOf, firstChildRequest, textOf, waitForDeliveries } from "./fork
 
 const LINES = Array.from({ length: 6_000 }, (_, index) => `${index} a line of the long report`).join("\n");
 const server = await startPostgres();
-const plugin = { store: server?.tcpConnectionString ?? "", fork: { way: "exact" } };
+const plugin = { store: server?.tcpConnectionString ?? "" };
+const options = {
+  plugin,
+  why: "the database is the option",
+  twin: "a pruned output stays pruned in a fork, and can be recalled there",
+} as const;
 
 const shipped = join(mkdtempSync(join(tmpdir(), "carryover-shipped-")), "carryover.mjs");
 const bundle = await rolldown({
@@ -35,7 +40,7 @@ describe.skipIf(server === undefined)("two machines with one database", () => {
   scenario(
     "a child on one machine recalls what its parent saw on the other",
     {
-      plugin,
+      ...options,
       files: { "long.txt": `${LINES}\n` },
       timeoutMs: 300_000,
       proves:
@@ -55,7 +60,7 @@ describe.skipIf(server === undefined)("two machines with one database", () => {
       const [child] = await childrenOf(here, parent);
       const moved = await exportSession(here, child?.id ?? "");
 
-      const there = await createRig({ plugin });
+      const there = await createRig(options);
       try {
         const [id = ""] = await there.importSessions([moved]);
         await there.turn(id, "What stands in the middle?", [
@@ -80,7 +85,8 @@ describe.skipIf(server === undefined)("two machines with one database", () => {
   scenario(
     "a database that is killed while a fork runs costs nothing once it is back",
     {
-      plugin,
+      ...options,
+      twin: { none: "files have no server that can be killed" },
       timeoutMs: 200_000,
       proves: "the fork goes on, and its result is delivered once",
     },
@@ -133,6 +139,8 @@ describe.skipIf(server === undefined)("two machines with one database", () => {
     "a database that is away costs the whole of an output, and nothing else",
     {
       plugin: { store: "postgres://agent:s3cret@127.0.0.1:1/postgres" },
+      why: "the database is the option",
+      twin: "a long output keeps head and tail",
       files: { "long.txt": `${LINES}\n` },
       timeoutMs: 200_000,
       proves: "the turn goes on, the output is cut, and the password is nowhere",

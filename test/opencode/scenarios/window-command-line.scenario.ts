@@ -19,6 +19,8 @@ scenario(
       toolOutput: false,
       models: { "scripted/long-window": { keepRecent: 1_000 } },
     },
+    why: "pruning is off by default; with small limits it begins after a few turns",
+    twin: { none: "with default options the plugin makes no edit that could be taken back" },
     files: REPORT_FILES,
     proves: "our last edit is taken back in the journal while nothing runs, and in the plugin while it does",
   },

@@ -19,6 +19,8 @@ scenario(
         "scripted/middle-window": { pruneAt: 1_000, keepRecent: "1%" },
       },
     },
+    why: "each model is given its own threshold, and pruning is off by default",
+    twin: { none: "pruning is off by default" },
     files: REPORT_FILES,
     proves:
       "each model has its own threshold; the request for a summary sees what was cleared; pruning goes on after it",

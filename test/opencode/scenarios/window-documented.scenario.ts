@@ -13,6 +13,8 @@ scenario(
   'profile "documented" leaves the window alone',
   {
     plugin: { profile: "documented", prune: "auto", compaction: "assist", pin: ["RULES.md", "a text"] },
+    why: "the profile is the option, and it must win over the others",
+    twin: { none: "the default profile is what every other scenario plays" },
     files: { "long.txt": `${LINES}\n`, "RULES.md": "Keep it short.\n" },
     proves: "outputs, messages and the request for a summary are what they are without the plugin",
   },

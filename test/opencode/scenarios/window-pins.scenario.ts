@@ -10,10 +10,16 @@ const PRUNING = {
   models: { "scripted/long-window": { keepRecent: 1_000 } },
 };
 
+const OPTIONS = {
+  why: "only an edit can hide a pin, and pruning, which makes the edits, is off by default",
+  twin: "the summary's request with default options",
+} as const;
+
 scenario(
   "pins outlive edits",
   {
     plugin: { ...PRUNING, pin: ["first line 7 of"] },
+    ...OPTIONS,
     files: REPORT_FILES,
     proves:
       "a pinned text and a #pin message stay; an edit that hides a new pin is taken back and journalled",
@@ -37,7 +43,7 @@ scenario(
     expect(batch?.batch.arithmetic?.savedTokensPerTurn).toBeGreaterThan(10_000);
 
     await rig.kill9();
-    await rig.restart({ plugin: { ...PRUNING, pin: ["second line 7 of"] } });
+    await rig.restart({ plugin: { ...PRUNING, pin: ["second line 7 of"] }, ...OPTIONS });
     await rig.turn(id, "And now?", [say("Seen.")]);
     expect(shown()).toContain("second line 7 of a long report");
     expect(clearedIn(lastRequest())).toBe(0);

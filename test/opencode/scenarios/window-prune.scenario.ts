@@ -18,6 +18,8 @@ describe("pruning", () => {
         pin: ["KEEP-THIS-LINE"],
         models: { "scripted/long-window": { keepRecent: 4_000 } },
       },
+      why: "pruning is off by default; with a small limit it begins within fifty steps",
+      twin: { none: "pruning is off by default" },
       files: {
         "make.sh":
           'i=0; echo "$1"; while [ $i -lt 150 ]; do echo "$1 line $i of a long report"; i=$((i+1)); done\n',
