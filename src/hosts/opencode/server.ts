@@ -20,18 +20,11 @@ import { configHome } from "../../plugin/stores/folders.ts";
 import { asNumber, asObject, asString, type UnknownObject } from "../../text/json.ts";
 import type { Hooks, PluginInput, ToolContext, ToolDefinition, ToolDoneInput, ToolOutput } from "./hooks.ts";
 import { carryoverNote, messageFormat, OWN_METADATA } from "./messages.ts";
-import {
-  createHostCalls,
-  createMessageId,
-  createSessions,
-  failureOf,
-  type HostCalls,
-  readModel,
-  readSignal,
-} from "./sessions.ts";
+import { createHostCalls, createMessageId, createSessions, failureOf, type HostCalls } from "./sessions.ts";
+import { readModel, readSignal } from "./signals.ts";
 
 /**
- * The plugin as OpenCode 1 loads it. `sessions.ts` and `messages.ts` give OpenCode's sessions, events and messages in the
+ * The plugin as OpenCode 1 loads it. `sessions.ts`, `signals.ts` and `messages.ts` give OpenCode's sessions, events and messages in the
  * plugin's terms, `createHooks` turns its hooks into moments of the plugin; nothing is decided here.
  */
 export async function createServer({ client, directory }: PluginInput, options?: unknown): Promise<Hooks> {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
 import { createOpencodeHost } from "../../hosts/opencode/server.ts";
-import { createSessions, type HostAnswer, readSignal } from "../../hosts/opencode/sessions.ts";
+import { createSessions, type HostAnswer } from "../../hosts/opencode/sessions.ts";
+import { readSignal } from "../../hosts/opencode/signals.ts";
 import type { HostSignal } from "../host/agent-host.ts";
 import { createPluginContext, createSessionTree } from "./context.ts";
 import { readPluginOptions } from "./options.ts";

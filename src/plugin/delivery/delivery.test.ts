@@ -3,7 +3,8 @@ import { completedFork, OWNER, runningFork, step } from "../../../test/rig/forks
 import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts";
 import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import type { ForkOwner, ForkRecord } from "../../fork/life/record.ts";
-import { type HostAnswer, type HostCalls, readSignal } from "../../hosts/opencode/sessions.ts";
+import type { HostAnswer, HostCalls } from "../../hosts/opencode/sessions.ts";
+import { readSignal } from "../../hosts/opencode/signals.ts";
 import { currentProcess } from "../../stores/files/lock.ts";
 import { asObject } from "../../text/json.ts";
 import { createForkAdoption } from "../forks/clock.ts";
