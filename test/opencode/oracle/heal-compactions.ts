@@ -25,7 +25,7 @@ export interface Healed {
   readonly faults: readonly CompactionFault[];
 }
 
-/** What docs/opencode.md explains, one by one. */
+/** What docs/contributing/opencode-rig.md explains, one by one. */
 export type CompactionFault = "failed-tail" | "unanswered-tail" | "dangling-tail" | "empty-summary";
 
 function tailFaultOf(transcript: Transcript, index: number): CompactionFault | undefined {
