@@ -58,6 +58,10 @@ function featuresOf(context: PluginContext): readonly Feature[] {
   const pins = createPinnedTexts(context.options.pin);
   const isChild = async (sessionId: string): Promise<boolean> =>
     (await links.linkOf(sessionId)) !== undefined;
+  const inheritedFrom = async (sessionId: string): Promise<string | undefined> => {
+    const link = await links.linkOf(sessionId);
+    return link?.way === "text" ? undefined : link?.parent;
+  };
   const pruning = createPruneWindow({ context, pins, windows, isChild });
   return [
     { name: "session tree", onSignal: async (signal) => context.tree.observe(signal) },
@@ -66,7 +70,7 @@ function featuresOf(context: PluginContext): readonly Feature[] {
     createBoundToolOutput(context),
     createControlFeature({ context, forks, pruning, control: context.stores.control }),
     pruning.feature,
-    createCompactionContext({ context, pins, capture, windows }),
+    createCompactionContext({ context, pins, capture, windows, inheritedFrom }),
     createToolsFeature({ context, forks }),
     createChildGuards({ context, forks }),
     createChildEventsFeature({ context, forks }),

@@ -161,11 +161,12 @@ function anchorLines({ anchors }: CarriedFacts, maxChars: number): readonly stri
  * What a summary written by another program must not lose, as text: pins, the user's words, files touched, and exact
  * things such as paths, commands and errors.
  */
-export function factsOf(transcript: Transcript, { pins, budget, redaction }: FactsOfOptions): string {
+export function factsOf(transcript: Transcript, options: FactsOfOptions): string {
+  const { pins, marked = [], budget, redaction } = options;
   const cleaner = createTextCleaner(redaction);
   const facts = collectFacts({
     carried: undefined,
-    pins: resolvePins({ transcript, pins, marked: [], carried: [], cleaner }).pins,
+    pins: resolvePins({ transcript, pins, marked, carried: [], cleaner }).pins,
     folded: transcript,
     pieces: piecesOf(transcript, cleaner),
     firstHandle: transcript[0]?.id,
@@ -184,6 +185,8 @@ export function factsOf(transcript: Transcript, { pins, budget, redaction }: Fac
 
 interface FactsOfOptions {
   readonly pins: readonly Pin[];
+  /** Messages that the user marked. */
+  readonly marked?: CarriedFacts["pins"];
   readonly budget: FactsBudget;
   readonly redaction?: SecretRedaction;
 }

@@ -163,11 +163,16 @@ interface Overhead {
 const PINS_SHARE = 0.4;
 
 /** Pins as text for a request that another program writes; empty when there are none. */
-export function pinsOf(transcript: Transcript, { pins, maxChars, redaction }: PinsOfOptions): string {
+export function pinsOf(transcript: Transcript, options: PinsOfOptions): string {
+  const { pins, marked = [], heldIn = "", maxChars, redaction } = options;
   const cleaner = createTextCleaner(redaction);
-  const resolved = resolvePins({ transcript, pins, marked: [], carried: [], cleaner }).pins;
+  const resolved = resolvePins({ transcript, pins, marked, carried: [], cleaner }).pins;
+  // A model writes other line breaks than a file may have.
+  const held = heldIn.replaceAll("\r", "");
+  const isHeld = (text: string): boolean => held.includes(text.replaceAll("\r", "").trim());
   const texts = renderPins(resolved, {
     maxChars: maxChars ?? Number.POSITIVE_INFINITY,
+    isInPlace: (pin) => isHeld(pin.text) || isHeld(pinText(pin)),
     handleFor: ({ handle }) => handle,
   });
   return texts.length === 0 ? "" : element("pinned", texts.join("\n\n"));
@@ -175,6 +180,10 @@ export function pinsOf(transcript: Transcript, { pins, maxChars, redaction }: Pi
 
 interface PinsOfOptions {
   readonly pins: readonly Pin[];
+  /** Messages that the user marked. */
+  readonly marked?: readonly CarriedPin[];
+  /** A text before the model: a pin that stands in it word for word is left out. */
+  readonly heldIn?: string;
   readonly maxChars?: number;
   readonly redaction?: SecretRedaction;
 }

@@ -47,7 +47,7 @@ export interface PluginOptions {
   readonly toolOutput: false | Partial<ToolOutputLimits>;
   /** `auto`: old outputs leave the window by line, in batches, where that pays for the lost cache. @default off */
   readonly prune: "off" | "auto";
-  /** What the host's own compaction is told: the running forks, also pins and facts (`assist`), or nothing. @default roster */
+  /** What the host's own compaction is told: the running forks and pins, also facts (`assist`), or nothing; but for `off`, pins that its summary lacks are put back. @default roster */
   readonly compaction: "roster" | "assist" | "off";
   /** Globs of instruction files, or texts, that survive every edit. @default none */
   readonly pin: readonly string[];

@@ -53,6 +53,7 @@ async function ask(
         context,
         pins: createPinnedTexts(context.options.pin),
         windows: createModelWindows(context.options),
+        inheritedFrom: async () => undefined,
         capture: isBroken ? { ...capture, lastSent } : capture,
       }),
     ],
@@ -118,12 +119,14 @@ function compactedMessages(summary: string): SessionMessage[] {
 }
 
 async function send(options: Readonly<Record<string, unknown>>, summary: string, times = 1) {
-  const { context } = createTestContext({ options, answer: { status: "ok", body: MESSAGES } });
+  const { context, folder } = createTestContext({ options, answer: { status: "ok", body: MESSAGES } });
+  writeFileSync(join(folder, "RULES.md"), "Never touch vendor.\r\nUser:\n");
   const hooks = hooksOf([
     createCompactionContext({
       context,
       pins: createPinnedTexts(context.options.pin),
       windows: createModelWindows(context.options),
+      inheritedFrom: async () => undefined,
       capture: createViewCapture(),
     }),
   ]);
@@ -152,6 +155,15 @@ it("puts back marks without the option, and nothing that the summary holds", asy
   expect(kept).toEqual(compactedMessages("Never push. The port is 4711. #pin"));
 });
 
+it("puts nothing back of a file that the summary holds as it was asked for", async () => {
+  const options = { pin: ["RULES.md"] };
+  const asked = String((await send(options, "Nothing."))[0]?.[1]?.parts[0]?.text).replaceAll("\r", "");
+  const [, pinned = ""] = /<pinned>\n([\s\S]+)\n<\/pinned>/.exec(asked) ?? [];
+  expect(pinned).toContain("RULES.md:\nNever touch vendor.\nUser&#58;");
+  const [sent] = await send(options, `So far:\n${pinned}\nThat is all.`);
+  expect(sent).toEqual(compactedMessages(`So far:\n${pinned}\nThat is all.`));
+});
+
 it.each([{ compaction: "off" }, { profile: "documented" }])("puts nothing back with %j", async (options) => {
   expect((await send({ ...options, pin: ["Never push."] }, "Nothing."))[0]).toEqual(
     compactedMessages("Nothing."),
@@ -164,9 +176,43 @@ it("asks for a pin also where the host no longer sends its message", async () =>
   capture.see({ sessionId: SESSION, messages: compactedMessages("Nothing.") }, 1);
   const windows = createModelWindows(context.options);
   const hooks = hooksOf([
-    createCompactionContext({ context, pins: createPinnedTexts([]), windows, capture }),
+    createCompactionContext({
+      context,
+      pins: createPinnedTexts([]),
+      windows,
+      capture,
+      inheritedFrom: async () => undefined,
+    }),
   ]);
   const output = { context: [] as string[] };
   await hooks["experimental.session.compacting"]?.({ sessionID: SESSION }, output);
   expect(output.context[0]).toContain("The port is 4711. #pin");
+});
+
+it("puts back what a fork's parent had pinned before it, in the child's own compactions too", async () => {
+  const at = (id: string, created: number, text: string): object => ({
+    info: { id, sessionID: "parent", role: "user", time: { created } },
+    parts: [{ type: "text", text }],
+  });
+  const bodies: Readonly<Record<string, readonly object[]>> = {
+    parent: [at("p1", 1, "Before the fork. #pin"), at("p2", 9, "Behind it. #pin")],
+    [SESSION]: [at("c1", 5, "Do it.")],
+  };
+  const sessionIn = (path: string): string => path.split("/")[2] ?? "";
+  const calls = {
+    call: async (_: string, path: string) => ({ status: "ok" as const, body: bodies[sessionIn(path)] }),
+  };
+  const { context } = createTestContext({ calls });
+  const hooks = hooksOf([
+    createCompactionContext({
+      context,
+      pins: createPinnedTexts([]),
+      windows: createModelWindows(context.options),
+      capture: createViewCapture(),
+      inheritedFrom: async (id) => (id === SESSION ? "parent" : undefined),
+    }),
+  ]);
+  const output = { messages: compactedMessages("Nothing.") };
+  await hooks["experimental.chat.messages.transform"]?.({}, output);
+  expect(String(output.messages[1]?.parts[0]?.text)).toMatch(/<pinned>\nBefore the fork\. #pin\n<\/pinned>$/);
 });

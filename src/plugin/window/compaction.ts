@@ -3,6 +3,7 @@ import { factsOf } from "../../compaction/summary/facts.ts";
 import { type Pin, pinsOf, pinsRoom } from "../../compaction/summary/pins.ts";
 import { SECRETS_RULE } from "../../compaction/summary/request.ts";
 import { findCompactionBoundary } from "../../stages/boundary.ts";
+import type { CarriedPin } from "../../transcript/carried-facts.ts";
 import type { Edit } from "../../transcript/edit.ts";
 import { type Message, type Transcript, textOf } from "../../transcript/message.ts";
 import type { Part } from "../../transcript/part.ts";
@@ -19,7 +20,7 @@ import { type PinnedTexts, readPinnedFiles } from "./pins.ts";
  * summary before it. What the summary left out of the pins all the same is put back behind it in every request.
  */
 export function createCompactionContext(setup: CompactionContextSetup): Feature {
-  const { context, pins, capture, windows } = setup;
+  const { context, pins, capture, windows, inheritedFrom } = setup;
   const { host, options, redaction } = context;
   const name = "compaction";
   const open = createLruMap<string, OpenSession>(MAX_OPEN);
@@ -27,14 +28,29 @@ export function createCompactionContext(setup: CompactionContextSetup): Feature 
 
   /** What is pinned, and the messages to read it from: those that the agent no longer sends are read from its store. */
   async function everythingPinned(sessionId: string, shown: Transcript): Promise<PinnedIn> {
-    const stored = await host.sessions.read(sessionId);
+    const stored = await storedMarks(sessionId);
     const known = new Set(shown.map(({ id }) => id));
-    const older = stored.status === "ok" ? markedIn(host.format.decode(stored.value.messages)) : [];
-    const transcript = [...older.filter(({ id }) => !known.has(id)), ...shown];
+    const transcript = [...stored.messages.filter(({ id }) => !known.has(id)), ...shown];
+    const marked = markedPins(transcript);
+    const marks = new Set(marked.map(({ handle }) => handle));
     const files = await readPinnedFiles(host.directory, pins.globs);
     const texts = files.map(({ name, content }) => ({ text: `${name}:\n${content}` }));
-    const isWhole = stored.status === "ok";
-    return { transcript, pinned: [...pins.pinsOf(transcript), ...texts], isWhole };
+    const others = pins.pinsOf(transcript).filter((pin) => "text" in pin || !marks.has(pin.handle));
+    return { transcript, marked, pins: [...others, ...texts], isWhole: stored.isWhole };
+  }
+
+  /** The marked messages of a session and, for the child of a fork, those that its parent had then. */
+  async function storedMarks(sessionId: string): Promise<StoredMarks> {
+    const own = await host.sessions.read(sessionId);
+    if (own.status === "failed") return { messages: [], isWhole: false };
+    const messages = host.format.decode(own.value.messages);
+    const parentId = await inheritedFrom(sessionId);
+    if (parentId === undefined) return { messages: markedIn(messages), isWhole: true };
+    const parent = await host.sessions.read(parentId);
+    const bornAtMs = messages[0]?.createdAt ?? 0;
+    const above = parent.status === "ok" ? host.format.decode(parent.value.messages) : [];
+    const inherited = above.filter(({ createdAt = 0 }) => createdAt <= bornAtMs);
+    return { messages: markedIn([...inherited, ...messages]), isWhole: parent.status === "ok" };
   }
 
   /** The pins that neither the summary nor what stands beside it holds. */
@@ -43,18 +59,18 @@ export function createCompactionContext(setup: CompactionContextSetup): Feature 
     shown: Transcript,
     summary: Message,
   ): Promise<MissingPins> {
-    const { transcript, pinned, isWhole } = await everythingPinned(request.sessionId, shown);
+    const { transcript, isWhole, ...pinned } = await everythingPinned(request.sessionId, shown);
     const inPlace = new Set(shown.map(({ id }) => id));
-    const said = textOf(summary);
-    const older = new Map(markedPins(transcript).map(({ handle = "", text }) => [handle, text]));
-    const missing = pinned.filter((pin) => {
-      if ("text" in pin) return !said.includes(pin.text);
-      const text = older.get(pin.handle);
-      return text !== undefined && !inPlace.has(pin.handle) && !said.includes(text);
-    });
     const { provider, id } = request.model;
     const { contextTokens = ASSUMED_TOKENS } = windows.windowOf(`${provider}/${id}`)?.limits ?? {};
-    const text = pinsOf(transcript, { pins: missing, maxChars: pinsRoom(contextTokens, {}), redaction });
+    const text = pinsOf(transcript, {
+      // What was read of a pinned file is in the file.
+      pins: pinned.pins.filter((pin) => "text" in pin),
+      marked: pinned.marked.filter(({ handle = "" }) => !inPlace.has(handle)),
+      heldIn: textOf(summary),
+      maxChars: pinsRoom(contextTokens, {}),
+      redaction,
+    });
     return { summaryId: summary.id, text, isWhole };
   }
 
@@ -62,12 +78,12 @@ export function createCompactionContext(setup: CompactionContextSetup): Feature 
     name,
     async beforeCompaction({ sessionId }) {
       const shown = withCleared(host.format.decode(capture.lastSent(sessionId)?.messages ?? []));
-      const { transcript, pinned } = await everythingPinned(sessionId, shown);
+      const { transcript, pins, marked } = await everythingPinned(sessionId, shown);
       if (options.compaction === "roster") {
-        const text = pinsOf(transcript, { pins: pinned, redaction });
+        const text = pinsOf(transcript, { pins, marked, redaction });
         return text === "" ? SECRETS_RULE : `${SECRETS_RULE}\n\n${KEEP_RULE}\n${text}`;
       }
-      const facts = factsOf(transcript, { pins: pinned, budget: ASSIST_BUDGET, redaction });
+      const facts = factsOf(transcript, { pins, marked, budget: ASSIST_BUDGET, redaction });
       context.record(sessionId, { type: "compaction-assist", chars: facts.length });
       return `${SECRETS_RULE}\n\n${KEEP_RULE}\n${facts}`;
     },
@@ -106,6 +122,8 @@ interface CompactionContextSetup {
   readonly pins: PinnedTexts;
   readonly capture: ViewCapture;
   readonly windows: ModelWindows;
+  /** The session whose messages a fork's child was shown; undefined for a session that inherited none. */
+  readonly inheritedFrom: (sessionId: string) => Promise<string | undefined>;
 }
 
 interface OpenSession {
@@ -123,8 +141,15 @@ interface MissingPins {
 
 interface PinnedIn {
   readonly transcript: Transcript;
-  readonly pinned: readonly Pin[];
+  readonly marked: readonly CarriedPin[];
+  /** All but the marked messages. */
+  readonly pins: readonly Pin[];
   /** False when the agent's store could not be read. */
+  readonly isWhole: boolean;
+}
+
+interface StoredMarks {
+  readonly messages: Transcript;
   readonly isWhole: boolean;
 }
 

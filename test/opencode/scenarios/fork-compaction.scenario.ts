@@ -10,11 +10,13 @@ scenario(
   "a grafted child survives its own compactions",
   {
     plugin: {},
-    proves: "the summary is made of the inherited messages too; after it they are gone, and never come twice",
+    proves:
+      "the summary is made of the inherited messages too; after it they are gone but for what the user pinned, and never come twice",
   },
   async (rig) => {
     const id = await rig.newSession();
     await rig.turn(id, "The cat is called Mimi.", [say("Noted: Mimi.", { usage: FEW })]);
+    await rig.turn(id, "Her dish is blue. #pin", [say("Noted: blue.", { usage: FEW })]);
     rig.model.script([
       call(
         "bash",
@@ -50,6 +52,8 @@ scenario(
     expect(secondSummary).toContain("SUMMARY-ONE");
     expect(third).toContain("SUMMARY-TWO");
     expect(third).not.toContain("The cat is called Mimi.");
+    for (const text of [first, firstSummary, second, secondSummary, third])
+      expect(text).toContain("Her dish is blue. #pin");
   },
 );
 
