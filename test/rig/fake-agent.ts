@@ -10,6 +10,7 @@ import type {
   ToolOutputChange,
   TurnSettings,
 } from "../../src/plugin/host/agent-host.ts";
+import type { ShownPiece } from "../../src/plugin/host/screen.ts";
 import { createPlugin } from "../../src/plugin/plugin.ts";
 import { applyEdits } from "../../src/transcript/edit.ts";
 import { isVisibleToModel, type Message, type Transcript } from "../../src/transcript/message.ts";
@@ -33,6 +34,8 @@ export interface FakeAgent {
   /** What the plugin adds to the agent's request for a summary. */
   compact(sessionId: string): Promise<readonly string[]>;
   readonly toasts: readonly string[];
+  /** What people see in the conversations beside the messages. */
+  shown(): readonly ShownPiece[];
   stop(): Promise<void>;
 }
 
@@ -63,6 +66,7 @@ export function createFakeAgent(
 ): FakeAgent {
   const sessions = new Map<string, FakeSession>();
   const toasts: string[] = [];
+  const shown = new Map<string, ShownPiece>();
   const childReplies: Reply[] = [];
   let nextId = 0;
   const newId = (kind: string): string => `${kind}_${String(++nextId).padStart(4, "0")}`;
@@ -94,7 +98,14 @@ export function createFakeAgent(
       writtenFiles: (tool, input) => (tool === "save" ? [String((input as { path: string }).path)] : []),
     },
     agents: async () => ({ status: "ok", value: [{ name: "build", isHidden: false }] }),
-    toast: (message) => void toasts.push(message),
+    screen: {
+      toast: (message) => void toasts.push(message),
+      show: async (piece) => {
+        shown.set(`${piece.sessionId} ${piece.key}`, piece);
+        return "shown";
+      },
+      open: async () => "not-opened",
+    },
     log: () => {},
     sessions: {
       get: (id) => within(id, ({ facts }) => facts),
@@ -216,6 +227,7 @@ export function createFakeAgent(
     childrenOf: (sessionId) => factsBelow(sessionId).map(({ id }) => id),
     compact: (sessionId) => plugin.beforeCompaction({ sessionId }),
     toasts,
+    shown: () => [...shown.values()],
     stop: () => plugin.dispose(),
   };
 }

@@ -25,7 +25,7 @@ export function createTestContext(given: TestContextOptions = {}): TestContext {
   const context = createPluginContext({
     host: {
       ...host,
-      toast: (message) => void logged.push(message),
+      screen: { ...host.screen, toast: (message) => void logged.push(message) },
       log: (_, message) => void logged.push(message),
     },
     options: readPluginOptions({ store: folder, ...options }).options,

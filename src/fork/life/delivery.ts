@@ -10,7 +10,6 @@ import {
   type EndedRun,
   type ForkRecord,
   type ForkRun,
-  forkName,
   isLive,
   isOverdue,
   type LiveRun,
@@ -166,7 +165,7 @@ export function advanceDelivery(
   if (delivery === run.delivery) return unchanged(record);
   const moved = withDelivery(record, run, delivery);
   if (delivery.isHeld !== true || run.delivery.isHeld === true) return unchanged(moved);
-  const text = `The result of ${forkName(record)} waits for your next message`;
+  const text = "has a result that waits for your next message";
   return { record: moved, actions: [{ type: "toast", tone: "warning", text }] };
 }
 

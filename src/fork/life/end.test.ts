@@ -61,12 +61,12 @@ describe("the end of a run", () => {
     {
       name: "a report",
       event: { type: "finished", text: "done", ...last } as const,
-      toast: { tone: "success", text: "Fork 1 (find the bug) completed" },
+      toast: { tone: "success", text: "completed" },
     },
     {
       name: "an error",
       event: { type: "failed", error: { kind: "server", message: "500" }, ...last } as const,
-      toast: { tone: "warning", text: "Fork 1 (find the bug) failed: 500" },
+      toast: { tone: "warning", text: "failed: 500" },
     },
   ])("is shown after $name, frees a slot and is delivered", ({ event, toast }) => {
     expect(step(runningFork(), { type: "child-checked", run: 1, finding: event }).actions).toEqual([

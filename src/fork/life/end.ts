@@ -9,7 +9,6 @@ import {
   type EndState,
   type ForkError,
   type ForkRecord,
-  forkName,
   type LimitName,
   type LiveRun,
   type PromptKind,
@@ -32,7 +31,7 @@ export function endRun(record: ForkRecord, run: LiveRun, end: RunEnd): ForkStep 
   const actions: ForkAction[] = [{ type: "fill-slots" }];
   if (delivery.closedBy === undefined) {
     actions.push({ type: "plan-delivery", parentSessionId: record.parentSessionId });
-    actions.push(endToast(record, ended));
+    actions.push(endToast(ended));
   }
   return changeRun(record, ended, ...actions);
 }
@@ -108,12 +107,12 @@ function firstDelivery(run: LiveRun, { atMs, closedBy, wakes }: RunEnd): Deliver
   return { state: "pending", sinceMs: atMs, sends: 0, ...isHeld };
 }
 
-function endToast(record: ForkRecord, run: EndedRun): ForkAction {
+function endToast(run: EndedRun): ForkAction {
   const reason = run.error === undefined ? "" : `: ${run.error.message}`;
   return {
     type: "toast",
     tone: run.state === "completed" ? "success" : "warning",
-    text: `${forkName(record)} ${run.state}${reason}`,
+    text: `${run.state}${reason}`,
   };
 }
 

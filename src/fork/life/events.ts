@@ -53,7 +53,7 @@ type ChildEvent =
   /** Totals of the child session. */
   | { readonly type: "spent"; readonly costUSD: number; readonly tokens: number; readonly steps: number }
   | { readonly type: "root-cost-reached" }
-  | { readonly type: "permission-asked"; readonly askId: string }
+  | { readonly type: "permission-asked"; readonly askId: string; readonly what?: string }
   | { readonly type: "permission-answered"; readonly askId: string };
 
 /** The result of `checkChild`. */
@@ -133,6 +133,7 @@ export type ForkAction =
   | { readonly type: "fill-slots"; readonly notBeforeMs?: number }
   /** A result waits: ask `planDelivery` for this parent. */
   | { readonly type: "plan-delivery"; readonly parentSessionId: string }
+  /** The text goes on from the name of the fork: "started". */
   | { readonly type: "toast"; readonly tone: "info" | "success" | "warning"; readonly text: string };
 
 /** A record after one event, and what the host is to do about it. */

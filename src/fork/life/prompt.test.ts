@@ -215,9 +215,9 @@ describe("a permission", () => {
     expect(live(afterEvents(asked, { ...called, atMs: AT_MS + 9 })).lastSignAtMs).toBe(AT_MS + 9);
   });
 
-  it("is shown to a person by the fork's name", () => {
-    expect(step(runningFork(), { type: "permission-asked", askId: "a1" }).actions).toEqual([
-      { type: "toast", tone: "warning", text: "Fork 1 (find the bug) waits for a permission" },
+  it("is shown to a person with what it is for", () => {
+    expect(step(runningFork(), { type: "permission-asked", askId: "a1", what: "bash ls" }).actions).toEqual([
+      { type: "toast", tone: "warning", text: "waits for a permission: bash ls" },
     ]);
   });
 });

@@ -15,7 +15,6 @@ import {
   type ForkError,
   type ForkLimits,
   type ForkRecord,
-  forkName,
   isLive,
   type LiveRun,
 } from "./record.ts";
@@ -162,7 +161,7 @@ export function startRun(record: ForkRecord, { atMs }: EventOf<"slot-given">): F
   if (!isFirst) return step;
   return {
     ...step,
-    actions: [...step.actions, { type: "toast", tone: "info", text: `${forkName(record)} started` }],
+    actions: [...step.actions, { type: "toast", tone: "info", text: "started" }],
   };
 }
 

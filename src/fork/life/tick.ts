@@ -23,7 +23,6 @@ import {
   currentRun,
   type ForkLimits,
   type ForkRecord,
-  forkName,
   isDueAgain,
   isLive,
   isOverdue,
@@ -193,7 +192,7 @@ export function endOfLimit(limit: LimitName): Pick<Stop, "error"> & { readonly a
 /** Notes that the child waits for a permission; where nobody can answer it is rejected at once. */
 export function permissionAsked(
   record: ForkRecord,
-  { askId, atMs }: EventOf<"permission-asked">,
+  { askId, what, atMs }: EventOf<"permission-asked">,
   limits: ForkLimits,
 ): ForkStep {
   const run = activeRun(record);
@@ -201,7 +200,7 @@ export function permissionAsked(
   const asks = [...run.asks, { askId, askedAtMs: atMs }];
   const asked: LiveRun = { ...run, asks, lastSignAtMs: Math.max(run.lastSignAtMs, atMs) };
   if (limits.askTimeoutMs === 0) return rejectOverdue(record, asked, { atMs, limits });
-  const text = `${forkName(record)} waits for a permission`;
+  const text = `waits for a permission${what === undefined ? "" : `: ${what}`}`;
   return changeRun(record, asked, { type: "toast", tone: "warning", text });
 }
 

@@ -28,8 +28,8 @@ describe("a fork in a host that does not show its messages", () => {
     const context = host.bodyOf("POST", /\/session\/ses_child1\/message$/);
     expect(context).toMatchObject({ noReply: true, parts: [{ type: "text", synthetic: true }] });
     expect(JSON.stringify(context)).toContain("The cat is grey.");
-    const toasts = host.calls.filter(({ path }) => path.endsWith("show-toast"));
-    expect(JSON.stringify(toasts)).toContain("they get it as text");
+    const toasts = () => host.calls.filter(({ path }) => path.endsWith("show-toast"));
+    await expect.poll(() => JSON.stringify(toasts())).toContain("they get it as text");
   });
 });
 

@@ -20,6 +20,7 @@ import { configHome } from "../../plugin/stores/folders.ts";
 import { asNumber, asObject, asString, type UnknownObject } from "../../text/json.ts";
 import type { Hooks, PluginInput, ToolContext, ToolDefinition, ToolDoneInput, ToolOutput } from "./hooks.ts";
 import { carryoverNote, messageFormat, OWN_METADATA } from "./messages.ts";
+import { createScreen, removeShown } from "./screen.ts";
 import { createHostCalls, createMessageId, createSessions, failureOf, type HostCalls } from "./sessions.ts";
 import { readModel, readSignal } from "./signals.ts";
 
@@ -47,15 +48,17 @@ export function hostEnvironment(env: OpencodeHostSetup["env"]): OpencodeHostSetu
 
 /** OpenCode 1 as the plugin's host, over the routes of its server. */
 export function createOpencodeHost({ calls, directory, env, args = [] }: OpencodeHostSetup): AgentHost {
+  const attendance = args[0] === "run" ? "headless" : "attended";
   return {
     directory,
     project: directory,
-    attendance: args[0] === "run" ? "headless" : "attended",
+    attendance,
     packageFolders: [directory, join(configHome(env), "opencode")],
     can: { carryResults: true, rejectAsks: true },
     format: messageFormat,
     sessions: createSessions(calls),
     tools: opencodeTools,
+    screen: createScreen(calls, attendance),
     async agents() {
       const answer = await calls.call("GET", "/agent");
       if (answer.status === "failed") return failureOf(answer);
@@ -63,9 +66,6 @@ export function createOpencodeHost({ calls, directory, env, args = [] }: Opencod
         status: "ok",
         value: Array.isArray(answer.body) ? answer.body.map(asObject).map(readAgent) : [],
       };
-    },
-    toast(message, variant) {
-      void calls.call("POST", "/tui/show-toast", { title: "Carryover", message, variant });
     },
     log(level, message, extra) {
       void calls.call("POST", "/log", { service: "carryover", level, message, ...(extra && { extra }) });
@@ -158,6 +158,7 @@ export function createHooks(plugin: AgentPlugin, onFailure: (hook: string, cause
       await plugin.afterTool(finishedTool(input, output), (change) => changeToolOutput(output, change));
     },
     async "experimental.chat.messages.transform"(_, { messages }) {
+      removeShown(messages);
       const request = outgoingRequest(messages);
       if (request !== undefined) await plugin.beforeRequest(request);
     },

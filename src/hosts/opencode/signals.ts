@@ -37,7 +37,8 @@ export function readSignal({ type, properties }: HostEvent): HostSignal | undefi
     }
     case "permission.asked": {
       const askId = asString(properties.id);
-      return askId === undefined ? undefined : { type: "permission-asked", sessionId, askId };
+      const what = askText(properties);
+      return askId === undefined ? undefined : { type: "permission-asked", sessionId, askId, what };
     }
     case "permission.replied": {
       const askId = asString(properties.requestID);
@@ -46,6 +47,15 @@ export function readSignal({ type, properties }: HostEvent): HostSignal | undefi
   }
   return undefined;
 }
+
+/** What is asked for: the kind, and the command or the path. */
+function askText({ permission, patterns }: UnknownObject): string {
+  const [pattern = ""] = Array.isArray(patterns) ? patterns.map(String) : [];
+  const text = `${asString(permission) ?? "a tool"} ${pattern}`.replace(/\s+/g, " ").trim();
+  return text.length <= MAX_ASK_CHARS ? text : `${text.slice(0, MAX_ASK_CHARS - 1)}…`;
+}
+
+const MAX_ASK_CHARS = 80;
 
 /** A session as OpenCode describes it; undefined for anything else. */
 export function readSession(info: UnknownObject): SessionFacts | undefined {

@@ -1,12 +1,14 @@
 import type { Journal } from "../../session/journal.ts";
 import type { RedactOptions } from "../../text/secrets/redact-secrets.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
-import type { AgentHost, HostSignal, LogLevel, ToastTone } from "../host/agent-host.ts";
+import type { AgentHost, HostSignal, LogLevel } from "../host/agent-host.ts";
 import { createLruMap } from "../host/features.ts";
+import type { ToastTone } from "../host/screen.ts";
 import { type PluginFolders, pluginFolders } from "../stores/folders.ts";
 import { openPluginStores } from "../stores/open-stores.ts";
 import { isDatabase, type PluginStores } from "../stores/plugin-stores.ts";
 import type { PluginOptions } from "./options.ts";
+import { createToasts } from "./toasts.ts";
 
 /** What every feature of the plugin works with. */
 export interface PluginContext {
@@ -93,6 +95,8 @@ const MAX_JOURNALS = 256;
 /** Tells people: a toast where one looks, a line in the agent's log. */
 interface Notify {
   toast(message: string, tone?: ToastTone): void;
+  /** Says the same of several in one sentence: "2 forks completed: 1 (a), 2 (b)". */
+  toastOf(name: string, text: string, tone: ToastTone): void;
   /** The same message is shown only once while the plugin runs. */
   toastOnce(message: string, tone?: ToastTone): void;
   log(level: LogLevel, message: string, extra?: Readonly<Record<string, unknown>>): void;
@@ -101,9 +105,11 @@ interface Notify {
 /** Lines below the level are not written. */
 function createNotify(host: AgentHost, level: PluginOptions["log"]): Notify {
   const shown = createLruMap<string, true>(MAX_SHOWN);
-  const toast = (message: string, tone: ToastTone = "info"): void => host.toast(message, tone);
+  const toasts = createToasts(host.screen);
+  const toast = (message: string, tone: ToastTone = "info"): void => toasts.add({ text: message, tone });
   return {
     toast,
+    toastOf: (name, text, tone) => toasts.add({ name, text, tone }),
     toastOnce(message, tone) {
       if (shown.get(message)) return;
       shown.set(message, true);

@@ -1,5 +1,5 @@
 import type { ForkAction } from "../../fork/life/events.ts";
-import { type ForkError, type ForkRecord, promptKey } from "../../fork/life/record.ts";
+import { type ForkError, type ForkRecord, forkName, promptKey } from "../../fork/life/record.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { HostValue, TurnSettings } from "../host/agent-host.ts";
 import type { ViewStore } from "../stores/views.ts";
@@ -146,7 +146,7 @@ export function createForkActions(setup: ForkActionsSetup): ForkActions {
       case "plan-delivery":
         return setup.planDelivery(action.parentSessionId);
       case "toast":
-        return context.notify.toast(action.text, action.tone);
+        return context.notify.toastOf(forkName(record), action.text, action.tone);
       default:
         action satisfies never;
     }

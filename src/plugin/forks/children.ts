@@ -63,8 +63,10 @@ export function createChildEventsFeature({ context, forks }: ForkSetup): Feature
           return dispatchToChild(signal.sessionId, { type: "spent", costUSD, tokens, steps: steps + 1 });
         }
         case "permission-asked":
-        case "permission-answered":
-          return dispatchToChild(signal.sessionId, { type: signal.type, askId: signal.askId });
+        case "permission-answered": {
+          const { sessionId, ...event } = signal;
+          return dispatchToChild(sessionId, event);
+        }
       }
     },
     async beforeTool({ sessionId, callId, tool, input }) {

@@ -29,7 +29,12 @@ function createKeeper({ store = createMemoryRecordStore(), owner = OWNER }: Setu
     context: {
       now: () => AT_MS,
       record: () => {},
-      notify: { toast: () => {}, toastOnce: () => {}, log: (_, message) => void logged.push(message) },
+      notify: {
+        toast: () => {},
+        toastOf: () => {},
+        toastOnce: () => {},
+        log: (_, message) => void logged.push(message),
+      },
     },
     store,
     limits: forkLimits(FORK_LIMIT_DEFAULTS),

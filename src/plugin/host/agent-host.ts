@@ -2,6 +2,7 @@ import type { ForkError, ForkModel } from "../../fork/life/record.ts";
 import type { Cut } from "../../text/truncate.ts";
 import type { ApplyOptions, Edit } from "../../transcript/edit.ts";
 import type { ModelRef, Transcript } from "../../transcript/message.ts";
+import type { HostScreen } from "./screen.ts";
 
 /**
  * Port: the coding agent that the plugin runs in. The plugin knows nothing else of it: an adapter in `hosts/` implements
@@ -21,15 +22,13 @@ export interface AgentHost {
   readonly format: HostFormat;
   readonly sessions: HostSessions;
   readonly tools: HostTools;
+  readonly screen: HostScreen;
   /** The agents that a child can run as. */
   agents(): Promise<HostValue<readonly HostAgent[]>>;
-  /** Shows a short message to the person; where the agent cannot, nothing happens. Returns at once. */
-  toast(message: string, tone: ToastTone): void;
   /** Writes a line to the agent's log. Returns at once. */
   log(level: LogLevel, message: string, extra?: Readonly<Record<string, unknown>>): void;
 }
 
-export type ToastTone = "info" | "success" | "warning" | "error";
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
 /** What not every agent can do, found out by the adapter at start. */
@@ -207,11 +206,14 @@ export type HostSignal =
       readonly isFinished: boolean;
       readonly request: RequestEntry;
     }
+  /** `what` is for people, in a few words. */
   | {
-      readonly type: "permission-asked" | "permission-answered";
+      readonly type: "permission-asked";
       readonly sessionId: string;
       readonly askId: string;
+      readonly what?: string;
     }
+  | { readonly type: "permission-answered"; readonly sessionId: string; readonly askId: string }
   | { readonly type: "compacted"; readonly sessionId: string };
 
 /** A model as the agent describes it; what it does not know is unset. */

@@ -3,8 +3,15 @@ import { REMINDER_TEXT } from "../../../src/fork/life/delivery.ts";
 import { call, callAll, refuse, say } from "../../rig/model-server/step.ts";
 import { MIDDLE_WINDOW } from "../../rig/opencode/sandbox.ts";
 import { scenario, shareRig } from "../harness/scenario.ts";
-import { carriersOf, forksOf, SHORT_WAITS, toastsOf, waitForRuns } from "./delivery-support.ts";
-import { childrenOf, deliveriesOf, requestWith, textOf, waitForDeliveries } from "./fork-support.ts";
+import { carriersOf, forksOf, SHORT_WAITS, waitForRuns } from "./delivery-support.ts";
+import {
+  childrenOf,
+  deliveriesOf,
+  requestWith,
+  textOf,
+  toastsOf,
+  waitForDeliveries,
+} from "./fork-support.ts";
 
 const NAMES = ["one", "two", "three"];
 const reports = NAMES.map((name) => say(`Report ${name}.`, { family: "child", contains: `Task ${name}.` }));

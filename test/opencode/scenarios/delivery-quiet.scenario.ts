@@ -5,8 +5,15 @@ import { call, callAll, type ScriptedCall, say } from "../../rig/model-server/st
 import { LONG_WINDOW } from "../../rig/opencode/sandbox.ts";
 import type { Rig } from "../harness/rig.ts";
 import { scenario, shareRig } from "../harness/scenario.ts";
-import { carriersOf, forksOf, pause, SHORT_WAITS, toastsOf, waitForRuns } from "./delivery-support.ts";
-import { deliveriesOf, firstChildRequest, requestWith, textOf, waitForDeliveries } from "./fork-support.ts";
+import { carriersOf, forksOf, pause, SHORT_WAITS, waitForRuns } from "./delivery-support.ts";
+import {
+  deliveriesOf,
+  firstChildRequest,
+  requestWith,
+  textOf,
+  toastsOf,
+  waitForDeliveries,
+} from "./fork-support.ts";
 
 const FEW = { inputTokens: 1_000, outputTokens: 10 };
 

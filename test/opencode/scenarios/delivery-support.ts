@@ -65,13 +65,6 @@ export interface Carrying {
   readonly count: number;
 }
 
-/** The texts of all toasts so far. */
-export function toastsOf(rig: Rig): readonly string[] {
-  return rig.events
-    .filter(({ type }) => type === "tui.toast.show")
-    .map(({ properties }) => String(properties.message));
-}
-
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -74,11 +74,19 @@ export function letGo(rig: Rig, name: string): void {
 
 /** Waits until people were told so often that a fork has ended in this state. */
 export async function waitForEnds(rig: Rig, count: number, state = "completed"): Promise<void> {
-  await rig.waitFor(
-    () =>
-      rig.events.filter(
-        ({ type, properties }) => type === "tui.toast.show" && String(properties.message).includes(state),
-      ).length >= count,
-    `${count} forks that are ${state}`,
-  );
+  await rig.waitFor(() => {
+    const lines = toastsOf(rig).flatMap((message) => message.split("\n"));
+    // Those that end close together are told in one line.
+    const ended = lines
+      .filter((line) => line.includes(state))
+      .map((line) => Number(/^(\d+) forks /.exec(line)?.[1] ?? 1));
+    return ended.reduce((sum, number) => sum + number, 0) >= count;
+  }, `${count} forks that are ${state}`);
+}
+
+/** The texts of all toasts so far. */
+export function toastsOf(rig: Pick<Rig, "events">): readonly string[] {
+  return rig.events
+    .filter(({ type }) => type === "tui.toast.show")
+    .map(({ properties }) => String(properties.message));
 }

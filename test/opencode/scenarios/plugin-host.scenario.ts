@@ -5,8 +5,7 @@ import { expect } from "vitest";
 import { call, say } from "../../rig/model-server/step.ts";
 import { PLUGIN_FILE } from "../harness/plugin-specs.ts";
 import { scenario } from "../harness/scenario.ts";
-import { toastsOf } from "./delivery-support.ts";
-import { firstChildRequest, textOf } from "./fork-support.ts";
+import { firstChildRequest, textOf, toastsOf } from "./fork-support.ts";
 
 scenario(
   "options that are wrong do not stop the host",

@@ -191,6 +191,7 @@ function decodeModel(info: UnknownObject): ModelRef | undefined {
 
 /** The canonical part of a wire part; one that is not understood becomes opaque. */
 function decodePart(wire: UnknownObject): Part {
+  if (isShownOnly(wire)) return { ...opaquePart(wire.type), bookkeeping: true };
   switch (wire.type) {
     case "text":
       return typeof wire.text === "string" ? decodeText(wire, wire.text) : opaquePart(wire.type);
@@ -214,6 +215,11 @@ function decodePart(wire: UnknownObject): Part {
       return BOOKKEEPING.has(part.name) ? { ...part, bookkeeping: true } : part;
     }
   }
+}
+
+/** A part that our plugin shows to people and takes out of every request. */
+export function isShownOnly({ metadata }: UnknownObject): boolean {
+  return asObject(asObject(metadata).carryover).shown !== undefined;
 }
 
 /** What the host notes about a step beside what the model said and did. */

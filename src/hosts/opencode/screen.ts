@@ -1,0 +1,168 @@
+import { isShownOnly } from "../../formats/wires/opencode/decode-messages.ts";
+import type { SessionMessage, SessionPart } from "../../formats/wires/opencode/session-message.ts";
+import { createLruMap } from "../../plugin/host/features.ts";
+import type { HostScreen, ShownPiece } from "../../plugin/host/screen.ts";
+import { asNumber, asObject, asString, type UnknownObject } from "../../text/json.ts";
+import { carryoverNote } from "./messages.ts";
+import { createMessageId, type HostCalls } from "./sessions.ts";
+
+/**
+ * OpenCode's screen. What is shown in a conversation is a part of an answer that is stored like any other, marked in its
+ * metadata: `withoutShown` takes such parts out of every request. In `opencode run` there is no screen.
+ */
+export function createScreen(calls: HostCalls, attendance: "attended" | "headless"): HostScreen {
+  const places = createLruMap<string, Place>(MAX_PLACES);
+  const underWay = createLruMap<string, Promise<unknown>>(MAX_PLACES);
+
+  async function messagesOf(sessionId: string, limit?: number): Promise<readonly SessionMessage[]> {
+    const query = limit === undefined ? "" : `?limit=${limit}`;
+    const answer = await calls.call("GET", `/session/${encodeURIComponent(sessionId)}/message${query}`);
+    return answer.status === "ok" && Array.isArray(answer.body) ? answer.body : [];
+  }
+
+  /** Where a piece stands already, or is to stand. */
+  async function placeOf(piece: ShownPiece): Promise<Place | undefined> {
+    const { sessionId, key, callId } = piece;
+    const newest = await messagesOf(sessionId, NEWEST);
+    const shown = findShown(newest, key);
+    if (shown !== undefined) return shown;
+    const below = newest.findLast(({ parts }) => parts.some(({ callID }) => callID === callId));
+    if (callId !== undefined && below !== undefined) return newPlace(below);
+    // It may have been shown long ago, by a program that is gone.
+    const long = piece.type === "child" ? findShown(await messagesOf(sessionId), key) : undefined;
+    if (long !== undefined || piece.type === "child") return long;
+    const answer = newest.findLast(({ info }) => info.role === "assistant" && info.summary !== true);
+    return answer && newPlace(answer);
+  }
+
+  async function show(piece: ShownPiece): Promise<"shown" | "not-shown"> {
+    const { sessionId, key } = piece;
+    const id = `${sessionId} ${key}`;
+    const place = places.get(id) ?? (await placeOf(piece));
+    if (place === undefined) return "not-shown";
+    places.set(id, place);
+    const { messageId: messageID, partId, startedAtMs } = place;
+    const path = `/session/${encodeURIComponent(sessionId)}/message/${messageID}/part/${partId}`;
+    const answer = await calls.call("PATCH", path, {
+      id: partId,
+      sessionID: sessionId,
+      messageID,
+      metadata: { carryover: { shown: key } },
+      ...partOf(piece, { callId: `carryover_${partId}`, startedAtMs, nowMs: Date.now() }),
+    });
+    return answer.status === "ok" ? "shown" : "not-shown";
+  }
+
+  return {
+    toast(message, variant, { durationMs: duration } = {}) {
+      void calls.call("POST", "/tui/show-toast", {
+        title: "Carryover",
+        message,
+        variant,
+        ...(duration !== undefined && { duration }),
+      });
+    },
+    show(piece) {
+      if (attendance === "headless") return Promise.resolve("not-shown");
+      // One after the other for each piece, so that the newest stays.
+      const id = `${piece.sessionId} ${piece.key}`;
+      const shown = (underWay.get(id) ?? Promise.resolve()).then(() => show(piece));
+      underWay.set(id, shown);
+      return shown;
+    },
+    async open(sessionID) {
+      const answer = await calls.call("POST", "/tui/select-session", { sessionID });
+      return answer.status === "ok" ? "opened" : "not-opened";
+    },
+  };
+}
+
+/** Where a part is stored. */
+interface Place {
+  readonly messageId: string;
+  readonly partId: string;
+  readonly startedAtMs: number;
+}
+
+const MAX_PLACES = 1_024;
+/** The messages among which the newest answer is, and the call that runs. */
+const NEWEST = 8;
+
+function newPlace({ info }: SessionMessage): Place {
+  const nowMs = Date.now();
+  // Ids sort by time, and parts stand in the order of their ids.
+  const partId = createMessageId(nowMs).replace("msg_", "prt_");
+  return { messageId: String(info.id), partId, startedAtMs: nowMs };
+}
+
+function findShown(messages: readonly SessionMessage[], key: string): Place | undefined {
+  for (const { info, parts } of messages) {
+    const part = parts.find(({ metadata }) => carryoverNote(metadata).shown === key);
+    const partId = asString(part?.id);
+    if (part === undefined || partId === undefined) continue;
+    const startedAtMs = asNumber(asObject(asObject(part.state).time).start) ?? Date.now();
+    return { messageId: String(info.id), partId, startedAtMs };
+  }
+  return undefined;
+}
+
+/** A piece as the part that OpenCode draws as it should look. Should a part ever reach a model, its names are such as providers take. */
+function partOf(piece: ShownPiece, { callId, startedAtMs, nowMs }: PartFacts): UnknownObject {
+  // Without an end: `opencode run --attach` prints texts that have one.
+  if (piece.type === "text") return { type: "text", text: piece.text, time: { start: startedAtMs } };
+  const tool = { type: "tool", callID: callId };
+  const ended = { start: startedAtMs, end: nowMs };
+  if (piece.type === "line") {
+    const input = { [piece.label]: piece.text };
+    const state = {
+      status: "completed",
+      input,
+      output: piece.text,
+      title: piece.text,
+      metadata: {},
+      time: ended,
+    };
+    return { ...tool, tool: "carryover", state };
+  }
+  const { name, text, childSessionId, state } = piece;
+  const facts = {
+    input: { subagent_type: name, description: text, prompt: "" },
+    metadata: { background: true, ...(childSessionId !== undefined && { sessionId: childSessionId }) },
+  };
+  // OpenCode's own sub-agents: a line with the newest step, and a click leads to the session.
+  switch (state) {
+    case "running":
+      return {
+        ...tool,
+        tool: "task",
+        state: { ...facts, status: state, title: text, time: { start: startedAtMs } },
+      };
+    case "ended":
+      return {
+        ...tool,
+        tool: "task",
+        state: { ...facts, status: "completed", output: text, title: text, time: ended },
+      };
+    case "failed":
+      return { ...tool, tool: "task", state: { ...facts, status: "error", error: text, time: ended } };
+  }
+}
+
+interface PartFacts {
+  readonly callId: string;
+  readonly startedAtMs: number;
+  readonly nowMs: number;
+}
+
+/** Takes what only people see out of a list of messages, in place. */
+export function removeShown(messages: SessionMessage[]): void {
+  for (const [index, message] of messages.entries()) {
+    const parts = message?.parts;
+    if (!Array.isArray(parts) || !parts.some(isShown)) continue;
+    messages[index] = { ...message, parts: parts.filter((part) => !isShown(part)) };
+  }
+}
+
+function isShown(part: SessionPart): boolean {
+  return isShownOnly(asObject(part));
+}
