@@ -236,6 +236,42 @@ describe("pruning of what OpenCode really sends", () => {
   });
 });
 
+describe("batches on top of each other", () => {
+  it("change what they mean also where an earlier one has hidden a part before it", async () => {
+    const test = createTestContext({ options: { prune: "auto" } });
+    const whole = recordedSteps(3);
+    const sessionId = String(whole[0]?.info.sessionID);
+    const [, first] = whole;
+    const index = first?.parts.findIndex(({ type }) => type === "tool") ?? -1;
+    const text = first?.parts.findIndex(({ type }) => type === "text") ?? -1;
+    expect(text).toBeGreaterThan(-1);
+    expect(index).toBeGreaterThan(text);
+    const messageId = String(first?.info.id);
+    const [read] = test.context.host.format.decode([first as SessionMessage]);
+    const part = { ...read?.parts[index], outcome: { status: "done", output: "lines", attachments: [] } };
+    const hide = { type: "hide-part", what: "part", messageId, partIndex: text, stage: "t", reason: "pruned" };
+    const shorten = { type: "replace-part", messageId, partIndex: index, part, stage: "t", reason: "pruned" };
+    for (const [number, edit] of [hide, shorten].entries())
+      await test.context.journal(sessionId).append({
+        atMs: 1,
+        sessionId,
+        type: "engine",
+        record: {
+          ...{ v: 1, type: "batch", id: `b${number}`, step: "prune", reason: "pays", at: 1 },
+          ...{ tokensBefore: 2, tokensAfter: 1, edits: [{ edit, savedTokens: 1, handle: "h" }] },
+        },
+      });
+    const [, sent] = await load(test).send(whole);
+    const tools = sent?.parts.filter(({ type }) => type === "tool");
+    expect(sent?.parts.map(({ type }) => type)).toEqual(
+      first?.parts.map(({ type }) => type).filter((_, place) => place !== text),
+    );
+    expect(tools).toHaveLength(1);
+    const { state: before } = first?.parts[index] as { state: object };
+    expect(tools?.[0]?.state).toEqual({ ...before, output: "lines" });
+  });
+});
+
 const undoIn = (pruning: PruneWindow) => pruning.undo(SESSION);
 
 describe("pruning with something broken", () => {

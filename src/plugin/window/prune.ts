@@ -131,10 +131,13 @@ async function openPrunedSession(
   pinned.push(...pins.pinsOf(opened));
   await keepPins(messages, opened);
 
-  /** The list with every batch of edits in force, each at its own time. */
+  /** The list with every edit in force, made in one go: an edit counts the parts that an earlier batch has hidden. */
   function withEdits(sent: readonly HostMessage[]): readonly HostMessage[] {
     const { batches } = session.status();
-    return batches.reduce((edited, { edits, at }) => format.apply(edited, edits, { at }), sent);
+    const [first] = batches;
+    if (first === undefined) return sent;
+    const edits = batches.flatMap((batch) => batch.edits);
+    return format.apply(sent, edits, { at: first.at });
   }
 
   /** Takes batches back, newest first, until the model sees everything pinned that it saw without them. */

@@ -171,7 +171,7 @@ function encodeTime(part: ToolPart, before: ToolPart | undefined, state: Unknown
   if (part.clearedAt !== before?.clearedAt) {
     return omitUndefined({ start: at, ...asObject(state.time), compacted: part.clearedAt });
   }
-  const hasEnded = part.outcome.status !== "pending" && before?.outcome.status === "pending";
+  const hasEnded = part.outcome.status !== "pending" && (before?.outcome.status ?? "pending") === "pending";
   return hasEnded ? { start: at, ...asObject(state.time), end: at } : state.time;
 }
 
