@@ -249,7 +249,14 @@ describe("batches on top of each other", () => {
     const messageId = String(first?.info.id);
     const [read] = test.context.host.format.decode([first as SessionMessage]);
     const part = { ...read?.parts[index], outcome: { status: "done", output: "lines", attachments: [] } };
-    const hide = { type: "hide-part", what: "part", messageId, partIndex: text, stage: "t", reason: "pruned" };
+    const hide = {
+      type: "hide-part",
+      what: "part",
+      messageId,
+      partIndex: text,
+      stage: "t",
+      reason: "pruned",
+    };
     const shorten = { type: "replace-part", messageId, partIndex: index, part, stage: "t", reason: "pruned" };
     for (const [number, edit] of [hide, shorten].entries())
       await test.context.journal(sessionId).append({
@@ -267,7 +274,7 @@ describe("batches on top of each other", () => {
       first?.parts.map(({ type }) => type).filter((_, place) => place !== text),
     );
     expect(tools).toHaveLength(1);
-    const { state: before } = first?.parts[index] as { state: object };
+    const before = first?.parts[index]?.state as object;
     expect(tools?.[0]?.state).toEqual({ ...before, output: "lines" });
   });
 });
