@@ -8,6 +8,7 @@ export {
 export { type ClaudeCodeWire, claudeCode } from "./formats/files/claude-code/claude-code.ts";
 export { type CodexWire, codex } from "./formats/files/codex/codex.ts";
 export { type GeminiCliWire, geminiCli } from "./formats/files/gemini-cli/gemini-cli.ts";
+export { type Opencode2Wire, opencode2 } from "./formats/files/opencode2/opencode2.ts";
 export { type PiWire, pi } from "./formats/files/pi/pi.ts";
 export { type SweAgentWire, sweAgent } from "./formats/files/swe-agent/swe-agent.ts";
 export {

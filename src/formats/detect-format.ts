@@ -3,6 +3,7 @@ import { asObject, isObject, type UnknownObject } from "../text/json.ts";
 /** The formats that a file can be in. */
 export type FormatName =
   | "opencode"
+  | "opencode2"
   | "claude-code"
   | "codex"
   | "pi"
@@ -104,6 +105,8 @@ function detectDocument(value: unknown): Found {
     return found("gemini-cli", "it has sessionId and projectHash");
   if (Array.isArray(messages) && isObject(info) && messages.every((each) => "info" in asObject(each)))
     return found("opencode", "it has info, and messages with info and parts");
+  if (Array.isArray(messages) && isObject(info) && isObject(info.location))
+    return found("opencode2", "it has info with a location, and messages");
   if (Array.isArray(contents)) return found("gemini", "it is a request with contents");
   if (Array.isArray(input)) return found("openai-responses", "it is a request with an input list");
   if (!Array.isArray(messages)) return undefined;
@@ -131,6 +134,8 @@ const PLAIN = "it is a list of messages with a role and a text, which several AP
 
 function detectMessage(message: UnknownObject): Found {
   const { role, content, type } = message;
+  if (OPENCODE2_MESSAGES.has(`${type}`) && isObject(message.time) && typeof message.id === "string")
+    return found("opencode2", `a message is ${type} with an id and a time`);
   if (isObject(message.info) && Array.isArray(message.parts))
     return found("opencode", "a message has info and parts");
   if (Array.isArray(message.parts) && (role === "user" || role === "model" || role === "function")) {
@@ -154,6 +159,19 @@ function detectMessage(message: UnknownObject): Found {
   if (role === "tool") return found("openai-chat", "a message is a tool's");
   return content === undefined ? undefined : found("openai-chat", PLAIN);
 }
+
+const OPENCODE2_MESSAGES: ReadonlySet<string> = new Set([
+  "user",
+  "assistant",
+  "synthetic",
+  "system",
+  "skill",
+  "shell",
+  "compaction",
+  "agent-switched",
+  "model-switched",
+  "location-switched",
+]);
 
 const RESPONSES_ITEMS: ReadonlySet<string> = new Set([
   "message",

@@ -8,6 +8,7 @@ import { collectClaudeCode } from "./files/claude-code/read-lines.ts";
 import { codex } from "./files/codex/codex.ts";
 import { collectCodex } from "./files/codex/read-lines.ts";
 import { geminiCli } from "./files/gemini-cli/gemini-cli.ts";
+import { opencode2 } from "./files/opencode2/opencode2.ts";
 import { pi } from "./files/pi/pi.ts";
 import { collectPi } from "./files/pi/read-lines.ts";
 import { sweAgent } from "./files/swe-agent/swe-agent.ts";
@@ -159,6 +160,7 @@ export function formatOf(name: FormatName): Format<unknown> {
 
 const FORMATS: Readonly<Record<FormatName, unknown>> = {
   opencode,
+  opencode2,
   "claude-code": claudeCode,
   codex,
   pi,
@@ -174,7 +176,8 @@ const FORMATS: Readonly<Record<FormatName, unknown>> = {
 /** The working directory that a recorded session names, in its head or in the first line that has one. */
 export function workingDirectoryOf(wire: unknown): string | undefined {
   const { info, cwd } = asObject(wire);
-  const named = asString(asObject(info).directory) ?? asString(cwd);
+  const { directory, location } = asObject(info);
+  const named = asString(directory) ?? asString(asObject(location).directory) ?? asString(cwd);
   if (named !== undefined || !Array.isArray(wire)) return named || undefined;
   for (const line of wire) {
     const folder = asString(asObject(line).cwd) ?? asString(asObject(asObject(line).payload).cwd);

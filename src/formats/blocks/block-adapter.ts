@@ -1,5 +1,5 @@
 import type { Role } from "../../transcript/message.ts";
-import type { CallId, Part, ToolOutcome, ToolPart } from "../../transcript/part.ts";
+import type { CallId, MessageId, Part, ToolOutcome, ToolPart } from "../../transcript/part.ts";
 
 /**
  * How one API writes a conversation, for `createBlockFormat`: how its items are read into blocks and written from them.
@@ -62,6 +62,8 @@ export interface Encoding<Item, Value> {
 
 export interface ItemContent<Value> {
   readonly role: Role;
+  /** Its own name, where the wire gives one; otherwise a name is made of its place and content. */
+  readonly id?: MessageId;
   readonly blocks: readonly Block<Value>[];
 }
 

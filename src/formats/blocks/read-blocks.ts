@@ -1,5 +1,6 @@
 import {
   createCallNamer,
+  createIdDeduplicator,
   type Message,
   type MessageId,
   type NameCall,
@@ -53,8 +54,8 @@ export function readBlocks<Wire, Item, Value>(
   const nameCall = createCallNamer();
   const openCalls = createWaitingCalls<Value>();
   const transcript: OpenMessage<Value>[] = [];
-  for (const [item, { role, blocks }] of contents.entries()) {
-    const message: OpenMessage<Value> = { item, lastItem: item, role, parts: [] };
+  for (const [item, { role, blocks, id }] of contents.entries()) {
+    const message: OpenMessage<Value> = { item, lastItem: item, id, role, parts: [] };
     for (const [index, block] of blocks.entries()) {
       const placed: Placed<Value> = { item, index, ...writtenValue(block) };
       if (block.type === "part") {
@@ -81,8 +82,9 @@ export function readBlocks<Wire, Item, Value>(
     }
     if (message.parts.length > 0 || blocks.length === 0) transcript.push(message);
   }
+  const nameMessage = createIdDeduplicator();
   return {
-    transcript: transcript.map(closeMessage),
+    transcript: transcript.map((message, position) => closeMessage(message, position, nameMessage)),
     items,
     contents,
     origins: transcript.map(({ item, lastItem, parts }) => ({ item, lastItem, parts })),
@@ -93,6 +95,7 @@ export function readBlocks<Wire, Item, Value>(
 interface OpenMessage<Value> {
   readonly item: number;
   lastItem: number;
+  readonly id: MessageId | undefined;
   readonly role: string;
   readonly parts: OpenPart<Value>[];
 }
@@ -185,8 +188,11 @@ function orphanPart(
     : { ...part, callId: nameCall(callId) };
 }
 
-function closeMessage({ role, parts: open }: OpenMessage<unknown>, position: number): Message {
+function closeMessage(
+  { role, parts: open, id }: OpenMessage<unknown>,
+  position: number,
+  nameMessage: (id: MessageId) => MessageId,
+): Message {
   const parts = open.map(({ part }) => part);
-  const id: MessageId = derivedMessageId(position, role, parts);
-  return { id, role, parts };
+  return { id: nameMessage(id ?? derivedMessageId(position, role, parts)), role, parts };
 }

@@ -9,6 +9,7 @@ import {
   lowerToPi,
   lowerToSweAgent,
 } from "../../../test/rig/random-history/lower-to-files.ts";
+import { lowerToOpencode2 } from "../../../test/rig/random-history/lower-to-opencode2.ts";
 import { randomSession } from "../../../test/rig/random-history/random-history.ts";
 import { runs } from "../../../test/rig/runs.ts";
 import { omitForChild } from "../../fork/context/options.ts";
@@ -128,6 +129,7 @@ const formats: readonly {
   { name: "codex", write: lowerToCodex, folds: true },
   { name: "gemini-cli", write: lowerToGeminiCli, folds: false },
   { name: "swe-agent", write: lowerToSweAgent, folds: false },
+  { name: "opencode2", write: lowerToOpencode2, folds: true },
 ];
 
 function checkLaws(format: Format<unknown>, wire: unknown, folds: boolean): void {

@@ -77,7 +77,7 @@ export interface OpenCode extends OpenCodeClient {
 const LOGGING = ["--print-logs", "--log-level", "INFO"] as const;
 
 // Left to itself OpenCode takes port 4096 again and again, and a connection kept from the last one that had it is dead.
-async function freePort(): Promise<string> {
+export async function freePort(): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
@@ -87,7 +87,7 @@ async function freePort(): Promise<string> {
 
 const START_TIMEOUT_MS = 60_000;
 
-function listeningUrl(child: ChildProcess): Promise<string> {
+export function listeningUrl(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let output = "";
     const fail = (why: string): void => {

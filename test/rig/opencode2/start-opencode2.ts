@@ -1,0 +1,122 @@
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { createWriteStream, existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { endProcessTree } from "../opencode/process-tree.ts";
+import { runOpenCode } from "../opencode/run-opencode.ts";
+import { createSandbox, type ModelChoice, type Sandbox, writeConfig } from "../opencode/sandbox.ts";
+import { freePort, listeningUrl } from "../opencode/start-opencode.ts";
+
+/** The binary of OpenCode 2 that tests run: `OPENCODE2_BIN`, or one in the cache of this machine; undefined where there is none. */
+export function findOpencode2(): string | undefined {
+  const places = [process.env.OPENCODE2_BIN, join(homedir(), ".cache", "carryover", "opencode2")];
+  return places.find((path) => path !== undefined && path !== "" && existsSync(path));
+}
+
+/** What to say where it is not there. */
+export const NO_OPENCODE2 = "skipped: OpenCode 2 is not here; set OPENCODE2_BIN to its program";
+
+/** Runs the real OpenCode 2 against a scripted model, in a sandbox, without a network. */
+export async function startOpencode2(options: StartOpencode2Options): Promise<Opencode2> {
+  const binary = findOpencode2();
+  if (binary === undefined) throw new Error(NO_OPENCODE2);
+  const sandbox = options.sandbox ?? createSandbox();
+  writeConfig(sandbox, { modelUrl: options.modelUrl, config: options.config ?? {} });
+  const password = randomUUID();
+  const env = { ...sandbox.env, ...options.env, OPENCODE_PASSWORD: password, OPENCODE_DISABLE_FFF: "1" };
+  const child = spawn(binary, ["serve", "--hostname", "127.0.0.1", "--port", await freePort()], {
+    cwd: sandbox.project,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const printed = createWriteStream(join(sandbox.root, "server-output.txt"), { flags: "a" });
+  child.stdout.pipe(printed, { end: false });
+  child.stderr.pipe(printed, { end: false });
+  child.once("exit", () => printed.end());
+  const onExit = (): void => endProcessTree(child.pid);
+  process.once("exit", onExit);
+  const end = async (): Promise<void> => {
+    process.off("exit", onExit);
+    const gone = new Promise((resolve) => child.once("exit", resolve));
+    const isRunning = child.exitCode === null && child.signalCode === null;
+    endProcessTree(child.pid);
+    if (isRunning) await gone;
+  };
+  const url = await listeningUrl(child).catch(async (cause: unknown) => {
+    await end();
+    throw cause;
+  });
+  const call = createCalls({ url, password, directory: sandbox.project });
+  return {
+    url,
+    sandbox,
+    call,
+    async createSession(title, model) {
+      const location = { directory: sandbox.project };
+      const asked = model === undefined ? {} : { model: { id: model.modelID, providerID: model.providerID } };
+      return ((await call("POST", "/api/session", { title, location, ...asked })) as Data<{ id: string }>)
+        .data.id;
+    },
+    async prompt(sessionId, text) {
+      await call("POST", `/api/session/${sessionId}/prompt`, { text });
+      await call("POST", `/api/session/${sessionId}/wait`);
+    },
+    exportSession: async (sessionId) =>
+      ((await call("GET", `/api/session/${sessionId}/export`)) as Data<unknown>).data,
+    runCommand: (...args) => runOpenCode({ binary, args, sandbox, env }),
+    kill: end,
+    async stop() {
+      await end();
+      if (options.sandbox === undefined) sandbox.remove();
+    },
+  };
+}
+
+export interface StartOpencode2Options {
+  readonly modelUrl: string;
+  /** Unset means a fresh one, removed on stop. */
+  readonly sandbox?: Sandbox;
+  /** Top-level configuration keys that replace ours; version 2 reads those of version 1 too. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface Opencode2 {
+  readonly url: string;
+  readonly sandbox: Sandbox;
+  /** Any route; throws when the status is not a success. */
+  call(method: string, path: string, body?: unknown): Promise<unknown>;
+  /** Gives the id of the new session. */
+  createSession(title: string, model?: ModelChoice): Promise<string>;
+  /** Returns when the agent has finished its turn. */
+  prompt(sessionId: string, text: string): Promise<void>;
+  /** What `opencode export` writes. */
+  exportSession(sessionId: string): Promise<unknown>;
+  /** Runs another command of the same binary in the same sandbox. */
+  runCommand(...args: readonly string[]): ReturnType<typeof runOpenCode>;
+  /** Ends the program as a power cut would and keeps the sandbox, so that it can be started again. */
+  kill(): Promise<void>;
+  /** Ends the program with everything it started, and removes a sandbox that was made for it. */
+  stop(): Promise<void>;
+}
+
+interface Data<Value> {
+  readonly data: Value;
+}
+
+function createCalls({ url, password, directory }: Record<"url" | "password" | "directory", string>) {
+  const authorization = `Basic ${Buffer.from(`opencode:${password}`).toString("base64")}`;
+  return async (method: string, path: string, body?: unknown): Promise<unknown> => {
+    const target = new URL(path, url);
+    target.searchParams.set("location[directory]", directory);
+    const response = await fetch(target, {
+      method,
+      headers: { authorization, "content-type": "application/json" },
+      ...(method === "GET" ? {} : { body: JSON.stringify(body ?? {}) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path} gave ${response.status}: ${text.slice(0, 500)}`);
+    return text === "" ? undefined : JSON.parse(text);
+  };
+}
