@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { planCompaction } from "../src/compaction/plan/plan-compaction.ts";
 import { DEFAULT_COMPACTION_SETTINGS } from "../src/compaction/trigger/should-compact.ts";
 import { forkContext } from "../src/fork/fork.ts";
-import { quoteChild } from "../src/fork/life/delivery.ts";
+import { quoteChild } from "../src/fork/life/report.ts";
 import type { Message, Transcript } from "../src/transcript/message.ts";
 import type { Part } from "../src/transcript/part.ts";
 import { countTags, forkSpeakers, summarySpeakers } from "./rig/parse-speakers.ts";

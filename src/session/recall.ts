@@ -150,18 +150,61 @@ function normalizeAndRedact(text: string, redact: RedactOptions | undefined): st
   return redact === undefined ? plain : redactSecrets(plain, redact);
 }
 
-/** A text, or a range of it, within a number of characters; head and tail of what is longer. */
+/**
+ * A text, or a range of it, within a number of characters: head and tail of a whole that is longer, the beginning of a
+ * range that is, and where to read on.
+ */
 export function boundRecall(text: string, { maxChars, range }: Omit<RecallOptions, "redact">): BoundedRecall {
   const totalLines = text === "" ? 0 : countLineBreaks(text) + (text.endsWith("\n") ? 0 : 1);
   const totalChars = text.length;
-  const [start, end] = range === undefined ? [0, totalChars] : spanOf(text, range);
-  const piece = start === 0 && end === totalChars ? text : text.slice(start, end);
   const sizes = { totalChars, totalLines };
-  if (piece.length <= maxChars) return { text: piece, isWhole: piece === text, ...sizes };
+  const [start, end] = range === undefined ? [0, totalChars] : spanOf(text, range);
+  if (end - start <= maxChars) {
+    const piece = start === 0 && end === totalChars ? text : text.slice(start, end);
+    return { text: piece, isWhole: piece === text, ...sizes };
+  }
   const limitChars = Math.max(0, maxChars - NOTICE_ROOM_CHARS);
-  const { text: cut } = truncate(piece, { limitChars, method: "head-tail", headRatio: 0.5, tailRatio: 0.5 });
-  const notice = `[${limitChars} of ${totalChars} characters, ${totalLines} lines; ask for a range to read on]\n`;
-  return { text: (notice + cut).slice(0, headCut(notice + cut, maxChars)), isWhole: false, ...sizes };
+  if (range === undefined) {
+    const half = { headRatio: 0.5, tailRatio: 0.5 };
+    const { text: cut } = truncate(text, { limitChars, method: "head-tail", ...half });
+    const notice = `[${limitChars} of ${totalChars} characters, ${totalLines} lines; ask for a range to read on]\n`;
+    return { text: (notice + cut).slice(0, headCut(notice + cut, maxChars)), isWhole: false, ...sizes };
+  }
+  const cut = cutSpan(text, { start, end, limitChars });
+  const notice = `[characters ${start} to ${cut} of ${totalChars}; read on from character ${cut}]\n`;
+  const piece = notice + text.slice(start, cut);
+  return { text: piece.slice(0, headCut(piece, maxChars)), isWhole: false, ...sizes };
+}
+
+/** A range of a text and the place where it ends, which is earlier than asked for where it is too long. */
+export function readRange(text: string, { range, maxChars }: ReadRangeOptions): TextRange {
+  const [start, end] = spanOf(text, range);
+  const toChar = end - start <= maxChars ? end : cutSpan(text, { start, end, limitChars: maxChars });
+  return { text: text.slice(start, toChar), fromChar: start, toChar };
+}
+
+interface ReadRangeOptions {
+  readonly range: RecallRange;
+  readonly maxChars: number;
+}
+
+interface TextRange {
+  readonly text: string;
+  readonly fromChar: number;
+  readonly toChar: number;
+}
+
+/** Where to end a span that is too long: behind its last line that fits, or within the first. */
+function cutSpan(text: string, { start, end, limitChars }: Span): number {
+  const limit = Math.min(end, start + limitChars);
+  const lineEnd = text.lastIndexOf("\n", limit - 1) + 1;
+  return lineEnd > start ? lineEnd : Math.max(start, headCut(text, limit));
+}
+
+interface Span {
+  readonly start: number;
+  readonly end: number;
+  readonly limitChars: number;
 }
 
 type BoundedRecall = Pick<RecalledContent, "text" | "isWhole" | "totalChars" | "totalLines">;

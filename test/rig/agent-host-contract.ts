@@ -51,6 +51,38 @@ export function pluginWorksIn(start: StartAgent): void {
     expect(textOf(agent.stored(session))).toContain("completed");
   });
 
+  it("gives a report of any length back whole, in ranges, and says how long it is", async () => {
+    const agent = start({});
+    const session = agent.newSession();
+    const report = Array.from({ length: 9_500 }, (_, line) => `${line} found`).join("\n");
+    agent.childReplies.push({ say: report });
+    await agent.turn(session, "Fork it.", [{ call: "fork", args: { prompt: "Look." } }, { say: "Forked." }]);
+    await expect.poll(() => textOf(agent.stored(session)), { timeout: 20_000 }).toContain("9499 found");
+    const delivered = textOf(agent.stored(session));
+    const [, next] =
+      new RegExp(`of ${report.length} characters; .*range "(c\\d+-)" reads on`).exec(delivered) ?? [];
+    expect(next).toBeDefined();
+    let read = "";
+    for (let range: string | undefined = "c0-"; range !== undefined; ) {
+      await agent.turn(session, "More.", [
+        { call: "fork_result", args: { id: "1", range } },
+        { say: "Read." },
+      ]);
+      const shown = textOf(agent.stored(session).slice(-2));
+      read += /characters="[^>]*>\n([\s\S]*)\n<\/fork_result>/.exec(shown)?.[1] ?? "";
+      range = /Read on: range "(c\d+-)"/.exec(shown)?.[1];
+    }
+    expect(read).toBe(report);
+    await agent.turn(session, "Lines.", [
+      { call: "fork_result", args: { id: "1", range: "100-101" } },
+      { call: "fork_result", args: { id: "1", range: "99999-" } },
+      { say: "Read." },
+    ]);
+    const shown = textOf(agent.stored(session).slice(-3));
+    expect(shown).toContain(">\n99 found\n100 found\n");
+    expect(shown).toContain(`the report of fork 1 has ${report.length} characters.`);
+  });
+
   it("adds a result to a tool output of a parent that works, and leaves it out of later forks", async () => {
     const agent = start({ fork: { way: "graduated" } });
     const session = agent.newSession();

@@ -17,7 +17,6 @@ import {
 import { advanceDelivery } from "./delivery.ts";
 import {
   addPrompt,
-  boundText,
   checkChildAction,
   endRun,
   endStopped,
@@ -48,6 +47,7 @@ import {
   type LiveRun,
   type Stopping,
 } from "./record.ts";
+import { keepReport } from "./report.ts";
 import {
   childCreated,
   childRefused,
@@ -296,10 +296,9 @@ function lastOutput(finding: ChildFinding): ChildOutput {
 function keepLateText(record: ForkRecord, finding: ChildFinding): ForkStep {
   const run = currentRun(record);
   if (isLive(run) || run.state === "completed" || run.lateText !== undefined) return unchanged(record);
-  if (finding.type !== "finished" || finding.text.trim() === "" || boundText(finding.text) === run.text) {
-    return unchanged(record);
-  }
-  return changeRun(record, { ...run, lateText: boundText(finding.text) });
+  if (finding.type !== "finished" || finding.text.trim() === "") return unchanged(record);
+  const { text } = keepReport(finding.text);
+  return text === run.text ? unchanged(record) : changeRun(record, { ...run, lateText: text });
 }
 
 /**

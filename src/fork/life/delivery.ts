@@ -1,6 +1,5 @@
-import { FENCED_TAGS, fenceData } from "../../text/fence.ts";
 import { normalizeText } from "../../text/normalize.ts";
-import { headCut, truncate } from "../../text/truncate.ts";
+import { headCut } from "../../text/truncate.ts";
 import { formatSpan } from "./end.ts";
 import { type DeliveryEvent, type ForkStep, unchanged, withoutKeys } from "./events.ts";
 import {
@@ -15,6 +14,7 @@ import {
   type LiveRun,
   type Wait,
 } from "./record.ts";
+import { type QuotedReport, quoteChild, quoteReport } from "./report.ts";
 
 /**
  * Plans what to do about the results for one parent now. Store `delivery-sent` for every result of `send` before
@@ -261,21 +261,10 @@ export function deliveryIdsIn(text: string): readonly string[] {
 export const MAX_RESULT_CHARS = 8_000;
 const MIN_RESULT_CHARS = 1_000;
 const MAX_NOTICE_CHARS = 32_000;
-const MARKER_CHARS = 60;
 const MAX_FILES = 30;
 const MAX_ATTRIBUTE_CHARS = 200;
 
 const DELIVERY = /<fork_result delivery="([^"\n]{1,200})"/g;
-const TAGS = [...FENCED_TAGS, "fork_result"];
-
-/** Text of a child as it is quoted to the parent: normalized, tags escaped, bounded. */
-export function quoteChild(text: string, maxChars: number): string {
-  const safe = fenceData(normalizeText(text).trim(), TAGS);
-  if (safe.length <= maxChars) return safe;
-  const limitChars = Math.max(0, maxChars - MARKER_CHARS);
-  // What is left of a line may read like a tag or a speaker only now.
-  return fenceData(truncate(safe, { limitChars, method: "head-tail" }).text, TAGS);
-}
 
 function resultBlock({ record, run }: EndedFork, maxChars: number): string {
   const facts = [
@@ -288,18 +277,25 @@ function resultBlock({ record, run }: EndedFork, maxChars: number): string {
     `cost="$${record.spent.costUSD.toFixed(2)}"`,
   ];
   const isPartial = run.state !== "completed" && run.text.trim() !== "";
+  const report = quoteReport(run, maxChars);
   const lines = [
     ...(run.error === undefined ? [] : [`${run.state}: ${quoteChild(run.error.message, 500)}`]),
     ...(isPartial ? ["What it had written:"] : []),
-    quoteChild(run.text, maxChars) || "(no report)",
+    report.text || "(no report)",
     ...filesLine(run.changedFiles),
   ];
   return [
     `<fork_result ${facts.join(" ")}>`,
     ...lines,
     "</fork_result>",
-    `More: fork_result with id "${record.number}".${run.state === "completed" ? "" : ` To go on: fork with resume "${record.number}".`}`,
+    `More: ${moreText(record, report)}.${run.state === "completed" ? "" : ` To go on: fork with resume "${record.number}".`}`,
   ].join("\n");
+}
+
+function moreText({ number }: ForkRecord, { cut }: QuotedReport): string {
+  const tool = `fork_result with id "${number}"`;
+  if (cut === undefined) return tool;
+  return `these are ${cut.shownChars} of ${cut.totalChars} characters; ${tool} and range "c${cut.nextChar}-" reads on`;
 }
 
 function filesLine(files: readonly string[]): readonly string[] {

@@ -1,5 +1,4 @@
 import { omitUndefined } from "../../text/json.ts";
-import { truncate } from "../../text/truncate.ts";
 import { changeRun, type ForkAction, type ForkStep, unchanged, withoutKeys } from "./events.ts";
 import {
   type ChildPrompt,
@@ -15,6 +14,7 @@ import {
   promptKey,
   type Stopping,
 } from "./record.ts";
+import { keepReport } from "./report.ts";
 
 /** Ends the run and opens the delivery of its result. */
 export function endRun(record: ForkRecord, run: LiveRun, end: RunEnd): ForkStep {
@@ -23,7 +23,7 @@ export function endRun(record: ForkRecord, run: LiveRun, end: RunEnd): ForkStep 
     ...withoutKeys(run, ...LIVE_ONLY),
     state: end.state,
     endedAtMs: end.atMs,
-    text: boundText(end.text ?? ""),
+    ...keepReport(end.text ?? ""),
     changedFiles: end.changedFiles ?? [],
     ...omitUndefined({ error: end.error, limit: run.wrapUp?.limit }),
     delivery,
@@ -78,13 +78,6 @@ export function stopRun(record: ForkRecord, run: LiveRun, stop: Stop): ForkStep 
 }
 
 export type Stop = Omit<Stopping, "aborts"> & { readonly atMs: number };
-
-/** Text as it is kept in a record; the whole report is in the child's session. */
-export function boundText(text: string): string {
-  return truncate(text, { limitChars: MAX_KEPT_CHARS, method: "head-tail" }).text;
-}
-
-const MAX_KEPT_CHARS = 32_000;
 
 const LIVE_ONLY = [
   "notBeforeMs",

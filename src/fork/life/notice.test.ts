@@ -9,16 +9,10 @@ import {
   sampleFork,
 } from "../../../test/rig/forks/fork-samples.ts";
 import { runs } from "../../../test/rig/runs.ts";
-import {
-  deliveryIdsIn,
-  forkRoster,
-  forkTable,
-  MAX_RESULT_CHARS,
-  quoteChild,
-  resultNotice,
-} from "./delivery.ts";
+import { deliveryIdsIn, forkRoster, forkTable, MAX_RESULT_CHARS, resultNotice } from "./delivery.ts";
 import { formatSpan, rejectionText, wrapUpText } from "./end.ts";
 import { type ForkRecord, forkName } from "./record.ts";
+import { quoteChild } from "./report.ts";
 
 const resultOf = (record: ForkRecord) => ({ record, run: endedRun(record) });
 const noticeOf = (...records: readonly ForkRecord[]) => resultNotice(records.map(resultOf));
@@ -71,6 +65,22 @@ describe("resultNotice", () => {
     expect(quoted.length).toBeLessThanOrEqual(MAX_RESULT_CHARS);
     expect(quoted.length).toBeGreaterThan(MAX_RESULT_CHARS - 100);
     expect(quoted.startsWith("start ") && quoted.endsWith(" end")).toBe(true);
+  });
+
+  it("counts what is missing of a long report in characters of the whole, and says how to read on", () => {
+    const long = Array.from({ length: 950 }, (_, line) => `${String(line).padEnd(98, ".")}\n`).join("");
+    const notice = noticeOf(completedFork({}, long));
+    const report = long.trim();
+    const [, shown = "", total = "", next = ""] =
+      /More: these are (\d+) of (\d+) characters; fork_result with id "1" and range "c(\d+)-" reads on\./.exec(
+        notice,
+      ) ?? [];
+    const [, omitted = ""] = /\[truncated (\d+) chars\]/.exec(notice) ?? [];
+    expect(Number(total)).toBe(report.length);
+    expect(Number(shown) + Number(omitted)).toBe(report.length);
+    const body = notice.slice(notice.indexOf("\n0...") + 1);
+    expect(body.startsWith(report.slice(0, Number(next)))).toBe(true);
+    expect(notice.match(/truncated/g)).toHaveLength(1);
   });
 
   it("bounds many results together", () => {

@@ -143,8 +143,10 @@ export interface LiveRun extends RunBase {
 export interface EndedRun extends RunBase {
   readonly state: EndState;
   readonly endedAtMs: number;
-  /** The report, or the last text when there is none. */
+  /** The report, or the last text when there is none; of a long one both ends. */
   readonly text: string;
+  /** The length of the whole where only its ends are kept. */
+  readonly textChars?: number;
   readonly changedFiles: readonly string[];
   readonly error?: ForkError;
   /** The limit at which the child was told to report. */

@@ -75,6 +75,7 @@ const ENDED_RUN = shaped({
   state: oneOf("completed", "failed", "cancelled", "timed-out", "interrupted"),
   endedAtMs: isCount,
   text: isText,
+  textChars: optional(isCount),
   changedFiles: listOf(isText),
   error: optional(ERROR),
   delivery: shaped({

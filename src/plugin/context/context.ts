@@ -1,5 +1,5 @@
 import type { Journal } from "../../session/journal.ts";
-import type { RedactOptions } from "../../text/secrets/redact-secrets.ts";
+import { type RedactOptions, redactSecrets } from "../../text/secrets/redact-secrets.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
 import type { AgentHost, HostSignal, LogLevel } from "../host/agent-host.ts";
 import { createLruMap } from "../host/features.ts";
@@ -52,7 +52,11 @@ export function createPluginContext(setup: PluginContextSetup): PluginContext {
   const { store } = options;
   const folders = pluginFolders({ store: store !== undefined && isDatabase(store) ? undefined : store, env });
   const stores = openPluginStores({ store, folders, now, packageFolders: host.packageFolders });
-  const notify = createNotify(host, options.log);
+  const redaction: RedactOptions = {
+    extraRules: options.redact.map((source) => ({ type: "own", pattern: new RegExp(source, "g") })),
+  };
+  const clean = (text: string): string => redactSecrets(text, redaction);
+  const notify = createNotify(host, { level: options.log, clean });
   const tree = createSessionTree(host);
   const journals = createLruMap<string, Journal>(MAX_JOURNALS);
   const journal = (rootSessionId: string): Journal => {
@@ -69,9 +73,7 @@ export function createPluginContext(setup: PluginContextSetup): PluginContext {
     folders,
     stores,
     spills: stores.spills,
-    redaction: {
-      extraRules: options.redact.map((source) => ({ type: "own", pattern: new RegExp(source, "g") })),
-    },
+    redaction,
     tree,
     now,
     env,
@@ -79,7 +81,12 @@ export function createPluginContext(setup: PluginContextSetup): PluginContext {
     record(sessionId, entry) {
       const atMs = now();
       const write = async (): Promise<void> => {
-        const written = await journal(await tree.rootOf(sessionId)).append({ atMs, sessionId, ...entry });
+        const written = await journal(await tree.rootOf(sessionId)).append({
+          atMs,
+          sessionId,
+          ...entry,
+          ...cleanFields(entry, clean),
+        });
         if (written.status === "failed") notify.log("warn", `journal not written: ${written.reason}`);
       };
       write().catch((cause: unknown) =>
@@ -87,6 +94,14 @@ export function createPluginContext(setup: PluginContextSetup): PluginContext {
       );
     },
   };
+}
+
+/** The fields in which a program says what went wrong: it may quote a key. */
+function cleanFields(fields: Readonly<Record<string, unknown>>, clean: (text: string) => string) {
+  const said = Object.entries(fields).filter(([name]) => /^(?:reason|error|cause)$/.test(name));
+  return Object.fromEntries(
+    said.map(([name, value]) => [name, typeof value === "string" ? clean(value) : value]),
+  );
 }
 
 /** A journal that was forgotten is opened again, and goes on in a file of its own. */
@@ -102,23 +117,30 @@ interface Notify {
   log(level: LogLevel, message: string, extra?: Readonly<Record<string, unknown>>): void;
 }
 
-/** Lines below the level are not written. */
-function createNotify(host: AgentHost, level: PluginOptions["log"]): Notify {
+/** Lines below the level are not written; nothing is shown before it was cleaned of secrets. */
+function createNotify(host: AgentHost, { level, clean }: NotifyOptions): Notify {
   const shown = createLruMap<string, true>(MAX_SHOWN);
   const toasts = createToasts(host.screen);
-  const toast = (message: string, tone: ToastTone = "info"): void => toasts.add({ text: message, tone });
+  const toast = (message: string, tone: ToastTone = "info"): void =>
+    toasts.add({ text: clean(message), tone });
   return {
     toast,
-    toastOf: (name, text, tone) => toasts.add({ name, text, tone }),
+    toastOf: (name, text, tone) => toasts.add({ name, text: clean(text), tone }),
     toastOnce(message, tone) {
       if (shown.get(message)) return;
       shown.set(message, true);
       toast(message, tone);
     },
     log(lineLevel, message, extra) {
-      if (LEVELS.indexOf(lineLevel) >= LEVELS.indexOf(level)) host.log(lineLevel, message, extra);
+      if (LEVELS.indexOf(lineLevel) < LEVELS.indexOf(level)) return;
+      host.log(lineLevel, clean(message), extra && { ...extra, ...cleanFields(extra, clean) });
     },
   };
+}
+
+interface NotifyOptions {
+  readonly level: PluginOptions["log"];
+  readonly clean: (text: string) => string;
 }
 
 /** Messages hold reasons, of which there may be many. */

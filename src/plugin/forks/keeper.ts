@@ -1,8 +1,15 @@
 import { advanceFork } from "../../fork/life/advance.ts";
 import type { ForkAction, ForkEvent } from "../../fork/life/events.ts";
-import { currentRun, type ForkLimits, type ForkOwner, type ForkRecord } from "../../fork/life/record.ts";
+import {
+  currentRun,
+  type ForkError,
+  type ForkLimits,
+  type ForkOwner,
+  type ForkRecord,
+} from "../../fork/life/record.ts";
 import type { RecordState, RecordStore } from "../../fork/life/record-store.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
+import { type RedactOptions, redactSecrets } from "../../text/secrets/redact-secrets.ts";
 import type { PluginContext } from "../context/context.ts";
 import { createLruMap } from "../host/features.ts";
 
@@ -44,7 +51,7 @@ export type NewEvent = ForkEvent extends infer Event
   : never;
 
 interface ForkKeeperOptions {
-  readonly context: Pick<PluginContext, "notify" | "record" | "now">;
+  readonly context: Pick<PluginContext, "notify" | "record" | "now" | "redaction">;
   readonly store: RecordStore;
   readonly limits: ForkLimits;
   readonly owner: () => ForkOwner;
@@ -197,7 +204,7 @@ export function createForkKeeper({ context, store, limits, owner, perform }: For
     dispatch(forkId, event) {
       const entry = entries.get(forkId);
       if (entry === undefined) return Promise.resolve(undefined);
-      const timed = { ...event, atMs: context.now() } as ForkEvent;
+      const timed = withoutSecrets({ ...event, atMs: context.now() } as ForkEvent, context.redaction);
       return inLine(entry, () => advance(entry, timed));
     },
     get: (forkId) => entries.get(forkId)?.record,
@@ -251,4 +258,15 @@ const COUNTING: ReadonlySet<ForkEvent["type"]> = new Set(["tool-called", "spent"
 function stateOf(record: ForkRecord): string {
   const run = currentRun(record);
   return `${run.number}/${run.state}`;
+}
+
+/** The event with its error fit to be shown: providers quote the key that they refuse. */
+function withoutSecrets(event: ForkEvent, redaction: RedactOptions): ForkEvent {
+  const clean = (error: ForkError): ForkError => ({
+    ...error,
+    message: redactSecrets(error.message, redaction),
+  });
+  if ("error" in event) return { ...event, error: clean(event.error) };
+  if (event.type !== "child-checked" || event.finding.type !== "failed") return event;
+  return { ...event, finding: { ...event.finding, error: clean(event.finding.error) } };
 }

@@ -54,3 +54,21 @@ it("reads a spilled text without asking for the conversation, and normalises it"
   expect(await tool.execute({ handle: stored.handle }, CALL)).toBe("red text");
   expect(calls).toBe(0);
 });
+
+it("gives characters of one long line, says where to read on, and what there is beyond the end", async () => {
+  const { context } = createTestContext();
+  const line = Array.from({ length: 3_000 }, (_, index) => `${index},`).join("");
+  const stored = await context.spills.put(line);
+  if (stored.status === "failed") throw new Error(stored.reason);
+  const tool = createRecallTool({ context, forks: createTestForks(context) });
+  const read = async (range: string): Promise<string> =>
+    (await tool.execute({ handle: stored.handle, range }, CALL)) as string;
+  expect(await read("c100-120")).toBe(line.slice(100, 120));
+  const long = await read("c50-");
+  const next = Number(/^\[characters 50 to (\d+) of \d+; read on from character \1\]\n/.exec(long)?.[1]);
+  expect(long.slice(long.indexOf("\n") + 1)).toBe(line.slice(50, next));
+  expect(next).toBeGreaterThan(7_000);
+  expect(await read("2-")).toBe(
+    `Nothing is in the range 2-: the text has 1 line, ${line.length} characters.`,
+  );
+});

@@ -1,6 +1,8 @@
 import { hiddenTexts, RECALL_MAX_CHARS, type RecallRange, recall } from "../../session/recall.ts";
 import { check, numberFrom, oneOf, type Rule, rule, wholeFrom } from "../../text/check.ts";
+import { plural } from "../../text/display.ts";
 import { isObject } from "../../text/json.ts";
+import { redactSecrets } from "../../text/secrets/redact-secrets.ts";
 import type { Message, MessageId } from "../../transcript/message.ts";
 import type { ForkSetup } from "../forks/forks.ts";
 import type { HostMessage, ModelTool, RunningTool, ToolParameter } from "../host/agent-host.ts";
@@ -31,7 +33,8 @@ export function defineTool<const Parameters extends Readonly<Record<string, Tool
         return await run(args as ArgumentsOf<Parameters>, tool);
       } catch (cause) {
         context.notify.log("error", "a tool failed", { cause: String(cause) });
-        return `This did not work: ${String(cause).slice(0, 300)}. Go on without it, or try once more.`;
+        const reason = redactSecrets(String(cause), context.redaction).slice(0, 300);
+        return `This did not work: ${reason}. Go on without it, or try once more.`;
       }
     },
   };
@@ -119,11 +122,16 @@ export function createRecallTool(setup: ForkSetup): ModelTool {
           },
         },
         handle ?? { search: search ?? "" },
-        { maxChars: RECALL_MAX_CHARS, range: readRange(range), redact: undefined },
+        {
+          maxChars: RECALL_MAX_CHARS,
+          range: range === undefined ? undefined : parseRange(range),
+          redact: undefined,
+        },
       );
       switch (recalled.status) {
         case "found":
-          return recalled.text;
+          if (recalled.text !== "" || range === undefined) return recalled.text;
+          return `Nothing is in the range ${range}: the text has ${plural(recalled.totalLines, "line")}, ${plural(recalled.totalChars, "character")}.`;
         case "missing":
           return (
             problem ?? `Nothing is kept under "${handle}". Search for a text of it, or run the tool again.`
@@ -175,15 +183,18 @@ export function createRecallTool(setup: ForkSetup): ModelTool {
   }
 }
 
+/** A piece of a text, as models name it. */
+export const RANGE: TextParameter = {
+  type: "text",
+  pattern: /^c?\d{1,9}-\d{0,9}$/,
+  expects: 'lines such as "20-80", or characters such as "c8000-16000"',
+  description: 'lines "20-80" or characters "c0-8000"',
+};
+
 const PARAMETERS = {
   handle: { type: "text" },
   search: { type: "text", description: "text to find; gives lines with their handles" },
-  range: {
-    type: "text",
-    pattern: /^\d{1,9}-\d{0,9}$/,
-    expects: 'lines such as "20-80"',
-    description: 'lines, "20-80"',
-  },
+  range: RANGE,
 } as const;
 
 interface Conversation {
@@ -205,10 +216,12 @@ interface SpilledText {
 const MAX_SEARCHED_SPILLS = 200;
 const MAX_SEARCHED_CHARS = 50_000_000;
 
-function readRange(range: string | undefined): RecallRange | undefined {
-  if (range === undefined) return undefined;
-  const [from = "", to = ""] = range.split("-");
-  return { fromLine: Math.max(1, Number(from)), ...(to === "" ? {} : { toLine: Number(to) }) };
+/** The range that a text of the parameter `RANGE` names. */
+export function parseRange(range: string): RecallRange {
+  const isByChar = range.startsWith("c");
+  const [from = "", to = ""] = range.replace("c", "").split("-");
+  if (isByChar) return { fromChar: Number(from), ...(to !== "" && { toChar: Number(to) }) };
+  return { fromLine: Math.max(1, Number(from)), ...(to !== "" && { toLine: Number(to) }) };
 }
 
 function matchesText({ matches, totalMatches }: Matches): string {
