@@ -6,7 +6,7 @@ export const NEEDS_A_PROGRAM: readonly string[] = [
   "test/inspector/{page*,html,live,security-browser}.test.ts",
   "test/stores/{postgres-*,kill,processes}.test.ts",
   "test/soak/*.test.ts",
-  "test/{cli-opencode,cli-completion}.test.ts",
+  "test/{cli-opencode,cli-opencode2,cli-completion}.test.ts",
   "test/rig/opencode/start-opencode.test.ts",
   "test/ai-sdk/tool-loop.test.ts",
   "test/agent/long-session.test.ts",

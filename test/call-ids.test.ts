@@ -4,10 +4,12 @@ import { forkContext } from "../src/fork/fork.ts";
 import { claudeCode } from "../src/formats/files/claude-code/claude-code.ts";
 import { codex } from "../src/formats/files/codex/codex.ts";
 import { geminiCli } from "../src/formats/files/gemini-cli/gemini-cli.ts";
+import { opencode2 } from "../src/formats/files/opencode2/opencode2.ts";
 import { pi } from "../src/formats/files/pi/pi.ts";
 import { sweAgent } from "../src/formats/files/swe-agent/swe-agent.ts";
 import { aiSdk } from "../src/formats/wires/ai-sdk/ai-sdk.ts";
 import { opencode } from "../src/formats/wires/opencode/opencode.ts";
+import { opencode2Request } from "../src/formats/wires/opencode2/opencode2-request.ts";
 import { createSession } from "../src/session/session.ts";
 import { repairPairing } from "../src/stages/repair.ts";
 import { deepFreeze } from "../src/testing/format-contract.ts";
@@ -31,6 +33,7 @@ import {
   lowerToPi,
 } from "./rig/random-history/lower-to-files.ts";
 import { lowerToOpenCode } from "./rig/random-history/lower-to-opencode.ts";
+import { lowerToOpencode2, lowerToOpencode2Request } from "./rig/random-history/lower-to-opencode2.ts";
 import { PROVIDER_CASES } from "./rig/random-history/provider-cases.ts";
 import { runs } from "./rig/runs.ts";
 
@@ -47,6 +50,12 @@ const FORMATS: readonly FormatCase[] = [
     name: "opencode",
     format: opencode as Format<unknown>,
     write: (history) => lowerToOpenCode(history, { number: 1 }),
+  },
+  { name: "opencode2", format: opencode2 as Format<unknown>, write: lowerToOpencode2 },
+  {
+    name: "opencode2-request",
+    format: opencode2Request as Format<unknown>,
+    write: lowerToOpencode2Request,
   },
   { name: "claude-code", format: claudeCode as Format<unknown>, write: lowerToClaudeCode },
   { name: "codex", format: codex as Format<unknown>, write: lowerToCodex },

@@ -2,18 +2,30 @@ import { spawn } from "node:child_process";
 import { mkdtemp, open, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { asObject, asString } from "../../text/json.ts";
+import { asArray, asObject, asString } from "../../text/json.ts";
 
-/** The newest session in OpenCode's database, as `opencode export` writes it. */
+/** The newest session that OpenCode keeps, as its `export` writes it: asked of its database, or of version 2 itself. */
 export async function exportNewestSession(env: NodeJS.ProcessEnv): Promise<Uint8Array> {
-  const [newest] = await queryOpenCode(NEWEST_SESSION, env);
+  const rows = await queryOpenCode(NEWEST_SESSION, env).catch((error: unknown) => {
+    if (error instanceof FailedCommand) return undefined;
+    throw error;
+  });
+  // Version 2 has no such command: it answers requests, by a server of its own that ends with the command.
+  const newest = rows === undefined ? await newestOfVersion2(env) : rows[0];
   const id = asString(asObject(newest).id);
   if (id === undefined) throw new Error("its database has no session");
-  return runOpenCodeCommand(["export", id], env);
+  return runOpenCodeCommand(["export", ...(rows === undefined ? ["--standalone"] : []), id], env);
 }
 
 /** Forks and sub-agents have a parent; the user's own conversation has none. */
 const NEWEST_SESSION = "select id from session where parent_id is null order by time_updated desc limit 1";
+
+async function newestOfVersion2(env: NodeJS.ProcessEnv): Promise<unknown> {
+  const path = "/api/session?parentID=null&limit=1&order=desc";
+  const output = await runOpenCodeCommand(["api", "--standalone", "GET", path], env);
+  const { data } = asObject(JSON.parse(output.toString("utf8")));
+  return asArray(data)[0];
+}
 
 /** The rows that a statement selects from OpenCode's database. */
 export async function queryOpenCode(sql: string, env: NodeJS.ProcessEnv): Promise<readonly unknown[]> {
@@ -55,13 +67,18 @@ async function runOpenCodeCommand(args: readonly string[], env: NodeJS.ProcessEn
       stderr: "ignore",
       timeoutMs: TIMEOUT_MS,
     });
-    if (code !== 0) throw new Error(`\`opencode ${args[0]}\` ended with code ${code}`);
+    if (code !== 0) throw new FailedCommand(`\`opencode ${args[0]}\` ended with code ${code}`);
     return output;
   } catch (error) {
     throw (error as NodeJS.ErrnoException).code === "ENOENT"
       ? new Error("the program opencode, which reads its database, is not on the PATH")
       : error;
   }
+}
+
+/** The program ran, and did not do what it was asked. */
+class FailedCommand extends Error {
+  readonly code = "command-failed";
 }
 
 const TIMEOUT_MS = 60_000;

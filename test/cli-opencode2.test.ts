@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { buildCli } from "./rig/build-cli.ts";
+import { type ModelServer, startModelServer } from "./rig/model-server/model-server.ts";
+import { call, say } from "./rig/model-server/step.ts";
+import { LONG_WINDOW } from "./rig/opencode/sandbox.ts";
+import {
+  findOpencode2,
+  NO_OPENCODE2,
+  type Opencode2,
+  startOpencode2,
+} from "./rig/opencode2/start-opencode2.ts";
+import { createCliRunner } from "./rig/run-cli.ts";
+
+const binary = findOpencode2();
+if (binary === undefined) console.log(`cli-opencode2: ${NO_OPENCODE2}`);
+
+let cli = "";
+const carryover = createCliRunner(() => cli);
+
+describe.skipIf(binary === undefined)("a session of OpenCode 2", () => {
+  let model: ModelServer;
+  let host: Opencode2;
+  let sessionId = "";
+
+  beforeAll(async () => {
+    cli = await buildCli("cli-opencode2");
+    model = await startModelServer();
+    host = await startOpencode2({ modelUrl: model.url });
+    sessionId = await host.createSession("the newest", LONG_WINDOW);
+    model.script([call("shell", { command: "seq 1 200" }), say("Counted.")]);
+    await host.prompt(sessionId, "Count.");
+  }, 120_000);
+  afterAll(async () => {
+    await host?.stop();
+    await model?.stop();
+  });
+
+  it.each([{ args: ["--json"] }, { args: ["inspect", "--json"] }])(
+    "is found as the newest, and read through its program: $args",
+    async ({ args }) => {
+      const env = { ...host.sandbox.env, OPENCODE_BIN: binary ?? "" };
+      const { status, stdout, stderr } = await carryover(args, { env });
+      expect({ status, stderr }).toMatchObject({ status: 0 });
+      expect(JSON.parse(stdout)).toMatchObject({ format: "opencode2", sessionId });
+    },
+  );
+});
