@@ -11,17 +11,18 @@ run("tsc", ["-p", "tsconfig.build.json"]);
 await bundle("src/cli/main.ts", "dist/cli.js");
 chmodSync(`${root}dist/cli.js`, 0o755);
 
-// OpenCode loads the plugin where no package of ours is installed: it is one file as well.
-await bundle("src/server.ts", "dist/server.js");
-writeFileSync(
-  `${root}dist/server.d.ts`,
-  `declare const plugin: {
-  readonly id: string;
-  readonly server: (input: unknown, options?: unknown) => Promise<Record<string, unknown>>;
+// OpenCode loads the plugin where no package of ours is installed: each of its two parts is one file as well.
+const parts = {
+  server: "(input: unknown, options?: unknown) => Promise<Record<string, unknown>>",
+  tui: "(api: unknown) => Promise<void>",
 };
-export default plugin;
-`,
-);
+for (const [part, type] of Object.entries(parts)) {
+  await bundle(`src/${part}.ts`, `dist/${part}.js`);
+  writeFileSync(
+    `${root}dist/${part}.d.ts`,
+    `declare const plugin: { readonly id: string; readonly ${part}: ${type} };\nexport default plugin;\n`,
+  );
+}
 
 // What `carryover inspect` shows in a browser.
 await buildPage();

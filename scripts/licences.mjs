@@ -7,6 +7,7 @@ import { root } from "./run.mjs";
 const BUNDLES = {
   "dist/cli.js": "src/cli/main.ts",
   "dist/server.js": "src/server.ts",
+  "dist/tui.js": "src/tui.ts",
   "dist/inspector/app.js": "src/inspector/page/main.tsx",
 };
 const TEXTS = `${root}THIRD-PARTY-LICENSES.txt`;

@@ -7,12 +7,12 @@ import { type OpenedStores, STORE_OPTION, withStores } from "./opencode/with-sto
 import { CliError } from "./terminal/cli-error.ts";
 import { printJson, renderTable, terminalText } from "./terminal/output.ts";
 
-/** `carryover forks`: lists the forks of the OpenCode plugin, or cancels one. */
+/** `carryover forks`: lists the forks of the OpenCode plugin, stops one, or brings one to OpenCode's screen. */
 export function forksCommand(): Command {
   return new Command("forks")
-    .description("list the forks of the OpenCode plugin, or stop one")
-    .argument("[action]", "cancel")
-    .argument("[id]", "the fork to cancel: its id, its number if only one that runs has it, or all")
+    .description("list the forks of the OpenCode plugin, stop one, or show one in OpenCode")
+    .argument("[action]", "cancel or open")
+    .argument("[id]", "which fork: its id, its number if only one that runs has it, or all to cancel")
     .option("--json", "print for a program to read")
     .option(...STORE_OPTION)
     .addHelpText("after", EXAMPLES)
@@ -24,9 +24,10 @@ Examples:
   carryover forks
   carryover forks --json | jq '.forks[] | select(.isLive)'
   carryover forks cancel 3
+  carryover forks open 3      # goes to its session in the OpenCode that runs it
 
 In a database that machines share, those of this home are listed, and what runs elsewhere; that is stopped by its id.
-Exit codes: 0 listed or stopped, 2 nothing to stop or nobody answered, 1 a fault of Carryover.`;
+Exit codes: 0 listed, stopped or shown, 2 no such fork or nobody answered, 1 a fault of Carryover.`;
 
 interface ForksFlags {
   readonly json?: true;
@@ -39,10 +40,11 @@ async function runForks(
   { json, store }: ForksFlags,
 ): Promise<void> {
   if (action === undefined) return withStores(store, (opened) => list(opened, json));
-  if (action !== "cancel") throw new CliError(`There is no "forks ${action}"`, ["Use: forks cancel <id>"]);
+  if (action !== "cancel" && action !== "open")
+    throw new CliError(`There is no "forks ${action}"`, ["Use: forks cancel <id>, or forks open <id>"]);
   if (id === undefined)
-    throw new CliError("Which fork?", ["Use: forks cancel <id>; `carryover forks` lists them."]);
-  return withStores(store, ({ stores }) => cancel(stores, id, json));
+    throw new CliError("Which fork?", [`Use: forks ${action} <id>; \`carryover forks\` lists them.`]);
+  return withStores(store, ({ stores }) => ask(stores, { action, id, json }));
 }
 
 async function list({ stores, name, place }: OpenedStores, json: true | undefined): Promise<void> {
@@ -65,13 +67,14 @@ async function list({ stores, name, place }: OpenedStores, json: true | undefine
   process.stdout.write(`${renderTable(rows) || `No forks are recorded in ${place}.`}\n`);
 }
 
-async function cancel(stores: PluginStores, id: string, json: true | undefined): Promise<void> {
+async function ask(stores: PluginStores, { action, id, json }: Asked): Promise<void> {
   const { records, elsewhere } = await stores.recordedForks();
   const { control } = stores;
-  const wanted = selectForks([...records, ...elsewhere.filter((record) => record.id === id)], id);
+  const known = [...records, ...elsewhere.filter((record) => record.id === id)];
+  const wanted = action === "open" ? [selectFork(known, id)] : selectForks(known, id);
   const answers: { readonly fork: string; readonly outcome: string; readonly text: string }[] = [];
   for (const { id: forkId } of wanted) {
-    const asked = await askPlugin({ control, want: { type: "cancel-fork", forkId } });
+    const asked = await askPlugin({ control, want: { type: `${action}-fork`, forkId } });
     if (asked.status === "answered") answers.push({ fork: forkId, outcome: asked.outcome, text: asked.text });
     else if (asked.status === "failed") throw new CliError(`Fork ${forkId}: ${asked.reason}`, ["Try again."]);
     else
@@ -81,6 +84,21 @@ async function cancel(stores: PluginStores, id: string, json: true | undefined):
   }
   if (json) return printJson({ answers });
   for (const { text } of answers) process.stdout.write(`${terminalText(text, MAX_ANSWER_CHARS)}\n`);
+}
+
+interface Asked {
+  readonly action: "cancel" | "open";
+  readonly id: string;
+  readonly json: true | undefined;
+}
+
+/** The fork that an id names, whether it runs or not; by its number only one that runs. */
+function selectFork(records: readonly ForkRecord[], id: string): ForkRecord {
+  const exact = records.find((record) => record.id === id);
+  const [record] = exact === undefined ? selectForks(records, id) : [exact];
+  if (record === undefined || id === "all")
+    throw new CliError("Only one fork can be shown", ["Use: forks open <id>"]);
+  return record;
 }
 
 /** The forks that an id, a number or `all` names; throws where a number is ambiguous. */

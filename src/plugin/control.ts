@@ -158,16 +158,19 @@ const FORGOTTEN_MS = 10 * 60_000;
 const STOP_MS = 10_000;
 
 function concerns({ forks, pruning }: ControlSetup, want: ControlWant): boolean {
-  return want.type === "cancel-fork"
-    ? forks.keeper.get(want.forkId) !== undefined
-    : pruning.isOpen(want.sessionId);
+  return want.type === "undo" ? pruning.isOpen(want.sessionId) : forks.keeper.get(want.forkId) !== undefined;
 }
 
 async function answerTo(setup: ControlSetup, want: ControlWant): Promise<ControlAnswer> {
   try {
-    return want.type === "cancel-fork"
-      ? await cancelFork(setup, want.forkId)
-      : await undo(setup, want.sessionId);
+    switch (want.type) {
+      case "cancel-fork":
+        return await cancelFork(setup, want.forkId);
+      case "open-fork":
+        return await openFork(setup, want.forkId);
+      case "undo":
+        return await undo(setup, want.sessionId);
+    }
   } catch (cause) {
     return { outcome: "failed", text: `It failed: ${String(cause)}` };
   }
@@ -183,6 +186,16 @@ async function cancelFork({ forks }: ControlSetup, forkId: string): Promise<Cont
     outcome: "done",
     text: run === undefined ? `Fork ${forkId} is being stopped.` : `Fork ${forkId} is ${run.state}.`,
   };
+}
+
+async function openFork({ context, forks }: ControlSetup, forkId: string): Promise<ControlAnswer> {
+  const sessionId = forks.keeper.get(forkId)?.childSessionId;
+  if (sessionId === undefined)
+    return { outcome: "nothing", text: `Fork ${forkId} has no session yet: it is queued.` };
+  const opened = await context.host.screen.open(sessionId);
+  return opened === "opened"
+    ? { outcome: "done", text: `Fork ${forkId} is on the screen.` }
+    : { outcome: "failed", text: `Fork ${forkId} could not be shown: there is no screen.` };
 }
 
 async function undo({ pruning }: ControlSetup, sessionId: string): Promise<ControlAnswer> {

@@ -190,7 +190,7 @@ export function createFakeAgent(
       get text() {
         return text;
       },
-      whole: async () => ({ text: whole }),
+      whole: async () => whole,
     };
     if (refusal === undefined) await plugin.afterTool(finished, change);
     const outcome = { status: "done", output: text, attachments: [] } as const;

@@ -8,7 +8,7 @@ import { createMessageId, type HostCalls } from "./sessions.ts";
 
 /**
  * OpenCode's screen. What is shown in a conversation is a part of an answer that is stored like any other, marked in its
- * metadata: `withoutShown` takes such parts out of every request. In `opencode run` there is no screen.
+ * metadata: `removeShown` takes such parts out of every request. In `opencode run` there is no screen.
  */
 export function createScreen(calls: HostCalls, attendance: "attended" | "headless"): HostScreen {
   const places = createLruMap<string, Place>(MAX_PLACES);
@@ -42,8 +42,11 @@ export function createScreen(calls: HostCalls, attendance: "attended" | "headles
     if (place === undefined) return "not-shown";
     places.set(id, place);
     const { messageId: messageID, partId, startedAtMs } = place;
-    const path = `/session/${encodeURIComponent(sessionId)}/message/${messageID}/part/${partId}`;
-    const answer = await calls.call("PATCH", path, {
+    const path = `/session/${encodeURIComponent(sessionId)}`;
+    const session = await calls.call("GET", path);
+    // After an undo the conversation is the user's alone until they go on.
+    if (session.status === "failed" || asObject(session.body).revert !== undefined) return "not-shown";
+    const answer = await calls.call("PATCH", `${path}/message/${messageID}/part/${partId}`, {
       id: partId,
       sessionID: sessionId,
       messageID,

@@ -42,6 +42,7 @@ export function createForkClockFeature({ context, forks }: ForkSetup): Feature {
         adoptedAtMs = now;
         await adopt();
       }
+      for (const record of keeper.all()) forks.shown.update(record);
       const waiting = keeper.all().filter(isUnfinished);
       for (const record of waiting) void keeper.dispatch(record.id, { type: "tick" });
       if (waiting.length > 0 && now - beatAtMs >= HEARTBEAT_MS) {

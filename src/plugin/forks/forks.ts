@@ -19,6 +19,7 @@ import type { ModelWindows } from "../window/models.ts";
 import { createForkActions } from "./actions.ts";
 import type { ForkLinks } from "./child.ts";
 import { createForkKeeper, type ForkKeeper } from "./keeper.ts";
+import { createShownForks, type ShownForks } from "./shown-forks.ts";
 
 /** What the features about forks share. */
 export interface Forks {
@@ -30,6 +31,7 @@ export interface Forks {
   readonly views: ViewStore;
   readonly links: ForkLinks;
   readonly windows: ModelWindows;
+  readonly shown: ShownForks;
   /** Who writes the records of this instance. */
   owner(): ForkOwner;
   /** What admission and delivery decide from. */
@@ -84,6 +86,7 @@ export function createForks({ context, capture, views, links, windows }: ForksSe
     planDelivery: (parentSessionId) => planDelivery(parentSessionId),
   });
 
+  const shown = createShownForks(context);
   const store = context.stores.forks(context.host.project);
   const keeper: ForkKeeper = createForkKeeper({
     context,
@@ -91,6 +94,7 @@ export function createForks({ context, capture, views, links, windows }: ForksSe
     limits,
     owner,
     perform(record, action) {
+      shown.update(record);
       actions.perform(record, action);
       if (!isLive(currentRun(record))) for (const look of waiting) look();
     },
@@ -105,6 +109,7 @@ export function createForks({ context, capture, views, links, windows }: ForksSe
     views,
     links,
     windows,
+    shown,
     owner,
     view,
     waitForEnd(forkId, { limitMs, signal }) {

@@ -94,7 +94,7 @@ export interface ControlRequest {
 }
 
 export type ControlWant =
-  | { readonly type: "cancel-fork"; readonly forkId: string }
+  | { readonly type: "cancel-fork" | "open-fork"; readonly forkId: string }
   | { readonly type: "undo"; readonly sessionId: string };
 
 type ControlState =
@@ -114,7 +114,7 @@ export function readControlRequest(value: unknown): ControlRequest | undefined {
   const { schema, id, askedAtMs, want, state } = asObject(value);
   const { type, forkId, sessionId } = asObject(want);
   const isWant =
-    (type === "cancel-fork" && asString(forkId) !== undefined) ||
+    ((type === "cancel-fork" || type === "open-fork") && asString(forkId) !== undefined) ||
     (type === "undo" && asString(sessionId) !== undefined);
   const { status, outcome, text } = asObject(state);
   const isState =

@@ -1,0 +1,120 @@
+import { expect, it } from "vitest";
+import { opencode } from "../../formats/wires/opencode/opencode.ts";
+import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
+import type { ShownPiece } from "../../plugin/host/screen.ts";
+import { createScreen, removeShown } from "./screen.ts";
+
+const tool = (callID: string) =>
+  ({
+    type: "tool",
+    id: `prt_${callID}`,
+    callID,
+    tool: "fork",
+    state: { status: "running", input: {} },
+  }) as const;
+
+/** A session of one turn, in which the first answer called two tools. */
+function startScreen({
+  revert,
+  attendance = "attended",
+}: {
+  revert?: object;
+  attendance?: "attended" | "headless";
+} = {}) {
+  const messages = [
+    { info: { id: "msg_1", role: "user" }, parts: [{ type: "text", text: "Fork." }] },
+    { info: { id: "msg_2", role: "assistant" }, parts: [tool("call_1"), tool("call_2")] },
+    { info: { id: "msg_3", role: "assistant" }, parts: [{ type: "text", text: "Forked." }] },
+  ] as unknown as SessionMessage[];
+  const patched: Record<string, unknown>[] = [];
+  const asked: string[] = [];
+  const screen = createScreen(
+    {
+      async call(method, path, body) {
+        asked.push(`${method} ${path}`);
+        if (method === "GET" && path.includes("/message")) return { status: "ok", body: messages };
+        if (method === "GET") return { status: "ok", body: { id: "ses_1", revert } };
+        if (method === "PATCH") patched.push(body as Record<string, unknown>);
+        return { status: "ok", body: true };
+      },
+    },
+    attendance,
+  );
+  return { screen, messages, patched, asked };
+}
+
+const CHILD = {
+  type: "child",
+  sessionId: "ses_1",
+  key: "fork fk_1",
+  callId: "call_1",
+  name: "fork 1",
+  text: "tests · 2 calls",
+  childSessionId: "ses_2",
+  state: "running",
+} as const satisfies ShownPiece;
+
+it("a child is drawn as OpenCode's own sub-agents, in the answer that called for it, and stays the same part", async () => {
+  const { screen, patched } = startScreen();
+  expect(await screen.show(CHILD)).toBe("shown");
+  await screen.show({ ...CHILD, state: "ended" });
+  expect(patched).toMatchObject([
+    {
+      messageID: "msg_2",
+      type: "tool",
+      tool: "task",
+      state: { status: "running", metadata: { sessionId: "ses_2" } },
+    },
+    { id: patched[0]?.id, state: { status: "completed", input: { description: "tests · 2 calls" } } },
+  ]);
+});
+
+it("a text stands in the newest answer, a line below its call, and what was shown before a restart is found again", async () => {
+  const { screen, patched, messages } = startScreen();
+  await screen.show({ type: "text", sessionId: "ses_1", key: "result", text: "Done." });
+  await screen.show({
+    type: "line",
+    sessionId: "ses_1",
+    key: "cut",
+    callId: "call_2",
+    label: "cut",
+    text: "kept 4 KB",
+  });
+  expect(patched).toMatchObject([
+    { messageID: "msg_3", type: "text", text: "Done." },
+    { messageID: "msg_2", tool: "carryover", state: { input: { cut: "kept 4 KB" } } },
+  ]);
+  const again = startScreen();
+  again.messages.push({
+    info: { id: "msg_4", role: "assistant" },
+    parts: [patched[0]],
+  } as unknown as SessionMessage);
+  await again.screen.show({ type: "text", sessionId: "ses_1", key: "result", text: "Done." });
+  expect(again.patched[0]).toMatchObject({ id: patched[0]?.id, messageID: "msg_4" });
+  expect(messages).toHaveLength(3);
+});
+
+it.each([
+  { name: "after an undo", options: { revert: { messageID: "msg_1" } } },
+  { name: "in opencode run", options: { attendance: "headless" as const } },
+])("$name nothing is written", async ({ options }) => {
+  const { screen, patched } = startScreen(options);
+  expect(await screen.show(CHILD)).toBe("not-shown");
+  expect(patched).toEqual([]);
+});
+
+it("no request holds what is shown, and no transcript counts it", async () => {
+  const { screen, patched, messages } = startScreen();
+  await screen.show(CHILD);
+  await screen.show({ type: "text", sessionId: "ses_1", key: "result", text: "Done." });
+  const [line, text] = patched as unknown as SessionMessage["parts"];
+  if (line === undefined || text === undefined) throw new Error("nothing was shown");
+  const before = structuredClone(messages);
+  const shown = messages.map((message, index) =>
+    index === 0 ? message : { ...message, parts: [...message.parts, index === 1 ? line : text] },
+  );
+  const kinds = opencode.decode(shown).map(({ parts }) => parts.map(({ type }) => type));
+  expect(kinds).toEqual([["text"], ["tool", "tool", "opaque"], ["text", "opaque"]]);
+  removeShown(shown);
+  expect(shown).toEqual(before);
+});

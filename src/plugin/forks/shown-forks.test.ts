@@ -1,0 +1,92 @@
+import { expect, it } from "vitest";
+import { AT_MS, afterEvents, runningFork, sampleFork } from "../../../test/rig/forks/fork-samples.ts";
+import type { ForkRecord } from "../../fork/life/record.ts";
+import type { ShownPiece } from "../host/screen.ts";
+import { createShownForks } from "./shown-forks.ts";
+
+function startShowing() {
+  const pieces: ShownPiece[] = [];
+  let nowMs = AT_MS;
+  const shown = createShownForks({
+    host: {
+      screen: {
+        toast: () => {},
+        show: async (piece: ShownPiece) => {
+          pieces.push(piece);
+          return "shown";
+        },
+        open: async () => "not-opened",
+      },
+    },
+    notify: { log: () => {} },
+    now: () => nowMs,
+  } as unknown as Parameters<typeof createShownForks>[0]);
+  return {
+    pieces,
+    update(record: ForkRecord, afterMs = 0) {
+      nowMs = AT_MS + afterMs;
+      shown.update(record);
+    },
+    startedBy: shown.startedBy,
+  };
+}
+
+const ended = (text: string): ForkRecord =>
+  afterEvents(runningFork(), {
+    type: "child-checked",
+    run: 1,
+    finding: { type: "finished", text, lastText: text, changedFiles: [] },
+    atMs: AT_MS + 9_000,
+  });
+
+it("a fork that runs is shown below the call that started it, with calls, time and cost", () => {
+  const { pieces, update, startedBy } = startShowing();
+  startedBy(runningFork().id, "call_1");
+  update(runningFork(), 5_000);
+  expect(pieces).toMatchObject([
+    {
+      type: "child",
+      callId: "call_1",
+      name: "fork 1",
+      state: "running",
+      text: "find the bug · 0 calls · 5 s · $0.00",
+      childSessionId: expect.any(String),
+    },
+  ]);
+});
+
+it("is shown again when something changed, and not more often than every second and a half", () => {
+  const { pieces, update, startedBy } = startShowing();
+  startedBy(runningFork().id, "call_1");
+  for (let ms = 5_000; ms < 11_000; ms += 500) update(runningFork(), ms);
+  expect(pieces).toHaveLength(4);
+  update(runningFork(), 11_000);
+  update(runningFork(), 11_000);
+  expect(pieces).toHaveLength(5);
+});
+
+it("one that asks for a permission says so in its line", () => {
+  const { pieces, update, startedBy } = startShowing();
+  startedBy(runningFork().id, "call_1");
+  update(afterEvents(runningFork(), { type: "permission-asked", askId: "a1", atMs: AT_MS }), 4_000);
+  expect(pieces[0]).toMatchObject({ text: "find the bug · asks for a permission · 0 calls · 4 s · $0.00" });
+});
+
+it("at its end the line says how it went, and the report can be read, once", () => {
+  const { pieces, update, startedBy } = startShowing();
+  startedBy(runningFork().id, "call_1");
+  update(runningFork(), 4_000);
+  update(ended("It was the cat.\nAnd the dog."), 9_000);
+  update(ended("It was the cat.\nAnd the dog."), 10_000);
+  expect(pieces.slice(1)).toMatchObject([
+    { type: "child", state: "ended", text: "find the bug · completed · 0 calls · 9 s · $0.00" },
+    { type: "text", text: "**Fork 1 (find the bug) completed**\n\n> It was the cat.\n> And the dog." },
+  ]);
+});
+
+it("what had ended before is left alone, and a queued one is not looked for before its call is known", () => {
+  const { pieces, update } = startShowing();
+  update(ended("Long ago."), 9_000);
+  update(sampleFork());
+  expect(pieces).toEqual([]);
+});

@@ -1,0 +1,135 @@
+import { activityOf } from "../../fork/life/delivery.ts";
+import { formatSpan } from "../../fork/life/end.ts";
+import {
+  currentRun,
+  deliveryId,
+  type EndedRun,
+  type ForkRecord,
+  forkName,
+  isLive,
+} from "../../fork/life/record.ts";
+import { quoteChild } from "../../fork/life/report.ts";
+import type { PluginContext } from "../context/context.ts";
+import type { ShownPiece } from "../host/screen.ts";
+
+/**
+ * Shows people each fork in the conversation that started it: a line with calls, time and cost while it runs, and what it
+ * reported when it has ended. The model reads none of it.
+ */
+export interface ShownForks {
+  /** Where the line of a fork is to stand: below the call that started it. */
+  startedBy(forkId: string, callId: string): void;
+  /** Shows what has changed about a fork; a line that only grew older is shown again from time to time. */
+  update(record: ForkRecord): void;
+}
+
+export function createShownForks({ host, notify, now }: ShownForksSetup): ShownForks {
+  const calls = new Map<string, string>();
+  const lines = new Map<string, ShownLine>();
+
+  function show(piece: ShownPiece): void {
+    host.screen
+      .show(piece)
+      .catch((cause: unknown) => notify.log("warn", "a fork could not be shown", { cause: String(cause) }));
+  }
+
+  return {
+    startedBy: (forkId, callId) => void calls.set(forkId, callId),
+    update(record) {
+      const { id, number, parentSessionId: sessionId, childSessionId } = record;
+      const run = currentRun(record);
+      const shown = lines.get(id);
+      // What had ended before this program began to look was shown by another.
+      if (shown === undefined && !isLive(run) && !calls.has(id)) return;
+      // The call is named right after the fork was made; one that was taken over is looked for by its key.
+      if (!calls.has(id) && now() - run.queuedAtMs < MIN_MS) return;
+      const line: ShownLine = { text: lineText(record, now()), state: stateOf(record), atMs: now() };
+      if (shown !== undefined && !isWorthShowing(line, shown, run.startedAtMs ?? run.queuedAtMs)) return;
+      const callId = calls.get(id);
+      show({
+        type: "child",
+        sessionId,
+        key: `fork ${id}`,
+        ...(callId !== undefined && { callId }),
+        name: `fork ${number}`,
+        text: line.text,
+        ...(childSessionId !== undefined && { childSessionId }),
+        state: line.state,
+      });
+      lines.set(id, line);
+      if (isLive(run)) return;
+      lines.delete(id);
+      calls.delete(id);
+      if (run.delivery.closedBy === undefined || run.delivery.closedBy === "read")
+        show({
+          type: "text",
+          sessionId,
+          key: `result ${deliveryId(record, run.number)}`,
+          text: resultText(record, run),
+        });
+    },
+  };
+}
+
+type ShownForksSetup = Pick<PluginContext, "host" | "notify" | "now">;
+
+/** A line as it was shown last. */
+interface ShownLine {
+  readonly text: string;
+  readonly state: "running" | "ended" | "failed";
+  readonly atMs: number;
+}
+
+/** Every few seconds at first, more rarely as the fork grows old: each time is a write of the agent. */
+function isWorthShowing(line: ShownLine, shown: ShownLine, startedAtMs: number): boolean {
+  if (line.state !== shown.state) return true;
+  if (line.text === shown.text) return false;
+  return line.atMs - shown.atMs >= Math.max(MIN_MS, (line.atMs - startedAtMs) / 30);
+}
+
+const MIN_MS = 1_500;
+
+function stateOf(record: ForkRecord): ShownLine["state"] {
+  const run = currentRun(record);
+  if (isLive(run)) return "running";
+  return run.state === "completed" ? "ended" : "failed";
+}
+
+function lineText(record: ForkRecord, nowMs: number): string {
+  const run = currentRun(record);
+  const untilMs = isLive(run) ? nowMs : run.endedAtMs;
+  return [
+    quoteChild(record.title, MAX_TITLE_CHARS).replace(/\s+/g, " ") || "untitled",
+    ...(isLive(run) ? [activityText(record, nowMs)] : [run.state]),
+    countText(run.calls.total, "call"),
+    formatSpan(Math.max(0, untilMs - (run.startedAtMs ?? run.queuedAtMs))),
+    `$${record.spent.costUSD.toFixed(2)}`,
+  ]
+    .filter((fact) => fact !== "")
+    .join(" · ");
+}
+
+/** What is special about a run that is not over; nothing where it just works. */
+function activityText(record: ForkRecord, nowMs: number): string {
+  const run = currentRun(record);
+  if (!isLive(run)) return "";
+  if (run.state !== "running") return run.state;
+  const activity = activityOf(run, nowMs);
+  return activity === "active" ? "" : activity === "waiting-permission" ? "asks for a permission" : activity;
+}
+
+function resultText(record: ForkRecord, run: EndedRun): string {
+  const head = `**${forkName({ ...record, title: quoteChild(record.title, MAX_TITLE_CHARS) })} ${run.state}**`;
+  const error = run.error === undefined ? [] : [quoteChild(run.error.message, MAX_ERROR_CHARS)];
+  const text = quoteChild(run.text, MAX_RESULT_CHARS) || "(no report)";
+  const quoted = [...error, text].join("\n\n").replace(/^/gm, "> ");
+  return `${head}\n\n${quoted}`;
+}
+
+function countText(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+const MAX_TITLE_CHARS = 60;
+const MAX_ERROR_CHARS = 300;
+const MAX_RESULT_CHARS = 3_000;
