@@ -261,6 +261,11 @@ export const GROUPS: readonly Group[] = [
       cut: { default: "none", from: OWN, when: "an output may come by twice" },
       normalize: { default: "on", from: OWN, when: "escapes are part of what the model needs" },
       redact: { default: "off", from: OWN, when: "outputs hold secrets" },
+      binary: {
+        default: "notice",
+        from: OWN,
+        when: "the text was decoded by somebody else, and must not be worse than what they show",
+      },
       spillTruncated: { default: "on", from: OWN, when: "only outputs above the threshold shall be stored" },
       recallTool: { default: "recall", from: OWN, when: "your tool has another name" },
       signal: { default: "none", from: OWN, when: "the store may hang" },

@@ -21,7 +21,7 @@ export function readToolText<Block extends ToolContentBlock>(
   const pieces = blocks.map((block): BlockPiece<Block> => {
     if (!isTextBlock(block) && !isBytesBlock(block)) return { type: "other", block };
     const raw = isTextBlock(block) ? block.text : block.bytes;
-    if (looksBinary(raw)) return { type: "binary", block, raw };
+    if (cleaning.binary !== "text" && looksBinary(raw)) return { type: "binary", block, raw };
 
     const cleaned = cleanRawText(raw, cleaning);
     if (cleaned.removed !== undefined) removed.push(cleaned.removed);
@@ -38,6 +38,7 @@ export function readToolText<Block extends ToolContentBlock>(
 /** What is done to a text before it is counted. */
 interface Cleaning {
   readonly normalize?: "on" | "off";
+  readonly binary?: "notice" | "text";
   readonly redact?: RedactOptions;
 }
 

@@ -95,6 +95,8 @@ export interface ToolOutputOptions {
   readonly cut?: Cut | undefined;
   /** Whether terminal escapes, overwritten lines and invisible characters are removed before counting. @default on */
   readonly normalize?: "on" | "off";
+  /** What becomes of text that nobody could read: a notice, or text with replacement characters, as agents show it. @default notice */
+  readonly binary?: "notice" | "text";
   /** When given, secrets are replaced before anything is cut; the store keeps the raw output. @default off */
   readonly redact?: RedactOptions;
   /** Whether an output below the threshold is stored too when something of it is left out. @default on */
@@ -108,6 +110,7 @@ export interface ToolOutputOptions {
 const OPTIONS_SHAPE: Shape<ToolOutputOptions> = {
   cut: rule("the cut of a tool part", isObject),
   normalize: oneOf("on", "off"),
+  binary: oneOf("notice", "text"),
   redact: objectOf(REDACT_SHAPE),
   spillTruncated: oneOf("on", "off"),
   recallTool: text,

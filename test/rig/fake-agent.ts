@@ -190,7 +190,7 @@ export function createFakeAgent(
       get text() {
         return text;
       },
-      whole: async () => whole,
+      whole: async () => ({ text: whole }),
     };
     if (refusal === undefined) await plugin.afterTool(finished, change);
     const outcome = { status: "done", output: text, attachments: [] } as const;

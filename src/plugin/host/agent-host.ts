@@ -266,7 +266,14 @@ export interface FinishedTool {
   /** What the model would read now; undefined for an output that is no text. */
   readonly text: string | undefined;
   /** What the tool really said, also where the agent has cut it already. */
-  whole(): Promise<string>;
+  whole(): Promise<WholeOutput>;
+}
+
+/** A tool output before anybody cut it. */
+export interface WholeOutput {
+  readonly text: string;
+  /** Where the agent keeps it, if it does: a file that the model may read without asking. */
+  readonly path?: string;
 }
 
 /** What becomes of a tool output. */

@@ -22,7 +22,7 @@ function finished(text: string): { readonly tool: FinishedTool; change(change: T
       get text() {
         return shown;
       },
-      whole: async () => shown,
+      whole: async () => ({ text: shown }),
     },
     change: (change) => {
       shown = change.type === "append" ? shown + change.text : change.text;

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts";
 import type { ToolOutput } from "../../hosts/opencode/hooks.ts";
 import type { PluginContext } from "../context/context.ts";
-import { createBoundToolOutput } from "./bound-output.ts";
+import { createBoundToolOutput, NOTICE_CHARS } from "./bound-output.ts";
 
 const LINES = Array.from({ length: 6_000 }, (_, index) => `${index} a line`).join("\n");
 
@@ -43,18 +43,85 @@ describe("a tool output", () => {
       .toMatchObject([{ type: "tool-output", totalChars: LINES.length }]);
   });
 
-  it("is cut again from the host's file where the host kept only the head", async () => {
+  it("is cut again from the host's file where the host kept only one end, and names that file", async () => {
     const { context, folder } = createTestContext();
     const metadata = { truncated: true, outputPath: hostKeeps(folder, LINES) };
-    const bounded = await finish(context, { title: "t", output: "0 a line\n… cut by the host", metadata });
-    expect(bounded.output).toContain("5999 a line");
+    const output = `...output truncated...\n\n${LINES.slice(-20_000)}`;
+    const bounded = await finish(context, { title: "t", output, metadata });
+    expect(bounded.output).toMatch(/^0 a line\n[\s\S]*5999 a line/);
+    expect(bounded.output.length).toBeLessThanOrEqual(output.length + NOTICE_CHARS);
+    expect(bounded.output).toContain(`path ${metadata.outputPath}. `);
+    expect(bounded.output).not.toContain(context.folders.spill);
+  });
+
+  it.each([
+    {
+      name: "progress",
+      whole: `${"\r12% of it".repeat(9_000)}\r100% of it\ndone\n`,
+      shows: "100% of it\ndone\n",
+    },
+    { name: "colours", whole: "\u001b[31mred\u001b[0m\n".repeat(4), shows: "red\nred\nred\nred\n" },
+  ])("that is mostly $name comes whole, as a terminal would show it", async ({ whole, shows }) => {
+    const { context, folder } = createTestContext();
+    const outputPath = hostKeeps(folder, whole);
+    const output = `...output truncated...\n\nFull output saved to: ${outputPath}\n\n(no output)`;
+    const bounded = await finish(context, { title: "t", output, metadata: { truncated: true, outputPath } });
+    expect(bounded.output).toBe(
+      `${shows}\n[Shown as a terminal would show it. As it was written: ${outputPath}]`,
+    );
+  });
+
+  it("with the line ends of old Macs keeps its lines", async () => {
+    const { context, folder } = createTestContext();
+    const words = Array.from(
+      { length: 400 },
+      (_, index) => `${String.fromCharCode(97 + (index % 26)).repeat(1 + index / 26)} end`,
+    );
+    const outputPath = hostKeeps(folder, words.join("\r"));
+    const output = `...output truncated...\n\n${words.join("\r").slice(-2_000)}`;
+    const bounded = await finish(context, { title: "t", output, metadata: { truncated: true, outputPath } });
+    expect(bounded.output).toMatch(/^a end\nb end\nc end\n/);
+  });
+
+  it("whose names are separated by NULs keeps them apart", async () => {
+    const { context, folder } = createTestContext();
+    const outputPath = hostKeeps(folder, "./a/file.txt\0./b/file.txt\0".repeat(900));
+    const output = `...output truncated...\n\n${"./a/file.txt\0".repeat(200)}`;
+    const bounded = await finish(context, { title: "t", output, metadata: { truncated: true, outputPath } });
+    expect(bounded.output).toMatch(/^\.\/a\/file\.txt\n\.\/b\/file\.txt\n/);
+  });
+
+  it("of which the host shows nothing is shown in as much room, and its notice", async () => {
+    const { context, folder } = createTestContext();
+    const outputPath = hostKeeps(folder, `begin ${"x".repeat(500_000)} end\n`);
+    const output = `...output truncated...\n\nFull output saved to: ${outputPath}\n\n(no output)`;
+    const bounded = await finish(context, { title: "t", output, metadata: { truncated: true, outputPath } });
+    expect(bounded.output).toMatch(/^begin x+\n\[\.\.\. \d+ chars omitted \.\.\.\]\nx+ end\n/);
+    expect(bounded.output.length).toBeLessThanOrEqual(output.length + NOTICE_CHARS);
+  });
+
+  it("in another encoding stays text", async () => {
+    const { context, folder } = createTestContext();
+    const whole = "Gr\ufffd\ufffde ge\ufffdndert: \ufffdber \ufffdl\n";
+    expect((await finish(context, { title: "t", output: whole, metadata: {} })).output).toBe(whole);
+    const outputPath = hostKeeps(folder, whole.repeat(9_000));
+    const output = whole.repeat(1_000);
+    const bounded = await finish(context, { title: "t", output, metadata: { truncated: true, outputPath } });
+    expect(bounded.output).toMatch(/^Gr\ufffd\ufffde ge/);
+  });
+
+  it("that is little over a limit stays as it is: a page of a file has line numbers", async () => {
+    const { context } = createTestContext();
+    const page = `<content>\n${Array.from({ length: 2_000 }, (_, index) => `${index + 1}: a line of a file`).join("\n")}\n</content>`;
+    const given = { title: "t", output: page, metadata: { truncated: true } };
+    expect(await finish(context, { ...given }, "read")).toEqual(given);
   });
 
   it("keeps what the host says of the command behind the output that it cut", async () => {
     const { context, folder } = createTestContext();
     const outputPath = hostKeeps(folder, LINES);
     const note = "\n\n<shell_metadata>\nended after exceeding timeout 1000 ms\n</shell_metadata>";
-    const output = `...output truncated...\n\n5999 a line${note}`;
+    const output = `...output truncated...\n\n${LINES.slice(-20_000)}${note}`;
     const bounded = await finish(context, { title: "t", output, metadata: { truncated: true, outputPath } });
     expect(bounded.output).toContain(`5999 a line${note}`);
     expect(bounded.output).not.toContain("...output truncated...");
@@ -101,14 +168,29 @@ describe("a tool output", () => {
     expect(await finish(context, { ...odd })).toEqual(odd);
   });
 
-  it("is bounded all the same, and says so, when the whole cannot be kept", async () => {
-    const { context } = createTestContext();
-    const full = { status: "failed", code: "ENOSPC", reason: "full" } as const;
-    const spills = { put: async () => full, get: async () => undefined };
-    const bounded = await finish({ ...context, spills }, { title: "t", output: LINES, metadata: {} });
-    expect(bounded.output).toContain("ENOSPC");
-    expect(bounded.output.length).toBeLessThan(LINES.length / 2);
-  });
+  it.each(["ENOSPC", "EROFS", "ENOTDIR"])(
+    "stays as the host cut it when the store says %s, which is told once",
+    async (code) => {
+      const { context, folder, logged } = createTestContext();
+      const full = { status: "failed", code, reason: "no room" } as const;
+      const spills = { put: async () => full, get: async () => undefined };
+      const hooks = hooksOf([createBoundToolOutput({ ...context, spills })]);
+      const outputPath = hostKeeps(folder, LINES);
+      const output = `...output truncated...\n\nFull output saved to: ${outputPath}\n\n${LINES.slice(-20_000)}`;
+      for (const callID of ["call_1", "call_2", "call_3"]) {
+        const given = { title: "t", output, metadata: { truncated: true, outputPath } };
+        const bounded = { ...given };
+        await hooks["tool.execute.after"]?.({ tool: "bash", sessionID: "ses_1", callID, args: {} }, bounded);
+        expect(bounded).toEqual(given);
+      }
+      await expect
+        .poll(() => logged, { timeout: 10_000 })
+        .toEqual([
+          "long outputs cannot be kept and stay as the agent cut them: no room",
+          `Long outputs cannot be kept (${code}). They stay as the agent cut them.`,
+        ]);
+    },
+  );
 
   it("stays as the host made it when the store throws", async () => {
     const { context } = createTestContext();

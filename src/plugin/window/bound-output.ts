@@ -1,28 +1,43 @@
 import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
-import { boundToolOutput } from "../../tool-output/truncate-tool-content.ts";
+import { normalizeByLines, toWellFormed } from "../../text/normalize.ts";
+import {
+  completeToolOutputLimits,
+  DEFAULT_TOOL_OUTPUT_LIMITS,
+  isWithinLimits,
+  type TextSize,
+  type ToolOutputLimits,
+  textSize,
+} from "../../tool-output/limits.ts";
+import { type SpillFailure, type SpillStore, spillOutput } from "../../tool-output/spill.ts";
+import { type BoundedToolOutput, boundToolOutput } from "../../tool-output/truncate-tool-content.ts";
 import type { PluginContext } from "../context/context.ts";
+import type { WholeOutput } from "../host/agent-host.ts";
 import type { Feature } from "../host/features.ts";
 
 /**
  * Bounds every tool output before the model reads it: head and tail stay, the whole of it is kept under a handle. Where the
- * agent has cut the output already, the whole is cut again, since agents keep only one end.
+ * agent has cut the output already, the whole is cut again, since agents keep only one end. What comes out is never larger
+ * than what the agent shows, a notice aside; where the whole cannot be kept, the agent's own cut stays.
  */
 export function createBoundToolOutput(context: PluginContext): Feature {
   const { options, spills } = context;
   const name = "tool output";
   if (options.toolOutput === false || options.profile === "documented") return { name };
-  const limits = options.toolOutput;
+  const limits = completeToolOutputLimits(options.toolOutput);
+  const tellFailure = createFailureTeller(context);
   return {
     name,
     async afterTool(finished) {
       const { tool, sessionId, callId, text: shown } = finished;
       if (isOwnTool(tool) || shown === undefined) return undefined;
-      const whole = await finished.whole();
-      const { text, truncated, by, handle, stats, cut } = await boundToolOutput(whole, {
-        limits,
-        store: spills,
-      });
-      if (!truncated) return whole === shown ? undefined : { type: "replace", text: whole };
+      const bounded = await boundShownOutput({ shown, whole: await finished.whole(), limits, store: spills });
+      if (bounded.status === "as-shown") return undefined;
+      if (bounded.status === "whole") return { type: "replace", text: bounded.text };
+      if (bounded.status === "failed") {
+        tellFailure(bounded);
+        return undefined;
+      }
+      const { text, by, handle, stats, cut } = bounded.output;
       context.record(sessionId, {
         type: "tool-output",
         tool,
@@ -41,3 +56,158 @@ export function createBoundToolOutput(context: PluginContext): Feature {
 export function isOwnTool(tool: string): boolean {
   return FORK_OWN_TOOLS.includes(tool);
 }
+
+/** Tells the user that outputs cannot be kept, once for each reason. */
+function createFailureTeller({ notify }: PluginContext): (failure: SpillFailure) => void {
+  const told = new Set<string>();
+  return ({ code, reason }) => {
+    if (told.has(code)) return;
+    told.add(code);
+    notify.log("warn", `long outputs cannot be kept and stay as the agent cut them: ${reason}`, { code });
+    notify.toastOnce(`Long outputs cannot be kept (${code}). They stay as the agent cut them.`, "warning");
+  };
+}
+
+/** What the model would read now, and what may become of it. */
+interface ShownOutput {
+  readonly shown: string;
+  readonly whole: WholeOutput;
+  readonly limits: ToolOutputLimits;
+  readonly store: SpillStore;
+}
+
+type BoundOutcome =
+  | { readonly status: "as-shown" }
+  /** All of it, as a terminal would show it. */
+  | { readonly status: "whole"; readonly text: string }
+  | { readonly status: "cut"; readonly output: BoundedToolOutput }
+  | SpillFailure;
+
+/** How much longer than what the agent shows an output may become by what is said about it. */
+export const NOTICE_CHARS = 400;
+
+/** Chooses what the model reads of an output: as the agent shows it, the whole, or both ends of the whole. */
+export async function boundShownOutput({ shown, whole, limits, store }: ShownOutput): Promise<BoundOutcome> {
+  const shownSize = sizeOf(shown);
+  const isCutByAgent = whole.text !== shown;
+  if (!isCutByAgent && isWithinLimits(shownSize, withSlack(limits))) return AS_SHOWN;
+
+  const { text } = normalizeByLines(separatorsAsLineBreaks(whole.text));
+  // Who raises a limit wants more than the agent shows.
+  const isCapped = isCutByAgent && !isRaised(limits);
+  const room = isCapped ? atMost(withSlack(limits), shownSize) : withSlack(limits);
+  if (isWithinLimits(textSize(text), room))
+    return { status: "whole", text: text === whole.text ? text : text + terminalNotice(whole) };
+
+  const cut = await cutWithin({ text, shown, whole, limits, store, isCapped });
+  if (cut.failure !== undefined) return cut.failure;
+  const isLonger = excessOf(cut.text, shown) > (isCutByAgent ? 0 : -NOTICE_CHARS);
+  return isLonger && !isRaised(limits) ? AS_SHOWN : { status: "cut", output: cut };
+}
+
+const AS_SHOWN = { status: "as-shown" } as const;
+
+interface CutRequest extends ShownOutput {
+  /** The whole without what a terminal would not show. */
+  readonly text: string;
+  readonly isCapped: boolean;
+}
+
+/** Both ends within the limits; in less than these where the notice would be too long. */
+async function cutWithin(request: CutRequest): Promise<BoundedToolOutput> {
+  const { text, shown, limits, isCapped } = request;
+  const store = keepOnce(request);
+  const bound = (within: ToolOutputLimits): Promise<BoundedToolOutput> =>
+    boundToolOutput(text, { limits: within, store, binary: "text" });
+  if (!isCapped) return bound(limits);
+  const first = await bound(atMost(limits, sizeOf(shown)));
+  const excess = excessOf(first.text, shown);
+  if (excess <= 0 || first.failure !== undefined) return first;
+  const { chars, bytes } = first.stats;
+  return bound(atMost(limits, { chars: chars.shown - excess, bytes: bytes.shown - excess }));
+}
+
+/** A store for one output: keeps what the tool wrote, once, and names the agent's own file rather than ours, which the model may not read without asking. */
+function keepOnce({ whole, store }: Pick<ShownOutput, "whole" | "store">): SpillStore {
+  const keep = async (): ReturnType<SpillStore["put"]> => {
+    const kept = await spillOutput(whole.text, { store });
+    if (kept.status === "failed") return kept;
+    const { path: _, ...rest } = kept;
+    return whole.path === undefined ? rest : { ...rest, path: whole.path };
+  };
+  let kept: ReturnType<SpillStore["put"]> | undefined;
+  return {
+    put() {
+      kept ??= keep();
+      return kept;
+    },
+    get: (handle) => store.get(handle),
+  };
+}
+
+/** How much larger a text is than what is shown and a notice, in the unit in which that is most. */
+function excessOf(text: string, shown: string): number {
+  const [is, was] = [sizeOf(text), sizeOf(shown)];
+  const units = text.length - shown.length;
+  return Math.max(units, is.chars - was.chars, is.bytes - was.bytes) - NOTICE_CHARS;
+}
+
+function sizeOf(text: string): TextSize {
+  return textSize(toWellFormed(text));
+}
+
+/** The limits, and no more characters and bytes than a size has. A limit of 0 would be none. */
+function atMost(limits: ToolOutputLimits, { chars, bytes }: Omit<TextSize, "lines">): ToolOutputLimits {
+  const smaller = (limit: number, most: number): number =>
+    Math.max(1, limit === 0 ? most : Math.min(limit, most));
+  return {
+    ...limits,
+    maxChars: smaller(limits.maxChars, chars),
+    maxBytes: smaller(limits.maxBytes, bytes),
+  };
+}
+
+/** An output that is little over a limit stays whole: a hole in it costs more than it saves. */
+function withSlack(limits: ToolOutputLimits): ToolOutputLimits {
+  const { maxLines, maxChars, maxBytes } = limits;
+  const more = (limit: number): number => Math.floor(limit * SLACK);
+  return { ...limits, maxLines: more(maxLines), maxChars: more(maxChars), maxBytes: more(maxBytes) };
+}
+
+/** So much that a page of an agent's own tool for reading files, with its line numbers, is never cut. */
+const SLACK = 4 / 3;
+
+function isRaised({ maxLines, maxChars, maxBytes }: ToolOutputLimits): boolean {
+  const { maxLines: lines, maxChars: chars, maxBytes: bytes } = DEFAULT_TOOL_OUTPUT_LIMITS;
+  const isMore = (limit: number, usual: number): boolean => limit === 0 || limit > usual;
+  return isMore(maxLines, lines) || isMore(maxChars, chars) || isMore(maxBytes, bytes);
+}
+
+/** The line behind an output that is whole, but without what a terminal would not show. */
+function terminalNotice({ path }: WholeOutput): string {
+  const notice = "\n[Shown as a terminal would show it.";
+  const place = path === undefined ? "]" : ` As it was written: ${path}]`;
+  return notice.length + place.length <= NOTICE_CHARS ? notice + place : `${notice}]`;
+}
+
+/** Control characters that separate lines of text become line breaks: normalizing would join the lines, or drop all but the last. */
+function separatorsAsLineBreaks(text: string): string {
+  const sample = text.slice(0, SAMPLE_CHARS);
+  const nuls = sample.split("\0").length - 1;
+  const lines = nuls > 0 && nuls < sample.length * MAX_NUL_SHARE ? text.replaceAll("\0", "\n") : text;
+  return isProgress(sample) ? lines : lines.replace(CARRIAGE_RETURN, "\n");
+}
+
+/** Text in UTF-16 has more of them; it is read better without. */
+const MAX_NUL_SHARE = 0.2;
+const SAMPLE_CHARS = 50_000;
+const CARRIAGE_RETURN = /\r(?!\n)/g;
+
+/** False where most carriage returns are followed by other words than before: a terminal would show the last of them alone. */
+function isProgress(sample: string): boolean {
+  const states = sample.split(CARRIAGE_RETURN);
+  const different = new Set(states.map((state) => state.replace(/[^\p{L}]+/gu, " ").trim()));
+  return states.length < MIN_STATES || different.size <= states.length / 2;
+}
+
+const MIN_STATES = 8;

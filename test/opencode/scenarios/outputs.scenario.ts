@@ -1,0 +1,175 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { callAll, say } from "../../rig/model-server/step.ts";
+import type { Rig } from "../harness/rig.ts";
+import { scenario, shareRig } from "../harness/scenario.ts";
+import {
+  NOTE_PROBE,
+  noteFile,
+  type OutputKind,
+  outputKinds,
+  SHOW_PROBE,
+  SHOW_SERVER,
+} from "./output-kinds.ts";
+
+// The host's own permissions: what is read without asking is read without asking by a user's agent.
+const HOST = {
+  probes: { show: SHOW_PROBE, note: NOTE_PROBE },
+  files: { "server.mjs": SHOW_SERVER },
+  config: { permission: {}, mcp: { served: { type: "local", command: ["node", "server.mjs"] } } },
+};
+const bare = shareRig(HOST);
+const ours = shareRig({ ...HOST, plugin: {} });
+
+scenario(
+  "no tool output is larger or harder to read than without the plugin",
+  { shared: ours, proves: "each kind, in the request that reaches the model, compared with the bare host" },
+  async (rig) => {
+    const [alone, withUs] = await Promise.all([bare.open().then(outputsOf), outputsOf(rig)]);
+    const rows = outputKinds(rig.sandbox.project).map(({ name, file = "", wants = [] }) => {
+      const [bareHost, here] = [alone.get(name), withUs.get(name)];
+      if (bareHost === undefined || here === undefined) throw new Error(`${name} was not printed`);
+      expect(bareHost.sent).toBe(bareHost.noted);
+      return compare(name, {
+        alone: hostText(bareHost.noted, here.noted),
+        withUs: here.sent,
+        whole: Buffer.from(file).toString(),
+        wants,
+      });
+    });
+    console.log(summary(rows));
+    expect(rows.length).toBeGreaterThanOrEqual(60);
+    expect(rows.flatMap(({ name, faults }) => faults.map((fault) => `${name}: ${fault}`))).toEqual([]);
+  },
+);
+
+/** What the host made of an output, before other plugins saw it, and what reached the model. */
+interface Printed {
+  readonly noted: string;
+  readonly sent: string;
+}
+
+/** Prints every kind, a few in one conversation. */
+async function outputsOf(rig: Rig): Promise<ReadonlyMap<string, Printed>> {
+  const kinds = outputKinds(rig.sandbox.project);
+  for (const { name, file } of kinds)
+    if (file !== undefined) writeFileSync(join(rig.sandbox.project, name), file);
+  const outputs = new Map<string, Printed>();
+  for (let start = 0; start < kinds.length; start += KINDS_A_CONVERSATION) {
+    const together = kinds.slice(start, start + KINDS_A_CONVERSATION);
+    for (const [name, printed] of await printTogether(rig, together)) outputs.set(name, printed);
+  }
+  return outputs;
+}
+
+const KINDS_A_CONVERSATION = 14;
+
+async function printTogether(rig: Rig, kinds: readonly OutputKind[]): Promise<ReadonlyMap<string, Printed>> {
+  const id = await rig.newSession();
+  const calls = kinds.map(({ call }, index) => ({ ...call, id: `call_${index}` }));
+  // Little usage is told, so that the host does not compact.
+  const usage = { inputTokens: 1_000, outputTokens: 10 };
+  await rig.turn(id, "Print them.", [callAll(calls, { usage }), say("Seen.", { usage })]);
+  const messages = (rig.requests({ sessionId: id }).at(-1)?.body.messages ?? []) as readonly WireMessage[];
+  const texts = new Map(messages.map(({ tool_call_id, content }) => [tool_call_id, String(content)]));
+  const printed = kinds.map(({ name }, index): [string, Printed] => {
+    const sent = texts.get(`call_${index}`) ?? "";
+    const file = noteFile(rig.sandbox.project, { sessionId: id, callId: `call_${index}` });
+    // A call that fails is told to nobody.
+    return [name, { noted: existsSync(file) ? readFileSync(file, "utf8") : sent, sent }];
+  });
+  return new Map(printed);
+}
+
+/**
+ * What the bare host shows. Of a long line it shows as much as its last reads from the pipe had, which is another length
+ * in each run: then it is what it made in the same run, before the plugin saw it.
+ */
+function hostText(alone: string, here: string): string {
+  return withoutFile(alone) === withoutFile(here) ? alone : here;
+}
+
+interface WireMessage {
+  readonly tool_call_id?: string;
+  readonly content: unknown;
+}
+
+interface Seen {
+  readonly alone: string;
+  readonly withUs: string;
+  /** What the tool printed. */
+  readonly whole: string;
+  readonly wants: readonly string[];
+}
+
+interface Row {
+  readonly name: string;
+  readonly aloneChars: number;
+  readonly withUsChars: number;
+  readonly faults: readonly string[];
+}
+
+/** What is worse with the plugin than without it. */
+function compare(name: string, { alone, withUs, whole, wants }: Seen): Row {
+  const faults: string[] = [];
+  const refuse = (isFault: boolean, fault: string): void => void (isFault && faults.push(fault));
+  const more = withUs.length - alone.length;
+  const moreBytes = Buffer.byteLength(withUs) - Buffer.byteLength(alone);
+  refuse(more > NOTICE_CHARS, `${more} characters more`);
+  refuse(moreBytes > NOTICE_CHARS, `${moreBytes} bytes more`);
+  for (const [what, pattern] of Object.entries(NOISE)) {
+    const [before, after] = [count(alone, pattern), count(withUs, pattern)];
+    refuse(after > before, `${after} ${what} instead of ${before}`);
+  }
+  for (const wanted of wants)
+    refuse(alone.includes(wanted) && !withUs.includes(wanted), `"${wanted}" is not shown`);
+  refuse(withUs.includes("[Binary output not shown"), "text is called binary");
+  if (withUs !== whole && withoutFile(withUs) !== withoutFile(alone)) {
+    refuse(!RECOVERABLE.test(withUs), "changed and does not say where the whole is");
+    const file = HOST_FILE.test(alone);
+    refuse(file && !HOST_FILE.test(withUs), "the host's file is not named any more");
+    refuse(withUs.includes("carryover/spill"), "names a file that the model may not read without asking");
+  }
+  return { name, aloneChars: alone.length, withUsChars: withUs.length, faults };
+}
+
+/** What a notice may add. */
+const NOTICE_CHARS = 400;
+
+const NOISE: Readonly<Record<string, RegExp>> = {
+  escapes: /\u001b/g,
+  NULs: /\0/g,
+  "overwritten states": /\r(?!\n)/g,
+  backspaces: /\u0008/g,
+  "lone surrogates": /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
+};
+
+const RECOVERABLE = /\[Full output kept: .*handle .*recall|As it was written: /;
+const HOST_FILE = /\/tool-output\/tool_\w+/;
+
+const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0;
+
+/** Two runs differ in the folder of the sandbox and in the name of the file. */
+function withoutFile(text: string): string {
+  return text.replace(/\/\S*carryover-opencode-\w+/g, "").replace(HOST_FILE, "");
+}
+
+function summary(rows: readonly Row[]): string {
+  const total = (of: (row: Row) => number): number => rows.reduce((sum, row) => sum + of(row), 0);
+  const kinds = (is: (row: Row) => boolean): number => rows.filter(is).length;
+  const most = Math.max(...rows.map((row) => row.withUsChars - row.aloneChars));
+  const table = rows
+    .filter(({ faults, aloneChars, withUsChars }) => faults.length > 0 || aloneChars !== withUsChars)
+    .map(({ name, aloneChars, withUsChars, faults }) =>
+      [String(aloneChars).padStart(9), String(withUsChars).padStart(9), ` ${name}`, ...faults].join("  "),
+    );
+  return [
+    "    alone    with us",
+    ...table,
+    `${rows.length} kinds: ${kinds((row) => row.withUsChars === row.aloneChars)} as long as alone, ` +
+      `${kinds((row) => row.withUsChars < row.aloneChars)} shorter, the others at most ${most} characters longer; ` +
+      `${total((row) => row.aloneChars)} characters alone, ${total((row) => row.withUsChars)} with the plugin; ` +
+      `${kinds((row) => row.faults.length > 0)} worse`,
+  ].join("\n");
+}
