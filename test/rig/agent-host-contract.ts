@@ -10,7 +10,15 @@ export const LINES: string = Array.from({ length: 6_000 }, (_, line) => `${line}
 
 const textOf = (transcript: ReturnType<FakeAgent["stored"]>): string =>
   transcript.map(renderMessage).join("\n");
+/** Longer than a result that may be delivered waits. */
+const QUIET_MS = 1_500;
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const RUN = { call: "bash", args: { command: "cat log" } };
+
+async function childAtWork(agent: FakeAgent, session: string): Promise<void> {
+  const requests = () => agent.childrenOf(session).flatMap((child) => agent.requests(child));
+  await expect.poll(() => requests().length, { timeout: 20_000 }).toBeGreaterThan(0);
+}
 
 /** What the plugin does in every agent whose adapter keeps the contract of `AgentHost`. */
 export function pluginWorksIn(start: StartAgent): void {
@@ -102,6 +110,62 @@ export function pluginWorksIn(start: StartAgent): void {
     const second = agent.childrenOf(session)[1] ?? "";
     await expect.poll(() => agent.requests(second).length, { timeout: 20_000 }).toBeGreaterThan(0);
     expect(textOf(agent.requests(second)[0] ?? [])).not.toContain("The cat is grey.");
+  });
+
+  it("leaves a conversation alone that the user has taken back in part, and offers the result of a fork undone with it", async () => {
+    const agent = start({});
+    const session = agent.newSession();
+    agent.childReplies.push({ call: "wait", args: {} }, { say: "The cat is grey." });
+    await agent.turn(session, "Hello.", [{ say: "Hello." }]);
+    await agent.turn(session, "Fork it.", [{ call: "fork", args: { prompt: "Look." } }, { say: "Forked." }]);
+    await childAtWork(agent, session);
+    await agent.undo(session);
+    const stored = agent.stored(session);
+    await expect.poll(() => agent.toasts.join(), { timeout: 20_000 }).toContain("not inserted");
+    await pause(QUIET_MS);
+    expect(agent.stored(session)).toEqual(stored);
+    await agent.turn(session, "Something else.", [{ call: "bash", args: {} }, { say: "Done." }]);
+    await pause(QUIET_MS);
+    expect(JSON.stringify(agent.stored(session))).not.toContain("The cat is grey.");
+    await agent.turn(session, "What did it find?", [
+      { call: "fork_result", args: { id: "1" } },
+      { say: "Grey." },
+    ]);
+    expect(textOf(agent.stored(session)).match(/The cat is grey\./g)).toHaveLength(1);
+  });
+
+  it("delivers once after the user has restored what was taken back, and again when the user went on without it", async () => {
+    const agent = start({});
+    const session = agent.newSession();
+    const results = (): number => JSON.stringify(agent.stored(session)).split("The cat is grey.").length - 1;
+    agent.childReplies.push({ call: "wait", args: {} }, { say: "The cat is grey." });
+    await agent.turn(session, "Fork it.", [{ call: "fork", args: { prompt: "Look." } }, { say: "Forked." }]);
+    await childAtWork(agent, session);
+    await agent.turn(session, "More.", [{ say: "More." }]);
+    await agent.undo(session);
+    await agent.undo(session);
+    await expect.poll(() => agent.toasts.join(), { timeout: 20_000 }).toContain("not inserted");
+    await agent.redo(session);
+    await expect.poll(results, { timeout: 20_000 }).toBe(1);
+    await pause(QUIET_MS);
+    await agent.undo(session);
+    await pause(QUIET_MS);
+    expect(results()).toBe(1);
+    await agent.turn(session, "Differently.", [{ say: "I see." }]);
+    await pause(QUIET_MS);
+    expect(results()).toBe(1);
+    expect(JSON.stringify(agent.requests(session).at(-1))).toContain("The cat is grey.");
+  });
+
+  it("stops a child at once when its session or its parent's is deleted", async () => {
+    const agent = start({});
+    const session = agent.newSession();
+    agent.childReplies.push({ call: "wait", args: {} }, { say: "The cat is grey." });
+    await agent.turn(session, "Fork it.", [{ call: "fork", args: { prompt: "Look." } }, { say: "Forked." }]);
+    await expect.poll(() => agent.childrenOf(session), { timeout: 20_000 }).toHaveLength(1);
+    const [child = ""] = agent.childrenOf(session);
+    await agent.remove(session);
+    expect(agent.stopped).toContain(child);
   });
 
   it("refuses to a child what only its parent may do", async () => {

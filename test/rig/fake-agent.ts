@@ -14,7 +14,7 @@ import type { ShownPiece } from "../../src/plugin/host/screen.ts";
 import { createPlugin } from "../../src/plugin/plugin.ts";
 import { applyEdits } from "../../src/transcript/edit.ts";
 import { isVisibleToModel, type Message, type Transcript } from "../../src/transcript/message.ts";
-import { withText } from "../../src/transcript/part.ts";
+import { type ToolPart, withText } from "../../src/transcript/part.ts";
 
 /** What the model answers next: words that end its turn, or a call of a tool. */
 export type Reply = { readonly say: string } | { readonly call: string; readonly args: object };
@@ -30,6 +30,14 @@ export interface FakeAgent {
   /** What was sent to the model for a session, request by request. */
   requests(sessionId: string): readonly Transcript[];
   stored(sessionId: string): Transcript;
+  /** Takes back the newest message of the user that stands, and all that followed. */
+  undo(sessionId: string): Promise<void>;
+  /** Restores what was taken back. */
+  redo(sessionId: string): Promise<void>;
+  /** Deletes a session and those below it. */
+  remove(sessionId: string): Promise<void>;
+  /** The sessions that the plugin stopped. */
+  readonly stopped: readonly string[];
   childrenOf(sessionId: string): readonly string[];
   /** What the plugin adds to the agent's request for a summary. */
   compact(sessionId: string): Promise<readonly string[]>;
@@ -49,7 +57,7 @@ interface FakeMessage {
 }
 
 interface FakeSession {
-  readonly facts: SessionFacts;
+  facts: SessionFacts;
   readonly messages: FakeMessage[];
   readonly requests: Transcript[];
   status: SessionStatus;
@@ -68,6 +76,7 @@ export function createFakeAgent(
   const toasts: string[] = [];
   const shown = new Map<string, ShownPiece>();
   const childReplies: Reply[] = [];
+  const stopped: string[] = [];
   let nextId = 0;
   const newId = (kind: string): string => `${kind}_${String(++nextId).padStart(4, "0")}`;
   const add = (facts: Omit<SessionFacts, "costUSD" | "tokens" | "agent">): string => {
@@ -111,7 +120,7 @@ export function createFakeAgent(
       get: (id) => within(id, ({ facts }) => facts),
       list: async () => ({ status: "ok", value: [...sessions.values()].map(({ facts }) => facts) }),
       children: async (id) => ({ status: "ok", value: factsBelow(id) }),
-      read: (id) => within(id, ({ messages }) => ({ messages: [...messages] })),
+      read: (id) => within(id, parted),
       status: async (id) => sessions.get(id)?.status,
       createChild: async ({ rootSessionId, title, note }) => ({
         status: "ok",
@@ -119,14 +128,20 @@ export function createFakeAgent(
       }),
       setNote: (id) => within(id, () => undefined),
       newMessageId: () => newId("message"),
-      prompt: ({ sessionId, messageId, text, note, turn, reply }) =>
-        within(sessionId, (session) => {
+      prompt: async ({ sessionId, messageId, text, note, turn, reply }) => {
+        if (sessions.get(sessionId)?.facts.revertedFrom !== undefined)
+          return { status: "failed", code: "reverted", reason: "messages were taken back" };
+        return within(sessionId, (session) => {
           const settings = turn === "last-user-turn" ? TURN : turn;
           session.messages.push({ ...userMessage(messageId, text), note, turn: settings });
           const replies = session.facts.parentId === undefined ? [{ say: "Noted." }] : childReplies;
           if (reply === "wanted" && session.status === "idle") void answer(sessionId, replies);
-        }),
-      stop: (id) => within(id, () => undefined),
+        });
+      },
+      async stop(id) {
+        stopped.push(id);
+        return within(id, () => undefined);
+      },
       rejectAsk: async () => ({ status: "failed", code: "refused", reason: "it cannot" }),
     },
   };
@@ -156,19 +171,34 @@ export function createFakeAgent(
         });
         break;
       }
-      session.messages.push(await runTool(sessionId, reply));
+      await runTool(session, reply);
     }
     session.status = "idle";
     await plugin.onSignal({ type: "idle", sessionId });
   }
 
   async function runTool(
-    sessionId: string,
+    { facts: { id: sessionId }, messages }: FakeSession,
     reply: Extract<Reply, { readonly call: string }>,
-  ): Promise<FakeMessage> {
+  ): Promise<void> {
     const { call: tool, args } = reply;
     const callId = newId("call");
-    const running = { sessionId, callId, agent: "build", signal: new AbortController().signal, model: MODEL };
+    const messageId = newId("message");
+    const stored = (outcome: ToolPart["outcome"]): Message => ({
+      id: messageId,
+      role: "assistant",
+      parts: [{ type: "tool", callId, tool, input: args, outcome }],
+      finish: "tool-calls",
+    });
+    const place = messages.push({ message: stored({ status: "pending" }) }) - 1;
+    const running = {
+      sessionId,
+      callId,
+      messageId,
+      agent: "build",
+      signal: new AbortController().signal,
+      model: MODEL,
+    };
     const refusal = await plugin.beforeTool({ sessionId, callId, tool, input: args });
     const execute = async (): Promise<string> =>
       (await plugin.tools[tool]?.execute(args, { ...running, setTitle: () => {} })) ??
@@ -193,10 +223,13 @@ export function createFakeAgent(
       whole: async () => ({ text: whole }),
     };
     if (refusal === undefined) await plugin.afterTool(finished, change);
-    const outcome = { status: "done", output: text, attachments: [] } as const;
-    const part = { type: "tool", callId, tool, input: args, outcome } as const;
-    const message = { id: newId("message"), role: "assistant", parts: [part], finish: "tool-calls" };
-    return { message, ...noted };
+    messages[place] = { message: stored({ status: "done", output: text, attachments: [] }), ...noted };
+  }
+
+  async function setRevert(session: FakeSession, revertedFrom: string | undefined): Promise<void> {
+    const { revertedFrom: _, ...facts } = session.facts;
+    session.facts = revertedFrom === undefined ? facts : { ...facts, revertedFrom };
+    await plugin.onSignal({ type: "updated", session: session.facts });
   }
 
   let isReady = false;
@@ -207,6 +240,11 @@ export function createFakeAgent(
       if (!isReady) await plugin.onSignal({ type: "ready" });
       isReady = true;
       const messageId = newId("message");
+      const session = sessions.get(sessionId);
+      if (session?.facts.revertedFrom !== undefined) {
+        session.messages.splice(0, session.messages.length, ...parted(session).messages);
+        await setRevert(session, undefined);
+      }
       const texts = await plugin.onUserMessage({ sessionId, messageId, from: "user" });
       const { message } = userMessage(messageId, text);
       const parts = texts.map((each) => ({
@@ -224,6 +262,23 @@ export function createFakeAgent(
     childReplies,
     requests: (sessionId) => sessions.get(sessionId)?.requests ?? [],
     stored: (sessionId) => format.decode(sessions.get(sessionId)?.messages ?? []),
+    async undo(sessionId) {
+      const session = sessions.get(sessionId);
+      const standing = session === undefined ? [] : parted(session).messages;
+      const last = asFake(standing).findLast(({ message }) => message.role === "user");
+      if (session !== undefined && last !== undefined) await setRevert(session, last.message.id);
+    },
+    async redo(sessionId) {
+      const session = sessions.get(sessionId);
+      if (session !== undefined) await setRevert(session, undefined);
+    },
+    async remove(sessionId) {
+      for (const { id } of [...factsBelow(sessionId), { id: sessionId }]) {
+        sessions.delete(id);
+        await plugin.onSignal({ type: "deleted", sessionId: id });
+      }
+    },
+    stopped,
     childrenOf: (sessionId) => factsBelow(sessionId).map(({ id }) => id),
     compact: (sessionId) => plugin.beforeCompaction({ sessionId }),
     toasts,
@@ -234,6 +289,18 @@ export function createFakeAgent(
 
 function userMessage(id: string, text: string): FakeMessage {
   return { message: { id, role: "user", parts: [{ type: "text", text }], createdAt: 1 } };
+}
+
+/** What stands of a session, and what was taken back. */
+function parted({ facts: { revertedFrom }, messages }: FakeSession): PartedSession {
+  if (revertedFrom === undefined) return { messages: [...messages] };
+  const index = messages.findIndex(({ message }) => message.id === revertedFrom);
+  return { messages: messages.slice(0, index), undone: messages.slice(index) };
+}
+
+interface PartedSession {
+  readonly messages: readonly FakeMessage[];
+  readonly undone?: readonly FakeMessage[];
 }
 
 const asFake = (messages: readonly HostMessage[]): readonly FakeMessage[] =>

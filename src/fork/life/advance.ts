@@ -65,6 +65,14 @@ import {
   rootCostReached,
   tick,
 } from "./tick.ts";
+import {
+  deliveryGone,
+  deliveryRestored,
+  deliveryUndone,
+  launchGone,
+  launchRestored,
+  launchUndone,
+} from "./undo.ts";
 
 /**
  * The only function that changes a fork: the record after an event, and the actions for the host to perform once that
@@ -101,6 +109,9 @@ const HANDLERS: { readonly [Type in ForkEvent["type"]]: Handler<EventOf<Type>> }
   "resume-asked": steerOrResume,
   "parent-aborted": parentAborted,
   "parent-deleted": parentDeleted,
+  "launch-undone": launchUndone,
+  "launch-restored": launchRestored,
+  "launch-gone": launchGone,
   tick,
   adopted: adoptFork,
   "owner-leaving": interruptOnExit,
@@ -110,6 +121,10 @@ const HANDLERS: { readonly [Type in ForkEvent["type"]]: Handler<EventOf<Type>> }
   "delivery-reminded": advanceDelivery,
   "delivery-unanswered": advanceDelivery,
   "delivery-answered": advanceDelivery,
+  "delivery-refused": advanceDelivery,
+  "delivery-undone": deliveryUndone,
+  "delivery-restored": deliveryRestored,
+  "delivery-gone": deliveryGone,
 };
 
 /** The status of the child changed: a busy one is running, an idle one is checked. */

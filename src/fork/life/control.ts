@@ -30,11 +30,11 @@ export function cancelRun(record: ForkRecord, { reason, atMs }: EventOf<"cancel-
 
 /** Sends a live run a further prompt, or opens the next run; the same request counts once. */
 export function steerOrResume(record: ForkRecord, event: EventOf<"resume-asked">): ForkStep {
-  const { directive, requestId, atMs } = event;
+  const { directive, requestId, askedBy, atMs } = event;
   const wasDone = record.runs.some((run) => run.prompts.some((prompt) => prompt.requestId === requestId));
   const run = currentRun(record);
   if (wasDone) return unchanged(record);
-  if (!isLive(run)) return openRun(record, { directive, atMs, requestId });
+  if (!isLive(run)) return openRun(record, { directive, atMs, requestId, ...(askedBy && { askedBy }) });
   if (run.stopping !== undefined || run.adoption !== undefined) return unchanged(record);
   const steered = addPrompt(run, { kind: "steer", text: directive, requestId });
   if (run.state !== "running") return changeRun(record, steered);
@@ -94,11 +94,16 @@ export function interruptRun(record: ForkRecord, run: LiveRun, interruption: Int
   const { text = "", changedFiles = [], atMs, limits, wasPrompted = true } = interruption;
   const end = { state: "interrupted", error: INTERRUPTED, atMs, text, changedFiles } as const;
   // A child that crashes its program must not be restarted for ever; one whose record was lost may have been cancelled.
-  const mayGoOn = run.openedBy !== "restart" && run.isRebuilt !== true;
+  const mayGoOn = run.openedBy !== "restart" && run.isRebuilt !== true && run.undone === undefined;
   if (limits.onRestart === "report" || !mayGoOn) return endRun(record, run, end);
   const { record: ended } = endRun(record, run, { ...end, closedBy: "next-run" });
   const directive = wasPrompted ? RESTART_TEXT : run.prompts[0]?.text || RESTART_TEXT;
-  return openRun(ended, { directive, atMs, openedBy: "restart" });
+  return openRun(ended, {
+    directive,
+    atMs,
+    openedBy: "restart",
+    ...(run.askedBy && { askedBy: run.askedBy }),
+  });
 }
 
 interface Interruption {

@@ -21,6 +21,7 @@ import { type QuotedReport, quoteChild, quoteReport } from "./report.ts";
  * sending; look for its delivery id among the parent's messages before sending it again.
  */
 export function planDelivery(view: OutboxView): DeliveryPlan {
+  if (view.parent.status === "reverted") return { look: [], remind: [], giveUp: [] };
   const open = openResults(view);
   const pending = open.filter(({ run }) => run.delivery.state === "pending");
   const sent = open.filter(({ run }) => run.delivery.state === "sent");
@@ -88,7 +89,9 @@ export type ParentState =
   | { readonly status: "busy"; readonly sinceMs: number }
   | { readonly status: "compacting" }
   /** The user stopped it and has sent no message since. */
-  | { readonly status: "aborted" };
+  | { readonly status: "aborted" }
+  /** The user took messages back and may restore them: a message would delete them, so nothing is done. */
+  | { readonly status: "reverted" };
 
 /** A run that is over, and the fork it belongs to. */
 export interface EndedFork {
@@ -150,8 +153,12 @@ function openResults({ records, instanceId, parentSessionId }: OutboxView): read
     .filter((record) => record.parentSessionId === parentSessionId && record.owner.instanceId === instanceId)
     .toSorted((a, b) => a.number - b.number)
     .flatMap((record) =>
-      record.runs.flatMap((run) => (isLive(run) || run.delivery.state === "acked" ? [] : [{ record, run }])),
+      record.runs.flatMap((run) => (isLive(run) || !isOpen(run) ? [] : [{ record, run }])),
     );
+}
+
+function isOpen({ delivery, undone }: EndedRun): boolean {
+  return delivery.state !== "acked" && delivery.isUndone !== true && undone === undefined;
 }
 
 /** Advances the delivery of one run; an acknowledged one never changes again. */
@@ -193,6 +200,9 @@ function next(delivery: Delivery, event: DeliveryEvent & { readonly atMs: number
   const { atMs } = event;
   if (delivery.state === "acked") return delivery;
   switch (event.type) {
+    case "delivery-refused":
+      if (delivery.state !== "sent") return delivery;
+      return { ...withoutKeys(delivery, "way"), state: "pending", sends: delivery.sends - 1 };
     case "delivery-sent":
       if (event.way === "read" && delivery.state === "seen") return close(delivery, "read", atMs);
       if (delivery.state !== "pending") return delivery;
@@ -326,7 +336,8 @@ export function forkTable(records: readonly ForkRecord[], nowMs: number): string
  * are none.
  */
 export function forkRoster(records: readonly ForkRecord[], nowMs: number): string {
-  const lines = byNumber(records).flatMap((record) => [
+  const wanted = records.filter((record) => currentRun(record).undone === undefined);
+  const lines = byNumber(wanted).flatMap((record) => [
     ...(isLive(currentRun(record)) ? [`- ${lineOf(record, nowMs)}: its result will come by itself`] : []),
     ...record.runs.flatMap((run) => (isUnread(run) ? [unreadLine(record, run)] : [])),
   ]);
@@ -340,6 +351,7 @@ function lineOf(record: ForkRecord, nowMs: number): string {
   const run = currentRun(record);
   const calls = `${run.calls.total} ${run.calls.total === 1 ? "call" : "calls"}`;
   const facts = [stateText(run, nowMs), calls, `$${record.spent.costUSD.toFixed(2)}`, record.inherited.way];
+  if (run.undone !== undefined) facts.push("asked for in a message that was undone");
   return `#${record.number} ${quoteChild(record.title, 60) || "untitled"} · ${facts.join(" · ")}`;
 }
 

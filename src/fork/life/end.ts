@@ -29,10 +29,10 @@ export function endRun(record: ForkRecord, run: LiveRun, end: RunEnd): ForkStep 
     delivery,
   };
   const actions: ForkAction[] = [{ type: "fill-slots" }];
-  if (delivery.closedBy === undefined) {
+  if (delivery.closedBy === undefined)
     actions.push({ type: "plan-delivery", parentSessionId: record.parentSessionId });
-    actions.push(endToast(ended));
-  }
+  if (delivery.closedBy === undefined || delivery.closedBy === "undone")
+    actions.push(run.undone === undefined ? endToast(ended) : offerToast(ended));
   return changeRun(record, ended, ...actions);
 }
 
@@ -94,10 +94,17 @@ const LIVE_ONLY = [
 
 function firstDelivery(run: LiveRun, { atMs, closedBy, wakes }: RunEnd): Delivery {
   if (closedBy !== undefined) return { state: "acked", sinceMs: atMs, sends: 0, closedBy };
+  if (run.undone === "gone") return { state: "acked", sinceMs: atMs, sends: 0, closedBy: "undone" };
   const isHeld = run.adoption !== undefined || wakes === "nobody" ? ({ isHeld: true } as const) : {};
   // The result may have been delivered before the record was lost.
   if (run.isRebuilt === true) return { state: "sent", sinceMs: atMs, sends: 0, isUnsure: true, ...isHeld };
   return { state: "pending", sinceMs: atMs, sends: 0, ...isHeld };
+}
+
+/** Tells people of a result that is not inserted. */
+export function offerToast({ state }: EndedRun): ForkAction {
+  const text = `${state}, asked for in a message that you took back: its result is not inserted, ask for it to read it`;
+  return { type: "toast", tone: "info", text };
 }
 
 function endToast(run: EndedRun): ForkAction {
@@ -190,6 +197,7 @@ export const LIMIT_REASON: Readonly<Record<LimitName, string>> = {
   "repeated-call": "The same call was made again and again.",
   "fork-cost": "The budget of this fork is spent.",
   "root-cost": "The budget for all forks of this session is spent.",
+  undone: "The user has taken back the message that asked for this work.",
 };
 
 /** The prompt for a child that ended without a report. */

@@ -1,4 +1,12 @@
-import type { ChildPrompt, DeliveryWay, ForkError, ForkOwner, ForkRecord, ForkRun } from "./record.ts";
+import type {
+  AskingCall,
+  ChildPrompt,
+  DeliveryWay,
+  ForkError,
+  ForkOwner,
+  ForkRecord,
+  ForkRun,
+} from "./record.ts";
 
 /**
  * Something that happened to a fork. Events that answer an action name its run; events from the child do not, since a
@@ -10,6 +18,7 @@ export type ForkEvent = { readonly atMs: number } & (
   | ControlEvent
   | OwnerEvent
   | DeliveryEvent
+  | UndoEvent
 );
 
 /** The events of one type. */
@@ -77,7 +86,12 @@ export interface ChildOutput {
 type ControlEvent =
   | { readonly type: "cancel-asked"; readonly reason: string }
   /** A further prompt for a live run, or the next run of an ended one. */
-  | { readonly type: "resume-asked"; readonly directive: string; readonly requestId: string }
+  | {
+      readonly type: "resume-asked";
+      readonly directive: string;
+      readonly requestId: string;
+      readonly askedBy?: AskingCall;
+    }
   | { readonly type: "parent-aborted" }
   | { readonly type: "parent-deleted" };
 
@@ -106,7 +120,21 @@ export type DeliveryEvent =
   /** No answer after the reminder either. */
   | { readonly type: "delivery-unanswered"; readonly run: number }
   /** The parent has finished an answer after it. */
-  | { readonly type: "delivery-answered"; readonly run: number };
+  | { readonly type: "delivery-answered"; readonly run: number }
+  /** The host did not take it, since the user may restore messages: nothing was sent. */
+  | { readonly type: "delivery-refused"; readonly run: number };
+
+/** The user took messages of the parent back: the one that asked for a run, or the one that brought its result. */
+export type UndoEvent =
+  /** It may be restored. */
+  | { readonly type: "launch-undone"; readonly run: number }
+  | { readonly type: "delivery-undone"; readonly run: number }
+  /** The user restored it. */
+  | { readonly type: "launch-restored"; readonly run: number }
+  | { readonly type: "delivery-restored"; readonly run: number }
+  /** The user went on without it. */
+  | { readonly type: "launch-gone"; readonly run: number }
+  | { readonly type: "delivery-gone"; readonly run: number };
 
 /**
  * An action for the host to perform after the record is stored. One that is lost is requested again by a later tick.

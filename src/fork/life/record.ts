@@ -116,6 +116,10 @@ interface RunBase {
   readonly openedBy?: "restart";
   /** Rebuilt from the child's metadata: whether its result was delivered is not known. */
   readonly isRebuilt?: true;
+  /** The call of the parent that asked for it, where the host names it. */
+  readonly askedBy?: AskingCall;
+  /** The user took that call back, and may restore it or has gone on without it: the result is offered, not inserted. */
+  readonly undone?: "restorable" | "gone";
 }
 
 /** A run that has not ended; `activityOf` tells what it is doing. */
@@ -157,6 +161,12 @@ export interface EndedRun extends RunBase {
 }
 
 export type EndState = "completed" | "failed" | "cancelled" | "timed-out" | "interrupted";
+
+/** A call by which a parent asked for a run. */
+export interface AskingCall {
+  readonly messageId: string;
+  readonly callId: string;
+}
 
 /** How often an action was requested, and when last. */
 interface Attempts {
@@ -202,7 +212,7 @@ interface WrapUp {
   readonly atMs: number;
 }
 
-export type LimitName = "time" | "tool-calls" | "repeated-call" | "fork-cost" | "root-cost";
+export type LimitName = "time" | "tool-calls" | "repeated-call" | "fork-cost" | "root-cost" | "undone";
 
 export interface Stopping {
   readonly as: "cancelled" | "timed-out" | "failed";
@@ -230,6 +240,7 @@ type ForkErrorKind =
   | "no-report"
   | "not-started"
   | "interrupted"
+  | "undone"
   | `limit-${LimitName}`;
 
 /** The delivery of a run's result to the parent. */
@@ -246,8 +257,10 @@ export interface Delivery {
   readonly isHeld?: true;
   /** It may have been sent by an instance that is gone: search for it before anything else. */
   readonly isUnsure?: true;
+  /** The user took back the message that brought it, and may restore it. */
+  readonly isUndone?: true;
   /** Why the delivery is closed. */
-  readonly closedBy?: "answer" | "read" | "parent-deleted" | "next-run";
+  readonly closedBy?: "answer" | "read" | "parent-deleted" | "next-run" | "undone";
 }
 
 export type DeliveryWay = "tool-output" | "prompt" | "user-message" | "read";

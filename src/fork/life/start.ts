@@ -9,6 +9,7 @@ import {
   withoutKeys,
 } from "./events.ts";
 import {
+  type AskingCall,
   type ChildPrompt,
   countAttempt,
   currentRun,
@@ -285,12 +286,12 @@ export function mayStart({ notBeforeMs = 0 }: LiveRun, atMs: number): boolean {
 
 /** The record of a new fork: its first run waits in the queue. */
 export function createForkRecord(fork: NewFork): ForkRecord {
-  const { directive, atMs, ...rest } = fork;
+  const { directive, atMs, askedBy, ...rest } = fork;
   return {
     schema: "fork/1",
     ...rest,
     spent: { costUSD: 0, tokens: 0, steps: 0 },
-    runs: [queuedRun(1, { directive, atMs })],
+    runs: [queuedRun(1, { directive, atMs, ...omitUndefined({ askedBy }) })],
   };
 }
 
@@ -298,6 +299,7 @@ export function createForkRecord(fork: NewFork): ForkRecord {
 export interface NewFork extends Omit<ForkRecord, "schema" | "spent" | "runs" | "childSessionId"> {
   readonly directive: string;
   readonly atMs: number;
+  readonly askedBy?: AskingCall;
 }
 
 /** Queues the next run of a fork whose last run has ended. */
@@ -311,11 +313,12 @@ interface RunOpening {
   readonly atMs: number;
   readonly requestId?: string;
   readonly openedBy?: "restart";
+  readonly askedBy?: AskingCall;
 }
 
 /** A run that waits for a slot. */
 export function queuedRun(number: number, opening: RunOpening): LiveRun {
-  const { directive, atMs, requestId, openedBy } = opening;
+  const { directive, atMs, requestId, openedBy, askedBy } = opening;
   return {
     number,
     state: "queued",
@@ -326,6 +329,6 @@ export function queuedRun(number: number, opening: RunOpening): LiveRun {
     calls: { total: 0, streak: 0, recentIds: [] },
     rateLimits: 0,
     asks: [],
-    ...omitUndefined({ openedBy }),
+    ...omitUndefined({ openedBy, askedBy }),
   };
 }

@@ -50,6 +50,7 @@ const RUN_BASE: Shape = {
   ),
   calls: shaped({ total: isCount, streak: isCount, lastHash: optional(isText), recentIds: listOf(isText) }),
   rateLimits: isCount,
+  askedBy: optional(shaped({ messageId: isText, callId: isText })),
 };
 
 const LIVE_RUN = shaped({
@@ -61,7 +62,10 @@ const LIVE_RUN = shaped({
   lastWatchAtMs: isCount,
   asks: listOf(shaped({ askId: isText, askedAtMs: isCount, rejects: optional(ATTEMPTS) })),
   wrapUp: optional(
-    shaped({ limit: oneOf("time", "tool-calls", "repeated-call", "fork-cost", "root-cost"), atMs: isCount }),
+    shaped({
+      limit: oneOf("time", "tool-calls", "repeated-call", "fork-cost", "root-cost", "undone"),
+      atMs: isCount,
+    }),
   ),
   stopping: optional(
     shaped({ as: oneOf("cancelled", "timed-out", "failed"), error: ERROR, aborts: ATTEMPTS }),

@@ -246,6 +246,7 @@ function runningTool(context: ToolContext): RunningTool {
   return {
     sessionId: context.sessionID,
     callId: context.callID ?? context.messageID,
+    messageId: context.messageID,
     agent: context.agent,
     signal: context.abort,
     ...(model && { model }),

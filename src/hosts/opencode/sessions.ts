@@ -36,11 +36,14 @@ export function createSessions(calls: HostCalls, now: () => number = Date.now): 
     },
     children: (sessionId) => ask(`${sessionPath(sessionId)}/children`, sessionsIn),
     async read(sessionId) {
-      const messages = await readMessages(sessionId);
-      if (messages.status === "failed") return messages;
-      const failed = messages.value.findLast(({ info }) => info.role === "assistant")?.info.error;
+      const revert = await ask(sessionPath(sessionId), (body) => asObject(body).revert);
+      if (revert.status === "failed") return revert;
+      const stored = await readMessages(sessionId);
+      if (stored.status === "failed") return stored;
+      const parted = partAtRevert(stored.value, revert.value);
+      const failed = parted.messages.findLast(({ info }) => info.role === "assistant")?.info.error;
       const lastError = readError(failed);
-      return { status: "ok", value: { messages: messages.value, ...(lastError && { lastError }) } };
+      return { status: "ok", value: { ...parted, ...(lastError && { lastError }) } };
     },
     async status(sessionId) {
       const answer = await calls.call("GET", "/session/status");
@@ -78,6 +81,28 @@ function done(answer: HostAnswer): HostValue<void> {
 
 function sessionsIn(body: unknown): readonly SessionFacts[] {
   return Array.isArray(body) ? body.flatMap((info) => readSession(asObject(info)) ?? []) : [];
+}
+
+/** What stands of a session and what its revert has taken back, as OpenCode itself will delete it. */
+function partAtRevert(stored: readonly SessionMessage[], revert: unknown): PartedMessages {
+  const { messageID, partID } = asObject(revert);
+  if (messageID === undefined) return { messages: stored };
+  const index = stored.findIndex(({ info }) => info.id === messageID);
+  const first = stored[index];
+  if (first === undefined) return { messages: stored, undone: [] };
+  const before = stored.slice(0, index);
+  if (partID === undefined) return { messages: before, undone: stored.slice(index) };
+  const partIndex = first.parts.findIndex(({ id }) => id === partID);
+  const length = partIndex === -1 ? first.parts.length : partIndex;
+  return {
+    messages: [...before, { ...first, parts: first.parts.slice(0, length) }],
+    undone: [{ ...first, parts: first.parts.slice(length) }, ...stored.slice(index + 1)],
+  };
+}
+
+interface PartedMessages {
+  readonly messages: readonly SessionMessage[];
+  readonly undone?: readonly SessionMessage[];
 }
 
 /** Makes a session under the root, since OpenCode hides permission asks of anything deeper, with the rules of the parent. */
@@ -124,6 +149,10 @@ async function sendPrompt(
       { type: "text", text, ...(from === "program" && { synthetic: true }), metadata },
     ],
   };
+  // Last of all, since OpenCode deletes what was taken back before it stores a message.
+  const session = await calls.call("GET", path);
+  if (session.status === "failed") return failureOf(session);
+  if (asObject(session.body).revert !== undefined) return REVERTED;
   if (reply === "none") return done(await calls.call("POST", `${path}/message`, { ...body, noReply: true }));
   const answer = await calls.call("POST", `${path}/prompt_async`, body);
   if (answer.status === "failed") return failureOf(answer);
@@ -134,6 +163,12 @@ async function sendPrompt(
   }
   return { status: "failed", code: "no-answer", reason: "the host took the prompt and did not store it" };
 }
+
+const REVERTED = {
+  status: "failed",
+  code: "reverted",
+  reason: "the user has taken messages back and may restore them",
+} as const;
 
 const STORED_LOOKS = 60;
 const STORED_LOOK_MS = 250;

@@ -75,6 +75,7 @@ export function readSession(info: UnknownObject): SessionFacts | undefined {
     updatedAtMs: asNumber(time.updated),
     costUSD: asNumber(info.cost) ?? 0,
     tokens: tokensOf(info.tokens),
+    revertedFrom: asString(asObject(info.revert).messageID),
     note: asObject(info.metadata).carryover,
   });
 }

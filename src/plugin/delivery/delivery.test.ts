@@ -4,12 +4,10 @@ import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts"
 import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import type { ForkOwner, ForkRecord } from "../../fork/life/record.ts";
 import type { HostAnswer, HostCalls } from "../../hosts/opencode/sessions.ts";
-import { readSignal } from "../../hosts/opencode/signals.ts";
 import { currentProcess } from "../../stores/files/lock.ts";
 import { asObject } from "../../text/json.ts";
 import { createForkAdoption } from "../forks/clock.ts";
-import type { HostSignal } from "../host/agent-host.ts";
-import { createDeliveryFeature, createParentStates } from "./delivery.ts";
+import { createDeliveryFeature } from "./delivery.ts";
 
 const HERE: ForkOwner = { ...OWNER, process: currentProcess() };
 const GONE: ForkOwner = { ...OWNER, process: { ...currentProcess(), pid: 2 ** 22 + 1 } };
@@ -177,78 +175,39 @@ describe("what other instances have left", () => {
   });
 });
 
-const signal = (type: string, properties: Readonly<Record<string, unknown>>): HostSignal =>
-  readSignal({ type, properties }) ?? { type: "ready" };
-const busy = (sessionID: string) => signal("session.status", { sessionID, status: { type: "busy" } });
-
-it("forgets a session that is deleted, however the host names it", () => {
-  for (const properties of [{ info: { id: "s" } }, { sessionID: "s" }]) {
-    const states = createParentStates();
-    states.observe(busy("s"), 1);
-    states.observe(signal("session.deleted", properties), 2);
-    expect(states.of("s")).toEqual({ status: "idle" });
-    expect(states.changeOf("s")).toBe(0);
-  }
-});
-
-it("never gives the same number for two changes, also of a session that came back", () => {
-  const states = createParentStates();
-  states.observe(busy("s"), 1);
-  const first = states.changeOf("s");
-  states.observe(signal("session.deleted", { sessionID: "s" }), 2);
-  states.observe(busy("s"), 3);
-  expect(states.changeOf("s")).toBeGreaterThan(first);
-});
-
-it("holds no more sessions than were used lately", () => {
-  const states = createParentStates();
-  states.observe(busy("first"), 1);
-  for (let index = 0; index < 5_000; index++) states.observe(busy(`s${index}`), 1);
-  expect(states.of("first")).toEqual({ status: "idle" });
-  expect(states.of("s4999")).toEqual({ status: "busy", sinceMs: 1 });
-});
-
-describe("the state of a parent", () => {
-  const event = (type: string, properties: Readonly<Record<string, unknown>> = {}) =>
-    signal(type, { sessionID: "s", ...properties });
-  const busy = event("session.status", { status: { type: "busy" } });
-  const idle = event("session.idle");
-  const aborted = event("session.error", { error: { name: "MessageAbortedError" } });
-  const failed = event("session.error", { error: { name: "APIError" } });
-
-  it.each([
-    { name: "idle at first", events: [], status: "idle" },
-    { name: "busy while it works", events: [busy, busy], status: "busy" },
-    { name: "idle after its turn", events: [busy, idle], status: "idle" },
-    {
-      name: "aborted after the user stopped it, through the two idles that follow",
-      events: [busy, aborted, idle, idle],
-      status: "aborted",
+it("a result is not sent to a parent of which messages were taken back a moment before, and comes once they are restored", async () => {
+  let revert: unknown;
+  let reads = 0;
+  const sent: string[] = [];
+  const plugin = createPlugin(undefined, {
+    async call(method, path) {
+      if (method === "POST") sent.push(path);
+      if (path === "/session/parent/message") {
+        reads += 1;
+        // Between the decision to send and the message.
+        if (reads === 2) revert = { messageID: "msg_1" };
+        return { status: "ok", body: [] };
+      }
+      return { status: "ok", body: { id: "parent", ...(revert !== undefined && { revert }) } };
     },
-    { name: "aborted although a late sign of work follows", events: [aborted, busy], status: "aborted" },
-    { name: "idle after an error of the provider", events: [busy, failed, idle], status: "idle" },
-    { name: "busy again after a compaction", events: [busy, event("session.compacted")], status: "busy" },
-  ])("is $name", ({ events, status }) => {
-    const states = createParentStates();
-    for (const [index, each] of events.entries()) states.observe(each, index);
-    expect(states.of("s").status).toBe(status);
   });
+  await plugin.forks.keeper.add({ record: mine(plugin) });
+  await plugin.forks.keeper.dispatch("f1", { type: "tick" });
+  await expect.poll(() => reads, { timeout: 10_000 }).toBeGreaterThanOrEqual(2);
+  await expect
+    .poll(() => deliveryOf(plugin), { timeout: 10_000 })
+    .toMatchObject([{ state: "pending", sends: 0 }]);
+  for (let tick = 0; tick < 3; tick++) await plugin.forks.keeper.dispatch("f1", { type: "tick" });
+  expect(sent).toEqual([]);
+  revert = undefined;
+  await plugin.hooks.event?.({ event: { type: "session.updated", properties: { info: { id: "parent" } } } });
+  await plugin.forks.keeper.dispatch("f1", { type: "tick" });
+  await expect.poll(() => sent, { timeout: 10_000 }).toEqual(["/session/parent/prompt_async"]);
+});
 
-  it("counts busy from the end of its last tool", () => {
-    const states = createParentStates();
-    states.observe(busy, 5);
-    states.observe(busy, 9);
-    expect(states.of("s")).toEqual({ status: "busy", sinceMs: 5 });
-    states.toolEnded("s", 20);
-    expect(states.of("s")).toEqual({ status: "busy", sinceMs: 20 });
-  });
-
-  it("stays aborted when a stopped tool ends, until the user speaks", () => {
-    const states = createParentStates();
-    states.observe(aborted, 1);
-    states.toolEnded("s", 2);
-    expect(states.of("s").status).toBe("aborted");
-    states.userSpoke("s", 3);
-    expect(states.of("s").status).toBe("busy");
-  });
+it("a tool that ends while messages are taken back carries nothing", async () => {
+  const plugin = createPlugin({ status: "ok", body: { id: "parent", revert: { messageID: "msg_1" } } });
+  await plugin.forks.keeper.add({ record: mine(plugin) });
+  expect(await endTool(plugin)).toMatchObject({ output: "done", metadata: {} });
+  expect(deliveryOf(plugin)).toMatchObject([{ state: "pending" }]);
 });

@@ -4,23 +4,24 @@ import {
   type DeliveryWaits,
   type EndedFork,
   forkRoster,
-  type ParentState,
   planDelivery,
   REMINDER_TEXT,
   resultNotice,
 } from "../../fork/life/delivery.ts";
-import { deliveryId } from "../../fork/life/record.ts";
+import { deliveryId, type ForkRecord, isLive } from "../../fork/life/record.ts";
 import type { Environment, PluginContext } from "../context/context.ts";
 import { closeForksOfMissingParent, createForkAdoption, isUnfinished } from "../forks/clock.ts";
 import type { ForkSetup, Forks } from "../forks/forks.ts";
 import type { NewEvent } from "../forks/keeper.ts";
-import type { HostSignal } from "../host/agent-host.ts";
 import { createLruMap, type Feature } from "../host/features.ts";
 import { type Carrier, findDelivery, type Handover } from "./find-delivery.ts";
+import { findUndone } from "./find-undone.ts";
+import { createParentStates, type ParentStates } from "./parent-states.ts";
 
 /**
  * Brings the results of forks to their parents, each once: behind a tool output, with a message of the user, or by a prompt
- * of its own. A compaction of the parent is told of the forks that are not over.
+ * of its own. A compaction of the parent is told of the forks that are not over. While the user has messages of the parent
+ * taken back, nothing reaches it.
  */
 export function createDeliveryFeature({ context, forks }: ForkSetup): Feature {
   const { now, options, host } = context;
@@ -32,6 +33,11 @@ export function createDeliveryFeature({ context, forks }: ForkSetup): Feature {
   return {
     name: "fork results",
     async onSignal(signal) {
+      if (signal.type === "updated") {
+        const { id, revertedFrom } = signal.session;
+        const isNews = states.setRevert(id, revertedFrom);
+        if (forksOf(id).length > 0 && (isNews || forksOf(id).some(isUndone))) await outbox.settle(id);
+      }
       states.observe(signal, now());
       if (signal.type === "idle" && hasOpenResults(signal.sessionId)) outbox.schedule(signal.sessionId);
     },
@@ -39,6 +45,8 @@ export function createDeliveryFeature({ context, forks }: ForkSetup): Feature {
       if (from === "plugin") return undefined;
       states.userSpoke(sessionId, now());
       await adoption.takeRoot(await context.tree.rootOf(sessionId));
+      if (forksOf(sessionId).some((record) => isUndone(record) || hasResult(record)))
+        await outbox.settle(sessionId);
       if (messageId === undefined || !host.can.carryResults) return undefined;
       // First, since it may be wanted with this very message.
       await outbox.findUnsure(sessionId);
@@ -49,6 +57,8 @@ export function createDeliveryFeature({ context, forks }: ForkSetup): Feature {
     async afterTool({ sessionId, callId, text }) {
       states.toolEnded(sessionId, now());
       if (text === undefined || !host.can.carryResults || !hasOpenResults(sessionId)) return undefined;
+      if (!outbox.isDue(sessionId, "tool-end")) return undefined;
+      await outbox.settle(sessionId);
       const carrier = { type: "tool", callId } as const;
       const results = await outbox.take(sessionId, { moment: "tool-end", carrier });
       return results.length === 0 ? undefined : { type: "append", text: `\n\n${resultNotice(results)}` };
@@ -70,6 +80,15 @@ export function createDeliveryFeature({ context, forks }: ForkSetup): Feature {
   }
 }
 
+/** Something of it stands in messages that the user has taken back. */
+function isUndone({ runs }: ForkRecord): boolean {
+  return runs.some((run) => run.undone === "restorable" || (!isLive(run) && run.delivery.isUndone === true));
+}
+
+function hasResult({ runs }: ForkRecord): boolean {
+  return runs.some((run) => !isLive(run) && run.delivery.state !== "acked");
+}
+
 /** The waits of a delivery; only tests shorten them, through the environment. */
 function readDeliveryWaits({ CARRYOVER_TEST_BUSY_MS, CARRYOVER_TEST_ANSWER_MS }: Environment): DeliveryWaits {
   const busyMs = Number(CARRYOVER_TEST_BUSY_MS);
@@ -77,54 +96,14 @@ function readDeliveryWaits({ CARRYOVER_TEST_BUSY_MS, CARRYOVER_TEST_ANSWER_MS }:
   return { ...(busyMs > 0 ? { busyMs } : {}), ...(answerMs > 0 ? { answerMs } : {}) };
 }
 
-/** Takes every session for idle until a signal says otherwise. */
-export function createParentStates(): ParentStates {
-  const seen = createLruMap<string, { readonly state: ParentState; readonly change: number }>(MAX_SESSIONS);
-  let changes = 0;
-  const enter = (sessionId: string, state: ParentState): void => {
-    changes += 1;
-    seen.set(sessionId, { state, change: changes });
-  };
-  const busyFrom = (sessionId: string, sinceMs: number): void =>
-    enter(sessionId, { status: "busy", sinceMs });
-  const statusOf = (sessionId: string): ParentState["status"] | undefined =>
-    seen.get(sessionId)?.state.status;
-  return {
-    of: (sessionId) => seen.get(sessionId)?.state ?? { status: "idle" },
-    changeOf: (sessionId) => seen.get(sessionId)?.change ?? 0,
-    observe(signal, atMs) {
-      switch (signal.type) {
-        case "deleted":
-          return seen.delete(signal.sessionId);
-        case "failed":
-          if (signal.error.kind === "aborted") enter(signal.sessionId, { status: "aborted" });
-          return;
-        case "idle":
-          if (statusOf(signal.sessionId) !== "aborted") enter(signal.sessionId, { status: "idle" });
-          return;
-        case "compacted":
-          return busyFrom(signal.sessionId, atMs);
-        case "busy": {
-          const before = statusOf(signal.sessionId);
-          if (before === undefined || before === "idle") busyFrom(signal.sessionId, atMs);
-        }
-      }
-    },
-    toolEnded(sessionId, atMs) {
-      // A tool that was running when the user stopped the session ends too.
-      if (statusOf(sessionId) !== "aborted") busyFrom(sessionId, atMs);
-    },
-    compacting: (sessionId) => enter(sessionId, { status: "compacting" }),
-    userSpoke: busyFrom,
-  };
-}
-
-const MAX_SESSIONS = 4_096;
-
 /** Sends pending results, each once, and checks what became of those that were sent. */
 interface Outbox {
   /** Gives results to a carrier; they count as sent from then on. */
   take(parentSessionId: string, request: TakeRequest): Promise<readonly EndedFork[]>;
+  /** Whether there is anything to take at a moment. */
+  isDue(parentSessionId: string, moment: DeliveryMoment): boolean;
+  /** Learns what the user has taken back of a parent, restored or left behind; must come before anything is sent. */
+  settle(parentSessionId: string): Promise<void>;
   /** Looks for results that an instance that is gone may have sent. */
   findUnsure(parentSessionId: string): Promise<void>;
   /** Does what is due for a parent, now and whenever more becomes due; returns at once. */
@@ -144,18 +123,6 @@ interface OutboxSetup {
   readonly waits: DeliveryWaits;
 }
 
-/** What the sessions that may get results are doing, as far as signals tell. */
-interface ParentStates {
-  of(sessionId: string): ParentState;
-  /** Another number after each signal of the session. */
-  changeOf(sessionId: string): number;
-  observe(signal: HostSignal, atMs: number): void;
-  toolEnded(sessionId: string, atMs: number): void;
-  compacting(sessionId: string): void;
-  /** A message of the user ends an abort. */
-  userSpoke(sessionId: string, atMs: number): void;
-}
-
 /** The outbox of the forks that this instance owns. */
 function createOutbox({ context, forks, states, waits }: OutboxSetup): Outbox {
   const { host, now } = context;
@@ -166,6 +133,7 @@ function createOutbox({ context, forks, states, waits }: OutboxSetup): Outbox {
   const taken = new Set<string>();
   const handovers = createLruMap<string, Handover>(MAX_REMEMBERED);
   const lookedAt = createLruMap<string, number>(MAX_REMEMBERED);
+  const settledAtMs = createLruMap<string, number>(MAX_REMEMBERED);
 
   const planFor = (parentSessionId: string, moment: DeliveryMoment): DeliveryPlan => {
     const { records, instanceId } = forks.view();
@@ -208,6 +176,9 @@ function createOutbox({ context, forks, states, waits }: OutboxSetup): Outbox {
     if (open.has(parentSessionId)) return later(parentSessionId, now() + RETRY_MS);
     open.add(parentSessionId);
     try {
+      const first = planFor(parentSessionId, "time");
+      if (first.send !== undefined || first.remind.length > 0 || mayBeRestored(parentSessionId))
+        await settle(parentSessionId);
       const found = planFor(parentSessionId, "time");
       if (found.send !== undefined) await sendPrompt(parentSessionId, found.send);
       const unanswered = isWorthReading(parentSessionId, found)
@@ -224,6 +195,25 @@ function createOutbox({ context, forks, states, waits }: OutboxSetup): Outbox {
     } finally {
       open.delete(parentSessionId);
     }
+  }
+
+  /** Another program may have restored it, whose signals are not heard here. */
+  function mayBeRestored(parentSessionId: string): boolean {
+    const isReverted = states.of(parentSessionId).status === "reverted";
+    return isReverted && now() - (settledAtMs.get(parentSessionId) ?? 0) > SETTLE_AGAIN_MS;
+  }
+
+  async function settle(parentSessionId: string): Promise<void> {
+    settledAtMs.set(parentSessionId, now());
+    const stored = await sessions.read(parentSessionId);
+    if (stored.status === "failed") return;
+    const { messages, undone } = stored.value;
+    const standing = format.decode(messages);
+    const taken = format.decode(undone ?? []);
+    states.setRevert(parentSessionId, undone && (taken[0]?.id ?? ""));
+    const records = keeper.all().filter((record) => record.parentSessionId === parentSessionId);
+    for (const { forkId, event } of findUndone({ records, standing, undone: taken }))
+      await keeper.dispatch(forkId, event);
   }
 
   /** A parent without a signal since the last read has not answered either. */
@@ -261,14 +251,16 @@ function createOutbox({ context, forks, states, waits }: OutboxSetup): Outbox {
     const results = await take(send, { type: "message", messageId });
     if (results.length === 0) return;
     const answer = await prompt(parentSessionId, { text: resultNotice(results), messageId });
-    if (answer === "refused") for (const result of results) handovers.delete(idOf(result));
+    if (answer === "stored" || answer === "unknown") return;
+    for (const result of results) handovers.delete(idOf(result));
+    if (answer === "reverted") await moved(results, (run) => ({ type: "delivery-refused", run }));
   }
 
   /** `unknown` when the agent may still store the message. */
   async function prompt(
     parentSessionId: string,
     { text, messageId }: { readonly text: string; readonly messageId: string },
-  ): Promise<"stored" | "refused" | "unknown"> {
+  ): Promise<"stored" | "refused" | "reverted" | "unknown"> {
     const answer = await sessions.prompt({
       sessionId: parentSessionId,
       messageId,
@@ -279,6 +271,10 @@ function createOutbox({ context, forks, states, waits }: OutboxSetup): Outbox {
       reply: "wanted",
     });
     if (answer.status === "ok") return "stored";
+    if (answer.code === "reverted") {
+      await settle(parentSessionId);
+      return "reverted";
+    }
     if (answer.code === "missing") await closeForksOfMissingParent({ host, keeper }, parentSessionId);
     else context.notify.log("warn", "a result could not be sent", { parentSessionId, ...answer });
     return answer.code === "no-answer" ? "unknown" : "refused";
@@ -292,6 +288,8 @@ function createOutbox({ context, forks, states, waits }: OutboxSetup): Outbox {
       if (stored.code === "missing") await closeForksOfMissingParent({ host, keeper }, parentSessionId);
       return [];
     }
+    // What is not found may be restored.
+    if (stored.value.undone !== undefined) return [];
     const transcript = format.decode(stored.value.messages);
     const unanswered: EndedFork[] = [];
     for (const result of results) {
@@ -309,6 +307,8 @@ function createOutbox({ context, forks, states, waits }: OutboxSetup): Outbox {
   }
 
   return {
+    isDue: (parentSessionId, moment) => planFor(parentSessionId, moment).send !== undefined,
+    settle,
     take: (parentSessionId, { moment, carrier }) => take(planFor(parentSessionId, moment).send, carrier),
     async findUnsure(parentSessionId) {
       const { look: sent } = planFor(parentSessionId, "user-message");
@@ -336,3 +336,4 @@ function readByTool({ run: { delivery } }: EndedFork): Handover | undefined {
 const MAX_REMEMBERED = 1_024;
 const RETRY_MS = 100;
 const AFTER_SEND_MS = 2_100;
+const SETTLE_AGAIN_MS = 30_000;

@@ -25,6 +25,16 @@ export function createChildEventsFeature({ context, forks }: ForkSetup): Feature
       if (record.parentSessionId === parentSessionId) void keeper.dispatch(record.id, event);
     }
   };
+  /** Agents go on with what a deleted session is doing; stopped at once, its next request is not made. */
+  const stopChild = (sessionId: string): void => {
+    if (keeper.ofChild(sessionId) !== undefined) void sessions.stop(sessionId);
+  };
+  /** Another program may have deleted it, whose signals are not heard here; a request that it repeats would fail again. */
+  const stopIfGone = async (sessionId: string): Promise<void> => {
+    if (keeper.ofChild(sessionId) === undefined) return;
+    const answer = await sessions.get(sessionId);
+    if (answer.status === "failed" && answer.code === "missing") stopChild(sessionId);
+  };
   /** A child that stops right after its prompt may only be starting; it is looked at again when that is over. */
   const checkAgain = (sessionId: string): void => {
     if (keeper.ofChild(sessionId) === undefined) return;
@@ -43,14 +53,17 @@ export function createChildEventsFeature({ context, forks }: ForkSetup): Feature
           dispatchToChild(signal.sessionId, { type: "status", status: "idle" });
           return checkAgain(signal.sessionId);
         case "busy":
-        case "retry":
           return dispatchToChild(signal.sessionId, { type: "status", status: signal.type });
+        case "retry":
+          dispatchToChild(signal.sessionId, { type: "status", status: signal.type });
+          return stopIfGone(signal.sessionId);
         case "failed":
           dispatchToChild(signal.sessionId, { type: "child-failed", error: signal.error });
           if (signal.error.kind === "aborted")
             dispatchToForksOf(signal.sessionId, { type: "parent-aborted" });
           return;
         case "deleted":
+          stopChild(signal.sessionId);
           dispatchToChild(signal.sessionId, { type: "child-deleted" });
           dispatchToForksOf(signal.sessionId, { type: "parent-deleted" });
           return dropView(signal.sessionId);
@@ -199,7 +212,10 @@ export function createGraftFeature({ context, forks }: ForkSetup): Feature {
       return link?.way === "exact" ? link.parent : undefined;
     },
     async onSignal(signal) {
-      if (signal.type === "deleted") {
+      // What was sent last holds messages that the user has taken back.
+      if (signal.type === "updated" && signal.session.revertedFrom !== undefined)
+        capture.forget(signal.session.id);
+      else if (signal.type === "deleted") {
         capture.forget(signal.sessionId);
         summaries.forget(signal.sessionId);
       } else if (signal.type === "answer" && signal.isFinished && signal.request.error === undefined) {

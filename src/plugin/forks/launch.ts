@@ -1,5 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { currentRun, type ForkModel, type ForkRecord, isLive } from "../../fork/life/record.ts";
+import {
+  type AskingCall,
+  currentRun,
+  type ForkModel,
+  type ForkRecord,
+  isLive,
+} from "../../fork/life/record.ts";
 import { admitFork, createForkRecord } from "../../fork/life/start.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { HostMessage, ModelFacts, TurnSettings } from "../host/agent-host.ts";
@@ -95,6 +101,7 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
       profile: context.options.fork.profile,
     }),
     atMs: context.now(),
+    ...(request.askedBy && { askedBy: request.askedBy }),
   });
   if ((await forks.keeper.add({ record })) === "not-kept") {
     return {
@@ -121,6 +128,7 @@ interface ForkRequest {
   readonly agent?: string;
   /** The model of the step that asks, as the agent describes it. */
   readonly model?: ModelFacts;
+  readonly askedBy?: AskingCall;
 }
 
 export interface Launched {

@@ -105,7 +105,7 @@ export interface HostSessions {
   setNote(sessionId: string, note: unknown): Promise<HostValue<void>>;
   /** A new id for a message, so that it is known before the agent stores it. */
   newMessageId(): string;
-  /** Sends a message and resolves once it is stored. */
+  /** Sends a message and resolves once it is stored. Refused as `reverted` where it would delete what the user may restore. */
   prompt(prompt: HostPrompt): Promise<HostValue<void>>;
   /** Stops what a session is doing. */
   stop(sessionId: string): Promise<HostValue<void>>;
@@ -113,12 +113,12 @@ export interface HostSessions {
   rejectAsk(ask: { readonly askId: string; readonly reason: string }): Promise<HostValue<void>>;
 }
 
-/** `missing`: there is no such thing. `no-answer`: it may have been done all the same. */
+/** `missing`: there is no such thing. `no-answer`: it may have been done all the same. `reverted`: see `revertedFrom`. */
 export type HostValue<Value> =
   | { readonly status: "ok"; readonly value: Value }
   | {
       readonly status: "failed";
-      readonly code: "missing" | "refused" | "no-answer";
+      readonly code: "missing" | "refused" | "no-answer" | "reverted";
       readonly reason: string;
     };
 
@@ -136,13 +136,18 @@ export interface SessionFacts {
   readonly costUSD: number;
   /** All tokens of all its requests. */
   readonly tokens: number;
+  /** The user has taken back everything from this message on and may restore it; the next message deletes it for good. */
+  readonly revertedFrom?: string;
   /** What the plugin stored with the session; unset for a session that is not the plugin's. */
   readonly note?: unknown;
 }
 
 /** What is stored of a session. */
 export interface StoredSession {
+  /** What stands of the conversation. */
   readonly messages: readonly HostMessage[];
+  /** What the user has taken back and may restore; unset where nothing is. */
+  readonly undone?: readonly HostMessage[];
   /** The error with which the newest answer ended. */
   readonly lastError?: ForkError;
 }
@@ -355,6 +360,8 @@ export interface RunningTool {
   readonly sessionId: string;
   /** The same for the same call. */
   readonly callId: string;
+  /** The stored message that holds the call; unset where the agent does not say. */
+  readonly messageId?: string;
   readonly agent: string;
   /** Aborted when nobody waits for the tool any more. */
   readonly signal: AbortSignal;

@@ -2,7 +2,7 @@
 export interface HostScreen {
   /** Shows a short message for a while, in place of the one before. Returns at once. */
   toast(message: string, tone: ToastTone, options?: { readonly durationMs?: number }): void;
-  /** Shows a piece in a conversation, or replaces the one with its key there. It is never sent to the model. */
+  /** Shows a piece in a conversation, or replaces the one with its key there. It is never sent to the model, nor shown while the user has messages taken back. */
   show(piece: ShownPiece): Promise<"shown" | "not-shown">;
   /** Brings a session to the screen. */
   open(sessionId: string): Promise<"opened" | "not-opened">;

@@ -1,6 +1,12 @@
 import { activityOf, forkTable, MAX_RESULT_CHARS, resultNotice } from "../../fork/life/delivery.ts";
 import { formatSpan } from "../../fork/life/end.ts";
-import { currentRun, type EndedRun, type ForkRecord, isLive } from "../../fork/life/record.ts";
+import {
+  type AskingCall,
+  currentRun,
+  type EndedRun,
+  type ForkRecord,
+  isLive,
+} from "../../fork/life/record.ts";
 import { findReport, quoteChild, quoteRange } from "../../fork/life/report.ts";
 import { admitFork, findFork } from "../../fork/life/start.ts";
 import { readRange } from "../../session/recall.ts";
@@ -63,6 +69,7 @@ async function start(
       title,
       ...(agent === undefined ? {} : { agent }),
       ...(tool.model === undefined ? {} : { model: tool.model }),
+      ...askingCall(tool),
     },
   });
   if (outcome.status === "refused") return outcome.reason;
@@ -70,6 +77,11 @@ async function start(
   setup.forks.shown.update(setup.forks.keeper.get(outcome.record.id) ?? outcome.record);
   const result = await resultInTime(setup, tool, { record: outcome.record, waitS });
   return result ?? startedText(outcome);
+}
+
+/** The call as it is found again among the parent's messages, so that an undo of it is noticed. */
+function askingCall({ messageId, callId }: RunningTool): { readonly askedBy?: AskingCall } {
+  return messageId === undefined ? {} : { askedBy: { messageId, callId } };
 }
 
 function startedText({ record, inherited, place }: Launched): string {
@@ -103,6 +115,7 @@ async function steerOrResume(
     type: "resume-asked",
     directive: prompt,
     requestId,
+    ...askingCall(tool),
   });
   if (changed === undefined)
     return `Nothing was done: the record of fork ${record.number} could not be stored.`;

@@ -158,7 +158,9 @@ export function createRecallTool(setup: ForkSetup): ModelTool {
   /** Of a parent that lives on another machine there is what the child inherited. */
   async function parentMessages({ parent, blob }: ParentPlace): Promise<readonly HostMessage[]> {
     const stored = await sessions.read(parent);
-    if (stored.status === "ok" && stored.value.messages.length > 0) return stored.value.messages;
+    // The child inherited what the user may have taken back since.
+    const known = stored.status === "ok" ? [...stored.value.messages, ...(stored.value.undone ?? [])] : [];
+    if (known.length > 0) return known;
     const view = blob === undefined ? undefined : await forks.views.get(blob);
     return view?.status === "found" ? view.messages : [];
   }

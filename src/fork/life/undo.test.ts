@@ -1,0 +1,133 @@
+import { describe, expect, it } from "vitest";
+import {
+  AT_MS,
+  afterEvents,
+  completedFork,
+  runningFork,
+  sampleFork,
+  step,
+} from "../../../test/rig/forks/fork-samples.ts";
+import { forkRoster, planDelivery } from "./delivery.ts";
+import { currentRun, type ForkRecord } from "./record.ts";
+
+const askedBy = { messageId: "m1", callId: "c1" };
+const asked = (record: ForkRecord): ForkRecord => ({
+  ...record,
+  runs: record.runs.map((run) => ({ ...run, askedBy })),
+});
+const running = asked(runningFork());
+const completed = asked(completedFork());
+const deliveryOf = (record: ForkRecord) => {
+  const run = currentRun(record);
+  return "delivery" in run ? run.delivery : undefined;
+};
+const planFor = (record: ForkRecord, status: "idle" | "reverted" = "idle") =>
+  planDelivery({
+    records: [record],
+    instanceId: record.owner.instanceId,
+    parentSessionId: record.parentSessionId,
+    parent: { status },
+    moment: "time",
+    nowMs: AT_MS + 3_600_000,
+  });
+
+describe("a run whose asking message was taken back", () => {
+  it("may only report while it runs, is not prompted for it, and is offered when it ends", () => {
+    const told = step(running, { type: "launch-undone", run: 1 });
+    expect(currentRun(told.record)).toMatchObject({ undone: "restorable", wrapUp: { limit: "undone" } });
+    expect(told.actions).toEqual([]);
+    const finding = { type: "finished", text: "Found.", lastText: "", changedFiles: [] } as const;
+    const ended = step(told.record, { type: "child-checked", run: 1, finding });
+    expect(ended.actions).toContainEqual(
+      expect.objectContaining({ type: "toast", text: expect.stringContaining("not inserted") }),
+    );
+    expect(planFor(ended.record)).toMatchObject({ look: [], remind: [], giveUp: [] });
+    expect(planFor(ended.record).send).toBeUndefined();
+  });
+
+  it("ends before it begins when its child was not prompted yet", () => {
+    const { record } = step(asked(sampleFork()), { type: "launch-undone", run: 1 });
+    expect(currentRun(record)).toMatchObject({
+      state: "cancelled",
+      undone: "restorable",
+      error: { kind: "undone" },
+    });
+  });
+
+  it("goes on, and its result is delivered, once the message is restored", () => {
+    const back = afterEvents(running, { type: "launch-undone", run: 1 }, { type: "launch-restored", run: 1 });
+    expect(currentRun(back)).toEqual(currentRun(running));
+    const ended = afterEvents(
+      completed,
+      { type: "launch-undone", run: 1 },
+      { type: "launch-restored", run: 1 },
+    );
+    expect(planFor(ended).send?.results).toHaveLength(1);
+  });
+
+  it("is never delivered once the user went on, and stays readable", () => {
+    const gone = afterEvents(completed, { type: "launch-undone", run: 1 }, { type: "launch-gone", run: 1 });
+    expect(deliveryOf(gone)).toMatchObject({ state: "acked", closedBy: "undone" });
+    expect(step(gone, { type: "launch-restored", run: 1 }).record).toBe(gone);
+    expect(currentRun(gone)).toMatchObject({ text: expect.stringContaining("a.ts:1") });
+    const late = afterEvents(running, { type: "launch-gone", run: 1 }, { type: "owner-leaving" });
+    expect(deliveryOf(late)).toMatchObject({ state: "acked", closedBy: "undone" });
+  });
+
+  it("is offered once, however often it is told", () => {
+    const first = step(completed, { type: "launch-undone", run: 1 });
+    expect(first.actions.map(({ type }) => type)).toEqual(["toast"]);
+    expect(step(first.record, { type: "launch-undone", run: 1 })).toEqual({
+      record: first.record,
+      actions: [],
+    });
+    expect(step(first.record, { type: "launch-gone", run: 1 }).actions).toEqual([]);
+  });
+
+  it("is not in the list that a compaction must keep", () => {
+    expect(forkRoster([running], AT_MS)).not.toBe("");
+    expect(forkRoster([step(running, { type: "launch-undone", run: 1 }).record], AT_MS)).toBe("");
+  });
+});
+
+describe("a result whose message was taken back", () => {
+  const answered = afterEvents(
+    completed,
+    { type: "delivery-sent", run: 1, way: "prompt" },
+    { type: "delivery-answered", run: 1 },
+  );
+
+  it("is delivered again once the user went on without it, and not before", () => {
+    const undone = step(answered, { type: "delivery-undone", run: 1 }).record;
+    expect(planFor(undone).send).toBeUndefined();
+    const gone = step(undone, { type: "delivery-gone", run: 1 }).record;
+    expect(planFor(gone).send?.results).toHaveLength(1);
+  });
+
+  it("is as it was once it is restored", () => {
+    const back = afterEvents(
+      answered,
+      { type: "delivery-undone", run: 1 },
+      { type: "delivery-restored", run: 1 },
+    );
+    expect(back).toEqual(answered);
+  });
+
+  it("stays where it is when it was never delivered, or nobody wants it", () => {
+    expect(step(completed, { type: "delivery-gone", run: 1 }).record).toBe(completed);
+    const closed = step(completed, { type: "parent-deleted" }).record;
+    expect(step(closed, { type: "delivery-gone", run: 1 }).record).toBe(closed);
+  });
+});
+
+it("a parent with messages taken back gets nothing, and nothing is searched for there", () => {
+  const sent = step(completed, { type: "delivery-sent", run: 1, way: "prompt" }).record;
+  expect(planFor(completed, "reverted")).toEqual({ look: [], remind: [], giveUp: [] });
+  expect(planFor(sent, "reverted")).toEqual({ look: [], remind: [], giveUp: [] });
+});
+
+it("a prompt that the host did not take, since messages were taken back, was not a try", () => {
+  const sent = step(completed, { type: "delivery-sent", run: 1, way: "prompt" }).record;
+  const refused = step(sent, { type: "delivery-refused", run: 1 }).record;
+  expect(deliveryOf(refused)).toMatchObject({ state: "pending", sends: 0 });
+});

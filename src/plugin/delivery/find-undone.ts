@@ -1,0 +1,79 @@
+import { deliveryIdsIn } from "../../fork/life/delivery.ts";
+import type { UndoEvent } from "../../fork/life/events.ts";
+import {
+  type AskingCall,
+  deliveryId,
+  type ForkRecord,
+  type ForkRun,
+  isLive,
+} from "../../fork/life/record.ts";
+import { wasDelivered } from "../../fork/life/undo.ts";
+import { isNameOfCall, type Transcript } from "../../transcript/message.ts";
+import { outcomeText } from "../../transcript/part.ts";
+
+/**
+ * What an undo of a parent, its redo, or going on without what was undone means for the forks of that parent. Nothing where
+ * all of them know it already.
+ */
+export function findUndone({ records, standing, undone }: UndoneView): readonly ForkUndoEvent[] {
+  const stands = readConversation(standing);
+  const taken = readConversation(undone);
+  const launchEvent = ({ askedBy, undone: known }: ForkRun): UndoEvent["type"] | undefined => {
+    if (askedBy === undefined || stands.hasCall(askedBy))
+      return known === "restorable" ? "launch-restored" : undefined;
+    if (taken.hasCall(askedBy)) return known === undefined ? "launch-undone" : undefined;
+    return known === "gone" ? undefined : "launch-gone";
+  };
+  const deliveryEvent = (record: ForkRecord, run: ForkRun): UndoEvent["type"] | undefined => {
+    if (isLive(run) || !wasDelivered(run)) return undefined;
+    const id = deliveryId(record, run.number);
+    const isKnown = run.delivery.isUndone === true;
+    if (stands.deliveries.has(id)) return isKnown ? "delivery-restored" : undefined;
+    if (taken.deliveries.has(id)) return isKnown ? undefined : "delivery-undone";
+    return isKnown ? "delivery-gone" : undefined;
+  };
+  return records.flatMap((record) =>
+    record.runs.flatMap((run) => {
+      const launch = launchEvent(run);
+      // Nobody asks any more for a result whose launch is gone.
+      const types = launch === "launch-gone" ? [launch] : [launch, deliveryEvent(record, run)];
+      return types.flatMap((type) =>
+        type === undefined ? [] : [{ forkId: record.id, event: { type, run: run.number } }],
+      );
+    }),
+  );
+}
+
+interface UndoneView {
+  /** The forks of the parent. */
+  readonly records: readonly ForkRecord[];
+  readonly standing: Transcript;
+  /** What the user may restore. */
+  readonly undone: Transcript;
+}
+
+interface ForkUndoEvent {
+  readonly forkId: string;
+  readonly event: UndoEvent;
+}
+
+interface Conversation {
+  readonly deliveries: ReadonlySet<string>;
+  hasCall(call: AskingCall): boolean;
+}
+
+function readConversation(transcript: Transcript): Conversation {
+  const texts = transcript.flatMap(({ parts }) =>
+    parts.flatMap((part) =>
+      part.type === "text" ? [part.text] : part.type === "tool" ? [outcomeText(part.outcome)] : [],
+    ),
+  );
+  return {
+    deliveries: new Set(texts.flatMap(deliveryIdsIn)),
+    hasCall: ({ messageId, callId }) =>
+      transcript.some(
+        ({ id, parts }) =>
+          id === messageId && parts.some((part) => part.type === "tool" && isNameOfCall(part.callId, callId)),
+      ),
+  };
+}
