@@ -41,8 +41,6 @@ export function createScreen(calls: HostCalls, attendance: "attended" | "headles
     const place = places.get(id) ?? (await placeOf(piece));
     if (place === undefined) return "not-shown";
     places.set(id, place);
-    const session = await calls.call("GET", `/session/${encodeURIComponent(sessionId)}`);
-    if (session.status === "failed" || asObject(session.body).revert !== undefined) return "not-shown";
     const { messageId: messageID, partId, startedAtMs } = place;
     const path = `/session/${encodeURIComponent(sessionId)}`;
     const session = await calls.call("GET", path);
