@@ -8,6 +8,7 @@ import { createForkClockFeature } from "./forks/clock.ts";
 import { createForks, type ForkSetup } from "./forks/forks.ts";
 import type { AgentHost, AgentPlugin } from "./host/agent-host.ts";
 import { combineFeatures, createLruMap, type Feature } from "./host/features.ts";
+import { createLoadedNotice } from "./loaded.ts";
 import { createViewCapture } from "./stores/views.ts";
 import { createForkCancelTool, createForkResultTool, createForkTool } from "./tools/fork-tools.ts";
 import { createRecallTool } from "./tools/tools.ts";
@@ -64,6 +65,7 @@ function featuresOf(context: PluginContext): readonly Feature[] {
   };
   const pruning = createPruneWindow({ context, pins, windows, isChild });
   return [
+    createLoadedNotice(context),
     { name: "session tree", onSignal: async (signal) => context.tree.observe(signal) },
     createRequestJournal(context),
     windows.feature,

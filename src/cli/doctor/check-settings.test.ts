@@ -30,14 +30,9 @@ interface Settings {
 it.each<{ name: string; given: Settings; problems: readonly string[] }>([
   { name: "nothing where all is well", given: {}, problems: [] },
   {
-    name: "a plugin that is not configured",
-    given: { plugins: [plugin("other")] },
-    problems: ["configured"],
-  },
-  {
-    name: "every option that is not understood",
-    given: { plugins: [plugin("carryover", { prune: "always", colour: 1 })] },
-    problems: ["options", "options"],
+    name: "options under a key of their own",
+    given: { settings: { carryover: { prune: "auto" } } },
+    problems: ["options"],
   },
   {
     name: "another context plugin behind ours",

@@ -1,16 +1,20 @@
 import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
 import { readPluginOptions } from "../../plugin/context/options.ts";
 import { asObject, type UnknownObject } from "../../text/json.ts";
-import { type ConfiguredPlugin, type HostConfiguration, isCarryover } from "../opencode/configuration.ts";
+import {
+  type ConfiguredPlugin,
+  type HostConfiguration,
+  isCarryover,
+  isSet,
+} from "../opencode/configuration.ts";
 import type { Finding } from "./finding.ts";
 
-/** Checks OpenCode's configuration: is the plugin in it, are its options valid, and which plugins or settings interfere. */
+/** Checks OpenCode's configuration: what it cannot read, and which plugins or settings interfere. */
 export function checkSettings({ files, plugins, settings }: HostConfiguration, env: Environment): Finding[] {
   const ours = plugins.find(isCarryover);
   return [
     ...files.flatMap(({ path, problem }) => (problem === undefined ? [] : [unreadable(path, problem)])),
-    checkConfigured(ours, files),
-    ...(ours === undefined ? [] : checkOptions(ours)),
+    ...checkPlaceOfOptions(settings),
     ...checkOtherPlugins(plugins),
     ...checkHostSettings(settings, readPluginOptions(ours?.options).options.prune),
     ...checkEnvironment(env),
@@ -28,26 +32,17 @@ function unreadable(path: string, problem: string): Finding {
   };
 }
 
-function checkConfigured(ours: ConfiguredPlugin | undefined, files: HostConfiguration["files"]): Finding {
-  const check = "configured";
-  if (ours !== undefined)
-    return { check, level: "ok", what: `the plugin is configured: ${ours.spec} (${ours.from})` };
-  const looked = files.map(({ path }) => path).join(", ") || "no configuration file was found";
-  return {
-    check,
-    level: "problem",
-    what: `the plugin is in no configuration for this folder (${looked})`,
-    advice: 'Add "plugin": ["carryover"] to opencode.json here or in ~/.config/opencode.',
-  };
-}
-
-function checkOptions({ options, from }: ConfiguredPlugin): Finding[] {
-  return readPluginOptions(options).problems.map((problem) => ({
-    check: "options",
-    level: "problem",
-    what: `the plugin does nothing because of an option: ${problem}`,
-    advice: `Correct it in ${from}.`,
-  }));
+/** Our options under a key of their own are what one tries first, and nobody reads them. */
+function checkPlaceOfOptions({ carryover }: UnknownObject): Finding[] {
+  if (carryover === undefined) return [];
+  return [
+    {
+      check: "options",
+      level: "problem",
+      what: "options stand under a key `carryover`, where nothing reads them",
+      advice: 'They belong behind the name: "plugin": [["carryover", { … }]].',
+    },
+  ];
 }
 
 /** Other plugins that change the requests to the model. */
@@ -113,23 +108,22 @@ function checkHostSettings(settings: UnknownObject, prune: "off" | "auto"): Find
 }
 
 function checkEnvironment(env: Environment): Finding[] {
-  const isSet = (name: string): boolean => /^(?:1|true)$/i.test(env[name] ?? "");
   const findings: Finding[] = [];
-  if (isSet("OPENCODE_PURE"))
+  if (isSet(env.OPENCODE_PURE))
     findings.push({
       check: "environment",
       level: "problem",
       what: "OPENCODE_PURE is set: OpenCode loads no plugin",
       advice: "Unset it.",
     });
-  if (isSet("OPENCODE_DISABLE_AUTOCOMPACT"))
+  if (isSet(env.OPENCODE_DISABLE_AUTOCOMPACT))
     findings.push({
       check: "environment",
       level: "problem",
       what: "OPENCODE_DISABLE_AUTOCOMPACT is set: a full window ends the session with an error",
       advice: "Unset it; the plugin does not compact by itself.",
     });
-  if (isSet("OPENCODE_EXPERIMENTAL_BACKGROUND_SUBAGENTS"))
+  if (isSet(env.OPENCODE_EXPERIMENTAL_BACKGROUND_SUBAGENTS))
     findings.push({
       check: "environment",
       level: "note",

@@ -1,4 +1,4 @@
-import { lstat, mkdtemp, rm } from "node:fs/promises";
+import { lstat, mkdtemp, rm, statfs, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
 import { databaseControlStore, PLUGIN_SCOPE, runningPlugins } from "../../plugin/stores/control-store.ts";
@@ -7,6 +7,7 @@ import { listPluginJournals, readPluginJournal } from "../../plugin/stores/journ
 import { readForks } from "../../plugin/stores/plugin-stores.ts";
 import { createLoadPg } from "../../stores/postgres/pool.ts";
 import { createPostgresStores, type PostgresStores } from "../../stores/postgres/stores.ts";
+import { formatBytes } from "../../text/display.ts";
 import { DATABASE_LABEL, packageFolders } from "../opencode/with-stores.ts";
 import { formatCount, terminalText } from "../terminal/output.ts";
 import type { Finding } from "./finding.ts";
@@ -79,7 +80,9 @@ function unwritable(folder: string, reason: string): Finding {
     check: "store",
     level: "problem",
     what: `${folder} cannot be written: ${reason}`,
-    advice: "Give this user the right to write there, or name another folder with the option `store`.",
+    advice: reason.includes("disk")
+      ? "Make room: `carryover purge` shows what of it is ours. Or name a folder on another disk with the option `store`."
+      : "Give this user the right to write there, or name another folder with the option `store`.",
   };
 }
 
@@ -93,14 +96,26 @@ async function nearestParent(path: string): Promise<string> {
   }
 }
 
+/** Tries what the plugin does: makes a folder, writes a file into it, waits until it is on the disk. */
 async function writeProblem(folder: string): Promise<string | undefined> {
+  let made: string | undefined;
   try {
-    await rm(await mkdtemp(join(folder, ".carryover-doctor-")), { recursive: true });
-    return undefined;
+    made = await mkdtemp(join(folder, ".carryover-doctor-"));
+    await writeFile(join(made, "probe"), Buffer.alloc(PROBE_BYTES, 1), { flush: true });
+    const { bavail, bsize } = await statfs(folder);
+    const freeBytes = bavail * bsize;
+    return freeBytes < MIN_FREE_BYTES ? `only ${formatBytes(freeBytes)} of the disk are free` : undefined;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code ?? String(error);
+    const code = (error as NodeJS.ErrnoException).code ?? String(error);
+    return code === "ENOSPC" ? "the disk is full (ENOSPC)" : code;
+  } finally {
+    if (made !== undefined) await rm(made, { recursive: true, force: true });
   }
 }
+
+const PROBE_BYTES = 256 * 1024;
+/** Less than a few long outputs need. */
+const MIN_FREE_BYTES = 32 * 1024 * 1024;
 
 /** Checks that the plugin's database can be reached and has its tables; never shows its address. */
 export async function checkDatabase(connectionString: string): Promise<Finding[]> {

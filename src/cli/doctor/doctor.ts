@@ -1,15 +1,18 @@
 import { execFile } from "node:child_process";
-import { access, constants, copyFile, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { delimiter, isAbsolute, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { access, constants } from "node:fs/promises";
+import { delimiter, isAbsolute, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { Command } from "commander";
+import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
+import { readLoadedNote, VERSION } from "../../plugin/loaded.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
-import { type HostConfiguration, isCarryover, readHostConfiguration } from "../opencode/configuration.ts";
+import { readHostConfiguration } from "../opencode/configuration.ts";
 import { findPluginFolders, findStoreOption, STORE_OPTION } from "../opencode/with-stores.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import { colorsFor, printJson } from "../terminal/output.ts";
+import { askHost, type HostAnswer } from "./ask-host.ts";
+import { checkPlugin } from "./check-plugin.ts";
 import { checkSettings } from "./check-settings.ts";
 import { checkDatabase, checkStore } from "./check-store.ts";
 import { type Finding, renderFindings } from "./finding.ts";
@@ -21,7 +24,7 @@ export function doctorCommand(): Command {
     .description("check OpenCode, the plugin, its settings and its store, and that our edits reach the model")
     .option("--json", "print { findings } for a program to read")
     .option("--opencode <path>", "the program of OpenCode; the one on PATH when unset")
-    .option("--plugin <path>", "the plugin to test; the configured one, or that of this package, when unset")
+    .option("--plugin <path>", "the plugin for the self-test; the configured one when unset")
     .option(...STORE_OPTION)
     .option("--no-self-test", "do not run OpenCode")
     .addHelpText("after", EXAMPLES)
@@ -33,11 +36,9 @@ Examples:
   carryover doctor
   carryover doctor --no-self-test --json | jq '.findings[] | select(.level == "problem")'
 
-The self-test runs your OpenCode once in a folder that is thrown away, with a model of ours on this machine.
+OpenCode is started twice: in this folder, as a server for this machine only, to be asked which tools it has; and for the
+self-test in a folder that is thrown away, with a model of ours. Nothing is sent to your provider.
 Exit codes: 0 nothing has to be done, 2 something has, 1 a fault of Carryover.`;
-
-/** The version of OpenCode that the plugin is tested with. */
-const TESTED_OPENCODE_VERSION = "1.18.33";
 
 interface DoctorFlags {
   readonly json?: true;
@@ -48,21 +49,14 @@ interface DoctorFlags {
 }
 
 async function runDoctor(flags: DoctorFlags): Promise<void> {
-  const { env } = process;
-  const configuration = await readHostConfiguration({ directory: process.cwd(), env });
-  const binary = await findProgram(flags.opencode ?? "opencode", env.PATH ?? "");
-  const store = await findStoreOption(flags.store);
-  const findings = [
-    ...(await checkHost(binary)),
-    ...checkSettings(configuration, env),
-    ...(store !== undefined && isDatabase(store)
-      ? await checkDatabase(store)
-      : await checkStore(await findPluginFolders(store))),
-  ];
-  if (flags.selfTest && binary !== undefined) {
-    if (!flags.json) process.stderr.write("Running OpenCode once; this takes some seconds.\n");
-    findings.push(...(await selfTest({ binary, plugin: flags.plugin, configuration })));
-  }
+  const findings = await diagnose({
+    ...flags,
+    directory: process.cwd(),
+    env: process.env,
+    onWait: () => {
+      if (!flags.json) process.stderr.write("Running OpenCode twice; this takes some seconds.\n");
+    },
+  });
   if (flags.json) printJson({ findings });
   else process.stdout.write(renderFindings(findings, colorsFor(process.stdout)));
   const problems = findings.filter(({ level }) => level === "problem").length;
@@ -70,7 +64,145 @@ async function runDoctor(flags: DoctorFlags): Promise<void> {
     throw new CliError(problems === 1 ? "1 thing has to be done" : `${problems} things have to be done`);
 }
 
-async function checkHost(binary: string | undefined): Promise<Finding[]> {
+/** Everything that is found; nothing but `ok` and notes only where OpenCode said that it has our tools, or was not asked. */
+export async function diagnose(setup: Diagnosis): Promise<readonly Finding[]> {
+  const { directory, env } = setup;
+  const configuration = await readHostConfiguration({ directory, env });
+  const binary = await findProgram(setup.opencode ?? "opencode", env.PATH ?? "");
+  const store = await findStoreOption(setup.store);
+  const folders = await findPluginFolders(store);
+  const host = await checkHost(binary);
+  const plugin = await checkPlugin({ configuration, directory, env, binary, version: VERSION });
+  const findings = [
+    ...checkNode(process.versions.node),
+    ...host,
+    ...checkSettings(configuration, env),
+    ...plugin.findings,
+    ...(store !== undefined && isDatabase(store) ? await checkDatabase(store) : await checkStore(folders)),
+    ...(await lastStart(folders.root)),
+  ];
+  if (!setup.selfTest || binary === undefined || host.some(({ level }) => level === "problem"))
+    return [...findings, NOT_ASKED];
+  setup.onWait?.();
+  const answer = await askHost({ binary, directory, env });
+  const registered = checkAnswer(answer, findings);
+  const tested = setup.plugin ?? (registered.level === "ok" ? plugin.entry : undefined);
+  return [
+    ...findings,
+    registered,
+    ...checkAgents(answer, findings),
+    ...(tested === undefined ? [] : await runSelfTest({ binary, plugin: urlOf(tested) })),
+  ];
+}
+
+interface Diagnosis {
+  readonly directory: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly opencode?: string;
+  readonly plugin?: string;
+  readonly store?: string;
+  /** Whether OpenCode is run. */
+  readonly selfTest: boolean;
+  /** Called before something that takes seconds. */
+  readonly onWait?: () => void;
+}
+
+const urlOf = (path: string): string => (path.startsWith("file:") ? path : pathToFileURL(resolve(path)).href);
+
+const NOT_ASKED: Finding = {
+  check: "registered",
+  level: "note",
+  what: "OpenCode was not asked whether it has our tools",
+  advice: "Leave out --no-self-test, and have `opencode` on PATH.",
+};
+
+/** What OpenCode itself says decides, whatever was found before. */
+function checkAnswer(answer: HostAnswer, before: readonly Finding[]): Finding {
+  const check = "registered";
+  if (answer.status === "refused")
+    return {
+      check,
+      level: "problem",
+      what: `OpenCode does not work in this folder: ${answer.reason}`,
+      advice: "Correct what it names, or run `opencode debug config` to see it again.",
+    };
+  const missing = FORK_OWN_TOOLS.filter((tool) => !answer.tools.includes(tool));
+  if (missing.length === 0)
+    return { check, level: "ok", what: `OpenCode has ${FORK_OWN_TOOLS.join(", ")} in this folder` };
+  const said = answer.printed
+    .join("")
+    .split("\n")
+    .filter((line) => /level=(?:ERROR|WARN)/.test(line) && /plugin|carryover/i.test(line))
+    .map((line) => line.replace(/^.*?message=/, ""))
+    .slice(-3);
+  const isKnown = before.some(({ level }) => level === "problem");
+  return {
+    check,
+    level: "problem",
+    what: `OpenCode does not have ${missing.join(", ")} in this folder${said.length > 0 ? `; it says: ${said.join("; ")}` : ""}`,
+    advice: isKnown
+      ? "Do what stands above, then run this again."
+      : "Nothing above explains it. Look for the plugin in OpenCode's log: opencode serve --print-logs --log-level DEBUG",
+  };
+}
+
+/** Tools that are there and that no agent, or not every agent, is offered. */
+function checkAgents(answer: HostAnswer, before: readonly Finding[]): Finding[] {
+  if (answer.status === "refused") return [];
+  const { agents } = answer;
+  const isKnown = (tool: string): boolean =>
+    before.some(({ check, what }) => check === "tools" && what.includes(` ${tool} `));
+  return FORK_OWN_TOOLS.filter((tool) => answer.tools.includes(tool) && !isKnown(tool)).flatMap(
+    (tool): Finding[] => {
+      const without = agents.filter(({ refused }) => refused.includes(tool)).map(({ name }) => name);
+      if (without.length === 0) return [];
+      const isNobody = without.length === agents.length;
+      return [
+        {
+          check: "tools",
+          level: isNobody ? "problem" : "note",
+          what: isNobody
+            ? `no agent is offered the tool ${tool}: permissions hide it`
+            : `the tool ${tool} is hidden from ${without.join(", ")} by permissions`,
+          advice: `Add "permission": { "${tool}": "allow" } behind the rule that denies it, or leave it so.`,
+        },
+      ];
+    },
+  );
+}
+
+async function lastStart(root: string): Promise<Finding[]> {
+  const note = await readLoadedNote(root);
+  const check = "last-start";
+  return note === undefined
+    ? [{ check, level: "ok", what: "the plugin has not run on this machine yet" }]
+    : [
+        {
+          check,
+          level: "ok",
+          what: `the plugin ran last on ${new Date(note.atMs).toISOString()} as version ${note.version} in ${note.directory}`,
+        },
+      ];
+}
+
+/** Says when this program runs in a Node that is older than the package asks for. */
+export function checkNode(version: string): Finding[] {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  if (major > 20 || (major === 20 && minor >= 19)) return [];
+  return [
+    {
+      check: "node",
+      level: "problem",
+      what: `this is Node ${version}; carryover needs 20.19 or newer`,
+      advice: "Install a newer Node. The plugin itself runs inside OpenCode and does not need it.",
+    },
+  ];
+}
+
+/** The version of OpenCode that the plugin is tested with. */
+const TESTED_OPENCODE_VERSION = "1.18.33";
+
+export async function checkHost(binary: string | undefined): Promise<Finding[]> {
   const check = "opencode";
   const advice = `Install it (npm i -g opencode-ai@${TESTED_OPENCODE_VERSION}), or name it with --opencode.`;
   if (binary === undefined)
@@ -83,6 +215,16 @@ async function checkHost(binary: string | undefined): Promise<Finding[]> {
     return [{ check, level: "problem", what: `${binary} does not say its version`, advice }];
   if (version === TESTED_OPENCODE_VERSION)
     return [{ check, level: "ok", what: `OpenCode ${version}, the tested version (${binary})` }];
+  const major = Number(/^\D*(\d+)/.exec(version)?.[1]);
+  if (major !== 1)
+    return [
+      {
+        check,
+        level: "problem",
+        what: `OpenCode ${version} does not load plugins of OpenCode 1, which this one is (${binary})`,
+        advice,
+      },
+    ];
   return [
     {
       check,
@@ -110,37 +252,4 @@ async function findProgram(name: string, path: string): Promise<string | undefin
     }
   }
   return undefined;
-}
-
-/** Tests the plugin of `--plugin`, else the configured one if it is a file, else the one of this package. */
-async function selfTest({ binary, plugin, configuration }: SelfTestChoice): Promise<Finding[]> {
-  const configured = configuration.plugins.find(isCarryover)?.spec;
-  const chosen = plugin ?? (configured !== undefined && isLocal(configured) ? configured : undefined);
-  if (chosen !== undefined)
-    return runSelfTest({ binary, plugin: isAbsolute(chosen) ? pathToFileURL(chosen).href : chosen });
-  const own = fileURLToPath(new URL("./server.js", import.meta.url));
-  // Copied to a folder of its own: beside a package.json OpenCode would load what that names.
-  const folder = await mkdtemp(join(tmpdir(), "carryover-plugin-"));
-  const copy = join(folder, "carryover.mjs");
-  try {
-    await copyFile(own, copy);
-    return await runSelfTest({ binary, plugin: pathToFileURL(copy).href });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).path !== own) throw error;
-    const what = `the plugin is not beside this program (${own})`;
-    const advice = "Install the package again, or name the plugin with --plugin.";
-    return [{ check: "self-test", level: "problem", what, advice }];
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-interface SelfTestChoice {
-  readonly binary: string;
-  readonly plugin: string | undefined;
-  readonly configuration: HostConfiguration;
-}
-
-function isLocal(spec: string): boolean {
-  return spec.startsWith("file:") || isAbsolute(spec);
 }

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { isCarryover, parseJsonc, readHostConfiguration } from "./configuration.ts";
 
@@ -36,8 +37,8 @@ describe("OpenCode's configuration", () => {
     expect(plugins.map(({ spec }) => spec)).toEqual([
       "first",
       "carryover",
+      pathToFileURL(join(root, "project/deep/.opencode/plugin/local.ts")).href,
       "last",
-      join(root, "project/deep/.opencode/plugin/local.ts"),
     ]);
     expect(plugins[1]?.options).toEqual({ prune: "auto" });
     expect(settings.compaction).toEqual({ auto: true, prune: true });

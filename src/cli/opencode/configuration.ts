@@ -1,37 +1,33 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { type ParseError, parse, printParseErrorCode } from "jsonc-parser";
 import { configHome } from "../../plugin/stores/folders.ts";
 import { errorMessage } from "../../text/display.ts";
-import { asObject, asString, isObject, type UnknownObject } from "../../text/json.ts";
+import { asObject, isObject, type UnknownObject } from "../../text/json.ts";
 import { lineAndColumn } from "../files/read-input.ts";
 
 /** OpenCode's configuration for a folder: every file that it reads, and the plugins in the order in which it loads them. */
-export async function readHostConfiguration({
-  directory,
-  env,
-}: ConfigurationPlace): Promise<HostConfiguration> {
+export async function readHostConfiguration(place: ConfigurationPlace): Promise<HostConfiguration> {
   const files: ConfigurationFile[] = [];
-  const folders = [join(configHome(env), "opencode"), ...projectFolders(directory)];
-  const named = asString(env.OPENCODE_CONFIG);
-  const paths = [
-    ...CONFIG_NAMES.map((name) => join(folders[0] ?? "", name)),
-    ...(named === undefined ? [] : [resolve(directory, named)]),
-    ...folders.slice(1).flatMap((folder) => CONFIG_NAMES.map((name) => join(folder, name))),
-    ...(env.OPENCODE_CONFIG_DIR ? CONFIG_NAMES.map((name) => join(env.OPENCODE_CONFIG_DIR ?? "", name)) : []),
-  ];
-  for (const path of paths) {
-    const text = await readFile(path, "utf8").catch(() => undefined);
-    if (text !== undefined) files.push(readConfiguration(path, text));
+  const plugins: ConfiguredPlugin[] = [];
+  for (const source of sourcesOf(place)) {
+    if (source.type === "plugin-files") {
+      plugins.push(...(await pluginFilesIn(source.folder)));
+      continue;
+    }
+    const text =
+      source.type === "text" ? source.text : await readFile(source.path, "utf8").catch(() => undefined);
+    if (text === undefined) continue;
+    const file = readConfiguration(source.path, text);
+    files.push(file);
+    plugins.push(...pluginsIn(file.config, source.path, source.folder));
   }
-  if (env.OPENCODE_CONFIG_CONTENT)
-    files.push(readConfiguration("OPENCODE_CONFIG_CONTENT", env.OPENCODE_CONFIG_CONTENT));
-  const listed = files.flatMap(({ path, config }) => pluginsIn(config, path));
-  const local = (await Promise.all(folders.map(pluginFilesIn))).flat();
   return {
     files,
-    plugins: [...new Map([...listed, ...local].map((plugin) => [plugin.spec, plugin])).values()],
+    plugins: withoutDoubles(plugins),
     settings: files.reduce<UnknownObject>((merged, { config }) => deepMerge(merged, config), {}),
   };
 }
@@ -56,7 +52,7 @@ interface ConfigurationFile {
 }
 
 export interface ConfiguredPlugin {
-  /** A package, a path or a file URL. */
+  /** A package, or the URL of a file or folder. */
   readonly spec: string;
   readonly options: unknown;
   /** The file that names it. */
@@ -78,42 +74,137 @@ export function parseJsonc(text: string): unknown {
   throw new SyntaxError(`${printParseErrorCode(error.error)} in ${lineAndColumn(body, error.offset)}`);
 }
 
-const CONFIG_NAMES = ["config.json", "opencode.json", "opencode.jsonc"];
+/** A file, a text, or a folder whose files are plugins. */
+type Source =
+  | { readonly type: "file"; readonly path: string; readonly folder: string }
+  | { readonly type: "text"; readonly path: string; readonly folder: string; readonly text: string }
+  | { readonly type: "plugin-files"; readonly folder: string };
 
-/** The folders of the project down to this one, outermost first, each with its `.opencode`. */
+/** Where OpenCode 1 looks, in its order: what comes later wins. */
+function sourcesOf({ directory, env }: ConfigurationPlace): readonly Source[] {
+  const global = join(configHome(env), "opencode");
+  const project = isSet(env.OPENCODE_DISABLE_PROJECT_CONFIG) ? [] : projectFolders(directory);
+  const { OPENCODE_CONFIG: named, OPENCODE_CONFIG_DIR: namedFolder, OPENCODE_CONFIG_CONTENT: text } = env;
+  const ownFolders = new Set([
+    global,
+    ...project.toReversed().map((folder) => join(folder, OWN_FOLDER)),
+    join(env.HOME || homedir(), OWN_FOLDER),
+    ...(namedFolder ? [resolve(directory, namedFolder)] : []),
+  ]);
+  const filesIn = (folder: string, names = CONFIG_NAMES): Source[] =>
+    names.map((name) => ({ type: "file", path: join(folder, name), folder }));
+  const namedPath = resolve(directory, named ?? "");
+  return [
+    ...filesIn(global, ["config.json", ...CONFIG_NAMES]),
+    ...(named ? [{ type: "file", path: namedPath, folder: dirname(namedPath) } as const] : []),
+    ...project.flatMap((folder) => filesIn(folder)),
+    ...[...ownFolders].flatMap((folder): Source[] => [
+      ...(folder === global ? [] : filesIn(folder)),
+      { type: "plugin-files", folder },
+    ]),
+    ...(text ? [{ type: "text", path: "OPENCODE_CONFIG_CONTENT", folder: directory, text } as const] : []),
+    ...filesIn(managedFolder(env)),
+  ];
+}
+
+const CONFIG_NAMES: readonly string[] = ["opencode.json", "opencode.jsonc"];
+const OWN_FOLDER = ".opencode";
+
+/** Where an administrator puts a configuration that nobody can change. */
+function managedFolder({ ProgramData }: ConfigurationPlace["env"]): string {
+  if (process.platform === "darwin") return "/Library/Application Support/opencode";
+  if (process.platform === "win32") return join(ProgramData || "C:\\ProgramData", "opencode");
+  return "/etc/opencode";
+}
+
+/** True for a variable that switches something on, as OpenCode reads it. */
+export function isSet(value: string | undefined): boolean {
+  return /^(?:1|true)$/i.test(value ?? "");
+}
+
+/** The folders of the project down to this one, outermost first. */
 function projectFolders(directory: string): readonly string[] {
   const folders: string[] = [];
   for (let folder = resolve(directory); ; folder = dirname(folder)) {
-    folders.unshift(folder, join(folder, ".opencode"));
+    folders.unshift(folder);
     if (folder === dirname(folder) || existsSync(join(folder, ".git"))) return folders;
   }
 }
 
 function readConfiguration(path: string, text: string): ConfigurationFile {
   try {
-    return { path, config: asObject(parseJsonc(text)) };
+    const config = asObject(parseJsonc(text));
+    const problem = pluginListProblem(config.plugin);
+    return { path, config, ...(problem !== undefined && { problem }) };
   } catch (error) {
     return { path, config: {}, problem: errorMessage(error) };
   }
 }
 
-function pluginsIn(config: UnknownObject, from: string): readonly ConfiguredPlugin[] {
-  const { plugin } = config;
-  return (Array.isArray(plugin) ? plugin : []).flatMap((entry: unknown): ConfiguredPlugin[] => {
-    const [spec, options] = Array.isArray(entry) ? (entry as readonly unknown[]) : [entry];
-    return typeof spec === "string" ? [{ spec, options, from }] : [];
+/** What OpenCode refuses in a list of plugins; it then starts with none of the file. */
+function pluginListProblem(plugin: unknown): string | undefined {
+  if (plugin === undefined) return undefined;
+  if (!Array.isArray(plugin)) return '`plugin` is not a list; write "plugin": ["carryover"]';
+  const wrong = plugin.findIndex((entry: unknown) => {
+    if (typeof entry === "string") return false;
+    const [spec, options] = Array.isArray(entry) ? (entry as readonly unknown[]) : [];
+    return typeof spec !== "string" || (Array.isArray(entry) && entry.length !== 2) || !isObject(options);
   });
+  if (wrong === -1) return undefined;
+  const isLooseOptions = isObject(plugin[wrong]) && !Array.isArray(plugin[wrong]);
+  return isLooseOptions
+    ? `plugin[${wrong}] is an object; options belong in brackets with the name: [["carryover", { … }]]`
+    : `plugin[${wrong}] is neither a text nor a pair of a name and options: [["carryover", { … }]]`;
+}
+
+function pluginsIn(config: UnknownObject, from: string, folder: string): readonly ConfiguredPlugin[] {
+  const { plugin } = config;
+  const found: ConfiguredPlugin[] = [];
+  for (const entry of Array.isArray(plugin) ? (plugin as readonly unknown[]) : []) {
+    const [spec, options] = Array.isArray(entry) ? (entry as readonly unknown[]) : [entry];
+    if (typeof spec === "string") found.push({ spec: resolveSpec(spec, folder), options, from });
+  }
+  return found;
+}
+
+/** A path is meant from the folder of the file that names it. */
+function resolveSpec(spec: string, folder: string): string {
+  if (spec.startsWith("file://") || !isPathSpec(spec)) return spec;
+  return pathToFileURL(resolve(folder, spec)).href;
+}
+
+/** True for a file or folder, false for a package. */
+export function isPathSpec(spec: string): boolean {
+  return (
+    spec.startsWith("file://") || spec.startsWith(".") || isAbsolute(spec) || /^[A-Za-z]:[\\/]/.test(spec)
+  );
+}
+
+/** The name of the package that a spec means, and its version, if it says one. */
+export function packageOf(spec: string): { readonly name: string; readonly version?: string } {
+  const at = spec.indexOf("@", 1);
+  return at === -1 ? { name: spec } : { name: spec.slice(0, at), version: spec.slice(at + 1) };
+}
+
+/** OpenCode loads a package once, whatever its version, and a file once; the last mention wins. */
+function withoutDoubles(plugins: readonly ConfiguredPlugin[]): readonly ConfiguredPlugin[] {
+  const identityOf = ({ spec }: ConfiguredPlugin): string => (isPathSpec(spec) ? spec : packageOf(spec).name);
+  return plugins.filter(
+    (plugin, index) => !plugins.slice(index + 1).some((later) => identityOf(later) === identityOf(plugin)),
+  );
 }
 
 async function pluginFilesIn(folder: string): Promise<readonly ConfiguredPlugin[]> {
-  // OpenCode loads plugin files from its own folders only.
-  if (basename(folder) !== ".opencode" && basename(folder) !== "opencode") return [];
   const found = await Promise.all(
     ["plugin", "plugins"].map(async (name) => {
       const names = await readdir(join(folder, name)).catch(() => []);
       return names
-        .filter((file) => /\.[cm]?[jt]s$/.test(file))
-        .map((file) => ({ spec: join(folder, name, file), options: undefined, from: join(folder, name) }));
+        .filter((file) => /\.[jt]s$/.test(file))
+        .map((file) => ({
+          spec: pathToFileURL(join(folder, name, file)).href,
+          options: undefined,
+          from: join(folder, name),
+        }));
     }),
   );
   return found.flat();

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readdir, rmdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { LOADED_FILE } from "../../plugin/loaded.ts";
 import type { PluginFolders } from "../../plugin/stores/folders.ts";
 import {
   defaultStateFolder,
@@ -52,6 +53,7 @@ export async function readFolderInventory(request: InventoryRequest): Promise<In
   ];
   addRecords(draft, await Promise.all(recordFolders.map((folder) => readRecords(folder, draft))));
   await addLogs(draft, folders.journal);
+  draft.leftovers.push(...(await filesIn(folders.root)).filter(({ path }) => basename(path) === LOADED_FILE));
   const contents = [
     ...(await contentsIn(folders.spill, "spill")),
     ...(await contentsIn(folders.views, "view")),

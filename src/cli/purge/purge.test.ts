@@ -137,6 +137,7 @@ describe("carryover purge", () => {
   it("deletes everything, empty folders too", async () => {
     await fill("ses_a");
     writeFileSync(join(store, "forks", "project", "broken.json.corrupt-1"), "damaged");
+    writeFileSync(join(store, "loaded.json"), "{}");
     mkdirSync(join(home, "cache", "carryover", "eval"), { recursive: true });
     writeFileSync(join(home, "cache", "carryover", "eval", `${"a".repeat(64)}.json`), "{}");
     await createFileSpillStore({ durable: false }).put("an output of the library");

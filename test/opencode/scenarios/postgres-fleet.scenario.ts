@@ -178,7 +178,9 @@ async function exportSession({ opencode }: Rig, sessionId: string): Promise<Sess
 /** What the plugin keeps in files, but for the name of the home. */
 function keptIn({ sandbox }: Rig): readonly string[] {
   const folder = join(sandbox.home, ".local", "share", "carryover");
-  return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name !== "home");
+  return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
+    (name) => name !== "home" && name !== "loaded.json",
+  );
 }
 
 /** The files of a sandbox that hold a text, but for the configuration, where it must stand. */

@@ -1,0 +1,124 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
+import { asArray, asObject, asString, jsonOrText, type UnknownObject } from "../../text/json.ts";
+
+/**
+ * Starts the user's OpenCode as a server in a folder, with the user's own configuration, and asks which tools it has
+ * there and which agents are refused them. No model is asked anything; the server listens on this machine only.
+ */
+export async function askHost({ binary, directory, env }: HostQuestion): Promise<HostAnswer> {
+  const printed: string[] = [];
+  const port = await freePort();
+  const child = spawn(binary, ["serve", "--hostname", "127.0.0.1", "--port", String(port), "--print-logs"], {
+    cwd: directory,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  try {
+    const url = await listening(child, printed);
+    const answer = await get(`${url}/experimental/tool/ids`);
+    if (!answer.ok) return { status: "refused", reason: readRefusal(answer.body), printed };
+    const agents = await get(`${url}/agent`);
+    return {
+      status: "answered",
+      tools: asArray(answer.body).map(String),
+      agents: asArray(agents.body).map(asObject).filter(isMain).map(readAgent),
+      printed,
+    };
+  } catch (cause) {
+    return { status: "refused", reason: cause instanceof Error ? cause.message : String(cause), printed };
+  } finally {
+    child.kill("SIGKILL");
+  }
+}
+
+interface HostQuestion {
+  readonly binary: string;
+  readonly directory: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+export type HostAnswer = { /** What it wrote to its log. */ readonly printed: readonly string[] } & (
+  | {
+      readonly status: "answered";
+      /** Every tool that is registered. */
+      readonly tools: readonly string[];
+      /** The agents that a person can talk to. */
+      readonly agents: readonly AgentTools[];
+    }
+  | { readonly status: "refused"; readonly reason: string }
+);
+
+export interface AgentTools {
+  readonly name: string;
+  /** Those of our tools that it is not offered. */
+  readonly refused: readonly string[];
+}
+
+const START_MS = 120_000;
+
+async function get(url: string): Promise<{ readonly ok: boolean; readonly body: unknown }> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(START_MS) });
+  return { ok: response.ok, body: jsonOrText(await response.text()) };
+}
+
+/** The server's address. A request that comes before it is announced is lost. */
+function listening(child: ChildProcess, printed: string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const fail = (what: string): void => reject(new Error(`${what}: ${printed.join("").trim().slice(-400)}`));
+    const timer = setTimeout(() => fail("it did not start within two minutes"), START_MS);
+    const take = (chunk: Buffer): void => {
+      printed.push(chunk.toString("utf8"));
+      const url = /listening on (http:\S+)/.exec(printed.join(""))?.[1];
+      if (url === undefined) return;
+      clearTimeout(timer);
+      resolve(url);
+    };
+    child.stdout?.on("data", take);
+    child.stderr?.on("data", take);
+    child.once("error", (cause) => fail(`it cannot be started (${cause.message})`));
+    child.once("exit", (code) => {
+      clearTimeout(timer);
+      fail(`it ended with code ${code}`);
+    });
+  });
+}
+
+/** What OpenCode says of a configuration that it does not take. */
+function readRefusal(body: unknown): string {
+  const { name, data } = asObject(body);
+  const { path, message, issues } = asObject(data);
+  const first = asObject(asArray(issues)[0]);
+  const detail = asString(message) ?? `${asArray(first.path).join(".")}: ${asString(first.message) ?? ""}`;
+  return [asString(name), asString(path), detail.trim().slice(0, 600)].filter(Boolean).join(" · ");
+}
+
+function isMain({ mode, hidden }: UnknownObject): boolean {
+  return mode !== "subagent" && hidden !== true;
+}
+
+/** The last permission rule that names a tool decides, and hides it if it denies everything. */
+function readAgent({ name, permission }: UnknownObject): AgentTools {
+  const rules = asArray(permission).map(asObject);
+  const refused = FORK_OWN_TOOLS.filter((tool) => {
+    const last = rules.findLast(({ permission: pattern }) => matches(String(pattern), tool));
+    return last?.action === "deny" && last.pattern === "*";
+  });
+  return { name: String(name), refused };
+}
+
+function matches(pattern: string, tool: string): boolean {
+  const parts = pattern.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(`^${parts.join(".*")}$`).test(tool);
+}
+
+// Port 0 means 4096 to OpenCode, if that is free.
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

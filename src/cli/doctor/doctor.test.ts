@@ -1,0 +1,101 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { rolldown } from "rolldown";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SET_UPS, writeSetUp } from "../../../test/rig/opencode/set-ups.ts";
+import { checkHost, checkNode, diagnose } from "./doctor.ts";
+import type { Finding } from "./finding.ts";
+
+const root = mkdtempSync(join(tmpdir(), "carryover-doctor-"));
+const plugin = join(root, "plugin", "carryover.mjs");
+
+/** The plugin as one file, so that any program can load it. */
+beforeAll(async () => {
+  const bundle = await rolldown({
+    input: resolve(import.meta.dirname, "../../server.ts"),
+    platform: "node",
+    external: ["pg"],
+    logLevel: "silent",
+  });
+  await bundle.write({ file: plugin, format: "esm", codeSplitting: false });
+  await bundle.close();
+}, 60_000);
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const problemsOf = (findings: readonly Finding[]): readonly Finding[] =>
+  findings.filter(({ level, check }) => level === "problem" && check !== "opencode");
+
+function environment(home: string, more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+  return { PATH: "", HOME: home, ...more };
+}
+
+describe("carryover doctor", () => {
+  it.each(SET_UPS)("$name", async (setUp) => {
+    const home = mkdtempSync(join(root, "home-"));
+    writeSetUp(home, setUp, plugin);
+    const findings = await diagnose({
+      directory: join(home, "project"),
+      env: environment(home, setUp.env),
+      store: join(home, "store"),
+      selfTest: false,
+    });
+    const problems = problemsOf(findings);
+    if (setUp.problem === undefined) expect(problems).toEqual([]);
+    else expect(problems.map(({ what }) => what).join("\n")).toMatch(setUp.problem);
+    for (const { advice } of problems) expect(advice).toMatch(/\w/);
+    expect(findings.some(({ check }) => check === "registered")).toBe(true);
+  });
+
+  it.each([
+    { name: "a file where the store should be", store: "a-file", problem: /is not a folder/ },
+    { name: "a place that cannot be written", store: "/proc/carryover", problem: /cannot be written/ },
+    {
+      name: "a home that cannot be written",
+      store: "/proc/self/home/.local/share",
+      problem: /cannot be written/,
+    },
+  ])("says so of $name", async ({ store, problem }) => {
+    const home = mkdtempSync(join(root, "home-"));
+    mkdirSync(join(home, "project"));
+    writeFileSync(join(home, "a-file"), "");
+    const findings = await diagnose({
+      directory: join(home, "project"),
+      env: environment(home),
+      store: resolve(home, store),
+      selfTest: false,
+    });
+    expect(findings.find(({ check }) => check === "store")).toMatchObject({
+      level: "problem",
+      what: expect.stringMatching(problem),
+    });
+  });
+});
+
+it.each([
+  ["18.20.0", 1],
+  ["20.18.9", 1],
+  ["20.19.0", 0],
+  ["24.1.0", 0],
+])("finds a Node that is too old: %s", (version, problems) => {
+  expect(checkNode(version)).toHaveLength(problems);
+});
+
+describe("the program of OpenCode", () => {
+  it.each([
+    ["2.0.1", "problem", /does not load plugins of OpenCode 1/],
+    ["0.15.3", "problem", /does not load plugins of OpenCode 1/],
+    ["1.18.33", "ok", /the tested version/],
+    ["1.19.0", "note", /tested is/],
+  ])("of version %s", async (version, level, what) => {
+    const file = join(root, `opencode-${version}`);
+    writeFileSync(file, `#!/bin/sh\necho ${version}\n`);
+    chmodSync(file, 0o755);
+    expect(await checkHost(file)).toMatchObject([{ level, what: expect.stringMatching(what) }]);
+  });
+
+  it("that is missing, or says nothing", async () => {
+    expect(await checkHost(undefined)).toMatchObject([{ level: "problem" }]);
+    expect(await checkHost("/dev/null")).toMatchObject([{ level: "problem" }]);
+  });
+});

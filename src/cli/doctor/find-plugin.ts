@@ -1,0 +1,130 @@
+import { existsSync } from "node:fs";
+import { readFile, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { configHome } from "../../plugin/stores/folders.ts";
+import { asObject, asString, isObject, jsonOrText, type UnknownObject } from "../../text/json.ts";
+import { type ConfiguredPlugin, isCarryover, isPathSpec, packageOf } from "../opencode/configuration.ts";
+
+/** The file that OpenCode 1 imports for a configured plugin, found by its rules; or why there is none, and what to do. */
+export async function findPlugin({ spec, from }: ConfiguredPlugin, place: Place): Promise<FoundPlugin> {
+  return isPathSpec(spec) ? findByPath(spec, from) : findPackage(spec, place);
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+interface Place {
+  readonly directory: string;
+  readonly env: Environment;
+}
+
+export type FoundPlugin =
+  | {
+      readonly status: "found";
+      readonly entry: string;
+      /** The package's version, where it has one. */
+      readonly version?: string;
+      /** The folder in OpenCode's cache that has it. */
+      readonly cache?: string;
+    }
+  | { readonly status: "missing"; readonly reason: string; readonly advice: string };
+
+/** True for our package by its name or path, and for a file that takes it from there. */
+export async function isOurs(plugin: ConfiguredPlugin): Promise<boolean> {
+  if (isCarryover(plugin)) return true;
+  if (!isPathSpec(plugin.spec)) return false;
+  const text = await readFile(fileURLToPath(plugin.spec), "utf8").catch(() => "");
+  return /\bfrom\s*["'][^"']*carryover|import\(?\s*["'][^"']*carryover/.test(text);
+}
+
+async function findByPath(spec: string, from: string): Promise<FoundPlugin> {
+  const path = fileURLToPath(spec);
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined)
+    return { status: "missing", reason: `there is no ${path}`, advice: `Correct the path in ${from}.` };
+  const folder = found.isDirectory() ? path : dirname(path);
+  const json = await readPackage(folder);
+  const entry =
+    (json && entryOf(json, folder)) ??
+    (found.isDirectory()
+      ? INDEX_FILES.map((name) => join(path, name)).find((file) => existsSync(file))
+      : path);
+  if (entry === undefined) return noEntry(path, json);
+  return foundAt(entry, json);
+}
+
+const INDEX_FILES = ["index.ts", "index.tsx", "index.js", "index.mjs", "index.cjs"];
+
+/** A package is looked for in OpenCode's own cache and nowhere else. */
+async function findPackage(spec: string, place: Place): Promise<FoundPlugin> {
+  const { name, version } = packageOf(spec);
+  const cache = join(
+    cacheHome(place.env),
+    "opencode",
+    "packages",
+    version === undefined ? `${name}@latest` : spec,
+  );
+  const folder = join(cache, "node_modules", name);
+  const json = await readPackage(folder);
+  if (json === undefined) return notInstalled(name, place);
+  const entry = entryOf(json, folder);
+  return entry === undefined ? noEntry(folder, json) : { ...foundAt(entry, json), cache };
+}
+
+function notInstalled(name: string, { directory, env }: Place): FoundPlugin {
+  const beside = [join(configHome(env), "opencode"), directory, join(directory, ".opencode")].find((folder) =>
+    existsSync(join(folder, "node_modules", name)),
+  );
+  const reason = `the package ${name} is not in OpenCode's cache`;
+  return beside === undefined
+    ? {
+        status: "missing",
+        reason: `${reason}, and OpenCode could not install it or has not tried yet`,
+        advice: `Start OpenCode with a network, or run \`opencode plugin ${name}\` to see the error; is the name right?`,
+      }
+    : {
+        status: "missing",
+        reason: `${reason}; the one in ${join(beside, "node_modules")} is not looked at`,
+        advice: `Write "./node_modules/${name}" as the plugin in ${join(beside, "opencode.json")}, or let OpenCode install it: opencode plugin ${name}`,
+      };
+}
+
+function noEntry(folder: string, json: UnknownObject | undefined): FoundPlugin {
+  const { exports } = json ?? {};
+  const isNewer = isObject(exports) && ("./plugin" in exports || "./v2" in exports);
+  return {
+    status: "missing",
+    reason: isNewer
+      ? `${folder} is a plugin for OpenCode 2 only: it has no "./server"`
+      : `${folder} has no entry for a plugin ("./server" in exports, or main)`,
+    advice: "Install carryover again: opencode plugin carryover --force",
+  };
+}
+
+/** `exports["./server"]`, else `main`; what lies outside of the package is refused. */
+function entryOf({ exports, main }: UnknownObject, folder: string): string | undefined {
+  const server = asObject(exports)["./server"];
+  const named =
+    asString(server) ??
+    asString(asObject(server).import) ??
+    asString(asObject(server).default) ??
+    asString(main);
+  if (named === undefined || named.trim() === "") return undefined;
+  const file = isAbsolute(named) ? named : resolve(folder, named);
+  return file.startsWith(resolve(folder)) ? file : undefined;
+}
+
+function foundAt(entry: string, json: UnknownObject | undefined): FoundPlugin & { readonly status: "found" } {
+  const version = json?.name === "carryover" ? asString(json.version) : undefined;
+  return { status: "found", entry, ...(version !== undefined && { version }) };
+}
+
+async function readPackage(folder: string): Promise<UnknownObject | undefined> {
+  const text = await readFile(join(folder, "package.json"), "utf8").catch(() => undefined);
+  return text === undefined ? undefined : asObject(jsonOrText(text));
+}
+
+function cacheHome({ XDG_CACHE_HOME, HOME }: Environment): string {
+  return XDG_CACHE_HOME && isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : join(HOME || homedir(), ".cache");
+}
