@@ -1,10 +1,14 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createFakeClock } from "../../test/rig/fakes.ts";
+import { anyText } from "../../test/rig/random-history/random-history.ts";
+import { runs } from "../../test/rig/runs.ts";
 import { user } from "../../test/rig/session.ts";
 import { createMemorySpillStore } from "../stores/memory.ts";
+import { isMalformed } from "../text/normalize.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { SessionOptions } from "./options.ts";
-import { boundRecall, RECALL_MAX_CHARS, searchLines } from "./recall.ts";
+import { boundRecall, RECALL_MAX_CHARS, type RecallSource, recall, searchLines } from "./recall.ts";
 import { createSession } from "./session.ts";
 
 const LOG = Array.from({ length: 900 }, (_, line) => `line ${line}: all well`).join("\n");
@@ -77,7 +81,7 @@ describe("recall", () => {
     if (recalled.status !== "found") throw new Error("not found");
     expect(recalled.text.length).toBeLessThanOrEqual(RECALL_MAX_CHARS);
     expect(recalled.text).toMatch(
-      /^\[\d+ of \d+ characters, 1801 lines; ask for a range to read on\]\nline 0: all well/,
+      /^\[\d+ of \d+ characters, 1801 lines; ask for a range of lines or characters to read on\]\nline 0: all well/,
     );
     expect(recalled.text).toMatch(/line 899: all well$/);
     expect(recalled.isWhole).toBe(false);
@@ -170,12 +174,44 @@ describe("recall", () => {
 });
 
 describe("boundRecall", () => {
+  it("says of one long line that characters can be asked for, and gives them", () => {
+    const line = "0123456789".repeat(2_000);
+    const { text } = boundRecall(line, { maxChars: 600, range: undefined });
+    expect(text).toMatch(/^\[\d+ of 20000 characters, 1 line; ask for a range of characters to read on\]\n/);
+    expect(boundRecall(line, { maxChars: 600, range: { fromChar: 12_003, toChar: 12_006 } }).text).toBe(
+      "345",
+    );
+  });
+
   it("never gives more than asked for and never splits a character", () => {
     for (const maxChars of [512, 513, 600]) {
       const { text } = boundRecall("😀".repeat(2_000), { maxChars, range: undefined });
       expect(text.length).toBeLessThanOrEqual(maxChars);
       expect(text.isWellFormed()).toBe(true);
     }
+  });
+});
+
+describe("recall", () => {
+  it("gives no control characters, whatever was kept", async () => {
+    const anyKept = fc
+      .array(fc.oneof(anyText, fc.constantFrom("\u001b[1mred", "\0", "\r", "\b", "\u0007", "\ud800", "\n")))
+      .map((texts) => texts.join(""));
+    const source = (text: string): RecallSource => ({
+      messages: () => () => undefined,
+      spilled: async () => text,
+      hidden: () => [{ handle: "h", text }],
+    });
+    const options = { maxChars: RECALL_MAX_CHARS, range: undefined, redact: undefined };
+    await fc.assert(
+      fc.asyncProperty(anyKept, async (kept) => {
+        const recalled = await recall(source(kept), "h", options);
+        const found = await recall(source(kept), { search: "red" }, options);
+        expect(isMalformed(recalled.status === "found" ? recalled.text : "missing \0")).toBe(false);
+        expect(isMalformed(JSON.stringify(found))).toBe(false);
+      }),
+      { numRuns: runs(1_000) },
+    );
   });
 });
 

@@ -1,6 +1,7 @@
 import { aMeasure, check, required, rule } from "../text/check.ts";
+import { plural } from "../text/display.ts";
 import { isObject, safeJson } from "../text/json.ts";
-import { normalizeText } from "../text/normalize.ts";
+import { normalizeOutput } from "../text/normalize.ts";
 import { type RedactOptions, redactSecrets } from "../text/secrets/redact-secrets.ts";
 import { headCut, tailCut, truncate } from "../text/truncate.ts";
 import type { Handle } from "../transcript/edit.ts";
@@ -146,7 +147,7 @@ function missing(hint: string): RecallMissing {
 
 /** Makes text from outside fit to be read again: normalized, and without secrets when asked for. */
 function normalizeAndRedact(text: string, redact: RedactOptions | undefined): string {
-  const plain = normalizeText(text);
+  const plain = normalizeOutput(text);
   return redact === undefined ? plain : redactSecrets(plain, redact);
 }
 
@@ -167,7 +168,8 @@ export function boundRecall(text: string, { maxChars, range }: Omit<RecallOption
   if (range === undefined) {
     const half = { headRatio: 0.5, tailRatio: 0.5 };
     const { text: cut } = truncate(text, { limitChars, method: "head-tail", ...half });
-    const notice = `[${limitChars} of ${totalChars} characters, ${totalLines} lines; ask for a range to read on]\n`;
+    const units = totalLines > 1 ? "lines or characters" : "characters";
+    const notice = `[${limitChars} of ${totalChars} characters, ${plural(totalLines, "line")}; ask for a range of ${units} to read on]\n`;
     return { text: (notice + cut).slice(0, headCut(notice + cut, maxChars)), isWhole: false, ...sizes };
   }
   const cut = cutSpan(text, { start, end, limitChars });
@@ -220,7 +222,7 @@ export function searchLines(
   let totalMatches = 0;
   for (const { handle, text } of wanted === "" ? [] : texts) {
     // Redacting is slow, and most texts do not hold what is looked for.
-    if (!normalizeText(text).toLowerCase().includes(wanted)) continue;
+    if (!normalizeOutput(text).toLowerCase().includes(wanted)) continue;
     for (const [index, line] of normalizeAndRedact(text, redact).split("\n").entries()) {
       const place = line.toLowerCase().indexOf(wanted);
       if (place === -1) continue;

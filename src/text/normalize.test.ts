@@ -5,6 +5,7 @@ import { runs } from "../../test/rig/runs.ts";
 import {
   isMalformed,
   normalizeByLines,
+  normalizeOutput,
   normalizeText,
   normalizeTextWithCounts,
   normalizeTypedText,
@@ -153,6 +154,25 @@ describe("normalizeTypedText", () => {
     expect(normalizeTypedText("a\ud800b")).toBe("a\ufffdb");
     const kept = "line\n\ttab\r\n\u200d\u200f\u0628";
     expect(normalizeTypedText(kept)).toBe(kept);
+  });
+});
+
+describe("normalizeOutput", () => {
+  const words = "one two three four five six seven eight nine ten".split(" ");
+  it.each([
+    { name: "the last state of progress", text: "\r10% done\r60% done\r100% done\n", shows: "100% done\n" },
+    {
+      name: "progress that is told often",
+      text: `${"\r1% of it".repeat(99)}\r100% of it`,
+      shows: "100% of it",
+    },
+    { name: "lines that end as on old Macs", text: words.join("\r"), shows: words.join("\n") },
+    { name: "CRLF", text: "a\r\nb\r\n", shows: "a\r\nb\r\n" },
+    { name: "names between NULs", text: "./a/b.txt\0./c/d.txt\0", shows: "./a/b.txt\n./c/d.txt\n" },
+    { name: "UTF-16 that was read as bytes", text: "h\0e\0l\0l\0o\0", shows: "hello" },
+    { name: "colours", text: "\u001b[31mred\u001b[0m", shows: "red" },
+  ])("keeps $name", ({ text, shows }) => {
+    expect(normalizeOutput(text)).toBe(shows);
   });
 });
 

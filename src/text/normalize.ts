@@ -243,3 +243,32 @@ function endOfLine(text: string, index: number): number {
   const lineBreak = text.indexOf("\n", index);
   return lineBreak < 0 ? text.length : lineBreak + 1;
 }
+
+/**
+ * The output of a program as its reader wants it: normalized, with separators of lines and names that a terminal would not
+ * show, or show the last of, as line breaks.
+ */
+export function normalizeOutput(text: string): string {
+  return normalizeByLines(separatorsAsLineBreaks(text)).text;
+}
+
+function separatorsAsLineBreaks(text: string): string {
+  const sample = text.slice(0, SAMPLE_CHARS);
+  const nuls = sample.split("\0").length - 1;
+  const lines = nuls > 0 && nuls < sample.length * MAX_NUL_SHARE ? text.replaceAll("\0", "\n") : text;
+  return isProgress(sample) ? lines : lines.replace(CARRIAGE_RETURN, "\n");
+}
+
+/** Text in UTF-16 has more of them; it is read better without. */
+const MAX_NUL_SHARE = 0.2;
+const SAMPLE_CHARS = 50_000;
+const CARRIAGE_RETURN = /\r(?!\n)/g;
+
+/** False where most carriage returns are followed by other words than before: a terminal would show the last of them alone. */
+function isProgress(sample: string): boolean {
+  const states = sample.split(CARRIAGE_RETURN);
+  const different = new Set(states.map((state) => state.replace(/[^\p{L}]+/gu, " ").trim()));
+  return states.length < MIN_STATES || different.size <= states.length / 2;
+}
+
+const MIN_STATES = 8;

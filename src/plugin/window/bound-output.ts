@@ -1,5 +1,5 @@
 import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
-import { normalizeByLines, toWellFormed } from "../../text/normalize.ts";
+import { normalizeOutput, toWellFormed } from "../../text/normalize.ts";
 import {
   completeToolOutputLimits,
   DEFAULT_TOOL_OUTPUT_LIMITS,
@@ -92,7 +92,7 @@ export async function boundShownOutput({ shown, whole, limits, store }: ShownOut
   const isCutByAgent = whole.text !== shown;
   if (!isCutByAgent && isWithinLimits(shownSize, withSlack(limits))) return AS_SHOWN;
 
-  const { text } = normalizeByLines(separatorsAsLineBreaks(whole.text));
+  const text = normalizeOutput(whole.text);
   // Who raises a limit wants more than the agent shows.
   const isCapped = isCutByAgent && !isRaised(limits);
   const room = isCapped ? atMost(withSlack(limits), shownSize) : withSlack(limits);
@@ -189,25 +189,3 @@ function terminalNotice({ path }: WholeOutput): string {
   const place = path === undefined ? "]" : ` As it was written: ${path}]`;
   return notice.length + place.length <= NOTICE_CHARS ? notice + place : `${notice}]`;
 }
-
-/** Control characters that separate lines of text become line breaks: normalizing would join the lines, or drop all but the last. */
-function separatorsAsLineBreaks(text: string): string {
-  const sample = text.slice(0, SAMPLE_CHARS);
-  const nuls = sample.split("\0").length - 1;
-  const lines = nuls > 0 && nuls < sample.length * MAX_NUL_SHARE ? text.replaceAll("\0", "\n") : text;
-  return isProgress(sample) ? lines : lines.replace(CARRIAGE_RETURN, "\n");
-}
-
-/** Text in UTF-16 has more of them; it is read better without. */
-const MAX_NUL_SHARE = 0.2;
-const SAMPLE_CHARS = 50_000;
-const CARRIAGE_RETURN = /\r(?!\n)/g;
-
-/** False where most carriage returns are followed by other words than before: a terminal would show the last of them alone. */
-function isProgress(sample: string): boolean {
-  const states = sample.split(CARRIAGE_RETURN);
-  const different = new Set(states.map((state) => state.replace(/[^\p{L}]+/gu, " ").trim()));
-  return states.length < MIN_STATES || different.size <= states.length / 2;
-}
-
-const MIN_STATES = 8;

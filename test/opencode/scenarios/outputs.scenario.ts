@@ -1,7 +1,8 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { callAll, say } from "../../rig/model-server/step.ts";
+import { callAll, type ScriptedCall, say } from "../../rig/model-server/step.ts";
+import type { HostEvent } from "../../rig/opencode/opencode-client.ts";
 import type { Rig } from "../harness/rig.ts";
 import { scenario, shareRig } from "../harness/scenario.ts";
 import {
@@ -24,7 +25,11 @@ const ours = shareRig({ ...HOST, plugin: {} });
 
 scenario(
   "no tool output is larger or harder to read than without the plugin",
-  { shared: ours, proves: "each kind, in the request that reaches the model, compared with the bare host" },
+  {
+    shared: ours,
+    timeoutMs: 600_000,
+    proves: "each kind, in the request that reaches the model, compared with the bare host",
+  },
   async (rig) => {
     const [alone, withUs] = await Promise.all([bare.open().then(outputsOf), outputsOf(rig)]);
     const rows = outputKinds(rig.sandbox.project).map(({ name, file = "", wants = [] }) => {
@@ -43,6 +48,120 @@ scenario(
     expect(rows.flatMap(({ name, faults }) => faults.map((fault) => `${name}: ${fault}`))).toEqual([]);
   },
 );
+
+scenario(
+  "what was cut is read again without a question",
+  {
+    shared: ours,
+    proves: "the file that the notice names asks for nothing, recall reads lines and characters, cleaned",
+  },
+  async (rig) => {
+    const id = await rig.newSession();
+    const names = Array.from({ length: 9_000 }, (_, index) => `\u001b[32mname-${index}\u001b[0m`);
+    writeFileSync(join(rig.sandbox.project, "names"), `${names.join("\0")}\0`);
+    writeFileSync(join(rig.sandbox.project, "line"), `${"0123456789".repeat(30_000)}\n`);
+    await rig.turn(id, "Print.", [
+      callAll([print("names", "call_names"), print("line", "call_line")]),
+      say("Seen."),
+    ]);
+    const shown = sentTo(rig, id);
+    const [ofNames = "", ofLine = ""] = ["call_names", "call_line"].map((call) => shown.get(call));
+    const read = { tool: "read", input: { filePath: HOST_FILE_PATH.exec(ofLine)?.[0] }, id: "read" };
+    await rig.turn(id, "Read on.", [
+      callAll([
+        recallOf(ofNames, "101-102", "lines"),
+        recallOf(ofLine, "c150003-150010", "characters"),
+        recallOf(ofLine, "2-", "beyond"),
+        recallOf(ofLine, undefined, "all"),
+        read,
+      ]),
+      say("Read."),
+    ]);
+    const answers = sentTo(rig, id);
+    expect(answers.get("lines")).toBe("name-100\nname-101\n");
+    expect(answers.get("characters")).toBe("3456789");
+    expect(answers.get("beyond")).toContain("the text has 1 line, 300001 characters");
+    expect(answers.get("all")).toMatch(/^\[\d+ of 300001 characters, 1 line; .*range of characters/);
+    expect(answers.get("read")).toContain("1: 0123456789");
+    expect(rig.events.filter(({ type }) => type.startsWith("permission."))).toEqual([]);
+
+    // The same question for a file of the plugin's own store, so that the above says something.
+    const { handle } = handleIn(ofLine);
+    const own = join(rig.sandbox.home, ".local/share/carryover/spill", handle.slice(0, 2), handle);
+    rig.model.script([{ sessionId: id, ...callAll([{ tool: "read", input: { filePath: own } }]) }]);
+    await rig.opencode.promptInBackground(id, { text: "Read our file." });
+    await rig.waitFor(() => rig.events.some(({ type }) => type === "permission.asked"), "a question");
+    await rig.opencode.abort(id);
+  },
+);
+
+scenario(
+  "a store that cannot be used leaves the host's own cut",
+  {
+    plugin: {},
+    probes: HOST.probes,
+    start: "later",
+    proves: "a file in its place: what the host made is sent byte for byte, and the user is told once",
+  },
+  async (rig) => {
+    const data = join(rig.sandbox.home, ".local", "share");
+    mkdirSync(data, { recursive: true });
+    writeFileSync(join(data, "carryover"), "in the place of the store");
+    await rig.restart();
+    const id = await rig.newSession();
+    const calls = ["call_1", "call_2", "call_3"];
+    const command = (call: string): object => ({ command: `seq 9000; echo ${call}`, description: "Count" });
+    for (const call of calls)
+      await rig.turn(id, "Count.", [
+        callAll([{ tool: "bash", input: command(call), id: call }]),
+        say("Counted."),
+      ]);
+    const sent = sentTo(rig, id);
+    for (const call of calls) {
+      expect(sent.get(call)).toBe(
+        readFileSync(noteFile(rig.sandbox.project, { sessionId: id, callId: call }), "utf8"),
+      );
+      expect(sent.get(call)).toContain("Full output saved to:");
+    }
+    const isToast = ({ type, properties }: HostEvent): boolean =>
+      type === "tui.toast.show" && String(properties.message).includes("cannot be kept");
+    await rig.waitFor(() => rig.events.some(isToast), "the toast");
+    expect(rig.events.filter(isToast)).toHaveLength(1);
+    const log = readFileSync(join(rig.sandbox.root, "server-output.txt"), "utf8");
+    expect(log.split("\n").filter((line) => line.includes("long outputs cannot be kept"))).toHaveLength(1);
+    console.log(
+      log
+        .split("\n")
+        .filter((line) => line.includes("carryover"))
+        .join("\n"),
+    );
+  },
+);
+
+const print = (name: string, id: string): ScriptedCall => ({
+  tool: "bash",
+  input: { command: `cat ${name}`, description: "Print" },
+  id,
+});
+
+function handleIn(output: string): { readonly handle: string } {
+  return { handle: /handle(?: and sha256)? (\w{64})/.exec(output)?.[1] ?? "" };
+}
+
+function recallOf(output: string, range: string | undefined, id: string): ScriptedCall {
+  return { tool: "recall", input: { ...handleIn(output), ...(range && { range }) }, id };
+}
+
+/** What the model was last sent of each call. */
+function sentTo(rig: Rig, sessionId: string): ReadonlyMap<string, string> {
+  const messages = (rig.requests({ sessionId }).at(-1)?.body.messages ?? []) as readonly WireMessage[];
+  return new Map(messages.map(({ tool_call_id, content }) => [tool_call_id ?? "", String(content)]));
+}
+
+interface WireMessage {
+  readonly tool_call_id?: string;
+  readonly content: unknown;
+}
 
 /** What the host made of an output, before other plugins saw it, and what reached the model. */
 interface Printed {
@@ -71,8 +190,7 @@ async function printTogether(rig: Rig, kinds: readonly OutputKind[]): Promise<Re
   // Little usage is told, so that the host does not compact.
   const usage = { inputTokens: 1_000, outputTokens: 10 };
   await rig.turn(id, "Print them.", [callAll(calls, { usage }), say("Seen.", { usage })]);
-  const messages = (rig.requests({ sessionId: id }).at(-1)?.body.messages ?? []) as readonly WireMessage[];
-  const texts = new Map(messages.map(({ tool_call_id, content }) => [tool_call_id, String(content)]));
+  const texts = sentTo(rig, id);
   const printed = kinds.map(({ name }, index): [string, Printed] => {
     const sent = texts.get(`call_${index}`) ?? "";
     const file = noteFile(rig.sandbox.project, { sessionId: id, callId: `call_${index}` });
@@ -88,11 +206,6 @@ async function printTogether(rig: Rig, kinds: readonly OutputKind[]): Promise<Re
  */
 function hostText(alone: string, here: string): string {
   return withoutFile(alone) === withoutFile(here) ? alone : here;
-}
-
-interface WireMessage {
-  readonly tool_call_id?: string;
-  readonly content: unknown;
 }
 
 interface Seen {
@@ -146,6 +259,7 @@ const NOISE: Readonly<Record<string, RegExp>> = {
 };
 
 const RECOVERABLE = /\[Full output kept: .*handle .*recall|As it was written: /;
+const HOST_FILE_PATH = /\/\S+\/tool-output\/tool_\w+/;
 const HOST_FILE = /\/tool-output\/tool_\w+/;
 
 const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0;
