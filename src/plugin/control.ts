@@ -53,7 +53,7 @@ export function createControlFeature(setup: ControlSetup): Feature {
     const stored = await control.instances.put({ id: leaseRecordId(instanceId), value, expected: lease });
     if (stored.status === "conflict") lease = stored.actual;
     if (stored.status === "failed" && leasedAtMs === Number.NEGATIVE_INFINITY)
-      context.notify.log("warn", `the command line will not find this instance: ${stored.reason}`);
+      context.notify.logOnce("warn", `the command line will not find this instance: ${stored.reason}`);
     if (stored.status === "stored") lease = stored.version;
     // After a conflict it is renewed at the next poll, after a failure when it is next due.
     if (stored.status === "conflict") return;

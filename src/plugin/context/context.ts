@@ -87,7 +87,7 @@ export function createPluginContext(setup: PluginContextSetup): PluginContext {
           ...entry,
           ...cleanFields(entry, clean),
         });
-        if (written.status === "failed") notify.log("warn", `journal not written: ${written.reason}`);
+        if (written.status === "failed") notify.logOnce("warn", `journal not written: ${written.reason}`);
       };
       write().catch((cause: unknown) =>
         notify.log("error", "journal not written", { type: entry.type, cause: String(cause) }),
@@ -115,11 +115,18 @@ interface Notify {
   /** The same message is shown only once while the plugin runs. */
   toastOnce(message: string, tone?: ToastTone): void;
   log(level: LogLevel, message: string, extra?: Readonly<Record<string, unknown>>): void;
+  /** The same line is written only once while the plugin runs: a store that is gone stays gone. */
+  logOnce(level: LogLevel, message: string): void;
 }
 
 /** Lines below the level are not written; nothing is shown before it was cleaned of secrets. */
 function createNotify(host: AgentHost, { level, clean }: NotifyOptions): Notify {
   const shown = createLruMap<string, true>(MAX_SHOWN);
+  const logged = createLruMap<string, true>(MAX_SHOWN);
+  const log: Notify["log"] = (lineLevel, message, extra) => {
+    if (LEVELS.indexOf(lineLevel) < LEVELS.indexOf(level)) return;
+    host.log(lineLevel, clean(message), extra && { ...extra, ...cleanFields(extra, clean) });
+  };
   const toasts = createToasts(host.screen);
   const toast = (message: string, tone: ToastTone = "info"): void =>
     toasts.add({ text: clean(message), tone });
@@ -131,9 +138,11 @@ function createNotify(host: AgentHost, { level, clean }: NotifyOptions): Notify 
       shown.set(message, true);
       toast(message, tone);
     },
-    log(lineLevel, message, extra) {
-      if (LEVELS.indexOf(lineLevel) < LEVELS.indexOf(level)) return;
-      host.log(lineLevel, clean(message), extra && { ...extra, ...cleanFields(extra, clean) });
+    log,
+    logOnce(lineLevel, message) {
+      if (logged.get(message)) return;
+      logged.set(message, true);
+      log(lineLevel, message);
     },
   };
 }

@@ -123,7 +123,7 @@ export function createForkAdoption({ context, forks }: ForkSetup): ForkAdoption 
   async function find(): Promise<Found | undefined> {
     const listed = await store.list();
     if (listed.status === "failed") {
-      context.notify.log("warn", `the records of forks cannot be read: ${listed.reason}`);
+      context.notify.logOnce("warn", `the records of forks cannot be read: ${listed.reason}`);
       return undefined;
     }
     const leases = new Map<string, InstanceLease>();

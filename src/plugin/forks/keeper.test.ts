@@ -37,6 +37,7 @@ function createKeeper({ store = createMemoryRecordStore(), owner = OWNER }: Setu
         toast: () => {},
         toastOf: () => {},
         toastOnce: () => {},
+        logOnce: () => {},
         log: (_, message) => void logged.push(message),
       },
     },
