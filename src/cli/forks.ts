@@ -1,8 +1,9 @@
 import { Command } from "commander";
 import { formatSpan } from "../fork/life/end.ts";
-import { currentRun, type ForkRecord, isLive } from "../fork/life/record.ts";
+import { currentRun, type ForkRecord, isLive, workedMs } from "../fork/life/record.ts";
 import { askPlugin } from "../plugin/stores/control-store.ts";
 import { type HeldQuestion, isHeld, type PluginStores } from "../plugin/stores/plugin-stores.ts";
+import { plural } from "../text/display.ts";
 import { type OpenedStores, STORE_OPTION, withStores } from "./opencode/with-stores.ts";
 import { CliError } from "./terminal/cli-error.ts";
 import { printJson, renderTable, terminalText } from "./terminal/output.ts";
@@ -59,7 +60,7 @@ async function list({ stores, name, place }: OpenedStores, json: true | undefine
     // Chosen by a model, or read from a shared database: may hold escape sequences.
     terminalText(fork.title, MAX_TITLE_CHARS),
     fork.state,
-    `${fork.calls} calls`,
+    plural(fork.calls, "call"),
     `$${fork.costUSD.toFixed(2)}`,
     fork.way,
     terminalText(fork.id, MAX_TITLE_CHARS),
@@ -123,8 +124,7 @@ function selectForks(records: readonly ForkRecord[], id: string): readonly ForkR
 function describe(record: ForkRecord, question: HeldQuestion) {
   const run = currentRun(record);
   const isOwned = isHeld(record, question);
-  const sinceMs = run.startedAtMs ?? run.queuedAtMs;
-  const span = formatSpan((isLive(run) ? question.nowMs : run.endedAtMs) - sinceMs);
+  const span = formatSpan(workedMs(run, question.nowMs));
   const lost = "interrupted (its OpenCode is gone)";
   return {
     id: record.id,

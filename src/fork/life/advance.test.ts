@@ -7,6 +7,7 @@ import {
   type SampleEvent,
   sampleFork,
   step,
+  watchedUntil,
 } from "../../../test/rig/forks/fork-samples.ts";
 import type { ForkAction } from "./events.ts";
 import { currentRun, type ForkRecord, isLive } from "./record.ts";
@@ -26,11 +27,8 @@ const nudged = afterEvents(
   { type: "child-checked", run: 1, finding: { type: "finished", text: " ", ...last }, atMs: AT_MS + 1 },
   { type: "prompt-accepted", run: 1, prompt: 2, messageId: "m2" },
 );
-const wrapping = afterEvents(
-  running,
-  { type: "root-cost-reached" },
-  { type: "prompt-accepted", run: 1, prompt: 2, messageId: "m2" },
-);
+const wrapping = afterEvents(running, { type: "root-cost-reached" });
+const asked = afterEvents(wrapping, { type: "request-started", answered: "a1" });
 const stopping = afterEvents(running, { type: "cancel-asked", reason: "not needed" });
 const adopted = afterEvents(running, { type: "adopted", owner: { ...OWNER, instanceId: "i2" } });
 const completed = afterEvents(running, {
@@ -47,6 +45,7 @@ const STATES: Readonly<Record<string, ForkRecord>> = {
   asking,
   nudged,
   wrapping,
+  asked,
   stopping,
   adopted,
   completed,
@@ -87,6 +86,8 @@ const EVENTS: Readonly<Record<string, SampleEvent>> = {
   "finds no child": { type: "child-checked", run: 1, finding: { type: "missing" } },
   "child-stopped": { type: "child-stopped", run: 1, text: "last", changedFiles: [] },
   "tool-called": { type: "tool-called", callId: "c1", hash: "h" },
+  "request-started": { type: "request-started", answered: "a1" },
+  "request once more": { type: "request-started", answered: "a2" },
   "spent too much": { type: "spent", costUSD: 2, tokens: 1, steps: 1 },
   "root-cost-reached": { type: "root-cost-reached" },
   "permission-asked": { type: "permission-asked", askId: "ask2" },
@@ -167,8 +168,10 @@ finds no prompt       | =                 | =                 | =               
 finds no child        | =                 | =                 | failed FDT        | failed FDT        | failed FDT
 child-stopped         | =                 | =                 | =                 | =                 | =
 tool-called           | =                 | =                 | starting          | running           | running
-spent too much        | queued            | starting          | starting/w        | running/w P       | running/w P
-root-cost-reached     | failed FDT        | starting/w        | starting/w        | running/w P       | running/w P
+request-started       | =                 | =                 | =                 | =                 | =
+request once more     | =                 | =                 | =                 | =                 | =
+spent too much        | queued            | starting          | starting/w        | running/w         | running/w
+root-cost-reached     | failed FDT        | failed FDT        | starting/w        | running/w         | running/w
 permission-asked      | =                 | =                 | starting T        | running T         | running T
 permission-answered   | =                 | =                 | =                 | =                 | running
 cancel-asked          | cancelled FDT     | cancelled FDT     | starting/s A      | running/s A       | running/s A
@@ -177,49 +180,51 @@ parent-aborted        | =                 | =                 | =               
 parent-deleted        | cancelled F       | cancelled F       | starting/s A      | running/s A       | running/s A
 tick at once          | = F               | =                 | =                 | =                 | =
 tick after 31 s       | = F               | starting C        | starting PS       | running S         | running S
-tick after 20 min     | = F               | starting/w C      | starting/w PS     | running/w PS      | running/w PRS
+tick after 20 min     | = F               | starting C        | starting PS       | running S         | running RS
 adopted               | interrupted FDT   | interrupted FDT   | starting/a K      | running/a K       | running/a K
 owner-leaving         | interrupted FDT   | interrupted FDT   | interrupted FDT   | interrupted FDT   | interrupted FDT`;
 
 const WORK_TABLE = `
-event                 | nudged            | wrapping          | stopping          | adopted           | completed
-slot-given            | =                 | =                 | =                 | =                 | =
-child-created         | =                 | =                 | =                 | =                 | =
-child-refused         | =                 | =                 | =                 | =                 | =
-child-refused 429     | =                 | =                 | =                 | =                 | =
-prompt-accepted       | =                 | =                 | =                 | =                 | =
-prompt-refused        | =                 | =                 | =                 | =                 | =
-prompt-refused 429    | =                 | =                 | =                 | =                 | =
-status busy           | =                 | =                 | =                 | =                 | =
-status retry          | running           | running/w         | running/s         | running/a         | =
-status idle           | = K               | = K               | = K               | = K               | =
-child-failed          | running K         | running/w K       | running/s K       | running/a K       | =
-child-deleted         | failed FDT        | failed FDT        | cancelled FDT     | failed FDT        | =
-finds a report        | completed FDT     | completed FDT     | cancelled FDT     | completed FDT     | =
-finds an empty report | failed FDT        | failed FDT        | cancelled FDT     | interrupted FDT   | =
-finds an error        | failed FDT        | failed FDT        | cancelled FDT     | failed FDT        | =
-finds a 429           | queued FF         | failed FDT        | cancelled FDT     | interrupted FDT   | =
-finds an abort        | cancelled FDT     | cancelled FDT     | cancelled FDT     | interrupted FDT   | =
-finds it working      | running           | running/w         | running/s         | running           | =
-finds it just stopped | =                 | =                 | cancelled FDT     | interrupted FDT   | =
-finds it stopped      | failed FDT        | failed FDT        | cancelled FDT     | interrupted FDT   | =
-finds no prompt       | failed FDT        | failed FDT        | cancelled FDT     | interrupted FDT   | =
-finds no child        | failed FDT        | failed FDT        | cancelled FDT     | failed FDT        | =
-child-stopped         | =                 | =                 | cancelled FDT     | =                 | =
-tool-called           | running           | running/w         | running/s         | running/a         | =
-spent too much        | running/w P       | running/w         | running/s         | running/a         | completed
-root-cost-reached     | running/w P       | =                 | =                 | =                 | =
-permission-asked      | running T         | running/w T       | running/s T       | running/a T       | =
-permission-answered   | =                 | =                 | =                 | =                 | =
-cancel-asked          | running/s A       | running/ws A      | =                 | running/sa A      | =
-resume-asked          | running P         | running/w P       | =                 | =                 | queued#2 F
-parent-aborted        | =                 | =                 | =                 | =                 | =
-parent-deleted        | running/s A       | running/ws A      | running/s         | running/sa A      | completed
-tick at once          | =                 | =                 | =                 | =                 | = D
-tick after 31 s       | running S         | running/w S       | running/s AS      | running/a K       | = D
-tick after 20 min     | running/w PS      | running/ws AS     | running/s AS      | running/a K       | = D
-adopted               | running/a K       | running/wa K      | running/sa K      | running/a K       | completed
-owner-leaving         | interrupted FDT   | interrupted FDT   | cancelled FDT     | interrupted FDT   | =`;
+event                 | nudged            | wrapping          | asked             | stopping          | adopted           | completed
+slot-given            | =                 | =                 | =                 | =                 | =                 | =
+child-created         | =                 | =                 | =                 | =                 | =                 | =
+child-refused         | =                 | =                 | =                 | =                 | =                 | =
+child-refused 429     | =                 | =                 | =                 | =                 | =                 | =
+prompt-accepted       | =                 | =                 | =                 | =                 | =                 | =
+prompt-refused        | =                 | =                 | =                 | =                 | =                 | =
+prompt-refused 429    | =                 | =                 | =                 | =                 | =                 | =
+status busy           | =                 | =                 | =                 | =                 | =                 | =
+status retry          | running           | running/w         | running/w         | running/s         | running/a         | =
+status idle           | = K               | = K               | = K               | = K               | = K               | =
+child-failed          | running K         | running/w K       | running/w K       | running/s K       | running/a K       | =
+child-deleted         | failed FDT        | failed FDT        | failed FDT        | cancelled FDT     | failed FDT        | =
+finds a report        | completed FDT     | completed FDT     | completed FDT     | cancelled FDT     | completed FDT     | =
+finds an empty report | failed FDT        | failed FDT        | failed FDT        | cancelled FDT     | interrupted FDT   | =
+finds an error        | failed FDT        | failed FDT        | failed FDT        | cancelled FDT     | failed FDT        | =
+finds a 429           | queued FF         | failed FDT        | failed FDT        | cancelled FDT     | interrupted FDT   | =
+finds an abort        | cancelled FDT     | cancelled FDT     | cancelled FDT     | cancelled FDT     | interrupted FDT   | =
+finds it working      | running           | running/w         | running/w         | running/s         | running           | =
+finds it just stopped | =                 | =                 | =                 | cancelled FDT     | interrupted FDT   | =
+finds it stopped      | failed FDT        | failed FDT        | failed FDT        | cancelled FDT     | interrupted FDT   | =
+finds no prompt       | failed FDT        | failed FDT        | failed FDT        | cancelled FDT     | interrupted FDT   | =
+finds no child        | failed FDT        | failed FDT        | failed FDT        | cancelled FDT     | failed FDT        | =
+child-stopped         | =                 | =                 | =                 | cancelled FDT     | =                 | =
+tool-called           | running           | =                 | =                 | =                 | running/a         | =
+request-started       | =                 | running/w         | =                 | =                 | =                 | =
+request once more     | =                 | running/w         | running/ws A      | =                 | =                 | =
+spent too much        | running/w         | running/w         | running/w         | running/s         | running/a         | completed
+root-cost-reached     | running/w         | =                 | =                 | =                 | =                 | =
+permission-asked      | running T         | running/w T       | running/w T       | running/s T       | running/a T       | =
+permission-answered   | =                 | =                 | =                 | =                 | =                 | =
+cancel-asked          | running/s A       | running/ws A      | running/ws A      | =                 | running/sa A      | =
+resume-asked          | running P         | =                 | =                 | =                 | =                 | queued#2 F
+parent-aborted        | =                 | =                 | =                 | =                 | =                 | =
+parent-deleted        | running/s A       | running/ws A      | running/ws A      | running/s         | running/sa A      | completed
+tick at once          | =                 | =                 | =                 | =                 | =                 | = D
+tick after 31 s       | running S         | running/w S       | running/w S       | running/s AS      | running/a K       | = D
+tick after 20 min     | running S         | running/w S       | running/w S       | running/s AS      | running/a K       | = D
+adopted               | running/a K       | running/wa K      | running/wa K      | running/sa K      | running/a K       | completed
+owner-leaving         | interrupted FDT   | interrupted FDT   | interrupted FDT   | cancelled FDT     | interrupted FDT   | =`;
 
 describe("advanceFork", () => {
   it("answers every event before and while a child works as the table says", () => {
@@ -227,19 +232,21 @@ describe("advanceFork", () => {
   });
 
   it("answers every event towards and after the end as the table says", () => {
-    expect(`\n${tableOf(["nudged", "wrapping", "stopping", "adopted", "completed"])}`).toBe(WORK_TABLE);
+    expect(`\n${tableOf(["nudged", "wrapping", "asked", "stopping", "adopted", "completed"])}`).toBe(
+      WORK_TABLE,
+    );
   });
 
   const ended: Readonly<Record<string, ForkRecord>> = {
     completed,
     failed: afterEvents(running, { type: "child-deleted" }),
     cancelled: afterEvents(stopping, { type: "child-stopped", run: 1, text: "last", changedFiles: [] }),
-    "timed-out": afterEvents(
-      running,
-      { type: "tick", atMs: AT_MS + 20 * 60_000 },
-      { type: "tick", atMs: AT_MS + 22 * 60_000 },
-      { type: "child-stopped", run: 1, text: "last", changedFiles: [] },
-    ),
+    "timed-out": afterEvents(watchedUntil(running, AT_MS + 22 * 60_000), {
+      type: "child-stopped",
+      run: 1,
+      text: "last",
+      changedFiles: [],
+    }),
     interrupted: afterEvents(adopted, {
       type: "child-checked",
       run: 1,

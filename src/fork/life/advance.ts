@@ -62,6 +62,7 @@ import {
   endOfLimit,
   permissionAnswered,
   permissionAsked,
+  requestStarted,
   rootCostReached,
   tick,
 } from "./tick.ts";
@@ -100,6 +101,7 @@ const HANDLERS: { readonly [Type in ForkEvent["type"]]: Handler<EventOf<Type>> }
   "child-deleted": childDeleted,
   "child-checked": childChecked,
   "child-stopped": childStopped,
+  "request-started": requestStarted,
   "tool-called": countCall,
   spent: countSpending,
   "root-cost-reached": rootCostReached,

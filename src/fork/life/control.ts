@@ -35,7 +35,8 @@ export function steerOrResume(record: ForkRecord, event: EventOf<"resume-asked">
   const run = currentRun(record);
   if (wasDone) return unchanged(record);
   if (!isLive(run)) return openRun(record, { directive, atMs, requestId, ...(askedBy && { askedBy }) });
-  if (run.stopping !== undefined || run.adoption !== undefined) return unchanged(record);
+  const isReporting = run.stopping !== undefined || run.wrapUp !== undefined;
+  if (isReporting || run.adoption !== undefined) return unchanged(record);
   const steered = addPrompt(run, { kind: "steer", text: directive, requestId });
   if (run.state !== "running") return changeRun(record, steered);
   return sendPrompts(record, steered, { atMs, chosen: isUnsent });
@@ -68,7 +69,13 @@ export function adoptFork(record: ForkRecord, event: EventOf<"adopted">, limits:
   const owned: ForkRecord = { ...holdDeliveries(record), owner };
   const run = currentRun(owned);
   if (!isLive(run)) return unchanged(owned);
-  const adopted: LiveRun = { ...run, adoption: { count: 1, lastAtMs: atMs } };
+  const goneMs = run.startedAtMs === undefined ? 0 : atMs - Math.max(run.lastSignAtMs, run.lastWatchAtMs);
+  const adopted: LiveRun = {
+    ...run,
+    adoption: { count: 1, lastAtMs: atMs },
+    downMs: (run.downMs ?? 0) + Math.max(0, goneMs),
+    lastWatchAtMs: atMs,
+  };
   if (run.state === "queued" && limits.onRestart === "resume") {
     return { record: owned, actions: [{ type: "fill-slots" }] };
   }

@@ -1,3 +1,4 @@
+import { plural } from "../../text/display.ts";
 import { normalizeText } from "../../text/normalize.ts";
 import { headCut } from "../../text/truncate.ts";
 import { formatSpan } from "./end.ts";
@@ -13,6 +14,7 @@ import {
   isOverdue,
   type LiveRun,
   type Wait,
+  workedMs,
 } from "./record.ts";
 import { type QuotedReport, quoteChild, quoteReport } from "./report.ts";
 
@@ -282,7 +284,7 @@ function resultBlock({ record, run }: EndedFork, maxChars: number): string {
     `fork="${record.number}"`,
     `state="${run.state}"`,
     `title="${attribute(record.title)}"`,
-    `time="${formatSpan(run.endedAtMs - (run.startedAtMs ?? run.queuedAtMs))}"`,
+    `time="${formatSpan(workedMs(run, run.endedAtMs))}"`,
     `calls="${run.calls.total}"`,
     `cost="$${record.spent.costUSD.toFixed(2)}"`,
   ];
@@ -349,8 +351,12 @@ const ROSTER_CHARS = 1_000;
 
 function lineOf(record: ForkRecord, nowMs: number): string {
   const run = currentRun(record);
-  const calls = `${run.calls.total} ${run.calls.total === 1 ? "call" : "calls"}`;
-  const facts = [stateText(run, nowMs), calls, `$${record.spent.costUSD.toFixed(2)}`, record.inherited.way];
+  const facts = [
+    stateText(run, nowMs),
+    plural(run.calls.total, "call"),
+    `$${record.spent.costUSD.toFixed(2)}`,
+    record.inherited.way,
+  ];
   if (run.undone !== undefined) facts.push("asked for in a message that was undone");
   return `#${record.number} ${quoteChild(record.title, 60) || "untitled"} · ${facts.join(" · ")}`;
 }
@@ -358,12 +364,12 @@ function lineOf(record: ForkRecord, nowMs: number): string {
 function stateText(run: ForkRun, nowMs: number): string {
   if (!isLive(run)) {
     const unread = isUnread(run) ? ", not read yet" : "";
-    return `${run.state} after ${formatSpan(run.endedAtMs - (run.startedAtMs ?? run.queuedAtMs))}${unread}`;
+    return `${run.state} after ${formatSpan(workedMs(run, nowMs))}${unread}`;
   }
   if (run.state === "queued") return `queued for ${formatSpan(nowMs - run.queuedAtMs)}`;
   const activity = run.state === "running" ? activityOf(run, nowMs) : undefined;
   const what = activity === undefined || activity === "active" ? run.state : `${run.state}, ${activity}`;
-  return `${what} for ${formatSpan(nowMs - (run.startedAtMs ?? nowMs))}`;
+  return `${what} for ${formatSpan(workedMs(run, nowMs))}`;
 }
 
 function unreadLine(record: ForkRecord, run: EndedRun): string {

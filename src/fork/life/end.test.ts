@@ -8,6 +8,7 @@ import {
   runningFork,
   sampleFork,
   step,
+  watchedUntil,
 } from "../../../test/rig/forks/fork-samples.ts";
 import { currentRun, type ForkRecord, type LiveRun } from "./record.ts";
 
@@ -178,11 +179,7 @@ describe("stopping a run", () => {
   });
 
   it("does not take an empty report for one, however late the child is", () => {
-    const late = afterEvents(
-      runningFork(),
-      { type: "tick", atMs: AT_MS + 20 * 60_000 },
-      { type: "tick", atMs: AT_MS + 22 * 60_000 },
-    );
+    const late = watchedUntil(runningFork(), AT_MS + 22 * 60_000);
     const finding = { type: "finished", text: " \n", ...last } as const;
     expect(endedRun(afterEvents(late, { type: "child-checked", run: 1, finding }))).toMatchObject({
       state: "timed-out",

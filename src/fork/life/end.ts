@@ -185,9 +185,9 @@ export function checkChildAction(record: ForkRecord, run: LiveRun): ForkAction {
   };
 }
 
-/** The prompt for a child that reached a limit. */
+/** What a child that reached a limit reads in its next request, and in place of what it calls. */
 export function wrapUpText(limit: LimitName): string {
-  return `${LIMIT_REASON[limit]} Stop working and report now, without another tool call: outcome, evidence as path:line, changed files, open points. Without a report you will be ended and only your last text is kept.`;
+  return `${LIMIT_REASON[limit]} No tool call is made any more. Report now: outcome, evidence as path:line, changed files, open points. Your next answer is the last one; if it is not a report, only your last text is kept.`;
 }
 
 /** What happened at a limit, as a sentence. */

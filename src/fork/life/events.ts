@@ -57,6 +57,8 @@ type ChildEvent =
       readonly text: string;
       readonly changedFiles: readonly string[];
     }
+  /** A request of the child is about to be sent; `answered` is its newest finished answer. */
+  | { readonly type: "request-started"; readonly answered: string | undefined }
   /** `hash` is the same for the same tool with the same input. */
   | { readonly type: "tool-called"; readonly callId: string; readonly hash: string }
   /** Totals of the child session. */

@@ -9,6 +9,7 @@ import {
   type SampleEvent,
   sampleFork,
   step,
+  watchedUntil,
 } from "../../../test/rig/forks/fork-samples.ts";
 import { planDelivery } from "./delivery.ts";
 import { findFork } from "./start.ts";
@@ -120,12 +121,12 @@ describe("what went wrong in the founding plugin does not here", () => {
       { type: "slot-given" },
       { type: "prompt-accepted", run: 2, prompt: 1, messageId: "m9" },
     );
-    const late = afterEvents(
-      resumed,
-      { type: "tick", atMs: AT_MS + 20 * MINUTE_MS },
-      { type: "tick", atMs: AT_MS + 21.5 * MINUTE_MS },
-      { type: "child-stopped", run: 2, text: "half", changedFiles: [] },
-    );
+    const late = afterEvents(watchedUntil(resumed, AT_MS + 21.5 * MINUTE_MS), {
+      type: "child-stopped",
+      run: 2,
+      text: "half",
+      changedFiles: [],
+    });
     expect(endedRun(late)).toMatchObject({ number: 2, state: "timed-out", text: "half", limit: "time" });
     expect(typesOf(step(resumed, { type: "cancel-asked", reason: "no" }).actions)).toEqual(["abort-child"]);
   });

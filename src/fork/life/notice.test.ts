@@ -236,7 +236,7 @@ describe("names and texts", () => {
   });
 
   it("tell a child at a limit what is up, and what to do", () => {
-    expect(wrapUpText("time")).toMatch(/^The time is up\. Stop working and report now/);
+    expect(wrapUpText("time")).toMatch(/^The time is up\. No tool call is made any more\. Report now/);
     expect(rejectionText(0)).toMatch(/^Nobody is here to answer\. The permission is refused\./);
     expect(rejectionText(60_000)).toMatch(/^Nobody answered for 1 min\. /);
   });

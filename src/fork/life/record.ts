@@ -85,6 +85,13 @@ export function isLive(run: ForkRun): run is LiveRun {
   return run.state === "queued" || run.state === "starting" || run.state === "running";
 }
 
+/** How long a run has had a slot, without the time in which no program looked after it. */
+export function workedMs(run: ForkRun, nowMs: number): number {
+  const untilMs = isLive(run) ? nowMs : run.endedAtMs;
+  const sinceMs = run.startedAtMs ?? (isLive(run) ? nowMs : run.queuedAtMs);
+  return Math.max(0, untilMs - sinceMs - (run.downMs ?? 0));
+}
+
 /** The key of a prompt, stored with the message so that it can be found again. */
 export function promptKey(
   { id }: ForkRecord,
@@ -107,6 +114,8 @@ interface RunBase {
   readonly queuedAtMs: number;
   /** When it last got a slot. */
   readonly startedAtMs?: number;
+  /** How long since then no program looked after it: not counted as run time. */
+  readonly downMs?: number;
   /** All prompts of this run; the first is the directive. */
   readonly prompts: readonly ChildPrompt[];
   readonly calls: CallCounters;
@@ -189,6 +198,7 @@ export interface ChildPrompt {
   readonly requestId?: string;
 }
 
+/** `wrap-up` is only found in records of earlier versions. */
 export type PromptKind = "directive" | "continue" | "steer" | "nudge" | "wrap-up";
 
 interface CallCounters {
@@ -210,6 +220,8 @@ interface PermissionAsk {
 interface WrapUp {
   readonly limit: LimitName;
   readonly atMs: number;
+  /** The child's newest answer when its report was asked for, or "" where it had given none; unset until then. */
+  readonly askedAfter?: string;
 }
 
 export type LimitName = "time" | "tool-calls" | "repeated-call" | "fork-cost" | "root-cost" | "undone";
@@ -283,11 +295,11 @@ export interface ForkLimitOptions {
   readonly maxQueued: number;
   /** Forks that one root session may ever start. @default 40 */
   readonly maxPerRoot: number;
-  /** How long a run may take before it is asked to report. @default 20 */
+  /** How long a run may take; then only its report is taken. @default 20 */
   readonly timeoutMin: number;
-  /** From "report now" to the abort. @default 90 */
+  /** How long the report at a limit may take before the run is stopped. @default 90 */
   readonly graceS: number;
-  /** Tool calls of one run before it is asked to report. @default 200 */
+  /** Tool calls of one run; the next is refused. @default 200 */
   readonly maxToolCalls: number;
   /** The same call so often in a row is a loop. @default 5 */
   readonly repeatLimit: number;

@@ -1,5 +1,15 @@
+import { plural } from "../../text/display.ts";
 import { omitUndefined } from "../../text/json.ts";
-import { addPrompt, CONTINUE_TEXT, endRun, isOutstanding, isUnsent, sendPrompts, withPrompt } from "./end.ts";
+import {
+  addPrompt,
+  CONTINUE_TEXT,
+  endRun,
+  isOutstanding,
+  isUnsent,
+  LIMIT_REASON,
+  sendPrompts,
+  withPrompt,
+} from "./end.ts";
 import {
   type ChildOutput,
   changeRun,
@@ -35,7 +45,7 @@ export function admitFork(view: ForkView, request: AdmissionRequest): Admission 
   if (request.type === "new" && ofRoot.length >= limits.maxPerRoot) {
     return refuse(
       "per-root",
-      `This session has had ${limits.maxPerRoot} forks, and more are not allowed. Resume one, or do it yourself.`,
+      `This session has had ${plural(limits.maxPerRoot, "fork")}, and more are not allowed. Resume one, or do it yourself.`,
     );
   }
   if (rootCostUSD(ofRoot) >= limits.rootUSD) {
@@ -56,6 +66,12 @@ export function admitFork(view: ForkView, request: AdmissionRequest): Admission 
       return refuse(
         "fork-cost",
         `This fork has spent $${limits.forkUSD}. Start another one, or do it yourself.`,
+      );
+    }
+    if (isLive(run) && run.wrapUp !== undefined) {
+      return refuse(
+        "stopping",
+        `${LIMIT_REASON[run.wrapUp.limit]} This fork only reports now. Resume it once it has ended.`,
       );
     }
     if (isLive(run)) return { status: "admitted", place: "steer" };
@@ -112,7 +128,7 @@ function admitToQueue(view: ForkView): Admission {
   if (running + waiting.length < maxRunning + maxQueued) return { status: "admitted", place: "queue" };
   return refuse(
     "queue-full",
-    `${running} forks run and ${waiting.length} wait; more are not allowed. Wait for results, cancel one, or do it yourself.`,
+    `${plural(running, "fork")} ${running === 1 ? "runs" : "run"} and ${waiting.length} ${waiting.length === 1 ? "waits" : "wait"}; more are not allowed. Wait for results, cancel one, or do it yourself.`,
   );
 }
 
@@ -148,7 +164,7 @@ export function startRun(record: ForkRecord, { atMs }: EventOf<"slot-given">): F
   if (run.state !== "queued" || !mayStart(run, atMs)) return unchanged(record);
   const isFirst = run.startedAtMs === undefined;
   const started: LiveRun = {
-    ...withoutKeys(run, "notBeforeMs"),
+    ...withoutKeys(run, "notBeforeMs", "downMs"),
     state: "starting",
     startedAtMs: atMs,
     lastSignAtMs: atMs,

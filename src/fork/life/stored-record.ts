@@ -39,6 +39,7 @@ const RUN_BASE: Shape = {
   number: isCount,
   queuedAtMs: isCount,
   startedAtMs: optional(isCount),
+  downMs: optional(isCount),
   prompts: listOf(
     shaped({
       number: isCount,
@@ -65,6 +66,7 @@ const LIVE_RUN = shaped({
     shaped({
       limit: oneOf("time", "tool-calls", "repeated-call", "fork-cost", "root-cost", "undone"),
       atMs: isCount,
+      askedAfter: optional(isText),
     }),
   ),
   stopping: optional(
@@ -178,6 +180,7 @@ export function rebuildForkRecord({ metadata, session, owner, number, atMs }: Lo
     ...queued,
     state: "running",
     startedAtMs: session.createdAtMs,
+    downMs: Math.max(0, atMs - (session.updatedAtMs ?? atMs)),
     lastSignAtMs: atMs,
     lastWatchAtMs: atMs,
     prompts: queued.prompts.map((prompt) => ({
@@ -204,6 +207,7 @@ interface ChildSession {
   readonly id: string;
   readonly title: string;
   readonly createdAtMs: number;
+  readonly updatedAtMs?: number;
   readonly agent?: string;
   readonly providerId?: string;
   readonly modelId?: string;

@@ -7,23 +7,26 @@ import {
   runningFork,
   sampleFork,
   step,
+  watchedUntil,
 } from "../../../test/rig/forks/fork-samples.ts";
 import { activityOf } from "./delivery.ts";
-import { currentRun, type ForkRecord, type LiveRun } from "./record.ts";
+import { currentRun, type ForkRecord, type LiveRun, workedMs } from "./record.ts";
+import { refusalOf } from "./tick.ts";
 
 const MINUTE_MS = 60_000;
 const last = { lastText: "so far", changedFiles: [] };
 const live = (record: ForkRecord) => currentRun(record) as LiveRun;
-const promptKinds = (record: ForkRecord) => currentRun(record).prompts.map(({ kind }) => kind);
 
 describe("limits of a run", () => {
-  it("tells a child once to report when its time is up, and ends it after the grace with its last text", () => {
-    const told = step(runningFork(), { type: "tick", atMs: AT_MS + 20 * MINUTE_MS });
-    expect(told.actions).toContainEqual(expect.objectContaining({ type: "send-prompt", run: 1 }));
-    expect(promptKinds(told.record)).toEqual(["directive", "wrap-up"]);
+  it("lets a child only report when its time is up, and ends it after the grace with its last text", () => {
+    const early = watchedUntil(runningFork(), AT_MS + 20 * MINUTE_MS - 1);
+    expect(refusalOf(live(early), "c1")).toBeUndefined();
+    const told = watchedUntil(runningFork(), AT_MS + 20 * MINUTE_MS);
+    expect(refusalOf(live(told), "c1")).toMatch(/^The time is up\./);
     const graceEnd = AT_MS + 20 * MINUTE_MS + 90_000;
-    const waits = step(told.record, { type: "tick", atMs: graceEnd - 1 });
+    const waits = step(told, { type: "tick", atMs: graceEnd - 30_001 });
     expect(live(waits.record).stopping).toBeUndefined();
+    expect(live(step(waits.record, { type: "tick", atMs: graceEnd - 1 }).record).stopping).toBeUndefined();
     const stopped = step(waits.record, { type: "tick", atMs: graceEnd });
     expect(stopped.actions).toContainEqual({ type: "abort-child", run: 1 });
     const record = afterEvents(stopped.record, {
@@ -37,21 +40,17 @@ describe("limits of a run", () => {
 
   it("counts a report within the grace as completed, and says which limit was reached", () => {
     const finding = { type: "finished", text: "report", ...last } as const;
-    const record = afterEvents(
-      runningFork(),
-      { type: "tick", atMs: AT_MS + 20 * MINUTE_MS },
-      { type: "child-checked", run: 1, finding },
-    );
+    const record = afterEvents(watchedUntil(runningFork(), AT_MS + 20 * MINUTE_MS), {
+      type: "child-checked",
+      run: 1,
+      finding,
+    });
     expect(endedRun(record)).toMatchObject({ state: "completed", text: "report", limit: "time" });
   });
 
   it("takes a report that crosses the abort, unless nobody is left to read it", () => {
     const finding = { type: "finished", text: "report", ...last } as const;
-    const late = afterEvents(
-      runningFork(),
-      { type: "tick", atMs: AT_MS + 20 * MINUTE_MS },
-      { type: "tick", atMs: AT_MS + 22 * MINUTE_MS },
-    );
+    const late = watchedUntil(runningFork(), AT_MS + 22 * MINUTE_MS);
     const check = { type: "child-checked", run: 1, finding } as const;
     expect(endedRun(afterEvents(late, check))).toMatchObject({ state: "completed", text: "report" });
     const unread = afterEvents(late, { type: "parent-deleted" }, check);
@@ -69,6 +68,55 @@ describe("limits of a run", () => {
       live(afterEvents(runningFork(), ...equal, call(5, "other"), call(6, "same"))).wrapUp,
     ).toBeUndefined();
     expect(live(afterEvents(runningFork(), ...equal, call(5, "same"))).wrapUp?.limit).toBe("repeated-call");
+  });
+
+  it("refuses every call from the limit on, but not the last one that was allowed", () => {
+    const limits = { maxToolCalls: 4 };
+    let record = runningFork();
+    const refused = [1, 2, 3, 4, 5, 6].map((index) => {
+      const before = record;
+      record = step(before, { type: "tool-called", callId: `c${index}`, hash: `h${index}` }, limits).record;
+      return refusalOf(currentRun(before), `c${index}`) !== undefined;
+    });
+    expect(refused).toEqual([false, false, false, false, true, true]);
+    expect(live(record)).toMatchObject({ calls: { total: 4 }, wrapUp: { limit: "tool-calls" } });
+    expect(refusalOf(live(record), "c4")).toBeUndefined();
+  });
+
+  it("takes one answer after a limit: one more request stops the child with its last text", () => {
+    const started = (answered?: string) => ({ type: "request-started", answered }) as const;
+    const asked = afterEvents(runningFork(), { type: "root-cost-reached" }, started("a1"));
+    expect(live(asked).stopping).toBeUndefined();
+    expect(live(afterEvents(asked, started("a1"))).stopping).toBeUndefined();
+    const stopped = step(asked, started("a2"));
+    expect(stopped.actions).toEqual([{ type: "abort-child", run: 1 }]);
+    expect(refusalOf(live(stopped.record), "c2")).toContain("stopped");
+    const last = { type: "child-stopped", run: 1, text: "half", changedFiles: [] } as const;
+    expect(endedRun(afterEvents(stopped.record, last))).toMatchObject({
+      state: "failed",
+      text: "half",
+      limit: "root-cost",
+    });
+  });
+
+  it("speaks to no child that may only report", () => {
+    const told = afterEvents(runningFork(), { type: "root-cost-reached" });
+    const steer = { type: "resume-asked", directive: "also b", requestId: "r1" } as const;
+    expect(step(told, steer).record).toBe(told);
+  });
+
+  it("does not count as run time when nobody looked after the run", () => {
+    const working = watchedUntil(runningFork(), AT_MS + 5 * MINUTE_MS);
+    const slept = step(working, { type: "tick", atMs: AT_MS + 125 * MINUTE_MS });
+    expect(slept.actions).toContainEqual({ type: "look-at-status" });
+    expect(live(slept.record).wrapUp).toBeUndefined();
+    expect(workedMs(live(slept.record), AT_MS + 125 * MINUTE_MS)).toBe(5 * MINUTE_MS);
+    const adopted = step(working, {
+      type: "adopted",
+      owner: { ...OWNER, instanceId: "i2" },
+      atMs: AT_MS + 65 * MINUTE_MS,
+    });
+    expect(workedMs(live(adopted.record), AT_MS + 65 * MINUTE_MS)).toBe(5 * MINUTE_MS);
   });
 
   it("counts a call that is reported twice once", () => {

@@ -1,17 +1,16 @@
 import { deepEqual } from "../../text/json.ts";
 import { interruptRun } from "./control.ts";
 import {
-  addPrompt,
   checkChildAction,
   endRun,
   endStopped,
   isOutstanding,
-  isUnsent,
   LIMIT_REASON,
   rejectionText,
   type Stop,
   sendPrompts,
   stopRun,
+  wasPromptSent,
   withPrompt,
   wrapUpText,
 } from "./end.ts";
@@ -23,6 +22,7 @@ import {
   currentRun,
   type ForkLimits,
   type ForkRecord,
+  type ForkRun,
   isDueAgain,
   isLive,
   isOverdue,
@@ -30,6 +30,7 @@ import {
   type LiveRun,
   MAX_ATTEMPTS,
   WATCH_MS,
+  workedMs,
 } from "./record.ts";
 import { createChild, isOpening, mayStart } from "./start.ts";
 
@@ -59,7 +60,29 @@ interface Time {
 }
 type Look = (record: ForkRecord, run: LiveRun, time: Time) => ForkStep;
 
-const LOOKS: readonly Look[] = [abortAgain, endGrace, endTime, createAgain, sendAgain, rejectOverdue, watch];
+const LOOKS: readonly Look[] = [
+  noticeAbsence,
+  abortAgain,
+  endGrace,
+  endTime,
+  createAgain,
+  sendAgain,
+  rejectOverdue,
+  watch,
+];
+
+/** Nobody looked at the run for far longer than usual: the machine slept, and neither did the child work. */
+function noticeAbsence(record: ForkRecord, run: LiveRun, { atMs }: Time): ForkStep {
+  const goneMs = atMs - run.lastWatchAtMs;
+  if (goneMs <= 2 * WATCH_MS) return unchanged(record);
+  const { downMs = 0, wrapUp } = run;
+  return changeRun(record, {
+    ...run,
+    downMs: downMs + goneMs,
+    lastWatchAtMs: atMs - WATCH_MS,
+    ...(wrapUp && { wrapUp: { ...wrapUp, atMs: wrapUp.atMs + goneMs } }),
+  });
+}
 
 /** The child of an adopted fork is checked before it gets a prompt. */
 function lookAgain(record: ForkRecord, run: LiveRun, { atMs, limits }: Time): ForkStep {
@@ -87,7 +110,7 @@ function endGrace(record: ForkRecord, run: LiveRun, { atMs, limits }: Time): For
 }
 
 function endTime(record: ForkRecord, run: LiveRun, { atMs, limits }: Time): ForkStep {
-  if (atMs < (run.startedAtMs ?? atMs) + limits.timeoutMs) return unchanged(record);
+  if (workedMs(run, atMs) < limits.timeoutMs) return unchanged(record);
   return wrapUp(record, run, { limit: "time", atMs });
 }
 
@@ -127,7 +150,7 @@ function waitingDelivery(record: ForkRecord): readonly ForkAction[] {
 
 const NOT_STARTED = { kind: "not-started", message: "the host did not take the prompt" } as const;
 
-/** Counts a tool call of the child, and repetitions of the same call. */
+/** Counts a tool call of the child, and repetitions of the same call. At a limit it is the last one, or `refusalOf` refuses it. */
 export function countCall(
   record: ForkRecord,
   { callId, hash, atMs }: EventOf<"tool-called">,
@@ -135,6 +158,7 @@ export function countCall(
 ): ForkStep {
   const run = activeRun(record);
   if (run === undefined || run.calls.recentIds.includes(callId)) return unchanged(record);
+  if (refusalOf(run, callId) !== undefined) return unchanged(record);
   const streak = run.calls.lastHash === hash ? run.calls.streak + 1 : 1;
   const recentIds = [...run.calls.recentIds, callId].slice(-MAX_RECENT_IDS);
   const calls = { total: run.calls.total + 1, streak, lastHash: hash, recentIds };
@@ -142,6 +166,31 @@ export function countCall(
   if (calls.total >= limits.maxToolCalls) return wrapUp(record, counted, { limit: "tool-calls", atMs });
   if (streak >= limits.repeatLimit) return wrapUp(record, counted, { limit: "repeated-call", atMs });
   return changeRun(record, counted);
+}
+
+/** Why a run may not make this call, for its model to read; undefined for a call that it may make. */
+export function refusalOf(run: ForkRun, callId: string): string | undefined {
+  if (!isLive(run) || run.calls.recentIds.includes(callId)) return undefined;
+  if (run.stopping !== undefined) return STOPPED_TEXT;
+  return run.wrapUp && wrapUpText(run.wrapUp.limit);
+}
+
+const STOPPED_TEXT = "Nothing was done: this fork was stopped.";
+
+/**
+ * At a limit the child's next request is for its report. One more request after the answer to that is not made: the child is
+ * stopped with its last text.
+ */
+export function requestStarted(
+  record: ForkRecord,
+  { answered = "", atMs }: EventOf<"request-started">,
+): ForkStep {
+  const run = activeRun(record);
+  const { wrapUp } = run ?? {};
+  if (run === undefined || wrapUp === undefined || run.stopping !== undefined) return unchanged(record);
+  if (wrapUp.askedAfter === answered) return unchanged(record);
+  if (wrapUp.askedAfter !== undefined) return stopRun(record, run, { ...endOfLimit(wrapUp.limit), atMs });
+  return changeRun(record, { ...run, wrapUp: { ...wrapUp, askedAfter: answered } });
 }
 
 /** Takes the child's totals; they never go down. */
@@ -158,16 +207,16 @@ export function countSpending(record: ForkRecord, event: EventOf<"spent">, limit
   return wrapUp(counted, run, { limit: "fork-cost", atMs: event.atMs });
 }
 
-/** The budget of the root session is spent: a queued run ends, a running one is told to report. */
+/** The budget of the root session is spent: a run that has begun may only report, another one ends. */
 export function rootCostReached(record: ForkRecord, { atMs }: EventOf<"root-cost-reached">): ForkStep {
   const run = currentRun(record);
   if (!isLive(run)) return unchanged(record);
-  if (run.state !== "queued") return wrapUp(record, run, { limit: "root-cost", atMs });
+  if (run.state !== "queued" && wasPromptSent(run)) return wrapUp(record, run, { limit: "root-cost", atMs });
   const error = { kind: "limit-root-cost", message: LIMIT_REASON["root-cost"] };
   return endRun(record, run, { state: "failed", error, atMs });
 }
 
-/** Tells the child to report now; once per run. */
+/** From now on the child may only report: `refusalOf` refuses its calls, and its next request says so. Once per run. */
 function wrapUp(
   record: ForkRecord,
   run: LiveRun,
@@ -176,9 +225,7 @@ function wrapUp(
   if (run.wrapUp !== undefined || run.stopping !== undefined || run.adoption !== undefined) {
     return changeRun(record, run);
   }
-  const told = addPrompt({ ...run, wrapUp: { limit, atMs } }, { kind: "wrap-up", text: wrapUpText(limit) });
-  if (run.state !== "running") return changeRun(record, told);
-  return sendPrompts(record, told, { atMs, chosen: isUnsent });
+  return changeRun(record, { ...run, wrapUp: { limit, atMs } });
 }
 
 /** The end of a run that reached a limit and did not report. */

@@ -83,7 +83,7 @@ export function inspectChild(
     // The agent's own error says more than its name and text.
     readError: ({ name, text }) => lastError ?? { kind: name, message: text },
   });
-  // What the child wrote before its newest prompt, such as the one to wrap up, is of this run too.
+  // What the child wrote before its newest prompt, such as a steer, is of this run too.
   return "lastText" in finding && finding.lastText === ""
     ? { ...finding, lastText: lastReport(host, messagesOfRun(host, messages, key)).lastText }
     : finding;

@@ -1,21 +1,20 @@
-import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { currentRun, forkName, isLive } from "../../fork/life/record.ts";
-import { rootCostUSD } from "../../fork/life/start.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
-import { safeJson } from "../../text/json.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import type { PluginContext } from "../context/context.ts";
-import type { HostMessage, SessionFacts, ToolCall } from "../host/agent-host.ts";
+import type { HostMessage, ToolCall } from "../host/agent-host.ts";
 import { createLruMap, type Feature } from "../host/features.ts";
 import type { ForkSetup } from "./forks.ts";
 import type { NewEvent } from "./keeper.ts";
+import { createChildLimits } from "./limits.ts";
 
 /** Turns what the agent says about sessions into events of the forks whose child or parent they are. */
 export function createChildEventsFeature({ context, forks }: ForkSetup): Feature {
   const { keeper, links } = forks;
   const { sessions } = context.host;
   const gone = createLruMap<string, true>(MAX_GONE);
+  const limits = createChildLimits({ context, forks });
   const dispatchToChild = (sessionId: string, event: NewEvent): void => {
     const record = keeper.ofChild(sessionId);
     if (record !== undefined) void keeper.dispatch(record.id, event);
@@ -68,7 +67,7 @@ export function createChildEventsFeature({ context, forks }: ForkSetup): Feature
           dispatchToForksOf(signal.sessionId, { type: "parent-deleted" });
           return dropView(signal.sessionId);
         case "updated":
-          return countSpending(signal.session);
+          return limits.count(signal.session);
         case "request": {
           const record = keeper.ofChild(signal.sessionId);
           if (record === undefined) return;
@@ -82,15 +81,8 @@ export function createChildEventsFeature({ context, forks }: ForkSetup): Feature
         }
       }
     },
-    async beforeTool({ sessionId, callId, tool, input }) {
-      if (keeper.ofChild(sessionId) === undefined) return undefined;
-      const hash = createHash("sha256")
-        .update(`${tool}\n${safeJson(input)}`)
-        .digest("hex")
-        .slice(0, 16);
-      dispatchToChild(sessionId, { type: "tool-called", callId, hash });
-      return undefined;
-    },
+    beforeRequest: limits.beforeRequest,
+    beforeTool: limits.beforeTool,
   };
 
   /** What a child inherited goes with its session, unless a sibling still shows it, in whatever program that runs. */
@@ -106,17 +98,6 @@ export function createChildEventsFeature({ context, forks }: ForkSetup): Feature
       (other) => other.inherited.snapshotId === blob && !gone.get(other.childSessionId ?? ""),
     );
     if (!isShared) forks.views.remove(blob);
-  }
-
-  async function countSpending({ id, costUSD, tokens }: SessionFacts): Promise<void> {
-    const record = keeper.ofChild(id);
-    if (record === undefined) return;
-    await keeper.dispatch(record.id, { type: "spent", costUSD, tokens, steps: record.spent.steps });
-    const ofRoot = keeper.all().filter(({ rootSessionId }) => rootSessionId === record.rootSessionId);
-    if (rootCostUSD(ofRoot) < forks.limits.rootUSD) return;
-    for (const fork of ofRoot) {
-      if (isLive(currentRun(fork))) void keeper.dispatch(fork.id, { type: "root-cost-reached" });
-    }
   }
 }
 

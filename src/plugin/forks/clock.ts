@@ -287,7 +287,7 @@ interface RebuildInput {
 
 async function rebuild({ context, forks, session, link, expected, numbers }: LostChild): Promise<void> {
   const { way: _, number: known, ...metadata } = link;
-  const { id, title, agent, model, costUSD, createdAtMs = context.now() } = session;
+  const { id, title, agent, model, costUSD, createdAtMs = context.now(), updatedAtMs } = session;
   const isFree = known !== undefined && !numbers.has(`${link.root} ${known}`);
   const number = isFree ? known : await forks.numbers.take(link.root);
   const step = rebuildForkRecord({
@@ -296,6 +296,7 @@ async function rebuild({ context, forks, session, link, expected, numbers }: Los
       id,
       title: title.replace(CHILD_TITLE, ""),
       createdAtMs,
+      ...(updatedAtMs !== undefined && { updatedAtMs }),
       agent,
       providerId: model?.provider ?? "",
       modelId: model?.id ?? "",

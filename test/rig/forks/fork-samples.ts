@@ -58,6 +58,13 @@ export function afterEvents(record: ForkRecord, ...events: readonly SampleEvent[
   return events.reduce((now, event) => step(now, event).record, record);
 }
 
+/** The record after somebody has looked at it all the time until then. */
+export function watchedUntil(record: ForkRecord, untilMs: number): ForkRecord {
+  let now = record;
+  for (let atMs = AT_MS; atMs < untilMs; atMs += 30_000) now = step(now, { type: "tick", atMs }).record;
+  return step(now, { type: "tick", atMs: untilMs }).record;
+}
+
 /** A fork whose child has its directive. */
 export function runningFork(change: Partial<NewFork> = {}): ForkRecord {
   return afterEvents(
