@@ -43,15 +43,15 @@ scenario(
 scenario(
   "a fork that is out of time reports, and one that does not is ended with its last text",
   {
-    plugin: { fork: { timeoutMin: 0.05, graceS: 15 } },
+    plugin: { fork: { timeoutMin: 0.2, graceS: 12 } },
     why: "the time must be up within a test; by default it is 20 minutes",
     twin: { none: "it would take twenty minutes" },
-    proves: "wrap-up turn; after the grace a partial result",
+    proves: "its next request is for the report; after the grace a partial result",
   },
   async (rig) => {
     const id = await rig.newSession();
     rig.model.script([
-      call("bash", { command: "sleep 5", description: "Wait" }, { family: "child", contains: "Good task." }),
+      call("bash", { command: "sleep 13", description: "Wait" }, { family: "child", contains: "Good task." }),
       say("What I had until then.", { family: "child", contains: LIMIT_REASON.time }),
       call(
         "bash",
