@@ -3,7 +3,7 @@ import { type RedactOptions, redactSecrets } from "../../text/secrets/redact-sec
 import type { SpillStore } from "../../tool-output/spill.ts";
 import type { AgentHost, HostSignal, LogLevel } from "../host/agent-host.ts";
 import { createLruMap } from "../host/features.ts";
-import type { ToastTone } from "../host/screen.ts";
+import type { ShownPiece, ToastTone } from "../host/screen.ts";
 import { type PluginFolders, pluginFolders } from "../stores/folders.ts";
 import { openPluginStores } from "../stores/open-stores.ts";
 import { isDatabase, type PluginStores } from "../stores/plugin-stores.ts";
@@ -27,6 +27,8 @@ export interface PluginContext {
   readonly env: Environment;
   /** Writes to the log of the root session that this one belongs to; a failed write is logged, never thrown. */
   record(sessionId: string, entry: JournalRecord): void;
+  /** Shows something in a conversation that only people see; what cannot be shown is logged. Returns at once. */
+  show(piece: ShownPiece): void;
   /** The log of one root session. */
   journal(rootSessionId: string): Journal;
 }
@@ -78,6 +80,11 @@ export function createPluginContext(setup: PluginContextSetup): PluginContext {
     now,
     env,
     journal,
+    show(piece) {
+      host.screen
+        .show(piece)
+        .catch((cause: unknown) => notify.log("warn", "not shown", { key: piece.key, cause: String(cause) }));
+    },
     record(sessionId, entry) {
       const atMs = now();
       const write = async (): Promise<void> => {

@@ -47,3 +47,15 @@ it("messages that come close together are shown once", async () => {
   await expect.poll(() => shown.length).toBe(1);
   expect(shown[0]).toContain("12 forks completed: 1 (job 1)");
 });
+
+it("one that would replace another before it was read says both, and of a fork only the newest", async () => {
+  const shown: string[] = [];
+  const toasts = createToasts({ toast: (message) => void shown.push(message) });
+  toasts.add(ended(1, "started"));
+  await expect.poll(() => shown.length).toBe(1);
+  toasts.add(ended(1));
+  await expect.poll(() => shown.length).toBe(2);
+  toasts.add(ended(2));
+  await expect.poll(() => shown.length).toBe(3);
+  expect(shown.slice(1)).toEqual(["Fork 1 (job 1) completed", "2 forks completed: 1 (job 1), 2 (job 2)"]);
+});

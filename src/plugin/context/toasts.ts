@@ -1,26 +1,41 @@
 import type { HostScreen, ToastTone } from "../host/screen.ts";
 
-/** Collects messages that come close together and shows them as one, since a screen has room for one at a time. */
+/**
+ * Collects messages and shows them as one, since a screen has room for one at a time: those that come close together, and
+ * with them what was said of forks so short a time ago that it would be replaced before it was read.
+ */
 export function createToasts(screen: Pick<HostScreen, "toast">): Toasts {
+  let recent: readonly Toast[] = [];
+  let shownAtMs = Number.NEGATIVE_INFINITY;
   let waiting: Toast[] = [];
-  let since: number | undefined;
+  let sinceMs: number | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const flush = (): void => {
-    const toasts = waiting;
+    const isRead = Date.now() - shownAtMs > READ_MS;
+    const toasts = newestOf([...(isRead ? [] : recent), ...waiting]);
+    recent = toasts.filter(({ name }) => name !== undefined);
+    shownAtMs = Date.now();
     waiting = [];
-    since = undefined;
+    sinceMs = undefined;
     const { message, tone, durationMs } = joinToasts(toasts);
     screen.toast(message, tone, { durationMs });
   };
   return {
     add(toast) {
       waiting.push(toast);
-      since ??= Date.now();
+      sinceMs ??= Date.now();
       clearTimeout(timer);
-      timer = setTimeout(flush, Math.max(0, Math.min(QUIET_MS, since + MOST_MS - Date.now())));
+      timer = setTimeout(flush, Math.max(0, Math.min(QUIET_MS, sinceMs + MOST_MS - Date.now())));
       timer.unref?.();
     },
   };
+}
+
+/** Of each fork only what was said last. */
+function newestOf(toasts: readonly Toast[]): readonly Toast[] {
+  return toasts.filter(
+    ({ name }, index) => name === undefined || toasts.findLastIndex((other) => other.name === name) === index,
+  );
 }
 
 interface Toasts {
@@ -39,6 +54,8 @@ interface Toast {
 const QUIET_MS = 400;
 /** From the oldest message to the toast. */
 const MOST_MS = 1_500;
+/** A toast that stood for so long was read. */
+const READ_MS = 6_000;
 
 /** Several messages as one: those that say the same of several forks in one sentence, the most serious first. */
 export function joinToasts(toasts: readonly Toast[]): JoinedToast {

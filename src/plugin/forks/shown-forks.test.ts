@@ -7,20 +7,7 @@ import { createShownForks } from "./shown-forks.ts";
 function startShowing() {
   const pieces: ShownPiece[] = [];
   let nowMs = AT_MS;
-  const shown = createShownForks({
-    host: {
-      screen: {
-        toast: () => {},
-        show: async (piece: ShownPiece) => {
-          pieces.push(piece);
-          return "shown";
-        },
-        open: async () => "not-opened",
-      },
-    },
-    notify: { log: () => {} },
-    now: () => nowMs,
-  } as unknown as Parameters<typeof createShownForks>[0]);
+  const shown = createShownForks({ show: (piece) => void pieces.push(piece), now: () => nowMs });
   return {
     pieces,
     update(record: ForkRecord, afterMs = 0) {

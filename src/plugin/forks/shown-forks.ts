@@ -10,7 +10,6 @@ import {
 } from "../../fork/life/record.ts";
 import { quoteChild } from "../../fork/life/report.ts";
 import type { PluginContext } from "../context/context.ts";
-import type { ShownPiece } from "../host/screen.ts";
 
 /**
  * Shows people each fork in the conversation that started it: a line with calls, time and cost while it runs, and what it
@@ -23,15 +22,9 @@ export interface ShownForks {
   update(record: ForkRecord): void;
 }
 
-export function createShownForks({ host, notify, now }: ShownForksSetup): ShownForks {
+export function createShownForks({ show, now }: ShownForksSetup): ShownForks {
   const calls = new Map<string, string>();
   const lines = new Map<string, ShownLine>();
-
-  function show(piece: ShownPiece): void {
-    host.screen
-      .show(piece)
-      .catch((cause: unknown) => notify.log("warn", "a fork could not be shown", { cause: String(cause) }));
-  }
 
   return {
     startedBy: (forkId, callId) => void calls.set(forkId, callId),
@@ -71,7 +64,7 @@ export function createShownForks({ host, notify, now }: ShownForksSetup): ShownF
   };
 }
 
-type ShownForksSetup = Pick<PluginContext, "host" | "notify" | "now">;
+type ShownForksSetup = Pick<PluginContext, "show" | "now">;
 
 /** A line as it was shown last. */
 interface ShownLine {

@@ -1,4 +1,5 @@
 import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
+import { formatBytes } from "../../text/display.ts";
 import { normalizeOutput, toWellFormed } from "../../text/normalize.ts";
 import {
   completeToolOutputLimits,
@@ -47,10 +48,16 @@ export function createBoundToolOutput(context: PluginContext): Feature {
         shownChars: stats.chars.shown,
         totalChars: stats.chars.total,
       });
+      const kept = `${formatBytes(stats.bytes.shown)} of ${formatBytes(stats.bytes.total)}`;
+      const recall = handle === undefined ? "" : `; recall ${handle.slice(0, SHOWN_HANDLE_CHARS)}…`;
+      const said = `${tool}: the model reads ${kept}${recall}`;
+      context.show({ type: "line", sessionId, callId, key: `cut ${callId}`, label: "cut", text: said });
       return { type: "replace", text, spilled: { handle, by, ...(cut && { cut }) } };
     },
   };
 }
+
+const SHOWN_HANDLE_CHARS = 12;
 
 /** True for a tool that the plugin adds: what it says is bounded where it is made. */
 export function isOwnTool(tool: string): boolean {

@@ -1,5 +1,6 @@
 import type { Pin } from "../../compaction/summary/pins.ts";
 import { overflowOfEnvironment } from "../../compaction/trigger/overflow.ts";
+import type { EditBatch } from "../../session/history.ts";
 import { createSession, type Session, type UndoResult } from "../../session/session.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
 import type { ModelRef, Transcript } from "../../transcript/message.ts";
@@ -157,6 +158,13 @@ async function openPrunedSession(
     context.notify.log("warn", "edits were taken back, since they hid something pinned", { missing });
   }
 
+  function showPruned(made: readonly EditBatch[]): void {
+    for (const { id, edits } of made) {
+      const text = `${edits.length} old ${edits.length === 1 ? "output" : "outputs"}; recall brings them back`;
+      context.show({ type: "line", sessionId, key: `pruned ${id}`, label: "pruned", text });
+    }
+  }
+
   return {
     async edit(sent, idleMs) {
       const transcript = decode(sent);
@@ -169,6 +177,7 @@ async function openPrunedSession(
           await keepPins(sent, transcript);
           const step = session.ledger().at(-1);
           if (step !== undefined) context.notify.log("info", `${step.step}: ${step.reason}`, { ...step });
+          showPruned(session.status().batches.slice(batches.length));
         }
       }
       return withEdits(sent);

@@ -76,11 +76,10 @@ export function letGo(rig: Rig, name: string): void {
 export async function waitForEnds(rig: Rig, count: number, state = "completed"): Promise<void> {
   await rig.waitFor(() => {
     const lines = toastsOf(rig).flatMap((message) => message.split("\n"));
-    // Those that end close together are told in one line.
-    const ended = lines
-      .filter((line) => line.includes(state))
-      .map((line) => Number(/^(\d+) forks /.exec(line)?.[1] ?? 1));
-    return ended.reduce((sum, number) => sum + number, 0) >= count;
+    const ended = lines.filter((line) => line.includes(state));
+    // Several that end close together are told in one line: "2 forks completed: 1 (a), 2 (b)".
+    const names = ended.flatMap((line) => line.match(/\d+ \([^)]*\)|(?<=^Fork )\d+/g) ?? []);
+    return new Set(names).size >= count;
   }, `${count} forks that are ${state}`);
 }
 
