@@ -21,16 +21,14 @@ export function createScreen(calls: HostCalls, attendance: "attended" | "headles
   }
 
   /** Where a piece stands already, or is to stand. */
-  async function placeOf(piece: ShownPiece): Promise<Place | undefined> {
-    const { sessionId, key, callId } = piece;
+  async function placeOf({ sessionId, key, callId }: ShownPiece): Promise<Place | undefined> {
     const newest = await messagesOf(sessionId, NEWEST);
-    const shown = findShown(newest, key);
-    if (shown !== undefined) return shown;
-    const below = newest.findLast(({ parts }) => parts.some(({ callID }) => callID === callId));
-    if (callId !== undefined && below !== undefined) return newPlace(below);
-    // It may have been shown long ago, by a program that is gone.
-    const long = piece.type === "child" ? findShown(await messagesOf(sessionId), key) : undefined;
-    if (long !== undefined || piece.type === "child") return long;
+    const found = findShown(newest, key) ?? placeBelow(newest, callId);
+    if (found !== undefined) return found;
+    if (callId !== undefined) {
+      const all = await messagesOf(sessionId);
+      return findShown(all, key) ?? placeBelow(all, callId);
+    }
     const answer = newest.findLast(({ info }) => info.role === "assistant" && info.summary !== true);
     return answer && newPlace(answer);
   }
@@ -96,6 +94,12 @@ function newPlace({ info }: SessionMessage): Place {
   // Ids sort by time, and parts stand in the order of their ids.
   const partId = createMessageId(nowMs).replace("msg_", "prt_");
   return { messageId: String(info.id), partId, startedAtMs: nowMs };
+}
+
+function placeBelow(messages: readonly SessionMessage[], callId: string | undefined): Place | undefined {
+  if (callId === undefined) return undefined;
+  const message = messages.findLast(({ parts }) => parts.some(({ callID }) => callID === callId));
+  return message && newPlace(message);
 }
 
 function findShown(messages: readonly SessionMessage[], key: string): Place | undefined {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { AT_MS, afterEvents, runningFork, sampleFork } from "../../../test/rig/forks/fork-samples.ts";
+import { AT_MS, afterEvents, runningFork } from "../../../test/rig/forks/fork-samples.ts";
 import type { ForkRecord } from "../../fork/life/record.ts";
 import type { ShownPiece } from "../host/screen.ts";
 import { createShownForks } from "./shown-forks.ts";
@@ -14,12 +14,13 @@ function startShowing() {
       nowMs = AT_MS + afterMs;
       shown.update(record);
     },
-    startedBy: shown.startedBy,
   };
 }
 
+const askedFork = (): ForkRecord => runningFork({ askedBy: { messageId: "msg_1", callId: "call_1" } });
+
 const ended = (text: string): ForkRecord =>
-  afterEvents(runningFork(), {
+  afterEvents(askedFork(), {
     type: "child-checked",
     run: 1,
     finding: { type: "finished", text, lastText: text, changedFiles: [] },
@@ -27,9 +28,8 @@ const ended = (text: string): ForkRecord =>
   });
 
 it("a fork that runs is shown below the call that started it, with calls, time and cost", () => {
-  const { pieces, update, startedBy } = startShowing();
-  startedBy(runningFork().id, "call_1");
-  update(runningFork(), 5_000);
+  const { pieces, update } = startShowing();
+  update(askedFork(), 5_000);
   expect(pieces).toMatchObject([
     {
       type: "child",
@@ -43,26 +43,23 @@ it("a fork that runs is shown below the call that started it, with calls, time a
 });
 
 it("is shown again when something changed, and not more often than every second and a half", () => {
-  const { pieces, update, startedBy } = startShowing();
-  startedBy(runningFork().id, "call_1");
-  for (let ms = 5_000; ms < 11_000; ms += 500) update(runningFork(), ms);
+  const { pieces, update } = startShowing();
+  for (let ms = 5_000; ms < 11_000; ms += 500) update(askedFork(), ms);
   expect(pieces).toHaveLength(4);
-  update(runningFork(), 11_000);
-  update(runningFork(), 11_000);
+  update(askedFork(), 11_000);
+  update(askedFork(), 11_000);
   expect(pieces).toHaveLength(5);
 });
 
 it("one that asks for a permission says so in its line", () => {
-  const { pieces, update, startedBy } = startShowing();
-  startedBy(runningFork().id, "call_1");
-  update(afterEvents(runningFork(), { type: "permission-asked", askId: "a1", atMs: AT_MS }), 4_000);
+  const { pieces, update } = startShowing();
+  update(afterEvents(askedFork(), { type: "permission-asked", askId: "a1", atMs: AT_MS }), 4_000);
   expect(pieces[0]).toMatchObject({ text: "find the bug · asks for a permission · 0 calls · 4 s · $0.00" });
 });
 
 it("at its end the line says how it went, and the report can be read, once", () => {
-  const { pieces, update, startedBy } = startShowing();
-  startedBy(runningFork().id, "call_1");
-  update(runningFork(), 4_000);
+  const { pieces, update } = startShowing();
+  update(askedFork(), 4_000);
   update(ended("It was the cat.\nAnd the dog."), 9_000);
   update(ended("It was the cat.\nAnd the dog."), 10_000);
   expect(pieces.slice(1)).toMatchObject([
@@ -71,9 +68,14 @@ it("at its end the line says how it went, and the report can be read, once", () 
   ]);
 });
 
-it("what had ended before is left alone, and a queued one is not looked for before its call is known", () => {
+it("what had ended before is left alone", () => {
   const { pieces, update } = startShowing();
   update(ended("Long ago."), 9_000);
-  update(sampleFork());
+  expect(pieces).toEqual([]);
+});
+
+it("a fork of which nobody knows the call has a report, and no line", () => {
+  const { pieces, update } = startShowing();
+  update(runningFork(), 4_000);
   expect(pieces).toEqual([]);
 });

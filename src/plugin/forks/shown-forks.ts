@@ -16,50 +16,38 @@ import type { PluginContext } from "../context/context.ts";
  * reported when it has ended. The model reads none of it.
  */
 export interface ShownForks {
-  /** Where the line of a fork is to stand: below the call that started it. */
-  startedBy(forkId: string, callId: string): void;
   /** Shows what has changed about a fork; a line that only grew older is shown again from time to time. */
   update(record: ForkRecord): void;
 }
 
 export function createShownForks({ show, now }: ShownForksSetup): ShownForks {
-  const calls = new Map<string, string>();
   const lines = new Map<string, ShownLine>();
-
   return {
-    startedBy: (forkId, callId) => void calls.set(forkId, callId),
     update(record) {
-      const { id, number, parentSessionId: sessionId, childSessionId } = record;
+      const { number, parentSessionId: sessionId, childSessionId } = record;
       const run = currentRun(record);
+      const id = deliveryId(record, run.number);
       const shown = lines.get(id);
       // What had ended before this program began to look was shown by another.
-      if (shown === undefined && !isLive(run) && !calls.has(id)) return;
-      // The call is named right after the fork was made; one that was taken over is looked for by its key.
-      if (!calls.has(id) && now() - run.queuedAtMs < MIN_MS) return;
+      if (shown === undefined && !isLive(run)) return;
       const line: ShownLine = { text: lineText(record, now()), state: stateOf(record), atMs: now() };
       if (shown !== undefined && !isWorthShowing(line, shown, run.startedAtMs ?? run.queuedAtMs)) return;
-      const callId = calls.get(id);
-      show({
-        type: "child",
-        sessionId,
-        key: `fork ${id}`,
-        ...(callId !== undefined && { callId }),
-        name: `fork ${number}`,
-        text: line.text,
-        ...(childSessionId !== undefined && { childSessionId }),
-        state: line.state,
-      });
       lines.set(id, line);
+      if (run.askedBy !== undefined)
+        show({
+          type: "child",
+          sessionId,
+          key: `fork ${id}`,
+          callId: run.askedBy.callId,
+          name: `fork ${number}`,
+          text: line.text,
+          ...(childSessionId !== undefined && { childSessionId }),
+          state: line.state,
+        });
       if (isLive(run)) return;
       lines.delete(id);
-      calls.delete(id);
       if (run.delivery.closedBy === undefined || run.delivery.closedBy === "read")
-        show({
-          type: "text",
-          sessionId,
-          key: `result ${deliveryId(record, run.number)}`,
-          text: resultText(record, run),
-        });
+        show({ type: "text", sessionId, key: `result ${id}`, text: resultText(record, run) });
     },
   };
 }

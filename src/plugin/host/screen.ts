@@ -16,7 +16,7 @@ export type ShownPiece = ShownPlace & (ShownText | ShownLine | ShownChild);
 interface ShownPlace {
   readonly sessionId: string;
   readonly key: string;
-  /** The tool call that it stands below; where unset, or not found, it stands in the newest answer. */
+  /** The tool call that it stands below; unset for the newest answer. */
   readonly callId?: string;
 }
 

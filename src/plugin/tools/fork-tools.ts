@@ -73,7 +73,6 @@ async function start(
     },
   });
   if (outcome.status === "refused") return outcome.reason;
-  setup.forks.shown.startedBy(outcome.record.id, tool.callId);
   setup.forks.shown.update(setup.forks.keeper.get(outcome.record.id) ?? outcome.record);
   const result = await resultInTime(setup, tool, { record: outcome.record, waitS });
   return result ?? startedText(outcome);
