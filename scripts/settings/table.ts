@@ -287,6 +287,7 @@ export const GROUPS: readonly Group[] = [
       neverCutTools: { when: "a tool's answers must stay whole, such as those of a person" },
       ownTools: { from: OWN, when: "your tools for children have other names" },
       pruned: { from: OWN, when: "the child shall see what the parent's window no longer shows" },
+      directive: { default: "unset", from: OWN, when: "you know the child's task: always" },
       redact: { default: "unset", from: OWN, when: "the child runs at another provider" },
     },
   },

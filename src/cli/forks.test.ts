@@ -44,6 +44,28 @@ describe("carryover forks", () => {
     expect(await run("--store", test.folder)).toMatch(/#2 +find the bug +queued for[\s\S]*\n +#1 /);
   });
 
+  it("says of which project and session each is, so that two of one number are told apart", async () => {
+    const test = createTestContext();
+    await record(
+      test,
+      { id: "fk_a", project: "/home/me/app", rootSessionId: "ses_a", owner: HERE, atMs: 2 },
+      { id: "fk_b", rootSessionId: "ses_b", owner: HERE, atMs: 1 },
+      { id: "fk_c", number: 2, project: "/home/me/app", rootSessionId: "ses_a", owner: HERE, atMs: 0 },
+    );
+    expect(
+      (await run("--store", test.folder)).split("\n").map((line) => line.replace(/find .*/, "…")),
+    ).toEqual([
+      "/home/me/app, session ses_a",
+      "  #1  …",
+      "  #2  …",
+      "a project that was not noted, session ses_b",
+      "  #1  …",
+      "",
+    ]);
+    const { forks } = JSON.parse(await run("--store", test.folder, "--json"));
+    expect(forks[0]).toMatchObject({ project: "/home/me/app", rootSessionId: "ses_a" });
+  });
+
   it("shows a title, which a model chose, without what a terminal would obey", async () => {
     const test = createTestContext();
     await record(test, { title: "\u001b]0;owned\u0007find\u001b[2J the \u202ebug", owner: HERE });

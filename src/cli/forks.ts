@@ -4,6 +4,8 @@ import { currentRun, type ForkRecord, isLive, workedMs } from "../fork/life/reco
 import { askPlugin } from "../plugin/stores/control-store.ts";
 import { type HeldQuestion, isHeld, type PluginStores } from "../plugin/stores/plugin-stores.ts";
 import { plural } from "../text/display.ts";
+import { groupBy } from "../text/json.ts";
+import { redactSecrets } from "../text/secrets/redact-secrets.ts";
 import { type OpenedStores, STORE_OPTION, withStores } from "./opencode/with-stores.ts";
 import { CliError } from "./terminal/cli-error.ts";
 import { printJson, renderTable, terminalText } from "./terminal/output.ts";
@@ -65,7 +67,14 @@ async function list({ stores, name, place }: OpenedStores, json: true | undefine
     fork.way,
     terminalText(fork.id, MAX_TITLE_CHARS),
   ]);
-  process.stdout.write(`${renderTable(rows) || `No forks are recorded in ${place}.`}\n`);
+  const lines = renderTable(rows).split("\n");
+  const bySession = groupBy([...forks.entries()], ([, { project, rootSessionId }]) =>
+    terminalText(`${project ?? "a project that was not noted"}, session ${rootSessionId}`, MAX_PLACE_CHARS),
+  );
+  const blocks = Array.from(bySession, ([place, found]) =>
+    [place, ...found.map(([index]) => lines[index] ?? "")].join("\n"),
+  );
+  process.stdout.write(`${blocks.join("\n") || `No forks are recorded in ${place}.`}\n`);
 }
 
 async function ask(stores: PluginStores, { action, id, json }: Asked): Promise<void> {
@@ -136,12 +145,16 @@ function describe(record: ForkRecord, question: HeldQuestion) {
     calls: run.calls.total,
     costUSD: record.spent.costUSD,
     way: record.inherited.way,
+    ...(record.project !== undefined && { project: record.project }),
     rootSessionId: record.rootSessionId,
     parentSessionId: record.parentSessionId,
     ...(record.childSessionId !== undefined && { childSessionId: record.childSessionId }),
     ...(isLive(run) ? {} : { delivery: run.delivery.state }),
+    // Records of earlier versions may quote a key.
+    ...(!isLive(run) && run.error && { error: redactSecrets(run.error.message) }),
   };
 }
 
 const MAX_TITLE_CHARS = 60;
+const MAX_PLACE_CHARS = 300;
 const MAX_ANSWER_CHARS = 500;

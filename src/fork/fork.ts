@@ -144,7 +144,7 @@ interface ReducedResults extends StagesResult {
 
 /** Brings tool results down to size before the hard budget. */
 function reduceResults(transcript: Transcript, { options, frame, render }: Reduction): ReducedResults {
-  const { profile, limits, neverCutTools, budgetChars: maxChars } = options;
+  const { profile, limits, neverCutTools, budgetChars: maxChars, directive } = options;
   if (profile === "documented")
     return { ...runStages(transcript, [graduatedTiers({ limits, neverCutTools })]), unfilled: transcript };
   const budget = { maxChars, frameChars: frame.chars, render };
@@ -152,7 +152,11 @@ function reduceResults(transcript: Transcript, { options, frame, render }: Reduc
   const superseded = runStages(transcript, [
     ifOverBudget(budget, supersede({ protectTurns: 0, protectedTools })),
   ]);
-  const filled = fillTranscript(superseded.transcript, { ...budget, neverCutTools });
+  const filled = fillTranscript(superseded.transcript, {
+    ...budget,
+    neverCutTools,
+    ...(directive !== undefined && { directive }),
+  });
   const edits = [...superseded.edits, ...filled.edits];
   return { transcript: filled.transcript, edits, unfilled: superseded.transcript };
 }

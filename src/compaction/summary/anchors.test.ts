@@ -31,6 +31,10 @@ describe("findAnchors", () => {
       text: "call parseToken() or MAX_SIZE or a.b_c.d",
       anchors: ["identifier parseToken", "identifier MAX_SIZE", "identifier a.b_c.d"],
     },
+    {
+      text: "<path>/p/src/a.ts</path>\n<type>file</type> a</b/c.ts",
+      anchors: ["path /p/src/a.ts"],
+    },
     { text: "issue ABC-123", anchors: ["identifier ABC-123"] },
     { text: "and/or, yes/no, 1/2 of the words", anchors: [] },
     { text: "an ordinary sentence about nothing.", anchors: [] },

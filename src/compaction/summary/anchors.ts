@@ -114,6 +114,8 @@ function findWords(text: string, what: "all" | "exact", found: FoundAnchor[]): v
   for (let match = WORD.exec(text); match !== null; match = WORD.exec(text)) {
     const raw = match[0];
     if (raw.length < 5 || raw.length > MAX_WORD_CHARS) continue;
+    // A closing tag, such as those around what a tool read, is no path.
+    if (raw.startsWith("/") && text[match.index - 1] === "<") continue;
     const word = trimWord(raw);
     const type = anchorType(word);
     if (type !== undefined && (type !== "identifier" || what === "all")) found.push({ type, text: word });

@@ -35,6 +35,8 @@ export interface ForkOptions {
   readonly ownTools?: readonly string[];
   /** Cleared outputs stay cleared, or come back from the store. @default placeholder */
   readonly pruned?: "placeholder" | "restore";
+  /** What the child is asked to do. In the default profile it decides what stays of a context that is too long: files that it names come first, then lines with its identifiers. @default unset */
+  readonly directive?: string;
   /** Takes secrets out for a child at another provider: `redactTranscript()` of `carryover/stages`. Unset: they stay. @default unset */
   readonly redact?: Stage;
 }
@@ -54,8 +56,9 @@ export function readForkOptions(options: ForkOptions): ResolvedForkOptions {
   return readOptions(FORK_SHAPE, DEFAULTS, options);
 }
 
-export type ResolvedForkOptions = Required<Omit<ForkOptions, "sessionId" | "redact">> &
-  Pick<ForkOptions, "sessionId" | "redact">;
+export type ResolvedForkOptions = Required<Omit<ForkOptions, OptionalKey>> & Pick<ForkOptions, OptionalKey>;
+
+type OptionalKey = "sessionId" | "redact" | "directive";
 
 /** The tools that launch or watch children by default. */
 export const FORK_OWN_TOOLS: readonly string[] = ["fork", "fork_result", "fork_cancel", "recall"];
@@ -79,6 +82,7 @@ export const FORK_SHAPE: Shape<ForkOptions> = {
   neverCutTools: listOf(text),
   ownTools: listOf(text),
   pruned: oneOf("placeholder", "restore"),
+  directive: anyText,
   redact: callback,
 };
 

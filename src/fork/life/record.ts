@@ -7,6 +7,8 @@ export interface ForkRecord {
   readonly id: string;
   /** Counts from 1 within the root session; people and models name the fork by it. */
   readonly number: number;
+  /** The folder that the agent works in; unset in records from before it was kept. */
+  readonly project?: string;
   /** The session at the top of the tree. */
   readonly rootSessionId: string;
   /** The session that started the fork and gets the result. */

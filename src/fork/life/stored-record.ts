@@ -96,6 +96,7 @@ const isRecord = shaped({
   schema: oneOf("fork/1"),
   id: isText,
   number: isCount,
+  project: optional(isText),
   rootSessionId: isText,
   parentSessionId: isText,
   childSessionId: optional(isText),

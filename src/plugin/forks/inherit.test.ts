@@ -15,8 +15,9 @@ describe("what a child inherits", () => {
     expect(inherited).toMatchObject({ way: "exact", messages, messageCount: 6 });
     expect(inherited).toHaveProperty(
       "preamble",
-      expect.stringContaining("Tool results: 3 full, 0 truncated"),
+      expect.stringContaining("all its messages as they were sent. Nothing was left out for you."),
     );
+    expect(inherited).not.toHaveProperty("preamble", expect.stringMatching(/re-read|recall/));
   });
 
   it("has old outputs cut and no fault of any provider when graduated", async () => {
@@ -113,6 +114,7 @@ function input(
     view: { messages, ageMs: 0 },
     stored: async () => messages,
     parentSessionId: "ses_1",
+    directive: "Look.",
     profile: "default",
     setting: "auto",
     redaction: { extraRules: [{ type: "own", pattern: /corp-\d+/g }] },

@@ -1,5 +1,5 @@
 import { chooseForkWay, type ForkWayFacts, overheadTokens } from "../../fork/context/choose-way.ts";
-import { buildForkPreamble, type ProcessingStats } from "../../fork/context/format.ts";
+import { buildForkPreamble, PREAMBLE_FIRST_LINE, type ProcessingStats } from "../../fork/context/format.ts";
 import type { ForkOptions } from "../../fork/context/options.ts";
 import { type ForkResult, forkContext, processMessagesForFork, uncutStats } from "../../fork/fork.ts";
 import { redactTranscript } from "../../stages/redact.ts";
@@ -47,6 +47,8 @@ export interface InheritInput {
   /** The parent's stored messages, for a child that gets text. */
   readonly stored: () => Promise<readonly HostMessage[]>;
   readonly parentSessionId: string;
+  /** What the child is asked to do: what it inherits is chosen for that. */
+  readonly directive: string;
   readonly profile: "default" | "documented";
   readonly setting: ForkWayFacts["setting"];
   readonly budgetChars?: number;
@@ -106,7 +108,7 @@ async function inheritView(input: InheritInput, view: NonNullable<InheritInput["
     way: "exact",
     reason,
     messages: view.messages,
-    preamble: preambleOf(uncutStats(transcript)),
+    preamble: exactPreamble(uncutStats(transcript)),
     chars: transcript.reduce((sum, message) => sum + renderMessage(message).length, 0),
     messageCount: view.messages.length,
   };
@@ -156,11 +158,23 @@ function preambleOf(stats: ProcessingStats): string {
   return buildForkPreamble(stats, isWhole ? {} : { recall: "the tool recall" });
 }
 
+/** The child sees what the parent saw: nothing is worth reading again for its own sake. */
+function exactPreamble({ compactionDetected, clearedResults = 0 }: ProcessingStats): string {
+  return [
+    PREAMBLE_FIRST_LINE,
+    compactionDetected
+      ? "You see its messages as they were sent, from its summary of the earlier ones on. Nothing was left out for you."
+      : "You see all its messages as they were sent. Nothing was left out for you.",
+    "What was read is above: read a file again only where it may have changed since.",
+    ...(clearedResults === 0 ? [] : ["Results that had been cleared can be read with the tool recall."]),
+  ].join("\n");
+}
+
 function pipelineOptions(input: InheritInput): ForkOptions {
-  const { profile, budgetChars, parentSessionId } = input;
+  const { profile, budgetChars, parentSessionId: sessionId, directive } = input;
   return {
     ...(budgetChars === undefined ? {} : { budgetChars }),
-    ...(profile === "documented" ? {} : { sessionId: parentSessionId }),
+    ...(profile === "documented" ? {} : { sessionId, directive }),
     profile,
     ...(input.facts.receiver === "other-provider" ? { redact: redactTranscript(input.redaction) } : {}),
   };

@@ -40,6 +40,7 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
     ...(view === undefined ? {} : { view }),
     stored,
     parentSessionId: sessionId,
+    directive: request.prompt,
     profile: context.options.fork.profile,
     setting: context.options.fork.way,
     redaction: context.redaction,
@@ -81,6 +82,7 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
   const record = createForkRecord({
     id: `fk_${randomBytes(9).toString("base64url")}`,
     number,
+    project: context.host.directory,
     rootSessionId,
     parentSessionId: sessionId,
     agent: receiver.agent,

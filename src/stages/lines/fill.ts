@@ -27,14 +27,21 @@ interface FillBudgetOptions extends CharBudgetOptions {
   readonly neverCutTools?: readonly string[];
   /** `by-age` (the default): results keep what `floorsFor` says where the budget is large enough for that. */
   readonly floors?: "by-age" | "none";
+  /** What the reader is asked to do: files that it names come first, then lines with its identifiers. */
+  readonly directive?: string;
 }
 
 /** The edits of `fillBudget` together with the transcript after them, which was needed to measure it. */
 export function fillTranscript(transcript: Transcript, options: FillBudgetOptions): StagesResult {
   const { maxChars, frameChars = () => 0, render = renderMessage } = options;
-  const { neverCutTools = FORK_NO_TRUNCATION_TOOLS } = options;
+  const { neverCutTools = FORK_NO_TRUNCATION_TOOLS, directive } = options;
   const hasFloors = options.floors !== "none" && maxChars >= FLOORS_FROM_CHARS;
-  const select = { render, neverCutTools, ...(hasFloors && { floors: floorsFor(maxChars) }) };
+  const select = {
+    render,
+    neverCutTools,
+    ...(hasFloors && { floors: floorsFor(maxChars) }),
+    ...(directive !== undefined && { directive }),
+  };
   if (fitsBudget(transcript, options)) return { transcript, edits: [] };
   const fill = readRows(transcript);
   const scores = scoreRows(fill, internWords(fill));

@@ -146,6 +146,8 @@ export const FILL_SHARES = {
   recent: 0.7,
   /** Share of the budget for what users said and for results that are never cut. */
   words: 0.15,
+  /** Share of the budget for files that a directive names. */
+  directed: 0.4,
   /** A text that takes more than this share of the room left for the newest work is not kept whole. */
   longText: 0.25,
   /** The share of its value that a row passes on to the rows beside it. */

@@ -1,5 +1,6 @@
 import type { Message } from "../../transcript/message.ts";
 import { handleOf } from "../../transcript/tool-results.ts";
+import { requireDirected } from "./directive.ts";
 import { type Floors, tiersOfResults } from "./floors.ts";
 import type { FillSource } from "./read-call.ts";
 import { type FillPart, type FillRows, type FillSegment, wholeChars } from "./rows.ts";
@@ -126,6 +127,8 @@ interface SelectOptions {
   readonly neverCutTools: readonly string[];
   /** What each result keeps at least; unset: nothing. */
   readonly floors?: Floors;
+  /** Names files and identifiers that are needed. */
+  readonly directive?: string;
 }
 
 /** Bounds of the logarithm of the threshold. */
@@ -178,15 +181,18 @@ interface RequiredRows {
   readonly verbatimParts: ReadonlySet<number>;
 }
 
-/** Requires the newest messages, what users said, and the floors of results; prefers the newest work. */
+/** Requires the newest messages, what users said, files that a directive names, and the floors of results; prefers the newest work. */
 export function requireRows(fill: FillRows, scores: RowScores, options: SelectOptions): RequiredRows {
   const tail = wholeTail(fill, options);
   const worth = scores.density.slice();
   const wordsChars = requireWords(fill, worth, { ...tail, ...options });
-  const roomChars = FILL_SHARES.recent * options.maxChars - tail.tailChars - wordsChars;
+  const { floors, maxChars, directive } = options;
+  const directedRoom = { roomChars: FILL_SHARES.directed * maxChars, firstWholePart: tail.firstWholePart };
+  const directedChars =
+    directive === undefined ? 0 : requireDirected(fill, worth, { directive, ...directedRoom });
+  const roomChars = FILL_SHARES.recent * maxChars - tail.tailChars - wordsChars - directedChars;
   preferRecent(fill, scores, { worth, ...tail, roomChars });
-  const { floors, maxChars } = options;
-  const leftChars = maxChars - tail.tailChars - wordsChars;
+  const leftChars = maxChars - tail.tailChars - wordsChars - directedChars;
   const verbatimParts =
     floors === undefined
       ? NO_PARTS

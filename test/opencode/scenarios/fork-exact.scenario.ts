@@ -43,6 +43,8 @@ describe("an exact fork", () => {
         expect(text).toContain("You are fork 1");
         expect(text).toContain("Check the colour once more.");
         expect(text).not.toContain("inherited 3 messages");
+        expect(text).toContain("Nothing was left out for you.");
+        expect(text).not.toContain("re-read the files");
       },
     );
   }

@@ -73,7 +73,9 @@ scenario(
       const [fork] = JSON.parse(stdout).forks;
       return fork?.state.startsWith("running") && fork.calls === 1 && fork;
     }, "the fork in the list");
-    expect(running).toMatchObject({ title: "Waiter", isLive: true, parentSessionId: id });
+    const { project } = rig.sandbox;
+    expect(running).toMatchObject({ title: "Waiter", isLive: true, parentSessionId: id, project });
+    expect((await runCarryover(rig, "forks")).stdout).toContain(`${project}, session ${id}\n  #1  Waiter`);
 
     rig.model.script([say("It was stopped.", { sessionId: id })]);
     const stopped = await runCarryover(rig, "forks", "cancel", "1");

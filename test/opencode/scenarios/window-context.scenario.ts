@@ -83,6 +83,7 @@ describe("what a summary must not lose", () => {
         expect(body.includes("the build is green on Tuesdays")).toBe(compaction !== "off");
         expect(body.includes("<user_words>")).toBe(compaction === "assist");
         expect(body.includes("Files read: ")).toBe(compaction === "assist");
+        expect(body).not.toMatch(/[:·] \/(?:path|type)\b/);
       },
     );
   }
