@@ -91,12 +91,27 @@ describe("a tool output", () => {
     expect(bounded.output).toMatch(/^\.\/a\/file\.txt\n\.\/b\/file\.txt\n/);
   });
 
-  it("of which the host shows nothing is shown in as much room, and its notice", async () => {
+  it.each([
+    { name: "a short path", depth: 0 },
+    { name: "a long path", depth: 12 },
+  ])("of which the host shows nothing is shown in as much room, and its notice: $name", async ({ depth }) => {
     const { context, folder } = createTestContext();
-    const outputPath = hostKeeps(folder, `begin ${"x".repeat(500_000)} end\n`);
+    const deep = join(folder, ...Array.from({ length: depth }, () => "a-long-folder"));
+    mkdirSync(deep, { recursive: true });
+    const outputPath = hostKeeps(deep, `begin ${"x".repeat(500_000)} end\n`);
     const output = `...output truncated...\n\nFull output saved to: ${outputPath}\n\n(no output)`;
     const bounded = await finish(context, { title: "t", output, metadata: { truncated: true, outputPath } });
     expect(bounded.output).toMatch(/^begin x+\n\[\.\.\. \d+ chars omitted \.\.\.\]\nx+ end\n/);
+    expect(bounded.output).toContain(`path ${outputPath}. `);
+    expect(bounded.output.length).toBeLessThanOrEqual(output.length + NOTICE_CHARS);
+  });
+
+  it("with emoji where the host shows letters is made shorter until it is no larger", async () => {
+    const { context, folder } = createTestContext();
+    const outputPath = hostKeeps(folder, `${"😀".repeat(30_000)}\n${"编译成功\n".repeat(9_000)}`);
+    const output = `...output truncated...\n\n${"编译成功\n".repeat(2_000)}`;
+    const bounded = await finish(context, { title: "t", output, metadata: { truncated: true, outputPath } });
+    expect(bounded.output).toMatch(/^(?:😀)+\n[\s\S]*编译成功\n/);
     expect(bounded.output.length).toBeLessThanOrEqual(output.length + NOTICE_CHARS);
   });
 

@@ -127,12 +127,18 @@ async function cutWithin(request: CutRequest): Promise<BoundedToolOutput> {
   const bound = (within: ToolOutputLimits): Promise<BoundedToolOutput> =>
     boundToolOutput(text, { limits: within, store, binary: "text" });
   if (!isCapped) return bound(limits);
-  const first = await bound(atMost(limits, sizeOf(shown)));
-  const excess = excessOf(first.text, shown);
-  if (excess <= 0 || first.failure !== undefined) return first;
-  const { chars, bytes } = first.stats;
-  return bound(atMost(limits, { chars: chars.shown - excess, bytes: bytes.shown - excess }));
+  let cut = await bound(atMost(limits, sizeOf(shown)));
+  for (let tries = 1; tries < MAX_TRIES && cut.failure === undefined; tries += 1) {
+    const excess = excessOf(cut.text, shown);
+    if (excess <= 0) break;
+    const { chars, bytes } = cut.stats;
+    cut = await bound(atMost(limits, { chars: chars.shown - excess, bytes: bytes.shown - excess }));
+  }
+  return cut;
 }
+
+/** A character that is left out may be smaller than those that stay, so one try more is not always enough. */
+const MAX_TRIES = 5;
 
 /** A store for one output: keeps what the tool wrote, once, and names the agent's own file rather than ours, which the model may not read without asking. */
 function keepOnce({ whole, store }: Pick<ShownOutput, "whole" | "store">): SpillStore {
