@@ -54,7 +54,7 @@ async function runDoctor(flags: DoctorFlags): Promise<void> {
     directory: process.cwd(),
     env: process.env,
     onWait: () => {
-      if (!flags.json) process.stderr.write("Running OpenCode twice; this takes some seconds.\n");
+      if (!flags.json) process.stderr.write("Running OpenCode; this takes some seconds.\n");
     },
   });
   if (flags.json) printJson({ findings });
@@ -72,6 +72,11 @@ export async function diagnose(setup: Diagnosis): Promise<readonly Finding[]> {
   const store = await findStoreOption(setup.store);
   const folders = await findPluginFolders(store);
   const host = await checkHost(binary);
+  const lastStart = await describeLastStart(folders.root);
+  const isAsked = setup.selfTest && binary !== undefined && host.every(({ level }) => level !== "problem");
+  if (isAsked) setup.onWait?.();
+  // First of all, since OpenCode installs what is named and not there yet.
+  const answer = isAsked ? await askHost({ binary, directory, env }) : undefined;
   const plugin = await checkPlugin({ configuration, directory, env, binary, version: VERSION });
   const findings = [
     ...checkNode(process.versions.node),
@@ -79,12 +84,9 @@ export async function diagnose(setup: Diagnosis): Promise<readonly Finding[]> {
     ...checkSettings(configuration, env),
     ...plugin.findings,
     ...(store !== undefined && isDatabase(store) ? await checkDatabase(store) : await checkStore(folders)),
-    ...(await lastStart(folders.root)),
+    lastStart,
   ];
-  if (!setup.selfTest || binary === undefined || host.some(({ level }) => level === "problem"))
-    return [...findings, NOT_ASKED];
-  setup.onWait?.();
-  const answer = await askHost({ binary, directory, env });
+  if (!isAsked || answer === undefined) return [...findings, NOT_ASKED];
   const registered = checkAnswer(answer, findings);
   const tested = setup.plugin ?? (registered.level === "ok" ? plugin.entry : undefined);
   return [
@@ -171,18 +173,13 @@ function checkAgents(answer: HostAnswer, before: readonly Finding[]): Finding[] 
   );
 }
 
-async function lastStart(root: string): Promise<Finding[]> {
+async function describeLastStart(root: string): Promise<Finding> {
   const note = await readLoadedNote(root);
-  const check = "last-start";
-  return note === undefined
-    ? [{ check, level: "ok", what: "the plugin has not run on this machine yet" }]
-    : [
-        {
-          check,
-          level: "ok",
-          what: `the plugin ran last on ${new Date(note.atMs).toISOString()} as version ${note.version} in ${note.directory}`,
-        },
-      ];
+  const what =
+    note === undefined
+      ? "the plugin has not run on this machine yet"
+      : `the plugin ran last on ${new Date(note.atMs).toISOString()} as version ${note.version} in ${note.directory}`;
+  return { check: "last-start", level: "ok", what };
 }
 
 /** Says when this program runs in a Node that is older than the package asks for. */

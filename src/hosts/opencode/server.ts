@@ -65,7 +65,9 @@ export function createOpencodeHost({ calls, directory, env, args = [] }: Opencod
       };
     },
     log(level, message, extra) {
-      void calls.call("POST", "/log", { service: "carryover", level, message, ...(extra && { extra }) });
+      // OpenCode 1 writes only the message and what is in `extra`, so our name must be there too.
+      const named = { service: "carryover", ...extra };
+      void calls.call("POST", "/log", { service: "carryover", level, message, extra: named });
     },
   };
 }
