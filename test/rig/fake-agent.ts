@@ -106,7 +106,7 @@ export function createFakeAgent(
       kindOf: (tool) => (tool === "delegate" ? "subagent" : undefined),
       writtenFiles: (tool, input) => (tool === "save" ? [String((input as { path: string }).path)] : []),
     },
-    agents: async () => ({ status: "ok", value: [{ name: "build", isHidden: false }] }),
+    agents: async () => ({ status: "ok", value: [{ name: "build", isHidden: false, isPrimary: true }] }),
     screen: {
       toast: (message) => void toasts.push(message),
       show: async (piece) => {
@@ -126,6 +126,8 @@ export function createFakeAgent(
         status: "ok",
         value: add({ id: newId("child"), parentId: rootSessionId, title, note }),
       }),
+      isForbidden: (id) => within(id, () => false),
+      limitChild: ({ childSessionId }) => within(childSessionId, () => undefined),
       setNote: (id) => within(id, () => undefined),
       newMessageId: () => newId("message"),
       prompt: async ({ sessionId, messageId, text, note, turn, reply }) => {
@@ -201,7 +203,11 @@ export function createFakeAgent(
     };
     const refusal = await plugin.beforeTool({ sessionId, callId, tool, input: args });
     const execute = async (): Promise<string> =>
-      (await plugin.tools[tool]?.execute(args, { ...running, setTitle: () => {} })) ??
+      (await plugin.tools[tool]?.execute(args, {
+        ...running,
+        setTitle: () => {},
+        mayStart: async () => ({ status: "allowed" }),
+      })) ??
       (await tools[tool]?.(args)) ??
       "no such tool";
     let text = refusal ?? (await execute());

@@ -18,7 +18,9 @@ export function createTestContext(given: TestContextOptions = {}): TestContext {
     onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
   const logged: string[] = [];
   const host = createOpencodeHost({
-    calls: calls ?? { call: async () => answer ?? { status: "ok", body: {} } },
+    calls: calls ?? {
+      call: async (_, path) => answer ?? { status: "ok", body: path === "/agent" ? AGENTS : {} },
+    },
     directory: folder,
     env: {},
   });
@@ -35,6 +37,8 @@ export function createTestContext(given: TestContextOptions = {}): TestContext {
     (await readPluginJournal({ folder: context.folders.journal, rootSessionId })).entries;
   return { context, folder, logged, entries };
 }
+
+const AGENTS = [{ name: "build", mode: "primary", permission: [] }];
 
 export interface TestContextOptions {
   readonly options?: Readonly<Record<string, unknown>>;
@@ -59,7 +63,10 @@ export function hooksOf(
   features: readonly Feature[],
   onFailure: (failure: FeatureFailure) => void = () => {},
 ): Hooks {
-  return createHooks(combineFeatures(features, onFailure), (hook, cause) => {
-    throw new Error(`${hook} failed`, { cause });
+  return createHooks(combineFeatures(features, onFailure), {
+    calls: { call: async () => ({ status: "ok", body: {} }) },
+    onFailure(hook, cause) {
+      throw new Error(`${hook} failed`, { cause });
+    },
   });
 }

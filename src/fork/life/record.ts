@@ -15,6 +15,8 @@ export interface ForkRecord {
   readonly parentSessionId: string;
   readonly childSessionId?: string;
   readonly agent: string;
+  /** The agent that asked for it; unset in records from before it was kept. */
+  readonly caller?: string;
   readonly model: ForkModel;
   readonly title: string;
   readonly inherited: Inheritance;

@@ -101,6 +101,7 @@ const isRecord = shaped({
   parentSessionId: isText,
   childSessionId: optional(isText),
   agent: isText,
+  caller: optional(isText),
   model: shaped({ providerId: isText, modelId: isText, variant: optional(isText) }),
   title: isText,
   inherited: shaped({

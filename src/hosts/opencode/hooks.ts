@@ -132,5 +132,16 @@ export interface ToolContext extends SessionInput {
   readonly callID?: string;
   /** Not in the host's types: the model of this step, with its limits and prices. */
   readonly extra?: { readonly model?: HostModel };
+  /** Decides by the rules of agent and session, asks a person where they say so, and throws where it is refused. */
+  ask?(input: PermissionQuestion): Promise<void>;
   metadata(input: { readonly title?: string; readonly metadata?: Readonly<Record<string, unknown>> }): void;
+}
+
+interface PermissionQuestion {
+  readonly permission: string;
+  /** What it is about; each must be allowed. */
+  readonly patterns: readonly string[];
+  /** What is allowed from then on when the person says so. */
+  readonly always: readonly string[];
+  readonly metadata: Readonly<Record<string, unknown>>;
 }

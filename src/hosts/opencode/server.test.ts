@@ -240,6 +240,7 @@ async function callTool(hooks: Hooks, tool: string, args: unknown): Promise<stri
     abort: new AbortController().signal,
     extra: { model: { id: "m", providerID: "p" } },
     metadata: () => {},
+    ask: async () => {},
   };
   return (await hooks.tool?.[tool]?.execute(args, context)) as string;
 }
@@ -282,6 +283,7 @@ function createFakeHost(options: FakeHostOptions = {}): FakeHost {
     if (path === "/session/ses_parent/message" && method === "GET") return stored;
     if (path.endsWith("/message")) return [];
     if (path === "/session/status") return {};
+    if (path === "/agent") return [{ name: "build", mode: "primary", permission: [] }];
     return sessions.get(path.replace("/session/", "")) ?? {};
   };
   const fetch = async (request: Request): Promise<Response> => {

@@ -4,16 +4,17 @@ import type { SessionMessage } from "../../formats/wires/opencode/session-messag
 import type {
   AgentHost,
   AgentPlugin,
-  HostAgent,
   HostTools,
   ModelTool,
   OutgoingRequest,
   RunningTool,
   ToolParameter,
 } from "../../plugin/host/agent-host.ts";
+import type { HostAgent } from "../../plugin/host/agents.ts";
 import { createPlugin } from "../../plugin/plugin.ts";
 import { configHome } from "../../plugin/stores/folders.ts";
 import { asNumber, asObject, asString, type UnknownObject } from "../../text/json.ts";
+import { askToStart, createChildSessions } from "./child-sessions.ts";
 import type { Hooks, PluginInput, ToolContext, ToolDefinition } from "./hooks.ts";
 import { messageFormat, OWN_METADATA } from "./messages.ts";
 import { createScreen, removeShown } from "./screen.ts";
@@ -32,9 +33,11 @@ export async function createServer({ client, directory }: PluginInput, options?:
   const env = hostEnvironment(process.env);
   const host = createOpencodeHost({ calls, directory, env, args: argv.slice(2) });
   const plugin = createPlugin(host, options, { env });
-  return createHooks(plugin, (hook, cause) =>
-    host.log("error", `${hook} failed and changed nothing`, { cause: String(cause) }),
-  );
+  return createHooks(plugin, {
+    calls,
+    onFailure: (hook, cause) =>
+      host.log("error", `${hook} failed and changed nothing`, { cause: String(cause) }),
+  });
 }
 
 /** The environment as the plugin reads it: OpenCode's own cap of the answer is ours where we have none. */
@@ -53,7 +56,7 @@ export function createOpencodeHost({ calls, directory, env, args = [] }: Opencod
     packageFolders: [directory, join(configHome(env), "opencode")],
     can: { carryResults: true, rejectAsks: true },
     format: messageFormat,
-    sessions: createSessions(calls),
+    sessions: { ...createSessions(calls), ...createChildSessions(calls) },
     tools: opencodeTools,
     screen: createScreen(calls, attendance),
     async agents() {
@@ -80,13 +83,14 @@ interface OpencodeHostSetup {
   readonly args?: readonly string[];
 }
 
-function readAgent({ name, hidden, model }: UnknownObject): HostAgent {
+function readAgent({ name, hidden, mode, model }: UnknownObject): HostAgent {
   const { providerID, modelID } = asObject(model);
   const providerId = asString(providerID);
   const modelId = asString(modelID);
   return {
     name: String(name),
     isHidden: hidden === true,
+    isPrimary: mode === "primary",
     ...(providerId !== undefined && modelId !== undefined && { model: { providerId, modelId } }),
   };
 }
@@ -110,7 +114,7 @@ const WRITING_TOOLS: ReadonlySet<string> = new Set(["write", "edit", "multiedit"
 const PATCHED_FILE = /^\*\*\* (?:Add|Update|Delete) File: (.+)$/gm;
 
 /** The plugin as the hooks of OpenCode 1. A hook never throws into OpenCode, where that would be an error 500 for the user. */
-export function createHooks(plugin: AgentPlugin, onFailure: (hook: string, cause: unknown) => void): Hooks {
+export function createHooks(plugin: AgentPlugin, { calls, onFailure }: HooksSetup): Hooks {
   let isReady = false;
   const hooks: Hooks = {
     dispose: () => plugin.dispose(),
@@ -178,9 +182,14 @@ export function createHooks(plugin: AgentPlugin, onFailure: (hook: string, cause
       if (refusal !== undefined) throw new ToolRefusal(refusal);
     },
     tool: Object.fromEntries(
-      Object.entries(plugin.tools).map(([name, tool]) => [name, toolDefinition(tool)] as const),
+      Object.entries(plugin.tools).map(([name, tool]) => [name, toolDefinition(tool, calls)] as const),
     ),
   };
+}
+
+interface HooksSetup {
+  readonly calls: HostCalls;
+  readonly onFailure: (hook: string, cause: unknown) => void;
 }
 
 /** Thrown on purpose: OpenCode shows its message to the model as the call's error. */
@@ -232,18 +241,29 @@ function completedAtMs({ info }: SessionMessage): number | undefined {
   return asNumber(asObject(info.time).completed);
 }
 
-function toolDefinition({ description, parameters, execute }: ModelTool): ToolDefinition {
+function toolDefinition({ description, parameters, execute }: ModelTool, calls: HostCalls): ToolDefinition {
   return {
     description,
     // Plain JSON schema would make every parameter required.
     args: Object.fromEntries(
       Object.entries(parameters).map(([name, parameter]) => [name, schemaOf(parameter)] as const),
     ),
-    execute: (args, context) => execute(args, runningTool(context)),
+    async execute(args, context) {
+      let rejection: unknown;
+      const mayStart: RunningTool["mayStart"] = async (agent, title) => {
+        const { rejection: said, ...answer } = await askToStart(calls, { agent, title, context });
+        rejection = said;
+        return answer;
+      };
+      const text = await execute(args, { ...runningTool(context), mayStart });
+      // OpenCode ends the turn, as it does when somebody says no to any other tool.
+      if (rejection !== undefined) throw rejection;
+      return text;
+    },
   };
 }
 
-function runningTool(context: ToolContext): RunningTool {
+function runningTool(context: ToolContext): Omit<RunningTool, "mayStart"> {
   const model = readModel(context.extra?.model);
   return {
     sessionId: context.sessionID,

@@ -6,15 +6,17 @@ import {
   type HostPrompt,
   type HostSessions,
   type HostValue,
-  type NewChild,
   type SessionFacts,
 } from "../../plugin/host/agent-host.ts";
-import { asObject, asString, type UnknownObject } from "../../text/json.ts";
+import { asObject, type UnknownObject } from "../../text/json.ts";
 import { lastUserTurn, OWN_METADATA } from "./messages.ts";
 import { readError, readSession } from "./signals.ts";
 
 /** The sessions of OpenCode over its routes. */
-export function createSessions(calls: HostCalls, now: () => number = Date.now): HostSessions {
+export function createSessions(
+  calls: HostCalls,
+  now: () => number = Date.now,
+): Omit<HostSessions, "createChild" | "limitChild" | "isForbidden"> {
   /** Calls a route and reads its answer. */
   async function ask<Value>(path: string, read: (body: unknown) => Value): Promise<HostValue<Value>> {
     const answer = await calls.call("GET", path);
@@ -52,7 +54,6 @@ export function createSessions(calls: HostCalls, now: () => number = Date.now): 
       const { type } = asObject(asObject(answer.body)[sessionId]);
       return type === "busy" || type === "retry" ? type : "idle";
     },
-    createChild: (child) => createChild(calls, child),
     setNote: async (sessionId, note) =>
       done(await calls.call("PATCH", sessionPath(sessionId), { metadata: { carryover: note } })),
     newMessageId: () => createMessageId(now()),
@@ -104,30 +105,6 @@ interface PartedMessages {
   readonly messages: readonly SessionMessage[];
   readonly undone?: readonly SessionMessage[];
 }
-
-/** Makes a session under the root, since OpenCode hides permission asks of anything deeper, with the rules of the parent. */
-async function createChild(
-  calls: HostCalls,
-  { rootSessionId, parentSessionId, title, note }: NewChild,
-): Promise<HostValue<string>> {
-  const parent = await calls.call("GET", sessionPath(parentSessionId));
-  if (parent.status === "failed") return failureOf(parent);
-  const { permission: rules } = asObject(parent.body);
-  const answer = await calls.call("POST", "/session", {
-    parentID: rootSessionId,
-    title,
-    permission: [...(Array.isArray(rules) ? rules : []), ...CHILD_RULES],
-    metadata: { carryover: note },
-  });
-  if (answer.status === "failed") return failureOf(answer);
-  const id = asString(asObject(answer.body).id);
-  return id === undefined
-    ? { status: "failed", code: "no-answer", reason: "the host named no session" }
-    : { status: "ok", value: id };
-}
-
-/** Refused at execution: the pattern `*` would hide the tool, which changes the request and loses the provider's cached prefix. */
-const CHILD_RULES = ["question", "task"].map((permission) => ({ permission, pattern: "**", action: "deny" }));
 
 /** Sends a message with the settings given, so that no model switches, and waits until it is stored: OpenCode takes a prompt before it has written it down. */
 async function sendPrompt(
@@ -247,7 +224,7 @@ export function failureOf({ code, reason }: Extract<HostAnswer, { readonly statu
 type HostFailure = Extract<HostValue<never>, { readonly status: "failed" }>;
 
 /** The route of one session. */
-function sessionPath(sessionId: string): string {
+export function sessionPath(sessionId: string): string {
   return `/session/${encodeURIComponent(sessionId)}`;
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
 import { createOpencodeHost } from "../../hosts/opencode/server.ts";
-import { createSessions, type HostAnswer } from "../../hosts/opencode/sessions.ts";
+import type { HostAnswer, HostCalls } from "../../hosts/opencode/sessions.ts";
 import { readSignal } from "../../hosts/opencode/signals.ts";
 import type { HostSignal } from "../host/agent-host.ts";
 import { createPluginContext, createSessionTree } from "./context.ts";
@@ -51,14 +51,14 @@ const PARENTS: Readonly<Record<string, string>> = {
 
 function createTree(answer?: HostAnswer) {
   const asked: string[] = [];
-  const sessions = createSessions({
+  const calls: HostCalls = {
     call: async (_, path) => {
       const id = path.replace("/session/", "");
       asked.push(id);
       return answer ?? { status: "ok", body: { id, parentID: PARENTS[id] } };
     },
-  });
-  const tree = createSessionTree({ sessions });
+  };
+  const tree = createSessionTree(createOpencodeHost({ calls, directory: "/project", env: {} }));
   return { tree, asked };
 }
 

@@ -17,6 +17,8 @@ const SILENT: HostAnswer = { status: "failed", code: "no-answer", reason: "nothi
 const GONE: HostAnswer = { status: "failed", code: 404, reason: "no such session" };
 const body = (value: unknown): HostAnswer => ({ status: "ok", body: value });
 
+const AGENTS = body([{ name: "build", mode: "primary", permission: [] }]);
+
 /** A host that answers as it is told, and everything else with an empty object. */
 function createHost(answers: Answers) {
   const asked: string[] = [];
@@ -25,7 +27,7 @@ function createHost(answers: Answers) {
     call: async (method: string, path: string, sent?: unknown): Promise<HostAnswer> => {
       const name = `${method} ${path}`;
       asked.push(name);
-      const answer = answers[name] ?? OK;
+      const answer = answers[name] ?? (name === "GET /agent" ? AGENTS : OK);
       return typeof answer === "function" ? answer(sent) : answer;
     },
   };
@@ -68,7 +70,9 @@ describe("making a child", () => {
       },
     });
     await perform(sampleFork(), create(1));
-    expect(made).toMatchObject({ permission: [rule, { permission: "question" }, { permission: "task" }] });
+    expect(made).toMatchObject({
+      permission: [rule, { permission: "question" }, { permission: "task" }, { permission: "todowrite" }],
+    });
     expect(told).toEqual([{ type: "child-created", run: 1, childSessionId: "child" }]);
   });
 

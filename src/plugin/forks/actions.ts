@@ -195,10 +195,12 @@ async function startChild(
     const left = children.value.find(({ note }) => readForkLink(note)?.id === record.id);
     if (left !== undefined) return storeInheritedTextOnce(setup, { record, sessionId: left.id });
   }
-  const { rootSessionId, parentSessionId } = record;
+  const { rootSessionId, parentSessionId, agent, caller = agent } = record;
   const note = forkLinkOf(record);
   const title = `Fork ${record.number}: ${record.title}`;
-  const made = orThrowUnanswered(await sessions.createChild({ rootSessionId, parentSessionId, title, note }));
+  const made = orThrowUnanswered(
+    await sessions.createChild({ rootSessionId, parentSessionId, caller, agent, title, note }),
+  );
   if (made.status === "failed") return made;
   setup.links.set(made.value, note);
   return storeInheritedText(setup, { record, sessionId: made.value });

@@ -110,7 +110,7 @@ const MAX_GONE = 1_024;
  * provider's cached prefix), and to anybody, once, a file that a running fork is editing.
  */
 export function createChildGuards({ context, forks }: ForkSetup): Feature {
-  const { directory, tools } = context.host;
+  const { directory, tools, sessions } = context.host;
   const writers = createLruMap<string, string>(MAX_FILES);
   const warned = createLruMap<string, true>(MAX_FILES);
 
@@ -132,9 +132,13 @@ export function createChildGuards({ context, forks }: ForkSetup): Feature {
   return {
     name: "fork guards",
     async beforeTool(call) {
-      const kind = tools.kindOf(call.tool);
-      if (kind !== undefined && (await forks.links.linkOf(call.sessionId)) !== undefined)
-        return REFUSALS[kind];
+      if ((await forks.links.linkOf(call.sessionId)) !== undefined) {
+        const kind = tools.kindOf(call.tool);
+        if (kind !== undefined) return REFUSALS[kind];
+        const forbidden = await sessions.isForbidden(call.sessionId, call.tool);
+        if (forbidden.status === "failed") return `Not done: the host did not say whether you may.`;
+        if (forbidden.value) return `You are a fork, and ${call.tool} is not allowed here. Go on without it.`;
+      }
       return fileWarning(call);
     },
   };

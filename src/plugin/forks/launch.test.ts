@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
 import { createTestForks } from "../../../test/rig/plugin-forks.ts";
+import type { HostCalls } from "../../hosts/opencode/sessions.ts";
 import { createBoundToolOutput } from "../window/bound-output.ts";
 import { launchFork } from "./launch.ts";
 
@@ -10,7 +11,15 @@ const REQUEST = {
   prompt: "Look.",
   title: "look",
   model: { id: "m", provider: "p" },
+  mayStart: async () => ({ status: "allowed" }) as const,
 };
+
+const AGENTS = [
+  { name: "build", mode: "primary" },
+  { name: "plan", mode: "primary" },
+  { name: "coder", mode: "subagent" },
+  { name: "secret", mode: "subagent", hidden: true },
+];
 
 /** Twenty results of 4,000 characters. */
 const PARENT = Array.from({ length: 20 }, (_, turn) => [
@@ -77,6 +86,26 @@ describe("launching a fork", () => {
     const second = createInstance(first.folder);
     const numbers = await Promise.all([first, second, first, second].map(({ launch }) => launch()));
     expect(numbers.toSorted()).toEqual([1, 2, 3, 4]);
+  });
+
+  it.each([
+    { agent: "nobody", says: 'There is no agent "nobody"' },
+    { agent: "secret", says: 'There is no agent "secret"' },
+    { agent: "plan", says: 'Only people choose agent "plan"' },
+    { agent: "coder", says: "Not by task." },
+    { agent: "build", says: "Not by task." },
+  ])("does not start as agent $agent where that is not for sub-agents, or not allowed", async (given) => {
+    const calls: HostCalls = {
+      call: async (_, path) => ({ status: "ok", body: path === "/agent" ? AGENTS : {} }),
+    };
+    const { context } = createTestContext({ calls });
+    const forks = createTestForks(context);
+    const mayStart = async () => ({ status: "refused", reason: "Not by task." }) as const;
+    const request = { ...REQUEST, agent: given.agent, mayStart };
+    const launched = await launchFork({ context, forks, request });
+    expect(launched).toMatchObject({ status: "refused", reason: expect.stringContaining(given.says) });
+    expect(JSON.stringify(launched)).not.toMatch(/take one of: .*(?:secret|plan|build)/);
+    expect(forks.keeper.all()).toEqual([]);
   });
 
   it("refuses more at once than the limits allow", async () => {

@@ -8,7 +8,7 @@ import {
 } from "../../fork/life/record.ts";
 import { admitFork, createForkRecord } from "../../fork/life/start.ts";
 import type { PluginContext } from "../context/context.ts";
-import type { HostMessage, ModelFacts, TurnSettings } from "../host/agent-host.ts";
+import type { HostMessage, ModelFacts, RunningTool, TurnSettings } from "../host/agent-host.ts";
 import { cachePrices, type ModelWindows } from "../window/models.ts";
 import type { Forks } from "./forks.ts";
 import { directiveText, type Inherited, inherit } from "./inherit.ts";
@@ -34,6 +34,13 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
   const parentTurn = format.turnOf(view?.messages ?? (await stored().catch(() => [])));
   const receiver = await receiverOf({ context, request, parentTurn });
   if (receiver.status === "refused") return receiver;
+  const permission = await request.mayStart(receiver.agent, request.title);
+  if (permission.status === "refused") {
+    return {
+      status: "refused",
+      reason: `Not started: a fork as agent "${receiver.agent}" is not allowed here. ${permission.reason}`,
+    };
+  }
 
   const inherited = await inherit({
     format,
@@ -86,6 +93,7 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
     rootSessionId,
     parentSessionId: sessionId,
     agent: receiver.agent,
+    caller: request.caller,
     model: receiver.model,
     title: request.title,
     inherited: {
@@ -128,6 +136,7 @@ interface ForkRequest {
   readonly prompt: string;
   readonly title: string;
   readonly agent?: string;
+  readonly mayStart: RunningTool["mayStart"];
   /** The model of the step that asks, as the agent describes it. */
   readonly model?: ModelFacts;
   readonly askedBy?: AskingCall;
@@ -188,10 +197,13 @@ async function receiverOf({ context, request, parentTurn }: ReceiverInput): Prom
   if (agent === caller) return { status: "found", agent, model: parentModel, differs: "same" };
   const listed = await context.host.agents();
   const agents = listed.status === "ok" ? listed.value : [];
-  const found = agents.find(({ name }) => name === agent);
+  const offered = agents.filter(({ isHidden, isPrimary }) => !isHidden && !isPrimary);
+  const found = offered.find(({ name }) => name === agent);
   if (found === undefined) {
-    const names = agents.filter(({ isHidden }) => !isHidden).map(({ name }) => name);
-    return { status: "refused", reason: `There is no agent "${agent}". Agents: ${names.join(", ")}.` };
+    const isPrimary = agents.some(({ name, isHidden }) => name === agent && !isHidden);
+    const what = isPrimary ? `Only people choose agent "${agent}".` : `There is no agent "${agent}".`;
+    const names = offered.map(({ name }) => name).join(", ");
+    return { status: "refused", reason: `${what} Leave it out for your own, or take one of: ${names}.` };
   }
   const chosen = found.model ?? parentModel;
   if (chosen.providerId !== parentModel.providerId) {

@@ -2,6 +2,7 @@ import type { ForkError, ForkModel } from "../../fork/life/record.ts";
 import type { Cut } from "../../text/truncate.ts";
 import type { ApplyOptions, Edit } from "../../transcript/edit.ts";
 import type { ModelRef, Transcript } from "../../transcript/message.ts";
+import type { HostAgent, LimitedChild, NewChild, StartAnswer } from "./agents.ts";
 import type { HostScreen } from "./screen.ts";
 
 /**
@@ -99,8 +100,15 @@ export interface HostSessions {
   read(sessionId: string): Promise<HostValue<StoredSession>>;
   /** What a session is doing; undefined where the agent did not say. */
   status(sessionId: string): Promise<SessionStatus | undefined>;
-  /** Makes a session for a child and gives its id. It may do at most what its parent may, and neither ask nor start sub-agents. */
+  /**
+   * Makes a session for a child and gives its id. It may do at most what the agent that asks for it may there, and what the
+   * child's own agent may as a sub-agent, and neither ask nor start sub-agents.
+   */
   createChild(child: NewChild): Promise<HostValue<string>>;
+  /** From now on the child may also do at most what this agent may; nothing is ever given back. */
+  limitChild(child: LimitedChild): Promise<HostValue<void>>;
+  /** Whether the rules of a child's session forbid a tool whatever it is called with, though it is declared. */
+  isForbidden(childSessionId: string, tool: string): Promise<HostValue<boolean>>;
   /** Replaces the note of a session. */
   setNote(sessionId: string, note: unknown): Promise<HostValue<void>>;
   /** A new id for a message, so that it is known before the agent stores it. */
@@ -152,14 +160,6 @@ export interface StoredSession {
   readonly lastError?: ForkError;
 }
 
-export interface NewChild {
-  readonly rootSessionId: string;
-  readonly parentSessionId: string;
-  readonly title: string;
-  /** Stored with the session where the agent can, and given back by `get`, `list` and `children`. */
-  readonly note: unknown;
-}
-
 /** A message of the plugin to a session. */
 export interface HostPrompt {
   readonly sessionId: string;
@@ -183,14 +183,6 @@ export interface HostTools {
   kindOf(tool: string): "subagent" | "question" | undefined;
   /** The files that a call writes, as the call names them. */
   writtenFiles(tool: string, input: unknown): readonly string[];
-}
-
-export interface HostAgent {
-  readonly name: string;
-  /** Not offered to people. */
-  readonly isHidden: boolean;
-  /** The model that it always runs on; unset for the model of the session. */
-  readonly model?: ForkModel;
 }
 
 /** Something that happened in the agent. */
@@ -366,6 +358,11 @@ export interface RunningTool {
   /** Aborted when nobody waits for the tool any more. */
   readonly signal: AbortSignal;
   readonly model?: ModelFacts;
+  /**
+   * Whether this call may start, or speak to, a sub-agent that runs as `agent`, by the rules of the agent's own tool for
+   * that. Waits for a person where they want one to be asked.
+   */
+  mayStart(agent: string, title: string): Promise<StartAnswer>;
   /** Shows people what the tool is doing. */
   setTitle(title: string): void;
 }

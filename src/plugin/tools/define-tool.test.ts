@@ -9,6 +9,7 @@ const CALL: RunningTool = {
   agent: "build",
   signal: new AbortController().signal,
   setTitle: () => {},
+  mayStart: async () => ({ status: "allowed" }),
 };
 
 const logged: string[] = [];

@@ -65,6 +65,7 @@ async function start(
     request: {
       sessionId: tool.sessionId,
       caller: tool.agent,
+      mayStart: tool.mayStart,
       prompt,
       title,
       ...(agent === undefined ? {} : { agent }),
@@ -89,7 +90,8 @@ function startedText({ record, inherited, place }: Launched): string {
     inherited.way === "none"
       ? `WARNING: no context was inherited (${inherited.reason}); it knows only your prompt.`
       : `It inherited ${sizeText(record.inherited)} (${inherited.way}: ${inherited.reason}).`;
-  return `Fork ${record.number} ${what}. ${context} Its result will be delivered to you; do not poll. Go on with other work, or end your turn.`;
+  const limits = record.caller === record.agent ? "" : " It may do only what you may too.";
+  return `Fork ${record.number} ${what}. ${context}${limits} Its result will be delivered to you; do not poll. Go on with other work, or end your turn.`;
 }
 
 async function steerOrResume(
@@ -109,6 +111,8 @@ async function steerOrResume(
   }
   const admission = admitFork(forks.view(), { type: "resume", forkId: record.id });
   if (admission.status === "refused") return admission.text;
+  const refusal = await refusalToSpeak(setup, tool, record);
+  if (refusal !== undefined) return refusal;
   const { callId: requestId } = tool;
   const changed = await forks.keeper.dispatch(record.id, {
     type: "resume-asked",
@@ -123,6 +127,27 @@ async function steerOrResume(
   return admission.place === "steer"
     ? `Fork ${record.number} was told. Its result will be delivered to you; do not poll.`
     : `Fork ${record.number} continues where it ended. Its result will be delivered to you; do not poll.`;
+}
+
+/** Why this agent may not speak to a fork; else the fork may from now on do at most what the agent may. */
+async function refusalToSpeak(
+  { context }: ForkSetup,
+  tool: RunningTool,
+  { number, agent, caller = agent, title, parentSessionId, childSessionId }: ForkRecord,
+): Promise<string | undefined> {
+  const permission = await tool.mayStart(agent, title);
+  if (permission.status === "refused")
+    return `Nothing was done: a fork as agent "${agent}" is not allowed here. ${permission.reason}`;
+  if (childSessionId === undefined) {
+    return tool.agent === caller
+      ? undefined
+      : `Nothing was done: fork ${number} has not started yet. Speak to it once it runs.`;
+  }
+  const child = { childSessionId, parentSessionId, caller: tool.agent, agent };
+  const limited = await context.host.sessions.limitChild(child);
+  return limited.status === "ok"
+    ? undefined
+    : `Nothing was done: fork ${number} could not be held to what you may do (${limited.reason}).`;
 }
 
 async function resultInTime(

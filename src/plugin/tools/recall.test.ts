@@ -11,6 +11,7 @@ const CALL: RunningTool = {
   agent: "build",
   signal: new AbortController().signal,
   setTitle: () => {},
+  mayStart: async () => ({ status: "allowed" }),
 };
 
 async function recall(args: unknown, answer: HostAnswer): Promise<string> {

@@ -303,7 +303,9 @@ describe("the tools", () => {
       const last = rig.requests({ sessionId: id }).at(-1);
       const text = last === undefined ? "" : textOf(last);
       expect(text).toContain("Nothing was done. prompt is 5; give a text");
-      expect(text).toContain('There is no agent \\"nobody\\". Agents: build');
+      expect(text).toContain(
+        'There is no agent \\"nobody\\". Leave it out for your own, or take one of: explore, general.',
+      );
       expect(text).toContain('There is no fork \\"9\\"');
       expect(text).toContain("Give a handle, or a text to search for.");
       expect(await childrenOf(rig, id)).toEqual([]);

@@ -1,0 +1,214 @@
+import type { HostSessions, HostValue } from "../../plugin/host/agent-host.ts";
+import type { NewChild, StartAnswer } from "../../plugin/host/agents.ts";
+import { asObject, asString, type UnknownObject } from "../../text/json.ts";
+import type { ToolContext } from "./hooks.ts";
+import { limitRules, matches, type PermissionRule } from "./permissions.ts";
+import { failureOf, type HostCalls, sessionPath } from "./sessions.ts";
+
+/** Makes the sessions of children, with rules under which they may do at most what the host's own `task` would let them, and what their parent may. */
+export function createChildSessions(
+  calls: HostCalls,
+): Pick<HostSessions, "createChild" | "limitChild" | "isForbidden"> {
+  return {
+    async createChild(child) {
+      const facts = await readFacts(calls, child);
+      if (facts.status === "failed") return facts;
+      const { rootSessionId, title, note } = child;
+      const answer = await calls.call("POST", "/session", {
+        // Under the root, since OpenCode hides the permission asks of anything deeper.
+        parentID: rootSessionId,
+        title,
+        permission: childRules(child, facts.value),
+        metadata: { carryover: note },
+      });
+      if (answer.status === "failed") return failureOf(answer);
+      const id = asString(asObject(answer.body).id);
+      return id === undefined
+        ? refused("no-answer", "the host named no session")
+        : { status: "ok", value: id };
+    },
+    async limitChild({ childSessionId, ...child }) {
+      const facts = await readFacts(calls, child);
+      if (facts.status === "failed") return facts;
+      const session = await calls.call("GET", sessionPath(childSessionId));
+      if (session.status === "failed") return failureOf(session);
+      const { parentRules, agents } = facts.value;
+      const granted = [...(agents.get(child.agent) ?? []), ...rulesIn(asObject(session.body).permission)];
+      const added = limitRules(granted, [...(agents.get(child.caller) ?? []), ...parentRules]);
+      if (added.length === 0) return { status: "ok", value: undefined };
+      // OpenCode puts them behind those that the session has.
+      const permission = added.map(declared);
+      const answer = await calls.call("PATCH", sessionPath(childSessionId), { permission });
+      return answer.status === "failed" ? failureOf(answer) : { status: "ok", value: undefined };
+    },
+    async isForbidden(childSessionId, tool) {
+      const session = await calls.call("GET", sessionPath(childSessionId));
+      if (session.status === "failed") return failureOf(session);
+      const permission = EDIT_TOOLS.has(tool) ? "edit" : tool;
+      const rules = rulesIn(asObject(session.body).permission);
+      const last = rules.findLast((rule) => matches(permission, rule.permission));
+      return { status: "ok", value: last?.action === "deny" && last.pattern === DECLARED };
+    },
+  };
+}
+
+/** They share one permission. */
+const EDIT_TOOLS: ReadonlySet<string> = new Set(["edit", "write", "apply_patch"]);
+
+interface PermissionFacts {
+  /** The rules of the parent's session. */
+  readonly parentRules: readonly PermissionRule[];
+  /** The rules of each agent. */
+  readonly agents: ReadonlyMap<string, readonly PermissionRule[]>;
+  /** Tools that OpenCode keeps from sub-agents. */
+  readonly primaryTools: readonly string[];
+}
+
+async function readFacts(
+  calls: HostCalls,
+  { parentSessionId, caller, agent }: Pick<NewChild, "parentSessionId" | "caller" | "agent">,
+): Promise<HostValue<PermissionFacts>> {
+  const answers = await Promise.all(
+    [sessionPath(parentSessionId), "/agent", "/config"].map((path) => calls.call("GET", path)),
+  );
+  const bodies: unknown[] = [];
+  for (const answer of answers) {
+    if (answer.status === "failed") return failureOf(answer);
+    bodies.push(answer.body);
+  }
+  const [session, listed, config] = bodies;
+  const agents = new Map(
+    (Array.isArray(listed) ? listed.map(asObject) : []).map(({ name, permission }) => [
+      String(name),
+      rulesIn(permission),
+    ]),
+  );
+  const unknown = [caller, agent].find((name) => !agents.has(name));
+  if (unknown !== undefined) return refused("refused", `the host has no agent "${unknown}" any more`);
+  const { primary_tools: primaryTools } = asObject(asObject(config).experimental);
+  return {
+    status: "ok",
+    value: {
+      parentRules: rulesIn(asObject(session).permission),
+      agents,
+      primaryTools: Array.isArray(primaryTools) ? primaryTools.map(String) : [],
+    },
+  };
+}
+
+function refused(code: "refused" | "no-answer", reason: string): HostValue<never> {
+  return { status: "failed", code, reason };
+}
+
+function rulesIn(value: unknown): readonly PermissionRule[] {
+  return Array.isArray(value) ? (value as readonly PermissionRule[]) : [];
+}
+
+/**
+ * What `task` would give a sub-agent, no more than the agent that asks may itself, and neither questions nor sub-agents.
+ * A child of the same agent has the tools of its parent declared, since another list would lose the provider's cached
+ * prefix; what it must not use is refused when it is called.
+ */
+export function childRules(
+  { caller, agent }: Pick<NewChild, "caller" | "agent">,
+  { parentRules, agents, primaryTools }: PermissionFacts,
+): readonly PermissionRule[] {
+  const ofCaller = [...(agents.get(caller) ?? []), ...parentRules];
+  const ofAgent = agents.get(agent) ?? [];
+  // A sub-agent of OpenCode takes over of its parent's session what is denied there, and folders outside of the project.
+  const taken = parentRules.filter(
+    ({ permission, action }) => action === "deny" || permission === "external_directory",
+  );
+  const ofTask = [...ofAgent, ...taken];
+  const rules =
+    agent === caller
+      ? [...parentRules, ...limitRules(ofCaller, ofTask).map(declared)]
+      : [...taken, ...limitRules(ofTask, ofCaller)];
+  const hasTodos = ofAgent.some(({ permission }) => permission === "todowrite");
+  const denied = ["question", "task", ...(hasTodos ? [] : ["todowrite"]), ...primaryTools];
+  return [...rules, ...denied.map((permission) => declared({ permission, pattern: "*", action: "deny" }))];
+}
+
+/**
+ * Refused at execution: a deny with the pattern `*` would take the tool out of the request. OpenCode's own tools ask for
+ * permission when they are called; for those of plugins, which do not, there is `isForbidden`.
+ */
+function declared(rule: PermissionRule): PermissionRule {
+  return rule.action === "deny" && rule.pattern === "*" ? { ...rule, pattern: DECLARED } : rule;
+}
+
+const DECLARED = "**";
+
+/** Whether OpenCode lets this call start a sub-agent: the decisions of its tool `task`, and rules about `fork` itself. */
+export async function askToStart(
+  calls: HostCalls,
+  { agent, title, context }: StartQuestion,
+): Promise<StartAnswer & { readonly rejection?: unknown }> {
+  const { sessionID, ask } = context;
+  if (ask === undefined) return { status: "refused", reason: "this OpenCode cannot be asked for permission" };
+  const asked = await depthOf(calls, sessionID);
+  const [config, listed] = await Promise.all([calls.call("GET", "/config"), calls.call("GET", "/agent")]);
+  if (asked === undefined || config.status === "failed" || listed.status === "failed")
+    return { status: "refused", reason: "the host did not say what is allowed" };
+  const { depth, rules } = asked;
+  const { subagent_depth: most = 1 } = asObject(config.body);
+  if (depth >= Number(most))
+    return { status: "refused", reason: `OpenCode allows ${most} level of sub-agents (subagent_depth)` };
+  const agents = (Array.isArray(listed.body) ? listed.body : []).map(asObject);
+  const own = rulesIn(agents.find(({ name }) => name === context.agent)?.permission);
+  const isNamed = [...own, ...rules].some(
+    ({ permission }) => permission !== "*" && matches("fork", permission),
+  );
+  let permission = "task";
+  try {
+    for (permission of isNamed ? ["fork", "task"] : ["task"])
+      await ask({
+        permission,
+        patterns: [agent],
+        always: [agent],
+        metadata: { description: title, subagent_type: agent },
+      });
+    return { status: "allowed" };
+  } catch (cause) {
+    const { _tag: kind } = asObject(cause);
+    const said = cause instanceof Error ? cause.message : String(cause);
+    const reason = kind === DENIED ? `A rule of the user denies it (permission ${permission}).` : said;
+    return { status: "refused", reason, ...(kind === REJECTED && { rejection: cause }) };
+  }
+}
+
+/** OpenCode's own text lists all rules. */
+const DENIED = "PermissionDeniedError";
+
+/** A person said no, and nothing more. */
+const REJECTED = "PermissionRejectedError";
+
+interface StartQuestion {
+  readonly agent: string;
+  /** For the person who is asked. */
+  readonly title: string;
+  readonly context: ToolContext;
+}
+
+/** How many sessions are above one, and its rules. */
+async function depthOf(calls: HostCalls, sessionId: string): Promise<SessionDepth | undefined> {
+  const read = async (id: string): Promise<UnknownObject | undefined> => {
+    const answer = await calls.call("GET", sessionPath(id));
+    return answer.status === "failed" ? undefined : asObject(answer.body);
+  };
+  const first = await read(sessionId);
+  let current = first;
+  let depth = 0;
+  for (let parent = asString(current?.parentID); parent !== undefined; parent = asString(current?.parentID)) {
+    depth++;
+    current = await read(parent);
+  }
+  return current === undefined || first === undefined
+    ? undefined
+    : { depth, rules: rulesIn(first.permission) };
+}
+
+interface SessionDepth {
+  readonly depth: number;
+  readonly rules: readonly PermissionRule[];
+}
