@@ -1,9 +1,11 @@
 import { describe, expect } from "vitest";
-import { call, type Step, say } from "../../rig/model-server/step.ts";
+import { call, callAll, type Step, say } from "../../rig/model-server/step.ts";
+import { LONG_WINDOW } from "../../rig/opencode/sandbox.ts";
 import type { Rig } from "../harness/rig.ts";
 import { scenario, shareRig } from "../harness/scenario.ts";
 import { carriersOf, forksOf, pause, waitForRuns } from "./delivery-support.ts";
 import {
+  childrenOf,
   deliveriesOf,
   firstChildRequest,
   letGo,
@@ -16,9 +18,12 @@ import {
 
 /** A child that works until `letGo(name)` and then reports. */
 const childOf = (name: string): readonly Step[] => [
-  call("bash", waitingCommand(name), { family: "child", contains: `Look ${name}.` }),
-  say(`Report ${name}.`, { family: "child", contains: `Look ${name}.` }),
+  call("bash", waitingCommand(name), { family: "child", contains: taskOf(name) }),
+  say(`Report ${name}.`, { family: "child", contains: taskOf(name) }),
 ];
+
+/** The directive of a child in the body of its request; what it inherited may speak of other forks. */
+const taskOf = (name: string): string => `<task>\\nLook ${name}.`;
 
 const forkTurn = (name: string): readonly Step[] => [
   call("fork", { prompt: `Look ${name}.`, title: name }),
@@ -43,6 +48,10 @@ async function pictureOf(rig: Rig, sessionId: string): Promise<unknown> {
   };
   const messages = await rig.opencode.messages(sessionId);
   return { revert, messages, requests: rig.requests({ sessionId, lane: "any" }).length };
+}
+
+async function idsOf(rig: Rig, sessionId: string): Promise<readonly string[]> {
+  return (await rig.opencode.messages(sessionId)).map(({ info }) => info.id);
 }
 
 /** Longer than a result that may be delivered waits. */
@@ -92,7 +101,7 @@ describe("what the user takes back", () => {
       ]);
       await rig.turn(id, "Hello.", [say("Hello.")]);
       await rig.turn(id, "Fork.", forkTurn("beta"));
-      const stored = await rig.opencode.messages(id);
+      const stored = await idsOf(rig, id);
       await firstChildRequest(rig, id);
       await undo(rig, id);
       await redo(rig, id);
@@ -105,7 +114,7 @@ describe("what the user takes back", () => {
       expect(await waitForDeliveries(rig, id, 1)).toHaveLength(1);
       await pause(QUIET_MS);
       expect(await deliveriesOf(rig, id)).toHaveLength(1);
-      expect((await rig.opencode.messages(id)).slice(0, stored.length)).toEqual(stored);
+      expect((await idsOf(rig, id)).slice(0, stored.length)).toEqual(stored);
     },
   );
 
@@ -141,4 +150,125 @@ describe("what the user takes back", () => {
       expect(await deliveriesOf(rig, id)).toHaveLength(1);
     },
   );
+
+  scenario(
+    "what was taken back is in no request and no summary afterwards",
+    {
+      shared,
+      proves: "neither a message marked with #pin nor a fork of the undone part reaches the compaction",
+    },
+    async (rig) => {
+      const id = await rig.newSession();
+      rig.model.script(childOf("delta"));
+      await rig.turn(id, "The port is 4711. #pin", [say("Noted.")]);
+      await rig.turn(id, "The password is on the door. #pin", [
+        call("fork", { prompt: "Look delta." }),
+        say("Forked."),
+      ]);
+      await firstChildRequest(rig, id);
+      await undo(rig, id);
+      rig.model.script([say("## Objective\n- SUMMARY", { lane: "summary" })]);
+      await rig.opencode.summarize(id, LONG_WINDOW);
+      const [summary] = rig.requests({ sessionId: id, lane: "summary" });
+      expect(summary && textOf(summary)).toContain("The port is 4711.");
+      expect(summary && textOf(summary)).not.toContain("on the door");
+      expect(summary && textOf(summary)).not.toContain("Look delta.");
+      letGo(rig, "delta");
+      await waitForRuns(rig, id, ["completed"]);
+      await rig.turn(id, "On.", [say("On.")]);
+      const last = rig.requests({ sessionId: id }).at(-1);
+      expect(last && textOf(last)).toContain("The port is 4711.");
+      expect(last && textOf(last)).not.toContain("on the door");
+      expect(await deliveriesOf(rig, id)).toEqual([]);
+    },
+  );
+
+  scenario(
+    "deleting a session stops its forks before their next request",
+    {
+      shared,
+      proves:
+        "no request after the deletion, from a child that was being answered, waiting to repeat a request, or at work",
+      leftoverSteps: "allow",
+    },
+    async (rig) => {
+      const id = await rig.newSession();
+      const retry = { error: { message: "slow down", type: "rate_limit" } };
+      rig.model.script([
+        say("Report one.", { family: "child", contains: taskOf("one"), delayMs: 4_000 }),
+        {
+          family: "child",
+          contains: taskOf("two"),
+          reply: { type: "refusal", status: 429, body: retry, headers: { "retry-after": "4" } },
+        },
+        call(
+          "bash",
+          { command: "sleep 4", description: "Work" },
+          { family: "child", contains: taskOf("three") },
+        ),
+      ]);
+      const prompts = ["one", "two", "three"].map((name) => ({
+        tool: "fork",
+        input: { prompt: `Look ${name}.` },
+      }));
+      await rig.turn(id, "Fork.", [callAll(prompts), say("Forked.")]);
+      await rig.waitFor(() => rig.requests({ parentSessionId: id }).length === 3, "three children at work");
+      await rig.opencode.call("DELETE", `/session/${id}`);
+      const before = rig.requests({ lane: "any" }).length;
+      await pause(9_000);
+      expect(rig.requests({ lane: "any" })).toHaveLength(before);
+      await waitForRuns(rig, id, ["failed", "cancelled"]);
+    },
+  );
+
+  scenario(
+    "a child that the user deletes stops too, and its parent hears of it",
+    { shared, proves: "one result that says so, no request of the child", leftoverSteps: "allow" },
+    async (rig) => {
+      const id = await rig.newSession();
+      rig.model.script([
+        say("Report.", { family: "child", delayMs: 4_000 }),
+        say("Seen.", { sessionId: id, contains: "fork_result delivery" }),
+      ]);
+      await rig.turn(id, "Fork.", [call("fork", { prompt: "Look." }), say("Forked.")]);
+      await firstChildRequest(rig, id);
+      const [child] = await childrenOf(rig, id);
+      await rig.opencode.call("DELETE", `/session/${child?.id}`);
+      await waitForDeliveries(rig, id, 1);
+      await pause(5_000);
+      expect(rig.requests({ parentSessionId: id })).toHaveLength(1);
+      expect(textOf(requestWith(rig, id, "fork_result delivery"))).toContain("the child session was deleted");
+    },
+  );
 });
+
+scenario(
+  "a restart while messages are taken back changes nothing of it",
+  {
+    plugin: {},
+    proves:
+      "after kill -9 and a restart the undone messages are there; the user goes on, and each result comes once or never",
+  },
+  async (rig) => {
+    const id = await rig.newSession();
+    rig.model.script([...childOf("one"), ...childOf("two")]);
+    await rig.turn(id, "Fork one.", forkTurn("one"));
+    await rig.turn(id, "Fork two.", forkTurn("two"));
+    await rig.waitFor(() => rig.requests({ parentSessionId: id }).length === 2, "two children at work");
+    await undo(rig, id);
+    const before = await pictureOf(rig, id);
+    letGo(rig, "one");
+    letGo(rig, "two");
+    await waitForRuns(rig, id, ["completed"]);
+    await rig.kill9();
+    await rig.restart();
+    await rig.opencode.messages(id);
+    await pause(QUIET_MS);
+    expect(await pictureOf(rig, id)).toEqual(before);
+    await rig.turn(id, "On.", [say("I see.")]);
+    expect(textOf(requestWith(rig, id, "On."))).toContain("Report one.");
+    await pause(QUIET_MS);
+    expect(await deliveriesOf(rig, id)).toHaveLength(1);
+    expect(textOf(requestWith(rig, id, "On."))).not.toContain("Report two.");
+  },
+);
