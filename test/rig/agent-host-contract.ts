@@ -197,6 +197,15 @@ export function pluginWorksIn(start: StartAgent): void {
     expect(textOf(agent.stored(session)).split("5999 a line")).toHaveLength(7);
     await agent.turn(session, "And on.", [{ say: "Yes." }]);
     expect(textOf(agent.requests(session).at(-1) ?? []).startsWith(sent)).toBe(true);
+    await agent.undo(session);
+    await agent.turn(session, "Elsewhere.", [{ say: "Yes." }]);
+    const elsewhere = textOf(agent.requests(session).at(-1) ?? []);
+    expect(elsewhere.startsWith(sent)).toBe(true);
+    expect(elsewhere).not.toContain("And on.");
+    for (let undone = 0; undone < 4; undone++) await agent.undo(session);
+    await agent.turn(session, "Back.", [{ say: "Yes." }]);
+    expect(textOf(agent.requests(session).at(-1) ?? [])).toContain("Back.");
+    expect(textOf(agent.stored(session)).split("5999 a line")).toHaveLength(5);
   });
 
   it("tells the agent's compaction what is pinned and which forks are open", async () => {

@@ -76,6 +76,7 @@ export function readSession(info: UnknownObject): SessionFacts | undefined {
     costUSD: asNumber(info.cost) ?? 0,
     tokens: tokensOf(info.tokens),
     revertedFrom: asString(asObject(info.revert).messageID),
+    isArchived: asNumber(time.archived) === undefined ? undefined : (true as const),
     note: asObject(info.metadata).carryover,
   });
 }

@@ -77,4 +77,27 @@ describe("the state of a parent", () => {
     states.userSpoke("s", 3);
     expect(states.of("s").status).toBe("busy");
   });
+
+  it("is aborted once the user has put it away, until the user speaks there", () => {
+    const states = createParentStates();
+    const archive = signal("session.updated", { info: { id: "s", time: { archived: 1 } } });
+    states.observe(busy, 1);
+    states.observe(idle, 2);
+    states.observe(archive, 3);
+    states.observe(idle, 4);
+    expect(states.of("s").status).toBe("aborted");
+    states.userSpoke("s", 5);
+    states.observe(archive, 6);
+    expect(states.of("s").status).toBe("busy");
+  });
+
+  it("is reverted above all while messages are taken back, and then what it was", () => {
+    const states = createParentStates();
+    states.observe(busy, 1);
+    expect(states.setRevert("s", "m1")).toBe(true);
+    expect(states.setRevert("s", "m1")).toBe(false);
+    expect(states.of("s").status).toBe("reverted");
+    expect(states.setRevert("s", undefined)).toBe(true);
+    expect(states.of("s").status).toBe("busy");
+  });
 });

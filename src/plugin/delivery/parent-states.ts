@@ -29,6 +29,7 @@ export function createParentStates(): ParentStates {
   const statusOf = (sessionId: string): ParentState["status"] | undefined =>
     seen.get(sessionId)?.state.status;
   const reverts = createLruMap<string, string>(MAX_SESSIONS);
+  const archived = createLruMap<string, true>(MAX_SESSIONS);
   return {
     of: (sessionId) =>
       reverts.get(sessionId) === undefined
@@ -43,6 +44,12 @@ export function createParentStates(): ParentStates {
     changeOf: (sessionId) => seen.get(sessionId)?.change ?? 0,
     observe(signal, atMs) {
       switch (signal.type) {
+        case "updated": {
+          const { id, isArchived } = signal.session;
+          // Put away like a session that was stopped: it is not woken.
+          if (isArchived && !archived.get(id)) enter(id, { status: "aborted" });
+          return isArchived ? archived.set(id, true) : archived.delete(id);
+        }
         case "deleted":
           reverts.delete(signal.sessionId);
           return seen.delete(signal.sessionId);

@@ -146,6 +146,8 @@ export interface SessionFacts {
   readonly tokens: number;
   /** The user has taken back everything from this message on and may restore it; the next message deletes it for good. */
   readonly revertedFrom?: string;
+  /** The user has put it away. */
+  readonly isArchived?: true;
   /** What the plugin stored with the session; unset for a session that is not the plugin's. */
   readonly note?: unknown;
 }

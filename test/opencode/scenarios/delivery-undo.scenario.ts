@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { call, callAll, type Step, say } from "../../rig/model-server/step.ts";
 import { LONG_WINDOW } from "../../rig/opencode/sandbox.ts";
@@ -65,18 +67,23 @@ describe("what the user takes back", () => {
     {
       shared,
       proves:
-        "the undone messages stay, nothing is inserted then or later, a toast offers the result, fork_result gives it",
+        "it is told and may only report; the undone messages stay, nothing is inserted then or later, a toast offers the result, fork_result gives it",
     },
     async (rig) => {
       const id = await rig.newSession();
-      rig.model.script(childOf("alpha"));
+      const work = { command: "touch made-by-alpha", description: "Work" };
+      rig.model.script([
+        call("bash", work, { family: "child", delayMs: 6_000 }),
+        say("Report alpha.", { family: "child" }),
+      ]);
       await rig.turn(id, "Hello.", [say("Hello.")]);
       await rig.turn(id, "Fork.", forkTurn("alpha"));
       await firstChildRequest(rig, id);
       await undo(rig, id);
       const before = await pictureOf(rig, id);
-      letGo(rig, "alpha");
       await waitForRuns(rig, id, ["completed"]);
+      expect(rig.requests({ parentSessionId: id }).map(textOf)[1]).toContain("taken back the message");
+      expect(existsSync(join(rig.sandbox.project, "made-by-alpha"))).toBe(false);
       await rig.waitFor(() => toastsOf(rig).some((text) => text.includes("not inserted")), "the offer");
       await pause(QUIET_MS);
       expect(await pictureOf(rig, id)).toEqual(before);
