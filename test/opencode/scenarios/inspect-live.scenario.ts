@@ -20,7 +20,7 @@ scenario(
       models: { "scripted/long-window": { keepRecent: 1_000 } },
     },
     why: "pruning is off by default; with small limits it begins after a few turns",
-    twin: { none: "with default options nothing leaves the window that could be shown" },
+    twin: "a session is followed with default options",
     files: REPORT_FILES,
     timeoutMs: 300_000,
     proves:
@@ -79,6 +79,38 @@ scenario(
       served.child.kill("SIGINT");
       expect(await served.ended).toBe(0);
       expect(served.output().split(tokenOf(served.address))).toHaveLength(2);
+    } finally {
+      follower.leave();
+      served.child.kill("SIGKILL");
+    }
+  },
+);
+
+scenario(
+  "a session is followed with default options",
+  { plugin: {}, proves: "messages, a fork and its state, requests and tokens; nothing is said to have left" },
+  async (rig) => {
+    builtPage();
+    const id = await rig.newSession("A short session");
+    await rig.turn(id, "Hello.", [say("Hello.")]);
+    const served = await startInspector(rig);
+    const follower = await followSession(served.address);
+    try {
+      rig.model.script([
+        say("Waited.", { family: "child" }),
+        say("Heard.", { sessionId: id, contains: "fork_result delivery", times: "always" }),
+      ]);
+      await rig.turn(id, "Fork it.", [call("fork", { prompt: "Wait.", title: "Waiter" }), say("Forked.")]);
+      const fork = await rig.waitFor(
+        () => follower.state().forks.find(({ state }) => state === "completed"),
+        "the fork's end",
+      );
+      expect(fork).toMatchObject({ number: 1, title: "Waiter" });
+      const { session, own, children, left } = follower.state();
+      expect(session).toMatchObject({ sessionId: id, title: "A short session", problems: [] });
+      expect(own.requests).toBeGreaterThanOrEqual(3);
+      expect(children.requests).toBeGreaterThan(0);
+      expect(left).toEqual([]);
     } finally {
       follower.leave();
       served.child.kill("SIGKILL");
