@@ -43,7 +43,7 @@ export interface PluginOptions {
   readonly profile: "default" | "documented";
   /** How forks inherit, and what they may use. */
   readonly fork: PluginForkOptions;
-  /** Limits of one tool output over the defaults, or false to leave outputs alone. */
+  /** Limits of one tool output over the defaults, or false to leave outputs alone. Up to a third over a limit stays whole; only limits above the defaults show more than the agent does. */
   readonly toolOutput: false | Partial<ToolOutputLimits>;
   /** `auto`: old outputs leave the window by line, in batches, where that pays for the lost cache. @default off */
   readonly prune: "off" | "auto";
