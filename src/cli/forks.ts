@@ -3,12 +3,11 @@ import { formatSpan } from "../fork/life/end.ts";
 import { currentRun, type ForkRecord, isLive, workedMs } from "../fork/life/record.ts";
 import { askPlugin } from "../plugin/stores/control-store.ts";
 import { type HeldQuestion, isHeld, type PluginStores } from "../plugin/stores/plugin-stores.ts";
-import { plural } from "../text/display.ts";
 import { groupBy } from "../text/json.ts";
 import { redactSecrets } from "../text/secrets/redact-secrets.ts";
 import { type OpenedStores, STORE_OPTION, withStores } from "./opencode/with-stores.ts";
 import { CliError } from "./terminal/cli-error.ts";
-import { printJson, renderTable, terminalText } from "./terminal/output.ts";
+import { formatCount, printJson, renderTable, terminalText } from "./terminal/output.ts";
 
 /** `carryover forks`: lists the forks of the OpenCode plugin, stops one, or brings one to OpenCode's screen. */
 export function forksCommand(): Command {
@@ -62,7 +61,7 @@ async function list({ stores, name, place }: OpenedStores, json: true | undefine
     // Chosen by a model, or read from a shared database: may hold escape sequences.
     terminalText(fork.title, MAX_TITLE_CHARS),
     fork.state,
-    plural(fork.calls, "call"),
+    formatCount(fork.calls, "call"),
     `$${fork.costUSD.toFixed(2)}`,
     fork.way,
     terminalText(fork.id, MAX_TITLE_CHARS),

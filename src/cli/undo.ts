@@ -4,7 +4,7 @@ import { type BatchInForce, batchesInForce, pluginJournal, undoInJournal } from 
 import type { PluginLog, PluginStores } from "../plugin/stores/plugin-stores.ts";
 import { listLogs, STORE_OPTION, withStores } from "./opencode/with-stores.ts";
 import { CliError } from "./terminal/cli-error.ts";
-import { printJson, terminalText } from "./terminal/output.ts";
+import { formatCount, printJson, terminalText } from "./terminal/output.ts";
 
 /** `carryover undo`: reverts the newest edit of the OpenCode plugin. */
 export function undoCommand(): Command {
@@ -71,7 +71,7 @@ async function undoIn(stores: PluginStores, session: string | undefined) {
 function undoText({ sessionId, step, edits, tokens, where }: Awaited<ReturnType<typeof undoIn>>): string {
   const when = where === "plugin" ? "from the next request on" : "when OpenCode opens the session again";
   const place = `${terminalText(sessionId, MAX_NAME_CHARS)}: ${terminalText(step, MAX_NAME_CHARS)}`;
-  return `Taken back in ${place}, ${edits} edits, about ${tokens} tokens. The model sees them ${when}.`;
+  return `Taken back in ${place}, ${formatCount(edits, "edit")}, about ${formatCount(tokens, "token")}. The model sees them ${when}.`;
 }
 
 const MAX_NAME_CHARS = 60;

@@ -97,7 +97,7 @@ function createToolsFeature(setup: ForkSetup): Feature {
       handoff: {
         description: "Hand a task to a background agent that knows this conversation",
         template:
-          "Call the tool fork once, with this directive as its prompt, then go on with your own work:\n\n$ARGUMENTS",
+          "Call the tool fork once, with the directive below as its prompt, then go on with your own work. If nothing stands below, start nothing: ask the user what to hand over, as in `/handoff run the tests and report what fails`.\n\nDirective: $ARGUMENTS",
       },
     },
   };

@@ -65,7 +65,13 @@ async function checkRecords(folders: PluginFolders): Promise<Finding[]> {
   ];
   const check = "records";
   if (damaged.length === 0)
-    return [{ check, level: "ok", what: `${records.length} forks are recorded, and all records are whole` }];
+    return [
+      {
+        check,
+        level: "ok",
+        what: `${formatCount(records.length, "record")} of forks, ${records.length === 1 ? "whole" : "all of them whole"}`,
+      },
+    ];
   return damaged.map((what) => ({
     check,
     level: "problem",

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Hooks, ToolContext } from "./hooks.ts";
-import { createServer, hostEnvironment } from "./server.ts";
+import { createOpencodeHost, createServer, hostEnvironment } from "./server.ts";
 
 const cleanUp: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -16,6 +16,17 @@ it("K38: the host's own cap of the answer is the plugin's, unless ours is set", 
   const ours = { ...host, CARRYOVER_OUTPUT_TOKEN_MAX: "9000" };
   expect(hostEnvironment(ours).CARRYOVER_OUTPUT_TOKEN_MAX).toBe("9000");
   expect(hostEnvironment({}).CARRYOVER_OUTPUT_TOKEN_MAX).toBeUndefined();
+});
+
+it.each([
+  [["run", "Hi."], "headless"],
+  [["--print-logs", "--log-level", "DEBUG", "run", "Hi."], "headless"],
+  [["serve"], "attended"],
+  [["some/folder"], "attended"],
+  [[], "attended"],
+] as const)("knows from its arguments whether a person is there: %j", (args, attendance) => {
+  const calls = { call: async () => ({ status: "ok", body: {} }) as const };
+  expect(createOpencodeHost({ calls, directory: "/", env: {}, args }).attendance).toBe(attendance);
 });
 
 describe("a fork in a host that does not show its messages", () => {

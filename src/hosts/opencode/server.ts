@@ -48,7 +48,7 @@ export function hostEnvironment(env: OpencodeHostSetup["env"]): OpencodeHostSetu
 
 /** OpenCode 1 as the plugin's host, over the routes of its server. */
 export function createOpencodeHost({ calls, directory, env, args = [] }: OpencodeHostSetup): AgentHost {
-  const attendance = args[0] === "run" ? "headless" : "attended";
+  const attendance = commandOf(args) === "run" ? "headless" : "attended";
   return {
     directory,
     project: directory,
@@ -73,6 +73,11 @@ export function createOpencodeHost({ calls, directory, env, args = [] }: Opencod
       void calls.call("POST", "/log", { service: "carryover", level, message, extra: named });
     },
   };
+}
+
+/** The command in OpenCode's arguments; options that every command has may stand before it. */
+function commandOf(args: readonly string[]): string | undefined {
+  return args.find((arg, index) => !arg.startsWith("-") && args[index - 1] !== "--log-level");
 }
 
 interface OpencodeHostSetup {

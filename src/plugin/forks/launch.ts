@@ -129,7 +129,7 @@ interface LaunchInput {
   readonly request: ForkRequest;
 }
 
-interface ForkRequest {
+export interface ForkRequest {
   readonly sessionId: string;
   /** The agent that asks. */
   readonly caller: string;

@@ -10,34 +10,41 @@ import {
 import { findReport, quoteChild, quoteRange } from "../../fork/life/report.ts";
 import { admitFork, findFork } from "../../fork/life/start.ts";
 import { readRange } from "../../session/recall.ts";
+import { headCut } from "../../text/truncate.ts";
 import { textOf } from "../../transcript/message.ts";
 import { renderMessage } from "../../transcript/render.ts";
 import type { ForkSetup } from "../forks/forks.ts";
 import { sizeText } from "../forks/inherit.ts";
-import { type Launched, launchFork } from "../forks/launch.ts";
+import { type ForkRequest, type Launched, launchFork } from "../forks/launch.ts";
 import type { ModelTool, RunningTool } from "../host/agent-host.ts";
 import { createLruMap } from "../host/features.ts";
 import { defineTool, parseRange, RANGE } from "./tools.ts";
 
 /** Starts a background agent that knows the conversation, or speaks to one that was started before. */
 export function createForkTool(setup: ForkSetup): ModelTool {
+  const { attendance } = setup.context.host;
+  const launch = createLauncher(setup);
   return defineTool(setup, {
-    description:
-      "Start a background agent that already knows this whole conversation. Give only the directive: goal, files, what to report. Use it for independent work beside your own. Returns at once; the result is delivered to you, do not poll.",
+    description: `Start a background agent that already knows this whole conversation. Give only the directive: goal, files, what to report. Use it for independent work beside your own. ${RETURNS[attendance]}`,
     parameters: FORK_PARAMETERS,
     run: ({ resume, wait_s: waitS = 0, agent, ...given }, tool) => {
       const prompt = given.prompt.trim();
-      const title = given.title?.trim() || titleOf(prompt);
+      const title = titleOf(given.title?.trim() || prompt);
       return resume === undefined
-        ? start(setup, tool, { prompt, title, agent, waitS })
+        ? start({ ...setup, launch }, tool, { prompt, title, agent, waitS })
         : steerOrResume(setup, tool, { prompt, agent, name: resume, waitS });
     },
   });
 }
 
+const RETURNS = {
+  attended: "Returns at once; the result is delivered to you, do not poll.",
+  headless: "Returns with its result; forks that you call at once run side by side.",
+} as const;
+
 const FORK_PARAMETERS = {
   prompt: { type: "text", isRequired: true, description: "the directive" },
-  title: { type: "text", minChars: 0, maxChars: 60, description: "at most 60 characters" },
+  title: { type: "text", minChars: 0, description: "at most 60 characters" },
   agent: { type: "text", description: "default: yours" },
   resume: { type: "text", description: "fork id: steer it while it runs, continue it after" },
   wait_s: {
@@ -55,23 +62,36 @@ interface NewForkArguments {
   readonly waitS: number;
 }
 
+type Launch = (request: ForkRequest) => ReturnType<typeof launchFork>;
+
+/** Launches the forks of a session one after the other, so that their numbers are in the order of the calls. */
+function createLauncher(setup: ForkSetup): Launch {
+  const last = createLruMap<string, Promise<unknown>>(MAX_ASKED);
+  return (request) => {
+    const before = last.get(request.sessionId) ?? Promise.resolve();
+    const launched = before.then(() => launchFork({ ...setup, request }));
+    last.set(
+      request.sessionId,
+      launched.catch(() => {}),
+    );
+    return launched;
+  };
+}
+
 async function start(
-  setup: ForkSetup,
+  { launch, ...setup }: ForkSetup & { readonly launch: Launch },
   tool: RunningTool,
   { prompt, title, agent, waitS }: NewForkArguments,
 ): Promise<string> {
-  const outcome = await launchFork({
-    ...setup,
-    request: {
-      sessionId: tool.sessionId,
-      caller: tool.agent,
-      mayStart: tool.mayStart,
-      prompt,
-      title,
-      ...(agent === undefined ? {} : { agent }),
-      ...(tool.model === undefined ? {} : { model: tool.model }),
-      ...askingCall(tool),
-    },
+  const outcome = await launch({
+    sessionId: tool.sessionId,
+    caller: tool.agent,
+    mayStart: tool.mayStart,
+    prompt,
+    title,
+    ...(agent === undefined ? {} : { agent }),
+    ...(tool.model === undefined ? {} : { model: tool.model }),
+    ...askingCall(tool),
   });
   if (outcome.status === "refused") return outcome.reason;
   setup.forks.shown.update(setup.forks.keeper.get(outcome.record.id) ?? outcome.record);
@@ -155,15 +175,29 @@ async function resultInTime(
   tool: RunningTool,
   { record, waitS }: { readonly record: ForkRecord; readonly waitS: number },
 ): Promise<string | undefined> {
-  if (waitS === 0) return undefined;
+  const limitMs = waitMs({ context, forks }, waitS);
+  if (limitMs === 0) return undefined;
   tool.setTitle(`Fork ${record.number}: ${record.title}`);
-  const run = await forks.waitForEnd(record.id, { limitMs: waitS * 1_000, signal: tool.signal });
+  const run = await forks.waitForEnd(record.id, { limitMs, signal: tool.signal });
   return run === undefined ? undefined : resultOf({ context, forks }, record.id);
 }
 
-function titleOf(prompt: string): string {
-  const [line = ""] = prompt.split("\n");
-  return line.length <= 60 ? line : `${line.slice(0, 57).trimEnd()}...`;
+/**
+ * How long a call waits for a fork. Where nobody is there the program ends with the turn, and its forks with it: a call waits
+ * until the fork has ended, at most for the limits of all that stand before it in the queue and its own.
+ */
+function waitMs({ context, forks: { limits } }: ForkSetup, waitS: number): number {
+  if (context.host.attendance === "attended") return waitS * 1_000;
+  const rounds = 1 + Math.ceil(limits.maxQueued / limits.maxRunning);
+  return Math.min(rounds * (limits.timeoutMs + limits.graceMs), LONGEST_TIMER_MS);
+}
+
+/** A timer that is set to more ends at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+function titleOf(text: string): string {
+  const [line = ""] = text.split("\n");
+  return line.length <= 60 ? line : `${line.slice(0, headCut(line, 57)).trimEnd()}...`;
 }
 
 /** Shows what forks there are, what one reported, or what it did. */
@@ -190,12 +224,13 @@ export function createForkResultTool(setup: ForkSetup): ModelTool {
 
   async function running(record: ForkRecord, tool: RunningTool, waitS: number): Promise<string> {
     const now = context.now();
+    const limitMs = waitMs(setup, waitS);
     const isTooSoon = now - (askedAtMs.get(record.id) ?? Number.NEGATIVE_INFINITY) < ASK_AGAIN_MS;
     askedAtMs.set(record.id, now);
-    if (isTooSoon)
+    if (isTooSoon && context.host.attendance === "attended")
       return `Fork ${record.number} still runs. Do not poll: its result will be delivered to you.`;
-    if (waitS > 0) {
-      await forks.waitForEnd(record.id, { limitMs: waitS * 1_000, signal: tool.signal });
+    if (limitMs > 0) {
+      await forks.waitForEnd(record.id, { limitMs, signal: tool.signal });
       const result = await resultOf(setup, record.id);
       if (result !== undefined) return result;
     }

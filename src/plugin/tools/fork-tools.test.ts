@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { createTestContext } from "../../../test/rig/plugin-context.ts";
+import { createTestForks } from "../../../test/rig/plugin-forks.ts";
+import type { HostAnswer } from "../../hosts/opencode/sessions.ts";
+import { createForkTool } from "./fork-tools.ts";
+
+function createTool() {
+  let calls = 0;
+  // Each answer comes sooner than the one before.
+  const call = async (): Promise<HostAnswer> => {
+    await sleep(Math.max(0, 60 - 10 * calls++));
+    return { status: "ok", body: {} };
+  };
+  const { context } = createTestContext({ calls: { call } });
+  const forks = createTestForks(context);
+  const tool = createForkTool({ context, forks });
+  const running = {
+    sessionId: "ses_1",
+    agent: "build",
+    signal: new AbortController().signal,
+    model: { provider: "p", id: "m" },
+    setTitle: () => {},
+    mayStart: async () => ({ status: "allowed" }) as const,
+  };
+  return {
+    forks,
+    fork: (args: object, callId: string) => tool.execute(args, { ...running, callId }),
+  };
+}
+
+it("numbers forks in the order in which they were asked for", async () => {
+  const { fork, forks } = createTool();
+  await Promise.all(["one", "two", "three", "four"].map((prompt) => fork({ prompt }, prompt)));
+  expect(forks.keeper.all().map(({ number, title }) => `${number} ${title}`)).toEqual([
+    "1 one",
+    "2 two",
+    "3 three",
+    "4 four",
+  ]);
+});
+
+it("cuts a title that is too long, between characters, and takes its first line", async () => {
+  const { fork, forks } = createTool();
+  expect(await fork({ prompt: "Look.", title: `${"x".repeat(56)}😀 and so on, for ever` }, "a")).toContain(
+    "Fork 1",
+  );
+  await fork({ prompt: "Look.", title: "One line\nand another" }, "b");
+  expect(forks.keeper.all().map(({ title }) => title)).toEqual([`${"x".repeat(56)}...`, "One line"]);
+});
+
+it("starts nothing without a directive", async () => {
+  const { fork, forks } = createTool();
+  expect(await fork({ prompt: " \n" }, "a")).toMatch(/^Nothing was done\./);
+  expect(forks.keeper.all()).toEqual([]);
+});
