@@ -148,6 +148,34 @@ it("puts back what a summary left out of the pins, the same in every request", a
   expect(first?.[2]).toEqual(compactedMessages("")[2]);
 });
 
+it.each([
+  { name: "has an empty text", parts: [{ type: "text", text: "" }] },
+  { name: "has no text at all", parts: [] },
+])("puts the pins back where the summary $name", async ({ parts }) => {
+  const { context } = createTestContext({ answer: { status: "ok", body: MESSAGES } });
+  const hooks = hooksOf([
+    createCompactionContext({
+      context,
+      pins: createPinnedTexts([]),
+      windows: createModelWindows(context.options),
+      capture: createViewCapture(),
+      inheritedFrom: async () => undefined,
+    }),
+  ]);
+  const messages = compactedMessages("").map((message, index) =>
+    index === 1 ? { ...message, parts } : message,
+  ) as SessionMessage[];
+  const sent = [];
+  for (let time = 0; time < 2; time++) {
+    const output = { messages: [...messages] };
+    await hooks["experimental.chat.messages.transform"]?.({}, output);
+    sent.push(output.messages);
+  }
+  const texts = sent[0]?.flatMap((message) => message.parts.flatMap(({ text }) => text ?? []));
+  expect(texts).toEqual([expect.stringMatching(/The port is 4711\. #pin\n<\/pinned>$/), "go on"]);
+  expect(sent[1]).toEqual(sent[0]);
+});
+
 it("puts back marks without the option, and nothing that the summary holds", async () => {
   const [sent] = await send({}, "Nothing.");
   expect(String(sent?.[1]?.parts[0]?.text)).toContain("<pinned>\nThe port is 4711. #pin\n</pinned>");

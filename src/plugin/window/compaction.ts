@@ -92,20 +92,26 @@ export function createCompactionContext(setup: CompactionContextSetup): Feature 
       const session = open.get(sessionId) ?? { decode: host.format.createDecoder(), missing: undefined };
       open.set(sessionId, session);
       const transcript = session.decode(messages);
-      const summary = transcript[findCompactionBoundary(transcript)];
-      const partIndex = summary?.parts.findLastIndex(({ type }) => type === "text") ?? -1;
-      const part = summary?.parts[partIndex];
-      if (summary === undefined || part?.type !== "text") return undefined;
+      const index = newestSummary(transcript);
+      const summary = transcript[index];
+      if (summary === undefined) return undefined;
+      const partIndex = summary.parts.findLastIndex(({ type }) => type === "text");
+      const part = summary.parts[partIndex];
       // Decided once for a summary, so that every request has the same bytes.
       if (session.missing?.summaryId !== summary.id || !session.missing.isWhole)
         session.missing = await missingIn(request, transcript, summary);
       const { text } = session.missing;
       if (text === "") return undefined;
+      const pinned = `${PINNED_NOTE}\n${text}`;
+      if (part?.type !== "text") {
+        const own = host.format.textMessage(pinned, { sessionId, id: `${summary.id}_pins` });
+        return messages.toSpliced(index + 1, 0, own);
+      }
       const edit: Edit = {
         type: "replace-part",
         messageId: summary.id,
         partIndex,
-        part: { ...part, text: `${part.text}\n\n${PINNED_NOTE}\n${text}` },
+        part: { ...part, text: part.text === "" ? pinned : `${part.text}\n\n${pinned}` },
         stage: "pins",
         reason: "summarized",
       };
@@ -157,6 +163,14 @@ const MAX_OPEN = 32;
 /** A window that the agent did not name. */
 const ASSUMED_TOKENS = 32_000;
 const PINNED_NOTE = "Pinned by the user, word for word:";
+
+/** Where the summary stands that the agent's window begins with; one without a word counts too, since the agent sends it. */
+function newestSummary(transcript: Transcript): number {
+  const empty = transcript.findLastIndex(
+    (message) => message.summary && message.finish !== undefined && !message.error && textOf(message) === "",
+  );
+  return Math.max(findCompactionBoundary(transcript), empty);
+}
 
 function markedIn(transcript: Transcript): Transcript {
   return transcript.filter((message) => markedPins([message]).length > 0);

@@ -41,6 +41,8 @@ scenario(
     expect(messagesOf(lastRequest(rig, id)).slice(0, before.length)).toEqual(before);
     expectPins(rig, id, [FIRST, SECOND]);
 
+    await compactedTurn(rig, id, "Say nothing.", "");
+    expectPins(rig, id, [FIRST, SECOND]);
     await compactedTurn(rig, id, "Keep them.", `SUMMARY-FOUR\n- ${FIRST}\n- ${SECOND}`);
     expectPins(rig, id, [FIRST, SECOND]);
 
