@@ -1,20 +1,14 @@
-import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { type Browser, chromium } from "playwright-core";
 import { startModelServer } from "../../test/rig/model-server/model-server.ts";
 import { call, say } from "../../test/rig/model-server/step.ts";
-import { installOpenCode } from "../../test/rig/opencode/install-opencode.ts";
-import { createSandbox, scriptedConfig } from "../../test/rig/opencode/sandbox.ts";
+import { type OpenCodeScreen, startScreen } from "../../test/rig/opencode/opencode-tui.ts";
+import { createSandbox, LONG_WINDOW, scriptedConfig } from "../../test/rig/opencode/sandbox.ts";
 import { terminalHtml } from "./terminal-html.ts";
 
-// A picture of a real fork: OpenCode's own screen in tmux, with the plugin and a scripted model.
-const SESSION = "carryover-picture";
-const tmux = (...args: readonly string[]): string =>
-  execFileSync("tmux", ["-L", SESSION, ...args], { encoding: "utf8" });
-const screen = (): string => tmux("capture-pane", "-t", SESSION, "-p");
-
+// Pictures of real forks: OpenCode's own screen in tmux, with the plugin and a scripted model.
 const model = await startModelServer();
 const sandbox = createSandbox({
   files: {
@@ -22,93 +16,101 @@ const sandbox = createSandbox({
     "src/round.ts": "export const round = (cents: number) => Math.round(cents);\n",
   },
 });
+model.script([
+  call(
+    "fork",
+    { title: "check rounding", prompt: "Find every place where cents are rounded twice." },
+    { family: "top-level" },
+  ),
+  call("bash", { command: "seq 40000 | sed 's/$/ invoice/'", description: "List" }, { family: "top-level" }),
+  say("A fork looks at the rounding with everything we know so far. I go on with the tests.", {
+    family: "top-level",
+  }),
+  call("bash", { command: "grep -n round src/*.ts; sleep 12", description: "Find" }, { family: "child" }),
+  call("bash", { command: "node --test; sleep 4", description: "Run the tests" }, { family: "child" }),
+  say(
+    "**Outcome:** one double rounding.\n**Evidence:** src/invoice.ts:1 sums rounded lines, src/round.ts:1 rounds again.\n**Changed files:** none.",
+    { family: "child", delayMs: 1_500 },
+  ),
+  say(
+    "The fork found it: `src/invoice.ts:1` sums lines that `src/round.ts:1` has rounded already. I fix it there.",
+    { family: "top-level", contains: "fork_result delivery" },
+  ),
+]);
+writeFileSync(
+  `${sandbox.configFolder}/tui.json`,
+  JSON.stringify({ plugin: [pathToFileURL("dist/tui.js").href] }),
+);
+let screen: OpenCodeScreen | undefined;
+let browser: Browser | undefined;
 try {
-  const plugin = pathToFileURL("dist/server.js").href;
-  const config = scriptedConfig({ modelUrl: model.url, config: { plugin: [[plugin, {}]] } });
-  writeFileSync(`${sandbox.configFolder}/opencode.json`, JSON.stringify(config));
-  model.script([
-    say("Read `src/invoice.ts` first.", { family: "top-level" }),
-    call(
-      "fork",
-      { title: "check rounding", prompt: "Find every place where cents are rounded twice." },
-      { family: "top-level" },
-    ),
-    say("A fork is looking at the rounding with everything we know so far. I go on with the tests.", {
-      family: "top-level",
-    }),
-    say(
-      "**Outcome:** one double rounding.\n**Evidence:** src/invoice.ts:1 sums rounded lines, src/round.ts:1 rounds again.\n**Changed files:** none.",
-      { family: "child", delayMs: 2_500 },
-    ),
-    say(
-      "The fork found it: `src/invoice.ts:1` sums lines that `src/round.ts:1` has rounded already. I fix it there.",
-      {
-        family: "top-level",
-      },
-    ),
-  ]);
-  const binary = await installOpenCode();
-  const env = Object.entries({ ...sandbox.env, TERM: "xterm-256color", COLORTERM: "truecolor" })
-    .filter(([name]) => name !== "NO_COLOR")
-    .flatMap(([name, value]) => [`${name}=${value}`]);
-  execFileSync("tmux", [
-    "-L",
-    SESSION,
-    "new-session",
-    "-d",
-    "-s",
-    SESSION,
-    "-x",
-    "118",
-    "-y",
-    "30",
-    "-c",
-    sandbox.project,
-    "env",
-    "-i",
-    ...env,
-    binary,
-  ]);
-  tmux("set-option", "-g", "status", "off");
-  await until(() => /Ask anything|Build/.test(screen()), "OpenCode's prompt");
-  await send("Invoice totals are a cent off. Where would you look?");
-  await until(() => screen().includes("first."), "the first answer");
-  await send("Let a fork look at the rounding meanwhile.");
-  await until(() => screen().includes("I fix it there"), "the result of the fork");
-  await sleep(1_500);
-  const captured = tmux("capture-pane", "-t", SESSION, "-p", "-e");
-
-  const browser = await chromium.launch({
+  browser = await chromium.launch({
     executablePath: "/usr/bin/chromium",
     args: ["--no-sandbox", "--disable-gpu"],
   });
-  const page = await browser.newPage({ viewport: { width: 1_200, height: 900 }, deviceScaleFactor: 1.5 });
-  await page.setContent(terminalHtml(captured, { title: "opencode, with carryover" }));
-  mkdirSync("docs/pictures", { recursive: true });
-  await page.locator("figure").screenshot({ path: "docs/pictures/fork-in-opencode.png" });
-  await browser.close();
-  console.log("docs/pictures/fork-in-opencode.png");
+  screen = await startScreen({
+    sandbox,
+    modelUrl: model.url,
+    config: {
+      provider: pricedProvider(model.url),
+      permission: { "*": "allow", bash: { "*": "allow", "node --test*": "ask" } },
+      plugin: [pathToFileURL("dist/server.js").href],
+    },
+    height: 40,
+  });
+  await screen.send("Invoice totals are a cent off. Let a fork look at the rounding meanwhile.");
+  await screen.until((text) => /1 call · .*\n.*↳ Bash/.test(text), "the fork at work");
+  await screen.until((text) => text.includes("I go on with the tests."), "the answer");
+  await screen.until((text) => !text.includes("Carryover"), "a screen without a toast");
+  await photograph(screen, "fork-in-opencode");
+  await screen.until((text) => text.includes("Permission required"), "the question");
+  await screen.until((text) => text.includes("asks for a permission"), "who asks");
+  await photograph(screen, "fork-permission");
+  await screen.press("Enter");
+  await screen.until((text) => !text.includes("Permission required"), "the permission");
+  await screen.press("/", "f", "o", "r", "k", "s");
+  await screen.until((text) => text.includes("/forks "), "the command");
+  await screen.press("Enter");
+  await screen.until((text) => /#1 check rounding/.test(text), "the list");
+  await photograph(screen, "forks-list");
+  await screen.press("Escape");
+  await screen.until((text) => text.includes("I fix it there"), "the result of the fork");
+  await screen.until((text) => !text.includes("Carryover"), "a screen without a toast");
+  await sleep(1_500);
+  await photograph(screen, "fork-report");
 } finally {
-  try {
-    tmux("kill-server");
-  } catch {
-    // It was never started, or is gone already.
-  }
+  screen?.stop();
+  await browser?.close();
   await model.stop();
   await sleep(1_500); // OpenCode writes until it is gone
   sandbox.remove();
 }
 
-async function send(text: string): Promise<void> {
-  tmux("send-keys", "-t", SESSION, "-l", text);
-  await sleep(500);
-  tmux("send-keys", "-t", SESSION, "Enter");
+/** The scripted model with the prices of a real one, so that a cost is seen. */
+function pricedProvider(modelUrl: string): object {
+  const { provider } = scriptedConfig({ modelUrl }) as {
+    readonly provider: Record<string, { name: string; models: Record<string, Record<string, unknown>> }>;
+  };
+  const priced = provider.scripted?.models[LONG_WINDOW.modelID];
+  if (priced !== undefined)
+    Object.assign(priced, {
+      name: "Model",
+      cost: { input: 3, output: 15, cache_read: 0.3, cache_write: 3.75 },
+    });
+  return provider;
 }
 
-async function until(isTrue: () => boolean, what: string): Promise<void> {
-  const endMs = Date.now() + 90_000;
-  while (!isTrue()) {
-    if (Date.now() > endMs) throw new Error(`${what} did not come. The screen:\n${screen()}`);
-    await sleep(300);
-  }
+async function photograph(shown: OpenCodeScreen, name: string): Promise<void> {
+  const page = await browser?.newPage({ viewport: { width: 1_200, height: 1_100 }, deviceScaleFactor: 1.5 });
+  if (page === undefined) return;
+  await page.setContent(terminalHtml(withoutPath(shown.coloured()), { title: "opencode, with carryover" }));
+  mkdirSync("docs/pictures", { recursive: true });
+  await page.locator("figure").screenshot({ path: `docs/pictures/${name}.png` });
+  await page.close();
+  console.log(`docs/pictures/${name}.png`);
+}
+
+/** The sandbox's folder is another one each time. */
+function withoutPath(captured: string): string {
+  return captured.replaceAll(sandbox.project, "~/project".padEnd(sandbox.project.length));
 }
