@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { currentRun, forkName, isLive } from "../../fork/life/record.ts";
+import { currentRun, type ForkRecord, forkName, isLive } from "../../fork/life/record.ts";
 import { readForkRecord } from "../../fork/life/stored-record.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import type { PluginContext } from "../context/context.ts";
@@ -43,6 +43,13 @@ export function createChildEventsFeature({ context, forks }: ForkSetup): Feature
     }, SETTLED_MS);
     timer.unref?.();
   };
+  /** Agents do not say whose question a permission dialog is: a line at the end of the conversation stands right above it. */
+  const showAsk = ({ askId, what = "" }: Ask, record: ForkRecord | undefined): void => {
+    if (record === undefined) return;
+    const { parentSessionId: sessionId } = record;
+    const text = `${forkName(record)} asks for a permission${what === "" ? "" : `: ${what}`}`;
+    context.show({ type: "line", sessionId, key: `ask ${askId}`, label: "permission", text });
+  };
   return {
     name: "fork events",
     async onSignal(signal) {
@@ -77,6 +84,7 @@ export function createChildEventsFeature({ context, forks }: ForkSetup): Feature
         case "permission-asked":
         case "permission-answered": {
           const { sessionId, ...event } = signal;
+          if (event.type === "permission-asked") showAsk(event, keeper.ofChild(sessionId));
           return dispatchToChild(sessionId, event);
         }
       }
@@ -99,6 +107,11 @@ export function createChildEventsFeature({ context, forks }: ForkSetup): Feature
     );
     if (!isShared) forks.views.remove(blob);
   }
+}
+
+interface Ask {
+  readonly askId: string;
+  readonly what?: string;
 }
 
 /** A little longer than a child may be idle before its first step. */

@@ -159,6 +159,10 @@ else
         await screen.send("Who did it?");
         await screen.until((text) => text.includes("Permission required"), "the question");
         await screen.until((text) => text.includes("who did it · asks for a permission"), "who asks");
+        await screen.until(
+          (text) => text.includes("Fork 1 (who did it) asks for a permission: bash touch"),
+          "it",
+        );
         await screen.press("Enter");
         await screen.until(() => existsSync(join(sandbox.project, "asked.txt")), "the allowed command");
         await screen.until((text) => /Fork 1 Task.*who did it · 2 calls · .* · \$\d/.test(text), "the line");
