@@ -16,9 +16,11 @@ const tool = (callID: string) =>
 /** A session of one turn, in which the first answer called two tools. */
 function startScreen({
   revert,
+  parentID,
   attendance = "attended",
 }: {
   revert?: object;
+  parentID?: string;
   attendance?: "attended" | "headless";
 } = {}) {
   const messages = [
@@ -33,7 +35,7 @@ function startScreen({
       async call(method, path, body) {
         asked.push(`${method} ${path}`);
         if (method === "GET" && path.includes("/message")) return { status: "ok", body: messages };
-        if (method === "GET") return { status: "ok", body: { id: "ses_1", revert } };
+        if (method === "GET") return { status: "ok", body: { id: "ses_1", revert, parentID } };
         if (method === "PATCH") patched.push(body as Record<string, unknown>);
         return { status: "ok", body: true };
       },
@@ -92,6 +94,27 @@ it("a text stands in the newest answer, a line below its call, and what was show
   await again.screen.show({ type: "text", sessionId: "ses_1", key: "result", text: "Done." });
   expect(again.patched[0]).toMatchObject({ id: patched[0]?.id, messageID: "msg_4" });
   expect(messages).toHaveLength(3);
+});
+
+it("an answer without a call gets no tool part: OpenCode would ask the model again", async () => {
+  const { screen, patched } = startScreen();
+  await screen.show({
+    type: "line",
+    sessionId: "ses_1",
+    key: "ask",
+    label: "permission",
+    text: "Fork 1 asks",
+  });
+  expect(patched).toMatchObject([{ messageID: "msg_3", type: "text", text: "*permission: Fork 1 asks*" }]);
+});
+
+it("a sub-agent's last text stays its own, since that is its result", async () => {
+  const { screen, patched } = startScreen({ parentID: "ses_0" });
+  expect(await screen.show({ type: "text", sessionId: "ses_1", key: "result", text: "Done." })).toBe(
+    "not-shown",
+  );
+  expect(await screen.show(CHILD)).toBe("shown");
+  expect(patched).toMatchObject([{ tool: "task" }]);
 });
 
 it.each([

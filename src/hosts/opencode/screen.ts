@@ -42,8 +42,11 @@ export function createScreen(calls: HostCalls, attendance: "attended" | "headles
     const { messageId: messageID, partId, startedAtMs } = place;
     const path = `/session/${encodeURIComponent(sessionId)}`;
     const session = await calls.call("GET", path);
+    const { revert, parentID } = session.status === "ok" ? asObject(session.body) : {};
     // After an undo the conversation is the user's alone until they go on.
-    if (session.status === "failed" || asObject(session.body).revert !== undefined) return "not-shown";
+    if (session.status === "failed" || revert !== undefined) return "not-shown";
+    // The last text of a sub-agent is its result.
+    if (parentID !== undefined && plainText(piece) !== undefined) return "not-shown";
     const answer = await calls.call("PATCH", `${path}/message/${messageID}/part/${partId}`, {
       id: partId,
       sessionID: sessionId,
@@ -115,8 +118,9 @@ function findShown(messages: readonly SessionMessage[], key: string): Place | un
 
 /** A piece as the part that OpenCode draws as it should look. Should a part ever reach a model, its names are such as providers take. */
 function partOf(piece: ShownPiece, { callId, startedAtMs, nowMs }: PartFacts): UnknownObject {
+  const plain = plainText(piece);
   // Without an end: `opencode run --attach` prints texts that have one.
-  if (piece.type === "text") return { type: "text", text: piece.text, time: { start: startedAtMs } };
+  if (plain !== undefined) return { type: "text", text: plain, time: { start: startedAtMs } };
   const tool = { type: "tool", callID: callId };
   const ended = { start: startedAtMs, end: nowMs };
   if (piece.type === "line") {
@@ -131,6 +135,7 @@ function partOf(piece: ShownPiece, { callId, startedAtMs, nowMs }: PartFacts): U
     };
     return { ...tool, tool: "carryover", state };
   }
+  if (piece.type === "text") return {};
   const { name, text, childSessionId, state } = piece;
   const facts = {
     input: { subagent_type: name, description: text, prompt: "" },
@@ -153,6 +158,12 @@ function partOf(piece: ShownPiece, { callId, startedAtMs, nowMs }: PartFacts): U
     case "failed":
       return { ...tool, tool: "task", state: { ...facts, status: "error", error: text, time: ended } };
   }
+}
+
+/** What is drawn as a text. OpenCode asks the model again after an answer with a tool part, so only one that called a tool gets such a part. */
+function plainText(piece: ShownPiece): string | undefined {
+  if (piece.type === "text") return piece.text;
+  return piece.type === "line" && piece.callId === undefined ? `*${piece.label}: ${piece.text}*` : undefined;
 }
 
 interface PartFacts {

@@ -48,7 +48,7 @@ export function createChildEventsFeature({ context, forks }: ForkSetup): Feature
     if (record === undefined) return;
     const { parentSessionId: sessionId } = record;
     const text = `${forkName(record)} asks for a permission${what === "" ? "" : `: ${what}`}`;
-    context.show({ type: "line", sessionId, key: `ask ${askId}`, label: "permission", text });
+    context.show({ type: "line", sessionId, key: `ask ${askId}`, label: "Carryover", text });
   };
   return {
     name: "fork events",
