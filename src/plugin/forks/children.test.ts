@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { completedFork, OWNER } from "../../../test/rig/forks/fork-samples.ts";
+import { completedFork, OWNER, runningFork } from "../../../test/rig/forks/fork-samples.ts";
 import { createTestContext, hooksOf } from "../../../test/rig/plugin-context.ts";
 import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import type { ForkRecord } from "../../fork/life/record.ts";
@@ -51,5 +51,29 @@ describe("what a child inherited", () => {
     await forks.keeper.add({ record: fork("f1") });
     await remove("ses_other");
     expect(await isKept()).toBe(true);
+  });
+});
+
+describe("a child that is about to repeat a request", () => {
+  it.each([
+    { name: "is stopped when its session was deleted by another program", code: 404, stops: 1 },
+    { name: "goes on when its session is there", code: undefined, stops: 0 },
+    { name: "goes on when the host does not answer", code: "no-answer" as const, stops: 0 },
+  ])("$name", async ({ code, stops }) => {
+    const asked: string[] = [];
+    const { context } = createTestContext({
+      calls: {
+        async call(method, path) {
+          asked.push(`${method} ${path}`);
+          return code === undefined ? { status: "ok", body: {} } : { status: "failed", code, reason: "" };
+        },
+      },
+    });
+    const forks = createTestForks(context);
+    const hooks = hooksOf([createChildEventsFeature({ context, forks })]);
+    await forks.keeper.add({ record: { ...runningFork({ owner: forks.owner() }), childSessionId: "child" } });
+    const properties = { sessionID: "child", status: { type: "retry" } };
+    await hooks.event?.({ event: { type: "session.status", properties } });
+    expect(asked.filter((call) => call === "POST /session/child/abort")).toHaveLength(stops);
   });
 });
