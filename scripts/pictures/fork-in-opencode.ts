@@ -61,7 +61,7 @@ try {
   await screen.send("Invoice totals are a cent off. Let a fork look at the rounding meanwhile.");
   await screen.until((text) => /1 call · .*\n.*↳ Bash/.test(text), "the fork at work");
   await screen.until((text) => text.includes("I go on with the tests."), "the answer");
-  await screen.until((text) => !text.includes("Carryover"), "a screen without a toast");
+  await screen.until((text) => !/Carryover +┃/.test(text), "a screen without a toast");
   await photograph(screen, "fork-in-opencode");
   await screen.until((text) => text.includes("Permission required"), "the question");
   await screen.until((text) => text.includes("asks for a permission"), "who asks");
@@ -75,7 +75,7 @@ try {
   await photograph(screen, "forks-list");
   await screen.press("Escape");
   await screen.until((text) => text.includes("I fix it there"), "the result of the fork");
-  await screen.until((text) => !text.includes("Carryover"), "a screen without a toast");
+  await screen.until((text) => !/Carryover +┃/.test(text), "a screen without a toast");
   await sleep(1_500);
   await photograph(screen, "fork-report");
 } finally {
