@@ -72,10 +72,14 @@ export async function diagnose(setup: Diagnosis): Promise<readonly Finding[]> {
   const store = await findStoreOption(setup.store);
   const folders = await findPluginFolders(store);
   const host = await checkHost(binary);
-  const lastStart = await describeLastStart(folders.root);
+  // Before OpenCode runs, which makes the store.
+  const kept = [
+    ...(store !== undefined && isDatabase(store) ? await checkDatabase(store) : await checkStore(folders)),
+    await describeLastStart(folders.root),
+  ];
   const isAsked = setup.selfTest && binary !== undefined && host.every(({ level }) => level !== "problem");
   if (isAsked) setup.onWait?.();
-  // First of all, since OpenCode installs what is named and not there yet.
+  // Before the plugin is looked for, since OpenCode installs what is named and not there yet.
   const answer = isAsked ? await askHost({ binary, directory, env }) : undefined;
   const plugin = await checkPlugin({ configuration, directory, env, binary, version: VERSION });
   const findings = [
@@ -83,8 +87,7 @@ export async function diagnose(setup: Diagnosis): Promise<readonly Finding[]> {
     ...host,
     ...checkSettings(configuration, env),
     ...plugin.findings,
-    ...(store !== undefined && isDatabase(store) ? await checkDatabase(store) : await checkStore(folders)),
-    lastStart,
+    ...kept,
   ];
   if (!isAsked || answer === undefined) return [...findings, NOT_ASKED];
   const registered = checkAnswer(answer, findings);
