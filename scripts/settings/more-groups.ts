@@ -185,6 +185,7 @@ export const MORE_GROUPS: readonly Group[] = [
     notes: {
       keepChars: { default: "must be given" },
       protectResults: { unit: "results" },
+      protectChars: { default: "no limit", unit: "characters" },
       protectTurns: { default: "0", unit: "turns" },
       protectedTools: {},
     },

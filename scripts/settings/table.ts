@@ -348,7 +348,10 @@ export const GROUPS: readonly Group[] = [
         from: D4,
         when: "outputs shall be left alone (`false`), or other limits fit",
       },
-      prune: { from: D3, when: "long sessions fill the window with old outputs" },
+      prune: {
+        from: D3,
+        when: "long sessions shall be cheaper (`auto`), or nothing may leave without a summary (`off`)",
+      },
       compaction: { from: D3, when: "summaries of the host lose pins and facts (`assist`)" },
       pin: { when: "instructions must survive every compaction" },
       models: { when: "one model shall be treated differently" },
@@ -396,8 +399,15 @@ export const GROUPS: readonly Group[] = [
     from: OWN,
     unit: 'tokens, or a share such as "80%"',
     notes: {
-      pruneAt: { default: "by size and prices", when: "pruning shall begin at another size" },
-      keepRecent: { default: "by line", from: D3, when: "whole outputs shall be kept or cleared" },
+      pruneAt: {
+        default: "`when-full`: nine tenths of where the agent compacts; `auto`: by size and prices",
+        when: "pruning shall begin at another size",
+      },
+      keepRecent: {
+        default: "the newest 10, however long",
+        from: D3,
+        when: "more or less of the newest outputs has to stay whole",
+      },
       inheritAtMost: { default: "half of the child's window", when: "children are too full at once" },
     },
   },

@@ -48,6 +48,6 @@ it("starts nothing with options that cannot be used, and says everything that is
   expect(Object.keys(start({}).tools ?? {})).toContain("fork");
   expect(Object.keys(start({ prune: "on", fork: { maxRuning: 2 } }).tools ?? {})).toEqual([]);
   expect(said).toEqual([
-    'Carryover does nothing until its options are corrected: prune is "on"; give "off" or "auto"; fork.maxRuning is not an option; did you mean maxRunning?',
+    'Carryover does nothing until its options are corrected: prune is "on"; give "off" or "when-full" or "auto"; fork.maxRuning is not an option; did you mean maxRunning?',
   ]);
 });

@@ -1,3 +1,4 @@
+import { overflowOfEnvironment } from "../compaction/trigger/overflow.ts";
 import { createPluginContext, type Environment, type PluginContext } from "./context/context.ts";
 import { readPluginOptions } from "./context/options.ts";
 import { createControlFeature } from "./control.ts";
@@ -54,7 +55,7 @@ interface PluginEnvironment {
 function featuresOf(context: PluginContext): readonly Feature[] {
   const capture = createViewCapture();
   const links = createForkLinks(context.host);
-  const windows = createModelWindows(context.options);
+  const windows = createModelWindows(context.options, overflowOfEnvironment(context.env));
   const forks = createForks({ context, capture, views: context.stores.views, links, windows });
   const pins = createPinnedTexts(context.options.pin);
   const isChild = async (sessionId: string): Promise<boolean> =>

@@ -39,6 +39,7 @@ function decide(change: Partial<SessionView> = {}): SessionAction {
     resultsToSummarize: undefined,
     decision: decision(),
     isOverflowing: false,
+    isOwnerAboutToCompact: false,
     isPaused: false,
     heldBy: undefined,
     isCompactionIdle: false,

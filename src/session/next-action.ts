@@ -11,7 +11,13 @@ import type { EditWindow, IdleReason, SessionAction } from "./action.ts";
 import type { SessionCore } from "./core.ts";
 import { fitsModel, isHeld } from "./hold.ts";
 import { MAX_IDLE_COMPACTIONS } from "./log.ts";
-import { limitWatermarks, type MechanicalPlan, planMechanicalEdits, withoutPinned } from "./prune.ts";
+import {
+  LOW_SHARE,
+  limitWatermarks,
+  type MechanicalPlan,
+  planMechanicalEdits,
+  withoutPinned,
+} from "./prune.ts";
 import { maxCompactionRecoveries, nextRecoveryAction } from "./recovery.ts";
 
 /**
@@ -34,7 +40,11 @@ export function decideNextAction(view: SessionView): SessionAction {
 
   const trigger = triggerOf(view);
   if (trigger !== undefined) return compaction(view, trigger);
-  const worthwhile = view.moment === "after-turn" && !view.isPaused ? view.worthwhileEdits() : undefined;
+  const mayEdit = view.moment === "after-turn" && !view.isPaused;
+  // Somebody else compacts when the window is full: that costs more than any edit.
+  const sufficient = mayEdit && view.isOwnerAboutToCompact ? view.sufficientEdits() : undefined;
+  if (sufficient !== undefined) return editWindow(sufficient, { reason: "over-limit", version });
+  const worthwhile = mayEdit ? view.worthwhileEdits() : undefined;
   if (worthwhile !== undefined) return editWindow(worthwhile, { reason: "pays", version });
   return idle(view.isPaused && view.decision.compact ? "after-undo" : view.decision.reason);
 }
@@ -60,6 +70,8 @@ export interface SessionView {
   readonly decision: CompactDecision;
   /** Usage, or the end of an answer, shows that the window is full. */
   readonly isOverflowing: boolean;
+  /** The session does not compact, and what is sent next would make its owner do so. */
+  readonly isOwnerAboutToCompact: boolean;
   /** An edit was undone a moment ago: nothing is done automatically for some turns. */
   readonly isPaused: boolean;
   /** The last compactions gained nothing, and little has come in since. */
@@ -128,6 +140,11 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
   });
   const { limitTokens = Number.POSITIVE_INFINITY } = decision.limit;
   const overflow = core.believed.overflowOf(meter.newestStep()?.usage);
+  const { autoCompact } = memory.settings;
+  const knownTokens = decision.limit.source === "max_tokens" ? Number.POSITIVE_INFINITY : limitTokens;
+  // Where the session does not compact, what counts is when its owner does.
+  const ownerTokens = overflow.usableTokens > 0 ? overflow.usableTokens : knownTokens;
+  const fullTokens = autoCompact ? limitTokens : ownerTokens;
   const isSpent = (step: string): boolean => memory.spent.get(step) === memory.version;
   const planned = { limit: decision.limit, idleMs };
   return {
@@ -149,6 +166,7 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
     resultsToSummarize: resultsToSummarize(core),
     decision,
     isOverflowing: overflow.overflow || memory.isOverflowSeen,
+    isOwnerAboutToCompact: !autoCompact && estimate.tokens >= ownerTokens * ABOUT_TO_SHARE,
     isPaused: turn <= memory.pausedThroughTurn,
     isCompactionIdle:
       memory.idleCompactions >= MAX_IDLE_COMPACTIONS &&
@@ -156,13 +174,19 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
     heldBy: isHeld(memory.held, { turn, fits: fitsModel(core) }) ? memory.held?.reason : undefined,
     isCompactionSpent: isSpent("compact"),
     sufficientEdits() {
-      const overTokens = Math.max(
-        estimate.tokens - limitTokens * TARGET_SHARE,
-        overflow.overflow ? overflow.countTokens - overflow.usableTokens * TARGET_SHARE : 0,
-      );
-      if (overTokens <= 0) return undefined;
       const { expectedTurns } = options;
-      return planEditsFor(core, { ...planned, expectedTurns, neededTokens: Math.ceil(overTokens) });
+      // Whoever only prunes does it seldom, and then well below the mark: each time costs the cached prefix.
+      for (const share of autoCompact ? [TARGET_SHARE] : [SELDOM_SHARE, TARGET_SHARE]) {
+        const overTokens = Math.max(
+          estimate.tokens - fullTokens * share,
+          overflow.overflow ? overflow.countTokens - overflow.usableTokens * share : 0,
+        );
+        if (overTokens <= 0) return undefined;
+        const neededTokens = Math.ceil(overTokens);
+        const plan = planEditsFor(core, { ...planned, expectedTurns, neededTokens });
+        if (plan !== undefined) return plan;
+      }
+      return undefined;
     },
     worthwhileEdits() {
       // The documented rule looks at every turn, once there is so much that anything could go.
@@ -232,6 +256,8 @@ function planEditsFor(
     leadingTokens: Math.ceil((systemChars + toolsChars) / CHARS_PER_TOKEN),
     idleMs,
     neededTokens,
+    // Who does not compact by itself has nothing else to try.
+    ...(!memory.settings.autoCompact && { mostProtectTokens: Math.floor(limitTokens * LOW_SHARE) }),
     spare: (edits) => withoutPinned(core, edits),
   });
 }
@@ -266,6 +292,9 @@ const GROWN_SHARE = 0.1;
 const MIN_CHARS_PER_TOKEN = 1;
 /** Mechanical edits have to leave some room, or a compaction would follow a moment later. */
 const TARGET_SHARE = 0.9;
+const SELDOM_SHARE = 0.6;
+/** From this share of its limit on the next answer may make the owner of the window compact. */
+export const ABOUT_TO_SHARE = 0.9;
 /** Below this share of the limit no room is needed yet: an edit has to pay within a part of the expected requests. */
 const PRESSING_SHARE = 0.5;
 const RELAXED_SHARE = 0.5;

@@ -197,4 +197,39 @@ describe("the pruning of a session", () => {
     expect(JSON.stringify(session.projection()).includes(CLEARED_PLACEHOLDER)).toBe(true);
     expect(session.nextAction()).toMatchObject({ type: "none", fits: true });
   });
+
+  it("makes room before somebody else compacts, and leaves the newest result, lines and handles", async () => {
+    const messages = [
+      REQUEST,
+      ...Array.from({ length: 10 }, (_, index) => step(`b${index}`, output(`b${index}`, 1_500))),
+    ];
+    const session = observing();
+    session.useModel({ provider: "p", id: "m" }, { contextTokens: 120_000, outputTokens: 8_000 });
+    session.observe(messages);
+    expect(session.nextAction({ moment: "after-turn" })).toMatchObject({
+      type: "prune",
+      reason: "over-limit",
+    });
+    await session.prepare({ moment: "after-turn" });
+    const sent = JSON.stringify(session.projection());
+    expect(sent.length).toBeLessThan(0.6 * JSON.stringify(messages).length);
+    expect(sent).not.toContain(CLEARED_PLACEHOLDER);
+    expect(session.projection().at(-1)).toEqual(messages.at(-1));
+    const handles = [...sent.matchAll(/whole(?: result)?: ([^\]]+)\]/g)].map(([, handle = ""]) => handle);
+    expect(handles.length).toBeGreaterThan(0);
+    for (const handle of handles) expect(await session.recall(handle)).toMatchObject({ status: "found" });
+    expect(session.nextAction({ moment: "after-turn" })).toMatchObject({ type: "none" });
+  });
+
+  it("keeps so many tokens of the newest outputs whole, and lines of the older ones", async () => {
+    const session = observing({ prune: { how: "lines", protectTokens: 6_000 } });
+    session.observe(loop(60));
+    await session.prepare({ moment: "after-turn", idleMs: 3_600_000 });
+    const whole = loop(60).filter((message) =>
+      session.projection().some((sent) => JSON.stringify(sent) === JSON.stringify(message)),
+    );
+    expect(whole.length).toBeGreaterThan(3);
+    expect(whole.length).toBeLessThan(9);
+    expect(JSON.stringify(session.projection())).toMatch(/whole(?: result)?: s\d+/);
+  });
 });

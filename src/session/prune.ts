@@ -79,6 +79,11 @@ interface MechanicalRequest {
   readonly idleMs: number;
   /** What has to go so that no compaction is needed; unset: only what pays for itself. */
   readonly neededTokens: number | undefined;
+  /**
+   * So much of the newest results stays whole where lines of the older ones are not enough; unset: then old outputs are
+   * cleared.
+   */
+  readonly mostProtectTokens?: number;
   /** Leaves out what must not be edited, so that it is not counted as saved either. */
   readonly spare: (edits: readonly Edit[]) => readonly Edit[];
 }
@@ -111,11 +116,20 @@ function waysToPrune(left: Transcript, request: MechanicalRequest): readonly (()
   const known = request.prune;
   const clear = (): readonly Edit[] => prune(left, known.options).edits;
   if (known.how === "clear") return [clear];
-  const lines = (): readonly Edit[] => leaveLines(left, known, request);
-  return request.neededTokens === undefined ? [lines] : [lines, clear];
+  const { neededTokens, mostProtectTokens } = request;
+  const { protectTokens = Number.POSITIVE_INFINITY } = known;
+  const lines = (): readonly Edit[] => leaveLines(left, { ...known, protectTokens }, request);
+  if (neededTokens === undefined) return [lines];
+  if (mostProtectTokens === undefined) return [lines, clear];
+  const fewer = { ...known, protectTokens: Math.min(protectTokens, mostProtectTokens) };
+  return [lines, () => leaveLines(left, fewer, request)];
 }
 
-function leaveLines(left: Transcript, known: LeaveLines, request: MechanicalRequest): readonly Edit[] {
+function leaveLines(
+  left: Transcript,
+  known: LeaveLines & { readonly protectTokens: number },
+  request: MechanicalRequest,
+): readonly Edit[] {
   const window = filterCompacted(left);
   const windowTokens = window.reduce(
     (sum, message) => sum + estimateMessageTokens(message, request.estimate),
@@ -123,9 +137,15 @@ function leaveLines(left: Transcript, known: LeaveLines, request: MechanicalRequ
   );
   if (request.neededTokens === undefined && windowTokens < known.highTokens) return [];
   const windowChars = window.reduce((sum, message) => sum + charsOf(message), 0);
-  const keepChars = Math.round((known.lowTokens * windowChars) / Math.max(1, windowTokens));
+  const charsPerToken = windowChars / Math.max(1, windowTokens);
   const { protectResults, protectTurns, protectedTools } = known;
-  return keepLines({ keepChars, protectResults, protectTurns, protectedTools })(left);
+  return keepLines({
+    keepChars: Math.round(known.lowTokens * charsPerToken),
+    protectChars: known.protectTokens * charsPerToken,
+    protectResults,
+    protectTurns,
+    protectedTools,
+  })(left);
 }
 
 function isSuperseded({ stage }: Edit): boolean {
@@ -154,8 +174,9 @@ interface PinnedSession {
 /** How old work leaves the window without a model. */
 export interface SessionPruneOptions extends PruneOptions {
   /**
-   * `lines`: what is most likely needed next stays, by line. `clear`: old outputs are cleared as `prune` does it; the
-   * default where `protectTokens` or `minimumTokens` is given, and in the documented profile.
+   * `lines`: what is most likely needed next stays, by line; with `protectTokens` so much of the newest outputs stays whole,
+   * whatever their number. `clear`: old outputs are cleared as `prune` does it; the default where `protectTokens` or
+   * `minimumTokens` is given, and in the documented profile.
    * @default lines; documented: clear
    */
   readonly how?: "lines" | "clear";
@@ -182,6 +203,8 @@ interface LeaveLines extends Required<Pick<PruneOptions, "protectTurns" | "prote
   readonly highTokens: number;
   readonly lowTokens: number;
   readonly protectResults: number;
+  /** So much of the newest results stays whole; unset: however long they are. */
+  readonly protectTokens?: number;
   /** Used when removing lines is not enough to make a compaction needless. */
   readonly options: PruneOptions;
 }
@@ -192,14 +215,17 @@ export function resolvePrune(
   profile: "default" | "documented" = "default",
 ): ResolvedPrune {
   const { how: _, highTokens = HIGH_TOKENS, lowTokens = LOW_TOKENS, protectResults, ...options } = given;
-  const { protectTurns = 0, protectedTools } = options;
+  const { protectTurns = 0, protectedTools, protectTokens } = options;
+  // Whoever says how much stays does not mean a number of results.
+  const mostResults = protectTokens === undefined ? KEEP_LINES_PROTECT_RESULTS : Number.POSITIVE_INFINITY;
   if ((howOf(given) ?? (profile === "documented" ? "clear" : "lines")) === "clear")
     return { how: "clear", options, when: profile === "documented" ? "always" : "it-pays" };
   return {
     how: "lines",
     highTokens,
     lowTokens,
-    protectResults: protectResults ?? KEEP_LINES_PROTECT_RESULTS,
+    protectResults: protectResults ?? mostResults,
+    ...omitUndefined({ protectTokens }),
     protectTurns,
     protectedTools: protectedTools ?? KEEP_LINES_PROTECTED_TOOLS,
     // An agent's loop is one turn of the user, so old outputs may go within it.
@@ -255,4 +281,4 @@ export function limitWatermarks(lines: LeaveLines, limitTokens: number): LeaveLi
 const HIGH_TOKENS = 24_000;
 const LOW_TOKENS = 10_000;
 const HIGH_SHARE = 0.6;
-const LOW_SHARE = 0.3;
+export const LOW_SHARE = 0.3;

@@ -60,6 +60,16 @@ const MESSAGES: Transcript = [
 ];
 
 describe("recall", () => {
+  it("gives messages that follow each other by the handle of a gap", async () => {
+    const { session } = await pruned(MESSAGES);
+    const recalled = await session.recall("s1..s2", { fromLine: 1_500 });
+    expect(recalled).toMatchObject({ status: "found", from: "transcript" });
+    expect(recalled.status === "found" && recalled.text).toContain(
+      'about s2\n[Tool: bash] {"command":"cat s2.log"}\nfine',
+    );
+    expect(await session.recall("s1..s9")).toMatchObject({ status: "missing" });
+  });
+
   it("gives the exact text of a cleared output by its handle", async () => {
     const text = `first\n${"x".repeat(4_200)}\nlast`;
     const { session } = await pruned([user("u1", "look"), step("s1", text), ...MESSAGES.slice(2)]);
@@ -198,7 +208,7 @@ describe("recall", () => {
       .array(fc.oneof(anyText, fc.constantFrom("\u001b[1mred", "\0", "\r", "\b", "\u0007", "\ud800", "\n")))
       .map((texts) => texts.join(""));
     const source = (text: string): RecallSource => ({
-      messages: () => () => undefined,
+      messages: () => ({ find: () => undefined, list: () => [] }),
       spilled: async () => text,
       hidden: () => [{ handle: "h", text }],
     });

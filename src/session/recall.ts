@@ -7,7 +7,7 @@ import { headCut, tailCut, truncate } from "../text/truncate.ts";
 import type { Handle } from "../transcript/edit.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
 import { type FilePart, outcomeText, type Part } from "../transcript/part.ts";
-import { handleOf, isCleared } from "../transcript/tool-results.ts";
+import { handleOf, isCleared, readSpanHandle } from "../transcript/tool-results.ts";
 
 /** What to bring back: what a handle names, or the lines out of the model's sight that hold a text. */
 export type RecallRequest = Handle | { readonly search: string };
@@ -69,12 +69,19 @@ export const RECALL_MAX_CHARS = 8_000;
 
 /** Where recalled texts come from. What is not asked for is not read. */
 export interface RecallSource {
-  /** Finds a message as its owner stores it. */
-  messages(): Awaitable<(id: MessageId) => Message | undefined>;
+  /** The messages as their owner stores them. */
+  messages(): Awaitable<StoredMessages>;
   /** The whole of an output that was spilled. */
   spilled(handle: Handle): Promise<string | undefined>;
   /** Everything out of the model's sight, newest first. */
   hidden(): Awaitable<Iterable<HiddenText>>;
+}
+
+/** Finds messages by their ids. */
+interface StoredMessages {
+  find(id: MessageId): Message | undefined;
+  /** All of them, oldest first. */
+  list(): Transcript;
 }
 
 type Awaitable<Value> = Value | Promise<Value>;
@@ -283,13 +290,21 @@ function excerptAround(line: string, place: number): string {
   return `${start > 0 ? "..." : ""}${line.slice(start, end)}${end < line.length ? "..." : ""}`;
 }
 
-/** What a handle names in a transcript: a part by `<messageId>/<partIndex>`, or a whole message by its id. */
-function textAt(
-  handle: Handle,
-  find: (id: MessageId) => Message | undefined,
-): Omit<FoundText, "from"> | undefined {
+/**
+ * What a handle names in a transcript: a part by `<messageId>/<partIndex>`, a whole message by its id, several that follow
+ * each other by `<messageId>..<messageId>`.
+ */
+function textAt(handle: Handle, messages: StoredMessages): Omit<FoundText, "from"> | undefined {
+  const find = (id: MessageId): Message | undefined => messages.find(id);
   const message = find(handle);
   if (message !== undefined) return { text: recallableMessageText(message) };
+  const [first, last] = readSpanHandle(handle)?.map(find) ?? [];
+  if (first !== undefined && last !== undefined) {
+    const list = messages.list();
+    const ids = list.map(({ id }) => id);
+    const span = list.slice(ids.indexOf(first.id), ids.lastIndexOf(last.id) + 1);
+    return { text: span.map(recallableMessageText).join("\n\n") };
+  }
   const slash = handle.lastIndexOf("/");
   const part = /^\d{1,9}$/.test(handle.slice(slash + 1))
     ? find(handle.slice(0, Math.max(0, slash)))?.parts[Number(handle.slice(slash + 1))]

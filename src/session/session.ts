@@ -367,7 +367,10 @@ async function recallContent(
   if (refused !== undefined) return refused;
   const { history, options } = core;
   const source: RecallSource = {
-    messages: () => (id) => history.find(id) ?? pinMessage(history.transcript(), id),
+    messages: () => ({
+      find: (id) => history.find(id) ?? pinMessage(history.transcript(), id),
+      list: () => history.source(),
+    }),
     spilled: (handle) => readSpill(core, handle),
     hidden: () => {
       const { marked } = core.window();

@@ -1,5 +1,5 @@
 import { type TruncateOptions, truncate } from "../text/truncate.ts";
-import { isVisibleToModel, type Message, type Transcript } from "./message.ts";
+import { isVisibleToModel, type Message, type MessageId, type Transcript } from "./message.ts";
 import { CLEARED_PLACEHOLDER, type Handle, outcomeText, type ToolPart, withText } from "./part.ts";
 
 /** One finished call of a transcript: its output, or its error. */
@@ -72,6 +72,20 @@ export function isCleared(part: ToolPart): boolean {
 export function handleOf(message: Message, partIndex: number): Handle {
   return `${message.id}/${partIndex}`;
 }
+
+/** Where the content of messages that follow each other can be recalled. */
+export function spanHandle(messages: Transcript): Handle {
+  const [first, last] = [messages[0]?.id ?? "", messages.at(-1)?.id ?? ""];
+  return first === last ? first : `${first}${SPAN}${last}`;
+}
+
+/** The first and the last message that a handle of `spanHandle` names. */
+export function readSpanHandle(handle: Handle): readonly [first: MessageId, last: MessageId] | undefined {
+  const place = handle.indexOf(SPAN);
+  return place === -1 ? undefined : [handle.slice(0, place), handle.slice(place + SPAN.length)];
+}
+
+const SPAN = "..";
 
 /** A tool part whose output or error is shortened, with a note that adds to earlier ones; the same reference when nothing was cut. */
 export function cutOutcome(part: ToolPart, options: TruncateOptions): ToolPart {

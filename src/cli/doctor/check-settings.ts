@@ -1,5 +1,5 @@
 import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
-import { readPluginOptions } from "../../plugin/context/options.ts";
+import { type PluginOptions, readPluginOptions } from "../../plugin/context/options.ts";
 import { asObject, type UnknownObject } from "../../text/json.ts";
 import {
   type ConfiguredPlugin,
@@ -50,9 +50,9 @@ const OTHER_CONTEXT_PLUGINS: readonly (readonly [pattern: RegExp, name: string, 
   [
     /opencode-dcp|dynamic-context-pruning/,
     "Dynamic Context Pruning",
-    'Leave our `prune` at "off": both clear old outputs.',
+    'Set our `prune` to "off": both clear old outputs.',
   ],
-  [/magic-context/, "Magic Context", 'Leave our `prune` at "off", and expect its own compaction.'],
+  [/magic-context/, "Magic Context", 'Set our `prune` to "off", and expect its own compaction.'],
   [/oh-my-open(?:code|agent)/, "Oh My OpenCode", "Its background agents work beside our forks."],
   [/async-agents/, "async agents", "Remove it: its tools do what our forks do."],
 ];
@@ -77,7 +77,7 @@ function checkOtherPlugins(plugins: readonly ConfiguredPlugin[]): Finding[] {
   });
 }
 
-function checkHostSettings(settings: UnknownObject, prune: "off" | "auto"): Finding[] {
+function checkHostSettings(settings: UnknownObject, prune: PluginOptions["prune"]): Finding[] {
   const { auto, prune: hostPrune } = asObject(settings.compaction);
   const { tools, permission } = settings;
   const findings: Finding[] = [];

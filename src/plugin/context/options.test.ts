@@ -26,7 +26,7 @@ describe("the options of the plugin", () => {
           allowCrossProvider: false,
         },
         toolOutput: {},
-        prune: "off",
+        prune: "when-full",
         compaction: "roster",
         pin: [],
         models: {},

@@ -45,8 +45,11 @@ export interface PluginOptions {
   readonly fork: PluginForkOptions;
   /** Limits of one tool output over the defaults, or false to leave outputs alone. Up to a third over a limit stays whole; only limits above the defaults show more than the agent does. */
   readonly toolOutput: false | Partial<ToolOutputLimits>;
-  /** `auto`: old outputs leave the window by line, in batches, where that pays for the lost cache. @default off */
-  readonly prune: "off" | "auto";
+  /**
+   * Old outputs leave the window by line, in batches: when the agent would compact next (`when-full`), or whenever that pays
+   * for the lost cache too (`auto`). @default when-full
+   */
+  readonly prune: "off" | "when-full" | "auto";
   /** What the host's own compaction is told: the running forks and pins, also facts (`assist`), or nothing; but for `off`, pins that its summary lacks are put back. @default roster */
   readonly compaction: "roster" | "assist" | "off";
   /** Globs of instruction files, or texts, that survive every edit. @default none */
@@ -77,9 +80,9 @@ interface PluginForkOptions extends ForkLimitOptions {
 
 /** Each in tokens, or as a share of the window such as "80%". */
 export interface ModelThresholds {
-  /** How full the window is before anything is pruned. @default by size and prices */
+  /** How full the window is before anything is pruned. @default when-full: nine tenths of where the agent compacts; auto: by size and prices */
   readonly pruneAt?: number | string;
-  /** The newest outputs that stay whole; switches pruning from lines to whole outputs. @default by line */
+  /** How much of the newest outputs stays whole. @default the newest 10, however long */
   readonly keepRecent?: number | string;
   /** What a child may inherit unchanged; a larger view goes through the pipeline. @default half of the child's window */
   readonly inheritAtMost?: number | string;
@@ -95,7 +98,7 @@ const DEFAULTS: PluginOptions = {
     allowCrossProvider: false,
   },
   toolOutput: {},
-  prune: "off",
+  prune: "when-full",
   compaction: "roster",
   pin: [],
   models: {},
@@ -138,7 +141,7 @@ const OPTIONS: Shape<PluginOptions> = {
     rule("false", (value) => value === false),
     objectOf(TOOL_OUTPUT_LIMIT_SHAPE),
   ),
-  prune: oneOf("off", "auto"),
+  prune: oneOf("off", "when-full", "auto"),
   compaction: oneOf("roster", "assist", "off"),
   pin: listOf(text),
   models: recordOf({ expects: '"provider/model"', pattern: /^[^/]+\/.+$/ }, objectOf(MODEL)),

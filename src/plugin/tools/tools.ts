@@ -112,7 +112,7 @@ export function createRecallTool(setup: ForkSetup): ModelTool {
         {
           async messages() {
             const byId = messagesById(await stored());
-            return (id) => byId.get(id);
+            return { find: (id) => byId.get(id), list: () => [...byId.values()] };
           },
           spilled: (handle) => context.spills.get(handle),
           async hidden() {

@@ -13,6 +13,7 @@ async function ask(windows: ModelWindows, model: Partial<HostModel>): Promise<vo
 
 it("reads thresholds in tokens, and as a share of the window once it is known", async () => {
   const windows = createModelWindows({
+    prune: "auto",
     models: { [MODEL]: { pruneAt: "80%", keepRecent: 5_000, inheritAtMost: "12.5%" } },
   });
   expect(windows.thresholds(MODEL)).toEqual({
@@ -34,7 +35,7 @@ it("reads thresholds in tokens, and as a share of the window once it is known", 
 });
 
 it("takes the price of a cached prompt from the host, and the rest from the model's name", async () => {
-  const windows = createModelWindows({ models: {} });
+  const windows = createModelWindows({ prune: "auto", models: {} });
   await ask(windows, {
     limit: { context: 100_000 },
     cost: { input: 3, output: 15, cache: { read: 0.3, write: 3.75 } },
@@ -50,13 +51,20 @@ it.each([
   { name: "a window of nothing", model: { limit: { context: 0 } } },
   { name: "a limit that is no number", model: { limit: { context: "big" } as never } },
 ])("knows no window from $name", async ({ model }) => {
-  const windows = createModelWindows({ models: {} });
+  const windows = createModelWindows({ prune: "auto", models: {} });
   await ask(windows, model);
   expect(windows.windowOf(MODEL)).toBeUndefined();
 });
 
 it("names no price where the host has none", async () => {
-  const windows = createModelWindows({ models: {} });
+  const windows = createModelWindows({ prune: "auto", models: {} });
   await ask(windows, { limit: { context: 8_000 }, cost: { input: 0, output: 0 } });
   expect(windows.windowOf(MODEL)).toEqual({ limits: { contextTokens: 8_000, outputTokens: 0 } });
+});
+
+it("begins to prune shortly before the host compacts, where nothing else is said", async () => {
+  const windows = createModelWindows({ prune: "when-full", models: {} });
+  expect(windows.thresholds(MODEL).pruneAtTokens).toBe(Number.POSITIVE_INFINITY);
+  await ask(windows, { limit: { context: 200_000, output: 20_000 } });
+  expect(windows.thresholds(MODEL).pruneAtTokens).toBe(162_000);
 });

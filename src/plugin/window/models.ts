@@ -1,4 +1,5 @@
-import type { ModelLimits } from "../../compaction/trigger/overflow.ts";
+import { type ModelLimits, type OverflowSettings, usableTokens } from "../../compaction/trigger/overflow.ts";
+import { ABOUT_TO_SHARE } from "../../session/next-action.ts";
 import { type CacheProfile, cacheProfileFor } from "../../stages/cache-profiles.ts";
 import type { ModelThresholds, PluginOptions } from "../context/options.ts";
 import type { ModelFacts } from "../host/agent-host.ts";
@@ -20,7 +21,7 @@ interface ModelWindow {
 
 /** What the options say about a model, in tokens. */
 interface WindowThresholds {
-  /** Below it nothing is pruned; 0 when the options say nothing. */
+  /** Below it nothing is pruned. */
   readonly pruneAtTokens: number;
   /** Newest tool output that pruning leaves alone; unset means the default. */
   readonly keepRecentTokens: number | undefined;
@@ -29,16 +30,22 @@ interface WindowThresholds {
 }
 
 /** Learns the windows of the models that are used. */
-export function createModelWindows({ models }: Pick<PluginOptions, "models">): ModelWindows {
+export function createModelWindows(
+  { models, prune }: Pick<PluginOptions, "models" | "prune">,
+  overflow: Partial<OverflowSettings> = {},
+): ModelWindows {
   const known = new Map<string, ModelWindow>();
   return {
     windowOf: (model) => known.get(model),
     thresholds(model) {
       const { pruneAt, keepRecent, inheritAtMost }: ModelThresholds = models[model] ?? {};
-      const windowTokens = known.get(model)?.limits.contextTokens;
+      const limits = known.get(model)?.limits;
+      const windowTokens = limits?.contextTokens;
+      const fullTokens = limits === undefined ? 0 : usableTokens(limits, overflow) * ABOUT_TO_SHARE;
+      // A share of a window that is not known yet is never reached.
+      const defaultTokens = prune === "auto" ? 0 : fullTokens > 0 ? fullTokens : Infinity;
       return {
-        // A share of a window that is not known yet is never reached.
-        pruneAtTokens: toTokens(pruneAt, windowTokens) ?? (pruneAt === undefined ? 0 : Infinity),
+        pruneAtTokens: toTokens(pruneAt, windowTokens) ?? (pruneAt === undefined ? defaultTokens : Infinity),
         keepRecentTokens: toTokens(keepRecent, windowTokens),
         inheritAtMostTokens: toTokens(inheritAtMost, windowTokens),
       };

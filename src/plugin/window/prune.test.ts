@@ -65,20 +65,22 @@ const CONVERSATION: readonly SessionMessage[] = [
   user("u3", "Go on."),
 ];
 
-function clearedIn(messages: readonly SessionMessage[]): readonly string[] {
-  return messages.flatMap(({ info, parts }) =>
-    parts.some(({ state }) => (state as { time?: { compacted?: number } })?.time?.compacted !== undefined)
-      ? [String(info.id)]
-      : [],
+/** The steps that are not sent as they are. */
+function prunedIn(messages: readonly SessionMessage[]): readonly string[] {
+  const sent = new Map(messages.map((message) => [message.info.id, JSON.stringify(message)]));
+  return CONVERSATION.filter((message) => sent.get(message.info.id) !== JSON.stringify(message)).map(
+    ({ info }) => String(info.id),
   );
 }
 
 describe("pruning", () => {
-  it("clears old outputs, and the same ones in every request from then on, after a restart too", async () => {
+  it("leaves lines of old outputs, and the same ones in every request from then on, after a restart too", async () => {
     const first = createTestContext({ options: PRUNING });
     const { send } = load(first);
     const once = await send(CONVERSATION);
-    expect(clearedIn(once)).toEqual(["a1", "a2", "a3", "a4"]);
+    expect(prunedIn(once)).toEqual(["a1", "a2", "a3"]);
+    expect(JSON.stringify(once)).toMatch(/whole[^\]]*: a1/);
+    expect(JSON.stringify(once)).not.toContain(CLEARED_PLACEHOLDER);
     expect(await send(CONVERSATION)).toEqual(once);
     const again = load(createTestContext({ options: PRUNING, store: first.folder }));
     expect(await again.send(CONVERSATION)).toEqual(once);
@@ -120,7 +122,7 @@ describe("pruning", () => {
     await send(CONVERSATION);
     await hooks["experimental.session.compacting"]?.({ sessionID: SESSION }, { context: [] });
     expect(await send(CONVERSATION)).toEqual(CONVERSATION);
-    expect(clearedIn(await send(CONVERSATION))).toHaveLength(4);
+    expect(prunedIn(await send(CONVERSATION))).toHaveLength(3);
   });
 
   it("goes on with the next message when a summary was announced and never asked for", async () => {
@@ -128,7 +130,7 @@ describe("pruning", () => {
     await send(CONVERSATION);
     await hooks["experimental.session.compacting"]?.({ sessionID: SESSION }, { context: [] });
     await hooks["chat.message"]?.({ sessionID: SESSION }, { message: {}, parts: [] });
-    expect(clearedIn(await send(CONVERSATION))).toHaveLength(4);
+    expect(prunedIn(await send(CONVERSATION))).toHaveLength(3);
   });
 
   it("holds only the conversations that were used lately, and sends a forgotten one as before", async () => {
@@ -146,9 +148,12 @@ describe("pruning", () => {
 
   it("spares what is pinned, and takes an edit back that hides something pinned later", async () => {
     const test = createTestContext({ options: { ...PRUNING, pin: ["mark-2"] } });
-    expect(clearedIn(await load(test).send(CONVERSATION))).toEqual(["a1", "a3", "a4"]);
-    const later = createTestContext({ options: { ...PRUNING, pin: ["mark-3"] }, store: test.folder });
-    expect(clearedIn(await load(later).send(CONVERSATION))).toEqual([]);
+    expect(prunedIn(await load(test).send(CONVERSATION))).toEqual(["a1", "a3"]);
+    const later = createTestContext({
+      options: { ...PRUNING, pin: [`mark-3\n${OUTPUT.slice(0, 500)}`] },
+      store: test.folder,
+    });
+    expect(prunedIn(await load(later).send(CONVERSATION))).toEqual([]);
     await expect
       .poll(async () => (await later.entries(SESSION)).filter(({ type }) => type === "pins-kept"))
       .toMatchObject([{ batches: [expect.any(String)] }]);
@@ -173,7 +178,7 @@ describe("pruning", () => {
     const { send, pruning } = load(createTestContext({ options: PRUNING }));
     await send(CONVERSATION);
     expect(await undoIn(pruning)).toMatchObject({ status: "undone" });
-    expect(clearedIn(await send(CONVERSATION))).toEqual([]);
+    expect(prunedIn(await send(CONVERSATION))).toEqual([]);
     expect(await undoIn(pruning)).toEqual({ status: "nothing" });
     expect(pruning.isOpen("ses_other")).toBe(false);
     expect(await pruning.undo("ses_other")).toBeUndefined();
@@ -286,7 +291,7 @@ describe("pruning with something broken", () => {
     const test = createTestContext({ options: PRUNING });
     writeFileSync(test.context.folders.journal, "not a folder");
     const { send, failures } = load(test);
-    expect(clearedIn(await send(CONVERSATION))).toHaveLength(4);
+    expect(prunedIn(await send(CONVERSATION))).toHaveLength(3);
     expect(failures).toEqual([]);
   });
 
@@ -304,7 +309,7 @@ describe("pruning with something broken", () => {
     expect(await send(CONVERSATION)).toEqual(CONVERSATION);
     expect(failures).toMatchObject([{ feature: "pruning", handler: "beforeRequest" }]);
     isBroken = false;
-    expect(clearedIn(await send(CONVERSATION))).toHaveLength(4);
+    expect(prunedIn(await send(CONVERSATION))).toHaveLength(3);
   });
 
   it.each([[[]], [[null]], [[{ info: {}, parts: [] }]], [[{ info: { sessionID: SESSION }, parts: [] }]]])(
@@ -322,6 +327,6 @@ describe("pruning with something broken", () => {
     rmSync(test.folder, { recursive: true, force: true });
     writeFileSync(test.folder, "");
     chmodSync(test.folder, 0o400);
-    expect(clearedIn(await send(CONVERSATION))).toHaveLength(4);
+    expect(prunedIn(await send(CONVERSATION))).toHaveLength(3);
   });
 });

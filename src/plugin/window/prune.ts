@@ -21,7 +21,8 @@ export interface PruneWindow {
 }
 
 /**
- * Clears old outputs in what is sent, in batches, when that saves more than it costs to break the provider's cached prefix.
+ * Shortens old outputs in what is sent to the lines most likely needed, in batches: when that saves more than it costs to
+ * break the provider's cached prefix, or when the agent would compact next.
  * The same edits are made in every request from then on, after a restart too, so the bytes stay the same.
  */
 export function createPruneWindow(setup: PruneWindowSetup): PruneWindow {
@@ -207,7 +208,7 @@ function createEngine(
       model: { provider: model.provider, id: model.id },
       pins,
       toolOutput: "off",
-      prune: keepRecentTokens === undefined ? {} : { protectTokens: keepRecentTokens },
+      prune: { how: "lines", ...(keepRecentTokens !== undefined && { protectTokens: keepRecentTokens }) },
       compaction: { autoCompact: false },
       overflow: overflowOfEnvironment(context.env),
       ...(window && { limits: window.limits }),

@@ -41,6 +41,9 @@ const find = (messages: Transcript, id: string): Message | undefined =>
   project(messages).find((message) => message.id === id);
 const sent = (messages: Transcript): string => JSON.stringify(project(messages));
 
+const charsSent = (messages: Transcript): number =>
+  project(messages).reduce((sum, message) => sum + charsOf(message), 0);
+
 describe("keepLines", () => {
   it("changes nothing where everything fits", () => {
     expect(keepLines({ keepChars: 1_000_000 })(steps(30))).toEqual([]);
@@ -140,11 +143,51 @@ describe("keepLines", () => {
     expect(kept(messages, { keepChars: 300 })[1]).toBe(old);
   });
 
-  it("hides the other calls beside one that may not go", () => {
+  it("leaves only the handle of the other calls beside one that may not go", () => {
     const old = step("old", { tool: "skill" });
     const both = { ...old, parts: [...old.parts, ...step("b").parts] };
     const { parts } = find(kept([user("u1", "go"), both, ...steps(8)], { keepChars: 300 }), "old") ?? {};
-    expect(parts).toEqual(old.parts);
+    expect(parts).toMatchObject([
+      old.parts[0] ?? {},
+      { input: { command: "run b" }, outcome: { output: "[...]\n[whole result: old/1]" } },
+    ]);
+  });
+
+  it("leaves one of the calls that go, with the handle of all of them", () => {
+    const messages = [user("u1", "go"), ...steps(8)];
+    const after = project(kept(messages, { keepChars: 300 }));
+    expect(after.map(({ id }) => id)).toEqual(["u1", "s3", "s4", "s5", "s6", "s7"]);
+    expect(after[1]?.parts).toMatchObject([
+      { input: { command: "run s3" }, outcome: { output: "[4 calls left out here, whole: s0..s3]" } },
+    ]);
+  });
+
+  it("names in later gaps also what was hidden before, and a lone call by its message", () => {
+    const grown = [...steps(8), step("s8"), step("s9"), step("s10")];
+    const options = { keepChars: 300, protectResults: 2 };
+    const first = applyEdits(grown, keepLines(options)(grown.slice(0, 6)), { at: 1 });
+    const text = sent(applyEdits(first, keepLines(options)(first), { at: 2 }));
+    expect(text.match(/whole: [^\]]+/g)).toEqual(["whole: s0..s6"]);
+    expect(sent(kept(steps(3), { keepChars: 10 }))).toContain("[1 call left out here, whole: s0]");
+  });
+
+  it("keeps no call with a long input, and leaves calls alone that are shorter than a handle", () => {
+    const long = step("long", { input: { content: "word ".repeat(400) } });
+    const after = kept([user("u1", "go"), long, ...steps(6)], { keepChars: 100 });
+    expect(find(after, "long")).toBeUndefined();
+    expect(sent(after)).toContain("left out here, whole: long..s3]");
+    const short = Array.from({ length: 8 }, (_, index) => step(`s${index}`, { output: "" }));
+    expect(keepLines({ keepChars: 10, protectResults: 7 })(short)).toEqual([]);
+  });
+
+  it.each([
+    { protectChars: 0, whole: ["s7"] },
+    { protectChars: 6_000, whole: ["s5", "s6", "s7"] },
+    { protectChars: Number.POSITIVE_INFINITY, whole: ["s4", "s5", "s6", "s7"] },
+  ])("keeps $protectChars characters of the newest results whole", ({ protectChars, whole }) => {
+    const messages = steps(8).map(({ id }) => step(id, { output: report(id, 60).slice(0, 2_000) }));
+    const after = kept(messages, { keepChars: 100, protectResults: 4, protectChars });
+    expect(after.filter((message) => messages.includes(message)).map(({ id }) => id)).toEqual(whole);
   });
 
   it("leaves of an output without a line worth keeping only its handle, and the call", () => {
@@ -245,8 +288,10 @@ describe("keepLines", () => {
           if (edit.type !== "replace-part" || edit.part.type !== "tool") continue;
           const part = before.find(({ id }) => id === edit.messageId)?.parts[edit.partIndex] as ToolPart;
           expect(edit.part.input).toBe(part.input);
+          if (edit.reason === "pruned") continue;
           expect(outcomeText(edit.part.outcome).length).toBeLessThan(outcomeText(part.outcome).length);
         }
+        expect(charsSent(transcript)).toBeLessThanOrEqual(charsSent(before));
         for (const [index, message] of transcript.entries())
           for (const [place, part] of message.parts.entries())
             if (part.type === "opaque") expect(part).toBe(before[index]?.parts[place]);

@@ -1,8 +1,23 @@
-import { listOf, numberFrom, readOptions, required, type Shape, text } from "../../text/check.ts";
-import { type Edit, hidePart, type Stage } from "../../transcript/edit.ts";
-import type { Message, Transcript } from "../../transcript/message.ts";
-import { type Handle, outcomeText, type Part, type ToolPart, withText } from "../../transcript/part.ts";
-import { handleOf, type ToolCall, toolResults } from "../../transcript/tool-results.ts";
+import { limitFrom, listOf, numberFrom, readOptions, required, type Shape, text } from "../../text/check.ts";
+import { safeJson } from "../../text/json.ts";
+import { type Edit, hideMessage, hidePart, type Stage } from "../../transcript/edit.ts";
+import { charsOf } from "../../transcript/estimate-message.ts";
+import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../../transcript/message.ts";
+import {
+  type Handle,
+  outcomeText,
+  type Part,
+  type ToolOutcome,
+  type ToolPart,
+  withText,
+} from "../../transcript/part.ts";
+import {
+  handleOf,
+  spanHandle,
+  type ToolCall,
+  type ToolResult,
+  toolResults,
+} from "../../transcript/tool-results.ts";
 import { filterCompacted } from "../boundary.ts";
 import { createToolMatcher, PRUNE_PROTECTED_TOOLS, startOfNewestTurns } from "../prune.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../tiers.ts";
@@ -13,18 +28,24 @@ import { GAP_MARKER } from "./select.ts";
  * Prunes old work by line with the selection of `fillBudget`: an output keeps its best lines, while a message or call
  * of the agent is kept or hidden as a whole, so that the model never sees gaps in its own text. What users said, the
  * final answer of each turn, summaries and the newest results stay as they are, so the rest can be longer than
- * `keepChars`. A shortened output ends with its handle. What no format understands stays where it is, and beside it
- * only outputs get shorter, since it may refer to its neighbours; a host's own records hold nothing back.
+ * `keepChars`. A shortened output ends with its handle; of calls that are hidden one after another one stays, with the
+ * handle of all of them as its output. What no format understands stays where it is, and beside it only outputs get
+ * shorter, since it may refer to its neighbours; a host's own records hold nothing back.
  */
 export function keepLines(options: KeepLinesOptions): Stage {
-  const { protectResults, protectTurns, protectedTools } = readOptions(SHAPE, DEFAULTS, options);
+  const { protectResults, protectTurns, protectedTools, protectChars } = readOptions(
+    SHAPE,
+    DEFAULTS,
+    options,
+  );
   const { keepChars } = options;
   const isProtected = createToolMatcher(protectedTools);
   const mayGo = (part: Part): boolean => part.type !== "tool" || !isProtected(part.tool);
 
   return (transcript) => {
     const window = filterCompacted(transcript);
-    const end = Math.min(startOfNewest(window, protectResults), startOfNewestTurns(window, protectTurns));
+    const newest = startOfNewest(window, { count: protectResults, maxChars: protectChars });
+    const end = Math.min(newest, startOfNewestTurns(window, protectTurns));
     const old = new Map(
       window
         .slice(0, end)
@@ -32,10 +53,11 @@ export function keepLines(options: KeepLinesOptions): Stage {
         .map((message) => [message.id, message]),
     );
     if (old.size === 0) return [];
-    return fillBudget({ maxChars: keepChars, floors: "none" })(window).flatMap((edit) => {
+    const edits = fillBudget({ maxChars: keepChars, floors: "none" })(window).flatMap((edit) => {
       const message = "messageId" in edit ? old.get(edit.messageId) : undefined;
       return message === undefined ? [] : allowed(edit, message, mayGo);
     });
+    return nameHiddenCalls(edits, window, transcript);
   };
 }
 
@@ -45,6 +67,8 @@ export interface KeepLinesOptions {
   readonly keepChars: number;
   /** How many of the newest results stay whole, with everything after the first of them. @default 10 */
   readonly protectResults?: number;
+  /** Of these results only so many characters stay whole; the newest always does. @default no limit */
+  readonly protectChars?: number;
   /** How many of the newest turns stay whole. @default 0 */
   readonly protectTurns?: number;
   /** Tools whose calls are never touched; upper and lower case are the same. @default skill, ask_user_questions, question */
@@ -61,23 +85,41 @@ export const KEEP_LINES_PROTECTED_TOOLS: readonly string[] = [
 
 const DEFAULTS: Required<Omit<KeepLinesOptions, "keepChars">> = {
   protectResults: KEEP_LINES_PROTECT_RESULTS,
+  protectChars: Number.POSITIVE_INFINITY,
   protectTurns: 0,
   protectedTools: KEEP_LINES_PROTECTED_TOOLS,
 };
 
 const SHAPE: Shape<KeepLinesOptions> = {
   keepChars: required(numberFrom(0)),
-  protectResults: numberFrom(0),
+  protectResults: limitFrom(0),
+  protectChars: limitFrom(0),
   protectTurns: numberFrom(0),
   protectedTools: listOf(text),
 };
 
 /** The index of the message with the oldest of the newest results; 0 while there are no more results than these. */
-function startOfNewest(window: Transcript, count: number): number {
+function startOfNewest(window: Transcript, { count, maxChars }: NewestResults): number {
   if (count === 0) return window.length;
-  const first = toolResults(window).at(-count)?.message;
-  return first === undefined ? 0 : window.indexOf(first);
+  const results = toolResults(window);
+  let chars = 0;
+  for (let number = 1; number <= Math.min(count, results.length); number++) {
+    chars += outcomeText(results.at(-number)?.part.outcome ?? PENDING).length;
+    if (number > 1 && chars > maxChars) return indexOfResult(results.at(1 - number));
+  }
+  return results.length < count ? 0 : indexOfResult(results.at(-count));
+
+  function indexOfResult(result: ToolResult | undefined): number {
+    return result === undefined ? 0 : window.indexOf(result.message);
+  }
 }
+
+interface NewestResults {
+  readonly count: number;
+  readonly maxChars: number;
+}
+
+const PENDING: ToolOutcome = { status: "pending" };
 
 /** True for a finished message of the agent. */
 function isOwnWork({ role, summary, metadata, parts }: Message): boolean {
@@ -112,8 +154,8 @@ function allowed(edit: Edit, message: Message, mayGo: (part: Part) => boolean): 
   }
   const part = "partIndex" in edit ? message.parts[edit.partIndex] : undefined;
   if (part === undefined || !mayGo(part)) return [];
-  if (edit.type === "hide-part" && isFree) return [{ ...edit, stage: STAGE, reason: "pruned" }];
-  if (part.type !== "tool") return [];
+  if (part.type !== "tool")
+    return edit.type === "hide-part" && isFree ? [{ ...edit, stage: STAGE, reason: "pruned" }] : [];
   if (edit.type === "hide-part") return hideCall({ message, partIndex: edit.partIndex, part }, isFree);
   if (edit.type !== "replace-part" || edit.part.type !== "tool") return [];
   return withLines({ message, partIndex: edit.partIndex, part }, edit.part);
@@ -126,9 +168,18 @@ function standsAlone(part: Part): boolean {
 
 const PLAIN_PARTS: ReadonlySet<string> = new Set(["text", "reasoning", "tool"]);
 
+/** A call whose output goes, with its handle; where the call itself is long and alone, the message goes. */
 function hideCall(call: ToolCall, isFree: boolean): readonly Edit[] {
-  return isFree ? [hidePart(call, { stage: STAGE, reason: "pruned" })] : leaveLines(call, GAP_MARKER);
+  const { message, part } = call;
+  const calls = message.parts.filter(({ type, agentVisible }) => type === "tool" && agentVisible !== false);
+  const isLong = safeJson(part.input ?? null).length > MAX_STUB_INPUT_CHARS;
+  return isFree && isLong && calls.length === 1
+    ? [hideMessage(message, { stage: STAGE, reason: "pruned" })]
+    : leaveLines(call, GAP_MARKER);
 }
+
+/** A longer input is not worth keeping for a call of which nothing else stays. */
+const MAX_STUB_INPUT_CHARS = 1_000;
 
 /** The call with the selected lines of its output. */
 function withLines(call: ToolCall, chosen: ToolPart): readonly Edit[] {
@@ -164,6 +215,103 @@ function leaveLines({ message, partIndex, part }: ToolCall, lines: string): read
 /** The last line of an output of which lines were left out. */
 function wholeResultNotice(handle: Handle): string {
   return `[whole result: ${handle.replace(/\s+/g, " ")}]`;
+}
+
+/** In place of hidden calls that follow each other one of them stays, and says how all of them can be recalled. */
+function nameHiddenCalls(
+  edits: readonly Edit[],
+  window: Transcript,
+  transcript: Transcript,
+): readonly Edit[] {
+  const hidden = new Set(edits.flatMap((edit) => (edit.type === "hide-message" ? edit.messageId : [])));
+  if (hidden.size === 0) return edits;
+  const named = new Map<MessageId, readonly Edit[]>();
+  for (const run of runsOf(window, ({ id }) => hidden.has(id))) {
+    const stub = stubOf(run, transcript);
+    if (stub === undefined) continue;
+    const whole = run.reduce((sum, message) => sum + charsOf(message), 0);
+    // Where the handle would be no shorter, everything stays.
+    if (stub.chars >= whole) for (const { id } of run) named.set(id, []);
+    else named.set(stub.messageId, stub.edits);
+  }
+  return [
+    ...edits.filter((edit) => !("messageId" in edit && named.has(edit.messageId))),
+    ...[...named.values()].flat(),
+  ];
+}
+
+function runsOf(window: Transcript, isIn: (message: Message) => boolean): readonly Transcript[] {
+  const runs: Message[][] = [];
+  for (const [index, message] of window.entries()) {
+    if (!isIn(message)) continue;
+    const before = window[index - 1];
+    if (before !== undefined && isIn(before)) runs.at(-1)?.push(message);
+    else runs.push([message]);
+  }
+  return runs;
+}
+
+/**
+ * A call of some messages as what stays of them; undefined where there is none. The last one, so that it is among the
+ * edits also when only the later ones of them are made; if they all have long inputs, the shortest.
+ */
+function stubOf(run: Transcript, transcript: Transcript): Stub | undefined {
+  const calls = toolResults(run).filter(({ part }) => !hasMedia(part));
+  const call =
+    calls.findLast((each) => inputChars(each) <= MAX_STUB_INPUT_CHARS) ??
+    calls.toSorted((one, other) => inputChars(one) - inputChars(other))[0];
+  if (call === undefined) return undefined;
+  const { message, partIndex, part } = call;
+  const span = spanOf(run, transcript);
+  const handle = spanHandle(span);
+  const count = span.flatMap(({ parts }) => parts.filter(({ type }) => type === "tool")).length;
+  const text = `[${count} ${count === 1 ? "call" : "calls"} left out here, whole: ${handle.replace(/\s+/g, " ")}]`;
+  const others = message.parts.flatMap((other, index) =>
+    index !== partIndex && other.agentVisible !== false && PLAIN_PARTS.has(other.type)
+      ? [hidePart({ message, partIndex: index, part: other }, { stage: STAGE, reason: "pruned" })]
+      : [],
+  );
+  const originalChars = part.cut?.originalChars ?? outcomeText(part.outcome).length;
+  const cut = {
+    ...part.cut,
+    method: "lines",
+    originalChars,
+    omittedChars: originalChars,
+    limitChars: 0,
+  } as const;
+  const replaced: Edit = {
+    type: "replace-part",
+    messageId: message.id,
+    partIndex,
+    part: { ...part, outcome: withText(part.outcome, text), cut },
+    stage: STAGE,
+    reason: "pruned",
+    omitted: { chars: run.reduce((sum, each) => sum + charsOf(each), 0), handle },
+  };
+  return { messageId: message.id, edits: [...others, replaced], chars: text.length + inputChars(call) };
+}
+
+interface Stub {
+  readonly messageId: MessageId;
+  readonly edits: readonly Edit[];
+  /** What it leaves in the window. */
+  readonly chars: number;
+}
+
+function inputChars({ part }: ToolCall): number {
+  return part.tool.length + safeJson(part.input ?? null).length;
+}
+
+/** Some messages that are hidden, with those beside them that were hidden before. */
+function spanOf(run: Transcript, transcript: Transcript): Transcript {
+  const isHidden = (message: Message | undefined): boolean =>
+    message?.role === "assistant" && !isVisibleToModel(message);
+  let start = transcript.indexOf(run[0] as Message);
+  let end = transcript.indexOf(run.at(-1) as Message);
+  if (start === -1 || end < start) return run;
+  while (isHidden(transcript[start - 1])) start--;
+  while (isHidden(transcript[end + 1])) end++;
+  return transcript.slice(start, end + 1);
 }
 
 function hasMedia({ outcome }: ToolPart): boolean {

@@ -1,80 +1,165 @@
-import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { createFileJournal } from "../../../src/stores/files/journal.ts";
+import { batchesInForce } from "../../../src/plugin/stores/journal.ts";
 import { asObject } from "../../../src/text/json.ts";
 import type { ModelRequest } from "../../rig/model-server/model-server.ts";
-import { call, say } from "../../rig/model-server/step.ts";
-import type { Rig } from "../harness/rig.ts";
+import { callAll, say } from "../../rig/model-server/step.ts";
+import { createLongSession } from "../../rig/opencode/long-session.ts";
+import { sharedPrefix } from "../../rig/opencode/shared-prefix.ts";
+import type { Rig, RigOptions } from "../harness/rig.ts";
 import { scenario } from "../harness/scenario.ts";
+import { handlesIn, journalOf } from "./window-support.ts";
 
-const CLEARED = "[Old tool result content cleared]";
+const SESSION = createLongSession();
+/** 56,000 usable tokens, priced as Anthropic does. */
+const MODEL = { providerID: "scripted", modelID: "claude-sonnet-64k" } as const;
+const USABLE_TOKENS = 56_000;
+const SUMMARY = say("## Objective\n- Go through the functions", { lane: "summary", times: "always" });
+
+const BARE: RigOptions = { files: SESSION.files, start: "later" };
+const AUTO = {
+  ...BARE,
+  plugin: { prune: "auto" },
+  why: "by default nothing is pruned before the window is nearly full",
+  twin: "sixty steps in a window of 64,000 tokens",
+} as const;
 
 describe("pruning", () => {
   scenario(
-    "fifty steps with pruning",
+    "sixty steps in a window of 64,000 tokens",
     {
-      plugin: {
-        prune: "auto",
-        pin: ["KEEP-THIS-LINE"],
-        models: { "scripted/long-window": { keepRecent: 4_000 } },
-      },
-      why: "pruning is off by default; with a small limit it begins within fifty steps",
-      twin: { none: "pruning is off by default" },
-      files: {
-        "make.sh":
-          'i=0; echo "$1"; while [ $i -lt 150 ]; do echo "$1 line $i of a long report"; i=$((i+1)); done\n',
-      },
-      proves:
-        "old outputs are cleared in batches; every break of the prefix is a journalled batch; pins stay",
+      ...BARE,
+      plugin: {},
+      timeoutMs: 600_000,
+      proves: "with default options the host does not compact where it did without us",
     },
     async (rig) => {
-      const id = await rig.newSession();
-      for (const turn of [1, 2, 3, 4, 5]) {
-        const steps = Array.from({ length: 10 }, (_, step) =>
-          call("bash", {
-            command: `sh make.sh ${turn === 1 && step === 0 ? "KEEP-THIS-LINE" : `report-${turn}-${step}`}`,
-            description: "Make a report",
-          }),
-        );
-        await rig.turn(id, `Make ten reports, round ${turn}.`, [...steps, say(`Round ${turn} is done.`)]);
-      }
-      const requests = rig.requests({ sessionId: id });
-      const breaks = requests.flatMap((request, index) =>
-        index > 0 && !continues(request, requests[index - 1]) ? [index] : [],
-      );
-      const batches = await batchesOf(rig, id);
-      expect(batches.length).toBeGreaterThan(0);
-      expect(breaks.length).toBe(batches.length);
-      const last = JSON.stringify(requests.at(-1)?.body);
-      expect(last).toContain(CLEARED);
-      expect(last).toContain("KEEP-THIS-LINE line 7 of a long report");
-      expect(last).toContain("report-5-9 line 149 of a long report");
+      const played = await playSession(rig, 1);
+      expect(played.compactions).toBe(0);
+      expect(played.largestTokens).toBeLessThan(USABLE_TOKENS);
+      expect(played.breaks).toBe(batchesInForce(await journalOf(rig, played.id)).length);
+      expect(handlesIn(played.last)).not.toEqual([]);
+      await recallAll(rig, played);
 
+      await rig.restart({ plugin: "none", config: configFor(rig) });
+      const bare = await playSession(rig, 1);
+      expect(bare.compactions).toBeGreaterThanOrEqual(2);
+      expect(named(played.last).length).toBeGreaterThan(named(bare.last).length);
+    },
+  );
+
+  scenario(
+    "sixty steps in twelve turns that are pruned whenever it pays",
+    {
+      ...AUTO,
+      timeoutMs: 600_000,
+      proves:
+        "the window stays under its mark; lines that were named stay; every gap has a handle by which the model gets it back; each break of the prefix is a batch",
+    },
+    async (rig) => {
+      const played = await playSession(rig, 12);
+      expect(played.compactions).toBe(0);
+      expect(played.largestTokens).toBeLessThan(0.9 * USABLE_TOKENS);
+      expect(played.breaks).toBe(batchesInForce(await journalOf(rig, played.id)).length);
+      expect(played.cachedShare).toBeGreaterThan(0.85);
+      expect(named(played.last).length).toBeGreaterThan(2);
+      await recallAll(rig, played);
+
+      const sent = rig.requests({ sessionId: played.id }).at(-1);
+      const batches = batchesInForce(await journalOf(rig, played.id)).length;
       await rig.kill9();
       await rig.restart();
-      await rig.turn(id, "And once more.", [say("Done.")]);
-      const after = rig.requests({ sessionId: id }).at(-1);
-      const isLonger = (await batchesOf(rig, id)).length > batches.length;
-      expect(continues(after, requests.at(-1))).toBe(!isLonger);
-      const cleared = (request: ModelRequest | undefined): number =>
-        JSON.stringify(request?.body).split(CLEARED).length - 1;
-      expect(cleared(after)).toBeGreaterThanOrEqual(cleared(requests.at(-1)));
+      await rig.turn(played.id, { text: "And once more.", model: MODEL }, [say("Done.")]);
+      const after = rig.requests({ sessionId: played.id }).at(-1);
+      const isLonger = batchesInForce(await journalOf(rig, played.id)).length > batches;
+      expect(continues(after, sent)).toBe(!isLonger);
     },
   );
 });
 
-/** True when a request is the one before it with more at its end. */
-function continues(request: ModelRequest | undefined, before: ModelRequest | undefined): boolean {
-  const [messages, earlier] = [request, before].map(
-    (each) => asObject(each?.body).messages as readonly unknown[],
-  );
-  return JSON.stringify(messages?.slice(0, earlier?.length)) === JSON.stringify(earlier);
+interface Played {
+  readonly id: string;
+  readonly compactions: number;
+  readonly largestTokens: number;
+  /** How many requests did not begin with the one before. */
+  readonly breaks: number;
+  readonly cachedShare: number;
+  readonly last: ModelRequest | undefined;
 }
 
-async function batchesOf(rig: Rig, sessionId: string): Promise<readonly unknown[]> {
-  const root = join(rig.sandbox.home, ".local", "share", "carryover", "journal");
-  const { entries } = await createFileJournal({ root, session: sessionId }).read();
-  return entries
-    .map(({ value }) => asObject(value))
-    .filter(({ type, record }) => type === "engine" && asObject(record).type === "batch");
+async function playSession(rig: Rig, turns: 1 | 12): Promise<Played> {
+  await rig.restart({ config: configFor(rig) });
+  const id = await rig.newSession();
+  rig.model.script([{ ...SUMMARY, sessionId: id }]);
+  for (const { prompt, steps } of SESSION.turns(turns))
+    await rig.turn(id, { text: prompt, model: MODEL }, steps);
+  const requests = rig.requests({ sessionId: id });
+  const sizes = requests.map(({ body }) => JSON.stringify(body).length);
+  const shared = requests.map((request, index) => {
+    const earlier = requests[index - 1];
+    return earlier === undefined ? 0 : sharedPrefix(earlier, request).sharedChars;
+  });
+  return {
+    id,
+    compactions: rig.requests({ sessionId: id, lane: "summary" }).length,
+    largestTokens: Math.max(...sizes) / 4,
+    breaks: requests.filter((request, index) => index > 0 && !continues(request, requests[index - 1])).length,
+    cachedShare: sum(shared) / sum(sizes),
+    last: requests.at(-1),
+  };
+}
+
+/** The model calls `recall` with every handle that it finds in its last request, and gets what stands behind it. */
+async function recallAll(rig: Rig, { id, last }: Played): Promise<void> {
+  const handles = handlesIn(last);
+  const stored = new Map((await rig.opencode.messages(id)).map((message) => [message.info.id, message]));
+  await rig.turn(id, { text: "Get everything back.", model: MODEL }, [
+    callAll(handles.map((handle) => ({ tool: "recall", input: { handle, range: "1-30" } }))),
+    say("Got it."),
+  ]);
+  const messages = await rig.opencode.messages(id);
+  const recalled = messages.flatMap(({ parts }) => parts.filter(({ tool }) => tool === "recall"));
+  expect(recalled).toHaveLength(handles.length);
+  for (const [index, part] of recalled.entries()) {
+    const handle = handles[index] ?? "";
+    const text = String(asObject(part.state).output);
+    const [messageId = "", place] = handle.split("..")[0]?.split("/") ?? [];
+    const parts = stored.get(messageId)?.parts ?? [];
+    const whole = place === undefined ? parts.find(({ type }) => type === "tool") : parts[Number(place)];
+    const output = String(asObject(whole?.state).output);
+    const firstLines = output.split("\n").slice(0, 15).join("\n");
+    expect(text, handle).toContain(firstLines);
+  }
+}
+
+/** The lines that declare the functions which the user named, as far as a request shows them. */
+function named(request: ModelRequest | undefined): readonly string[] {
+  const text = JSON.stringify(request?.body);
+  return SESSION.named
+    .filter(({ line }) => text.includes(JSON.stringify(line).slice(1, -1)))
+    .map(({ name }) => name);
+}
+
+/** True when a request is the one before it with more at its end. */
+function continues(request: ModelRequest | undefined, before: ModelRequest | undefined): boolean {
+  return request !== undefined && before !== undefined && sharedPrefix(before, request).share === 1;
+}
+
+function configFor(rig: Rig): Readonly<Record<string, unknown>> {
+  const model = {
+    name: "Scripted, 64,000 tokens",
+    tool_call: true,
+    limit: { context: 64_000, output: 8_000 },
+    cost: { input: 3, output: 15, cache_read: 0.3, cache_write: 3.75 },
+  };
+  const provider = {
+    npm: "@ai-sdk/openai-compatible",
+    name: "Scripted",
+    options: { baseURL: rig.model.url, apiKey: "none" },
+    models: { [MODEL.modelID]: model, "long-window": { ...model, name: "Titles" } },
+  };
+  return { provider: { scripted: provider } };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }

@@ -2,7 +2,6 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { type PluginEntry, readPluginJournal } from "../../../src/plugin/stores/journal.ts";
 import { asObject } from "../../../src/text/json.ts";
-import { CLEARED_PLACEHOLDER } from "../../../src/transcript/part.ts";
 import { buildCli } from "../../rig/build-cli.ts";
 import type { ModelRequest } from "../../rig/model-server/model-server.ts";
 import { call, type Step, say } from "../../rig/model-server/step.ts";
@@ -27,9 +26,12 @@ export function longPrompt(text: string): string {
   return `${text} ${"And some more words to think about. ".repeat(600)}`;
 }
 
-/** How many outputs of a request are cleared. */
-export function clearedIn(request: ModelRequest | undefined): number {
-  return JSON.stringify(request?.body ?? {}).split(CLEARED_PLACEHOLDER).length - 1;
+/** The handles that stand in a request where outputs were shortened or left out. */
+export function handlesIn(request: ModelRequest | undefined): readonly string[] {
+  const text = JSON.stringify(request?.body ?? {});
+  return [...text.matchAll(/\[(?:whole result|\d+ calls? left out here, whole): ([^\]]+)\]/g)].map(
+    ([, handle = ""]) => handle,
+  );
 }
 
 /** The messages of a request without the system's. */
