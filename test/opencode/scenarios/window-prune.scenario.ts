@@ -124,7 +124,10 @@ async function recallAll(rig: Rig, { id, last }: Played): Promise<void> {
     const text = String(asObject(part.state).output);
     const [messageId = "", place] = handle.split("..")[0]?.split("/") ?? [];
     const parts = stored.get(messageId)?.parts ?? [];
-    const whole = place === undefined ? parts.find(({ type }) => type === "tool") : parts[Number(place)];
+    const whole =
+      place === undefined
+        ? parts.find(({ tool }) => tool === "read" || tool === "edit")
+        : parts[Number(place)];
     const output = String(asObject(whole?.state).output);
     const firstLines = output.split("\n").slice(0, 15).join("\n");
     expect(text, handle).toContain(firstLines);
