@@ -17,6 +17,7 @@ import {
   runningFork,
   sampleFork,
   step,
+  watchedUntil,
 } from "./rig/forks/fork-samples.ts";
 
 // The same defects one step further in, as steps of the pure life of a fork: src/fork/life/fork-defects.test.ts.
@@ -156,8 +157,8 @@ describe("defects of the original task plugin, each put right", () => {
       { type: "prompt-accepted", run: 2, prompt: 1, messageId: "m9" },
     );
     const stopped = { type: "child-stopped", run: 2, text: "half", changedFiles: [] } as const;
-    const late = [20, 22].map((min) => ({ type: "tick", atMs: AT_MS + min * 60_000 }) as const);
-    expect(endedRun(afterEvents(resumed, ...late, stopped)).state).toBe("timed-out");
+    const late = watchedUntil(resumed, AT_MS + 22 * 60_000);
+    expect(endedRun(afterEvents(late, stopped)).state).toBe("timed-out");
     const cancel = { type: "cancel-asked", reason: "not needed" } as const;
     expect(endedRun(afterEvents(resumed, cancel, stopped)).state).toBe("cancelled");
   });
@@ -243,6 +244,7 @@ async function startHost(options: Readonly<Record<string, unknown>> = {}) {
     calls.push(path);
     if (broken.some((pattern) => pattern.test(path))) return new Response("broken", { status: 400 });
     const [, kind, id = "", sub, messageId] = path.split("/");
+    if (kind === "agent") return Response.json([{ name: "build", mode: "primary", permission: [] }]);
     if (kind !== "session") return Response.json({});
     if (request.method === "POST" && id === "") {
       const made = { ...body, id: `ses_child${sessions.size - 2}` };
@@ -280,14 +282,21 @@ async function startHost(options: Readonly<Record<string, unknown>> = {}) {
   const fire = async (type: string, properties: Readonly<Record<string, unknown>>): Promise<void> =>
     hooks.event?.({ event: { type, properties } });
   const tool = async (name: string, args: unknown, sessionID = "ses_parent"): Promise<string> => {
+    const callID = `call_${++lastId}`;
+    const messageID = `msg_${callID}`;
+    const state = { status: "completed", input: args, output: "", time: { start: 1, end: 2 } };
+    add(sessionID, { id: messageID, role: "assistant", finish: "tool-calls" }, [
+      { type: "tool", callID, tool: name, state },
+    ]);
     const context: ToolContext = {
       sessionID,
-      messageID: "msg_running",
-      callID: `call_${++lastId}`,
+      messageID,
+      callID,
       agent: "build",
       abort: new AbortController().signal,
       extra: { model: { id: "m", providerID: "p" } },
       metadata: () => {},
+      ask: async () => {},
     };
     return String(await hooks.tool?.[name]?.execute(args, context));
   };
