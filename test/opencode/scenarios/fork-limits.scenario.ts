@@ -16,7 +16,12 @@ scenario(
   },
   async (rig) => {
     const id = await rig.newSession();
+    // The first four work until all have been asked for: a slot that is free takes one that waits.
+    const first = Array.from({ length: 4 }, () =>
+      say("The report.", { family: "child", delayMs: 15_000, usage: FEW }),
+    );
     rig.model.script([
+      ...first,
       say("The report.", { family: "child", times: "always", delayMs: 1_500, usage: FEW }),
       say("Seen.", { sessionId: id, contains: "fork_result delivery", times: "always", usage: FEW }),
     ]);

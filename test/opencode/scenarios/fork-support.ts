@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { deliveryIdsIn } from "../../../src/fork/life/delivery.ts";
+import { asObject } from "../../../src/text/json.ts";
 import type { ModelRequest } from "../../rig/model-server/model-server.ts";
 import type { Rig } from "../harness/rig.ts";
 
@@ -72,14 +73,16 @@ export function letGo(rig: Rig, name: string): void {
   writeFileSync(join(rig.sandbox.project, name), "");
 }
 
-/** Waits until people were told so often that a fork has ended in this state. */
+/** Waits until so many forks are shown in their conversation to have ended in this state. */
 export async function waitForEnds(rig: Rig, count: number, state = "completed"): Promise<void> {
   await rig.waitFor(() => {
-    const lines = toastsOf(rig).flatMap((message) => message.split("\n"));
-    const ended = lines.filter((line) => line.includes(state));
-    // Several that end close together are told in one line: "2 forks completed: 1 (a), 2 (b)".
-    const names = ended.flatMap((line) => line.match(/\d+ \([^)]*\)|(?<=^Fork )\d+/g) ?? []);
-    return new Set(names).size >= count;
+    const ended = rig.events.flatMap(({ properties }) => {
+      const part = asObject(properties.part);
+      const { shown } = asObject(asObject(part.metadata).carryover);
+      const { description } = asObject(asObject(part.state).input);
+      return typeof shown === "string" && String(description).includes(` · ${state} · `) ? [shown] : [];
+    });
+    return new Set(ended).size >= count;
   }, `${count} forks that are ${state}`);
 }
 

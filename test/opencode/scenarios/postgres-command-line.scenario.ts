@@ -61,7 +61,7 @@ describe.skipIf(server === undefined)("the command line and a database", () => {
         expect(handlesIn(lastRequest())).not.toEqual([]);
         const requests = rig.requests({ sessionId: id }).length;
         for (const page of [near, distant])
-          await rig.waitFor(() => page.state().left.length === 4 && page.state().own.requests === requests, {
+          await rig.waitFor(() => page.state().left.length > 0 && page.state().own.requests === requests, {
             what: "what left, on a page",
             timeoutMs: 60_000,
           });
