@@ -173,10 +173,10 @@ describe("fates", () => {
       fates: "kept cleared cleared kept kept kept kept",
     },
     {
-      name: "keeping lines hides old work of which none is chosen, and clears an output of which none is",
+      name: "keeping lines leaves a handle in old outputs of which no line is chosen",
       before: `u:9 ${"a:9(bash:900) ".repeat(12)}u:9 a:9`,
       options: { policy: "lines", budget: 600 },
-      fates: `kept hidden hidden ${"kept ".repeat(11)}kept`,
+      fates: `kept clipped clipped ${"kept ".repeat(11)}kept`,
     },
     {
       name: "a compaction without a model sums up all but the newest",

@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { installOpenCode } from "./install-opencode.ts";
+import { endProcessTree } from "./process-tree.ts";
 import { type Sandbox, writeConfig } from "./sandbox.ts";
 
 /** OpenCode's own screen in a terminal of tmux, as a person sees it. */
@@ -66,6 +67,8 @@ export async function startScreen({
     },
     stop() {
       // It was never started, or is gone already.
+      const { stdout } = spawnSync("tmux", ["-L", name, "display-message", "-p", "-t", name, "#{pane_pid}"]);
+      endProcessTree(Number(stdout) || undefined);
       spawnSync("tmux", ["-L", name, "kill-server"]);
     },
   };
