@@ -68,6 +68,16 @@ it("at its end the line says how it went, and the report can be read, once", () 
   ]);
 });
 
+it("of a long report both ends are shown, and what is missing is counted in the whole", () => {
+  const { pieces, update } = startShowing();
+  update(askedFork(), 4_000);
+  update(ended(`Begin. ${"x".repeat(59_000)} End.`), 9_000);
+  const report = pieces.find(({ type }) => type === "text")?.text ?? "";
+  const [, missing = ""] = /truncated (\d+) chars/.exec(report) ?? [];
+  expect(report.length).toBeLessThan(4_000);
+  expect(Number(missing)).toBeGreaterThan(56_000);
+});
+
 it("what had ended before is left alone", () => {
   const { pieces, update } = startShowing();
   update(ended("Long ago."), 9_000);

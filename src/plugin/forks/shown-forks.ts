@@ -8,7 +8,7 @@ import {
   forkName,
   isLive,
 } from "../../fork/life/record.ts";
-import { quoteChild } from "../../fork/life/report.ts";
+import { quoteChild, quoteReport } from "../../fork/life/report.ts";
 import type { PluginContext } from "../context/context.ts";
 
 /**
@@ -102,7 +102,7 @@ function activityText(record: ForkRecord, nowMs: number): string {
 function resultText(record: ForkRecord, run: EndedRun): string {
   const head = `**${forkName({ ...record, title: quoteChild(record.title, MAX_TITLE_CHARS) })} ${run.state}**`;
   const error = run.error === undefined ? [] : [quoteChild(run.error.message, MAX_ERROR_CHARS)];
-  const text = quoteChild(run.text, MAX_RESULT_CHARS) || "(no report)";
+  const text = quoteReport(run, MAX_RESULT_CHARS).text || "(no report)";
   const quoted = [...error, text].join("\n\n").replace(/^/gm, "> ");
   return `${head}\n\n${quoted}`;
 }
