@@ -24,6 +24,15 @@ function hostKeeps(folder: string, output: string): string {
 }
 
 describe("a tool output", () => {
+  it("of half a megabyte keeps as much as one of a hundred kilobytes", async () => {
+    const { context } = createTestContext();
+    const shownOf = async (lines: number): Promise<number> => {
+      const output = Array.from({ length: lines }, (_, index) => `line number ${index}`).join("\n");
+      return (await finish(context, { title: "t", output, metadata: {} })).output.length;
+    };
+    expect(await shownOf(30_000)).toBeGreaterThan((await shownOf(6_000)) * 0.9);
+  });
+
   it("keeps head and tail, names a handle, and can be read in full from the spill", async () => {
     const { context, entries } = createTestContext();
     const bounded = await finish(context, { title: "t", output: LINES, metadata: { exit: 0 } });

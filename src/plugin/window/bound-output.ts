@@ -24,7 +24,8 @@ export function createBoundToolOutput(context: PluginContext): Feature {
   const { options, spills } = context;
   const name = "tool output";
   if (options.toolOutput === false || options.profile === "documented") return { name };
-  const limits = completeToolOutputLimits(options.toolOutput);
+  // The agent shows as much of a very long output as of a long one: a preview would be less than without us.
+  const limits = completeToolOutputLimits({ largeOutputThreshold: 0, ...options.toolOutput });
   const tellFailure = createFailureTeller(context);
   return {
     name,
