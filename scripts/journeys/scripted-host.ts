@@ -21,6 +21,7 @@ export async function loadPlugin(): Promise<LoadedPlugin> {
     }
     const [, sessionId = "", route = ""] = /^\/session\/([^/]+)(?:\/(.+))?$/.exec(path) ?? [];
     if (path === "/session/status") return {};
+    if (path === "/agent") return [{ name: "build", mode: "primary", permission: [] }];
     if (method === "GET" && route === "message") return messages.get(sessionId) ?? [];
     if (method === "POST" && (route === "prompt_async" || route === "message")) {
       const info = {
@@ -53,7 +54,15 @@ export async function loadPlugin(): Promise<LoadedPlugin> {
     messages,
     sent,
     hook: async (name, input, output) => void (await hooks[name]?.(input, output)),
-    callTool: async (name, args) => String(await hooks.tool[name]?.execute(args, TOOL_CONTEXT)),
+    async callTool(name, args) {
+      const { sessionID, messageID: id, callID } = TOOL_CONTEXT;
+      const state = { status: "completed", input: args, output: "", time: { start: 1, end: 2 } };
+      messages.get(sessionID)?.push({
+        info: { id, sessionID, role: "assistant", finish: "tool-calls", time: { created: 1 } },
+        parts: [{ id: `${id}p`, type: "tool", callID, tool: name, state }],
+      });
+      return String(await hooks.tool[name]?.execute(args, TOOL_CONTEXT));
+    },
     async until(isDone) {
       for (let tries = 0; !isDone(); tries++) {
         if (tries > 1_000) throw new Error("the plugin did not do what the journey waits for");
@@ -96,4 +105,5 @@ const TOOL_CONTEXT = {
   abort: new AbortController().signal,
   extra: { model: { id: "m", providerID: "p" } },
   metadata: () => {},
+  ask: async () => {},
 };
