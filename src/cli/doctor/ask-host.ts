@@ -79,7 +79,8 @@ function listening(child: ChildProcess, printed: string[]): Promise<string> {
     child.stdout?.on("data", take);
     child.stderr?.on("data", take);
     child.once("error", (cause) => fail(`it cannot be started (${cause.message})`));
-    child.once("exit", (code) => {
+    // Not "exit", which may come before the last of what it printed.
+    child.once("close", (code) => {
       clearTimeout(timer);
       fail(`it ended with code ${code}`);
     });
