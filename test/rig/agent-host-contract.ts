@@ -162,7 +162,7 @@ export function pluginWorksIn(start: StartAgent): void {
     const session = agent.newSession();
     agent.childReplies.push({ call: "wait", args: {} }, { say: "The cat is grey." });
     await agent.turn(session, "Fork it.", [{ call: "fork", args: { prompt: "Look." } }, { say: "Forked." }]);
-    await expect.poll(() => agent.childrenOf(session), { timeout: 20_000 }).toHaveLength(1);
+    await childAtWork(agent, session);
     const [child = ""] = agent.childrenOf(session);
     await agent.remove(session);
     expect(agent.stopped).toContain(child);
