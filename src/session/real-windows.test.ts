@@ -1,7 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createFakeClock, createFakeSummarizer } from "../../test/rig/fakes.ts";
-import { playAgainst, prose, type Turn } from "../../test/rig/real-window.ts";
+import {
+  anyOverheadShare,
+  anyProfile,
+  anyTurns,
+  anyWindow,
+  playAgainst,
+  prose,
+  type Turn,
+} from "../../test/rig/real-window.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { SUMMARY } from "../../test/rig/session.ts";
 import type { SessionOptions } from "./options.ts";
@@ -12,17 +20,6 @@ const CHARS_PER_TOKEN = 4;
 function open(options: SessionOptions): Session {
   return createSession({ clock: createFakeClock(), summarizer: createFakeSummarizer(SUMMARY) }, options);
 }
-
-/** From 1,000 to 2,000,000, as many small ones as large ones. */
-const anyWindow = fc
-  .double({ min: 3, max: Math.log10(2_000_000), noNaN: true })
-  .map((power) => Math.round(10 ** power));
-const anyOverheadShare = fc.double({ min: 0, max: 0.95, noNaN: true });
-const anyTurns = fc.array(
-  fc.record({ share: fc.double({ min: 0.01, max: 0.3, noNaN: true }), seed: fc.nat(9_000) }),
-  { minLength: 4, maxLength: 10 },
-);
-const anyProfile = fc.constantFrom("default" as const, "documented" as const);
 
 /** Turns that take shares of what is free: the request a tenth of it at most, the answer the rest. */
 const turnsWithin = (freeTokens: number, turns: readonly { share: number; seed: number }[]): Turn[] =>

@@ -4,7 +4,7 @@ import { MockLanguageModelV3 } from "ai/test";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { carryover } from "../../src/hosts/ai-sdk/carryover.ts";
-import { prose } from "../rig/real-window.ts";
+import { anyOverheadShare, anyProfile, anyTurns, anyWindow, prose } from "../rig/real-window.ts";
 import { runs } from "../rig/runs.ts";
 import { SUMMARY } from "../rig/session.ts";
 
@@ -64,16 +64,6 @@ function countChars(value: unknown): number {
     0,
   );
 }
-
-const anyWindow = fc
-  .double({ min: 3, max: Math.log10(2_000_000), noNaN: true })
-  .map((power) => Math.round(10 ** power));
-const anyOverheadShare = fc.double({ min: 0, max: 0.95, noNaN: true });
-const anyTurns = fc.array(
-  fc.record({ share: fc.double({ min: 0.01, max: 0.3, noNaN: true }), seed: fc.nat(9_000) }),
-  { minLength: 4, maxLength: 10 },
-);
-const anyProfile = fc.constantFrom("default" as const, "documented" as const);
 
 describe("a conversation that the provider accepts", () => {
   it("is never given up by the middleware, whatever the window and the system prompt", async () => {

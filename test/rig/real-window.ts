@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import type { Session } from "../../src/session/session.ts";
 import type { Message, Transcript, Usage } from "../../src/transcript/message.ts";
 import { outcomeText } from "../../src/transcript/part.ts";
@@ -125,3 +126,19 @@ export function prose(tokens: number, seed = 0): string {
   }
   return words.join(" ").slice(0, chars);
 }
+
+/** From 1,000 to 2,000,000, as many small ones as large ones. */
+export const anyWindow: fc.Arbitrary<number> = fc
+  .double({ min: 3, max: Math.log10(2_000_000), noNaN: true })
+  .map((power) => Math.round(10 ** power));
+/** What system prompt and tools take of a window. */
+export const anyOverheadShare: fc.Arbitrary<number> = fc.double({ min: 0, max: 0.95, noNaN: true });
+/** Turns, each by the share of what is free that it takes. */
+export const anyTurns: fc.Arbitrary<readonly { readonly share: number; readonly seed: number }[]> = fc.array(
+  fc.record({ share: fc.double({ min: 0.01, max: 0.3, noNaN: true }), seed: fc.nat(9_000) }),
+  { minLength: 4, maxLength: 10 },
+);
+export const anyProfile: fc.Arbitrary<"default" | "documented"> = fc.constantFrom(
+  "default" as const,
+  "documented" as const,
+);

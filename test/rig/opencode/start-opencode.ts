@@ -14,28 +14,8 @@ export async function startOpenCode(options: StartOpenCodeOptions): Promise<Open
   const sandbox = options.sandbox ?? createSandbox();
   writeConfig(sandbox, { modelUrl: options.modelUrl, config: options.config ?? {} });
   const env = { ...sandbox.env, ...options.env };
-  const child = spawn(binary, ["serve", "--hostname", "127.0.0.1", "--port", await freePort(), ...LOGGING], {
-    cwd: sandbox.project,
-    env,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const printed = createWriteStream(join(sandbox.root, "server-output.txt"), { flags: "a" });
-  child.stdout.pipe(printed, { end: false });
-  child.stderr.pipe(printed, { end: false });
-  child.once("exit", () => printed.end());
-  const onExit = (): void => endProcessTree(child.pid);
-  process.once("exit", onExit);
-  const end = async (): Promise<void> => {
-    process.off("exit", onExit);
-    const gone = new Promise((resolve) => child.once("exit", resolve));
-    const running = child.exitCode === null && child.signalCode === null;
-    endProcessTree(child.pid);
-    if (running) await gone;
-  };
-  const url = await listeningUrl(child).catch(async (cause: unknown) => {
-    await end();
-    throw cause;
-  });
+  const args = ["serve", "--hostname", "127.0.0.1", "--port", await freePort(), ...LOGGING];
+  const { url, end } = await startServer({ binary, args, sandbox, env });
   return {
     ...createOpenCodeClient({ url, directory: sandbox.project }),
     url,
@@ -74,6 +54,42 @@ export interface OpenCode extends OpenCodeClient {
   stop(): Promise<void>;
 }
 
+/** Starts a program that serves, and gives its address once it listens. What it prints is kept in the sandbox. */
+export async function startServer({ binary, args, sandbox, env }: ServerCommand): Promise<StartedServer> {
+  const child = spawn(binary, args, { cwd: sandbox.project, env, stdio: ["ignore", "pipe", "pipe"] });
+  const printed = createWriteStream(join(sandbox.root, "server-output.txt"), { flags: "a" });
+  child.stdout.pipe(printed, { end: false });
+  child.stderr.pipe(printed, { end: false });
+  child.once("exit", () => printed.end());
+  const onExit = (): void => endProcessTree(child.pid);
+  process.once("exit", onExit);
+  const end = async (): Promise<void> => {
+    process.off("exit", onExit);
+    const gone = new Promise((resolve) => child.once("exit", resolve));
+    const isRunning = child.exitCode === null && child.signalCode === null;
+    endProcessTree(child.pid);
+    if (isRunning) await gone;
+  };
+  const url = await listeningUrl(child).catch(async (cause: unknown) => {
+    await end();
+    throw cause;
+  });
+  return { url, end };
+}
+
+interface ServerCommand {
+  readonly binary: string;
+  readonly args: readonly string[];
+  readonly sandbox: Sandbox;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+interface StartedServer {
+  readonly url: string;
+  /** Ends the program with everything it started, as a power cut would. */
+  readonly end: () => Promise<void>;
+}
+
 const LOGGING = ["--print-logs", "--log-level", "INFO"] as const;
 
 // Left to itself OpenCode takes port 4096 again and again, and a connection kept from the last one that had it is dead.
@@ -87,7 +103,7 @@ export async function freePort(): Promise<string> {
 
 const START_TIMEOUT_MS = 60_000;
 
-export function listeningUrl(child: ChildProcess): Promise<string> {
+function listeningUrl(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let output = "";
     const fail = (why: string): void => {

@@ -1,12 +1,10 @@
-import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { createWriteStream, existsSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { endProcessTree } from "../opencode/process-tree.ts";
 import { runOpenCode } from "../opencode/run-opencode.ts";
 import { createSandbox, type ModelChoice, type Sandbox, writeConfig } from "../opencode/sandbox.ts";
-import { freePort, listeningUrl } from "../opencode/start-opencode.ts";
+import { freePort, startServer } from "../opencode/start-opencode.ts";
 
 /** The binary of OpenCode 2 that tests run: `OPENCODE2_BIN`, or one in the cache of this machine; undefined where there is none. */
 export function findOpencode2(): string | undefined {
@@ -25,28 +23,8 @@ export async function startOpencode2(options: StartOpencode2Options): Promise<Op
   writeConfig(sandbox, { modelUrl: options.modelUrl, config: options.config ?? {} });
   const password = randomUUID();
   const env = { ...sandbox.env, ...options.env, OPENCODE_PASSWORD: password, OPENCODE_DISABLE_FFF: "1" };
-  const child = spawn(binary, ["serve", "--hostname", "127.0.0.1", "--port", await freePort()], {
-    cwd: sandbox.project,
-    env,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const printed = createWriteStream(join(sandbox.root, "server-output.txt"), { flags: "a" });
-  child.stdout.pipe(printed, { end: false });
-  child.stderr.pipe(printed, { end: false });
-  child.once("exit", () => printed.end());
-  const onExit = (): void => endProcessTree(child.pid);
-  process.once("exit", onExit);
-  const end = async (): Promise<void> => {
-    process.off("exit", onExit);
-    const gone = new Promise((resolve) => child.once("exit", resolve));
-    const isRunning = child.exitCode === null && child.signalCode === null;
-    endProcessTree(child.pid);
-    if (isRunning) await gone;
-  };
-  const url = await listeningUrl(child).catch(async (cause: unknown) => {
-    await end();
-    throw cause;
-  });
+  const args = ["serve", "--hostname", "127.0.0.1", "--port", await freePort()];
+  const { url, end } = await startServer({ binary, args, sandbox, env });
   const call = createCalls({ url, password, directory: sandbox.project });
   return {
     url,
