@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
+import { withoutShown } from "../../formats/wires/opencode/decode-messages.ts";
 import { opencode } from "../../formats/wires/opencode/opencode.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
 import type { ShownPiece } from "../../plugin/host/screen.ts";
-import { createScreen, removeShown } from "./screen.ts";
+import { createScreen } from "./screen.ts";
 
 const tool = (callID: string) =>
   ({
@@ -138,6 +139,5 @@ it("no request holds what is shown, and no transcript counts it", async () => {
   );
   const kinds = opencode.decode(shown).map(({ parts }) => parts.map(({ type }) => type));
   expect(kinds).toEqual([["text"], ["tool", "tool", "opaque"], ["text", "opaque"]]);
-  removeShown(shown);
-  expect(shown).toEqual(before);
+  expect(withoutShown(shown)).toEqual(before);
 });

@@ -1,5 +1,4 @@
-import { isShownOnly } from "../../formats/wires/opencode/decode-messages.ts";
-import type { SessionMessage, SessionPart } from "../../formats/wires/opencode/session-message.ts";
+import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
 import { createLruMap } from "../../plugin/host/features.ts";
 import type { HostScreen, ShownPiece } from "../../plugin/host/screen.ts";
 import { asNumber, asObject, asString, type UnknownObject } from "../../text/json.ts";
@@ -8,7 +7,7 @@ import { createMessageId, type HostCalls } from "./sessions.ts";
 
 /**
  * OpenCode's screen. What is shown in a conversation is a part of an answer that is stored like any other, marked in its
- * metadata: `removeShown` takes such parts out of every request. In `opencode run` there is no screen.
+ * metadata: `withoutShown` takes such parts out of every request. In `opencode run` there is no screen.
  */
 export function createScreen(calls: HostCalls, attendance: "attended" | "headless"): HostScreen {
   const places = createLruMap<string, Place>(MAX_PLACES);
@@ -170,17 +169,4 @@ interface PartFacts {
   readonly callId: string;
   readonly startedAtMs: number;
   readonly nowMs: number;
-}
-
-/** Takes what only people see out of a list of messages, in place. */
-export function removeShown(messages: SessionMessage[]): void {
-  for (const [index, message] of messages.entries()) {
-    const parts = message?.parts;
-    if (!Array.isArray(parts) || !parts.some(isShown)) continue;
-    messages[index] = { ...message, parts: parts.filter((part) => !isShown(part)) };
-  }
-}
-
-function isShown(part: SessionPart): boolean {
-  return isShownOnly(asObject(part));
 }

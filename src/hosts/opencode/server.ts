@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { z } from "zod";
+import { withoutShown } from "../../formats/wires/opencode/decode-messages.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
 import type {
   AgentHost,
@@ -17,7 +18,7 @@ import { asNumber, asObject, asString, type UnknownObject } from "../../text/jso
 import { askToStart, createChildSessions } from "./child-sessions.ts";
 import type { Hooks, PluginInput, ToolContext, ToolDefinition } from "./hooks.ts";
 import { messageFormat, OWN_METADATA } from "./messages.ts";
-import { createScreen, removeShown } from "./screen.ts";
+import { createScreen } from "./screen.ts";
 import { createHostCalls, createMessageId, createSessions, failureOf, type HostCalls } from "./sessions.ts";
 import { readModel, readSignal } from "./signals.ts";
 import { changeToolOutput, finishedTool } from "./tool-output.ts";
@@ -166,7 +167,7 @@ export function createHooks(plugin: AgentPlugin, { calls, onFailure }: HooksSetu
       await plugin.afterTool(finishedTool(input, output), (change) => changeToolOutput(output, change));
     },
     async "experimental.chat.messages.transform"(_, { messages }) {
-      removeShown(messages);
+      for (const [index, message] of withoutShown(messages).entries()) messages[index] = message;
       const request = outgoingRequest(messages);
       if (request !== undefined) await plugin.beforeRequest(request);
     },

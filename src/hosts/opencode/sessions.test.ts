@@ -88,6 +88,17 @@ describe("a session of which the user has taken messages back", () => {
     expect(partsOf(read.value.undone)).toBe(undone);
   });
 
+  it("is read as it stands in requests, so that a handle names the same part", async () => {
+    const [first, ...rest] = STORED[1]?.parts ?? [];
+    const shown = { id: "p0", type: "text", text: "pruned", metadata: { carryover: { shown: "k" } } };
+    const stored = [{ ...STORED[1], parts: [shown, first, ...rest] }];
+    const calls: HostCalls = {
+      call: async (_, path) => ({ status: "ok", body: path.endsWith("/message") ? stored : { id: "s" } }),
+    };
+    const read = await createSessions(calls).read("s");
+    expect(read).toMatchObject({ value: { messages: [{ parts: [{ id: "p2" }, { id: "p3" }] }] } });
+  });
+
   it.each(["wanted", "none"] as const)(
     "gets no message, which would delete them: reply %s",
     async (reply) => {

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { withoutShown } from "../../formats/wires/opencode/decode-messages.ts";
 import type { SessionMessage } from "../../formats/wires/opencode/session-message.ts";
 import {
   HOST_CALL_MS,
@@ -42,10 +43,15 @@ export function createSessions(
       if (revert.status === "failed") return revert;
       const stored = await readMessages(sessionId);
       if (stored.status === "failed") return stored;
-      const parted = partAtRevert(stored.value, revert.value);
-      const failed = parted.messages.findLast(({ info }) => info.role === "assistant")?.info.error;
+      const { messages, undone } = partAtRevert(stored.value, revert.value);
+      const failed = messages.findLast(({ info }) => info.role === "assistant")?.info.error;
       const lastError = readError(failed);
-      return { status: "ok", value: { ...parted, ...(lastError && { lastError }) } };
+      const value = {
+        messages: withoutShown(messages),
+        ...(undone && { undone: withoutShown(undone) }),
+        ...(lastError && { lastError }),
+      };
+      return { status: "ok", value };
     },
     async status(sessionId) {
       const answer = await calls.call("GET", "/session/status");

@@ -217,8 +217,17 @@ function decodePart(wire: UnknownObject): Part {
   }
 }
 
-/** A part that our plugin shows to people and takes out of every request. */
-export function isShownOnly({ metadata }: UnknownObject): boolean {
+/** Messages without what our plugin shows to people alone: as they stand in requests, so that handles name the same parts. */
+export function withoutShown(messages: readonly SessionMessage[]): readonly SessionMessage[] {
+  return messages.map((message) => {
+    const parts: unknown = message?.parts;
+    if (!Array.isArray(parts)) return message;
+    const sent = parts.filter((part) => !isShownOnly(asObject(part)));
+    return sent.length === parts.length ? message : { ...message, parts: sent };
+  });
+}
+
+function isShownOnly({ metadata }: UnknownObject): boolean {
   return asObject(asObject(metadata).carryover).shown !== undefined;
 }
 

@@ -1,3 +1,4 @@
+import { withoutShown } from "../../../formats/wires/opencode/decode-messages.ts";
 import { opencode } from "../../../formats/wires/opencode/opencode.ts";
 import type { SessionExport } from "../../../formats/wires/opencode/session-message.ts";
 import { batchesInForce, type PluginEntry } from "../../../plugin/stores/journal.ts";
@@ -98,7 +99,7 @@ export function createFollowedSession({ sessionId, secrets, windowTokens }: Foll
     updateMessages(now) {
       stored = now;
       const before = messages.revision();
-      const isChanged = messages.update(opencode.decode(now));
+      const isChanged = messages.update(opencode.decode(withoutShown(now.messages)));
       if (isChanged) for (const event of messages.changesSince(before)) send(event);
       return sendHeadIfChanged() || isChanged;
     },
