@@ -3,51 +3,16 @@ import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { call, say } from "../../rig/model-server/step.ts";
-import { ANTHROPIC_WINDOW } from "../../rig/opencode/sandbox.ts";
-import { sharedPrefix, toolNamesOf } from "../../rig/opencode/shared-prefix.ts";
 import { leaveReport } from "./leave-report.ts";
 import { scenario, shareRig } from "./scenario.ts";
 
 describe("one OpenCode for several scenarios", () => {
   const shared = shareRig();
 
-  scenario(
-    "a turn with a tool",
-    { shared, proves: "the host runs the call, tells its events and repeats the prefix" },
-    async (rig) => {
-      const id = await rig.newSession();
-      await rig.turn(id, "What is here?", [
-        call("bash", { command: "cat README.md", description: "Show" }),
-        say("That is all."),
-      ]);
-      const [first, second] = rig.requests({ sessionId: id });
-      if (first === undefined || second === undefined) throw new Error("Two requests were expected");
-      expect(sharedPrefix(first, second).share).toBe(1);
-      expect(toolNamesOf(second)).toContain("bash");
-      await rig.waitFor(
-        () =>
-          rig.events.some(({ type, properties }) => type === "session.idle" && properties.sessionID === id),
-        "the session's idle event",
-      );
-    },
-  );
-
-  scenario(
-    "the Anthropic wire",
-    { shared, proves: "a session can talk to the scripted model over Anthropic's wire, prefix kept" },
-    async (rig) => {
-      const id = await rig.newSession();
-      const prompt = { text: "Greet.", model: ANTHROPIC_WINDOW };
-      await rig.turn(id, prompt, [
-        call("bash", { command: "echo hi", description: "Greet" }, { reasoning: "A greeting." }),
-        say("Greeted."),
-      ]);
-      const [first, second] = rig.requests({ sessionId: id, wire: "anthropic" });
-      if (first === undefined || second === undefined) throw new Error("Two requests were expected");
-      expect(sharedPrefix(first, second).share).toBe(1);
-      expect(toolNamesOf(first)).toEqual(toolNamesOf(second));
-    },
-  );
+  scenario("a turn", { shared, proves: "it asks the model once" }, async (rig) => {
+    await rig.turn(await rig.newSession(), "Hello.", [say("Hello.")]);
+    expect(rig.requests()).toHaveLength(1);
+  });
 
   scenario(
     "a new scenario in a shared OpenCode",
@@ -58,20 +23,6 @@ describe("one OpenCode for several scenarios", () => {
     },
   );
 });
-
-scenario(
-  "kill -9 and restart",
-  { proves: "sessions survive, and the second instance reads what the first one wrote" },
-  async (rig) => {
-    const id = await rig.newSession("Kept");
-    await rig.turn(id, "One.", [say("First.")]);
-    await rig.kill9();
-    expect(() => rig.opencode).toThrow("not running");
-    await rig.restart();
-    await rig.turn(id, "Two.", [say("Second.")]);
-    expect(JSON.stringify(rig.requests({ sessionId: id }).at(-1)?.body.messages)).toContain("First.");
-  },
-);
 
 scenario("two instances on one project", { proves: "both see the same sessions" }, async (rig) => {
   const other = await rig.another();

@@ -1,8 +1,7 @@
 import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ModelRequest } from "../../rig/model-server/model-server.ts";
-import type { OpenCodeClient } from "../../rig/opencode/opencode-client.ts";
-import type { Rig } from "./rig.ts";
+import type { HostRig } from "./host-rig.ts";
 
 /** Writes down everything that helps to see why a scenario failed; what cannot be had is left out. */
 export async function leaveReport({ folder, rig, requests, cause }: Failure): Promise<void> {
@@ -21,11 +20,8 @@ export async function leaveReport({ folder, rig, requests, cause }: Failure): Pr
   ] as const) {
     if (existsSync(from)) cpSync(from, join(folder, to), { recursive: true });
   }
-  const [opencode] = rig.running();
-  if (opencode === undefined) return;
-  for (const id of await sessionIds(opencode).catch(() => [])) {
-    write(`messages-${id}.json`, await opencode.messages(id).catch((error: unknown) => String(error)));
-  }
+  const stored = await rig.dump().catch((error: unknown) => ({ none: String(error) }));
+  for (const [id, messages] of Object.entries(stored)) write(`messages-${id}.json`, messages);
 }
 
 /** Where the report of a scenario goes. */
@@ -39,12 +35,7 @@ export function reportFolderOf(name: string): string {
 
 export interface Failure {
   readonly folder: string;
-  readonly rig: Rig;
+  readonly rig: HostRig;
   readonly requests: readonly ModelRequest[];
   readonly cause: unknown;
-}
-
-async function sessionIds(opencode: OpenCodeClient): Promise<readonly string[]> {
-  const sessions = (await opencode.call("GET", "/session")) as readonly { readonly id: string }[];
-  return sessions.map(({ id }) => id);
 }

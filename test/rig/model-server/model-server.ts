@@ -8,11 +8,11 @@ import { type Reply, type Step, takeStep, UNSCRIPTED_ANSWERS } from "./step.ts";
 import { type AnswerContext, type Lane, laneOf, type Wire, type WireEvent } from "./wire.ts";
 
 /** Starts a model server on the loopback interface that answers by script and records every request. */
-export async function startModelServer({ judge }: ModelServerOptions = {}): Promise<ModelServer> {
+export async function startModelServer({ judge, parentOf }: ModelServerOptions = {}): Promise<ModelServer> {
   const queue: Step[] = [];
   const requests: ModelRequest[] = [];
   const server = createServer((incoming, response) => {
-    answerRequest({ queue, requests, incoming, response, judge }).catch(() => response.destroy());
+    answerRequest({ queue, requests, incoming, response, judge, parentOf }).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
@@ -33,6 +33,8 @@ export async function startModelServer({ judge }: ModelServerOptions = {}): Prom
 export interface ModelServerOptions {
   /** Looks at every request before the script does; a reply that it gives is sent instead. */
   readonly judge?: (request: JudgedRequest) => Reply | undefined;
+  /** The parent of a session whose requests do not say it; undefined for a top-level one. */
+  readonly parentOf?: (sessionId: string) => string | undefined;
 }
 
 export interface JudgedRequest {
@@ -79,10 +81,11 @@ interface Exchange {
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
   readonly judge: ModelServerOptions["judge"];
+  readonly parentOf: ModelServerOptions["parentOf"];
 }
 
 async function answerRequest(exchange: Exchange): Promise<void> {
-  const { queue, requests, incoming, response, judge } = exchange;
+  const { queue, requests, incoming, response, judge, parentOf } = exchange;
   const rawBody = await textOf(incoming);
   const wire = WIRES.find((candidate) => candidate.path === incoming.url?.split("?")[0]);
   if (wire === undefined || incoming.method !== "POST") {
@@ -91,7 +94,8 @@ async function answerRequest(exchange: Exchange): Promise<void> {
   const body = JSON.parse(rawBody) as Record<string, unknown>;
   const lane = laneOf(rawBody);
   const headers = plainHeaders(incoming);
-  const request = { lane, rawBody, ...sessionsOf(headers) };
+  const sessions = sessionsOf(headers, parentOf);
+  const request = { lane, rawBody, ...sessions };
   const reply =
     judge?.({ wire: wire.name, body, rawBody }) ??
     takeStep(queue, request)?.reply ??
@@ -107,7 +111,7 @@ async function answerRequest(exchange: Exchange): Promise<void> {
     lane,
     atMs: context.atMs,
     model: context.model,
-    ...sessionsOf(headers),
+    ...sessions,
     headers,
     body,
     reply,
@@ -182,12 +186,13 @@ function plainHeaders(incoming: IncomingMessage): Record<string, string> {
   return headers;
 }
 
-function sessionsOf(headers: Readonly<Record<string, string>>): {
-  sessionId?: string;
-  parentSessionId?: string;
-} {
+function sessionsOf(
+  headers: Readonly<Record<string, string>>,
+  parentOf: ModelServerOptions["parentOf"],
+): { sessionId?: string; parentSessionId?: string } {
   const sessionId = headers["x-session-id"] ?? headers["x-session-affinity"];
-  const parentSessionId = headers["x-parent-session-id"];
+  const parentSessionId =
+    headers["x-parent-session-id"] ?? (sessionId === undefined ? undefined : parentOf?.(sessionId));
   return {
     ...(sessionId === undefined ? {} : { sessionId }),
     ...(parentSessionId === undefined ? {} : { parentSessionId }),

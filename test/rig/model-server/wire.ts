@@ -58,9 +58,14 @@ export function callIdOf(callIndex: number, id: string | undefined, context: Ans
 /** Which of a coding agent's callers a request comes from. */
 export type Lane = "main" | "title" | "summary";
 
-/** Tells the lanes apart by the system prompts of OpenCode's hidden agents; everything else is `main`. */
+/** Tells the lanes apart by the prompts of OpenCode's hidden agents, of both versions; everything else is `main`. */
 export function laneOf(rawBody: string): Lane {
   if (rawBody.includes("You are a title generator")) return "title";
-  if (rawBody.includes("You are a context summarization agent")) return "summary";
-  return "main";
+  return SUMMARY_PROMPTS.some((prompt) => rawBody.includes(prompt)) ? "summary" : "main";
 }
+
+const SUMMARY_PROMPTS = [
+  "You are a context summarization agent",
+  "Create a new anchored summary from the conversation history.",
+  "Update the anchored summary below using the conversation history above.",
+];

@@ -104,13 +104,19 @@ function promptBody({ text, parts = [], ...rest }: Prompt): Record<string, unkno
 }
 
 /** Collects the events of one project from OpenCode's event stream, until it is stopped or the stream ends. */
-export async function collectEvents({ url, directory, into }: EventSource): Promise<EventLog> {
+export function collectEvents({ url, directory, into }: EventSource): Promise<EventLog> {
   const target = new URL("/event", url);
   target.searchParams.set("directory", directory);
+  return followEvents({ target, tell: (event) => into.push(event as HostEvent) });
+}
+
+/** Reads a stream of events until it is stopped or ends; returns once it is open. */
+export async function followEvents({ target, headers = {}, tell }: EventStream): Promise<EventLog> {
   const abort = new AbortController();
-  const response = await fetch(target, { signal: abort.signal });
-  if (!response.ok || response.body === null) throw new Error(`GET /event gave ${response.status}`);
-  const reading = readEvents(response.body, into);
+  const response = await fetch(target, { signal: abort.signal, headers });
+  if (!response.ok || response.body === null)
+    throw new Error(`GET ${target.pathname} gave ${response.status}`);
+  const reading = readEvents(response.body, tell);
   return {
     async stop() {
       abort.abort();
@@ -126,6 +132,13 @@ export interface EventSource {
   readonly into: HostEvent[];
 }
 
+interface EventStream {
+  readonly target: URL;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Called for each event, as it was sent. */
+  readonly tell: (event: unknown) => void;
+}
+
 export interface EventLog {
   stop(): Promise<void>;
 }
@@ -136,7 +149,7 @@ export interface HostEvent {
   readonly properties: Readonly<Record<string, unknown>>;
 }
 
-async function readEvents(body: ReadableStream<Uint8Array>, into: HostEvent[]): Promise<void> {
+async function readEvents(body: ReadableStream<Uint8Array>, tell: (event: unknown) => void): Promise<void> {
   const decoder = new TextDecoder();
   let rest = "";
   try {
@@ -144,7 +157,8 @@ async function readEvents(body: ReadableStream<Uint8Array>, into: HostEvent[]): 
       const blocks = (rest + decoder.decode(chunk, { stream: true })).split("\n\n");
       rest = blocks.pop() ?? "";
       for (const block of blocks) {
-        if (block.startsWith("data: ")) into.push(JSON.parse(block.slice("data: ".length)) as HostEvent);
+        const data = block.split("\n").find((line) => line.startsWith("data: "));
+        if (data !== undefined) tell(JSON.parse(data.slice("data: ".length)));
       }
     }
   } catch {

@@ -131,7 +131,7 @@ export function scriptedConfig({ modelUrl, config = {} }: ScriptedConfigOptions)
     share: "disabled",
     lsp: false,
     formatter: false,
-    enabled_providers: ["scripted", "scripted-anthropic"],
+    enabled_providers: ["scripted", "scripted-anthropic", "scripted-responses"],
     model: `scripted/${LONG_WINDOW.modelID}`,
     small_model: `scripted/${LONG_WINDOW.modelID}`,
     permission: { "*": "allow" },
@@ -152,6 +152,14 @@ export function scriptedConfig({ modelUrl, config = {} }: ScriptedConfigOptions)
         options: { baseURL: modelUrl, apiKey: "none" },
         models: {
           [ANTHROPIC_WINDOW.modelID]: model({ contextTokens: 200_000, outputTokens: 32_000 }),
+        },
+      },
+      "scripted-responses": {
+        npm: "@ai-sdk/openai", // and this one
+        name: "Scripted, OpenAI's responses",
+        options: { baseURL: modelUrl, apiKey: "none" },
+        models: {
+          [RESPONSES_WINDOW.modelID]: model({ contextTokens: 200_000, outputTokens: 32_000 }),
         },
       },
     },
@@ -183,6 +191,12 @@ export const SHORT_WINDOW: ModelChoice = { providerID: "scripted", modelID: "sho
 export const ANTHROPIC_WINDOW: ModelChoice = {
   providerID: "scripted-anthropic",
   modelID: "claude-long-window",
+};
+
+/** The long window again, over the wire of OpenAI's responses. */
+export const RESPONSES_WINDOW: ModelChoice = {
+  providerID: "scripted-responses",
+  modelID: "responses-long-window",
 };
 
 interface Window {

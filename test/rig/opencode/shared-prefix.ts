@@ -31,8 +31,10 @@ interface DeclaredTool {
 }
 
 function cachedText({ body }: ModelRequest): string {
-  const messages = Array.isArray(body.messages) ? body.messages : [];
-  return [body.tools ?? [], body.system ?? [], ...messages].map(withoutCacheMarks).join("\n");
+  const said = [body.messages, body.input].find(Array.isArray) ?? [];
+  return [body.tools ?? [], body.system ?? body.instructions ?? [], ...said]
+    .map(withoutCacheMarks)
+    .join("\n");
 }
 
 function withoutCacheMarks(value: unknown): string {

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
+import { type EventLog, followEvents, type HostEvent } from "../opencode/opencode-client.ts";
 import { runOpenCode } from "../opencode/run-opencode.ts";
 import { createSandbox, type ModelChoice, type Sandbox, writeConfig } from "../opencode/sandbox.ts";
 import { freePort, startServer } from "../opencode/start-opencode.ts";
@@ -22,10 +23,17 @@ export async function startOpencode2(options: StartOpencode2Options): Promise<Op
   const sandbox = options.sandbox ?? createSandbox();
   writeConfig(sandbox, { modelUrl: options.modelUrl, config: options.config ?? {} });
   const password = randomUUID();
-  const env = { ...sandbox.env, ...options.env, OPENCODE_PASSWORD: password, OPENCODE_DISABLE_FFF: "1" };
+  const env = {
+    ...sandbox.env,
+    ...options.env,
+    PATH: [sandbox.env.PATH, emptySearch(sandbox)].join(delimiter),
+    OPENCODE_PASSWORD: password,
+    OPENCODE_DISABLE_FFF: "1",
+  };
   const args = ["serve", "--hostname", "127.0.0.1", "--port", await freePort()];
   const { url, end } = await startServer({ binary, args, sandbox, env });
-  const call = createCalls({ url, password, directory: sandbox.project });
+  const authorization = `Basic ${Buffer.from(`opencode:${password}`).toString("base64")}`;
+  const call = createCalls({ url, authorization, directory: sandbox.project });
   return {
     url,
     sandbox,
@@ -40,6 +48,15 @@ export async function startOpencode2(options: StartOpencode2Options): Promise<Op
       await call("POST", `/api/session/${sessionId}/prompt`, { text });
       await call("POST", `/api/session/${sessionId}/wait`);
     },
+    collectEvents: (into) =>
+      followEvents({
+        target: new URL("/api/event", url),
+        headers: { authorization },
+        tell(event) {
+          const { type, data = {} } = event as { type: string; data?: HostEvent["properties"] };
+          into.push({ type, properties: data });
+        },
+      }),
     exportSession: async (sessionId) =>
       ((await call("GET", `/api/session/${sessionId}/export`)) as Data<unknown>).data,
     runCommand: (...args) => runOpenCode({ binary, args, sandbox, env }),
@@ -69,6 +86,8 @@ export interface Opencode2 {
   createSession(title: string, model?: ModelChoice): Promise<string>;
   /** Returns when the agent has finished its turn. */
   prompt(sessionId: string, text: string): Promise<void>;
+  /** What the program tells from now on; what an event says stands in `properties`, as in version 1. */
+  collectEvents(into: HostEvent[]): Promise<EventLog>;
   /** What `opencode export` writes. */
   exportSession(sessionId: string): Promise<unknown>;
   /** Runs another command of the same binary in the same sandbox. */
@@ -79,12 +98,23 @@ export interface Opencode2 {
   stop(): Promise<void>;
 }
 
+/** A folder with a ripgrep that finds nothing, for machines that have none: the program would download it at its start. */
+function emptySearch(sandbox: Sandbox): string {
+  const folder = join(sandbox.root, "search");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "rg"), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+  return folder;
+}
+
 interface Data<Value> {
   readonly data: Value;
 }
 
-function createCalls({ url, password, directory }: Record<"url" | "password" | "directory", string>) {
-  const authorization = `Basic ${Buffer.from(`opencode:${password}`).toString("base64")}`;
+function createCalls({
+  url,
+  authorization,
+  directory,
+}: Record<"url" | "authorization" | "directory", string>) {
   return async (method: string, path: string, body?: unknown): Promise<unknown> => {
     const target = new URL(path, url);
     target.searchParams.set("location[directory]", directory);
