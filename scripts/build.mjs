@@ -14,7 +14,7 @@ chmodSync(`${root}dist/cli.js`, 0o755);
 // OpenCode loads the plugin where no package of ours is installed: each of its two parts is one file as well.
 const parts = {
   server: "(input: unknown, options?: unknown) => Promise<Record<string, unknown>>",
-  tui: "(api: unknown) => Promise<void>",
+  tui: "(api: unknown) => Promise<void>; readonly setup: (context: unknown) => Promise<() => void>",
 };
 for (const [part, type] of Object.entries(parts)) {
   await bundle(`src/${part}.ts`, `dist/${part}.js`);

@@ -1,14 +1,14 @@
 import { rolldown } from "rolldown";
 import { root } from "./run.mjs";
 
-/** Writes one file with everything that `input` needs but the database driver: that is the user's own, and looked for only when a store asks for it. */
+/** Writes one file with everything that `input` needs but the database driver, which is the user's own, and what OpenCode lends to its terminal's plugins: both are looked for only when they are needed. */
 export async function bundle(input, file) {
   const made = await rolldown({
     input: `${root}${input}`,
     platform: "node",
     // jsonc-parser's CommonJS build requires files by paths that a bundler does not see.
     resolve: { mainFields: ["module", "main"] },
-    external: ["pg"],
+    external: ["pg", "solid-js", "@opentui/solid"],
     logLevel: "warn",
   });
   await made.write({ file: `${root}${file}`, format: "esm", codeSplitting: false });

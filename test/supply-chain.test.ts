@@ -61,7 +61,7 @@ describe("an entry of the library", () => {
     (name) => name.replace(/^\.\/?/, "") || "index",
   );
   const engine = subpaths.filter(
-    (name) => !["node", "postgres", "server", "testing", "package.json"].includes(name),
+    (name) => !["node", "postgres", "server", "tui", "testing", "package.json"].includes(name),
   );
 
   it.each(engine)("%s needs nothing at all", async (entry) => {
@@ -73,6 +73,12 @@ describe("an entry of the library", () => {
     expect(imports.filter((name) => !name.startsWith("node:"))).toEqual([]);
     expect(foreign).toEqual([]);
   });
+});
+
+it("the terminal half needs only what Node has, the user's database driver, and what OpenCode 2 lends to plugins", async () => {
+  const { imports, foreign } = await needsOf("tui");
+  expect(imports.filter((name) => !name.startsWith("node:"))).toEqual(["pg", "solid-js", "@opentui/solid"]);
+  expect(foreign).toEqual([]);
 });
 
 it("the licences of bundled code are listed, as the bundles are now", () => {

@@ -101,13 +101,16 @@ function firstDelivery(run: LiveRun, { atMs, closedBy, wakes }: RunEnd): Deliver
   return { state: "pending", sinceMs: atMs, sends: 0, ...isHeld };
 }
 
+type ToastAction = Extract<ForkAction, { readonly type: "toast" }>;
+
 /** Tells people of a result that is not inserted. */
-export function offerToast({ state }: EndedRun): ForkAction {
+export function offerToast({ state }: EndedRun): ToastAction {
   const text = `${state}, asked for in a message that you took back: its result is not inserted, ask for it to read it`;
   return { type: "toast", tone: "info", text };
 }
 
-function endToast(run: EndedRun): ForkAction {
+/** Tells people that a run has ended. */
+export function endToast(run: EndedRun): ToastAction {
   const reason = run.error === undefined ? "" : `: ${run.error.message}`;
   return {
     type: "toast",

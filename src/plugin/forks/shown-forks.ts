@@ -77,17 +77,20 @@ function stateOf(record: ForkRecord): ShownLine["state"] {
 }
 
 function lineText(record: ForkRecord, nowMs: number): string {
+  const title = quoteChild(record.title, MAX_TITLE_CHARS).replace(/\s+/g, " ") || "untitled";
+  return [title, ...forkFacts(record, nowMs)].join(" · ");
+}
+
+/** What people are told of a fork: what is special about it or how it ended, calls, time, cost. */
+export function forkFacts(record: ForkRecord, nowMs: number): readonly string[] {
   const run = currentRun(record);
   const untilMs = isLive(run) ? nowMs : run.endedAtMs;
   return [
-    quoteChild(record.title, MAX_TITLE_CHARS).replace(/\s+/g, " ") || "untitled",
-    ...(isLive(run) ? [activityText(record, nowMs)] : [run.state]),
+    isLive(run) ? activityText(record, nowMs) : run.state,
     countText(run.calls.total, "call"),
     formatSpan(Math.max(0, untilMs - (run.startedAtMs ?? run.queuedAtMs))),
     `$${record.spent.costUSD.toFixed(2)}`,
-  ]
-    .filter((fact) => fact !== "")
-    .join(" · ");
+  ].filter((fact) => fact !== "");
 }
 
 /** What is special about a run that is not over; nothing where it just works. */

@@ -25,23 +25,27 @@ export function hasTmux(): boolean {
 }
 
 /** Starts OpenCode in a sandbox and waits for its prompt. */
-export async function startScreen({
+export async function startScreen({ modelUrl, config, ...options }: ScreenOptions): Promise<OpenCodeScreen> {
+  writeConfig(options.sandbox, { modelUrl, config });
+  return openScreen({ ...options, program: [await installOpenCode()] });
+}
+
+/** Starts a program in a terminal and waits for the prompt of OpenCode. */
+export async function openScreen({
   sandbox,
-  modelUrl,
-  config,
+  program,
+  env: more = {},
   width = 118,
   height = 34,
-}: ScreenOptions): Promise<OpenCodeScreen> {
-  writeConfig(sandbox, { modelUrl, config });
+}: OpenScreenOptions): Promise<OpenCodeScreen> {
   const name = `carryover-${randomBytes(4).toString("hex")}`;
   const tmux = (...args: readonly string[]): string =>
     execFileSync("tmux", ["-L", name, ...args], { encoding: "utf8" });
-  const env = Object.entries({ ...sandbox.env, TERM: "xterm-256color", COLORTERM: "truecolor" })
+  const env = Object.entries({ ...sandbox.env, ...more, TERM: "xterm-256color", COLORTERM: "truecolor" })
     .filter(([variable]) => variable !== "NO_COLOR")
     .map(([variable, value]) => `${variable}=${value}`);
   const size = ["-x", String(width), "-y", String(height)];
-  const program = ["env", "-i", ...env, await installOpenCode()];
-  tmux("new-session", "-d", "-s", name, ...size, "-c", sandbox.project, ...program);
+  tmux("new-session", "-d", "-s", name, ...size, "-c", sandbox.project, "env", "-i", ...env, ...program);
   tmux("set-option", "-g", "status", "off");
   const text = (): string => tmux("capture-pane", "-t", name, "-p");
   const screen: OpenCodeScreen = {
@@ -76,10 +80,21 @@ export async function startScreen({
   return screen;
 }
 
-interface ScreenOptions {
+interface ScreenOptions extends ScreenSize {
   readonly sandbox: Sandbox;
   readonly modelUrl: string;
   readonly config: Readonly<Record<string, unknown>>;
+}
+
+interface OpenScreenOptions extends ScreenSize {
+  readonly sandbox: Sandbox;
+  /** The program and its arguments. */
+  readonly program: readonly string[];
+  /** More than the sandbox has. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+interface ScreenSize {
   readonly width?: number;
   readonly height?: number;
 }

@@ -37,6 +37,7 @@ export async function startOpencode2(options: StartOpencode2Options): Promise<Op
   return {
     url,
     sandbox,
+    env,
     call,
     async createSession(title, model) {
       const location = { directory: sandbox.project };
@@ -80,6 +81,8 @@ export interface StartOpencode2Options {
 export interface Opencode2 {
   readonly url: string;
   readonly sandbox: Sandbox;
+  /** What it runs with; the password is in it. */
+  readonly env: Readonly<Record<string, string>>;
   /** Any route; throws when the status is not a success. */
   call(method: string, path: string, body?: unknown): Promise<unknown>;
   /** Gives the id of the new session. */

@@ -1,0 +1,82 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { contextReport } from "./report.ts";
+import { whatLeft } from "./watch.ts";
+
+const recorded = (name: string): readonly unknown[] => {
+  const file = new URL(`../../../../test/recordings/opencode2/${name}.json`, import.meta.url);
+  return JSON.parse(readFileSync(file, "utf8")).messages;
+};
+
+const moment = { atMs: 1, sessionId: "s" };
+const cut = {
+  ...moment,
+  type: "tool-output",
+  tool: "shell",
+  callId: "c",
+  shownChars: 4_000,
+  totalChars: 84_000,
+} as const;
+const batch = (id: string, savedTokens: number) =>
+  ({
+    ...moment,
+    type: "engine",
+    record: {
+      v: 1,
+      type: "batch",
+      id,
+      step: "prune",
+      reason: "over-limit",
+      at: 1,
+      tokensBefore: savedTokens,
+      tokensAfter: 0,
+      edits: [{ edit: { type: "hide-message", messageId: "m", reason: "pruned" }, savedTokens, handle: "m" }],
+    },
+  }) as never;
+
+it("what left is summed up by why, without what was taken back", () => {
+  const undone = { ...moment, type: "engine", record: { v: 1, type: "undo", batchId: "b2", at: 2 } } as const;
+  expect(whatLeft([cut, cut, batch("b1", 30), batch("b2", 500), undone])).toEqual([
+    { why: "long outputs, cut as they came", count: 2, tokens: 40_000, isStored: false },
+    { why: "old outputs, pruned, since the window was nearly full", count: 1, tokens: 30, isStored: true },
+  ]);
+});
+
+it("the report says what fills the window, what left it and why", () => {
+  const report = contextReport({
+    messages: recorded("plain-tools"),
+    fill: { tokens: 12_000, limitTokens: 200_000 },
+    left: whatLeft([cut, batch("b1", 1_000)]),
+  });
+  expect(report).toMatchInlineSnapshot(`
+    "The window holds 12,000 tokens: 6% of 200,000.
+
+    What fills it
+      6.9k  instructions and tool definitions, 58%
+      5.0k  tool outputs, 42%
+        59  answers and calls, 0%
+         8  your messages, 0%
+
+    What left it, and why
+       20k  long outputs, cut as they came (1)
+      1.0k  old outputs, pruned, since the window was nearly full (1)
+
+    The agent reads what left again with recall."
+  `);
+});
+
+it("only what stands behind the newest compaction fills the window", () => {
+  const report = contextReport({ messages: recorded("compactions"), fill: undefined, left: [] });
+  expect(report).toMatchInlineSnapshot(`
+    "No answer has come since the window was made: its size is not known yet.
+
+    What fills it
+        51  tool outputs, 43%
+        51  summaries, 43%
+        14  answers and calls, 12%
+         2  your messages, 2%
+
+    What left it, and why
+            2 compactions"
+  `);
+});

@@ -1,0 +1,85 @@
+import { opencode2 } from "../../../formats/files/opencode2/opencode2.ts";
+import { filterCompacted } from "../../../stages/boundary.ts";
+import { plural } from "../../../text/display.ts";
+import { tokenFamilyOf } from "../../../text/tokens/estimate-tokens.ts";
+import { estimateMessageTokens, estimateResultTokens } from "../../../transcript/estimate-message.ts";
+import type { Transcript } from "../../../transcript/message.ts";
+import { shortCount, type WindowFill } from "./lines.ts";
+import type { LeftContent } from "./watch.ts";
+
+/** What fills a session's window, and what left it and why, in lines for a person. */
+export function contextReport({ messages, fill, left }: ReportSources): string {
+  const transcript = opencode2.decode(messages);
+  const pruned = left.reduce((sum, { tokens, isStored }) => sum + (isStored ? tokens : 0), 0);
+  const kinds = windowKinds(filterCompacted(transcript), pruned);
+  const known = kinds.reduce((sum, { tokens }) => sum + tokens, 0);
+  const rest = fill === undefined ? 0 : Math.max(0, fill.tokens - known);
+  const total = Math.max(1, known + rest);
+  const rows = [...kinds, { name: "instructions and tool definitions", tokens: rest }].filter(
+    ({ tokens }) => tokens > 0,
+  );
+  const compactions = transcript.filter(({ summary, error }) => summary && error === undefined).length;
+  const gone = [
+    ...left.map(({ why, count, tokens }) => row(tokens, `${why} (${count})`)),
+    ...(compactions > 0 ? [`${"".padStart(COUNT_CHARS)}  ${plural(compactions, "compaction")}`] : []),
+  ];
+  return [
+    headline(fill),
+    "",
+    "What fills it",
+    ...rows
+      .toSorted((one, other) => other.tokens - one.tokens)
+      .map(({ name, tokens }) => row(tokens, `${name}, ${Math.round((100 * tokens) / total)}%`)),
+    "",
+    "What left it, and why",
+    ...(gone.length > 0 ? gone : ["  nothing so far"]),
+    ...(left.length > 0 ? ["", "The agent reads what left again with recall."] : []),
+  ].join("\n");
+}
+
+interface ReportSources {
+  /** As OpenCode stores them. */
+  readonly messages: readonly unknown[];
+  readonly fill: WindowFill | undefined;
+  readonly left: readonly LeftContent[];
+}
+
+function headline(fill: WindowFill | undefined): string {
+  if (fill === undefined) return "No answer has come since the window was made: its size is not known yet.";
+  const { tokens, limitTokens } = fill;
+  const size = `${tokens.toLocaleString("en-US")} tokens`;
+  if (limitTokens === undefined) return `The window holds ${size}.`;
+  const share = Math.round((100 * tokens) / limitTokens);
+  return `The window holds ${size}: ${share}% of ${limitTokens.toLocaleString("en-US")}.`;
+}
+
+const COUNT_CHARS = 6;
+
+const row = (tokens: number, text: string): string => `${shortCount(tokens).padStart(COUNT_CHARS)}  ${text}`;
+
+/** The sizes of a window by who wrote what, estimated. */
+function windowKinds(window: Transcript, pruned: number): readonly WindowKind[] {
+  const model = window.findLast((message) => message.model !== undefined)?.model;
+  const options = {
+    estimator: "calibrated",
+    ...(model !== undefined && { family: tokenFamilyOf(model.id) }),
+  } as const;
+  const sums = { output: 0, answer: 0, user: 0, summary: 0 };
+  for (const message of window) {
+    const results = estimateResultTokens(message, options);
+    const written = estimateMessageTokens(message, options) - results;
+    sums.output += results;
+    sums[message.summary ? "summary" : message.role === "assistant" ? "answer" : "user"] += written;
+  }
+  return [
+    { name: "tool outputs", tokens: Math.max(0, sums.output - pruned) },
+    { name: "answers and calls", tokens: sums.answer },
+    { name: "your messages", tokens: sums.user },
+    { name: "summaries", tokens: sums.summary },
+  ];
+}
+
+interface WindowKind {
+  readonly name: string;
+  readonly tokens: number;
+}
