@@ -13,14 +13,22 @@ chmodSync(`${root}dist/cli.js`, 0o755);
 
 // OpenCode loads the plugin where no package of ours is installed: each of its two parts is one file as well.
 const parts = {
-  server: "(input: unknown, options?: unknown) => Promise<Record<string, unknown>>",
-  tui: "(api: unknown) => Promise<void>; readonly setup: (context: unknown) => Promise<() => void>",
+  // Version 1 calls the first of each, version 2 the second.
+  server: {
+    server: "(input: unknown, options?: unknown) => Promise<Record<string, unknown>>",
+    setup: "(context: unknown) => Promise<(() => Promise<void>) | undefined>",
+  },
+  tui: {
+    tui: "(api: unknown) => Promise<void>",
+    setup: "(context: unknown) => Promise<() => void>",
+  },
 };
-for (const [part, type] of Object.entries(parts)) {
+for (const [part, calls] of Object.entries(parts)) {
   await bundle(`src/${part}.ts`, `dist/${part}.js`);
+  const members = Object.entries(calls).map(([name, type]) => ` readonly ${name}: ${type};`);
   writeFileSync(
     `${root}dist/${part}.d.ts`,
-    `declare const plugin: { readonly id: string; readonly ${part}: ${type} };\nexport default plugin;\n`,
+    `declare const plugin: { readonly id: string;${members.join("")} };\nexport default plugin;\n`,
   );
 }
 

@@ -100,7 +100,7 @@ export function createFakeAgent(
     project: `fake ${directory}`,
     attendance: "attended",
     packageFolders: [],
-    can: { carryResults: true, rejectAsks: false },
+    can: { carryResults: true, rejectAsks: false, deliversOnce: false },
     format,
     tools: {
       kindOf: (tool) => (tool === "delegate" ? "subagent" : undefined),
@@ -126,7 +126,7 @@ export function createFakeAgent(
         status: "ok",
         value: add({ id: newId("child"), parentId: rootSessionId, title, note }),
       }),
-      isForbidden: (id) => within(id, () => false),
+      isForbidden: ({ sessionId }) => within(sessionId, () => false),
       limitChild: ({ childSessionId }) => within(childSessionId, () => undefined),
       setNote: (id) => within(id, () => undefined),
       newMessageId: () => newId("message"),

@@ -23,7 +23,7 @@ describe.skipIf(postgres === undefined)("the plugin with a database", () => {
     const output = await first.spills.put("a long output");
     expect(await elsewhere.spills.get(output.status === "stored" ? output.handle : "")).toBe("a long output");
     const view = [{ info: { id: "msg_\ud800" }, parts: [{ type: "text", text: "\0 ✓ \udc00" }] }] as const;
-    const stored = await first.views.put(view as unknown as readonly SessionMessage[]);
+    const stored = await first.views.put({ messages: view as unknown as readonly SessionMessage[] });
     expect(await elsewhere.views.get(stored.status === "stored" ? stored.blob : "")).toEqual({
       status: "found",
       messages: view,

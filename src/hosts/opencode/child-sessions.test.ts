@@ -101,7 +101,9 @@ describe("a child that another agent speaks to", () => {
     const { calls } = createCalls({ "/session/child": ok({ permission }) });
     const { isForbidden } = createChildSessions(calls);
     const tools = ["deploy", "write", "edit", "bash", "read", "other"];
-    const asked = await Promise.all(tools.map((tool) => isForbidden("child", tool)));
+    const asked = await Promise.all(
+      tools.map((tool) => isForbidden({ sessionId: "child", tool, input: {} })),
+    );
     expect(asked.map((answer) => answer.status === "ok" && answer.value)).toEqual([
       true,
       true,
@@ -120,6 +122,7 @@ describe("a child that another agent speaks to", () => {
       parentSessionId: "parent",
       caller: "build",
       agent: "build",
+      model: { providerId: "p", modelId: "m" },
       title: "",
       note: {},
     });

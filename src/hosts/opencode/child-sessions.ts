@@ -41,8 +41,8 @@ export function createChildSessions(
       const answer = await calls.call("PATCH", sessionPath(childSessionId), { permission });
       return answer.status === "failed" ? failureOf(answer) : { status: "ok", value: undefined };
     },
-    async isForbidden(childSessionId, tool) {
-      const session = await calls.call("GET", sessionPath(childSessionId));
+    async isForbidden({ sessionId, tool }) {
+      const session = await calls.call("GET", sessionPath(sessionId));
       if (session.status === "failed") return failureOf(session);
       const permission = EDIT_TOOLS.has(tool) ? "edit" : tool;
       const rules = rulesIn(asObject(session.body).permission);

@@ -21,7 +21,7 @@ import { messageFormat, OWN_METADATA } from "./messages.ts";
 import { createScreen } from "./screen.ts";
 import { createHostCalls, createMessageId, createSessions, failureOf, type HostCalls } from "./sessions.ts";
 import { readModel, readSignal } from "./signals.ts";
-import { changeToolOutput, finishedTool } from "./tool-output.ts";
+import { changeToolOutput, finishedTool, patchedFiles } from "./tool-output.ts";
 
 /**
  * The plugin as OpenCode 1 loads it. `sessions.ts`, `signals.ts` and `messages.ts` give OpenCode's sessions, events and messages in the
@@ -55,7 +55,7 @@ export function createOpencodeHost({ calls, directory, env, args = [] }: Opencod
     project: directory,
     attendance,
     packageFolders: [directory, join(configHome(env), "opencode")],
-    can: { carryResults: true, rejectAsks: true },
+    can: { carryResults: true, rejectAsks: true, deliversOnce: false },
     format: messageFormat,
     sessions: { ...createSessions(calls), ...createChildSessions(calls) },
     tools: opencodeTools,
@@ -110,14 +110,11 @@ export const opencodeTools: HostTools = {
       const file = asString(filePath) ?? asString(path);
       return file === undefined ? [] : [file];
     }
-    if (tool !== "apply_patch" && tool !== "patch") return [];
-    return [...(asString(patchText) ?? "").matchAll(PATCHED_FILE)].map((match) => (match[1] ?? "").trim());
+    return tool === "apply_patch" || tool === "patch" ? patchedFiles(patchText) : [];
   },
 };
 
 const WRITING_TOOLS: ReadonlySet<string> = new Set(["write", "edit", "multiedit"]);
-
-const PATCHED_FILE = /^\*\*\* (?:Add|Update|Delete) File: (.+)$/gm;
 
 /** The plugin as the hooks of OpenCode 1. A hook never throws into OpenCode, where that would be an error 500 for the user. */
 export function createHooks(plugin: AgentPlugin, { calls, onFailure }: HooksSetup): Hooks {

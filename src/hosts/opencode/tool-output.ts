@@ -54,12 +54,17 @@ async function keptByHost(metadata: unknown): Promise<Required<WholeOutput> | un
   const path = asString(outputPath);
   // The path came with the result of a tool: it must not make us read any other file for it.
   if (truncated !== true || path === undefined || basename(dirname(path)) !== HOST_FOLDER) return undefined;
+  const text = await readHostFile(path);
+  return text === undefined ? undefined : { text, path };
+}
+
+/** A file that the host wrote; undefined for anything else, and for one that would take long to read. */
+export async function readHostFile(path: string): Promise<string | undefined> {
   const file = await open(path, READ_FLAGS).catch(() => undefined);
   if (file === undefined) return undefined;
   try {
     const stat = await file.stat();
-    if (!stat.isFile() || stat.size > MAX_WHOLE_BYTES) return undefined;
-    return { text: await file.readFile("utf8"), path };
+    return stat.isFile() && stat.size <= MAX_WHOLE_BYTES ? await file.readFile("utf8") : undefined;
   } finally {
     await file.close();
   }
@@ -74,3 +79,10 @@ const READ_FLAGS = constants.O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 
 /** A longer file stays as OpenCode cut it: reading it would hold up the agent. */
 const MAX_WHOLE_BYTES = 64 * 1024 * 1024;
+
+/** The files that a patch names. */
+export function patchedFiles(patchText: unknown): readonly string[] {
+  return [...(asString(patchText) ?? "").matchAll(PATCHED_FILE)].map((match) => (match[1] ?? "").trim());
+}
+
+const PATCHED_FILE = /^\*\*\* (?:Add|Update|Delete) File: (.+)$/gm;

@@ -112,9 +112,9 @@ describe("making a child", () => {
 
 describe("a child that inherits text", () => {
   const text = async (host: ReturnType<typeof createHost>): Promise<ForkRecord> => {
-    const stored = await host.context.stores.views.put([
-      { info: { role: "user" }, parts: [{ type: "text", text: "The cat is grey." }] },
-    ]);
+    const stored = await host.context.stores.views.put({
+      messages: [{ info: { role: "user" }, parts: [{ type: "text", text: "The cat is grey." }] }],
+    });
     if (stored.status === "failed") throw new Error(stored.reason);
     const inherited = { way: "text", reason: "asked", chars: 1, messages: 1 } as const;
     return sampleFork({ inherited: { ...inherited, snapshotId: stored.blob } });

@@ -195,11 +195,11 @@ async function startChild(
     const left = children.value.find(({ note }) => readForkLink(note)?.id === record.id);
     if (left !== undefined) return storeInheritedTextOnce(setup, { record, sessionId: left.id });
   }
-  const { rootSessionId, parentSessionId, agent, caller = agent } = record;
+  const { rootSessionId, parentSessionId, agent, caller = agent, model } = record;
   const note = forkLinkOf(record);
   const title = `Fork ${record.number}: ${record.title}`;
   const made = orThrowUnanswered(
-    await sessions.createChild({ rootSessionId, parentSessionId, caller, agent, title, note }),
+    await sessions.createChild({ rootSessionId, parentSessionId, caller, agent, model, title, note }),
   );
   if (made.status === "failed") return made;
   setup.links.set(made.value, note);

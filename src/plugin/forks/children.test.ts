@@ -9,7 +9,9 @@ async function createInstance() {
   const { context } = createTestContext();
   const forks = createTestForks(context);
   const hooks = hooksOf([createChildEventsFeature({ context, forks })]);
-  const stored = await forks.views.put([{ info: { role: "user" }, parts: [{ type: "text", text: "Hi." }] }]);
+  const stored = await forks.views.put({
+    messages: [{ info: { role: "user" }, parts: [{ type: "text", text: "Hi." }] }],
+  });
   if (stored.status === "failed") throw new Error(stored.reason);
   const inherited = { way: "exact", reason: "", chars: 3, messages: 1, snapshotId: stored.blob } as const;
   const fork = (id: string): ForkRecord => {

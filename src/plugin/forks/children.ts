@@ -148,7 +148,7 @@ export function createChildGuards({ context, forks }: ForkSetup): Feature {
       if ((await forks.links.linkOf(call.sessionId)) !== undefined) {
         const kind = tools.kindOf(call.tool);
         if (kind !== undefined) return REFUSALS[kind];
-        const forbidden = await sessions.isForbidden(call.sessionId, call.tool);
+        const forbidden = await sessions.isForbidden(call);
         if (forbidden.status === "failed") return `Not done: the host did not say whether you may.`;
         if (forbidden.value) return `You are a fork, and ${call.tool} is not allowed here. Go on without it.`;
       }
@@ -200,7 +200,12 @@ export function createGraftFeature({ context, forks }: ForkSetup): Feature {
       if (link?.blob === undefined || link.way === "text") return undefined;
       if (await summaries.covers(sessionId, messages)) return undefined;
       const view = await views.get(link.blob);
-      if (view.status === "found") return [...view.messages.map(format.copy), ...messages];
+      if (view.status === "found") {
+        const sent = [...view.messages.map(format.copy), ...messages];
+        return view.frame === undefined || link.way !== "exact"
+          ? sent
+          : { messages: sent, frame: view.frame };
+      }
       context.record(sessionId, { type: "fork-context-lost", fork: link.id, reason: view.reason });
       context.notify.toastOnce(`A fork lost its inherited context: ${view.reason}.`, "error");
       return [format.textMessage(lostText(view.reason), { sessionId, id: LOST_ID }), ...messages];

@@ -25,6 +25,8 @@ interface InheritedBase {
 interface InheritedMessages extends InheritedBase {
   readonly way: "exact" | "graduated";
   readonly messages: readonly HostMessage[];
+  /** What the parent's request had beside them; of an exact fork only. */
+  readonly frame?: unknown;
 }
 
 /** One text, stored in the child's session. */
@@ -43,7 +45,11 @@ interface NothingInherited {
 export interface InheritInput {
   readonly format: HostFormat;
   /** What was last sent for the parent; unset when the agent never showed it. */
-  readonly view?: { readonly messages: readonly HostMessage[]; readonly ageMs: number };
+  readonly view?: {
+    readonly messages: readonly HostMessage[];
+    readonly frame?: unknown;
+    readonly ageMs: number;
+  };
   /** The parent's stored messages, for a child that gets text. */
   readonly stored: () => Promise<readonly HostMessage[]>;
   readonly parentSessionId: string;
@@ -108,6 +114,7 @@ async function inheritView(input: InheritInput, view: NonNullable<InheritInput["
     way: "exact",
     reason,
     messages: view.messages,
+    ...(view.frame !== undefined && { frame: view.frame }),
     preamble: exactPreamble(uncutStats(transcript)),
     chars: transcript.reduce((sum, message) => sum + renderMessage(message).length, 0),
     messageCount: view.messages.length,

@@ -9,6 +9,7 @@ import {
 import { admitFork, createForkRecord } from "../../fork/life/start.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { HostMessage, ModelFacts, RunningTool, TurnSettings } from "../host/agent-host.ts";
+import type { StoredView } from "../stores/views.ts";
 import { cachePrices, type ModelWindows } from "../window/models.ts";
 import type { Forks } from "./forks.ts";
 import { directiveText, type Inherited, inherit } from "./inherit.ts";
@@ -22,8 +23,7 @@ export async function launchFork({ context, forks, request }: LaunchInput): Prom
   const first = admission();
   if (first.status === "refused") return { status: "refused", reason: first.text };
   const captured = forks.capture.lastSent(sessionId);
-  const snapshot = captured === undefined ? undefined : snapshotOf(captured.messages);
-  const view = snapshot && { messages: snapshot, ageMs: context.now() - (captured?.atMs ?? 0) };
+  const view = captured && { ...snapshotOf(captured), ageMs: context.now() - captured.atMs };
   const { format, sessions } = context.host;
   const stored = async (): Promise<readonly HostMessage[]> => {
     const answer = await sessions.read(sessionId);
@@ -157,8 +157,8 @@ interface NotLaunched {
 }
 
 /** A copy that nothing can change any more. */
-function snapshotOf(messages: readonly HostMessage[]): readonly HostMessage[] {
-  return JSON.parse(JSON.stringify(messages)) as readonly HostMessage[];
+function snapshotOf({ messages, frame }: StoredView): StoredView {
+  return JSON.parse(JSON.stringify({ messages, frame })) as StoredView;
 }
 
 type StoredInherited =
@@ -167,11 +167,11 @@ type StoredInherited =
 
 async function storeInherited({ context, forks, inherited }: StoreInput): Promise<StoredInherited> {
   if (inherited.way === "none") return { status: "kept" };
-  const messages =
+  const view =
     inherited.way === "text"
-      ? [context.host.format.textMessage(`${inherited.preamble}\n\n${inherited.text}`)]
-      : inherited.messages;
-  const stored = await forks.views.put(messages);
+      ? { messages: [context.host.format.textMessage(`${inherited.preamble}\n\n${inherited.text}`)] }
+      : inherited;
+  const stored = await forks.views.put(view);
   return stored.status === "failed" ? stored : { status: "kept", blob: stored.blob };
 }
 

@@ -31,7 +31,7 @@ async function createChild(fork: object, session: { cost: number } = { cost: 0 }
       const messages = answers.map(answer);
       const model = { provider: "p", id: "m" };
       const sent = await limits.beforeRequest({ sessionId: "child", messages, model });
-      return JSON.stringify(sent?.at(-1) ?? "as it was");
+      return JSON.stringify((sent as readonly object[] | undefined)?.at(-1) ?? "as it was");
     },
     call: (callId: string) =>
       limits.beforeTool({ sessionId: "child", callId, tool: "read", input: { callId } }),

@@ -38,6 +38,11 @@ interface HostAbilities {
   readonly carryResults: boolean;
   /** A permission ask of a session can be rejected with a reason. */
   readonly rejectAsks: boolean;
+  /**
+   * A message that `prompt` has taken reaches its session exactly once, also after a crash and while it is busy, and the same
+   * id is the same message: a result is given to the agent and need not be looked for.
+   */
+  readonly deliversOnce: boolean;
 }
 
 /** What no call of the agent takes longer than: what it has not done by then it will not do. */
@@ -107,12 +112,12 @@ export interface HostSessions {
   createChild(child: NewChild): Promise<HostValue<string>>;
   /** From now on the child may also do at most what this agent may; nothing is ever given back. */
   limitChild(child: LimitedChild): Promise<HostValue<void>>;
-  /** Whether the rules of a child's session forbid a tool whatever it is called with, though it is declared. */
-  isForbidden(childSessionId: string, tool: string): Promise<HostValue<boolean>>;
+  /** Whether the rules of a child's session forbid a call that the agent itself would not refuse, though its tool is declared. */
+  isForbidden(call: Pick<ToolCall, "sessionId" | "tool" | "input">): Promise<HostValue<boolean>>;
   /** Replaces the note of a session. */
   setNote(sessionId: string, note: unknown): Promise<HostValue<void>>;
-  /** A new id for a message, so that it is known before the agent stores it. */
-  newMessageId(): string;
+  /** A new id for a message, so that it is known before the agent stores it; where it `deliversOnce`, the same for the same key and time. */
+  newMessageId(from?: { readonly key: string; readonly atMs: number }): string;
   /** Sends a message and resolves once it is stored. Refused as `reverted` where it would delete what the user may restore. */
   prompt(prompt: HostPrompt): Promise<HostValue<void>>;
   /** Stops what a session is doing. */
@@ -248,6 +253,17 @@ export interface OutgoingRequest {
   readonly model: ModelRef;
   /** When the model last finished an answer. */
   readonly lastAnswerAtMs?: number;
+  /**
+   * What a request has beside its messages, where the agent shows it: such as its system prompt and tools. Only the adapter
+   * looks into it; it is stored with a view, and set for a child that is to send the same.
+   */
+  frame?: unknown;
+}
+
+/** The messages to send, and the frame to send them in. */
+interface FramedMessages {
+  readonly messages: readonly HostMessage[];
+  readonly frame: unknown;
 }
 
 export interface ToolCall {
@@ -301,8 +317,8 @@ interface UserMessage {
 /** What the plugin decides at each moment of the agent. A handler changes nothing itself, so one that fails has no effect. */
 export interface Handlers {
   onSignal(signal: HostSignal): Promise<void>;
-  /** The list to send instead, or undefined to leave it. */
-  beforeRequest(request: OutgoingRequest): Promise<readonly HostMessage[] | undefined>;
+  /** The list to send instead, in another frame where that is given, or undefined to leave it. */
+  beforeRequest(request: OutgoingRequest): Promise<readonly HostMessage[] | FramedMessages | undefined>;
   /** Why the call must not be made, for the model to read. */
   beforeTool(call: ToolCall): Promise<string | undefined>;
   afterTool(finished: FinishedTool): Promise<ToolOutputChange | undefined>;

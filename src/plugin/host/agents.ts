@@ -19,6 +19,7 @@ export interface NewChild {
   readonly caller: string;
   /** The agent that it runs as. */
   readonly agent: string;
+  readonly model: ForkModel;
   readonly title: string;
   /** Stored with the session where the agent can, and given back by `get`, `list` and `children`. */
   readonly note: unknown;

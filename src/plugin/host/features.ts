@@ -54,8 +54,11 @@ export function combineFeatures(
     async beforeRequest(request) {
       const { sessionId, messages } = request;
       const decide = (each: Feature) => each.beforeRequest?.(request);
-      for await (const edited of decisions({ handler: "beforeRequest", sessionId, decide }))
-        messages.splice(0, messages.length, ...edited);
+      for await (const edited of decisions({ handler: "beforeRequest", sessionId, decide })) {
+        const { messages: sent, frame } = "frame" in edited ? edited : { messages: edited };
+        messages.splice(0, messages.length, ...sent);
+        if (frame !== undefined) request.frame = frame;
+      }
     },
     async beforeTool(call) {
       const { sessionId } = call;

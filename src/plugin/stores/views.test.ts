@@ -15,7 +15,7 @@ describe("the store of views", () => {
   const view = [{ info: { role: "user", id: "msg_1" }, parts: [{ type: "text", text: "grey 😀" }] }];
 
   async function put(): Promise<string> {
-    const stored = await createViewStore({ root }).put(view);
+    const stored = await createViewStore({ root }).put({ messages: view });
     if (stored.status === "failed") throw new Error(stored.reason);
     return stored.blob;
   }
@@ -53,9 +53,9 @@ describe("the store of views", () => {
     const cycle: Record<string, unknown> = { type: "text" };
     cycle.self = cycle;
     const messages = [{ info: { role: "user" }, parts: [cycle as { type: string }] }];
-    expect(await createViewStore({ root }).put(messages)).toMatchObject({ status: "failed" });
+    expect(await createViewStore({ root }).put({ messages })).toMatchObject({ status: "failed" });
     writeFileSync(root, "a file where the folder should be");
-    expect(await createViewStore({ root }).put(view)).toMatchObject({ status: "failed" });
+    expect(await createViewStore({ root }).put({ messages: view })).toMatchObject({ status: "failed" });
   });
 
   it("forgets what was removed", async () => {

@@ -2,16 +2,23 @@ import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import { nodeFileSystem, removeQuietly } from "../../stores/files/file-system.ts";
 import { createFileSpillStore, isSha256, readSpillFile, spillPath } from "../../stores/files/spill-store.ts";
+import { asObject } from "../../text/json.ts";
 import type { SpillFailure, SpillRef, SpillStore } from "../../tool-output/spill.ts";
 import type { HostMessage } from "../host/agent-host.ts";
 import { createLruMap } from "../host/features.ts";
 
 /** Keeps what children inherited, compressed and named by content, so that siblings share it. Never throws. */
 export interface ViewStore {
-  put(messages: readonly HostMessage[]): Promise<ViewStored | ViewFailure>;
-  /** The same messages byte for byte, or why they cannot be had. */
+  put(view: StoredView): Promise<ViewStored | ViewFailure>;
+  /** The same view byte for byte, or why it cannot be had. */
   get(blob: string): Promise<ViewFound | ViewFailure>;
   remove(blob: string): void;
+}
+
+/** Messages, and what the request that they were sent in had beside them. */
+export interface StoredView {
+  readonly messages: readonly HostMessage[];
+  readonly frame?: unknown;
 }
 
 interface ViewStored {
@@ -19,9 +26,8 @@ interface ViewStored {
   readonly blob: string;
 }
 
-interface ViewFound {
+interface ViewFound extends StoredView {
   readonly status: "found";
-  readonly messages: readonly HostMessage[];
 }
 
 interface ViewFailure {
@@ -76,15 +82,16 @@ interface ViewTexts {
 }
 
 function viewStoreOn(texts: ViewTexts): ViewStore {
-  const recent = createLruMap<string, readonly HostMessage[]>(MAX_IN_MEMORY);
+  const recent = createLruMap<string, StoredView>(MAX_IN_MEMORY);
   return {
-    async put(messages) {
+    async put({ messages, frame }) {
       try {
-        const json = JSON.stringify(messages);
+        // A list alone where there is no frame, as it was before there were any.
+        const json = JSON.stringify(frame === undefined ? messages : { messages, frame });
         const stored = await texts.put(json);
         if (stored.status === "failed") return { status: "failed", reason: stored.reason };
         // What siblings and a restarted host get is what went through JSON, so this one gets that too.
-        recent.set(stored.handle, JSON.parse(json) as readonly HostMessage[]);
+        recent.set(stored.handle, readView(JSON.parse(json)) ?? { messages });
         return { status: "stored", blob: stored.handle };
       } catch (cause) {
         return { status: "failed", reason: String(cause) };
@@ -92,15 +99,15 @@ function viewStoreOn(texts: ViewTexts): ViewStore {
     },
     async get(blob) {
       const known = recent.get(blob);
-      if (known !== undefined) return { status: "found", messages: known };
+      if (known !== undefined) return { status: "found", ...known };
       if (!isSha256(blob)) return { status: "failed", reason: "its name is not one of ours" };
       try {
         const json = await texts.get(blob);
         if (json === undefined) return { status: "failed", reason: "the stored copy is damaged" };
-        const messages: unknown = JSON.parse(json);
-        if (!Array.isArray(messages)) return { status: "failed", reason: "the stored copy is no list" };
-        recent.set(blob, messages as readonly HostMessage[]);
-        return { status: "found", messages: messages as readonly HostMessage[] };
+        const view = readView(JSON.parse(json));
+        if (view === undefined) return { status: "failed", reason: "the stored copy is no list" };
+        recent.set(blob, view);
+        return { status: "found", ...view };
       } catch (cause) {
         return {
           status: "failed",
@@ -115,6 +122,12 @@ function viewStoreOn(texts: ViewTexts): ViewStore {
   };
 }
 
+function readView(value: unknown): StoredView | undefined {
+  if (Array.isArray(value)) return { messages: value as readonly HostMessage[] };
+  const { messages, frame } = asObject(value);
+  return Array.isArray(messages) ? { messages: messages as readonly HostMessage[], frame } : undefined;
+}
+
 /** How long what children inherited is kept, since its last use. */
 export const VIEW_KEPT_MS: number = 14 * 24 * 3_600_000;
 
@@ -125,21 +138,25 @@ const decompress = promisify<Uint8Array, Buffer>(gunzip);
 
 /** Remembers what was last sent for each session, as the very list that the agent sends: later plugins change it in place. */
 export interface ViewCapture {
-  see(view: { readonly sessionId: string; readonly messages: readonly HostMessage[] }, atMs: number): void;
+  see(view: StoredView & { readonly sessionId: string }, atMs: number): void;
   lastSent(sessionId: string): CapturedView | undefined;
   forget(sessionId: string): void;
 }
 
-interface CapturedView {
-  readonly messages: readonly HostMessage[];
+interface CapturedView extends StoredView {
   readonly atMs: number;
 }
 
 export function createViewCapture(): ViewCapture {
-  const views = createLruMap<string, CapturedView>(MAX_SESSIONS);
+  const views = createLruMap<string, { readonly view: StoredView; readonly atMs: number }>(MAX_SESSIONS);
   return {
-    see: ({ sessionId, messages }, atMs) => views.set(sessionId, { messages, atMs }),
-    lastSent: views.get,
+    see: (view, atMs) => views.set(view.sessionId, { view, atMs }),
+    lastSent(sessionId) {
+      const { view, atMs } = views.get(sessionId) ?? {};
+      return view === undefined || atMs === undefined
+        ? undefined
+        : { messages: view.messages, atMs, ...(view.frame !== undefined && { frame: view.frame }) };
+    },
     forget: views.delete,
   };
 }

@@ -1,0 +1,160 @@
+import { createHash, randomBytes } from "node:crypto";
+import { type Opencode2Message, opencode2Request } from "../../formats/wires/opencode2/opencode2-request.ts";
+import type { HostFormat, HostMessage, MessageNote, TurnSettings } from "../../plugin/host/agent-host.ts";
+import { createLruMap } from "../../plugin/host/features.ts";
+import { asArray, asObject, asString, deepEqual, omitUndefined } from "../../text/json.ts";
+import type { Message, MessageError, ModelRef, Transcript, Usage } from "../../transcript/message.ts";
+
+/**
+ * OpenCode 2's messages as it sends them. They say less than the stored ones: how an answer ended, what it cost and which
+ * model gave it come from the events of this program (`AnswerFacts`). An answer from before its start that calls no tool is
+ * taken for finished: the host stores a text only when it is whole.
+ */
+export function createMessageFormat(answers: AnswerFacts): HostFormat {
+  const decode = (messages: readonly HostMessage[]): Transcript =>
+    opencode2Request.decode(asWire(messages)).map((message) => withFacts(message, answers));
+  return {
+    decode,
+    apply: (messages, edits, options) => opencode2Request.apply(asWire(messages), edits, options),
+    createDecoder() {
+      let known: ReadonlyMap<string, Message> = new Map();
+      return (messages) => {
+        const transcript = decode(messages).map((message) => {
+          const before = known.get(message.id);
+          return before !== undefined && deepEqual(before, message) ? before : message;
+        });
+        known = new Map(transcript.map((message) => [message.id, message]));
+        return transcript;
+      };
+    },
+    notesIn: (messages) => asWire(messages).flatMap(notesOn),
+    turnOf: (messages) => lastTurn(asWire(messages), answers),
+    // Nothing is added to tool outputs: results come as messages of their own.
+    withoutResults: (messages) => messages,
+    copy: (message) => structuredClone({ ...message }),
+    textMessage: (text, place) =>
+      omitUndefined({ id: place && `msg_${place.id}`, role: "user", content: [{ type: "text", text }] }),
+  };
+}
+
+function asWire(messages: readonly HostMessage[]): readonly Opencode2Message[] {
+  return messages as readonly Opencode2Message[];
+}
+
+/** What the events of the host said about the answers of the model. */
+export interface AnswerFacts {
+  of(messageId: string): AnswerFact | undefined;
+  /** Adds to what is known of an answer. */
+  learn(messageId: string, fact: AnswerFact): void;
+}
+
+export interface AnswerFact {
+  readonly agent?: string;
+  readonly model?: ModelRef;
+  readonly variant?: string;
+  readonly startedAtMs?: number;
+  readonly endedAtMs?: number;
+  readonly finish?: string;
+  readonly usage?: Usage;
+  readonly error?: MessageError;
+}
+
+export function createAnswerFacts(): AnswerFacts {
+  const known = createLruMap<string, AnswerFact>(MAX_ANSWERS);
+  return {
+    of: known.get,
+    learn: (messageId, fact) => known.set(messageId, { ...known.get(messageId), ...fact }),
+  };
+}
+
+const MAX_ANSWERS = 16_384;
+
+function withFacts(message: Message, answers: AnswerFacts): Message {
+  const { id, role, parts } = message;
+  if (role === "user") {
+    if (isCheckpoint(message)) return { ...message, summary: true, finish: "stop" };
+    if (!isOwnId(id)) return message;
+    return {
+      ...message,
+      parts: parts.map((part) => (part.type === "text" ? { ...part, synthetic: true, own: true } : part)),
+    };
+  }
+  if (role !== "assistant") return message;
+  const fact = answers.of(id);
+  const calls = parts.some(({ type }) => type === "tool");
+  if (fact === undefined) return { ...message, finish: calls ? "tool-calls" : "stop" };
+  const { startedAtMs: createdAt, finish, usage, error, model } = fact;
+  return { ...message, ...omitUndefined({ createdAt, finish, usage, error, model }) };
+}
+
+/** The host's summary of everything before it, which it sends as the user's. */
+function isCheckpoint({ parts: [first] }: Message): boolean {
+  return first?.type === "text" && first.text.startsWith("<conversation-checkpoint>");
+}
+
+function lastTurn(messages: readonly Opencode2Message[], answers: AnswerFacts): TurnSettings {
+  const fact = messages
+    .map(({ id }) => (id === undefined ? undefined : answers.of(id)))
+    .findLast((each) => each?.agent !== undefined);
+  const { agent, model, variant } = fact ?? {};
+  return omitUndefined({
+    agent,
+    model: model && omitUndefined({ providerId: model.provider, modelId: model.id, variant }),
+  });
+}
+
+/**
+ * The metadata of a prompt is given back with its message. That of a program's message is not, so its id says it; nor is that
+ * of a tool output, so the notice in it does.
+ */
+function notesOn({ id, role, metadata, content }: Opencode2Message, index: number): readonly MessageNote[] {
+  if (role === "tool") {
+    const handles = asArray(content).flatMap((part) => handlesIn(asObject(part).result));
+    return handles.map((handle) => ({ index, messageId: id, handle }));
+  }
+  const { prompt } = asObject(asObject(metadata).carryover);
+  const note = omitUndefined({ promptKey: asString(prompt), inheritedBy: INHERITED_ID.exec(id ?? "")?.[1] });
+  return Object.keys(note).length === 0 ? [] : [{ index, messageId: id, ...note }];
+}
+
+function handlesIn(result: unknown): readonly string[] {
+  const { value } = asObject(result);
+  const text = asString(value) ?? textOfContent(value);
+  return [...text.matchAll(NOTED_HANDLE)].map(([, handle = ""]) => handle);
+}
+
+const NOTED_HANDLE = /handle and sha256 ([0-9a-f]{64})/g;
+
+/** A new id in the host's own form, which sorts by time, marked as ours; for the same key and time always the same. */
+export function ownMessageId({ atMs, key }: { readonly atMs: number; readonly key?: string }): string {
+  const rest =
+    key === undefined
+      ? randomBytes(9).toString("base64url")
+      : createHash("sha256").update(key).digest("base64url").slice(0, 12);
+  return `${timePart(atMs)}${OWN_MARK}${rest}`;
+}
+
+/** The id of the message that holds what a text fork inherits. */
+export function inheritedMessageId(forkId: string, atMs: number): string {
+  return `${timePart(atMs)}${OWN_MARK}inherited_${forkId}`;
+}
+
+function timePart(atMs: number): string {
+  const time = (BigInt(Math.floor(atMs)) * 0x1000n) & 0xffff_ffff_ffffn;
+  return `msg_${time.toString(16).padStart(12, "0")}`;
+}
+
+/** True for a message that the plugin has sent. */
+export function isOwnId(messageId: string): boolean {
+  return messageId.includes(OWN_MARK);
+}
+
+const OWN_MARK = "_carryover_";
+const INHERITED_ID = new RegExp(`${OWN_MARK}inherited_(.+)$`);
+
+/** The texts of a message, for what looks only at words. */
+export function textOfContent(content: unknown): string {
+  return asArray(content)
+    .map((part) => asString(asObject(part).text) ?? "")
+    .join("");
+}

@@ -1,0 +1,132 @@
+import type { AgentPlugin, ModelFacts, OutgoingRequest } from "../../plugin/host/agent-host.ts";
+import { asArray, asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
+import { listModels, type SetupContext } from "./abilities.ts";
+import type { AnswerFacts } from "./messages.ts";
+
+/** A request as the host shows it before it is written for a provider. All of it may be changed. */
+export interface ContextEvent {
+  readonly sessionID: string;
+  readonly agent?: string;
+  readonly model?: unknown;
+  system: unknown[];
+  messages: object[];
+  tools: Record<string, unknown>;
+}
+
+/** The request that an event is, as the plugin edits it: its frame is the system prompt and the tools. */
+export function outgoingRequest(event: ContextEvent, answers: AnswerFacts): OutgoingRequest {
+  return {
+    sessionId: event.sessionID,
+    get messages() {
+      return event.messages;
+    },
+    model: modelOf(event.model),
+    get lastAnswerAtMs() {
+      const ids = event.messages.map((message) => asString(asObject(message).id) ?? "");
+      return ids.map((id) => answers.of(id)?.endedAtMs).findLast((atMs) => atMs !== undefined);
+    },
+    get frame() {
+      return { system: event.system, tools: event.tools };
+    },
+    set frame(frame: unknown) {
+      const { system, tools } = asObject(frame);
+      event.system.splice(0, event.system.length, ...asArray(system));
+      for (const name of Object.keys(event.tools)) delete event.tools[name];
+      Object.assign(event.tools, structuredClone(asObject(tools)));
+    },
+  } as OutgoingRequest;
+}
+
+/** Makes an event what it was; late edits then fall on lists that nobody sends. */
+export function restoreContext(event: ContextEvent): () => void {
+  const { system, messages, tools } = event;
+  const before = { system: [...system], messages: [...messages], tools: { ...tools } };
+  return () => Object.assign(event, before);
+}
+
+function modelOf(model: unknown): { readonly provider: string; readonly id: string } {
+  const { id, providerID } = asObject(model);
+  return { provider: asString(providerID) ?? "", id: asString(id) ?? "" };
+}
+
+/** What the host says about its models. */
+export interface ModelList {
+  of(model: unknown): Promise<ModelFacts>;
+  /** To be asked for again: the list has changed. */
+  refresh(): void;
+}
+
+export function createModelList(context: SetupContext): ModelList {
+  let listed: Promise<readonly UnknownObject[]> | undefined;
+  return {
+    async of(model) {
+      const named = modelOf(model);
+      listed ??= listModels(context).catch(() => []);
+      const found = (await listed).find((each) => each.id === named.id && each.providerID === named.provider);
+      // The host knows its models only some time after it has loaded its plugins.
+      if (found === undefined) listed = undefined;
+      return { ...named, ...(found && readLimits(found)) };
+    },
+    refresh() {
+      listed = undefined;
+    },
+  };
+}
+
+function readLimits({ limit, cost }: UnknownObject): Omit<ModelFacts, "provider" | "id"> {
+  const { context, input, output } = asObject(limit);
+  // Prices for longer contexts follow behind the first.
+  const [first] = asArray(cost).map(asObject);
+  const { read, write } = asObject(first?.cache);
+  const price = asNumber(first?.input) ?? 0;
+  return omitUndefined({
+    contextTokens: asNumber(context),
+    inputTokens: asNumber(input),
+    outputTokens: asNumber(output),
+    prices:
+      price > 0
+        ? { input: price, cacheRead: asNumber(read) ?? 0, cacheWrite: asNumber(write) ?? 0 }
+        : undefined,
+  });
+}
+
+/** The headers of a request, by which providers find a cached prefix. */
+export interface HeadersEvent {
+  readonly sessionID: string;
+  readonly headers: Record<string, string>;
+}
+
+/** Gives the child of an exact fork the headers of the session whose cache it uses. */
+export async function useHeadersOfOwner(
+  { sessionID, headers }: HeadersEvent,
+  plugin: CacheOwners,
+): Promise<void> {
+  const owner = await plugin.cacheOwnerOf(sessionID);
+  if (owner === undefined) return;
+  for (const [name, value] of Object.entries(headers)) if (value === sessionID) headers[name] = owner;
+}
+
+/** A request as it goes out. */
+export interface HttpEvent {
+  readonly sessionID: string;
+  request: Request;
+}
+
+/** Gives the child of an exact fork the cache key of the session whose cache it uses. */
+export async function useCacheKeyOfOwner(event: HttpEvent, plugin: CacheOwners): Promise<void> {
+  const { sessionID, request } = event;
+  const owner = await plugin.cacheOwnerOf(sessionID);
+  if (owner === undefined || request.body === null) return;
+  const text = await request.clone().text();
+  const key = `"prompt_cache_key":${JSON.stringify(cacheKey(sessionID))}`;
+  if (!text.includes(key)) return;
+  const body = text.replace(key, () => `"prompt_cache_key":${JSON.stringify(cacheKey(owner))}`);
+  event.request = new Request(request, { body });
+}
+
+type CacheOwners = Pick<AgentPlugin, "cacheOwnerOf">;
+
+/** The host's own rule: an id that is a hash stands without its kind, since providers take 64 characters. */
+function cacheKey(sessionId: string): string {
+  return /^ses_[0-9a-f]{64}$/.test(sessionId) ? sessionId.slice(4) : sessionId;
+}

@@ -1,0 +1,200 @@
+import { join } from "node:path";
+import type { AgentHost, AgentPlugin, RunningTool } from "../../plugin/host/agent-host.ts";
+import { createLruMap } from "../../plugin/host/features.ts";
+import { createPlugin } from "../../plugin/plugin.ts";
+import { configHome, pluginFolders } from "../../plugin/stores/folders.ts";
+import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
+import { asObject, asString } from "../../text/json.ts";
+import { addCommand, asSetupContext, directoryOf, type SetupContext } from "./abilities.ts";
+import { createChildNotes } from "./child-notes.ts";
+import { createChildSessions } from "./child-sessions.ts";
+import { guardedHook } from "./guard.ts";
+import { createLogFile } from "./log.ts";
+import { createAnswerFacts, createMessageFormat } from "./messages.ts";
+import { createSessionReader, ReadOnly } from "./read-session.ts";
+import {
+  type ContextEvent,
+  createModelList,
+  type HeadersEvent,
+  type HttpEvent,
+  outgoingRequest,
+  restoreContext,
+  useCacheKeyOfOwner,
+  useHeadersOfOwner,
+} from "./requests.ts";
+import { createSessions } from "./sessions.ts";
+import { followEvents } from "./signals.ts";
+import {
+  changeToolResult,
+  finishedTool,
+  opencode2Tools,
+  type ToolEndEvent,
+  toolDefinition,
+} from "./tools.ts";
+
+/**
+ * The plugin as OpenCode 2 loads it, once for each folder. `sessions.ts`, `signals.ts`, `messages.ts`, `requests.ts` and
+ * `tools.ts` give the host in the plugin's terms; nothing is decided here. Nothing here takes long: every session of the
+ * folder waits for it. Gives what ends the plugin, or undefined in OpenCode 1, which calls this too.
+ */
+export async function setUp(given: unknown): Promise<(() => Promise<void>) | undefined> {
+  const context = asSetupContext(given);
+  if (context === undefined) return undefined;
+  const directory = await directoryOf(context);
+  const parts = createParts(context, directory);
+  const { host, log } = parts;
+  const plugin = createPlugin(host, context.options ?? {}, { env: process.env });
+  const onFailure = (what: string, cause: unknown): void =>
+    log("error", `${what} failed and changed nothing`, { cause: String(cause) });
+  await addHooks(context, { ...parts, plugin, onFailure });
+  await addTools(context, { ...parts, plugin });
+  for (const [name, command] of Object.entries(plugin.commands))
+    await addCommand(context, { name, ...command }).catch((cause: unknown) => onFailure(`/${name}`, cause));
+  const events = followEvents(context.event.subscribe(), { ...parts, plugin, onFailure });
+  return async () => {
+    events.stop();
+    await plugin.dispose();
+  };
+}
+
+/** OpenCode 2 as the plugin's host, and what its hooks and events need beside. */
+function createParts(context: SetupContext, directory: string) {
+  const { env, argv } = process;
+  const store = asString(asObject(context.options).store);
+  const folders = pluginFolders({ store: store !== undefined && isDatabase(store) ? undefined : store, env });
+  const log = createLogFile(join(folders.root, LOG_FILE));
+  const answers = createAnswerFacts();
+  const reader = createSessionReader(context);
+  const notes = createChildNotes({ forks: folders.forks, directory });
+  const sessions = createSessions({ context, notes, reader });
+  const { mayStart, agents, ...children } = createChildSessions({ context, notes, directory });
+  const host: AgentHost = {
+    directory,
+    // Its sessions are not those of OpenCode 1 in the same folder.
+    project: `opencode2 ${directory}`,
+    attendance: argv.slice(2).includes("run") ? "headless" : "attended",
+    packageFolders: [directory, join(configHome(env), "opencode")],
+    can: { carryResults: false, rejectAsks: true, deliversOnce: true },
+    format: createMessageFormat(answers),
+    sessions: { ...sessions, ...children },
+    tools: opencode2Tools,
+    // Only the half in the terminal reaches the screen.
+    screen: {
+      toast: (message) => log("info", message),
+      show: async () => "not-shown",
+      open: async () => "not-opened",
+    },
+    agents,
+    log,
+  };
+  return {
+    host,
+    log,
+    directory,
+    answers,
+    reader,
+    sessions,
+    mayStart,
+    models: createModelList(context),
+    lastModels: createLruMap<string, unknown>(MAX_SESSIONS),
+  };
+}
+
+/** The log of the plugin in its folder. */
+export const LOG_FILE = "opencode2.log";
+const MAX_SESSIONS = 1_024;
+
+type Parts = ReturnType<typeof createParts>;
+
+interface HooksSetup extends Parts {
+  readonly plugin: AgentPlugin;
+  readonly onFailure: (what: string, cause: unknown) => void;
+}
+
+async function addHooks({ session, tool }: SetupContext, setup: HooksSetup): Promise<void> {
+  const { plugin, answers, reader, models, lastModels, onFailure } = setup;
+  const edit = guardedHook<ContextEvent>(
+    {
+      name: "context",
+      restore: restoreContext,
+      async run(event) {
+        const { sessionID: sessionId, model } = event;
+        lastModels.set(sessionId, model);
+        await plugin.onSignal({ type: "request", sessionId, model: await models.of(model) });
+        await plugin.beforeRequest(outgoingRequest(event, answers));
+      },
+    },
+    onFailure,
+  );
+  await session.hook("context", async (event: ContextEvent) => {
+    if (reader.takes(event)) throw new ReadOnly();
+    await edit(event);
+  });
+  const useHeaders = (event: HeadersEvent) => useHeadersOfOwner(event, plugin);
+  await session.hook("model.request", guardedHook({ name: "model.request", run: useHeaders }, onFailure));
+  const useKey = (event: HttpEvent) => useCacheKeyOfOwner(event, plugin);
+  await session.hook("http.request", guardedHook({ name: "http.request", run: useKey }, onFailure));
+  await tool.hook("execute.before", async (event: ToolStartEvent) => {
+    let refusal: string | undefined;
+    const { sessionID: sessionId, id: callId, tool: name, input } = event;
+    const look = async (): Promise<void> => {
+      refusal = await plugin.beforeTool({ sessionId, callId, tool: name, input });
+    };
+    await guardedHook({ name: "execute.before", run: look }, onFailure)(event);
+    if (refusal !== undefined) throw new Error(refusal);
+  });
+  await tool.hook(
+    "execute.after",
+    guardedHook<ToolEndEvent>(
+      {
+        name: "execute.after",
+        restore: (event) => {
+          const { result } = event;
+          return () => {
+            if (result !== undefined) event.result = result;
+          };
+        },
+        async run(event) {
+          const finished = finishedTool(event);
+          if (finished !== undefined)
+            await plugin.afterTool(finished, (change) => changeToolResult(event, change));
+        },
+      },
+      onFailure,
+    ),
+  );
+}
+
+interface ToolStartEvent {
+  readonly tool: string;
+  readonly sessionID: string;
+  readonly id: string;
+  readonly input: unknown;
+}
+
+async function addTools(
+  { tool }: SetupContext,
+  { plugin, models, lastModels, mayStart }: Pick<HooksSetup, "plugin" | "models" | "lastModels" | "mayStart">,
+): Promise<void> {
+  const running = async (call: Readonly<Record<string, unknown>>): Promise<RunningTool> => {
+    const { sessionID, id, messageID, agent: named, signal, progress } = call;
+    const sessionId = String(sessionID);
+    const caller = String(named);
+    return {
+      sessionId,
+      callId: String(id),
+      messageId: String(messageID),
+      agent: caller,
+      // GA gives one; in the snapshot a tool is not told that nobody waits any more.
+      signal: signal instanceof AbortSignal ? signal : new AbortController().signal,
+      model: await models.of(lastModels.get(sessionId)),
+      mayStart: (agent) => mayStart(caller, agent),
+      setTitle: (title) => {
+        if (typeof progress === "function") void Promise.resolve(progress({ title })).catch(() => {});
+      },
+    };
+  };
+  await tool.transform((draft) => {
+    for (const [name, each] of Object.entries(plugin.tools)) draft.add(toolDefinition(name, each, running));
+  });
+}

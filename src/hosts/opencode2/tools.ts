@@ -1,0 +1,139 @@
+import { basename, dirname } from "node:path";
+import type {
+  FinishedTool,
+  HostTools,
+  ModelTool,
+  RunningTool,
+  ToolOutputChange,
+  ToolParameter,
+  WholeOutput,
+} from "../../plugin/host/agent-host.ts";
+import { asArray, asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
+import { patchedFiles, readHostFile } from "../opencode/tool-output.ts";
+
+/** What OpenCode 2's tools mean. */
+export const opencode2Tools: HostTools = {
+  kindOf: (tool) => (tool === "subagent" ? "subagent" : tool === "question" ? "question" : undefined),
+  writtenFiles(tool, input) {
+    const { path, patchText } = asObject(input);
+    if (tool === "patch") return patchedFiles(patchText);
+    const file = tool === "write" || tool === "edit" ? asString(path) : undefined;
+    return file === undefined ? [] : [file];
+  },
+};
+
+/** A call of a tool that has ended, as the host shows it; the result may be changed. */
+export interface ToolEndEvent {
+  readonly tool: string;
+  readonly sessionID: string;
+  readonly id: string;
+  readonly status: string;
+  result?: { readonly output?: unknown; readonly content?: unknown; readonly metadata?: unknown };
+}
+
+/** An output as the plugin sees it; undefined for a call that failed, and for one that gives more than text. */
+export function finishedTool(event: ToolEndEvent): FinishedTool | undefined {
+  if (event.status !== "completed" || event.result === undefined) return undefined;
+  return {
+    sessionId: event.sessionID,
+    callId: event.id,
+    tool: event.tool,
+    get text() {
+      return textOf(event.result?.content);
+    },
+    whole: () => wholeOutput(event),
+  };
+}
+
+/** Writes a change into the result. Nothing undefined may stand in metadata, and no content may be empty: the host stores neither. */
+export function changeToolResult(event: ToolEndEvent, change: ToolOutputChange): void {
+  const { result } = event;
+  if (result === undefined) return;
+  const before = textOf(result.content) ?? "";
+  const text = change.type === "append" ? before + change.text : change.text;
+  const spilled = change.type === "replace" ? change.spilled : undefined;
+  const metadata = {
+    ...asObject(result.metadata),
+    // Unset, the host would cut it once more.
+    truncated: spilled !== undefined || asObject(result.metadata).truncated === true,
+    ...(spilled && { carryover: withoutUndefined(spilled) }),
+  };
+  event.result = { ...result, content: [{ type: "text", text: text === "" ? EMPTY : text }], metadata };
+}
+
+const EMPTY = "(no output)";
+
+function withoutUndefined(value: object): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
+
+/** The text of a content that is text alone. */
+function textOf(content: unknown): string | undefined {
+  if (typeof content === "string") return content;
+  const parts = asArray(content).map(asObject);
+  return parts.every(({ type, text }) => type === "text" && typeof text === "string")
+    ? parts.map(({ text }) => text).join("\n")
+    : undefined;
+}
+
+/** What the tool really said: `shell` keeps the end of a long output, and names a file that has all of it. */
+async function wholeOutput({ tool, result }: ToolEndEvent): Promise<WholeOutput> {
+  const shown = textOf(result?.content) ?? "";
+  const [, notice = "", path = ""] = (tool === "shell" && CUT_BY_SHELL.exec(shown)) || [];
+  // The path came with the output of a command: it must not make us read any other file for it.
+  if (asObject(result?.metadata).truncated !== true || basename(dirname(dirname(path))) !== SHELL_FOLDER)
+    return { text: shown };
+  const text = await readHostFile(path);
+  const behind = shown.slice(shown.lastIndexOf(notice) + notice.length);
+  return text === undefined ? { text: shown } : { text: text.trimEnd() + behind, path };
+}
+
+/** The last of its kind in the text: a command may print one too. */
+const CUT_BY_SHELL = /[\s\S]*(\n\n\[output truncated; full output saved to: (.+?)\])/;
+/** Where the host keeps the outputs of commands, in a folder for each project. */
+const SHELL_FOLDER = "shell";
+
+/** A tool for the model in the host's own terms. */
+export function toolDefinition(name: string, tool: ModelTool, running: RunningFacts): UnknownObject {
+  const { description, parameters, execute } = tool;
+  const entries = Object.entries(parameters);
+  return {
+    name,
+    description,
+    input: {
+      type: "object",
+      properties: Object.fromEntries(entries.map(([key, parameter]) => [key, schemaOf(parameter)])),
+      required: entries.flatMap(([key, { isRequired }]) => (isRequired ? [key] : [])),
+      additionalProperties: false,
+    },
+    // Else it would exist only inside the tool that runs JavaScript.
+    options: { codemode: false },
+    async execute(input: unknown, call: unknown) {
+      const text = await execute(input, await running(asObject(call)));
+      return { content: text === "" ? EMPTY : text };
+    },
+  };
+}
+
+/** What a running tool is told, from what the host gives to it. */
+export type RunningFacts = (call: UnknownObject) => Promise<RunningTool>;
+
+function schemaOf(parameter: ToolParameter): UnknownObject {
+  const { description } = parameter;
+  switch (parameter.type) {
+    case "word":
+      return omitUndefined({ type: "string", enum: parameter.words, description });
+    case "text": {
+      const { minChars = 1, maxChars: maxLength, pattern } = parameter;
+      return pattern === undefined
+        ? omitUndefined({ type: "string", minLength: minChars || undefined, maxLength, description })
+        : omitUndefined({ type: "string", pattern: pattern.source, description });
+    }
+    case "number":
+    case "whole-number": {
+      const { least: minimum, most: maximum } = parameter;
+      const type = parameter.type === "number" ? "number" : "integer";
+      return omitUndefined({ type, minimum, maximum, description });
+    }
+  }
+}
