@@ -129,7 +129,8 @@ export type WarningCode =
   | "message-repeated"
   | "usage-anomaly"
   | "hook-failed"
-  | "not-persisted";
+  | "not-persisted"
+  | "request-not-edited";
 
 /** What a session writes into its journal. */
 export type SessionRecord =

@@ -2,26 +2,15 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { aiSdk } from "../../src/formats/wires/ai-sdk/ai-sdk.ts";
 import type { AiSdkWire } from "../../src/formats/wires/ai-sdk/ai-sdk-message.ts";
-import { findAnthropicFaults } from "../../src/formats/wires/anthropic/find-faults.ts";
-import { findGeminiFaults } from "../../src/formats/wires/gemini/find-faults.ts";
-import { findOpenAIChatFaults } from "../../src/formats/wires/openai-chat/find-faults.ts";
-import { findOpenAIResponsesFaults } from "../../src/formats/wires/openai-responses/find-faults.ts";
 import { runStages } from "../../src/transcript/edit.ts";
-import { CONVERSATION, type RecordedApi, recordRequest } from "../rig/ai-sdk-requests.ts";
+import { CONVERSATION, findApiFaults, RECORDED_APIS, recordRequest } from "../rig/ai-sdk-requests.ts";
 import { randomProjection } from "../rig/random-history/random-projection.ts";
 import { runs } from "../rig/runs.ts";
 import { repairRequest, WIRE_STAGES } from "../rig/wire-laws.ts";
 
-const APIS = {
-  anthropic: (body) => findAnthropicFaults(body),
-  "openai-chat": (body) => findOpenAIChatFaults(body),
-  "openai-responses": (body) => findOpenAIResponsesFaults(body),
-  gemini: (body) => findGeminiFaults(body),
-} as const satisfies Record<RecordedApi, (body: unknown) => readonly unknown[]>;
-
 const OPTIONS: readonly Readonly<Record<string, unknown>>[] = [{}, { openai: { store: false } }];
 
-describe.each(Object.keys(APIS) as readonly RecordedApi[])("edited messages on their way to %s", (api) => {
+describe.each(RECORDED_APIS)("edited messages on their way to %s", (api) => {
   it.each(WIRE_STAGES.map((stage, index) => ({ name: stage.name || `edits ${index + 1}`, stage })))(
     "the real provider makes a request without fault of them: $name",
     async ({ stage }) => {
@@ -30,34 +19,31 @@ describe.each(Object.keys(APIS) as readonly RecordedApi[])("edited messages on t
       const messages = aiSdk.apply(wire, edits, { at: 0 }) as unknown as typeof CONVERSATION;
       expect(aiSdk.faults(messages as AiSdkWire)).toEqual([]);
       for (const providerOptions of OPTIONS) {
-        expect(APIS[api](await recordRequest(api, { messages, providerOptions }))).toEqual([]);
+        expect(findApiFaults(api, await recordRequest(api, { messages, providerOptions }))).toEqual([]);
       }
     },
   );
 });
 
-describe.each(Object.keys(APIS) as readonly RecordedApi[])(
-  "encoded projections on their way to %s",
-  (api) => {
-    it.each(WIRE_STAGES.map((stage, index) => ({ name: stage.name || `edits ${index + 1}`, stage })))(
-      "the real provider makes a request without fault of what is left of a conversation: $name",
-      async ({ stage }) => {
-        const { transcript } = runStages(aiSdk.decode(CONVERSATION as AiSdkWire), [stage], { at: 0 });
-        const messages = aiSdk.encode(transcript);
-        expect(aiSdk.faults(messages)).toEqual([]);
-        for (const providerOptions of OPTIONS) {
-          expect(APIS[api](await recordRequest(api, { messages, providerOptions }))).toEqual([]);
-        }
-      },
-    );
+describe.each(RECORDED_APIS)("encoded projections on their way to %s", (api) => {
+  it.each(WIRE_STAGES.map((stage, index) => ({ name: stage.name || `edits ${index + 1}`, stage })))(
+    "the real provider makes a request without fault of what is left of a conversation: $name",
+    async ({ stage }) => {
+      const { transcript } = runStages(aiSdk.decode(CONVERSATION as AiSdkWire), [stage], { at: 0 });
+      const messages = aiSdk.encode(transcript);
+      expect(aiSdk.faults(messages)).toEqual([]);
+      for (const providerOptions of OPTIONS) {
+        expect(findApiFaults(api, await recordRequest(api, { messages, providerOptions }))).toEqual([]);
+      }
+    },
+  );
 
-    it("the real provider makes a request without fault of them", async () => {
-      const check = async (messages: typeof CONVERSATION): Promise<void> => {
-        const request = await recordRequest(api, { messages, allowSystemInMessages: true });
-        expect(APIS[api](request)).toEqual([]);
-      };
-      const property = fc.asyncProperty(randomProjection(), (transcript) => check(aiSdk.encode(transcript)));
-      await fc.assert(property, { numRuns: runs(500) });
-    });
-  },
-);
+  it("the real provider makes a request without fault of them", async () => {
+    const check = async (messages: typeof CONVERSATION): Promise<void> => {
+      const request = await recordRequest(api, { messages, allowSystemInMessages: true });
+      expect(findApiFaults(api, request)).toEqual([]);
+    };
+    const property = fc.asyncProperty(randomProjection(), (transcript) => check(aiSdk.encode(transcript)));
+    await fc.assert(property, { numRuns: runs(500) });
+  });
+});

@@ -2,6 +2,11 @@ import { createAnthropic } from "@ai-sdk/anthropic";
 import { createGoogleGenerativeAI } from "@ai-sdk/google";
 import { createOpenAI } from "@ai-sdk/openai";
 import { generateText, type LanguageModel, type ModelMessage } from "ai";
+import { findAnthropicFaults } from "../../src/formats/wires/anthropic/find-faults.ts";
+import { findGeminiFaults } from "../../src/formats/wires/gemini/find-faults.ts";
+import { findOpenAIChatFaults } from "../../src/formats/wires/openai-chat/find-faults.ts";
+import { findOpenAIResponsesFaults } from "../../src/formats/wires/openai-responses/find-faults.ts";
+import type { Fault } from "../../src/transcript/format.ts";
 
 /** The body that a provider of the AI SDK sends for some messages; nothing leaves the machine. */
 export async function recordRequest(api: RecordedApi, request: RecordedRequest): Promise<unknown> {
@@ -25,6 +30,60 @@ export interface RecordedRequest {
   readonly providerOptions?: Readonly<Record<string, unknown>>;
 }
 
+/** A model of the AI SDK whose provider is a function: what it answers to the body of each request. Nothing leaves the machine. */
+export function modelOf(api: RecordedApi, answer: (body: unknown) => CannedAnswer): LanguageModel {
+  const fetch = async (_: unknown, init?: { readonly body?: unknown }): Promise<Response> =>
+    Response.json(ANSWERS[api](answer(JSON.parse(String(init?.body)))));
+  return MODELS[api]({ apiKey: "none", fetch: fetch as typeof globalThis.fetch });
+}
+
+export interface CannedAnswer {
+  readonly text: string;
+  readonly inputTokens: number;
+}
+
+const ANSWERS: Record<RecordedApi, (answer: CannedAnswer) => unknown> = {
+  anthropic: ({ text, inputTokens }) => ({
+    type: "message",
+    id: "msg_1",
+    model: "claude-sonnet-4-5",
+    role: "assistant",
+    content: [{ type: "text", text }],
+    stop_reason: "end_turn",
+    usage: { input_tokens: inputTokens, output_tokens: 20 },
+  }),
+  "openai-chat": ({ text, inputTokens }) => ({
+    id: "chat_1",
+    object: "chat.completion",
+    created: 1,
+    model: "gpt-4.1",
+    choices: [{ index: 0, message: { role: "assistant", content: text }, finish_reason: "stop" }],
+    usage: { prompt_tokens: inputTokens, completion_tokens: 20, total_tokens: inputTokens + 20 },
+  }),
+  "openai-responses": ({ text, inputTokens }) => ({
+    id: "resp_1",
+    created_at: 1,
+    model: "gpt-5",
+    output: [
+      {
+        type: "message",
+        id: "msg_1",
+        role: "assistant",
+        content: [{ type: "output_text", text, annotations: [] }],
+      },
+    ],
+    usage: { input_tokens: inputTokens, output_tokens: 20 },
+  }),
+  gemini: ({ text, inputTokens }) => ({
+    candidates: [{ content: { role: "model", parts: [{ text }] }, finishReason: "STOP" }],
+    usageMetadata: {
+      promptTokenCount: inputTokens,
+      candidatesTokenCount: 20,
+      totalTokenCount: inputTokens + 20,
+    },
+  }),
+};
+
 interface ProviderSettings {
   readonly apiKey: string;
   readonly fetch: typeof globalThis.fetch;
@@ -40,6 +99,19 @@ const MODELS = {
 
 /** The APIs whose requests can be recorded. */
 export type RecordedApi = keyof typeof MODELS;
+export const RECORDED_APIS = Object.keys(MODELS) as readonly RecordedApi[];
+
+/** What the API would refuse in the body of a request. */
+export function findApiFaults(api: RecordedApi, body: unknown): readonly Fault[] {
+  return FIND_FAULTS[api](body);
+}
+
+const FIND_FAULTS: Record<RecordedApi, (body: unknown) => readonly Fault[]> = {
+  anthropic: (body) => findAnthropicFaults(body),
+  "openai-chat": (body) => findOpenAIChatFaults(body),
+  "openai-responses": (body) => findOpenAIResponsesFaults(body),
+  gemini: (body) => findGeminiFaults(body),
+};
 
 /** A conversation with everything that occurs: thinking, parallel calls, a failed one, images, a long output. */
 export const CONVERSATION: readonly ModelMessage[] = [

@@ -27,8 +27,8 @@ export interface BlockAdapter<Wire, Item, Value> {
   readonly results: "together" | "apart";
   /** Whether the system text is apart, before all turns, or a turn among the others (the default). */
   readonly system?: "apart" | "among";
-  /** True when two turns of this role in a row must be merged. */
-  merges(role: Role): boolean;
+  /** When two turns of this role in a row become one: always, only where an edit made them neighbours, or never. */
+  merges(role: Role): "always" | "edited" | "never";
   /** Adapts a turn to the rules of the API: which hidden reasoning stays, which ids are removed. By default hidden blocks are dropped. */
   normalizeTurn?(
     blocks: readonly PlacedBlock<Value>[],
@@ -46,8 +46,6 @@ export interface BlockAdapter<Wire, Item, Value> {
 export interface Encoding<Item, Value> {
   /** The field of a request that holds its items; unset where the wire is the list itself. */
   readonly list?: string;
-  /** The roles of which two turns in a row become one, where these are more than `merges` says. */
-  readonly merges?: readonly Role[];
   /** Where the system text goes, if not where `system` says. */
   readonly system?: "apart";
   /** The longest call id that the API takes. */

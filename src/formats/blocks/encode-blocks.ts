@@ -58,11 +58,11 @@ interface EncodeInput<Wire, Item, Value> {
 function encodingAdapter<Wire, Item, Value>(
   adapter: BlockAdapter<Wire, Item, Value>,
 ): BlockAdapter<Wire, Item, Value> {
-  const { merges = [], system } = adapter.encoding;
+  const { system } = adapter.encoding;
   return {
     ...adapter,
     ...(system !== undefined && { system }),
-    merges: (role) => merges.includes(role) || adapter.merges(role),
+    merges: (role) => (adapter.merges(role) === "never" ? "never" : "always"),
   };
 }
 

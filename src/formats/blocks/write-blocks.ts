@@ -136,7 +136,7 @@ function mergeTurns<Wire, Item, Value>(
       last.role === turn.role &&
       last.emptyItem === undefined &&
       turn.emptyItem === undefined &&
-      (adapter.merges(turn.role) || isOfOneItem(last.blocks.at(-1), turn.blocks[0]));
+      mustMerge(adapter.merges(turn.role), last.blocks.at(-1)?.item, turn.blocks[0]?.item);
     if (isOne) {
       for (const block of turn.blocks) open.push(block);
     } else {
@@ -147,8 +147,14 @@ function mergeTurns<Wire, Item, Value>(
   return merged;
 }
 
-function isOfOneItem(one?: PlacedBlock<unknown>, other?: PlacedBlock<unknown>): boolean {
-  return one?.item !== undefined && one.item === other?.item;
+/** Two turns of one item are one again; those of neighbouring items were sent like that. */
+function mustMerge(
+  how: "always" | "edited" | "never",
+  item: number | undefined,
+  next: number | undefined,
+): boolean {
+  if (item !== undefined && item === next) return true;
+  return how === "always" || (how === "edited" && (item === undefined || next !== item + 1));
 }
 
 function normalizeTurn<Wire, Item, Value>(

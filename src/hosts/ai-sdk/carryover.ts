@@ -10,7 +10,7 @@ import {
 } from "../../compaction/trigger/overflow.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { Journal } from "../../session/journal.ts";
-import type { SessionEvent, SessionState } from "../../session/log.ts";
+import type { SessionEvent, SessionState, WarningCode } from "../../session/log.ts";
 import {
   findConflicts,
   SESSION_SHAPE,
@@ -63,6 +63,7 @@ export function carryover<Model extends LanguageModelLike>(
   let headers: ModelCall["headers"];
   let isEdited = false;
   const emit = (event: SessionEvent): void => options.onEvent?.(event);
+  const warn = (code: WarningCode, message: string): void => emit({ type: "warning", code, message });
   const { session, clock } = openSession(base, options, {
     headers: () => headers,
     onEvent(event) {
@@ -80,7 +81,7 @@ export function carryover<Model extends LanguageModelLike>(
         messages: withoutSystem(conversation.currentWire()),
       });
     } catch (error) {
-      emit({ type: "warning", code: "not-persisted", message: `onCompact threw: ${String(error)}` });
+      warn("not-persisted", `onCompact threw: ${String(error)}`);
     }
   }
 
@@ -88,6 +89,7 @@ export function carryover<Model extends LanguageModelLike>(
     clock,
     restore: options.restore,
     onPrepared: persist,
+    onWarning: warn,
   });
   const model = wrapModel(asCallable(base), {
     session,

@@ -4,8 +4,11 @@ import { readUsage } from "../../compaction/trigger/overflow.ts";
 import { aiSdk } from "../../formats/wires/ai-sdk/ai-sdk.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { GiveUp, GiveUpReason, SessionAction } from "../../session/action.ts";
+import type { WarningCode } from "../../session/log.ts";
 import type { Session } from "../../session/session.ts";
+import { repairPairing } from "../../stages/repair.ts";
 import { asObject, asString } from "../../text/json.ts";
+import type { Fault } from "../../transcript/format.ts";
 import type { Message, MessageId, Transcript } from "../../transcript/message.ts";
 
 /** Joins a session and the messages that the AI SDK sends with every request. */
@@ -36,11 +39,12 @@ interface ConversationOptions {
   readonly restore?: unknown;
   /** Called after each preparation, before the messages are sent. */
   readonly onPrepared: () => Promise<void>;
+  readonly onWarning: (code: WarningCode, message: string) => void;
 }
 
 /** A conversation without messages. */
 export function createConversation(session: Session, options: ConversationOptions): Conversation {
-  const { clock, restore, onPrepared } = options;
+  const { clock, restore, onPrepared, onWarning } = options;
   const answers = new Map<MessageId, AnswerFacts>();
   let latest: AiSdkWire = [];
   let lastId: MessageId | undefined;
@@ -57,8 +61,16 @@ export function createConversation(session: Session, options: ConversationOption
     await session.restore(transcript, restore);
   }
 
+  /** A provider's rules come first: edits that break one and cannot be repaired are not sent. */
   function currentWire(): AiSdkWire {
-    return aiSdk.apply(latest, session.edits(), { at: clock.now() });
+    const at = clock.now();
+    const edited = aiSdk.apply(latest, session.edits(), { at });
+    if (edited === latest || brokenRule(edited, latest) === undefined) return edited;
+    const repaired = aiSdk.apply(edited, repairPairing(aiSdk.decode(edited)), { at });
+    const broken = brokenRule(repaired, latest);
+    if (broken === undefined) return repaired;
+    onWarning("request-not-edited", `the messages are sent as they came, since edited ${broken.text}`);
+    return latest;
   }
 
   async function prepare(wire: AiSdkWire, { signal, toolsChars }: PrepareWireOptions): Promise<PreparedWire> {
@@ -90,6 +102,14 @@ export function createConversation(session: Session, options: ConversationOption
 
     currentWire,
   };
+}
+
+/** A rule of the providers that some messages break, and that the messages before them did not. */
+function brokenRule(edited: AiSdkWire, before: AiSdkWire): Fault | undefined {
+  const faults = aiSdk.faults(edited);
+  if (faults.length === 0) return undefined;
+  const known = new Set(aiSdk.faults(before).map(({ rule }) => rule));
+  return faults.find(({ rule }) => !known.has(rule));
 }
 
 /** The messages with usage and finish of the answers among them, which are kept by the id of the message before. */

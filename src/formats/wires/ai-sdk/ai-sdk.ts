@@ -35,11 +35,10 @@ export const aiSdk: AiSdkFormat = /* @__PURE__ */ createBlockFormat<
     writeResult,
     renameCall: (value, toolCallId) => ({ ...value, toolCallId }),
     results: "together",
-    merges: () => false,
+    merges: (role) => (role === "assistant" ? "edited" : "never"),
     normalizeTurn: dropHiddenReasoning,
     // Providers behind the SDK differ in what they take, so the strictest counts.
     encoding: {
-      merges: ["assistant"],
       system: "apart",
       maxCallIdChars: 40,
       notInToolNames: /[^a-zA-Z0-9_-]/g,

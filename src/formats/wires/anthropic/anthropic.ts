@@ -22,7 +22,7 @@ export const anthropicAdapter: BlockAdapter<AnthropicWire, AnthropicMessage, Unk
   name: "anthropic",
   results: "together",
   system: "apart",
-  merges: (role) => role !== "system",
+  merges: (role) => (role === "system" ? "never" : "always"),
   open: openAnthropic,
   close: closeAnthropic,
   read: readAnthropicMessage,

@@ -26,7 +26,7 @@ export const gemini: WireFormat<GeminiWire, GeminiRequest> = /* @__PURE__ */ cre
     name: "gemini",
     results: "together",
     system: "apart",
-    merges: (role) => role === "assistant",
+    merges: (role) => (role === "assistant" ? "always" : "never"),
     open: contentsOf,
     close: withContents,
     read: readGeminiContent,

@@ -167,12 +167,16 @@ describe("the chat format", () => {
     expect(plain[1]).toEqual(assistant("so"));
   });
 
-  it("gives a turn that an edit puts into a loop the field that its vendor wants", () => {
+  it("gives a turn that an edit puts into a loop the field that its vendor wants, and makes two answers in a row one", () => {
     const wire = SAMPLES["reasoning beside the content"] as readonly ChatMessage[];
-    const after = openaiChat.decode(wire)[1]?.id ?? "";
+    const [, second = "", third = ""] = openaiChat.decode(wire).map(({ id }) => id);
     const message = { id: "s", role: "assistant", parts: [{ type: "text" as const, text: "sum" }] };
-    const edited = openaiChat.apply(wire, [{ type: "insert-message", message, after, ...WHY }], AT);
-    expect(edited[3]).toEqual(assistant("sum", { reasoning_content: "" }));
+    const insertAfter = (after: string): readonly ChatMessage[] =>
+      openaiChat.apply(wire, [{ type: "insert-message", message, after, ...WHY }], AT);
+    expect(insertAfter(third).at(-1)).toEqual(assistant("sum", { reasoning_content: "" }));
+    const joined = insertAfter(second);
+    expect(joined.map(({ role }) => role)).toEqual(wire.map(({ role }) => role));
+    expect(joined[3]).toEqual({ ...wire[3], content: "sum" });
   });
 
   it("joins function calls of the older kind by their name", () => {

@@ -32,7 +32,7 @@ export const openaiChat: WireFormat<ChatWire, ChatRequest> = /* @__PURE__ */ cre
   {
     name: "openai-chat",
     results: "apart",
-    merges: () => false,
+    merges: (role) => (role === "assistant" ? "edited" : "never"),
     open: messagesOf,
     close: (wire, messages) =>
       Array.isArray(wire) || typeof wire !== "object" || wire === null
@@ -43,7 +43,6 @@ export const openaiChat: WireFormat<ChatWire, ChatRequest> = /* @__PURE__ */ cre
     normalizeItems: fillReasoningInLoop,
     encoding: {
       list: "messages",
-      merges: ["assistant"],
       maxCallIdChars: 40,
       notInToolNames: /[^a-zA-Z0-9_-]/g,
       tidy: withPlainContent,

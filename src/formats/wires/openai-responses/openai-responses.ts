@@ -32,7 +32,7 @@ export const openaiResponses: WireFormat<ResponsesWire, ResponsesRequest> = /* @
   {
     name: "openai-responses",
     results: "apart",
-    merges: () => false,
+    merges: () => "never",
     open: runsOf,
     close: withRuns,
     read: readResponsesRun,

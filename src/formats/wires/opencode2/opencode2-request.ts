@@ -50,7 +50,7 @@ export const opencode2Request: WireFormat<Opencode2Request, Opencode2Message[]> 
       writeResult,
       renameCall: (value, id) => ({ ...value, id }),
       results: "apart",
-      merges: () => false,
+      merges: (role) => (role === "assistant" ? "edited" : "never"),
       // A thought that was signed is the provider's own: it stays in the newest turn, where the provider wants it.
       normalizeTurn: (blocks, { isLast }) =>
         blocks.filter(({ hidden, value }) => hidden !== true || (isLast && isSigned(value))),

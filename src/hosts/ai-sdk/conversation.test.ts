@@ -1,0 +1,60 @@
+import { expect, it } from "vitest";
+import type { Session } from "../../session/session.ts";
+import type { Edit } from "../../transcript/edit.ts";
+import { createConversation } from "./conversation.ts";
+
+const PROMPT = [
+  { role: "user", content: [{ type: "text", text: "Go." }] },
+  {
+    role: "assistant",
+    content: [{ type: "tool-call", toolCallId: "a", toolName: "read", input: {} }],
+  },
+  {
+    role: "tool",
+    content: [
+      { type: "tool-result", toolCallId: "a", toolName: "read", output: { type: "text", value: "out" } },
+    ],
+  },
+];
+const WHY = { stage: "test", reason: "test" };
+
+function conversationWith(edit: Edit) {
+  const warnings: string[] = [];
+  const session = {
+    restore: async () => undefined,
+    edits: () => [edit],
+    prepare: async () => ({ type: "none" }),
+  } as unknown as Session;
+  const conversation = createConversation(session, {
+    clock: { now: () => 0, sleep: async () => undefined },
+    onPrepared: async () => undefined,
+    onWarning: (code) => warnings.push(code),
+  });
+  return { conversation, warnings };
+}
+
+it("repairs what an edit broke before it is sent", async () => {
+  const message = { id: "s", role: "assistant", parts: [{ type: "text" as const, text: "sum" }] };
+  const { conversation, warnings } = conversationWith({
+    type: "insert-message",
+    message,
+    after: null,
+    ...WHY,
+  });
+  const { wire } = await conversation.prepare(PROMPT, {});
+  expect(wire.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant", "tool"]);
+  expect(warnings).toEqual([]);
+});
+
+it("sends the messages as they came where an edit breaks a rule and cannot be repaired, and says so", async () => {
+  const message = { id: "s", role: "judge", parts: [{ type: "text" as const, text: "sum" }] };
+  const { conversation, warnings } = conversationWith({
+    type: "insert-message",
+    message,
+    after: null,
+    ...WHY,
+  });
+  const { wire } = await conversation.prepare(PROMPT, {});
+  expect(wire).toBe(PROMPT);
+  expect(warnings).toEqual(["request-not-edited"]);
+});
