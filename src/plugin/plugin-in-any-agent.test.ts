@@ -7,13 +7,17 @@ import { createFakeAgent } from "../../test/rig/fake-agent.ts";
 
 const wait = () => new Promise<string>((resolve) => setTimeout(resolve, 1_500, "waited"));
 
-describe("the plugin in an agent that is no OpenCode", () => {
-  pluginWorksIn((options) => {
-    const folder = mkdtempSync(join(tmpdir(), "carryover-agent-"));
-    const agent = createFakeAgent(folder, { store: folder, ...options }, { bash: () => LINES, wait });
+describe.each([
+  { name: "the plugin in an agent that is no OpenCode", results: "carried" },
+  { name: "the plugin in an agent that delivers every message once", results: "inbox" },
+] as const)("$name", ({ results }) => {
+  pluginWorksIn((given) => {
+    const directory = mkdtempSync(join(tmpdir(), "carryover-agent-"));
+    const options = { store: directory, ...given };
+    const agent = createFakeAgent({ directory, options, results, tools: { bash: () => LINES, wait } });
     onTestFinished(async () => {
       await agent.stop();
-      rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+      rmSync(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
     });
     return agent;
   });

@@ -66,12 +66,8 @@ interface FakeSession {
 const MODEL = { provider: "p", id: "m", contextTokens: 200_000, outputTokens: 8_000 };
 const TURN: TurnSettings = { agent: "build", model: { providerId: "p", modelId: "m" } };
 
-/** Runs the plugin with the options; `tools` are the agent's own. */
-export function createFakeAgent(
-  directory: string,
-  options: Readonly<Record<string, unknown>>,
-  tools: Readonly<Record<string, (args: object) => string | Promise<string>>> = {},
-): FakeAgent {
+/** Runs the plugin with the options. */
+export function createFakeAgent({ directory, options, tools = {}, results }: FakeAgentSetup): FakeAgent {
   const sessions = new Map<string, FakeSession>();
   const toasts: string[] = [];
   const shown = new Map<string, ShownPiece>();
@@ -100,7 +96,7 @@ export function createFakeAgent(
     project: `fake ${directory}`,
     attendance: "attended",
     packageFolders: [],
-    can: { carryResults: true, rejectAsks: false, deliversOnce: false },
+    can: { carryResults: results === "carried", rejectAsks: false, deliversOnce: results === "inbox" },
     format,
     tools: {
       kindOf: (tool) => (tool === "delegate" ? "subagent" : undefined),
@@ -129,13 +125,15 @@ export function createFakeAgent(
       isForbidden: ({ sessionId }) => within(sessionId, () => false),
       limitChild: ({ childSessionId }) => within(childSessionId, () => undefined),
       setNote: (id) => within(id, () => undefined),
-      newMessageId: () => newId("message"),
-      prompt: async ({ sessionId, messageId, text, note, turn, reply }) => {
+      newMessageId: (from) => (from === undefined ? newId("message") : `message ${from.key} ${from.atMs}`),
+      prompt: async ({ sessionId, messageId, text, from, note, turn, reply }) => {
         if (sessions.get(sessionId)?.facts.revertedFrom !== undefined)
           return { status: "failed", code: "reverted", reason: "messages were taken back" };
         return within(sessionId, (session) => {
           const settings = turn === "last-user-turn" ? TURN : turn;
-          session.messages.push({ ...userMessage(messageId, text), note, turn: settings });
+          if (session.messages.some(({ message }) => message.id === messageId)) return;
+          const sent = from === "user" ? userMessage(messageId, text) : programMessage(messageId, text);
+          session.messages.push({ ...sent, note, turn: settings });
           const replies = session.facts.parentId === undefined ? [{ say: "Noted." }] : childReplies;
           if (reply === "wanted" && session.status === "idle") void answer(sessionId, replies);
         });
@@ -291,6 +289,20 @@ export function createFakeAgent(
     shown: () => [...shown.values()],
     stop: () => plugin.dispose(),
   };
+}
+
+interface FakeAgentSetup {
+  readonly directory: string;
+  readonly options: Readonly<Record<string, unknown>>;
+  /** The agent's own. */
+  readonly tools?: Readonly<Record<string, (args: object) => string | Promise<string>>>;
+  /** Carried: on tool outputs and messages of the user. Inbox: the agent delivers every message once, between two steps. */
+  readonly results: "carried" | "inbox";
+}
+
+function programMessage(id: string, text: string): FakeMessage {
+  const parts = [{ type: "text" as const, text, synthetic: true as const, own: true as const }];
+  return { message: { id, role: "user", parts, createdAt: 1 } };
 }
 
 function userMessage(id: string, text: string): FakeMessage {

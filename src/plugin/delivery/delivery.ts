@@ -8,11 +8,12 @@ import {
   REMINDER_TEXT,
   resultNotice,
 } from "../../fork/life/delivery.ts";
-import { deliveryId, type ForkRecord, isLive } from "../../fork/life/record.ts";
-import type { Environment, PluginContext } from "../context/context.ts";
+import { deliveryId, type ForkRecord, forkName, isLive } from "../../fork/life/record.ts";
+import type { PluginContext } from "../context/context.ts";
 import { closeForksOfMissingParent, createForkAdoption, isUnfinished } from "../forks/clock.ts";
 import type { ForkSetup, Forks } from "../forks/forks.ts";
 import type { NewEvent } from "../forks/keeper.ts";
+import type { HostPrompt } from "../host/agent-host.ts";
 import { createLruMap, type Feature } from "../host/features.ts";
 import { type Carrier, findDelivery, type Handover } from "./find-delivery.ts";
 import { findUndone } from "./find-undone.ts";
@@ -20,7 +21,8 @@ import { createParentStates, type ParentStates } from "./parent-states.ts";
 
 /**
  * Brings the results of forks to their parents, each once: behind a tool output, with a message of the user, or by a prompt
- * of its own. A compaction of the parent is told of the forks that are not over. While the user has messages of the parent
+ * of its own. An agent that delivers once by itself is given each result as soon as it is there, under an id made from its
+ * delivery id. A compaction of the parent is told of the forks that are not over. While the user has messages of the parent
  * taken back, nothing reaches it.
  */
 export function createDeliveryFeature({ context, forks }: ForkSetup): Feature {
@@ -28,7 +30,7 @@ export function createDeliveryFeature({ context, forks }: ForkSetup): Feature {
   const { keeper } = forks;
   const states = createParentStates();
   const adoption = createForkAdoption({ context, forks });
-  const outbox = createOutbox({ context, forks, states, waits: readDeliveryWaits(context.env) });
+  const outbox = createOutbox({ context, forks, states, waits: deliveryWaits(context) });
   forks.onDelivery(outbox.schedule);
   return {
     name: "fork results",
@@ -47,9 +49,11 @@ export function createDeliveryFeature({ context, forks }: ForkSetup): Feature {
       await adoption.takeRoot(await context.tree.rootOf(sessionId));
       if (forksOf(sessionId).some((record) => isUndone(record) || hasResult(record)))
         await outbox.settle(sessionId);
-      if (messageId === undefined || !host.can.carryResults) return undefined;
+      if (messageId === undefined) return undefined;
       // First, since it may be wanted with this very message.
       await outbox.findUnsure(sessionId);
+      if (host.can.deliversOnce) await outbox.sendWaiting(sessionId);
+      if (!host.can.carryResults) return undefined;
       const carrier = { type: "message", messageId } as const;
       const results = await outbox.take(sessionId, { moment: "user-message", carrier });
       return results.length === 0 ? undefined : resultNotice(results);
@@ -89,12 +93,15 @@ function hasResult({ runs }: ForkRecord): boolean {
   return runs.some((run) => !isLive(run) && run.delivery.state !== "acked");
 }
 
-/** The waits of a delivery; only tests shorten them, through the environment. */
-function readDeliveryWaits({ CARRYOVER_TEST_BUSY_MS, CARRYOVER_TEST_ANSWER_MS }: Environment): DeliveryWaits {
-  const busyMs = Number(CARRYOVER_TEST_BUSY_MS);
+/** The waits of a delivery. An agent that delivers once takes a result at any time; else only tests shorten them, through the environment. */
+function deliveryWaits({ host, env }: Pick<PluginContext, "host" | "env">): DeliveryWaits {
+  const { CARRYOVER_TEST_BUSY_MS, CARRYOVER_TEST_ANSWER_MS } = env;
+  const busyMs = host.can.deliversOnce ? AT_ONCE_MS : Number(CARRYOVER_TEST_BUSY_MS);
   const answerMs = Number(CARRYOVER_TEST_ANSWER_MS);
   return { ...(busyMs > 0 ? { busyMs } : {}), ...(answerMs > 0 ? { answerMs } : {}) };
 }
+
+const AT_ONCE_MS = 1;
 
 /** Sends pending results, each once, and checks what became of those that were sent. */
 interface Outbox {
@@ -106,6 +113,8 @@ interface Outbox {
   settle(parentSessionId: string): Promise<void>;
   /** Looks for results that an instance that is gone may have sent. */
   findUnsure(parentSessionId: string): Promise<void>;
+  /** Sends what waits for a message of the user. */
+  sendWaiting(parentSessionId: string): Promise<void>;
   /** Does what is due for a parent, now and whenever more becomes due; returns at once. */
   schedule(parentSessionId: string): void;
   dispose(): void;
@@ -247,6 +256,7 @@ function createOutbox({ context, forks, states, waits }: OutboxSetup): Outbox {
   }
 
   async function sendPrompt(parentSessionId: string, send: DeliveryPlan["send"]): Promise<void> {
+    if (host.can.deliversOnce) return giveEach(parentSessionId, send);
     const messageId = sessions.newMessageId();
     const results = await take(send, { type: "message", messageId });
     if (results.length === 0) return;
@@ -256,10 +266,24 @@ function createOutbox({ context, forks, states, waits }: OutboxSetup): Outbox {
     if (answer === "reverted") await moved(results, (run) => ({ type: "delivery-refused", run }));
   }
 
+  /** One message for each result: the same result is then the same message, whatever else is sent with it the next time. */
+  async function giveEach(parentSessionId: string, send: DeliveryPlan["send"]): Promise<void> {
+    for (const result of send?.results ?? []) {
+      const { record, run } = result;
+      const messageId = sessions.newMessageId({ key: idOf(result), atMs: run.endedAtMs });
+      const [taken] = await take(send && { ...send, results: [result] }, { type: "message", messageId });
+      if (taken === undefined) continue;
+      const shownLine = `${forkName(record)} ${run.state}`;
+      const answer = await prompt(parentSessionId, { text: resultNotice([taken]), messageId, shownLine });
+      if (answer === "reverted") await moved([taken], (each) => ({ type: "delivery-refused", run: each }));
+      else if (answer === "stored") await moved([taken], (each) => ({ type: "delivery-seen", run: each }));
+    }
+  }
+
   /** `unknown` when the agent may still store the message. */
   async function prompt(
     parentSessionId: string,
-    { text, messageId }: { readonly text: string; readonly messageId: string },
+    { text, messageId, shownLine }: SentMessage,
   ): Promise<"stored" | "refused" | "reverted" | "unknown"> {
     const answer = await sessions.prompt({
       sessionId: parentSessionId,
@@ -267,6 +291,7 @@ function createOutbox({ context, forks, states, waits }: OutboxSetup): Outbox {
       text,
       from: "program",
       note: {},
+      ...(shownLine !== undefined && { shownLine }),
       turn: "last-user-turn",
       reply: "wanted",
     });
@@ -315,12 +340,16 @@ function createOutbox({ context, forks, states, waits }: OutboxSetup): Outbox {
       const unsure = sent.filter(({ run }) => run.delivery.isUnsure === true);
       if (unsure.length > 0) await find(parentSessionId, unsure);
     },
+    sendWaiting: (parentSessionId) =>
+      giveEach(parentSessionId, planFor(parentSessionId, "user-message").send),
     schedule,
     dispose() {
       for (const { timer } of timers.values()) clearTimeout(timer);
     },
   };
 }
+
+interface SentMessage extends Pick<HostPrompt, "text" | "messageId" | "shownLine"> {}
 
 interface Appointment {
   readonly atMs: number;
