@@ -7,6 +7,7 @@ const config: ViteUserConfig = defineConfig({
     ...unit.test,
     include: [...NEEDS_A_PROGRAM],
     exclude: [],
+    globalSetup: ["test/rig/fresh-build.ts"],
     // A page may take longer than the default second on a busy machine.
     expect: { poll: { timeout: 20_000 } },
   },

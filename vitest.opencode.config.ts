@@ -6,7 +6,7 @@ const config: ViteUserConfig = defineConfig({
   test: {
     include: ["test/opencode/**/*.scenario.ts"],
     setupFiles: ["test/rig/setup.ts"],
-    globalSetup: ["test/opencode/harness/global-setup.ts"],
+    globalSetup: ["test/rig/fresh-build.ts", "test/opencode/harness/global-setup.ts"],
     // A scenario computes for three seconds and waits for the rest.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 180_000,

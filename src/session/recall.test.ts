@@ -8,7 +8,14 @@ import { createMemorySpillStore } from "../stores/memory.ts";
 import { isMalformed } from "../text/normalize.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { SessionOptions } from "./options.ts";
-import { boundRecall, RECALL_MAX_CHARS, type RecallSource, recall, searchLines } from "./recall.ts";
+import {
+  boundRecall,
+  hiddenTexts,
+  RECALL_MAX_CHARS,
+  type RecallSource,
+  recall,
+  searchLines,
+} from "./recall.ts";
 import { createSession } from "./session.ts";
 
 const LOG = Array.from({ length: 900 }, (_, line) => `line ${line}: all well`).join("\n");
@@ -247,4 +254,11 @@ describe("searchLines", () => {
     expect(matches[0]?.text).toMatch(/^\.\.\.a+needleb+\.\.\.$/);
     expect(matches[0]?.text.length).toBeLessThan(260);
   });
+});
+
+it("looks for what is out of sight by its text: parts that were taken out of a request shift the others", () => {
+  const stored = step("s1", "the output");
+  const sent: Message = { ...stored, parts: stored.parts.slice(1) };
+  const hidden = [...hiddenTexts([stored], new Map([["s1", sent]]))];
+  expect(hidden).toEqual([{ handle: "s1/0", text: "about s1" }]);
 });

@@ -62,6 +62,8 @@ interface RecallMissing {
   readonly status: "missing";
   /** What can be done about it. */
   readonly hint: string;
+  /** The handles that begin with what was given, where these are several. */
+  readonly candidates?: readonly Handle[];
 }
 
 /** How many characters a recall gives at most. */
@@ -73,6 +75,8 @@ export interface RecallSource {
   messages(): Awaitable<StoredMessages>;
   /** The whole of an output that was spilled. */
   spilled(handle: Handle): Promise<string | undefined>;
+  /** The handles of spilled outputs that the conversation names; unset where nobody is shown the beginning of one. */
+  spilledHandles?(): Awaitable<Iterable<Handle>>;
   /** Everything out of the model's sight, newest first. */
   hidden(): Awaitable<Iterable<HiddenText>>;
 }
@@ -111,13 +115,17 @@ export async function recall(
   }
   if (typeof request !== "string" || request === "")
     return missing("Give a handle, or a text to search for.");
-  const found = await findText(source, request);
+  const whole = await findText(source, request);
+  const candidates = whole === undefined ? await handlesWith(source, request) : [];
+  if (candidates.length > 1) return ambiguous(request, candidates);
+  const [handle = request] = candidates;
+  const found = whole ?? (handle === request ? undefined : await findText(source, handle));
   if (found === undefined)
     return missing("Nothing is kept under this handle. Search for a text of it, or run the tool again.");
   const { from, text, input } = found;
   return {
     status: "found",
-    handle: request,
+    handle,
     from,
     ...boundRecall(normalizeAndRedact(text, redact), {
       maxChars,
@@ -147,6 +155,26 @@ type FoundText = Pick<RecalledContent, "from" | "text" | "input">;
 
 const CONTENT_HASH = /^[0-9a-f]{64}$/;
 const INPUT_CHARS = 2_000;
+
+/** The handles that begin as a shown one does. Only hashes are shown in part: ids of messages may begin with one another. */
+async function handlesWith({ spilledHandles }: RecallSource, shown: string): Promise<readonly Handle[]> {
+  const [, start] = SHORT_HASH.exec(shown.trim()) ?? [];
+  if (start === undefined || spilledHandles === undefined) return [];
+  const known = new Set(await spilledHandles());
+  return [...known].filter((handle) => CONTENT_HASH.test(handle) && handle.startsWith(start));
+}
+
+const SHORT_HASH = /^([0-9a-f]{4,63})(?:…|\.{3})?$/;
+
+function ambiguous(request: string, candidates: readonly Handle[]): RecallMissing {
+  const listed = candidates.slice(0, MAX_CANDIDATES);
+  const rest = candidates.length - listed.length;
+  const more = rest > 0 ? ` and ${rest} more` : "";
+  const hint = `${candidates.length} handles begin with ${request}: ${listed.join(", ")}${more}. Give more of the one that you mean.`;
+  return { status: "missing", hint, candidates };
+}
+
+const MAX_CANDIDATES = 10;
 
 function missing(hint: string): RecallMissing {
   return { status: "missing", hint };
@@ -320,17 +348,18 @@ export function* hiddenTexts(
   marked: ReadonlyMap<MessageId, Message>,
 ): Generator<HiddenText, void, undefined> {
   for (const message of base.toReversed()) {
-    const shown = marked.get(message.id);
+    // Not by place: parts that were taken out of a request shift those behind them.
+    const shown = new Set(marked.get(message.id)?.parts.map(visibleText));
     for (const [partIndex, part] of message.parts.entries()) {
       const text = recallableText(part);
-      if (text === undefined || text === "" || text === visibleText(shown?.parts[partIndex])) continue;
+      if (text === undefined || text === "" || shown.has(text)) continue;
       yield { handle: handleOf(message, partIndex), text };
     }
   }
 }
 
-function visibleText(part: Part | undefined): string | undefined {
-  if (part === undefined || part.agentVisible === false) return undefined;
+function visibleText(part: Part): string | undefined {
+  if (part.agentVisible === false) return undefined;
   return part.type === "tool" && isCleared(part) ? undefined : recallableText(part);
 }
 

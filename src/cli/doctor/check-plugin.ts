@@ -19,17 +19,16 @@ export async function checkPlugin(setup: PluginCheck): Promise<CheckedPlugin> {
   for (const plugin of configuration.plugins) if (await isOurs(plugin)) ours.push(plugin);
   if (ours.length === 0) return { findings: [notConfigured(configuration, env)] };
   const findings: Finding[] = [];
-  const working: ConfiguredPlugin[] = [];
-  let entry: string | undefined;
+  const working: { readonly plugin: ConfiguredPlugin; readonly entry: string }[] = [];
   for (const plugin of ours) {
     const found = await findPlugin(plugin, { directory, env });
     const checked = found.status === "missing" ? [missing(plugin, found)] : await checkCopy(plugin, found);
     findings.push(...checked);
     if (found.status === "missing" || checked.every(({ check }) => check !== "configured")) continue;
-    working.push(plugin);
-    entry ??= found.entry;
+    working.push({ plugin, entry: found.entry });
   }
-  return { findings: [...findings, ...checkDoubles(working)], ...(entry !== undefined && { entry }) };
+  const [first] = working;
+  return { findings: [...findings, ...checkDoubles(working.map(({ plugin }) => plugin))], ...first };
 
   async function checkCopy(plugin: ConfiguredPlugin, found: Found): Promise<Finding[]> {
     const { entry } = found;
@@ -67,7 +66,9 @@ export async function checkPlugin(setup: PluginCheck): Promise<CheckedPlugin> {
 
 export interface CheckedPlugin {
   readonly findings: readonly Finding[];
-  /** The file that offers our tools, where one does. */
+  /** The plugin that offers our tools, where one does. */
+  readonly plugin?: ConfiguredPlugin;
+  /** Its file. */
   readonly entry?: string;
 }
 

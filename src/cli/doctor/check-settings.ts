@@ -1,12 +1,16 @@
+import { basename, dirname, join } from "node:path";
 import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
 import { type PluginOptions, readPluginOptions } from "../../plugin/context/options.ts";
 import { asObject, type UnknownObject } from "../../text/json.ts";
 import {
   type ConfiguredPlugin,
+  globalFolder,
   type HostConfiguration,
   isCarryover,
+  isPathSpec,
   isSet,
 } from "../opencode/configuration.ts";
+import { isOurs } from "./find-plugin.ts";
 import type { Finding } from "./finding.ts";
 
 /** Checks OpenCode's configuration: what it cannot read, and which plugins or settings interfere. */
@@ -95,6 +99,13 @@ function checkHostSettings(settings: UnknownObject, prune: PluginOptions["prune"
       what: "compaction.prune and our prune are both on: the host's breaks the cached prefix without weighing it",
       advice: "Set compaction.prune to false.",
     });
+  if (hostPrune === true && prune === "when-full")
+    findings.push({
+      check: "host-pruning",
+      level: "note",
+      what: "compaction.prune is on: OpenCode clears old outputs whole after a turn, long before ours would shorten them by line with a handle",
+      advice: 'Set compaction.prune to false, or our `prune` to "off" if you want the host\'s.',
+    });
   for (const tool of FORK_OWN_TOOLS) {
     if (asObject(tools)[tool] === false || asObject(permission)[tool] === "deny")
       findings.push({
@@ -105,6 +116,51 @@ function checkHostSettings(settings: UnknownObject, prune: PluginOptions["prune"
       });
   }
   return findings;
+}
+
+/** Whether the terminal loads its part of the plugin that works here; without it only `/forks` is missing. */
+export async function checkTerminal(
+  plugin: ConfiguredPlugin,
+  { configuration, env }: TerminalPlace,
+): Promise<Finding[]> {
+  const { files, plugins } = configuration;
+  const check = "terminal";
+  const broken = files.flatMap(({ path, problem }): Finding[] =>
+    problem === undefined
+      ? []
+      : [
+          {
+            check,
+            level: "note",
+            what: `OpenCode's terminal skips ${path}: ${problem}`,
+            advice: "Correct it.",
+          },
+        ],
+  );
+  for (const each of plugins)
+    if (await isOurs(each))
+      return [...broken, { check, level: "ok", what: `/forks is there: ${each.from} names the plugin` }];
+  const { spec, from } = plugin;
+  const isConfig = /^opencode\.jsonc?$/.test(basename(from));
+  const file = join(isConfig ? dirname(from) : globalFolder(env), "tui.json");
+  // A file that takes the plugin from elsewhere has no part for the terminal.
+  const isPackage = !isPathSpec(spec) || !/\.[cm]?[jt]s$/.test(spec);
+  const entry = isPackage ? JSON.stringify(spec) : "the path of the package's folder";
+  return [
+    ...broken,
+    {
+      check,
+      level: "note",
+      what: "/forks is missing: no tui.json names the plugin, and OpenCode's terminal reads no other file",
+      advice: `Add { "plugin": [${entry}] } to ${file} and start OpenCode anew.`,
+    },
+  ];
+}
+
+interface TerminalPlace {
+  /** What `tui.json` says. */
+  readonly configuration: HostConfiguration;
+  readonly env: Environment;
 }
 
 function checkEnvironment(env: Environment): Finding[] {

@@ -45,6 +45,25 @@ describe("carryover doctor", () => {
     else expect(problems.map(({ what }) => what).join("\n")).toMatch(setUp.problem);
     for (const { advice } of problems) expect(advice).toMatch(/\w/);
     expect(findings.some(({ check }) => check === "registered")).toBe(true);
+    if (setUp.problem === undefined)
+      expect(findings.find(({ check }) => check === "terminal")?.what).toContain("/forks is missing");
+  });
+
+  it("sees that the terminal has its part of the plugin", async () => {
+    const home = mkdtempSync(join(root, "home-"));
+    const list = JSON.stringify({ plugin: ["PLUGIN"] });
+    const files = { "project/opencode.json": list, "project/tui.json": list };
+    writeSetUp(home, { name: "both", files, registered: true }, plugin);
+    const findings = await diagnose({
+      directory: join(home, "project"),
+      env: environment(home),
+      store: join(home, "store"),
+      selfTest: false,
+    });
+    expect(findings.find(({ check }) => check === "terminal")).toMatchObject({
+      level: "ok",
+      what: expect.stringContaining(join(home, "project/tui.json")),
+    });
   });
 
   it.each([

@@ -7,13 +7,13 @@ import { Command } from "commander";
 import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
 import { readLoadedNote, VERSION } from "../../plugin/loaded.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
-import { readHostConfiguration } from "../opencode/configuration.ts";
+import { readHostConfiguration, readTerminalConfiguration } from "../opencode/configuration.ts";
 import { findPluginFolders, findStoreOption, STORE_OPTION } from "../opencode/with-stores.ts";
 import { CliError } from "../terminal/cli-error.ts";
 import { colorsFor, printJson } from "../terminal/output.ts";
 import { askHost, type HostAnswer } from "./ask-host.ts";
 import { checkPlugin } from "./check-plugin.ts";
-import { checkSettings } from "./check-settings.ts";
+import { checkSettings, checkTerminal } from "./check-settings.ts";
 import { checkDatabase, checkStore } from "./check-store.ts";
 import { type Finding, renderFindings } from "./finding.ts";
 import { runSelfTest } from "./self-test.ts";
@@ -82,11 +82,19 @@ export async function diagnose(setup: Diagnosis): Promise<readonly Finding[]> {
   // Before the plugin is looked for, since OpenCode installs what is named and not there yet.
   const answer = isAsked ? await askHost({ binary, directory, env }) : undefined;
   const plugin = await checkPlugin({ configuration, directory, env, binary, version: VERSION });
+  const terminal =
+    plugin.plugin === undefined
+      ? []
+      : await checkTerminal(plugin.plugin, {
+          configuration: await readTerminalConfiguration({ directory, env }),
+          env,
+        });
   const findings = [
     ...checkNode(process.versions.node),
     ...host,
     ...checkSettings(configuration, env),
     ...plugin.findings,
+    ...terminal,
     ...kept,
   ];
   if (!isAsked || answer === undefined) return [...findings, NOT_ASKED];

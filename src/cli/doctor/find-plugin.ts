@@ -30,11 +30,13 @@ export type FoundPlugin =
     }
   | { readonly status: "missing"; readonly reason: string; readonly advice: string };
 
-/** True for our package by its name or path, and for a file that takes it from there. */
+/** True for our package by its name or path, in a folder of any name, and for a file that takes it from there. */
 export async function isOurs(plugin: ConfiguredPlugin): Promise<boolean> {
   if (isCarryover(plugin)) return true;
   if (!isPathSpec(plugin.spec)) return false;
-  const text = await readFile(fileURLToPath(plugin.spec), "utf8").catch(() => "");
+  const path = fileURLToPath(plugin.spec);
+  if ((await readPackage(path))?.name === "carryover") return true;
+  const text = await readFile(path, "utf8").catch(() => "");
   return /\bfrom\s*["'][^"']*carryover|import\(?\s*["'][^"']*carryover/.test(text);
 }
 

@@ -3,7 +3,12 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
-import { isCarryover, parseJsonc, readHostConfiguration } from "./configuration.ts";
+import {
+  isCarryover,
+  parseJsonc,
+  readHostConfiguration,
+  readTerminalConfiguration,
+} from "./configuration.ts";
 
 const made: string[] = [];
 afterEach(() => {
@@ -87,4 +92,29 @@ it.each([
   ["@someone/carryover-theme", false],
 ])("tells whether %s is this package", (spec, isOurs) => {
   expect(isCarryover({ spec })).toBe(isOurs);
+});
+
+it("of the terminal is in tui.json, wherever OpenCode's is and where OPENCODE_TUI_CONFIG says", async () => {
+  const root = home({
+    ".config/opencode/tui.json": '{"plugin": ["user"]}',
+    ".config/opencode/opencode.json": '{"plugin": ["not of the terminal"]}',
+    "named.json": '{"plugin": ["named"]}',
+    "project/.git/HEAD": "",
+    "project/tui.jsonc": '{"plugin": ["project",]} // comment',
+    "project/.opencode/tui.json": '{"plugin": ["./node_modules/carryover"]}',
+    "project/.opencode/plugin/not-of-the-terminal.ts": "",
+    "broken/tui.json": "{",
+  });
+  const specsIn = async (more: Readonly<Record<string, string>>) => {
+    const place = { directory: join(root, "project"), env: { HOME: root, ...more } };
+    const { plugins, files } = await readTerminalConfiguration(place);
+    return [plugins.map(({ spec }) => spec), files.filter(({ problem }) => problem).length];
+  };
+  const own = pathToFileURL(join(root, "project/.opencode/node_modules/carryover")).href;
+  expect(await specsIn({ OPENCODE_TUI_CONFIG: join(root, "named.json") })).toEqual([
+    ["user", "named", "project", own],
+    0,
+  ]);
+  expect(await specsIn({ OPENCODE_DISABLE_PROJECT_CONFIG: "1" })).toEqual([["user"], 0]);
+  expect(await specsIn({ OPENCODE_CONFIG_DIR: join(root, "broken") })).toEqual([["user", "project", own], 1]);
 });

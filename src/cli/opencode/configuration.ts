@@ -11,9 +11,18 @@ import { lineAndColumn } from "../files/read-input.ts";
 
 /** OpenCode's configuration for a folder: every file that it reads, and the plugins in the order in which it loads them. */
 export async function readHostConfiguration(place: ConfigurationPlace): Promise<HostConfiguration> {
+  return readSources(sourcesOf(place));
+}
+
+/** What OpenCode's terminal is told for a folder, by `tui.json`: it has a list of plugins of its own. */
+export async function readTerminalConfiguration(place: ConfigurationPlace): Promise<HostConfiguration> {
+  return readSources(terminalSourcesOf(place));
+}
+
+async function readSources(sources: readonly Source[]): Promise<HostConfiguration> {
   const files: ConfigurationFile[] = [];
   const plugins: ConfiguredPlugin[] = [];
-  for (const source of sourcesOf(place)) {
+  for (const source of sources) {
     if (source.type === "plugin-files") {
       plugins.push(...(await pluginFilesIn(source.folder)));
       continue;
@@ -81,33 +90,69 @@ type Source =
   | { readonly type: "plugin-files"; readonly folder: string };
 
 /** Where OpenCode 1 looks, in its order: what comes later wins. */
-function sourcesOf({ directory, env }: ConfigurationPlace): readonly Source[] {
-  const global = join(configHome(env), "opencode");
-  const project = isSet(env.OPENCODE_DISABLE_PROJECT_CONFIG) ? [] : projectFolders(directory);
-  const { OPENCODE_CONFIG: named, OPENCODE_CONFIG_DIR: namedFolder, OPENCODE_CONFIG_CONTENT: text } = env;
-  const ownFolders = new Set([
-    global,
-    ...project.toReversed().map((folder) => join(folder, OWN_FOLDER)),
-    join(env.HOME || homedir(), OWN_FOLDER),
-    ...(namedFolder ? [resolve(directory, namedFolder)] : []),
-  ]);
-  const filesIn = (folder: string, names = CONFIG_NAMES): Source[] =>
-    names.map((name) => ({ type: "file", path: join(folder, name), folder }));
-  const namedPath = resolve(directory, named ?? "");
+function sourcesOf(place: ConfigurationPlace): readonly Source[] {
+  const { directory, env } = place;
+  const { global, project, own } = foldersOf(place);
+  const text = env.OPENCODE_CONFIG_CONTENT;
   return [
     ...filesIn(global, ["config.json", ...CONFIG_NAMES]),
-    ...(named ? [{ type: "file", path: namedPath, folder: dirname(namedPath) } as const] : []),
-    ...project.flatMap((folder) => filesIn(folder)),
-    ...[...ownFolders].flatMap((folder): Source[] => [
-      ...(folder === global ? [] : filesIn(folder)),
+    ...namedFile(directory, env.OPENCODE_CONFIG),
+    ...project.flatMap((folder) => filesIn(folder, CONFIG_NAMES)),
+    ...[global, ...own].flatMap((folder): Source[] => [
+      ...(folder === global ? [] : filesIn(folder, CONFIG_NAMES)),
       { type: "plugin-files", folder },
     ]),
     ...(text ? [{ type: "text", path: "OPENCODE_CONFIG_CONTENT", folder: directory, text } as const] : []),
-    ...filesIn(managedFolder(env)),
+    ...filesIn(managedFolder(env), CONFIG_NAMES),
   ];
 }
 
+function terminalSourcesOf(place: ConfigurationPlace): readonly Source[] {
+  const { global, project, own } = foldersOf(place);
+  return [
+    ...filesIn(global, TERMINAL_NAMES),
+    ...namedFile(place.directory, place.env.OPENCODE_TUI_CONFIG),
+    ...[...project, ...own].flatMap((folder) => filesIn(folder, TERMINAL_NAMES)),
+  ];
+}
+
+/** The user's folder, those of the project, and those that hold more than a configuration. */
+function foldersOf({ directory, env }: ConfigurationPlace): ConfigurationFolders {
+  const global = globalFolder(env);
+  const project = isSet(env.OPENCODE_DISABLE_PROJECT_CONFIG) ? [] : projectFolders(directory);
+  const named = env.OPENCODE_CONFIG_DIR;
+  const own = new Set([
+    ...project.toReversed().map((folder) => join(folder, OWN_FOLDER)),
+    join(env.HOME || homedir(), OWN_FOLDER),
+    ...(named ? [resolve(directory, named)] : []),
+  ]);
+  own.delete(global);
+  return { global, project, own: [...own] };
+}
+
+interface ConfigurationFolders {
+  readonly global: string;
+  readonly project: readonly string[];
+  readonly own: readonly string[];
+}
+
+/** The folder of the user's own configuration. */
+export function globalFolder(env: ConfigurationPlace["env"]): string {
+  return join(configHome(env), "opencode");
+}
+
+function filesIn(folder: string, names: readonly string[]): readonly Source[] {
+  return names.map((name) => ({ type: "file", path: join(folder, name), folder }));
+}
+
+function namedFile(directory: string, named: string | undefined): readonly Source[] {
+  if (!named) return [];
+  const path = resolve(directory, named);
+  return [{ type: "file", path, folder: dirname(path) }];
+}
+
 const CONFIG_NAMES: readonly string[] = ["opencode.json", "opencode.jsonc"];
+const TERMINAL_NAMES: readonly string[] = ["tui.json", "tui.jsonc"];
 const OWN_FOLDER = ".opencode";
 
 /** Where an administrator puts a configuration that nobody can change. */

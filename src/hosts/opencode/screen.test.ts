@@ -140,4 +140,10 @@ it("no request holds what is shown, and no transcript counts it", async () => {
   const kinds = opencode.decode(shown).map(({ parts }) => parts.map(({ type }) => type));
   expect(kinds).toEqual([["text"], ["tool", "tool", "opaque"], ["text", "opaque"]]);
   expect(withoutShown(shown)).toEqual(before);
+  // Wherever it stands, the places of the others are those that they have in requests.
+  const first = messages.map((message) => ({ ...message, parts: [line, ...message.parts] }));
+  const sent = opencode.decode(before);
+  for (const [index, { parts }] of opencode.decode(first).entries())
+    expect(parts.slice(0, -1)).toEqual(sent[index]?.parts);
+  expect(opencode.apply(first, [], { at: 1 })).toEqual(first);
 });

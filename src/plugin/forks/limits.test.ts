@@ -49,6 +49,26 @@ describe("the limits of a child", () => {
     expect(run().calls.total).toBe(4);
   });
 
+  it("hold for a server that gives every answer's call the same id", async () => {
+    const { request, call, run } = await createChild({ maxToolCalls: 3 });
+    const refusals: (string | undefined)[] = [];
+    for (const answer of ["a1", "a2", "a3", "a4"]) {
+      refusals.push(await call("call_0"));
+      await request(answer);
+    }
+    expect(refusals.map((text) => text?.slice(0, 27))).toEqual([
+      ...Array(3).fill(undefined),
+      "All tool calls are used up.",
+    ]);
+    expect(run().calls.total).toBe(3);
+  });
+
+  it("count a call once that is told of twice", async () => {
+    const { call, run } = await createChild({});
+    await Promise.all([call("call_0"), call("call_0")]);
+    expect(run().calls.total).toBe(1);
+  });
+
   it("know what the last answer cost before the next request, which is then for the report", async () => {
     const session = { cost: 1.99 };
     const { request, call } = await createChild({}, session);

@@ -23,6 +23,8 @@ export function createChildLimits({ context, forks }: ForkSetup): ChildLimits {
   const { format, sessions } = context.host;
   /** What children read whose newest answer called a tool in vain: the run may end before the last of its calls comes. */
   const refused = createLruMap<string, string>(MAX_CHILDREN);
+  /** When the newest request of a child was made: servers give the same ids to the calls of every answer. */
+  const askedAtMs = createLruMap<string, number>(MAX_CHILDREN);
 
   async function count({ id, costUSD, tokens }: SessionFacts): Promise<void> {
     const record = keeper.ofChild(id);
@@ -44,6 +46,8 @@ export function createChildLimits({ context, forks }: ForkSetup): ChildLimits {
     async beforeRequest({ sessionId, messages }) {
       const child = keeper.ofChild(sessionId);
       refused.delete(sessionId);
+      if (child !== undefined)
+        askedAtMs.set(sessionId, Math.max(context.now(), 1 + (askedAtMs.get(sessionId) ?? 0)));
       if (child === undefined || !isLive(currentRun(child))) return undefined;
       // The signal that brings the cost of the last answer may come after the next request.
       const facts = await sessions.get(sessionId);
@@ -63,13 +67,14 @@ export function createChildLimits({ context, forks }: ForkSetup): ChildLimits {
       const text = wrapUpText(run.wrapUp.limit);
       return [...messages, format.textMessage(text, { sessionId, id: REPORT_ID })];
     },
-    async beforeTool({ sessionId, callId, tool, input }) {
+    async beforeTool({ sessionId, callId: givenId, tool, input }) {
       const child = keeper.ofChild(sessionId);
       if (child === undefined) return undefined;
       const hash = createHash("sha256")
         .update(`${tool}\n${safeJson(input)}`)
         .digest("hex")
         .slice(0, 16);
+      const callId = `${askedAtMs.get(sessionId) ?? 0} ${givenId} ${hash}`;
       const change = await keeper.dispatch(child.id, { type: "tool-called", callId, hash });
       if (change === undefined) return UNCOUNTED_TEXT;
       const run = currentRun(change.before);

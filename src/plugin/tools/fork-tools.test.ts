@@ -25,7 +25,8 @@ function createTool() {
   };
   return {
     forks,
-    fork: (args: object, callId: string) => tool.execute(args, { ...running, callId }),
+    fork: (args: object, callId: string, messageId?: string) =>
+      tool.execute(args, { ...running, callId, ...(messageId !== undefined && { messageId }) }),
   };
 }
 
@@ -47,6 +48,25 @@ it("cuts a title that is too long, between characters, and takes its first line"
   );
   await fork({ prompt: "Look.", title: "One line\nand another" }, "b");
   expect(forks.keeper.all().map(({ title }) => title)).toEqual([`${"x".repeat(56)}...`, "One line"]);
+});
+
+it("tells a fork everything, though a server gives each call the same id", async () => {
+  const { fork, forks } = createTool();
+  await fork({ prompt: "Look." }, "call_0", "msg_1");
+  for (const [prompt, messageId] of [
+    ["Look there too.", "msg_2"],
+    ["And there.", "msg_3"],
+    ["And there.", "msg_3"],
+  ] as const)
+    expect(await fork({ prompt, resume: "1" }, "call_0", messageId)).toMatch(
+      /^Fork 1 (?:was told|continues)/,
+    );
+  const [record] = forks.keeper.all();
+  expect(record?.runs.flatMap(({ prompts }) => prompts.map(({ text }) => text))).toEqual([
+    expect.stringContaining("Look."),
+    "Look there too.",
+    "And there.",
+  ]);
 });
 
 it("starts nothing without a directive", async () => {

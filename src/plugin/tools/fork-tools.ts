@@ -133,7 +133,8 @@ async function steerOrResume(
   if (admission.status === "refused") return admission.text;
   const refusal = await refusalToSpeak(setup, tool, record);
   if (refusal !== undefined) return refusal;
-  const { callId: requestId } = tool;
+  // Servers give one id to many calls: the answer that it stands in tells them apart.
+  const requestId = `${tool.messageId ?? ""} ${tool.callId}`;
   const changed = await forks.keeper.dispatch(record.id, {
     type: "resume-asked",
     directive: prompt,

@@ -1,7 +1,8 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
 import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import type { HostAnswer } from "../../hosts/opencode/sessions.ts";
+import { type RecallSource, recall as recallContent } from "../../session/recall.ts";
 import type { RunningTool } from "../host/agent-host.ts";
 import { createRecallTool } from "./tools.ts";
 
@@ -72,4 +73,75 @@ it("gives characters of one long line, says where to read on, and what there is 
   expect(await read("2-")).toBe(
     `Nothing is in the range 2-: the text has 1 line, ${line.length} characters.`,
   );
+});
+
+describe("the beginning of a handle, as it is shown to people", () => {
+  const TEXTS = Array.from({ length: 8 }, (_, number) => `The whole text ${number}.`);
+
+  /** A conversation in which each text was cut and is named by its handle. */
+  async function createConversation() {
+    let body: readonly unknown[] = [];
+    const { context } = createTestContext({
+      calls: {
+        call: async (_, path) => ({ status: "ok", body: path.endsWith("/message") ? body : { id: "ses_1" } }),
+      },
+    });
+    const handles: string[] = [];
+    for (const text of TEXTS) {
+      const stored = await context.spills.put(text);
+      if (stored.status === "stored") handles.push(stored.handle);
+    }
+    body = handles.map((handle, number) => ({
+      info: { id: `msg_${number}`, role: "assistant" },
+      parts: [
+        {
+          type: "tool",
+          callID: `call_${number}`,
+          tool: "bash",
+          state: { status: "completed", input: {}, output: "cut", metadata: { carryover: { handle } } },
+        },
+      ],
+    }));
+    await context.spills.put("A text of another conversation.");
+    const tool = createRecallTool({ context, forks: createTestForks(context) });
+    const recall = async (handle: string): Promise<string> =>
+      (await tool.execute({ handle }, CALL)) as string;
+    return { context, handles, recall };
+  }
+
+  it("is enough where only one begins so, also with the dots behind it", async () => {
+    const { handles, recall } = await createConversation();
+    const [first = ""] = handles;
+    const start = first.slice(0, 12);
+    for (const given of [first, start, `${start}…`, `${start}...`, ` ${start} `])
+      expect(await recall(given)).toBe(TEXTS[0]);
+  });
+
+  it("names the handles where several begin so, and gives nothing for fewer than four characters", async () => {
+    const { context, handles } = await createConversation();
+    const twin = `${handles[0]?.slice(0, 63)}${handles[0]?.endsWith("0") ? "1" : "0"}`;
+    const known = [...handles, twin];
+    const source: RecallSource = {
+      messages: () => ({ find: () => undefined, list: () => [] }),
+      spilled: (handle) => context.spills.get(handle),
+      spilledHandles: () => known,
+      hidden: () => [],
+    };
+    const options = { maxChars: 100, range: undefined, redact: undefined };
+    const start = twin.slice(0, 12);
+    expect(await recallContent(source, start, options)).toMatchObject({
+      status: "missing",
+      candidates: [handles[0], twin],
+      hint: expect.stringContaining(`2 handles begin with ${start}: ${handles[0]}, ${twin}.`),
+    });
+    for (const given of [twin.slice(0, 3), "", "…", "msg_", "feed".repeat(20)])
+      expect(await recallContent(source, given, options)).toMatchObject({ status: "missing" });
+  });
+
+  it("finds nothing of another conversation", async () => {
+    const { context, recall } = await createConversation();
+    const other = await context.spills.put("A text of another conversation.");
+    if (other.status === "failed") throw new Error(other.reason);
+    expect(await recall(other.handle.slice(0, 12))).toContain("Nothing is kept under");
+  });
 });

@@ -102,21 +102,21 @@ export function createRecallTool(setup: ForkSetup): ModelTool {
     async run({ handle, search, range }, { sessionId }) {
       if (handle === undefined && (search === undefined || search.trim() === ""))
         return "Give a handle, or a text to search for.";
-      let problem: string | undefined;
-      const stored = async (): Promise<readonly HostMessage[]> => {
-        const read = await readConversation(sessionId);
-        problem = read.problem;
-        return read.messages;
+      let conversation: Promise<Conversation> | undefined;
+      const read = (): Promise<Conversation> => {
+        conversation ??= readConversation(sessionId);
+        return conversation;
       };
       const recalled = await recall(
         {
           async messages() {
-            const byId = messagesById(await stored());
+            const byId = messagesById((await read()).messages);
             return { find: (id) => byId.get(id), list: () => [...byId.values()] };
           },
           spilled: (handle) => context.spills.get(handle),
+          spilledHandles: async () => spilledHandlesIn((await read()).messages),
           async hidden() {
-            const messages = await stored();
+            const { messages } = await read();
             const seen = messagesById(forks.capture.lastSent(sessionId)?.messages ?? []);
             return [...hiddenTexts(format.decode(messages), seen), ...(await spilledTexts(messages))];
           },
@@ -128,11 +128,13 @@ export function createRecallTool(setup: ForkSetup): ModelTool {
           redact: undefined,
         },
       );
+      const { problem } = (await conversation) ?? {};
       switch (recalled.status) {
         case "found":
           if (recalled.text !== "" || range === undefined) return recalled.text;
           return `Nothing is in the range ${range}: the text has ${plural(recalled.totalLines, "line")}, ${plural(recalled.totalChars, "character")}.`;
         case "missing":
+          if (recalled.candidates !== undefined) return recalled.hint;
           return (
             problem ?? `Nothing is kept under "${handle}". Search for a text of it, or run the tool again.`
           );
@@ -169,12 +171,15 @@ export function createRecallTool(setup: ForkSetup): ModelTool {
     return new Map(format.decode(messages).map((message) => [message.id, message]));
   }
 
+  function spilledHandlesIn(messages: readonly HostMessage[]): readonly string[] {
+    return format.notesIn(messages).flatMap(({ handle }) => handle ?? []);
+  }
+
   /** The whole of each output that was bounded as it came in, newest first. */
   async function spilledTexts(messages: readonly HostMessage[]): Promise<readonly SpilledText[]> {
     const texts: SpilledText[] = [];
     let chars = 0;
-    const handles = format.notesIn(messages).flatMap(({ handle }) => handle ?? []);
-    for (const handle of handles.toReversed().slice(0, MAX_SEARCHED_SPILLS)) {
+    for (const handle of spilledHandlesIn(messages).toReversed().slice(0, MAX_SEARCHED_SPILLS)) {
       const text = await context.spills.get(handle);
       if (text === undefined) continue;
       chars += text.length;

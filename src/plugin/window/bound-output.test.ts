@@ -33,6 +33,15 @@ describe("a tool output", () => {
     expect(await shownOf(30_000)).toBeGreaterThan((await shownOf(6_000)) * 0.9);
   });
 
+  it("has a line of its own, though a server gives each call the same id", async () => {
+    const { context } = createTestContext();
+    const keys: string[] = [];
+    let now = 1;
+    const seen: PluginContext = { ...context, now: () => now++, show: ({ key }) => void keys.push(key) };
+    for (const output of [LINES, LINES]) await finish(seen, { title: "t", output, metadata: {} });
+    expect(new Set(keys).size).toBe(2);
+  });
+
   it("keeps head and tail, names a handle, and can be read in full from the spill", async () => {
     const { context, entries } = createTestContext();
     const bounded = await finish(context, { title: "t", output: LINES, metadata: { exit: 0 } });

@@ -52,7 +52,9 @@ export function createBoundToolOutput(context: PluginContext): Feature {
       const kept = `${formatBytes(stats.bytes.shown)} of ${formatBytes(stats.bytes.total)}`;
       const recall = handle === undefined ? "" : `; recall ${handle.slice(0, SHOWN_HANDLE_CHARS)}…`;
       const said = `${tool}: the model reads ${kept}${recall}`;
-      context.show({ type: "line", sessionId, callId, key: `cut ${callId}`, label: "cut", text: said });
+      // Servers give one id to many calls, and each gets a line of its own.
+      const key = `cut ${callId} ${context.now()}`;
+      context.show({ type: "line", sessionId, callId, key, label: "cut", text: said });
       return { type: "replace", text, spilled: { handle, by, ...(cut && { cut }) } };
     },
   };

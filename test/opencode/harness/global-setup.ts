@@ -5,11 +5,11 @@ import { rolldown } from "rolldown";
 import { installOpenCode } from "../../rig/opencode/install-opencode.ts";
 import { PACKED_FOLDER, PLUGIN_ENTRY, PLUGIN_FILE } from "./plugin-specs.ts";
 
-/** Before the first scenario: the binary is there, the plugin is one file, the package is unpacked. */
+/** Before the first scenario: the binary is there, the plugin is one file, the package that was built is unpacked. */
 export async function setup(): Promise<void> {
   await installOpenCode();
   if (existsSync(PLUGIN_ENTRY)) await buildPlugin();
-  if (existsSync(resolve(PROJECT, "dist/server.js"))) unpackPackage();
+  unpackPackage();
 }
 
 const PROJECT = resolve(import.meta.dirname, "../../..");

@@ -72,9 +72,11 @@ scenario(
     expect(shown.find(({ type }) => type === "text")?.text).toBe(
       "**Fork 1 (who did it) completed**\n\n> It was the cat.",
     );
-    expect(JSON.stringify(shown.find(({ tool }) => tool === "carryover")?.state?.input)).toMatch(
-      /bash: the model reads [\d.]+ KB of 164\.9 KB; recall [0-9a-f]{12}…/,
-    );
+    const cut = JSON.stringify(shown.find(({ tool }) => tool === "carryover")?.state?.input);
+    expect(cut).toMatch(/bash: the model reads [\d.]+ KB of 164\.9 KB; recall [0-9a-f]{12}…/);
+    const [, handle = ""] = /recall ([0-9a-f]+…)/.exec(cut) ?? [];
+    await rig.turn(id, `Recall ${handle}`, [call("recall", { handle, range: "15000-15001" }), say("Read.")]);
+    expect(JSON.stringify(rig.requests({ sessionId: id }).at(-1)?.body)).toContain("15000\\n15001");
     for (const request of rig.requests({ lane: "any" })) {
       expect(textOf(request)).not.toContain("carryover_prt");
       expect(textOf(request)).not.toContain("the model reads");

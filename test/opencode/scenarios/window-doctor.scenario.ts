@@ -8,7 +8,7 @@ import { buildCli } from "../../rig/build-cli.ts";
 import { installOpenCode, OPENCODE_VERSION } from "../../rig/opencode/install-opencode.ts";
 import { writeConfig } from "../../rig/opencode/sandbox.ts";
 import { SET_UPS, writeSetUp } from "../../rig/opencode/set-ups.ts";
-import { PLUGIN_FILE, pluginSpecs } from "../harness/plugin-specs.ts";
+import { PACKED_FOLDER, PLUGIN_FILE, pluginSpecs } from "../harness/plugin-specs.ts";
 import { scenario } from "../harness/scenario.ts";
 import { runCarryover } from "./window-support.ts";
 
@@ -27,12 +27,17 @@ scenario(
     mkdirSync(join(folder, "plugin"));
     const again = `export { default } from ${JSON.stringify(PLUGIN_FILE)};\n`;
     writeFileSync(join(folder, "plugin", "mine.ts"), again);
+    const bare = await runCarryover(rig, "doctor", "--no-self-test", ...opencode);
+    expect(bare.stdout).toContain("/forks is missing: no tui.json names the plugin");
+    expect(bare.code).toBe(0);
+    writeFileSync(join(folder, "tui.json"), JSON.stringify({ plugin: [PACKED_FOLDER] }));
     const well = await runCarryover(rig, "doctor", "--json", ...opencode);
     const { findings } = JSON.parse(well.stdout) as { readonly findings: readonly Finding[] };
     expect(findings.filter(({ level }) => level !== "ok")).toEqual([]);
     expect(findings.map(({ check }) => check)).toEqual([
       "opencode",
       "configured",
+      "terminal",
       "store",
       "last-start",
       "registered",

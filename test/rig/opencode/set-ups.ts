@@ -52,6 +52,15 @@ export const SET_UPS: readonly SetUp[] = [
     registered: true,
   },
   {
+    name: "the package in a folder of another name",
+    files: {
+      "project/opencode.json": config({ plugin: ["./package"] }),
+      "project/package/package.json": packed("9.9.9"),
+      "project/package/server.js": REEXPORT,
+    },
+    registered: true,
+  },
+  {
     name: "a file that exports it again, in the plugin folder",
     files: {
       "project/.opencode/plugin/mine.js": 'import plugin from "PLUGIN"; // carryover\nexport default plugin;',

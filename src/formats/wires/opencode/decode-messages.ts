@@ -50,9 +50,14 @@ export function decodeMessages(wire: readonly SessionMessage[]): Decoded {
     const parts: Part[] = [];
     allParts.push(parts);
     const unanswered: OpenCall[] = [];
+    const shownOnly: { readonly origin: OpenOrigin; readonly part: Part }[] = [];
     origins.push(
       partsOf(wireMessage).map((wirePart) => {
         const here: OpenOrigin = { messageIndex, partIndex: parts.length, half: "whole" };
+        if (isShownOnly(wirePart)) {
+          shownOnly.push({ origin: here, part: { ...opaquePart(wirePart.type), bookkeeping: true } });
+          return here;
+        }
         if (wirePart.type !== "tool_result") {
           const read = decodePart(wirePart);
           const part = nameCall(read);
@@ -76,6 +81,8 @@ export function decodeMessages(wire: readonly SessionMessage[]): Decoded {
         return { ...call.origin, half: "result" };
       }),
     );
+    // Behind the others, whose handles are made from requests, where these are not.
+    for (const { origin, part } of shownOnly) origin.partIndex = parts.push(part) - 1;
   });
 
   const transcript: Message[] = [];
@@ -191,7 +198,6 @@ function decodeModel(info: UnknownObject): ModelRef | undefined {
 
 /** The canonical part of a wire part; one that is not understood becomes opaque. */
 function decodePart(wire: UnknownObject): Part {
-  if (isShownOnly(wire)) return { ...opaquePart(wire.type), bookkeeping: true };
   switch (wire.type) {
     case "text":
       return typeof wire.text === "string" ? decodeText(wire, wire.text) : opaquePart(wire.type);
