@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readdir, rmdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { LOADED_FILE } from "../../plugin/loaded.ts";
-import type { PluginFolders } from "../../plugin/stores/folders.ts";
+import { type PluginFolders, pluginFolders } from "../../plugin/stores/folders.ts";
 import {
   defaultStateFolder,
   type FileStat,
@@ -177,7 +177,8 @@ function entryAt(path: string): Entry | undefined {
  * Deletes the files of a plan one by one. Logs are deleted last, since they tell what belongs to a session: a purge that
  * was stopped half way can be repeated for the rest.
  */
-export async function purgeFolders(plan: PurgePlan, { isQuiet, signal }: PurgeOptions): Promise<Purged> {
+export async function purgeFolders(plan: PurgePlan, options: PurgeOptions): Promise<Purged> {
+  const { isQuiet, signal } = options;
   const done: Tally = { files: 0, bytes: 0, problems: [] };
   for (const [root, contents] of groupBy(plan.contents, ({ root }) => root)) {
     if (signal.aborted) break;
@@ -191,16 +192,44 @@ export async function purgeFolders(plan: PurgePlan, { isQuiet, signal }: PurgeOp
     if (signal.aborted) break;
     removeFile(file, done);
   }
-  const folders = new Set(filesOfPlan(plan).map(({ path }) => dirname(path)));
-  // Fails for a folder in which something is left, which is then kept.
-  if (!signal.aborted) for (const folder of folders) await rmdir(folder).catch(() => undefined);
+  if (!signal.aborted) await removeEmptyFolders(plan, options);
   return { ...done, status: signal.aborted ? "stopped" : "purged" };
 }
 
-interface PurgeOptions {
+interface PurgeOptions extends Pick<InventoryRequest, "folders" | "places"> {
   /** No program uses the folders, so that even new files can be deleted. */
   readonly isQuiet: boolean;
   readonly signal: AbortSignal;
+}
+
+/** Removes folders in which nothing is left; where a program may be about to write, only those that were just emptied. */
+async function removeEmptyFolders(
+  plan: PurgePlan,
+  { isQuiet, folders, places }: PurgeOptions,
+): Promise<void> {
+  const emptied = [...new Set(filesOfPlan(plan).map(({ path }) => dirname(path)))];
+  // Fails for a folder that is not empty, which is then kept.
+  for (const folder of [...emptied, ...(isQuiet ? await ownFolders(folders, places) : [])])
+    await rmdir(folder).catch(() => undefined);
+}
+
+/** The folders that Carryover makes, inner ones first. */
+async function ownFolders(
+  folders: PluginFolders,
+  places: InventoryRequest["places"],
+): Promise<readonly string[]> {
+  const { root, forks, views, journal, spill, control } = folders;
+  const long = join(journal, "long");
+  const usual = [defaultStateFolder(), dirname(defaultEvalCacheFolder(process.env))];
+  const own = [
+    ...(await foldersIn(forks)),
+    ...["instances", "requests"].map((name) => join(control, name)),
+    ...[long, views, spill, forks, journal, control],
+    // A folder that somebody has chosen is theirs.
+    ...(root === pluginFolders({ store: undefined, env: process.env }).root ? [root] : []),
+    ...(places === "usual" ? [join(defaultStateFolder(), "spill"), ...usual] : []),
+  ];
+  return own.filter((folder) => isRealFolder(dirname(folder)));
 }
 
 interface Tally {

@@ -62,8 +62,10 @@ const purge = (...args: readonly string[]): Promise<number> => runCli(["purge", 
 
 /** Writes what the plugin writes of one root session: a log, an output, a fork and what that inherited. */
 async function fill(rootSessionId: string, { owner, output = `output of ${rootSessionId}` }: Filling = {}) {
-  const spills = createFileSpillStore({ root: join(store, "spill"), durable: false });
-  const views = createFileSpillStore({ root: join(store, "views"), durable: false });
+  // A cleaning in the background would have its lock among the files that are counted.
+  const how = { durable: false, cleaning: "never" } as const;
+  const spills = createFileSpillStore({ root: join(store, "spill"), ...how });
+  const views = createFileSpillStore({ root: join(store, "views"), ...how });
   const [spill, view] = await Promise.all([spills.put(output), views.put(`view of ${rootSessionId}`)]);
   if (spill.status === "failed" || view.status === "failed") throw new Error("not stored");
   const journal = createFileJournal({ root: join(store, "journal"), session: rootSessionId, durable: false });
@@ -140,10 +142,19 @@ describe("carryover purge", () => {
     writeFileSync(join(store, "loaded.json"), "{}");
     mkdirSync(join(home, "cache", "carryover", "eval"), { recursive: true });
     writeFileSync(join(home, "cache", "carryover", "eval", `${"a".repeat(64)}.json`), "{}");
-    await createFileSpillStore({ durable: false }).put("an output of the library");
+    await createFileSpillStore({ durable: false, cleaning: "never" }).put("an output of the library");
     expect(await purge("--all", "--yes")).toBe(0);
     expect(stderr).toBe("");
-    expect(filesBelow(home)).toEqual([]);
+    expect(readdirSync(home, { recursive: true }).toSorted()).toEqual(["cache", "data", "state"]);
+  });
+
+  it("leaves a folder that somebody has chosen, and in it nothing of ours", async () => {
+    await fill("ses_a");
+    const chosen = join(home, "chosen");
+    renameSync(store, chosen);
+    mkdirSync(join(chosen, "theirs"));
+    expect(await purge("--all", "--yes", "--store", chosen)).toBe(0);
+    expect(readdirSync(chosen)).toEqual(["theirs"]);
   });
 
   it("deletes by age", async () => {
@@ -285,7 +296,12 @@ describe("carryover purge", () => {
       nowMs: Date.now(),
     });
     const stopping = new AbortController();
-    const stopped = purgeFolders(plan, { isQuiet: true, signal: stopping.signal });
+    const stopped = purgeFolders(plan, {
+      folders,
+      places: "named",
+      isQuiet: true,
+      signal: stopping.signal,
+    });
     stopping.abort();
     expect(await stopped).toMatchObject({ status: "stopped", problems: [] });
     expect(filesBelow(join(store, "journal")).filter((path) => path.endsWith(".jsonl"))).toHaveLength(2);

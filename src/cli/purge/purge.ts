@@ -121,7 +121,7 @@ async function folderPlace({ store }: PurgeFlags): Promise<PurgePlace> {
     now: Date.now,
     read: () => readFolderInventory({ folders, places, nowMs: Date.now() }),
     remove: (plan, { inventory: { running }, signal }) =>
-      purgeFolders(plan, { isQuiet: running === 0, signal }),
+      purgeFolders(plan, { folders, places, isQuiet: running === 0, signal }),
   };
 }
 
