@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { REMINDER_TEXT } from "../../../src/fork/life/delivery.ts";
-import { call, callAll, refuse, say } from "../../rig/model-server/step.ts";
+import { call, refuse, say } from "../../rig/model-server/step.ts";
 import { MIDDLE_WINDOW } from "../../rig/opencode/sandbox.ts";
 import { scenario, shareRig } from "../harness/scenario.ts";
 import { carriersOf, forksOf, SHORT_WAITS, waitForRuns } from "./delivery-support.ts";
@@ -13,37 +13,8 @@ import {
   waitForDeliveries,
 } from "./fork-support.ts";
 
-const NAMES = ["one", "two", "three"];
-const reports = NAMES.map((name) => say(`Report ${name}.`, { family: "child", contains: `Task ${name}.` }));
-const forkThree = callAll(NAMES.map((name) => ({ tool: "fork", input: { prompt: `Task ${name}.` } })));
-
 describe("results and what the parent is doing", () => {
   const shared = shareRig({ plugin: {}, env: SHORT_WAITS });
-
-  scenario(
-    "three results that wait together wake an idle parent once",
-    { shared, proves: "one prompt with three results; every one acknowledged by the answer" },
-    async (rig) => {
-      const id = await rig.newSession();
-      rig.model.script([
-        ...reports,
-        forkThree,
-        say("Forked.", { sessionId: id, contains: "Go on with other work", delayMs: 5_000 }),
-        say("Seen.", { sessionId: id, contains: "fork_result delivery" }),
-      ]);
-      await rig.turn(id, "Fork three.");
-      expect(await waitForDeliveries(rig, id, 3)).toHaveLength(3);
-      expect((await carriersOf(rig, id)).map(({ count }) => count)).toEqual([3]);
-      expect(rig.requests({ sessionId: id })).toHaveLength(3);
-      await rig.waitFor(
-        async () =>
-          (await forksOf(rig, id)).every(
-            ({ runs: [run] }) => run && "delivery" in run && run.delivery.state === "acked",
-          ),
-        "the answer to be noticed",
-      );
-    },
-  );
 
   scenario(
     "a result comes with the model, agent and variant of the user's last turn",

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { call, callAll, type ScriptedCall, say } from "../../rig/model-server/step.ts";
+import { call, callAll, createGate, type ScriptedCall, say } from "../../rig/model-server/step.ts";
 import { LONG_WINDOW } from "../../rig/opencode/sandbox.ts";
 import type { Rig } from "../harness/rig.ts";
 import { scenario, shareRig } from "../harness/scenario.ts";
@@ -20,13 +20,14 @@ const FEW = { inputTokens: 1_000, outputTokens: 10 };
 /** A parent that the user stops in the middle of a command while its fork works. */
 async function stopParent(rig: Rig, title: string, more: readonly ScriptedCall[] = []): Promise<string> {
   const id = await rig.newSession(title);
+  const hasStopped = createGate();
   rig.model.script([
     callAll([{ tool: "fork", input: { prompt: "Look.", title: "The look" } }, ...more], {
       sessionId: id,
       usage: FEW,
     }),
     call("bash", { command: "sleep 60", description: "Wait" }, { sessionId: id, usage: FEW }),
-    say("The report.", { family: "child", contains: "Look.", delayMs: 3_000, usage: FEW }),
+    say("The report.", { family: "child", contains: "Look.", after: hasStopped.opened, usage: FEW }),
   ]);
   await rig.opencode.promptInBackground(id, { text: "Fork and work." });
   await firstChildRequest(rig, id);
@@ -37,6 +38,7 @@ async function stopParent(rig: Rig, title: string, more: readonly ScriptedCall[]
     );
   }, "the parent's command");
   await rig.opencode.abort(id);
+  hasStopped.open();
   return id;
 }
 
@@ -105,8 +107,9 @@ describe("results for a parent that must not be woken", () => {
           ),
         "the first report",
       );
+      const haveEnded = createGate();
       rig.model.script([
-        say("## Objective\n- SUMMARY", { lane: "summary", delayMs: 6_000, usage: FEW }),
+        say("## Objective\n- SUMMARY", { lane: "summary", after: haveEnded.opened, usage: FEW }),
         say("Good.", { sessionId: id, contains: "The second report.", usage: FEW }),
       ]);
       const compacting = rig.opencode.summarize(id, LONG_WINDOW);
@@ -116,7 +119,9 @@ describe("results for a parent that must not be woken", () => {
       );
       writeFileSync(join(rig.sandbox.project, "go"), "");
       await waitForRuns(rig, id, ["completed"]);
+      await pause(1_000);
       expect(await deliveriesOf(rig, id)).toEqual([]);
+      haveEnded.open();
       await compacting;
       expect(textOf(summary)).toMatch(/#\d The look · completed: its result will come by itself/);
       expect(textOf(summary)).toMatch(/#\d The second look · running/);

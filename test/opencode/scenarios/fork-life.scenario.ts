@@ -1,6 +1,7 @@
 import { describe, expect } from "vitest";
-import { call, callAll, refuse, say } from "../../rig/model-server/step.ts";
+import { call, callAll, createGate, refuse, say } from "../../rig/model-server/step.ts";
 import { scenario, shareRig } from "../harness/scenario.ts";
+import { carriersOf, forksOf, waitForRuns } from "./delivery-support.ts";
 import {
   childrenOf,
   deliveriesOf,
@@ -41,6 +42,40 @@ describe("the life of a fork", () => {
       expect(new Set(children.map(({ metadata }) => metadata?.carryover?.blob)).size).toBe(1);
       const last = textOf(requestWith(rig, id, "Report three."));
       expect(last).toContain("data to judge");
+    },
+  );
+
+  scenario(
+    "three results that wait together wake an idle parent once",
+    { shared, proves: "one prompt with three results; every one acknowledged by the answer" },
+    async (rig) => {
+      const id = await rig.newSession();
+      const haveEnded = createGate();
+      rig.model.script([
+        ...["one", "two", "three"].map((name) =>
+          say(`Report ${name}.`, { family: "child", contains: `Task ${name}.` }),
+        ),
+        callAll(
+          ["one", "two", "three"].map((name) => ({ tool: "fork", input: { prompt: `Task ${name}.` } })),
+          { sessionId: id },
+        ),
+        say("Forked.", { sessionId: id, contains: "Go on with other work", after: haveEnded.opened }),
+        say("Seen.", { sessionId: id, contains: "fork_result delivery" }),
+      ]);
+      await rig.opencode.promptInBackground(id, { text: "Fork three." });
+      await rig.waitFor(async () => (await forksOf(rig, id)).length === 3, "three forks");
+      await waitForRuns(rig, id, ["completed"]);
+      haveEnded.open();
+      expect(await waitForDeliveries(rig, id, 3)).toHaveLength(3);
+      expect((await carriersOf(rig, id)).map(({ count }) => count)).toEqual([3]);
+      expect(rig.requests({ sessionId: id })).toHaveLength(3);
+      await rig.waitFor(
+        async () =>
+          (await forksOf(rig, id)).every(
+            ({ runs: [run] }) => run && "delivery" in run && run.delivery.state === "acked",
+          ),
+        "the answer to be noticed",
+      );
     },
   );
 

@@ -133,6 +133,7 @@ async function sendReply({ wire, reply, context, streamed, response }: Delivery)
       return sendJson(response, reply);
     case "answer":
       if (reply.delayMs !== undefined) await sleep(reply.delayMs);
+      await reply.after;
       if (!streamed) return sendJson(response, { status: 200, body: wire.body(reply, context) });
       sendEvents(response, wire.events(reply, context));
       response.end();

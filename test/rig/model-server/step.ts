@@ -30,6 +30,17 @@ export interface Answer {
   readonly finish?: string;
   /** How long the first byte waits. */
   readonly delayMs?: number;
+  /** What the first byte waits for: on a busy machine nobody knows how long that takes. */
+  readonly after?: Promise<unknown>;
+}
+
+/** Something to wait for, and the function that makes it happen. */
+export function createGate(): { readonly opened: Promise<void>; readonly open: () => void } {
+  let open: () => void = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
 }
 
 /** An HTTP error in place of a stream. */
