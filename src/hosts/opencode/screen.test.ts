@@ -84,7 +84,7 @@ it("a text stands in the newest answer, a line below its call, and what was show
     text: "kept 4 KB",
   });
   expect(patched).toMatchObject([
-    { messageID: "msg_3", type: "text", text: "Done." },
+    { messageID: "msg_3", type: "text", text: "\n\nDone." },
     { messageID: "msg_2", tool: "carryover", state: { input: { cut: "kept 4 KB" } } },
   ]);
   const again = startScreen();
@@ -106,7 +106,9 @@ it("an answer without a call gets no tool part: OpenCode would ask the model aga
     label: "permission",
     text: "Fork 1 asks",
   });
-  expect(patched).toMatchObject([{ messageID: "msg_3", type: "text", text: "*permission: Fork 1 asks*" }]);
+  expect(patched).toMatchObject([
+    { messageID: "msg_3", type: "text", text: "\n\n*permission: Fork 1 asks*" },
+  ]);
 });
 
 it("a sub-agent's last text stays its own, since that is its result", async () => {

@@ -118,8 +118,9 @@ function findShown(messages: readonly SessionMessage[], key: string): Place | un
 /** A piece as the part that OpenCode draws as it should look. Should a part ever reach a model, its names are such as providers take. */
 function partOf(piece: ShownPiece, { callId, startedAtMs, nowMs }: PartFacts): UnknownObject {
   const plain = plainText(piece);
-  // Without an end: `opencode run --attach` prints texts that have one.
-  if (plain !== undefined) return { type: "text", text: plain, time: { start: startedAtMs } };
+  // Without an end: `opencode run --attach` prints texts that have one. Apart from the answer before it: without the plugin
+  // the texts of one message are sent as one, and OpenCode draws them without the lines in front.
+  if (plain !== undefined) return { type: "text", text: `\n\n${plain}`, time: { start: startedAtMs } };
   const tool = { type: "tool", callID: callId };
   const ended = { start: startedAtMs, end: nowMs };
   if (piece.type === "line") {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { AT_MS, afterEvents, runningFork } from "../../../test/rig/forks/fork-samples.ts";
+import { AT_MS, afterEvents, OWNER, runningFork } from "../../../test/rig/forks/fork-samples.ts";
 import type { ForkRecord } from "../../fork/life/record.ts";
 import type { ShownPiece } from "../host/screen.ts";
 import { createShownForks } from "./shown-forks.ts";
@@ -64,7 +64,10 @@ it("at its end the line says how it went, and the report can be read, once", () 
   update(ended("It was the cat.\nAnd the dog."), 10_000);
   expect(pieces.slice(1)).toMatchObject([
     { type: "child", state: "ended", text: "find the bug · completed · 0 calls · 9 s · $0.00" },
-    { type: "text", text: "**Fork 1 (find the bug) completed**\n\n> It was the cat.\n> And the dog." },
+    {
+      type: "text",
+      text: "**Carryover: Fork 1 (find the bug) completed**\n\n> It was the cat.\n> And the dog.",
+    },
   ]);
 });
 
@@ -88,4 +91,12 @@ it("a fork of which nobody knows the call has a report, and no line", () => {
   const { pieces, update } = startShowing();
   update(runningFork(), 4_000);
   expect(pieces).toEqual([]);
+});
+
+it("time in which no program looked after it is not shown as its own", () => {
+  const { pieces, update } = startShowing();
+  update(askedFork(), 5_000);
+  const owner = { ...OWNER, instanceId: "i2" };
+  update(afterEvents(askedFork(), { type: "adopted", owner, atMs: AT_MS + 60_000 }), 62_000);
+  expect(pieces.at(-1)).toMatchObject({ text: "find the bug · 0 calls · 2 s · $0.00" });
 });

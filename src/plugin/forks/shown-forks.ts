@@ -7,6 +7,7 @@ import {
   type ForkRecord,
   forkName,
   isLive,
+  workedMs,
 } from "../../fork/life/record.ts";
 import { quoteChild, quoteReport } from "../../fork/life/report.ts";
 import type { PluginContext } from "../context/context.ts";
@@ -84,11 +85,10 @@ function lineText(record: ForkRecord, nowMs: number): string {
 /** What people are told of a fork: what is special about it or how it ended, calls, time, cost. */
 export function forkFacts(record: ForkRecord, nowMs: number): readonly string[] {
   const run = currentRun(record);
-  const untilMs = isLive(run) ? nowMs : run.endedAtMs;
   return [
     isLive(run) ? activityText(record, nowMs) : run.state,
     countText(run.calls.total, "call"),
-    formatSpan(Math.max(0, untilMs - (run.startedAtMs ?? run.queuedAtMs))),
+    formatSpan(run.startedAtMs === undefined ? nowMs - run.queuedAtMs : workedMs(run, nowMs)),
     `$${record.spent.costUSD.toFixed(2)}`,
   ].filter((fact) => fact !== "");
 }
@@ -103,7 +103,7 @@ function activityText(record: ForkRecord, nowMs: number): string {
 }
 
 function resultText(record: ForkRecord, run: EndedRun): string {
-  const head = `**${forkName({ ...record, title: quoteChild(record.title, MAX_TITLE_CHARS) })} ${run.state}**`;
+  const head = `**Carryover: ${forkName({ ...record, title: quoteChild(record.title, MAX_TITLE_CHARS) })} ${run.state}**`;
   const error = run.error === undefined ? [] : [quoteChild(run.error.message, MAX_ERROR_CHARS)];
   const text = quoteReport(run, MAX_RESULT_CHARS).text || "(no report)";
   const quoted = [...error, text].join("\n\n").replace(/^/gm, "> ");

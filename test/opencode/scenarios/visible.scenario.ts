@@ -70,7 +70,7 @@ scenario(
     }, "the end of the line and the report");
     expect(shown.map(({ type, tool }) => tool ?? type).toSorted()).toEqual(["carryover", "task", "text"]);
     expect(shown.find(({ type }) => type === "text")?.text).toBe(
-      "**Fork 1 (who did it) completed**\n\n> It was the cat.",
+      "\n\n**Carryover: Fork 1 (who did it) completed**\n\n> It was the cat.",
     );
     const cut = JSON.stringify(shown.find(({ tool }) => tool === "carryover")?.state?.input);
     expect(cut).toMatch(/bash: the model reads [\d.]+ KB of 164\.9 KB; recall [0-9a-f]{12}…/);
@@ -80,7 +80,7 @@ scenario(
     for (const request of rig.requests({ lane: "any" })) {
       expect(textOf(request)).not.toContain("carryover_prt");
       expect(textOf(request)).not.toContain("the model reads");
-      expect(textOf(request)).not.toContain("**Fork 1 (who did it) completed**");
+      expect(textOf(request)).not.toContain("Fork 1 (who did it) completed**");
     }
   },
 );
