@@ -309,3 +309,14 @@ describe("advanceFork", () => {
     }
   });
 });
+
+it("a run that lost its count takes what the child's session holds, and never less than it knows", () => {
+  const finding = { type: "stopped", ...last } as const;
+  const counted = (calls: number) =>
+    endedRun(afterEvents(adopted, { type: "child-checked", run: 1, finding, calls })).calls.total;
+  expect([counted(7), counted(0)]).toEqual([7, 0]);
+  const known = afterEvents(running, { type: "tool-called", callId: "c1", hash: "h" });
+  const taken = afterEvents(known, { type: "adopted", owner: { ...OWNER, instanceId: "i2" } });
+  const ended = afterEvents(taken, { type: "child-checked", run: 1, finding, calls: 0 });
+  expect(endedRun(ended).calls.total).toBe(1);
+});

@@ -181,8 +181,10 @@ type Check = EventOf<"child-checked">;
 function childChecked(record: ForkRecord, event: Check, limits: ForkLimits): ForkStep {
   const { finding, atMs } = event;
   if (currentRun(record).number !== event.run) return unchanged(record);
-  const run = activeRun(record);
-  if (run === undefined) return keepLateText(record, finding);
+  const active = activeRun(record);
+  if (active === undefined) return keepLateText(record, finding);
+  const total = Math.max(active.calls.total, event.calls ?? 0);
+  const run: LiveRun = { ...active, calls: { ...active.calls, total } };
   if (finding.type === "working") return changeRun(record, markWorking(run, atMs));
   if (isStopping(run)) return checkedWhileStopping(record, run, event);
 

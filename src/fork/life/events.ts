@@ -49,7 +49,13 @@ type ChildEvent =
   | { readonly type: "status"; readonly status: "busy" | "retry" | "idle" }
   | { readonly type: "child-failed"; readonly error: ForkError }
   | { readonly type: "child-deleted" }
-  | { readonly type: "child-checked"; readonly run: number; readonly finding: ChildFinding }
+  /** `calls`: how many calls of the run the child's session holds, for a run whose own count may be behind. */
+  | {
+      readonly type: "child-checked";
+      readonly run: number;
+      readonly finding: ChildFinding;
+      readonly calls?: number;
+    }
   /** The answer to `abort-child`: the child has stopped, with this last text. */
   | {
       readonly type: "child-stopped";

@@ -66,7 +66,7 @@ describe("a lost record", () => {
 
   it("is named in the child's metadata", () => {
     const metadata = forkMetadata(record);
-    expect(metadata).toEqual({ id: "f1", root: "root", parent: "parent", run: 1, blob: "sha" });
+    expect(metadata).toEqual({ id: "f1", root: "root", parent: "parent", run: 1, way: "exact", blob: "sha" });
     expect(readForkMetadata(JSON.parse(JSON.stringify(metadata)))).toEqual(metadata);
     for (const value of [
       undefined,
@@ -79,6 +79,15 @@ describe("a lost record", () => {
     ]) {
       expect(readForkMetadata(value)).toBeUndefined();
     }
+  });
+
+  it("is rebuilt with the way it inherited and the call that asked for it", () => {
+    const askedBy = { messageId: "msg_1", callId: "call_1" };
+    const asked = { ...record, runs: record.runs.map((run) => ({ ...run, askedBy })) };
+    const metadata = readForkMetadata(JSON.parse(JSON.stringify(forkMetadata(asked))));
+    if (metadata === undefined) throw new Error("no metadata");
+    const rebuilt = rebuildForkRecord({ metadata, session, owner: OWNER, number: 4, atMs: AT_MS });
+    expect(rebuilt.record).toMatchObject({ inherited: { way: "exact" }, runs: [{ askedBy }] });
   });
 
   it("is rebuilt, looked at, and its result looked for before it is sent", () => {

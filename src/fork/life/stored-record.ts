@@ -1,7 +1,15 @@
 import { asObject, isObject } from "../../text/json.ts";
+import type { ForkWay } from "../context/choose-way.ts";
 import { checkChildAction } from "./end.ts";
 import type { ForkStep } from "./events.ts";
-import { countAttempt, type ForkOwner, type ForkRecord, type LiveRun, type OwnerProcess } from "./record.ts";
+import {
+  type AskingCall,
+  countAttempt,
+  type ForkOwner,
+  type ForkRecord,
+  type LiveRun,
+  type OwnerProcess,
+} from "./record.ts";
 import { queuedRun } from "./start.ts";
 
 /** A stored value as a fork record; undefined when it is not one of this version. */
@@ -34,6 +42,8 @@ function oneOf(...words: readonly string[]): Check {
 
 const ATTEMPTS = shaped({ count: isCount, lastAtMs: isCount });
 const ERROR = shaped({ kind: isText, message: isText });
+const WAY = oneOf("exact", "graduated", "text");
+const ASKING_CALL = shaped({ messageId: isText, callId: isText });
 
 const RUN_BASE: Shape = {
   number: isCount,
@@ -51,7 +61,7 @@ const RUN_BASE: Shape = {
   ),
   calls: shaped({ total: isCount, streak: isCount, lastHash: optional(isText), recentIds: listOf(isText) }),
   rateLimits: isCount,
-  askedBy: optional(shaped({ messageId: isText, callId: isText })),
+  askedBy: optional(ASKING_CALL),
 };
 
 const LIVE_RUN = shaped({
@@ -105,7 +115,7 @@ const isRecord = shaped({
   model: shaped({ providerId: isText, modelId: isText, variant: optional(isText) }),
   title: isText,
   inherited: shaped({
-    way: oneOf("exact", "graduated", "text"),
+    way: WAY,
     reason: isText,
     chars: isCount,
     messages: isCount,
@@ -127,28 +137,42 @@ export interface ForkMetadata {
   readonly root: string;
   readonly parent: string;
   readonly run: number;
+  readonly way: ForkWay;
   /** The snapshot of what it inherited. */
   readonly blob?: string;
+  /** The call of the parent that asked for the run. */
+  readonly askedBy?: AskingCall;
 }
 
 /** The metadata to store with the child session, at its creation and with every new run. */
 export function forkMetadata(record: ForkRecord): ForkMetadata {
   const { snapshotId } = record.inherited;
+  const run = record.runs.at(-1);
   return {
     id: record.id,
     root: record.rootSessionId,
     parent: record.parentSessionId,
-    run: record.runs.at(-1)?.number ?? 1,
+    run: run?.number ?? 1,
+    way: record.inherited.way,
     ...(snapshotId === undefined ? {} : { blob: snapshotId }),
+    ...(run?.askedBy && { askedBy: run.askedBy }),
   };
 }
 
 /** The metadata found in a session; undefined when it is not that of a fork. */
 export function readForkMetadata(value: unknown): ForkMetadata | undefined {
-  const { id, root, parent, run, blob } = asObject(value);
+  const { id, root, parent, run, way, blob, askedBy } = asObject(value);
   if (!isName(id) || !isName(root) || !isName(parent)) return undefined;
   if (!Number.isSafeInteger(run) || (run as number) < 1) return undefined;
-  return { id, root, parent, run: run as number, ...(isName(blob) ? { blob } : {}) };
+  return {
+    id,
+    root,
+    parent,
+    run: run as number,
+    way: WAY(way) ? (way as ForkWay) : "text",
+    ...(isName(blob) ? { blob } : {}),
+    ...(ASKING_CALL(askedBy) ? { askedBy: askedBy as AskingCall } : {}),
+  };
 }
 
 /**
@@ -167,7 +191,7 @@ export function rebuildForkRecord({ metadata, session, owner, number, atMs }: Lo
     model: { providerId: session.providerId ?? "", modelId: session.modelId ?? "" },
     title: session.title,
     inherited: {
-      way: metadata.blob === undefined ? "text" : "graduated",
+      way: metadata.way,
       reason: "rebuilt from the child session",
       chars: 0,
       messages: 0,
@@ -191,6 +215,7 @@ export function rebuildForkRecord({ metadata, session, owner, number, atMs }: Lo
     })),
     adoption: countAttempt(undefined, atMs),
     isRebuilt: true,
+    ...(metadata.askedBy && { askedBy: metadata.askedBy }),
   };
   return { record: { ...record, runs: [run] }, actions: [checkChildAction(record, run)] };
 }

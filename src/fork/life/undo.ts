@@ -1,7 +1,18 @@
+import { isNameOfCall, type Transcript } from "../../transcript/message.ts";
+import { outcomeText } from "../../transcript/part.ts";
+import { deliveryIdsIn } from "./delivery.ts";
 import { offerToast, stopRun, wasPromptSent } from "./end.ts";
 import { changeRun, type EventOf, type ForkStep, unchanged, withoutKeys } from "./events.ts";
-import type { Delivery, EndedRun, ForkError, ForkRecord, ForkRun, LiveRun } from "./record.ts";
-import { isLive } from "./record.ts";
+import {
+  type AskingCall,
+  type Delivery,
+  type EndedRun,
+  type ForkError,
+  type ForkRecord,
+  type ForkRun,
+  isLive,
+  type LiveRun,
+} from "./record.ts";
 
 /** The user took back the message that asked for a run: it may only report, and its result is offered instead of inserted. */
 export function launchUndone(record: ForkRecord, event: EventOf<"launch-undone">): ForkStep {
@@ -103,3 +114,27 @@ function withRun(
 const PLAN = ({ parentSessionId }: ForkRecord): ForkStep["actions"] => [
   { type: "plan-delivery", parentSessionId },
 ];
+
+/** What a conversation holds of forks: the results that were delivered, and the calls that asked for runs. */
+export interface ForkTraces {
+  /** Delivery ids. */
+  readonly deliveries: ReadonlySet<string>;
+  hasCall(call: AskingCall): boolean;
+}
+
+/** Reads it from the stored messages of a parent, or from those that the user has taken back. */
+export function readForkTraces(transcript: Transcript): ForkTraces {
+  const texts = transcript.flatMap(({ parts }) =>
+    parts.flatMap((part) =>
+      part.type === "text" ? [part.text] : part.type === "tool" ? [outcomeText(part.outcome)] : [],
+    ),
+  );
+  return {
+    deliveries: new Set(texts.flatMap(deliveryIdsIn)),
+    hasCall: ({ messageId, callId }) =>
+      transcript.some(
+        ({ id, parts }) =>
+          id === messageId && parts.some((part) => part.type === "tool" && isNameOfCall(part.callId, callId)),
+      ),
+  };
+}

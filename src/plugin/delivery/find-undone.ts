@@ -1,23 +1,15 @@
-import { deliveryIdsIn } from "../../fork/life/delivery.ts";
 import type { UndoEvent } from "../../fork/life/events.ts";
-import {
-  type AskingCall,
-  deliveryId,
-  type ForkRecord,
-  type ForkRun,
-  isLive,
-} from "../../fork/life/record.ts";
-import { wasDelivered } from "../../fork/life/undo.ts";
-import { isNameOfCall, type Transcript } from "../../transcript/message.ts";
-import { outcomeText } from "../../transcript/part.ts";
+import { deliveryId, type ForkRecord, type ForkRun, isLive } from "../../fork/life/record.ts";
+import { readForkTraces, wasDelivered } from "../../fork/life/undo.ts";
+import type { Transcript } from "../../transcript/message.ts";
 
 /**
  * What an undo of a parent, its redo, or going on without what was undone means for the forks of that parent. Nothing where
  * all of them know it already.
  */
 export function findUndone({ records, standing, undone }: UndoneView): readonly ForkUndoEvent[] {
-  const stands = readConversation(standing);
-  const taken = readConversation(undone);
+  const stands = readForkTraces(standing);
+  const taken = readForkTraces(undone);
   const launchEvent = ({ askedBy, undone: known }: ForkRun): UndoEvent["type"] | undefined => {
     if (askedBy === undefined || stands.hasCall(askedBy))
       return known === "restorable" ? "launch-restored" : undefined;
@@ -55,25 +47,4 @@ interface UndoneView {
 interface ForkUndoEvent {
   readonly forkId: string;
   readonly event: UndoEvent;
-}
-
-interface Conversation {
-  readonly deliveries: ReadonlySet<string>;
-  hasCall(call: AskingCall): boolean;
-}
-
-function readConversation(transcript: Transcript): Conversation {
-  const texts = transcript.flatMap(({ parts }) =>
-    parts.flatMap((part) =>
-      part.type === "text" ? [part.text] : part.type === "tool" ? [outcomeText(part.outcome)] : [],
-    ),
-  );
-  return {
-    deliveries: new Set(texts.flatMap(deliveryIdsIn)),
-    hasCall: ({ messageId, callId }) =>
-      transcript.some(
-        ({ id, parts }) =>
-          id === messageId && parts.some((part) => part.type === "tool" && isNameOfCall(part.callId, callId)),
-      ),
-  };
 }

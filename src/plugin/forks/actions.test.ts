@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { runningFork, sampleFork, step } from "../../../test/rig/forks/fork-samples.ts";
+import { afterEvents, OWNER, runningFork, sampleFork, step } from "../../../test/rig/forks/fork-samples.ts";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
 import type { ForkAction } from "../../fork/life/events.ts";
 import type { ForkRecord } from "../../fork/life/record.ts";
@@ -209,4 +209,49 @@ it("a permission ask that cannot be refused is logged, and one that is gone is n
   const gone = createHost({ "POST /permission/a1/reply": GONE });
   await gone.perform(runningFork(), reject);
   expect(gone.logged).toEqual([]);
+});
+
+describe("checking the child of a fork whose program is gone", () => {
+  const message = (id: string, role: string, parts: readonly object[]) => ({
+    info: { id, sessionID: "child", role, time: { created: 1, completed: 2 }, finish: "tool-calls" },
+    parts: parts.map((part, index) => ({ id: `${id}_${index}`, messageID: id, sessionID: "child", ...part })),
+  });
+  const bash = (callID: string, state: object) => ({
+    type: "tool",
+    tool: "bash",
+    callID,
+    state: { input: {}, time: { start: 1, end: 2 }, ...state },
+  });
+  const prompt = (key: string) => [{ type: "text", text: "Look.", metadata: { carryover: { prompt: key } } }];
+  const CHILD = {
+    "GET /session/child": body({ id: "child", cost: 0.25, tokens: { input: 90, output: 10 } }),
+    "GET /session/child/message": body([
+      message("msg_1", "user", prompt("f1.0.1")),
+      message("msg_2", "assistant", [bash("c0", { status: "completed", output: "of the run before" })]),
+      message("msg_3", "user", prompt("f1.1.1")),
+      message("msg_4", "assistant", [
+        bash("c1", { status: "completed", output: "done" }),
+        bash("c2", { status: "error", error: "You are a fork, and bash is not allowed here." }),
+        bash("c3", { status: "running" }),
+      ]),
+    ]),
+    "GET /session/status": body({}),
+  };
+  const check: ForkAction = { type: "check-child", run: 1, key: "f1.1.1" };
+  const adopted = afterEvents(runningFork(), { type: "adopted", owner: { ...OWNER, instanceId: "i2" } });
+
+  it("counts what it has done and cost in this run", async () => {
+    const { told, perform } = createHost(CHILD);
+    await perform(adopted, check);
+    expect(told).toMatchObject([
+      { type: "spent", costUSD: 0.25, tokens: 100 },
+      { type: "child-checked", run: 1, calls: 2, finding: { type: "stopped" } },
+    ]);
+  });
+
+  it("a fork of our own has been counted already", async () => {
+    const { told, perform } = createHost(CHILD);
+    await perform(runningFork(), check);
+    expect(told).toMatchObject([{ type: "child-checked", calls: 0 }]);
+  });
 });

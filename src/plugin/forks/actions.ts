@@ -1,10 +1,18 @@
 import type { ForkAction } from "../../fork/life/events.ts";
-import { type ForkError, type ForkRecord, forkName, promptKey } from "../../fork/life/record.ts";
+import {
+  currentRun,
+  type ForkError,
+  type ForkRecord,
+  forkName,
+  isLive,
+  promptKey,
+} from "../../fork/life/record.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { HostValue, TurnSettings } from "../host/agent-host.ts";
 import type { ViewStore } from "../stores/views.ts";
 import {
   type ChildReport,
+  countCalls,
   type ForkLinks,
   forkLinkOf,
   inspectChild,
@@ -105,7 +113,18 @@ export function createForkActions(setup: ForkActionsSetup): ForkActions {
       stored.status === "failed"
         ? ({ type: "missing" } as const)
         : inspectChild(host, { stored: stored.value, status, messageId, key });
-    await keeper().dispatch(record.id, { type: "child-checked", run, finding });
+    const isBehind = stored.status === "ok" && isAdopted(record);
+    if (isBehind) await countSpending(record, childSessionId);
+    const calls = isBehind ? countCalls(host, messagesOfRun(host, stored.value.messages, key)) : 0;
+    await keeper().dispatch(record.id, { type: "child-checked", run, finding, calls });
+  }
+
+  /** The program that ran the child may not have stored its last counts. */
+  async function countSpending({ id, spent }: ForkRecord, childSessionId: string): Promise<void> {
+    const facts = await sessions.get(childSessionId);
+    if (facts.status === "failed") return;
+    const { costUSD, tokens } = facts.value;
+    await keeper().dispatch(id, { type: "spent", costUSD, tokens, steps: spent.steps });
   }
 
   async function abortChild(record: ForkRecord, run: number): Promise<void> {
@@ -166,6 +185,11 @@ export function createForkActions(setup: ForkActionsSetup): ForkActions {
         .finally(() => underWay.delete(name));
     },
   };
+}
+
+function isAdopted(record: ForkRecord): boolean {
+  const run = currentRun(record);
+  return isLive(run) && run.adoption !== undefined;
 }
 
 type ActionOf<Type extends ForkAction["type"]> = Extract<ForkAction, { readonly type: Type }>;

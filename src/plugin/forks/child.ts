@@ -2,14 +2,13 @@ import { checkChild } from "../../fork/life/advance.ts";
 import type { ChildFinding } from "../../fork/life/events.ts";
 import type { ForkRecord } from "../../fork/life/record.ts";
 import { type ForkMetadata, forkMetadata, readForkMetadata } from "../../fork/life/stored-record.ts";
-import { asObject, asString } from "../../text/json.ts";
+import { asObject } from "../../text/json.ts";
 import type { Message, Transcript } from "../../transcript/message.ts";
 import type { AgentHost, HostMessage, HostSignal, SessionStatus, StoredSession } from "../host/agent-host.ts";
 import { createLruMap } from "../host/features.ts";
 
 /** What links a child session to its fork: the note that the session carries. */
 export interface ForkLink extends ForkMetadata {
-  readonly way: string;
   /** What people call the fork; unset in sessions from before it was kept. */
   readonly number?: number;
 }
@@ -48,20 +47,14 @@ const MAX_SESSIONS = 4_096;
 
 /** The note for the session of a fork's child. */
 export function forkLinkOf(record: ForkRecord): ForkLink {
-  return { ...forkMetadata(record), way: record.inherited.way, number: record.number };
+  return { ...forkMetadata(record), number: record.number };
 }
 
 /** The link in the note of a session, if it is the child of a fork. */
 export function readForkLink(note: unknown): ForkLink | undefined {
   const metadata = readForkMetadata(note);
-  const { way, number } = asObject(note);
-  return (
-    metadata && {
-      ...metadata,
-      way: asString(way) ?? "text",
-      ...(Number.isSafeInteger(number) && { number: number as number }),
-    }
-  );
+  const { number } = asObject(note);
+  return metadata && { ...metadata, ...(Number.isSafeInteger(number) && { number: number as number }) };
 }
 
 /** What a child's messages and status say about our newest prompt to it. */
@@ -106,6 +99,20 @@ export function messagesOfRun(
   const start = format.notesIn(messages).find(({ promptKey }) => promptKey === first);
   return start === undefined ? messages : messages.slice(start.index);
 }
+
+/** How many tool calls the child made, without those that were refused before they were counted. */
+export function countCalls({ format }: AgentHost, messages: readonly HostMessage[]): number {
+  return format
+    .decode(messages)
+    .flatMap(({ parts }) => parts)
+    .filter(
+      (part) =>
+        part.type === "tool" && !(part.outcome.status === "failed" && REFUSED.test(part.outcome.error)),
+    ).length;
+}
+
+/** What the guards and the limits of children say. */
+const REFUSED = /You are a fork|Nothing was done: this fork|No tool call is made any more\./;
 
 /** The newest text that the child wrote, and the files that it changed. */
 export function lastReport(host: AgentHost, messages: readonly HostMessage[]): ChildReport {

@@ -9,16 +9,14 @@ import {
   leaseRecordId,
   readForkRecord,
   readLease,
-  rebuildForkRecord,
 } from "../../fork/life/stored-record.ts";
 import { processState } from "../../stores/files/lock.ts";
-import type { PluginContext } from "../context/context.ts";
-import type { AgentHost, SessionFacts } from "../host/agent-host.ts";
+import type { AgentHost } from "../host/agent-host.ts";
 import type { Feature } from "../host/features.ts";
 import { VIEW_KEPT_MS } from "../stores/views.ts";
-import { type ForkLink, readForkLink } from "./child.ts";
-import { type ForkSetup, type Forks, readNewestNumber } from "./forks.ts";
+import { type ForkSetup, readNewestNumber } from "./forks.ts";
 import type { ForkKeeper } from "./keeper.ts";
+import { rebuildForks } from "./rebuild.ts";
 
 /** Every second: ticks for unfinished forks (limits, retries), the lease of this instance, and adoption of forks whose instance is gone. */
 export function createForkClockFeature({ context, forks }: ForkSetup): Feature {
@@ -252,85 +250,6 @@ function isUnknown(record: ForkRecord, rootSessionId: string): boolean {
 function isOld(record: ForkRecord, nowMs: number): boolean {
   const run = currentRun(record);
   return !isLive(run) && nowMs - run.endedAtMs > KEPT_MS;
-}
-
-/** Rebuilds the records of children whose record is missing or damaged, from the notes on their sessions. */
-export async function rebuildForks({
-  context,
-  forks,
-  listed,
-  sinceMs,
-}: RebuildInput): Promise<"done" | "not-done"> {
-  const sessions = await context.host.sessions.list({ sinceMs });
-  if (sessions.status === "failed") return "not-done";
-  const stored = statesOf(listed);
-  const numbers = numbersIn(listed);
-  for (const session of sessions.value) {
-    const link = readForkLink(session.note);
-    const expected = link === undefined ? undefined : (stored.get(link.id) ?? "missing");
-    if (link === undefined || expected === undefined || typeof expected === "number") continue;
-    const isOld = (session.updatedAtMs ?? 0) < sinceMs;
-    if (isOld || forks.keeper.get(link.id) !== undefined) continue;
-    await rebuild({ context, forks, session, link, expected, numbers });
-  }
-  return "done";
-}
-
-interface RebuildInput {
-  readonly context: PluginContext;
-  readonly forks: Forks;
-  /** Everything that is stored. */
-  readonly listed: RecordList;
-  /** Sessions that were not used since are left alone. */
-  readonly sinceMs: number;
-}
-
-async function rebuild({ context, forks, session, link, expected, numbers }: LostChild): Promise<void> {
-  const { way: _, number: known, ...metadata } = link;
-  const { id, title, agent, model, costUSD, createdAtMs = context.now(), updatedAtMs } = session;
-  const isFree = known !== undefined && !numbers.has(`${link.root} ${known}`);
-  const number = isFree ? known : await forks.numbers.take(link.root);
-  const step = rebuildForkRecord({
-    metadata,
-    session: {
-      id,
-      title: title.replace(CHILD_TITLE, ""),
-      createdAtMs,
-      ...(updatedAtMs !== undefined && { updatedAtMs }),
-      agent,
-      providerId: model?.provider ?? "",
-      modelId: model?.id ?? "",
-      costUSD,
-    },
-    owner: forks.owner(),
-    number,
-    atMs: context.now(),
-  });
-  if ((await forks.keeper.add({ ...step, expected })) === "not-kept") return;
-  numbers.add(`${link.root} ${number}`);
-  context.notify.log("warn", `the record of fork ${number} was lost and was rebuilt from its session`);
-}
-
-const CHILD_TITLE = /^Fork \d+: /;
-
-interface LostChild extends Pick<RebuildInput, "context" | "forks"> {
-  readonly session: SessionFacts;
-  readonly link: ForkLink;
-  readonly expected: RecordState;
-  /** Root and number of the known forks. */
-  readonly numbers: Set<string>;
-}
-
-function statesOf({ records, problems }: RecordList): ReadonlyMap<string, RecordState> {
-  return new Map<string, RecordState>([
-    ...records.map(({ id, version }) => [id, version] as const),
-    ...problems.flatMap(({ id }) => (id === undefined ? [] : [[id, "corrupt"] as const])),
-  ]);
-}
-
-function numbersIn({ records }: RecordList): Set<string> {
-  const forks = records.flatMap(({ value }) => readForkRecord(value) ?? []);
-  return new Set(forks.map(({ rootSessionId, number }) => `${rootSessionId} ${number}`));
 }
 
 /** Ends the forks of a parent session that is gone: their results would wait for ever. */

@@ -1,18 +1,21 @@
-import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { call, say } from "../../rig/model-server/step.ts";
+import { call, createGate, say } from "../../rig/model-server/step.ts";
 import { sharedPrefix } from "../../rig/opencode/shared-prefix.ts";
 import { scenario } from "../harness/scenario.ts";
+import { pause } from "./delivery-support.ts";
 import {
   childrenOf,
   deliveriesOf,
   firstChildRequest,
   requestWith,
   textOf,
+  toastsOf,
   waitForDeliveries,
   waitForEnds,
 } from "./fork-support.ts";
+import { runCarryover } from "./window-support.ts";
 
 scenario(
   "a fork that was killed with the host is reported, and resumes with its prefix",
@@ -42,7 +45,10 @@ scenario(
       say("Good.", { sessionId: id, contains: "All.\\n</fork_result>" }),
     ]);
     await rig.turn(id, "What happened?", [call("fork", { prompt: "Go on.", resume: "1" }), say("Resumed.")]);
-    expect(textOf(requestWith(rig, id, "What happened?"))).toContain('state=\\"interrupted\\"');
+    const told = textOf(requestWith(rig, id, "What happened?"));
+    expect(told).toContain('state=\\"interrupted\\"');
+    // Also where the program was killed before it had stored what it counted.
+    expect(told).toContain('calls=\\"1\\"');
     const delivered = await waitForDeliveries(rig, id, 2);
     expect(new Set(delivered).size).toBe(2);
     const resumed = rig.requests({ parentSessionId: id }).at(-1);
@@ -89,6 +95,49 @@ scenario(
     expect(delivered).toHaveLength(2);
     expect(new Set(delivered).size).toBe(2);
     expect(textOf(requestWith(rig, id, "And?"))).toContain("The second report.");
+  },
+);
+
+scenario(
+  "forks that were purged are not reported again",
+  {
+    plugin: {},
+    proves:
+      "no toast, no shown report and no delivery for children whose result was delivered or whose launch was undone",
+  },
+  async (rig) => {
+    const id = await rig.newSession();
+    rig.model.script([
+      say("The first report.", { family: "child", contains: "First task." }),
+      say("Seen.", { sessionId: id, contains: "The first report." }),
+    ]);
+    await rig.turn(id, "Fork.", [call("fork", { prompt: "First task." }), say("Forked.")]);
+    await waitForDeliveries(rig, id, 1);
+    const isUndone = createGate();
+    rig.model.script([
+      say("The second report.", { family: "child", contains: "Second task.", after: isUndone.opened }),
+    ]);
+    await rig.turn(id, "Fork again.", [call("fork", { prompt: "Second task." }), say("Forked.")]);
+    const messageID = (await rig.opencode.messages(id)).findLast(({ info }) => info.role === "user")?.info.id;
+    await rig.opencode.call("POST", `/session/${id}/revert`, { messageID });
+    isUndone.open();
+    await rig.waitFor(() => toastsOf(rig).some((text) => text.includes("not inserted")), "the offer");
+    await rig.turn(id, "Something else.", [say("Else.")]);
+    const before = await rig.opencode.messages(id);
+    const toasts = toastsOf(rig).length;
+    await rig.kill9();
+    const store = join(rig.sandbox.home, ".local", "share", "carryover");
+    expect((await runCarryover(rig, "purge", "--all", "--yes")).code).toBe(0);
+    expect(existsSync(store)).toBe(false);
+    await rig.restart();
+    await rig.turn(id, "And?", [say("Nothing new.")]);
+    await pause(3_000);
+    expect((await rig.opencode.messages(id)).slice(0, before.length)).toEqual(before);
+    expect(toastsOf(rig).slice(toasts).join()).not.toMatch(/fork/i);
+    expect(await deliveriesOf(rig, id)).toHaveLength(1);
+    const asked = textOf(requestWith(rig, id, "And?"));
+    expect(asked).not.toContain("The second report.");
+    expect(recordsIn(join(store, "forks"))).toBe("");
   },
 );
 
