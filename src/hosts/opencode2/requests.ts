@@ -103,8 +103,12 @@ export async function useHeadersOfOwner(
 ): Promise<void> {
   const owner = await plugin.cacheOwnerOf(sessionID);
   if (owner === undefined) return;
-  for (const [name, value] of Object.entries(headers)) if (value === sessionID) headers[name] = owner;
+  for (const [name, value] of Object.entries(headers))
+    if (value === sessionID && name.toLowerCase() !== NAME_OF_REQUEST) headers[name] = owner;
 }
+
+/** Says whose request it is, to whoever counts them; no cache is found by it. */
+const NAME_OF_REQUEST = "x-session-id";
 
 /** A request as it goes out. */
 export interface HttpEvent {

@@ -26,9 +26,11 @@ import { createSessions } from "./sessions.ts";
 import { followEvents } from "./signals.ts";
 import {
   changeToolResult,
+  createRefusals,
   finishedTool,
   opencode2Tools,
   type ToolEndEvent,
+  type ToolStartEvent,
   toolDefinition,
 } from "./tools.ts";
 
@@ -134,14 +136,15 @@ async function addHooks({ session, tool }: SetupContext, setup: HooksSetup): Pro
   await session.hook("model.request", guardedHook({ name: "model.request", run: useHeaders }, onFailure));
   const useKey = (event: HttpEvent) => useCacheKeyOfOwner(event, plugin);
   await session.hook("http.request", guardedHook({ name: "http.request", run: useKey }, onFailure));
+  const refusals = createRefusals();
   await tool.hook("execute.before", async (event: ToolStartEvent) => {
-    let refusal: string | undefined;
+    let reason: string | undefined;
     const { sessionID: sessionId, id: callId, tool: name, input } = event;
     const look = async (): Promise<void> => {
-      refusal = await plugin.beforeTool({ sessionId, callId, tool: name, input });
+      reason = await plugin.beforeTool({ sessionId, callId, tool: name, input });
     };
     await guardedHook({ name: "execute.before", run: look }, onFailure)(event);
-    if (refusal !== undefined) throw new Error(refusal);
+    if (reason !== undefined) throw refusals.of(event, reason);
   });
   await tool.hook(
     "execute.after",
@@ -163,13 +166,6 @@ async function addHooks({ session, tool }: SetupContext, setup: HooksSetup): Pro
       onFailure,
     ),
   );
-}
-
-interface ToolStartEvent {
-  readonly tool: string;
-  readonly sessionID: string;
-  readonly id: string;
-  readonly input: unknown;
 }
 
 async function addTools(

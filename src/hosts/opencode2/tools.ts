@@ -8,6 +8,7 @@ import type {
   ToolParameter,
   WholeOutput,
 } from "../../plugin/host/agent-host.ts";
+import { createLruMap } from "../../plugin/host/features.ts";
 import { asArray, asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
 import { patchedFiles, readHostFile } from "../opencode/tool-output.ts";
 
@@ -21,6 +22,36 @@ export const opencode2Tools: HostTools = {
     return file === undefined ? [] : [file];
   },
 };
+
+/** A call of a tool that is about to be made. */
+export interface ToolStartEvent {
+  readonly tool: string;
+  readonly sessionID: string;
+  readonly messageID: string;
+  readonly id: string;
+  readonly input: unknown;
+}
+
+/** Errors that tell the model why calls are not made. */
+interface Refusals {
+  of(call: ToolStartEvent, reason: string): Error;
+}
+
+/** Of calls that were made in one answer and end with an error, the host shows the first error for all: so they share one that names each. */
+export function createRefusals(): Refusals {
+  const shared = createLruMap<string, { readonly error: Error; readonly reasons: string[] }>(MAX_ANSWERS);
+  return {
+    of({ tool, messageID }, reason) {
+      const { error, reasons } = shared.get(messageID) ?? { error: new Error(reason), reasons: [] };
+      reasons.push(`${tool}: ${reason}`);
+      if (reasons.length > 1) error.message = [...new Set(reasons)].join("\n");
+      shared.set(messageID, { error, reasons });
+      return error;
+    },
+  };
+}
+
+const MAX_ANSWERS = 256;
 
 /** A call of a tool that has ended, as the host shows it; the result may be changed. */
 export interface ToolEndEvent {
