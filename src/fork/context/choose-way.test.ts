@@ -28,7 +28,7 @@ describe("chooseForkWay", () => {
       name: "the same agent and model, a young view: exact",
       change: {},
       way: "exact",
-      reason: /12 expected steps, break-even at 23\.0/,
+      reason: /^the parent's cached prefix is the cheapest up to 23 steps, and 12 are expected$/,
     },
     {
       name: "another agent: graduated",
@@ -99,37 +99,55 @@ describe("chooseForkWay", () => {
       name: "as many steps as the break-even: exact",
       change: { fullTokens: 30_000, graduatedTokens: 20_000, cacheReadPrice: 1, cacheWritePrice: 7 },
       way: "exact",
-      reason: /12 expected steps, break-even at 12\.0/,
+      reason: /up to 12 steps, and 12 are expected/,
     },
     {
       name: "children that take many steps: graduated",
       change: { finishedSteps: [20, 30, 40] },
       way: "graduated",
-      reason: /30 expected steps/,
+      reason: /^a shorter prefix is cheaper beyond 23 steps, and 30 are expected$/,
     },
     {
       name: "the median of an even number of forks",
       change: { finishedSteps: [40, 4, 20, 30] },
       way: "graduated",
-      reason: /25 expected steps/,
+      reason: /25 are expected/,
     },
     {
       name: "one long child among short ones does not change the choice",
       change: { finishedSteps: [3, 900, 4] },
       way: "exact",
-      reason: /4 expected steps/,
+      reason: /4 are expected/,
     },
     {
       name: "a pipeline that cuts nothing: exact",
       change: { graduatedTokens: 60_000 },
       way: "exact",
-      reason: /any number/,
+      reason: /nothing can be left out/,
     },
     {
       name: "a provider without a cache: graduated when it is shorter",
       change: { cacheReadPrice: 1, cacheWritePrice: 1 },
       way: "graduated",
-      reason: /break-even at 0\.0/,
+      reason: /^a shorter prefix is cheaper from the first step on$/,
+    },
+    {
+      name: "no price is known, so nothing is saved by leaving something out: exact",
+      change: { cacheReadPrice: 0, cacheWritePrice: 0, finishedSteps: [1] },
+      way: "exact",
+      reason: /no price is known/,
+    },
+    {
+      name: "one step is expected: said in the singular",
+      change: { finishedSteps: [1] },
+      way: "exact",
+      reason: /up to 23 steps, and 1 is expected$/,
+    },
+    {
+      name: "one step is the break-even: said in the singular",
+      change: { fullTokens: 30_000, graduatedTokens: 15_000, cacheReadPrice: 1, cacheWritePrice: 2 },
+      way: "graduated",
+      reason: /beyond 1 step, and 12 are expected$/,
     },
     { name: "no hook: text", change: { hook: "missing" }, way: "text", reason: /did not show/ },
     {
@@ -186,7 +204,11 @@ describe("chooseForkWay", () => {
     { name: "nothing is saved", change: { graduatedTokens: 100 }, steps: Number.POSITIVE_INFINITY },
     { name: "more is written", change: { graduatedTokens: 150 }, steps: Number.POSITIVE_INFINITY },
     { name: "reading is free", change: { cacheReadPrice: 0 }, steps: Number.POSITIVE_INFINITY },
-    { name: "everything is free", change: { cacheReadPrice: 0, cacheWritePrice: 0 }, steps: 0 },
+    {
+      name: "no price is known",
+      change: { cacheReadPrice: 0, cacheWritePrice: 0 },
+      steps: Number.POSITIVE_INFINITY,
+    },
   ])("knows the break-even when $name", ({ change, steps }) => {
     const facts = { fullTokens: 100, graduatedTokens: 50, cacheReadPrice: 1, cacheWritePrice: 2 };
     expect(breakEvenSteps({ ...facts, ...change })).toBe(steps);

@@ -48,7 +48,7 @@ export interface ForkWayFacts {
   readonly windowTokens?: number;
   /** What the options allow a child to inherit unchanged; unset means half of its window. */
   readonly inheritAtMostTokens?: number;
-  /** The price of a token that is read from the provider's cache, in any unit. */
+  /** The price of a token that is read from the provider's cache, in any unit; 0 where nothing is paid or no price is known. */
   readonly cacheReadPrice: number;
   /** The price of a token that is written to the cache, in the same unit. */
   readonly cacheWritePrice: number;
@@ -89,7 +89,8 @@ export function breakEvenSteps(
   // System and tools are part of both prefixes and cached already, so they cancel out.
   const savedTokens = fullTokens - graduatedTokens;
   if (savedTokens <= 0) return Number.POSITIVE_INFINITY;
-  if (cacheReadPrice <= 0) return cacheWritePrice > 0 ? Number.POSITIVE_INFINITY : 0;
+  // Where reading is free, or no price is known, nothing is gained by leaving something out.
+  if (cacheReadPrice <= 0) return Number.POSITIVE_INFINITY;
   return ((cacheWritePrice - cacheReadPrice) / cacheReadPrice) * (graduatedTokens / savedTokens);
 }
 
@@ -120,10 +121,34 @@ function chooseByCost(facts: ForkWayFacts): ForkWayChoice {
   }
   const expected = expectedSteps(finishedSteps);
   const limit = breakEvenSteps(facts);
-  const steps = `${count(expected)} expected steps, break-even at ${Number.isFinite(limit) ? limit.toFixed(1) : "any number"}`;
-  return expected <= limit
-    ? { way: "exact", reason: `the parent's cached prefix is the cheapest (${steps})` }
-    : { way: "graduated", reason: `a shorter prefix is cheaper over time (${steps})` };
+  if (expected > limit) {
+    const since =
+      limit < 1 ? "from the first step on" : `beyond ${stepsText(limit)}, and ${expectedText(expected)}`;
+    return { way: "graduated", reason: `a shorter prefix is cheaper ${since}` };
+  }
+  if (Number.isFinite(limit)) {
+    const until = `up to ${stepsText(limit)}, and ${expectedText(expected)}`;
+    return { way: "exact", reason: `the parent's cached prefix is the cheapest ${until}` };
+  }
+  const reason =
+    facts.graduatedTokens < facts.fullTokens
+      ? "no price is known that a shorter prefix would save"
+      : "the parent's cached prefix is the cheapest, since nothing can be left out of it";
+  return { way: "exact", reason };
+}
+
+function stepsText(steps: number): string {
+  const text = oneDecimal(steps);
+  return `${text} ${text === "1" ? "step" : "steps"}`;
+}
+
+function expectedText(steps: number): string {
+  const text = oneDecimal(steps);
+  return `${text} ${text === "1" ? "is" : "are"} expected`;
+}
+
+function oneDecimal(value: number): string {
+  return value.toLocaleString("en-US", { maximumFractionDigits: 1 });
 }
 
 /** The median of what children took until now. */

@@ -1,5 +1,5 @@
 import type { HostSessions, HostValue } from "../../plugin/host/agent-host.ts";
-import type { NewChild, StartAnswer } from "../../plugin/host/agents.ts";
+import type { AskingAgent, HostAgent, NewChild, StartAnswer } from "../../plugin/host/agents.ts";
 import { asObject, asString, type UnknownObject } from "../../text/json.ts";
 import type { ToolContext } from "./hooks.ts";
 import { limitRules, matches, type PermissionRule } from "./permissions.ts";
@@ -49,6 +49,55 @@ export function createChildSessions(
       const last = rules.findLast((rule) => matches(permission, rule.permission));
       return { status: "ok", value: last?.action === "deny" && last.pattern === DECLARED };
     },
+  };
+}
+
+/** The agents of OpenCode, with those marked that a rule of the agent that asks, or of its session, denies to `task` or `fork`. */
+export async function listAgents(
+  calls: HostCalls,
+  { sessionId, agent: asking }: AskingAgent,
+): Promise<HostValue<readonly HostAgent[]>> {
+  const [listed, session] = await Promise.all([
+    calls.call("GET", "/agent"),
+    calls.call("GET", sessionPath(sessionId)),
+  ]);
+  if (listed.status === "failed") return failureOf(listed);
+  const agents = Array.isArray(listed.body) ? listed.body.map(asObject) : [];
+  const own = agents.find(({ name }) => name === asking)?.permission;
+  const ofSession = session.status === "ok" ? asObject(session.body).permission : undefined;
+  const rules = [...rulesIn(own), ...rulesIn(ofSession)];
+  const permissions = permissionsToStart(rules);
+  const value = agents.map((agent) => {
+    const found = readAgent(agent);
+    return permissions.some((permission) => isDenied(rules, permission, found.name))
+      ? { ...found, isDenied: true as const }
+      : found;
+  });
+  return { status: "ok", value };
+}
+
+/** A fork is a sub-agent, and where a rule speaks of forks, that holds too. */
+function permissionsToStart(rules: readonly PermissionRule[]): readonly string[] {
+  const isNamed = rules.some(({ permission }) => permission !== "*" && matches("fork", permission));
+  return isNamed ? ["fork", "task"] : ["task"];
+}
+
+function isDenied(rules: readonly PermissionRule[], permission: string, pattern: string): boolean {
+  const last = rules.findLast(
+    (rule) => matches(permission, rule.permission) && matches(pattern, rule.pattern),
+  );
+  return last?.action === "deny";
+}
+
+function readAgent({ name, hidden, mode, model }: UnknownObject): HostAgent {
+  const { providerID, modelID } = asObject(model);
+  const providerId = asString(providerID);
+  const modelId = asString(modelID);
+  return {
+    name: String(name),
+    isHidden: hidden === true,
+    isPrimary: mode === "primary",
+    ...(providerId !== undefined && modelId !== undefined && { model: { providerId, modelId } }),
   };
 }
 
@@ -156,12 +205,9 @@ export async function askToStart(
     return { status: "refused", reason: `OpenCode allows ${most} level of sub-agents (subagent_depth)` };
   const agents = (Array.isArray(listed.body) ? listed.body : []).map(asObject);
   const own = rulesIn(agents.find(({ name }) => name === context.agent)?.permission);
-  const isNamed = [...own, ...rules].some(
-    ({ permission }) => permission !== "*" && matches("fork", permission),
-  );
   let permission = "task";
   try {
-    for (permission of isNamed ? ["fork", "task"] : ["task"])
+    for (permission of permissionsToStart([...own, ...rules]))
       await ask({
         permission,
         patterns: [agent],

@@ -14,6 +14,7 @@ export interface Hooks {
   event?: (input: { readonly event: HostEvent }) => Promise<void>;
   config?: (config: HostConfig) => Promise<void>;
   tool?: Record<string, ToolDefinition>;
+  "command.execute.before"?: (input: CommandInput, output: CommandOutput) => Promise<void>;
   "chat.message"?: (input: ChatMessageInput, output: ChatMessageOutput) => Promise<void>;
   "chat.params"?: (input: ChatInput, output: ChatParams) => Promise<void>;
   "chat.headers"?: (input: ChatInput, output: ChatHeaders) => Promise<void>;
@@ -37,6 +38,16 @@ interface HostConfig {
 
 interface SessionInput {
   readonly sessionID: string;
+}
+
+interface CommandInput extends SessionInput {
+  readonly command: string;
+  readonly arguments: string;
+}
+
+/** The very list that is sent: another one would be ignored. */
+interface CommandOutput {
+  readonly parts: Record<string, unknown>[];
 }
 
 interface ChatMessageInput extends SessionInput {

@@ -21,12 +21,47 @@ it("K38: the host's own cap of the answer is the plugin's, unless ours is set", 
 it.each([
   [["run", "Hi."], "headless"],
   [["--print-logs", "--log-level", "DEBUG", "run", "Hi."], "headless"],
+  [["github", "run"], "headless"],
+  [["github", "run", "--event", "{}"], "headless"],
+  [["github", "install"], "attended"],
+  [["runner"], "attended"],
   [["serve"], "attended"],
   [["some/folder"], "attended"],
   [[], "attended"],
 ] as const)("knows from its arguments whether a person is there: %j", (args, attendance) => {
   const calls = { call: async () => ({ status: "ok", body: {} }) as const };
   expect(createOpencodeHost({ calls, directory: "/", env: {}, args }).attendance).toBe(attendance);
+});
+
+describe("/handoff", () => {
+  async function handoff(text: string, given = "find it") {
+    const parts: Record<string, unknown>[] = [
+      { type: "text", text },
+      { type: "file", url: "file:///a" },
+    ];
+    const hooks = await load(createFakeHost());
+    const input = { command: "handoff", sessionID: "ses_parent", arguments: given };
+    await hooks["command.execute.before"]?.(input, { parts });
+    return parts;
+  }
+
+  it("shows what was typed, and says the rest to the model only", async () => {
+    const config: { command?: Record<string, { template: string }> } = {};
+    await (await load(createFakeHost())).config?.(config);
+    const template = config.command?.handoff?.template ?? "";
+    const text = template.replace("$ARGUMENTS", "find it");
+    expect(await handoff(text)).toEqual([
+      { type: "text", text: "/handoff find it" },
+      { type: "text", text, synthetic: true },
+      { type: "file", url: "file:///a" },
+    ]);
+    const bare = template.replace("$ARGUMENTS", "").trim();
+    expect((await handoff(bare, ""))[0]).toEqual({ type: "text", text: "/handoff" });
+  });
+
+  it("of the user's own stays as it is", async () => {
+    expect(await handoff("My own words: find it")).toHaveLength(2);
+  });
 });
 
 describe("a fork in a host that does not show its messages", () => {

@@ -11,15 +11,14 @@ import type {
   RunningTool,
   ToolParameter,
 } from "../../plugin/host/agent-host.ts";
-import type { HostAgent } from "../../plugin/host/agents.ts";
 import { createPlugin } from "../../plugin/plugin.ts";
 import { configHome } from "../../plugin/stores/folders.ts";
-import { asNumber, asObject, asString, type UnknownObject } from "../../text/json.ts";
-import { askToStart, createChildSessions } from "./child-sessions.ts";
+import { asNumber, asObject, asString } from "../../text/json.ts";
+import { askToStart, createChildSessions, listAgents } from "./child-sessions.ts";
 import type { Hooks, PluginInput, ToolContext, ToolDefinition } from "./hooks.ts";
 import { messageFormat, OWN_METADATA } from "./messages.ts";
 import { createScreen } from "./screen.ts";
-import { createHostCalls, createMessageId, createSessions, failureOf, type HostCalls } from "./sessions.ts";
+import { createHostCalls, createMessageId, createSessions, type HostCalls } from "./sessions.ts";
 import { readModel, readSignal } from "./signals.ts";
 import { changeToolOutput, finishedTool, patchedFiles } from "./tool-output.ts";
 
@@ -49,7 +48,7 @@ export function hostEnvironment(env: OpencodeHostSetup["env"]): OpencodeHostSetu
 
 /** OpenCode 1 as the plugin's host, over the routes of its server. */
 export function createOpencodeHost({ calls, directory, env, args = [] }: OpencodeHostSetup): AgentHost {
-  const attendance = commandOf(args) === "run" ? "headless" : "attended";
+  const attendance = HEADLESS.test(commandOf(args)) ? "headless" : "attended";
   return {
     directory,
     project: directory,
@@ -60,14 +59,7 @@ export function createOpencodeHost({ calls, directory, env, args = [] }: Opencod
     sessions: { ...createSessions(calls), ...createChildSessions(calls) },
     tools: opencodeTools,
     screen: createScreen(calls, attendance),
-    async agents() {
-      const answer = await calls.call("GET", "/agent");
-      if (answer.status === "failed") return failureOf(answer);
-      return {
-        status: "ok",
-        value: Array.isArray(answer.body) ? answer.body.map(asObject).map(readAgent) : [],
-      };
-    },
+    agents: (asking) => listAgents(calls, asking),
     log(level, message, extra) {
       // OpenCode 1 writes only the message and what is in `extra`, so our name must be there too.
       const named = { service: "carryover", ...extra };
@@ -77,28 +69,20 @@ export function createOpencodeHost({ calls, directory, env, args = [] }: Opencod
 }
 
 /** The command in OpenCode's arguments; options that every command has may stand before it. */
-function commandOf(args: readonly string[]): string | undefined {
-  return args.find((arg, index) => !arg.startsWith("-") && args[index - 1] !== "--log-level");
+function commandOf(args: readonly string[]): string {
+  const words = args.filter((arg, index) => !arg.startsWith("-") && args[index - 1] !== "--log-level");
+  return words.slice(0, 2).join(" ");
 }
+
+/** `run`, and `github run` in a workflow. */
+const HEADLESS = /^(?:run\b|github run$)/;
 
 interface OpencodeHostSetup {
   readonly calls: HostCalls;
   readonly directory: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The arguments of the program: `run` is without a person. */
+  /** The arguments of the program: some commands are without a person. */
   readonly args?: readonly string[];
-}
-
-function readAgent({ name, hidden, mode, model }: UnknownObject): HostAgent {
-  const { providerID, modelID } = asObject(model);
-  const providerId = asString(providerID);
-  const modelId = asString(modelID);
-  return {
-    name: String(name),
-    isHidden: hidden === true,
-    isPrimary: mode === "primary",
-    ...(providerId !== undefined && modelId !== undefined && { model: { providerId, modelId } }),
-  };
 }
 
 /** What OpenCode's tools mean. */
@@ -133,6 +117,10 @@ export function createHooks(plugin: AgentPlugin, { calls, onFailure }: HooksSetu
     },
     async config(config) {
       config.command = { ...plugin.commands, ...config.command };
+    },
+    async "command.execute.before"({ command, arguments: given }, { parts }) {
+      const { template } = plugin.commands[command] ?? {};
+      if (template !== undefined) hideInstructions(parts, { template, typed: `/${command} ${given}`.trim() });
     },
     async "chat.message"({ sessionID }, { message, parts }) {
       const messageId = asString(message.id);
@@ -188,6 +176,25 @@ export function createHooks(plugin: AgentPlugin, { calls, onFailure }: HooksSetu
       Object.entries(plugin.tools).map(([name, tool]) => [name, toolDefinition(tool, calls)] as const),
     ),
   };
+}
+
+/**
+ * The person sees what they typed, and an undo puts that back into the prompt; what our command says goes to the model as
+ * text that no person wrote. A command of the same name that is the user's own stays as it is.
+ */
+function hideInstructions(parts: Record<string, unknown>[], { template, typed }: TypedCommand): void {
+  const [start = ""] = template.split("$ARGUMENTS");
+  const index = parts.findIndex(
+    ({ type, text }) => type === "text" && asString(text)?.startsWith(start.trim()),
+  );
+  const part = parts[index];
+  if (part === undefined) return;
+  parts.splice(index, 1, { type: "text", text: typed }, { ...part, synthetic: true });
+}
+
+interface TypedCommand {
+  readonly template: string;
+  readonly typed: string;
 }
 
 interface HooksSetup {

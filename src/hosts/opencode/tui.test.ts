@@ -25,18 +25,19 @@ it("forks are listed by number, with what the conversation shows of them", () =>
       child("ses_2", 1, "find it"),
       { id: "ses_9", title: "a task" },
     ],
-    messages: [line("ses_2", "running", "find it · 3 calls · 8 s · $0.01")],
+    messages: [line("ses_2", "running", "find it · 3 calls · 8 s · $0.25 · read a.ts")],
     statusOf: (id) => (id === "ses_3" ? "idle" : "busy"),
   });
   expect(forks).toMatchObject([
-    { sessionId: "ses_2", title: "#1 find it", text: "running · 3 calls · 8 s · $0.01" },
-    { sessionId: "ses_3", title: "#2 write tests", text: "ended · $0.25" },
+    { sessionId: "ses_2", title: "#1 find it", text: "running · 3 calls · 8 s · read a.ts", cost: "$0.25" },
+    { sessionId: "ses_3", title: "#2 write tests", text: "ended", cost: "$0.25" },
   ]);
 });
 
 /** A terminal that shows a session. */
 function startTui(sessionId: string | undefined) {
   const seen: unknown[] = [];
+  const sizes: string[] = [];
   const layers: { readonly commands: readonly { readonly slashName: string; run(): void }[] }[] = [];
   const api = {
     keymap: { registerLayer: (layer: unknown) => layers.push(layer as (typeof layers)[number]) },
@@ -48,7 +49,11 @@ function startTui(sessionId: string | undefined) {
     ui: {
       DialogSelect: (props: unknown) => props,
       toast: ({ message }: { readonly message: string }) => seen.push(message),
-      dialog: { replace: (render: () => unknown) => seen.push(render()), clear: () => {} },
+      dialog: {
+        replace: (render: () => unknown) => seen.push(render()),
+        setSize: (size: string) => sizes.push(size),
+        clear: () => {},
+      },
     },
     state: { session: { status: () => ({ type: "busy" }) } },
     client: {
@@ -66,7 +71,7 @@ function startTui(sessionId: string | undefined) {
     layers[0]?.commands.find(({ slashName }) => slashName === "forks")?.run();
     await expect.poll(() => seen.length).toBe(1);
   };
-  return { seen, run };
+  return { seen, sizes, run };
 }
 
 interface Dialog {
@@ -75,10 +80,11 @@ interface Dialog {
 }
 
 it("/forks opens a list, and the chosen one comes to the screen", async () => {
-  const { seen, run } = startTui("ses_1");
+  const { seen, sizes, run } = startTui("ses_1");
   await run();
+  expect(sizes).toEqual(["large"]);
   const dialog = seen[0] as Dialog;
-  expect(dialog.options).toMatchObject([{ title: "#1 find it", value: "ses_2" }]);
+  expect(dialog.options).toMatchObject([{ title: "#1 find it", footer: "$0.25", value: "ses_2" }]);
   dialog.onSelect({ value: "ses_2" });
   expect(seen[1]).toEqual(["session", { sessionID: "ses_2" }]);
 });

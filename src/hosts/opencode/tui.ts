@@ -32,7 +32,11 @@ export interface TuiApi {
       readonly message: string;
       readonly variant: "info" | "warning";
     }): void;
-    readonly dialog: { replace(render: () => unknown): void; clear(): void };
+    readonly dialog: {
+      replace(render: () => unknown): void;
+      setSize(size: "medium" | "large" | "xlarge"): void;
+      clear(): void;
+    };
   };
   readonly state: { readonly session: { status(sessionId: string): unknown } };
   readonly client: {
@@ -71,7 +75,12 @@ async function showForks(api: TuiApi): Promise<void> {
   const back = { title: "Back to the conversation", value: rootId };
   const options = [
     ...(sessionId === rootId ? [] : [back]),
-    ...forks.map(({ sessionId: value, title, text }) => ({ title, description: text, value })),
+    ...forks.map(({ sessionId: value, title, text, cost }) => ({
+      title,
+      description: text,
+      footer: cost,
+      value,
+    })),
   ];
   const select = {
     title: "Forks of this conversation",
@@ -83,6 +92,8 @@ async function showForks(api: TuiApi): Promise<void> {
     },
   };
   api.ui.dialog.replace(() => api.ui.DialogSelect(select));
+  // A new dialog has the middle size, in which a title of 60 characters leaves no room for the rest.
+  api.ui.dialog.setSize("large");
 }
 
 function listOf({ data }: Answer): readonly UnknownObject[] {
@@ -100,10 +111,15 @@ export function listForks({ children, messages, statusOf }: ForkSources): readon
       const number = asNumber(note.number) ?? 0;
       const title = (asString(child.title) ?? "").replace(/^Fork \d+: /, "");
       const status = statusOf(sessionId);
-      const plain = `${status === undefined || status === "idle" ? "ended" : "running"} · $${(asNumber(child.cost) ?? 0).toFixed(2)}`;
-      const line = lines.get(sessionId);
-      const text = line === undefined ? plain : line.replace(`${title} · `, "");
-      return [{ sessionId, number, title: `#${number} ${title}`, text }];
+      const plain = status === undefined || status === "idle" ? "ended" : "running";
+      const cost = `$${(asNumber(child.cost) ?? 0).toFixed(2)}`;
+      // OpenCode cuts what has no room: the cost has a place of its own.
+      const text =
+        lines
+          .get(sessionId)
+          ?.replace(`${title} · `, "")
+          .replace(/ · \$\d+\.\d\d/, "") ?? plain;
+      return [{ sessionId, number, title: `#${number} ${title}`, text, cost }];
     })
     .toSorted((a, b) => a.number - b.number);
 }
@@ -120,6 +136,7 @@ interface ListedFork {
   readonly number: number;
   readonly title: string;
   readonly text: string;
+  readonly cost: string;
 }
 
 /** The lines about forks in a message, by the session of the child. */

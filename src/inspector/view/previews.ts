@@ -52,8 +52,8 @@ export function previewForks(source: ForkSource, options: ForkPreviewOptions): F
     graduatedTokens: tokensOf(graduated.messages),
     fixedTokens: requestOverheadTokens,
     ...(windowTokens !== undefined && { windowTokens }),
-    cacheReadPrice: profile.readMultiplier,
-    cacheWritePrice: profile.writeMultiplier,
+    cacheReadPrice: profile === CACHE_PROFILES.none ? 0 : profile.readMultiplier,
+    cacheWritePrice: profile === CACHE_PROFILES.none ? 0 : profile.writeMultiplier,
     finishedSteps: [],
   });
   const preview = (way: ForkWay, { text, preamble, messages, count }: Inherited): ForkPreview => {

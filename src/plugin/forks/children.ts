@@ -3,7 +3,7 @@ import { currentRun, type ForkRecord, forkName, isLive } from "../../fork/life/r
 import { readForkRecord } from "../../fork/life/stored-record.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import type { PluginContext } from "../context/context.ts";
-import type { HostMessage, ToolCall } from "../host/agent-host.ts";
+import type { HostMessage, RequestEntry, ToolCall } from "../host/agent-host.ts";
 import { createLruMap, type Feature } from "../host/features.ts";
 import type { ForkSetup } from "./forks.ts";
 import type { NewEvent } from "./keeper.ts";
@@ -177,14 +177,17 @@ export function createGraftFeature({ context, forks }: ForkSetup): Feature {
   const summaries = createSummaryWatch(context);
   const checked = createLruMap<string, true>(MAX_CHECKED);
 
-  async function checkPrefix(sessionId: string, readTokens: number): Promise<void> {
+  async function checkPrefix(sessionId: string, { cacheReadTokens, costUSD }: RequestEntry): Promise<void> {
     const link = await links.linkOf(sessionId);
     if (link?.way !== "exact" || link.blob === undefined || checked.get(sessionId)) return;
     checked.set(sessionId, true);
     const view = await views.get(link.blob);
-    const parentTokens = view.status === "found" ? lastInputTokens(format.decode(view.messages)) : 0;
-    if (parentTokens === 0 || readTokens >= ENOUGH * parentTokens) return;
+    const parent = view.status === "found" ? format.decode(view.messages) : [];
+    const parentTokens = lastInputTokens(parent);
+    if (!usesCache(parent) || cacheReadTokens >= ENOUGH * parentTokens) return;
+    const readTokens = cacheReadTokens;
     context.record(sessionId, { type: "prefix-miss", fork: link.id, readTokens, parentTokens });
+    if (costUSD < NOTICEABLE_USD) return;
     context.notify.toastOnce(
       "A fork did not read the conversation from the provider's cache, so it costs more than expected.",
       "warning",
@@ -222,8 +225,7 @@ export function createGraftFeature({ context, forks }: ForkSetup): Feature {
         capture.forget(signal.sessionId);
         summaries.forget(signal.sessionId);
       } else if (signal.type === "answer" && signal.isFinished && signal.request.error === undefined) {
-        if (!checked.get(signal.sessionId))
-          await checkPrefix(signal.sessionId, signal.request.cacheReadTokens);
+        if (!checked.get(signal.sessionId)) await checkPrefix(signal.sessionId, signal.request);
       }
     },
   };
@@ -234,10 +236,18 @@ const MAX_CHECKED = 1_024;
 /** Providers reuse whole blocks of a prefix, and the newest step may not be cached yet. */
 const ENOUGH = 0.8;
 
+/** What a request must have cost for people to hear that it could have been cheaper. */
+const NOTICEABLE_USD = 0.05;
+
 const LOST_ID = "carryover_lost";
 
 function lostText(reason: string): string {
   return `The conversation that you were to inherit could not be loaded: ${reason}. You know only what follows. Say so in your report, and read again whatever you need.`;
+}
+
+/** Whether the provider has cached anything of a conversation: many do not, or not so short a one. */
+function usesCache(transcript: Transcript): boolean {
+  return transcript.some(({ usage }) => (usage?.cacheReadTokens ?? 0) + (usage?.cacheWriteTokens ?? 0) > 0);
 }
 
 /** What the provider counted as the input of the newest finished answer. */

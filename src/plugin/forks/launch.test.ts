@@ -108,6 +108,35 @@ describe("launching a fork", () => {
     expect(forks.keeper.all()).toEqual([]);
   });
 
+  it.each([
+    {
+      denied: [],
+      says: 'There is no agent "nobody". Leave it out for your own, or take one of: coder, tester.',
+    },
+    {
+      denied: ["coder"],
+      says: 'There is no agent "nobody". Leave it out for your own, or take one of: tester.',
+    },
+    { denied: ["build"], says: 'There is no agent "nobody". Take one of: coder, tester.' },
+    { denied: ["coder", "tester"], says: 'There is no agent "nobody". Leave it out for your own.' },
+    { denied: ["*"], says: 'There is no agent "nobody". No agent may be started here: do it yourself.' },
+  ])("recommends no agent that a rule denies: $denied", async ({ denied, says }) => {
+    const rules = denied.map((pattern) => ({ permission: "task", pattern, action: "deny" }));
+    const agents = [...AGENTS, { name: "tester", mode: "all" }].map((agent) =>
+      agent.name === "build" ? { ...agent, permission: rules.slice(0, 1) } : agent,
+    );
+    const calls: HostCalls = {
+      call: async (_, path) => ({
+        status: "ok",
+        body: path === "/agent" ? agents : { permission: rules.slice(1) },
+      }),
+    };
+    const { context } = createTestContext({ calls });
+    const request = { ...REQUEST, agent: "nobody" };
+    const launched = await launchFork({ context, forks: createTestForks(context), request });
+    expect(launched).toEqual({ status: "refused", reason: says });
+  });
+
   it("refuses more at once than the limits allow", async () => {
     const { forks, launch } = createInstance();
     const { maxRunning, maxQueued } = forks.limits;

@@ -9,6 +9,7 @@ import {
 import { admitFork, createForkRecord } from "../../fork/life/start.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { HostMessage, ModelFacts, RunningTool, TurnSettings } from "../host/agent-host.ts";
+import type { HostAgent } from "../host/agents.ts";
 import type { StoredView } from "../stores/views.ts";
 import { cachePrices, type ModelWindows } from "../window/models.ts";
 import type { Forks } from "./forks.ts";
@@ -189,21 +190,20 @@ type Receiver =
   | NotLaunched;
 
 async function receiverOf({ context, request, parentTurn }: ReceiverInput): Promise<Receiver> {
-  const { caller, agent = caller, model } = request;
+  const { sessionId, caller, agent = caller, model } = request;
   const parentModel =
     parentTurn.model ?? (model === undefined ? undefined : { providerId: model.provider, modelId: model.id });
   if (parentModel === undefined)
     return { status: "refused", reason: "Not started: the model of this session is unknown." };
   if (agent === caller) return { status: "found", agent, model: parentModel, differs: "same" };
-  const listed = await context.host.agents();
+  const listed = await context.host.agents({ sessionId, agent: caller });
   const agents = listed.status === "ok" ? listed.value : [];
   const offered = agents.filter(({ isHidden, isPrimary }) => !isHidden && !isPrimary);
   const found = offered.find(({ name }) => name === agent);
   if (found === undefined) {
     const isPrimary = agents.some(({ name, isHidden }) => name === agent && !isHidden);
     const what = isPrimary ? `Only people choose agent "${agent}".` : `There is no agent "${agent}".`;
-    const names = offered.map(({ name }) => name).join(", ");
-    return { status: "refused", reason: `${what} Leave it out for your own, or take one of: ${names}.` };
+    return { status: "refused", reason: `${what} ${adviceOf({ agents, offered, caller })}` };
   }
   const chosen = found.model ?? parentModel;
   if (chosen.providerId !== parentModel.providerId) {
@@ -217,6 +217,26 @@ async function receiverOf({ context, request, parentTurn }: ReceiverInput): Prom
   }
   const isSameModel = chosen.modelId === parentModel.modelId;
   return { status: "found", agent, model: chosen, differs: isSameModel ? "other-agent" : "other-model" };
+}
+
+/** What the model may do instead: only what no rule denies it. */
+function adviceOf({ agents, offered, caller }: AdviceInput): string {
+  const isOwnDenied = agents.some(({ name, isDenied }) => name === caller && isDenied);
+  const names = offered.filter(({ isDenied }) => !isDenied).map(({ name }) => name);
+  const advice = [
+    ...(isOwnDenied ? [] : ["leave it out for your own"]),
+    ...(names.length === 0 ? [] : [`take one of: ${names.join(", ")}`]),
+  ].join(", or ");
+  return advice === ""
+    ? "No agent may be started here: do it yourself."
+    : `${advice.slice(0, 1).toUpperCase()}${advice.slice(1)}.`;
+}
+
+interface AdviceInput {
+  readonly agents: readonly HostAgent[];
+  /** Those that sub-agents run as. */
+  readonly offered: readonly HostAgent[];
+  readonly caller: string;
 }
 
 interface ReceiverInput {

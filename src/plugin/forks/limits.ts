@@ -67,9 +67,11 @@ export function createChildLimits({ context, forks }: ForkSetup): ChildLimits {
       const text = wrapUpText(run.wrapUp.limit);
       return [...messages, format.textMessage(text, { sessionId, id: REPORT_ID })];
     },
-    async beforeTool({ sessionId, callId: givenId, tool, input }) {
+    async beforeTool(call) {
+      const { sessionId, callId: givenId, tool, input } = call;
       const child = keeper.ofChild(sessionId);
       if (child === undefined) return undefined;
+      forks.shown.step(child.id, call);
       const hash = createHash("sha256")
         .update(`${tool}\n${safeJson(input)}`)
         .digest("hex")

@@ -1,15 +1,22 @@
 import { expect, it } from "vitest";
 import { AT_MS, afterEvents, OWNER, runningFork } from "../../../test/rig/forks/fork-samples.ts";
 import type { ForkRecord } from "../../fork/life/record.ts";
+import { opencodeTools } from "../../hosts/opencode/server.ts";
 import type { ShownPiece } from "../host/screen.ts";
 import { createShownForks } from "./shown-forks.ts";
 
 function startShowing() {
   const pieces: ShownPiece[] = [];
   let nowMs = AT_MS;
-  const shown = createShownForks({ show: (piece) => void pieces.push(piece), now: () => nowMs });
+  const shown = createShownForks({
+    show: (piece) => void pieces.push(piece),
+    now: () => nowMs,
+    host: { directory: "/project", tools: opencodeTools },
+  });
   return {
     pieces,
+    step: (tool: string, input: unknown) =>
+      shown.step(askedFork().id, { sessionId: "ses_2", callId: "call_9", tool, input }),
     update(record: ForkRecord, afterMs = 0) {
       nowMs = AT_MS + afterMs;
       shown.update(record);
@@ -49,6 +56,26 @@ it("is shown again when something changed, and not more often than every second 
   update(askedFork(), 11_000);
   update(askedFork(), 11_000);
   expect(pieces).toHaveLength(5);
+});
+
+it.each([
+  {
+    tool: "bash",
+    input: { command: "npm test\n  --silent", description: "Test" },
+    says: "bash npm test --silent",
+  },
+  { tool: "read", input: { filePath: "/project/src/a.ts" }, says: "read src/a.ts" },
+  { tool: "write", input: { content: "x".repeat(9_000), filePath: "/project/b.ts" }, says: "write b.ts" },
+  { tool: "grep", input: { limit: 3, pattern: "y".repeat(90) }, says: `grep ${"y".repeat(44)}…` },
+  { tool: "mcp_list", input: undefined, says: "mcp_list" },
+])("the line of a fork that runs ends with its last step: $says", ({ tool, input, says }) => {
+  const { pieces, update, step } = startShowing();
+  step("glob", { pattern: "*.ts" });
+  step(tool, input);
+  update(askedFork(), 5_000);
+  expect(pieces).toMatchObject([{ text: `find the bug · 0 calls · 5 s · $0.00 · ${says}` }]);
+  update(ended("Done."), 9_000);
+  expect(pieces[1]).toMatchObject({ text: "find the bug · completed · 0 calls · 9 s · $0.00" });
 });
 
 it("one that asks for a permission says so in its line", () => {

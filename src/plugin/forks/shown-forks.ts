@@ -10,20 +10,28 @@ import {
   workedMs,
 } from "../../fork/life/record.ts";
 import { quoteChild, quoteReport } from "../../fork/life/report.ts";
+import { asObject } from "../../text/json.ts";
+import { headCut } from "../../text/truncate.ts";
 import type { PluginContext } from "../context/context.ts";
+import type { ToolCall } from "../host/agent-host.ts";
+import { createLruMap } from "../host/features.ts";
 
 /**
- * Shows people each fork in the conversation that started it: a line with calls, time and cost while it runs, and what it
+ * Shows people each fork in the conversation that started it: a line with calls, time, cost and its last step while it runs, and what it
  * reported when it has ended. The model reads none of it.
  */
 export interface ShownForks {
   /** Shows what has changed about a fork; a line that only grew older is shown again from time to time. */
   update(record: ForkRecord): void;
+  /** Takes what the child of a fork does now; it is shown with the next update. */
+  step(forkId: string, call: ToolCall): void;
 }
 
-export function createShownForks({ show, now }: ShownForksSetup): ShownForks {
+export function createShownForks({ show, now, host }: ShownForksSetup): ShownForks {
   const lines = new Map<string, ShownLine>();
+  const steps = createLruMap<string, string>(MAX_STEPS);
   return {
+    step: (forkId, call) => void steps.set(forkId, stepText(call, host)),
     update(record) {
       const { number, parentSessionId: sessionId, childSessionId } = record;
       const run = currentRun(record);
@@ -31,7 +39,8 @@ export function createShownForks({ show, now }: ShownForksSetup): ShownForks {
       const shown = lines.get(id);
       // What had ended before this program began to look was shown by another.
       if (shown === undefined && !isLive(run)) return;
-      const line: ShownLine = { text: lineText(record, now()), state: stateOf(record), atMs: now() };
+      const text = lineText(record, { nowMs: now(), step: steps.get(record.id) ?? "" });
+      const line: ShownLine = { text, state: stateOf(record), atMs: now() };
       if (shown !== undefined && !isWorthShowing(line, shown, run.startedAtMs ?? run.queuedAtMs)) return;
       lines.set(id, line);
       if (run.askedBy !== undefined)
@@ -47,13 +56,16 @@ export function createShownForks({ show, now }: ShownForksSetup): ShownForks {
         });
       if (isLive(run)) return;
       lines.delete(id);
+      steps.delete(record.id);
       if (run.delivery.closedBy === undefined || run.delivery.closedBy === "read")
         show({ type: "text", sessionId, key: `result ${id}`, text: resultText(record, run) });
     },
   };
 }
 
-type ShownForksSetup = Pick<PluginContext, "show" | "now">;
+interface ShownForksSetup extends Pick<PluginContext, "show" | "now"> {
+  readonly host: Pick<PluginContext["host"], "directory" | "tools">;
+}
 
 /** A line as it was shown last. */
 interface ShownLine {
@@ -77,9 +89,16 @@ function stateOf(record: ForkRecord): ShownLine["state"] {
   return run.state === "completed" ? "ended" : "failed";
 }
 
-function lineText(record: ForkRecord, nowMs: number): string {
+function lineText(record: ForkRecord, { nowMs, step }: LineFacts): string {
   const title = quoteChild(record.title, MAX_TITLE_CHARS).replace(/\s+/g, " ") || "untitled";
-  return [title, ...forkFacts(record, nowMs)].join(" · ");
+  const last = isLive(currentRun(record)) && step !== "" ? [step] : [];
+  return [title, ...forkFacts(record, nowMs), ...last].join(" · ");
+}
+
+interface LineFacts {
+  readonly nowMs: number;
+  /** What the child did last. */
+  readonly step: string;
 }
 
 /** What people are told of a fork: what is special about it or how it ended, calls, time, cost. */
@@ -102,6 +121,15 @@ function activityText(record: ForkRecord, nowMs: number): string {
   return activity === "active" ? "" : activity === "waiting-permission" ? "asks for a permission" : activity;
 }
 
+/** A call in a few words: the tool, and the file that it writes or the first text that it was given. */
+function stepText({ tool, input }: ToolCall, { directory, tools }: ShownForksSetup["host"]): string {
+  const texts = Object.values(asObject(input)).filter((value) => typeof value === "string");
+  const [about = ""] = [...tools.writtenFiles(tool, input), ...texts];
+  const step = `${tool} ${about.slice(0, MAX_READ_CHARS).replaceAll(`${directory}/`, "")}`;
+  const text = quoteChild(step, Number.POSITIVE_INFINITY).replace(/\s+/g, " ").trim();
+  return text.length <= MAX_STEP_CHARS ? text : `${text.slice(0, headCut(text, MAX_STEP_CHARS - 1))}…`;
+}
+
 function resultText(record: ForkRecord, run: EndedRun): string {
   const head = `**Carryover: ${forkName({ ...record, title: quoteChild(record.title, MAX_TITLE_CHARS) })} ${run.state}**`;
   const error = run.error === undefined ? [] : [quoteChild(run.error.message, MAX_ERROR_CHARS)];
@@ -115,5 +143,9 @@ function countText(count: number, noun: string): string {
 }
 
 const MAX_TITLE_CHARS = 60;
+const MAX_STEP_CHARS = 50;
+const MAX_STEPS = 1_024;
+/** Of a text that may be a whole file. */
+const MAX_READ_CHARS = 1_000;
 const MAX_ERROR_CHARS = 300;
 const MAX_RESULT_CHARS = 3_000;

@@ -2,7 +2,7 @@ import type { ForkError, ForkModel } from "../../fork/life/record.ts";
 import type { Cut } from "../../text/truncate.ts";
 import type { ApplyOptions, Edit } from "../../transcript/edit.ts";
 import type { ModelRef, Transcript } from "../../transcript/message.ts";
-import type { HostAgent, LimitedChild, NewChild, StartAnswer } from "./agents.ts";
+import type { AskingAgent, HostAgent, LimitedChild, NewChild, StartAnswer } from "./agents.ts";
 import type { HostScreen } from "./screen.ts";
 
 /**
@@ -24,8 +24,8 @@ export interface AgentHost {
   readonly sessions: HostSessions;
   readonly tools: HostTools;
   readonly screen: HostScreen;
-  /** The agents that a child can run as. */
-  agents(): Promise<HostValue<readonly HostAgent[]>>;
+  /** The agents that there are, as they are to the one that asks; nobody is asked for a permission. */
+  agents(asking: AskingAgent): Promise<HostValue<readonly HostAgent[]>>;
   /** Writes a line to the agent's log. Returns at once. */
   log(level: LogLevel, message: string, extra?: Readonly<Record<string, unknown>>): void;
 }

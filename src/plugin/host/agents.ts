@@ -7,8 +7,16 @@ export interface HostAgent {
   readonly isHidden: boolean;
   /** Chosen by people only; sub-agents do not run as it. */
   readonly isPrimary: boolean;
+  /** A rule denies the agent that asks to start it. */
+  readonly isDenied?: true;
   /** The model that it always runs on; unset for the model of the session. */
   readonly model?: ForkModel;
+}
+
+/** Who wants to start a child. */
+export interface AskingAgent {
+  readonly sessionId: string;
+  readonly agent: string;
 }
 
 /** A child that is to be made. */

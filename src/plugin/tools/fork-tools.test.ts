@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { createTestContext } from "../../../test/rig/plugin-context.ts";
 import { createTestForks } from "../../../test/rig/plugin-forks.ts";
 import type { HostAnswer } from "../../hosts/opencode/sessions.ts";
+import type { ShownPiece } from "../host/screen.ts";
 import { createForkTool } from "./fork-tools.ts";
 
 function createTool() {
@@ -12,7 +13,9 @@ function createTool() {
     await sleep(Math.max(0, 60 - 10 * calls++));
     return { status: "ok", body: {} };
   };
-  const { context } = createTestContext({ calls: { call } });
+  const { context: plain } = createTestContext({ calls: { call } });
+  const shown: ShownPiece[] = [];
+  const context = { ...plain, show: (piece: ShownPiece) => void shown.push(piece) };
   const forks = createTestForks(context);
   const tool = createForkTool({ context, forks });
   const running = {
@@ -25,6 +28,7 @@ function createTool() {
   };
   return {
     forks,
+    shown,
     fork: (args: object, callId: string, messageId?: string) =>
       tool.execute(args, { ...running, callId, ...(messageId !== undefined && { messageId }) }),
   };
@@ -73,4 +77,14 @@ it("starts nothing without a directive", async () => {
   const { fork, forks } = createTool();
   expect(await fork({ prompt: " \n" }, "a")).toMatch(/^Nothing was done\./);
   expect(forks.keeper.all()).toEqual([]);
+});
+
+it.each([
+  { name: "started", args: { prompt: "Look.", agent: "nobody" }, says: 'There is no agent "nobody".' },
+  { name: "spoken to", args: { prompt: "Look.", resume: "7" }, says: 'There is no fork "7".' },
+])("people see that no fork was $name, and why", async ({ args, says }) => {
+  const { fork, shown } = createTool();
+  const answer = await fork(args, "call_1");
+  expect(answer).toContain(says);
+  expect(shown).toMatchObject([{ type: "line", sessionId: "ses_1", callId: "call_1", text: answer }]);
 });

@@ -27,12 +27,15 @@ export function createForkTool(setup: ForkSetup): ModelTool {
   return defineTool(setup, {
     description: `Start a background agent that already knows this whole conversation. Give only the directive: goal, files, what to report. Use it for independent work beside your own. ${RETURNS[attendance]}`,
     parameters: FORK_PARAMETERS,
-    run: ({ resume, wait_s: waitS = 0, agent, ...given }, tool) => {
+    async run({ resume, wait_s: waitS = 0, agent, ...given }, tool) {
       const prompt = given.prompt.trim();
       const title = titleOf(given.title?.trim() || prompt);
-      return resume === undefined
+      const answer = await (resume === undefined
         ? start({ ...setup, launch }, tool, { prompt, title, agent, waitS })
-        : steerOrResume(setup, tool, { prompt, agent, name: resume, waitS });
+        : steerOrResume(setup, tool, { prompt, agent, name: resume, waitS }));
+      if (typeof answer === "string") return answer;
+      showRefusal(setup, tool, answer);
+      return answer.refused;
     },
   });
 }
@@ -62,6 +65,27 @@ interface NewForkArguments {
   readonly waitS: number;
 }
 
+/** Nothing was done; the reason is for the model. */
+interface Refusal {
+  readonly refused: string;
+}
+
+/** Agents show people that a tool was called, and not what it said. */
+function showRefusal({ context }: ForkSetup, tool: RunningTool, { refused }: Refusal): void {
+  const { sessionId, messageId = "", callId } = tool;
+  const text = refused.length <= MAX_SHOWN_CHARS ? refused : `${refused.slice(0, MAX_SHOWN_CHARS - 1)}…`;
+  context.show({
+    type: "line",
+    sessionId,
+    callId,
+    key: `refused ${messageId} ${callId}`,
+    label: "refused",
+    text,
+  });
+}
+
+const MAX_SHOWN_CHARS = 300;
+
 type Launch = (request: ForkRequest) => ReturnType<typeof launchFork>;
 
 /** Launches the forks of a session one after the other, so that their numbers are in the order of the calls. */
@@ -82,7 +106,7 @@ async function start(
   { launch, ...setup }: ForkSetup & { readonly launch: Launch },
   tool: RunningTool,
   { prompt, title, agent, waitS }: NewForkArguments,
-): Promise<string> {
+): Promise<string | Refusal> {
   const outcome = await launch({
     sessionId: tool.sessionId,
     caller: tool.agent,
@@ -93,7 +117,7 @@ async function start(
     ...(tool.model === undefined ? {} : { model: tool.model }),
     ...askingCall(tool),
   });
-  if (outcome.status === "refused") return outcome.reason;
+  if (outcome.status === "refused") return { refused: outcome.reason };
   setup.forks.shown.update(setup.forks.keeper.get(outcome.record.id) ?? outcome.record);
   const result = await resultInTime(setup, tool, { record: outcome.record, waitS });
   return result ?? startedText(outcome);
@@ -118,21 +142,24 @@ async function steerOrResume(
   setup: ForkSetup,
   tool: RunningTool,
   { name, prompt, agent, waitS }: Omit<NewForkArguments, "title"> & { readonly name: string },
-): Promise<string> {
+): Promise<string | Refusal> {
   const { context, forks } = setup;
   const root = await context.tree.rootOf(tool.sessionId);
   if ((await forks.links.linkOf(tool.sessionId)) !== undefined) {
-    return "You are a fork and cannot speak to forks. Do it yourself.";
+    return { refused: "You are a fork and cannot speak to forks. Do it yourself." };
   }
   const record = findFork(forks.keeper.all(), { rootSessionId: root, name });
-  if (record === undefined) return `There is no fork "${name}". Call fork_result without an id for a list.`;
+  if (record === undefined)
+    return { refused: `There is no fork "${name}". Call fork_result without an id for a list.` };
   if (agent !== undefined && agent !== record.agent) {
-    return `Nothing was done: fork ${record.number} goes on as agent "${record.agent}" with the context it has; resume does not take another agent. Leave agent out, or start a new fork.`;
+    return {
+      refused: `Nothing was done: fork ${record.number} goes on as agent "${record.agent}" with the context it has; resume does not take another agent. Leave agent out, or start a new fork.`,
+    };
   }
   const admission = admitFork(forks.view(), { type: "resume", forkId: record.id });
-  if (admission.status === "refused") return admission.text;
-  const refusal = await refusalToSpeak(setup, tool, record);
-  if (refusal !== undefined) return refusal;
+  if (admission.status === "refused") return { refused: admission.text };
+  const refused = await refusalToSpeak(setup, tool, record);
+  if (refused !== undefined) return { refused };
   // Servers give one id to many calls: the answer that it stands in tells them apart.
   const requestId = `${tool.messageId ?? ""} ${tool.callId}`;
   const changed = await forks.keeper.dispatch(record.id, {
@@ -142,7 +169,7 @@ async function steerOrResume(
     ...askingCall(tool),
   });
   if (changed === undefined)
-    return `Nothing was done: the record of fork ${record.number} could not be stored.`;
+    return { refused: `Nothing was done: the record of fork ${record.number} could not be stored.` };
   const result = await resultInTime(setup, tool, { record, waitS });
   if (result !== undefined) return result;
   return admission.place === "steer"

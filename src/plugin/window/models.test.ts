@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { hooksOf } from "../../../test/rig/plugin-context.ts";
 import type { HostModel } from "../../hosts/opencode/hooks.ts";
-import { createModelWindows, type ModelWindows } from "./models.ts";
+import { cachePrices, createModelWindows, type ModelWindows } from "./models.ts";
 
 const MODEL = "provider/claude-x";
 
@@ -60,6 +60,31 @@ it("names no price where the host has none", async () => {
   const windows = createModelWindows({ prune: "auto", models: {} });
   await ask(windows, { limit: { context: 8_000 }, cost: { input: 0, output: 0 } });
   expect(windows.windowOf(MODEL)).toEqual({ limits: { contextTokens: 8_000, outputTokens: 0 } });
+});
+
+it.each([
+  {
+    name: "the host's prices first",
+    model: { id: "claude-x", prices: { input: 3, cacheRead: 0.3, cacheWrite: 3.75 } },
+    prices: { cacheReadPrice: 0.3, cacheWritePrice: 3.75 },
+  },
+  {
+    name: "a price without a cache is that of the input",
+    model: { id: "x", prices: { input: 3, cacheRead: 0, cacheWrite: 0 } },
+    prices: { cacheReadPrice: 3, cacheWritePrice: 3 },
+  },
+  {
+    name: "those of the model's family where the host has none",
+    model: { id: "claude-x" },
+    prices: { cacheReadPrice: 0.1, cacheWritePrice: 1.25 },
+  },
+  {
+    name: "none where nobody knows any",
+    model: { id: "x" },
+    prices: { cacheReadPrice: 0, cacheWritePrice: 0 },
+  },
+])("prices of the cache: $name", ({ model, prices }) => {
+  expect(cachePrices({ provider: "p", ...model })).toEqual(prices);
 });
 
 it("begins to prune shortly before the host compacts, where nothing else is said", async () => {

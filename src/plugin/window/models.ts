@@ -1,6 +1,6 @@
 import { type ModelLimits, type OverflowSettings, usableTokens } from "../../compaction/trigger/overflow.ts";
 import { ABOUT_TO_SHARE } from "../../session/next-action.ts";
-import { type CacheProfile, cacheProfileFor } from "../../stages/cache-profiles.ts";
+import { CACHE_PROFILES, type CacheProfile, cacheProfileFor } from "../../stages/cache-profiles.ts";
 import type { ModelThresholds, PluginOptions } from "../context/options.ts";
 import type { ModelFacts } from "../host/agent-host.ts";
 import type { Feature } from "../host/features.ts";
@@ -61,7 +61,7 @@ export function createModelWindows(
   };
 }
 
-/** What the agent says about the prices of a cached prompt; what is known of the model's family where it says nothing. */
+/** What the agent says about the prices of a cached prompt; what is known of the model's family where it says nothing, 0 where that is not known either. */
 export function cachePrices(model: ModelFacts | undefined): {
   readonly cacheReadPrice: number;
   readonly cacheWritePrice: number;
@@ -72,8 +72,9 @@ export function cachePrices(model: ModelFacts | undefined): {
       cacheReadPrice: prices.cacheRead || prices.input,
       cacheWritePrice: prices.cacheWrite || prices.input,
     };
-  const { readMultiplier, writeMultiplier } = cacheProfileFor({ id: model?.id ?? "" });
-  return { cacheReadPrice: readMultiplier, cacheWritePrice: writeMultiplier };
+  const profile = cacheProfileFor({ id: model?.id ?? "" });
+  if (profile === CACHE_PROFILES.none) return { cacheReadPrice: 0, cacheWritePrice: 0 };
+  return { cacheReadPrice: profile.readMultiplier, cacheWritePrice: profile.writeMultiplier };
 }
 
 function windowOf(model: ModelFacts): ModelWindow | undefined {

@@ -2,12 +2,20 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { expect } from "vitest";
 import type { ModelRequest } from "../../rig/model-server/model-server.ts";
 import { call, say } from "../../rig/model-server/step.ts";
+import { LONG_WINDOW } from "../../rig/opencode/sandbox.ts";
 import { sharedPrefix } from "../../rig/opencode/shared-prefix.ts";
 import { historyOf, modelSays, resultOf, type Step, userSays } from "../../rig/random-history/history.ts";
 import { lowerToOpenCode } from "../../rig/random-history/lower-to-opencode.ts";
 import type { Rig } from "../harness/rig.ts";
 import { scenario } from "../harness/scenario.ts";
-import { childrenOf, firstChildRequest, requestWith, textOf, waitForDeliveries } from "./fork-support.ts";
+import {
+  childrenOf,
+  firstChildRequest,
+  requestWith,
+  textOf,
+  toastsOf,
+  waitForDeliveries,
+} from "./fork-support.ts";
 
 const FEW = { inputTokens: 1_000, outputTokens: 10 };
 
@@ -25,11 +33,10 @@ const LONG_SESSION: readonly Step[] = Array.from({ length: 100 }, (_, turn) => {
 scenario(
   "a parent of 300 messages and 200,000 characters forks exactly",
   {
-    plugin: { fork: { way: "exact" } },
-    why: "where the provider reports no cache, the default chooses graduated for so large a parent",
-    twin: "an exact fork reads the parent's prefix on OpenAI's wire",
+    plugin: {},
     start: "later",
-    proves: "99 % of a large body is the child's prefix, and no session rows were copied",
+    proves:
+      "with a model of which no price is known, 99 % of a large body is the child's prefix, and no session rows were copied",
   },
   async (rig) => {
     const [id = ""] = await rig.importSessions([lowerToOpenCode(historyOf(LONG_SESSION), { number: 1 })]);
@@ -68,38 +75,53 @@ scenario(
 scenario(
   "an exact fork that misses the cache is noticed",
   {
-    plugin: { fork: { way: "exact" } },
-    why: "after a fork of one step the default chooses graduated for the second",
-    twin: "an exact fork reads the parent's prefix on OpenAI's wire",
-    proves: "one toast, and a line in the journal; a hit says nothing",
+    plugin: {},
+    start: "later",
+    proves: "one toast where that costs something, none for a short conversation or a hit",
   },
   async (rig) => {
-    const id = await rig.newSession();
-    const many = { inputTokens: 10_000, outputTokens: 10 };
-    await rig.turn(id, "Hello.", [say("Hello.", { usage: many })]);
-    const missed = (): number =>
-      rig.events.filter(
-        ({ type, properties }) =>
-          type === "tui.toast.show" && String(properties.message).includes("provider's cache"),
-      ).length;
-    for (const [number, cachedTokens, toasts] of [
-      [1, 9_900, 0],
-      [2, 100, 1],
-    ] as const) {
+    await rig.restart({ config: pricedConfig(rig) });
+    const missed = (): number => toastsOf(rig).filter((text) => text.includes("provider's cache")).length;
+    for (const { inputTokens, cachedTokens, toasts } of [
+      { inputTokens: 1_100, cachedTokens: 0, toasts: 0 },
+      { inputTokens: 20_000, cachedTokens: 19_900, toasts: 0 },
+      { inputTokens: 20_000, cachedTokens: 100, toasts: 1 },
+    ]) {
+      const id = await rig.newSession();
+      const usage = { inputTokens, outputTokens: 10, cachedTokens: inputTokens - 100 };
       rig.model.script([
-        say("The report.", { family: "child", usage: { ...many, cachedTokens } }),
-        say("Seen.", { sessionId: id, contains: `fork=\\"${number}\\"`, usage: FEW }),
+        say("The report.", { family: "child", usage: { ...usage, cachedTokens } }),
+        say("Seen.", { sessionId: id, contains: "fork_result delivery", usage }),
       ]);
+      await rig.turn(id, "Hello.", [say("Hello.", { usage })]);
       await rig.turn(id, "Fork it.", [
-        call("fork", { prompt: "Check." }, { usage: many }),
-        say("Forked.", { usage: many }),
+        call("fork", { prompt: "Check." }, { usage }),
+        say("Forked.", { usage }),
       ]);
       await rig.waitFor(() => rig.model.unusedSteps().length === 0, "the delivery");
       await rig.opencode.waitUntilIdle(id);
-      expect(missed()).toBe(toasts);
+      expect(textOf(requestWith(rig, id, "It inherited"))).toContain("(exact: ");
+      expect(missed(), `${cachedTokens} of ${inputTokens}`).toBe(toasts);
     }
   },
 );
+
+/** The long window at the price of Sonnet. */
+function pricedConfig(rig: Rig): Readonly<Record<string, unknown>> {
+  const model = {
+    name: "Priced",
+    tool_call: true,
+    limit: { context: 200_000, output: 32_000 },
+    cost: { input: 3, output: 15, cache_read: 0.3, cache_write: 3.75 },
+  };
+  const provider = {
+    npm: "@ai-sdk/openai-compatible",
+    name: "Scripted",
+    options: { baseURL: rig.model.url, apiKey: "none" },
+    models: { [LONG_WINDOW.modelID]: model },
+  };
+  return { provider: { scripted: provider } };
+}
 
 /** How many ports the programs of the sandbox listen on. */
 function listeningSockets(rig: Rig): number {

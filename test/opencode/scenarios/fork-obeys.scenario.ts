@@ -328,6 +328,15 @@ scenario(
     ]);
     stop();
     expect(rig.requests({ sessionId: asked })).toHaveLength(1);
+
+    const advised = await rig.newSession();
+    const wrong = call("fork", { prompt: "Look.", agent: "nobody" });
+    await rig.turn(advised, { text: "Fork.", agent: "plan" }, [wrong, say("No.")]);
+    const said = [...(await partsOf(rig, [advised])).values()].find(({ tool }) => tool === "fork")?.text;
+    const names = /take one of: (.*)\.$/.exec(said ?? "")?.[1]?.split(", ") ?? [];
+    expect(names).toContain("explore");
+    for (const denied of ["general", "forbidden", "unforked", "secret", "boss"])
+      expect(names).not.toContain(denied);
     expect(await childrenOf(rig, asked)).toEqual([]);
   },
 );

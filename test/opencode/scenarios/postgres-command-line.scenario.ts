@@ -135,7 +135,7 @@ describe.skipIf(server === undefined)("the command line and a database", () => {
     {
       plugin: { store },
       why: "the database is the option",
-      twin: "a fork is listed and stopped from another process",
+      twin: "a fork is listed, shown and stopped from another process",
       env,
       timeoutMs: 300_000,
       proves: "`forks` shows what runs elsewhere, `forks cancel` reaches its plugin, and the parent is told",

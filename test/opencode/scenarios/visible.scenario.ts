@@ -54,7 +54,9 @@ scenario(
       status: "running",
       input: {
         subagent_type: "fork 1",
-        description: expect.stringMatching(/^who did it · 1 call · .+ s · \$\d/),
+        description: expect.stringMatching(
+          /^who did it · 1 call · .+ s · \$\d\.\d\d · bash until \[ -f shown-a/,
+        ),
       },
       metadata: { sessionId: expect.stringMatching(/^ses_/) },
     });
@@ -137,10 +139,12 @@ scenario(
   },
 );
 
+const LONGEST_TITLE = "a title of sixty characters, which is as long as they get, x";
+
 if (!hasTmux()) it.skip("the screen itself: there is no tmux on this machine");
 else
   scenario(
-    "on the screen: the line, the report, who asks, and /forks that leads to a fork",
+    "on the screen: /handoff, a refusal, the line, the report, who asks, and /forks that leads to a fork",
     {
       config: ASK,
       start: "later",
@@ -150,20 +154,49 @@ else
     async (rig) => {
       const { sandbox, model } = rig;
       writeFileSync(join(sandbox.configFolder, "tui.json"), JSON.stringify({ plugin: [PACKED_FOLDER] }));
+      const first = { family: "child", contains: "Find out." } as const;
+      const second = { family: "child", contains: "Rest." } as const;
       model.script([
-        call("fork", { title: "who did it", prompt: "Find out." }, { family: "top-level" }),
+        say("Say that again.", { family: "top-level" }),
+        call("fork", { prompt: "Try.", agent: "nobody" }, { family: "top-level" }),
+        callAll(
+          [
+            { tool: "fork", input: { title: "who did it", prompt: "Find out." } },
+            { tool: "fork", input: { title: LONGEST_TITLE, prompt: "Rest." } },
+          ],
+          { family: "top-level" },
+        ),
         say("A fork is looking.", { family: "top-level" }),
-        call("bash", { command: "touch asked.txt", description: "Touch" }, { family: "child" }),
-        call("bash", waitingCommand("screen-go"), { family: "child" }),
-        say("It was the cat.", { family: "child" }),
-        say("So it was the cat.", { family: "top-level", contains: "fork_result delivery" }),
+        call("bash", { command: "touch asked.txt", description: "Touch" }, first),
+        call("bash", waitingCommand("screen-go"), first),
+        say("It was the cat.", first),
+        call("bash", waitingCommand("screen-go"), second),
+        say("Rested.", second),
+        say("So it was the cat.", {
+          family: "top-level",
+          contains: "fork_result delivery",
+          times: "always",
+        }),
       ]);
       const config = { ...ASK, plugin: [PACKED_FOLDER] };
       const screen = await startScreen({ sandbox, modelUrl: model.url, config });
       try {
-        await screen.send("Who did it?");
+        await screen.send("/handoff Who did it?");
+        await screen.until((text) => text.includes("Say that again."), "the answer");
+        expect(screen.text()).toContain("/handoff Who did it?");
+        expect(screen.text()).not.toContain("Call the tool fork");
+        await screen.press("/", "u", "n", "d", "o");
+        await screen.until((text) => text.includes("/undo "), "the command");
+        await screen.press("Enter");
+        await screen.until((text) => !text.includes("Say that again."), "the undo");
+        await screen.until((text) => text.includes("/handoff Who did it?"), "what was typed");
+        expect(screen.text()).not.toContain("Call the tool fork");
+        await screen.press("Enter");
+        await screen.until((text) => text.includes('refused=There is no agent "nobody"'), "the refusal");
         await screen.until((text) => text.includes("Permission required"), "the question");
         await screen.until((text) => text.includes("who did it · asks for a permission"), "who asks");
+        // No call of the child has ended yet: OpenCode itself shows no step then.
+        await screen.until((text) => /\$\d\.\d\d · bash touch asked\.txt/.test(text), "the last step");
         await screen.until(
           (text) => text.includes("Fork 1 (who did it) asks for a permission: bash touch"),
           "it",
@@ -171,14 +204,15 @@ else
         await screen.press("Enter");
         await screen.until(() => existsSync(join(sandbox.project, "asked.txt")), "the allowed command");
         await screen.until((text) => /Fork 1 Task.*who did it · 2 calls · .* · \$\d/.test(text), "the line");
-        await screen.until((text) => text.includes("↳ Bash"), "the last step");
+        await screen.until((text) => /\$\d\.\d\d · bash until \[ -f screen-go/.test(text), "the next step");
         const requests = model.requests.length;
         await screen.press("/", "f", "o", "r", "k", "s");
         await screen.until((text) => text.includes("/forks "), "the command");
         await screen.press("Enter");
-        await screen.until((text) => /#1 who did it.*running · 2 calls/.test(text), "the list");
+        await screen.until((text) => /#1 who did it.*running · 2 calls.*\$0\.00/.test(text), "the list");
+        expect(screen.text()).toMatch(/#2 a title of sixty characters.* running .* \$0\.00/);
         await screen.press("Enter");
-        await screen.until((text) => text.includes("Subagent (1 of 1)"), "the session of the fork");
+        await screen.until((text) => text.includes("Subagent (1 of 2)"), "the session of the fork");
         expect(model.requests).toHaveLength(requests);
         await screen.press("Up");
         await screen.until((text) => text.includes("A fork is looking."), "the way back");

@@ -7,6 +7,7 @@ import {
   longPrompt,
   makeReports,
   messagesOf,
+  prunedLinesOf,
   REPORT_FILES,
   runCarryover,
 } from "./window-support.ts";
@@ -30,6 +31,9 @@ scenario(
     await rig.turn(id, "Make four.", makeReports(["first", "second", "third", "fourth"]));
     for (const turn of [2, 3, 4]) await rig.turn(id, longPrompt(`Turn ${turn}.`), [say("Seen.")]);
     expect(handlesIn(lastRequest())).not.toEqual([]);
+    expect((await prunedLinesOf(rig, id))[0]).toMatch(
+      /^\*pruned: \d+ old outputs?; recall brings them back\*$/,
+    );
 
     await rig.kill9();
     const offline = await runCarryover(rig, "undo", "--json");
@@ -66,11 +70,11 @@ scenario(
 );
 
 scenario(
-  "a fork is listed and stopped from another process",
+  "a fork is listed, shown and stopped from another process",
   {
     plugin: {},
     proves:
-      "`carryover forks` shows it as running, `forks cancel` stops it within seconds, and its parent is told",
+      "`carryover forks` shows it as running, `forks open` brings it to the screen, `forks cancel` stops it within seconds, and its parent is told",
   },
   async (rig) => {
     const id = await rig.newSession();
@@ -84,6 +88,12 @@ scenario(
     const { project } = rig.sandbox;
     expect(running).toMatchObject({ title: "Waiter", isLive: true, parentSessionId: id, project });
     expect((await runCarryover(rig, "forks")).stdout).toContain(`${project}, session ${id}\n  #1  Waiter`);
+
+    const opened = await runCarryover(rig, "forks", "open", "1");
+    expect(opened.stdout).toBe(`Fork ${running.id} is on the screen.\n`);
+    expect(opened.code).toBe(0);
+    const selected = rig.events.filter(({ type }) => type === "tui.session.select");
+    expect(selected.map(({ properties }) => properties.sessionID)).toEqual([running.childSessionId]);
 
     rig.model.script([say("It was stopped.", { sessionId: id })]);
     const stopped = await runCarryover(rig, "forks", "cancel", "1");

@@ -7,7 +7,7 @@ import { createLongSession } from "../../rig/opencode/long-session.ts";
 import { sharedPrefix } from "../../rig/opencode/shared-prefix.ts";
 import type { Rig, RigOptions } from "../harness/rig.ts";
 import { scenario } from "../harness/scenario.ts";
-import { handlesIn, journalOf } from "./window-support.ts";
+import { handlesIn, journalOf, prunedLinesOf } from "./window-support.ts";
 
 const SESSION = createLongSession();
 /** 56,000 usable tokens, priced as Anthropic does. */
@@ -38,6 +38,9 @@ describe("pruning", () => {
       expect(played.largestTokens).toBeLessThan(USABLE_TOKENS);
       expect(played.breaks).toBe(batchesInForce(await journalOf(rig, played.id)).length);
       expect(handlesIn(played.last)).not.toEqual([]);
+      const shown = await prunedLinesOf(rig, played.id);
+      expect(shown).toHaveLength(played.breaks);
+      for (const line of shown) expect(line).toMatch(/^\*pruned: \d+ old outputs?; recall brings/);
       await recallAll(rig, played);
 
       await rig.restart({ plugin: "none", config: configFor(rig) });

@@ -40,6 +40,14 @@ export function messagesOf(request: ModelRequest | undefined): readonly unknown[
   return messages.filter(({ role }) => role !== "system");
 }
 
+/** The lines that tell people what was pruned in a session. */
+export async function prunedLinesOf(rig: Rig, sessionId: string): Promise<readonly string[]> {
+  const parts = (await rig.opencode.messages(sessionId)).flatMap((message) => message.parts);
+  return parts
+    .filter(({ metadata }) => String(asObject(asObject(metadata).carryover).shown).startsWith("pruned "))
+    .map(({ text }) => String(text));
+}
+
 /** What the plugin wrote down about a session. */
 export async function journalOf(rig: Rig, rootSessionId: string): Promise<readonly PluginEntry[]> {
   const folder = join(rig.sandbox.home, ".local", "share", "carryover", "journal");
