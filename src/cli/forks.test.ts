@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { OWNER, sampleFork } from "../../test/rig/forks/fork-samples.ts";
+import { completedFork, OWNER, sampleFork } from "../../test/rig/forks/fork-samples.ts";
 import { createTestContext, type TestContext } from "../../test/rig/plugin-context.ts";
 import type { NewFork } from "../fork/life/start.ts";
 import { currentProcess } from "../stores/files/lock.ts";
@@ -74,6 +74,22 @@ describe("carryover forks", () => {
 
   it("says so when there are none", async () => {
     expect(await run("--store", createTestContext().folder)).toContain("No forks are recorded");
+  });
+});
+
+describe("carryover forks open", () => {
+  it("finds a fork by its number when it has ended too, one that runs before others", async () => {
+    const test = createTestContext();
+    const store = createFileRecordStore({ root: join(test.context.folders.forks, "project0") });
+    await store.put({ id: "over", value: { ...completedFork(), id: "over" }, expected: "missing" });
+    const open = (id: string) => run("open", id, "--store", test.folder);
+    await expect(open("1")).rejects.toThrow("Fork over does not run: its OpenCode has ended");
+    await record(test, { id: "runs", owner: GONE });
+    await expect(open("#1")).rejects.toThrow("Fork runs does not run");
+    await record(test, { id: "runs too", owner: GONE });
+    await expect(open("1")).rejects.toThrow("2 forks have the number 1");
+    await expect(open("9")).rejects.toThrow("No fork is called 9");
+    await expect(open("all")).rejects.toThrow("Only one fork can be shown");
   });
 });
 

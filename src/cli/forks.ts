@@ -101,12 +101,19 @@ interface Asked {
   readonly json: true | undefined;
 }
 
-/** The fork that an id names, whether it runs or not; by its number only one that runs. */
+/** The fork that an id or a number names, whether it runs or not; one that runs before others of its number. */
 function selectFork(records: readonly ForkRecord[], id: string): ForkRecord {
+  if (id === "all") throw new CliError("Only one fork can be shown", ["Use: forks open <id>"]);
   const exact = records.find((record) => record.id === id);
-  const [record] = exact === undefined ? selectForks(records, id) : [exact];
-  if (record === undefined || id === "all")
-    throw new CliError("Only one fork can be shown", ["Use: forks open <id>"]);
+  const numbered = records.filter(({ number }) => `${number}` === id.replace(/^#/, ""));
+  const live = numbered.filter((record) => isLive(currentRun(record)));
+  const found = exact ? [exact] : live.length > 0 ? live : numbered;
+  const [record] = found;
+  if (record === undefined) throw new CliError(`No fork is called ${id}`, ["`carryover forks` lists them."]);
+  if (found.length > 1)
+    throw new CliError(`${found.length} forks have the number ${id}`, [
+      `Name one by its id: ${found.map((each) => each.id).join(", ")}`,
+    ]);
   return record;
 }
 
