@@ -108,9 +108,7 @@ export function pluginWorksIn(start: StartAgent): void {
       { call: "fork", args: { prompt: "Look again." } },
       { say: "Forked." },
     ]);
-    const outputs = agent
-      .stored(session)
-      .filter((message) => rendered(message).includes("The cat is grey."));
+    const outputs = agent.stored(session).filter((message) => rendered(message).includes("The cat is grey."));
     expect(outputs).toHaveLength(1);
     await expect.poll(() => agent.childrenOf(session)).toHaveLength(2);
     const second = agent.childrenOf(session)[1] ?? "";

@@ -10,8 +10,9 @@ export function guardedHook<Event>(
   onFailure: (hook: string, cause: unknown) => void,
 ): (event: Event) => Promise<void> {
   return async (event) => {
-    const undo = restore?.(event);
+    let undo: (() => void) | undefined;
     try {
+      undo = restore?.(event);
       await inTime(run(event), limitMs);
     } catch (cause) {
       undo?.();

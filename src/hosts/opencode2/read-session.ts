@@ -35,14 +35,24 @@ export function createSessionReader({ session }: Pick<SetupContext, "session">):
       return messages;
     },
     takes({ messages }) {
-      const { role, content } = asObject(messages.at(-1));
-      const marker = role === "user" ? textOfContent(content) : "";
-      if (!marker.startsWith(MARKER)) return false;
+      const marker = markerIn(messages);
+      if (marker === undefined) return false;
       // One of another instance of the plugin is not ours to keep, and goes no further either.
       if (taken.has(marker)) taken.set(marker, asArray(messages).slice(0, -1).map(asObject));
       return true;
     },
   };
+}
+
+/** The marker of a request that is only there to be read; a message that cannot be looked at is none. */
+function markerIn(messages: readonly unknown[]): string | undefined {
+  try {
+    const { role, content } = asObject(messages.at(-1));
+    const text = role === "user" ? textOfContent(content) : "";
+    return text.startsWith(MARKER) ? text : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 const MARKER = "carryover reads this session, and nothing is sent:";

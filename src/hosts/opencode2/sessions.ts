@@ -224,9 +224,9 @@ function allTokens(tokens: unknown): number {
 
 /** What stands of a session, and what the user has taken back and may restore. */
 function partAtRevert(messages: readonly UnknownObject[], revertedFrom: string | undefined): StoredSession {
-  if (revertedFrom === undefined) return { messages };
+  if (revertedFrom === undefined) return { messages, isPartial: true };
   const index = messages.findIndex(({ id }) => id === revertedFrom);
   return index === -1
-    ? { messages, undone: [] }
-    : { messages: messages.slice(0, index), undone: messages.slice(index) };
+    ? { messages, undone: [], isPartial: true }
+    : { messages: messages.slice(0, index), undone: messages.slice(index), isPartial: true };
 }

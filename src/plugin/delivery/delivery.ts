@@ -216,12 +216,12 @@ function createOutbox({ context, forks, states, waits }: OutboxSetup): Outbox {
     settledAtMs.set(parentSessionId, now());
     const stored = await sessions.read(parentSessionId);
     if (stored.status === "failed") return;
-    const { messages, undone } = stored.value;
+    const { messages, undone, isPartial } = stored.value;
     const standing = format.decode(messages);
     const taken = format.decode(undone ?? []);
     states.setRevert(parentSessionId, undone && (taken[0]?.id ?? ""));
     const records = keeper.all().filter((record) => record.parentSessionId === parentSessionId);
-    for (const { forkId, event } of findUndone({ records, standing, undone: taken }))
+    for (const { forkId, event } of findUndone({ records, standing, undone: taken, isPartial }))
       await keeper.dispatch(forkId, event);
   }
 

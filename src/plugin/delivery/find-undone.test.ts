@@ -96,3 +96,11 @@ it.each<{ name: string; record: ForkRecord; standing: Transcript; undone: Transc
   const found = findUndone({ records: [record], standing, undone });
   expect(found.map(({ event }) => event.type).join(" ")).toBe(events);
 });
+
+it("takes a launch for gone that the agent does not show only if it was taken back before", () => {
+  const events = (record: ForkRecord, isPartial?: true) =>
+    findUndone({ records: [record], standing: [], undone: [], isPartial }).map(({ event }) => event.type);
+  expect(events(live)).toEqual(["launch-gone"]);
+  expect(events(live, true)).toEqual([]);
+  expect(events(launchUndone, true)).toEqual(["launch-gone"]);
+});

@@ -7,13 +7,15 @@ import type { Transcript } from "../../transcript/message.ts";
  * What an undo of a parent, its redo, or going on without what was undone means for the forks of that parent. Nothing where
  * all of them know it already.
  */
-export function findUndone({ records, standing, undone }: UndoneView): readonly ForkUndoEvent[] {
+export function findUndone({ records, standing, undone, isPartial }: UndoneView): readonly ForkUndoEvent[] {
   const stands = readForkTraces(standing);
   const taken = readForkTraces(undone);
   const launchEvent = ({ askedBy, undone: known }: ForkRun): UndoEvent["type"] | undefined => {
     if (askedBy === undefined || stands.hasCall(askedBy))
       return known === "restorable" ? "launch-restored" : undefined;
     if (taken.hasCall(askedBy)) return known === undefined ? "launch-undone" : undefined;
+    // It may stand where the agent does not show it.
+    if (isPartial && known === undefined) return undefined;
     return known === "gone" ? undefined : "launch-gone";
   };
   const deliveryEvent = (record: ForkRecord, run: ForkRun): UndoEvent["type"] | undefined => {
@@ -42,6 +44,8 @@ interface UndoneView {
   readonly standing: Transcript;
   /** What the user may restore. */
   readonly undone: Transcript;
+  /** There is more that stands than `standing`. */
+  readonly isPartial?: true | undefined;
 }
 
 interface ForkUndoEvent {

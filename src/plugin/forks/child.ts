@@ -67,7 +67,10 @@ export function inspectChild(
   const keyed = new Set(
     host.format.notesIn(messages).flatMap((note) => (note.promptKey === key ? [note.messageId] : [])),
   );
-  const prompt = transcript.findLast(({ id }) => id === messageId || keyed.has(id));
+  const prompt =
+    transcript.findLast(({ id }) => id === messageId || keyed.has(id)) ??
+    // A prompt that the agent no longer shows stands behind its summary.
+    (stored.isPartial ? transcript.findLast(({ summary }) => summary) : undefined);
   const finding = checkChild({
     messages: transcript,
     ...(prompt === undefined ? {} : { promptMessageId: prompt.id }),

@@ -165,6 +165,8 @@ export interface StoredSession {
   readonly undone?: readonly HostMessage[];
   /** The error with which the newest answer ended. */
   readonly lastError?: ForkError;
+  /** The agent shows only what it would send now: neither what its summary stands for nor the answer that is being made. */
+  readonly isPartial?: true;
 }
 
 /** A message of the plugin to a session. */
