@@ -1,12 +1,12 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { type Browser, chromium } from "playwright-core";
 import { startModelServer } from "../../test/rig/model-server/model-server.ts";
 import { call, say } from "../../test/rig/model-server/step.ts";
 import { type OpenCodeScreen, startScreen } from "../../test/rig/opencode/opencode-tui.ts";
-import { createSandbox, LONG_WINDOW, scriptedConfig } from "../../test/rig/opencode/sandbox.ts";
-import { terminalHtml } from "./terminal-html.ts";
+import { createSandbox } from "../../test/rig/opencode/sandbox.ts";
+import { photographScreen, pricedProvider } from "./photograph.ts";
 
 // Pictures of real forks: OpenCode's own screen in tmux, with the plugin and a scripted model.
 const model = await startModelServer();
@@ -58,59 +58,32 @@ try {
     },
     height: 40,
   });
+  const photograph = (name: string): Promise<void> =>
+    photographScreen({ browser, screen, sandbox, name, title: "opencode, with carryover" });
   await screen.send("Invoice totals are a cent off. Let a fork look at the rounding meanwhile.");
   await screen.until((text) => /1 call · .*\n.*↳ Bash/.test(text), "the fork at work");
   await screen.until((text) => text.includes("I go on with the tests."), "the answer");
   await screen.until((text) => !/Carryover +┃/.test(text), "a screen without a toast");
-  await photograph(screen, "fork-in-opencode");
+  await photograph("fork-in-opencode");
   await screen.until((text) => text.includes("Permission required"), "the question");
   await screen.until((text) => text.includes("asks for a permission"), "who asks");
-  await photograph(screen, "fork-permission");
+  await photograph("fork-permission");
   await screen.press("Enter");
   await screen.until((text) => !text.includes("Permission required"), "the permission");
   await screen.press("/", "f", "o", "r", "k", "s");
   await screen.until((text) => text.includes("/forks "), "the command");
   await screen.press("Enter");
   await screen.until((text) => /#1 check rounding/.test(text), "the list");
-  await photograph(screen, "forks-list");
+  await photograph("forks-list");
   await screen.press("Escape");
   await screen.until((text) => text.includes("I fix it there"), "the result of the fork");
   await screen.until((text) => !/Carryover +┃/.test(text), "a screen without a toast");
   await sleep(1_500);
-  await photograph(screen, "fork-report");
+  await photograph("fork-report");
 } finally {
   screen?.stop();
   await browser?.close();
   await model.stop();
   await sleep(1_500); // OpenCode writes until it is gone
   sandbox.remove();
-}
-
-/** The scripted model with the prices of a real one, so that a cost is seen. */
-function pricedProvider(modelUrl: string): object {
-  const { provider } = scriptedConfig({ modelUrl }) as {
-    readonly provider: Record<string, { name: string; models: Record<string, Record<string, unknown>> }>;
-  };
-  const priced = provider.scripted?.models[LONG_WINDOW.modelID];
-  if (priced !== undefined)
-    Object.assign(priced, {
-      name: "Model",
-      cost: { input: 3, output: 15, cache_read: 0.3, cache_write: 3.75 },
-    });
-  return provider;
-}
-
-async function photograph(shown: OpenCodeScreen, name: string): Promise<void> {
-  const page = await browser?.newPage({ viewport: { width: 1_200, height: 1_100 }, deviceScaleFactor: 1.5 });
-  if (page === undefined) return;
-  await page.setContent(terminalHtml(withoutPath(shown.coloured()), { title: "opencode, with carryover" }));
-  mkdirSync("docs/pictures", { recursive: true });
-  await page.locator("figure").screenshot({ path: `docs/pictures/${name}.png` });
-  await page.close();
-  console.log(`docs/pictures/${name}.png`);
-}
-
-/** The sandbox's folder is another one each time. */
-function withoutPath(captured: string): string {
-  return captured.replaceAll(sandbox.project, "~/project".padEnd(sandbox.project.length));
 }

@@ -77,8 +77,10 @@ function followFiles(journal: Journal, { folders, session }: FollowedPlace): Fol
       const journals = await fingerprintOfFolder(folders.journal, `${pathName(session)}.`);
       const fingerprint = `${journals} ${await fingerprintOfTree(folders.forks)}`;
       if (fingerprint === lastFingerprint) return undefined;
+      const seen = { journal: await journal.read(), forks: await readForks(folders) };
+      // Not before: what could not be read is looked at again.
       lastFingerprint = fingerprint;
-      return { journal: await journal.read(), forks: await readForks(folders) };
+      return seen;
     },
   };
 }

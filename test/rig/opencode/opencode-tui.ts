@@ -35,6 +35,7 @@ export async function openScreen({
   sandbox,
   program,
   env: more = {},
+  isReady = /Ask anything|Build/,
   width = 118,
   height = 34,
 }: OpenScreenOptions): Promise<OpenCodeScreen> {
@@ -76,8 +77,21 @@ export async function openScreen({
       spawnSync("tmux", ["-L", name, "kill-server"]);
     },
   };
-  await screen.until((shown) => /Ask anything|Build/.test(shown), "OpenCode's prompt");
-  return screen;
+  return startedScreen(screen, (shown) => isReady.test(shown));
+}
+
+/** Waits for the prompt; a screen that never shows it is closed. */
+async function startedScreen(
+  screen: OpenCodeScreen,
+  isReady: (text: string) => boolean,
+): Promise<OpenCodeScreen> {
+  try {
+    await screen.until(isReady, "OpenCode's prompt");
+    return screen;
+  } catch (cause) {
+    screen.stop();
+    throw cause;
+  }
 }
 
 interface ScreenOptions extends ScreenSize {
@@ -92,6 +106,8 @@ interface OpenScreenOptions extends ScreenSize {
   readonly program: readonly string[];
   /** More than the sandbox has. */
   readonly env?: Readonly<Record<string, string>>;
+  /** What stands on the screen once a person can write; its prompt when unset. */
+  readonly isReady?: RegExp;
 }
 
 interface ScreenSize {

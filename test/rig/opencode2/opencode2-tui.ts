@@ -16,7 +16,15 @@ export async function startScreen2({
   // What the terminal reads, and `opencode.json` is not.
   writeFileSync(join(host.sandbox.configFolder, "cli.json"), JSON.stringify({ plugins }));
   const program = [binary, "--server", host.url, "--session", sessionId];
-  return openScreen({ sandbox: host.sandbox, program, env: host.env, width, height });
+  return openScreen({
+    sandbox: host.sandbox,
+    program,
+    env: host.env,
+    // Before it knows the model, it would ask for a provider.
+    isReady: /Build · (?!No provider)\S/,
+    width,
+    height,
+  });
 }
 
 export interface Screen2Options {

@@ -116,7 +116,7 @@ it.each([
     fill: { tokens: 50_000, limitTokens: 200_000 },
     tokens: 41_234,
     running: 2,
-    line: "window 25% full · 41k tokens saved · 2 forks",
+    line: "window 25% full · 41k saved · 2 forks",
   },
 ])("the status line is $line", ({ fill, tokens, running, line }) => {
   const left = tokens === 0 ? [] : [{ why: "pruned", count: 1, tokens, isStored: true }];

@@ -1,3 +1,4 @@
+import { activityOf } from "../../../fork/life/delivery.ts";
 import { endToast, offerToast } from "../../../fork/life/end.ts";
 import { currentRun, type ForkRecord, forkName, isLive } from "../../../fork/life/record.ts";
 import { opencode2 } from "../../../formats/files/opencode2/opencode2.ts";
@@ -23,9 +24,11 @@ export function forkLines({ records, leases }: RecordedForks, question: ForkQues
       const facts = forkFacts(record, nowMs).join(" · ");
       const step = isLive(run) && childSessionId !== undefined ? stepOf(childSessionId) : undefined;
       const asks = isLive(run) && run.asks.length > 0;
+      // Whatever else is to be said of it stands in its facts.
+      const isWorking = isLive(run) && run.state === "running" && activityOf(run, nowMs) === "active";
       return {
         title: `#${record.number} ${plainLine(record.title, MAX_TITLE_CHARS) || "untitled"}`,
-        facts: isLost ? "interrupted: its OpenCode is gone" : isLive(run) ? `${run.state} · ${facts}` : facts,
+        facts: isLost ? "interrupted: its OpenCode is gone" : isWorking ? `running · ${facts}` : facts,
         tone: isLost
           ? "failed"
           : asks
@@ -37,7 +40,8 @@ export function forkLines({ records, leases }: RecordedForks, question: ForkQues
                 : "failed",
         ...(childSessionId !== undefined && { sessionId: childSessionId }),
         ...(step !== undefined && { step }),
-        ...(!isLive(run) && run.text !== "" && { step: plainLine(run.text, MAX_STEP_CHARS) }),
+        ...(!isLive(run) &&
+          run.text !== "" && { step: plainLine(run.text.replace(/\*\*|`/g, ""), MAX_STEP_CHARS) }),
       };
     });
 }
@@ -106,11 +110,7 @@ export function statusLine({ fill, left, running }: Status): string {
     fill?.limitTokens === undefined
       ? ""
       : `window ${Math.round((100 * fill.tokens) / fill.limitTokens)}% full`;
-  return [
-    full,
-    saved > 0 ? `${shortCount(saved)} tokens saved` : "",
-    running > 0 ? plural(running, "fork") : "",
-  ]
+  return [full, saved > 0 ? `${shortCount(saved)} saved` : "", running > 0 ? plural(running, "fork") : ""]
     .filter((fact) => fact !== "")
     .join(" · ");
 }
@@ -198,5 +198,6 @@ export function shortCount(count: number): string {
 /** Enough to meet an answer behind what was inserted. */
 const LAST = 6;
 const MAX_TITLE_CHARS = 32;
-const MAX_STEP_CHARS = 72;
+/** The sidebar has 36 columns. */
+const MAX_STEP_CHARS = 32;
 const MAX_READ_CHARS = 8_192;

@@ -118,7 +118,7 @@ describe("where the host lends no drawing", () => {
     await expect
       .poll(() => seen)
       .toEqual([
-        [{ title: "#1 find the bug", description: expect.stringContaining("running"), value: "child" }],
+        [{ title: "#1 find the bug", description: expect.stringContaining("0 calls"), value: "child" }],
         { type: "session", sessionID: "child" },
       ]);
   });

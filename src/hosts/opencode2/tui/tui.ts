@@ -189,7 +189,7 @@ function createScreen(context: TuiContext, { watch, now }: ScreenSetup): Screen 
       const asks = sessionId === undefined ? [] : (session.permission?.list(sessionId) ?? []);
       const { action, resources } = asObject(asks.at(-1));
       const what = [asString(action), ...asArray(resources).map(asString)].filter(Boolean).join(" ");
-      return `waits for a permission${what === "" ? "" : `: ${plainLine(what, MAX_ASK_CHARS)}`}`;
+      return `asks for a permission${what === "" ? "" : `: ${plainLine(what, MAX_ASK_CHARS)}`}`;
     },
   };
 }

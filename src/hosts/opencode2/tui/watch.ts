@@ -62,7 +62,7 @@ export function createWatch({ stores, current, onChange }: WatchSetup): PluginWa
     await look();
     const tookMs = performance.now() - startedAtMs;
     if (isStopped) return;
-    timer = setTimeout(() => void run(), Math.max(LOOK_MS, tookMs * LOOK_PAUSE));
+    timer = setTimeout(() => void run(), Math.min(MAX_PAUSE_MS, Math.max(LOOK_MS, tookMs * LOOK_PAUSE)));
     timer.unref?.();
   }
 
@@ -95,6 +95,7 @@ interface FollowedLog {
 /** A look costs a few file names; a long log that changes often is read more rarely. */
 const LOOK_MS = 500;
 const LOOK_PAUSE = 10;
+const MAX_PAUSE_MS = 3_000;
 /** Sessions that were on the screen lately: news of their forks are told too. */
 const MAX_LOGS = 4;
 
