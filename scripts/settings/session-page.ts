@@ -140,8 +140,6 @@ const WARNINGS: Readonly<Record<string, string>> = {
   "usage-anomaly": "a usage that the provider reported cannot be true and is not counted",
   "hook-failed": "a hook threw, hung or answered nonsense",
   "not-persisted": "`onCompact` of the middleware threw",
-  "request-not-edited":
-    "what the middleware wanted to send breaks a rule of the providers: the messages go out as they came",
 };
 
 const REASONS = `### Why nothing is done

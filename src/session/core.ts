@@ -17,7 +17,6 @@ import { type ContextMeter, createContextMeter } from "./context-meter.ts";
 import { createHistory, type EditBatch, type History, type HistoryChange } from "./history.ts";
 import type { HeldCompaction } from "./hold.ts";
 import { batchRecord, createSessionLog, type LedgerEntry, type SessionLog, type WarningCode } from "./log.ts";
-import { createSpending } from "./metered-summarizer.ts";
 import { type BelievedWindow, createBelievedWindow } from "./model-window.ts";
 import type { ResolvedSessionOptions, SessionPorts } from "./options.ts";
 import {
@@ -82,9 +81,7 @@ interface Committed {
 }
 
 /** The parts of a session that has no messages yet. */
-export function createSessionCore(given: SessionPorts, options: ResolvedSessionOptions): SessionCore {
-  const spending = createSpending(given, options, (used) => log.emit({ type: "summary_usage", ...used }));
-  const { ports } = spending;
+export function createSessionCore(ports: SessionPorts, options: ResolvedSessionOptions): SessionCore {
   const history = createHistory();
   const readWindow = createWindowReader();
   const window = (): ContextWindow => readWindow(history.transcript());
@@ -101,7 +98,7 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
   let batchCount = 0;
 
   function enter(entry: LedgerEntry): void {
-    memory.ledger.push({ ...entry, ...spending.sinceLastAsked() });
+    memory.ledger.push(entry);
     if (entry.outcome === "applied" || entry.outcome === "undone") memory.idleCompactions = 0;
     else if (entry.step === "compact" && entry.outcome === "nothing") {
       memory.idleCompactions++;

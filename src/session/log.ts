@@ -5,16 +5,9 @@ import type { CacheArithmetic, CachePrices, EditTally } from "../stages/cache-pl
 import { isObject } from "../text/json.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import { estimateMessageTokens, type MessageEstimateOptions } from "../transcript/estimate-message.ts";
-import {
-  isVisibleToModel,
-  type Message,
-  type MessageId,
-  type Transcript,
-  type Usage,
-} from "../transcript/message.ts";
+import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
 import type { EditBatch } from "./history.ts";
 import type { Journal } from "./journal.ts";
-import type { SummaryUsage } from "./metered-summarizer.ts";
 import { isPendingSummary, type PendingSummary } from "./pending-summaries.ts";
 import { isMessage, isPart } from "./source-messages.ts";
 
@@ -81,13 +74,7 @@ export type SessionEvent =
   | ToolSummaryStart
   | ToolSummaryEnd
   | ContextChanged
-  | SummaryUsed
   | SessionWarning;
-
-/** The summarizer was called: what that used, whether or not its answer was of use. */
-interface SummaryUsed extends SummaryUsage {
-  readonly type: "summary_usage";
-}
 
 /** Old tool results are about to be summed up. */
 interface ToolSummaryStart {
@@ -366,8 +353,6 @@ export interface LedgerEntry {
   /** Set when the step was done without the model because that failed. */
   readonly degraded?: true;
   readonly note?: string;
-  /** What the calls of the summarizer used since the entry before. */
-  readonly summaryUsage?: Usage;
 }
 
 /** After this many compactions in a row without gain the session gives up. */

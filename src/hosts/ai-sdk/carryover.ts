@@ -11,7 +11,6 @@ import {
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { Journal } from "../../session/journal.ts";
 import type { SessionEvent, SessionState, WarningCode } from "../../session/log.ts";
-import type { SummaryUsage } from "../../session/metered-summarizer.ts";
 import {
   findConflicts,
   SESSION_SHAPE,
@@ -33,17 +32,16 @@ import {
 } from "../../text/check.ts";
 import { asObject, isObject, omitUndefined } from "../../text/json.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
-import type { ModelRef } from "../../transcript/message.ts";
 import { createConversation, createPrepareStep, type PrepareStep } from "./conversation.ts";
 import {
   asCallable,
+  type CallableModel,
   createModelSummarizer,
   knownLimits,
   type LanguageModelLike,
   type ModelCall,
 } from "./language-model.ts";
 import { createRecallTool, type RecallInput } from "./recall-tool.ts";
-import { type CarryoverTelemetry, traceSummarizer } from "./telemetry.ts";
 import { wrapModel } from "./wrap-model.ts";
 
 /** What one conversation needs to stay within its model's window. */
@@ -70,18 +68,9 @@ export function carryover<Model extends LanguageModelLike>(
     headers: () => headers,
     onEvent(event) {
       isEdited ||= event.type === "context_changed";
-      if (event.type === "summary_usage") tellUsage(event);
       emit(event);
     },
   });
-
-  function tellUsage({ type: _, ...used }: Extract<SessionEvent, { type: "summary_usage" }>): void {
-    try {
-      options.onUsage?.(used);
-    } catch {
-      // What a listener throws is not the conversation's concern.
-    }
-  }
 
   async function persist(): Promise<void> {
     if (!isEdited || options.onCompact === undefined) return;
@@ -132,10 +121,6 @@ export interface CarryoverOptions
   readonly restore?: unknown;
   /** Called with what to persist whenever the window was edited; awaited before the request is sent. @default none */
   readonly onCompact?: (changed: CompactedConversation) => void | Promise<void>;
-  /** Called with what each call for a summary used, which the usage of your own requests does not count. @default none */
-  readonly onUsage?: (used: SummaryUsage) => void;
-  /** Makes an OpenTelemetry span of each call for a summary: `telemetry: { tracer }`. @default none */
-  readonly telemetry?: CarryoverTelemetry;
   /** Hooks around a compaction, in order. @default none */
   readonly hooks?: readonly SessionHook[];
   /** The present time; the system's when unset. @default the system's */
@@ -163,17 +148,15 @@ function openSession(base: LanguageModelLike, options: CarryoverOptions, wiring:
     ...check(CARRYOVER_SHAPE, options),
     ...findConflicts(Object(options)),
   ]);
-  const { summarizer, store, restore: _, onCompact: __, onUsage: ___, telemetry, hooks, ...rest } = options;
+  const { summarizer, store, restore: _, onCompact: __, hooks, ...rest } = options;
   const { clock = createSystemClock(), overflow, ...sessionOptions } = rest;
-  const model = modelRef(base);
-  const askedModel = "modelId" in Object(summarizer) ? modelRef(summarizer as LanguageModelLike) : model;
-  const asked = summarizerOf(summarizer ?? base, wiring.headers);
   const ports: SessionPorts = {
     clock,
-    summarizer: telemetry === undefined ? asked : traceSummarizer(asked, { telemetry, model: askedModel }),
+    summarizer: summarizerOf(summarizer ?? base, wiring.headers),
     ...(hooks && { hooks }),
     ...omitUndefined({ spills: store?.spills, journal: store?.journal }),
   };
+  const model = { provider: String(base.provider), id: String(base.modelId) };
   const session = createSession(ports, {
     ...sessionOptions,
     limits: limitsOf(model.id, sessionOptions.limits),
@@ -211,14 +194,11 @@ function summarizerOf(given: LanguageModelLike | Summarizer, headers: Wiring["he
     : createModelSummarizer(given as LanguageModelLike, headers);
 }
 
-function modelRef({ provider, modelId }: LanguageModelLike): ModelRef {
-  return { provider: String(provider), id: String(modelId) };
-}
-
 function summarizerLimits(given: CarryoverOptions["summarizer"]): Pick<SessionOptions, "summarizer"> {
   if (given === undefined || !("modelId" in Object(given))) return {};
-  const model = modelRef(given as LanguageModelLike);
-  const limits = knownLimits(model.id);
+  const { provider, modelId } = given as CallableModel;
+  const limits = knownLimits(String(modelId));
+  const model = { provider: String(provider), id: String(modelId) };
   return {
     summarizer: { model, windowTokens: inputWindowTokens(limits), outputTokens: limits.outputTokens },
   };
@@ -255,11 +235,6 @@ const CARRYOVER_SHAPE: Shape<CarryoverOptions> = {
   },
   restore: rule("what session.toJSON() gave, parsed", (value) => value === null || typeof value === "object"),
   onCompact: callback,
-  onUsage: callback,
-  telemetry: rule(
-    "{ tracer } with a tracer of OpenTelemetry",
-    (value) => methods("startSpan").find(asObject(value).tracer, []).length === 0,
-  ),
   hooks: HOOKS_RULE,
   clock: methods("now", "sleep"),
 };

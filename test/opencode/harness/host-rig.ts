@@ -51,6 +51,10 @@ export interface HostRig {
   kill9(): Promise<void>;
   /** Starts the agent again on the same data, killing it first if it still runs. */
   restart(changes?: Pick<HostOptions, "config"> & PluginChoice): Promise<void>;
+  /** The log to which the plugin writes. */
+  log(): string;
+  /** What people were told in passing: toasts, or what stands for them where only a terminal has them. */
+  notices(): readonly string[];
   /** What the sessions hold, for the report of a failure. */
   dump(): Promise<Readonly<Record<string, unknown>>>;
 }
@@ -74,6 +78,9 @@ export interface HostToolCalls {
   run(command: string, id?: string): ScriptedCall;
   read(path: string, id?: string): ScriptedCall;
   write(path: string, content: string, id?: string): ScriptedCall;
+  edit(path: string, before: string, after: string): ScriptedCall;
+  /** Starts a sub-agent of the agent's own. */
+  delegate(prompt: string, id?: string): ScriptedCall;
 }
 
 export type RigOptions = HostOptions & PluginChoice;

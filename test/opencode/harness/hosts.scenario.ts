@@ -3,23 +3,8 @@ import { outcomeText } from "../../../src/transcript/part.ts";
 import { callAll, say } from "../../rig/model-server/step.ts";
 import { ANTHROPIC_WINDOW, LONG_WINDOW, RESPONSES_WINDOW } from "../../rig/opencode/sandbox.ts";
 import { sharedPrefix, toolNamesOf } from "../../rig/opencode/shared-prefix.ts";
+import { PROBE } from "./probe.ts";
 import { describeHosts } from "./scenario.ts";
-
-/** One module for both versions: each calls its own half. */
-const PROBE = `export default {
-  id: "probe",
-  server: async () => ({ tool: { probe: { description: "Probes", args: {}, execute: async () => "probed" } } }),
-  async setup(ctx) {
-    if (ctx.session?.hook === undefined) return;
-    await ctx.tool.transform((tools) => tools.add({
-      name: "probe",
-      description: "Probes",
-      input: { type: "object", properties: {} },
-      options: { codemode: false },
-      execute: async () => ({ content: "probed" }),
-    }));
-  },
-};`;
 
 describeHosts("the rig", (host) => {
   const shared = host.shareRig({ probes: { probe: PROBE } });

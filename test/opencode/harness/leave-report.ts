@@ -13,6 +13,7 @@ export async function leaveReport({ folder, rig, requests, cause }: Failure): Pr
   write("events.json", rig.events);
   write("unused-steps.json", rig.model.unusedSteps());
   write("beyond-this-machine.json", rig.trap.attempts);
+  write("plugin-log.txt", rig.log());
   for (const [from, to] of [
     [join(rig.sandbox.root, "server-output.txt"), "server-output.txt"],
     [join(rig.sandbox.home, ".local/share/opencode/log"), "log"],

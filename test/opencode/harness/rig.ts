@@ -1,5 +1,8 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { opencode as opencodeFormat } from "../../../src/formats/wires/opencode/opencode.ts";
 import type { SessionExport } from "../../../src/formats/wires/opencode/session-message.ts";
+import type { Transcript } from "../../../src/transcript/message.ts";
 import type { Step } from "../../rig/model-server/step.ts";
 import { installOpenCode } from "../../rig/opencode/install-opencode.ts";
 import {
@@ -10,7 +13,7 @@ import {
 } from "../../rig/opencode/opencode-client.ts";
 import { importSessions } from "../../rig/opencode/recording.ts";
 import { type CommandResult, runOpenCode } from "../../rig/opencode/run-opencode.ts";
-import { LONG_WINDOW, writeConfig } from "../../rig/opencode/sandbox.ts";
+import { LONG_WINDOW, type Sandbox, writeConfig } from "../../rig/opencode/sandbox.ts";
 import { type OpenCode, startOpenCode } from "../../rig/opencode/start-opencode.ts";
 import { waitFor } from "../../rig/wait-for.ts";
 import {
@@ -95,8 +98,7 @@ export async function createRig(options: RigOptions = {}): Promise<OpenRig> {
       await current().summarize(sessionId, chosen);
       await waitUntilIdle(sessionId);
     },
-    transcript: async (sessionId) =>
-      opencodeFormat.decode((await current().messages(sessionId)) as SessionExport["messages"]),
+    transcript: (sessionId) => readTranscript(current(), sessionId),
     children: async (sessionId) =>
       (await current().call("GET", `/session/${sessionId}/children`)) as readonly ChildOfSession[],
     waitFor,
@@ -117,6 +119,11 @@ export async function createRig(options: RigOptions = {}): Promise<OpenRig> {
     },
     importSessions: async (sessions) =>
       importSessions({ binary: await installOpenCode(), sandbox, sessions }),
+    log: () => logOf(sandbox),
+    notices: () =>
+      events
+        .filter(({ type }) => type === "tui.toast.show")
+        .map(({ properties }) => String(properties.message)),
     dump: () => storedSessions([...running][0]),
     stop,
   };
@@ -136,18 +143,44 @@ export interface Rig extends HostRig {
   importSessions(sessions: readonly SessionExport[]): Promise<readonly string[]>;
 }
 
+/** Whether a rig has what only OpenCode 1 has. */
+export function isOpenCode1(rig: HostRig): rig is Rig {
+  return rig.host === "opencode";
+}
+
 export interface OpenRig extends Rig {
   stop(): Promise<void>;
+}
+
+/** What one instance of OpenCode has stored of a session. */
+export async function readTranscript(
+  opencode: Pick<OpenCode, "messages">,
+  sessionId: string,
+): Promise<Transcript> {
+  return opencodeFormat.decode((await opencode.messages(sessionId)) as SessionExport["messages"]);
 }
 
 const OPENCODE_TOOLS: HostToolCalls = {
   run: (command, id) => ({ tool: "bash", input: { command, description: "Run" }, ...(id && { id }) }),
   read: (filePath, id) => ({ tool: "read", input: { filePath }, ...(id && { id }) }),
+  delegate: (prompt, id) => ({
+    tool: "task",
+    input: { prompt, description: "Delegate", subagent_type: "general" },
+    ...(id && { id }),
+  }),
+  edit: (filePath, oldString, newString) => ({ tool: "edit", input: { filePath, oldString, newString } }),
   write: (filePath, content, id) => ({ tool: "write", input: { filePath, content }, ...(id && { id }) }),
 };
 
 function promptOf(prompt: string | Prompt | TurnPrompt): Prompt {
   return typeof prompt === "string" ? { text: prompt } : prompt;
+}
+
+function logOf({ home }: Sandbox): string {
+  const folder = join(home, ".local", "share", "opencode", "log");
+  return readdirSync(folder)
+    .map((name) => readFileSync(join(folder, name), "utf8"))
+    .join("");
 }
 
 async function storedSessions(opencode: OpenCode | undefined): Promise<Readonly<Record<string, unknown>>> {

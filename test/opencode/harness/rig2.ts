@@ -61,6 +61,7 @@ export async function createRig2(options: RigOptions = {}): Promise<OpenHostRig>
   const waitUntilIdle = async (sessionId: string): Promise<void> => {
     await ofSession(sessionId, "wait");
   };
+  const log = (): string => readIfAny(join(home, ".local", "share", "carryover", "opencode2.log"));
   const stop = async (): Promise<void> => {
     await end();
     await stage.close();
@@ -123,6 +124,11 @@ export async function createRig2(options: RigOptions = {}): Promise<OpenHostRig>
       settings = { ...settings, ...changes };
       await start();
     },
+    log,
+    notices() {
+      const lines = log().split("\n");
+      return lines.flatMap((line) => /^\S+ info (.*)$/.exec(line)?.[1] ?? []);
+    },
     async dump() {
       const sessions = asArray(await data("/api/session")).map((session) => String(asObject(session).id));
       const stored = sessions.map(
@@ -137,6 +143,12 @@ export async function createRig2(options: RigOptions = {}): Promise<OpenHostRig>
 const OPENCODE2_TOOLS: HostToolCalls = {
   run: (command, id) => ({ tool: "shell", input: { command }, ...(id && { id }) }),
   read: (path, id) => ({ tool: "read", input: { path }, ...(id && { id }) }),
+  delegate: (prompt, id) => ({
+    tool: "subagent",
+    input: { prompt, description: "Delegate", agent: "general" },
+    ...(id && { id }),
+  }),
+  edit: (path, oldString, newString) => ({ tool: "edit", input: { path, oldString, newString } }),
   write: (path, content, id) => ({ tool: "write", input: { path, content }, ...(id && { id }) }),
 };
 

@@ -101,7 +101,11 @@ function createShareRig<Open extends OpenHostRig>(
     });
     return {
       open() {
-        opening ??= create(options);
+        // One that did not start is tried again by the next scenario.
+        opening ??= create(options).catch((cause: unknown) => {
+          opening = undefined;
+          throw cause;
+        });
         return opening;
       },
     };
@@ -125,7 +129,7 @@ export interface ScenarioFields {
   readonly leftoverSteps?: "fail" | "allow";
 }
 
-const START_AND_REPORT_MS = 120_000;
+const START_AND_REPORT_MS = 240_000;
 
 async function inTime(playing: Promise<void>, timeoutMs: number): Promise<void> {
   const abort = new AbortController();
@@ -140,15 +144,17 @@ async function inTime(playing: Promise<void>, timeoutMs: number): Promise<void> 
   }
 }
 
-/** The same rig with only the requests and events that come from now on. */
+/** The same rig with only the requests, events and notices that come from now on. */
 function sinceNow<Played extends HostRig>(rig: Played): Played {
   const earlierRequests: ReadonlySet<ModelRequest> = new Set(rig.model.requests);
   const earlierEvents = rig.events.length;
+  const earlierNotices = rig.notices().length;
   return Object.create(rig, {
     requests: {
       value: (wanted: Parameters<HostRig["requests"]>[0]) =>
         rig.requests(wanted).filter((request) => !earlierRequests.has(request)),
     },
     events: { get: () => rig.events.slice(earlierEvents) },
+    notices: { value: () => rig.notices().slice(earlierNotices) },
   }) as Played;
 }

@@ -1,10 +1,11 @@
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { deliveryIdsIn } from "../../../src/fork/life/delivery.ts";
 import type { ForkRecord } from "../../../src/fork/life/record.ts";
 import { readForkRecord } from "../../../src/fork/life/stored-record.ts";
 import { createFileRecordStore } from "../../../src/stores/files/record-store.ts";
 import type { StoredMessage } from "../../rig/opencode/opencode-client.ts";
+import type { HostRig } from "../harness/host-rig.ts";
 import type { Rig } from "../harness/rig.ts";
 
 /** Shorter waits for a parent that is busy or does not answer. */
@@ -14,11 +15,11 @@ export const SHORT_WAITS: Readonly<Record<string, string>> = {
 };
 
 /** The records of all forks as they are stored now, and what could not be read of them. */
-export async function storedForks(rig: Rig): Promise<StoredForks> {
+export async function storedForks(rig: HostRig): Promise<StoredForks> {
   const folder = join(rig.sandbox.home, ".local", "share", "carryover", "forks");
   const records: ForkRecord[] = [];
   const problems: string[] = [];
-  for (const name of readdirSync(folder)) {
+  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
     const listed = await createFileRecordStore({ root: join(folder, name) }).list();
     if (listed.status === "failed") throw new Error(listed.reason);
     records.push(...listed.records.flatMap(({ value }) => readForkRecord(value) ?? []));
@@ -33,7 +34,7 @@ export interface StoredForks {
 }
 
 /** The stored forks of one parent, by number. */
-export async function forksOf(rig: Rig, parentSessionId: string): Promise<readonly ForkRecord[]> {
+export async function forksOf(rig: HostRig, parentSessionId: string): Promise<readonly ForkRecord[]> {
   const { records } = await storedForks(rig);
   return records
     .filter((record) => record.parentSessionId === parentSessionId)
@@ -41,7 +42,11 @@ export async function forksOf(rig: Rig, parentSessionId: string): Promise<readon
 }
 
 /** Waits until every run of every fork of a parent is in one of these states. */
-export function waitForRuns(rig: Rig, parentSessionId: string, states: readonly string[]): Promise<unknown> {
+export function waitForRuns(
+  rig: HostRig,
+  parentSessionId: string,
+  states: readonly string[],
+): Promise<unknown> {
   return rig.waitFor(
     async () => {
       const forks = await forksOf(rig, parentSessionId);

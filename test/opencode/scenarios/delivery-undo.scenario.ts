@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { call, callAll, type Step, say } from "../../rig/model-server/step.ts";
 import { LONG_WINDOW } from "../../rig/opencode/sandbox.ts";
-import type { Rig } from "../harness/rig.ts";
-import { scenario, shareRig } from "../harness/scenario.ts";
-import { carriersOf, forksOf, pause, waitForRuns } from "./delivery-support.ts";
+import type { HostRig } from "../harness/host-rig.ts";
+import { describeHosts, scenario, shareRig } from "../harness/scenario.ts";
+import { forksOf, pause, waitForRuns } from "./delivery-support.ts";
 import {
   childrenOf,
   deliveriesOf,
@@ -13,14 +13,13 @@ import {
   letGo,
   requestWith,
   textOf,
-  toastsOf,
   waitForDeliveries,
-  waitingCommand,
+  waiting,
 } from "./fork-support.ts";
 
 /** A child that works until `letGo(name)` and then reports. */
-const childOf = (name: string): readonly Step[] => [
-  call("bash", waitingCommand(name), { family: "child", contains: taskOf(name) }),
+const childOf = (rig: HostRig, name: string): readonly Step[] => [
+  callAll([waiting(rig, name)], { family: "child", contains: taskOf(name) }),
   say(`Report ${name}.`, { family: "child", contains: taskOf(name) }),
 ];
 
@@ -32,37 +31,25 @@ const forkTurn = (name: string): readonly Step[] => [
   say("Forked."),
 ];
 
-/** What `/undo` does: takes back the newest message of the user that stands, and all that followed. */
-async function undo(rig: Rig, sessionId: string): Promise<string> {
-  const messages = await rig.opencode.messages(sessionId);
-  const messageID = messages.findLast(({ info }) => info.role === "user")?.info.id ?? "";
-  await rig.opencode.call("POST", `/session/${sessionId}/revert`, { messageID });
-  return messageID;
-}
-
-const redo = (rig: Rig, sessionId: string): Promise<unknown> =>
-  rig.opencode.call("POST", `/session/${sessionId}/unrevert`, {});
-
 /** Everything of a session that must not change while it is reverted. */
-async function pictureOf(rig: Rig, sessionId: string): Promise<unknown> {
-  const { revert } = (await rig.opencode.call("GET", `/session/${sessionId}`)) as {
-    readonly revert?: unknown;
+async function pictureOf(rig: HostRig, sessionId: string): Promise<unknown> {
+  return {
+    stored: await rig.transcript(sessionId),
+    requests: rig.requests({ sessionId, lane: "any" }).length,
   };
-  const messages = await rig.opencode.messages(sessionId);
-  return { revert, messages, requests: rig.requests({ sessionId, lane: "any" }).length };
 }
 
-async function idsOf(rig: Rig, sessionId: string): Promise<readonly string[]> {
-  return (await rig.opencode.messages(sessionId)).map(({ info }) => info.id);
+async function idsOf(rig: HostRig, sessionId: string): Promise<readonly string[]> {
+  return (await rig.transcript(sessionId)).map(({ id }) => id);
 }
 
 /** Longer than a result that may be delivered waits. */
 const QUIET_MS = 2_500;
 
-describe("what the user takes back", () => {
-  const shared = shareRig({ plugin: {} });
+describeHosts("what the user takes back", (host) => {
+  const shared = host.shareRig({ plugin: {} });
 
-  scenario(
+  host.scenario(
     "a fork whose launch was undone reports to nobody until it is asked for",
     {
       shared,
@@ -71,20 +58,19 @@ describe("what the user takes back", () => {
     },
     async (rig) => {
       const id = await rig.newSession();
-      const work = { command: "touch made-by-alpha", description: "Work" };
       rig.model.script([
-        call("bash", work, { family: "child", delayMs: 6_000 }),
+        callAll([rig.tools.run("touch made-by-alpha")], { family: "child", delayMs: 6_000 }),
         say("Report alpha.", { family: "child" }),
       ]);
       await rig.turn(id, "Hello.", [say("Hello.")]);
       await rig.turn(id, "Fork.", forkTurn("alpha"));
       await firstChildRequest(rig, id);
-      await undo(rig, id);
+      await rig.undo(id);
       const before = await pictureOf(rig, id);
       await waitForRuns(rig, id, ["completed"]);
       expect(rig.requests({ parentSessionId: id }).map(textOf)[1]).toContain("taken back the message");
       expect(existsSync(join(rig.sandbox.project, "made-by-alpha"))).toBe(false);
-      await rig.waitFor(() => toastsOf(rig).some((text) => text.includes("not inserted")), "the offer");
+      await rig.waitFor(() => rig.notices().some((text) => text.includes("not inserted")), "the offer");
       await pause(QUIET_MS);
       expect(await pictureOf(rig, id)).toEqual(before);
       await rig.turn(id, "Something else.", [say("Else.")]);
@@ -97,27 +83,27 @@ describe("what the user takes back", () => {
     },
   );
 
-  scenario(
+  host.scenario(
     "after /redo everything is there, and the result comes once",
     { shared, proves: "undone and restored while the child works and again after its end" },
     async (rig) => {
       const id = await rig.newSession();
       rig.model.script([
-        ...childOf("beta"),
+        ...childOf(rig, "beta"),
         say("Seen.", { sessionId: id, contains: "fork_result delivery" }),
       ]);
       await rig.turn(id, "Hello.", [say("Hello.")]);
       await rig.turn(id, "Fork.", forkTurn("beta"));
       const stored = await idsOf(rig, id);
       await firstChildRequest(rig, id);
-      await undo(rig, id);
-      await redo(rig, id);
-      await undo(rig, id);
+      await rig.undo(id);
+      await rig.redo(id);
+      await rig.undo(id);
       letGo(rig, "beta");
       await waitForRuns(rig, id, ["completed"]);
       await pause(QUIET_MS);
       expect(await deliveriesOf(rig, id)).toEqual([]);
-      await redo(rig, id);
+      await rig.redo(id);
       expect(await waitForDeliveries(rig, id, 1)).toHaveLength(1);
       await pause(QUIET_MS);
       expect(await deliveriesOf(rig, id)).toHaveLength(1);
@@ -125,23 +111,23 @@ describe("what the user takes back", () => {
     },
   );
 
-  scenario(
+  host.scenario(
     "a result waits while the user is elsewhere in the past, and comes again when its carrier was undone",
     { shared, proves: "delivered with the message with which the user goes on, each time once" },
     async (rig) => {
       const id = await rig.newSession();
-      rig.model.script(childOf("gamma"));
+      rig.model.script(childOf(rig, "gamma"));
       await rig.turn(id, "Fork.", forkTurn("gamma"));
       await firstChildRequest(rig, id);
       await rig.turn(id, "More.", [say("More.")]);
-      await undo(rig, id);
+      await rig.undo(id);
       const before = await pictureOf(rig, id);
       letGo(rig, "gamma");
       await waitForRuns(rig, id, ["completed"]);
       await pause(QUIET_MS);
       expect(await pictureOf(rig, id)).toEqual(before);
       await rig.turn(id, "On.", [say("I see.")]);
-      expect((await carriersOf(rig, id)).map(({ count }) => count)).toEqual([1]);
+      expect(await waitForDeliveries(rig, id, 1)).toHaveLength(1);
       await rig.waitFor(
         async () =>
           (await forksOf(rig, id)).every(
@@ -149,14 +135,52 @@ describe("what the user takes back", () => {
           ),
         "the answer to be noticed",
       );
-      await undo(rig, id);
+      await rig.undo(id);
       await pause(QUIET_MS);
       await rig.turn(id, "On, differently.", [say("I see again.")]);
-      expect(textOf(requestWith(rig, id, "On, differently."))).toContain("Report gamma.");
+      await waitForDeliveries(rig, id, 1);
+      const last = rig.requests({ sessionId: id }).at(-1);
+      expect(last && textOf(last)).toContain("On, differently.");
+      expect(last && textOf(last)).toContain("Report gamma.");
       await pause(QUIET_MS);
       expect(await deliveriesOf(rig, id)).toHaveLength(1);
     },
   );
+
+  host.scenario(
+    "a restart while messages are taken back changes nothing of it",
+    {
+      plugin: {},
+      proves:
+        "after kill -9 and a restart the undone messages are there; the user goes on, and each result comes once or never",
+    },
+    async (rig) => {
+      const id = await rig.newSession();
+      rig.model.script([...childOf(rig, "one"), ...childOf(rig, "two")]);
+      await rig.turn(id, "Fork one.", forkTurn("one"));
+      await rig.turn(id, "Fork two.", forkTurn("two"));
+      await rig.waitFor(() => rig.requests({ parentSessionId: id }).length === 2, "two children at work");
+      await rig.undo(id);
+      const before = await pictureOf(rig, id);
+      letGo(rig, "one");
+      letGo(rig, "two");
+      await waitForRuns(rig, id, ["completed"]);
+      await rig.kill9();
+      await rig.restart();
+      await rig.transcript(id);
+      await pause(QUIET_MS);
+      expect(await pictureOf(rig, id)).toEqual(before);
+      await rig.turn(id, "On.", [say("I see.")]);
+      expect(textOf(requestWith(rig, id, "On."))).toContain("Report one.");
+      await pause(QUIET_MS);
+      expect(await deliveriesOf(rig, id)).toHaveLength(1);
+      expect(textOf(requestWith(rig, id, "On."))).not.toContain("Report two.");
+    },
+  );
+});
+
+describe("what the user takes back in OpenCode 1", () => {
+  const shared = shareRig({ plugin: {} });
 
   scenario(
     "what was taken back is in no request and no summary afterwards",
@@ -166,14 +190,14 @@ describe("what the user takes back", () => {
     },
     async (rig) => {
       const id = await rig.newSession();
-      rig.model.script(childOf("delta"));
+      rig.model.script(childOf(rig, "delta"));
       await rig.turn(id, "The port is 4711. #pin", [say("Noted.")]);
       await rig.turn(id, "The password is on the door. #pin", [
         call("fork", { prompt: "Look delta." }),
         say("Forked."),
       ]);
       await firstChildRequest(rig, id);
-      await undo(rig, id);
+      await rig.undo(id);
       rig.model.script([say("## Objective\n- SUMMARY", { lane: "summary" })]);
       await rig.opencode.summarize(id, LONG_WINDOW);
       const [summary] = rig.requests({ sessionId: id, lane: "summary" });
@@ -248,34 +272,3 @@ describe("what the user takes back", () => {
     },
   );
 });
-
-scenario(
-  "a restart while messages are taken back changes nothing of it",
-  {
-    plugin: {},
-    proves:
-      "after kill -9 and a restart the undone messages are there; the user goes on, and each result comes once or never",
-  },
-  async (rig) => {
-    const id = await rig.newSession();
-    rig.model.script([...childOf("one"), ...childOf("two")]);
-    await rig.turn(id, "Fork one.", forkTurn("one"));
-    await rig.turn(id, "Fork two.", forkTurn("two"));
-    await rig.waitFor(() => rig.requests({ parentSessionId: id }).length === 2, "two children at work");
-    await undo(rig, id);
-    const before = await pictureOf(rig, id);
-    letGo(rig, "one");
-    letGo(rig, "two");
-    await waitForRuns(rig, id, ["completed"]);
-    await rig.kill9();
-    await rig.restart();
-    await rig.opencode.messages(id);
-    await pause(QUIET_MS);
-    expect(await pictureOf(rig, id)).toEqual(before);
-    await rig.turn(id, "On.", [say("I see.")]);
-    expect(textOf(requestWith(rig, id, "On."))).toContain("Report one.");
-    await pause(QUIET_MS);
-    expect(await deliveriesOf(rig, id)).toHaveLength(1);
-    expect(textOf(requestWith(rig, id, "On."))).not.toContain("Report two.");
-  },
-);

@@ -2,8 +2,9 @@ import { describe, expect } from "vitest";
 import { call, callAll, say } from "../../rig/model-server/step.ts";
 import { ANTHROPIC_WINDOW, LONG_WINDOW, SHORT_WINDOW } from "../../rig/opencode/sandbox.ts";
 import { sharedPrefix, toolNamesOf } from "../../rig/opencode/shared-prefix.ts";
+import type { HostRig } from "../harness/host-rig.ts";
 import type { Rig } from "../harness/rig.ts";
-import { scenario, shareRig } from "../harness/scenario.ts";
+import { describeHosts, scenario, shareRig } from "../harness/scenario.ts";
 import { childrenOf, firstChildRequest, requestWith, textOf } from "./fork-support.ts";
 
 const LONG_TEXT = Array.from({ length: 400 }, (_, line) => `line ${line} of the long file`).join("\n");
@@ -28,15 +29,15 @@ async function compactedSession(rig: Rig): Promise<string> {
   return id;
 }
 
-describe("a graduated fork", () => {
-  const shared = shareRig({
+describeHosts("a fork that is not exact", (host) => {
+  const shared = host.shareRig({
     plugin: { fork: { way: "graduated", budgetChars: 40_000 } },
     why: "a short conversation is inherited exactly by default, and fits the default budget",
     twin: "a parent that is larger than half of the window forks graduated by itself",
     files: FILES,
   });
 
-  scenario(
+  host.scenario(
     "a graduated fork gets real messages, old outputs cut, the same for all siblings",
     {
       shared,
@@ -71,6 +72,47 @@ describe("a graduated fork", () => {
       expect(shared.earlierChars - shared.sharedChars).toBeLessThan(3_000);
     },
   );
+
+  host.scenario(
+    "a text fork carries preamble, outputs and errors in one message",
+    {
+      plugin: { fork: { way: "text" } },
+      why: "this host has the hook, so the default is another way",
+      twin: "a host without the hook",
+      files: FILES,
+      proves: "preamble, inherited context with outputs and errors, then the task",
+    },
+    async (rig) => {
+      const id = await rig.newSession();
+      await rig.turn(id, "Look around.", [
+        callAll([rig.tools.run("cat notes.txt")]),
+        callAll([rig.tools.read("missing.txt")]),
+        say("One is missing."),
+      ]);
+      rig.model.script([say("The report.", { family: "child" })]);
+      await rig.turn(id, "Fork it.", [call("fork", { prompt: "Check." }), say("Forked.")]);
+      const child = await firstChildRequest(rig, id);
+      const users = usersOf(child.body.messages);
+      expect(users).toHaveLength(2);
+      expect(users[0]).toContain("You are working with forked context from a parent agent session.");
+      expect(users[0]).toContain("<inherited_context n=");
+      expect(users[0]).toContain("The cat is grey.");
+      expect(users[0]).toContain("[Tool error]");
+      expect(users[0]).not.toContain("[Tool: fork]");
+      expect(users[1]).toContain("You are fork 1");
+      const parent = requestWith(rig, id, "Fork it.");
+      expect(toolNamesOf(child)).toEqual(toolNamesOf(parent));
+    },
+  );
+});
+
+describe("a graduated fork", () => {
+  const shared = shareRig({
+    plugin: { fork: { way: "graduated", budgetChars: 40_000 } },
+    why: "a short conversation is inherited exactly by default, and fits the default budget",
+    twin: "a parent that is larger than half of the window forks graduated by itself",
+    files: FILES,
+  });
 
   scenario(
     "a graduated fork of a compacted parent begins with a user message and keeps the tail",
@@ -151,38 +193,6 @@ describe("an exact fork", () => {
 });
 
 describe("a text fork", () => {
-  scenario(
-    "a text fork carries preamble, outputs and errors in one message",
-    {
-      plugin: { fork: { way: "text" } },
-      why: "this host has the hook, so the default is another way",
-      twin: "a host without the hook",
-      files: FILES,
-      proves: "preamble, inherited context with outputs and errors, then the task",
-    },
-    async (rig) => {
-      const id = await rig.newSession();
-      await rig.turn(id, "Look around.", [
-        call("bash", { command: "cat notes.txt", description: "Read" }),
-        call("read", { filePath: "missing.txt" }),
-        say("One is missing."),
-      ]);
-      rig.model.script([say("The report.", { family: "child" })]);
-      await rig.turn(id, "Fork it.", [call("fork", { prompt: "Check." }), say("Forked.")]);
-      const child = await firstChildRequest(rig, id);
-      const users = usersOf(child.body.messages);
-      expect(users).toHaveLength(2);
-      expect(users[0]).toContain("You are working with forked context from a parent agent session.");
-      expect(users[0]).toContain("<inherited_context n=");
-      expect(users[0]).toContain("The cat is grey.");
-      expect(users[0]).toContain("[Tool error]");
-      expect(users[0]).not.toContain("[Tool: fork]");
-      expect(users[1]).toContain("You are fork 1");
-      const parent = requestWith(rig, id, "Fork it.");
-      expect(toolNamesOf(child)).toEqual(toolNamesOf(parent));
-    },
-  );
-
   scenario(
     "the documented profile sends exactly preamble and context, then the task",
     {
@@ -334,9 +344,9 @@ describe("the tools", () => {
   );
 });
 
-async function readManyTimes(rig: Rig, id: string, times: number): Promise<void> {
+async function readManyTimes(rig: HostRig, id: string, times: number): Promise<void> {
   await rig.turn(id, "Read it often.", [
-    ...Array.from({ length: times }, () => call("bash", { command: "cat long.txt", description: "Read" })),
+    ...Array.from({ length: times }, () => callAll([rig.tools.run("cat long.txt")])),
     say("Read."),
   ]);
 }

@@ -1,14 +1,7 @@
 import { expect } from "vitest";
 import { call, type Step, say } from "../../rig/model-server/step.ts";
 import { scenario } from "../harness/scenario.ts";
-import {
-  childrenOf,
-  deliveriesOf,
-  firstChildRequest,
-  requestWith,
-  textOf,
-  waitForDeliveries,
-} from "./fork-support.ts";
+import { firstChildRequest, requestWith, textOf, waitForDeliveries } from "./fork-support.ts";
 
 function trouble(status: number, headers: Readonly<Record<string, string>> = {}): Step {
   const error = { message: status === 429 ? "Rate limit reached" : "Internal server error" };
@@ -50,32 +43,6 @@ scenario(
     await waitForDeliveries(rig, id, 1);
     const text = textOf(requestWith(rig, id, "fork_result delivery"));
     expect(text).toContain('state=\\"timed-out\\"');
-  },
-);
-
-scenario(
-  "a result that was ready when the host died comes with the user's next message",
-  { plugin: {}, proves: "finished while away: delivered once, nothing wakes the parent" },
-  async (rig) => {
-    const id = await rig.newSession();
-    rig.model.script([
-      say("The report.", { family: "child" }),
-      call("fork", { prompt: "Look." }, { sessionId: id }),
-      call("bash", { command: "sleep 60", description: "Wait" }, { sessionId: id }),
-    ]);
-    await rig.opencode.promptInBackground(id, { text: "Fork and work." });
-    await firstChildRequest(rig, id);
-    const [child] = await childrenOf(rig, id);
-    await rig.opencode.waitUntilIdle(child?.id ?? "");
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
-    await rig.kill9();
-    await rig.restart();
-    expect(await deliveriesOf(rig, id)).toEqual([]);
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
-    expect(await deliveriesOf(rig, id)).toEqual([]);
-    await rig.turn(id, "And?", [say("I have it.")]);
-    expect(await deliveriesOf(rig, id)).toHaveLength(1);
-    expect(textOf(requestWith(rig, id, "And?"))).toContain("The report.");
   },
 );
 

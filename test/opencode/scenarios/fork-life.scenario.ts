@@ -1,23 +1,21 @@
-import { describe, expect } from "vitest";
+import { expect } from "vitest";
 import { call, callAll, createGate, refuse, say } from "../../rig/model-server/step.ts";
-import { scenario, shareRig } from "../harness/scenario.ts";
-import { carriersOf, forksOf, waitForRuns } from "./delivery-support.ts";
+import { describeHosts } from "../harness/scenario.ts";
+import { forksOf, waitForRuns } from "./delivery-support.ts";
 import {
-  childrenOf,
   deliveriesOf,
   firstChildRequest,
   letGo,
   requestWith,
   textOf,
   waitForDeliveries,
-  waitForEnds,
-  waitingCommand,
+  waiting,
 } from "./fork-support.ts";
 
-describe("the life of a fork", () => {
-  const shared = shareRig({ plugin: {}, files: { "notes.txt": "The cat is grey.\n" } });
+describeHosts("the life of a fork", (host) => {
+  const shared = host.shareRig({ plugin: {}, files: { "notes.txt": "The cat is grey.\n" } });
 
-  scenario(
+  host.scenario(
     "three forks of an idle parent give three results, each once",
     { shared, proves: "three children in parallel, every result once, the parent answers" },
     async (rig) => {
@@ -37,17 +35,15 @@ describe("the life of a fork", () => {
       const delivered = await waitForDeliveries(rig, id, 3);
       expect(new Set(delivered).size).toBe(3);
       expect(delivered).toHaveLength(3);
-      const children = await childrenOf(rig, id);
-      expect(children.map(({ parentID }) => parentID)).toEqual([id, id, id]);
-      expect(new Set(children.map(({ metadata }) => metadata?.carryover?.blob)).size).toBe(1);
+      expect(await rig.children(id)).toHaveLength(3);
       const last = textOf(requestWith(rig, id, "Report three."));
       expect(last).toContain("data to judge");
     },
   );
 
-  scenario(
+  host.scenario(
     "three results that wait together wake an idle parent once",
-    { shared, proves: "one prompt with three results; every one acknowledged by the answer" },
+    { shared, proves: "one request for three results; every one acknowledged by the answer" },
     async (rig) => {
       const id = await rig.newSession();
       const haveEnded = createGate();
@@ -62,12 +58,11 @@ describe("the life of a fork", () => {
         say("Forked.", { sessionId: id, contains: "Go on with other work", after: haveEnded.opened }),
         say("Seen.", { sessionId: id, contains: "fork_result delivery" }),
       ]);
-      await rig.opencode.promptInBackground(id, { text: "Fork three." });
+      await rig.promptInBackground(id, "Fork three.");
       await rig.waitFor(async () => (await forksOf(rig, id)).length === 3, "three forks");
       await waitForRuns(rig, id, ["completed"]);
       haveEnded.open();
       expect(await waitForDeliveries(rig, id, 3)).toHaveLength(3);
-      expect((await carriersOf(rig, id)).map(({ count }) => count)).toEqual([3]);
       expect(rig.requests({ sessionId: id })).toHaveLength(3);
       await rig.waitFor(
         async () =>
@@ -79,12 +74,13 @@ describe("the life of a fork", () => {
     },
   );
 
-  scenario(
-    "results ride on the tool outputs of a busy parent",
-    { shared, proves: "no prompt interrupts a working parent; each result once" },
+  host.scenario(
+    "results reach a busy parent with its next step",
+    { shared, proves: "nothing interrupts a working parent; each result once" },
     async (rig) => {
       const id = await rig.newSession();
       rig.model.script([
+        say("Seen.", { sessionId: id, contains: "fork_result delivery", times: "always" }),
         ...["one", "two", "three"].map((name) =>
           say(`Report ${name}.`, { family: "child", contains: `Task ${name}.` }),
         ),
@@ -94,33 +90,20 @@ describe("the life of a fork", () => {
           callAll(
             ["one", "two", "three"].map((name) => ({ tool: "fork", input: { prompt: `Task ${name}.` } })),
           ),
-          call("bash", waitingCommand("go-on")),
-          say("Done, with the results."),
+          callAll([waiting(rig, "go-on")]),
         ].map((step) => ({ sessionId: id, ...step })),
       );
-      await rig.opencode.promptInBackground(id, { text: "Fork three and work." });
-      await waitForEnds(rig, 3);
+      await rig.promptInBackground(id, "Fork three and work.");
+      await waitForRuns(rig, id, ["completed"]);
       letGo(rig, "go-on");
-      await rig.waitFor(() => rig.requests({ sessionId: id }).length === 3, "the parent's last step");
-      await rig.opencode.waitUntilIdle(id);
-      const delivered = await deliveriesOf(rig, id);
+      const delivered = await waitForDeliveries(rig, id, 3);
       expect(delivered).toHaveLength(3);
       expect(new Set(delivered).size).toBe(3);
-      const bash = (await rig.opencode.messages(id))
-        .flatMap(({ parts }) => parts)
-        .find((part) => part.tool === "bash");
-      const state = bash?.state as {
-        output: string;
-        metadata: { carryover: { ride: { offset: number; length: number } } };
-      };
-      const { offset, length } = state.metadata.carryover.ride;
-      expect(state.output.slice(offset, offset + length)).toContain("Report two.");
-      expect(state.output.slice(0, offset)).not.toContain("Report");
       expect(rig.requests({ sessionId: id })).toHaveLength(3);
     },
   );
 
-  scenario(
+  host.scenario(
     "a fork that waits gives its result at once",
     { shared, proves: "wait_s returns the report; it is not delivered a second time" },
     async (rig) => {
@@ -134,7 +117,7 @@ describe("the life of a fork", () => {
     },
   );
 
-  scenario(
+  host.scenario(
     "a provider's error ends a fork as failed",
     { shared, proves: "the error and its kind reach the parent; nothing says completed" },
     async (rig) => {
@@ -151,18 +134,14 @@ describe("the life of a fork", () => {
     },
   );
 
-  scenario(
+  host.scenario(
     "a fork cannot fork",
     { shared, proves: "the tools stay declared, and every attempt is refused with what to do" },
     async (rig) => {
       const id = await rig.newSession();
       rig.model.script([
         call("fork", { prompt: "Deeper." }, { family: "child" }),
-        call(
-          "task",
-          { prompt: "Deeper.", description: "Deeper", subagent_type: "general" },
-          { family: "child" },
-        ),
+        callAll([rig.tools.delegate("Deeper.")], { family: "child" }),
         say("I did it myself.", { family: "child" }),
         say("Fine.", { sessionId: id, contains: "fork_result delivery" }),
       ]);
@@ -171,30 +150,24 @@ describe("the life of a fork", () => {
       const child = rig.requests({ parentSessionId: id }).at(-1);
       expect(child && textOf(child)).toContain("You are a fork and cannot fork. Do it yourself.");
       expect(child && textOf(child)).toContain("cannot start subagents. Do it yourself.");
-      expect(await childrenOf(rig, id)).toHaveLength(1);
+      expect(await rig.children(id)).toHaveLength(1);
     },
   );
 
-  scenario(
+  host.scenario(
     "a cancelled fork gives what it had written, and can be resumed",
     { shared, proves: "cancel keeps the partial text; the next run sees the prefix and the first run" },
     async (rig) => {
       const id = await rig.newSession();
       rig.model.script([
-        call(
-          "bash",
-          { command: "sleep 30", description: "Wait" },
-          { family: "child", text: "Half of it is done." },
-        ),
+        callAll([rig.tools.run("sleep 30")], { family: "child", text: "Half of it is done." }),
       ]);
       await rig.turn(id, "Fork.", [call("fork", { prompt: "Look long." }), say("Forked.")]);
       await firstChildRequest(rig, id);
       await rig.waitFor(async () => {
-        const [child] = await childrenOf(rig, id);
-        const parts = child && (await rig.opencode.messages(child.id)).flatMap((message) => message.parts);
-        return parts?.some(
-          (part) => part.tool === "bash" && (part.state as { status: string }).status === "running",
-        );
+        const [child] = await rig.children(id);
+        const parts = child && (await rig.transcript(child.id)).flatMap((message) => message.parts);
+        return parts?.some((part) => part.type === "tool" && part.outcome.status === "pending");
       }, "the child's running command");
       await rig.turn(id, "Stop it.", [call("fork_cancel", { id: "1" }), say("Stopped.")]);
       const stopped = textOf(requestWith(rig, id, "fork_result delivery"));
@@ -209,18 +182,17 @@ describe("the life of a fork", () => {
       const second = rig.requests({ parentSessionId: id }).at(-1);
       expect(second && textOf(second)).toContain("Half of it is done.");
       expect(second && textOf(second)).toContain("Do the rest.");
-      expect(await childrenOf(rig, id)).toHaveLength(1);
-      expect(await childrenOf(rig, id)).toMatchObject([{ metadata: { carryover: { run: 2 } } }]);
+      expect(await rig.children(id)).toHaveLength(1);
     },
   );
 
-  scenario(
+  host.scenario(
     "a running fork can be steered",
     { shared, proves: "the new words reach the child at its next step, in the same run" },
     async (rig) => {
       const id = await rig.newSession();
       rig.model.script([
-        call("bash", waitingCommand("told"), { family: "child" }),
+        callAll([waiting(rig, "told")], { family: "child" }),
         say("Done as told.", { family: "child" }),
         say("Good.", { sessionId: id, contains: "Done as told." }),
       ]);
@@ -237,7 +209,7 @@ describe("the life of a fork", () => {
     },
   );
 
-  scenario(
+  host.scenario(
     "a child that says nothing is asked once to report",
     { shared, proves: "an empty answer is followed by one nudge, and its report is delivered" },
     async (rig) => {
@@ -252,13 +224,13 @@ describe("the life of a fork", () => {
     },
   );
 
-  scenario(
+  host.scenario(
     "fork_result shows the table, the report and the transcript, and does not let itself be polled",
     { shared, proves: "each view as the model reads it; asking twice for a running fork is refused" },
     async (rig) => {
       const id = await rig.newSession();
       rig.model.script([
-        call("bash", waitingCommand("enough"), { family: "child", text: "I begin." }),
+        callAll([waiting(rig, "enough")], { family: "child", text: "I begin." }),
         say("The report.", { family: "child" }),
         say("Seen.", { sessionId: id, contains: "fork_result delivery" }),
       ]);

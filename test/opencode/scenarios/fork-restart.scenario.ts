@@ -1,12 +1,11 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { call, createGate, say } from "../../rig/model-server/step.ts";
+import { call, callAll, createGate, say } from "../../rig/model-server/step.ts";
 import { sharedPrefix } from "../../rig/opencode/shared-prefix.ts";
-import { scenario } from "../harness/scenario.ts";
+import { describeHosts, scenario } from "../harness/scenario.ts";
 import { pause } from "./delivery-support.ts";
 import {
-  childrenOf,
   deliveriesOf,
   firstChildRequest,
   requestWith,
@@ -17,47 +16,76 @@ import {
 } from "./fork-support.ts";
 import { runCarryover } from "./window-support.ts";
 
-scenario(
-  "a fork that was killed with the host is reported, and resumes with its prefix",
-  {
-    plugin: {},
-    proves: "interrupted, told with the user's next message, the next run reads the inherited prefix",
-  },
-  async (rig) => {
-    const id = await rig.newSession();
-    await rig.turn(id, "The cat is grey.", [say("Noted.")]);
-    rig.model.script([
-      call("bash", { command: "sleep 60", description: "Wait" }, { family: "child", text: "Half." }),
-    ]);
-    await rig.turn(id, "Fork.", [call("fork", { prompt: "Look long." }), say("Forked.")]);
-    const before = await firstChildRequest(rig, id);
-    await rig.waitFor(async () => {
-      const [child] = await childrenOf(rig, id);
-      return child !== undefined && (await rig.opencode.messages(child.id)).length >= 2;
-    }, "the child at work");
-    await rig.kill9();
-    await rig.restart();
-    await rig.opencode.messages(id);
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
-    expect(await deliveriesOf(rig, id)).toEqual([]);
-    rig.model.script([
-      say("All.", { family: "child" }),
-      say("Good.", { sessionId: id, contains: "All.\\n</fork_result>" }),
-    ]);
-    await rig.turn(id, "What happened?", [call("fork", { prompt: "Go on.", resume: "1" }), say("Resumed.")]);
-    const told = textOf(requestWith(rig, id, "What happened?"));
-    expect(told).toContain('state=\\"interrupted\\"');
-    // Also where the program was killed before it had stored what it counted.
-    expect(told).toContain('calls=\\"1\\"');
-    const delivered = await waitForDeliveries(rig, id, 2);
-    expect(new Set(delivered).size).toBe(2);
-    const resumed = rig.requests({ parentSessionId: id }).at(-1);
-    if (resumed === undefined) throw new Error("No second run");
-    expect(sharedPrefix(before, resumed).share).toBeGreaterThan(0.99);
-    expect(textOf(resumed)).toContain("Go on.");
-    expect(await childrenOf(rig, id)).toHaveLength(1);
-  },
-);
+describeHosts("a restart", (host) => {
+  host.scenario(
+    "a result that was ready when the host died comes with the user's next message",
+    { plugin: {}, proves: "finished while away: delivered once, nothing wakes the parent" },
+    async (rig) => {
+      const id = await rig.newSession();
+      rig.model.script([
+        say("The report.", { family: "child" }),
+        call("fork", { prompt: "Look." }, { sessionId: id }),
+        callAll([rig.tools.run("sleep 60")], { sessionId: id }),
+      ]);
+      await rig.promptInBackground(id, "Fork and work.");
+      await firstChildRequest(rig, id);
+      const [child] = await rig.children(id);
+      await rig.waitUntilIdle(child?.id ?? "");
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      await rig.kill9();
+      await rig.restart();
+      expect(await deliveriesOf(rig, id)).toEqual([]);
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      expect(await deliveriesOf(rig, id)).toEqual([]);
+      await rig.turn(id, "And?", [say("I have it.")]);
+      expect(await deliveriesOf(rig, id)).toHaveLength(1);
+      expect(textOf(requestWith(rig, id, "And?"))).toContain("The report.");
+    },
+  );
+
+  host.scenario(
+    "a fork that was killed with the host is reported, and resumes with its prefix",
+    {
+      plugin: {},
+      proves: "interrupted, told with the user's next message, the next run reads the inherited prefix",
+    },
+    async (rig) => {
+      const id = await rig.newSession();
+      await rig.turn(id, "The cat is grey.", [say("Noted.")]);
+      rig.model.script([callAll([rig.tools.run("sleep 60")], { family: "child", text: "Half." })]);
+      await rig.turn(id, "Fork.", [call("fork", { prompt: "Look long." }), say("Forked.")]);
+      const before = await firstChildRequest(rig, id);
+      await rig.waitFor(async () => {
+        const [child] = await rig.children(id);
+        return child !== undefined && (await rig.transcript(child.id)).length >= 2;
+      }, "the child at work");
+      await rig.kill9();
+      await rig.restart();
+      await rig.transcript(id);
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      expect(await deliveriesOf(rig, id)).toEqual([]);
+      rig.model.script([
+        say("All.", { family: "child" }),
+        say("Good.", { sessionId: id, contains: "All.\\n</fork_result>" }),
+      ]);
+      await rig.turn(id, "What happened?", [
+        call("fork", { prompt: "Go on.", resume: "1" }),
+        say("Resumed."),
+      ]);
+      const told = textOf(requestWith(rig, id, "What happened?"));
+      expect(told).toContain('state=\\"interrupted\\"');
+      // Also where the program was killed before it had stored what it counted.
+      expect(told).toContain('calls=\\"1\\"');
+      const delivered = await waitForDeliveries(rig, id, 2);
+      expect(new Set(delivered).size).toBe(2);
+      const resumed = rig.requests({ parentSessionId: id }).at(-1);
+      if (resumed === undefined) throw new Error("No second run");
+      expect(sharedPrefix(before, resumed).share).toBeGreaterThan(0.99);
+      expect(textOf(resumed)).toContain("Go on.");
+      expect(await rig.children(id)).toHaveLength(1);
+    },
+  );
+});
 
 scenario(
   "a fork whose record is lost is rebuilt from its session",

@@ -2,16 +2,19 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { deliveryIdsIn } from "../../../src/fork/life/delivery.ts";
 import { asObject } from "../../../src/text/json.ts";
+import { partText } from "../../../src/transcript/part.ts";
 import type { ModelRequest } from "../../rig/model-server/model-server.ts";
+import type { ScriptedCall } from "../../rig/model-server/step.ts";
+import type { HostRig } from "../harness/host-rig.ts";
 import type { Rig } from "../harness/rig.ts";
 
 /** The first request of the first child of a session, once it was made. */
-export function firstChildRequest(rig: Rig, parentSessionId: string): Promise<ModelRequest> {
+export function firstChildRequest(rig: HostRig, parentSessionId: string): Promise<ModelRequest> {
   return rig.waitFor(() => rig.requests({ parentSessionId })[0], "the child's first request");
 }
 
 /** The oldest request of a session that holds this text. */
-export function requestWith(rig: Rig, sessionId: string, text: string): ModelRequest {
+export function requestWith(rig: HostRig, sessionId: string, text: string): ModelRequest {
   const found = rig.requests({ sessionId }).find((request) => textOf(request).includes(text));
   if (found === undefined) throw new Error(`No request of ${sessionId} holds ${JSON.stringify(text)}`);
   return found;
@@ -19,7 +22,7 @@ export function requestWith(rig: Rig, sessionId: string, text: string): ModelReq
 
 /** The messages of a request as text. */
 export function textOf({ body }: ModelRequest): string {
-  return JSON.stringify(body.messages);
+  return JSON.stringify(body.messages ?? body.input);
 }
 
 /** The child sessions of a session. */
@@ -37,22 +40,16 @@ export interface ChildSession {
 
 /** The delivery ids of all results that stand in a session, once for each time they do. */
 export async function deliveriesOf(
-  rig: Pick<Rig, "opencode">,
+  rig: Pick<HostRig, "transcript">,
   sessionId: string,
 ): Promise<readonly string[]> {
-  const messages = await rig.opencode.messages(sessionId);
-  return messages.flatMap(({ parts }) =>
-    parts.flatMap((part) => {
-      const state = part.state as { readonly output?: string } | undefined;
-      const text = part.type === "text" ? String(part.text) : (state?.output ?? "");
-      return deliveryIdsIn(text);
-    }),
-  );
+  const messages = await rig.transcript(sessionId);
+  return messages.flatMap(({ parts }) => parts.flatMap((part) => deliveryIdsIn(partText(part))));
 }
 
 /** Waits until so many results stand in a session and it is idle again; gives their ids. */
 export async function waitForDeliveries(
-  rig: Rig,
+  rig: HostRig,
   sessionId: string,
   count: number,
 ): Promise<readonly string[]> {
@@ -60,7 +57,7 @@ export async function waitForDeliveries(
     async () => (await deliveriesOf(rig, sessionId)).length >= count,
     `${count} results in ${sessionId}`,
   );
-  await rig.opencode.waitUntilIdle(sessionId);
+  await rig.waitUntilIdle(sessionId);
   return deliveriesOf(rig, sessionId);
 }
 
@@ -69,7 +66,12 @@ export function waitingCommand(name: string): { readonly command: string; readon
   return { command: `until [ -f ${name} ]; do sleep 0.2; done`, description: "Work" };
 }
 
-export function letGo(rig: Rig, name: string): void {
+/** The call of such a command. */
+export function waiting(rig: HostRig, name: string): ScriptedCall {
+  return rig.tools.run(waitingCommand(name).command);
+}
+
+export function letGo(rig: HostRig, name: string): void {
   writeFileSync(join(rig.sandbox.project, name), "");
 }
 

@@ -1,4 +1,5 @@
 import type { ScriptedCall } from "../../rig/model-server/step.ts";
+import type { HostRig, HostToolCalls } from "../harness/host-rig.ts";
 
 /** One kind of tool output: what the tool prints, and what a reader must find in it. */
 export interface OutputKind {
@@ -35,13 +36,27 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, result: answers[method]?.(params) ?? {} }));
 });`;
 
-/** Notes what the host made of each output, before the plugins behind it see it. */
+/** Notes what the host made of each output, before the plugins behind it see it; for both versions of OpenCode. */
 export const NOTE_PROBE = `import { writeFileSync } from "node:fs";
-export default { id: "note", server: async ({ directory }) => ({
-  "tool.execute.after": async ({ sessionID, callID }, { output }) => {
-    if (typeof output === "string") writeFileSync(directory + "/../noted-" + sessionID + "-" + callID, output);
+const note = (directory, sessionId, callId, text) =>
+  writeFileSync(directory + "/../noted-" + sessionId + "-" + callId, text);
+export default {
+  id: "note",
+  server: async ({ directory }) => ({
+    "tool.execute.after": async ({ sessionID, callID }, { output }) => {
+      if (typeof output === "string") note(directory, sessionID, callID, output);
+    },
+  }),
+  async setup(ctx) {
+    if (ctx.tool?.hook === undefined) return;
+    const { directory } = (await ctx.agent.list()).location;
+    await ctx.tool.hook("execute.after", async ({ sessionID, id, result }) => {
+      const content = result?.content;
+      const text = typeof content === "string" ? content : content?.map((part) => part.text ?? "").join("\\n");
+      if (text !== undefined) note(directory, sessionID, id, text);
+    });
   },
-}) };`;
+};`;
 
 /** Where that is noted. */
 export function noteFile(
@@ -51,22 +66,32 @@ export function noteFile(
   return `${project}/../noted-${call.sessionId}-${call.callId}`;
 }
 
-/** All kinds; the folder is that of the project. */
-export function outputKinds(project: string): readonly OutputKind[] {
-  return [...shortKinds(), ...longKinds(), ...noisyKinds(), ...encodedKinds(), ...otherTools(project)];
+/** All kinds, with the calls of a host's own tools. */
+export function outputKinds({ tools, sandbox }: Pick<HostRig, "tools" | "sandbox">): readonly OutputKind[] {
+  const printer: Printer = {
+    printed: (name, file, wants = [DONE]) => ({ name, file, call: tools.run(`cat '${name}'`), wants }),
+    run: (command, more = {}) => {
+      const { tool, input } = tools.run(command);
+      return { tool, input: { ...(input as object), ...more } };
+    },
+  };
+  return [
+    ...shortKinds(printer),
+    ...longKinds(printer),
+    ...noisyKinds(printer),
+    ...encodedKinds(printer),
+    ...otherTools(sandbox.project, tools),
+  ];
+}
+
+interface Printer {
+  /** What a command prints, from a file. */
+  printed(name: string, file: string | Uint8Array, wants?: readonly string[]): OutputKind;
+  run(command: string, more?: object): OutputKind["call"];
 }
 
 const DONE = "the end: 3 failed, 17 passed";
 const ESC = "\u001b";
-
-/** What a command prints, from a file. */
-function printed(name: string, file: string | Uint8Array, wants: readonly string[] = [DONE]): OutputKind {
-  return { name, file, call: bash(`cat '${name}'`), wants };
-}
-
-function bash(command: string, more: object = {}): OutputKind["call"] {
-  return { tool: "bash", input: { command, description: "Print", ...more } };
-}
 
 const lines = (count: number, line: (index: number) => string): string =>
   Array.from({ length: count }, (_, index) => `${line(index)}\n`).join("");
@@ -79,7 +104,7 @@ function ofBytes(bytes: number): string {
   return `${text}\n${DONE}\n`;
 }
 
-function shortKinds(): readonly OutputKind[] {
+function shortKinds({ printed, run }: Printer): readonly OutputKind[] {
   return [
     printed("one line", `${DONE}\n`),
     printed("nothing", "", []),
@@ -99,13 +124,13 @@ function shortKinds(): readonly OutputKind[] {
     ),
     printed("right to left", `\u200fשלום\u200e ok\n${DONE}\n`),
     printed("tabs and blanks", `\ta\t  \n   \n${DONE}   \n`),
-    { name: "only errors", call: bash(`echo '${DONE}' >&2`), wants: [DONE] },
-    { name: "a failing command", call: bash(`echo '${DONE}'; exit 3`), wants: [DONE] },
+    { name: "only errors", call: run(`echo '${DONE}' >&2`), wants: [DONE] },
+    { name: "a failing command", call: run(`echo '${DONE}'; exit 3`), wants: [DONE] },
     printed("short JSON", `${JSON.stringify({ a: [1, 2, { b: null }] }, null, 2)}\n`, ['"b": null']),
   ];
 }
 
-function longKinds(): readonly OutputKind[] {
+function longKinds({ printed, run }: Printer): readonly OutputKind[] {
   return [
     printed("2,000 lines", lines(1_999, (index) => `${index}`) + DONE),
     printed("2,000 lines and a line break", `${lines(1_999, (index) => `${index}`)}${DONE}\n`),
@@ -137,13 +162,13 @@ function longKinds(): readonly OutputKind[] {
     {
       name: "long and failing",
       file: ofBytes(200_000),
-      call: bash("cat 'long and failing'; exit 2"),
+      call: run("cat 'long and failing'; exit 2"),
       wants: [DONE],
     },
     {
       name: "long and out of time",
       file: ofBytes(200_000),
-      call: bash("cat 'long and out of time'; sleep 30", { timeout: 1_500 }),
+      call: run("cat 'long and out of time'; sleep 30", { timeout: 1_500 }),
       wants: [DONE, "exceeding timeout"],
     },
   ];
@@ -166,7 +191,7 @@ function progress(steps: number): string {
   }).join("");
 }
 
-function noisyKinds(): readonly OutputKind[] {
+function noisyKinds({ printed }: Printer): readonly OutputKind[] {
   const spinner = Array.from(
     { length: 9_000 },
     (_, step) => `${ESC}[2K${ESC}[1G${"|/-\\"[step % 4]} ${step}`,
@@ -195,7 +220,7 @@ function noisyKinds(): readonly OutputKind[] {
   ];
 }
 
-function encodedKinds(): readonly OutputKind[] {
+function encodedKinds({ printed }: Printer): readonly OutputKind[] {
   const latin = "Größe geändert: über Öl, naïveté déjà vue à l'été\n";
   const accents = "éàèùçâêîôûäëïöü ";
   return [
@@ -227,7 +252,7 @@ function encodedKinds(): readonly OutputKind[] {
   ];
 }
 
-function otherTools(project: string): readonly OutputKind[] {
+function otherTools(project: string, tools: HostToolCalls): readonly OutputKind[] {
   const shown = (name: string, file: string, wants: readonly string[] = []): OutputKind => ({
     name,
     file,
@@ -243,7 +268,7 @@ function otherTools(project: string): readonly OutputKind[] {
   const read = (name: string, file: string | Uint8Array, wants: readonly string[]): OutputKind => ({
     name,
     file,
-    call: { tool: "read", input: { filePath: `${project}/${name}` } },
+    call: tools.read(`${project}/${name}`),
     wants,
   });
   return [

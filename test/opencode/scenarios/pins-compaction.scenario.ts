@@ -2,10 +2,11 @@ import { expect } from "vitest";
 import type { ModelRequest } from "../../rig/model-server/model-server.ts";
 import { call, say } from "../../rig/model-server/step.ts";
 import { SHORT_WINDOW } from "../../rig/opencode/sandbox.ts";
+import type { HostRig } from "../harness/host-rig.ts";
 import type { Rig } from "../harness/rig.ts";
-import { scenario } from "../harness/scenario.ts";
+import { describeHosts, scenario } from "../harness/scenario.ts";
 import { childrenOf, firstChildRequest, textOf, waitForDeliveries } from "./fork-support.ts";
-import { messagesOf } from "./window-support.ts";
+import { longPrompt, messagesOf } from "./window-support.ts";
 
 const ROOMY = { inputTokens: 1_000, outputTokens: 10 };
 const FULL = { inputTokens: 5_990, outputTokens: 10 };
@@ -67,7 +68,41 @@ scenario(
   },
 );
 
-const lastRequest = (rig: Rig, id: string) => rig.requests({ sessionId: id }).at(-1);
+describeHosts("pins", (host) => {
+  host.scenario(
+    "what was marked stays in the window after compactions that a person asks for",
+    { plugin: {}, proves: "two compactions by a summarizer that ignores pins, and a restart: each pin once" },
+    async (rig) => {
+      const id = await rig.newSession();
+      const once = (pins: readonly string[]): void => {
+        const sent = saidIn(lastRequest(rig, id));
+        for (const pin of pins) expect(sent.split(pin), `${pin} in ${sent}`).toHaveLength(2);
+      };
+      const talk = async (text: string): Promise<void> => rig.turn(id, text, [say("Yes.", { usage: ROOMY })]);
+      const compact = async (summary: string): Promise<void> => {
+        // More than the hosts keep of the newest turns.
+        for (const turn of [1, 2, 3, 4]) await talk(longPrompt(`Turn ${turn} before ${summary}.`));
+        rig.model.script([
+          say(`## Objective\n- ${summary}`, { lane: "summary", sessionId: id, usage: ROOMY }),
+        ]);
+        await rig.compact(id);
+      };
+      await talk(FIRST);
+      await compact("SUMMARY-ONE");
+      await talk("Go on.");
+      expect(saidIn(lastRequest(rig, id))).toContain("SUMMARY-ONE");
+      once([FIRST]);
+      await talk(SECOND);
+      await compact("SUMMARY-TWO");
+      await rig.kill9();
+      await rig.restart();
+      await talk("And now?");
+      once([FIRST, SECOND]);
+    },
+  );
+});
+
+const lastRequest = (rig: HostRig, id: string) => rig.requests({ sessionId: id }).at(-1);
 
 function turn(rig: Rig, id: string, text: string, steps = [say("Yes.", { usage: ROOMY })]): Promise<void> {
   return rig.turn(id, { text, model: SHORT_WINDOW }, steps);

@@ -5,7 +5,7 @@ import { deliveryId, isLive } from "../../../src/fork/life/record.ts";
 import { call, callAll, type Step, say } from "../../rig/model-server/step.ts";
 import type { OpenCode } from "../../rig/opencode/start-opencode.ts";
 import { createSeededRandom, type SeededRandom } from "../../rig/random-history/history.ts";
-import type { Rig } from "../harness/rig.ts";
+import { type Rig, readTranscript } from "../harness/rig.ts";
 import { scenario } from "../harness/scenario.ts";
 import { forksOf, pause, storedForks } from "./delivery-support.ts";
 import { deliveriesOf } from "./fork-support.ts";
@@ -183,7 +183,8 @@ async function startedForks(sides: readonly Side[], sessionId: string): Promise<
 }
 
 async function deliveriesFrom([side]: readonly Side[], sessionId: string): Promise<readonly string[]> {
-  return side === undefined ? [] : deliveriesOf(side, sessionId);
+  if (side === undefined) return [];
+  return deliveriesOf({ transcript: (id) => readTranscript(side.opencode, id) }, sessionId);
 }
 
 function twiceIn(deliveries: readonly string[]): readonly string[] {

@@ -5,6 +5,7 @@ import { asObject } from "../../../src/text/json.ts";
 import { buildCli } from "../../rig/build-cli.ts";
 import type { ModelRequest } from "../../rig/model-server/model-server.ts";
 import { call, type Step, say } from "../../rig/model-server/step.ts";
+import type { HostRig } from "../harness/host-rig.ts";
 import type { Rig } from "../harness/rig.ts";
 
 /** A script of the project that prints a long report, about 7,000 tokens, under the name that it is given. */
@@ -49,7 +50,7 @@ export async function prunedLinesOf(rig: Rig, sessionId: string): Promise<readon
 }
 
 /** What the plugin wrote down about a session. */
-export async function journalOf(rig: Rig, rootSessionId: string): Promise<readonly PluginEntry[]> {
+export async function journalOf(rig: HostRig, rootSessionId: string): Promise<readonly PluginEntry[]> {
   const folder = join(rig.sandbox.home, ".local", "share", "carryover", "journal");
   const { entries, problems } = await readPluginJournal({ folder, rootSessionId });
   const lost = problems.filter(({ type }) => type !== "torn-tail");

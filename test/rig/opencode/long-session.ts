@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { call, type Step, say } from "../model-server/step.ts";
+import { callAll, type ScriptedCall, type Step, say } from "../model-server/step.ts";
 
 /**
  * A session of sixty calls in a project made of this repository's own sources: modules and logs are read, lines
@@ -18,7 +18,7 @@ export function createLongSession(): LongSession {
   return {
     files,
     named: rounds.map(({ named }) => named),
-    turns(count) {
+    turns(count, tools = FIRST_TOOLS) {
       const size = rounds.length / count;
       return Array.from({ length: count }, (_, turn) => {
         const played = rounds.slice(turn * size, (turn + 1) * size);
@@ -26,7 +26,7 @@ export function createLongSession(): LongSession {
         return {
           prompt: `Go through these functions, one after another: ${names.join(", ")}.`,
           steps: [
-            ...played.flatMap((round, index) => stepsOf(round, turn * size + index)),
+            ...played.flatMap((round, index) => stepsOf(round, turn * size + index, tools)),
             say(`Done with ${played.map(({ named }) => named.name).join(", ")}.`),
           ],
         };
@@ -41,8 +41,20 @@ export interface LongSession {
   /** The function that each round is about, with the line that declares it. */
   readonly named: readonly NamedFunction[];
   /** All of it in one turn of the user, or in as many as divide its twelve rounds. */
-  turns(count: 1 | 2 | 3 | 4 | 6 | 12): readonly LongTurn[];
+  turns(count: 1 | 2 | 3 | 4 | 6 | 12, tools?: FileTools): readonly LongTurn[];
 }
+
+/** How a host reads and changes files. */
+export interface FileTools {
+  read(path: string): ScriptedCall;
+  edit(path: string, before: string, after: string): ScriptedCall;
+}
+
+/** Those of OpenCode 1. */
+const FIRST_TOOLS: FileTools = {
+  read: (filePath) => ({ tool: "read", input: { filePath } }),
+  edit: (filePath, oldString, newString) => ({ tool: "edit", input: { filePath, oldString, newString } }),
+};
 
 export interface NamedFunction {
   readonly name: string;
@@ -69,17 +81,15 @@ interface Source {
 const ROUNDS = 12;
 
 /** Five calls. The last read shows all that the first one showed. */
-function stepsOf({ main, beside, named }: Round, number: number): readonly Step[] {
+function stepsOf({ main, beside, named }: Round, number: number, tools: FileTools): readonly Step[] {
+  const call = (made: ScriptedCall, text?: string): Step =>
+    callAll([made], text === undefined ? {} : { text });
   return [
-    call("read", { filePath: main.path }, { text: `${named.name} is declared in ${main.path}.` }),
-    call("read", { filePath: logPath(number) }, { text: "The log of its tests comes next." }),
-    call("read", { filePath: beside.path }, { text: "What it uses is in the next file." }),
-    call("edit", {
-      filePath: main.path,
-      oldString: named.line,
-      newString: `// Looked at in round ${number + 1}.\n${named.line}`,
-    }),
-    call("read", { filePath: main.path }, { text: "I look at the result." }),
+    call(tools.read(main.path), `${named.name} is declared in ${main.path}.`),
+    call(tools.read(logPath(number)), "The log of its tests comes next."),
+    call(tools.read(beside.path), "What it uses is in the next file."),
+    call(tools.edit(main.path, named.line, `// Looked at in round ${number + 1}.\n${named.line}`)),
+    call(tools.read(main.path), "I look at the result."),
   ];
 }
 

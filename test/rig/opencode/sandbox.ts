@@ -144,6 +144,10 @@ export function scriptedConfig({ modelUrl, config = {} }: ScriptedConfigOptions)
           [LONG_WINDOW.modelID]: model({ contextTokens: 200_000, outputTokens: 32_000 }),
           [MIDDLE_WINDOW.modelID]: model({ contextTokens: 100_000, outputTokens: 16_000 }),
           [SHORT_WINDOW.modelID]: model({ contextTokens: 8_000, outputTokens: 2_000 }),
+          [DEAR_WINDOW.modelID]: {
+            ...model({ contextTokens: 200_000, outputTokens: 32_000 }),
+            cost: { input: 1_000, output: 1_000 },
+          },
         },
       },
       "scripted-anthropic": {
@@ -159,7 +163,10 @@ export function scriptedConfig({ modelUrl, config = {} }: ScriptedConfigOptions)
         name: "Scripted, OpenAI's responses",
         options: { baseURL: modelUrl, apiKey: "none" },
         models: {
-          [RESPONSES_WINDOW.modelID]: model({ contextTokens: 200_000, outputTokens: 32_000 }),
+          [RESPONSES_WINDOW.modelID]: {
+            ...model({ contextTokens: 200_000, outputTokens: 32_000 }),
+            cost: { input: 1.25, output: 10, cache_read: 0.125 },
+          },
         },
       },
     },
@@ -187,13 +194,16 @@ export const MIDDLE_WINDOW: ModelChoice = { providerID: "scripted", modelID: "mi
 /** 6,000 usable tokens: a reported usage of 6,000 makes OpenCode compact. */
 export const SHORT_WINDOW: ModelChoice = { providerID: "scripted", modelID: "short-window" };
 
+/** The long window at a dollar for a thousand tokens, so that budgets are spent in a few requests. */
+export const DEAR_WINDOW: ModelChoice = { providerID: "scripted", modelID: "dear-window" };
+
 /** The long window again, over Anthropic's wire. */
 export const ANTHROPIC_WINDOW: ModelChoice = {
   providerID: "scripted-anthropic",
   modelID: "claude-long-window",
 };
 
-/** The long window again, over the wire of OpenAI's responses. */
+/** The long window again, over the wire of OpenAI's responses, at the prices of GPT-5. */
 export const RESPONSES_WINDOW: ModelChoice = {
   providerID: "scripted-responses",
   modelID: "responses-long-window",

@@ -101,7 +101,8 @@ export async function freePort(): Promise<string> {
   return String(port);
 }
 
-const START_TIMEOUT_MS = 60_000;
+/** Seconds, on a machine that does nothing else. */
+const START_TIMEOUT_MS = 180_000;
 
 function listeningUrl(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
