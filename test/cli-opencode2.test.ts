@@ -1,8 +1,11 @@
+import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { buildCli } from "./rig/build-cli.ts";
+import { askHost } from "../src/cli/doctor/ask-host.ts";
+import { FORK_OWN_TOOLS } from "../src/fork/context/options.ts";
+import { buildCli, buildServer } from "./rig/build-cli.ts";
 import { type ModelServer, startModelServer } from "./rig/model-server/model-server.ts";
 import { call, say } from "./rig/model-server/step.ts";
-import { LONG_WINDOW } from "./rig/opencode/sandbox.ts";
+import { LONG_WINDOW, writeConfig } from "./rig/opencode/sandbox.ts";
 import {
   findOpencode2,
   NO_OPENCODE2,
@@ -33,6 +36,16 @@ describe.skipIf(binary === undefined)("a session of OpenCode 2", () => {
   afterAll(async () => {
     await host?.stop();
     await model?.stop();
+  });
+
+  it("says to the doctor whether it has our tools", async () => {
+    const { sandbox } = host;
+    const ask = () =>
+      askHost({ binary: binary ?? "", directory: sandbox.project, env: sandbox.env, major: 2 });
+    expect(await ask()).toMatchObject({ status: "answered", tools: [], agents: [{ name: "build" }, {}] });
+    const plugin = [pathToFileURL(await buildServer("cli-opencode2")).href];
+    writeConfig(sandbox, { modelUrl: model.url, config: { plugin } });
+    expect(await ask()).toMatchObject({ tools: FORK_OWN_TOOLS, agents: [{ refused: [] }, {}] });
   });
 
   it.each([{ args: ["--json"] }, { args: ["inspect", "--json"] }])(

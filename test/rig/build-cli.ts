@@ -9,11 +9,20 @@ export function buildCli(name = "cli"): Promise<string> {
   return bundleCli(resolve(root, `.rig/${name}.js`));
 }
 
-/** The same into a file of one's own. */
-export async function bundleCli(file: string): Promise<string> {
+/** Bundles the plugin's server half in the same way. */
+export function buildServer(name: string): Promise<string> {
+  return bundleTo(resolve(root, `.rig/${name}-server.mjs`), "src/server.ts");
+}
+
+/** The command line into a file of one's own. */
+export function bundleCli(file: string): Promise<string> {
+  return bundleTo(file, "src/cli/main.ts");
+}
+
+async function bundleTo(file: string, input: string): Promise<string> {
   mkdirSync(dirname(file), { recursive: true });
   const bundle = await rolldown({
-    input: resolve(root, "src/cli/main.ts"),
+    input: resolve(root, input),
     platform: "node",
     // jsonc-parser's CommonJS build requires files by paths that a bundler does not see.
     resolve: { mainFields: ["module", "main"] },

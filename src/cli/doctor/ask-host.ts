@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
 import { asArray, asObject, asString, jsonOrText, type UnknownObject } from "../../text/json.ts";
 
@@ -8,16 +10,20 @@ import { asArray, asObject, asString, jsonOrText, type UnknownObject } from "../
  * Starts the user's OpenCode as a server in a folder, with the user's own configuration, and asks which tools it has
  * there and which agents are refused them. No model is asked anything; the server listens on this machine only.
  */
-export async function askHost({ binary, directory, env }: HostQuestion): Promise<HostAnswer> {
+export async function askHost({ binary, directory, env, major = 1 }: HostQuestion): Promise<HostAnswer> {
   const printed: string[] = [];
   const port = await freePort();
-  const child = spawn(binary, ["serve", "--hostname", "127.0.0.1", "--port", String(port), "--print-logs"], {
+  const password = randomUUID();
+  const logs = major === 1 ? ["--print-logs"] : [];
+  const child = spawn(binary, ["serve", "--hostname", "127.0.0.1", "--port", String(port), ...logs], {
     cwd: directory,
-    env,
+    // Version 1 does not know it; version 2 makes one up where there is none.
+    env: { ...env, OPENCODE_PASSWORD: password },
     stdio: ["ignore", "pipe", "pipe"],
   });
   try {
     const url = await listening(child, printed);
+    if (major > 1) return { ...(await askSecondVersion(url, { directory, password })), printed };
     const answer = await get(`${url}/experimental/tool/ids`);
     if (!answer.ok) return { status: "refused", reason: readRefusal(answer.body), printed };
     const agents = await get(`${url}/agent`);
@@ -34,10 +40,53 @@ export async function askHost({ binary, directory, env }: HostQuestion): Promise
   }
 }
 
+/** The same of OpenCode 2, which does not list its tools: a plugin that it calls active has added them. */
+async function askSecondVersion(url: string, { directory, password }: SecondQuestion) {
+  const authorization = `Basic ${Buffer.from(`opencode:${password}`).toString("base64")}`;
+  const place = `location[directory]=${encodeURIComponent(directory)}`;
+  const list = async (path: string) => {
+    const answer = await get(`${url}/api/${path}?${place}`, { authorization });
+    if (!answer.ok) throw new Error(readRefusal(answer.body));
+    return asArray(asObject(answer.body).data).map(asObject);
+  };
+  const untilMs = Date.now() + SETTLED_MS;
+  let own: UnknownObject | undefined;
+  do {
+    own = (await list("plugin")).find(({ id }) => id === "carryover");
+    if (own?.status === "active" || own?.status === "failed") break;
+    await sleep(LOOK_MS);
+  } while (Date.now() < untilMs);
+  const agents = await list("agent");
+  return {
+    status: "answered",
+    tools: own?.status === "active" ? FORK_OWN_TOOLS : [],
+    agents: agents.filter(isMain).map(({ id, permissions }) => {
+      const rules = asArray(permissions).map(asObject);
+      const permission = rules.map(({ action, resource, effect }) => ({
+        permission: action,
+        pattern: resource,
+        action: effect,
+      }));
+      return readAgent({ name: id, permission });
+    }),
+  } as const;
+}
+
+interface SecondQuestion {
+  readonly directory: string;
+  readonly password: string;
+}
+
+/** How long OpenCode 2 may take to load the plugins of a folder after it has begun to. */
+const SETTLED_MS = 10_000;
+const LOOK_MS = 250;
+
 interface HostQuestion {
   readonly binary: string;
   readonly directory: string;
   readonly env: NodeJS.ProcessEnv;
+  /** The version of the program; 1 where unset. */
+  readonly major?: number;
 }
 
 export type HostAnswer = { /** What it wrote to its log. */ readonly printed: readonly string[] } & (
@@ -59,8 +108,11 @@ export interface AgentTools {
 
 const START_MS = 120_000;
 
-async function get(url: string): Promise<{ readonly ok: boolean; readonly body: unknown }> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(START_MS) });
+async function get(
+  url: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ readonly ok: boolean; readonly body: unknown }> {
+  const response = await fetch(url, { headers, signal: AbortSignal.timeout(START_MS) });
   return { ok: response.ok, body: jsonOrText(await response.text()) };
 }
 

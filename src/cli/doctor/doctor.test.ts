@@ -102,8 +102,8 @@ it.each([
 
 describe("the program of OpenCode", () => {
   it.each([
-    ["2.0.1", "problem", /does not load plugins of OpenCode 1/],
-    ["0.15.3", "problem", /does not load plugins of OpenCode 1/],
+    ["opencode2 v2.0.1", "note", /^OpenCode 2\.0\.1; tried is/],
+    ["0.15.3", "problem", /does not load this plugin/],
     ["1.18.33", "ok", /the tested version/],
     ["1.19.0", "note", /tested is/],
   ])("of version %s", async (version, level, what) => {

@@ -80,7 +80,13 @@ export async function diagnose(setup: Diagnosis): Promise<readonly Finding[]> {
   const isAsked = setup.selfTest && binary !== undefined && host.every(({ level }) => level !== "problem");
   if (isAsked) setup.onWait?.();
   // Before the plugin is looked for, since OpenCode installs what is named and not there yet.
-  const answer = isAsked ? await askHost({ binary, directory, env }) : undefined;
+  const isSecond = host.some(({ check }) => check === SECOND_VERSION);
+  const answer = isAsked ? await askHost({ binary, directory, env, major: isSecond ? 2 : 1 }) : undefined;
+  if (isSecond) {
+    const found = [...checkNode(process.versions.node), ...host, ...kept];
+    if (answer === undefined) return [...found, NOT_ASKED];
+    return [...found, checkAnswer(answer, found), ...checkAgents(answer, found)];
+  }
   const plugin = await checkPlugin({ configuration, directory, env, binary, version: VERSION });
   const terminal =
     plugin.plugin === undefined
@@ -224,14 +230,18 @@ export async function checkHost(binary: string | undefined): Promise<Finding[]> 
   if (version === TESTED_OPENCODE_VERSION)
     return [{ check, level: "ok", what: `OpenCode ${version}, the tested version (${binary})` }];
   const major = Number(/^\D*(\d+)/.exec(version)?.[1]);
-  if (major !== 1)
+  if (major > 1)
     return [
       {
-        check,
-        level: "problem",
-        what: `OpenCode ${version} does not load plugins of OpenCode 1, which this one is (${binary})`,
-        advice,
+        check: SECOND_VERSION,
+        level: "note",
+        what: `OpenCode ${/\d+\.\S+/.exec(version)?.[0] ?? version}; tried is a build of its public branch v2 of August 2026 (${binary})`,
+        advice: "If it has our tools (below), all is well; if not, please report it with this version.",
       },
+    ];
+  if (major !== 1)
+    return [
+      { check, level: "problem", what: `OpenCode ${version} does not load this plugin (${binary})`, advice },
     ];
   return [
     {
@@ -244,6 +254,9 @@ export async function checkHost(binary: string | undefined): Promise<Finding[]> 
 }
 
 const VERSION_MS = 60_000;
+
+/** The check of a program of version 2 or later: its configuration and a conversation in it are not looked at. */
+const SECOND_VERSION = "opencode-2";
 
 /** Finds a program as a shell does. */
 async function findProgram(name: string, path: string): Promise<string | undefined> {
