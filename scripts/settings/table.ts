@@ -352,7 +352,10 @@ export const GROUPS: readonly Group[] = [
         from: D3,
         when: "long sessions shall be cheaper (`auto`), or nothing may leave without a summary (`off`)",
       },
-      compaction: { from: D3, when: "summaries of the host lose pins and facts (`assist`)" },
+      compaction: {
+        from: D3,
+        when: "summaries of the host lose pins and facts (`assist`), or are slow or dear (`own`, in OpenCode 2)",
+      },
       pin: { when: "instructions must survive every compaction" },
       models: { when: "one model shall be treated differently" },
       store: {

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { askPlugin } from "../plugin/stores/control-store.ts";
-import { type BatchInForce, batchesInForce, pluginJournal, undoInJournal } from "../plugin/stores/journal.ts";
+import { type EditInForce, editsInForce, pluginJournal, undoInJournal } from "../plugin/stores/journal.ts";
 import type { PluginLog, PluginStores } from "../plugin/stores/plugin-stores.ts";
 import { listLogs, STORE_OPTION, withStores } from "./opencode/with-stores.ts";
 import { CliError } from "./terminal/cli-error.ts";
@@ -9,7 +9,7 @@ import { formatCount, printJson, terminalText } from "./terminal/output.ts";
 /** `carryover undo`: reverts the newest edit of the OpenCode plugin. */
 export function undoCommand(): Command {
   return new Command("undo")
-    .description("take back the newest edit that the OpenCode plugin made to a conversation")
+    .description("take back the newest edit or compaction that the OpenCode plugin made")
     .option("--session <id>", "the session; the one edited last when unset")
     .option("--json", "print for a program to read")
     .option(...STORE_OPTION)
@@ -23,7 +23,8 @@ Examples:
   carryover undo --session ses_abc --json
 
 In a database that machines share it is the newest edit of this home, or of the session that is named, wherever that runs.
-Outputs that were cut as they came in are not edits: the model gets them back with the recall tool.
+Outputs that were cut as they came in are not edits: the model gets them back with the recall tool. A compaction that
+Carryover made is one: from then on the model is shown everything again.
 Exit codes: 0 taken back, 2 nothing to take back or nobody answered, 1 a fault of Carryover.`;
 
 interface UndoFlags {
@@ -44,7 +45,7 @@ async function undoIn(stores: PluginStores, session: string | undefined) {
     throw new CliError(
       session === undefined ? "No edit of ours is in force" : `No edit of ours is in force in ${session}`,
     );
-  const { sessionId, batch } = found.undone;
+  const { sessionId, id: batchId, step, edits, savedTokens: tokens } = found.undone;
   const asked = await askPlugin({ control: stores.control, want: { type: "undo", sessionId } });
   if (asked.status === "failed" || (asked.status === "answered" && asked.outcome !== "done"))
     throw new CliError(
@@ -60,18 +61,19 @@ async function undoIn(stores: PluginStores, session: string | undefined) {
   }
   return {
     sessionId,
-    batchId: batch.id,
-    step: batch.step,
-    edits: batch.edits.length,
-    tokens: batch.tokensBefore - batch.tokensAfter,
-    where: asked.status === "answered" ? "plugin" : "journal",
+    batchId,
+    step,
+    edits,
+    tokens,
+    where: asked.status === "answered" ? ("plugin" as const) : ("journal" as const),
   };
 }
 
 function undoText({ sessionId, step, edits, tokens, where }: Awaited<ReturnType<typeof undoIn>>): string {
   const when = where === "plugin" ? "from the next request on" : "when OpenCode opens the session again";
   const place = `${terminalText(sessionId, MAX_NAME_CHARS)}: ${terminalText(step, MAX_NAME_CHARS)}`;
-  return `Taken back in ${place}, ${formatCount(edits, "edit")}, about ${formatCount(tokens, "token")}. The model sees them ${when}.`;
+  const what = formatCount(edits, step === "compaction" ? "message" : "edit");
+  return `Taken back in ${place}, ${what}, about ${formatCount(tokens, "token")}. The model sees them ${when}.`;
 }
 
 const MAX_NAME_CHARS = 60;
@@ -79,7 +81,7 @@ const MAX_ANSWER_CHARS = 500;
 
 interface NewestEdit {
   readonly rootSessionId: string;
-  readonly undone: BatchInForce;
+  readonly undone: EditInForce;
 }
 
 async function newestEdit(
@@ -89,14 +91,13 @@ async function newestEdit(
   const logs = await listLogs(stores);
   let newest: NewestEdit | undefined;
   for (const { rootSessionId, writtenAtMs } of logsToSearch(logs, session)) {
-    const foundAtMs = newest?.undone.batch.at ?? 0;
+    const foundAtMs = newest?.undone.atMs ?? 0;
     // A log that was last written to before the found edit holds no newer one.
     if (writtenAtMs + MAX_CLOCK_SKEW_MS < foundAtMs) break;
     const { entries } = pluginJournal(await stores.journal(rootSessionId).read());
-    const undone = batchesInForce(entries).findLast(
-      ({ sessionId }) => session === undefined || sessionId === session,
-    );
-    if (undone !== undefined && undone.batch.at > foundAtMs) newest = { rootSessionId, undone };
+    for (const undone of editsInForce(entries))
+      if ((session ?? undone.sessionId) === undone.sessionId && undone.atMs > (newest?.undone.atMs ?? 0))
+        newest = { rootSessionId, undone };
     if (rootSessionId === session && newest !== undefined) break;
   }
   return newest;

@@ -10,6 +10,7 @@ import { createControlFeature } from "./control.ts";
 import type { Forks } from "./forks/forks.ts";
 import type { FeatureFailure } from "./host/features.ts";
 import { askPlugin, type ControlStore, fileControlStore } from "./stores/control-store.ts";
+import type { OwnCompaction } from "./window/own-compaction.ts";
 import type { PruneWindow } from "./window/prune.ts";
 
 afterEach(() => vi.useRealTimers());
@@ -39,9 +40,16 @@ function start(ends: "at once" | "never" = "at once", given?: ControlStore) {
     feature: { name: "pruning" },
     isOpen: (id) => id === "ses_1",
     undo: async () => answers[Math.min(undos++, 1)],
+    newestAtMs: async () => 1,
+  };
+  const compaction: OwnCompaction = {
+    feature: { name: "own compaction" },
+    isOpen: () => false,
+    newestAtMs: async () => undefined,
+    undo: async () => undefined,
   };
   const failures: FeatureFailure[] = [];
-  const feature = createControlFeature({ context, control, forks, pruning });
+  const feature = createControlFeature({ context, control, forks, pruning, compaction });
   const hooks = hooksOf([feature], (failure) => void failures.push(failure));
   onTestFinished(async () => hooks.dispose?.());
   const begin = () => hooks.event?.({ event: { type: "session.created", properties: {} } });

@@ -2,6 +2,7 @@ import { currentRun, isLive } from "../fork/life/record.ts";
 import type { RecordFound, RecordState } from "../fork/life/record-store.ts";
 import { createLease, leaseRecordId, readLease } from "../fork/life/stored-record.ts";
 import { currentProcess } from "../stores/files/lock.ts";
+import { plural } from "../text/display.ts";
 import type { PluginContext } from "./context/context.ts";
 import type { Forks } from "./forks/forks.ts";
 import type { Feature } from "./host/features.ts";
@@ -15,6 +16,7 @@ import {
   type PluginLease,
   readControlRequest,
 } from "./stores/control-store.ts";
+import type { OwnCompaction } from "./window/own-compaction.ts";
 import type { PruneWindow } from "./window/prune.ts";
 
 /** Answers requests of the command line: keeps a lease while it runs, and polls for requests before each model call and in between. */
@@ -148,6 +150,7 @@ interface ControlSetup {
   readonly control: ControlStore;
   readonly forks: Forks;
   readonly pruning: PruneWindow;
+  readonly compaction: OwnCompaction;
 }
 
 /** How long after a request of the model a plugin counts as working. */
@@ -157,8 +160,9 @@ const HANDLER_MS = 3_000;
 const FORGOTTEN_MS = 10 * 60_000;
 const STOP_MS = 10_000;
 
-function concerns({ forks, pruning }: ControlSetup, want: ControlWant): boolean {
-  return want.type === "undo" ? pruning.isOpen(want.sessionId) : forks.keeper.get(want.forkId) !== undefined;
+function concerns({ forks, pruning, compaction }: ControlSetup, want: ControlWant): boolean {
+  if (want.type !== "undo") return forks.keeper.get(want.forkId) !== undefined;
+  return pruning.isOpen(want.sessionId) || compaction.isOpen(want.sessionId);
 }
 
 async function answerTo(setup: ControlSetup, want: ControlWant): Promise<ControlAnswer> {
@@ -198,7 +202,13 @@ async function openFork({ context, forks }: ControlSetup, forkId: string): Promi
     : { outcome: "failed", text: `Fork ${forkId} could not be shown: there is no screen.` };
 }
 
-async function undo({ pruning }: ControlSetup, sessionId: string): Promise<ControlAnswer> {
+async function undo({ pruning, compaction }: ControlSetup, sessionId: string): Promise<ControlAnswer> {
+  const compactedAtMs = await compaction.newestAtMs(sessionId);
+  if (compactedAtMs !== undefined && compactedAtMs >= ((await pruning.newestAtMs(sessionId)) ?? 0)) {
+    const undone = await compaction.undo(sessionId);
+    const text = `Taken back: compaction, ${plural(undone?.messages ?? 0, "message")}. The next request shows them again.`;
+    return { outcome: "done", text };
+  }
   for (let attempt = 1; ; attempt++) {
     const undone = await pruning.undo(sessionId);
     if (undone?.status === "undone") {

@@ -16,6 +16,7 @@ import { createRecallTool } from "./tools/tools.ts";
 import { createBoundToolOutput } from "./window/bound-output.ts";
 import { createCompactionContext } from "./window/compaction.ts";
 import { createModelWindows } from "./window/models.ts";
+import { createOwnCompaction } from "./window/own-compaction.ts";
 import { createPinnedTexts } from "./window/pins.ts";
 import { createPruneWindow } from "./window/prune.ts";
 
@@ -65,13 +66,18 @@ function featuresOf(context: PluginContext): readonly Feature[] {
     return link?.way === "text" ? undefined : link?.parent;
   };
   const pruning = createPruneWindow({ context, pins, windows, isChild });
+  const delivery = createDeliveryFeature({ context, forks });
+  const roster = async (sessionId: string): Promise<string | undefined> =>
+    delivery.beforeCompaction?.({ sessionId });
+  const compaction = createOwnCompaction({ context, pins, windows, roster });
   return [
     createLoadedNotice(context),
     { name: "session tree", onSignal: async (signal) => context.tree.observe(signal) },
     createRequestJournal(context),
     windows.feature,
     createBoundToolOutput(context),
-    createControlFeature({ context, forks, pruning, control: context.stores.control }),
+    createControlFeature({ context, forks, pruning, compaction, control: context.stores.control }),
+    compaction.feature,
     pruning.feature,
     createCompactionContext({ context, pins, capture, windows, inheritedFrom }),
     createToolsFeature({ context, forks }),
@@ -79,7 +85,7 @@ function featuresOf(context: PluginContext): readonly Feature[] {
     createChildEventsFeature({ context, forks }),
     createGraftFeature({ context, forks }),
     createForkClockFeature({ context, forks }),
-    createDeliveryFeature({ context, forks }),
+    delivery,
     createStoreWatch(context),
   ];
 }

@@ -41,6 +41,8 @@ export interface FakeAgent {
   childrenOf(sessionId: string): readonly string[];
   /** What the plugin adds to the agent's request for a summary. */
   compact(sessionId: string): Promise<readonly string[]>;
+  /** A compaction whose summary the plugin gives; the agent forgets what was before. Undefined where the plugin gives none. */
+  takeSummary(sessionId: string): Promise<string | undefined>;
   readonly toasts: readonly string[];
   /** What people see in the conversations beside the messages. */
   shown(): readonly ShownPiece[];
@@ -54,6 +56,8 @@ interface FakeMessage {
   readonly turn?: TurnSettings;
   /** Where results were added to the output of its tool. */
   readonly added?: { readonly offset: number; readonly length: number };
+  /** The summary that the message is. */
+  readonly checkpoint?: string;
 }
 
 interface FakeSession {
@@ -285,6 +289,14 @@ export function createFakeAgent({ directory, options, tools = {}, results }: Fak
     stopped,
     childrenOf: (sessionId) => factsBelow(sessionId).map(({ id }) => id),
     compact: (sessionId) => plugin.beforeCompaction({ sessionId }),
+    async takeSummary(sessionId) {
+      const { messages = [] } = sessions.get(sessionId) ?? {};
+      const summary = await plugin.compact({ sessionId, messages: async () => [...messages], model: MODEL });
+      if (summary !== undefined)
+        messages.splice(0, messages.length, checkpointMessage(newId("message"), summary));
+      await plugin.onSignal({ type: "compacted", sessionId });
+      return summary;
+    },
     toasts,
     shown: () => [...shown.values()],
     stop: () => plugin.dispose(),
@@ -307,6 +319,11 @@ function programMessage(id: string, text: string): FakeMessage {
 
 function userMessage(id: string, text: string): FakeMessage {
   return { message: { id, role: "user", parts: [{ type: "text", text }], createdAt: 1 } };
+}
+
+/** A summary as this agent shows it, with something of its own behind it. */
+function checkpointMessage(id: string, summary: string): FakeMessage {
+  return { ...userMessage(id, `Checkpoint\n${summary}\nRecently: something.`), checkpoint: summary };
 }
 
 /** What stands of a session, and what was taken back. */
@@ -354,4 +371,16 @@ const format: AgentHost["format"] = {
     }),
   copy: (message) => structuredClone(message),
   textMessage: (text, place) => userMessage(place?.id ?? "text", text),
+  checkpoints: {
+    find: (messages) =>
+      asFake(messages).flatMap(({ checkpoint: summary }, index) =>
+        summary === undefined ? [] : [{ index, summary }],
+      ),
+    write: (message, summary) => {
+      const {
+        message: { id },
+      } = message as FakeMessage;
+      return { ...userMessage(id, `Checkpoint\n${summary}`), checkpoint: summary };
+    },
+  },
 };

@@ -11,6 +11,7 @@ import type { ControlAnswer } from "../../src/plugin/stores/control-store.ts";
 import { pluginFolders } from "../../src/plugin/stores/folders.ts";
 import { openPluginStores } from "../../src/plugin/stores/open-stores.ts";
 import type { PluginStores } from "../../src/plugin/stores/plugin-stores.ts";
+import type { OwnCompaction } from "../../src/plugin/window/own-compaction.ts";
 import type { PruneWindow } from "../../src/plugin/window/prune.ts";
 import { currentProcess } from "../../src/stores/files/lock.ts";
 import { asObject } from "../../src/text/json.ts";
@@ -89,7 +90,8 @@ async function runPlugin(stores: PluginStores, { forkId, sessionId }: Work) {
     }),
   } as unknown as PruneWindow;
   const context = { stores, now: Date.now, notify: { log: () => {} } } as unknown as PluginContext;
-  const feature = createControlFeature({ context, control: stores.control, forks, pruning });
+  const compaction = { newestAtMs: async () => undefined } as unknown as OwnCompaction;
+  const feature = createControlFeature({ context, control: stores.control, forks, pruning, compaction });
   const hooks = hooksOf([feature], () => {});
   await hooks.event?.({ event: { type: "session.created", properties: {} } });
   return { told, stop: async () => hooks.dispose?.() };

@@ -4,6 +4,7 @@ import type { HostFormat, HostMessage, MessageNote, TurnSettings } from "../../p
 import { createLruMap } from "../../plugin/host/features.ts";
 import { asArray, asObject, asString, deepEqual, omitUndefined } from "../../text/json.ts";
 import type { Message, MessageError, ModelRef, Transcript, Usage } from "../../transcript/message.ts";
+import { isCheckpointText, opencode2Checkpoints } from "./checkpoints.ts";
 
 /**
  * OpenCode 2's messages as it sends them. They say less than the stored ones: how an answer ended, what it cost and which
@@ -34,6 +35,7 @@ export function createMessageFormat(answers: AnswerFacts): HostFormat {
     copy: (message) => structuredClone({ ...message }),
     textMessage: (text, place) =>
       omitUndefined({ id: place && `msg_${place.id}`, role: "user", content: [{ type: "text", text }] }),
+    checkpoints: opencode2Checkpoints,
   };
 }
 
@@ -89,7 +91,7 @@ function withFacts(message: Message, answers: AnswerFacts): Message {
 
 /** The host's summary of everything before it, which it sends as the user's. */
 function isCheckpoint({ parts: [first] }: Message): boolean {
-  return first?.type === "text" && first.text.startsWith("<conversation-checkpoint>");
+  return first?.type === "text" && isCheckpointText(first.text);
 }
 
 function lastTurn(messages: readonly Opencode2Message[], answers: AnswerFacts): TurnSettings {

@@ -8,6 +8,7 @@ import { asObject, asString } from "../../text/json.ts";
 import { addCommand, asSetupContext, directoryOf, type SetupContext } from "./abilities.ts";
 import { createChildNotes } from "./child-notes.ts";
 import { createChildSessions } from "./child-sessions.ts";
+import { COMPACTION_MS, createCompactionHooks } from "./compaction.ts";
 import { guardedHook } from "./guard.ts";
 import { createLogFile } from "./log.ts";
 import { createAnswerFacts, createMessageFormat } from "./messages.ts";
@@ -131,6 +132,14 @@ async function addHooks({ session, tool }: SetupContext, setup: HooksSetup): Pro
   await session.hook("context", async (event: ContextEvent) => {
     if (reader.takes(event)) throw new ReadOnly();
     await edit(event);
+  });
+  const compaction = createCompactionHooks({ plugin, reader });
+  const ofCompaction = { name: "compaction", limitMs: COMPACTION_MS } as const;
+  await session.hook("compaction", guardedHook({ ...ofCompaction, run: compaction.onCompaction }, onFailure));
+  await session.hook("http.request", guardedHook({ ...ofCompaction, run: compaction.onRequest }, onFailure));
+  // GA: `generate`, by which sessions are read, has a hook of its own.
+  await session.hook("generate", async (event: ContextEvent) => {
+    if (reader.takes(event)) throw new ReadOnly();
   });
   const useHeaders = (event: HeadersEvent) => useHeadersOfOwner(event, plugin);
   await session.hook("model.request", guardedHook({ name: "model.request", run: useHeaders }, onFailure));

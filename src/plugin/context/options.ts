@@ -50,8 +50,12 @@ export interface PluginOptions {
    * for the lost cache too (`auto`). @default when-full
    */
   readonly prune: "off" | "when-full" | "auto";
-  /** What the host's own compaction is told: the running forks and pins, also facts (`assist`), or nothing; but for `off`, pins that its summary lacks are put back. @default roster */
-  readonly compaction: "roster" | "assist" | "off";
+  /**
+   * Who sums up a full window. The agent, which is told of running forks and pins (`roster`), also of facts (`assist`), or of
+   * nothing (`off`); but for `off`, pins that its summary lacks are put back. Or Carryover, where the agent takes a summary
+   * from a plugin (OpenCode 2): `own` without a model, `own-model` by asking the session's model. @default roster
+   */
+  readonly compaction: "roster" | "assist" | "off" | "own" | "own-model";
   /** Globs of instruction files, or texts, that survive every edit. @default none */
   readonly pin: readonly string[];
   /** Thresholds by "provider/model". @default none */
@@ -142,7 +146,7 @@ const OPTIONS: Shape<PluginOptions> = {
     objectOf(TOOL_OUTPUT_LIMIT_SHAPE),
   ),
   prune: oneOf("off", "when-full", "auto"),
-  compaction: oneOf("roster", "assist", "off"),
+  compaction: oneOf("roster", "assist", "off", "own", "own-model"),
   pin: listOf(text),
   models: recordOf({ expects: '"provider/model"', pattern: /^[^/]+\/.+$/ }, objectOf(MODEL)),
   store: STORE,

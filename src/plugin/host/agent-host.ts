@@ -3,6 +3,7 @@ import type { Cut } from "../../text/truncate.ts";
 import type { ApplyOptions, Edit } from "../../transcript/edit.ts";
 import type { ModelRef, Transcript } from "../../transcript/message.ts";
 import type { AskingAgent, HostAgent, LimitedChild, NewChild, StartAnswer } from "./agents.ts";
+import type { CompactionMoment, HostCheckpoints } from "./checkpoints.ts";
 import type { HostScreen } from "./screen.ts";
 
 /**
@@ -72,6 +73,8 @@ export interface HostFormat {
   copy(message: HostMessage): HostMessage;
   /** A user message that holds one text; with a place, as if it were stored there by a program. */
   textMessage(text: string, place?: { readonly sessionId: string; readonly id: string }): HostMessage;
+  /** Unset where the agent takes no summary from a plugin. */
+  readonly checkpoints?: HostCheckpoints;
 }
 
 /** A note that the plugin left on a message or one of its parts. */
@@ -326,6 +329,8 @@ export interface Handlers {
   afterTool(finished: FinishedTool): Promise<ToolOutputChange | undefined>;
   /** Text to add to the agent's own request for a summary. */
   beforeCompaction(session: { readonly sessionId: string }): Promise<string | undefined>;
+  /** The summary that takes the place of the agent's own, which then needs no request. */
+  compact(moment: CompactionMoment): Promise<string | undefined>;
   /** Text to add to the message. */
   onUserMessage(message: UserMessage): Promise<string | undefined>;
   /** The session whose provider cache the requests of a session should use. */
@@ -334,7 +339,8 @@ export interface Handlers {
 }
 
 /** The plugin as an adapter runs it. No handler throws. */
-export interface AgentPlugin extends Pick<Handlers, "onSignal" | "beforeTool" | "cacheOwnerOf" | "dispose"> {
+export interface AgentPlugin
+  extends Pick<Handlers, "onSignal" | "beforeTool" | "compact" | "cacheOwnerOf" | "dispose"> {
   /** Edits the list of the request in place. */
   beforeRequest(request: OutgoingRequest): Promise<void>;
   /** Calls `change` for each change, in order; `finished.text` must show the one before. */

@@ -78,6 +78,12 @@ export function combineFeatures(
         texts.push(text);
       return texts;
     },
+    async compact(moment) {
+      const { sessionId } = moment;
+      const decide = (each: Feature) => each.compact?.(moment);
+      for await (const summary of decisions({ handler: "compact", sessionId, decide })) return summary;
+      return undefined;
+    },
     async onUserMessage(message) {
       const { sessionId } = message;
       const decide = (each: Feature) => each.onUserMessage?.(message);

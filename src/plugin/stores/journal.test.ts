@@ -6,6 +6,7 @@ import { createMemoryJournal } from "../../stores/memory.ts";
 import {
   batchesInForce,
   createEngineJournal,
+  editsInForce,
   listPluginJournals,
   readPluginJournal,
   undoInJournal,
@@ -82,7 +83,7 @@ it("knows which batches are in force, and takes the last back where no plugin ru
     "ses_1/b1",
     "ses_child/b1",
   ]);
-  const [undone] = inForce;
+  const [undone] = editsInForce(await entries("ses_1"));
   if (undone === undefined) throw new Error("none in force");
   expect(await undoInJournal(journal, { undone, atMs: 3 })).toBeUndefined();
   expect(batchesInForce(await entries("ses_1")).map(({ sessionId }) => sessionId)).toEqual(["ses_child"]);

@@ -40,6 +40,9 @@ export type PluginEntry = { readonly atMs: number; readonly sessionId: string } 
   | { readonly type: "engine"; readonly record: SessionRecord }
   | ForkEntry
   | { readonly type: "pins-kept"; readonly batches: readonly string[] }
+  | CompactionEntry
+  /** The compaction of this handle was taken back. */
+  | { readonly type: "compaction-undone"; readonly handle: string }
   /** A handler of a feature failed and had no effect. */
   | {
       readonly type: "hook-failed";
@@ -59,6 +62,18 @@ interface ToolOutputEntry {
   readonly handle?: string;
   readonly shownChars: number;
   readonly totalChars: number;
+}
+
+/** A compaction that gave the agent a summary of ours. */
+export interface CompactionEntry {
+  readonly type: "compaction";
+  /** Under which everything before it is kept. */
+  readonly handle: string;
+  /** How many messages it summed up, and how many stay word for word. */
+  readonly messages: number;
+  readonly kept: number;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
 }
 
 /** A fork changed its state. */
@@ -142,6 +157,15 @@ const READERS: Readonly<Record<string, (value: UnknownObject) => KnownEntry | un
     hook: text(hook),
     reason: text(reason),
   }),
+  compaction: (value) => ({
+    type: "compaction",
+    handle: text(value.handle),
+    messages: figure(value.messages),
+    kept: figure(value.kept),
+    tokensBefore: figure(value.tokensBefore),
+    tokensAfter: figure(value.tokensAfter),
+  }),
+  "compaction-undone": ({ handle }) => ({ type: "compaction-undone", handle: text(handle) }),
   "pins-kept": ({ batches }) => ({
     type: "pins-kept",
     batches: Array.isArray(batches) ? batches.filter((id) => typeof id === "string") : [],
@@ -170,18 +194,55 @@ export function batchesInForce(entries: readonly PluginEntry[]): readonly BatchI
   return [...batches.values()];
 }
 
-/** Takes a batch back where no plugin runs: the next plugin that opens the session leaves it out. Returns the reason if that fails. */
+/** Something of ours that can be taken back: a batch of edits, or a compaction. */
+export interface EditInForce {
+  readonly sessionId: string;
+  readonly id: string;
+  readonly step: string;
+  readonly atMs: number;
+  /** How many edits, or how many messages of a compaction. */
+  readonly edits: number;
+  readonly savedTokens: number;
+  readonly type: "batch" | "compaction";
+}
+
+/** Everything that was neither taken back nor dropped. */
+export function editsInForce(entries: readonly PluginEntry[]): readonly EditInForce[] {
+  const compactions = new Map<string, EditInForce>();
+  for (const entry of entries) {
+    const { sessionId, atMs } = entry;
+    if (entry.type === "compaction-undone") compactions.delete(`${sessionId}/${entry.handle}`);
+    if (entry.type !== "compaction") continue;
+    const { type, handle: id, messages: edits, tokensBefore, tokensAfter } = entry;
+    const savedTokens = tokensBefore - tokensAfter;
+    compactions.set(`${sessionId}/${id}`, { sessionId, id, step: type, atMs, edits, savedTokens, type });
+  }
+  const batches = batchesInForce(entries).map(({ sessionId, batch }): EditInForce => {
+    const { id, step, at: atMs, edits, tokensBefore, tokensAfter } = batch;
+    const savedTokens = tokensBefore - tokensAfter;
+    return { sessionId, id, step, atMs, edits: edits.length, savedTokens, type: "batch" };
+  });
+  return [...batches, ...compactions.values()];
+}
+
+/** Takes an edit back where no plugin runs: the next plugin that opens the session leaves it out. Returns the reason if that fails. */
 export async function undoInJournal(
   journal: Pick<Journal, "append">,
   { undone, atMs }: UndoInJournal,
 ): Promise<string | undefined> {
-  const record = { v: 1, type: "undo", batchId: undone.batch.id, at: atMs };
-  const written = await journal.append({ atMs, sessionId: undone.sessionId, type: "engine", record });
+  const { id, sessionId, type } = undone;
+  const written = await journal.append({
+    atMs,
+    sessionId,
+    ...(type === "compaction"
+      ? { type: "compaction-undone", handle: id }
+      : { type: "engine", record: { v: 1, type: "undo", batchId: id, at: atMs } }),
+  });
   return written.status === "failed" ? written.reason : undefined;
 }
 
 interface UndoInJournal {
-  readonly undone: BatchInForce;
+  readonly undone: EditInForce;
   readonly atMs: number;
 }
 

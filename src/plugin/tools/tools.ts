@@ -3,9 +3,12 @@ import { check, numberFrom, oneOf, type Rule, rule, wholeFrom } from "../../text
 import { plural } from "../../text/display.ts";
 import { isObject } from "../../text/json.ts";
 import { redactSecrets } from "../../text/secrets/redact-secrets.ts";
+import type { Handle } from "../../transcript/edit.ts";
 import type { Message, MessageId } from "../../transcript/message.ts";
+import { spanHandle } from "../../transcript/tool-results.ts";
 import type { ForkSetup } from "../forks/forks.ts";
 import type { HostMessage, ModelTool, RunningTool, ToolParameter } from "../host/agent-host.ts";
+import { createFolds } from "../window/folds.ts";
 
 /**
  * A tool that runs only with arguments that fit its parameters; else the model is told everything that is wrong with them.
@@ -95,6 +98,7 @@ type TextParameter = Extract<ToolParameter, { readonly type: "text" }>;
 export function createRecallTool(setup: ForkSetup): ModelTool {
   const { context, forks } = setup;
   const { sessions, format } = context.host;
+  const folds = createFolds({ views: forks.views, format });
   return defineTool(setup, {
     description:
       "Get back text that was cleared, cut or spilled from the conversation (also your parent's, if you are a fork).",
@@ -121,7 +125,7 @@ export function createRecallTool(setup: ForkSetup): ModelTool {
             return [...hiddenTexts(format.decode(messages), seen), ...(await spilledTexts(messages))];
           },
         },
-        handle ?? { search: search ?? "" },
+        handle === undefined ? { search: search ?? "" } : await withoutFold(handle),
         {
           maxChars: RECALL_MAX_CHARS,
           range: range === undefined ? undefined : parseRange(range),
@@ -152,9 +156,24 @@ export function createRecallTool(setup: ForkSetup): ModelTool {
     const link = await forks.links.linkOf(sessionId);
     const own = await sessions.read(sessionId);
     const inherited = link === undefined ? [] : await parentMessages(link);
-    if (own.status === "ok") return { messages: [...inherited, ...own.value.messages] };
+    const folded = await folds.messagesBefore(forks.capture.lastSent(sessionId)?.messages ?? []);
+    if (own.status === "ok") return { messages: [...inherited, ...joined(folded, own.value.messages)] };
+    if (folded.length > 0) return { messages: [...inherited, ...folded] };
     const problem = `The conversation could not be read now (${own.reason}). Call again in a moment.`;
     return { messages: inherited, problem };
+  }
+
+  /** What was folded in front of what the agent still gives, which may be all of it. */
+  function joined(folded: readonly HostMessage[], own: readonly HostMessage[]): readonly HostMessage[] {
+    const known = messagesById(own);
+    const isThere = format.decode(folded).every(({ id, role }) => role === "system" || known.has(id));
+    return isThere ? own : [...folded, ...own];
+  }
+
+  /** The handle of a compaction names everything before it: from the first message to the last. */
+  async function withoutFold(handle: Handle): Promise<Handle> {
+    const messages = format.decode(await folds.messagesUpTo(handle)).filter(({ role }) => role !== "system");
+    return messages.length === 0 ? handle : spanHandle(messages);
   }
 
   /** Of a parent that lives on another machine there is what the child inherited. */

@@ -1,5 +1,6 @@
 import { markedPins } from "../../compaction/plan/window.ts";
 import { factsOf } from "../../compaction/summary/facts.ts";
+import { isSummary } from "../../compaction/summary/message.ts";
 import { type Pin, pinsOf, pinsRoom } from "../../compaction/summary/pins.ts";
 import { SECRETS_RULE } from "../../compaction/summary/request.ts";
 import { findCompactionBoundary } from "../../stages/boundary.ts";
@@ -79,7 +80,7 @@ export function createCompactionContext(setup: CompactionContextSetup): Feature 
     async beforeCompaction({ sessionId }) {
       const shown = withCleared(host.format.decode(capture.lastSent(sessionId)?.messages ?? []));
       const { transcript, pins, marked } = await everythingPinned(sessionId, shown);
-      if (options.compaction === "roster") {
+      if (options.compaction !== "assist") {
         const text = pinsOf(transcript, { pins, marked, redaction });
         return text === "" ? SECRETS_RULE : `${SECRETS_RULE}\n\n${KEEP_RULE}\n${text}`;
       }
@@ -169,7 +170,9 @@ function newestSummary(transcript: Transcript): number {
   const empty = transcript.findLastIndex(
     (message) => message.summary && message.finish !== undefined && !message.error && textOf(message) === "",
   );
-  return Math.max(findCompactionBoundary(transcript), empty);
+  // Some agents send a summary as the user's, without a marker in front.
+  const alone = transcript.findLastIndex((message) => message.role === "user" && isSummary(message));
+  return Math.max(findCompactionBoundary(transcript), empty, alone);
 }
 
 function markedIn(transcript: Transcript): Transcript {

@@ -18,6 +18,8 @@ export interface PruneWindow {
   isOpen(sessionId: string): boolean;
   /** Undefined for a session that is not open. */
   undo(sessionId: string): Promise<UndoResult | undefined>;
+  /** When the newest batch was made that is in force. */
+  newestAtMs(sessionId: string): Promise<number | undefined>;
 }
 
 /**
@@ -33,8 +35,11 @@ export function createPruneWindow(setup: PruneWindowSetup): PruneWindow {
   const isOpen = (sessionId: string): boolean => sessions.get(sessionId) !== undefined;
   const undo = async (sessionId: string): Promise<UndoResult | undefined> =>
     (await sessions.get(sessionId)?.pruned)?.undo();
+  const newestAtMs = async (sessionId: string): Promise<number | undefined> =>
+    (await sessions.get(sessionId)?.pruned)?.newestAtMs();
   const name = "pruning";
-  if (options.prune === "off" || options.profile === "documented") return { feature: { name }, isOpen, undo };
+  if (options.prune === "off" || options.profile === "documented")
+    return { feature: { name }, isOpen, undo, newestAtMs };
 
   /** Opened anew for another model, and once more when its window is known: both decide what is cleared. */
   function sessionFor({ sessionId, messages, model }: OutgoingRequest): Promise<PrunedSession> {
@@ -53,6 +58,7 @@ export function createPruneWindow(setup: PruneWindowSetup): PruneWindow {
   return {
     isOpen,
     undo,
+    newestAtMs,
     feature: {
       name,
       // The request for a summary is made next: it is to see everything.
@@ -67,6 +73,7 @@ export function createPruneWindow(setup: PruneWindowSetup): PruneWindow {
       },
       async onSignal(signal) {
         if (signal.type === "deleted") sessions.delete(signal.sessionId);
+        if (signal.type === "compacted") compacting.delete(signal.sessionId);
       },
       async beforeRequest(request) {
         const { sessionId, messages, lastAnswerAtMs } = request;
@@ -110,6 +117,7 @@ interface PrunedSession {
   edit(messages: readonly HostMessage[], idleMs: number): Promise<readonly HostMessage[]>;
   /** Takes the newest batch back: it is sent again from the next request on. */
   undo(): Promise<UndoResult>;
+  newestAtMs(): number | undefined;
 }
 
 interface PrunedSessionSetup extends PruneWindowSetup {
@@ -184,6 +192,7 @@ async function openPrunedSession(
       return withEdits(sent);
     },
     undo: () => session.undo(),
+    newestAtMs: () => session.status().batches.at(-1)?.at,
   };
 }
 

@@ -59,7 +59,10 @@ export async function journalOf(rig: HostRig, rootSessionId: string): Promise<re
 }
 
 /** Runs the command line as another process of the same user, in the project. */
-export async function runCarryover(rig: Rig, ...args: readonly string[]): Promise<CommandEnd> {
+export async function runCarryover(
+  rig: Pick<Rig, "sandbox">,
+  ...args: readonly string[]
+): Promise<CommandEnd> {
   const cli = await buildCli();
   return new Promise((resolve) => {
     execFile(

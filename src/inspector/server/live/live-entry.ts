@@ -22,6 +22,12 @@ export function liveEntry(entry: PluginEntry, redact: (text: string) => string):
       return engineEntry(entry.record, moment);
     case "pins-kept":
       return note(`${entry.batches.length} edits taken back: they hid a pin`);
+    case "compaction":
+      return note(
+        `compaction without a request: ${entry.messages} messages summed up, ${entry.kept} kept, ${entry.tokensBefore} → ${entry.tokensAfter} tokens`,
+      );
+    case "compaction-undone":
+      return note("a compaction was taken back");
     case "hook-failed":
       return note(redact(`${entry.feature} failed in ${entry.hook}: ${entry.reason}`));
     case "other":

@@ -1,0 +1,202 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { AgentPlugin } from "../../plugin/host/agent-host.ts";
+import type { CompactionMoment } from "../../plugin/host/checkpoints.ts";
+import { opencode2Checkpoints } from "./checkpoints.ts";
+import { type CompactionEvent, type CompactionRequest, createCompactionHooks } from "./compaction.ts";
+import { answerInWire, type ProviderWire, wireOf } from "./wire-answer.ts";
+
+const PROMPT = "Sum it up.";
+const WIRES = [
+  {
+    wire: "openai-chat",
+    path: "/v1/chat/completions",
+    body: { model: "m", stream: true, messages: [{ role: "user", content: PROMPT }] },
+  },
+  {
+    wire: "openai-responses",
+    path: "/v1/responses",
+    body: {
+      model: "m",
+      stream: true,
+      input: [{ role: "user", content: [{ type: "input_text", text: PROMPT }] }],
+    },
+  },
+  {
+    wire: "anthropic",
+    path: "/v1/messages",
+    body: {
+      model: "m",
+      stream: true,
+      max_tokens: 9,
+      messages: [{ role: "user", content: [{ type: "text", text: PROMPT }] }],
+    },
+  },
+] as const;
+
+describe("the wire of a request", () => {
+  it.each(WIRES)("is known by address and body: $wire", ({ wire, path, body }) => {
+    expect(wireOf(`https://api.example${path}?x=1`, body)).toBe(wire);
+    for (const other of WIRES)
+      if (other.wire !== wire)
+        expect(wireOf(`https://api.example${path}`, { ...other.body, stream: false })).toBe(undefined);
+  });
+
+  it.each([
+    { url: "https://api.example/v1/models/m:streamGenerateContent", body: { contents: [], stream: true } },
+    { url: "https://api.example/model/m/converse-stream", body: { messages: [] } },
+    { url: "https://api.example/v1/chat/completions", body: { messages: [], stream: false } },
+    { url: "https://api.example/v1/messages", body: { input: [], stream: true } },
+    { url: "no address", body: WIRES[0].body },
+    { url: "https://api.example/v1/responses", body: null },
+  ])("is not guessed: $url", ({ url, body }) => {
+    expect(wireOf(url, body)).toBeUndefined();
+  });
+});
+
+/** A plugin that gives this summary and these texts, and what it was asked. */
+function pluginWith(summary: string | undefined, texts: readonly string[] = []) {
+  const asked: CompactionMoment[] = [];
+  const plugin: Pick<AgentPlugin, "compact" | "beforeCompaction"> = {
+    async compact(moment) {
+      asked.push(moment);
+      return summary;
+    },
+    beforeCompaction: async () => texts,
+  };
+  const reader = { read: async () => [{ role: "user", content: [] }] };
+  return { asked, hooks: createCompactionHooks({ plugin, reader }) };
+}
+
+function requestOf(
+  { path, body }: Pick<(typeof WIRES)[number], "path" | "body">,
+  fields = {},
+): CompactionRequest {
+  const request = new Request(`https://api.example${path}`, { method: "POST", body: JSON.stringify(body) });
+  const model = { id: "m", providerID: "p" };
+  return { sessionID: "ses_1", agent: "compaction", model, request, ...fields };
+}
+
+describe("a request for a summary", () => {
+  it.each(WIRES)("is answered by the plugin's summary, without leaving: $wire", async (wire) => {
+    const { hooks, asked } = pluginWith("All of it.");
+    const event = requestOf(wire);
+    await hooks.onRequest(event);
+    expect(event.request.url).toMatch(/^data:text\/event-stream;base64,/);
+    expect(asked).toMatchObject([{ sessionId: "ses_1", model: { provider: "p", id: "m" } }]);
+    expect(await asked[0]?.messages()).toHaveLength(1);
+    const said = await (await fetch(event.request)).text();
+    expect(said).toContain(JSON.stringify("## Additional Context\n\nAll of it.").slice(1, -1));
+    expect(said).toMatch(/"(?:prompt|input)_tokens":0/);
+  });
+
+  it.each(WIRES)("leaves with what the plugin adds where it has no summary: $wire", async (wire) => {
+    const { hooks } = pluginWith(undefined, ["Keep the pins.", "Fork 1 runs."]);
+    const event = requestOf(wire);
+    await hooks.onRequest(event);
+    expect(event.request.url).toBe(`https://api.example${wire.path}`);
+    const sent = await event.request.text();
+    expect(sent).toBe(
+      JSON.stringify(wire.body).replace(PROMPT, `${PROMPT}\\n\\nKeep the pins.\\n\\nFork 1 runs.`),
+    );
+  });
+
+  it("is left alone where it is none, where nothing is added, and where its wire is not known", async () => {
+    for (const [summary, event] of [
+      ["All.", requestOf(WIRES[0], { agent: "build" })],
+      [undefined, requestOf(WIRES[0])],
+      ["All.", requestOf({ ...WIRES[0], path: "/v1/other" as never })],
+    ] as const) {
+      const { request } = event;
+      await pluginWith(summary).hooks.onRequest(event);
+      expect(event.request).toBe(request);
+    }
+  });
+
+  it.each(WIRES)("is the way to ask the model something else: $wire", async ({ wire, path, body }) => {
+    const bodies: string[] = [];
+    const server = createServer(async (incoming, response) => {
+      for await (const chunk of incoming) bodies.push(String(chunk));
+      const usage = { total_tokens: 12 };
+      response.setHeader("content-type", "text/event-stream");
+      response.end(answerInWire(wire as ProviderWire, { text: "A summary.", model: "m", atMs: 0, usage }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const request = new Request(`http://127.0.0.1:${port}${path}`, {
+      method: "POST",
+      headers: { authorization: "Bearer k" },
+      body: JSON.stringify(body),
+    });
+    const plugin: Pick<AgentPlugin, "compact" | "beforeCompaction"> = {
+      compact: async ({ summarizer }) =>
+        summarizer?.summarize({ system: "You sum up.", prompt: "This.", maxOutputTokens: 7 } as never, {
+          signal: new AbortController().signal,
+          onProgress: () => {},
+        }),
+      beforeCompaction: async () => [],
+    };
+    const event = requestOf({ path, body }, { request });
+    await createCompactionHooks({ plugin, reader: { read: async () => [] } }).onRequest(event);
+    expect(bodies.join("")).toContain("You sum up.");
+    expect(bodies.join("")).not.toContain(PROMPT);
+    const said = await (await fetch(event.request)).text();
+    expect(said).toContain("A summary.");
+    expect(said).toContain('"total_tokens":12');
+  });
+});
+
+describe("GA's hook, by its released types", () => {
+  const event = (): CompactionEvent & Record<string, unknown> => ({
+    sessionID: "ses_1",
+    agent: "build",
+    model: { id: "m", providerID: "p" },
+    kind: "compaction",
+    system: [{ type: "text", text: "You are an agent." }],
+    messages: [],
+    tools: {},
+    options: {},
+  });
+
+  it("is given a summary as its result", async () => {
+    const { hooks } = pluginWith("All of it.");
+    const given = event();
+    await hooks.onCompaction(given);
+    expect(given.result).toEqual({ summary: "All of it." });
+    expect(given.system).toHaveLength(1);
+  });
+
+  it("is told what the plugin adds where it has no summary, and the request that follows is left alone", async () => {
+    const { hooks, asked } = pluginWith(undefined, ["Keep the pins."]);
+    const given = event();
+    await hooks.onCompaction(given);
+    expect(given).not.toHaveProperty("result");
+    expect(given.system?.at(-1)).toEqual({ type: "text", text: "Keep the pins." });
+    const following = requestOf(WIRES[0], { kind: "compaction" });
+    const { request } = following;
+    await hooks.onRequest(following);
+    expect(following.request).toBe(request);
+    expect(asked).toHaveLength(1);
+  });
+});
+
+describe("the host's summary in a request", () => {
+  const checkpoint = (text: string) => ({ id: "msg_1", role: "user", content: [{ type: "text", text }] });
+  const TEXT =
+    "<conversation-checkpoint>\nHistory.\n\n<summary>\n## Additional Context\n\nOurs.\n</summary>\n\n<recent-context>\n[User]: a </summary> b\n</recent-context>\n</conversation-checkpoint>";
+
+  it("is found without our heading, and written without the newest turns as text", () => {
+    const messages = [checkpoint(TEXT), checkpoint("Hello."), { ...checkpoint(TEXT), role: "assistant" }];
+    const found = opencode2Checkpoints.find(messages);
+    expect(found).toEqual([{ index: 0, summary: "Ours." }]);
+    const written = opencode2Checkpoints.write(checkpoint(TEXT), "Ours.");
+    expect(written).toEqual(
+      checkpoint(
+        "<conversation-checkpoint>\nHistory.\n\n<summary>\nOurs.\n</summary>\n</conversation-checkpoint>",
+      ),
+    );
+    expect(opencode2Checkpoints.find([written])).toEqual([{ index: 0, summary: "Ours." }]);
+  });
+});

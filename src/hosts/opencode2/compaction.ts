@@ -1,0 +1,111 @@
+import type { AgentPlugin } from "../../plugin/host/agent-host.ts";
+import { asObject, asString, type UnknownObject } from "../../text/json.ts";
+import { HEADING } from "./checkpoints.ts";
+import { inTime } from "./guard.ts";
+import type { SessionReader } from "./read-session.ts";
+import type { HttpEvent } from "./requests.ts";
+import { answerInWire, type ProviderWire, summarizerInWire, wireOf, withPromptText } from "./wire-answer.ts";
+
+/**
+ * Compaction, which OpenCode 2 lets a plugin take over. GA asks the hook `compaction`, whose `result.summary` makes its request
+ * needless; in the snapshot there is no such hook, and the request itself is answered in the provider's place. Where the plugin
+ * has no summary, or the wire is not known, the host asks its model as it always does.
+ */
+export function createCompactionHooks({ plugin, reader }: CompactionSetup): CompactionHooks {
+  /** The sessions whose compaction GA's hook has left to the host: its request comes next. */
+  const left = new Set<string>();
+
+  /** The window as it would be sent now. What the events of a compaction show is only the part that the host sums up. */
+  const windowOf = (sessionId: string) => () => inTime(reader.read(sessionId), READ_MS);
+
+  return {
+    async onCompaction(event) {
+      const { sessionID: sessionId } = event;
+      const model = modelOf(event.model);
+      const summary = await plugin.compact({ sessionId, model, messages: windowOf(sessionId) });
+      if (summary !== undefined) {
+        event.result = { summary };
+        return;
+      }
+      left.add(sessionId);
+      const texts = await plugin.beforeCompaction({ sessionId });
+      event.system?.push(...texts.map((text) => ({ type: "text", text })));
+    },
+    async onRequest(event) {
+      const { sessionID: sessionId, request } = event;
+      // GA says of what kind a request is; in the snapshot a hidden agent asks.
+      if (event.kind !== "compaction" && event.agent !== "compaction") return;
+      if (left.delete(sessionId)) return;
+      const body = asObject(JSON.parse(await request.clone().text()));
+      const wire = wireOf(request.url, body);
+      if (wire === undefined) return;
+      const model = modelOf(event.model);
+      const asked = summarizerInWire(wire, { request, body });
+      const { summarizer } = asked;
+      const summary = await plugin.compact({
+        sessionId,
+        model,
+        messages: windowOf(sessionId),
+        summarizer,
+      });
+      if (summary !== undefined) {
+        const text = `${HEADING}\n\n${summary}`;
+        event.request = answeredBy(wire, { text, body, usage: asked.usage() });
+        return;
+      }
+      const texts = await plugin.beforeCompaction({ sessionId });
+      const edited = texts.length === 0 ? undefined : withPromptText(wire, body, texts.join("\n\n"));
+      if (edited !== undefined) event.request = new Request(request, { body: JSON.stringify(edited) });
+    },
+  };
+}
+
+interface CompactionSetup {
+  readonly plugin: Pick<AgentPlugin, "compact" | "beforeCompaction">;
+  readonly reader: Pick<SessionReader, "read">;
+}
+
+export interface CompactionHooks {
+  /** GA. Known from its types alone: never seen in the running program. */
+  onCompaction(event: CompactionEvent): Promise<void>;
+  onRequest(event: CompactionRequest): Promise<void>;
+}
+
+/** GA: the request for a summary; with a result none is sent. */
+export interface CompactionEvent {
+  readonly sessionID: string;
+  readonly model?: unknown;
+  readonly system?: unknown[];
+  result?: { readonly summary: string };
+}
+
+export interface CompactionRequest extends HttpEvent {
+  /** Snapshot. */
+  readonly agent?: string;
+  /** GA. */
+  readonly kind?: string;
+  readonly model?: unknown;
+}
+
+/** How long the host may take to show a session. */
+const READ_MS = 10_000;
+
+/** A model may write for minutes; everything else in a compaction has limits of its own. */
+export const COMPACTION_MS: number = 5 * 60_000;
+
+function modelOf(model: unknown): { readonly provider: string; readonly id: string } {
+  const { id, providerID } = asObject(model);
+  return { provider: asString(providerID) ?? "", id: asString(id) ?? "" };
+}
+
+/** A request that is its own answer: nothing leaves the machine. */
+function answeredBy(wire: ProviderWire, { text, body, usage }: WireSummary): Request {
+  const events = answerInWire(wire, { text, model: asString(body.model) ?? "", atMs: Date.now(), usage });
+  return new Request(`data:text/event-stream;base64,${Buffer.from(events).toString("base64")}`);
+}
+
+interface WireSummary {
+  readonly text: string;
+  readonly body: UnknownObject;
+  readonly usage: UnknownObject | undefined;
+}

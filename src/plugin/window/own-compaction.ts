@@ -1,0 +1,309 @@
+import { compact } from "../../compaction/compact.ts";
+import { planCompaction } from "../../compaction/plan/plan-compaction.ts";
+import { factsOf } from "../../compaction/summary/facts.ts";
+import { isSummary } from "../../compaction/summary/message.ts";
+import type { Pin } from "../../compaction/summary/pins.ts";
+import { overflowOfEnvironment } from "../../compaction/trigger/overflow.ts";
+import { createSystemClock } from "../../stores/system-clock.ts";
+import { type Handle, hideMessage } from "../../transcript/edit.ts";
+import type { Message, MessageId, Transcript } from "../../transcript/message.ts";
+import type { PluginContext } from "../context/context.ts";
+import type { HostMessage } from "../host/agent-host.ts";
+import type { CompactionMoment } from "../host/checkpoints.ts";
+import { createLruMap, type Feature } from "../host/features.ts";
+import { pluginJournal } from "../stores/journal.ts";
+import { createFolds, type Fold, foldLine, handleIn } from "./folds.ts";
+import type { ModelWindows } from "./models.ts";
+import { type PinnedTexts, readPinnedFiles } from "./pins.ts";
+
+/** Compaction by Carryover as a feature of the plugin, and the way to take one back from outside. */
+export interface OwnCompaction {
+  readonly feature: Feature;
+  /** True for a session in whose requests a summary of ours was seen. */
+  isOpen(sessionId: string): boolean;
+  /** When the newest compaction was made that is in force; undefined where none is. */
+  newestAtMs(sessionId: string): Promise<number | undefined>;
+  /** Takes it back: from the next request on its messages are sent again. */
+  undo(sessionId: string): Promise<UndoneCompaction | undefined>;
+}
+
+interface UndoneCompaction {
+  readonly handle: Handle;
+  /** How many messages are shown again. */
+  readonly messages: number;
+}
+
+/**
+ * Gives the agent a summary in place of its own: folded without a model, with the user's words, files and exact names beside
+ * it, and the handles under which everything is kept. The summary that the agent sends from then on is completed in every
+ * request by the messages that stay word for word. Where nothing can be folded or kept, the agent sums up as it always does.
+ */
+export function createOwnCompaction(setup: OwnCompactionSetup): OwnCompaction {
+  const { context, roster } = setup;
+  const { host, options, stores } = context;
+  const { format } = host;
+  const { checkpoints } = format;
+  const folds = createFolds({ views: stores.views, format });
+  const sessions = createLruMap<string, Promise<OpenSession>>(MAX_OPEN);
+
+  function openSession(sessionId: string): Promise<OpenSession> {
+    const known = sessions.get(sessionId);
+    if (known !== undefined) return known;
+    const opened = readSession(sessionId);
+    sessions.set(sessionId, opened);
+    opened.catch(() => sessions.delete(sessionId));
+    return opened;
+  }
+
+  /** What the journal says of a session's compactions. */
+  async function readSession(sessionId: string): Promise<OpenSession> {
+    const { entries } = pluginJournal(await context.journal(await context.tree.rootOf(sessionId)).read());
+    const made = new Map<Handle, MadeCompaction>();
+    const undone = new Set<Handle>();
+    for (const entry of entries) {
+      if (entry.sessionId !== sessionId) continue;
+      if (entry.type === "compaction") made.set(entry.handle, entry);
+      if (entry.type === "compaction-undone") undone.add(entry.handle);
+    }
+    return { made, undone, current: undefined };
+  }
+
+  /** The messages with the newest summary completed, if it is ours. */
+  async function completed(sessionId: string, messages: readonly HostMessage[]): Promise<Completed> {
+    const found = checkpoints?.find(messages).at(-1);
+    const message = found && messages[found.index];
+    if (checkpoints === undefined || found === undefined || message === undefined) return { messages };
+    const handle = handleIn(found.summary);
+    const fold = handle === undefined ? undefined : await folds.get(handle);
+    if (handle === undefined || fold === undefined) {
+      if (handle !== undefined) context.notify.logOnce("warn", `what was folded into ${handle} is gone`);
+      const { summary: text } = found;
+      return { messages, summary: { message, prose: text, text, carried: undefined } };
+    }
+    const session = await openSession(sessionId);
+    session.current = handle;
+    const head = checkpoints.write(message, found.summary);
+    const window = await windowOf({ handle, fold, head, undone: session.undone });
+    return {
+      messages: messages.toSpliced(found.index, 1, ...window.messages),
+      ...(window.summary && { summary: window.summary }),
+      earlier: { handle, count: found.index + window.messages.length },
+    };
+  }
+
+  /** What stands in the window for a fold: its summary and what was kept, or everything where it was taken back. */
+  async function windowOf({ handle, fold, head, undone }: FoldPlace): Promise<Window> {
+    const { kept, prose, text, carried, earlier, messages } = fold;
+    if (!undone.has(handle))
+      return { messages: [head, ...kept], summary: { message: head, prose, text, carried } };
+    const before = earlier && (await folds.get(earlier.handle));
+    const [first] = messages;
+    if (earlier === undefined || before === undefined || first === undefined) return { messages };
+    const start = await windowOf({ handle: earlier.handle, fold: before, head: first, undone });
+    return { ...start, messages: [...start.messages, ...messages.slice(earlier.count)] };
+  }
+
+  /** The compactions that the newest request stands on, newest first, without those that were taken back. */
+  async function newestInForce(sessionId: string): Promise<MadeCompaction | undefined> {
+    const session = await sessions.get(sessionId);
+    if (session === undefined) return undefined;
+    let handle = session.current;
+    while (handle !== undefined && session.undone.has(handle))
+      handle = (await folds.get(handle))?.earlier?.handle;
+    if (handle === undefined) return undefined;
+    return session.made.get(handle) ?? { handle, atMs: 0, messages: 0 };
+  }
+
+  async function compactWindow(moment: CompactionMoment): Promise<string | undefined> {
+    const { sessionId } = moment;
+    const { messages, summary, earlier } = await completed(sessionId, await moment.messages());
+    const transcript = format.decode(messages);
+    const summaryId = summary && format.decode([summary.message])[0]?.id;
+    const conversation = withSummary(transcript, summaryId, summary);
+    const folded = await foldWindow(setup, conversation, { ...moment, ...(summary && { summary }) });
+    if (folded === undefined) return undefined;
+    const { keptIds, prose, carried, text, messages: foldedCount, tokensBefore, tokensAfter } = folded;
+    const edits = transcript
+      .filter(({ id }) => !keptIds.has(id))
+      .map((message) => hideMessage(message, { stage: "compaction", reason: "summarized" }));
+    const kept = format.apply(messages, edits, { at: context.now() });
+    const fold: Fold = { messages, kept, prose, carried, text, ...(earlier && { earlier }) };
+    const stored = await folds.put(fold);
+    if ("reason" in stored) {
+      context.notify.log("warn", `the agent sums up itself: ${stored.reason}`);
+      return undefined;
+    }
+    const { handle } = stored;
+    const session = await openSession(sessionId);
+    const made = { handle, messages: foldedCount, kept: keptIds.size, tokensBefore, tokensAfter };
+    session.made.set(handle, { ...made, atMs: context.now() });
+    // The same window folded again is a new compaction.
+    session.undone.delete(handle);
+    context.record(sessionId, { type: "compaction", ...made });
+    const forks = await roster(sessionId);
+    return [text, ...(forks === undefined ? [] : [forks]), foldLine(handle)].join("\n\n");
+  }
+
+  return {
+    isOpen: (sessionId) => sessions.get(sessionId) !== undefined,
+    newestAtMs: async (sessionId) => (await newestInForce(sessionId))?.atMs,
+    async undo(sessionId) {
+      const newest = await newestInForce(sessionId);
+      if (newest === undefined) return undefined;
+      const { handle, messages } = newest;
+      (await openSession(sessionId)).undone.add(handle);
+      context.record(sessionId, { type: "compaction-undone", handle });
+      return { handle, messages };
+    },
+    feature: {
+      name: "own compaction",
+      async compact(moment) {
+        const isOn = isOwn(options.compaction) && options.profile !== "documented";
+        return isOn && checkpoints !== undefined ? compactWindow(moment) : undefined;
+      },
+      // Also where the option was changed since: a summary of ours is never sent without what belongs to it.
+      async beforeRequest({ sessionId, messages }) {
+        const { messages: edited } = await completed(sessionId, messages);
+        return edited === messages ? undefined : edited;
+      },
+      async onSignal(signal) {
+        if (signal.type === "deleted") sessions.delete(signal.sessionId);
+      },
+    },
+  };
+}
+
+interface OwnCompactionSetup {
+  readonly context: PluginContext;
+  readonly pins: PinnedTexts;
+  readonly windows: ModelWindows;
+  /** What the model must know of the forks of a session; undefined where there are none. */
+  readonly roster: (sessionId: string) => Promise<string | undefined>;
+}
+
+interface OpenSession {
+  readonly made: Map<Handle, MadeCompaction>;
+  readonly undone: Set<Handle>;
+  /** The fold whose summary the newest request began with. */
+  current: Handle | undefined;
+}
+
+interface MadeCompaction {
+  readonly handle: Handle;
+  readonly atMs: number;
+  readonly messages: number;
+}
+
+interface Completed extends Window, Pick<Fold, "earlier"> {}
+
+interface Window {
+  readonly messages: readonly HostMessage[];
+  readonly summary?: ShownSummary;
+}
+
+/** The summary that a window begins with; without facts where it is not ours. */
+interface ShownSummary extends Pick<Fold, "prose" | "carried" | "text"> {
+  readonly message: HostMessage;
+}
+
+interface FoldPlace {
+  readonly handle: Handle;
+  readonly fold: Fold;
+  /** The message of the agent that holds the summary. */
+  readonly head: HostMessage;
+  readonly undone: ReadonlySet<Handle>;
+}
+
+const MAX_OPEN = 32;
+
+/** True where Carryover makes the summaries. */
+export function isOwn(compaction: PluginContext["options"]["compaction"]): boolean {
+  return compaction === "own" || compaction === "own-model";
+}
+
+/** The conversation as a compaction reads it: the summary known as one, with its facts as data, and no system messages, which the agent sends anew. */
+function withSummary(
+  transcript: Transcript,
+  summaryId: MessageId | undefined,
+  { prose = "", carried }: Partial<ShownSummary> = {},
+): Transcript {
+  return transcript.flatMap((message) => {
+    if (message.role === "system") return [];
+    if (message.id !== summaryId) return [message];
+    const metadata = { ...message.metadata, kind: "compaction_summary", ...(carried && { carried }) };
+    const known: Message = { ...message, parts: [{ type: "text", text: prose, synthetic: true }], metadata };
+    return [known];
+  });
+}
+
+/** A window that was folded. */
+interface Folded extends Pick<Fold, "prose" | "carried" | "text"> {
+  readonly keptIds: ReadonlySet<MessageId>;
+  /** How many messages it stands for. */
+  readonly messages: number;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+}
+
+/** The summary of a window and what stays behind it: what fits by default, less where all of it would. */
+async function foldWindow(
+  { context, pins, windows }: OwnCompactionSetup,
+  transcript: Transcript,
+  { sessionId, model, summarizer, summary }: CompactionMoment & Pick<Window, "summary">,
+): Promise<Folded | undefined> {
+  const { redaction, options, env } = context;
+  const files = await readPinnedFiles(context.host.directory, pins.globs);
+  const pinned: readonly Pin[] = [
+    ...pins.pinsOf(transcript),
+    ...files.map(({ name, content }) => ({ text: `${name}:\n${content}` })),
+  ];
+  const limits = model && windows.windowOf(`${model.provider}/${model.id}`)?.limits;
+  const isByModel = options.compaction === "own-model" && summarizer !== undefined;
+  const ports = { clock: createSystemClock(), ...(isByModel && { summarizer }) };
+  let tokensBefore = 0;
+  for (const trigger of ["threshold", "manual"] as const) {
+    const plan = planCompaction({
+      transcript,
+      trigger,
+      pins: pinned,
+      redaction,
+      autoContinue: "never",
+      overflow: overflowOfEnvironment(env),
+      ...(limits && { limits }),
+      ...(model && { model: { provider: model.provider, id: model.id } }),
+    });
+    tokensBefore = plan.tokensBefore;
+    if (plan.status === "nothing") continue;
+    const outcome = await compact(plan, ports, { at: context.now(), sessionId });
+    if (outcome.status === "unchanged") continue;
+    const { tokensAfter, messages } = outcome;
+    const { parts = [], metadata } = messages.find(({ id }) => id === plan.ids.summary) ?? {};
+    return {
+      prose: outcome.summary,
+      carried: metadata?.carried,
+      text: parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n"),
+      keptIds: new Set(plan.keptIds),
+      messages: plan.foldedIds.length,
+      tokensBefore,
+      tokensAfter,
+    };
+  }
+  const maxTokens = (limits?.contextTokens || ASSUMED_TOKENS) * SMALL_SHARE;
+  const rest = transcript.filter((message) => !isSummary(message));
+  if (rest.length === 0 || tokensBefore > maxTokens) return undefined;
+  // Too small to gain anything: all of it stays.
+  const text = factsOf(transcript, { pins: pinned, budget: SMALL_BUDGET, redaction });
+  return {
+    ...(summary ?? { prose: NOTHING_FOLDED, carried: undefined, text: `${NOTHING_FOLDED}\n\n${text}` }),
+    keptIds: new Set(rest.map(({ id }) => id)),
+    messages: 0,
+    tokensBefore,
+    tokensAfter: tokensBefore,
+  };
+}
+
+/** A window that the agent did not name. */
+const ASSUMED_TOKENS = 32_000;
+const SMALL_SHARE = 0.5;
+const SMALL_BUDGET = { wordsChars: 8_000, filesChars: 1_000, anchorsChars: 2_000 };
+const NOTHING_FOLDED = "Nothing had to be summed up yet.";
