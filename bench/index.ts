@@ -2,6 +2,7 @@ import { benchFill } from "./fill.bench.ts";
 import { benchFork } from "./fork.bench.ts";
 import { benchHostile } from "./hostile.bench.ts";
 import { benchJsonl } from "./jsonl.bench.ts";
+import { benchRecall } from "./recall.bench.ts";
 import { benchRedact } from "./redact.bench.ts";
 import { benchScale } from "./scale.bench.ts";
 import { benchSession } from "./session.bench.ts";
@@ -14,6 +15,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   fill: benchFill,
   tokens: benchTokens,
   redact: benchRedact,
+  recall: benchRecall,
   "tool-output": benchToolOutput,
   session: benchSession,
   turns: benchTurns,

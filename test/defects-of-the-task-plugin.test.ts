@@ -318,8 +318,7 @@ async function startHost(options: Readonly<Record<string, unknown>> = {}) {
       const answer = await tool("fork", { prompt }, sessionId);
       if (answer.includes("is queued")) return;
       await until(() =>
-        // What a child inherits names the prompt too, in the call that asked for it.
-        [...sessions.keys()].some((id) => promptsTo(id).some((text) => text.includes(`<task>\n${prompt}`))),
+        [...sessions.keys()].some((id) => promptsTo(id).some((text) => text.includes(prompt))),
       );
     },
     async childSays(id: string, text: string, parts: Stored["parts"] = []): Promise<void> {

@@ -140,6 +140,8 @@ const WARNINGS: Readonly<Record<string, string>> = {
   "usage-anomaly": "a usage that the provider reported cannot be true and is not counted",
   "hook-failed": "a hook threw, hung or answered nonsense",
   "not-persisted": "`onCompact` of the middleware threw",
+  "request-not-edited":
+    "what the middleware wanted to send breaks a rule of the providers: the messages go out as they came",
 };
 
 const REASONS = `### Why nothing is done
@@ -226,7 +228,7 @@ ${rows.map(escapePipes).join("\n")}`;
 const TAIL = `## What stays when the program ends
 
 - **A journal** (port \`journal\`) gets every batch, undo and step. \`session.restore(transcript)\` in a new process applies the batches again; \`toJSON()\` gives the same as plain data, for those who keep it themselves.
-- **Spills** (port \`spills\`) keep the whole of what was cut. \`session.recall(handle)\` reads it again, bounded; \`session.recall({ search })\` looks through everything that left the window.
+- **Spills** (port \`spills\`) keep the whole of what was cut. \`session.recall(handle)\` reads it again, bounded; \`session.recall({ search })\` looks through everything that left the window, by words or for an exact text, and gives \`pieces\`: handle, the lines around the hits, best first. The index is built at the first search ([how well it finds](decisions/0031-recall-by-words.md)). \`recallTool\` is the name of your tool for the model, which notices then say; \`recallRedaction\` sets for recalls alone whether secrets are taken out.
 - **\`undo()\`** takes the newest batch back, and what a person has undone is not done again for three turns. \`change({ type: "set-auto", autoCompact: false })\` and its like change settings while the session runs.`;
 
 function typeOf(fields: readonly Field[]): string {

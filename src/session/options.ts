@@ -111,6 +111,10 @@ export interface SessionOptions {
   readonly redactOutputs?: "on" | "off";
   /** How many characters a recall gives at most. @default 8,000 */
   readonly recallMaxChars?: number;
+  /** The same for what is recalled alone; `off` gives a model back what it has seen before as it was. @default as redaction */
+  readonly recallRedaction?: SecretRedaction;
+  /** The name of the tool that recalls, for notices about what was left out; a function is asked each time. @default none */
+  readonly recallTool?: string | (() => string | undefined);
   /** Called for every event, in order. What it throws is ignored. @default none */
   readonly onEvent?: (event: SessionEvent) => void;
 }
@@ -268,6 +272,8 @@ export const SESSION_SHAPE: Shape<SessionOptions> = {
   redaction: REDACTION_RULE,
   redactOutputs: oneOf("on", "off"),
   recallMaxChars: numberFrom(MIN_RECALL_CHARS),
+  recallRedaction: REDACTION_RULE,
+  recallTool: either(text, callback),
   onEvent: callback,
 };
 

@@ -8,14 +8,7 @@ import { createMemorySpillStore } from "../stores/memory.ts";
 import { isMalformed } from "../text/normalize.ts";
 import type { Message, Transcript } from "../transcript/message.ts";
 import type { SessionOptions } from "./options.ts";
-import {
-  boundRecall,
-  hiddenTexts,
-  RECALL_MAX_CHARS,
-  type RecallSource,
-  recall,
-  searchLines,
-} from "./recall.ts";
+import { boundRecall, hiddenTexts, RECALL_MAX_CHARS, type RecallSource, recall } from "./recall.ts";
 import { createSession } from "./session.ts";
 
 const LOG = Array.from({ length: 900 }, (_, line) => `line ${line}: all well`).join("\n");
@@ -149,7 +142,7 @@ describe("recall", () => {
     expect(await clock.runUntilDone(hanging.recall("x"))).toMatchObject({ status: "missing" });
   });
 
-  it("searches only what the model does not see, line by line, newest first", async () => {
+  it("searches only what the model does not see, the exact text first", async () => {
     const { session } = await pruned([
       ...MESSAGES.slice(0, 2),
       user("u1b", "x"),
@@ -157,21 +150,39 @@ describe("recall", () => {
       ...MESSAGES.slice(2),
     ]);
     const found = await session.recall({ search: "error IN parser" });
-    expect(found).toEqual({
+    expect(found).toMatchObject({
       status: "matches",
-      totalMatches: 1,
-      matches: [{ handle: "s1/1", line: 901, text: "ERROR in parser.ts: unexpected end" }],
+      pieces: [{ handle: "s1/1", bestLine: 901, totalLines: 1_801 }],
+    });
+    expect(found.status === "matches" && found.pieces[0]?.lines).toContainEqual({
+      line: 901,
+      text: "ERROR in parser.ts: unexpected end",
     });
     expect(await session.recall({ search: "ERROR" })).toMatchObject({
-      totalMatches: 10,
-      matches: [
-        { handle: "s1b/1", line: 1 },
-        ...Array.from({ length: 8 }, () => ({ handle: "s1b/1" })),
-        { handle: "s1/1" },
-      ],
+      totalPieces: 2,
+      pieces: [{ handle: "s1b/1", bestLine: 1 }, { handle: "s1/1" }],
     });
-    expect(await session.recall({ search: "fine" })).toMatchObject({ totalMatches: 0 });
+    expect(await session.recall({ search: "fine" })).toMatchObject({ totalPieces: 0 });
     expect(await session.recall({ search: " " })).toMatchObject({ status: "missing" });
+  });
+
+  it("finds what came out of sight after the first search", async () => {
+    const { session } = await pruned(MESSAGES);
+    expect(await session.recall({ search: "harbour" })).toMatchObject({ totalPieces: 0 });
+    session.observe([
+      ...MESSAGES,
+      step("s3", `the harbour is open\n${LOG}`),
+      user("u4", "go on"),
+      step("s4", LOG),
+      user("u5", "more"),
+      step("s5", LOG),
+      user("u6", "and more"),
+    ]);
+    const action = session.nextAction();
+    await session.run(action);
+    expect(await session.recall({ search: "is the harbour open?" })).toMatchObject({
+      pieces: [{ handle: "s3/1", bestLine: 1 }],
+    });
   });
 
   it("normalizes, and takes secrets out unless told otherwise", async () => {
@@ -181,12 +192,20 @@ describe("recall", () => {
     const clean = await (await pruned(messages)).session.recall("s1/1", { fromLine: 1, toLine: 1 });
     expect(clean).toMatchObject({ text: expect.stringMatching(/^token \[REDACTED:/) });
     const search = await (await pruned(messages)).session.recall({ search: key });
-    expect(search).toMatchObject({ totalMatches: 0 });
+    expect(search).toMatchObject({ totalPieces: 0 });
     const raw = await (await pruned(messages, { redaction: "off" })).session.recall("s1/1", {
       fromLine: 1,
       toLine: 1,
     });
     expect(raw).toMatchObject({ text: `token ${key}\n` });
+    // Of recalls alone: what is summarized stays without them.
+    const recalled = await (await pruned(messages, { recallRedaction: "off" })).session.recall({
+      search: key,
+    });
+    expect(recalled).toMatchObject({ pieces: [{ handle: "s1/1", bestLine: 1 }] });
+    const own = { extraRules: [{ type: "word", pattern: /pad/g }] };
+    const strict = (await pruned(messages, { redaction: "off", recallRedaction: own })).session;
+    expect(await strict.recall({ search: "pad" })).toMatchObject({ totalPieces: 0 });
   });
 });
 
@@ -229,30 +248,6 @@ describe("recall", () => {
       }),
       { numRuns: runs(1_000) },
     );
-  });
-});
-
-describe("searchLines", () => {
-  it("lists so much and counts the rest", () => {
-    const texts = [{ handle: "h/0", text: "hit\n".repeat(1_000) }];
-    const { matches, totalMatches } = searchLines(texts, {
-      search: "hit",
-      maxChars: 8_000,
-      redact: undefined,
-    });
-    expect(matches).toHaveLength(50);
-    expect(totalMatches).toBe(1_000);
-  });
-
-  it("shows the surroundings of a match in a very long line", () => {
-    const text = `${"a".repeat(5_000)}needle${"b".repeat(5_000)}`;
-    const { matches } = searchLines([{ handle: "h/0", text }], {
-      search: "NEEDLE",
-      maxChars: 8_000,
-      redact: undefined,
-    });
-    expect(matches[0]?.text).toMatch(/^\.\.\.a+needleb+\.\.\.$/);
-    expect(matches[0]?.text.length).toBeLessThan(260);
   });
 });
 

@@ -2,14 +2,16 @@ import { aMeasure, check, required, rule } from "../text/check.ts";
 import { plural } from "../text/display.ts";
 import { isObject, safeJson } from "../text/json.ts";
 import { normalizeOutput } from "../text/normalize.ts";
+import type { IndexedText } from "../text/search/text-index.ts";
 import { type RedactOptions, redactSecrets } from "../text/secrets/redact-secrets.ts";
 import { headCut, tailCut, truncate } from "../text/truncate.ts";
 import type { Handle } from "../transcript/edit.ts";
 import type { Message, MessageId, Transcript } from "../transcript/message.ts";
 import { type FilePart, outcomeText, type Part } from "../transcript/part.ts";
 import { handleOf, isCleared, readSpanHandle } from "../transcript/tool-results.ts";
+import { createRecallSearch, type RecalledMatches, type SearchRecall } from "./search.ts";
 
-/** What to bring back: what a handle names, or the lines out of the model's sight that hold a text. */
+/** What to bring back: what a handle names, or what a search finds out of the model's sight. */
 export type RecallRequest = Handle | { readonly search: string };
 
 /** A piece of a recalled text: lines count from 1, characters from 0; without an end, to the end. */
@@ -43,21 +45,6 @@ interface RecalledContent {
   readonly isWhole: boolean;
 }
 
-interface RecalledMatches {
-  readonly status: "matches";
-  /** Newest content first. */
-  readonly matches: readonly RecallMatch[];
-  /** All lines that hold the text; more than are listed when the list was bounded. */
-  readonly totalMatches: number;
-}
-
-interface RecallMatch {
-  readonly handle: Handle;
-  /** Counted from 1. */
-  readonly line: number;
-  readonly text: string;
-}
-
 interface RecallMissing {
   readonly status: "missing";
   /** What can be done about it. */
@@ -78,7 +65,7 @@ export interface RecallSource {
   /** The handles of spilled outputs that the conversation names; unset where nobody is shown the beginning of one. */
   spilledHandles?(): Awaitable<Iterable<Handle>>;
   /** Everything out of the model's sight, newest first. */
-  hidden(): Awaitable<Iterable<HiddenText>>;
+  hidden(): Awaitable<Iterable<IndexedText>>;
 }
 
 /** Finds messages by their ids. */
@@ -90,28 +77,25 @@ interface StoredMessages {
 
 type Awaitable<Value> = Value | Promise<Value>;
 
-interface HiddenText {
-  readonly handle: Handle;
-  readonly text: string;
-}
-
 interface RecallOptions {
   readonly maxChars: number;
   readonly range: RecallRange | undefined;
   /** Unset leaves secrets in the text. */
   readonly redact: RedactOptions | undefined;
+  /** Made by `createRecallSearch` with the same `redact`; one that is kept does not read the texts again. */
+  readonly searchHidden?: SearchRecall;
 }
 
-/** What a handle names, or the hidden lines that hold a text: normalized and bounded. */
+/** What a handle names, or the hidden texts that hold what is searched for: normalized and bounded. */
 export async function recall(
   source: RecallSource,
   request: RecallRequest,
-  { maxChars, range, redact }: RecallOptions,
+  { maxChars, range, redact, searchHidden = createRecallSearch(redact) }: RecallOptions,
 ): Promise<Recalled> {
   if (isObject(request)) {
     const search = typeof request.search === "string" ? request.search : "";
     if (search.trim() === "") return missing("Give a text to search for.");
-    return searchLines(await source.hidden(), { search, maxChars, redact });
+    return searchHidden(await source.hidden(), { search, maxChars });
   }
   if (typeof request !== "string" || request === "")
     return missing("Give a handle, or a text to search for.");
@@ -190,7 +174,10 @@ function normalizeAndRedact(text: string, redact: RedactOptions | undefined): st
  * A text, or a range of it, within a number of characters: head and tail of a whole that is longer, the beginning of a
  * range that is, and where to read on.
  */
-export function boundRecall(text: string, { maxChars, range }: Omit<RecallOptions, "redact">): BoundedRecall {
+export function boundRecall(
+  text: string,
+  { maxChars, range }: Pick<RecallOptions, "maxChars" | "range">,
+): BoundedRecall {
   const totalLines = text === "" ? 0 : countLineBreaks(text) + (text.endsWith("\n") ? 0 : 1);
   const totalChars = text.length;
   const sizes = { totalChars, totalLines };
@@ -246,35 +233,6 @@ interface Span {
 
 type BoundedRecall = Pick<RecalledContent, "text" | "isWhole" | "totalChars" | "totalLines">;
 
-/** The lines of some texts that hold another text, whatever the case, up to a number of characters. */
-export function searchLines(
-  texts: Iterable<HiddenText>,
-  { search, maxChars, redact }: Omit<RecallOptions, "range"> & { readonly search: string },
-): RecalledMatches {
-  const wanted = search.toLowerCase();
-  const matches: RecallMatch[] = [];
-  let usedChars = 0;
-  let totalMatches = 0;
-  for (const { handle, text } of wanted === "" ? [] : texts) {
-    // Redacting is slow, and most texts do not hold what is looked for.
-    if (!normalizeOutput(text).toLowerCase().includes(wanted)) continue;
-    for (const [index, line] of normalizeAndRedact(text, redact).split("\n").entries()) {
-      const place = line.toLowerCase().indexOf(wanted);
-      if (place === -1) continue;
-      totalMatches++;
-      const shown = excerptAround(line, place);
-      usedChars += handle.length + shown.length + MATCH_ROOM_CHARS;
-      if (usedChars <= maxChars && matches.length < MAX_MATCHES)
-        matches.push({ handle, line: index + 1, text: shown });
-    }
-  }
-  return { status: "matches", matches, totalMatches };
-}
-
-const MAX_MATCHES = 50;
-const MATCH_LINE_CHARS = 240;
-/** What is said around a match: its line number and a separator. */
-const MATCH_ROOM_CHARS = 12;
 const NOTICE_ROOM_CHARS = 140;
 
 function spanOf(text: string, range: RecallRange): readonly [number, number] {
@@ -311,13 +269,6 @@ function countLineBreaks(text: string): number {
   return count;
 }
 
-function excerptAround(line: string, place: number): string {
-  if (line.length <= MATCH_LINE_CHARS) return line;
-  const start = tailCut(line, Math.max(0, Math.min(place - 80, line.length - MATCH_LINE_CHARS)));
-  const end = headCut(line, start + MATCH_LINE_CHARS);
-  return `${start > 0 ? "..." : ""}${line.slice(start, end)}${end < line.length ? "..." : ""}`;
-}
-
 /**
  * What a handle names in a transcript: a part by `<messageId>/<partIndex>`, a whole message by its id, several that follow
  * each other by `<messageId>..<messageId>`.
@@ -346,7 +297,7 @@ function textAt(handle: Handle, messages: StoredMessages): Omit<FoundText, "from
 export function* hiddenTexts(
   base: Transcript,
   marked: ReadonlyMap<MessageId, Message>,
-): Generator<HiddenText, void, undefined> {
+): Generator<IndexedText, void, undefined> {
   for (const message of base.toReversed()) {
     // Not by place: parts that were taken out of a request shift those behind them.
     const shown = new Set(marked.get(message.id)?.parts.map(visibleText));

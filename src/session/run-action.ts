@@ -11,6 +11,7 @@ import { maybeSummarizeToolResults } from "../compaction/tool-summaries/maybe-su
 import { isToolSummary } from "../compaction/tool-summaries/plan-tool-summaries.ts";
 import { afterCompaction } from "../compaction/trigger/should-compact.ts";
 import { omitUndefined } from "../text/json.ts";
+import { readingHint } from "../tool-output/cut-text.ts";
 import { boundToolOutput } from "../tool-output/truncate-tool-content.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import type { Transcript } from "../transcript/message.ts";
@@ -122,6 +123,7 @@ async function boundOutputs(
   const wanted = new Set(handles);
   const { redaction, redactOutputs } = options;
   const { limits } = memory.unbounded;
+  const recallTool = recallToolOf(options);
   const redact = redaction !== "off" && redactOutputs === "on" ? redaction : undefined;
   const edits: Edit[] = [];
   for (const message of history.transcript()) {
@@ -131,11 +133,12 @@ async function boundOutputs(
       const text = outcomeText(part.outcome);
       const bounded = await boundToolOutput(text, {
         signal,
-        ...omitUndefined({ limits, store: ports.spills, redact }),
+        ...omitUndefined({ limits, store: ports.spills, redact, recallTool }),
       });
       if (bounded.cut === undefined) continue;
       // Without a store the transcript itself keeps the whole output, under the handle of the part.
-      const shown = ports.spills === undefined ? `${bounded.text}\n${keptNotice(partHandle)}` : bounded.text;
+      const shown =
+        ports.spills === undefined ? `${bounded.text}\n${keptNotice(partHandle, recallTool)}` : bounded.text;
       const omittedChars = Math.max(0, text.length - shown.length);
       edits.push({
         type: "replace-part",
@@ -151,8 +154,14 @@ async function boundOutputs(
   return edits;
 }
 
-function keptNotice(handle: Handle): string {
-  return `[Full output kept: handle ${handle}. Read parts of it with the recall tool and this handle.]`;
+function keptNotice(handle: Handle, recallTool: string | undefined): string {
+  return `[Full output kept: handle ${handle}.${readingHint({}, recallTool)}]`;
+}
+
+/** The name that notices give to the tool that recalls; undefined where there is none. */
+function recallToolOf({ recallTool }: SessionCore["options"]): string | undefined {
+  const name: unknown = typeof recallTool === "function" ? recallTool() : recallTool;
+  return typeof name === "string" && name !== "" ? name : undefined;
 }
 
 /** Asks for summaries of old tool results, or takes those that have arrived. Emits one start and one end. */

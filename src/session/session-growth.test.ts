@@ -96,7 +96,9 @@ describe("a long chat of short messages", () => {
     );
     expect(await session.recall({ search: "turn 123" })).toMatchObject({
       status: "matches",
-      matches: [{ handle: "m369-cqbo3b/0", text: "turn 123" }],
+      pieces: expect.arrayContaining([
+        expect.objectContaining({ handle: "m369-cqbo3b/0", lines: [{ line: 1, text: "turn 123" }] }),
+      ]),
     });
   });
 });

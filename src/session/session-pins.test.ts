@@ -222,7 +222,7 @@ describe("what was folded again and again", () => {
       expect(byHandle).toMatchObject({ status: "found", text: `${fact} is the answer\n` });
       const found = await session.recall({ search: fact });
       const isFound =
-        found.status === "matches" && found.matches.some(({ handle }) => handle === `s${number}/0`);
+        found.status === "matches" && found.pieces.some(({ handle }) => handle === `s${number}/0`);
       expect(isFound || shown.includes(`${fact} is the answer`)).toBe(true);
     }
   });

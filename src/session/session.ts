@@ -1,11 +1,9 @@
 import { isFinished } from "../compaction/plan/window.ts";
-import { callWithin } from "../compaction/ports/call-within.ts";
 import { SIGNAL_RULE } from "../compaction/ports/option-rules.ts";
 import {
   classifyProviderError,
   type ProviderErrorReport,
 } from "../compaction/provider-errors/classify-provider-error.ts";
-import { pinByHandle } from "../compaction/summary/pins.ts";
 import { detectSilentOverflow, LIMITS_SHAPE, type ModelLimits } from "../compaction/trigger/overflow.ts";
 import {
   type ChangedSettings,
@@ -15,11 +13,10 @@ import {
 } from "../compaction/trigger/should-compact.ts";
 import { aMeasure, check, objectOf, optionsCheck, required, throwProblems } from "../text/check.ts";
 import { asObject, asString, omitUndefined } from "../text/json.ts";
-import type { Edit, Handle } from "../transcript/edit.ts";
+import type { Edit } from "../transcript/edit.ts";
 import type { ContextEstimate } from "../transcript/estimate-context.ts";
 import {
   type Message,
-  type MessageId,
   MODEL_RULE,
   type ModelRef,
   type Transcript,
@@ -27,7 +24,7 @@ import {
 } from "../transcript/message.ts";
 import type { IdleReason, RunResult, SessionAction } from "./action.ts";
 import type { PromptOverhead } from "./context-meter.ts";
-import { createSessionCore, type SessionCore } from "./core.ts";
+import { createSessionCore } from "./core.ts";
 import type { EditBatch } from "./history.ts";
 import type { LedgerEntry, SessionState } from "./log.ts";
 import {
@@ -37,15 +34,8 @@ import {
   readSessionView,
 } from "./next-action.ts";
 import { readSessionOptions, type SessionOptions, type SessionPorts } from "./options.ts";
-import {
-  hiddenTexts,
-  type Recalled,
-  type RecallRange,
-  type RecallRequest,
-  type RecallSource,
-  recall,
-  refuseRange,
-} from "./recall.ts";
+import type { Recalled, RecallRange, RecallRequest } from "./recall.ts";
+import { createContentRecall } from "./recall-content.ts";
 import { afterRefusal } from "./recovery.ts";
 import { type Restored, restoreBatches } from "./restore.ts";
 import { runAction } from "./run-action.ts";
@@ -280,7 +270,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
       return batch === undefined ? { status: "nothing" } : { status: "undone", batch };
     },
 
-    recall: (request, range) => recallContent(core, request, range),
+    recall: createContentRecall(core),
 
     status() {
       const estimate = meter.estimate();
@@ -356,43 +346,3 @@ function whyNotCompacted(result: RunResult): IdleReason | undefined {
 }
 
 const ABORTED: SessionAction = { type: "none", reason: "aborted", fits: false };
-
-/** Answers a recall out of the transcript and the spill store. Never throws. */
-async function recallContent(
-  core: SessionCore,
-  request: RecallRequest,
-  range: RecallRange | undefined,
-): Promise<Recalled> {
-  const refused = range === undefined || range === null ? undefined : refuseRange(range);
-  if (refused !== undefined) return refused;
-  const { history, options } = core;
-  const source: RecallSource = {
-    messages: () => ({
-      find: (id) => history.find(id) ?? pinMessage(history.transcript(), id),
-      list: () => history.source(),
-    }),
-    spilled: (handle) => readSpill(core, handle),
-    hidden: () => {
-      const { marked } = core.window();
-      return hiddenTexts(history.source(), new Map(marked.map((message) => [message.id, message])));
-    },
-  };
-  const redact = options.redaction === "off" ? undefined : options.redaction;
-  return recall(source, request, { maxChars: options.recallMaxChars, range, redact });
-}
-
-/** A pinned text that came from no message, as the newest summary carries it. */
-function pinMessage(transcript: Transcript, id: MessageId): Message | undefined {
-  const summary = transcript.findLast(({ metadata }) => metadata?.carried !== undefined);
-  const text = pinByHandle(id, summary?.metadata?.carried?.pins ?? []);
-  return text === undefined ? undefined : { id, role: "user", parts: [{ type: "text", text }] };
-}
-
-async function readSpill({ ports }: SessionCore, handle: Handle): Promise<string | undefined> {
-  const { spills, clock } = ports;
-  if (spills === undefined) return undefined;
-  const result = await callWithin({ start: () => spills.get(handle), limitMs: SPILL_LIMIT_MS, clock });
-  return result.status === "done" && typeof result.value === "string" ? result.value : undefined;
-}
-
-const SPILL_LIMIT_MS = 10_000;

@@ -253,6 +253,7 @@ export function normalizeOutput(text: string): string {
 }
 
 function separatorsAsLineBreaks(text: string): string {
+  if (!text.includes("\0") && !text.includes("\r")) return text;
   const sample = text.slice(0, SAMPLE_CHARS);
   const nuls = sample.split("\0").length - 1;
   const lines = nuls > 0 && nuls < sample.length * MAX_NUL_SHARE ? text.replaceAll("\0", "\n") : text;

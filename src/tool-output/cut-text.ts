@@ -319,7 +319,7 @@ export function cutNotice({ by, stats, removed, spill, recallTool }: CutNotice):
   const removedPieces = describeRemoved(removed);
   if (removedPieces !== "") notice.push(`[Removed before counting: ${removedPieces}.]`);
   if (spill !== undefined)
-    notice.push(`[Full output kept: ${describeSpill(spill)}. ${recallHint(spill, recallTool)}]`);
+    notice.push(`[Full output kept: ${describeSpill(spill)}.${readingHint(spill, recallTool)}]`);
   return notice.join("\n");
 }
 
@@ -328,7 +328,7 @@ interface CutNotice {
   readonly stats: ToolOutputStats;
   readonly removed: RemovedCounts | undefined;
   readonly spill: SpillRef | undefined;
-  readonly recallTool: string;
+  readonly recallTool: string | undefined;
 }
 
 /** The line in the place of an output that is not text. */
@@ -368,9 +368,11 @@ function describeSpill({ bytes, handle, sha256, path }: SpillRef): string {
   return `${formatBytes(bytes)}, ${names}${place}`;
 }
 
-function recallHint({ path }: SpillRef, recallTool: string): string {
-  const recall = `Read parts of it with the ${withoutLineBreaks(recallTool)} tool and this handle`;
-  return path === undefined ? `${recall}.` : `${recall}, or read that file in ranges.`;
+/** How to read what is kept, as far as that is known: by which tool, and from which file. */
+export function readingHint({ path }: Pick<SpillRef, "path">, recallTool: string | undefined): string {
+  const file = path === undefined ? "" : "read that file in ranges";
+  if (recallTool === undefined) return file && ` R${file.slice(1)}.`;
+  return ` Read parts of it with the ${withoutLineBreaks(recallTool)} tool and this handle${file && `, or ${file}`}.`;
 }
 
 const MAX_VALUE_CHARS = 4_096;

@@ -125,7 +125,7 @@ describe("spilling", () => {
         `${lineOf(20_000)}\n` +
           "[Output too large, preview only: 854 of 20000 lines, 50.0 KB of 1.1 MB, 51200 of 1200000 chars shown.]\n" +
           `[Full output kept: 1.1 MB, handle h-1, sha256 ${sha256(content)}, path /spill/h-1. ` +
-          "Read parts of it with the recall tool and this handle, or read that file in ranges.]",
+          "Read that file in ranges.]",
       ),
     ).toBe(true);
     expect(result.stats.bytes.shown).toBe(51_200);
@@ -141,6 +141,19 @@ describe("spilling", () => {
       `[Full output kept: 18 B, handle and sha256 ${hash}. Read parts of it with the fetch_output tool and this handle.]`,
     );
     expect(await store.get(result.handle ?? "")).toBe("a\n".repeat(9));
+  });
+
+  it("names no tool where none is known, and both ways where there are two", async () => {
+    const nine = [text("a\n".repeat(9))];
+    const kept = `[Full output kept: 18 B, handle and sha256 ${sha256("a\n".repeat(9))}.]`;
+    const unnamed = await truncateToolContent(nine, { maxLines: 2 }, createMemorySpillStore());
+    expect(texts(unnamed)[0]?.endsWith(kept)).toBe(true);
+    const named = await truncateToolContent(nine, { maxLines: 2 }, recordingStore().store, {
+      recallTool: "recall",
+    });
+    expect(texts(named)[0]).toContain(
+      "path /spill/h-1. Read parts of it with the recall tool and this handle, or read that file in ranges.]",
+    );
   });
 
   it("includes everything that is truncated, as it came (TOOLOUT-9, DC-16)", async () => {

@@ -75,7 +75,7 @@ export async function truncateToolContent<Block extends ToolContentBlock>(
   if (isWithinLimits(content.size, resolved) && spills.text === undefined && spills.binaries.size === 0) {
     return { blocks: withCleanedTexts(blocks, content), ...whole };
   }
-  return bound(content, { limits: resolved, spills, recallTool: options.recallTool ?? "recall" });
+  return bound(content, { limits: resolved, spills, recallTool: options.recallTool });
 }
 
 /** Bounds one tool output, a text or a list of blocks, with the default limits where none are given. */
@@ -101,7 +101,7 @@ export interface ToolOutputOptions {
   readonly redact?: RedactOptions;
   /** Whether an output below the threshold is stored too when something of it is left out. @default on */
   readonly spillTruncated?: "on" | "off";
-  /** The tool with which the model can read what the store keeps; named in notices. @default recall */
+  /** The tool with which the model can read what the store keeps; named in notices. @default none */
   readonly recallTool?: string;
   /** Ends the waiting for a store that does not answer. @default none */
   readonly signal?: AbortSignal;
@@ -206,7 +206,7 @@ async function spillContent<Block>(
 interface BoundRequest<Block> {
   readonly limits: ToolOutputLimits;
   readonly spills: Spills<Block>;
-  readonly recallTool: string;
+  readonly recallTool: string | undefined;
 }
 
 function bound<Block extends ToolContentBlock>(

@@ -102,6 +102,8 @@ describe("a loop stays within its window", () => {
   });
 });
 
+type Tools = ReturnType<typeof carryover>["tools"];
+
 describe("the recall tool", () => {
   it("gives the model what was left out of an output, by the handle that it was told", async () => {
     const long = toolText(7, 150_000);
@@ -131,7 +133,40 @@ describe("the recall tool", () => {
     expect(text).toBe("Found.");
     const recalled = steps.slice(1, 3).map(({ toolResults }) => String(toolResults[0]?.output));
     expect(recalled[0]).toContain(`${lines[899]}\n${lines[900]}`);
-    expect(recalled[1]).toContain("line 1201");
+    expect(recalled[1]).toContain("line 1201 of");
+    expect(recalled[1]).toContain(`1201: ${lines[1200]}`);
+  });
+
+  it.each([
+    { name: "its own name", given: (own: Tools) => own, says: "Read parts of it with the recall tool" },
+    {
+      name: "another name and description",
+      given: ({ recall }: Tools) => ({ look_up: { ...recall, description: "Looks up old things." } }),
+      says: "Read parts of it with the look_up tool",
+    },
+    { name: "none where the model does not have it", given: () => ({}), says: undefined },
+    {
+      name: "the name that an option gives",
+      given: () => ({}),
+      options: { recallTool: "archive" },
+      says: "Read parts of it with the archive tool",
+    },
+  ])("is named in notices by $name", async ({ given, options, says }) => {
+    await start({
+      answer: ({ count }): Reply =>
+        count === 0
+          ? { type: "answer", calls: [{ tool: "read", input: { path: "log" } }] }
+          : { type: "answer", text: "Seen." },
+    });
+    const { model, tools } = carryover(provider.model("openai-compatible"), { limits, ...options });
+    const log = tool({ inputSchema: z.object({ path: z.string() }), execute: () => toolText(7, 150_000) });
+    await generateText({ model, tools: { read: log, ...given(tools) }, prompt, stopWhen: stepCountIs(3) });
+    const notice = /\[Full output kept: [^\]]*\]/.exec(
+      JSON.stringify(provider.server.requests[1]?.body),
+    )?.[0];
+    expect(notice).toBeDefined();
+    if (says === undefined) expect(notice).not.toMatch(/tool|[Rr]ecall/);
+    else expect(notice).toContain(says);
   });
 
   it("brings back what a compaction folded", async () => {

@@ -41,7 +41,7 @@ import {
   type LanguageModelLike,
   type ModelCall,
 } from "./language-model.ts";
-import { createRecallTool, type RecallInput } from "./recall-tool.ts";
+import { createRecallTool, type RecallInput, recallToolIn } from "./recall-tool.ts";
 import { wrapModel } from "./wrap-model.ts";
 
 /** What one conversation needs to stay within its model's window. */
@@ -61,11 +61,13 @@ export function carryover<Model extends LanguageModelLike>(
   options: CarryoverOptions = {},
 ): Carryover<Model> {
   let headers: ModelCall["headers"];
+  let recallTool: string | undefined;
   let isEdited = false;
   const emit = (event: SessionEvent): void => options.onEvent?.(event);
   const warn = (code: WarningCode, message: string): void => emit({ type: "warning", code, message });
   const { session, clock } = openSession(base, options, {
     headers: () => headers,
+    recallTool: () => recallTool,
     onEvent(event) {
       isEdited ||= event.type === "context_changed";
       emit(event);
@@ -96,6 +98,7 @@ export function carryover<Model extends LanguageModelLike>(
     conversation,
     onCall(call) {
       headers = call.headers;
+      recallTool = recallToolIn(call.tools);
     },
   });
   return {
@@ -112,7 +115,9 @@ function withoutSystem(wire: AiSdkWire): readonly ModelMessage[] {
 
 /** How a conversation is kept within its model's window; everything has a default. */
 export interface CarryoverOptions
-  extends Omit<SessionOptions, "model" | "summarizer" | "systemChars" | "toolsChars"> {
+  extends Omit<SessionOptions, "model" | "summarizer" | "systemChars" | "toolsChars" | "recallTool"> {
+  /** The name of the tool that recalls, for notices; where the model is wrapped the request says it. @default as the request says, else none */
+  readonly recallTool?: SessionOptions["recallTool"];
   /** Who writes summaries: another model of the AI SDK, or code of your own; the model itself when unset. @default the model itself */
   readonly summarizer?: LanguageModelLike | Summarizer;
   /** Where long outputs and the record of what was done are kept; without it, in your messages and in `onCompact`. @default none */
@@ -158,7 +163,8 @@ function openSession(base: LanguageModelLike, options: CarryoverOptions, wiring:
   };
   const model = { provider: String(base.provider), id: String(base.modelId) };
   const session = createSession(ports, {
-    ...sessionOptions,
+    recallTool: wiring.recallTool,
+    ...omitUndefined(sessionOptions),
     limits: limitsOf(model.id, sessionOptions.limits),
     overflow: { ...overflowOfEnvironment(globalThis.process?.env ?? {}), ...omitUndefined(Object(overflow)) },
     model,
@@ -180,6 +186,8 @@ function limitsOf(modelId: string, given: CarryoverOptions["limits"]): Partial<M
 
 interface Wiring {
   readonly headers: () => ModelCall["headers"];
+  /** The name of the recall tool in the newest request. */
+  readonly recallTool: () => string | undefined;
   readonly onEvent: NonNullable<SessionOptions["onEvent"]>;
 }
 

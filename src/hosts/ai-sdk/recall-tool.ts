@@ -1,9 +1,10 @@
 import type { Tool } from "ai";
 import type { Recalled, RecallRange } from "../../session/recall.ts";
+import { formatMatches } from "../../session/search.ts";
 import type { Session } from "../../session/session.ts";
 import { asNumber, asObject, asString } from "../../text/json.ts";
 
-/** What the model may ask for: what a handle names, or the lines that hold a text; a range of lines where it is long. */
+/** What the model may ask for: what a handle names, or what holds some words; a range of lines where it is long. */
 export interface RecallInput {
   readonly handle?: string;
   readonly search?: string;
@@ -14,10 +15,7 @@ export interface RecallInput {
 /** The tool by which the model reads again what left its window. */
 export function createRecallTool(session: Session): Tool<RecallInput, string> {
   const tool = {
-    description:
-      "Reads again what was left out of this conversation: the rest of a long tool output, or earlier messages that " +
-      "were summed up. Give the handle that a notice names, with lines where you need only a part, or a text to " +
-      "search for.",
+    description: DESCRIPTION,
     inputSchema: {
       [Symbol.for("vercel.ai.schema")]: true,
       _type: undefined,
@@ -41,11 +39,28 @@ export function createRecallTool(session: Session): Tool<RecallInput, string> {
   return tool as unknown as Tool<RecallInput, string>;
 }
 
+const DESCRIPTION =
+  "Reads again what was left out of this conversation: the rest of a long tool output, or earlier messages that " +
+  "were summed up. Give the handle that a notice names, with lines where you need only a part, or words to " +
+  "search for.";
+
+/** The name under which a request declares the tool, also with another description; undefined where it does not. */
+export function recallToolIn(tools: unknown): string | undefined {
+  const declared = Array.isArray(tools) ? tools.map(asObject) : [];
+  const own = declared.find(
+    ({ description, inputSchema }) => description === DESCRIPTION || inputSchema === INPUT_SCHEMA,
+  );
+  return asString(own?.name);
+}
+
 const INPUT_SCHEMA = {
   type: "object",
   properties: {
     handle: { type: "string", description: "The handle of what to read." },
-    search: { type: "string", description: "A text to look for in everything that is out of sight." },
+    search: {
+      type: "string",
+      description: "Words or an exact text to look for in everything that is out of sight.",
+    },
     fromLine: { type: "integer", minimum: 1, description: "The first line to read, counted from 1." },
     toLine: { type: "integer", minimum: 1, description: "The last line to read." },
   },
@@ -74,13 +89,13 @@ function formatRecalled(recalled: Recalled): string {
       const asked = input === undefined ? "" : `[Input: ${input}]\n`;
       return `[${totalLines} lines, ${totalChars} characters]\n${asked}${text}`;
     }
-    case "matches": {
-      const lines = recalled.matches.map(({ handle, line, text }) => `${handle}, line ${line}: ${text}`);
-      return [`[${recalled.totalMatches} lines found]`, ...lines].join("\n");
-    }
+    case "matches":
+      return recalled.totalPieces === 0 ? NOTHING_FOUND : formatMatches(recalled);
     case "missing":
       return recalled.hint;
     default:
       return recalled satisfies never;
   }
 }
+
+const NOTHING_FOUND = "Nothing out of sight holds any of this. Try other words, or run the tool again.";

@@ -31,6 +31,7 @@ describe("the options of the plugin", () => {
         pin: [],
         models: {},
         redact: [],
+        recallRedaction: "off",
         log: "info",
       },
     });

@@ -64,6 +64,8 @@ export interface PluginOptions {
   readonly store?: string;
   /** Regular expressions of further secrets. @default none */
   readonly redact: readonly string[];
+  /** `on`: secrets are taken out of what the model recalls, though it has seen it before. @default off */
+  readonly recallRedaction: "on" | "off";
   /** The least important level that is logged. @default info */
   readonly log: "debug" | "info" | "warn" | "error" | "off";
 }
@@ -107,6 +109,7 @@ const DEFAULTS: PluginOptions = {
   pin: [],
   models: {},
   redact: [],
+  recallRedaction: "off",
   log: "info",
 };
 
@@ -151,6 +154,7 @@ const OPTIONS: Shape<PluginOptions> = {
   models: recordOf({ expects: '"provider/model"', pattern: /^[^/]+\/.+$/ }, objectOf(MODEL)),
   store: STORE,
   redact: listOf(rule("a regular expression", isPattern)),
+  recallRedaction: oneOf("on", "off"),
   log: oneOf("debug", "info", "warn", "error", "off"),
 };
 

@@ -1,4 +1,5 @@
 import { hiddenTexts, RECALL_MAX_CHARS, type RecallRange, recall } from "../../session/recall.ts";
+import { createRecallSearch, formatMatches, type SearchRecall } from "../../session/search.ts";
 import { check, numberFrom, oneOf, type Rule, rule, wholeFrom } from "../../text/check.ts";
 import { plural } from "../../text/display.ts";
 import { isObject } from "../../text/json.ts";
@@ -8,6 +9,7 @@ import type { Message, MessageId } from "../../transcript/message.ts";
 import { spanHandle } from "../../transcript/tool-results.ts";
 import type { ForkSetup } from "../forks/forks.ts";
 import type { HostMessage, ModelTool, RunningTool, ToolParameter } from "../host/agent-host.ts";
+import { createLruMap } from "../host/features.ts";
 import { createFolds } from "../window/folds.ts";
 
 /**
@@ -99,6 +101,13 @@ export function createRecallTool(setup: ForkSetup): ModelTool {
   const { context, forks } = setup;
   const { sessions, format } = context.host;
   const folds = createFolds({ views: forks.views, format });
+  const redact = context.options.recallRedaction === "on" ? context.redaction : undefined;
+  const searches = createLruMap<string, SearchRecall>(MAX_SEARCHES);
+  const searchOf = (sessionId: string): SearchRecall => {
+    const search = searches.get(sessionId) ?? createRecallSearch(redact);
+    searches.set(sessionId, search);
+    return search;
+  };
   return defineTool(setup, {
     description:
       "Get back text that was cleared, cut or spilled from the conversation (also your parent's, if you are a fork).",
@@ -129,7 +138,8 @@ export function createRecallTool(setup: ForkSetup): ModelTool {
         {
           maxChars: RECALL_MAX_CHARS,
           range: range === undefined ? undefined : parseRange(range),
-          redact: undefined,
+          redact,
+          searchHidden: searchOf(sessionId),
         },
       );
       const { problem } = (await conversation) ?? {};
@@ -143,10 +153,9 @@ export function createRecallTool(setup: ForkSetup): ModelTool {
             problem ?? `Nothing is kept under "${handle}". Search for a text of it, or run the tool again.`
           );
         case "matches":
-          return recalled.totalMatches === 0
-            ? (problem ??
-                `Nothing out of sight holds "${search}". Try a shorter text, or run the tool again.`)
-            : matchesText(recalled);
+          return recalled.totalPieces === 0
+            ? (problem ?? `Nothing out of sight holds "${search}". Try other words, or run the tool again.`)
+            : formatMatches(recalled);
       }
     },
   });
@@ -219,7 +228,7 @@ export const RANGE: TextParameter = {
 
 const PARAMETERS = {
   handle: { type: "text" },
-  search: { type: "text", description: "text to find; gives lines with their handles" },
+  search: { type: "text", description: "words or exact text to find; gives lines with their handles" },
   range: RANGE,
 } as const;
 
@@ -239,6 +248,8 @@ interface SpilledText {
   readonly text: string;
 }
 
+/** Each holds the texts of a whole conversation. */
+const MAX_SEARCHES = 2;
 const MAX_SEARCHED_SPILLS = 200;
 const MAX_SEARCHED_CHARS = 50_000_000;
 
@@ -249,15 +260,3 @@ export function parseRange(range: string): RecallRange {
   if (isByChar) return { fromChar: Number(from), ...(to !== "" && { toChar: Number(to) }) };
   return { fromLine: Math.max(1, Number(from)), ...(to !== "" && { toLine: Number(to) }) };
 }
-
-function matchesText({ matches, totalMatches }: Matches): string {
-  const lines = matches.map(({ handle, line, text }) => `${handle} line ${line}: ${text}`);
-  const rest = totalMatches - matches.length;
-  return [
-    `${totalMatches} lines; recall a handle for the whole text.`,
-    ...lines,
-    ...(rest > 0 ? [`(${rest} more)`] : []),
-  ].join("\n");
-}
-
-type Matches = Extract<Awaited<ReturnType<typeof recall>>, { readonly status: "matches" }>;

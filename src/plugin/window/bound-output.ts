@@ -128,7 +128,7 @@ async function cutWithin(request: CutRequest): Promise<BoundedToolOutput> {
   const { text, shown, limits, isCapped } = request;
   const store = keepOnce(request);
   const bound = (within: ToolOutputLimits): Promise<BoundedToolOutput> =>
-    boundToolOutput(text, { limits: within, store, binary: "text" });
+    boundToolOutput(text, { limits: within, store, binary: "text", recallTool: "recall" });
   if (!isCapped) return bound(limits);
   let cut = await bound(atMost(limits, sizeOf(shown)));
   for (let tries = 1; tries < MAX_TRIES && cut.failure === undefined; tries += 1) {

@@ -1,0 +1,56 @@
+import { callWithin } from "../compaction/ports/call-within.ts";
+import { pinByHandle } from "../compaction/summary/pins.ts";
+import type { Handle } from "../transcript/edit.ts";
+import type { Message, MessageId, Transcript } from "../transcript/message.ts";
+import type { SessionCore } from "./core.ts";
+import {
+  hiddenTexts,
+  type Recalled,
+  type RecallRange,
+  type RecallRequest,
+  type RecallSource,
+  recall,
+  refuseRange,
+} from "./recall.ts";
+import { createRecallSearch } from "./search.ts";
+
+/** Answers recalls out of the transcript and the spill store. Never throws. */
+export function createContentRecall(core: SessionCore): RecallContent {
+  const { history, options } = core;
+  const { recallMaxChars: maxChars, recallRedaction = options.redaction } = options;
+  const redact = recallRedaction === "off" ? undefined : recallRedaction;
+  const searchHidden = createRecallSearch(redact);
+  const source: RecallSource = {
+    messages: () => ({
+      find: (id) => history.find(id) ?? pinMessage(history.transcript(), id),
+      list: () => history.source(),
+    }),
+    spilled: (handle) => readSpill(core, handle),
+    hidden: () => {
+      const { marked } = core.window();
+      return hiddenTexts(history.source(), new Map(marked.map((message) => [message.id, message])));
+    },
+  };
+  return async (request, range) => {
+    const refused = range === undefined || range === null ? undefined : refuseRange(range);
+    return refused ?? recall(source, request, { maxChars, range, redact, searchHidden });
+  };
+}
+
+type RecallContent = (request: RecallRequest, range?: RecallRange) => Promise<Recalled>;
+
+/** A pinned text that came from no message, as the newest summary carries it. */
+function pinMessage(transcript: Transcript, id: MessageId): Message | undefined {
+  const summary = transcript.findLast(({ metadata }) => metadata?.carried !== undefined);
+  const text = pinByHandle(id, summary?.metadata?.carried?.pins ?? []);
+  return text === undefined ? undefined : { id, role: "user", parts: [{ type: "text", text }] };
+}
+
+async function readSpill({ ports }: SessionCore, handle: Handle): Promise<string | undefined> {
+  const { spills, clock } = ports;
+  if (spills === undefined) return undefined;
+  const result = await callWithin({ start: () => spills.get(handle), limitMs: SPILL_LIMIT_MS, clock });
+  return result.status === "done" && typeof result.value === "string" ? result.value : undefined;
+}
+
+const SPILL_LIMIT_MS = 10_000;

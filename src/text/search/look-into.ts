@@ -1,0 +1,216 @@
+import { type Query, type QueryTerm, saturate } from "./query.ts";
+import type { IndexEntry, TextIndex } from "./text-index.ts";
+import { eachWord, isWithinWord } from "./words.ts";
+
+/** A text that holds what is asked for, and the lines to show of it. */
+export interface FoundText {
+  readonly handle: string;
+  readonly rank: number;
+  /** Word for word, word for word within longer words, or by its words. */
+  readonly match: "literal" | "within" | "words";
+  readonly score: number;
+  /** The best first. */
+  readonly lines: readonly FoundLine[];
+  readonly text: string;
+}
+
+/** A line with words of the query. */
+export interface FoundLine {
+  /** Counted from 1. */
+  readonly number: number;
+  readonly start: number;
+  readonly end: number;
+  /** Where in the line its most telling word stands. */
+  readonly hitAt: number;
+  readonly score: number;
+}
+
+interface LookRequest {
+  readonly entry: IndexEntry;
+  readonly passages: readonly number[];
+  /** The text as it may be shown, which may differ from what the index has read. */
+  readonly text: string;
+  readonly index: TextIndex;
+  readonly query: Query;
+}
+
+/** Reads passages of a text and ranks it by the best of them; undefined when they hold nothing that may be shown. */
+export function lookInto({ entry, passages, text, index, query }: LookRequest): FoundText | undefined {
+  let best: ReadPassage | undefined;
+  const lines = new Map<number, FoundLine>();
+  for (const passage of passages) {
+    const read = readPassage(text, spanIn(text, { entry, passage, index }), { index, query });
+    if (read === undefined) continue;
+    for (const line of read.lines) lines.set(line.number, line);
+    if (best === undefined || isBetter(read, best)) best = read;
+  }
+  if (best === undefined) return undefined;
+  return {
+    handle: entry.handle,
+    rank: entry.rank,
+    match: best.match,
+    score: best.score,
+    text,
+    lines: [...lines.values()].sort((one, other) => other.score - one.score || one.number - other.number),
+  };
+}
+
+interface ReadPassage {
+  readonly match: FoundText["match"];
+  readonly score: number;
+  readonly lines: readonly FoundLine[];
+}
+
+function isBetter(one: ReadPassage, other: ReadPassage): boolean {
+  if (one.match === other.match) return one.score > other.score;
+  return one.match === "literal" || other.match === "words";
+}
+
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Where a passage stands in the text that may be shown: there, or near by where something was taken out. */
+function spanIn(
+  text: string,
+  { entry, passage, index: { passages } }: { entry: IndexEntry; passage: number; index: TextIndex },
+): Span {
+  const moved = text === entry.text ? 0 : Math.abs(text.length - entry.text.length) + MOVED_CHARS;
+  return {
+    start: Math.max(0, Math.min(passages.startOf(passage), text.length) - moved),
+    end: Math.min(text.length, passages.endOf(passage) + moved),
+  };
+}
+
+/** Placeholders are longer than some secrets and shorter than others. */
+const MOVED_CHARS = 5_000;
+
+/** The lines of a passage that have words of the query, and what they are worth together. */
+function readPassage(
+  text: string,
+  span: Span,
+  { index, query }: Pick<LookRequest, "index" | "query">,
+): ReadPassage | undefined {
+  const { terms, literals } = query;
+  const counts = new Int32Array(terms.length);
+  const rows = rowsIn(text, span, { query, counts });
+  const phrase = findPhrase(text, span, query);
+  const hits = rows.filter(
+    ({ mask, start, end }) => mask !== 0 || (phrase && phrase.at >= start && phrase.at <= end),
+  );
+  if (hits.length === 0) return undefined;
+
+  const length = (span.end - span.start) / MEAN_WORD_CHARS / Math.max(1, index.passages.meanWords);
+  let score = 0;
+  for (const [number, { weight }] of terms.entries()) {
+    const count = counts[number] as number;
+    if (count > 0) score += weight * saturate(count, Math.min(length, 2));
+  }
+  const shown = text.slice(span.start, span.end);
+  for (const { pattern, weight } of literals) {
+    pattern.lastIndex = 0;
+    if (pattern.test(shown)) score += weight;
+  }
+  let closest = 0;
+  const lines = hits.map(({ number, start, end, hitAt, mask }) => {
+    let near = 0;
+    for (const other of rows) if (Math.abs(other.number - number) <= NEAR_LINES) near |= other.mask;
+    const isPhrase = phrase !== undefined && phrase.at >= start && phrase.at <= end;
+    const own = weightOf(mask, terms) + NEAR_SHARE * weightOf(near & ~mask, terms);
+    closest = Math.max(closest, own);
+    return {
+      number,
+      start,
+      end,
+      hitAt: isPhrase ? phrase.at : hitAt,
+      score: own + (isPhrase ? query.weight + 1 : 0),
+    };
+  });
+  return { match: phrase?.match ?? "words", score: score + LINE_SHARE * closest, lines };
+}
+
+/** Letters of a word and the space behind it. */
+const MEAN_WORD_CHARS = 7;
+const NEAR_LINES = 2;
+const NEAR_SHARE = 0.5;
+const LINE_SHARE = 2;
+
+interface Row {
+  readonly number: number;
+  readonly start: number;
+  readonly end: number;
+  hitAt: number;
+  mask: number;
+}
+
+/** The lines of a span, with the terms that each has. */
+function rowsIn(
+  text: string,
+  span: Span,
+  { query, counts }: { query: Query; counts: Int32Array },
+): readonly Row[] {
+  const rows: Row[] = [];
+  let start = text.lastIndexOf("\n", span.start - 1) + 1;
+  if (span.start === 0) start = 0;
+  for (let number = lineNumberAt(text, start); start <= span.end && start <= text.length; number++) {
+    const found = text.indexOf("\n", start);
+    const end = found === -1 ? text.length : found;
+    const row: Row = { number, start, end, hitAt: start, mask: 0 };
+    let heaviest = 0;
+    const words = { start: Math.max(start, span.start), end: Math.min(end, span.end) };
+    eachWord(
+      text,
+      (from, to) => {
+        const mask = query.maskOf(text.slice(from, to));
+        if (mask === 0) return;
+        row.mask |= mask;
+        for (const [bit] of query.terms.entries())
+          if ((mask & (1 << bit)) !== 0) counts[bit] = (counts[bit] as number) + 1;
+        const weight = weightOf(mask, query.terms);
+        if (weight <= heaviest) return;
+        heaviest = weight;
+        row.hitAt = from;
+      },
+      words,
+    );
+    rows.push(row);
+    start = end + 1;
+  }
+  return rows;
+}
+
+function lineNumberAt(text: string, at: number): number {
+  let number = 1;
+  for (let place = text.indexOf("\n"); place !== -1 && place < at; place = text.indexOf("\n", place + 1))
+    number++;
+  return number;
+}
+
+function weightOf(mask: number, terms: readonly QueryTerm[]): number {
+  let weight = 0;
+  for (let rest = mask; rest !== 0; rest &= rest - 1)
+    weight += terms[31 - Math.clz32(rest & -rest)]?.weight ?? 0;
+  return weight;
+}
+
+/** Where a span has the query word for word; it may end behind the span. */
+function findPhrase(text: string, { start, end }: Span, { phrase }: Query): FoundPhrase | undefined {
+  if (phrase === undefined) return undefined;
+  const shown = text.slice(start, end + 2 * phrase.source.length);
+  let within: FoundPhrase | undefined;
+  phrase.lastIndex = 0;
+  for (let match = phrase.exec(shown); match !== null; match = phrase.exec(shown)) {
+    const at = start + match.index;
+    if (at > end) break;
+    if (!isWithinWord(text, at) && !isWithinWord(text, start + phrase.lastIndex))
+      return { match: "literal", at };
+    within ??= { match: "within", at };
+  }
+  return within;
+}
+
+interface FoundPhrase {
+  readonly match: "literal" | "within";
+  readonly at: number;
+}

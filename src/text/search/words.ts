@@ -1,0 +1,164 @@
+/**
+ * Calls back for every word of a text, with two hashes of it: letters and digits of any language, with underscores between them
+ * and points between digits. Where words are not set apart (Chinese, Japanese, Korean, Thai), every two characters are one.
+ */
+export function eachWord(text: string, visit: VisitWord, span?: WordSpan): void {
+  const end = span?.end ?? text.length;
+  let at = span?.start ?? 0;
+  while (at < end) {
+    let unit = text.charCodeAt(at);
+    const kind = kinds[unit] || kindOf(unit);
+    const start = at++;
+    if (kind === SEPARATOR || kind === JOINER) continue;
+    let hash = unit;
+    let check = ~unit;
+    if (kind === UNSPACED) {
+      const next = at < end ? text.charCodeAt(at) : 0;
+      if (kindOf(next) === UNSPACED) visit(start, at + 1, nextHash(hash, next), nextCheck(check, next));
+      else if (start === 0 || kindOf(text.charCodeAt(start - 1)) !== UNSPACED) visit(start, at, hash, check);
+      continue;
+    }
+    for (; at < end; at++) {
+      unit = text.charCodeAt(at);
+      const next = kinds[unit] || kindOf(unit);
+      if (next === UNSPACED || (next === SEPARATOR && !isDecimalPoint(text, at))) break;
+      hash = nextHash(hash, unit);
+      check = nextCheck(check, unit);
+    }
+    visit(start, at, hash, check);
+  }
+}
+
+/** Given one by one, since there are millions of them. */
+export type VisitWord = (start: number, end: number, hash: number, check: number) => void;
+
+function nextHash(hash: number, unit: number): number {
+  return Math.imul(hash ^ unit, 0x0100_0193);
+}
+
+function nextCheck(check: number, unit: number): number {
+  return (Math.imul(check, 31) + unit) | 0;
+}
+
+/** The part of a text whose words are meant. */
+interface WordSpan {
+  readonly start: number;
+  readonly end: number;
+}
+
+const SEPARATOR = 1;
+const JOINER = 2;
+const UNSPACED = 3;
+const LETTER = 4;
+
+/** The kind of each UTF-16 unit, found out when it is first seen. */
+const kinds = new Uint8Array(0x1_0000);
+
+function kindOf(unit: number): number {
+  const known = kinds[unit] ?? SEPARATOR;
+  if (known !== 0) return known;
+  const char = String.fromCharCode(unit);
+  const kind =
+    char === "_" ? JOINER : UNSPACED_CHAR.test(char) ? UNSPACED : WORD_CHAR.test(char) ? LETTER : SEPARATOR;
+  kinds[unit] = kind;
+  return kind;
+}
+
+const WORD_CHAR = /[\p{L}\p{N}\p{M}]/u;
+const UNSPACED_CHAR =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\u30fc]/u;
+
+function isDecimalPoint(text: string, at: number): boolean {
+  return (
+    text.charCodeAt(at) === POINT && isDigit(text.charCodeAt(at - 1)) && isDigit(text.charCodeAt(at + 1))
+  );
+}
+
+const POINT = 46;
+
+function isDigit(unit: number): boolean {
+  return unit >= 48 && unit <= 57;
+}
+
+/** True where a word could go on: between two units that belong to one. */
+export function isWithinWord(text: string, at: number): boolean {
+  return at > 0 && at < text.length && isOfWord(text.charCodeAt(at - 1)) && isOfWord(text.charCodeAt(at));
+}
+
+function isOfWord(unit: number): boolean {
+  const kind = kindOf(unit);
+  return kind === LETTER || kind === JOINER;
+}
+
+/**
+ * What a word is found by: its stem, and for `parseConfigFile`, `parse_config_file` or `TS2345` the stems of its parts
+ * and of the whole. Case and accents do not matter.
+ */
+export function termsOf(word: string): WordTerms {
+  if (word.length > MAX_WORD_CHARS) return { parts: [fold(word.slice(0, MAX_WORD_CHARS))] };
+  const pieces = SIMPLE_WORD.test(word) ? [word] : word.split(PART_BORDER).filter((piece) => piece !== "");
+  if (pieces.length <= 1) return { parts: [stem(fold(pieces[0] ?? word))] };
+  const whole = stem(fold(/^[\d.]+$/.test(word) ? word : pieces.join("")));
+  const parts = new Set(pieces.filter(({ length }) => length > 1).map((piece) => stem(fold(piece))));
+  return parts.size === 0 ? { parts: [whole] } : { parts: [...parts], whole };
+}
+
+/** `whole` is set for a word of several parts. */
+export interface WordTerms {
+  readonly parts: readonly string[];
+  readonly whole?: string;
+}
+
+/** Longer ones are encoded data; nobody asks for a part of them by words. */
+const MAX_WORD_CHARS = 64;
+const SIMPLE_WORD = /^(?:[A-Z]?[a-z]+|[A-Z]+|\d+)$/;
+const PART_BORDER =
+  /[_.]+|(?<=[\p{Ll}\p{Lo}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})|(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/u;
+
+function fold(word: string): string {
+  const lower = word.toLowerCase();
+  return NOT_ASCII.test(lower) ? lower.normalize("NFKD").replace(MARKS, "") : lower;
+}
+
+const NOT_ASCII = /[^\0-\x7f]/;
+const MARKS = /\p{M}+/gu;
+
+/** The word without the ending that a plural, a past or a continuous form adds, by rules of English alone. */
+function stem(word: string): string {
+  if (word.length < 4 || NOT_ENGLISH.test(word)) return word;
+  const single = withoutPlural(word);
+  const base = withoutVerbEnding(single);
+  return base.length > 4 && base.endsWith("e") ? base.slice(0, -1) : base;
+}
+
+const NOT_ENGLISH = /[^a-z]/;
+
+function withoutPlural(word: string): string {
+  if (!word.endsWith("s") || /(?:ss|us|is)$/.test(word)) return word;
+  if (word.endsWith("ies") && word.length > 4) return `${word.slice(0, -3)}y`;
+  return /(?:ss|sh|ch|x|z)es$/.test(word) ? word.slice(0, -2) : word.slice(0, -1);
+}
+
+function withoutVerbEnding(word: string): string {
+  const base = /(?:ing|(?<!e)ed)$/.test(word) ? word.slice(0, word.endsWith("ing") ? -3 : -2) : word;
+  if (base === word || base.length < 4) return word;
+  return /([bdgmnprt])\1$/.test(base) ? base.slice(0, -1) : base;
+}
+
+/** Words that a question is made of, and that say nothing about what is asked for; as `termsOf` gives them. */
+export const STOP_TERMS: ReadonlySet<string> = new Set(
+  [
+    ..."a an the this that these those here there it its they them their he she his her we us our you your i me my".split(
+      " ",
+    ),
+    ..."is are was were be been being am do does did done doing have has had having can could will would shall should may might must".split(
+      " ",
+    ),
+    ..."what which who whom whose when where why how and or but if then than so not no nor of in on at to from by for with about into onto over under as".split(
+      " ",
+    ),
+    ..."again before after any all some such only just also too very please tell show find give said say says saw see seen".split(
+      " ",
+    ),
+  ].flatMap((word) => termsOf(word).parts),
+);
