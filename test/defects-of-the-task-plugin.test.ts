@@ -318,7 +318,8 @@ async function startHost(options: Readonly<Record<string, unknown>> = {}) {
       const answer = await tool("fork", { prompt }, sessionId);
       if (answer.includes("is queued")) return;
       await until(() =>
-        [...sessions.keys()].some((id) => promptsTo(id).some((text) => text.includes(prompt))),
+        // What a child inherits names the prompt too, in the call that asked for it.
+        [...sessions.keys()].some((id) => promptsTo(id).some((text) => text.includes(`<task>\n${prompt}`))),
       );
     },
     async childSays(id: string, text: string, parts: Stored["parts"] = []): Promise<void> {

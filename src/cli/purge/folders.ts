@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readdir, rmdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { LOADED_FILE } from "../../plugin/loaded.ts";
-import { type PluginFolders, pluginFolders } from "../../plugin/stores/folders.ts";
+import { LOG_FILE, type PluginFolders, pluginFolders } from "../../plugin/stores/folders.ts";
 import {
   defaultStateFolder,
   type FileStat,
@@ -53,7 +53,10 @@ export async function readFolderInventory(request: InventoryRequest): Promise<In
   ];
   addRecords(draft, await Promise.all(recordFolders.map((folder) => readRecords(folder, draft))));
   await addLogs(draft, folders.journal);
-  draft.leftovers.push(...(await filesIn(folders.root)).filter(({ path }) => basename(path) === LOADED_FILE));
+  const single = [LOADED_FILE, LOG_FILE, `${LOG_FILE}.old`];
+  draft.leftovers.push(
+    ...(await filesIn(folders.root)).filter(({ path }) => single.includes(basename(path))),
+  );
   const contents = [
     ...(await contentsIn(folders.spill, "spill")),
     ...(await contentsIn(folders.views, "view")),

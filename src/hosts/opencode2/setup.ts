@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { AgentHost, AgentPlugin, RunningTool } from "../../plugin/host/agent-host.ts";
 import { createLruMap } from "../../plugin/host/features.ts";
 import { createPlugin } from "../../plugin/plugin.ts";
-import { configHome, pluginFolders } from "../../plugin/stores/folders.ts";
+import { configHome, LOG_FILE, pluginFolders } from "../../plugin/stores/folders.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
 import { asObject, asString } from "../../text/json.ts";
 import { addCommand, asSetupContext, directoryOf, type SetupContext } from "./abilities.ts";
@@ -103,8 +103,6 @@ function createParts(context: SetupContext, directory: string) {
   };
 }
 
-/** The log of the plugin in its folder. */
-export const LOG_FILE = "opencode2.log";
 const MAX_SESSIONS = 1_024;
 
 type Parts = ReturnType<typeof createParts>;

@@ -36,6 +36,9 @@ export interface PluginFolders {
   readonly control: string;
 }
 
+/** The plugin's own log in its folder, for an agent that has none; the one before it has `.old` behind its name. */
+export const LOG_FILE = "plugin.log";
+
 /** The folder below which programs keep their configuration. */
 export function configHome({ XDG_CONFIG_HOME, HOME }: PluginFolderOptions["env"]): string {
   return absolute(XDG_CONFIG_HOME) ?? join(HOME || homedir(), ".config");

@@ -61,7 +61,7 @@ export async function createRig2(options: RigOptions = {}): Promise<OpenHostRig>
   const waitUntilIdle = async (sessionId: string): Promise<void> => {
     await ofSession(sessionId, "wait");
   };
-  const log = (): string => readIfAny(join(home, ".local", "share", "carryover", "opencode2.log"));
+  const log = (): string => readIfAny(join(home, ".local", "share", "carryover", "plugin.log"));
   const stop = async (): Promise<void> => {
     await end();
     await stage.close();
