@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -158,6 +158,15 @@ describe("a compaction of ours", () => {
       expect(await agent.takeSummary(id)).toBeUndefined();
     },
   );
+
+  it("is left to the agent where nothing can be kept", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "carryover-own-"));
+    writeFileSync(join(folder, "views"), "no folder");
+    const agent = createAgent(OWN, folder);
+    const id = agent.newSession();
+    await turns(agent, id, 1, 5);
+    expect(await agent.takeSummary(id)).toBeUndefined();
+  });
 
   it("keeps all of a window that is too small to gain anything", async () => {
     const agent = createAgent();

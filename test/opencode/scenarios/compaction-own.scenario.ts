@@ -167,6 +167,40 @@ describeHosts("compaction by Carryover", (host) => {
   );
 
   host.scenario(
+    "a summary of the session's model",
+    {
+      shared,
+      proves:
+        "one request leaves, with our prompt; its answer stands beside the user's words, the pins and the handle",
+    },
+    async (rig) => {
+      await rig.restart({ ...OWN, plugin: { compaction: "own-model" } });
+      const id = await rig.newSession();
+      await rig.turn(id, "The port is 4711. #pin", [
+        callAll([rig.tools.read("file-1.txt"), rig.tools.read("file-2.txt")]),
+        say("Read."),
+      ]);
+      for (const round of [1, 2]) {
+        await rig.turn(id, `Go on ${round}.`, [
+          callAll([rig.tools.read(`file-${round}.txt`)]),
+          say("Gone on."),
+        ]);
+        rig.model.script([say(`## Goal\nThe model's own words, ${round}.`, { sessionId: id })]);
+        await rig.compact(id);
+      }
+      await rig.turn(id, "And now?", [say("Now this.")]);
+      expect(rig.requests({ sessionId: id, lane: "summary" })).toEqual([]);
+      const asked = rig.requests({ sessionId: id }).filter(({ body }) => body.tools === undefined);
+      expect(asked).toHaveLength(2);
+      expect(JSON.stringify(asked[1]?.body)).toContain("The model's own words, 1.");
+      const window = windowOf(rig, id);
+      expect(window).toContain("The model's own words, 2.");
+      expect(window).toContain("The port is 4711. #pin");
+      expect(window).toMatch(/whole by [0-9a-f]{64}/);
+    },
+  );
+
+  host.scenario(
     "the agent's own compaction is told what must stay",
     { plugin: {}, proves: "with default options the host asks its model, and its request holds the pins" },
     async (rig) => {
