@@ -87,6 +87,11 @@ function readWords(item: unknown): CarriedWords | undefined {
   return { handle: item.handle, text: item.text, ...(item.first === true && { first: true as const }) };
 }
 
+/** The pins in an unknown value. */
+export function readPins(value: unknown): readonly CarriedPin[] {
+  return readList(value, readPin);
+}
+
 function readPin(item: unknown): CarriedPin | undefined {
   if (!isObject(item) || typeof item.text !== "string") return undefined;
   return {

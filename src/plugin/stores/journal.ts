@@ -5,6 +5,7 @@ import { type BatchRecord, readRecord, type SessionRecord } from "../../session/
 import { idOfPathName } from "../../stores/files/file-system.ts";
 import { createFileJournal } from "../../stores/files/journal.ts";
 import { asNumber, asObject, asString, type UnknownObject } from "../../text/json.ts";
+import { type CarriedPin, readPins } from "../../transcript/carried-facts.ts";
 import type { RequestEntry } from "../host/agent-host.ts";
 import type { PluginLog } from "./plugin-stores.ts";
 
@@ -41,6 +42,8 @@ export type PluginEntry = { readonly atMs: number; readonly sessionId: string } 
   | ForkEntry
   | { readonly type: "pins-kept"; readonly batches: readonly string[] }
   | CompactionEntry
+  /** What the user had marked when the agent summed up. */
+  | { readonly type: "pins"; readonly marked: readonly CarriedPin[] }
   /** The compaction of this handle was taken back. */
   | { readonly type: "compaction-undone"; readonly handle: string }
   /** A handler of a feature failed and had no effect. */
@@ -165,6 +168,7 @@ const READERS: Readonly<Record<string, (value: UnknownObject) => KnownEntry | un
     tokensBefore: figure(value.tokensBefore),
     tokensAfter: figure(value.tokensAfter),
   }),
+  pins: ({ marked }) => ({ type: "pins", marked: readPins(marked) }),
   "compaction-undone": ({ handle }) => ({ type: "compaction-undone", handle: text(handle) }),
   "pins-kept": ({ batches }) => ({
     type: "pins-kept",

@@ -4,6 +4,7 @@ import { isSummary } from "../../compaction/summary/message.ts";
 import { type Pin, pinsOf, pinsRoom } from "../../compaction/summary/pins.ts";
 import { SECRETS_RULE } from "../../compaction/summary/request.ts";
 import { findCompactionBoundary } from "../../stages/boundary.ts";
+import { redactSecrets } from "../../text/secrets/redact-secrets.ts";
 import type { CarriedPin } from "../../transcript/carried-facts.ts";
 import type { Edit } from "../../transcript/edit.ts";
 import { type Message, type Transcript, textOf } from "../../transcript/message.ts";
@@ -11,6 +12,7 @@ import type { Part } from "../../transcript/part.ts";
 import type { PluginContext } from "../context/context.ts";
 import type { OutgoingRequest } from "../host/agent-host.ts";
 import { createLruMap, type Feature } from "../host/features.ts";
+import { pluginJournal } from "../stores/journal.ts";
 import type { ViewCapture } from "../stores/views.ts";
 import type { ModelWindows } from "./models.ts";
 import { type PinnedTexts, readPinnedFiles } from "./pins.ts";
@@ -25,6 +27,7 @@ export function createCompactionContext(setup: CompactionContextSetup): Feature 
   const { host, options, redaction } = context;
   const name = "compaction";
   const open = createLruMap<string, OpenSession>(MAX_OPEN);
+  const remembered = createLruMap<string, readonly CarriedPin[]>(MAX_OPEN);
   if (options.compaction === "off" || options.profile === "documented") return { name };
 
   /** What is pinned, and the messages to read it from: those that the agent no longer sends are read from its store. */
@@ -44,14 +47,42 @@ export function createCompactionContext(setup: CompactionContextSetup): Feature 
   async function storedMarks(sessionId: string): Promise<StoredMarks> {
     const own = await host.sessions.read(sessionId);
     if (own.status === "failed") return { messages: [], isWhole: false };
-    const messages = host.format.decode(own.value.messages);
+    const messages = [...(await rememberedMarks(sessionId)), ...host.format.decode(own.value.messages)];
     const parentId = await inheritedFrom(sessionId);
     if (parentId === undefined) return { messages: markedIn(messages), isWhole: true };
     const parent = await host.sessions.read(parentId);
     const bornAtMs = messages[0]?.createdAt ?? 0;
-    const above = parent.status === "ok" ? host.format.decode(parent.value.messages) : [];
+    const above =
+      parent.status === "ok"
+        ? [...(await rememberedMarks(parentId)), ...host.format.decode(parent.value.messages)]
+        : [];
     const inherited = above.filter(({ createdAt = 0 }) => createdAt <= bornAtMs);
     return { messages: markedIn([...inherited, ...messages]), isWhole: parent.status === "ok" };
+  }
+
+  /** An agent that gives only its window no longer gives what a summary stands for: what was marked there is journalled. */
+  async function rememberedMarks(sessionId: string): Promise<Transcript> {
+    if (host.format.checkpoints === undefined) return [];
+    const known = remembered.get(sessionId) ?? (await journalledMarks(sessionId));
+    remembered.set(sessionId, known);
+    return known.map(({ handle = "", text }) => ({
+      id: handle,
+      role: "user",
+      parts: [{ type: "text", text }],
+    }));
+  }
+
+  async function journalledMarks(sessionId: string): Promise<readonly CarriedPin[]> {
+    const { entries } = pluginJournal(await context.journal(await context.tree.rootOf(sessionId)).read());
+    const newest = entries.findLast((entry) => entry.type === "pins" && entry.sessionId === sessionId);
+    return newest?.type === "pins" ? newest.marked : [];
+  }
+
+  function rememberMarks(sessionId: string, marked: readonly CarriedPin[]): void {
+    if (host.format.checkpoints === undefined || marked.length === 0) return;
+    const kept = marked.map((pin) => ({ ...pin, text: redactSecrets(pin.text, redaction) }));
+    remembered.set(sessionId, kept);
+    context.record(sessionId, { type: "pins", marked: kept });
   }
 
   /** The pins that neither the summary nor what stands beside it holds. */
@@ -80,6 +111,7 @@ export function createCompactionContext(setup: CompactionContextSetup): Feature 
     async beforeCompaction({ sessionId }) {
       const shown = withCleared(host.format.decode(capture.lastSent(sessionId)?.messages ?? []));
       const { transcript, pins, marked } = await everythingPinned(sessionId, shown);
+      rememberMarks(sessionId, marked);
       if (options.compaction !== "assist") {
         const text = pinsOf(transcript, { pins, marked, redaction });
         return text === "" ? SECRETS_RULE : `${SECRETS_RULE}\n\n${KEEP_RULE}\n${text}`;
@@ -119,7 +151,9 @@ export function createCompactionContext(setup: CompactionContextSetup): Feature 
       return host.format.apply(messages, [edit], { at: context.now() });
     },
     async onSignal(signal) {
-      if (signal.type === "deleted") open.delete(signal.sessionId);
+      if (signal.type !== "deleted") return;
+      open.delete(signal.sessionId);
+      remembered.delete(signal.sessionId);
     },
   };
 }

@@ -26,6 +26,8 @@ export function liveEntry(entry: PluginEntry, redact: (text: string) => string):
       return note(
         `compaction without a request: ${entry.messages} messages summed up, ${entry.kept} kept, ${entry.tokensBefore} → ${entry.tokensAfter} tokens`,
       );
+    case "pins":
+      return note(`${entry.marked.length} pins go through a compaction`);
     case "compaction-undone":
       return note("a compaction was taken back");
     case "hook-failed":
