@@ -72,8 +72,8 @@ describeHosts("a restart", (host) => {
         call("fork", { prompt: "Go on.", resume: "1" }),
         say("Resumed."),
       ]);
-      const told = textOf(requestWith(rig, id, "What happened?"));
-      expect(told).toContain('state=\\"interrupted\\"');
+      const told = textOf(requestWith(rig, id, 'state=\\"interrupted\\"'));
+      expect(told).toContain("What happened?");
       // Also where the program was killed before it had stored what it counted.
       expect(told).toContain('calls=\\"1\\"');
       const delivered = await waitForDeliveries(rig, id, 2);
