@@ -1,11 +1,16 @@
+import { cpSync } from "node:fs";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { askHost } from "../src/cli/doctor/ask-host.ts";
+import { diagnose } from "../src/cli/doctor/doctor.ts";
 import { FORK_OWN_TOOLS } from "../src/fork/context/options.ts";
 import { buildCli, buildServer } from "./rig/build-cli.ts";
 import { type ModelServer, startModelServer } from "./rig/model-server/model-server.ts";
 import { call, say } from "./rig/model-server/step.ts";
-import { LONG_WINDOW, writeConfig } from "./rig/opencode/sandbox.ts";
+import { createSandbox, LONG_WINDOW, writeConfig } from "./rig/opencode/sandbox.ts";
+import { writeSetUp } from "./rig/opencode/set-ups.ts";
+import { SET_UPS_2 } from "./rig/opencode2/set-ups2.ts";
 import {
   findOpencode2,
   NO_OPENCODE2,
@@ -57,4 +62,34 @@ describe.skipIf(binary === undefined)("a session of OpenCode 2", () => {
       expect(JSON.parse(stdout)).toMatchObject({ format: "opencode2", sessionId });
     },
   );
+});
+
+describe.skipIf(binary === undefined)("the doctor with OpenCode 2", () => {
+  const played = SET_UPS_2.filter(({ name }) =>
+    /and the part for the terminal|OpenCode 1 alone|a folder|options beside/.test(name),
+  );
+
+  it.each(played)("$name", { timeout: 120_000 }, async (setUp) => {
+    const sandbox = createSandbox();
+    try {
+      const plugin = join(sandbox.root, "carryover.mjs");
+      cpSync(await buildServer("cli-opencode2"), plugin);
+      writeSetUp(sandbox.home, setUp, plugin);
+      const findings = await diagnose({
+        directory: sandbox.project,
+        env: sandbox.env,
+        opencode: binary ?? "",
+        store: join(sandbox.root, "store"),
+        selfTest: true,
+      });
+      const problems = findings.filter(({ level }) => level === "problem").map(({ what }) => what);
+      if (setUp.problem === undefined) expect(problems).toEqual([]);
+      else expect(problems.join("\n")).toMatch(setUp.problem);
+      expect(findings.find(({ check }) => check === "registered")?.level).toBe(
+        setUp.registered ? "ok" : "problem",
+      );
+    } finally {
+      sandbox.remove();
+    }
+  });
 });

@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { FORK_OWN_TOOLS } from "../../fork/context/options.ts";
 import { asArray, asObject, asString, jsonOrText, type UnknownObject } from "../../text/json.ts";
+import { isCarryover } from "../opencode/configuration.ts";
 
 /**
  * Starts the user's OpenCode as a server in a folder, with the user's own configuration, and asks which tools it has
@@ -52,7 +53,7 @@ async function askSecondVersion(url: string, { directory, password }: SecondQues
   const untilMs = Date.now() + SETTLED_MS;
   let own: UnknownObject | undefined;
   do {
-    own = (await list("plugin")).find(({ id }) => id === "carryover");
+    own = (await list("plugin")).findLast(isOwn);
     if (own?.status === "active" || own?.status === "failed") break;
     await sleep(LOOK_MS);
   } while (Date.now() < untilMs);
@@ -60,6 +61,7 @@ async function askSecondVersion(url: string, { directory, password }: SecondQues
   return {
     status: "answered",
     tools: own?.status === "active" ? FORK_OWN_TOOLS : [],
+    ...(own?.status === "failed" && { failure: String(own.error).split("\n", 1)[0]?.slice(0, 400) ?? "" }),
     agents: agents.filter(isMain).map(({ id, permissions }) => {
       const rules = asArray(permissions).map(asObject);
       const permission = rules.map(({ action, resource, effect }) => ({
@@ -70,6 +72,12 @@ async function askSecondVersion(url: string, { directory, password }: SecondQues
       return readAgent({ name: id, permission });
     }),
   } as const;
+}
+
+/** One that could not be loaded has no id. */
+function isOwn({ id, source }: UnknownObject): boolean {
+  const { package: name, path } = asObject(source);
+  return id === "carryover" || isCarryover({ spec: asString(name) ?? asString(path) ?? "" });
 }
 
 interface SecondQuestion {
@@ -96,6 +104,8 @@ export type HostAnswer = { /** What it wrote to its log. */ readonly printed: re
       readonly tools: readonly string[];
       /** The agents that a person can talk to. */
       readonly agents: readonly AgentTools[];
+      /** Why our plugin could not be loaded, where that is said. */
+      readonly failure?: string;
     }
   | { readonly status: "refused"; readonly reason: string }
 );

@@ -21,7 +21,7 @@ export async function checkPlugin(setup: PluginCheck): Promise<CheckedPlugin> {
   const findings: Finding[] = [];
   const working: { readonly plugin: ConfiguredPlugin; readonly entry: string }[] = [];
   for (const plugin of ours) {
-    const found = await findPlugin(plugin, { directory, env });
+    const found = await findPlugin(plugin, { directory, env, host: "opencode" });
     const checked = found.status === "missing" ? [missing(plugin, found)] : await checkCopy(plugin, found);
     findings.push(...checked);
     if (found.status === "missing" || checked.every(({ check }) => check !== "configured")) continue;
@@ -32,7 +32,13 @@ export async function checkPlugin(setup: PluginCheck): Promise<CheckedPlugin> {
 
   async function checkCopy(plugin: ConfiguredPlugin, found: Found): Promise<Finding[]> {
     const { entry } = found;
-    const loaded = await loadPlugin({ entry, options: plugin.options, env, ...(binary && { binary }) });
+    const loaded = await loadPlugin({
+      entry,
+      options: plugin.options,
+      env,
+      host: "opencode",
+      ...(binary && { binary }),
+    });
     if (loaded.status === "failed")
       return [
         {
@@ -82,7 +88,7 @@ interface PluginCheck {
   readonly version: string;
 }
 
-type Found = Extract<FoundPlugin, { readonly status: "found" }>;
+export type Found = Extract<FoundPlugin, { readonly status: "found" }>;
 
 /** What the plugin does everything with. */
 const HOOKS = [
@@ -94,9 +100,13 @@ const HOOKS = [
   "experimental.session.compacting",
 ];
 
-const nameOf = ({ spec, from }: ConfiguredPlugin): string => `${spec} (in ${from})`;
+export const nameOf = ({ spec, from }: ConfiguredPlugin): string => `${spec} (in ${from})`;
 
-function missing(plugin: ConfiguredPlugin, found: Extract<FoundPlugin, { status: "missing" }>): Finding {
+/** A plugin that is not where it is looked for. */
+export function missing(
+  plugin: ConfiguredPlugin,
+  found: Extract<FoundPlugin, { status: "missing" }>,
+): Finding {
   return {
     check: "plugin",
     level: "problem",
@@ -121,6 +131,11 @@ function withoutTools(
         advice: `Is it carryover? It is named in ${from}.`,
       },
     ];
+  return wrongOptions(problems, from);
+}
+
+/** Options with which the plugin starts nothing. */
+export function wrongOptions(problems: readonly string[], from: string): Finding[] {
   return problems.map((problem) => ({
     check: "options",
     level: "problem",
@@ -129,7 +144,8 @@ function withoutTools(
   }));
 }
 
-function checkAge({ version: found, cache, entry }: Found, own: string): Finding[] {
+/** Says when OpenCode keeps an older version. */
+export function checkAge({ version: found, cache, entry }: Found, own: string): Finding[] {
   if (found === undefined || !isOlder(found, own)) return [];
   return [
     {
@@ -150,7 +166,8 @@ function isOlder(version: string, than: string): boolean {
   return place !== undefined && (left?.[place] ?? 0) < (right?.[place] ?? 0);
 }
 
-function checkDoubles(working: readonly ConfiguredPlugin[]): Finding[] {
+/** Says when there are several. */
+export function checkDoubles(working: readonly ConfiguredPlugin[]): Finding[] {
   const [, second] = working;
   if (second === undefined) return [];
   return [

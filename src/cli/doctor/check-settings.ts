@@ -14,7 +14,10 @@ import { isOurs } from "./find-plugin.ts";
 import type { Finding } from "./finding.ts";
 
 /** Checks OpenCode's configuration: what it cannot read, and which plugins or settings interfere. */
-export function checkSettings({ files, plugins, settings }: HostConfiguration, env: Environment): Finding[] {
+export function checkSettings(
+  { files, plugins, settings }: Omit<HostConfiguration, "plugins2">,
+  env: Environment,
+): Finding[] {
   const ours = plugins.find(isCarryover);
   return [
     ...files.flatMap(({ path, problem }) => (problem === undefined ? [] : [unreadable(path, problem)])),
@@ -159,7 +162,7 @@ export async function checkTerminal(
 
 interface TerminalPlace {
   /** What `tui.json` says. */
-  readonly configuration: HostConfiguration;
+  readonly configuration: Omit<HostConfiguration, "plugins2">;
   readonly env: Environment;
 }
 

@@ -16,6 +16,7 @@ import { checkPlugin } from "./check-plugin.ts";
 import { checkSettings, checkTerminal } from "./check-settings.ts";
 import { checkDatabase, checkStore } from "./check-store.ts";
 import { type Finding, renderFindings } from "./finding.ts";
+import { checkOpencode2, isOpencode2 } from "./opencode2.ts";
 import { runSelfTest } from "./self-test.ts";
 
 /** `carryover doctor`: checks whether the OpenCode plugin works here, and says what to do if it does not. */
@@ -68,7 +69,9 @@ async function runDoctor(flags: DoctorFlags): Promise<void> {
 export async function diagnose(setup: Diagnosis): Promise<readonly Finding[]> {
   const { directory, env } = setup;
   const configuration = await readHostConfiguration({ directory, env });
-  const binary = await findProgram(setup.opencode ?? "opencode", env.PATH ?? "");
+  const names = setup.opencode === undefined ? ["opencode", "opencode2"] : [setup.opencode];
+  const programs = await Promise.all(names.map((name) => findProgram(name, env.PATH ?? "")));
+  const binary = programs.find((file) => file !== undefined);
   const store = await findStoreOption(setup.store);
   const folders = await findPluginFolders(store);
   const host = await checkHost(binary);
@@ -82,8 +85,14 @@ export async function diagnose(setup: Diagnosis): Promise<readonly Finding[]> {
   // Before the plugin is looked for, since OpenCode installs what is named and not there yet.
   const isSecond = host.some(({ check }) => check === SECOND_VERSION);
   const answer = isAsked ? await askHost({ binary, directory, env, major: isSecond ? 2 : 1 }) : undefined;
-  if (isSecond) {
-    const found = [...checkNode(process.versions.node), ...host, ...kept];
+  if (isSecond && binary !== undefined) {
+    const found = [
+      ...checkNode(process.versions.node),
+      ...host,
+      ...checkSettings({ ...configuration, plugins: configuration.plugins2 }, env),
+      ...(await checkOpencode2({ configuration, directory, env, binary, version: VERSION })),
+      ...kept,
+    ];
     if (answer === undefined) return [...found, NOT_ASKED];
     return [...found, checkAnswer(answer, found), ...checkAgents(answer, found)];
   }
@@ -154,6 +163,7 @@ function checkAnswer(answer: HostAnswer, before: readonly Finding[]): Finding {
     .filter((line) => /level=(?:ERROR|WARN)/.test(line) && /plugin|carryover/i.test(line))
     .map((line) => line.replace(/^.*?message=/, ""))
     .slice(-3);
+  if (answer.failure !== undefined) said.push(answer.failure);
   const isKnown = before.some(({ level }) => level === "problem");
   return {
     check,
@@ -230,7 +240,7 @@ export async function checkHost(binary: string | undefined): Promise<Finding[]> 
   if (version === TESTED_OPENCODE_VERSION)
     return [{ check, level: "ok", what: `OpenCode ${version}, the tested version (${binary})` }];
   const major = Number(/^\D*(\d+)/.exec(version)?.[1]);
-  if (major > 1)
+  if (major > 1 || (major !== 1 && (await isOpencode2(binary))))
     return [
       {
         check: SECOND_VERSION,
@@ -255,7 +265,7 @@ export async function checkHost(binary: string | undefined): Promise<Finding[]> 
 
 const VERSION_MS = 60_000;
 
-/** The check of a program of version 2 or later: its configuration and a conversation in it are not looked at. */
+/** The check of a program of version 2 or later: no conversation is played in it. */
 const SECOND_VERSION = "opencode-2";
 
 /** Finds a program as a shell does. */

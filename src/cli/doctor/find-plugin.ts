@@ -7,9 +7,9 @@ import { configHome } from "../../plugin/stores/folders.ts";
 import { asObject, asString, isObject, jsonOrText, type UnknownObject } from "../../text/json.ts";
 import { type ConfiguredPlugin, isCarryover, isPathSpec, packageOf } from "../opencode/configuration.ts";
 
-/** The file that OpenCode 1 imports for a configured plugin, found by its rules; or why there is none, and what to do. */
+/** The file that OpenCode imports for a configured plugin, found by its rules; or why there is none, and what to do. */
 export async function findPlugin({ spec, from }: ConfiguredPlugin, place: Place): Promise<FoundPlugin> {
-  return isPathSpec(spec) ? findByPath(spec, from) : findPackage(spec, place);
+  return isPathSpec(spec) ? findByPath({ spec, from }, place) : findPackage(spec, place);
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -17,6 +17,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 interface Place {
   readonly directory: string;
   readonly env: Environment;
+  readonly host: "opencode" | "opencode2";
 }
 
 export type FoundPlugin =
@@ -40,7 +41,10 @@ export async function isOurs(plugin: ConfiguredPlugin): Promise<boolean> {
   return /\bfrom\s*["'][^"']*carryover|import\(?\s*["'][^"']*carryover/.test(text);
 }
 
-async function findByPath(spec: string, from: string): Promise<FoundPlugin> {
+async function findByPath(
+  { spec, from }: Pick<ConfiguredPlugin, "spec" | "from">,
+  { host }: Place,
+): Promise<FoundPlugin> {
   const path = fileURLToPath(spec);
   const found = await stat(path).catch(() => undefined);
   if (found === undefined)
@@ -53,7 +57,14 @@ async function findByPath(spec: string, from: string): Promise<FoundPlugin> {
       ? INDEX_FILES.map((name) => join(path, name)).find((file) => existsSync(file))
       : path);
   if (entry === undefined) return noEntry(path, json);
-  return foundAt(entry, json);
+  if (host === "opencode2" && found.isDirectory())
+    return {
+      status: "missing",
+      reason: `${path} is a folder, and OpenCode 2 imports a file`,
+      advice: `Write ${entry} in its place in ${from}.`,
+    };
+  // OpenCode 2 does not look at the package around a file.
+  return foundAt(host === "opencode2" ? path : entry, json);
 }
 
 const INDEX_FILES = ["index.ts", "index.tsx", "index.js", "index.mjs", "index.cjs"];
@@ -65,7 +76,8 @@ async function findPackage(spec: string, place: Place): Promise<FoundPlugin> {
     cacheHome(place.env),
     "opencode",
     "packages",
-    version === undefined ? `${name}@latest` : spec,
+    // OpenCode 2 names the folder as the package is named in the configuration.
+    version === undefined && place.host === "opencode" ? `${name}@latest` : spec,
   );
   const folder = join(cache, "node_modules", name);
   const json = await readPackage(folder);
@@ -74,7 +86,11 @@ async function findPackage(spec: string, place: Place): Promise<FoundPlugin> {
   return entry === undefined ? noEntry(folder, json) : { ...foundAt(entry, json), cache };
 }
 
-function notInstalled(name: string, { directory, env }: Place): FoundPlugin {
+function notInstalled(name: string, { directory, env, host }: Place): FoundPlugin {
+  const [install, path] =
+    host === "opencode"
+      ? [`opencode plugin ${name}`, `./node_modules/${name}`]
+      : [`opencode plugin add ${name}`, `./node_modules/${name}/dist/server.js`];
   const beside = [join(configHome(env), "opencode"), directory, join(directory, ".opencode")].find((folder) =>
     existsSync(join(folder, "node_modules", name)),
   );
@@ -83,12 +99,12 @@ function notInstalled(name: string, { directory, env }: Place): FoundPlugin {
     ? {
         status: "missing",
         reason: `${reason}, and OpenCode could not install it or has not tried yet`,
-        advice: `Start OpenCode with a network, or run \`opencode plugin ${name}\` to see the error; is the name right?`,
+        advice: `Start OpenCode with a network, or run \`${install}\` to see the error; is the name right?`,
       }
     : {
         status: "missing",
         reason: `${reason}; the one in ${join(beside, "node_modules")} is not looked at`,
-        advice: `Write "./node_modules/${name}" as the plugin in ${join(beside, "opencode.json")}, or let OpenCode install it: opencode plugin ${name}`,
+        advice: `Write "${path}" as the plugin in ${join(beside, "opencode.json")}, or let OpenCode install it: ${install}`,
       };
 }
 

@@ -6,7 +6,7 @@ import { asArray, asObject, asString, jsonOrText } from "../../text/json.ts";
 import { runToFile } from "../opencode/sessions.ts";
 
 /**
- * Imports a plugin and calls it as OpenCode 1 does, in a process of its own with a host that answers nothing, and gives
+ * Imports a plugin and, for OpenCode 1, calls it as that does, in a process of its own with a host that answers nothing, and gives
  * what it would register. With the program of OpenCode that is done by the JavaScript inside it, which also reads
  * TypeScript; else by Node.
  */
@@ -15,7 +15,7 @@ export async function loadPlugin(plugin: PluginToLoad): Promise<LoadedPlugin> {
   const folder = await mkdtemp(join(tmpdir(), "carryover-load-"));
   try {
     const script = join(folder, "load.mjs");
-    await writeFile(script, LOADER);
+    await writeFile(script, plugin.host === "opencode2" ? LOADER_2 : LOADER);
     const input = JSON.stringify({ entry: pathToFileURL(entry).href, options, directory: folder });
     // What the plugin keeps when it starts must not reach the user's own folders.
     const ownEnv = { ...env, XDG_DATA_HOME: join(folder, "data"), BUN_BE_BUN: "1", NODE_NO_WARNINGS: "1" };
@@ -39,6 +39,7 @@ interface PluginToLoad {
   /** The program of OpenCode. */
   readonly binary?: string;
   readonly env: NodeJS.ProcessEnv;
+  readonly host: "opencode" | "opencode2";
 }
 
 export type LoadedPlugin =
@@ -93,6 +94,20 @@ try {
   for (const server of servers) hooks.push((await server(input, options)) ?? {});
   await new Promise((resolve) => setTimeout(resolve, 50));
   say({ id, errors, tools: hooks.flatMap((each) => Object.keys(each.tool ?? {})), hooks: hooks.flatMap((each) => Object.keys(each)) });
+} catch (error) {
+  say({ reason: String(error?.message ?? error) });
+}
+`;
+
+/** The rules of OpenCode 2. `setup` is not called: what it would be given cannot be imitated. */
+const LOADER_2 = `
+const { entry } = JSON.parse(process.argv[2]);
+const say = (value) => { process.stdout.write("\\n${MARK}" + JSON.stringify(value) + "\\n", () => process.exit(0)); };
+try {
+  const { default: plugin } = await import(entry);
+  if (typeof plugin?.id !== "string" || plugin.id === "") throw new TypeError("its default export has no id");
+  if (typeof plugin.setup !== "function") throw new TypeError("its default export has no setup(): it is a plugin for OpenCode 1 only, which OpenCode 2 refuses");
+  say({ id: plugin.id, errors: [], tools: [], hooks: [] });
 } catch (error) {
   say({ reason: String(error?.message ?? error) });
 }

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { type ParseError, parse, printParseErrorCode } from "jsonc-parser";
 import { configHome } from "../../plugin/stores/folders.ts";
 import { errorMessage } from "../../text/display.ts";
-import { asObject, isObject, type UnknownObject } from "../../text/json.ts";
+import { asArray, asObject, isObject, type UnknownObject } from "../../text/json.ts";
 import { lineAndColumn } from "../files/read-input.ts";
 
 /** OpenCode's configuration for a folder: every file that it reads, and the plugins in the order in which it loads them. */
@@ -22,9 +22,12 @@ export async function readTerminalConfiguration(place: ConfigurationPlace): Prom
 async function readSources(sources: readonly Source[]): Promise<HostConfiguration> {
   const files: ConfigurationFile[] = [];
   const plugins: ConfiguredPlugin[] = [];
+  const plugins2: ConfiguredPlugin[] = [];
   for (const source of sources) {
     if (source.type === "plugin-files") {
-      plugins.push(...(await pluginFilesIn(source.folder)));
+      const found = await pluginFilesIn(source.folder);
+      plugins.push(...found);
+      plugins2.push(...found);
       continue;
     }
     const text =
@@ -32,11 +35,15 @@ async function readSources(sources: readonly Source[]): Promise<HostConfiguratio
     if (text === undefined) continue;
     const file = readConfiguration(source.path, text);
     files.push(file);
-    plugins.push(...pluginsIn(file.config, source.path, source.folder));
+    const here = { from: source.path, folder: source.folder };
+    const named = pluginsIn(file.config.plugin, here);
+    plugins.push(...named);
+    plugins2.push(...named, ...pluginsIn(file.config.plugins, here));
   }
   return {
     files,
     plugins: withoutDoubles(plugins),
+    plugins2: withoutDoubles(plugins2),
     settings: files.reduce<UnknownObject>((merged, { config }) => deepMerge(merged, config), {}),
   };
 }
@@ -49,6 +56,8 @@ interface ConfigurationPlace {
 export interface HostConfiguration {
   readonly files: readonly ConfigurationFile[];
   readonly plugins: readonly ConfiguredPlugin[];
+  /** Those that OpenCode 2 loads: it reads `plugin` and `plugins`. */
+  readonly plugins2: readonly ConfiguredPlugin[];
   /** All files merged, later ones over earlier ones; lists are replaced, not joined. */
   readonly settings: UnknownObject;
 }
@@ -202,14 +211,39 @@ function pluginListProblem(plugin: unknown): string | undefined {
     : `plugin[${wrong}] is neither a text nor a pair of a name and options: [["carryover", { … }]]`;
 }
 
-function pluginsIn(config: UnknownObject, from: string, folder: string): readonly ConfiguredPlugin[] {
-  const { plugin } = config;
-  const found: ConfiguredPlugin[] = [];
-  for (const entry of Array.isArray(plugin) ? (plugin as readonly unknown[]) : []) {
-    const [spec, options] = Array.isArray(entry) ? (entry as readonly unknown[]) : [entry];
-    if (typeof spec === "string") found.push({ spec: resolveSpec(spec, folder), options, from });
-  }
-  return found;
+/** The plugins of a list: names, pairs of a name and options, or objects with both, as OpenCode 2 writes them. */
+function pluginsIn(list: unknown, { from, folder }: NamedIn): readonly ConfiguredPlugin[] {
+  return asArray(list).flatMap((entry): ConfiguredPlugin[] => {
+    const { package: name, options: given } = asObject(entry);
+    const [spec, options] = Array.isArray(entry) ? entry : isObject(entry) ? [name, given] : [entry];
+    return typeof spec === "string" ? [{ spec: resolveSpec(spec, folder), options, from }] : [];
+  });
+}
+
+interface NamedIn {
+  readonly from: string;
+  readonly folder: string;
+}
+
+/** The plugins of OpenCode 2's terminal: those of `cli.json`, which it makes out of `tui.json`, and files in `plugins/tui`. */
+export async function readTerminalPlugins({ directory, env }: ConfigurationPlace): Promise<TerminalPlugins> {
+  const global = join(configHome(env), "opencode");
+  const [cli, tui] = ["cli.json", "tui.json"].map((name) => join(global, name)) as [string, string];
+  const named = await readFile(cli, "utf8").catch(() => undefined);
+  const [from, text, key] =
+    named === undefined
+      ? [tui, await readFile(tui, "utf8").catch(() => "{}"), "plugin"]
+      : [cli, named, "plugins"];
+  const { config } = readConfiguration(from, text);
+  const folders = [global, ...projectFolders(directory).map((folder) => join(folder, OWN_FOLDER))];
+  const found = await Promise.all(folders.map((folder) => filesOf(join(folder, "plugins", "tui"))));
+  return { file: cli, plugins: [...found.flat(), ...pluginsIn(config[key], { from, folder: global })] };
+}
+
+interface TerminalPlugins {
+  /** Where they are to be named. */
+  readonly file: string;
+  readonly plugins: readonly ConfiguredPlugin[];
 }
 
 /** A path is meant from the folder of the file that names it. */
@@ -240,19 +274,15 @@ function withoutDoubles(plugins: readonly ConfiguredPlugin[]): readonly Configur
 }
 
 async function pluginFilesIn(folder: string): Promise<readonly ConfiguredPlugin[]> {
-  const found = await Promise.all(
-    ["plugin", "plugins"].map(async (name) => {
-      const names = await readdir(join(folder, name)).catch(() => []);
-      return names
-        .filter((file) => /\.[jt]s$/.test(file))
-        .map((file) => ({
-          spec: pathToFileURL(join(folder, name, file)).href,
-          options: undefined,
-          from: join(folder, name),
-        }));
-    }),
-  );
+  const found = await Promise.all(["plugin", "plugins"].map((name) => filesOf(join(folder, name))));
   return found.flat();
+}
+
+async function filesOf(folder: string): Promise<readonly ConfiguredPlugin[]> {
+  const names = await readdir(folder).catch(() => []);
+  return names
+    .filter((file) => /\.[jt]s$/.test(file))
+    .map((file) => ({ spec: pathToFileURL(join(folder, file)).href, options: undefined, from: folder }));
 }
 
 function deepMerge(base: UnknownObject, over: UnknownObject): UnknownObject {

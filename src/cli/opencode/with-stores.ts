@@ -94,8 +94,8 @@ function foldersOf(store: string | undefined): PluginFolders {
 /** The plugin's `store`: given by `--store`, else by OpenCode's configuration for this folder. */
 export async function findStoreOption(store: string | undefined): Promise<string | undefined> {
   if (store !== undefined) return checkNoPassword(store);
-  const { plugins } = await readHostConfiguration({ directory: process.cwd(), env: process.env });
-  const plugin = plugins.find(isCarryover);
+  const { plugins2 } = await readHostConfiguration({ directory: process.cwd(), env: process.env });
+  const plugin = plugins2.find(isCarryover);
   const named = asString(asObject(plugin?.options).store);
   if (named === undefined) return undefined;
   // The plugin treats an empty one as unset as well.

@@ -1,0 +1,97 @@
+import { readPluginOptions } from "../../plugin/context/options.ts";
+import {
+  type ConfiguredPlugin,
+  type HostConfiguration,
+  isCarryover,
+  readTerminalPlugins,
+} from "../opencode/configuration.ts";
+import { runToFile } from "../opencode/sessions.ts";
+import { checkAge, checkDoubles, type Found, missing, nameOf, wrongOptions } from "./check-plugin.ts";
+import { findPlugin, isOurs } from "./find-plugin.ts";
+import type { Finding } from "./finding.ts";
+import { loadPlugin } from "./load-plugin.ts";
+
+/** True for a program that works as OpenCode 2 does: before it was released, its versions did not say so. */
+export async function isOpencode2(binary: string): Promise<boolean> {
+  const asked = { cwd: process.cwd(), env: process.env, stderr: "with-stdout", timeoutMs: HELP_MS } as const;
+  const help = await runToFile(binary, ["--help"], asked).catch(() => undefined);
+  return help?.output.toString("utf8").includes("--standalone") === true;
+}
+
+const HELP_MS = 60_000;
+
+/** What OpenCode 2 is told of the plugin: the part for its server, loaded as it does, and the part for its terminal. */
+export async function checkOpencode2(setup: Check2): Promise<readonly Finding[]> {
+  const { configuration, directory, env, binary } = setup;
+  const terminal = await readTerminalPlugins({ directory, env });
+  const inTerminal = terminal.plugins.find(isCarryover);
+  return [...(await checkServerHalf(setup, inTerminal)), checkTerminalHalf(terminal.file, inTerminal)];
+
+  async function checkServerHalf(
+    { version }: Check2,
+    onlyOther: ConfiguredPlugin | undefined,
+  ): Promise<readonly Finding[]> {
+    const ours: ConfiguredPlugin[] = [];
+    for (const plugin of configuration.plugins2) if (await isOurs(plugin)) ours.push(plugin);
+    if (ours.length === 0) return [notConfigured(configuration, onlyOther)];
+    const checked = await Promise.all(ours.map((plugin) => checkCopy(plugin, version)));
+    const working = ours.filter((_, index) => checked[index]?.some(({ check }) => check === "configured"));
+    return [...checked.flat(), ...checkDoubles(working)];
+  }
+
+  async function checkCopy(plugin: ConfiguredPlugin, version: string): Promise<readonly Finding[]> {
+    const found = await findPlugin(plugin, { directory, env, host: "opencode2" });
+    if (found.status === "missing") return [missing(plugin, found)];
+    const { entry } = found;
+    const loaded = await loadPlugin({ entry, options: plugin.options, binary, env, host: "opencode2" });
+    if (loaded.status === "failed")
+      return [
+        {
+          check: "plugin",
+          level: "problem",
+          what: `${nameOf(plugin)} cannot be loaded: ${loaded.reason}`,
+          advice: `OpenCode imports ${entry}. Install carryover again, or correct what is written there.`,
+        },
+      ];
+    const { problems } = readPluginOptions(plugin.options);
+    if (problems.length > 0) return wrongOptions(problems, plugin.from);
+    return [configured(plugin, found), ...checkAge(found, version)];
+  }
+}
+
+interface Check2 {
+  readonly configuration: HostConfiguration;
+  readonly directory: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly binary: string;
+  /** The version of this program. */
+  readonly version: string;
+}
+
+function configured(plugin: ConfiguredPlugin, { entry, version }: Found): Finding {
+  const what = `${nameOf(plugin)}${version ? `, version ${version},` : ""} is a plugin for OpenCode 2 (${entry})`;
+  return { check: "configured", level: "ok", what };
+}
+
+function notConfigured({ files }: HostConfiguration, inTerminal: ConfiguredPlugin | undefined): Finding {
+  const looked = files.map(({ path }) => path).join(", ") || "no configuration file was found";
+  const half = inTerminal === undefined ? "" : `; only the part for the terminal is, in ${inTerminal.from}`;
+  return {
+    check: "configured",
+    level: "problem",
+    what: `the plugin is in no configuration for this folder (${looked})${half}`,
+    advice: 'Run `opencode plugin add carryover`, or add "plugins": ["carryover"] to opencode.json here.',
+  };
+}
+
+function checkTerminalHalf(file: string, named: ConfiguredPlugin | undefined): Finding {
+  const check = "terminal";
+  if (named !== undefined)
+    return { check, level: "ok", what: `the part for the terminal is ${nameOf(named)}` };
+  return {
+    check,
+    level: "note",
+    what: "the part for the terminal is named nowhere: the sidebar, the status line, /forks and /context may be missing",
+    advice: `Add "plugins": ["carryover"] to ${file}, unless your OpenCode finds it in the package by itself.`,
+  };
+}
