@@ -42,6 +42,22 @@ describeHosts("the life of a fork", (host) => {
   );
 
   host.scenario(
+    "a fork that ends before the answer which started it",
+    { shared, proves: "its result is inserted: the answer stands, though the host does not show it yet" },
+    async (rig) => {
+      const id = await rig.newSession();
+      rig.model.script([say("The early report.", { family: "child" })]);
+      const command = rig.tools.run("sleep 8; echo slept");
+      await rig.turn(id, "Fork it, and sleep.", [
+        callAll([{ tool: "fork", input: { prompt: "Look." } }, command]),
+        say("Seen.", { contains: "slept" }),
+      ]);
+      expect(await waitForDeliveries(rig, id, 1)).toHaveLength(1);
+      expect(textOf(requestWith(rig, id, "slept"))).toContain("The early report.");
+    },
+  );
+
+  host.scenario(
     "three results that wait together wake an idle parent once",
     { shared, proves: "one request for three results; every one acknowledged by the answer" },
     async (rig) => {
