@@ -79,16 +79,23 @@ function readLimits({ limit, cost }: UnknownObject): Omit<ModelFacts, "provider"
   const [first] = asArray(cost).map(asObject);
   const { read, write } = asObject(first?.cache);
   const price = asNumber(first?.input) ?? 0;
+  const isWide = (asNumber(context) ?? 0) > 2 * COMPACTION_BUFFER_TOKENS;
   return omitUndefined({
     contextTokens: asNumber(context),
     inputTokens: asNumber(input),
-    outputTokens: asNumber(output),
+    outputTokens: isWide ? Math.max(asNumber(output) ?? 0, COMPACTION_BUFFER_TOKENS) : asNumber(output),
     prices:
       price > 0
         ? { input: price, cacheRead: asNumber(read) ?? 0, cacheWrite: asNumber(write) ?? 0 }
         : undefined,
   });
 }
+
+/**
+ * The host compacts when so much is left of a window, also where an answer may be shorter; what must happen before that goes
+ * by it. Its setting `compaction.buffer` is not shown to plugins. A window that this would nearly fill is left as it is.
+ */
+const COMPACTION_BUFFER_TOKENS = 20_000;
 
 /** The headers of a request, by which providers find a cached prefix. */
 export interface HeadersEvent {

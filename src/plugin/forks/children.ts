@@ -205,9 +205,7 @@ export function createGraftFeature({ context, forks }: ForkSetup): Feature {
       const view = await views.get(link.blob);
       if (view.status === "found") {
         const sent = [...view.messages.map(format.copy), ...messages];
-        return view.frame === undefined || link.way !== "exact"
-          ? sent
-          : { messages: sent, frame: view.frame };
+        return view.frame === undefined ? sent : { messages: sent, frame: view.frame };
       }
       context.record(sessionId, { type: "fork-context-lost", fork: link.id, reason: view.reason });
       context.notify.toastOnce(`A fork lost its inherited context: ${view.reason}.`, "error");

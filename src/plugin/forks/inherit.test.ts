@@ -31,6 +31,17 @@ describe("what a child inherits", () => {
     expect(inherited.preamble).toContain("What is missing can be read with the tool recall.");
   });
 
+  it("has the parent's system prompt and tools where agent and model are the same, however it inherits", async () => {
+    const messages = conversation(3);
+    const view = { messages, ageMs: 0, frame: { system: ["You are."] } };
+    const facts = { ...FACTS, receiver: "other-agent" } as const;
+    for (const setting of ["exact", "graduated"] as const) {
+      const { frame } = view;
+      expect(await inherit(input({ setting, messages, view }))).toHaveProperty("frame", frame);
+      expect(await inherit(input({ setting, messages, view, facts }))).not.toHaveProperty("frame");
+    }
+  });
+
   it("begins with a user message when the parent was compacted", async () => {
     const marker: SessionMessage = {
       info: { id: "m", role: "user" },

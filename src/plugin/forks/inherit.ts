@@ -108,13 +108,16 @@ async function inheritView(input: InheritInput, view: NonNullable<InheritInput["
     fixedTokens: overheadTokens(transcript, tokensOf),
   });
   if (way === "text") return inheritText(input, reason);
+  // System prompt and tools are in the provider's cache for whoever sends the same ones; another agent has others.
+  const isSame = input.facts.receiver === "same";
+  const frame = view.frame === undefined || !isSame ? {} : { frame: view.frame };
   if (way === "graduated")
-    return inheritGraduated(input, { messages: quiet, graduated: graduated(), reason });
+    return { ...inheritGraduated(input, { messages: quiet, graduated: graduated(), reason }), ...frame };
   return {
     way: "exact",
     reason,
     messages: view.messages,
-    ...(view.frame !== undefined && { frame: view.frame }),
+    ...frame,
     preamble: exactPreamble(uncutStats(transcript)),
     chars: transcript.reduce((sum, message) => sum + renderMessage(message).length, 0),
     messageCount: view.messages.length,
