@@ -110,17 +110,19 @@ function textOf(content: unknown): string | undefined {
 /** What the tool really said: `shell` keeps the end of a long output, and names a file that has all of it. */
 async function wholeOutput({ tool, result }: ToolEndEvent): Promise<WholeOutput> {
   const shown = textOf(result?.content) ?? "";
-  const [, notice = "", path = ""] = (tool === "shell" && CUT_BY_SHELL.exec(shown)) || [];
+  if (tool !== "shell" || asObject(result?.metadata).truncated !== true) return { text: shown };
+  // The last of its kind: a command may print one too.
+  const start = shown.lastIndexOf(CUT_BY_SHELL);
+  const pathStart = start + CUT_BY_SHELL.length;
+  const end = shown.indexOf("]", pathStart);
+  const path = start === -1 || end === -1 ? "" : shown.slice(pathStart, end);
   // The path came with the output of a command: it must not make us read any other file for it.
-  if (asObject(result?.metadata).truncated !== true || basename(dirname(dirname(path))) !== SHELL_FOLDER)
-    return { text: shown };
+  if (basename(dirname(dirname(path))) !== SHELL_FOLDER) return { text: shown };
   const text = await readHostFile(path);
-  const behind = shown.slice(shown.lastIndexOf(notice) + notice.length);
-  return text === undefined ? { text: shown } : { text: text.trimEnd() + behind, path };
+  return text === undefined ? { text: shown } : { text: text.trimEnd() + shown.slice(end + 1), path };
 }
 
-/** The last of its kind in the text: a command may print one too. */
-const CUT_BY_SHELL = /[\s\S]*(\n\n\[output truncated; full output saved to: (.+?)\])/;
+const CUT_BY_SHELL = "\n\n[output truncated; full output saved to: ";
 /** Where the host keeps the outputs of commands, in a folder for each project. */
 const SHELL_FOLDER = "shell";
 
