@@ -7,7 +7,9 @@ import type { ContextEvent } from "./requests.ts";
 export interface SessionReader {
   read(sessionId: string): Promise<readonly UnknownObject[]>;
   /** True for a request that is only there to be read: it must go no further. */
-  takes(event: ContextEvent): boolean;
+  takes(event: Pick<ContextEvent, "messages">): boolean;
+  /** The same of one that would go out without having been shown to us, as GA may do it; untried there. */
+  leaks(request: Request): Promise<boolean>;
 }
 
 /**
@@ -17,20 +19,20 @@ export interface SessionReader {
  * logs nothing of it.
  */
 export function createSessionReader({ session }: Pick<SetupContext, "session">): SessionReader {
-  const taken = new Map<string, readonly UnknownObject[]>();
+  /** Undefined until it was shown to us. */
+  const taken = new Map<string, readonly UnknownObject[] | undefined>();
   let reads = 0;
   return {
     async read(sessionId) {
       reads += 1;
       const marker = `${MARKER} ${process.pid}.${reads}`;
-      taken.set(marker, []);
+      taken.set(marker, undefined);
       const [failure] = await Promise.allSettled([
         session.generate({ sessionID: sessionId, prompt: marker }),
       ]);
-      const messages = taken.get(marker) ?? [];
+      const messages = taken.get(marker);
       taken.delete(marker);
-      const isTaken = failure.status === "rejected" && String(failure.reason).includes(TAKEN);
-      if (!isTaken)
+      if (messages === undefined)
         throw failure.status === "rejected" ? failure.reason : new Error("it was not shown to us");
       return messages;
     },
@@ -40,6 +42,11 @@ export function createSessionReader({ session }: Pick<SetupContext, "session">):
       // One of another instance of the plugin is not ours to keep, and goes no further either.
       if (taken.has(marker)) taken.set(marker, asArray(messages).slice(0, -1).map(asObject));
       return true;
+    },
+    async leaks(request) {
+      if (taken.size === 0 || request.body === null) return false;
+      const text = await request.clone().text();
+      return [...taken.keys()].some((marker) => text.includes(marker));
     },
   };
 }

@@ -208,6 +208,21 @@ describe("a tool output", () => {
   });
 });
 
+it("a request that is only there to be read does not go out, not even where we were not shown it", async () => {
+  const left: string[] = [];
+  const host = await load({ options: { fork: { way: "text" } } });
+  const session = host.context.session as { generate(asked: { prompt: string }): Promise<void> };
+  session.generate = async ({ prompt }) => {
+    const request = new Request("http://p.invalid", { method: "POST", body: JSON.stringify({ prompt }) });
+    await host.run("http.request", { sessionID: "ses_parent", request });
+    left.push(prompt);
+  };
+  await speak(host);
+  const { content } = (await host.tools.get("recall")?.execute({ search: "cat" }, host.call)) ?? {};
+  expect(content).toContain("could not be read");
+  expect(left).toEqual([]);
+});
+
 describe("a hook of ours", () => {
   it("that hangs is left behind after its time, and the request is what it was, also when it ends later", async () => {
     let answer = (_: unknown): void => {};

@@ -139,6 +139,9 @@ async function addHooks({ session, tool }: SetupContext, setup: HooksSetup): Pro
   await session.hook("generate", async (event: ContextEvent) => {
     if (reader.takes(event)) throw new ReadOnly();
   });
+  await session.hook("http.request", async ({ request }: HttpEvent) => {
+    if (await reader.leaks(request).catch(() => false)) throw new ReadOnly();
+  });
   const useHeaders = (event: HeadersEvent) => useHeadersOfOwner(event, plugin);
   await session.hook("model.request", guardedHook({ name: "model.request", run: useHeaders }, onFailure));
   const useKey = (event: HttpEvent) => useCacheKeyOfOwner(event, plugin);
