@@ -14,6 +14,7 @@ import type {
 import { createPlugin } from "../../plugin/plugin.ts";
 import { configHome } from "../../plugin/stores/folders.ts";
 import { asNumber, asObject, asString } from "../../text/json.ts";
+import { attendanceOf } from "./attendance.ts";
 import { askToStart, createChildSessions, listAgents } from "./child-sessions.ts";
 import type { Hooks, PluginInput, ToolContext, ToolDefinition } from "./hooks.ts";
 import { messageFormat, OWN_METADATA } from "./messages.ts";
@@ -48,7 +49,7 @@ export function hostEnvironment(env: OpencodeHostSetup["env"]): OpencodeHostSetu
 
 /** OpenCode 1 as the plugin's host, over the routes of its server. */
 export function createOpencodeHost({ calls, directory, env, args = [] }: OpencodeHostSetup): AgentHost {
-  const attendance = HEADLESS.test(commandOf(args)) ? "headless" : "attended";
+  const attendance = attendanceOf(args);
   return {
     directory,
     project: directory,
@@ -67,15 +68,6 @@ export function createOpencodeHost({ calls, directory, env, args = [] }: Opencod
     },
   };
 }
-
-/** The command in OpenCode's arguments; options that every command has may stand before it. */
-function commandOf(args: readonly string[]): string {
-  const words = args.filter((arg, index) => !arg.startsWith("-") && args[index - 1] !== "--log-level");
-  return words.slice(0, 2).join(" ");
-}
-
-/** `run`, and `github run` in a workflow. */
-const HEADLESS = /^(?:run\b|github run$)/;
 
 interface OpencodeHostSetup {
   readonly calls: HostCalls;

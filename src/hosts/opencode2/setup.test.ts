@@ -224,6 +224,28 @@ it("a request that is only there to be read does not go out, not even where we w
 });
 
 describe("a hook of ours", () => {
+  it("that hangs does not let a fork's call through, which it has to check; a person's call goes on", async () => {
+    const host = await load();
+    await speak(host);
+    await host.tools.get("fork")?.execute({ prompt: "Look.", agent: "free" }, host.call);
+    await expect.poll(() => childOf(host)).toMatch(/^ses_/);
+    const { agent } = host.context as { agent: { list: () => Promise<unknown> } };
+    let isAsked = false;
+    agent.list = () => {
+      isAsked = true;
+      return new Promise(() => {});
+    };
+    const ask = (sessionID: string) =>
+      host.run("execute.before", { ...host.call, sessionID, tool: "write", input: { path: "a.ts" } });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const refused = expect(ask(childOf(host))).rejects.toThrow("could not be checked");
+    while (!isAsked) await new Promise((resolve) => setImmediate(resolve));
+    await vi.advanceTimersByTimeAsync(HOOK_MS + 1);
+    await refused;
+    vi.useRealTimers();
+    await ask("ses_parent");
+  });
+
   it("that hangs is left behind after its time, and the request is what it was, also when it ends later", async () => {
     let answer = (_: unknown): void => {};
     const hanging = new Promise((resolve) => {

@@ -5,6 +5,7 @@ import { createPlugin } from "../../plugin/plugin.ts";
 import { configHome, LOG_FILE, pluginFolders } from "../../plugin/stores/folders.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
 import { asObject, asString } from "../../text/json.ts";
+import { attendanceOf } from "../opencode/attendance.ts";
 import { addCommand, asSetupContext, directoryOf, type SetupContext } from "./abilities.ts";
 import { createChildNotes } from "./child-notes.ts";
 import { createChildSessions } from "./child-sessions.ts";
@@ -12,6 +13,7 @@ import { COMPACTION_MS, createCompactionHooks } from "./compaction.ts";
 import { guardedHook } from "./guard.ts";
 import { createLogFile } from "./log.ts";
 import { createAnswerFacts, createMessageFormat } from "./messages.ts";
+import { programArguments } from "./program-arguments.ts";
 import { createSessionReader, ReadOnly } from "./read-session.ts";
 import {
   type ContextEvent,
@@ -62,7 +64,7 @@ export async function setUp(given: unknown): Promise<(() => Promise<void>) | und
 
 /** OpenCode 2 as the plugin's host, and what its hooks and events need beside. */
 function createParts(context: SetupContext, directory: string) {
-  const { env, argv } = process;
+  const { env } = process;
   const store = asString(asObject(context.options).store);
   const folders = pluginFolders({ store: store !== undefined && isDatabase(store) ? undefined : store, env });
   const log = createLogFile(join(folders.root, LOG_FILE));
@@ -75,7 +77,7 @@ function createParts(context: SetupContext, directory: string) {
     directory,
     // Its sessions are not those of OpenCode 1 in the same folder.
     project: `opencode2 ${directory}`,
-    attendance: argv.slice(2).includes("run") ? "headless" : "attended",
+    attendance: attendanceOf(programArguments(process)),
     packageFolders: [directory, join(configHome(env), "opencode")],
     can: { carryResults: false, rejectAsks: true, deliversOnce: true },
     format: createMessageFormat(answers),
@@ -96,6 +98,7 @@ function createParts(context: SetupContext, directory: string) {
     directory,
     answers,
     reader,
+    notes,
     sessions,
     mayStart,
     models: createModelList(context),
@@ -104,6 +107,7 @@ function createParts(context: SetupContext, directory: string) {
 }
 
 const MAX_SESSIONS = 1_024;
+const UNCHECKED = "Not done: whether a fork may do this could not be checked. Try once more.";
 
 type Parts = ReturnType<typeof createParts>;
 
@@ -113,7 +117,7 @@ interface HooksSetup extends Parts {
 }
 
 async function addHooks({ session, tool }: SetupContext, setup: HooksSetup): Promise<void> {
-  const { plugin, answers, reader, models, lastModels, onFailure } = setup;
+  const { plugin, answers, reader, notes, models, lastModels, onFailure } = setup;
   const edit = guardedHook<ContextEvent>(
     {
       name: "context",
@@ -148,9 +152,11 @@ async function addHooks({ session, tool }: SetupContext, setup: HooksSetup): Pro
   await session.hook("http.request", guardedHook({ name: "http.request", run: useKey }, onFailure));
   const refusals = createRefusals();
   await tool.hook("execute.before", async (event: ToolStartEvent) => {
-    let reason: string | undefined;
     const { sessionID: sessionId, id: callId, tool: name, input } = event;
+    let reason: string | undefined;
     const look = async (): Promise<void> => {
+      // A person's call goes on when our check fails; a fork's does not, since the check is what holds it.
+      if ((await notes.of(sessionId)) !== undefined) reason = UNCHECKED;
       reason = await plugin.beforeTool({ sessionId, callId, tool: name, input });
     };
     await guardedHook({ name: "execute.before", run: look }, onFailure)(event);

@@ -46,7 +46,7 @@ export async function prunedLinesOf(rig: Rig, sessionId: string): Promise<readon
   const parts = (await rig.opencode.messages(sessionId)).flatMap((message) => message.parts);
   return parts
     .filter(({ metadata }) => String(asObject(asObject(metadata).carryover).shown).startsWith("pruned "))
-    .map(({ text }) => String(text));
+    .map(({ text }) => String(text).trim());
 }
 
 /** What the plugin wrote down about a session. */
