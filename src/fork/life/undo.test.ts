@@ -104,6 +104,24 @@ describe("a result whose message was taken back", () => {
     expect(planFor(gone).send?.results).toHaveLength(1);
   });
 
+  it("stays answered when its launch was taken back with it, and the user went on", () => {
+    const undone = afterEvents(
+      answered,
+      { type: "launch-undone", run: 1 },
+      { type: "delivery-undone", run: 1 },
+    );
+    const gone = step(undone, { type: "launch-gone", run: 1 });
+    expect(gone.actions).toEqual([]);
+    expect(currentRun(gone.record)).toMatchObject({ undone: "gone" });
+    expect(deliveryOf(gone.record)).toEqual(deliveryOf(answered));
+    const back = afterEvents(
+      undone,
+      { type: "launch-restored", run: 1 },
+      { type: "delivery-restored", run: 1 },
+    );
+    expect(back.runs).toEqual(answered.runs);
+  });
+
   it("is as it was once it is restored", () => {
     const back = afterEvents(
       answered,

@@ -55,13 +55,9 @@ function offer(
   { undone, atMs }: { readonly undone: NonNullable<ForkRun["undone"]>; readonly atMs: number },
 ): ForkStep {
   const { delivery } = run;
-  if (delivery.state === "acked") return unchanged(record);
-  const closed: Delivery = {
-    ...withoutKeys(delivery, "isHeld", "isUnsure", "isUndone"),
-    state: "acked",
-    closedBy: "undone",
-    sinceMs: atMs,
-  };
+  const settled = withoutKeys(delivery, "isHeld", "isUnsure", "isUndone");
+  const closed: Delivery =
+    delivery.state === "acked" ? settled : { ...settled, state: "acked", closedBy: "undone", sinceMs: atMs };
   const taken: EndedRun = { ...run, undone, delivery: undone === "gone" ? closed : delivery };
   const isNews = run.undone === undefined && delivery.state === "pending";
   return withRun(record, run, taken, isNews ? [offerToast(run)] : []);

@@ -97,6 +97,19 @@ it.each<{ name: string; record: ForkRecord; standing: Transcript; undone: Transc
   expect(found.map(({ event }) => event.type).join(" ")).toBe(events);
 });
 
+it("does not bring again what was undone together with its launch, also where the agent shows only its window", () => {
+  const after = (record: ForkRecord, undone: Transcript): ForkRecord =>
+    afterEvents(
+      record,
+      ...findUndone({ records: [record], standing: [], undone, isPartial: true }).map(({ event }) => event),
+    );
+  const undone = after(delivered, [LAUNCH, RESULT]);
+  const gone = after(undone, []);
+  expect(gone.runs[0]).toMatchObject({ undone: "gone", delivery: { state: "acked", closedBy: "answer" } });
+  // Read again with fork_result, in a message that is undone too.
+  expect(after(after(gone, [RESULT]), [])).toEqual(gone);
+});
+
 it("takes a launch for gone that the agent does not show only if it was taken back before", () => {
   const events = (record: ForkRecord, isPartial?: true) =>
     findUndone({ records: [record], standing: [], undone: [], isPartial }).map(({ event }) => event.type);

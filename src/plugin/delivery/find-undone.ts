@@ -30,7 +30,8 @@ export function findUndone({ records, standing, undone, isPartial }: UndoneView)
     record.runs.flatMap((run) => {
       const launch = launchEvent(run);
       // Nobody asks any more for a result whose launch is gone.
-      const types = launch === "launch-gone" ? [launch] : [launch, deliveryEvent(record, run)];
+      const isGone = launch === "launch-gone" || run.undone === "gone";
+      const types = [launch, isGone ? undefined : deliveryEvent(record, run)];
       return types.flatMap((type) =>
         type === undefined ? [] : [{ forkId: record.id, event: { type, run: run.number } }],
       );

@@ -43,8 +43,21 @@ async function idsOf(rig: HostRig, sessionId: string): Promise<readonly string[]
   return (await rig.transcript(sessionId)).map(({ id }) => id);
 }
 
+/** Waits until every result of a session is known to be answered. */
+function waitForAnswers(rig: HostRig, sessionId: string): Promise<unknown> {
+  return rig.waitFor(
+    async () =>
+      (await forksOf(rig, sessionId)).every(
+        ({ runs: [run] }) => run && "delivery" in run && run.delivery.state === "acked",
+      ),
+    "the answer to be noticed",
+  );
+}
+
 /** Longer than a result that may be delivered waits. */
 const QUIET_MS = 2_500;
+/** Long enough for an undo to be noticed. */
+const NOTICE_MS = 700;
 
 describeHosts("what the user takes back", (host) => {
   const shared = host.shareRig({ plugin: {} });
@@ -128,13 +141,7 @@ describeHosts("what the user takes back", (host) => {
       expect(await pictureOf(rig, id)).toEqual(before);
       await rig.turn(id, "On.", [say("I see.")]);
       expect(await waitForDeliveries(rig, id, 1)).toHaveLength(1);
-      await rig.waitFor(
-        async () =>
-          (await forksOf(rig, id)).every(
-            ({ runs: [run] }) => run && "delivery" in run && run.delivery.state === "acked",
-          ),
-        "the answer to be noticed",
-      );
+      await waitForAnswers(rig, id);
       await rig.undo(id);
       await pause(QUIET_MS);
       await rig.turn(id, "On, differently.", [say("I see again.")]);
@@ -144,6 +151,45 @@ describeHosts("what the user takes back", (host) => {
       expect(last && textOf(last)).toContain("Report gamma.");
       await pause(QUIET_MS);
       expect(await deliveriesOf(rig, id)).toHaveLength(1);
+    },
+  );
+
+  host.scenario(
+    "a result that was undone together with its launch does not come again",
+    {
+      shared,
+      proves:
+        "undo right before the next message, and undo, redo, undo: one answer to that message, and no result behind it",
+    },
+    async (rig) => {
+      const ids: string[] = [];
+      for (const name of ["epsilon", "zeta"]) {
+        const id = await rig.newSession();
+        ids.push(id);
+        rig.model.script([say(`Report ${name}.`, { family: "child", contains: taskOf(name) })]);
+        await rig.turn(id, "Hello.", [say("Hello.")]);
+        await rig.turn(id, "Fork.", [
+          call("fork", { prompt: `Look ${name}.`, title: name }),
+          callAll([rig.tools.run("sleep 2")]),
+          say("Seen."),
+        ]);
+        expect(await deliveriesOf(rig, id)).toHaveLength(1);
+        await waitForAnswers(rig, id);
+        await rig.undo(id);
+        if (name === "zeta") {
+          await pause(NOTICE_MS);
+          await rig.redo(id);
+          await pause(NOTICE_MS);
+          await rig.undo(id);
+          await pause(NOTICE_MS);
+        }
+        await rig.turn(id, "Something else.", [say("Else.")]);
+      }
+      await pause(QUIET_MS);
+      for (const id of ids) {
+        expect(await deliveriesOf(rig, id)).toEqual([]);
+        expect(rig.requests({ sessionId: id })).toHaveLength(5);
+      }
     },
   );
 
