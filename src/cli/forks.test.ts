@@ -7,7 +7,16 @@ import { currentProcess } from "../stores/files/lock.ts";
 import { createFileRecordStore } from "../stores/files/record-store.ts";
 import { forksCommand } from "./forks.ts";
 
+const answer = vi.hoisted(() => ({ now: undefined as object | undefined }));
+vi.mock("../plugin/stores/control-store.ts", async (original) => {
+  const real = await original<typeof import("../plugin/stores/control-store.ts")>();
+  const askPlugin: typeof real.askPlugin = async (request) =>
+    (answer.now as Awaited<ReturnType<typeof real.askPlugin>>) ?? real.askPlugin(request);
+  return { ...real, askPlugin };
+});
+
 afterEach(() => {
+  answer.now = undefined;
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
 });
@@ -90,6 +99,23 @@ describe("carryover forks open", () => {
     await expect(open("1")).rejects.toThrow("2 forks have the number 1");
     await expect(open("9")).rejects.toThrow("No fork is called 9");
     await expect(open("all")).rejects.toThrow("Only one fork can be shown");
+  });
+});
+
+describe("what the plugin answers", () => {
+  it.each([
+    { action: "open", outcome: "done", isDone: true },
+    { action: "open", outcome: "failed", isDone: false },
+    { action: "open", outcome: "nothing", isDone: false },
+    { action: "cancel", outcome: "nothing", isDone: true },
+    { action: "cancel", outcome: "failed", isDone: false },
+  ])("forks $action: $outcome", async ({ action, outcome, isDone }) => {
+    const test = createTestContext();
+    await record(test, { owner: HERE });
+    answer.now = { status: "answered", outcome, text: "So it is." };
+    const said = await run(action, "1", "--store", test.folder).catch((error: unknown) => error);
+    if (isDone) expect(said).toBe("So it is.\n");
+    else expect(said).toMatchObject({ message: "So it is.", exitCode: 2 });
   });
 });
 

@@ -84,8 +84,12 @@ async function ask(stores: PluginStores, { action, id, json }: Asked): Promise<v
   const answers: { readonly fork: string; readonly outcome: string; readonly text: string }[] = [];
   for (const { id: forkId } of wanted) {
     const asked = await askPlugin({ control, want: { type: `${action}-fork`, forkId } });
-    if (asked.status === "answered") answers.push({ fork: forkId, outcome: asked.outcome, text: asked.text });
-    else if (asked.status === "failed") throw new CliError(`Fork ${forkId}: ${asked.reason}`, ["Try again."]);
+    if (asked.status === "answered") {
+      const isDone = asked.outcome === "done" || (action === "cancel" && asked.outcome === "nothing");
+      if (!isDone) throw new CliError(terminalText(asked.text, MAX_ANSWER_CHARS));
+      answers.push({ fork: forkId, outcome: asked.outcome, text: asked.text });
+    } else if (asked.status === "failed")
+      throw new CliError(`Fork ${forkId}: ${asked.reason}`, ["Try again."]);
     else
       throw new CliError(`Fork ${forkId} does not run: its OpenCode has ended`, [
         "It counts as interrupted as soon as OpenCode starts again in its project, and can be resumed there.",

@@ -20,7 +20,12 @@ function start(ends: "at once" | "never" = "at once", given?: ControlStore) {
   const { context } = createTestContext();
   const control = given ?? fileControlStore(context.folders.control);
   const told: unknown[] = [];
-  const live = { id: "fk_1", number: 1, runs: [{ number: 1, state: "running" }] };
+  const live = {
+    id: "fk_1",
+    number: 1,
+    childSessionId: "ses_child",
+    runs: [{ number: 1, state: "running" }],
+  };
   const owner = { instanceId: "i1", process: currentProcess(), heartbeatAtMs: 0 };
   const forks = {
     owner: () => owner,
@@ -97,6 +102,16 @@ describe("a request from another process", () => {
       outcome: "done",
     });
     expect(await control.requests.list()).toMatchObject({ records: [] });
+  });
+
+  it("that cannot bring a fork to the screen says where it can be seen", async () => {
+    const { context, control, begin } = start();
+    vi.spyOn(context.host.screen, "open").mockResolvedValue("not-opened");
+    await begin();
+    expect(await askPlugin({ control, want: { type: "open-fork", forkId: "fk_1" } })).toMatchObject({
+      outcome: "failed",
+      text: expect.stringContaining("type /forks in the terminal"),
+    });
   });
 
   it("holds no conversation up while a fork takes its time to stop", async () => {

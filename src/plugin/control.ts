@@ -199,7 +199,10 @@ async function openFork({ context, forks }: ControlSetup, forkId: string): Promi
   const opened = await context.host.screen.open(sessionId);
   return opened === "opened"
     ? { outcome: "done", text: `Fork ${forkId} is on the screen.` }
-    : { outcome: "failed", text: `Fork ${forkId} could not be shown: there is no screen.` };
+    : {
+        outcome: "failed",
+        text: `Fork ${forkId} could not be brought to a screen from here: type /forks in the terminal of its OpenCode.`,
+      };
 }
 
 async function undo({ pruning, compaction }: ControlSetup, sessionId: string): Promise<ControlAnswer> {

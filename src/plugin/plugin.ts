@@ -103,8 +103,9 @@ function createToolsFeature(setup: ForkSetup): Feature {
     commands: {
       handoff: {
         description: "Hand a task to a background agent that knows this conversation",
+        // Some agents show it as the user's own words.
         template:
-          "Call the tool fork once, with the directive below as its prompt, then go on with your own work. If nothing stands below, start nothing: ask the user what to hand over, as in `/handoff run the tests and report what fails`.\n\nDirective: $ARGUMENTS",
+          "Hand this over with the tool fork, then go on with your own work (if nothing follows, ask me what): $ARGUMENTS",
       },
     },
   };

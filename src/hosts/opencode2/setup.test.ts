@@ -73,7 +73,7 @@ describe("the entry", () => {
     await speak(host);
     expect(models).toHaveBeenCalled();
     await added[0]?.execute({ sessionID: "ses_parent", arguments: "count $1" });
-    expect(host.taken).toMatchObject([{ text: expect.stringContaining("Directive: count $1") }]);
+    expect(host.taken).toMatchObject([{ text: expect.stringMatching(/^Hand this over [^\n]*: count \$1$/) }]);
   });
 
   it("ends its subscription when it is unloaded", async () => {
@@ -110,7 +110,7 @@ describe("a fork", () => {
     expect(await http.request.json()).toEqual({ prompt_cache_key: "ses_parent", messages: [] });
   });
 
-  it("brings its report to the parent under an id that is always the same, with a line for people", async () => {
+  it("brings its report to the parent under an id that is always the same, with the report for people", async () => {
     const host = await load();
     await speak(host);
     await host.tools.get("fork")?.execute({ prompt: "Look." }, host.call);
@@ -125,7 +125,7 @@ describe("a fork", () => {
       sessionID: "ses_parent",
       id: expect.stringMatching(/^msg_[0-9a-f]{12}_carryover_/),
       text: expect.stringContaining("It is grey."),
-      description: "Fork 1 (Look.) completed",
+      description: "Fork 1 (Look.) completed\nIt is grey.",
       delivery: "steer",
       resume: true,
     });

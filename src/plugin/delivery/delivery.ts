@@ -8,11 +8,12 @@ import {
   REMINDER_TEXT,
   resultNotice,
 } from "../../fork/life/delivery.ts";
-import { deliveryId, type ForkRecord, forkName, isLive } from "../../fork/life/record.ts";
+import { deliveryId, type ForkRecord, isLive } from "../../fork/life/record.ts";
 import type { PluginContext } from "../context/context.ts";
 import { closeForksOfMissingParent, createForkAdoption, isUnfinished } from "../forks/clock.ts";
 import type { ForkSetup, Forks } from "../forks/forks.ts";
 import type { NewEvent } from "../forks/keeper.ts";
+import { shownResult } from "../forks/shown-forks.ts";
 import type { HostPrompt } from "../host/agent-host.ts";
 import { createLruMap, type Feature } from "../host/features.ts";
 import { type Carrier, findDelivery, type Handover } from "./find-delivery.ts";
@@ -273,7 +274,8 @@ function createOutbox({ context, forks, states, waits }: OutboxSetup): Outbox {
       const messageId = sessions.newMessageId({ key: idOf(result), atMs: run.endedAtMs });
       const [taken] = await take(send && { ...send, results: [result] }, { type: "message", messageId });
       if (taken === undefined) continue;
-      const shownLine = `${forkName(record)} ${run.state}`;
+      const { head, body } = shownResult(record, run);
+      const shownLine = `${head}\n${body}`;
       const answer = await prompt(parentSessionId, { text: resultNotice([taken]), messageId, shownLine });
       if (answer === "reverted") await moved([taken], (each) => ({ type: "delivery-refused", run: each }));
       else if (answer === "stored") await moved([taken], (each) => ({ type: "delivery-seen", run: each }));

@@ -131,11 +131,21 @@ function stepText({ tool, input }: ToolCall, { directory, tools }: ShownForksSet
 }
 
 function resultText(record: ForkRecord, run: EndedRun): string {
-  const head = `**Carryover: ${forkName({ ...record, title: quoteChild(record.title, MAX_TITLE_CHARS) })} ${run.state}**`;
+  const { head, body } = shownResult(record, run);
+  return `**Carryover: ${head}**\n\n${body.replace(/^/gm, "> ")}`;
+}
+
+/** How a fork ended, in a line, and what it reported, or both ends of that, for people. */
+export function shownResult(record: ForkRecord, run: EndedRun): ShownResult {
+  const title = quoteChild(record.title, MAX_TITLE_CHARS).replace(/\s+/g, " ");
   const error = run.error === undefined ? [] : [quoteChild(run.error.message, MAX_ERROR_CHARS)];
   const text = quoteReport(run, MAX_RESULT_CHARS).text || "(no report)";
-  const quoted = [...error, text].join("\n\n").replace(/^/gm, "> ");
-  return `${head}\n\n${quoted}`;
+  return { head: `${forkName({ ...record, title })} ${run.state}`, body: [...error, text].join("\n\n") };
+}
+
+interface ShownResult {
+  readonly head: string;
+  readonly body: string;
 }
 
 function countText(count: number, noun: string): string {

@@ -337,7 +337,7 @@ describe("the tools", () => {
         arguments: "Count the cats.",
       });
       const [request] = rig.requests({ sessionId: id });
-      expect(request && textOf(request)).toContain("Call the tool fork once");
+      expect(request && textOf(request)).toContain("Hand this over with the tool fork");
       expect(request && textOf(request)).toContain("Count the cats.");
       await firstChildRequest(rig, id);
     },

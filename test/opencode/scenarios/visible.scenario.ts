@@ -184,13 +184,13 @@ else
         await screen.send("/handoff Who did it?");
         await screen.until((text) => text.includes("Say that again."), "the answer");
         expect(screen.text()).toContain("/handoff Who did it?");
-        expect(screen.text()).not.toContain("Call the tool fork");
+        expect(screen.text()).not.toContain("Hand this over");
         await screen.press("/", "u", "n", "d", "o");
         await screen.until((text) => text.includes("/undo "), "the command");
         await screen.press("Enter");
         await screen.until((text) => !text.includes("Say that again."), "the undo");
         await screen.until((text) => text.includes("/handoff Who did it?"), "what was typed");
-        expect(screen.text()).not.toContain("Call the tool fork");
+        expect(screen.text()).not.toContain("Hand this over");
         await screen.press("Enter");
         await screen.until((text) => text.includes('refused=There is no agent "nobody"'), "the refusal");
         await screen.until((text) => text.includes("Permission required"), "the question");

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -34,11 +35,12 @@ else
     model.script([
       call("shell", { command: "touch asked.txt" }, child),
       call("shell", { command: waitingCommand("screen-go").command }, child),
-      say("It was the cat.", child),
+      say(`It was the cat, ${"as the paw marks show, ".repeat(9)}\nIt sleeps in the garden.`, child),
       call("shell", { command: "seq 40000" }),
       call("fork", { title: "who did it", prompt: "Find out." }),
       say("A fork is looking."),
       say("So it was the cat.", { contains: "fork_result delivery" }),
+      say("Handed over."),
     ]);
     const screen = await startScreen2({ host, sessionId, plugins: [join(PACKED_FOLDER, "dist/tui.js")] });
     const open = async (command: string): Promise<void> => {
@@ -49,8 +51,13 @@ else
     try {
       await screen.send("Who did it?");
       await screen.until((text) => text.includes("A fork is looking."), "the answer");
-      await screen.until((text) => /window \d+% full · \d+k saved · 1 fork/.test(text), "the status line");
-      await screen.until((text) => /\? #1 who did it\n/.test(text), "who asks, in the sidebar");
+      await screen.until((text) => /\s\d+k saved · 1 fork/.test(text), "the status line");
+      expect(screen.text()).not.toContain("% full");
+      await screen.until(
+        (text) =>
+          /\? #1 who did it\n.* asks for a permission · \d call.*\n.*↳ shell touch asked\.txt\n/.test(text),
+        "who asks, and for what, in the sidebar",
+      );
       await screen.until(
         (text) => /Fork 1 \(who did it\) asks for a/.test(text.replace(/\s*┃\s*/g, " ")),
         "who asks, in a toast",
@@ -62,7 +69,10 @@ else
       expect(screen.text()).toMatch(/\d+k {2}long outputs, cut as they came \(1\)/);
       await screen.press("Escape");
       await open("/forks");
-      await screen.until((text) => /#1 who did it asks for a permission/.test(text), "the list");
+      await screen.until(
+        (text) => /#1 who did it asks for a permission: shell touch asked\.txt · /.test(text),
+        "the list",
+      );
       await screen.press("Enter");
       await screen.until((text) => /touch asked/.test(text), "the question in the session of the fork");
       expect(model.requests).toHaveLength(requests);
@@ -80,6 +90,23 @@ else
       );
       await screen.until((text) => /✓ #1 who did it\n/.test(text), "the end, in the sidebar");
       await screen.until((text) => text.includes("So it was the cat."), "the answer to it");
+      expect(screen.text()).toMatch(
+        /◈ +Fork 1 \(who did it\) completed.*\n +It was the cat, as[\s\S]*\n +It sleeps in the garden\./,
+      );
+      const opened = spawnSync(process.execPath, [join(PACKED_FOLDER, "dist/cli.js"), "forks", "open", "1"], {
+        cwd: project,
+        env: host.env,
+        encoding: "utf8",
+      });
+      expect(opened).toMatchObject({ status: 2, stderr: expect.stringContaining("type /forks") });
+      await screen.send("/handoff count the cats");
+      await screen.until((text) => text.includes("Handed over."), "the answer to /handoff");
+      expect(screen.text()).toMatch(/┃ +Hand this over with the tool fork, .*: count the cats/);
+      await open("/undo");
+      await screen.until(
+        (text) => /┃ +Hand this over[^▀]*count the cats[^▀]*▀/.test(text),
+        "what was undone",
+      );
     } finally {
       screen.stop();
       await host.stop();

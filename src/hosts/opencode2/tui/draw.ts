@@ -1,5 +1,5 @@
 import { asObject, asString } from "../../../text/json.ts";
-import type { ForkLine } from "./lines.ts";
+import { type ForkLine, sidebarLines } from "./lines.ts";
 import type { Drawing, TuiContext } from "./tui-context.ts";
 
 /** Puts the forks into the sidebar and the status line below the prompt, and keeps both up to date. */
@@ -44,18 +44,12 @@ export function createPanels(
         () => `${MARKS[fork.tone]} ${fork.title}`,
         () => theme(COLOURS[fork.tone]),
       ),
-      text(
-        () => `  ${fork.facts}`,
-        () => theme("text.subdued"),
+      ...sidebarLines(fork).map((line) =>
+        text(
+          () => `  ${line}`,
+          () => theme("text.subdued"),
+        ),
       ),
-      ...(fork.step === undefined
-        ? []
-        : [
-            text(
-              () => `  ↳ ${fork.step}`,
-              () => theme("text.subdued"),
-            ),
-          ]),
     ]);
     return [box];
   }

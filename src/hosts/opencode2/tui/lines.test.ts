@@ -4,7 +4,17 @@ import { AT_MS, afterEvents, completedFork, runningFork } from "../../../../test
 import type { ForkRecord } from "../../../fork/life/record.ts";
 import type { RecordedForks } from "../../../plugin/stores/plugin-stores.ts";
 import { currentProcess } from "../../../stores/files/lock.ts";
-import { forkLines, forkNews, forkStates, lastStep, shortCount, statusLine, windowFill } from "./lines.ts";
+import {
+  forkLines,
+  forkNews,
+  forkStates,
+  lastStep,
+  listLine,
+  shortCount,
+  sidebarLines,
+  statusLine,
+  windowFill,
+} from "./lines.ts";
 
 const owner = { instanceId: "i1", process: currentProcess(), heartbeatAtMs: AT_MS };
 const recorded = (...records: readonly ForkRecord[]): RecordedForks => ({
@@ -16,8 +26,15 @@ const recorded = (...records: readonly ForkRecord[]): RecordedForks => ({
 const asking = (record: ForkRecord): ForkRecord =>
   afterEvents(record, { type: "permission-asked", askId: "per_1", what: "shell ls" });
 
+const ASK = "shell npm run test:everything -- --reporter=verbose --bail";
+
 describe("the lines of forks", () => {
-  const question = { rootSessionId: "root", nowMs: AT_MS + 42_000, stepOf: () => "shell grep -n round" };
+  const question = {
+    rootSessionId: "root",
+    nowMs: AT_MS + 42_000,
+    stepOf: () => "shell grep -n round",
+    askOf: () => ASK,
+  };
 
   it("say state, calls, time, cost and the last step, by number, for one conversation", () => {
     const elsewhere = runningFork({ id: "f9", rootSessionId: "another", owner });
@@ -26,14 +43,16 @@ describe("the lines of forks", () => {
     expect(lines).toEqual([
       {
         title: "#1 find the bug",
-        facts: "running · 0 calls · 42 s · $0.00",
+        state: "running",
+        facts: ["0 calls", "42 s", "$0.00"],
         tone: "running",
         sessionId: "child",
         step: "shell grep -n round",
       },
       {
         title: "#2 write tests",
-        facts: "completed · 0 calls · 0 s · $0.00",
+        state: "completed",
+        facts: ["0 calls", "0 s", "$0.00"],
         tone: "ended",
         sessionId: "child",
         step: "The bug is in a.ts:1.",
@@ -41,15 +60,25 @@ describe("the lines of forks", () => {
     ]);
   });
 
-  it("say that one asks", () => {
-    const [line] = forkLines(recorded(asking(runningFork({ owner }))), question);
-    expect(line).toMatchObject({ tone: "asks", facts: expect.stringContaining("asks for a permission") });
+  it("say that one asks, and for what, before anything else, and are cut at their ends", () => {
+    const lines = forkLines(recorded(asking(runningFork({ owner }))), question);
+    expect(lines).toMatchObject([{ tone: "asks", state: "asks for a permission", step: ASK }]);
+    expect(lines.map(sidebarLines)).toEqual([
+      ["asks for a permission · 0 calls...", "↳ shell npm run test:everything..."],
+    ]);
+    expect(lines.map(listLine)).toEqual(["asks for a permission: shell npm run test:everything..."]);
+  });
+
+  it("of one at work are its state, what it took, and its last step", () => {
+    const lines = forkLines(recorded(runningFork({ owner })), question);
+    expect(lines.map(sidebarLines)).toEqual([["running · 0 calls · 42 s · $0.00", "↳ shell grep -n round"]]);
+    expect(lines.map(listLine)).toEqual(["running · 0 calls · 42 s · $0.00"]);
   });
 
   it("say that the program of one is gone", () => {
     const gone = { ...owner, process: { ...owner.process, start: "another boot/1" } };
     const [line] = forkLines(recorded(runningFork({ owner: gone })), question);
-    expect(line).toMatchObject({ tone: "failed", facts: "interrupted: its OpenCode is gone" });
+    expect(line).toMatchObject({ tone: "failed", state: "interrupted: its OpenCode is gone" });
   });
 
   it("have no escape sequence of a model in them", () => {
@@ -110,17 +139,12 @@ describe("how full the window is", () => {
 });
 
 it.each([
-  { fill: undefined, tokens: 0, running: 0, line: "" },
-  { fill: { tokens: 50_000, limitTokens: 200_000 }, tokens: 0, running: 0, line: "window 25% full" },
-  {
-    fill: { tokens: 50_000, limitTokens: 200_000 },
-    tokens: 41_234,
-    running: 2,
-    line: "window 25% full · 41k saved · 2 forks",
-  },
-])("the status line is $line", ({ fill, tokens, running, line }) => {
+  { tokens: 0, running: 0, line: "" },
+  { tokens: 41_234, running: 0, line: "41k saved" },
+  { tokens: 41_234, running: 2, line: "41k saved · 2 forks" },
+])("the status line is $line", ({ tokens, running, line }) => {
   const left = tokens === 0 ? [] : [{ why: "pruned", count: 1, tokens, isStored: true }];
-  expect(statusLine({ fill, left, running })).toBe(line);
+  expect(statusLine({ left, running })).toBe(line);
 });
 
 it.each([

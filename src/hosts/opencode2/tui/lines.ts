@@ -13,7 +13,7 @@ import type { LeftContent } from "./watch.ts";
 
 /** The forks of a root session by number, as the screen shows them. */
 export function forkLines({ records, leases }: RecordedForks, question: ForkQuestion): readonly ForkLine[] {
-  const { rootSessionId, nowMs, stepOf } = question;
+  const { rootSessionId, nowMs, stepOf, askOf } = question;
   return records
     .filter((record) => record.rootSessionId === rootSessionId)
     .toSorted((one, other) => one.number - other.number)
@@ -21,14 +21,16 @@ export function forkLines({ records, leases }: RecordedForks, question: ForkQues
       const run = currentRun(record);
       const { childSessionId } = record;
       const isLost = isLive(run) && !isHeld(record, { leases, nowMs });
-      const facts = forkFacts(record, nowMs).join(" · ");
-      const step = isLive(run) && childSessionId !== undefined ? stepOf(childSessionId) : undefined;
       const asks = isLive(run) && run.asks.length > 0;
+      const lookAt = asks ? askOf : stepOf;
+      const step = isLive(run) && childSessionId !== undefined ? lookAt(childSessionId) : undefined;
       // Whatever else is to be said of it stands in its facts.
       const isWorking = isLive(run) && run.state === "running" && activityOf(run, nowMs) === "active";
+      const [state = "", ...facts] = [...(isWorking ? ["running"] : []), ...forkFacts(record, nowMs)];
       return {
         title: `#${record.number} ${plainLine(record.title, MAX_TITLE_CHARS) || "untitled"}`,
-        facts: isLost ? "interrupted: its OpenCode is gone" : isWorking ? `running · ${facts}` : facts,
+        state: isLost ? "interrupted: its OpenCode is gone" : state,
+        facts: isLost ? [] : facts,
         tone: isLost
           ? "failed"
           : asks
@@ -51,16 +53,31 @@ interface ForkQuestion {
   readonly nowMs: number;
   /** The newest step of a session, if it is known. */
   readonly stepOf: (sessionId: string) => string | undefined;
+  /** What a session waits for a permission to do, if it is known. */
+  readonly askOf: (sessionId: string) => string | undefined;
 }
 
 export interface ForkLine {
   readonly title: string;
-  /** State, calls, time and cost. */
-  readonly facts: string;
+  readonly state: string;
+  /** Calls, time and cost. */
+  readonly facts: readonly string[];
   readonly tone: "running" | "asks" | "ended" | "failed";
   readonly sessionId?: string;
-  /** What it did last, or how its report begins. */
+  /** What it did last, what it asks for, or how its report begins. */
   readonly step?: string;
+}
+
+/** A fork in the lines of the sidebar below its title, what matters first, cut at their ends. */
+export function sidebarLines({ state, facts, step }: ForkLine): readonly string[] {
+  const lines = [[state, ...facts].join(" · "), ...(step === undefined ? [] : [`↳ ${step}`])];
+  return lines.map((line) => clipLine(line, SIDEBAR_CHARS));
+}
+
+/** A fork in a row of a list, behind its title. */
+export function listLine({ title, tone, state, facts, step }: ForkLine): string {
+  const asks = tone === "asks" && step !== undefined ? `${state}: ${step}` : state;
+  return clipLine([asks, ...facts].join(" · "), LIST_CHARS - title.length);
 }
 
 /** The newest step in stored messages: the last call, or the last text. */
@@ -103,20 +120,15 @@ export interface WindowFill {
   readonly limitTokens?: number;
 }
 
-/** One line: how full the window is, what was saved, how many forks run; empty where there is nothing to say. */
-export function statusLine({ fill, left, running }: Status): string {
+/** One line: what was saved, and how many forks run; empty where there is nothing to say. How full the window is OpenCode says beside it. */
+export function statusLine({ left, running }: Status): string {
   const saved = left.reduce((sum, { tokens }) => sum + tokens, 0);
-  const full =
-    fill?.limitTokens === undefined
-      ? ""
-      : `window ${Math.round((100 * fill.tokens) / fill.limitTokens)}% full`;
-  return [full, saved > 0 ? `${shortCount(saved)} saved` : "", running > 0 ? plural(running, "fork") : ""]
+  return [saved > 0 ? `${shortCount(saved)} saved` : "", running > 0 ? plural(running, "fork") : ""]
     .filter((fact) => fact !== "")
     .join(" · ");
 }
 
 interface Status {
-  readonly fill: WindowFill | undefined;
   readonly left: readonly LeftContent[];
   /** Forks at work. */
   readonly running: number;
@@ -198,6 +210,9 @@ export function shortCount(count: number): string {
 /** Enough to meet an answer behind what was inserted. */
 const LAST = 6;
 const MAX_TITLE_CHARS = 32;
-/** The sidebar has 36 columns. */
+/** The sidebar has 36 columns, of which two are left empty. */
+const SIDEBAR_CHARS = 34;
 const MAX_STEP_CHARS = 32;
+/** A row of a large dialog, also where the terminal has 80 columns. */
+const LIST_CHARS = 70;
 const MAX_READ_CHARS = 8_192;

@@ -174,13 +174,15 @@ describe("what is drawn", () => {
     const panels = createPanels(drawing, {
       context,
       current: () => "ses_1",
-      forksOf: () => [{ title: "#1 a", facts: "running · $0.01", tone: "running", step: "shell ls" }],
-      statusOf: () => "window 3% full",
+      forksOf: () => [
+        { title: "#1 a", state: "running", facts: ["$0.01"], tone: "running", step: "shell ls" },
+      ],
+      statusOf: () => "41k saved",
     });
     panels.stop();
     expect(claims.map(({ append, render }) => [append, texts(render({ sessionID: "ses_1" }))])).toEqual([
       ["sidebar.content", ["Forks", "● #1 a", "  running · $0.01", "  ↳ shell ls"]],
-      ["prompt.footer.status", ["window 3% full"]],
+      ["prompt.footer.status", ["41k saved"]],
     ]);
   });
 

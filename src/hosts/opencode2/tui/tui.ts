@@ -11,6 +11,7 @@ import {
   forkNews,
   forkStates,
   lastStep,
+  listLine,
   plainLine,
   statusLine,
   type WindowFill,
@@ -21,8 +22,7 @@ import { borrowDrawing, type TuiContext } from "./tui-context.ts";
 import { createWatch, type PluginWatch, whatLeft } from "./watch.ts";
 
 /**
- * The part of the plugin that runs in OpenCode 2's terminal: forks in the sidebar, a line that says how full the window is
- * and what was saved, `/forks`, `/context`, and toasts when a fork ends or asks. It reads what the part in the server
+ * The part of the plugin that runs in OpenCode 2's terminal: forks in the sidebar, a line that says what was saved, `/forks`, `/context`, and toasts when a fork ends or asks. It reads what the part in the server
  * writes, changes nothing, and takes nothing down with it: what fails here is not shown, and that is all. Returns what ends it.
  */
 export async function createTui(context: TuiContext): Promise<() => void> {
@@ -163,7 +163,13 @@ function createScreen(context: TuiContext, { watch, now }: ScreenSetup): Screen 
   }
 
   const forksOf = (sessionId: string): readonly ForkLine[] =>
-    forkLines(watch.forks(), { rootSessionId: watch.rootOf(sessionId), nowMs: now(), stepOf });
+    forkLines(watch.forks(), { rootSessionId: watch.rootOf(sessionId), nowMs: now(), stepOf, askOf });
+
+  function askOf(sessionId: string): string | undefined {
+    const { action, resources } = asObject(session.permission?.list(sessionId)?.at(-1));
+    const what = [asString(action), ...asArray(resources).map(asString)].filter(Boolean).join(" ");
+    return plainLine(what, MAX_ASK_CHARS) || undefined;
+  }
 
   return {
     isHere: (sessionId) => session.get(sessionId) !== undefined,
@@ -172,7 +178,6 @@ function createScreen(context: TuiContext, { watch, now }: ScreenSetup): Screen 
     forksOf,
     statusOf: (sessionId) =>
       statusLine({
-        fill: fillOf(sessionId),
         left: whatLeft(watch.entriesOf(sessionId)),
         running: forksOf(sessionId).filter(({ tone }) => tone === "running" || tone === "asks").length,
       }),
@@ -186,10 +191,8 @@ function createScreen(context: TuiContext, { watch, now }: ScreenSetup): Screen 
       });
     },
     askText(sessionId) {
-      const asks = sessionId === undefined ? [] : (session.permission?.list(sessionId) ?? []);
-      const { action, resources } = asObject(asks.at(-1));
-      const what = [asString(action), ...asArray(resources).map(asString)].filter(Boolean).join(" ");
-      return `asks for a permission${what === "" ? "" : `: ${plainLine(what, MAX_ASK_CHARS)}`}`;
+      const what = sessionId === undefined ? undefined : askOf(sessionId);
+      return `asks for a permission${what === undefined ? "" : `: ${what}`}`;
     },
   };
 }
@@ -241,15 +244,20 @@ async function showForks(context: TuiContext, screen: Screen, sessionId: string)
   if (forks.length === 0) return tell(context, "This conversation has no forks.");
   const rootId = screen.rootOf(sessionId);
   const back = { title: "Back to the conversation", value: rootId };
-  const chosen = await context.ui.dialog.select({
+  const choice = context.ui.dialog.select({
     title: "Forks of this conversation",
     options: [
       ...(sessionId === rootId ? [] : [back]),
-      ...forks.map(({ title, facts, sessionId: value = "" }) => ({ title, description: facts, value })),
+      ...forks.map((fork) => ({
+        title: fork.title,
+        description: listLine(fork),
+        value: fork.sessionId ?? "",
+      })),
     ],
     current: sessionId,
   });
-  const sessionID = asString(chosen);
+  quietly(() => context.ui.dialog.set?.({ size: "large" }));
+  const sessionID = asString(await choice);
   if (sessionID !== undefined) context.ui.router.navigate({ type: "session", sessionID });
 }
 
