@@ -1,4 +1,4 @@
-import { cpSync } from "node:fs";
+import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -76,6 +76,19 @@ describe.skipIf(binary === undefined)("a session of OpenCode 2", () => {
       expect(JSON.parse(stdout)).toMatchObject({ format: "opencode2", sessionId });
     },
   );
+
+  it("is what `export` writes to every command that takes a file", async () => {
+    const file = join(host.sandbox.root, "session.json");
+    writeFileSync(file, JSON.stringify(await host.exportSession(sessionId)));
+    for (const args of [["stats"], ["fork"], ["compact", "--fold"], ["eval", "--jobs", "1"]]) {
+      const [command = "", ...options] = args;
+      const { status, stdout, stderr } = await carryover([command, file, ...options], {
+        env: host.sandbox.env,
+      });
+      expect({ command, status, stderr }).toMatchObject({ status: 0 });
+      expect(stdout).not.toBe("");
+    }
+  }, 60_000);
 });
 
 describe.skipIf(binary === undefined)("the doctor with OpenCode 2", () => {

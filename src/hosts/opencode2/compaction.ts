@@ -1,7 +1,7 @@
 import type { AgentPlugin } from "../../plugin/host/agent-host.ts";
 import { asObject, asString, type UnknownObject } from "../../text/json.ts";
 import { HEADING } from "./checkpoints.ts";
-import { inTime } from "./guard.ts";
+import { HOOK_MS, inTime } from "./guard.ts";
 import type { SessionReader } from "./read-session.ts";
 import type { HttpEvent } from "./requests.ts";
 import { answerInWire, type ProviderWire, summarizerInWire, wireOf, withPromptText } from "./wire-answer.ts";
@@ -16,7 +16,9 @@ export function createCompactionHooks({ plugin, reader }: CompactionSetup): Comp
   const left = new Set<string>();
 
   /** The window as it would be sent now. What the events of a compaction show is only the part that the host sums up. */
-  const windowOf = (sessionId: string) => () => inTime(reader.read(sessionId), READ_MS);
+  const windowOf = (sessionId: string) => () => inTime(reader.read(sessionId), HOOK_MS);
+
+  const textsFor = (sessionId: string) => inTime(plugin.beforeCompaction({ sessionId }), HOOK_MS);
 
   return {
     async onCompaction(event) {
@@ -28,7 +30,7 @@ export function createCompactionHooks({ plugin, reader }: CompactionSetup): Comp
         return;
       }
       left.add(sessionId);
-      const texts = await plugin.beforeCompaction({ sessionId });
+      const texts = await textsFor(sessionId);
       event.system?.push(...texts.map((text) => ({ type: "text", text })));
     },
     async onRequest(event) {
@@ -53,7 +55,7 @@ export function createCompactionHooks({ plugin, reader }: CompactionSetup): Comp
         event.request = answeredBy(wire, { text, body, usage: asked.usage() });
         return;
       }
-      const texts = await plugin.beforeCompaction({ sessionId });
+      const texts = await textsFor(sessionId);
       const edited = texts.length === 0 ? undefined : withPromptText(wire, body, texts.join("\n\n"));
       if (edited !== undefined) event.request = new Request(request, { body: JSON.stringify(edited) });
     },
@@ -86,9 +88,6 @@ export interface CompactionRequest extends HttpEvent {
   readonly kind?: string;
   readonly model?: unknown;
 }
-
-/** How long the host may take to show a session. */
-const READ_MS = 10_000;
 
 /** A model may write for minutes; everything else in a compaction has limits of its own. */
 export const COMPACTION_MS: number = 5 * 60_000;

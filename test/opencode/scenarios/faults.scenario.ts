@@ -43,6 +43,22 @@ describeHosts("a plugin that fails", (host) => {
       },
     );
 
+  for (const how of ways)
+    host.scenario(
+      `a compaction goes on without a handler that ${how === "hang" ? "never ends" : "throws"}`,
+      { shared, proves: "the host's own summary stands, and the next turn begins with it" },
+      async (rig) => {
+        const id = await rig.newSession();
+        setFaults(rig, { [id]: { handler: "beforeCompaction", how } });
+        await playTurn(rig, id);
+        rig.model.script([{ sessionId: id, ...say("## Objective\n- FOUND-IT", { lane: "summary" }) }]);
+        await rig.compact(id);
+        expect(faultsSeen(rig)).toContain(`${id} beforeCompaction`);
+        await rig.turn(id, "And now?", [say("Now this.")]);
+        expect(JSON.stringify(rig.requests({ sessionId: id }).at(-1)?.body)).toContain("FOUND-IT");
+      },
+    );
+
   if (host.name === "opencode2")
     host.scenario(
       "a list that was half edited when the handler failed is put back",
