@@ -54,6 +54,7 @@ try {
   await screen.until((text) => /✓ #2 write tests/.test(text), "the fork that has ended");
   await screen.until((text) => /● #1 check rounding.*\n.*\n.*↳ shell grep/.test(text), "the fork at work");
   await screen.until((text) => text.includes("The tests are written."), "the answer to it");
+  await screen.until((text) => /Carryover +x/.test(text), "the toast");
   await screen.until((text) => !/Carryover +x/.test(text), "a screen without a toast");
   await photograph("opencode2-terminal");
   await screen.press("/context");
