@@ -53,20 +53,6 @@ describe.skipIf(binary === undefined)("a session of OpenCode 2", () => {
     expect(await ask()).toMatchObject({ tools: FORK_OWN_TOOLS, agents: [{ refused: [] }, {}] });
   });
 
-  it("without a person waits for its forks", async () => {
-    const { sandbox } = host;
-    const plugin = [pathToFileURL(await buildServer("cli-opencode2")).href];
-    writeConfig(sandbox, { modelUrl: model.url, config: { plugin } });
-    model.script([
-      call("fork", { prompt: "Which cat?", title: "cat" }, { contains: "Fork it." }),
-      say("The grey one.", { contains: "<task>", delayMs: 1_500 }),
-      say("It was the grey one.", { contains: "The grey one." }),
-    ]);
-    const { code, stdout } = await host.runCommand("run", "--standalone", "--auto", "Fork it.");
-    expect(code).toBe(0);
-    expect(stdout).toContain("It was the grey one.");
-  }, 60_000);
-
   it.each([{ args: ["--json"] }, { args: ["inspect", "--json"] }])(
     "is found as the newest, and read through its program: $args",
     async ({ args }) => {
@@ -88,6 +74,21 @@ describe.skipIf(binary === undefined)("a session of OpenCode 2", () => {
       expect({ command, status, stderr }).toMatchObject({ status: 0 });
       expect(stdout).not.toBe("");
     }
+  }, 60_000);
+
+  // The last: it makes a newer session.
+  it("without a person waits for its forks", async () => {
+    const { sandbox } = host;
+    const plugin = [pathToFileURL(await buildServer("cli-opencode2")).href];
+    writeConfig(sandbox, { modelUrl: model.url, config: { plugin } });
+    model.script([
+      call("fork", { prompt: "Which cat?", title: "cat" }, { contains: "Fork it." }),
+      say("The grey one.", { contains: "<task>", delayMs: 1_500 }),
+      say("It was the grey one.", { contains: "The grey one." }),
+    ]);
+    const { code, stdout } = await host.runCommand("run", "--standalone", "--auto", "Fork it.");
+    expect(code).toBe(0);
+    expect(stdout).toContain("It was the grey one.");
   }, 60_000);
 });
 
