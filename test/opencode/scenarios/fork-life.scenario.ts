@@ -95,10 +95,11 @@ describeHosts("the life of a fork", (host) => {
     { shared, proves: "nothing interrupts a working parent; each result once" },
     async (rig) => {
       const id = await rig.newSession();
+      const isAtWork = createGate();
       rig.model.script([
         say("Seen.", { sessionId: id, contains: "fork_result delivery", times: "always" }),
         ...["one", "two", "three"].map((name) =>
-          say(`Report ${name}.`, { family: "child", contains: `Task ${name}.` }),
+          say(`Report ${name}.`, { family: "child", contains: `Task ${name}.`, after: isAtWork.opened }),
         ),
       ]);
       rig.model.script(
@@ -110,6 +111,8 @@ describeHosts("the life of a fork", (host) => {
         ].map((step) => ({ sessionId: id, ...step })),
       );
       await rig.promptInBackground(id, "Fork three and work.");
+      await rig.waitFor(() => rig.requests({ sessionId: id }).length === 2, "the parent at work");
+      isAtWork.open();
       await waitForRuns(rig, id, ["completed"]);
       letGo(rig, "go-on");
       const delivered = await waitForDeliveries(rig, id, 3);
