@@ -68,7 +68,12 @@ describe("results and what the parent is doing", () => {
 
   scenario(
     "a result that rode on a tool output is not inherited by later forks",
-    { shared, proves: "the parent sees it, a fork made afterwards does not" },
+    {
+      plugin: { fork: { way: "graduated" } },
+      why: "an exact fork has its parent's bytes, and what rode on them",
+      twin: "results reach a busy parent with its next step",
+      proves: "the parent sees it, a fork made afterwards does not",
+    },
     async (rig) => {
       const id = await rig.newSession();
       rig.model.script([
