@@ -68,7 +68,7 @@ scenario(
     await rig.run("--continue", "--command", "handoff");
     const next = textOf(rig.requests().at(-1) as never);
     expect(next).not.toContain("have ended. What follows");
-    expect(next).toContain("If nothing stands below, start nothing: ask the user what to hand over");
+    expect(next).toContain("if nothing follows, ask me what");
   },
 );
 
