@@ -1,4 +1,4 @@
-import { filterCompacted } from "../stages/boundary.ts";
+import { compactionBoundary, filterCompacted } from "../stages/boundary.ts";
 import { PRUNE_PROTECT, prune } from "../stages/prune.ts";
 import { repairPairing } from "../stages/repair.ts";
 import {
@@ -23,7 +23,7 @@ import {
 import { isObject } from "../text/json.ts";
 import { normalizeTypedText } from "../text/normalize.ts";
 import { truncate } from "../text/truncate.ts";
-import { applyEdits, type Edit, hideMessage } from "../transcript/edit.ts";
+import { applyEdits, type Edit, hideMessage, runStages } from "../transcript/edit.ts";
 import {
   type ContextEstimate,
   type ContextEstimateOptions,
@@ -341,9 +341,10 @@ export function dropMedia(transcript: Transcript, which: "oldest" | "all"): read
   return older.length > 0 ? older : all.slice(0, Math.ceil(all.length / 2));
 }
 
-/** What a provider would be sent of a transcript, with hidden parts still marked as such. */
+/** What a provider would be sent of a transcript, system messages too, with hidden parts still marked as such. */
 function wireOf(transcript: Transcript): Transcript {
-  const window = filterCompacted(transcript);
+  const stages = [compactionBoundary({ from: "marker", system: "keep" })];
+  const window = runStages(transcript, stages).transcript.filter(isVisibleToModel);
   return applyEdits(window, repairPairing(window), { at: 0 });
 }
 

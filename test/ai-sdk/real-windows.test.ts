@@ -65,6 +65,24 @@ function countChars(value: unknown): number {
   );
 }
 
+/** The system prompt was not counted behind a fold, which was taken for small enough. */
+const FOLD_BESIDE_A_LONG_SYSTEM_PROMPT: [
+  number,
+  number,
+  { share: number; seed: number }[],
+  "default",
+  boolean,
+] = [
+  1_000,
+  0.857,
+  [0.126, 0.056, 0.084, 0.105, 0.105, 0.014, 0.287, 0.035, 0.01].map((share, turn) => ({
+    share,
+    seed: turn === 7 ? 646 : 0,
+  })),
+  "default",
+  false,
+];
+
 describe("a conversation that the provider accepts", () => {
   it("is never given up by the middleware, whatever the window and the system prompt", async () => {
     await fc.assert(
@@ -93,7 +111,7 @@ describe("a conversation that the provider accepts", () => {
           }
         },
       ),
-      { numRuns: runs(40) },
+      { numRuns: runs(40), examples: [FOLD_BESIDE_A_LONG_SYSTEM_PROMPT] },
     );
   });
 });
