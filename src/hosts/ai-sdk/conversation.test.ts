@@ -33,8 +33,21 @@ function conversationWith(edit: Edit) {
   return { conversation, warnings };
 }
 
-it("repairs what an edit broke before it is sent", async () => {
-  const message = { id: "s", role: "assistant", parts: [{ type: "text" as const, text: "sum" }] };
+it.each([
+  {
+    name: "repairs what an edit broke before it is sent",
+    role: "assistant",
+    sent: ["user", "assistant", "user", "assistant", "tool"],
+    warned: [],
+  },
+  {
+    name: "sends the messages as they came where an edit breaks a rule and cannot be repaired, and says so",
+    role: "judge",
+    sent: ["user", "assistant", "tool"],
+    warned: ["request-not-edited"],
+  },
+])("$name", async ({ role, sent, warned }) => {
+  const message = { id: "s", role, parts: [{ type: "text" as const, text: "sum" }] };
   const { conversation, warnings } = conversationWith({
     type: "insert-message",
     message,
@@ -42,19 +55,6 @@ it("repairs what an edit broke before it is sent", async () => {
     ...WHY,
   });
   const { wire } = await conversation.prepare(PROMPT, {});
-  expect(wire.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant", "tool"]);
-  expect(warnings).toEqual([]);
-});
-
-it("sends the messages as they came where an edit breaks a rule and cannot be repaired, and says so", async () => {
-  const message = { id: "s", role: "judge", parts: [{ type: "text" as const, text: "sum" }] };
-  const { conversation, warnings } = conversationWith({
-    type: "insert-message",
-    message,
-    after: null,
-    ...WHY,
-  });
-  const { wire } = await conversation.prepare(PROMPT, {});
-  expect(wire).toBe(PROMPT);
-  expect(warnings).toEqual(["request-not-edited"]);
+  expect(wire.map((each) => each.role)).toEqual(sent);
+  expect(warnings).toEqual(warned);
 });

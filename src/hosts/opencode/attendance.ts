@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+
 /** Whether somebody is there to answer, by the arguments of OpenCode: with `run`, and `github run` in a workflow, nobody is. */
 export function attendanceOf(args: readonly string[]): "attended" | "headless" {
   return HEADLESS.test(commandOf(args)) ? "headless" : "attended";
@@ -10,3 +12,17 @@ function commandOf(args: readonly string[]): string {
 }
 
 const HEADLESS = /^(?:run\b|github run$)/;
+
+/**
+ * What OpenCode was called with. A server of version 2 that serves one client alone (`--standalone`) is a program that the
+ * client starts; only Linux tells what that one was called with, elsewhere nothing is known of it.
+ */
+export function programArguments({ argv, ppid }: Pick<NodeJS.Process, "argv" | "ppid">): readonly string[] {
+  const own = argv.slice(2);
+  if (!own.includes("--stdio")) return own;
+  try {
+    return readFileSync(`/proc/${ppid}/cmdline`, "utf8").split("\0").slice(1);
+  } catch {
+    return [];
+  }
+}

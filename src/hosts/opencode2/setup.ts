@@ -5,7 +5,7 @@ import { createPlugin } from "../../plugin/plugin.ts";
 import { configHome, LOG_FILE, pluginFolders } from "../../plugin/stores/folders.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
 import { asObject, asString } from "../../text/json.ts";
-import { attendanceOf } from "../opencode/attendance.ts";
+import { attendanceOf, programArguments } from "../opencode/attendance.ts";
 import { addCommand, asSetupContext, directoryOf, type SetupContext } from "./abilities.ts";
 import { createChildNotes } from "./child-notes.ts";
 import { createChildSessions } from "./child-sessions.ts";
@@ -13,7 +13,6 @@ import { COMPACTION_MS, createCompactionHooks } from "./compaction.ts";
 import { guardedHook } from "./guard.ts";
 import { createLogFile } from "./log.ts";
 import { createAnswerFacts, createMessageFormat } from "./messages.ts";
-import { programArguments } from "./program-arguments.ts";
 import { createSessionReader, ReadOnly } from "./read-session.ts";
 import {
   type ContextEvent,
