@@ -87,6 +87,15 @@ describe("carryover inspect --open", () => {
     expect(await serving.ended).toBe(0);
   });
 
+  it("ends well by a signal that comes with the first thing it shows", async () => {
+    const browser = join(folder, "impatient-browser.sh");
+    writeFileSync(browser, "#!/bin/sh\nkill -TERM $PPID\n", { mode: 0o755 });
+    const endings = await Promise.all(
+      Array.from({ length: 4 }, async () => (await serve(["--open"], { BROWSER: browser })).ended),
+    );
+    expect(endings).toEqual([0, 0, 0, 0]);
+  });
+
   it("serves on the port that is asked for, and says when that is taken", async () => {
     const serving = await serve(["--port", "0", "--no-redact"]);
     expect(await pageData(serving.address)).toContain(KEY);

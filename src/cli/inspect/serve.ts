@@ -30,11 +30,12 @@ export async function serveUntilStopped(source: SessionSource, options: ServePag
   const inspector = await startServer(source, port);
   const address = inspector.invite();
   const hint = process.stdin.isTTY ? "Press Enter for another. " : "";
+  // Listens before anything is shown: whoever has seen the address may already send a signal.
+  const ended = waitForEnd(inspector, () => print(`Page: ${inspector.invite()}`));
   print(`Page: ${address}`);
   print(`Each address opens it once, on this machine only. ${hint}Ctrl-C ends it.`);
   if (browser === "open") openBrowser(address);
-  const reason = await waitForEnd(inspector, () => print(`Page: ${inspector.invite()}`));
-  if (reason === "idle") print("Ended: nobody has asked for 30 minutes.");
+  if ((await ended) === "idle") print("Ended: nobody has asked for 30 minutes.");
 }
 
 interface ServePageOptions {
