@@ -53,7 +53,8 @@ async function travel(name) {
     external: (id) => !id.startsWith(".") && !id.startsWith("/"),
     logLevel: "warn",
   });
-  const { output } = await bundle.write({ file: `${folder}/${name}.mjs`, format: "esm", sourcemap: true });
+  const to = { file: `${folder}/${name}.mjs`, format: "esm", codeSplitting: false, sourcemap: true };
+  const { output } = await bundle.write(to);
   const { map } = output[0];
   writeFileSync(`${folder}/package.json`, '{ "type": "module" }');
   const { travel: journey } = await import(pathToFileURL(`${folder}/${name}.mjs`).href);

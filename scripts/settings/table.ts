@@ -69,6 +69,7 @@ export const GROUPS: readonly Group[] = [
         from: D3,
         when: "another, cheaper model writes summaries, so that its window is known",
       },
+      summaryPrices: { default: "unknown", from: OWN, when: "you want to know what summaries cost" },
       pins: { default: "none", from: OWN, when: "something must survive every compaction word for word" },
       autoContinue: { default: "as-needed", from: D3, when: "your loop asks the model to go on by itself" },
       prune: {
@@ -329,6 +330,8 @@ export const GROUPS: readonly Group[] = [
         default: "as the request says, else none",
         when: "you use `prepareStep` alone, which sees no tools",
       },
+      onUsage: { default: "none", when: "you bill or watch tokens" },
+      telemetry: { default: "none", when: "you trace with OpenTelemetry" },
       hooks: { default: "none", from: D3, when: "as for a session" },
       clock: { default: "the system's", when: "in tests" },
     },

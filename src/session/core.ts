@@ -11,12 +11,14 @@ import {
 import { compactionPart } from "../stages/boundary.ts";
 import type { CacheArithmetic } from "../stages/cache-plan.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../stages/tiers.ts";
+import { omitUndefined } from "../text/json.ts";
 import type { Edit } from "../transcript/edit.ts";
 import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
 import { type ContextMeter, createContextMeter } from "./context-meter.ts";
 import { createHistory, type EditBatch, type History, type HistoryChange } from "./history.ts";
 import type { HeldCompaction } from "./hold.ts";
 import { batchRecord, createSessionLog, type LedgerEntry, type SessionLog, type WarningCode } from "./log.ts";
+import { createSpending } from "./metered-summarizer.ts";
 import { type BelievedWindow, createBelievedWindow } from "./model-window.ts";
 import type { ResolvedSessionOptions, SessionPorts } from "./options.ts";
 import {
@@ -81,7 +83,9 @@ interface Committed {
 }
 
 /** The parts of a session that has no messages yet. */
-export function createSessionCore(ports: SessionPorts, options: ResolvedSessionOptions): SessionCore {
+export function createSessionCore(given: SessionPorts, options: ResolvedSessionOptions): SessionCore {
+  const spending = createSpending(given, options, (used) => log.emit({ type: "summary_usage", ...used }));
+  const { ports } = spending;
   const history = createHistory();
   const readWindow = createWindowReader();
   const window = (): ContextWindow => readWindow(history.transcript());
@@ -106,9 +110,11 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
     }
   }
 
-  function note(entry: Omit<LedgerEntry, "at">, at = ports.clock.now()): void {
-    enter({ ...entry, at });
-    if (entry.outcome !== "applied") log.write({ v: 1, type: "step", ...entry, at });
+  function note(step: Omit<LedgerEntry, "at">, at = ports.clock.now()): LedgerEntry {
+    const entry = { ...step, ...spending.sinceLastAsked(), at };
+    enter(entry);
+    if (entry.outcome !== "applied") log.write({ v: 1, type: "step", ...entry });
+    return entry;
   }
 
   /** Unique even when the clock stands still or was set back. */
@@ -225,7 +231,7 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
     believed,
     window,
     enter,
-    note: (entry) => note(entry),
+    note: (entry) => void note(entry),
 
     countedResults() {
       const { marked } = window();
@@ -269,14 +275,14 @@ export function createSessionCore(ports: SessionPorts, options: ResolvedSessionO
       const tokensAfter = (unseen ? emitChange : startEpoch)(name, reason, tokensBefore);
       const figures = { tokensBefore, tokensAfter, ...(degraded && { degraded }) };
       if (memory.pendingMarker !== "none") readPendingMarker();
-      note({ step: name, reason, outcome: "applied", ...figures }, at);
+      const { summaryUsage } = note({ step: name, reason, outcome: "applied", ...figures }, at);
       log.write(
         batchRecord(batch, {
           before,
           after: history.transcript(),
           estimate: meter.options(),
           ...figures,
-          ...(arithmetic && { arithmetic }),
+          ...omitUndefined({ arithmetic, summaryUsage }),
         }),
       );
       return { batch, tokensBefore, tokensAfter };

@@ -5,9 +5,16 @@ import type { CacheArithmetic, CachePrices, EditTally } from "../stages/cache-pl
 import { isObject } from "../text/json.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import { estimateMessageTokens, type MessageEstimateOptions } from "../transcript/estimate-message.ts";
-import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
+import {
+  isVisibleToModel,
+  type Message,
+  type MessageId,
+  type Transcript,
+  type Usage,
+} from "../transcript/message.ts";
 import type { EditBatch } from "./history.ts";
 import type { Journal } from "./journal.ts";
+import type { SummaryUsage } from "./metered-summarizer.ts";
 import { isPendingSummary, type PendingSummary } from "./pending-summaries.ts";
 import { isMessage, isPart } from "./source-messages.ts";
 
@@ -74,7 +81,13 @@ export type SessionEvent =
   | ToolSummaryStart
   | ToolSummaryEnd
   | ContextChanged
+  | SummaryUsed
   | SessionWarning;
+
+/** The summarizer was called: what that used, whether or not its answer was of use. */
+interface SummaryUsed extends SummaryUsage {
+  readonly type: "summary_usage";
+}
 
 /** Old tool results are about to be summed up. */
 interface ToolSummaryStart {
@@ -148,6 +161,8 @@ export interface BatchRecord extends Omit<EditBatch, "edits"> {
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   readonly degraded?: true;
+  /** What the calls of the summarizer used. */
+  readonly summaryUsage?: Usage;
   /** What the edits save against what they cost, where that was computed. */
   readonly arithmetic?: BatchArithmetic;
   readonly edits: readonly JournalledEdit[];
@@ -168,7 +183,7 @@ interface JournalledEdit {
 
 /** The record of a batch, given the transcript before and after it. */
 export function batchRecord(batch: EditBatch, moment: BatchMoment): BatchRecord {
-  const { tokensBefore, tokensAfter, degraded, arithmetic } = moment;
+  const { tokensBefore, tokensAfter, degraded, summaryUsage, arithmetic } = moment;
   const saved = savedTokensOf(batch.edits, moment);
   return {
     v: 1,
@@ -177,6 +192,7 @@ export function batchRecord(batch: EditBatch, moment: BatchMoment): BatchRecord 
     tokensBefore,
     tokensAfter,
     ...(degraded && { degraded }),
+    ...(summaryUsage && { summaryUsage }),
     ...(arithmetic && { arithmetic: batchArithmetic(arithmetic) }),
     edits: batch.edits.map((edit, index) => ({
       edit,
@@ -193,6 +209,7 @@ interface BatchMoment {
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   readonly degraded?: true;
+  readonly summaryUsage?: Usage;
   readonly arithmetic?: CacheArithmetic;
 }
 
@@ -353,6 +370,8 @@ export interface LedgerEntry {
   /** Set when the step was done without the model because that failed. */
   readonly degraded?: true;
   readonly note?: string;
+  /** What the calls of the summarizer used since the entry before. */
+  readonly summaryUsage?: Usage;
 }
 
 /** After this many compactions in a row without gain the session gives up. */

@@ -52,6 +52,7 @@ import type { SpillStore } from "../tool-output/spill.ts";
 import { MODEL_RULE, type ModelRef } from "../transcript/message.ts";
 import type { Journal } from "./journal.ts";
 import type { SessionEvent } from "./log.ts";
+import { SUMMARY_PRICES_SHAPE, type SummaryPrices } from "./metered-summarizer.ts";
 import { PRUNE_RULE, type ResolvedPrune, resolvePrune, type SessionPruneOptions } from "./prune.ts";
 import { RECALL_MAX_CHARS } from "./recall.ts";
 
@@ -83,6 +84,8 @@ export interface SessionOptions {
   readonly tailTokens?: number;
   /** The model that writes summaries; the driver's own choice when unset. @default the driver's choice */
   readonly summarizer?: SummarizerModel;
+  /** What the model that writes summaries costs, in USD for a million tokens; then `summary_usage` says what each call cost. @default unknown */
+  readonly summaryPrices?: SummaryPrices;
   /**
    * What stays visible to the model whatever is compacted, beside messages that the user marked with `#pin`. A `text` is
    * put into the window by the first compaction; until then say it in the system prompt or a message.
@@ -260,6 +263,7 @@ export const SESSION_SHAPE: Shape<SessionOptions> = {
   representation: oneOf("pivot", "user-summary"),
   tailTokens: wholeFrom(0),
   summarizer: SUMMARIZER_RULE,
+  summaryPrices: objectOf(SUMMARY_PRICES_SHAPE),
   pins: PINS_RULE,
   autoContinue: oneOf("as-needed", "never"),
   prune: either(oneOf("off"), PRUNE_RULE),

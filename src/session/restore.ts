@@ -24,8 +24,8 @@ export async function restoreBatches(core: SessionCore, state: unknown): Promise
     if (record === undefined) unreadable++;
     else if (record.type === "batch") {
       batches.set(record.id, batchOf(record));
-      const { step, reason, at, tokensBefore, tokensAfter, degraded } = record;
-      const figures = { tokensBefore, tokensAfter, ...(degraded && { degraded }) };
+      const { step, reason, at, tokensBefore, tokensAfter, degraded, summaryUsage } = record;
+      const figures = { tokensBefore, tokensAfter, ...omitUndefined({ degraded, summaryUsage }) };
       core.enter({ step, reason, at, outcome: "applied", ...figures });
     } else if (record.type === "pending-summary") {
       const { results, answer = summaries.get(pendingKey(record))?.answer } = record;

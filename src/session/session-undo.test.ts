@@ -157,7 +157,7 @@ describe("the events of a session", () => {
     );
     session.observe(CONVERSATION);
     await session.prepare();
-    expect(seen).toEqual(["compaction_start", "context_changed", "compaction_end"]);
+    expect(seen).toEqual(["compaction_start", "summary_usage", "context_changed", "compaction_end"]);
   });
 });
 
@@ -179,7 +179,7 @@ describe("an abort", () => {
     await late;
     expect(session.projection()).toBe(before);
     expect(session.status().isRunning).toBe(false);
-    expect(events.map(({ type }) => type)).toEqual(["compaction_start", "compaction_end"]);
+    expect(events.map(({ type }) => type)).toEqual(["compaction_start", "compaction_end", "summary_usage"]);
     expect(session.nextAction()).toMatchObject({ type: "compact" });
   });
 

@@ -2,10 +2,12 @@ import { generateText, type ModelMessage } from "ai";
 import { afterEach, describe, expect, it } from "vitest";
 import { type CarryoverOptions, carryover } from "../../src/ai-sdk.ts";
 import type { SessionEvent } from "../../src/session/log.ts";
+import type { SummaryUsage } from "../../src/session/metered-summarizer.ts";
 import { createFakeClock } from "../rig/fakes.ts";
 import type { Reply } from "../rig/model-server/step.ts";
 import { longConversation } from "./harness/conversation.ts";
 import {
+  PROVIDERS,
   type ScriptedProvider,
   type ScriptedProviderOptions,
   startScriptedProvider,
@@ -44,6 +46,31 @@ describe("a summary", () => {
     expect(JSON.stringify(last?.messages)).toContain("Read every file.");
     expect(JSON.stringify(last?.messages)).toContain("Which module was the last one?");
     expect(provider.faults()).toEqual([]);
+  });
+
+  it.each(PROVIDERS)("says what it used, in an event, in the ledger and to onUsage: %s", async (name) => {
+    const counts: number[] = [];
+    provider = await startScriptedProvider({
+      windowTokens: 20_000,
+      answer: () => DONE,
+      summarize({ count, inputTokens }) {
+        counts.push(inputTokens);
+        return summary(count);
+      },
+    });
+    const told: SummaryUsage[] = [];
+    const { model, session } = carryover(provider.model(name), {
+      limits,
+      onUsage: (used) => told.push(used),
+      summaryPrices: { input: 3, output: 15 },
+    });
+    await generateText({ model, messages, tools: { read }, maxRetries: 0 });
+    expect(told.map(({ usage }) => usage.inputTokens)).toEqual(counts);
+    expect(counts.length).toBeGreaterThan(0);
+    expect(told[0]).toMatchObject({ counted: "provider", usage: { outputTokens: 60 } });
+    expect(told[0]?.costUSD).toBeCloseTo(((counts[0] ?? 0) * 3 + 60 * 15) / 1e6, 10);
+    const inLedger = session.ledger().map(({ summaryUsage }) => summaryUsage?.inputTokens ?? 0);
+    expect(inLedger.reduce((sum, tokens) => sum + tokens)).toBe(counts.reduce((sum, tokens) => sum + tokens));
   });
 
   it("leaves the system prompt in the request", async () => {

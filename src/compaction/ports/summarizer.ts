@@ -1,4 +1,4 @@
-import type { ModelRef } from "../../transcript/message.ts";
+import type { ModelRef, Usage } from "../../transcript/message.ts";
 
 /** Port: asks a model for one text. It may throw, hang, answer late or answer nonsense: callers bound the time and check the answer. */
 export interface Summarizer {
@@ -20,4 +20,6 @@ export interface SummarizeOptions {
   readonly signal: AbortSignal;
   /** Called whenever something arrives, so that a stalled answer can be told from a slow one. */
   readonly onProgress: () => void;
+  /** Called with what the provider says that the call used; a driver that knows should call it. */
+  readonly onUsage?: (usage: Usage) => void;
 }

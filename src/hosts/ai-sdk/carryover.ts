@@ -11,6 +11,7 @@ import {
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { Journal } from "../../session/journal.ts";
 import type { SessionEvent, SessionState, WarningCode } from "../../session/log.ts";
+import type { SummaryUsage } from "../../session/metered-summarizer.ts";
 import {
   findConflicts,
   SESSION_SHAPE,
@@ -32,16 +33,17 @@ import {
 } from "../../text/check.ts";
 import { asObject, isObject, omitUndefined } from "../../text/json.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
+import type { ModelRef } from "../../transcript/message.ts";
 import { createConversation, createPrepareStep, type PrepareStep } from "./conversation.ts";
 import {
   asCallable,
-  type CallableModel,
   createModelSummarizer,
   knownLimits,
   type LanguageModelLike,
   type ModelCall,
 } from "./language-model.ts";
 import { createRecallTool, type RecallInput, recallToolIn } from "./recall-tool.ts";
+import { type CarryoverTelemetry, traceSummarizer } from "./telemetry.ts";
 import { wrapModel } from "./wrap-model.ts";
 
 /** What one conversation needs to stay within its model's window. */
@@ -70,9 +72,18 @@ export function carryover<Model extends LanguageModelLike>(
     recallTool: () => recallTool,
     onEvent(event) {
       isEdited ||= event.type === "context_changed";
+      if (event.type === "summary_usage") tellUsage(event);
       emit(event);
     },
   });
+
+  function tellUsage({ type: _, ...used }: Extract<SessionEvent, { type: "summary_usage" }>): void {
+    try {
+      options.onUsage?.(used);
+    } catch {
+      // What a listener throws is not the conversation's concern.
+    }
+  }
 
   async function persist(): Promise<void> {
     if (!isEdited || options.onCompact === undefined) return;
@@ -126,6 +137,10 @@ export interface CarryoverOptions
   readonly restore?: unknown;
   /** Called with what to persist whenever the window was edited; awaited before the request is sent. @default none */
   readonly onCompact?: (changed: CompactedConversation) => void | Promise<void>;
+  /** Called with what each call for a summary used, which the usage of your own requests does not count. @default none */
+  readonly onUsage?: (used: SummaryUsage) => void;
+  /** Makes an OpenTelemetry span of each call for a summary: `telemetry: { tracer }`. @default none */
+  readonly telemetry?: CarryoverTelemetry;
   /** Hooks around a compaction, in order. @default none */
   readonly hooks?: readonly SessionHook[];
   /** The present time; the system's when unset. @default the system's */
@@ -153,15 +168,17 @@ function openSession(base: LanguageModelLike, options: CarryoverOptions, wiring:
     ...check(CARRYOVER_SHAPE, options),
     ...findConflicts(Object(options)),
   ]);
-  const { summarizer, store, restore: _, onCompact: __, hooks, ...rest } = options;
+  const { summarizer, store, restore: _, onCompact: __, onUsage: ___, telemetry, hooks, ...rest } = options;
   const { clock = createSystemClock(), overflow, ...sessionOptions } = rest;
+  const model = modelRef(base);
+  const askedModel = "modelId" in Object(summarizer) ? modelRef(summarizer as LanguageModelLike) : model;
+  const asked = summarizerOf(summarizer ?? base, wiring.headers);
   const ports: SessionPorts = {
     clock,
-    summarizer: summarizerOf(summarizer ?? base, wiring.headers),
+    summarizer: telemetry === undefined ? asked : traceSummarizer(asked, { telemetry, model: askedModel }),
     ...(hooks && { hooks }),
     ...omitUndefined({ spills: store?.spills, journal: store?.journal }),
   };
-  const model = { provider: String(base.provider), id: String(base.modelId) };
   const session = createSession(ports, {
     recallTool: wiring.recallTool,
     ...omitUndefined(sessionOptions),
@@ -202,11 +219,14 @@ function summarizerOf(given: LanguageModelLike | Summarizer, headers: Wiring["he
     : createModelSummarizer(given as LanguageModelLike, headers);
 }
 
+function modelRef({ provider, modelId }: LanguageModelLike): ModelRef {
+  return { provider: String(provider), id: String(modelId) };
+}
+
 function summarizerLimits(given: CarryoverOptions["summarizer"]): Pick<SessionOptions, "summarizer"> {
   if (given === undefined || !("modelId" in Object(given))) return {};
-  const { provider, modelId } = given as CallableModel;
-  const limits = knownLimits(String(modelId));
-  const model = { provider: String(provider), id: String(modelId) };
+  const model = modelRef(given as LanguageModelLike);
+  const limits = knownLimits(model.id);
   return {
     summarizer: { model, windowTokens: inputWindowTokens(limits), outputTokens: limits.outputTokens },
   };
@@ -243,6 +263,11 @@ const CARRYOVER_SHAPE: Shape<CarryoverOptions> = {
   },
   restore: rule("what session.toJSON() gave, parsed", (value) => value === null || typeof value === "object"),
   onCompact: callback,
+  onUsage: callback,
+  telemetry: rule(
+    "{ tracer } with a tracer of OpenTelemetry",
+    (value) => methods("startSpan").find(asObject(value).tracer, []).length === 0,
+  ),
   hooks: HOOKS_RULE,
   clock: methods("now", "sleep"),
 };

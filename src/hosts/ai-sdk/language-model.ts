@@ -2,6 +2,7 @@ import type { Summarizer } from "../../compaction/ports/summarizer.ts";
 import type { ModelLimits } from "../../compaction/trigger/overflow.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import { asObject, asString } from "../../text/json.ts";
+import { answerFacts } from "./conversation.ts";
 
 /** A language model of the AI SDK, whatever version of the interface it implements. */
 export interface LanguageModelLike {
@@ -39,7 +40,7 @@ export function createModelSummarizer(
   headers: () => ModelCall["headers"] = () => undefined,
 ): Summarizer {
   return {
-    async summarize({ system, prompt, maxOutputTokens }, { signal, onProgress }) {
+    async summarize({ system, prompt, maxOutputTokens }, { signal, onProgress, onUsage }) {
       const sent = headers();
       const result = await asCallable(model).doStream({
         prompt: [
@@ -56,6 +57,8 @@ export function createModelSummarizer(
         const part = asObject(value);
         onProgress();
         if (part.type === "error") throw part.error;
+        const { usage } = part.type === "finish" ? answerFacts(part) : {};
+        if (usage !== undefined) onUsage?.(usage);
         if (part.type === "text-delta") texts.push(asString(part.delta) ?? "");
       }
       return texts.join("");
