@@ -1,36 +1,22 @@
-import type { HookStrikes } from "../compaction/ask.ts";
 import { typedText } from "../compaction/plan/window.ts";
 import { createResultCounter } from "../compaction/tool-summaries/plan-tool-summaries.ts";
 import { detectSilentOverflow, hasPendingMarker } from "../compaction/trigger/overflow.ts";
-import {
-  afterContextChange,
-  COOL_DOWN_TURNS,
-  FRESH_TRIGGER,
-  type TriggerState,
-} from "../compaction/trigger/should-compact.ts";
+import { afterContextChange, COOL_DOWN_TURNS } from "../compaction/trigger/should-compact.ts";
 import { compactionPart } from "../stages/boundary.ts";
 import type { CacheArithmetic } from "../stages/cache-plan.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../stages/tiers.ts";
 import { omitUndefined } from "../text/json.ts";
 import type { Edit } from "../transcript/edit.ts";
-import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
+import { isVisibleToModel, type Message, type Transcript } from "../transcript/message.ts";
 import { type ContextMeter, createContextMeter } from "./context-meter.ts";
 import { createHistory, type EditBatch, type History, type HistoryChange } from "./history.ts";
-import type { HeldCompaction } from "./hold.ts";
-import { batchRecord, createSessionLog, type LedgerEntry, type SessionLog, type WarningCode } from "./log.ts";
+import { batchRecord, createSessionLog, type LedgerEntry, type SessionLog } from "./log.ts";
+import { createSessionMemory, type PendingMarker, type SessionMemory } from "./memory.ts";
 import { createSpending } from "./metered-summarizer.ts";
 import { type BelievedWindow, createBelievedWindow } from "./model-window.ts";
 import type { ResolvedSessionOptions, SessionPorts } from "./options.ts";
-import {
-  createOutputLimits,
-  findUnboundedOutputs,
-  NOTHING_UNBOUNDED,
-  type OutputLimits,
-  type UnboundedOutputs,
-} from "./output-limits.ts";
+import { createOutputLimits, findUnboundedOutputs, type OutputLimits } from "./output-limits.ts";
 import { createPendingSummaries, type PendingSummaries } from "./pending-summaries.ts";
-import type { MechanicalPlan } from "./prune.ts";
-import type { RecoveryState } from "./recovery.ts";
 import { type ContextWindow, createWindowReader, isFinishedAnswer, isOfCompaction } from "./window.ts";
 
 /** The parts of a session, what it remembers, and the only ways in which it changes. */
@@ -316,82 +302,4 @@ function pendingMarkerOf(transcript: Transcript): PendingMarker {
     (message) => isVisibleToModel(message) && compactionPart(message) !== undefined,
   );
   return (marker && compactionPart(marker)?.trigger) ?? "none";
-}
-
-/** What a session remembers from one moment to the next. */
-interface SessionMemory {
-  /** Grows with every change of anything. */
-  version: number;
-  owner: "session" | "host";
-  settings: ResolvedSessionOptions["settings"];
-  model: ResolvedSessionOptions["model"];
-  isRunning: boolean;
-  trigger: TriggerState;
-  recovery: RecoveryState | undefined;
-  /** Compactions of a refused request since the last answer. */
-  recoveryCompactions: number;
-  /** An answer showed that the window was exceeded. */
-  isOverflowSeen: boolean;
-  isJustCompacted: boolean;
-  /** What each step gained, oldest first. */
-  readonly ledger: LedgerEntry[];
-  /** Compactions in a row, up to now, that gained nothing while the window was full. */
-  idleCompactions: number;
-  /** The estimate when the last of them was made. */
-  idleTokens: number;
-  /** A compaction that was asked for in the transcript and has not happened yet. */
-  pendingMarker: PendingMarker;
-  pausedThroughTurn: number;
-  /** A compaction that is due and waits, after a failed summary or a veto. */
-  held: HeldCompaction | undefined;
-  unbounded: UnboundedOutputs;
-  hookStrikes: HookStrikes;
-  /** The mechanical edits that would pay, by what they depend on. */
-  worthwhile: KnownPlan | undefined;
-  /** Steps that changed nothing, by the version at which they were tried. */
-  readonly spent: Map<string, number>;
-  /** Finished answers of the model; their number is the number of the turn. */
-  readonly answers: Set<MessageId>;
-  readonly requests: Set<MessageId>;
-  /** Warnings that are emitted only once. */
-  readonly warned: Set<WarningCode>;
-}
-
-interface KnownPlan {
-  readonly key: string;
-  /** Of the window. */
-  readonly version: number;
-  readonly plan: MechanicalPlan | undefined;
-}
-
-/** Who asked for it. */
-type PendingMarker = "none" | "auto" | "manual";
-
-/** The memory of a session that has seen nothing yet. */
-function createSessionMemory(options: ResolvedSessionOptions): SessionMemory {
-  return {
-    version: 0,
-    owner: "session",
-    settings: options.settings,
-    model: options.model,
-    isRunning: false,
-    trigger: FRESH_TRIGGER,
-    recovery: undefined,
-    recoveryCompactions: 0,
-    isOverflowSeen: false,
-    isJustCompacted: false,
-    ledger: [],
-    idleCompactions: 0,
-    idleTokens: 0,
-    pendingMarker: "none",
-    pausedThroughTurn: -1,
-    held: undefined,
-    unbounded: NOTHING_UNBOUNDED,
-    hookStrikes: {},
-    worthwhile: undefined,
-    spent: new Map(),
-    answers: new Set(),
-    requests: new Set(),
-    warned: new Set(),
-  };
 }
