@@ -26,18 +26,21 @@ const readLog = tool({
 });
 
 const messages = [{ role: "user", content: "Read all forty logs. Never restart the database." }];
-const { text, response, steps } = await generateText({
+const answer = await generateText({
   model,
   tools: { readLog, ...tools },
   messages,
   stopWhen: stepCountIs(60),
 });
+const { text, steps } = answer;
+// What all steps said: `ai` 6 has it under another name, and under that name 7 has the last step alone.
+const { responseMessages = answer.response.messages } = answer;
 console.log(`${steps.length} steps: ${text}`);
 assert.equal(text, "All forty logs are clean.");
 
 // Every request stayed within the window, and what was pinned stayed in every one of them.
 const sizes = base.doGenerateCalls.map(({ prompt }) => JSON.stringify(prompt).length);
-const total = messages.concat(response.messages).reduce((sum, each) => sum + JSON.stringify(each).length, 0);
+const total = messages.concat(responseMessages).reduce((sum, each) => sum + JSON.stringify(each).length, 0);
 console.log(`${total} characters of history, at most ${Math.max(...sizes)} in a request, after:`);
 for (const [step, count] of Object.entries(countSteps())) console.log(`  ${count} x ${step}`);
 assert.ok(Math.max(...sizes) < 32_000 * 4);
@@ -59,7 +62,7 @@ const tomorrow = carryover(scriptedModel(), {
 await generateText({
   model: tomorrow.model,
   tools: { readLog, ...tomorrow.tools },
-  messages: [...messages, ...response.messages, { role: "user", content: "Thank you." }],
+  messages: [...messages, ...responseMessages, { role: "user", content: "Thank you." }],
 });
 assert.deepEqual(tomorrow.session.toJSON(), session.toJSON());
 console.log("Restored: the window is what it was.");

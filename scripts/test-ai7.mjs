@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { root, run, step } from "./run.mjs";
 
 // The end-to-end tests of the AI SDK once more, with its next version, which wants a newer Node: both come from the
@@ -23,6 +23,7 @@ if (!existsSync(`${folder}/installed`) && !install()) {
   process.exit(process.env.CI === "true" ? 1 : 0);
 }
 step("build", process.execPath, ["scripts/build.mjs"]);
+unpackPackage();
 
 const alias = [
   ...Object.keys(PACKAGES).map((name) => ({ find: `^${name}$`, replacement: `${modules}/${name}` })),
@@ -35,14 +36,18 @@ writeFileSync(
 export default {
   root: ${JSON.stringify(root)},
   resolve: { alias },
-  test: { include: ["test/ai-sdk/**/*.test.ts"], exclude: ["test/ai-sdk/format-through-providers.test.ts"],
-    maxWorkers: 2, testTimeout: 120_000 },
+  test: { include: ["test/ai-sdk/**/*.test.ts", "test/examples.test.ts", "test/agent/agent.test.ts"],
+    exclude: ["test/ai-sdk/format-through-providers.test.ts"], maxWorkers: 2, testTimeout: 120_000 },
 };
 `,
 );
 console.log(`\n— the AI SDK ${PACKAGES.ai} on Node ${NODE_VERSION}`);
-run(node, [`${root}node_modules/vitest/vitest.mjs`, "run", "--config", config], {
-  env: { ...process.env, CARRYOVER_AI_ALIAS: JSON.stringify(alias) },
+run(node, [`${root}node_modules/vitest/vitest.mjs`, "run", "--config", config, ...process.argv.slice(2)], {
+  env: {
+    ...process.env,
+    CARRYOVER_AI_ALIAS: JSON.stringify(alias),
+    CARRYOVER_EXAMPLES: `${modules}/carryover/examples`,
+  },
 });
 
 // The types have to fit as well: the same program, checked against the packages of this version.
@@ -76,6 +81,20 @@ writeFileSync(
   }),
 );
 step("the types of the AI SDK 7", "tsc", ["-p", `${folder}/tsconfig.json`]);
+
+/** What would be published, beside these packages: its examples find this version of the AI SDK. */
+function unpackPackage() {
+  const own = `${modules}/carryover`;
+  rmSync(own, { recursive: true, force: true });
+  mkdirSync(own, { recursive: true });
+  const packed = spawnSync("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder], {
+    cwd: root,
+    encoding: "utf8",
+    shell: process.platform === "win32",
+  });
+  const [{ filename }] = JSON.parse(packed.stdout);
+  run("tar", ["-xzf", `${folder}/${filename}`, "--strip-components=1", "-C", own]);
+}
 
 /** Everything or nothing: the mark is written last. */
 function install() {

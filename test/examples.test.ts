@@ -2,8 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-
-const folder = join(import.meta.dirname, "../examples");
+import { EXAMPLES as folder } from "./rig/examples.ts";
 
 // Examples import the package by its name, so they run against what `npm run build` made.
 describe("the examples", () => {

@@ -13,6 +13,7 @@ export async function openAgent(options) {
   const log = createFileJournal({ root: join(folder, "messages"), session: "messages" });
   const { entries, problems } = await log.read();
   const messages = entries.flatMap(({ value }) => value.message ?? []);
+  let count = messages.filter(isNoResult).length;
   let settings = Object.assign({}, options.settings, ...entries.map(({ value }) => value.settings));
   const recall = createRecallTool({ recall: (...asked) => session.recall(...asked) });
   const tools = { ...options.tools, recall };
@@ -53,7 +54,10 @@ export async function openAgent(options) {
   async function say(message, facts) {
     await write({ message });
     messages.push(message);
-    session.append({ ...aiSdk.decode(messages).at(-1), ...facts });
+    if (isNoResult(message)) count++;
+    // Only the newest one and its results are read again; its id has its place, as when all are read at a start.
+    const [read] = aiSdk.decode(messages.slice(messages.findLastIndex(isNoResult)));
+    session.append({ ...read, id: read.id.replace(/^m1-/, `m${count}-`), ...facts });
   }
 
   /** Asks the model, and smaller again where the provider refuses; gives the calls that it wants to be run. */
@@ -175,6 +179,7 @@ export async function openAgent(options) {
 
 const textOf = ({ content }) => Array.from([content].flat(), ({ text = "" }) => text).join("");
 const inputOf = (text) => ({ [/^m\d+-\w+(\/\d+)?$|^[0-9a-f]{64}$/.test(text) ? "handle" : "search"]: text });
+const isNoResult = ({ role }) => role !== "tool";
 const refOf = ({ provider, modelId }) => ({ provider, id: modelId });
 const withoutExecute = ([name, { execute: _, ...definition }]) => [name, definition];
 const described = ({ description, inputSchema }) => [description, asSchema(inputSchema).jsonSchema];

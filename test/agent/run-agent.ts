@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { EXAMPLES } from "../rig/examples.ts";
 
 /** One event of the agent, as it prints it for programs. */
 export interface AgentEvent {
@@ -80,4 +81,4 @@ export async function startAgent(
   };
 }
 
-export const MAIN: string = join(import.meta.dirname, "../../examples/agent/main.mjs");
+export const MAIN: string = join(EXAMPLES, "agent/main.mjs");
