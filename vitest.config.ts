@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig, type ViteUserConfig } from "vitest/config";
 
-/** What needs a browser, a database, shells, OpenCode or a long time; `npm run test:hosts` runs it (vitest.hosts.config.ts). */
+/** What needs a browser, a database, shells, another agent or a long time; `npm run test:hosts` runs it (vitest.hosts.config.ts). */
 export const NEEDS_A_PROGRAM: readonly string[] = [
   "test/inspector/{page*,html,live,security-browser}.test.ts",
   "test/stores/{postgres-*,kill,processes}.test.ts",
@@ -9,6 +9,7 @@ export const NEEDS_A_PROGRAM: readonly string[] = [
   "test/{cli-opencode,cli-opencode2,cli-completion}.test.ts",
   "test/rig/opencode/start-opencode.test.ts",
   "test/ai-sdk/tool-loop.test.ts",
+  "test/agents/*.test.ts",
   "test/agent/long-session.test.ts",
 ];
 

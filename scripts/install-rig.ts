@@ -1,16 +1,12 @@
 import { spawnSync } from "node:child_process";
+import { AGENT_PROGRAMS } from "../test/rig/agents/agent-programs.ts";
 import { installPackage } from "../test/rig/install-package.ts";
 import { installOpenCode, OPENCODE_VERSION } from "../test/rig/opencode/install-opencode.ts";
 import { findOpencode2, NO_OPENCODE2 } from "../test/rig/opencode2/start-opencode2.ts";
 
 // What the end-to-end tests need and npm ci does not bring. In CI it must be there; elsewhere the tests say what they skip.
-try {
-  await installOpenCode();
-  console.log(`OpenCode ${OPENCODE_VERSION} is there`);
-} catch (error) {
-  console.log(`OpenCode ${OPENCODE_VERSION} is not there: ${(error as Error).message}`);
-  if (process.env.CI === "true") process.exitCode = 1;
-}
+await fetchProgram(`OpenCode ${OPENCODE_VERSION}`, installOpenCode);
+for (const agent of AGENT_PROGRAMS) await fetchProgram(`${agent.name} ${agent.version}`, agent.install);
 
 // It cannot be installed from a registry: whoever has it says where. The one thing that CI may skip.
 console.log(findOpencode2() === undefined ? NO_OPENCODE2 : "OpenCode 2 is there");
@@ -21,4 +17,14 @@ for (const shell of ["zsh", "fish"]) {
   if (problem === undefined) continue;
   console.log(`${shell} is not there: ${problem}`);
   if (process.env.CI === "true") process.exitCode = 1;
+}
+
+async function fetchProgram(name: string, install: () => Promise<unknown>): Promise<void> {
+  try {
+    await install();
+    console.log(`${name} is there`);
+  } catch (error) {
+    console.log(`${name} is not there: ${(error as Error).message}`);
+    if (process.env.CI === "true") process.exitCode = 1;
+  }
 }

@@ -16,7 +16,7 @@ step("the engine in Node 24 and in a browser", process.execPath, ["scripts/test-
 step("what the scenarios need", process.execPath, ["scripts/run-ts.mjs", "scripts/install-rig.ts"]);
 const isThere = (shell) => spawnSync(shell, ["--version"]).status === 0;
 process.env.CARRYOVER_SHELLS = ["bash", "zsh", "fish"].filter(isThere).join(" ");
-step("a real browser, PostgreSQL, shells and the AI SDK", "vitest", [
+step("a real browser, PostgreSQL, shells, the AI SDK, Claude Code, Codex and pi", "vitest", [
   ...["run", "--config", "vitest.hosts.config.ts", "--reporter=default", "--reporter=json"],
   `--outputFile.json=${programs}`,
 ]);

@@ -1,12 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
+import { rigFolder } from "../../test/rig/install-program.ts";
 import {
   type ModelRequest,
   type ModelServer,
   startModelServer,
 } from "../../test/rig/model-server/model-server.ts";
 import type { Step } from "../../test/rig/model-server/step.ts";
-import { OPENCODE_VERSION, rigFolder } from "../../test/rig/opencode/install-opencode.ts";
+import { OPENCODE_VERSION } from "../../test/rig/opencode/install-opencode.ts";
 import type { Prompt, StoredMessage } from "../../test/rig/opencode/opencode-client.ts";
 import {
   type ChatMessage,

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Transcript } from "../../../src/transcript/message.ts";
+import { rigFolder } from "../../rig/install-program.ts";
 import {
   type ModelRequest,
   type ModelServer,
@@ -7,7 +8,6 @@ import {
   startModelServer,
 } from "../../rig/model-server/model-server.ts";
 import type { ScriptedCall, Step } from "../../rig/model-server/step.ts";
-import { rigFolder } from "../../rig/opencode/install-opencode.ts";
 import { type NetworkTrap, startNetworkTrap } from "../../rig/opencode/network-trap.ts";
 import type { HostEvent, Prompt } from "../../rig/opencode/opencode-client.ts";
 import { createSandbox, type ModelChoice, type Sandbox } from "../../rig/opencode/sandbox.ts";

@@ -1,9 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { rigFolder } from "../install-program.ts";
 import { type ModelServer, startModelServer } from "../model-server/model-server.ts";
 import { call, say } from "../model-server/step.ts";
-import { OPENCODE_VERSION, rigFolder } from "./install-opencode.ts";
+import { OPENCODE_VERSION } from "./install-opencode.ts";
 import { ANTHROPIC_WINDOW } from "./sandbox.ts";
 import { type OpenCode, startOpenCode } from "./start-opencode.ts";
 
