@@ -40,7 +40,7 @@ import {
   throwProblems,
   wholeFrom,
 } from "../text/check.ts";
-import { asObject, omitUndefined } from "../text/json.ts";
+import { asObject, isObject, omitUndefined } from "../text/json.ts";
 import type { TokenEstimator } from "../text/tokens/estimate-tokens.ts";
 import {
   completeToolOutputLimits,
@@ -160,24 +160,34 @@ export function readSessionOptions(options: SessionOptions, ports?: unknown): Re
     ...check(SESSION_SHAPE, options),
     ...findConflicts(Object(options)),
   ]);
-  const { profile = "default" } = options;
+  const given = onlyGiven(options);
+  const { profile = "default" } = given;
   const { compaction: settings, toolOutput: outputs, ...defaults } = PROFILES[profile];
-  const known = { ...defaults, ...omitUndefined(options) };
+  const known = { ...defaults, ...given };
   const { compaction, toolOutput = outputs, prune } = known;
   const isKeepGiven = compaction?.keepRecentTokens !== undefined || compaction?.keepRecent !== undefined;
   return {
     ...known,
     ...omitUndefined({ toolOutput }),
-    limits: { ...DEFAULTS.limits, ...omitUndefined(known.limits) },
+    limits: { ...DEFAULTS.limits, ...known.limits },
     // A number of messages alone means that they are counted, not their tokens.
     settings: readCompactionSettings(
       compaction?.keepRecent === undefined ? compaction : { keepRecentTokens: 0, ...compaction },
       settings,
     ),
-    tail: options.tailTokens ?? (isKeepGiven ? "as-settings" : undefined),
+    tail: given.tailTokens ?? (isKeepGiven ? "as-settings" : undefined),
     outputLimits: toolOutput === "off" ? undefined : completeToolOutputLimits(toolOutput),
     pruning: prune === "off" ? undefined : resolvePrune(prune, profile),
   };
+}
+
+/** The options that are set, and what is set in each: an option that is `undefined` is one that is not given. */
+function onlyGiven(options: SessionOptions): SessionOptions {
+  const set = Object.entries(omitUndefined(options)).map(([name, value]) => [
+    name,
+    isObject(value) ? omitUndefined(value) : value,
+  ]);
+  return Object.fromEntries(set);
 }
 
 type Defaulted =

@@ -109,19 +109,19 @@ describe("carryover", () => {
   it("says everything that is wrong with the options at once", () => {
     const options = {
       limits: { contextTokens: "1", outputTokens: "many" },
-      summarizer: "gpt-5",
+      summarizer: 5,
       store: { spills: {}, journal: { append: () => undefined } },
       onCompact: "yes",
       restore: "{}",
       expectedTurns: 0,
       colour: "red",
     } as unknown as CarryoverOptions;
-    const problems = problemsOf(() => carryover("openai/gpt-5" as never, options));
+    const problems = problemsOf(() => carryover(" " as never, options));
     for (const part of [
-      'the model is "openai/gpt-5"',
+      'the model is " "',
       'limits.contextTokens is "1"',
       'limits.outputTokens is "many"',
-      'summarizer is "gpt-5"',
+      "summarizer is 5",
       "store.spills is an object; give an object with the functions put and get",
       "store.journal is an object; give an object with the functions append and read",
       'onCompact is "yes"',
@@ -138,11 +138,41 @@ describe("carryover", () => {
     expect(knownLimits("gpt-5-mini")).toMatchObject({ contextTokens: 400_000, inputTokens: 272_000 });
     expect(knownLimits("gemini-2.5-pro").contextTokens).toBe(1_048_576);
     expect(knownLimits("some-new-model").contextTokens).toBe(128_000);
+    expect(knownLimits("openai/gpt-5").inputTokens).toBe(272_000);
+    expect(knownLimits("openai/o3").contextTokens).toBe(200_000);
+    expect(knownLimits("google/gemini-2.5-flash").contextTokens).toBe(1_048_576);
+    expect(knownLimits("us.anthropic.claude-sonnet-4-20250514-v1:0").contextTokens).toBe(200_000);
     expect(
       carryover(new MockLanguageModelV3({ modelId: "gpt-4.1" })).session.status().contextWindowTokens,
     ).toBe(1_047_576);
   });
 });
+
+describe("an option of carryover()", () => {
+  const known = problemsOf(() => carryover(answering("hi"), { colour: "red" } as never))
+    .join()
+    .replace(/^.*known are /, "")
+    .split(", ");
+
+  it("is named where an unknown one is refused, and those that it knows itself are not", () => {
+    expect(known).toEqual(expect.arrayContaining(["limits", "summarizer", "store", "restore", "onCompact"]));
+    for (const own of ["model", "systemChars", "toolsChars"]) expect(known).not.toContain(own);
+  });
+
+  it.each(known)("is not given where it is undefined: %s", async (name) => {
+    const [given, bare] = await Promise.all(
+      [{ [name]: undefined }, {}].map(async (options) => {
+        const base = answering("hi");
+        const { model, session } = carryover(base, { clock, ...options } as CarryoverOptions);
+        await generateText({ model, prompt: "hello" });
+        return { status: session.status(), state: session.toJSON(), sent: base.doGenerateCalls[0]?.prompt };
+      }),
+    );
+    expect(given).toEqual(bare);
+  });
+});
+
+const clock = { now: () => 0, sleep: () => new Promise<void>(() => undefined) };
 
 describe("the limits of a conversation", () => {
   const status = (modelId: string, options: object = {}) =>

@@ -42,6 +42,7 @@ import {
   type LanguageModelLike,
   type ModelCall,
 } from "./language-model.ts";
+import { type LanguageModelObject, resolveModel } from "./model-by-name.ts";
 import { createRecallTool, type RecallInput, recallToolIn } from "./recall-tool.ts";
 import { type CarryoverTelemetry, traceSummarizer } from "./telemetry.ts";
 import { wrapModel } from "./wrap-model.ts";
@@ -57,11 +58,18 @@ export interface Carryover<Model extends LanguageModelLike> {
   readonly session: Session;
 }
 
-/** Puts a session in front of a model of the AI SDK. One for each conversation: it remembers what it has done. */
+/**
+ * Puts a session in front of a model of the AI SDK, which may be a name as `generateText` takes it. One for each
+ * conversation: it remembers what it has done.
+ */
 export function carryover<Model extends LanguageModelLike>(
-  base: Model,
-  options: CarryoverOptions = {},
-): Carryover<Model> {
+  model: Model,
+  options?: CarryoverOptions,
+): Carryover<Model>;
+export function carryover(model: string, options?: CarryoverOptions): Carryover<LanguageModelObject>;
+export function carryover(given: LanguageModelLike | string, options: CarryoverOptions = {}): unknown {
+  checkOptions(given, options);
+  const base = resolveModel(given);
   let headers: ModelCall["headers"];
   let recallTool: string | undefined;
   let isEdited = false;
@@ -113,7 +121,7 @@ export function carryover<Model extends LanguageModelLike>(
     },
   });
   return {
-    model: model as unknown as Model,
+    model,
     tools: { recall: createRecallTool(session) },
     prepareStep: createPrepareStep(conversation, model),
     session,
@@ -129,8 +137,8 @@ export interface CarryoverOptions
   extends Omit<SessionOptions, "model" | "summarizer" | "systemChars" | "toolsChars" | "recallTool"> {
   /** The name of the tool that recalls, for notices; where the model is wrapped the request says it. @default as the request says, else none */
   readonly recallTool?: SessionOptions["recallTool"];
-  /** Who writes summaries: another model of the AI SDK, or code of your own; the model itself when unset. @default the model itself */
-  readonly summarizer?: LanguageModelLike | Summarizer;
+  /** Who writes summaries: another model of the AI SDK, by object or by name, or code of your own; the model itself when unset. @default the model itself */
+  readonly summarizer?: LanguageModelLike | string | Summarizer;
   /** Where long outputs and the record of what was done are kept; without it, in your messages and in `onCompact`. @default none */
   readonly store?: CarryoverStore;
   /** What `session.toJSON()` gave when these messages were last used. @default nothing */
@@ -161,15 +169,20 @@ export interface CompactedConversation {
   readonly messages: readonly ModelMessage[];
 }
 
-/** A session by these options; throws one error that lists every problem. */
-function openSession(base: LanguageModelLike, options: CarryoverOptions, wiring: Wiring): OpenSession {
+/** Throws one error that lists every problem. */
+function checkOptions(model: unknown, options: unknown): void {
   throwProblems([
-    ...languageModel.find(base, ["the model"]),
+    ...languageModel.find(model, ["the model"]),
     ...check(CARRYOVER_SHAPE, options),
     ...findConflicts(Object(options)),
   ]);
-  const { summarizer, store, restore: _, onCompact: __, onUsage: ___, telemetry, hooks, ...rest } = options;
-  const { clock = createSystemClock(), overflow, ...sessionOptions } = rest;
+}
+
+/** A session by options that were checked. */
+function openSession(base: LanguageModelLike, options: CarryoverOptions, wiring: Wiring): OpenSession {
+  const { store, restore: _, onCompact: __, onUsage: ___, telemetry, hooks, ...rest } = options;
+  const summarizer = typeof rest.summarizer === "string" ? resolveModel(rest.summarizer) : rest.summarizer;
+  const { clock = createSystemClock(), overflow, summarizer: ____, ...sessionOptions } = rest;
   const model = modelRef(base);
   const askedModel = "modelId" in Object(summarizer) ? modelRef(summarizer as LanguageModelLike) : model;
   const asked = summarizerOf(summarizer ?? base, wiring.headers);
@@ -223,7 +236,9 @@ function modelRef({ provider, modelId }: LanguageModelLike): ModelRef {
   return { provider: String(provider), id: String(modelId) };
 }
 
-function summarizerLimits(given: CarryoverOptions["summarizer"]): Pick<SessionOptions, "summarizer"> {
+function summarizerLimits(
+  given: LanguageModelLike | Summarizer | undefined,
+): Pick<SessionOptions, "summarizer"> {
   if (given === undefined || !("modelId" in Object(given))) return {};
   const model = modelRef(given as LanguageModelLike);
   const limits = knownLimits(model.id);
@@ -233,8 +248,9 @@ function summarizerLimits(given: CarryoverOptions["summarizer"]): Pick<SessionOp
 }
 
 const languageModel: Rule = {
-  expects: 'a language model object of the AI SDK, such as openai("...") gives',
+  expects: 'a language model of the AI SDK, such as openai("...") gives, or its name ("provider/model")',
   find(value, path) {
+    if (typeof value === "string" && value.trim() !== "") return [];
     const missing = ["doGenerate", "doStream"].filter((name) => methods(name).find(value, []).length > 0);
     if (missing.length === 0) return [];
     const name = path.join(".");
