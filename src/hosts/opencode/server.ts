@@ -9,6 +9,7 @@ import type {
   ModelTool,
   OutgoingRequest,
   RunningTool,
+  ToolCall,
   ToolParameter,
 } from "../../plugin/host/agent-host.ts";
 import { createPlugin } from "../../plugin/plugin.ts";
@@ -16,7 +17,8 @@ import { configHome } from "../../plugin/stores/folders.ts";
 import { asNumber, asObject, asString } from "../../text/json.ts";
 import { attendanceOf } from "./attendance.ts";
 import { askToStart, createChildSessions, listAgents } from "./child-sessions.ts";
-import type { Hooks, PluginInput, ToolContext, ToolDefinition } from "./hooks.ts";
+import { guardedHook, refusalOf } from "./guard.ts";
+import type { Hooks, HostEvent, PluginInput, ToolContext, ToolDefinition } from "./hooks.ts";
 import { messageFormat, OWN_METADATA } from "./messages.ts";
 import { createScreen } from "./screen.ts";
 import { createHostCalls, createMessageId, createSessions, type HostCalls } from "./sessions.ts";
@@ -92,21 +94,24 @@ export const opencodeTools: HostTools = {
 
 const WRITING_TOOLS: ReadonlySet<string> = new Set(["write", "edit", "multiedit"]);
 
-/** The plugin as the hooks of OpenCode 1. A hook never throws into OpenCode, where that would be an error 500 for the user. */
+/**
+ * The plugin as the hooks of OpenCode 1. A hook never throws into OpenCode, where that would be an error 500 for the user, and
+ * never holds it up for long. What it has decided is done at once and only when it came in time.
+ */
 export function createHooks(plugin: AgentPlugin, { calls, onFailure }: HooksSetup): Hooks {
   let isReady = false;
-  const hooks: Hooks = {
+  const tell = async ({ event }: { readonly event: HostEvent }): Promise<void> => {
+    const signal = readSignal(event);
+    const told = signal === undefined ? undefined : plugin.onSignal(signal);
+    if (!isReady) {
+      // OpenCode takes no calls while it loads its plugins; the first event says that it runs.
+      isReady = true;
+      await plugin.onSignal({ type: "ready" });
+    }
+    await told;
+  };
+  const hooks: DecidingHooks = {
     dispose: () => plugin.dispose(),
-    async event({ event }) {
-      const signal = readSignal(event);
-      const told = signal === undefined ? undefined : plugin.onSignal(signal);
-      if (!isReady) {
-        // OpenCode takes no calls while it loads its plugins; the first event says that it runs.
-        isReady = true;
-        await plugin.onSignal({ type: "ready" });
-      }
-      await told;
-    },
     async config(config) {
       config.command = { ...plugin.commands, ...config.command };
     },
@@ -122,46 +127,49 @@ export function createHooks(plugin: AgentPlugin, { calls, onFailure }: HooksSetu
         messageId,
         from: isOurs ? "plugin" : "user",
       });
-      for (const text of texts) {
+      const added = texts.map((text) => {
         const id = createMessageId(Date.now()).replace("msg_", "prt_");
         const place = { id, sessionID, messageID: messageId };
-        parts.push({ ...place, type: "text", text, synthetic: true, metadata: OWN_METADATA });
-      }
+        return { ...place, type: "text", text, synthetic: true, metadata: OWN_METADATA };
+      });
+      return () => parts.push(...added);
     },
     async "chat.params"({ sessionID, model }, { options }) {
       const facts = readModel(model);
       if (facts !== undefined) await plugin.onSignal({ type: "request", sessionId: sessionID, model: facts });
-      replaceSession(options, sessionID, await plugin.cacheOwnerOf(sessionID));
+      const owner = await plugin.cacheOwnerOf(sessionID);
+      return () => replaceSession(options, sessionID, owner);
     },
     async "chat.headers"({ sessionID, model }, { headers }) {
       const owner = await plugin.cacheOwnerOf(sessionID);
-      if (owner === undefined) return;
-      replaceSession(headers, sessionID, owner);
-      const isHostsOwn = model.providerID.startsWith("opencode");
-      headers[isHostsOwn ? "x-opencode-session" : "x-session-affinity"] = owner;
+      if (owner === undefined) return undefined;
+      return () => {
+        replaceSession(headers, sessionID, owner);
+        const isHostsOwn = model.providerID.startsWith("opencode");
+        headers[isHostsOwn ? "x-opencode-session" : "x-session-affinity"] = owner;
+      };
     },
     async "tool.execute.after"(input, output) {
-      await plugin.afterTool(finishedTool(input, output), (change) => changeToolOutput(output, change));
-    },
-    async "experimental.chat.messages.transform"(_, { messages }) {
-      for (const [index, message] of withoutShown(messages).entries()) messages[index] = message;
-      const request = outgoingRequest(messages);
-      if (request !== undefined) await plugin.beforeRequest(request);
+      const changed = { ...output };
+      await plugin.afterTool(finishedTool(input, changed), (change) => changeToolOutput(changed, change));
+      return () => Object.assign(output, changed);
     },
     async "experimental.session.compacting"({ sessionID }, { context }) {
-      context.push(...(await plugin.beforeCompaction({ sessionId: sessionID })));
+      const texts = await plugin.beforeCompaction({ sessionId: sessionID });
+      return () => context.push(...texts);
     },
   };
   return {
     ...guarded(hooks, onFailure),
+    // OpenCode does not wait for it, so it may take its time.
+    event: (input) => tell(input).catch((cause: unknown) => onFailure("event", cause)),
+    "experimental.chat.messages.transform": editRequests(plugin, onFailure),
     async "tool.execute.before"(input, output) {
-      let refusal: string | undefined;
-      try {
+      const call = (): ToolCall => {
         const { sessionID: sessionId, callID: callId, tool } = input;
-        refusal = await plugin.beforeTool({ sessionId, callId, tool, input: output.args });
-      } catch (cause) {
-        onFailure("tool.execute.before", cause);
-      }
+        return { sessionId, callId, tool, input: output.args };
+      };
+      const refusal = await refusalOf(call, plugin, (cause) => onFailure("tool.execute.before", cause));
       if (refusal !== undefined) throw new ToolRefusal(refusal);
     },
     tool: Object.fromEntries(
@@ -199,19 +207,50 @@ class ToolRefusal extends Error {
   readonly code = "tool-refused";
 }
 
-function guarded(hooks: Hooks, onFailure: (hook: string, cause: unknown) => void): Hooks {
-  const entries = Object.entries(hooks).map(([name, hook]) => [
+function guarded(hooks: DecidingHooks, onFailure: HooksSetup["onFailure"]): Hooks {
+  const entries = Object.entries(hooks).map(([name, run]) => [
     name,
-    async (input: unknown, output: unknown): Promise<void> => {
-      try {
-        await (hook as (input: unknown, output: unknown) => Promise<void>)(input, output);
-      } catch (cause) {
-        onFailure(name, cause);
-      }
-    },
+    guardedHook({ name, run: run as (...given: unknown[]) => Promise<undefined> }, onFailure),
   ]);
   return Object.fromEntries(entries) as Hooks;
 }
+
+/** The hooks, each giving back what is to be changed, if anything. */
+type DecidingHooks = {
+  [Name in keyof Omit<Hooks, "tool">]: Hooks[Name] extends ((...given: infer Given) => unknown) | undefined
+    ? (...given: Given) => Promise<unknown>
+    : never;
+};
+
+/** Edits the very list that is sent. When that fails or is late, the list is as it was, and what comes later edits another one. */
+function editRequests(plugin: AgentPlugin, onFailure: HooksSetup["onFailure"]): EditMessages {
+  return async (_, output) => {
+    const messages = output?.messages ?? [];
+    let shown = messages;
+    const edit = guardedHook<[]>(
+      {
+        name: "experimental.chat.messages.transform",
+        restore() {
+          for (const [index, message] of withoutShown(messages).entries()) messages[index] = message;
+          const before = [...messages];
+          return () => {
+            shown = [...messages];
+            messages.splice(0, messages.length, ...before);
+          };
+        },
+        async run() {
+          const request = outgoingRequest(() => shown);
+          if (request !== undefined) await plugin.beforeRequest(request);
+        },
+        forkOf: async () => plugin.isFork(outgoingRequest(() => messages)?.sessionId ?? ""),
+      },
+      onFailure,
+    );
+    await edit();
+  };
+}
+
+type EditMessages = NonNullable<Hooks["experimental.chat.messages.transform"]>;
 
 /** OpenCode names caches and routes after the session: the child of an exact fork takes those of its parent. */
 function replaceSession(record: Record<string, unknown>, sessionId: string, owner: string | undefined): void {
@@ -220,19 +259,21 @@ function replaceSession(record: Record<string, unknown>, sessionId: string, owne
 }
 
 /** The request that a list of messages is: the newest message is always of its session. */
-function outgoingRequest(messages: SessionMessage[]): OutgoingRequest | undefined {
-  const sessionId = asString(messages.at(-1)?.info?.sessionID);
+function outgoingRequest(list: () => SessionMessage[]): OutgoingRequest | undefined {
+  const sessionId = asString(list().at(-1)?.info?.sessionID);
   if (sessionId === undefined) return undefined;
   return {
     sessionId,
-    messages,
+    get messages() {
+      return list();
+    },
     get model() {
-      const info = messages.findLast((message) => message?.info?.role === "user")?.info;
+      const info = list().findLast((message) => message?.info?.role === "user")?.info;
       const { providerID, modelID } = asObject(info?.model);
       return { provider: asString(providerID) ?? "", id: asString(modelID) ?? "" };
     },
     get lastAnswerAtMs() {
-      return messages
+      return list()
         .map((message) => (message?.info?.role === "assistant" ? completedAtMs(message) : undefined))
         .findLast((atMs) => atMs !== undefined);
     },

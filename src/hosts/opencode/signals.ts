@@ -1,6 +1,7 @@
 import { classifyProviderError } from "../../compaction/provider-errors/classify-provider-error.ts";
 import type { ForkError } from "../../fork/life/record.ts";
-import type { HostSignal, ModelFacts, SessionFacts } from "../../plugin/host/agent-host.ts";
+import type { HostSignal, SessionFacts } from "../../plugin/host/agent-host.ts";
+import type { ModelFacts } from "../../plugin/host/models.ts";
 import { asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
 import type { HostEvent } from "./hooks.ts";
 

@@ -1,7 +1,7 @@
 import type { AgentPlugin } from "../../plugin/host/agent-host.ts";
 import { asObject, asString, type UnknownObject } from "../../text/json.ts";
+import { HOOK_MS, inTime } from "../opencode/guard.ts";
 import { HEADING } from "./checkpoints.ts";
-import { HOOK_MS, inTime } from "./guard.ts";
 import type { SessionReader } from "./read-session.ts";
 import type { HttpEvent } from "./requests.ts";
 import { answerInWire, type ProviderWire, summarizerInWire, wireOf, withPromptText } from "./wire-answer.ts";

@@ -1,4 +1,5 @@
-import type { AgentPlugin, ModelFacts, OutgoingRequest } from "../../plugin/host/agent-host.ts";
+import type { AgentPlugin, OutgoingRequest } from "../../plugin/host/agent-host.ts";
+import type { ModelFacts } from "../../plugin/host/models.ts";
 import { asArray, asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
 import { listModels, type SetupContext } from "./abilities.ts";
 import type { AnswerFacts } from "./messages.ts";

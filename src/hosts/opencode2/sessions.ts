@@ -9,9 +9,9 @@ import {
 } from "../../plugin/host/agent-host.ts";
 import { createLruMap } from "../../plugin/host/features.ts";
 import { asNumber, asObject, asString, omitUndefined, type UnknownObject } from "../../text/json.ts";
+import { inTime } from "../opencode/guard.ts";
 import type { SetupContext } from "./abilities.ts";
 import type { ChildNotes } from "./child-notes.ts";
-import { inTime } from "./guard.ts";
 import { inheritedMessageId, ownMessageId } from "./messages.ts";
 import type { SessionReader } from "./read-session.ts";
 

@@ -9,7 +9,7 @@ import {
   userMessage,
 } from "../../../test/rig/opencode2/setup-context.ts";
 import plugin from "../../server.ts";
-import { HOOK_MS } from "./guard.ts";
+import { HOOK_MS } from "../opencode/guard.ts";
 
 async function load(setup: Omit<FakeContextSetup, "directory"> = {}) {
   const directory = mkdtempSync(join(tmpdir(), "carryover-opencode2-"));

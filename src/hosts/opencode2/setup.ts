@@ -1,16 +1,16 @@
 import { join } from "node:path";
-import type { AgentHost, AgentPlugin, RunningTool } from "../../plugin/host/agent-host.ts";
+import type { AgentHost, AgentPlugin, RunningTool, ToolCall } from "../../plugin/host/agent-host.ts";
 import { createLruMap } from "../../plugin/host/features.ts";
 import { createPlugin } from "../../plugin/plugin.ts";
 import { configHome, LOG_FILE, pluginFolders } from "../../plugin/stores/folders.ts";
 import { isDatabase } from "../../plugin/stores/plugin-stores.ts";
 import { asObject, asString } from "../../text/json.ts";
 import { attendanceOf, programArguments } from "../opencode/attendance.ts";
+import { guardedHook, refusalOf } from "../opencode/guard.ts";
 import { addCommand, asSetupContext, directoryOf, type SetupContext } from "./abilities.ts";
 import { createChildNotes } from "./child-notes.ts";
 import { createChildSessions } from "./child-sessions.ts";
 import { COMPACTION_MS, createCompactionHooks } from "./compaction.ts";
-import { guardedHook } from "./guard.ts";
 import { createLogFile } from "./log.ts";
 import { createAnswerFacts, createMessageFormat } from "./messages.ts";
 import { createSessionReader, ReadOnly } from "./read-session.ts";
@@ -106,7 +106,6 @@ function createParts(context: SetupContext, directory: string) {
 }
 
 const MAX_SESSIONS = 1_024;
-const UNCHECKED = "Not done: whether a fork may do this could not be checked. Try once more.";
 
 type Parts = ReturnType<typeof createParts>;
 
@@ -116,11 +115,12 @@ interface HooksSetup extends Parts {
 }
 
 async function addHooks({ session, tool }: SetupContext, setup: HooksSetup): Promise<void> {
-  const { plugin, answers, reader, notes, models, lastModels, onFailure } = setup;
-  const edit = guardedHook<ContextEvent>(
+  const { plugin, answers, reader, models, lastModels, onFailure } = setup;
+  const edit = guardedHook<[ContextEvent]>(
     {
       name: "context",
       restore: restoreContext,
+      forkOf: ({ sessionID }) => plugin.isFork(sessionID),
       async run(event) {
         const { sessionID: sessionId, model } = event;
         lastModels.set(sessionId, model);
@@ -151,31 +151,24 @@ async function addHooks({ session, tool }: SetupContext, setup: HooksSetup): Pro
   await session.hook("http.request", guardedHook({ name: "http.request", run: useKey }, onFailure));
   const refusals = createRefusals();
   await tool.hook("execute.before", async (event: ToolStartEvent) => {
-    const { sessionID: sessionId, id: callId, tool: name, input } = event;
-    let reason: string | undefined;
-    const look = async (): Promise<void> => {
-      // A person's call goes on when our check fails; a fork's does not, since the check is what holds it.
-      if ((await notes.of(sessionId)) !== undefined) reason = UNCHECKED;
-      reason = await plugin.beforeTool({ sessionId, callId, tool: name, input });
+    const call = (): ToolCall => {
+      const { sessionID: sessionId, id: callId, tool: name, input } = event;
+      return { sessionId, callId, tool: name, input };
     };
-    await guardedHook({ name: "execute.before", run: look }, onFailure)(event);
+    const reason = await refusalOf(call, plugin, (cause) => onFailure("execute.before", cause));
     if (reason !== undefined) throw refusals.of(event, reason);
   });
   await tool.hook(
     "execute.after",
-    guardedHook<ToolEndEvent>(
+    guardedHook<[ToolEndEvent]>(
       {
         name: "execute.after",
-        restore: (event) => {
-          const { result } = event;
-          return () => {
-            if (result !== undefined) event.result = result;
-          };
-        },
         async run(event) {
-          const finished = finishedTool(event);
-          if (finished !== undefined)
-            await plugin.afterTool(finished, (change) => changeToolResult(event, change));
+          const changed = { ...event };
+          const finished = finishedTool(changed);
+          if (finished === undefined) return undefined;
+          await plugin.afterTool(finished, (change) => changeToolResult(changed, change));
+          return () => Object.assign(event, { result: changed.result });
         },
       },
       onFailure,

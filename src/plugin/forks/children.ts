@@ -3,8 +3,9 @@ import { currentRun, type ForkRecord, forkName, isLive } from "../../fork/life/r
 import { readForkRecord } from "../../fork/life/stored-record.ts";
 import type { Transcript } from "../../transcript/message.ts";
 import type { PluginContext } from "../context/context.ts";
-import type { HostMessage, RequestEntry, ToolCall } from "../host/agent-host.ts";
+import type { HostMessage, ToolCall } from "../host/agent-host.ts";
 import { createLruMap, type Feature } from "../host/features.ts";
+import type { RequestEntry } from "../host/models.ts";
 import type { ForkSetup } from "./forks.ts";
 import type { NewEvent } from "./keeper.ts";
 import { createChildLimits } from "./limits.ts";
@@ -52,6 +53,7 @@ export function createChildEventsFeature({ context, forks }: ForkSetup): Feature
   };
   return {
     name: "fork events",
+    holdsForks: true,
     async onSignal(signal) {
       links.observe(signal);
       switch (signal.type) {
@@ -144,6 +146,7 @@ export function createChildGuards({ context, forks }: ForkSetup): Feature {
 
   return {
     name: "fork guards",
+    holdsForks: true,
     async beforeTool(call) {
       if ((await forks.links.linkOf(call.sessionId)) !== undefined) {
         const kind = tools.kindOf(call.tool);
@@ -196,6 +199,9 @@ export function createGraftFeature({ context, forks }: ForkSetup): Feature {
 
   return {
     name: "inherited context",
+    holdsForks: true,
+    isFork: async (sessionId) =>
+      forks.keeper.ofChild(sessionId) !== undefined || (await links.linkOf(sessionId)) !== undefined,
     async beforeRequest(request) {
       const { sessionId, messages } = request;
       capture.see(request, context.now());

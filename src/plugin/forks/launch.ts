@@ -8,8 +8,9 @@ import {
 } from "../../fork/life/record.ts";
 import { admitFork, createForkRecord } from "../../fork/life/start.ts";
 import type { PluginContext } from "../context/context.ts";
-import type { HostMessage, ModelFacts, RunningTool, TurnSettings } from "../host/agent-host.ts";
+import type { HostMessage, RunningTool, TurnSettings } from "../host/agent-host.ts";
 import type { HostAgent } from "../host/agents.ts";
+import type { ModelFacts } from "../host/models.ts";
 import type { StoredView } from "../stores/views.ts";
 import { cachePrices, type ModelWindows } from "../window/models.ts";
 import type { Forks } from "./forks.ts";

@@ -4,6 +4,7 @@ import type { ApplyOptions, Edit } from "../../transcript/edit.ts";
 import type { ModelRef, Transcript } from "../../transcript/message.ts";
 import type { AskingAgent, HostAgent, LimitedChild, NewChild, StartAnswer } from "./agents.ts";
 import type { CompactionMoment, HostCheckpoints } from "./checkpoints.ts";
+import type { ModelFacts, RequestEntry } from "./models.ts";
 import type { HostScreen } from "./screen.ts";
 
 /**
@@ -225,31 +226,6 @@ export type HostSignal =
   | { readonly type: "permission-answered"; readonly sessionId: string; readonly askId: string }
   | { readonly type: "compacted"; readonly sessionId: string };
 
-/** A model as the agent describes it; what it does not know is unset. */
-export interface ModelFacts extends ModelRef {
-  readonly contextTokens?: number;
-  readonly inputTokens?: number;
-  readonly outputTokens?: number;
-  /** In one currency for the same number of tokens; input is above 0, and 0 says that a cache price is not known. */
-  readonly prices?: { readonly input: number; readonly cacheRead: number; readonly cacheWrite: number };
-}
-
-/** What one request of the model used, as it is journalled. */
-export interface RequestEntry {
-  readonly type: "request";
-  readonly messageId: string;
-  readonly model: string;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly reasoningTokens: number;
-  readonly cacheReadTokens: number;
-  readonly cacheWriteTokens: number;
-  readonly costUSD: number;
-  /** Set for the request of a summary. */
-  readonly summary?: true;
-  readonly error?: string;
-}
-
 /** The messages of a request right before they are sent. */
 export interface OutgoingRequest {
   readonly sessionId: string;
@@ -335,12 +311,17 @@ export interface Handlers {
   onUserMessage(message: UserMessage): Promise<string | undefined>;
   /** The session whose provider cache the requests of a session should use. */
   cacheOwnerOf(sessionId: string): Promise<string | undefined>;
+  /**
+   * Whether a session is the child of a fork. Where `beforeRequest` or `beforeTool` fails or is late, a person's request or call
+   * goes on as it is; a fork's does not, since it would lack what it inherits, or nobody would have checked it.
+   */
+  isFork(sessionId: string): Promise<boolean>;
   dispose(): Promise<void>;
 }
 
-/** The plugin as an adapter runs it. No handler throws. */
+/** The plugin as an adapter runs it. No handler throws, but `beforeRequest` and `beforeTool` for a fork that must not go on. */
 export interface AgentPlugin
-  extends Pick<Handlers, "onSignal" | "beforeTool" | "compact" | "cacheOwnerOf" | "dispose"> {
+  extends Pick<Handlers, "onSignal" | "beforeTool" | "compact" | "cacheOwnerOf" | "isFork" | "dispose"> {
   /** Edits the list of the request in place. */
   beforeRequest(request: OutgoingRequest): Promise<void>;
   /** Calls `change` for each change, in order; `finished.text` must show the one before. */

@@ -79,6 +79,25 @@ describe("the features together", () => {
     expect(failures).toHaveLength(1);
   });
 
+  it("let a fork go no further where one fails that holds forks; a person goes on", async () => {
+    const holding: Omit<Feature, "name"> = {
+      holdsForks: true,
+      isFork: async (sessionId) => sessionId === "fork",
+      beforeRequest: broken,
+      beforeTool: broken,
+    };
+    const { plugin } = combined({ beforeRequest: broken }, holding);
+    const request = (sessionId: string) =>
+      plugin.beforeRequest({ sessionId, messages: [], model: { provider: "p", id: "m" } });
+    const call = (sessionId: string) =>
+      plugin.beforeTool({ sessionId, callId: "c", tool: "task", input: {} });
+    await expect(request("fork")).rejects.toThrow("broken");
+    await expect(call("fork")).rejects.toThrow("broken");
+    await request("person");
+    expect(await call("person")).toBeUndefined();
+    expect([await plugin.isFork("fork"), await plugin.isFork("person")]).toEqual([true, false]);
+  });
+
   it("add all their texts to a compaction and to a message of the user", async () => {
     const { plugin } = combined(
       { beforeCompaction: async () => "one", onUserMessage: async () => undefined },

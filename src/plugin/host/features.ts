@@ -3,6 +3,8 @@ import type { AgentPlugin, Handlers, ModelTool, UserCommand } from "./agent-host
 /** One thing that the plugin does, as the handlers, tools and commands it needs. */
 export interface Feature extends Partial<Handlers> {
   readonly name: string;
+  /** A fork's request or call must not go on where this feature fails. */
+  readonly holdsForks?: true;
   readonly tools?: Readonly<Record<string, ModelTool>>;
   readonly commands?: Readonly<Record<string, UserCommand>>;
 }
@@ -16,7 +18,10 @@ export interface FeatureFailure {
   readonly sessionId?: string;
 }
 
-/** All features as one plugin: handlers run in the order of the features, and one that throws is reported and skipped. */
+/**
+ * All features as one plugin: handlers run in the order of the features, and one that throws is reported and skipped. Only what
+ * holds a fork is not: then the fork's request or call goes no further.
+ */
 export function combineFeatures(
   features: readonly Feature[],
   onFailure: (failure: FeatureFailure) => void,
@@ -28,8 +33,16 @@ export function combineFeatures(
       return await decide(feature);
     } catch (cause) {
       onFailure({ feature: feature.name, handler, cause, ...(sessionId !== undefined && { sessionId }) });
+      const isHolding = feature.holdsForks && (handler === "beforeRequest" || handler === "beforeTool");
+      if (isHolding && sessionId !== undefined && (await isFork(sessionId))) throw cause;
       return undefined;
     }
+  }
+
+  async function isFork(sessionId: string): Promise<boolean> {
+    const decide = (each: Feature) => each.isFork?.(sessionId);
+    for await (const is of decisions({ handler: "isFork", sessionId, decide })) if (is) return true;
+    return false;
   }
 
   async function* decisions<Decision>(moment: Moment<Decision>): AsyncGenerator<Decision> {
@@ -52,10 +65,12 @@ export function combineFeatures(
       await Promise.all(features.map((feature) => ask(feature, moment)));
     },
     async beforeRequest(request) {
-      const { sessionId, messages } = request;
+      const { sessionId } = request;
       const decide = (each: Feature) => each.beforeRequest?.(request);
       for await (const edited of decisions({ handler: "beforeRequest", sessionId, decide })) {
         const { messages: sent, frame } = "frame" in edited ? edited : { messages: edited };
+        // Asked for again: an adapter for which this is too late shows another list.
+        const { messages } = request;
         messages.splice(0, messages.length, ...sent);
         if (frame !== undefined) request.frame = frame;
       }
@@ -96,6 +111,7 @@ export function combineFeatures(
       for await (const owner of decisions({ handler: "cacheOwnerOf", sessionId, decide })) return owner;
       return undefined;
     },
+    isFork,
     async dispose() {
       for (const feature of features)
         await ask(feature, { handler: "dispose", sessionId: undefined, decide: (each) => each.dispose?.() });

@@ -2,8 +2,8 @@ import { type ModelLimits, type OverflowSettings, usableTokens } from "../../com
 import { ABOUT_TO_SHARE } from "../../session/next-action.ts";
 import { CACHE_PROFILES, type CacheProfile, cacheProfileFor } from "../../stages/cache-profiles.ts";
 import type { ModelThresholds, PluginOptions } from "../context/options.ts";
-import type { ModelFacts } from "../host/agent-host.ts";
 import type { Feature } from "../host/features.ts";
+import type { ModelFacts } from "../host/models.ts";
 
 /** What the agent and the options say about the models that were used; a model is named "provider/model". */
 export interface ModelWindows {

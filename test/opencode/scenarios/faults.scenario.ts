@@ -3,11 +3,12 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { beforeAll, expect } from "vitest";
-import { callAll, say } from "../../rig/model-server/step.ts";
+import { call, callAll, say } from "../../rig/model-server/step.ts";
 import type { Fault } from "../harness/faulty-plugin.ts";
 import type { HostRig } from "../harness/host-rig.ts";
 import { PLUGIN_ENTRY, PLUGIN_FILE } from "../harness/plugin-specs.ts";
 import { describeHosts } from "../harness/scenario.ts";
+import { firstChildRequest, letGo, requestWith, textOf, waitForDeliveries, waiting } from "./fork-support.ts";
 import { messagesOf } from "./window-support.ts";
 
 const FAULTY_FILE = resolve(PLUGIN_FILE, "../../faulty/carryover.mjs");
@@ -23,7 +24,7 @@ const HANDLERS = [
 describeHosts("a plugin that fails", (host) => {
   beforeAll(buildFaulty);
   const shared = host.shareRig({ otherPlugins: [pathToFileURL(FAULTY_FILE).href] });
-  const ways: readonly Fault["how"][] = host.name === "opencode" ? ["throw"] : ["throw", "hang"];
+  const ways: readonly Fault["how"][] = ["throw", "hang"];
 
   for (const how of ways)
     host.scenario(
@@ -59,15 +60,36 @@ describeHosts("a plugin that fails", (host) => {
       },
     );
 
-  if (host.name === "opencode2")
+  host.scenario(
+    "a list that was half edited when the handler failed is put back",
+    { shared, proves: "the bare request leaves" },
+    async (rig) => {
+      const id = await rig.newSession();
+      setFaults(rig, { [id]: { handler: "beforeRequest", how: "half" } });
+      await playTurn(rig, id);
+      expect(faultsSeen(rig)).toContain(`${id} beforeRequest`);
+    },
+  );
+
+  for (const how of ways)
     host.scenario(
-      "a list that was half edited when the handler failed is put back",
-      { shared, proves: "the bare request leaves" },
+      `a fork ends with an error when what it inherits cannot be put in front: the handler ${how}s`,
+      { shared, proves: "no request leaves without what was inherited, and the parent reads why" },
       async (rig) => {
         const id = await rig.newSession();
-        setFaults(rig, { [id]: { handler: "beforeRequest", how: "half" } });
-        await playTurn(rig, id);
-        expect(faultsSeen(rig)).toContain(`${id} beforeRequest`);
+        const name = `goes-on-${how}`;
+        rig.model.script([
+          callAll([waiting(rig, name)], { family: "child" }),
+          say("Seen.", { sessionId: id, contains: "fork_result delivery" }),
+        ]);
+        await rig.turn(id, "Remember 4711.", [call("fork", { prompt: "Look." }), say("Forked.")]);
+        await firstChildRequest(rig, id);
+        const [child] = await rig.children(id);
+        setFaults(rig, { [child?.id ?? ""]: { handler: "beforeRequest", how } });
+        letGo(rig, name);
+        await waitForDeliveries(rig, id, 1);
+        expect(rig.requests({ parentSessionId: id })).toHaveLength(1);
+        expect(textOf(requestWith(rig, id, "fork_result delivery"))).toContain("was not sent");
       },
     );
 });
