@@ -15,3 +15,4 @@ export {
 } from "./hosts/ai-sdk/conversation.ts";
 export { createModelSummarizer, knownLimits, type LanguageModelLike } from "./hosts/ai-sdk/language-model.ts";
 export { createRecallTool, type RecallInput } from "./hosts/ai-sdk/recall-tool.ts";
+export type { SummarizerChoice, SummarizerOption } from "./hosts/ai-sdk/summarizer.ts";

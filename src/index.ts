@@ -14,10 +14,14 @@ export {
   type CompactionTrigger,
   type NothingToCompact,
   planCompaction,
-  type SummarizerModel,
 } from "./compaction/plan/plan-compaction.ts";
 export type { Clock } from "./compaction/ports/clock.ts";
-export type { SummarizeOptions, Summarizer, SummaryRequest } from "./compaction/ports/summarizer.ts";
+export type {
+  SummarizeOptions,
+  Summarizer,
+  SummarizerModel,
+  SummaryRequest,
+} from "./compaction/ports/summarizer.ts";
 export {
   type ClassifyOptions,
   classifyProviderError,

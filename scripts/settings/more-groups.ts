@@ -38,8 +38,8 @@ export const MORE_GROUPS: readonly Group[] = [
   },
   {
     title: "`summarizer` of a session",
-    about: "The model that writes summaries, and its limits.",
-    file: "src/compaction/plan/plan-compaction.ts",
+    about: "The model that writes summaries, its limits, and what it is told.",
+    file: "src/compaction/ports/summarizer.ts",
     interface: "SummarizerModel",
     from: D3,
     when: "summaries are written by another model",
@@ -47,6 +47,16 @@ export const MORE_GROUPS: readonly Group[] = [
       model: { default: "the driver's choice" },
       windowTokens: { default: "that of the model that is asked" },
       outputTokens: { default: "unknown" },
+      system: {
+        default: "the memory of an AI agent; documented: of a coding agent",
+        from: OWN,
+        when: "your product is no agent",
+      },
+      instructions: {
+        default: "six headings, from the goal to the critical context",
+        from: OWN,
+        when: "other things matter in your conversations",
+      },
     },
   },
   {
@@ -142,6 +152,7 @@ export const MORE_GROUPS: readonly Group[] = [
       pins: { default: "none", from: OWN },
       redact: { default: "the built-in rules", from: D3 },
       model: { default: "the summarizer's choice" },
+      profile: { default: "documented", from: OWN, when: "your product is no coding agent" },
     },
   },
   {

@@ -161,7 +161,10 @@ ${REASON_ROWS(IDLE)}
 ${REASON_ROWS(GIVE_UP)}`;
 
 /** Names in the union of actions and events that are not interfaces of the same file. */
-const PLACES: Readonly<Record<string, string>> = { CompactionEvent: COMPACT };
+const PLACES: Readonly<Record<string, string>> = {
+  CompactionEvent: COMPACT,
+  CompactionProgress: "src/compaction/progress.ts",
+};
 
 function actions(): string {
   const rows = readUnion(ACTIONS, "SessionAction").map((name) => {
@@ -206,7 +209,7 @@ ${REASON_ROWS(WARNINGS)}`;
 
 function eventRows(file: string, name: string): readonly string[] {
   if (file === COMPACT && name === "CompactionEvent")
-    return readUnion(file, name).flatMap((each) => eventRows(file, each));
+    return readUnion(file, name).flatMap((each) => eventRows(PLACES[each] ?? file, each));
   const own = readInterface(file, name);
   const inherited =
     file === COMPACT && name !== "CompactionStart" ? readInterface(file, "CompactionStart") : [];

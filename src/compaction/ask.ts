@@ -2,6 +2,7 @@ import type { CompactionPlan, CompactionTrigger } from "./plan/plan-compaction.t
 import { type CallResult, callWithin } from "./ports/call-within.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Summarizer } from "./ports/summarizer.ts";
+import type { ProgressTeller } from "./progress.ts";
 import { isContextLengthExceeded } from "./provider-errors/classify-provider-error.ts";
 import type { Representation } from "./summary/message.ts";
 import { buildSummaryRequest, type GateReason, gateSummary, type RequestChanges } from "./summary/request.ts";
@@ -17,6 +18,7 @@ export async function askSummarizer({
   clock,
   signal,
   changes: hookChanges,
+  progress,
 }: SummaryQuestion): Promise<SummaryAnswer> {
   if (summarizer === undefined) return { status: "refused", reason: "no-summarizer", calls: 0 };
   const cleaner = createTextCleaner(plan.redaction);
@@ -29,8 +31,10 @@ export async function askSummarizer({
     const { request, fits } = buildSummaryRequest(plan.material, changes);
     if (!fits) break;
     calls++;
+    progress.begin("summary", calls);
     const result = await callWithin({
       start: (options) => summarizer.summarize(request, options),
+      onProgress: progress.arrived,
       limitMs: CALL_LIMIT_MS,
       idleMs: CALL_IDLE_MS,
       clock,
@@ -67,6 +71,7 @@ interface SummaryQuestion {
   readonly signal: AbortSignal | undefined;
   /** What hooks want changed. */
   readonly changes: RequestChanges;
+  readonly progress: ProgressTeller;
 }
 
 type SummaryAnswer = { readonly calls: number } & (

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createFakeClock, createFakeSummarizer } from "../../test/rig/fakes.ts";
+import { createFakeClock, createFakeSummarizer, startsAndEnds } from "../../test/rig/fakes.ts";
 import { deepFreeze, transcript as read } from "../../test/rig/notation.ts";
 import type { Transcript } from "../transcript/message.ts";
 import { type CompactionEvent, compact } from "./compact.ts";
@@ -11,7 +11,7 @@ const LONG = "u:400 a:900 u:80 a(read:40000) a(bash:9000) u:60 a(read:4000)";
 async function run(transcript: Transcript, listener?: (event: CompactionEvent) => void) {
   const clock = createFakeClock();
   const events: CompactionEvent[] = [];
-  const onEvent = listener ?? ((event: CompactionEvent) => void events.push(event));
+  const onEvent = listener ?? startsAndEnds(events);
   const plan = planCompaction({ transcript, trigger: "threshold" });
   const ports = { summarizer: createFakeSummarizer(PROSE), clock };
   return { outcome: await clock.runUntilDone(compact(plan, ports, { at: 5, onEvent })), events };
@@ -59,7 +59,7 @@ describe("compact: events and aborts", () => {
       {
         at: 5,
         signal: abort.signal,
-        onEvent: (event) => events.push(event),
+        onEvent: startsAndEnds(events),
         hooks: [{ name: "slow", compacting: slow(1_000) }],
       },
     );

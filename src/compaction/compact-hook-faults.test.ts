@@ -2,7 +2,12 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createFakeClock, createFakeSummarizer, type FakeClock } from "../../test/rig/fakes.ts";
+import {
+  createFakeClock,
+  createFakeSummarizer,
+  type FakeClock,
+  startsAndEnds,
+} from "../../test/rig/fakes.ts";
 import { deepFreeze, transcript as read } from "../../test/rig/notation.ts";
 import { filterCompacted } from "../stages/boundary.ts";
 import type { Transcript } from "../transcript/message.ts";
@@ -211,7 +216,7 @@ describe("24 hook faults", () => {
       compact(
         plan,
         { summarizer, clock },
-        { at: 1, hooks: Array.from({ length: copies }, () => hook), onEvent: (event) => events.push(event) },
+        { at: 1, hooks: Array.from({ length: copies }, () => hook), onEvent: startsAndEnds(events) },
       ),
     );
     await ignoreRejections();

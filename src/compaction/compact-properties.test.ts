@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createFakeClock, createFakeSummarizer } from "../../test/rig/fakes.ts";
+import { createFakeClock, createFakeSummarizer, startsAndEnds } from "../../test/rig/fakes.ts";
 import { deepFreeze } from "../../test/rig/notation.ts";
 import { anyOpenCodeMessages } from "../../test/rig/random-history/lower-to-opencode.ts";
 import { anyText } from "../../test/rig/random-history/random-history.ts";
@@ -58,7 +58,7 @@ async function carryOut(plan: CompactionPlan) {
   const clock = createFakeClock();
   const events: CompactionEvent[] = [];
   const ports = { clock, summarizer: createFakeSummarizer("## Goal\nGo on.") };
-  const outcome = await compact(plan, ports, { at: 9, onEvent: (event) => events.push(event) });
+  const outcome = await compact(plan, ports, { at: 9, onEvent: startsAndEnds(events) });
   return { outcome, events };
 }
 

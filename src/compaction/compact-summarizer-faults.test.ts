@@ -7,6 +7,7 @@ import {
   createFakeSummarizer,
   type FakeAnswer,
   type FakeClock,
+  startsAndEnds,
 } from "../../test/rig/fakes.ts";
 import { deepFreeze } from "../../test/rig/notation.ts";
 import { filterCompacted } from "../stages/boundary.ts";
@@ -216,7 +217,7 @@ const FAULTS: readonly Fault[] = [
           onProgress();
           resolveIt(GOOD);
           resolveIt("SECOND RESULT");
-          clock.sleep(10, nobody).then(onProgress);
+          clock.sleep(10, nobody).then(() => onProgress());
         }),
     expected: "accepted",
   },
@@ -241,7 +242,7 @@ describe("26 summarizer faults", () => {
     const events: CompactionEvent[] = [];
     const plan = planCompaction({ transcript: SESSION, trigger: "threshold", tailTokens: 300 });
     const outcome = await clock.runUntilDone(
-      compact(plan, { summarizer, clock }, { at: 1, onEvent: (event) => events.push(event) }),
+      compact(plan, { summarizer, clock }, { at: 1, onEvent: startsAndEnds(events) }),
     );
     const elapsedMs = clock.now() - startedAt;
 

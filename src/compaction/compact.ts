@@ -28,6 +28,7 @@ import { readWindow } from "./plan/window.ts";
 import type { Clock } from "./ports/clock.ts";
 import { COMPACT_PORTS_SHAPE, HOOKS_RULE, SIGNAL_RULE } from "./ports/option-rules.ts";
 import type { Summarizer } from "./ports/summarizer.ts";
+import { type CompactionProgress, createProgress } from "./progress.ts";
 import { foldSummary } from "./summary/message.ts";
 import { NO_CHANGES } from "./summary/request.ts";
 import { createTextCleaner, errorText } from "./summary/text.ts";
@@ -99,7 +100,7 @@ export interface CompactOptions {
   readonly at: number;
   /** Ends the compaction and leaves the transcript as it is. @default none */
   readonly signal?: AbortSignal;
-  /** Called at the start and at the end; what it throws is ignored. @default none */
+  /** Called at the start, as it goes on, and at the end; what it throws is ignored. @default none */
   readonly onEvent?: (event: CompactionEvent) => void;
   /** Names the session to hooks. @default unset */
   readonly sessionId?: string;
@@ -138,6 +139,10 @@ async function runPlan(
 ): Promise<Omit<Compacted, keyof CompactReport> | Unchanged> {
   const { signal, hooks = [], sessionId } = options;
   const { trigger, representation, tokensBefore } = plan;
+  const progress = createProgress(
+    { trigger, auto: trigger !== "manual" },
+    { clock, emit: (event) => emit(options, event) },
+  );
   const facts = { ...(sessionId !== undefined && { sessionId }), trigger, representation, tokensBefore };
   const ask = async (method: "compacting" | "autocontinue"): Promise<HooksAnswer> => {
     const answer = await askHooks({ hooks, method, facts, strikes: report.hookStrikes, clock, signal });
@@ -146,6 +151,7 @@ async function runPlan(
     return answer;
   };
 
+  progress.begin("hooks");
   const { vetoedBy, context, prompt } = await ask("compacting");
   if (signal?.aborted) return ABORTED;
   if (vetoedBy !== undefined) return { status: "unchanged", reason: "vetoed", detail: vetoedBy };
@@ -153,13 +159,14 @@ async function runPlan(
   // What hooks say goes to the model as clean as everything else.
   const { data } = createTextCleaner(plan.redaction);
   const changes = { ...NO_CHANGES, context: context.map(data), prompt: prompt && data(prompt) };
-  const answer = await askSummarizer({ plan, summarizer, clock, signal, changes });
+  const answer = await askSummarizer({ plan, summarizer, clock, signal, changes, progress });
   report.calls = answer.calls;
   if (answer.status === "aborted") return ABORTED;
   if (answer.status === "refused" && answer.reason !== "no-summarizer" && options.afterFailure === "keep") {
     const { reason: why, detail } = answer;
     return { status: "unchanged", reason: "summary-failed", why, ...(detail && { detail }) };
   }
+  progress.begin("check");
   const isContinueRefused = plan.continuation === "append" && (await ask("autocontinue")).isContinueRefused;
   if (signal?.aborted) return ABORTED;
 
@@ -307,7 +314,7 @@ export type NotCompactedReason =
   | "failed";
 
 /** Every start is followed by exactly one end, whatever happens in between; a failure is told before the end. */
-export type CompactionEvent = CompactionStart | CompactionFailed | CompactionEnd;
+export type CompactionEvent = CompactionStart | CompactionProgress | CompactionFailed | CompactionEnd;
 
 /** A compaction begins. */
 interface CompactionStart {

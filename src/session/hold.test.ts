@@ -1,6 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createFakeClock, createFakeSummarizer, type FakeAnswer } from "../../test/rig/fakes.ts";
+import {
+  createFakeClock,
+  createFakeSummarizer,
+  type FakeAnswer,
+  startsAndEnds,
+} from "../../test/rig/fakes.ts";
 import { runs } from "../../test/rig/runs.ts";
 import { answer, conversation, SUMMARY, user, words } from "../../test/rig/session.ts";
 import type { SessionHook } from "../compaction/ask.ts";
@@ -19,7 +24,7 @@ function start(answers: readonly FakeAnswer[], options: SessionOptions = WINDOW,
   const summarizer = createFakeSummarizer(...answers);
   const session = createSession(
     { clock: createFakeClock(), summarizer, hooks },
-    { ...options, onEvent: (event) => void events.push(event) },
+    { ...options, onEvent: startsAndEnds(events) },
   );
   const told = (type: SessionEvent["type"]) => events.filter((event) => event.type === type);
   return { session, summarizer, told, events };

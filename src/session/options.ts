@@ -1,5 +1,4 @@
 import type { SessionHook } from "../compaction/ask.ts";
-import type { SummarizerModel } from "../compaction/plan/plan-compaction.ts";
 import type { Clock } from "../compaction/ports/clock.ts";
 import {
   COMPACT_PORTS_SHAPE,
@@ -8,7 +7,7 @@ import {
   REDACTION_RULE,
   SUMMARIZER_RULE,
 } from "../compaction/ports/option-rules.ts";
-import type { Summarizer } from "../compaction/ports/summarizer.ts";
+import type { Summarizer, SummarizerModel } from "../compaction/ports/summarizer.ts";
 import type { Representation } from "../compaction/summary/message.ts";
 import type { Pin } from "../compaction/summary/pins.ts";
 import type { SecretRedaction } from "../compaction/summary/text.ts";
@@ -82,7 +81,7 @@ export interface SessionOptions {
    * @default as compaction says, else a quarter of the usable window
    */
   readonly tailTokens?: number;
-  /** The model that writes summaries; the driver's own choice when unset. @default the driver's choice */
+  /** The model that writes summaries, its limits, and what it is told (`system`, `instructions`). @default the driver's choice */
   readonly summarizer?: SummarizerModel;
   /** What the model that writes summaries costs, in USD for a million tokens; then `summary_usage` says what each call cost. @default unknown */
   readonly summaryPrices?: SummaryPrices;

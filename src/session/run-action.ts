@@ -176,6 +176,7 @@ async function summarizeToolResults(core: SessionCore, signal: AbortSignal): Pro
     const { edits, pending, degraded } = await maybeSummarizeToolResults(transcript, {
       settings: {
         ...memory.settings,
+        profile: options.profile,
         ...(redaction !== "off" && { redact: redaction }),
         ...omitUndefined({ pins, model: summarizer?.model }),
       },

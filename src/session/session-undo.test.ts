@@ -157,7 +157,15 @@ describe("the events of a session", () => {
     );
     session.observe(CONVERSATION);
     await session.prepare();
-    expect(seen).toEqual(["compaction_start", "summary_usage", "context_changed", "compaction_end"]);
+    expect(seen).toEqual([
+      "compaction_start",
+      "compaction_progress",
+      "compaction_progress",
+      "summary_usage",
+      "compaction_progress",
+      "context_changed",
+      "compaction_end",
+    ]);
   });
 });
 

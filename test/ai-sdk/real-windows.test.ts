@@ -10,7 +10,7 @@ import { SUMMARY } from "../rig/session.ts";
 
 const CHARS_PER_TOKEN = 4;
 /** How a request for a summary begins. */
-const SUMMARIZER = "You keep the memory of a coding agent";
+const SUMMARIZER = "You keep the memory of an AI agent";
 
 /** A provider that refuses nothing but what is longer than its window, requests for a summary too. */
 function modelWithWindow(windowTokens: number, answers: readonly string[]) {

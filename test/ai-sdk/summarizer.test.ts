@@ -42,7 +42,7 @@ describe("a summary", () => {
     expect((await answer).text).toBe("Module 15.");
     const [first, last] = provider.server.requests.map(({ body }) => body);
     expect(first?.tools).toBeUndefined();
-    expect(JSON.stringify(first)).toContain("You keep the memory of a coding agent");
+    expect(JSON.stringify(first)).toContain("You keep the memory of an AI agent");
     expect(JSON.stringify(last?.messages)).toContain("Read every file.");
     expect(JSON.stringify(last?.messages)).toContain("Which module was the last one?");
     expect(provider.faults()).toEqual([]);
@@ -93,6 +93,43 @@ describe("a summary", () => {
     expect(provider.server.requests).toHaveLength(1);
   });
 
+  it("is asked for in the product's own words, before the rules that always hold", async () => {
+    const { answer } = await ask(
+      {},
+      {
+        summarizer: {
+          system: "You keep the file of a bank's client.",
+          instructions: "## Wishes: all of them.",
+        },
+      },
+    );
+    await answer;
+    const asked = JSON.stringify(provider.server.requests[0]?.body);
+    expect(asked).toContain("You keep the file of a bank's client.\\nYou have no tools.");
+    expect(asked).toContain("## Wishes: all of them.");
+    expect(asked).toContain("Leave every secret out");
+    expect(asked).not.toContain("agent. From the record");
+    expect(asked).not.toContain("## Goal: what the user wants");
+  });
+
+  it("is asked of another model in these words", async () => {
+    const other = await startScriptedProvider({ summarize: () => summary(2) });
+    const { answer } = await ask(
+      {},
+      { summarizer: { model: other.model("anthropic"), instructions: "Write a limerick." } },
+    );
+    await answer;
+    await other.stop();
+    expect(JSON.stringify(other.server.requests.map(({ body }) => body))).toContain("Write a limerick.");
+  });
+
+  it("is asked for in the documented words in the documented profile", async () => {
+    const { answer } = await ask({}, { profile: "documented", compaction: { toolSummaryStrategy: "off" } });
+    await answer;
+    const asked = JSON.stringify(provider.server.requests[0]?.body);
+    expect(asked).toContain("You keep the memory of a coding agent. From the record");
+  });
+
   it("can be written by code of one's own", async () => {
     const { answer } = await ask({}, { summarizer: { summarize: async () => "## Goal\nOur own words." } });
     await answer;
@@ -104,6 +141,47 @@ describe("a summary", () => {
     const { model } = carryover(provider.model("openai-compatible"), { limits });
     await generateText({ model, messages, tools: { read }, headers: { "x-tenant": "acme" } });
     expect(provider.server.requests.map(({ headers }) => headers["x-tenant"])).toEqual(["acme", "acme"]);
+  });
+});
+
+describe("the progress of a compaction", () => {
+  it.each(["anthropic", "openai-chat"] as const)("is told while the summary arrives: %s", async (name) => {
+    const written = { ...summary(1), paceMs: 60 } as Reply;
+    provider = await startScriptedProvider({
+      windowTokens: 20_000,
+      answer: () => DONE,
+      summarize: () => written,
+    });
+    const events: SessionEvent[] = [];
+    const { model } = carryover(provider.model(name), { limits, onEvent: (event) => events.push(event) });
+    await generateText({ model, messages, tools: { read }, maxRetries: 0 });
+    const types = events.map(({ type }) => type);
+    const told = events.filter((event) => event.type === "compaction_progress");
+    expect(types.indexOf("compaction_progress")).toBe(types.indexOf("compaction_start") + 1);
+    expect(types.lastIndexOf("compaction_progress")).toBeLessThan(types.indexOf("compaction_end"));
+    expect(told.map(({ step }) => step)).toEqual(told.map(({ step }) => step).toSorted());
+    expect(new Set(told.map(({ doing }) => doing))).toEqual(new Set(["hooks", "summary", "check"]));
+    const arrived = told.flatMap(({ doing, summaryChars }) => (doing === "summary" ? [summaryChars] : []));
+    const wholeChars = "text" in written ? (written.text ?? "").length : 0;
+    expect(arrived[0]).toBe(0);
+    expect(arrived.some((chars) => chars > 0 && chars < wholeChars)).toBe(true);
+    expect(told.at(-1)).toMatchObject({ step: 3, steps: 3, attempt: 1, summaryChars: wholeChars });
+    // Ten pieces in over half a second, at most four events a second.
+    expect(arrived.length).toBeLessThanOrEqual(2 + Math.ceil((wholeChars / 100 + 8) * 0.06 * 4 * 2));
+  });
+
+  it("begins anew with every request for a summary", async () => {
+    const { answer, events } = await ask({
+      summarize: ({ count }) => (count === 0 ? { type: "answer", text: "" } : summary(1)),
+    });
+    await answer;
+    const told = events.filter((event) => event.type === "compaction_progress");
+    expect(told.map(({ doing, attempt }) => `${doing} ${attempt}`)).toEqual([
+      "hooks 0",
+      "summary 1",
+      "summary 2",
+      "check 2",
+    ]);
   });
 });
 

@@ -119,3 +119,12 @@ export function createFakeSummarizer(...answers: readonly FakeAnswer[]): FakeSum
     },
   };
 }
+
+/** A listener that collects all events but those that tell how a compaction goes on. */
+export function startsAndEnds<Event extends { readonly type: string }>(
+  into: Event[],
+): (event: Event) => void {
+  return (event) => {
+    if (event.type !== "compaction_progress") into.push(event);
+  };
+}

@@ -3,7 +3,7 @@ import type { SessionOptions, SessionPorts } from "../../src/session/options.ts"
 import { createSession, type Session } from "../../src/session/session.ts";
 import type { Message, Transcript } from "../../src/transcript/message.ts";
 import type { ToolPart } from "../../src/transcript/part.ts";
-import { createFakeClock, createFakeSummarizer, type FakeClock } from "./fakes.ts";
+import { createFakeClock, createFakeSummarizer, type FakeClock, startsAndEnds } from "./fakes.ts";
 
 /** What the summarizer of a test session answers. */
 export const SUMMARY = "## Goal\nShip the parser.\n## Progress\nTwo files were read.";
@@ -19,7 +19,7 @@ export function startSession(
     { clock, summarizer: createFakeSummarizer(SUMMARY), ...ports },
     {
       limits: { contextTokens: 40_000, outputTokens: 4_000 },
-      onEvent: (event) => events.push(event),
+      onEvent: startsAndEnds(events),
       ...options,
     },
   );

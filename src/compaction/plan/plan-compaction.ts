@@ -9,11 +9,10 @@ import {
   isVisibleToModel,
   type Message,
   type MessageId,
-  type ModelRef,
   type Transcript,
 } from "../../transcript/message.ts";
 import { checkCompactionInput } from "../ports/option-rules.ts";
-import type { SummaryRequest } from "../ports/summarizer.ts";
+import type { SummarizerModel, SummaryRequest } from "../ports/summarizer.ts";
 import { collectFacts, type FactsBudget, factsBudget } from "../summary/facts.ts";
 import {
   type FoldMaterial,
@@ -29,6 +28,7 @@ import {
   MAX_SUMMARY_SHARE,
   MAX_SUMMARY_TOKENS,
   type SummaryMaterial,
+  summarySystem,
 } from "../summary/request.ts";
 import {
   createTextCleaner,
@@ -227,16 +227,6 @@ export interface CompactionInput extends Partial<Omit<KeepInput, "overheadTokens
 /** Why a compaction happens. Only a manual one was asked for by a person. */
 export type CompactionTrigger = "threshold" | "overflow" | "context_limit_recovery" | "manual";
 
-/** The model that writes summaries, and its limits. */
-export interface SummarizerModel {
-  /** Passed on to the summarizer. @default the driver's choice */
-  readonly model?: ModelRef;
-  /** What it accepts; 0 means unknown. @default that of the model that is asked */
-  readonly windowTokens?: number;
-  /** The longest answer it writes. @default unknown */
-  readonly outputTokens?: number;
-}
-
 /** There is nothing to compact: no messages, nothing outside what stays, or too little of it to matter. */
 export interface NothingToCompact {
   readonly status: "nothing";
@@ -336,7 +326,8 @@ function summaryMaterial(
       ...caps.filter((tokens) => tokens > 0),
     ),
     maxSummaryTokens: Math.min(MAX_SUMMARY_TOKENS, Math.floor(replacedTokens * MAX_SUMMARY_SHARE)),
-    ...(model && { model }),
+    system: summarySystem(summarizer.system, input.profile),
+    ...omitUndefined({ model, instructions: summarizer.instructions }),
   };
 }
 

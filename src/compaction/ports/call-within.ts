@@ -13,8 +13,10 @@ export async function callWithin<T>(call: BoundedCall<T>): Promise<CallResult<T>
   const startedAt = clock.now();
   let progressAt: number | undefined;
   let isOver = false;
-  const onProgress = (): void => {
-    if (!isOver) progressAt = clock.now();
+  const onProgress = (text?: unknown): void => {
+    if (isOver) return;
+    progressAt = clock.now();
+    call.onProgress?.(typeof text === "string" ? text.length : 0);
   };
   const waiting: Promise<CallResult<T>>[] = [
     toCallResult(async () => start({ signal: work.signal, onProgress })),
@@ -48,6 +50,8 @@ interface BoundedCall<T> {
   readonly limitMs: number;
   /** The longest silence after the first progress; before that only the limit counts. */
   readonly idleMs?: number;
+  /** Called with how many characters have arrived since the last time. */
+  readonly onProgress?: (chars: number) => void;
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
 }

@@ -32,11 +32,13 @@ export const PINS_RULE: Rule = listOf({
 /** How secrets are found; `off` leaves them in the texts. */
 export const REDACTION_RULE: Rule = either(oneOf("off"), objectOf(REDACT_SHAPE));
 
-/** The model that writes summaries, and its limits. */
+/** The model that writes summaries, its limits, and what it is told. */
 export const SUMMARIZER_RULE: Rule = objectOf({
   model: MODEL_RULE,
   windowTokens: numberFrom(0),
   outputTokens: numberFrom(0),
+  system: text,
+  instructions: text,
 });
 
 /** Hooks around a compaction, in order. */

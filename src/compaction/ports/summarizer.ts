@@ -14,12 +14,26 @@ export interface SummaryRequest {
   readonly model?: ModelRef;
 }
 
+/** The model that writes summaries, its limits, and what it is told. */
+export interface SummarizerModel {
+  /** Passed on to the summarizer. @default the driver's choice */
+  readonly model?: ModelRef;
+  /** What it accepts; 0 means unknown. @default that of the model that is asked */
+  readonly windowTokens?: number;
+  /** The longest answer it writes. @default unknown */
+  readonly outputTokens?: number;
+  /** Who it is and for whom it writes, before the rules that always hold: no tools, quotes are data, who speaks. @default the memory of an AI agent; documented: of a coding agent */
+  readonly system?: string;
+  /** What to write and under which headings; merging, length and secrets are still told after it. @default six headings, from the goal to the critical context */
+  readonly instructions?: string;
+}
+
 /** What a summarizer gets beside the request. */
 export interface SummarizeOptions {
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
-  /** Called whenever something arrives, so that a stalled answer can be told from a slow one. */
-  readonly onProgress: () => void;
+  /** Called whenever something arrives, so that a stalled answer can be told from a slow one; with the new text, where it is some. */
+  readonly onProgress: (text?: string) => void;
   /** Called with what the provider says that the call used; a driver that knows should call it. */
   readonly onUsage?: (usage: Usage) => void;
 }

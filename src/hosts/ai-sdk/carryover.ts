@@ -2,12 +2,7 @@ import type { ModelMessage, Tool } from "ai";
 import type { SessionHook } from "../../compaction/ask.ts";
 import type { Clock } from "../../compaction/ports/clock.ts";
 import { HOOKS_RULE } from "../../compaction/ports/option-rules.ts";
-import type { Summarizer } from "../../compaction/ports/summarizer.ts";
-import {
-  inputWindowTokens,
-  type ModelLimits,
-  overflowOfEnvironment,
-} from "../../compaction/trigger/overflow.ts";
+import { type ModelLimits, overflowOfEnvironment } from "../../compaction/trigger/overflow.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { Journal } from "../../session/journal.ts";
 import type { SessionEvent, SessionState, WarningCode } from "../../session/log.ts";
@@ -23,7 +18,6 @@ import { createSystemClock } from "../../stores/system-clock.ts";
 import {
   callback,
   check,
-  either,
   methods,
   type Rule,
   rule,
@@ -33,17 +27,11 @@ import {
 } from "../../text/check.ts";
 import { asObject, isObject, omitUndefined } from "../../text/json.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
-import type { ModelRef } from "../../transcript/message.ts";
 import { createConversation, createPrepareStep, type PrepareStep } from "./conversation.ts";
-import {
-  asCallable,
-  createModelSummarizer,
-  knownLimits,
-  type LanguageModelLike,
-  type ModelCall,
-} from "./language-model.ts";
+import { asCallable, knownLimits, type LanguageModelLike, type ModelCall } from "./language-model.ts";
 import { type LanguageModelObject, resolveModel } from "./model-by-name.ts";
 import { createRecallTool, type RecallInput, recallToolIn } from "./recall-tool.ts";
+import { modelRef, readSummarizer, type SummarizerOption, summarizerRule } from "./summarizer.ts";
 import { type CarryoverTelemetry, traceSummarizer } from "./telemetry.ts";
 import { wrapModel } from "./wrap-model.ts";
 
@@ -137,8 +125,8 @@ export interface CarryoverOptions
   extends Omit<SessionOptions, "model" | "summarizer" | "systemChars" | "toolsChars" | "recallTool"> {
   /** The name of the tool that recalls, for notices; where the model is wrapped the request says it. @default as the request says, else none */
   readonly recallTool?: SessionOptions["recallTool"];
-  /** Who writes summaries: another model of the AI SDK, by object or by name, or code of your own; the model itself when unset. @default the model itself */
-  readonly summarizer?: LanguageModelLike | string | Summarizer;
+  /** Who writes summaries: another model of the AI SDK, by object or by name, code of your own, or `{ model, system, instructions }` with what it is told. @default the model itself */
+  readonly summarizer?: SummarizerOption;
   /** Where long outputs and the record of what was done are kept; without it, in your messages and in `onCompact`. @default none */
   readonly store?: CarryoverStore;
   /** What `session.toJSON()` gave when these messages were last used. @default nothing */
@@ -180,15 +168,16 @@ function checkOptions(model: unknown, options: unknown): void {
 
 /** A session by options that were checked. */
 function openSession(base: LanguageModelLike, options: CarryoverOptions, wiring: Wiring): OpenSession {
-  const { store, restore: _, onCompact: __, onUsage: ___, telemetry, hooks, ...rest } = options;
-  const summarizer = typeof rest.summarizer === "string" ? resolveModel(rest.summarizer) : rest.summarizer;
-  const { clock = createSystemClock(), overflow, summarizer: ____, ...sessionOptions } = rest;
+  const { summarizer, store, restore: _, onCompact: __, onUsage: ___, telemetry, hooks, ...rest } = options;
+  const { clock = createSystemClock(), overflow, ...sessionOptions } = rest;
   const model = modelRef(base);
-  const askedModel = "modelId" in Object(summarizer) ? modelRef(summarizer as LanguageModelLike) : model;
-  const asked = summarizerOf(summarizer ?? base, wiring.headers);
+  const asked = readSummarizer(base, summarizer, wiring.headers);
   const ports: SessionPorts = {
     clock,
-    summarizer: telemetry === undefined ? asked : traceSummarizer(asked, { telemetry, model: askedModel }),
+    summarizer:
+      telemetry === undefined
+        ? asked.summarizer
+        : traceSummarizer(asked.summarizer, { telemetry, model: asked.model }),
     ...(hooks && { hooks }),
     ...omitUndefined({ spills: store?.spills, journal: store?.journal }),
   };
@@ -198,7 +187,7 @@ function openSession(base: LanguageModelLike, options: CarryoverOptions, wiring:
     limits: limitsOf(model.id, sessionOptions.limits),
     overflow: { ...overflowOfEnvironment(globalThis.process?.env ?? {}), ...omitUndefined(Object(overflow)) },
     model,
-    ...summarizerLimits(summarizer),
+    summarizer: asked.option,
     onEvent: wiring.onEvent,
   });
   return { session, clock };
@@ -226,27 +215,6 @@ interface OpenSession {
   readonly clock: Clock;
 }
 
-function summarizerOf(given: LanguageModelLike | Summarizer, headers: Wiring["headers"]): Summarizer {
-  return "summarize" in Object(given)
-    ? (given as Summarizer)
-    : createModelSummarizer(given as LanguageModelLike, headers);
-}
-
-function modelRef({ provider, modelId }: LanguageModelLike): ModelRef {
-  return { provider: String(provider), id: String(modelId) };
-}
-
-function summarizerLimits(
-  given: LanguageModelLike | Summarizer | undefined,
-): Pick<SessionOptions, "summarizer"> {
-  if (given === undefined || !("modelId" in Object(given))) return {};
-  const model = modelRef(given as LanguageModelLike);
-  const limits = knownLimits(model.id);
-  return {
-    summarizer: { model, windowTokens: inputWindowTokens(limits), outputTokens: limits.outputTokens },
-  };
-}
-
 const languageModel: Rule = {
   expects: 'a language model of the AI SDK, such as openai("...") gives, or its name ("provider/model")',
   find(value, path) {
@@ -268,7 +236,7 @@ const { model: _, systemChars: __, toolsChars: ___, ...SHARED_SHAPE } = SESSION_
 
 const CARRYOVER_SHAPE: Shape<CarryoverOptions> = {
   ...SHARED_SHAPE,
-  summarizer: either(methods("summarize"), languageModel),
+  summarizer: summarizerRule(languageModel),
   store: {
     expects: "an object",
     // Stores may have more than is used here.

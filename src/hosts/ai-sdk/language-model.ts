@@ -55,11 +55,12 @@ export function createModelSummarizer(
       const texts: string[] = [];
       for await (const value of stream) {
         const part = asObject(value);
-        onProgress();
+        const text = part.type === "text-delta" ? asString(part.delta) : undefined;
+        onProgress(text);
         if (part.type === "error") throw part.error;
         const { usage } = part.type === "finish" ? answerFacts(part) : {};
         if (usage !== undefined) onUsage?.(usage);
-        if (part.type === "text-delta") texts.push(asString(part.delta) ?? "");
+        if (text !== undefined) texts.push(text);
       }
       return texts.join("");
     },

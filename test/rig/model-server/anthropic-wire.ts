@@ -1,4 +1,4 @@
-import type { Answer } from "./step.ts";
+import { type Answer, textPieces } from "./step.ts";
 import { type AnswerContext, callIdOf, usageOf, type Wire, type WireEvent } from "./wire.ts";
 
 /** Messages as Anthropic streams them. */
@@ -35,14 +35,15 @@ export const anthropicWire: Wire = {
 
 type Content =
   | { readonly type: "thinking"; readonly thinking: string; readonly signature: string }
-  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "text"; readonly text: string; readonly paceMs?: number }
   | { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly input: unknown };
 
 function contentOf(answer: Answer, context: AnswerContext): readonly Content[] {
   const thinking: readonly Content[] = answer.reasoning
     ? [{ type: "thinking", thinking: answer.reasoning, signature: `scripted-signature-${context.number}` }]
     : [];
-  const text: readonly Content[] = answer.text ? [{ type: "text", text: answer.text }] : [];
+  const { text: words, paceMs } = answer;
+  const text: readonly Content[] = words ? [{ type: "text", text: words, ...(paceMs && { paceMs }) }] : [];
   const calls = (answer.calls ?? []).map(
     (call, index): Content => ({
       type: "tool_use",
@@ -67,7 +68,11 @@ function blockEvents(content: Content, index: number): readonly WireEvent[] {
         stop,
       ];
     case "text":
-      return [start({ type: "text", text: "" }), delta({ type: "text_delta", text: content.text }), stop];
+      return [
+        start({ type: "text", text: "" }),
+        ...textPieces(content).map((text) => delta({ type: "text_delta", text })),
+        stop,
+      ];
     case "tool_use":
       return [
         start({ type: "tool_use", id: content.id, name: content.name, input: {} }),

@@ -135,7 +135,7 @@ async function sendReply({ wire, reply, context, streamed, response }: Delivery)
       if (reply.delayMs !== undefined) await sleep(reply.delayMs);
       await reply.after;
       if (!streamed) return sendJson(response, { status: 200, body: wire.body(reply, context) });
-      sendEvents(response, wire.events(reply, context));
+      await sendEvents(response, wire.events(reply, context), reply.paceMs);
       response.end();
       return;
     case "stream-error":
@@ -156,11 +156,12 @@ async function sendReply({ wire, reply, context, streamed, response }: Delivery)
   }
 }
 
-function sendEvents(response: ServerResponse, events: readonly WireEvent[]): void {
+async function sendEvents(response: ServerResponse, events: readonly WireEvent[], paceMs = 0): Promise<void> {
   response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
   for (const { event, data } of events) {
     const payload = typeof data === "string" ? data : JSON.stringify(data);
     response.write(`${event === undefined ? "" : `event: ${event}\n`}data: ${payload}\n\n`);
+    if (paceMs > 0) await sleep(paceMs);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Answer } from "./step.ts";
+import { type Answer, textPieces } from "./step.ts";
 import { type AnswerContext, callIdOf, usageOf, type Wire, type WireEvent } from "./wire.ts";
 
 /** Chat completions as OpenAI and its many imitators stream them. */
@@ -8,7 +8,7 @@ export const openAiChatWire: Wire = {
   events(answer, context) {
     const deltas: Record<string, unknown>[] = [{ role: "assistant", content: "" }];
     if (answer.reasoning) deltas.push({ reasoning_content: answer.reasoning });
-    if (answer.text) deltas.push({ content: answer.text });
+    for (const content of textPieces(answer)) deltas.push({ content });
     for (const [index, call] of toolCallsOf(answer, context).entries())
       deltas.push({ tool_calls: [{ index, ...call }] });
     return [

@@ -32,6 +32,14 @@ export interface Answer {
   readonly delayMs?: number;
   /** What the first byte waits for: on a busy machine nobody knows how long that takes. */
   readonly after?: Promise<unknown>;
+  /** The text comes in pieces of a hundred characters, with this pause behind each event (Anthropic, Chat). */
+  readonly paceMs?: number;
+}
+
+/** The text of an answer as it is streamed. */
+export function textPieces({ text = "", paceMs }: Pick<Answer, "text" | "paceMs">): readonly string[] {
+  if (paceMs === undefined) return text === "" ? [] : [text];
+  return text.match(/.{1,100}/gsu) ?? [];
 }
 
 /** Something to wait for, and the function that makes it happen. */
