@@ -37,12 +37,12 @@ export {
 } from "./compaction/recover.ts";
 export type { Representation } from "./compaction/summary/message.ts";
 export type { Pin } from "./compaction/summary/pins.ts";
+export type { CompactAt, Threshold } from "./compaction/trigger/compact-at.ts";
 export type { ModelLimits, OverflowSettings } from "./compaction/trigger/overflow.ts";
 export {
   type CompactionSettings,
   DEFAULT_COMPACTION_SETTINGS,
   type GivenCompactionSettings,
-  type Threshold,
   type ToolSummaryStrategy,
 } from "./compaction/trigger/should-compact.ts";
 export {

@@ -81,6 +81,7 @@ export const MORE_GROUPS: readonly Group[] = [
       limits: { default: "unknown" },
       model: { default: "unset", from: OWN },
       tailTokens: { default: "a quarter of what is usable" },
+      compactAt: { default: "at the limit", from: OWN },
       overflow: { default: "as for a session", from: D3 },
       profile: { default: "documented" },
     },

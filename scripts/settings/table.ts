@@ -50,6 +50,11 @@ export const GROUPS: readonly Group[] = [
         from: D4,
         when: "a window is compacted too early, too late, or keeps too little",
       },
+      compactAt: {
+        default: "at the limit",
+        from: OWN,
+        when: "requests shall stay small, or answers get worse long before the window is full",
+      },
       overflow: {
         default: "see below",
         from: D3,

@@ -106,7 +106,7 @@ export function createBelievedWindow(
       contextWindowTokens,
       profile,
       overheadTokens: overheadTokens(),
-      ...omitUndefined({ model: live.model }),
+      ...omitUndefined({ model: live.model, compactAt: options.compactAt }),
     };
   }
 
@@ -142,7 +142,11 @@ export function createBelievedWindow(
 
     fittingTokens() {
       const contextWindowTokens = inputWindowTokens(limits());
-      const window: ModelWindow = { ...modelWindow(), contextWindowTokens, profile: "default" };
+      const { compactAt: _, ...window } = {
+        ...modelWindow(),
+        contextWindowTokens,
+        profile: "default" as const,
+      };
       return effectiveTokenLimit(live.settings, window).limitTokens ?? Number.POSITIVE_INFINITY;
     },
 

@@ -11,6 +11,7 @@ import type { Summarizer, SummarizerModel } from "../compaction/ports/summarizer
 import type { Representation } from "../compaction/summary/message.ts";
 import type { Pin } from "../compaction/summary/pins.ts";
 import type { SecretRedaction } from "../compaction/summary/text.ts";
+import { COMPACT_AT_RULE, type CompactAt } from "../compaction/trigger/compact-at.ts";
 import {
   LIMITS_SHAPE,
   type ModelLimits,
@@ -71,6 +72,13 @@ export interface SessionOptions {
   readonly limits?: Partial<ModelLimits>;
   /** When the window is compacted, how much of it stays, and how old tool results are summed up. */
   readonly compaction?: GivenCompactionSettings;
+  /**
+   * Where the window is compacted, if not only when it is full: `{ fraction: 0.7 }` of the model's window, or
+   * `{ tokens: 60_000 }`, system prompt and tools included. Never later than at the limit that holds without it; a
+   * fraction counts once the window is known.
+   * @default at the limit
+   */
+  readonly compactAt?: CompactAt;
   /** How reported usage is compared with the model's window. */
   readonly overflow?: Partial<OverflowSettings>;
   /** As which messages a summary stands in the window. @default pivot */
@@ -237,8 +245,8 @@ const PROFILES: Readonly<Record<SessionProfile, ProfileDefaults>> = {
 
 /** Options that are right on their own and have no effect together. */
 export function findConflicts(options: SessionOptions): readonly Problem[] {
-  const { profile, representation, tailTokens, prune } = options;
-  const { keepRecent, keepRecentTokens } = asObject(options.compaction);
+  const { profile, representation, tailTokens, prune, compactAt } = options;
+  const { keepRecent, keepRecentTokens, autoCompact } = asObject(options.compaction);
   const found: Problem[] = [];
   const refuse = (name: string, why: string): void => {
     found.push({ path: [name], text: `${name} has no effect ${why}` });
@@ -247,6 +255,8 @@ export function findConflicts(options: SessionOptions): readonly Problem[] {
     refuse("tailTokens", "on a user summary; give compaction.keepRecentTokens");
   else if (tailTokens !== undefined && (keepRecent ?? keepRecentTokens) !== undefined)
     refuse("compaction.keepRecent and keepRecentTokens", "beside tailTokens; give one of them");
+  if (compactAt !== undefined && autoCompact === false)
+    refuse("compactAt", "with compaction.autoCompact false; leave one of them out");
   if (
     profile === "documented" &&
     prune !== "off" &&
@@ -268,6 +278,7 @@ export const SESSION_SHAPE: Shape<SessionOptions> = {
   model: MODEL_RULE,
   limits: objectOf(LIMITS_SHAPE),
   compaction: objectOf(COMPACTION_SHAPE),
+  compactAt: COMPACT_AT_RULE,
   overflow: objectOf(OVERFLOW_SHAPE),
   representation: oneOf("pivot", "user-summary"),
   tailTokens: wholeFrom(0),

@@ -239,6 +239,7 @@ async function runCompaction(
     redaction: options.redaction,
     ...omitUndefined({ model: memory.model, summarizer: options.summarizer }),
     ...omitUndefined({ pins: options.pins, autoContinue: options.autoContinue, tailTokens: options.tail }),
+    ...omitUndefined({ compactAt: options.compactAt }),
   });
   let failure: CompactionFailed | undefined;
   let end: CompactionEnd | undefined;

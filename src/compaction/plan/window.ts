@@ -11,6 +11,7 @@ import {
   type Transcript,
 } from "../../transcript/message.ts";
 import { isSummary, type Representation } from "../summary/message.ts";
+import { type CompactAt, compactAtTokens } from "../trigger/compact-at.ts";
 import { type ModelLimits, type OverflowSettings, usableTokens } from "../trigger/overflow.ts";
 import {
   type CompactionSettings,
@@ -214,13 +215,15 @@ function turnPrefix(conversation: Transcript, cut: number, keptRequest: number):
  */
 export function keepAmount(input: KeepInput): KeepAmount {
   const { settings = DEFAULT_COMPACTION_SETTINGS, limits, tailTokens, profile, overheadTokens } = input;
+  const { compactAt } = input;
   if (input.representation === "pivot" && tailTokens !== "as-settings") {
-    const tokens = tailTokens ?? defaultTailTokens(input);
+    const mostTokens = mostTailTokens(input);
+    const tokens = Math.min(tailTokens ?? defaultTailTokens(input), mostTokens);
     return { type: "tokens", tokens, atLeast: tokens > 0 ? 1 : 0 };
   }
   const limit = effectiveTokenLimit(settings, {
     contextWindowTokens: limits?.contextTokens ?? 0,
-    ...omitUndefined({ model: input.model, profile, overheadTokens }),
+    ...omitUndefined({ model: input.model, profile, overheadTokens, compactAt }),
   });
   const tokens = effectiveKeepRecentTokens(settings, limit);
   if (tokens > 0) return { type: "tokens", tokens, atLeast: 1 };
@@ -247,8 +250,21 @@ export interface KeepInput {
   readonly overflow?: Partial<OverflowSettings>;
   /** By which formula the limit is computed that the settings are clamped to; the documented one when unset. @default documented */
   readonly profile?: "default" | "documented";
+  /** Where the window is compacted earlier than at its limit: the tail is at most a quarter of what is left then. @default at the limit */
+  readonly compactAt?: CompactAt;
   /** What system prompt and tools take of the window. */
   readonly overheadTokens?: number;
+}
+
+/** The most that may stay where the window is compacted early; without that the window itself is the bound. */
+function mostTailTokens({ compactAt, limits, overheadTokens = 0 }: KeepInput): number {
+  const contextWindowTokens = limits?.contextTokens ?? 0;
+  const limitTokens = compactAtTokens({
+    contextWindowTokens,
+    overheadTokens,
+    ...omitUndefined({ compactAt }),
+  });
+  return Math.floor((limitTokens - overheadTokens) * TAIL_SHARE);
 }
 
 const MIN_TAIL_TOKENS = 2_000;

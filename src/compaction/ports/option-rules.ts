@@ -16,6 +16,7 @@ import {
 import { isObject } from "../../text/json.ts";
 import { REDACT_SHAPE } from "../../text/secrets/redact-secrets.ts";
 import { MODEL_RULE } from "../../transcript/message.ts";
+import { COMPACT_AT_RULE } from "../trigger/compact-at.ts";
 import { LIMITS_SHAPE, OVERFLOW_SHAPE } from "../trigger/overflow.ts";
 import { COMPACTION_SHAPE } from "../trigger/should-compact.ts";
 
@@ -73,6 +74,7 @@ export const checkCompactionInput: (input: unknown) => void = optionsCheck({
   limits: objectOf(LIMITS_SHAPE),
   model: rule("{ provider, id }", isObject),
   tailTokens: either(oneOf("as-settings"), limitFrom(0)),
+  compactAt: COMPACT_AT_RULE,
   summarizer: SUMMARIZER_RULE,
   pins: PINS_RULE,
   estimate: rule("options of estimateContextTokens", isObject),

@@ -14,6 +14,14 @@ import {
 } from "../../text/check.ts";
 import { asObject, isObject } from "../../text/json.ts";
 import type { ModelRef } from "../../transcript/message.ts";
+import {
+  COMPACT_AT_RULE,
+  type CompactAt,
+  compactAtTokens,
+  THRESHOLD_RULE,
+  type Threshold,
+  thresholdTokens,
+} from "./compact-at.ts";
 import { mostReserveTokens } from "./overflow.ts";
 
 /**
@@ -163,9 +171,19 @@ export interface TriggerStatus extends TokenLimit {
  */
 export function effectiveTokenLimit(settings: LimitSettings, window: number | ModelWindow): TokenLimit {
   checkLimitSettings(settings);
-  if (typeof window !== "number") checkWindow(window);
-  const { contextWindowTokens, model, profile, overheadTokens }: ModelWindow =
-    typeof window === "number" ? { contextWindowTokens: window } : window;
+  if (typeof window === "number") return latestLimit(settings, { contextWindowTokens: window });
+  checkWindow(window);
+  const limit = latestLimit(settings, window);
+  const earlierTokens = compactAtTokens(window);
+  return earlierTokens < (limit.limitTokens ?? Number.POSITIVE_INFINITY)
+    ? { limitTokens: earlierTokens, source: "compact_at" }
+    : limit;
+}
+
+function latestLimit(
+  settings: LimitSettings,
+  { contextWindowTokens, model, profile, overheadTokens }: ModelWindow,
+): TokenLimit {
   const windowTokens = contextWindowTokens > 0 ? contextWindowTokens : 0;
   const { reserveTokens } = settings.reserveTokens >= 0 ? settings : DEFAULT_COMPACTION_SETTINGS;
   const leftFreeTokens =
@@ -174,7 +192,7 @@ export function effectiveTokenLimit(settings: LimitSettings, window: number | Mo
       : reserveTokens;
   const roomTokens = windowTokens - leftFreeTokens;
 
-  const threshold = thresholdTokens(thresholdOf(settings, model), windowTokens);
+  const threshold = thresholdTokens(settings.thresholds, model, windowTokens);
   if (threshold !== undefined) {
     return {
       limitTokens: windowTokens > 0 ? Math.min(threshold, windowTokens) : threshold,
@@ -204,13 +222,15 @@ export interface ModelWindow {
   readonly profile?: "default" | "documented";
   /** What the system prompt and the tools take; only the default profile asks. */
   readonly overheadTokens?: number;
+  /** Where to compact earlier than at the limit. */
+  readonly compactAt?: CompactAt;
 }
 
 /** A limit in tokens and the setting it comes from. */
 export interface TokenLimit {
   /** Undefined when nothing limits the tokens. */
   readonly limitTokens: number | undefined;
-  readonly source: "threshold" | "context_window" | "max_tokens" | "none";
+  readonly source: "threshold" | "context_window" | "max_tokens" | "compact_at" | "none";
 }
 
 /** How many of the newest tokens stay word for word: as set, but at most half of the limit. */
@@ -225,18 +245,6 @@ export function effectiveKeepRecentTokens(
 
 /** The largest share of a known window that the fallback limit may take, so that the answer has room. */
 const FALLBACK_SHARE = 0.8;
-
-function thresholdOf({ thresholds = {} }: LimitSettings, model: ModelRef | undefined): Threshold | undefined {
-  const key = model === undefined ? "" : `${model.provider}/${model.id}`;
-  return Object.hasOwn(thresholds, key) ? thresholds[key] : undefined;
-}
-
-function thresholdTokens(threshold: Threshold | undefined, windowTokens: number): number | undefined {
-  if (threshold === undefined) return undefined;
-  if ("tokens" in threshold) return threshold.tokens > 0 ? threshold.tokens : undefined;
-  const tokens = Math.floor((windowTokens * threshold.percent) / 100);
-  return tokens > 0 ? tokens : undefined;
-}
 
 /** When and how far a session is compacted. Counts are messages or results where the name gives no unit. */
 export interface CompactionSettings {
@@ -273,9 +281,6 @@ export type GivenCompactionSettings = Partial<Omit<CompactionSettings, "toolSumm
   readonly toolSummaryStrategy?: ToolSummaryStrategy | "";
 };
 
-/** A limit in tokens, or in percent of the model's window. */
-export type Threshold = { readonly tokens: number } | { readonly percent: number };
-
 /** The strategies by name. */
 export const TOOL_SUMMARY_STRATEGIES: readonly ToolSummaryStrategy[] = ["llm", "heuristic", "off"];
 
@@ -304,10 +309,7 @@ export const COMPACTION_SHAPE: Shape<CompactionSettings> = {
   toolSummaryStrategy: oneOf(...TOOL_SUMMARY_STRATEGIES, ""),
   toolSummaryMode: oneOf("sync", "background"),
   autoCompact: flag,
-  thresholds: recordOf(
-    { expects: "provider/model", pattern: /^[^/\s]+\/\S+$/ },
-    rule("{ tokens } above 0, or { percent } above 0 and up to 100", isThreshold),
-  ),
+  thresholds: recordOf({ expects: "provider/model", pattern: /^[^/\s]+\/\S+$/ }, THRESHOLD_RULE),
 };
 
 /** The settings completed with these defaults; throws one error that lists every problem. */
@@ -321,13 +323,6 @@ export function readCompactionSettings(
 /** An empty strategy means the documented one. */
 function withStrategy(settings: CompactionSettings): CompactionSettings {
   return { ...settings, toolSummaryStrategy: settings.toolSummaryStrategy || "llm" };
-}
-
-function isThreshold(value: unknown): boolean {
-  if (!isObject(value) || Object.keys(value).length !== 1) return false;
-  const { tokens, percent } = value;
-  if (tokens !== undefined) return Number.isSafeInteger(tokens) && (tokens as number) > 0;
-  return typeof percent === "number" && percent > 0 && percent <= 100;
 }
 
 /** The settings after one change made at run time, or what is wrong with the change. */
@@ -365,6 +360,7 @@ const MEASURED_WINDOW = {
   model: rule("{ provider, id }", isObject),
   profile: oneOf("default", "documented"),
   overheadTokens: aNumber,
+  compactAt: COMPACT_AT_RULE,
 };
 const SITUATION_SHAPE: Shape<Situation> = {
   ...MEASURED_WINDOW,
