@@ -12,41 +12,22 @@ import type {
 } from "../../src/plugin/host/agent-host.ts";
 import type { ShownPiece } from "../../src/plugin/host/screen.ts";
 import { createPlugin } from "../../src/plugin/plugin.ts";
+import type { ScriptedReply, StagedAgent } from "../../src/testing/contracts/agent-host-contract.ts";
 import { applyEdits } from "../../src/transcript/edit.ts";
 import { isVisibleToModel, type Message, type Transcript } from "../../src/transcript/message.ts";
 import { type ToolPart, withText } from "../../src/transcript/part.ts";
 
-/** What the model answers next: words that end its turn, or a call of a tool. */
-export type Reply = { readonly say: string } | { readonly call: string; readonly args: object };
-
-/** A coding agent in memory whose model is scripted; its messages have a shape of their own. */
-export interface FakeAgent {
+/** A coding agent in memory; its messages have a shape of their own. */
+export interface FakeAgent extends StagedAgent {
   readonly host: AgentHost;
   newSession(): string;
-  /** A message of the user and the whole turn that it begins. */
-  turn(sessionId: string, text: string, replies: readonly Reply[]): Promise<void>;
-  /** What children answer, in order. */
-  readonly childReplies: Reply[];
-  /** What was sent to the model for a session, request by request. */
-  requests(sessionId: string): readonly Transcript[];
   stored(sessionId: string): Transcript;
-  /** Takes back the newest message of the user that stands, and all that followed. */
-  undo(sessionId: string): Promise<void>;
-  /** Restores what was taken back. */
-  redo(sessionId: string): Promise<void>;
-  /** Deletes a session and those below it. */
-  remove(sessionId: string): Promise<void>;
-  /** The sessions that the plugin stopped. */
-  readonly stopped: readonly string[];
   childrenOf(sessionId: string): readonly string[];
-  /** What the plugin adds to the agent's request for a summary. */
-  compact(sessionId: string): Promise<readonly string[]>;
+  readonly childReplies: ScriptedReply[];
   /** A compaction whose summary the plugin gives; the agent forgets what was before. Undefined where the plugin gives none. */
   takeSummary(sessionId: string): Promise<string | undefined>;
-  readonly toasts: readonly string[];
   /** What people see in the conversations beside the messages. */
   shown(): readonly ShownPiece[];
-  stop(): Promise<void>;
 }
 
 interface FakeMessage {
@@ -75,7 +56,7 @@ export function createFakeAgent({ directory, options, tools = {}, results }: Fak
   const sessions = new Map<string, FakeSession>();
   const toasts: string[] = [];
   const shown = new Map<string, ShownPiece>();
-  const childReplies: Reply[] = [];
+  const childReplies: ScriptedReply[] = [];
   const stopped: string[] = [];
   let nextId = 0;
   const newId = (kind: string): string => `${kind}_${String(++nextId).padStart(4, "0")}`;
@@ -156,7 +137,10 @@ export function createFakeAgent({ directory, options, tools = {}, results }: Fak
   }
 
   /** One turn of the model: requests and tool calls until it has said something. */
-  async function answer(sessionId: string, replies: readonly Reply[] | Reply[]): Promise<void> {
+  async function answer(
+    sessionId: string,
+    replies: readonly ScriptedReply[] | ScriptedReply[],
+  ): Promise<void> {
     const session = sessions.get(sessionId);
     if (session === undefined) return;
     session.status = "busy";
@@ -183,7 +167,7 @@ export function createFakeAgent({ directory, options, tools = {}, results }: Fak
 
   async function runTool(
     { facts: { id: sessionId }, messages }: FakeSession,
-    reply: Extract<Reply, { readonly call: string }>,
+    reply: Extract<ScriptedReply, { readonly call: string }>,
   ): Promise<void> {
     const { call: tool, args } = reply;
     const callId = newId("call");

@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { createFakeAgent, type FakeAgent, type Reply } from "../../../test/rig/fake-agent.ts";
+import { createFakeAgent, type FakeAgent } from "../../../test/rig/fake-agent.ts";
 import { undoCommand } from "../../cli/undo.ts";
+import type { ScriptedReply } from "../../testing.ts";
 import { type Transcript, textOf } from "../../transcript/message.ts";
 import { partText } from "../../transcript/part.ts";
 import { handleIn } from "./folds.ts";
@@ -59,7 +60,7 @@ const allText = (transcript: Transcript): string =>
 
 /** What the model reads when it calls a tool. */
 async function call(agent: FakeAgent, id: string, args: object): Promise<string> {
-  const replies: readonly Reply[] = [{ call: "recall", args }, { say: "Read." }];
+  const replies: readonly ScriptedReply[] = [{ call: "recall", args }, { say: "Read." }];
   await agent.turn(id, "Look it up.", replies);
   const part = agent
     .stored(id)
