@@ -4,8 +4,11 @@ export type {
   CarryoverOptions,
   CarryoverStore,
   CompactedConversation,
+  CompactMessagesOptions,
+  CompactNowOptions,
 } from "./hosts/ai-sdk/carryover.ts";
-export { type Carryover, carryover } from "./hosts/ai-sdk/carryover.ts";
+export { type Carryover, carryover, compact } from "./hosts/ai-sdk/carryover.ts";
+export type { CompactedMessages, CompactResult, UnchangedMessages } from "./hosts/ai-sdk/compact.ts";
 export {
   type AnswerFacts,
   answerFacts,

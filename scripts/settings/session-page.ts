@@ -101,6 +101,7 @@ const IDLE: Readonly<Record<string, string>> = {
   vetoed: "a hook has forbidden the compaction",
   "host-compacts": "the owner of the messages is compacting them",
   "nothing-to-gain": "what could be folded is too little to matter",
+  "no-messages": "a compaction was asked for before any message came in: observe or restore them first",
 };
 
 /** Why the session cannot go on by itself. */
@@ -136,6 +137,7 @@ const WARNINGS: Readonly<Record<string, string>> = {
   "no-usable-window": "the reserve for the answer leaves nothing of the window",
   "formulas-disagree": "the two ways to count an overflow differ for this model; told once",
   "edits-dropped": "messages that a batch edited are gone",
+  "no-messages": "somebody asked for a compaction before any message came in",
   "message-repeated": "a message was appended that is there already, and was not taken; told once",
   "usage-anomaly": "a usage that the provider reported cannot be true and is not counted",
   "hook-failed": "a hook threw, hung or answered nonsense",

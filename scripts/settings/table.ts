@@ -336,9 +336,23 @@ export const GROUPS: readonly Group[] = [
         when: "you use `prepareStep` alone, which sees no tools",
       },
       onUsage: { default: "none", when: "you bill or watch tokens" },
+      onEvent: { default: "none", when: "you show what happens" },
       telemetry: { default: "none", when: "you trace with OpenTelemetry" },
       hooks: { default: "none", from: D3, when: "as for a session" },
       clock: { default: "the system's", when: "in tests" },
+    },
+  },
+  {
+    title: "`compact(messages, options)` of `carryover/ai-sdk`",
+    about:
+      "Takes every option of `carryover()`, and these; `compact` of what `carryover()` gives takes `signal`.",
+    file: "src/hosts/ai-sdk/carryover.ts",
+    interface: "CompactMessagesOptions",
+    inherits: [{ file: "src/hosts/ai-sdk/carryover.ts", interface: "CompactNowOptions" }],
+    from: OWN,
+    notes: {
+      model: { default: "none: a mechanical summary", when: "a model shall write the summary" },
+      signal: { default: "none", when: "the user may cancel" },
     },
   },
   {

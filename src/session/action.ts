@@ -104,7 +104,8 @@ export type IdleReason =
   | "summary-failed"
   | "vetoed"
   | "host-compacts"
-  | "nothing-to-gain";
+  | "nothing-to-gain"
+  | "no-messages";
 
 /** Why the session cannot go on by itself. */
 export type GiveUpReason = "does-not-fit" | "still-refused" | "auto-off" | "rate-limit-size" | "no-media";

@@ -140,6 +140,7 @@ export type WarningCode =
   | "formulas-disagree"
   | "edits-dropped"
   | "message-repeated"
+  | "no-messages"
   | "usage-anomaly"
   | "hook-failed"
   | "not-persisted"

@@ -233,6 +233,13 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
 
     async prepare(given = {}) {
       checkPrepare(given);
+      if (given.demand === "manual" && history.source().length === 0) {
+        log.warn(
+          "no-messages",
+          "A compaction was asked for before the session has any message: observe or restore them first.",
+        );
+        return { type: "none", reason: "no-messages", fits: true };
+      }
       const action = await runAll(given);
       const isLoopOver = given.moment === "after-turn" && isFinished(core.window().shown);
       if (!isLoopOver || core.pending.list().length === 0) return action;

@@ -83,8 +83,12 @@ export function readBlocks<Wire, Item, Value>(
     if (message.parts.length > 0 || blocks.length === 0) transcript.push(message);
   }
   const nameMessage = createIdDeduplicator();
+  let position = 0;
   return {
-    transcript: transcript.map((message, position) => closeMessage(message, position, nameMessage)),
+    // A system prompt that is added or left out moves no message to another place.
+    transcript: transcript.map((message) =>
+      closeMessage(message, message.role === "system" ? position : position++, nameMessage),
+    ),
     items,
     contents,
     origins: transcript.map(({ item, lastItem, parts }) => ({ item, lastItem, parts })),

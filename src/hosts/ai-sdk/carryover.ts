@@ -1,7 +1,7 @@
 import type { ModelMessage, Tool } from "ai";
 import type { SessionHook } from "../../compaction/ask.ts";
 import type { Clock } from "../../compaction/ports/clock.ts";
-import { HOOKS_RULE } from "../../compaction/ports/option-rules.ts";
+import { HOOKS_RULE, SIGNAL_RULE } from "../../compaction/ports/option-rules.ts";
 import { type ModelLimits, overflowOfEnvironment } from "../../compaction/trigger/overflow.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { Journal } from "../../session/journal.ts";
@@ -19,14 +19,17 @@ import {
   callback,
   check,
   methods,
+  type Problem,
   type Rule,
   rule,
   type Shape,
   show,
+  text,
   throwProblems,
 } from "../../text/check.ts";
 import { asObject, isObject, omitUndefined } from "../../text/json.ts";
 import type { SpillStore } from "../../tool-output/spill.ts";
+import { type CompactResult, compactConversation } from "./compact.ts";
 import { createConversation, createPrepareStep, type PrepareStep } from "./conversation.ts";
 import { asCallable, knownLimits, type LanguageModelLike, type ModelCall } from "./language-model.ts";
 import { type LanguageModelObject, resolveModel } from "./model-by-name.ts";
@@ -44,6 +47,20 @@ export interface Carryover<Model extends LanguageModelLike> {
   /** For those who do not wrap the model: the same but for recovering. With the wrapped model it does nothing. */
   readonly prepareStep: PrepareStep;
   readonly session: Session;
+  /** Compacts now: these messages, such as a request of a page brings them, or those of the last request. */
+  compact(messages?: readonly ModelMessage[], options?: CompactNowOptions): Promise<CompactResult>;
+  /**
+   * A conversation of its own with the same model and options, such as a sub-agent or a title needs one. The same id gives
+   * the same one as long as this object lives; other options count when it is first asked for. What persists the
+   * conversation itself (`restore`, `store.journal`) is not shared: give it here.
+   */
+  for(id: string, options?: CarryoverOptions): Carryover<Model>;
+}
+
+/** How a compaction is asked for. */
+export interface CompactNowOptions {
+  /** Ends it and leaves everything as it is. @default none */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -56,12 +73,62 @@ export function carryover<Model extends LanguageModelLike>(
 ): Carryover<Model>;
 export function carryover(model: string, options?: CarryoverOptions): Carryover<LanguageModelObject>;
 export function carryover(given: LanguageModelLike | string, options: CarryoverOptions = {}): unknown {
-  checkOptions(given, options);
+  checkOptions(options, languageModel.find(given, ["the model"]));
   const base = resolveModel(given);
+  const others = new Map<string, OpenConversation>();
+
+  function forId(id: string, own: CarryoverOptions = {}): OpenConversation {
+    checkOptions(own, text.find(id, ["id"]));
+    const opened = others.get(id) ?? openConversation(base, { ...sharedOptions(options), ...own }, id);
+    others.set(id, opened);
+    return opened;
+  }
+
+  function openConversation(model: LanguageModelLike, all: CarryoverOptions, id?: string): OpenConversation {
+    return { ...converse(model, all, id), for: forId };
+  }
+
+  return openConversation(base, options);
+}
+
+type OpenConversation = Carryover<LanguageModelLike>;
+
+/** What another conversation has in common with this one. */
+function sharedOptions({ restore: _, store, ...shared }: CarryoverOptions): CarryoverOptions {
+  return store?.spills === undefined ? shared : { ...shared, store: { spills: store.spills } };
+}
+
+/**
+ * Compacts messages without a session, such as for a button in a route that forgets everything between two requests. The
+ * model writes the summary and says how large the window is; without one the summary is made mechanically.
+ */
+export function compact(
+  messages: readonly ModelMessage[],
+  options: CompactMessagesOptions = {},
+): Promise<CompactResult> {
+  const { model, signal, ...rest } = Object(options) as CompactMessagesOptions;
+  checkOptions(rest, model === undefined ? [] : languageModel.find(model, ["model"]));
+  const opened = converse(model === undefined ? undefined : resolveModel(model), rest);
+  return opened.compact(messages, omitUndefined({ signal }));
+}
+
+/** Options of `compact`: those of `carryover()`, and these. */
+export interface CompactMessagesOptions extends CarryoverOptions, CompactNowOptions {
+  /** The model of the conversation, by object or by name; it writes the summary unless `summarizer` says otherwise. @default none: a mechanical summary */
+  readonly model?: LanguageModelLike | string;
+}
+
+/** One conversation by options that were checked; `id` names it to listeners. */
+function converse(
+  base: LanguageModelLike | undefined,
+  options: CarryoverOptions,
+  id?: string,
+): Omit<OpenConversation, "for"> {
   let headers: ModelCall["headers"];
   let recallTool: string | undefined;
   let isEdited = false;
-  const emit = (event: SessionEvent): void => options.onEvent?.(event);
+  const usageListeners = new Set<(used: SummaryUsage) => void>();
+  const emit = (event: SessionEvent): void => options.onEvent?.(event, id);
   const warn = (code: WarningCode, message: string): void => emit({ type: "warning", code, message });
   const { session, clock } = openSession(base, options, {
     headers: () => headers,
@@ -73,9 +140,10 @@ export function carryover(given: LanguageModelLike | string, options: CarryoverO
     },
   });
 
-  function tellUsage({ type: _, ...used }: Extract<SessionEvent, { type: "summary_usage" }>): void {
+  function tellUsage({ type: _, ...usage }: Extract<SessionEvent, { type: "summary_usage" }>): void {
+    for (const listen of usageListeners) listen(usage);
     try {
-      options.onUsage?.(used);
+      options.onUsage?.(usage, id);
     } catch {
       // What a listener throws is not the conversation's concern.
     }
@@ -88,6 +156,7 @@ export function carryover(given: LanguageModelLike | string, options: CarryoverO
       await options.onCompact({
         state: session.toJSON(),
         messages: withoutSystem(conversation.currentWire()),
+        ...omitUndefined({ id }),
       });
     } catch (error) {
       warn("not-persisted", `onCompact threw: ${String(error)}`);
@@ -100,7 +169,7 @@ export function carryover(given: LanguageModelLike | string, options: CarryoverO
     onPrepared: persist,
     onWarning: warn,
   });
-  const model = wrapModel(asCallable(base), {
+  const model = wrapModel(asCallable(base ?? NO_MODEL), {
     session,
     conversation,
     onCall(call) {
@@ -109,10 +178,14 @@ export function carryover(given: LanguageModelLike | string, options: CarryoverO
     },
   });
   return {
-    model,
+    model: model as unknown as LanguageModelLike,
     tools: { recall: createRecallTool(session) },
     prepareStep: createPrepareStep(conversation, model),
     session,
+    compact(messages, given = {}) {
+      throwProblems(check(COMPACT_NOW_SHAPE, given));
+      return compactConversation({ session, conversation, usageListeners }, messages, given.signal);
+    },
   };
 }
 
@@ -122,7 +195,10 @@ function withoutSystem(wire: AiSdkWire): readonly ModelMessage[] {
 
 /** How a conversation is kept within its model's window; everything has a default. */
 export interface CarryoverOptions
-  extends Omit<SessionOptions, "model" | "summarizer" | "systemChars" | "toolsChars" | "recallTool"> {
+  extends Omit<
+    SessionOptions,
+    "model" | "summarizer" | "systemChars" | "toolsChars" | "recallTool" | "onEvent"
+  > {
   /** The name of the tool that recalls, for notices; where the model is wrapped the request says it. @default as the request says, else none */
   readonly recallTool?: SessionOptions["recallTool"];
   /** Who writes summaries: another model of the AI SDK, by object or by name, code of your own, or `{ model, system, instructions }` with what it is told. @default the model itself */
@@ -134,7 +210,9 @@ export interface CarryoverOptions
   /** Called with what to persist whenever the window was edited; awaited before the request is sent. @default none */
   readonly onCompact?: (changed: CompactedConversation) => void | Promise<void>;
   /** Called with what each call for a summary used, which the usage of your own requests does not count. @default none */
-  readonly onUsage?: (used: SummaryUsage) => void;
+  readonly onUsage?: (used: SummaryUsage, id?: string) => void;
+  /** Called for every event, in order, with the id of a conversation that `for` gave. What it throws is ignored. @default none */
+  readonly onEvent?: (event: SessionEvent, id?: string) => void;
   /** Makes an OpenTelemetry span of each call for a summary: `telemetry: { tracer }`. @default none */
   readonly telemetry?: CarryoverTelemetry;
   /** Hooks around a compaction, in order. @default none */
@@ -155,29 +233,34 @@ export interface CarryoverStore {
 export interface CompactedConversation {
   readonly state: SessionState;
   readonly messages: readonly ModelMessage[];
+  /** Of a conversation that `for` gave. */
+  readonly id?: string;
 }
 
 /** Throws one error that lists every problem. */
-function checkOptions(model: unknown, options: unknown): void {
-  throwProblems([
-    ...languageModel.find(model, ["the model"]),
-    ...check(CARRYOVER_SHAPE, options),
-    ...findConflicts(Object(options)),
-  ]);
+function checkOptions(options: unknown, others: readonly Problem[]): void {
+  throwProblems([...others, ...check(CARRYOVER_SHAPE, options), ...findConflicts(Object(options))]);
 }
 
 /** A session by options that were checked. */
-function openSession(base: LanguageModelLike, options: CarryoverOptions, wiring: Wiring): OpenSession {
+function openSession(
+  base: LanguageModelLike | undefined,
+  options: CarryoverOptions,
+  wiring: Wiring,
+): OpenSession {
   const { summarizer, store, restore: _, onCompact: __, onUsage: ___, telemetry, hooks, ...rest } = options;
-  const { clock = createSystemClock(), overflow, ...sessionOptions } = rest;
-  const model = modelRef(base);
-  const asked = readSummarizer(base, summarizer, wiring.headers);
+  const { clock = createSystemClock(), overflow, onEvent: ____, ...sessionOptions } = rest;
+  const model = modelRef(base ?? NO_MODEL);
+  const {
+    summarizer: writer,
+    model: asked = model,
+    option,
+  } = readSummarizer(base, summarizer, wiring.headers);
   const ports: SessionPorts = {
     clock,
-    summarizer:
-      telemetry === undefined
-        ? asked.summarizer
-        : traceSummarizer(asked.summarizer, { telemetry, model: asked.model }),
+    ...(writer && {
+      summarizer: telemetry === undefined ? writer : traceSummarizer(writer, { telemetry, model: asked }),
+    }),
     ...(hooks && { hooks }),
     ...omitUndefined({ spills: store?.spills, journal: store?.journal }),
   };
@@ -187,7 +270,7 @@ function openSession(base: LanguageModelLike, options: CarryoverOptions, wiring:
     limits: limitsOf(model.id, sessionOptions.limits),
     overflow: { ...overflowOfEnvironment(globalThis.process?.env ?? {}), ...omitUndefined(Object(overflow)) },
     model,
-    summarizer: asked.option,
+    summarizer: option,
     onEvent: wiring.onEvent,
   });
   return { session, clock };
@@ -202,6 +285,17 @@ function limitsOf(modelId: string, given: CarryoverOptions["limits"]): Partial<M
     ? { ...known, ...limits }
     : { outputTokens: known.outputTokens, ...limits };
 }
+
+/** Stands where no model is asked: the summary is then made without one. */
+const NO_MODEL: LanguageModelLike = {
+  specificationVersion: "v3",
+  provider: "none",
+  modelId: "none",
+  doGenerate: () => Promise.reject(new Error("There is no model.")),
+  doStream: () => Promise.reject(new Error("There is no model.")),
+};
+
+const COMPACT_NOW_SHAPE: Shape<CompactNowOptions> = { signal: SIGNAL_RULE };
 
 interface Wiring {
   readonly headers: () => ModelCall["headers"];

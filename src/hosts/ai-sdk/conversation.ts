@@ -4,7 +4,7 @@ import { readUsage } from "../../compaction/trigger/overflow.ts";
 import { aiSdk } from "../../formats/wires/ai-sdk/ai-sdk.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { GiveUp, GiveUpReason, SessionAction } from "../../session/action.ts";
-import type { WarningCode } from "../../session/log.ts";
+import type { LedgerEntry, WarningCode } from "../../session/log.ts";
 import type { Session } from "../../session/session.ts";
 import { repairPairing } from "../../stages/repair.ts";
 import { asObject, asString } from "../../text/json.ts";
@@ -17,8 +17,17 @@ export interface Conversation {
   prepare(wire: AiSdkWire, options: PrepareWireOptions): Promise<PreparedWire>;
   /** Records usage and finish of the answer to the last request: its messages come with the next request, without them. */
   recordAnswer(facts: AnswerFacts): void;
+  /** Compacts these messages, or those of the last request, because somebody asked for it. */
+  compact(wire: AiSdkWire | undefined, signal: AbortSignal | undefined): Promise<CompactedWire>;
   /** The messages of the last request as they are sent now. */
   currentWire(): AiSdkWire;
+}
+
+interface CompactedWire extends PreparedWire {
+  /** What became of the compaction; undefined when none was tried. */
+  readonly entry: LedgerEntry | undefined;
+  /** The estimate of what is sent now. */
+  readonly tokens: number;
 }
 
 interface PrepareWireOptions {
@@ -88,13 +97,28 @@ export function createConversation(session: Session, options: ConversationOption
     return { wire: currentWire(), action };
   }
 
+  async function compact(wire: AiSdkWire = latest, signal: AbortSignal | undefined): Promise<CompactedWire> {
+    if (wire.length > 0) await take(wire);
+    const steps = session.ledger().length;
+    const action = await session.prepare({ demand: "manual", ...(signal && { signal }) });
+    await onPrepared();
+    const entry = session
+      .ledger()
+      .slice(steps)
+      .findLast(({ step }) => step === "compact");
+    return { wire: currentWire(), action, entry, tokens: session.status().tokens };
+  }
+
+  /** One at a time: a session does one thing after another. */
+  function enqueue<T>(work: () => Promise<T>): Promise<T> {
+    const turn = queue.then(work);
+    queue = turn.catch(() => undefined);
+    return turn;
+  }
+
   return {
-    prepare(wire, prepareOptions) {
-      // One at a time: a session does one thing after another.
-      const turn = queue.then(() => prepare(wire, prepareOptions));
-      queue = turn.catch(() => undefined);
-      return turn;
-    },
+    prepare: (wire, prepareOptions) => enqueue(() => prepare(wire, prepareOptions)),
+    compact: (wire, signal) => enqueue(() => compact(wire, signal)),
 
     recordAnswer(facts) {
       if (lastId !== undefined) answers.set(lastId, facts);

@@ -25,16 +25,18 @@ export interface SummarizerChoice {
 /** What the option `summarizer` may be. */
 export type SummarizerOption = LanguageModelLike | string | Summarizer | SummarizerChoice;
 
-/** The summarizer of a conversation with this model, as the session takes it, and the model that is asked. */
+/** The summarizer of a conversation with this model, as the session takes it, and the model that is asked; none without either. */
 export function readSummarizer(
-  base: LanguageModelLike,
+  base: LanguageModelLike | undefined,
   given: SummarizerOption | undefined,
   headers: () => ModelCall["headers"],
 ): ReadSummarizer {
   const { model: chosen = base, system, instructions } = choiceOf(given);
   const writer = typeof chosen === "string" ? resolveModel(chosen) : chosen;
   const told = omitUndefined({ system, instructions });
-  if (!isModel(writer)) return { summarizer: writer as Summarizer, model: modelRef(base), option: told };
+  if (writer === undefined) return { option: told };
+  if (!isModel(writer))
+    return { summarizer: writer as Summarizer, ...(base && { model: modelRef(base) }), option: told };
   const model = modelRef(writer);
   const limits = knownLimits(model.id);
   return {
@@ -48,9 +50,9 @@ export function readSummarizer(
 }
 
 interface ReadSummarizer {
-  readonly summarizer: Summarizer;
+  readonly summarizer?: Summarizer;
   /** For telemetry. */
-  readonly model: ModelRef;
+  readonly model?: ModelRef;
   readonly option: NonNullable<SessionOptions["summarizer"]>;
 }
 
