@@ -79,7 +79,8 @@ export type {
   JournalFailure,
   JournalProblem,
 } from "./session/journal.ts";
-export type { LedgerEntry, SessionEvent, SessionState } from "./session/log.ts";
+export type { LedgerEntry } from "./session/ledger.ts";
+export type { SessionEvent } from "./session/log.ts";
 export type { NextActionOptions } from "./session/next-action.ts";
 export type { SessionOptions, SessionPorts, SessionProfile } from "./session/options.ts";
 export type { PendingSummary } from "./session/pending-summaries.ts";
@@ -94,6 +95,7 @@ export {
   type SessionStatus,
   type UndoResult,
 } from "./session/session.ts";
+export type { SessionState } from "./session/state.ts";
 export { createMemoryJournal, createMemoryRecordStore, createMemorySpillStore } from "./stores/memory.ts";
 export { createSystemClock } from "./stores/system-clock.ts";
 export { ConfigurationError } from "./text/check.ts";

@@ -232,9 +232,9 @@ ${rows.map(escapePipes).join("\n")}`;
 
 const TAIL = `## What stays when the program ends
 
-- **A journal** (port \`journal\`) gets every batch, undo and step. \`session.restore(transcript)\` in a new process applies the batches again; \`toJSON()\` gives the same as plain data, for those who keep it themselves.
+- **A journal** (port \`journal\`) gets every batch, undo and step. \`session.restore(transcript)\` in a new process applies the batches again; \`toJSON()\` gives the same as plain data, for those who keep it themselves. Its size is bounded by the window, not by the age of the conversation: what cannot be taken back any more becomes one batch, summaries that others have replaced are dropped with their anchors, and what edits take from the messages is named, not repeated ([how, and how small](decisions/0032-small-state.md)). A journal whose \`keeps\` is \`"state"\` gets small deltas and now and then a snapshot in place of all before it; any other keeps every edit as it was made, for whoever asks later what was done and why, and grows with what is done.
 - **Spills** (port \`spills\`) keep the whole of what was cut. \`session.recall(handle)\` reads it again, bounded; \`session.recall({ search })\` looks through everything that left the window, by words or for an exact text, and gives \`pieces\`: handle, the lines around the hits, best first. The index is built at the first search ([how well it finds](decisions/0031-recall-by-words.md)). \`recallTool\` is the name of your tool for the model, which notices then say; \`recallRedaction\` sets for recalls alone whether secrets are taken out.
-- **\`undo()\`** takes the newest batch back, and what a person has undone is not done again for three turns. \`change({ type: "set-auto", autoCompact: false })\` and its like change settings while the session runs.`;
+- **\`undo()\`** takes the newest batch back. It reaches back to the compaction before the newest one, and at most 50 to 100 batches; then its status is \`nothing\`. What older steps hid can still be recalled, and what a person has undone is not done again for three turns. \`change({ type: "set-auto", autoCompact: false })\` and its like change settings while the session runs.`;
 
 function typeOf(fields: readonly Field[]): string {
   const type = fields.find(({ name }) => name === "type")?.type ?? "";

@@ -5,18 +5,22 @@ import { afterContextChange, COOL_DOWN_TURNS } from "../compaction/trigger/shoul
 import { compactionPart } from "../stages/boundary.ts";
 import type { CacheArithmetic } from "../stages/cache-plan.ts";
 import { FORK_NO_TRUNCATION_TOOLS } from "../stages/tiers.ts";
-import { omitUndefined } from "../text/json.ts";
+import { deepEqual, omitUndefined } from "../text/json.ts";
 import type { Edit } from "../transcript/edit.ts";
 import { isVisibleToModel, type Message, type Transcript } from "../transcript/message.ts";
 import { type ContextMeter, createContextMeter } from "./context-meter.ts";
+import { foldHistory, isFolded } from "./fold.ts";
 import { createHistory, type EditBatch, type History, type HistoryChange } from "./history.ts";
-import { batchRecord, createSessionLog, type LedgerEntry, type SessionLog } from "./log.ts";
+import { enterStep, type LedgerEntry } from "./ledger.ts";
+import { createSessionLog, type SessionLog } from "./log.ts";
 import { createSessionMemory, type PendingMarker, type SessionMemory } from "./memory.ts";
 import { createSpending } from "./metered-summarizer.ts";
 import { type BelievedWindow, createBelievedWindow } from "./model-window.ts";
 import type { ResolvedSessionOptions, SessionPorts } from "./options.ts";
 import { createOutputLimits, findUnboundedOutputs, type OutputLimits } from "./output-limits.ts";
 import { createPendingSummaries, type PendingSummaries } from "./pending-summaries.ts";
+import { snapshotOf } from "./snapshot.ts";
+import { type LearnedWindow, storeBatch } from "./state.ts";
 import { type ContextWindow, createWindowReader, isFinishedAnswer, isOfCompaction } from "./window.ts";
 
 /** The parts of a session, what it remembers, and the only ways in which it changes. */
@@ -76,7 +80,13 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
   const readWindow = createWindowReader();
   const window = (): ContextWindow => readWindow(history.transcript());
   const meter = createContextMeter(window, options);
-  const log = createSessionLog({ journal: ports.journal, clock: ports.clock, onEvent: options.onEvent });
+  const log = createSessionLog({
+    journal: ports.journal,
+    clock: ports.clock,
+    onEvent: options.onEvent,
+    store: (batch) => storeBatch(batch, { source: history.source(), batches: history.batches() }),
+    snapshot: () => snapshotOf(core),
+  });
   const memory = createSessionMemory(options);
   const believed = createBelievedWindow(options, memory, () => meter.overheadTokens());
   const outputLimits = createOutputLimits(options, () => believed.roomTokens());
@@ -86,9 +96,10 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
   });
   let results: { readonly marked: Transcript; readonly counted: CountedResults } | undefined;
   let batchCount = 0;
+  let writtenWindows: readonly LearnedWindow[] = [];
 
   function enter(entry: LedgerEntry): void {
-    memory.ledger.push(entry);
+    enterStep(memory.ledger, entry);
     if (entry.outcome === "applied" || entry.outcome === "undone") memory.idleCompactions = 0;
     else if (entry.step === "compact" && entry.outcome === "nothing") {
       memory.idleCompactions++;
@@ -101,6 +112,14 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
     enter(entry);
     if (entry.outcome !== "applied") log.write({ v: 1, type: "step", ...entry });
     return entry;
+  }
+
+  /** What was learned of windows is worth a record of its own when it has changed. */
+  function writeWindows(at: number): void {
+    const windows = believed.learned();
+    if (windows.length === 0 || deepEqual(windows, writtenWindows)) return;
+    writtenWindows = windows;
+    log.write({ v: 1, type: "windows", windows, at });
   }
 
   /** Unique even when the clock stands still or was set back. */
@@ -202,7 +221,7 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
     memory.pendingMarker = pendingMarkerOf(history.transcript());
   }
 
-  return {
+  const core: SessionCore = {
     ports,
     options,
     history,
@@ -232,7 +251,8 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
       if (extent === "same") return;
       memory.version++;
       for (const batch of dropped) {
-        log.write({ v: 1, type: "drop", batchId: batch.id, at: ports.clock.now() });
+        const at = ports.clock.now();
+        log.write({ v: 1, type: "drop", batchId: batch.id, at, ...(isFolded(batch) && { folded: true }) });
         log.warn("edits-dropped", `Messages that ${batch.step} edited are gone, so its edits were dropped.`);
       }
       if (extent === "rebuilt" && (history.batches().length > 0 || dropped.length > 0)) {
@@ -262,27 +282,29 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
       const figures = { tokensBefore, tokensAfter, ...(degraded && { degraded }) };
       if (memory.pendingMarker !== "none") readPendingMarker();
       const { summaryUsage } = note({ step: name, reason, outcome: "applied", ...figures }, at);
-      log.write(
-        batchRecord(batch, {
-          before,
-          after: history.transcript(),
-          estimate: meter.options(),
-          ...figures,
-          ...omitUndefined({ arithmetic, summaryUsage }),
-        }),
-      );
+      const after = history.transcript();
+      foldHistory(history);
+      log.writeBatch(batch, {
+        before,
+        after,
+        estimate: meter.options(),
+        ...figures,
+        ...omitUndefined({ arithmetic, summaryUsage }),
+      });
+      writeWindows(at);
       return { batch, tokensBefore, tokensAfter };
     },
 
     takeBack() {
       const last = history.batches().at(-1);
-      if (last === undefined) return undefined;
+      if (last === undefined || isFolded(last)) return undefined;
       const tokensBefore = meter.estimateUncounted().tokens;
       history.remove(last.id);
       const tokensAfter = startEpoch("undo", last.step, tokensBefore);
       const at = ports.clock.now();
       memory.recovery = undefined;
       memory.pausedThroughTurn = memory.answers.size + COOL_DOWN_TURNS;
+      memory.undoneAt = at;
       readPendingMarker();
       note({ step: last.step, reason: "undo", outcome: "undone", tokensBefore, tokensAfter }, at);
       log.write({ v: 1, type: "undo", batchId: last.id, at });
@@ -294,6 +316,7 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
       readPendingMarker();
     },
   };
+  return core;
 }
 
 function pendingMarkerOf(transcript: Transcript): PendingMarker {

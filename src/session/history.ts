@@ -12,6 +12,8 @@ export interface History {
   add(batch: EditBatch): boolean;
   /** Takes a batch out of force, and those that were built on it. */
   remove(id: string): void;
+  /** Puts other batches in force in place of all; gives those that could not be, since messages are gone. */
+  replace(batches: readonly EditBatch[]): readonly EditBatch[];
   batches(): readonly EditBatch[];
   /** True for the id of a batch in force. */
   hasBatch(id: string): boolean;
@@ -121,6 +123,7 @@ export function createHistory(): History {
       rebuild(batches.filter((batch) => batch.id !== id));
     },
 
+    replace: rebuild,
     find: (id) => source.find(id) ?? inserted.get(id),
     transcript: () => transcript,
     batches: () => batches,

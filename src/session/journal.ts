@@ -4,6 +4,11 @@ export interface Journal {
   append(value: unknown): Promise<JournalAppended | JournalFailure>;
   /** Every readable entry by sequence and writer, together with all that could not be read. */
   read(): Promise<JournalContent>;
+  /**
+   * `all`: every entry stays, so that one can read later what was done and why. `state`: only what is in force has to be
+   * kept, so that a session writes little, and now and then a snapshot in place of everything before it. @default all
+   */
+  readonly keeps?: "all" | "state";
 }
 
 /** An entry that was written. */

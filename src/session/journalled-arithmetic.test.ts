@@ -4,8 +4,8 @@ import { step, user } from "../../test/rig/session.ts";
 import { createMemoryJournal } from "../stores/memory.ts";
 import type { Transcript } from "../transcript/message.ts";
 import type { Journal } from "./journal.ts";
-import { type BatchRecord, readRecord } from "./log.ts";
 import type { SessionOptions } from "./options.ts";
+import { type BatchRecord, readRecord } from "./record.ts";
 import { createSession, type Session } from "./session.ts";
 
 const CONVERSATION: Transcript = Array.from({ length: 4 }, (_, turn) => [

@@ -2,7 +2,8 @@ import type { HookStrikes } from "../compaction/ask.ts";
 import { FRESH_TRIGGER, type TriggerState } from "../compaction/trigger/should-compact.ts";
 import type { MessageId } from "../transcript/message.ts";
 import type { HeldCompaction } from "./hold.ts";
-import type { LedgerEntry, WarningCode } from "./log.ts";
+import type { LedgerEntry } from "./ledger.ts";
+import type { WarningCode } from "./log.ts";
 import type { ResolvedSessionOptions } from "./options.ts";
 import { NOTHING_UNBOUNDED, type UnboundedOutputs } from "./output-limits.ts";
 import type { MechanicalPlan } from "./prune.ts";
@@ -32,6 +33,8 @@ export interface SessionMemory {
   /** A compaction that was asked for in the transcript and has not happened yet. */
   pendingMarker: PendingMarker;
   pausedThroughTurn: number;
+  /** When a person has last undone something. */
+  undoneAt: number | undefined;
   /** A compaction that is due and waits, after a failed summary or a veto. */
   held: HeldCompaction | undefined;
   unbounded: UnboundedOutputs;
@@ -75,6 +78,7 @@ export function createSessionMemory(options: ResolvedSessionOptions): SessionMem
     idleTokens: 0,
     pendingMarker: "none",
     pausedThroughTurn: -1,
+    undoneAt: undefined,
     held: undefined,
     unbounded: NOTHING_UNBOUNDED,
     hookStrikes: {},

@@ -89,7 +89,8 @@ export function createSpending<Ports extends { readonly summarizer?: Summarizer 
   };
 }
 
-function addUsage(one: Usage | undefined, other: Usage): Usage {
+/** Both together. */
+export function addUsage(one: Usage | undefined, other: Usage): Usage {
   if (one === undefined) return other;
   return {
     inputTokens: one.inputTokens + other.inputTokens,

@@ -16,8 +16,8 @@ import {
 } from "../compaction/trigger/should-compact.ts";
 import { asObject, omitUndefined } from "../text/json.ts";
 import type { ModelRef, Usage } from "../transcript/message.ts";
-import type { LearnedWindow } from "./log.ts";
 import type { ResolvedSessionOptions } from "./options.ts";
+import type { LearnedWindow } from "./state.ts";
 
 /**
  * What is believed about the window of the model that is asked next: the limits that were given, and what refusals and

@@ -54,7 +54,7 @@ describe("the state of a session", () => {
 
   it.each([
     ["nothing", undefined, 0],
-    ["another version", { v: 2, batches: [] }, 1],
+    ["another version", { v: 3, batches: [] }, 1],
     ["a text", "{}", 1],
     ["batches of no known shape", { v: 1, batches: [{ id: "x" }, null, 7] }, 3],
   ])("is a warning where it cannot be read: %s", async (_, state, unreadable) => {

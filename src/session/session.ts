@@ -26,7 +26,7 @@ import type { IdleReason, RunResult, SessionAction } from "./action.ts";
 import type { PromptOverhead } from "./context-meter.ts";
 import { createSessionCore } from "./core.ts";
 import type { EditBatch } from "./history.ts";
-import type { LedgerEntry, SessionState } from "./log.ts";
+import type { LedgerEntry } from "./ledger.ts";
 import {
   decideNextAction,
   NEXT_ACTION_SHAPE,
@@ -39,6 +39,8 @@ import { createContentRecall } from "./recall-content.ts";
 import { afterRefusal } from "./recovery.ts";
 import { type Restored, restoreBatches } from "./restore.ts";
 import { runAction } from "./run-action.ts";
+import { sessionState } from "./snapshot.ts";
+import type { SessionState } from "./state.ts";
 
 /**
  * Keeps a conversation within its model's window. Messages come in by `append` or `observe` and are kept unchanged in
@@ -220,16 +222,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
       return restoreBatches(core, state);
     },
 
-    toJSON() {
-      const pendingSummaries = core.pending.toJSON();
-      const windows = believed.learned();
-      return {
-        v: 1,
-        batches: history.batches(),
-        ...(pendingSummaries.length > 0 && { pendingSummaries }),
-        ...(windows.length > 0 && { windows }),
-      };
-    },
+    toJSON: () => sessionState(core),
 
     async prepare(given = {}) {
       checkPrepare(given);

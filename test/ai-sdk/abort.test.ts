@@ -120,7 +120,7 @@ describe("Ctrl-C", () => {
     await generateText({ model, messages: known, tools: { read } });
     expect(provider.server.requests.at(-1)?.body.messages).toEqual(sent);
     const handles = session
-      .toJSON()
+      .status()
       .batches.flatMap(({ edits }) =>
         edits.flatMap((edit) => (edit.stage === "tool-output" && edit.omitted ? [edit.omitted.handle] : [])),
       );

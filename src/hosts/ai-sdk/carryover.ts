@@ -5,7 +5,7 @@ import { HOOKS_RULE, SIGNAL_RULE } from "../../compaction/ports/option-rules.ts"
 import { type ModelLimits, overflowOfEnvironment } from "../../compaction/trigger/overflow.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { Journal } from "../../session/journal.ts";
-import type { SessionEvent, SessionState, WarningCode } from "../../session/log.ts";
+import type { SessionEvent, WarningCode } from "../../session/log.ts";
 import type { SummaryUsage } from "../../session/metered-summarizer.ts";
 import {
   findConflicts,
@@ -14,6 +14,7 @@ import {
   type SessionPorts,
 } from "../../session/options.ts";
 import { createSession, type Session } from "../../session/session.ts";
+import type { SessionState } from "../../session/state.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
 import {
   callback,

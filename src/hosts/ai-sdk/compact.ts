@@ -4,9 +4,10 @@ import { isSummary, readPreviousSummary } from "../../compaction/summary/message
 import { createTextCleaner } from "../../compaction/summary/text.ts";
 import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { IdleReason } from "../../session/action.ts";
-import type { LedgerEntry, SessionState } from "../../session/log.ts";
+import type { LedgerEntry } from "../../session/ledger.ts";
 import type { SummaryUsage } from "../../session/metered-summarizer.ts";
 import type { Session } from "../../session/session.ts";
+import type { SessionState } from "../../session/state.ts";
 import { ConfigurationError, show } from "../../text/check.ts";
 import { asObject } from "../../text/json.ts";
 import type { Usage } from "../../transcript/message.ts";

@@ -1,7 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Journal, JournalContent, JournalEntry, JournalProblem } from "../../session/journal.ts";
-import { type BatchRecord, readRecord, type SessionRecord } from "../../session/log.ts";
+import { type BatchRecord, readRecord, type SessionRecord } from "../../session/record.ts";
 import { idOfPathName } from "../../stores/files/file-system.ts";
 import { createFileJournal } from "../../stores/files/journal.ts";
 import { asNumber, asObject, asString, type UnknownObject } from "../../text/json.ts";

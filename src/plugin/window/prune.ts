@@ -1,5 +1,6 @@
 import type { Pin } from "../../compaction/summary/pins.ts";
 import { overflowOfEnvironment } from "../../compaction/trigger/overflow.ts";
+import { isFolded } from "../../session/fold.ts";
 import type { EditBatch } from "../../session/history.ts";
 import { createSession, type Session, type UndoResult } from "../../session/session.ts";
 import { createSystemClock } from "../../stores/system-clock.ts";
@@ -182,18 +183,24 @@ async function openPrunedSession(
       const { estimate, batches } = session.status();
       if (estimate.tokens >= windows.thresholds(nameOf(model)).pruneAtTokens) {
         await session.prepare({ moment: "after-turn", idleMs });
-        if (session.status().batches.length > batches.length) {
+        const made = batchesSince(session.status().batches, batches.at(-1)?.id);
+        if (made.length > 0) {
           await keepPins(sent, transcript);
           const step = session.ledger().at(-1);
           if (step !== undefined) context.notify.log("info", `${step.step}: ${step.reason}`, { ...step });
-          showPruned(session.status().batches.slice(batches.length));
+          showPruned(batchesSince(session.status().batches, batches.at(-1)?.id));
         }
       }
       return withEdits(sent);
     },
     undo: () => session.undo(),
-    newestAtMs: () => session.status().batches.at(-1)?.at,
+    newestAtMs: () => session.status().batches.findLast((batch) => !isFolded(batch))?.at,
   };
+}
+
+/** The batches behind the one that was the newest; older ones may have become one meanwhile. */
+function batchesSince(batches: readonly EditBatch[], newestId: string | undefined): readonly EditBatch[] {
+  return batches.slice(batches.findLastIndex(({ id }) => id === newestId) + 1);
 }
 
 function createEngine(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SessionExport } from "../../../formats/wires/opencode/session-message.ts";
 import type { PluginEntry } from "../../../plugin/stores/journal.ts";
-import type { BatchRecord } from "../../../session/log.ts";
+import type { BatchRecord } from "../../../session/record.ts";
 import { CLEARED_PLACEHOLDER } from "../../../transcript/part.ts";
 import { createInspection } from "../../view/inspection.ts";
 import { applyLiveEvent, type LiveEvent, type LiveState, liveStateOf } from "../../view/protocol.ts";

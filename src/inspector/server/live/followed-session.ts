@@ -3,7 +3,7 @@ import { opencode } from "../../../formats/wires/opencode/opencode.ts";
 import type { SessionExport } from "../../../formats/wires/opencode/session-message.ts";
 import { batchesInForce, type PluginEntry } from "../../../plugin/stores/journal.ts";
 import type { EditBatch } from "../../../session/history.ts";
-import { batchOf } from "../../../session/log.ts";
+import { batchOf } from "../../../session/record.ts";
 import { createRedactor } from "../../../stages/redact.ts";
 import { deepEqual, mapStrings } from "../../../text/json.ts";
 import type { Message, Transcript } from "../../../transcript/message.ts";

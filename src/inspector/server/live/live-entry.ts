@@ -1,6 +1,6 @@
 import { currentRun, type ForkRecord, isLive } from "../../../fork/life/record.ts";
 import type { PluginEntry } from "../../../plugin/stores/journal.ts";
-import type { BatchRecord } from "../../../session/log.ts";
+import type { BatchRecord } from "../../../session/record.ts";
 import type { UnknownObject } from "../../../text/json.ts";
 import type { LiveBatch, LiveEntry, LiveFork, OmittedItem } from "../../view/protocol.ts";
 
@@ -52,6 +52,10 @@ function engineEntry(
       return { ...moment, type: "batch-gone", batchId: record.batchId, why: record.type };
     case "step":
     case "pending-summary":
+    case "windows":
+    // Only journals that keep no more than the state have these.
+    case "delta":
+    case "snapshot":
       return undefined;
     default:
       record satisfies never;

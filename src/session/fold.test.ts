@@ -1,0 +1,118 @@
+import { describe, expect, it } from "vitest";
+import { createFakeClock } from "../../test/rig/fakes.ts";
+import { deepFreeze } from "../../test/rig/notation.ts";
+import { createMemoryJournal } from "../stores/memory.ts";
+import { hideMessage } from "../transcript/edit.ts";
+import type { Message, Transcript } from "../transcript/message.ts";
+import { foldHistory, UNDO_BATCHES } from "./fold.ts";
+import { createHistory } from "./history.ts";
+import type { Journal } from "./journal.ts";
+import { createSession, type Session } from "./session.ts";
+
+const words = (seed: number, count: number): string =>
+  Array.from({ length: count }, (_, index) => `src/w${(index * seed) % 89}.ts`).join(" ");
+
+/** A conversation that is compacted again and again. */
+async function talk(turns: number, journal: Journal = createMemoryJournal()) {
+  const session = open(journal);
+  const messages: Message[] = [];
+  for (let turn = 0; turn < turns; turn++) {
+    messages.push({ id: `u${turn}`, role: "user", parts: [{ type: "text", text: `question ${turn}` }] });
+    messages.push({
+      id: `a${turn}`,
+      role: "assistant",
+      finish: "stop",
+      parts: [{ type: "text", text: words(turn, 300) }],
+    });
+    messages.push({ id: `v${turn}`, role: "user", parts: [{ type: "text", text: "and?" }] });
+    session.observe(deepFreeze([...messages]));
+    await session.prepare();
+  }
+  return { session, messages: deepFreeze(messages) };
+}
+
+function open(journal: Journal = createMemoryJournal()): Session {
+  let asked = 0;
+  return createSession(
+    {
+      clock: createFakeClock(),
+      journal,
+      summarizer: { summarize: async () => `## Goal\nAnswer every question, the ${++asked}th time.` },
+    },
+    { limits: { contextTokens: 12_000, outputTokens: 1_000 }, compaction: { reserveTokens: 2_000 } },
+  );
+}
+
+describe("batches that cannot be taken back any more", () => {
+  it("are one, so that what is kept does not grow with the conversation", async () => {
+    const [short, long] = [await talk(90), await talk(180)];
+    const sizes = [short, long].map(({ session }) => JSON.stringify(session).length);
+    expect(long.session.ledger().filter(({ step }) => step === "compact").length).toBeGreaterThan(8);
+    expect(long.session.status().batches.map(({ step }) => step)).toEqual(["folded", "compact"]);
+    expect(sizes[1]).toBeLessThan(1.2 * (sizes[0] ?? 0));
+  });
+
+  it("give the same window after a restart, from the state and from either kind of journal", async () => {
+    for (const keeps of ["all", "state"] as const) {
+      const journal: Journal = { ...createMemoryJournal(), keeps };
+      const { session, messages } = await talk(60, journal);
+      const shown = JSON.stringify(session.projection());
+      const fromJournal = open(journal);
+      expect(await fromJournal.restore(messages)).toMatchObject({ dropped: 0, unreadable: 0 });
+      expect(JSON.stringify(fromJournal.projection())).toBe(shown);
+      const fromState = open();
+      await fromState.restore(messages, JSON.parse(JSON.stringify(session)));
+      expect(JSON.stringify(fromState.projection())).toBe(shown);
+      expect(JSON.stringify(fromState)).toBe(JSON.stringify(session));
+    }
+  });
+
+  it("are those up to the compaction before the newest: everything since can be undone, one by one", async () => {
+    const { session, messages } = await talk(60);
+    const unfolded = session.status().batches.length - 1;
+    const windows = [session.projection()];
+    for (let count = 0; count < unfolded; count++) {
+      expect((await session.undo()).status).toBe("undone");
+      windows.push(session.projection());
+    }
+    expect(await session.undo()).toEqual({ status: "nothing" });
+    expect(windows[1]?.length).toBeGreaterThan((windows[0] as Transcript).length);
+    expect(session.projection()[1]?.parts[0]).toMatchObject({ text: expect.stringContaining("## Goal") });
+    expect(session.projection().at(-1)).toEqual(messages.at(-1));
+  });
+
+  it("leave what they hid to be recalled, from the messages themselves", async () => {
+    const { session } = await talk(60);
+    expect(await session.recall("a3")).toMatchObject({ status: "found", text: words(3, 300) });
+    expect(await session.recall({ search: "question 17" })).toMatchObject({
+      status: "matches",
+      pieces: [expect.objectContaining({ handle: "u17/0" })],
+    });
+  });
+
+  it("are dropped together when a message that they hid is gone", async () => {
+    const { session, messages } = await talk(60);
+    session.observe(messages.slice(2));
+    expect(session.projection()).toEqual(messages.slice(2));
+    expect(session.status().batches).toEqual([]);
+  });
+
+  it("are the oldest of many small ones, too", () => {
+    const history = createHistory();
+    const source: Transcript = Array.from({ length: 500 }, (_, index) => ({
+      id: `m${index}`,
+      role: index % 2 === 0 ? "user" : "assistant",
+      parts: [{ type: "text", text: `message ${index}` }],
+    }));
+    history.observe(source);
+    for (let count = 0; count <= 2 * UNDO_BATCHES; count++) {
+      const message = source[count * 3] as Message;
+      const edits = [hideMessage(message, { stage: "test", reason: "pruned" })];
+      history.add({ id: `b${count}`, step: "prune", reason: "pays", at: count, edits });
+    }
+    const before = history.transcript().filter(({ metadata }) => metadata?.agentVisible !== false);
+    foldHistory(history);
+    expect(history.batches()).toHaveLength(UNDO_BATCHES + 1);
+    expect(history.transcript().filter(({ metadata }) => metadata?.agentVisible !== false)).toEqual(before);
+  });
+});

@@ -1,0 +1,146 @@
+import { deepEqual } from "../text/json.ts";
+import { applyEdits, type Edit, hideMessage, type InsertMessage } from "../transcript/edit.ts";
+import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
+import { type EditBatch, type History, targetsOf } from "./history.ts";
+
+/**
+ * Makes one batch of those that cannot be taken back any more, so that what is kept is bounded by the window and not by
+ * the age of a conversation: the model is shown the same, and nothing is left of edits to what is hidden, nor of
+ * summaries that others have replaced.
+ */
+export function foldHistory(history: Pick<History, "source" | "transcript" | "batches" | "replace">): void {
+  const batches = history.batches();
+  const before = history.transcript();
+  const folded = foldBatches(history.source(), batches);
+  if (folded === batches) return;
+  const dropped = history.replace(folded);
+  if (dropped.length > 0 || !isSameToModel(history.transcript(), before)) history.replace(batches);
+}
+
+function foldBatches(source: Transcript, batches: readonly EditBatch[]): readonly EditBatch[] {
+  const count = foldableCount(batches);
+  const newer = batches.slice(count);
+  const folded = count < 2 ? undefined : foldAll(source, { batches: batches.slice(0, count), newer });
+  return folded === undefined ? batches : [folded, ...newer];
+}
+
+/** True for the batch that stands for all those that cannot be taken back any more. */
+export function isFolded({ step }: EditBatch): boolean {
+  return step === FOLDED;
+}
+
+const FOLDED = "folded";
+
+/** How many batches can be taken back at most; they are folded when there are twice as many. */
+export const UNDO_BATCHES = 50;
+
+/** Those up to the compaction before the newest one, and those beyond what can be taken back. */
+function foldableCount(batches: readonly EditBatch[]): number {
+  const newest = batches.findLastIndex(isCompaction);
+  const before = batches.findLastIndex((batch, index) => index < newest && isCompaction(batch));
+  const surplus = batches.length > 2 * UNDO_BATCHES ? batches.length - UNDO_BATCHES : 0;
+  return Math.max(before + 1, surplus);
+}
+
+function isCompaction({ edits }: EditBatch): boolean {
+  return edits.some((edit) => edit.type === "insert-message" && edit.message.metadata?.carried !== undefined);
+}
+
+interface FoldInput {
+  readonly batches: readonly EditBatch[];
+  /** Those that are built on them. */
+  readonly newer: readonly EditBatch[];
+}
+
+function foldAll(source: Transcript, { batches, newer }: FoldInput): EditBatch | undefined {
+  const after = batches.reduce((edited, { edits, at }) => applyEdits(edited, edits, { at }), source);
+  const last = batches.at(-1);
+  const at = batches[0]?.at;
+  if (last === undefined || at === undefined) return undefined;
+  const edits = equalEdits(source, { after, batches, newer });
+  const folded = applyEdits(source, edits, { at });
+  // Moved messages, for one, cannot be told in this way: then everything stays as it is.
+  if (!isSameToModel(folded, after)) return undefined;
+  return { id: last.id, step: FOLDED, reason: `${last.step} and before`, at, edits };
+}
+
+/** True when the model is shown the same of both. */
+function isSameToModel(one: Transcript, other: Transcript): boolean {
+  return deepEqual(shownOf(one), shownOf(other));
+}
+
+/** What may be shown of a transcript; when an output was cleared makes no difference. */
+function shownOf(transcript: Transcript): Transcript {
+  return transcript.filter(isVisibleToModel).map((message) =>
+    message.parts.some((part) => part.type === "tool" && part.clearedAt !== undefined)
+      ? {
+          ...message,
+          parts: message.parts.map((part) =>
+            part.type === "tool" && part.clearedAt !== undefined ? { ...part, clearedAt: 0 } : part,
+          ),
+        }
+      : message,
+  );
+}
+
+function equalEdits(
+  source: Transcript,
+  { after, batches, newer }: FoldInput & { readonly after: Transcript },
+): readonly Edit[] {
+  const visible = new Set(after.filter(isVisibleToModel).map(({ id }) => id));
+  const hidden = source.filter((message) => isVisibleToModel(message) && !visible.has(message.id));
+  const needed = new Set(newer.flatMap(({ edits }) => edits.flatMap(targetsOf)));
+  const inserts = new Map<MessageId, InsertMessage>();
+  const moved = new Set<MessageId>();
+  for (const { edits, at } of batches)
+    for (const edit of edits) {
+      if (edit.type === "move-message") moved.add(edit.messageId);
+      if (edit.type !== "insert-message" || inserts.has(edit.message.id)) continue;
+      const { id } = edit.message;
+      if (visible.has(id)) inserts.set(id, { ...edit, message: { createdAt: at, ...edit.message } });
+      else if (needed.has(id)) inserts.set(id, { ...edit, message: placeOf(edit.message, at) });
+    }
+  const places = new Set(source.map(({ id }) => id).filter((id) => !moved.has(id)));
+  return [
+    ...hidden.map((message) => hideMessage(message, { stage: "session", reason: FOLDED })),
+    ...insertEdits(inserts, after, places),
+    ...lastPartEdits(batches).filter(({ messageId }) => visible.has(messageId)),
+  ];
+}
+
+/** What is left of a replaced message behind which newer ones were inserted. */
+function placeOf({ id, role }: Message, createdAt: number): Message {
+  return { createdAt, id, role, parts: [], metadata: { agentVisible: false } };
+}
+
+/** Inserted messages, each behind what stands before it among the messages that are left. */
+function insertEdits(
+  inserts: ReadonlyMap<MessageId, InsertMessage>,
+  after: Transcript,
+  places: ReadonlySet<MessageId>,
+): readonly Edit[] {
+  const edits: Edit[] = [];
+  let before: MessageId | null = null;
+  for (const { id } of after) {
+    const insert = inserts.get(id);
+    if (insert !== undefined) edits.push({ ...insert, after: before });
+    if (insert !== undefined || places.has(id)) before = id;
+  }
+  return edits;
+}
+
+type PartEdit = Extract<Edit, { readonly partIndex: number }>;
+
+/** The edits of parts in their order, without those that a later replacement has overtaken. */
+function lastPartEdits(batches: readonly EditBatch[]): readonly PartEdit[] {
+  const kept: PartEdit[] = [];
+  const replaced = new Set<string>();
+  for (const edit of batches.flatMap(({ edits }) => edits).toReversed()) {
+    if (!("partIndex" in edit)) continue;
+    const key = `${edit.messageId}/${edit.partIndex}`;
+    if (replaced.has(key)) continue;
+    if (edit.type === "replace-part") replaced.add(key);
+    kept.push(edit);
+  }
+  return kept.toReversed();
+}

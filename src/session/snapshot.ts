@@ -1,0 +1,47 @@
+import type { Clock } from "../compaction/ports/clock.ts";
+import type { History } from "./history.ts";
+import { foldLedger } from "./ledger.ts";
+import type { SessionMemory } from "./memory.ts";
+import type { BelievedWindow } from "./model-window.ts";
+import type { PendingSummaries } from "./pending-summaries.ts";
+import type { SnapshotRecord } from "./record.ts";
+import { type SessionState, storeBatches } from "./state.ts";
+
+/** What was done in a session and is in force. */
+export function sessionState({ history, pending, believed }: StateParts): SessionState {
+  const pendingSummaries = pending.toJSON();
+  const windows = believed.learned();
+  return {
+    v: 2,
+    batches: storeBatches(history.batches(), history.source()),
+    ...(pendingSummaries.length > 0 && { pendingSummaries }),
+    ...(windows.length > 0 && { windows }),
+  };
+}
+
+interface StateParts {
+  readonly history: History;
+  readonly pending: PendingSummaries;
+  readonly believed: BelievedWindow;
+}
+
+/** The same with what a restart has to know besides. */
+export function snapshotOf(core: SnapshotParts): SnapshotRecord {
+  const { memory, ports } = core;
+  const { undoneAt, pausedThroughTurn, answers, ledger } = memory;
+  return {
+    v: 2,
+    type: "snapshot",
+    at: ports.clock.now(),
+    state: sessionState(core),
+    ledger: foldLedger(ledger, SNAPSHOT_LEDGER_ENTRIES),
+    ...(undoneAt !== undefined && pausedThroughTurn >= answers.size && { undoneAt }),
+  };
+}
+
+interface SnapshotParts extends StateParts {
+  readonly memory: SessionMemory;
+  readonly ports: { readonly clock: Clock };
+}
+
+const SNAPSHOT_LEDGER_ENTRIES = 20;
