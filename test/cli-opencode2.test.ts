@@ -1,4 +1,4 @@
-import { cpSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -90,11 +90,30 @@ describe.skipIf(binary === undefined)("a session of OpenCode 2", () => {
     expect(code).toBe(0);
     expect(stdout).toContain("It was the grey one.");
   }, 60_000);
+
+  it("without a person refuses at once what a fork asks for", async () => {
+    const { sandbox } = host;
+    const plugin = [pathToFileURL(await buildServer("cli-opencode2")).href];
+    const permission = { "*": "allow", bash: "ask" };
+    writeConfig(sandbox, { modelUrl: model.url, config: { plugin, permission } });
+    model.script([
+      call("fork", { prompt: "Greet.", title: "greet" }, { contains: "Fork and greet." }),
+      call("shell", { command: "echo hello > greeted.txt" }, { contains: "<task>" }),
+      say("I was not allowed to.", { contains: "Tool execution interrupted" }),
+      say("It was not allowed to.", { contains: "I was not allowed to." }),
+    ]);
+    const { code, stdout } = await host.runCommand("run", "--standalone", "Fork and greet.");
+    expect(code).toBe(0);
+    expect(stdout).toContain("It was not allowed to.");
+    expect(existsSync(join(sandbox.project, "greeted.txt"))).toBe(false);
+  }, 120_000);
 });
 
 describe.skipIf(binary === undefined)("the doctor with OpenCode 2", () => {
   const played = SET_UPS_2.filter(({ name }) =>
-    /and the part for the terminal|OpenCode 1 alone|a folder|options beside/.test(name),
+    /and the part for the terminal|OpenCode 1 alone|a folder|options beside|options that are wrong/.test(
+      name,
+    ),
   );
 
   it.each(played)("$name", { timeout: 120_000 }, async (setUp) => {
@@ -115,6 +134,17 @@ describe.skipIf(binary === undefined)("the doctor with OpenCode 2", () => {
       else expect(problems.join("\n")).toMatch(setUp.problem);
       expect(findings.find(({ check }) => check === "registered")?.level).toBe(
         setUp.registered ? "ok" : "problem",
+      );
+      const played = findings.filter(({ check }) => check.startsWith("self-test"));
+      expect(played.map(({ level, what }) => ({ level, what }))).toEqual(
+        setUp.registered
+          ? [
+              "the model is offered our four tools",
+              "a long tool output reaches the model cut, with a handle",
+              "a fork's request begins with its parent's conversation",
+              "a fork's result reaches its parent",
+            ].map((what) => ({ level: "ok", what }))
+          : [],
       );
     } finally {
       sandbox.remove();

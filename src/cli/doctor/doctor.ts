@@ -86,15 +86,18 @@ export async function diagnose(setup: Diagnosis): Promise<readonly Finding[]> {
   const isSecond = host.some(({ check }) => check === SECOND_VERSION);
   const answer = isAsked ? await askHost({ binary, directory, env, major: isSecond ? 2 : 1 }) : undefined;
   if (isSecond && binary !== undefined) {
+    const plugin = await checkOpencode2({ configuration, directory, env, binary, version: VERSION });
     const found = [
       ...checkNode(process.versions.node),
       ...host,
       ...checkSettings({ ...configuration, plugins: configuration.plugins2 }, env),
-      ...(await checkOpencode2({ configuration, directory, env, binary, version: VERSION })),
+      ...plugin.findings,
       ...kept,
     ];
     if (answer === undefined) return [...found, NOT_ASKED];
-    return [...found, checkAnswer(answer, found), ...checkAgents(answer, found)];
+    // It calls a plugin active that has started nothing: what cannot work has no tools.
+    const offers = answer.status === "answered" && plugin.entry === undefined ? { tools: [] } : {};
+    return finish({ ...answer, ...offers }, { found, entry: plugin.entry, host: "opencode2" });
   }
   const plugin = await checkPlugin({ configuration, directory, env, binary, version: VERSION });
   const terminal =
@@ -113,14 +116,25 @@ export async function diagnose(setup: Diagnosis): Promise<readonly Finding[]> {
     ...kept,
   ];
   if (!isAsked || answer === undefined) return [...findings, NOT_ASKED];
-  const registered = checkAnswer(answer, findings);
-  const tested = setup.plugin ?? (registered.level === "ok" ? plugin.entry : undefined);
-  return [
-    ...findings,
-    registered,
-    ...checkAgents(answer, findings),
-    ...(tested === undefined ? [] : await runSelfTest({ binary, plugin: urlOf(tested) })),
-  ];
+  return finish(answer, { found: findings, entry: plugin.entry, host: "opencode" });
+
+  /** What OpenCode itself says, and the self-test where it has our tools. */
+  async function finish(said: HostAnswer, { found, entry, host }: Finish): Promise<readonly Finding[]> {
+    const registered = checkAnswer(said, found);
+    const tested = setup.plugin ?? (registered.level === "ok" ? entry : undefined);
+    const played =
+      tested === undefined || binary === undefined
+        ? []
+        : await runSelfTest({ binary, plugin: urlOf(tested), host });
+    return [...found, registered, ...checkAgents(said, found), ...played];
+  }
+}
+
+interface Finish {
+  readonly found: readonly Finding[];
+  /** The plugin's file. */
+  readonly entry: string | undefined;
+  readonly host: "opencode" | "opencode2";
 }
 
 interface Diagnosis {
@@ -265,7 +279,7 @@ export async function checkHost(binary: string | undefined): Promise<Finding[]> 
 
 const VERSION_MS = 60_000;
 
-/** The check of a program of version 2 or later: no conversation is played in it. */
+/** The check of a program of version 2 or later. */
 const SECOND_VERSION = "opencode-2";
 
 /** Finds a program as a shell does. */

@@ -21,42 +21,53 @@ export async function isOpencode2(binary: string): Promise<boolean> {
 const HELP_MS = 60_000;
 
 /** What OpenCode 2 is told of the plugin: the part for its server, loaded as it does, and the part for its terminal. */
-export async function checkOpencode2(setup: Check2): Promise<readonly Finding[]> {
+export async function checkOpencode2(setup: Check2): Promise<Checked2> {
   const { configuration, directory, env, binary } = setup;
   const terminal = await readTerminalPlugins({ directory, env });
   const inTerminal = terminal.plugins.find(isCarryover);
-  return [...(await checkServerHalf(setup, inTerminal)), checkTerminalHalf(terminal.file, inTerminal)];
+  const server = await checkServerHalf(setup, inTerminal);
+  return { ...server, findings: [...server.findings, checkTerminalHalf(terminal.file, inTerminal)] };
 
   async function checkServerHalf(
     { version }: Check2,
     onlyOther: ConfiguredPlugin | undefined,
-  ): Promise<readonly Finding[]> {
+  ): Promise<Checked2> {
     const ours: ConfiguredPlugin[] = [];
     for (const plugin of configuration.plugins2) if (await isOurs(plugin)) ours.push(plugin);
-    if (ours.length === 0) return [notConfigured(configuration, onlyOther)];
+    if (ours.length === 0) return { findings: [notConfigured(configuration, onlyOther)] };
     const checked = await Promise.all(ours.map((plugin) => checkCopy(plugin, version)));
-    const working = ours.filter((_, index) => checked[index]?.some(({ check }) => check === "configured"));
-    return [...checked.flat(), ...checkDoubles(working)];
+    const working = ours.filter((_, index) => checked[index]?.entry !== undefined);
+    const findings = [...checked.flatMap((each) => each.findings), ...checkDoubles(working)];
+    const entry = checked.find((each) => each.entry !== undefined)?.entry;
+    return { findings, ...(entry !== undefined && { entry }) };
   }
 
-  async function checkCopy(plugin: ConfiguredPlugin, version: string): Promise<readonly Finding[]> {
+  async function checkCopy(plugin: ConfiguredPlugin, version: string): Promise<Checked2> {
     const found = await findPlugin(plugin, { directory, env, host: "opencode2" });
-    if (found.status === "missing") return [missing(plugin, found)];
+    if (found.status === "missing") return { findings: [missing(plugin, found)] };
     const { entry } = found;
     const loaded = await loadPlugin({ entry, options: plugin.options, binary, env, host: "opencode2" });
     if (loaded.status === "failed")
-      return [
-        {
-          check: "plugin",
-          level: "problem",
-          what: `${nameOf(plugin)} cannot be loaded: ${loaded.reason}`,
-          advice: `OpenCode imports ${entry}. Install carryover again, or correct what is written there.`,
-        },
-      ];
+      return {
+        findings: [
+          {
+            check: "plugin",
+            level: "problem",
+            what: `${nameOf(plugin)} cannot be loaded: ${loaded.reason}`,
+            advice: `OpenCode imports ${entry}. Install carryover again, or correct what is written there.`,
+          },
+        ],
+      };
     const { problems } = readPluginOptions(plugin.options);
-    if (problems.length > 0) return wrongOptions(problems, plugin.from);
-    return [configured(plugin, found), ...checkAge(found, version)];
+    if (problems.length > 0) return { findings: wrongOptions(problems, plugin.from) };
+    return { findings: [configured(plugin, found), ...checkAge(found, version)], entry };
   }
+}
+
+interface Checked2 {
+  readonly findings: readonly Finding[];
+  /** The file of the plugin that can work, where there is one. */
+  readonly entry?: string;
 }
 
 interface Check2 {

@@ -25,21 +25,21 @@ fetch(url, { method: "POST", body: JSON.stringify({ messages: [], tools }) }).th
 describe.runIf(isPosix)("the self-test", () => {
   it("says what a program said that asked nothing", async () => {
     const binary = program('console.error("broken installation"); process.exit(3);');
-    expect(await runSelfTest({ binary, plugin: "carryover" })).toMatchObject([
+    expect(await runSelfTest({ binary, plugin: "carryover", host: "opencode" })).toMatchObject([
       { level: "problem", what: expect.stringMatching(/exit 3.*broken installation/) },
     ]);
   });
 
   it("says so when there is no such program", async () => {
-    expect(await runSelfTest({ binary: "/nowhere/opencode", plugin: "carryover" })).toMatchObject([
-      { level: "problem", what: expect.stringContaining("ENOENT") },
-    ]);
+    expect(
+      await runSelfTest({ binary: "/nowhere/opencode", plugin: "carryover", host: "opencode" }),
+    ).toMatchObject([{ level: "problem", what: expect.stringContaining("ENOENT") }]);
   });
 
   it("notices a host that did not load the plugin", async () => {
-    expect(await runSelfTest({ binary: program(ASKS_ONCE), plugin: "carryover" })).toMatchObject([
-      { level: "problem", what: expect.stringContaining("was not offered fork") },
-    ]);
+    expect(
+      await runSelfTest({ binary: program(ASKS_ONCE), plugin: "carryover", host: "opencode" }),
+    ).toMatchObject([{ level: "problem", what: expect.stringContaining("was not offered fork") }]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,12 +13,12 @@ import type { Finding } from "./finding.ts";
  * Runs the user's OpenCode once in a temporary home, against a scripted model on this machine, and checks the requests
  * that the model got. Nothing leaves the machine, and no file of the user is read or written.
  */
-export async function runSelfTest({ binary, plugin }: SelfTest): Promise<Finding[]> {
+export async function runSelfTest({ binary, plugin, host }: SelfTest): Promise<Finding[]> {
   const root = await realpath(await mkdtemp(join(tmpdir(), "carryover-doctor-")));
   const model = await startDoctorModel();
   try {
-    const project = await createTestHome({ root, plugin, modelUrl: model.url });
-    const ended = await runOnce({ binary, root, project });
+    const project = await createTestHome({ root, plugin, host, modelUrl: model.url });
+    const ended = await runOnce({ binary, root, project, host });
     return findingsFrom(model.requests, ended);
   } finally {
     await model.stop();
@@ -28,14 +29,17 @@ export async function runSelfTest({ binary, plugin }: SelfTest): Promise<Finding
 interface SelfTest {
   /** The program of OpenCode. */
   readonly binary: string;
-  /** The plugin's file or folder, or its address. */
+  /** The address of the plugin's file. */
   readonly plugin: string;
+  readonly host: TestedHost;
 }
+
+type TestedHost = "opencode" | "opencode2";
 
 const PROMPT = "This is the self-test of carryover. Show the long output, then fork.";
 const RUN_MS = 150_000;
 
-async function createTestHome({ root, plugin, modelUrl }: TestHomeOptions): Promise<string> {
+async function createTestHome({ root, plugin, host, modelUrl }: TestHomeOptions): Promise<string> {
   const [config, project] = [join(root, "config", "opencode"), join(root, "project")];
   await mkdir(join(config, "node_modules"), { recursive: true });
   await mkdir(project);
@@ -58,7 +62,7 @@ async function createTestHome({ root, plugin, modelUrl }: TestHomeOptions): Prom
     model: "selftest/model",
     small_model: "selftest/model",
     permission: { "*": "allow" },
-    plugin: [plugin],
+    ...(host === "opencode" && { plugin: [plugin] }),
     provider: {
       selftest: {
         npm: "@ai-sdk/openai-compatible",
@@ -68,23 +72,39 @@ async function createTestHome({ root, plugin, modelUrl }: TestHomeOptions): Prom
       },
     },
   });
+  if (host === "opencode2") await writePluginFolder(join(config, "plugins", "carryover"), plugin);
   return project;
 }
 
-type TestHomeOptions = Readonly<Record<"root" | "plugin" | "modelUrl", string>>;
+interface TestHomeOptions extends Pick<SelfTest, "plugin" | "host"> {
+  readonly root: string;
+  readonly modelUrl: string;
+}
+
+/** Versions of OpenCode 2 differ in whether the configuration may name a file; all take such a folder. */
+async function writePluginFolder(folder: string, plugin: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await writeJson(join(folder, "package.json"), { name: "carryover", type: "module", main: "./index.js" });
+  await writeFile(join(folder, "index.js"), `export { default } from ${JSON.stringify(plugin)};\n`);
+}
 
 /** Exit code and output of one run; a program that cannot be started counts as killed. */
-async function runOnce({ binary, root, project }: Run): Promise<RunOutcome> {
+async function runOnce({ binary, root, project, host }: Run): Promise<RunOutcome> {
   const run = { cwd: project, env: testEnvironment(root), stderr: "with-stdout", timeoutMs: RUN_MS } as const;
   try {
-    const { code, output } = await runToFile(binary, ["run", PROMPT], run);
+    // Else version 2 would start a server that stays.
+    const alone = host === "opencode2" ? ["--standalone", "--auto"] : [];
+    const { code, output } = await runToFile(binary, ["run", ...alone, PROMPT], run);
     return { code, output: output.toString("utf8") };
   } catch (cause) {
     return { code: null, output: String(cause) };
   }
 }
 
-type Run = Readonly<Record<"binary" | "root" | "project", string>>;
+interface Run extends Pick<SelfTest, "binary" | "host"> {
+  readonly root: string;
+  readonly project: string;
+}
 
 interface RunOutcome {
   readonly code: number | null;
@@ -108,6 +128,8 @@ function testEnvironment(root: string): NodeJS.ProcessEnv {
     OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
     OPENCODE_DISABLE_CLAUDE_CODE: "1",
     OPENCODE_DISABLE_EXTERNAL_SKILLS: "1",
+    OPENCODE_DISABLE_FFF: "1",
+    OPENCODE_PASSWORD: randomUUID(),
   };
 }
 
@@ -196,7 +218,7 @@ export async function startDoctorModel(): Promise<DoctorModel> {
   const server = createServer((request, response) => {
     readBody(request).then(
       (text) => {
-        const call = readCall(request, text);
+        const call = readCall(text);
         if (call.from !== "title") requests.push(call);
         response.writeHead(200, { "content-type": "text/event-stream" });
         response.end(`${eventsOf(answerTo(call)).join("")}data: [DONE]\n\n`);
@@ -227,29 +249,30 @@ interface ModelCall {
 
 /** Longer than a tool output may be; the model's first call prints it. */
 const LONG_OUTPUT_FILE = "long-output.txt";
+const FORK_TASK = "Report to the self-test.";
 const FORK_REPORT = "The fork of the self-test reports.";
 
-function readCall(request: IncomingMessage, text: string): ModelCall {
+function readCall(text: string): ModelCall {
   const body = asObject(jsonOrText(text));
-  const isChild = request.headers["x-parent-session-id"] !== undefined;
+  const messages = asArray(body.messages).map(asObject);
+  const isChild = messages.some((message) => message.role === "user" && textOf(message).includes(FORK_TASK));
+  const tools = asArray(body.tools).map((tool) => String(asObject(asObject(tool).function).name));
   const isTitle = text.includes("You are a title generator");
-  return {
-    from: isTitle ? "title" : isChild ? "child" : "parent",
-    tools: asArray(body.tools).map((tool) => String(asObject(asObject(tool).function).name)),
-    messages: asArray(body.messages).map(asObject),
-  };
+  return { from: isTitle ? "title" : isChild ? "child" : "parent", tools, messages };
 }
 
 type Answer = { readonly text: string } | { readonly tool: string; readonly input: unknown };
 
 /** The script: the parent prints a long output, forks and waits, then ends. */
-function answerTo({ from, messages }: ModelCall): Answer {
+function answerTo({ from, messages, tools }: ModelCall): Answer {
   if (from === "title") return { text: "Self-test" };
   if (from === "child") return { text: FORK_REPORT };
   const results = messages.filter(({ role }) => role === "tool").length;
-  if (results === 0)
-    return { tool: "bash", input: { command: `cat ${LONG_OUTPUT_FILE}`, description: "Show the file" } };
-  if (results === 1) return { tool: "fork", input: { prompt: "Report.", wait_s: 60 } };
+  if (results === 0) {
+    const tool = tools.includes("shell") ? "shell" : "bash";
+    return { tool, input: { command: `cat ${LONG_OUTPUT_FILE}`, description: "Show the file" } };
+  }
+  if (results === 1) return { tool: "fork", input: { prompt: FORK_TASK, wait_s: 60 } };
   return { text: "Done." };
 }
 

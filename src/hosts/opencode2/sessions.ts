@@ -111,7 +111,9 @@ export function createSessions(setup: SessionsSetup): Sessions {
             })),
         );
       if (sessionId === undefined) return { status: "failed", code: "missing", reason: "no such question" };
-      // Nobody can answer here, so the call that asks is ended, and the child goes on with the reason.
+      // Nobody can answer here, so the call that asks is ended, and with it whatever else its answer asks; the child goes on
+      // with the reason, which it reads once.
+      for (const each of asks.keys()) if (asks.get(each) === sessionId) asks.delete(each);
       refusing.add(sessionId);
       const stopped = await ask(async () => void (await calls.interrupt({ sessionID: sessionId })));
       if (stopped.status === "failed") return stopped;

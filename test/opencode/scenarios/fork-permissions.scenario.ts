@@ -1,7 +1,11 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "vitest";
+import { currentRun } from "../../../src/fork/life/record.ts";
 import { call, callAll, say } from "../../rig/model-server/step.ts";
 import { ANTHROPIC_WINDOW } from "../../rig/opencode/sandbox.ts";
-import { scenario } from "../harness/scenario.ts";
+import { describeHosts, scenario } from "../harness/scenario.ts";
+import { forksOf } from "./delivery-support.ts";
 import {
   childrenOf,
   deliveriesOf,
@@ -13,32 +17,41 @@ import {
 
 const ASK = { permission: { "*": "allow", bash: "ask" } };
 
-scenario(
-  "a permission ask that nobody answers is rejected with a reason",
-  {
-    plugin: { fork: { askTimeoutS: 2 } },
-    why: "the wait for an answer must be over within a test; by default it is 5 minutes",
-    twin: "opencode run rejects a permission ask of a fork at once",
-    config: ASK,
-    proves: "toast first, then the reason reaches the child's model, and the fork goes on",
-  },
-  async (rig) => {
-    const id = await rig.newSession();
-    rig.model.script([
-      call("bash", { command: "echo hello", description: "Greet" }, { family: "child" }),
-      say("I was not allowed to.", { family: "child" }),
-      say("Seen.", { sessionId: id, contains: "fork_result delivery" }),
-    ]);
-    await rig.turn(id, "Fork.", [call("fork", { prompt: "Greet." }), say("Forked.")]);
-    await waitForDeliveries(rig, id, 1);
-    const child = rig.requests({ parentSessionId: id }).at(-1);
-    expect(child && textOf(child)).toContain("Nobody answered for 2 s. The permission is refused.");
-    const toasts = rig.events
-      .filter(({ type }) => type === "tui.toast.show")
-      .map(({ properties }) => String(properties.message));
-    expect(toasts.some((text) => text.includes("waits for a permission"))).toBe(true);
-  },
-);
+describeHosts("a permission ask of a fork", (host) => {
+  host.scenario(
+    "a permission ask that nobody answers is rejected with a reason",
+    {
+      plugin: { fork: { askTimeoutS: 2 } },
+      why: "the wait for an answer must be over within a test; by default it is 5 minutes",
+      twin: "opencode run rejects a permission ask of a fork at once",
+      config: ASK,
+      proves:
+        "people are told first, then the reason reaches the child's model, nothing ran, and the fork goes on",
+    },
+    async (rig) => {
+      const id = await rig.newSession();
+      rig.model.script([
+        callAll([rig.tools.run("echo hello > greeted.txt"), rig.tools.run("echo bye > parted.txt")], {
+          family: "child",
+        }),
+        say("I was not allowed to.", { family: "child", contains: "The permission is refused." }),
+        say("Seen.", { sessionId: id, contains: "fork_result delivery" }),
+      ]);
+      await rig.turn(id, "Fork.", [call("fork", { prompt: "Greet." }), say("Forked.")]);
+      expect(await waitForDeliveries(rig, id, 1)).toHaveLength(1);
+      const child = rig.requests({ parentSessionId: id }).at(-1);
+      const reason = "Nobody answered for 2 s. The permission is refused.";
+      expect((child ? textOf(child) : "").split(reason)).toHaveLength(2);
+      expect(textOf(requestWith(rig, id, "fork_result delivery"))).toContain("I was not allowed to.");
+      expect(rig.notices().some((text) => text.includes("waits for a permission"))).toBe(true);
+      for (const file of ["greeted.txt", "parted.txt"])
+        expect(existsSync(join(rig.sandbox.project, file))).toBe(false);
+      const [fork] = await forksOf(rig, id);
+      expect(fork && currentRun(fork)).toMatchObject({ state: "completed" });
+      expect(rig.requests({ parentSessionId: id })).toHaveLength(2);
+    },
+  );
+});
 
 scenario(
   "opencode run rejects a permission ask of a fork at once",

@@ -96,7 +96,7 @@ export const SET_UPS_2: readonly SetUp2[] = [
     },
     problem: /because of an option: prune is "on"/,
     // It is loaded, and starts nothing.
-    registered: true,
+    registered: false,
   },
   {
     name: "a package that is not installed",
