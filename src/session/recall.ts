@@ -11,8 +11,8 @@ import { type FilePart, outcomeText, type Part } from "../transcript/part.ts";
 import { handleOf, isCleared, readSpanHandle } from "../transcript/tool-results.ts";
 import { createRecallSearch, type RecalledMatches, type SearchRecall } from "./search.ts";
 
-/** What to bring back: what a handle names, or what a search finds out of the model's sight. */
-export type RecallRequest = Handle | { readonly search: string };
+/** What to bring back: what a handle names, or what a search finds out of the model's sight, or in what a handle names. */
+export type RecallRequest = Handle | { readonly search: string; readonly handle?: Handle };
 
 /** A piece of a recalled text: lines count from 1, characters from 0; without an end, to the end. */
 export type RecallRange =
@@ -95,18 +95,16 @@ export async function recall(
   if (isObject(request)) {
     const search = typeof request.search === "string" ? request.search : "";
     if (search.trim() === "") return missing("Give a text to search for.");
-    return searchHidden(await source.hidden(), { search, maxChars });
+    if (request.handle === undefined) return searchHidden(await source.hidden(), { search, maxChars });
+    const named = await findNamed(source, request.handle);
+    if (named.status === "missing") return named;
+    return createRecallSearch(redact)([named], { search, maxChars });
   }
   if (typeof request !== "string" || request === "")
     return missing("Give a handle, or a text to search for.");
-  const whole = await findText(source, request);
-  const candidates = whole === undefined ? await handlesWith(source, request) : [];
-  if (candidates.length > 1) return ambiguous(request, candidates);
-  const [handle = request] = candidates;
-  const found = whole ?? (handle === request ? undefined : await findText(source, handle));
-  if (found === undefined)
-    return missing("Nothing is kept under this handle. Search for a text of it, or run the tool again.");
-  const { from, text, input } = found;
+  const found = await findNamed(source, request);
+  if (found.status === "missing") return found;
+  const { handle, from, text, input } = found;
   return {
     status: "found",
     handle,
@@ -120,6 +118,20 @@ export async function recall(
     }),
   };
 }
+
+/** What a handle, or the only one that begins so, names. */
+async function findNamed(source: RecallSource, request: Handle): Promise<NamedText | RecallMissing> {
+  const whole = await findText(source, request);
+  const candidates = whole === undefined ? await handlesWith(source, request) : [];
+  if (candidates.length > 1) return ambiguous(request, candidates);
+  const [handle = request] = candidates;
+  const found = whole ?? (handle === request ? undefined : await findText(source, handle));
+  if (found === undefined)
+    return missing("Nothing is kept under this handle. Search for a text of it, or run the tool again.");
+  return { status: "found", handle, ...found };
+}
+
+type NamedText = FoundText & Pick<RecalledContent, "status" | "handle">;
 
 /** A content hash names a spilled text and no message, so the conversation is read only where the store does not have it. */
 async function findText(source: RecallSource, handle: Handle): Promise<FoundText | undefined> {

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readdir, rmdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { NOTICES_FILE } from "../../hosts/opencode2/notices.ts";
 import { LOADED_FILE } from "../../plugin/loaded.ts";
 import { LOG_FILE, type PluginFolders, pluginFolders } from "../../plugin/stores/folders.ts";
 import {
@@ -55,7 +56,9 @@ export async function readFolderInventory(request: InventoryRequest): Promise<In
   await addLogs(draft, folders.journal);
   const single = [LOADED_FILE, LOG_FILE, `${LOG_FILE}.old`];
   draft.leftovers.push(
-    ...(await filesIn(folders.root)).filter(({ path }) => single.includes(basename(path))),
+    ...(await filesIn(folders.root)).filter(
+      ({ path }) => single.includes(basename(path)) || NOTICES_FILE.test(basename(path)),
+    ),
   );
   const contents = [
     ...(await contentsIn(folders.spill, "spill")),

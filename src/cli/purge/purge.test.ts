@@ -140,7 +140,8 @@ describe("carryover purge", () => {
     await fill("ses_a");
     writeFileSync(join(store, "forks", "project", "broken.json.corrupt-1"), "damaged");
     writeFileSync(join(store, "loaded.json"), "{}");
-    for (const log of ["plugin.log", "plugin.log.old"]) writeFileSync(join(store, log), "Fork 1 (a title)");
+    for (const log of ["plugin.log", "plugin.log.old", `notices-${"a".repeat(16)}.jsonl`])
+      writeFileSync(join(store, log), "Fork 1 (a title)");
     mkdirSync(join(home, "cache", "carryover", "eval"), { recursive: true });
     writeFileSync(join(home, "cache", "carryover", "eval", `${"a".repeat(64)}.json`), "{}");
     await createFileSpillStore({ durable: false, cleaning: "never" }).put("an output of the library");

@@ -32,7 +32,8 @@ export function createRecallTool(session: Session): Tool<RecallInput, string> {
               fromLine: Math.max(1, fromLine ?? 1),
               ...(toLine !== undefined && { toLine: Math.max(1, toLine) }),
             };
-      return formatRecalled(await session.recall(search === undefined ? handle : { search }, range));
+      const request = search === undefined ? handle : { search, ...(handle !== "" && { handle }) };
+      return formatRecalled(await session.recall(request, range));
     },
   };
   // A schema of the SDK is marked by a symbol whose type it does not export.
@@ -59,7 +60,8 @@ const INPUT_SCHEMA = {
     handle: { type: "string", description: "The handle of what to read." },
     search: {
       type: "string",
-      description: "Words or an exact text to look for in everything that is out of sight.",
+      description:
+        "Words or an exact text to look for in what the handle names, or in everything out of sight.",
     },
     fromLine: { type: "integer", minimum: 1, description: "The first line to read, counted from 1." },
     toLine: { type: "integer", minimum: 1, description: "The last line to read." },

@@ -13,6 +13,7 @@ import { createChildSessions } from "./child-sessions.ts";
 import { COMPACTION_MS, createCompactionHooks } from "./compaction.ts";
 import { createLogFile } from "./log.ts";
 import { createAnswerFacts, createMessageFormat } from "./messages.ts";
+import { createNotices } from "./notices.ts";
 import { createSessionReader, ReadOnly } from "./read-session.ts";
 import {
   type ContextEvent,
@@ -67,6 +68,7 @@ function createParts(context: SetupContext, directory: string) {
   const store = asString(asObject(context.options).store);
   const folders = pluginFolders({ store: store !== undefined && isDatabase(store) ? undefined : store, env });
   const log = createLogFile(join(folders.root, LOG_FILE));
+  const notices = createNotices({ root: folders.root });
   const answers = createAnswerFacts();
   const reader = createSessionReader(context);
   const notes = createChildNotes({ forks: folders.forks, directory });
@@ -82,9 +84,13 @@ function createParts(context: SetupContext, directory: string) {
     format: createMessageFormat(answers),
     sessions: { ...sessions, ...children },
     tools: opencode2Tools,
-    // Only the half in the terminal reaches the screen.
+    // Only the half in the terminal reaches the screen, and reads there what became of forks.
     screen: {
-      toast: (message) => log("info", message),
+      reach: "toasts",
+      toast(text, tone) {
+        log("info", text);
+        notices.leave(directory, { text, tone });
+      },
       show: async () => "not-shown",
       open: async () => "not-opened",
     },

@@ -68,6 +68,15 @@ export function createPluginContext(setup: PluginContextSetup): PluginContext {
     journals.set(rootSessionId, opened);
     return opened;
   };
+  const told = createLruMap<string, true>(MAX_SHOWN);
+  /** What happened to the window, in a toast the first time in a session; the rest has a place of its own. */
+  const tellFirst = (piece: ShownPiece): void => {
+    if (piece.type !== "line" || !FIRST_TOLD.includes(piece.label)) return;
+    const key = `${piece.label} ${piece.sessionId}`;
+    if (host.attendance === "headless" || told.get(key)) return;
+    told.set(key, true);
+    notify.toast(`${piece.label}: ${piece.text}`);
+  };
   return {
     host,
     options,
@@ -81,6 +90,7 @@ export function createPluginContext(setup: PluginContextSetup): PluginContext {
     env,
     journal,
     show(piece) {
+      if (host.screen.reach === "toasts") return tellFirst(piece);
       host.screen
         .show(piece)
         .catch((cause: unknown) => notify.log("warn", "not shown", { key: piece.key, cause: String(cause) }));
@@ -111,6 +121,9 @@ function cleanFields(fields: Readonly<Record<string, unknown>>, clean: (text: st
   );
 }
 
+/** Labels of the lines that say what became of the window. */
+const FIRST_TOLD: readonly string[] = ["cut", "pruned"];
+
 /** A journal that was forgotten is opened again, and goes on in a file of its own. */
 const MAX_JOURNALS = 256;
 
@@ -139,7 +152,10 @@ function createNotify(host: AgentHost, { level, clean }: NotifyOptions): Notify 
     toasts.add({ text: clean(message), tone });
   return {
     toast,
-    toastOf: (name, text, tone) => toasts.add({ name, text: clean(text), tone }),
+    toastOf(name, text, tone) {
+      if (host.screen.reach === "toasts") log("info", `${name} ${text}`);
+      else toasts.add({ name, text: clean(text), tone });
+    },
     toastOnce(message, tone) {
       if (shown.get(message)) return;
       shown.set(message, true);

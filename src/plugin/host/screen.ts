@@ -1,5 +1,7 @@
 /** What the person in front of the agent sees. No method throws; where there is no screen, nothing happens. */
 export interface HostScreen {
+  /** Set where a conversation shows nothing of ours, and something else tells of forks: what matters is said in toasts. */
+  readonly reach?: "toasts";
   /** Shows a short message for a while, in place of the one before. Returns at once. */
   toast(message: string, tone: ToastTone, options?: { readonly durationMs?: number }): void;
   /** Shows a piece in a conversation, or replaces the one with its key there. It is never sent to the model, nor shown while the user has messages taken back. */

@@ -75,6 +75,35 @@ it("gives characters of one long line, says where to read on, and what there is 
   );
 });
 
+it("a search with a handle looks into what the handle names, and says when it is not there", async () => {
+  const { context } = createTestContext();
+  const lines = Array.from({ length: 30_000 }, (_, index) => `line ${index}`);
+  const stored = await context.spills.put(lines.join("\n"));
+  if (stored.status === "failed") throw new Error(stored.reason);
+  const { handle } = stored;
+  const tool = createRecallTool({ context, forks: createTestForks(context) });
+  const read = async (args: unknown): Promise<string> => (await tool.execute(args, CALL)) as string;
+  expect(await read({ handle, search: "line 12345" })).toMatch(/12346.*line 12345/);
+  expect(await read({ handle, search: "Kassiopeia" })).toContain(
+    `Nothing under "${handle}" holds "Kassiopeia"`,
+  );
+  expect(await read({ handle, search: "line 12345", range: "7-7" })).toBe("line 6\n");
+});
+
+it("the beginning of a handle is enough also when the agent has summed up the call and shows it no more", async () => {
+  const { context } = createTestContext({ answer: { status: "ok", body: [] } });
+  const stored = await context.spills.put("The whole text.");
+  const other = await context.spills.put("A text of another conversation.");
+  if (stored.status === "failed" || other.status === "failed") throw new Error("not stored");
+  const entry = { type: "tool-output", tool: "bash", callId: "c", by: "lines", shownChars: 1, totalChars: 2 };
+  context.record("ses_1", { ...entry, handle: stored.handle });
+  context.record("ses_2", { ...entry, handle: other.handle });
+  const tool = createRecallTool({ context, forks: createTestForks(context) });
+  const read = (handle: string) => tool.execute({ handle }, CALL);
+  await expect.poll(() => read(stored.handle.slice(0, 6))).toBe("The whole text.");
+  expect(await read(other.handle.slice(0, 6))).toContain("Nothing is kept under");
+});
+
 describe("the beginning of a handle, as it is shown to people", () => {
   const TEXTS = Array.from({ length: 8 }, (_, number) => `The whole text ${number}.`);
 

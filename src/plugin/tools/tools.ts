@@ -1,4 +1,10 @@
-import { hiddenTexts, RECALL_MAX_CHARS, type RecallRange, recall } from "../../session/recall.ts";
+import {
+  hiddenTexts,
+  RECALL_MAX_CHARS,
+  type RecallRange,
+  type RecallRequest,
+  recall,
+} from "../../session/recall.ts";
 import { createRecallSearch, formatMatches, type SearchRecall } from "../../session/search.ts";
 import { check, numberFrom, oneOf, type Rule, rule, wholeFrom } from "../../text/check.ts";
 import { plural } from "../../text/display.ts";
@@ -10,6 +16,7 @@ import { spanHandle } from "../../transcript/tool-results.ts";
 import type { ForkSetup } from "../forks/forks.ts";
 import type { HostMessage, ModelTool, RunningTool, ToolParameter } from "../host/agent-host.ts";
 import { createLruMap } from "../host/features.ts";
+import { pluginJournal } from "../stores/journal.ts";
 import { createFolds } from "../window/folds.ts";
 
 /**
@@ -127,14 +134,19 @@ export function createRecallTool(setup: ForkSetup): ModelTool {
             return { find: (id) => byId.get(id), list: () => [...byId.values()] };
           },
           spilled: (handle) => context.spills.get(handle),
-          spilledHandles: async () => spilledHandlesIn((await read()).messages),
+          spilledHandles: async () => [
+            ...spilledHandlesIn((await read()).messages),
+            ...(await recordedHandles(sessionId)),
+          ],
           async hidden() {
             const { messages } = await read();
             const seen = messagesById(forks.capture.lastSent(sessionId)?.messages ?? []);
             return [...hiddenTexts(format.decode(messages), seen), ...(await spilledTexts(messages))];
           },
         },
-        handle === undefined ? { search: search ?? "" } : await withoutFold(handle),
+        handle === undefined
+          ? { search: search ?? "" }
+          : await requestOf(handle, range === undefined ? search : undefined),
         {
           maxChars: RECALL_MAX_CHARS,
           range: range === undefined ? undefined : parseRange(range),
@@ -154,11 +166,28 @@ export function createRecallTool(setup: ForkSetup): ModelTool {
           );
         case "matches":
           return recalled.totalPieces === 0
-            ? (problem ?? `Nothing out of sight holds "${search}". Try other words, or run the tool again.`)
+            ? (problem ?? nothingHolds(search, handle))
             : formatMatches(recalled);
       }
     },
   });
+
+  /** A search with a handle looks into what it names. Models fill in every field: one that is empty is none. */
+  async function requestOf(handle: string, search = ""): Promise<RecallRequest> {
+    const named = await withoutFold(handle);
+    return search.trim() === "" ? named : { search, handle: named };
+  }
+
+  /** The handles of the outputs that were bounded in a session and its parent, also of those that the agent no longer shows. */
+  async function recordedHandles(sessionId: string): Promise<readonly string[]> {
+    const parent = (await forks.links.linkOf(sessionId))?.parent;
+    const { entries } = pluginJournal(await context.journal(await context.tree.rootOf(sessionId)).read());
+    return entries.flatMap((entry) =>
+      entry.type === "tool-output" && (entry.sessionId === sessionId || entry.sessionId === parent)
+        ? (entry.handle ?? [])
+        : [],
+    );
+  }
 
   /** Everything that the session holds, after everything that its parent holds. */
   async function readConversation(sessionId: string): Promise<Conversation> {
@@ -218,6 +247,12 @@ export function createRecallTool(setup: ForkSetup): ModelTool {
   }
 }
 
+function nothingHolds(search: string | undefined, handle: string | undefined): string {
+  return handle === undefined
+    ? `Nothing out of sight holds "${search}". Try other words, or run the tool again.`
+    : `Nothing under "${handle}" holds "${search}". Try other words, or a range of it.`;
+}
+
 /** A piece of a text, as models name it. */
 export const RANGE: TextParameter = {
   type: "text",
@@ -228,7 +263,10 @@ export const RANGE: TextParameter = {
 
 const PARAMETERS = {
   handle: { type: "text" },
-  search: { type: "text", description: "words or exact text to find; gives lines with their handles" },
+  search: {
+    type: "text",
+    description: "words or exact text to find (in the handle, if given)",
+  },
   range: RANGE,
 } as const;
 

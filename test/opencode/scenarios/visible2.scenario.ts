@@ -50,6 +50,10 @@ else
     };
     try {
       await screen.send("Who did it?");
+      await screen.until(
+        (text) => /Carryover \d\S+ is loaded\./.test(text.replace(/\s*┃\s*/g, " ")),
+        "what the half in the server says, in a toast",
+      );
       await screen.until((text) => text.includes("A fork is looking."), "the answer");
       await screen.until((text) => /\s\d+k saved · 1 fork/.test(text), "the status line");
       expect(screen.text()).not.toContain("% full");

@@ -4,6 +4,8 @@ import type { UnknownObject } from "../../../text/json.ts";
 export interface TuiContext {
   readonly options?: UnknownObject;
   readonly theme: UnknownObject;
+  /** The folder that the screen works in, where that is known. */
+  readonly location?: { readonly directory?: string };
   readonly client: {
     readonly config?: { get(): Promise<unknown> };
   };

@@ -7,6 +7,7 @@ import { pluginFolders } from "../../../plugin/stores/folders.ts";
 import { openPluginStores } from "../../../plugin/stores/open-stores.ts";
 import type { PluginStores } from "../../../plugin/stores/plugin-stores.ts";
 import { currentProcess } from "../../../stores/files/lock.ts";
+import { createNotices } from "../notices.ts";
 import { createPanels } from "./draw.ts";
 import { createTui } from "./tui.ts";
 import type { Drawing, TuiContext } from "./tui-context.ts";
@@ -42,6 +43,7 @@ function terminal(sessionId: string | undefined) {
   const layers: Layer[] = [];
   const context: TuiContext = {
     theme: {},
+    location: { directory: "/project" },
     client: {
       config: {
         get: async () => [{ info: { plugins: [{ package: "carryover", options: { store: root } }] } }],
@@ -49,7 +51,7 @@ function terminal(sessionId: string | undefined) {
     },
     data: {
       session: {
-        get: (id) => ({ id }),
+        get: (id) => ({ id, location: { directory: "/project" } }),
         message: { list: () => [], sync: async () => {} },
         permission: { list: () => [{ action: "shell", resources: ["npm test"] }] },
       },
@@ -130,6 +132,19 @@ describe("where the host lends no drawing", () => {
     await start();
     run("forks");
     await expect.poll(() => seen[0]).toMatchObject([{ value: "ses_1" }, { value: "child" }]);
+  });
+
+  it("what the half in the server has to say comes to the terminal of its folder, once", async () => {
+    createNotices({ root }).leave("/elsewhere", { text: "not here", tone: "info" });
+    createNotices({ root }).leave("/project", { text: "Carryover 9 is loaded.", tone: "info" });
+    const { seen, start } = terminal("ses_1");
+    await start();
+    await expect.poll(() => seen, { timeout: 5_000 }).toEqual(["Carryover 9 is loaded."]);
+    end();
+    const later = terminal(undefined);
+    await later.start();
+    createNotices({ root }).leave("/project", { text: "The disk is full.", tone: "error" });
+    await expect.poll(() => later.seen, { timeout: 5_000 }).toEqual(["The disk is full."]);
   });
 
   it("the end of a fork is told in a toast", async () => {

@@ -3,6 +3,7 @@ import { pluginFolders } from "../../../plugin/stores/folders.ts";
 import { openPluginStores } from "../../../plugin/stores/open-stores.ts";
 import { isDatabase } from "../../../plugin/stores/plugin-stores.ts";
 import { asArray, asObject, asString } from "../../../text/json.ts";
+import { createNotices } from "../notices.ts";
 import { createPanels, type Panels } from "./draw.ts";
 import {
   type ForkLine,
@@ -22,7 +23,8 @@ import { borrowDrawing, type TuiContext } from "./tui-context.ts";
 import { createWatch, type PluginWatch, whatLeft } from "./watch.ts";
 
 /**
- * The part of the plugin that runs in OpenCode 2's terminal: forks in the sidebar, a line that says what was saved, `/forks`, `/context`, and toasts when a fork ends or asks. It reads what the part in the server
+ * The part of the plugin that runs in OpenCode 2's terminal: forks in the sidebar, a line that says what was saved, `/forks`, `/context`, and
+ * toasts when a fork ends or asks, and for whatever else the part in the server has to say. It reads what the part in the server
  * writes, changes nothing, and takes nothing down with it: what fails here is not shown, and that is all. Returns what ends it.
  */
 export async function createTui(context: TuiContext): Promise<() => void> {
@@ -65,6 +67,8 @@ export async function createTui(context: TuiContext): Promise<() => void> {
     known = forkStates(here);
   }
 
+  const stopNotices = showNotices(context, { root: folders.root, toasts });
+
   if (drawing !== undefined)
     panels = createPanels(drawing, {
       context,
@@ -82,9 +86,41 @@ export async function createTui(context: TuiContext): Promise<() => void> {
   });
   return () => {
     watch.stop();
+    stopNotices();
     panels?.stop();
     stores.close().catch(() => {});
   };
+}
+
+/** Shows what the half in the server has to say about the folder on the screen. Returns what ends it. */
+function showNotices(context: TuiContext, { root, toasts }: NoticesPlace): () => void {
+  const notices = createNotices({ root });
+  let isRunning = false;
+  const look = async (): Promise<void> => {
+    if (isRunning) return;
+    isRunning = true;
+    const directory = quietly(() => currentFolder(context)) ?? process.cwd();
+    for (const notice of await notices.take(directory)) toasts.add(notice);
+    isRunning = false;
+  };
+  const timer = setInterval(() => void look().catch(() => {}), NOTICES_MS);
+  timer.unref?.();
+  return () => clearInterval(timer);
+}
+
+interface NoticesPlace {
+  readonly root: string;
+  readonly toasts: ReturnType<typeof createToasts>;
+}
+
+/** A look costs one name of a file. */
+const NOTICES_MS = 700;
+
+/** The folder of the session on the screen, or of the screen. */
+function currentFolder(context: TuiContext): string | undefined {
+  const sessionId = currentSession(context);
+  const { location } = asObject(sessionId === undefined ? undefined : context.data.session.get(sessionId));
+  return asString(asObject(location).directory) ?? asString(asObject(context.location).directory);
 }
 
 /** What is asked of the screen is there; another program, or one much newer, gets none of ours. */
