@@ -14,13 +14,15 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   session: ["compaction", "tool-output", "stages", "transcript", "text"],
   // What `encode` writes is repaired as every request is.
   formats: ["stages", "transcript", "text"],
+  // A session is read by one format and written as another, in the size that a fork would inherit.
+  handoff: ["formats", "fork", "stages", "transcript", "text"],
   stores: ["tool-output", "compaction", "session", "fork", "text"],
   // It opens the drivers of its stores itself, since the option `store` is the same in every agent; messages reach it through its port.
   plugin: ["session", "tool-output", "compaction", "fork", "stages", "transcript", "text", "stores"],
   hosts: [...ENGINE, "stores", "plugin"],
   eval: [...ENGINE, "stores"],
   inspector: [...ENGINE, "stores", "plugin", "eval"],
-  cli: [...ENGINE, "stores", "plugin", "eval", "inspector", "hosts"],
+  cli: [...ENGINE, "handoff", "stores", "plugin", "eval", "inspector", "hosts"],
   testing: [...ENGINE, "stores"],
 };
 /** Rooms that may touch the world. */

@@ -6,6 +6,7 @@ import { doctorCommand } from "./doctor/doctor.ts";
 import { evalCommand } from "./eval/eval.ts";
 import { forkCommand } from "./fork.ts";
 import { forksCommand } from "./forks.ts";
+import { handoffCommand } from "./handoff/handoff.ts";
 import { inspectCommand } from "./inspect/inspect.ts";
 import { purgeCommand } from "./purge/purge.ts";
 import { statsCommand } from "./stats.ts";
@@ -48,6 +49,7 @@ const COMMANDS: ReadonlyMap<string, () => Command> = new Map([
   ["inspect", inspectCommand],
   ["fork", forkCommand],
   ["compact", compactCommand],
+  ["handoff", handoffCommand],
   ["stats", statsCommand],
   ["eval", evalCommand],
   ["forks", forksCommand],
@@ -69,6 +71,7 @@ Examples:
   carryover inspect session.jsonl            the same for a file
   carryover fork session.json --text         what a child agent would inherit
   carryover compact session.jsonl            what a compaction would sum up, keep and clear
+  carryover handoff --to codex               the newest session goes on in another agent
   carryover stats ~/.claude/projects         totals and the worst offenders of a folder
   carryover completion bash >> ~/.bashrc     completion for the shell
 

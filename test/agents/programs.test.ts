@@ -11,8 +11,9 @@ for (const agent of AGENT_PROGRAMS) {
       const world = createAgentWorld(server);
       try {
         server.script([say("Hello from the script", { times: "always" })]);
-        const { status, stdout, stderr } = await agent.ask(world, { prompt: "Say hello" });
-        expect(`${status} ${stdout}`, stderr).toContain("0 Hello from the script");
+        const { code, stdout, stderr } = await agent.ask(world, { prompt: "Say hello" });
+        expect(code, stderr).toBe(0);
+        expect(stdout).toContain("Hello from the script");
         expect(JSON.stringify(server.requests.at(-1)?.body)).toContain("Say hello");
       } finally {
         await server.stop();

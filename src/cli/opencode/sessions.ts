@@ -60,7 +60,7 @@ async function readJsonFiles(folder: string): Promise<readonly unknown[]> {
 }
 
 /** What the user's OpenCode prints for these arguments; throws with a reason when it fails. */
-async function runOpenCodeCommand(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Buffer> {
+export async function runOpenCodeCommand(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Buffer> {
   try {
     const { code, output } = await runToFile(env.OPENCODE_BIN || "opencode", args, {
       env,

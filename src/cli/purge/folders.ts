@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readdir, rmdir } from "node:fs/promises";
+import { lstat, readdir, rmdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { NOTICES_FILE } from "../../hosts/opencode2/notices.ts";
 import { LOADED_FILE } from "../../plugin/loaded.ts";
@@ -16,6 +16,7 @@ import { cleanSpills, isSha256 } from "../../stores/files/spill-store.ts";
 import { codeOf } from "../../stores/store-failure.ts";
 import { groupBy } from "../../text/json.ts";
 import { defaultEvalCacheFolder } from "../eval/run-eval.ts";
+import { handedFiles, handoffFolder } from "../handoff/notes.ts";
 import {
   addRecords,
   createInventoryDraft,
@@ -69,6 +70,7 @@ export async function readFolderInventory(request: InventoryRequest): Promise<In
     contents.push(...(await contentsIn(join(defaultStateFolder(), "spill"), "spill")));
     const measures = await filesIn(defaultEvalCacheFolder(process.env));
     draft.leftovers.push(...measures.filter(({ path }) => /^[0-9a-f]{64}\.json$/.test(basename(path))));
+    draft.leftovers.push(...(await inventoryOf(await handedFiles(handoffFolder(process.env)))));
   }
   return finishInventory(draft, contents);
 }
@@ -121,6 +123,18 @@ async function filesIn(folder: string): Promise<readonly InventoryFile[]> {
   return (await entriesIn(folder)).flatMap(({ path, type, sizeBytes, modifiedMs }) =>
     type === "file" ? [{ path, sizeBytes, usedAtMs: modifiedMs }] : [],
   );
+}
+
+/** Single files, as far as they are there. */
+async function inventoryOf(paths: readonly string[]): Promise<readonly InventoryFile[]> {
+  const found = await Promise.all(
+    paths.map((path) =>
+      lstat(path)
+        .then((stat) => ({ path, sizeBytes: stat.size, usedAtMs: stat.mtimeMs }))
+        .catch(() => []),
+    ),
+  );
+  return found.flat();
 }
 
 /** The folders in a folder, without links. */

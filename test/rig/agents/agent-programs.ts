@@ -1,12 +1,14 @@
-import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { installProgram, npmInstall, npmUnpack, rigFolder } from "../install-program.ts";
 import type { ModelServer } from "../model-server/model-server.ts";
+import { installOpenCode, OPENCODE_VERSION } from "../opencode/install-opencode.ts";
+import { type CommandResult, runOpenCode } from "../opencode/run-opencode.ts";
+import { createSandbox, type Sandbox, writeConfig } from "../opencode/sandbox.ts";
+import { findOpencode2, NO_OPENCODE2 } from "../opencode2/start-opencode2.ts";
 
-/** The coding agents beside OpenCode that sessions move to and from, each in the version that its facts were measured on. */
-export type AgentName = "claude-code" | "codex" | "pi";
+/** The coding agents that sessions move to and from, each in the version that its facts were measured on. */
+export type AgentName = "claude-code" | "codex" | "opencode" | "opencode2" | "pi";
 
 /** A real coding agent, which asks a scripted model on loopback. */
 export interface AgentProgram {
@@ -15,9 +17,13 @@ export interface AgentProgram {
   /** Fetches what is missing; rejects where that cannot be had. */
   install(): Promise<void>;
   /** Says one prompt, in a new session or in a given one, and waits for the end of the turn. */
-  ask(world: AgentWorld, question: AgentQuestion): Promise<AgentRun>;
+  ask(world: AgentWorld, question: AgentQuestion): Promise<CommandResult>;
   /** Runs the program with arguments of your own. */
-  run(world: AgentWorld, args: readonly string[], env?: Readonly<Record<string, string>>): Promise<AgentRun>;
+  run(
+    world: AgentWorld,
+    args: readonly string[],
+    env?: Readonly<Record<string, string>>,
+  ): Promise<CommandResult>;
 }
 
 export interface AgentQuestion {
@@ -27,15 +33,9 @@ export interface AgentQuestion {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** How a program ended. */
-export interface AgentRun {
-  readonly status: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** A home and a project of their own, in which nothing of the user's is seen. */
 export interface AgentWorld {
+  readonly sandbox: Sandbox;
   readonly home: string;
   readonly project: string;
   readonly server: ModelServer;
@@ -47,19 +47,18 @@ export interface AgentWorld {
 /** An empty home and project. */
 export function createAgentWorld(
   server: ModelServer,
-  { windowTokens = 200_000 }: { readonly windowTokens?: number } = {},
+  { windowTokens = 200_000, files = {} }: AgentWorldOptions = {},
 ): AgentWorld {
-  const folder = mkdtempSync(join(tmpdir(), "carryover-agents-"));
-  const home = join(folder, "home");
-  const project = join(folder, "project");
-  for (const each of [home, project]) mkdirSync(each);
-  return {
-    home,
-    project,
-    server,
-    windowTokens,
-    remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }),
-  };
+  const sandbox = createSandbox({ files });
+  writeConfig(sandbox, { modelUrl: server.url });
+  const { home, project, remove } = sandbox;
+  return { sandbox, home, project, server, windowTokens, remove };
+}
+
+export interface AgentWorldOptions {
+  readonly windowTokens?: number;
+  /** Files of the project by path. */
+  readonly files?: Readonly<Record<string, string>>;
 }
 
 /** One native program without Node; a session is resumed by its id or by its path. */
@@ -72,7 +71,7 @@ export const claudeCode: AgentProgram = {
     return this.run(world, ["-p", "--dangerously-skip-permissions", ...resume, prompt], env);
   },
   run: async (world, args, env = {}) =>
-    runProgram(world, await claudeCodeBinary(), args, {
+    runIn(world, await claudeCodeBinary(), args, {
       ANTHROPIC_BASE_URL: world.server.url.replace(/\/v1$/, ""),
       ANTHROPIC_API_KEY: "sk-scripted-model-on-loopback",
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
@@ -121,7 +120,7 @@ export const codex: AgentProgram = {
         "",
       ].join("\n"),
     );
-    return runProgram(world, binary, args, { CODEX_HOME: world.home, SCRIPTED_KEY: "scripted", ...env });
+    return runIn(world, binary, args, { CODEX_HOME: world.home, SCRIPTED_KEY: "scripted", ...env });
   },
 };
 
@@ -160,7 +159,7 @@ export const pi: AgentProgram = {
     const scripted = { baseUrl, api: "anthropic-messages", apiKey: "scripted", models };
     writeFileSync(join(folder, "models.json"), JSON.stringify({ providers: { scripted } }));
     const offline = { PI_OFFLINE: "1", PI_TELEMETRY: "0", PI_SKIP_VERSION_CHECK: "1" };
-    return runProgram(world, node, [bundle, "--model", "scripted/scripted", ...args], { ...offline, ...env });
+    return runIn(world, node, [bundle, "--model", "scripted/scripted", ...args], { ...offline, ...env });
   },
 };
 
@@ -184,35 +183,40 @@ function node22(): Promise<string> {
   });
 }
 
-export const AGENT_PROGRAMS: readonly AgentProgram[] = [claudeCode, codex, pi];
+/** Keeps its sessions in a database: a file is imported first. */
+export const opencode: AgentProgram = {
+  name: "opencode",
+  version: OPENCODE_VERSION,
+  install: async () => void (await installOpenCode()),
+  ask(world, { prompt, session, env }) {
+    const resume = session === undefined ? [] : ["--session", session];
+    return this.run(world, ["run", ...resume, prompt], env);
+  },
+  run: async (world, args, env = {}) => runIn(world, await installOpenCode(), args, env),
+};
 
-/** A turn that hangs is ended, and its output says where it stood. */
-const LIMIT_MS = 110_000;
+/** The same in version 2, by a server of its own that ends with the command. */
+export const opencode2: AgentProgram = {
+  name: "opencode2",
+  version: "2",
+  async install() {
+    if (findOpencode2() === undefined) throw new Error(NO_OPENCODE2);
+  },
+  ask(world, { prompt, session, env }) {
+    const resume = session === undefined ? [] : ["--session", session];
+    return this.run(world, ["run", "--standalone", ...resume, prompt], env);
+  },
+  run: (world, args, env = {}) =>
+    runIn(world, findOpencode2() ?? "", args, { OPENCODE_DISABLE_FFF: "1", ...env }),
+};
 
-function runProgram(
-  { home, project }: AgentWorld,
-  program: string,
+function runIn(
+  { sandbox }: AgentWorld,
+  binary: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
-): Promise<AgentRun> {
-  const inherited = { PATH: process.env.PATH ?? "", TERM: "xterm-256color", LANG: "C.UTF-8" };
-  const child = spawn(program, [...args], {
-    cwd: project,
-    env: { ...inherited, HOME: home, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-    timeout: LIMIT_MS,
-    killSignal: "SIGKILL",
-  });
-  let stdout = "";
-  let stderr = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    stdout += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    stderr += text;
-  });
-  return new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (status) => resolve({ status, stdout, stderr }));
-  });
+): Promise<CommandResult> {
+  return runOpenCode({ binary, args, sandbox, env: { ...sandbox.env, ...env } });
 }
+
+export const AGENT_PROGRAMS: readonly AgentProgram[] = [claudeCode, codex, opencode, opencode2, pi];

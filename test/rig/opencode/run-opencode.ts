@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { endProcessTree } from "./process-tree.ts";
 import type { Sandbox } from "./sandbox.ts";
 
-/** Runs one command of OpenCode to its end in a sandbox, and gives how it ended and what it printed. */
+/** Runs one command of OpenCode, or of another agent, to its end in a sandbox, and gives how it ended and what it printed. */
 export async function runOpenCode({
   binary,
   args,
@@ -13,7 +13,7 @@ export async function runOpenCode({
   timeoutMs,
 }: Command): Promise<CommandResult> {
   // Into files: OpenCode ends before a pipe is drained, and a long export arrives cut in the middle.
-  const folder = mkdtempSync(join(sandbox.root, `${args[0]}-`));
+  const folder = mkdtempSync(join(sandbox.root, "run-"));
   const stdout = openSync(join(folder, "stdout"), "w");
   const stderr = openSync(join(folder, "stderr"), "w");
   const child = spawn(binary, args, {

@@ -152,6 +152,12 @@ describe("rules of Anthropic", () => {
     },
     {
       rule: "common-10",
+      name: "no message says nothing, but a system message may hold settings alone",
+      good: [user(text("go")), { role: "system", content: [], output_config: { effort: "low" } }],
+      bad: [user(text("go")), { role: "system", content: [] }],
+    },
+    {
+      rule: "common-10",
       name: "no blank text in a result",
       good: [user(text("go")), assistant(use("a")), user(result("a", ""))],
       bad: [user(text("go")), assistant(use("a")), user(result("a", [text(" ")]))],

@@ -126,10 +126,18 @@ export function signatureOf({ wire }: WireBlock): string | undefined {
 /** The messages of an Anthropic request as the rules see them, the system text first; total. */
 export function readAnthropicWire(wire: unknown): readonly WireMessage[] {
   const system = Array.isArray(wire) ? undefined : asObject(wire).system;
-  const messages = wireList(wire, "messages").map(readMessage);
+  const messages = wireList(wire, "messages").flatMap((message, index) =>
+    isSettings(message) ? [] : [readMessage(message, index)],
+  );
   if (system === undefined || system === null) return messages;
   const place = { messageId: "system" };
   return [{ ...place, side: "system", blocks: contentBlocks(system).map(readBlock(place)) }, ...messages];
+}
+
+/** Claude Code changes settings between turns by a system message that holds them and says nothing. */
+function isSettings(message: unknown): boolean {
+  const { role, content, ...settings } = asObject(message);
+  return role === "system" && asArray(content).length === 0 && Object.keys(settings).length > 0;
 }
 
 function readMessage(message: unknown, index: number): WireMessage {

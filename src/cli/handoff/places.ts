@@ -1,0 +1,74 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
+import type { HandoffTarget } from "../../handoff/tool-calls.ts";
+import { openCodeId } from "../../handoff/writers/opencode.ts";
+import { handoffFolder } from "./notes.ts";
+
+/** Where an agent looks for a session, and what makes it go on with it. */
+export interface HandoffPlace {
+  readonly path: string;
+  /** Each command with its arguments, in order; the last one is the conversation. */
+  readonly commands: readonly (readonly [string, ...string[]])[];
+}
+
+export interface NewSession {
+  readonly id: string;
+  readonly cwd: string;
+  readonly at: number;
+}
+
+/** The place of a new session in an agent's own folders, and the commands that resume it there. */
+export function placeOf(target: HandoffTarget, session: NewSession, env: NodeJS.ProcessEnv): HandoffPlace {
+  return PLACES[target](session, env);
+}
+
+const PLACES: Readonly<Record<HandoffTarget, (session: NewSession, env: NodeJS.ProcessEnv) => HandoffPlace>> =
+  {
+    "claude-code": ({ id, cwd }, env) => ({
+      path: join(claudeCodeHome(env), "projects", cwd.replace(/[^a-zA-Z0-9]/g, "-"), `${id}.jsonl`),
+      commands: [["claude", "--resume", id]],
+    }),
+    codex: ({ id, at }, env) => {
+      const time = new Date(at).toISOString().slice(0, 19);
+      const name = `rollout-${time.replaceAll(":", "-")}-${id}.jsonl`;
+      const day = time.slice(0, 10).split("-");
+      return { path: join(codexHome(env), "sessions", ...day, name), commands: [["codex", "resume", id]] };
+    },
+    pi: ({ id, cwd, at }, env) => {
+      const folder = `--${cwd.replace(/^\//, "").replace(/[/\\:]/g, "-")}--`;
+      const name = `${new Date(at).toISOString().replace(/[:.]/g, "-")}_${id}.jsonl`;
+      const path = join(piHome(env), "sessions", folder, name);
+      return { path, commands: [["pi", "--session", path]] };
+    },
+    opencode: openCodePlace,
+    opencode2: openCodePlace,
+  };
+
+/** OpenCode keeps sessions in a database: what it imports lies in a folder of ours. */
+function openCodePlace({ id }: NewSession, env: NodeJS.ProcessEnv): HandoffPlace {
+  const path = join(handoffFolder(env), `${id}.json`);
+  const program = env.OPENCODE_BIN || "opencode";
+  return {
+    path,
+    commands: [
+      [program, "import", path],
+      [program, "--session", openCodeId("ses", id)],
+    ],
+  };
+}
+
+export function claudeCodeHome(env: NodeJS.ProcessEnv): string {
+  return env.CLAUDE_CONFIG_DIR || join(homeOf(env), ".claude");
+}
+
+export function codexHome(env: NodeJS.ProcessEnv): string {
+  return env.CODEX_HOME || join(homeOf(env), ".codex");
+}
+
+export function piHome(env: NodeJS.ProcessEnv): string {
+  return env.PI_CODING_AGENT_DIR || join(homeOf(env), ".pi", "agent");
+}
+
+function homeOf(env: NodeJS.ProcessEnv): string {
+  return env.HOME || homedir();
+}

@@ -1,0 +1,32 @@
+import type { Block, SessionHead, Turn } from "./session-head.ts";
+
+/** A rollout of Codex: its metadata, then the items of the Responses API. It needs `originator` and `cli_version`. */
+export function writeCodex(turns: readonly Turn[], { id, cwd, at }: SessionHead): readonly object[] {
+  const timestamp = new Date(at).toISOString();
+  const meta = { id, timestamp, cwd, originator: "carryover", cli_version: "0.0.0", source: "cli" };
+  const items = turns.flatMap(({ role, blocks }) => blocks.map((block) => itemOf(role, block)));
+  return [
+    { timestamp, type: "session_meta", payload: meta },
+    ...items.map((payload) => ({ timestamp, type: "response_item", payload })),
+  ];
+}
+
+function itemOf(role: Turn["role"], block: Block): object {
+  switch (block.type) {
+    case "text": {
+      const type = role === "user" ? "input_text" : "output_text";
+      return { type: "message", role, content: [{ type, text: block.text }] };
+    }
+    case "call":
+      return {
+        type: "function_call",
+        name: block.tool,
+        arguments: JSON.stringify(block.input),
+        call_id: block.id,
+      };
+    case "result":
+      return { type: "function_call_output", call_id: block.id, output: block.text };
+    default:
+      return block satisfies never;
+  }
+}

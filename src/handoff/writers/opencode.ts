@@ -1,0 +1,85 @@
+import type { ModelRef } from "../../transcript/message.ts";
+import type { CallBlock, ResultBlock, SessionHead, TextBlock, Turn } from "./session-head.ts";
+
+/** A session as `opencode import` of version 1 takes it: a call and its result are one part. */
+export function writeOpenCode(turns: readonly Turn[], head: SessionHead): object {
+  const { id, cwd, at, title } = head;
+  const sessionID = openCodeId("ses", id);
+  const results = resultsOf(turns);
+  const newId = createIds(id);
+  let userId: string | undefined;
+  const messages = turns.flatMap(({ role, blocks }) => {
+    const kept = blocks.filter((block) => block.type !== "result");
+    if (kept.length === 0) return [];
+    const messageID = newId("msg");
+    const parts = kept.map((block) => partOf(block, results, at));
+    const info = {
+      id: messageID,
+      sessionID,
+      role,
+      ...(role === "user" ? userInfo(head) : answerInfo(head, userId)),
+    };
+    if (role === "user") userId = messageID;
+    return [{ info, parts: parts.map((part) => ({ ...part, id: newId("prt"), messageID, sessionID })) }];
+  });
+  const time = { created: at, updated: at };
+  return {
+    info: { id: sessionID, slug: sessionID, projectID: "global", directory: cwd, title, version: "1", time },
+    messages,
+  };
+}
+
+/** Ids begin with the kind and have 26 letters and digits; made from a UUID they are its own. */
+export function openCodeId(kind: string, from: string): string {
+  return `${kind}_${from
+    .replace(/[^0-9a-z]/gi, "")
+    .slice(-26)
+    .padStart(26, "0")}`;
+}
+
+/** Ids that grow, as OpenCode's own do: it orders by them. */
+export function createIds(from: string): (kind: string) => string {
+  let count = 0;
+  return (kind) => openCodeId(kind, `${from}${String(++count).padStart(6, "0")}`);
+}
+
+/** The results of all turns by the id of their call. */
+export function resultsOf(turns: readonly Turn[]): ReadonlyMap<string, ResultBlock> {
+  const results = turns.flatMap(({ blocks }) => blocks.filter((block) => block.type === "result"));
+  return new Map(results.map((each) => [each.id, each]));
+}
+
+function userInfo({ at, model }: SessionHead): object {
+  return { time: { created: at }, agent: "build", model: modelOf(model) };
+}
+
+function answerInfo({ cwd, at, model }: SessionHead, parentID: string | undefined): object {
+  const tokens = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } };
+  return {
+    ...(parentID !== undefined && { parentID }),
+    time: { created: at, completed: at },
+    ...modelOf(model),
+    mode: "build",
+    agent: "build",
+    path: { cwd, root: cwd },
+    cost: 0,
+    tokens,
+    finish: "stop",
+  };
+}
+
+function modelOf({ provider = "carryover", id = "carryover" }: Partial<ModelRef> = {}): object {
+  return { providerID: provider, modelID: id };
+}
+
+function partOf(block: TextBlock | CallBlock, results: ReadonlyMap<string, ResultBlock>, at: number): object {
+  if (block.type === "text") return { type: "text", text: block.text };
+  const result = results.get(block.id);
+  const time = { start: at, end: at };
+  const input = Object(block.input) as object;
+  const state =
+    result?.isError === true
+      ? { status: "error", input, error: result.text, time }
+      : { status: "completed", input, output: result?.text ?? "", title: block.tool, metadata: {}, time };
+  return { type: "tool", callID: block.id, tool: block.tool, state };
+}
