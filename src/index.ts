@@ -81,6 +81,7 @@ export type {
 } from "./session/journal.ts";
 export type { LedgerEntry } from "./session/ledger.ts";
 export type { SessionEvent } from "./session/log.ts";
+export type { ProviderManagement } from "./session/native-block.ts";
 export type { NextActionOptions } from "./session/next-action.ts";
 export type { SessionOptions, SessionPorts, SessionProfile } from "./session/options.ts";
 export type { PendingSummary } from "./session/pending-summaries.ts";

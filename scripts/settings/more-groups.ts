@@ -37,6 +37,18 @@ export const MORE_GROUPS: readonly Group[] = [
     notes: { systemChars: { default: "unchanged" }, toolsChars: { default: "unchanged" } },
   },
   {
+    title: "`session.setManagement(management)`",
+    about: "What the provider does about the window by itself.",
+    file: "src/session/native-block.ts",
+    interface: "ProviderManagement",
+    from: "decision 0034",
+    when: "requests ask the provider to clear or compact",
+    notes: {
+      acts: { default: "nothing" },
+      reads: { default: "everybody's", when: "the conversation moves between providers" },
+    },
+  },
+  {
     title: "`summarizer` of a session",
     about: "The model that writes summaries, its limits, and what it is told.",
     file: "src/compaction/ports/summarizer.ts",

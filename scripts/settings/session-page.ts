@@ -73,7 +73,7 @@ session.append({ ...anthropic.decode(messages).at(-1), usage, finish });   // me
 
 1. **A refusal first.** After \`onProviderError\` the rungs are climbed once each: prune, shrink the outputs of the turn, one compaction by the model, a mechanical fold, cut what is still too large, and at last the last request alone. What the provider said of its window is believed from then on.
 2. **Outputs before anything reads them.** Only outputs that the model has not answered yet are bounded, so that no cached prefix is lost.
-3. **A host that compacts by itself** is left alone while its marker waits for its summary.
+3. **A host that compacts by itself** is left alone while its marker waits for its summary. So is a provider of which \`setManagement\` says that it clears or compacts: beside the block that it leaves in an answer a shadow is kept, a mechanical summary that the model is not shown, and where the block cannot be read, is refused, or stands in the way of a compaction of ours, the shadow takes its place ([what happens in each case](ai-sdk.md#providers-that-manage-the-window)).
 4. **Tool summaries**, where \`compaction.toolSummaryStrategy\` is on.
 5. **A compaction** when a person asks for it (\`prepare({ demand: "manual" })\`), when the estimate reaches the limit, or when the provider's own count says so. Mechanical edits go first where they are enough.
 6. **After a turn** (\`prepare({ moment: "after-turn" })\`) edits are made that pay for the cache they cost.`;
@@ -100,6 +100,7 @@ const IDLE: Readonly<Record<string, string>> = {
   "summary-failed": "the summarizer failed; the window stays in force while it fits",
   vetoed: "a hook has forbidden the compaction",
   "host-compacts": "the owner of the messages is compacting them",
+  "provider-compacts": "the provider compacts by itself, as `setManagement` said",
   "nothing-to-gain": "what could be folded is too little to matter",
   "no-messages": "a compaction was asked for before any message came in: observe or restore them first",
 };
@@ -175,7 +176,7 @@ function actions(): string {
   });
   return `## Actions
 
-What \`nextAction()\` answers, and what \`run(action)\` takes. The first five \`prepare()\` does by itself; the others are for you. An action carries the \`version\` of the state that it was decided on, and is not run on another.
+What \`nextAction()\` answers, and what \`run(action)\` takes. The first six \`prepare()\` does by itself; the others are for you. An action carries the \`version\` of the state that it was decided on, and is not run on another.
 
 | action | what it is | with it |
 |---|---|---|

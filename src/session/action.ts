@@ -5,10 +5,11 @@ import type { CacheArithmetic } from "../stages/cache-plan.ts";
 import type { Edit, Handle } from "../transcript/edit.ts";
 import type { EditBatch } from "./history.ts";
 
-/** The one thing to do next. The session runs the first five; the others are for the caller of the model. */
+/** The one thing to do next. The session runs the first six; the others are for the caller of the model. */
 export type SessionAction =
   | BoundOutputs
   | EditWindow
+  | ShadowBlock
   | SummarizeToolResults
   | Compact
   | Recover
@@ -35,6 +36,13 @@ export interface EditWindow extends Decided {
   readonly arithmetic: CacheArithmetic;
 }
 
+/** The provider has compacted the window by itself: keep a readable shadow beside its block, or send that in its place. */
+interface ShadowBlock extends Decided {
+  readonly type: "keep-shadow" | "use-shadow";
+  /** `new-block`: keep one; `unreadable`: another provider is asked now; `before-compaction`: ours would cut around the block. */
+  readonly reason: "new-block" | "unreadable" | "before-compaction";
+}
+
 /** More tool results are visible than the cutoff allows, or summaries asked for earlier may have arrived. */
 interface SummarizeToolResults extends Decided {
   readonly type: "summarize-tool-results";
@@ -53,7 +61,7 @@ interface Compact extends Decided {
 export interface Recover extends Decided {
   readonly type: "recover";
   /** The rung, or what is done before any. */
-  readonly step: RecoveryRung | "failed-attempt" | "drop-media";
+  readonly step: RecoveryRung | "failed-attempt" | "drop-media" | "use-shadow";
   /** Unset for `compact`, which asks the model. */
   readonly edits?: readonly Edit[];
 }
@@ -104,6 +112,7 @@ export type IdleReason =
   | "summary-failed"
   | "vetoed"
   | "host-compacts"
+  | "provider-compacts"
   | "nothing-to-gain"
   | "no-messages";
 

@@ -16,6 +16,7 @@ import { createSessionLog, type SessionLog } from "./log.ts";
 import { createSessionMemory, type PendingMarker, type SessionMemory } from "./memory.ts";
 import { createSpending } from "./metered-summarizer.ts";
 import { type BelievedWindow, createBelievedWindow } from "./model-window.ts";
+import { isShadowBatch, nativeBlockOf } from "./native-block.ts";
 import type { ResolvedSessionOptions, SessionPorts } from "./options.ts";
 import { createOutputLimits, findUnboundedOutputs, type OutputLimits } from "./output-limits.ts";
 import { createPendingSummaries, type PendingSummaries } from "./pending-summaries.ts";
@@ -247,6 +248,7 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
     take(change) {
       const wasEmpty = history.source().length === 0;
       const sentTokens = wasEmpty ? 0 : meter.estimate().tokens;
+      const before = { transcript: history.transcript(), native: window().native?.messageId };
       const { changed, extent, dropped } = change(history);
       if (extent === "same") return;
       memory.version++;
@@ -262,12 +264,21 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
         (message) => isFinishedAnswer(message) && !memory.answers.has(message.id),
       );
       const answerIds = new Set(answers.map(({ id }) => id));
+      const { native } = window();
+      if (native !== undefined && native.messageId !== before.native) {
+        memory.beforeNative = before.transcript;
+        startEpoch("provider-compacted", native.provider, sentTokens);
+      }
       const isAlone = answers.length === 1 && !wasEmpty;
       for (const message of changed) {
         noteRequest(message);
-        if (answerIds.has(message.id)) noteAnswer(message, isAlone ? sentTokens : undefined);
+        if (!answerIds.has(message.id)) continue;
+        // The usage of an answer with a compaction in it counts what was before, and what was made of it.
+        const isCounted = nativeBlockOf(message) === undefined;
+        if (!isCounted) answerIds.delete(message.id);
+        noteAnswer(message, isAlone && isCounted ? sentTokens : undefined);
       }
-      if (answers.length > 0) meter.learn(answerIds);
+      if (answerIds.size > 0) meter.learn(answerIds);
       if (extent === "rebuilt" || changed.some(isOfCompaction)) readPendingMarker();
       inspectWindow();
     },
@@ -296,7 +307,7 @@ export function createSessionCore(given: SessionPorts, options: ResolvedSessionO
     },
 
     takeBack() {
-      const last = history.batches().at(-1);
+      const last = history.batches().findLast((batch) => !isShadowBatch(batch));
       if (last === undefined || isFolded(last)) return undefined;
       const tokensBefore = meter.estimateUncounted().tokens;
       history.remove(last.id);

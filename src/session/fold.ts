@@ -2,6 +2,7 @@ import { deepEqual } from "../text/json.ts";
 import { applyEdits, type Edit, hideMessage, type InsertMessage } from "../transcript/edit.ts";
 import { isVisibleToModel, type Message, type MessageId, type Transcript } from "../transcript/message.ts";
 import { type EditBatch, type History, targetsOf } from "./history.ts";
+import { isShadowBatch } from "./native-block.ts";
 
 /**
  * Makes one batch of those that cannot be taken back any more, so that what is kept is bounded by the window and not by
@@ -18,10 +19,12 @@ export function foldHistory(history: Pick<History, "source" | "transcript" | "ba
 }
 
 function foldBatches(source: Transcript, batches: readonly EditBatch[]): readonly EditBatch[] {
-  const count = foldableCount(batches);
-  const newer = batches.slice(count);
-  const folded = count < 2 ? undefined : foldAll(source, { batches: batches.slice(0, count), newer });
-  return folded === undefined ? batches : [folded, ...newer];
+  // A shadow is hidden, and kept for as long as the block that it stands beside.
+  const edited = batches.filter((batch) => !isShadowBatch(batch));
+  const count = foldableCount(edited);
+  const newer = edited.slice(count);
+  const folded = count < 2 ? undefined : foldAll(source, { batches: edited.slice(0, count), newer });
+  return folded === undefined ? batches : [folded, ...newer, ...batches.filter(isShadowBatch)];
 }
 
 /** True for the batch that stands for all those that cannot be taken back any more. */

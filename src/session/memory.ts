@@ -1,9 +1,10 @@
 import type { HookStrikes } from "../compaction/ask.ts";
 import { FRESH_TRIGGER, type TriggerState } from "../compaction/trigger/should-compact.ts";
-import type { MessageId } from "../transcript/message.ts";
+import type { MessageId, Transcript } from "../transcript/message.ts";
 import type { HeldCompaction } from "./hold.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import type { WarningCode } from "./log.ts";
+import type { ProviderManagement } from "./native-block.ts";
 import type { ResolvedSessionOptions } from "./options.ts";
 import { NOTHING_UNBOUNDED, type UnboundedOutputs } from "./output-limits.ts";
 import type { MechanicalPlan } from "./prune.ts";
@@ -46,6 +47,10 @@ export interface SessionMemory {
   /** Finished answers of the model; their number is the number of the turn. */
   readonly answers: Set<MessageId>;
   readonly requests: Set<MessageId>;
+  /** What the provider does about the window by itself. */
+  management: ProviderManagement;
+  /** The transcript as it was before a provider's own compaction came in. */
+  beforeNative: Transcript;
   /** Warnings that are emitted only once. */
   readonly warned: Set<WarningCode>;
 }
@@ -86,6 +91,8 @@ export function createSessionMemory(options: ResolvedSessionOptions): SessionMem
     spent: new Map(),
     answers: new Set(),
     requests: new Set(),
+    management: {},
+    beforeNative: [],
     warned: new Set(),
   };
 }

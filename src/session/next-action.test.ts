@@ -33,6 +33,7 @@ function decide(change: Partial<SessionView> = {}): SessionAction {
     isBusy: false,
     fits: true,
     recovery: () => undefined,
+    native: { block: "none", shadow: "none", acts: "nothing" },
     unboundedOutputs: [],
     marker: "none",
     markerOwner: "session",
@@ -144,6 +145,30 @@ describe("decideNextAction", () => {
     {
       name: "and none twice at the same state",
       view: { decision: DUE, isCompactionSpent: true, fits: false },
+      action: { type: "none", reason: "nothing-to-gain" },
+    },
+    {
+      name: "none where the provider compacts",
+      view: { decision: DUE, native: { block: "none", shadow: "none", acts: "compacts" } },
+      action: { type: "none", reason: "provider-compacts" },
+    },
+    {
+      name: "no edit in its place where the provider clears",
+      view: {
+        decision: DUE,
+        sufficientEdits: () => PLAN,
+        native: { block: "none", shadow: "none", acts: "clears" },
+      },
+      action: { type: "compact" },
+    },
+    {
+      name: "none around a provider's block: its shadow comes first",
+      view: { decision: DUE, native: { block: "readable", shadow: "kept", acts: "nothing" } },
+      action: { type: "use-shadow", reason: "before-compaction" },
+    },
+    {
+      name: "and none where the block is all that is known",
+      view: { decision: DUE, native: { block: "readable", shadow: "none", acts: "nothing" } },
       action: { type: "none", reason: "nothing-to-gain" },
     },
     {

@@ -11,6 +11,7 @@ import type { EditWindow, IdleReason, SessionAction } from "./action.ts";
 import type { SessionCore } from "./core.ts";
 import { fitsModel, isHeld } from "./hold.ts";
 import { MAX_IDLE_COMPACTIONS } from "./log.ts";
+import { type NativeView, readNativeView, useShadowEdits } from "./native-shadow.ts";
 import {
   LOW_SHARE,
   limitWatermarks,
@@ -31,22 +32,36 @@ export function decideNextAction(view: SessionView): SessionAction {
   const recovering = view.recovery();
   const isLeftToPerson = recovering?.type === "give-up" && view.demand === "manual";
   if (recovering !== undefined && !isLeftToPerson) return recovering;
+  const shadowing = shadowOf(view);
+  if (shadowing !== undefined) return shadowing;
   if (view.unboundedOutputs.length > 0)
     return { type: "bound-outputs", version, handles: view.unboundedOutputs };
   const isHostCompacting = view.marker !== "none" && view.markerOwner === "host";
   if (isHostCompacting && view.demand !== "manual") return idle("host-compacts");
-  if (view.resultsToSummarize !== undefined)
+  if (view.resultsToSummarize !== undefined && mayClear(view))
     return { type: "summarize-tool-results", version, visibleResults: view.resultsToSummarize };
 
   const trigger = triggerOf(view);
   if (trigger !== undefined) return compaction(view, trigger);
-  const mayEdit = view.moment === "after-turn" && !view.isPaused;
+  const mayEdit = view.moment === "after-turn" && !view.isPaused && mayClear(view);
   // Somebody else compacts when the window is full: that costs more than any edit.
   const sufficient = mayEdit && view.isOwnerAboutToCompact ? view.sufficientEdits() : undefined;
   if (sufficient !== undefined) return editWindow(sufficient, { reason: "over-limit", version });
   const worthwhile = mayEdit ? view.worthwhileEdits() : undefined;
   if (worthwhile !== undefined) return editWindow(worthwhile, { reason: "pays", version });
+  if (view.decision.compact && view.native.acts === "compacts") return idle("provider-compacts");
   return idle(view.isPaused && view.decision.compact ? "after-undo" : view.decision.reason);
+}
+
+/** What is due about a provider's own compaction; what the next provider cannot read must not be sent to it. */
+function shadowOf({ native, version }: SessionView): SessionAction | undefined {
+  if (native.shadow === "due") return { type: "keep-shadow", version, reason: "new-block" };
+  return native.block === "unreadable" ? { type: "use-shadow", version, reason: "unreadable" } : undefined;
+}
+
+/** False where the provider clears by itself, or would not look at what is cleared. */
+function mayClear({ native }: SessionView): boolean {
+  return native.acts === "nothing" && native.block === "none";
 }
 
 /** Everything a decision depends on. What is expensive to compute is a function. */
@@ -60,6 +75,8 @@ export interface SessionView {
   readonly fits: boolean;
   /** What a refused request needs next; undefined when none was refused. */
   readonly recovery: () => SessionAction | undefined;
+  /** What the provider does about the window by itself. */
+  readonly native: NativeView;
   /** Outputs that came in and are longer than they may be. */
   readonly unboundedOutputs: readonly Handle[];
   /** A compaction that a marker in the transcript asks for, and who has to do it. */
@@ -92,7 +109,7 @@ type Moment = "before-call" | "after-turn";
 function triggerOf(view: SessionView): CompactionTrigger | undefined {
   if (view.demand === "manual") return "manual";
   if (view.marker !== "none") return view.marker === "manual" ? "manual" : "overflow";
-  if (view.isPaused) return undefined;
+  if (view.isPaused || view.native.acts === "compacts") return undefined;
   if (view.decision.compact) return "threshold";
   const mayCompact = view.decision.reason !== "auto-off" && view.decision.reason !== "cooling-down";
   return view.isOverflowing && mayCompact ? "overflow" : undefined;
@@ -104,14 +121,17 @@ function compaction(view: SessionView, trigger: CompactionTrigger): SessionActio
   const nothingToGain: SessionAction = { type: "none", reason: "nothing-to-gain", fits: view.fits };
   if (trigger !== "manual") {
     if (view.isCompactionIdle) return nothingToGain;
-    const sufficient = view.marker === "none" ? view.sufficientEdits() : undefined;
+    const sufficient = view.marker === "none" && mayClear(view) ? view.sufficientEdits() : undefined;
     if (sufficient !== undefined) return editWindow(sufficient, { reason: "over-limit", version });
     if (view.heldBy !== undefined && view.marker === "none")
       return { type: "none", reason: view.heldBy, fits: view.fits };
   }
   if (view.isCompactionSpent)
     return view.demand === "manual" ? { ...nothingToGain, reason: "manual" } : nothingToGain;
-  return { type: "compact", version, trigger };
+  if (view.native.block === "none") return { type: "compact", version, trigger };
+  // Without a shadow the block is all that is known of what was before it.
+  if (view.native.shadow === "none") return nothingToGain;
+  return { type: "use-shadow", version, reason: "before-compaction" };
 }
 
 function editWindow(
@@ -158,8 +178,10 @@ export function readSessionView(core: SessionCore, asked: NextActionOptions): Se
       nextRecoveryAction(memory.recovery, {
         transcript: history.transcript(),
         version: memory.version,
+        shadow: () => useShadowEdits(core),
         ladder: recoveryOptions(core),
       }),
+    native: readNativeView(core),
     unboundedOutputs: isSpent("bound-outputs") ? [] : memory.unbounded.handles,
     marker: memory.pendingMarker,
     markerOwner: memory.owner,

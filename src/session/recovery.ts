@@ -87,11 +87,11 @@ export interface Refusal {
 /** The state after a step of the recovery was taken, or turned out to change nothing. */
 export function afterStep(
   state: RecoveryState,
-  step: RecoveryRung | "failed-attempt" | "drop-media",
+  step: RecoveryRung | "failed-attempt" | "drop-media" | "use-shadow",
   outcome: "applied" | "nothing" = "applied",
 ): RecoveryState {
   const smaller: RecoveryState = outcome === "applied" ? { ...state, window: "smaller" } : state;
-  if (step === "failed-attempt") return smaller;
+  if (step === "failed-attempt" || step === "use-shadow") return smaller;
   if (step !== "drop-media") return { ...smaller, tried: [...state.tried, step] };
   const isAll = state.phase.type === "drop-media" && state.phase.which === "all";
   return { ...smaller, media: isAll ? "all-dropped" : "oldest-dropped", phase: { type: "retry" } };
@@ -173,6 +173,9 @@ export function nextRecoveryAction(state: RecoveryState, situation: RecoverySitu
     if (edits.length > 0) return { type: "recover", version, step: "drop-media", edits };
     return giveUp(state, "no-media");
   }
+  // A block that nobody can look into cannot be made smaller, and nothing before it counts.
+  const shadow = situation.shadow();
+  if (shadow.length > 0) return { type: "recover", version, step: "use-shadow", edits: shadow };
   const plan = planRecovery(transcript, {
     ...situation.ladder,
     limitTokens: state.limitTokens,
@@ -198,6 +201,8 @@ export function nextRecoveryAction(state: RecoveryState, situation: RecoverySitu
 interface RecoverySituation {
   readonly transcript: Transcript;
   readonly version: number;
+  /** The edits that put our shadow in place of a provider's own compaction; empty without one. */
+  readonly shadow: () => readonly Edit[];
   readonly ladder: Omit<RecoveryRequest, "limitTokens" | "tried">;
 }
 

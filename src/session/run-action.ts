@@ -22,6 +22,8 @@ import type { SessionCore, Step } from "./core.ts";
 import { firstIndexOf, targetsOf } from "./history.ts";
 import { fitsModel, holdAfter } from "./hold.ts";
 import type { ToolSummaryEnd } from "./log.ts";
+import { isShadowBatch } from "./native-block.ts";
+import { keepShadowEdits, useShadowEdits } from "./native-shadow.ts";
 import { withoutPinned } from "./prune.ts";
 import { afterStep } from "./recovery.ts";
 import { isOfCompaction } from "./window.ts";
@@ -62,6 +64,10 @@ async function perform(core: SessionCore, action: OwnAction, signal: AbortSignal
       const current = edits.filter((edit) => targetsUnchanged([edit], transcript, core.history.transcript()));
       return commitStep(core, { name: action.type, reason: "over-limit", unseen: true }, current);
     }
+    case "keep-shadow":
+      return keepShadow(core, action.reason);
+    case "use-shadow":
+      return commitStep(core, { name: action.type, reason: action.reason }, useShadowEdits(core));
     case "prune":
     case "supersede":
       return commitStep(
@@ -79,6 +85,20 @@ async function perform(core: SessionCore, action: OwnAction, signal: AbortSignal
       action satisfies never;
       return { status: "nothing", reason: "unknown action" };
   }
+}
+
+/** Keeps a shadow of what the newest block stands for; the one of the block before it is in it. */
+function keepShadow(core: SessionCore, reason: string): RunResult {
+  const { history, log, memory, ports } = core;
+  const earlier = history.batches().filter(isShadowBatch);
+  const result = commitStep(core, { name: "keep-shadow", reason, unseen: true }, keepShadowEdits(core));
+  if (result.status !== "applied") return result;
+  memory.beforeNative = [];
+  for (const { id } of earlier) {
+    history.remove(id);
+    log.write({ v: 1, type: "drop", batchId: id, at: ports.clock.now() });
+  }
+  return result;
 }
 
 async function recover(core: SessionCore, action: Recover, signal: AbortSignal): Promise<RunResult> {

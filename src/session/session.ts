@@ -12,7 +12,7 @@ import {
   type TriggerStatus,
 } from "../compaction/trigger/should-compact.ts";
 import { aMeasure, check, objectOf, optionsCheck, required, throwProblems } from "../text/check.ts";
-import { asObject, asString, omitUndefined } from "../text/json.ts";
+import { asObject, asString, deepEqual, omitUndefined } from "../text/json.ts";
 import type { Edit } from "../transcript/edit.ts";
 import type { ContextEstimate } from "../transcript/estimate-context.ts";
 import {
@@ -27,6 +27,7 @@ import type { PromptOverhead } from "./context-meter.ts";
 import { createSessionCore } from "./core.ts";
 import type { EditBatch } from "./history.ts";
 import type { LedgerEntry } from "./ledger.ts";
+import { MANAGEMENT_SHAPE, type ProviderManagement } from "./native-block.ts";
 import {
   decideNextAction,
   NEXT_ACTION_SHAPE,
@@ -95,6 +96,8 @@ export interface Session {
   useModel(model: ModelRef, limits?: Partial<ModelLimits>): void;
   /** Sets how large the system prompt and the tool definitions are, where they are no messages. */
   setOverhead(overhead: PromptOverhead): void;
+  /** Says what the provider that is asked next does about the window by itself: ours steps aside for that. */
+  setManagement(management: ProviderManagement): void;
 }
 
 /** Options of `prepare`. */
@@ -305,6 +308,13 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
       if (meter.setOverhead(overhead)) memory.version++;
     },
 
+    setManagement(management) {
+      checkManagement(management);
+      if (deepEqual(management, memory.management)) return;
+      memory.management = management;
+      memory.version++;
+    },
+
     useModel(model, limits = {}) {
       throwProblems(check(USE_MODEL_SHAPE, { model, limits }));
       memory.model = model;
@@ -329,6 +339,7 @@ export function createSession(ports: SessionPorts, options: SessionOptions = {})
 const checkPrepare = optionsCheck({ ...NEXT_ACTION_SHAPE, signal: SIGNAL_RULE });
 const USE_MODEL_SHAPE = { model: required(MODEL_RULE), limits: objectOf(LIMITS_SHAPE) };
 const checkNextAction = optionsCheck(NEXT_ACTION_SHAPE);
+const checkManagement = optionsCheck(MANAGEMENT_SHAPE);
 const checkOverhead = optionsCheck({ systemChars: aMeasure, toolsChars: aMeasure });
 
 /** More than any state needs; guards against an endless loop. */

@@ -15,6 +15,7 @@ import {
   reachesModel,
   type Transcript,
 } from "../transcript/message.ts";
+import { findNativeBlock, type NativeBlock, nativeBlockOf } from "./native-block.ts";
 
 /** What the model sees of an edited transcript: what the newest compaction left, repaired so that no provider refuses it. */
 export interface ContextWindow {
@@ -28,6 +29,8 @@ export interface ContextWindow {
   readonly version: number;
   /** The edits that make the window out of the transcript: the compaction boundary and the repairs. */
   readonly edits: readonly Edit[];
+  /** The newest compaction of a provider, where nothing newer of ours stands behind it: what is before it is sent, and not measured. */
+  readonly native: NativeBlock | undefined;
 }
 
 /**
@@ -40,22 +43,33 @@ export function createWindowReader(): (transcript: Transcript) => ContextWindow 
   return (transcript) => {
     if (transcript === last?.transcript) return last.window;
     const change = last && changedEnd(last, transcript);
-    const { boundary, visible, carriesFinish, summaryIndex } =
+    const { boundary, visible, carriesFinish, summaryIndex, nativeIndex, native } =
       last !== undefined && change !== undefined
         ? { ...last, visible: change.visible }
         : readBoundary(transcript);
-    const { shown, marked, edits } = repairAll(visible);
+    const { shown, marked: repaired, edits } = repairAll(visible);
+    const marked = nativeIndex <= 0 ? repaired : withoutReplaced(repaired, visible.length - nativeIndex);
     const window: ContextWindow = {
       shown: shown.slice(),
       marked: marked.slice(),
       edits: boundary.concat(edits),
+      native,
       compactedCount:
         last !== undefined && change !== undefined
           ? last.window.compactedCount
-          : marked.length - newerCount(transcript, summaryIndex, marked),
+          : Math.max(0, marked.length - newerCount(transcript, summaryIndex, marked)),
       version: (last?.window.version ?? 0) + (change?.extent === "end" ? 0 : 1),
     };
-    last = { transcript, window, boundary, carriesFinish, summaryIndex, ...withoutOpen(transcript, visible) };
+    last = {
+      transcript,
+      window,
+      boundary,
+      carriesFinish,
+      summaryIndex,
+      nativeIndex,
+      native,
+      ...withoutOpen(transcript, visible),
+    };
     return window;
   };
 }
@@ -68,6 +82,9 @@ interface Reading {
   readonly carriesFinish: boolean;
   /** Where the summary of the newest compaction stands; -1 without one. */
   readonly summaryIndex: number;
+  /** Where a provider's own compaction stands among what is visible; -1 without one. */
+  readonly nativeIndex: number;
+  readonly native: NativeBlock | undefined;
   /** The transcript without a newest message that waits for results, and what the boundary leaves of it. */
   readonly settled: Transcript;
   readonly visible: Transcript;
@@ -98,16 +115,25 @@ function changedEnd(
 
 function readBoundary(
   transcript: Transcript,
-): Pick<Reading, "boundary" | "visible" | "carriesFinish" | "summaryIndex"> {
+): Pick<Reading, "boundary" | "visible" | "carriesFinish" | "summaryIndex" | "nativeIndex" | "native"> {
   const compaction = compactionBoundary({ from: "marker", system: "keep" })(transcript);
   const boundary = [...compaction, ...hideFailedSummaries(transcript)];
   const visible = applyEdits(transcript, boundary, { at: 0 }).filter(isVisibleToModel);
+  const native = findNativeBlock(visible);
   return {
     boundary,
     visible,
+    native,
+    nativeIndex: native === undefined ? -1 : visible.findLastIndex(({ id }) => id === native.messageId),
     carriesFinish: withoutOpen(transcript, visible).settled.some(hasFinish),
     summaryIndex: findCompletedCompaction(transcript)?.summaryIndex ?? -1,
   };
+}
+
+/** The newest messages of a window, and its instructions: the rest is what a provider's compaction stands for. */
+function withoutReplaced(marked: Transcript, keptCount: number): Transcript {
+  const start = marked.length - keptCount;
+  return marked.filter((message, index) => index >= start || message.role === "system");
 }
 
 function withoutOpen(transcript: Transcript, visible: Transcript): Pick<Reading, "settled" | "visible"> {
@@ -132,9 +158,11 @@ function awaitsResults({ parts, usage, unfinished }: Message): boolean {
   return usage === undefined && (unfinished === true || isWaiting);
 }
 
-/** True for the marker or the summary of a compaction. */
+/** True for the marker or the summary of a compaction, or what a provider left of one. */
 export function isOfCompaction(message: Message): boolean {
-  return message.summary === true || compactionPart(message) !== undefined;
+  return (
+    message.summary === true || compactionPart(message) !== undefined || nativeBlockOf(message) !== undefined
+  );
 }
 
 /** True for a finished answer of the model. */

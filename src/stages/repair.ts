@@ -7,6 +7,7 @@ import {
   isVisibleToModel,
   type Message,
   normalizePartText,
+  opensWithNative,
   reachesModel,
   type Transcript,
   withCallNames,
@@ -58,7 +59,8 @@ export function repairPairing(
     last = message;
     endsWithResults = message.parts.some((part, index) => isResult(part, repairs[index]));
   }
-  if (first !== undefined && first.role !== "user") edits.push(insertFirst(first, leadingSystem.at(-1)));
+  const isOpened = first === undefined || first.role === "user" || opensWithNative(first);
+  if (first !== undefined && !isOpened) edits.push(insertFirst(first, leadingSystem.at(-1)));
   const isAnswered = last === undefined || (last.role === "assistant" && !endsWithResults);
   if (options.lastMessage === "user" && isAnswered) edits.push(insertLast(messages.at(-1)));
   return edits;
@@ -105,6 +107,8 @@ interface Subject {
 }
 
 function repair({ message, part, named = part, options }: Subject): Repair | undefined {
+  // What a provider made goes back to it as it is.
+  if (part.native !== undefined) return undefined;
   if (part.type === "text") return repairText(message, part);
   if (part.type !== "tool" || named.type !== "tool") return undefined;
   if (part.callMissing) {

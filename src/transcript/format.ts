@@ -1,7 +1,13 @@
 import { mapStrings } from "../text/json.ts";
 import { isMalformed, normalizeTypedText } from "../text/normalize.ts";
 import type { ApplyOptions, Edit } from "./edit.ts";
-import { isVisibleToModel, type MessageId, reachesModel, type Transcript } from "./message.ts";
+import {
+  isVisibleToModel,
+  type MessageId,
+  opensWithNative,
+  reachesModel,
+  type Transcript,
+} from "./message.ts";
 import { type CallId, outcomeText, type Part, type ToolPart } from "./part.ts";
 
 /**
@@ -47,7 +53,7 @@ export function findFaults(transcript: Transcript): readonly Fault[] {
   const shown = transcript.filter(isVisibleToModel);
   const faults: Fault[] = [];
   const first = shown.find((message) => message.role !== "system");
-  if (first !== undefined && first.role !== "user") {
+  if (first !== undefined && first.role !== "user" && !opensWithNative(first)) {
     faults.push({
       rule: "first-message-is-user",
       messageId: first.id,
@@ -93,6 +99,8 @@ export function findRenamedCalls(transcript: Transcript): readonly Fault[] {
 type Found = readonly [FaultRule, string];
 
 function partFaults(part: Part, callIds: Set<CallId>): readonly Found[] {
+  // What a provider made goes back to it as it is.
+  if (part.native !== undefined) return [];
   if (part.type === "tool") return toolFaults(part, callIds);
   if (part.type !== "text") return [];
   if (part.text.trim() === "") return [["empty-text", "a text of nothing but blanks"]];

@@ -120,6 +120,11 @@ export function reachesModel(part: Part): boolean {
   return part.agentVisible !== false && !(part.type === "text" && part.ignored);
 }
 
+/** True for a message that begins with a provider's own compaction: nothing has to stand before it. */
+export function opensWithNative({ parts }: Message): boolean {
+  return parts.find(reachesModel)?.native !== undefined;
+}
+
 /** True for what the model answered; a summary is not an answer. */
 export function isAnswer({ role, summary }: Message): boolean {
   return role === "assistant" && summary !== true;

@@ -17,6 +17,8 @@ interface PartBase {
   readonly agentVisible?: false;
   /** Set when the receiver may refuse the part as it stands in the wire; replacing it writes it again. */
   readonly irregular?: true;
+  /** Set on a provider's own compaction: who made it, and reads it in place of everything before it. */
+  readonly native?: string;
 }
 
 export interface TextPart extends PartBase {

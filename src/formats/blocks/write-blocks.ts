@@ -268,7 +268,7 @@ function positionOf(
 }
 
 function isSamePart(part: Part, old: Part | undefined): boolean {
-  if (old === undefined || part.type !== old.type) return false;
+  if (old === undefined || part.type !== old.type || part.native !== old.native) return false;
   switch (part.type) {
     case "text":
     case "reasoning":

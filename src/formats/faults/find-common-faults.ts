@@ -1,3 +1,4 @@
+import { asObject } from "../../text/json.ts";
 import { isMalformed } from "../../text/normalize.ts";
 import type { Fault } from "../../transcript/format.ts";
 import { faultAt, someString, type WireBlock, type WireMessage } from "./wire-message.ts";
@@ -13,10 +14,15 @@ function* endFaults(messages: readonly WireMessage[]): Generator<Fault> {
   const last = messages.findLast((message) => message.side !== "system");
   if (first === undefined || last === undefined)
     return yield faultAt("common-08", { messageId: "" }, "there is no message: send at least a user's text");
-  if (first.side === "assistant")
+  if (first.side === "assistant" && !isCompaction(first.blocks[0]))
     yield faultAt("common-09", first, "the first message is the model's: put a user's text before it");
-  if (last.side === "assistant")
+  if (last.side === "assistant" && !isCompaction(last.blocks.at(-1)))
     yield faultAt("common-08", last, "the last message is the model's: end with a user's text");
+}
+
+/** A provider's own compaction stands for what was before it, and may be all that there is. */
+export function isCompaction(block: WireBlock | undefined): boolean {
+  return asObject(block?.wire).type === "compaction";
 }
 
 /** Faults of a single message or block: common-07 and common-10 to common-12. */

@@ -6,11 +6,13 @@ import type { AiSdkWire } from "../../formats/wires/ai-sdk/ai-sdk-message.ts";
 import type { GiveUp, GiveUpReason, SessionAction } from "../../session/action.ts";
 import type { LedgerEntry } from "../../session/ledger.ts";
 import type { WarningCode } from "../../session/log.ts";
+import type { ProviderManagement } from "../../session/native-block.ts";
 import type { Session } from "../../session/session.ts";
 import { repairPairing } from "../../stages/repair.ts";
 import { asObject, asString } from "../../text/json.ts";
 import type { Fault } from "../../transcript/format.ts";
 import type { Message, MessageId, Transcript } from "../../transcript/message.ts";
+import { assumeManagement } from "./provider-management.ts";
 
 /** Joins a session and the messages that the AI SDK sends with every request. */
 export interface Conversation {
@@ -35,6 +37,8 @@ interface PrepareWireOptions {
   readonly signal?: AbortSignal;
   /** Characters of the tool definitions. */
   readonly toolsChars?: number;
+  /** What the provider does about the window by itself. */
+  readonly management?: ProviderManagement;
 }
 
 interface PreparedWire {
@@ -83,7 +87,9 @@ export function createConversation(session: Session, options: ConversationOption
     return latest;
   }
 
-  async function prepare(wire: AiSdkWire, { signal, toolsChars }: PrepareWireOptions): Promise<PreparedWire> {
+  async function prepare(wire: AiSdkWire, options: PrepareWireOptions): Promise<PreparedWire> {
+    const { signal, toolsChars, management } = options;
+    if (management !== undefined) session.setManagement(management);
     await take(wire);
     if (toolsChars !== undefined) session.setOverhead({ toolsChars });
     const now = clock.now();
@@ -166,7 +172,8 @@ export function createPrepareStep(conversation: Conversation, wrapped: unknown):
     const newest = steps.at(-1);
     if (newest !== undefined) conversation.recordAnswer(answerFacts(newest));
     given = wholeOf(messages as unknown as AiSdkWire);
-    const { wire, action } = await conversation.prepare(given, {});
+    const management = assumeManagement(model, given, asObject(newest).providerMetadata);
+    const { wire, action } = await conversation.prepare(given, { management });
     if (action.type === "give-up") throw new GiveUpError(action);
     sent = wire;
     return { messages: wire as unknown as ModelMessage[] };
@@ -219,7 +226,9 @@ export function isEmptyContent(content: unknown): boolean {
 }
 
 /** True for a part of an answer, whole or streamed, without content. */
-export function isSilent({ type, text, delta }: Readonly<Record<string, unknown>>): boolean {
+export function isSilent({ type, text, delta, kind }: Readonly<Record<string, unknown>>): boolean {
+  // A provider that only compacts answers with nothing else.
+  if (type === "custom" && String(kind).endsWith(".compaction")) return false;
   if (type === "text" || type === "reasoning") return text === "";
   if (type === "text-delta" || type === "reasoning-delta") return delta === "";
   return SILENT.has(String(type));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AnswerFacts } from "./conversation.ts";
+import { type AnswerFacts, answerFacts } from "./conversation.ts";
 import { holdStream } from "./wrap-model.ts";
 
 const START = { type: "stream-start", warnings: [] };
@@ -28,7 +28,7 @@ async function hold(parts: readonly unknown[]) {
     { highWaterMark: 0 },
   );
   const held = await holdStream(stream, {
-    onFinish: (facts) => finished.push(facts),
+    onFinish: (part) => finished.push(answerFacts(part)),
     onLateError: (error) => late.push(error),
   });
   return { held, finished, late, pulled: () => pulled, cancelled: () => cancelled };

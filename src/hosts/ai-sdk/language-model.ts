@@ -27,6 +27,7 @@ export interface ModelCall {
   readonly maxOutputTokens?: number;
   readonly abortSignal?: AbortSignal;
   readonly headers?: Readonly<Record<string, string | undefined>>;
+  readonly providerOptions?: unknown;
 }
 
 /** The model with the types of what it is called with. */

@@ -10,6 +10,7 @@ import {
   isSilent,
 } from "./conversation.ts";
 import type { CallableModel, ModelCall } from "./language-model.ts";
+import { createManagementReader } from "./provider-management.ts";
 
 /** The model with a session in front of it: sends the session's window, and tries again where the session knows how. */
 export function wrapModel(
@@ -25,11 +26,19 @@ export function wrapModel(
     }
   }
 
+  const management = createManagementReader(base);
+
+  function recordAnswer(result: unknown): void {
+    management.noteAnswer(asObject(result).providerMetadata);
+    conversation.recordAnswer(answerFacts(result));
+  }
+
   async function requestFor(call: ModelCall): Promise<ModelCall> {
     const { abortSignal, tools } = call;
     const { wire, action } = await conversation.prepare(call.prompt, {
       ...(abortSignal && { signal: abortSignal }),
       toolsChars: tools === undefined ? 0 : safeJson(tools).length,
+      management: management.of(call),
     });
     abortSignal?.throwIfAborted();
     if (action.type === "give-up") throw new GiveUpError(action);
@@ -48,7 +57,7 @@ export function wrapModel(
       const result = await base.doGenerate(call);
       const facts = answerFacts(result);
       const isEmpty = isEmptyContent(asObject(result).content);
-      if (!isEmpty) conversation.recordAnswer(facts);
+      if (!isEmpty) recordAnswer(result);
       return {
         end: isEmpty ? { type: "nothing", facts } : { type: "answer" },
         settle: () => result,
@@ -63,7 +72,7 @@ export function wrapModel(
     try {
       const result = asObject(await base.doStream(call));
       const held = await holdStream(result.stream as ReadableStream<unknown>, {
-        onFinish: conversation.recordAnswer,
+        onFinish: recordAnswer,
         onLateError: (error) => void session.onProviderError(error, { provider: base.provider }),
       });
       return {
@@ -121,7 +130,7 @@ export async function holdStream(
 
   function notify(value: unknown): void {
     const part = asObject(value);
-    if (part.type === "finish") listeners.onFinish(answerFacts(part));
+    if (part.type === "finish") listeners.onFinish(part);
     if (part.type === "error") listeners.onLateError(part.error);
   }
 
@@ -148,8 +157,8 @@ export async function holdStream(
 }
 
 interface StreamListeners {
-  /** The facts of an answer that came to its end. */
-  readonly onFinish: (facts: AnswerFacts) => void;
+  /** The last part of an answer that came to its end. */
+  readonly onFinish: (part: unknown) => void;
   /** An error behind something that the reader has seen already. */
   readonly onLateError: (error: unknown) => void;
 }

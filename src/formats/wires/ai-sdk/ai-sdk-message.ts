@@ -1,6 +1,14 @@
-import { asObject, asString, omitUndefined, textOrJson, type UnknownObject } from "../../../text/json.ts";
+import {
+  asObject,
+  asString,
+  omitUndefined,
+  safeJson,
+  textOrJson,
+  type UnknownObject,
+} from "../../../text/json.ts";
 import {
   type FilePart,
+  type MessageId,
   outcomeText,
   type Part,
   type ToolOutcome,
@@ -23,6 +31,7 @@ import {
   writeResultContent,
   writeText,
 } from "../../blocks/block-content.ts";
+import { hashEnds } from "../../blocks/message-head.ts";
 
 /** A message as applications of the AI SDK hold it (`ModelMessage`) or as a model receives it. */
 export interface AiSdkMessage {
@@ -79,6 +88,7 @@ export function contentOf(message: AiSdkMessage): readonly UnknownObject[] {
 
 /** A part without what refers to other parts of its message; undefined for a thought that the provider has stored with them. */
 export function detachPart({ part, value }: PlacedBlock<UnknownObject>): UnknownObject | undefined {
+  if (part.native !== undefined) return value;
   return part.type === "reasoning" && hasItemId(value) ? undefined : withoutItemId(value);
 }
 
@@ -114,8 +124,18 @@ const ITEM_STORING_PROVIDERS: readonly string[] = ["openai", "azure"];
 /** A message as blocks; a message of tool results counts as the user's, as it does for every provider. */
 export function readAiSdkMessage(message: AiSdkMessage): ItemContent<UnknownObject> {
   const role = asString(asObject(message).role) ?? "unknown";
-  const blocks = contentOf(message).map((part) => readPart(part, role));
-  return { role: role === "tool" ? "user" : role, blocks };
+  const parts = contentOf(message);
+  const native = parts.find((part) => nativeOf(part) !== undefined);
+  return {
+    role: role === "tool" ? "user" : role,
+    blocks: parts.map((part) => readPart(part, role)),
+    ...(native && { id: nativeId(native) }),
+  };
+}
+
+/** By the block alone: applications may drop everything before it, and then all places change. */
+function nativeId({ text, providerOptions }: UnknownObject): MessageId {
+  return `native-${(hashEnds(asString(text) ?? safeJson(providerOptions)) >>> 0).toString(36)}`;
 }
 
 /** What became of a call, from the output of its result. */
@@ -154,7 +174,11 @@ function readPart(value: UnknownObject, role: string): Block<UnknownObject> {
   switch (value.type) {
     case "text":
       if (typeof value.text !== "string") break;
-      return { type: "part", value, part: { type: "text", text: value.text } };
+      return {
+        type: "part",
+        value,
+        part: { type: "text", text: value.text, ...omitUndefined({ native: nativeOf(value) }) },
+      };
     case "reasoning":
       if (typeof value.text !== "string") break;
       return { type: "part", value, part: { type: "reasoning", text: value.text } };
@@ -180,10 +204,23 @@ function readPart(value: UnknownObject, role: string): Block<UnknownObject> {
         tool: asString(value.toolName),
         outcome: readOutput(value.output),
       };
+    case "custom":
+      return {
+        type: "part",
+        value,
+        part: { ...opaquePart(value.type), ...omitUndefined({ native: nativeOf(value) }) },
+      };
     default:
       break;
   }
   return { type: "part", value, part: opaquePart(value.type) };
+}
+
+/** Who made the compaction that a part is: a text of Anthropic's package, or one of a kind such as `openai.compaction`. */
+export function nativeOf({ type, text, kind, providerOptions }: UnknownObject): string | undefined {
+  if (type === "custom") return /^(.+)\.compaction$/.exec(asString(kind) ?? "")?.[1];
+  const isBlock = asObject(asObject(providerOptions).anthropic).type === "compaction";
+  return type === "text" && isBlock && asString(text)?.trim() ? "anthropic" : undefined;
 }
 
 function sizeOf(data: unknown): number | undefined {
@@ -218,7 +255,10 @@ export function writePart(
     return value?.providerOptions === undefined
       ? { type: "reasoning", ...value, text: part.text }
       : undefined;
-  return part.type === "opaque" ? value : writeText(part, source, "text");
+  if (part.type === "opaque") return value;
+  // A compaction block of which only the words are left is a text like any other.
+  const isWordsOnly = part.native === undefined && value !== undefined && nativeOf(value) !== undefined;
+  return writeText(part, isWordsOnly ? { role: source.role } : source, "text");
 }
 
 /** The value of a changed or new call. */
@@ -274,7 +314,9 @@ function unlinkStoredItems(
   if (isWhole) return blocks;
   return blocks
     .filter(({ part, value }) => part.type !== "reasoning" || !hasItemId(value))
-    .map((block) => ({ ...block, value: withoutItemId(block.value) }));
+    .map((block) =>
+      block.part.native === undefined ? { ...block, value: withoutItemId(block.value) } : block,
+    );
 }
 
 function message(blocks: readonly PlacedBlock<UnknownObject>[], base: AiSdkMessage): readonly AiSdkMessage[] {

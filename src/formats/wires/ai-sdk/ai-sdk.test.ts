@@ -25,6 +25,7 @@ const result = (toolCallId: string, output: unknown = { type: "text", value: `ou
   output,
 });
 const stored = (itemId: string) => ({ providerOptions: { openai: { itemId, phase: "final" } } });
+const compacted = { providerOptions: { anthropic: { type: "compaction" } } };
 const WHY = { stage: "test", reason: "test" };
 
 const SAMPLES: Readonly<Record<string, AiSdkWire>> = {
@@ -87,6 +88,13 @@ const SAMPLES: Readonly<Record<string, AiSdkWire>> = {
     user(text("go")),
     assistant(call("a"), { type: "tool-approval-request", approvalId: "p1", toolCallId: "a" }),
     results({ type: "tool-approval-response", approvalId: "p1", approved: true }, result("a")),
+  ],
+  "compactions of providers": [
+    user(text("go")),
+    assistant({ ...text("So far: \u0007 all."), ...compacted }, text("on"), call("a")),
+    results(result("a")),
+    assistant({ type: "custom", kind: "openai.compaction", ...stored("cmp_1") }, text("and on")),
+    user(text("more")),
   ],
   "nothing in it": [],
   "empty contents": [user(text("go")), assistant(), user(text(" ")), assistant(text("")), user(text("on"))],
@@ -227,6 +235,34 @@ describe("the AI SDK format", () => {
     const wire = SAMPLES["what a provider executed itself"] ?? [];
     expect(aiSdk.decode(wire)[1]?.parts.map(({ type }) => type)).toEqual(["opaque", "opaque", "text"]);
     expect(aiSdk.apply(wire, repairRequest(aiSdk.decode(wire)), { at: 0 })).toBe(wire);
+  });
+
+  it("knows the compaction of a provider, and gives it back as it came, or as plain words", () => {
+    const wire = SAMPLES["compactions of providers"] ?? [];
+    const decoded = aiSdk.decode(wire);
+    expect(decoded.flatMap(({ parts }) => parts.map(({ native }) => native))).toEqual([
+      undefined,
+      "anthropic",
+      undefined,
+      undefined,
+      "openai",
+      undefined,
+      undefined,
+    ]);
+    expect(aiSdk.apply(wire, repairRequest(decoded), { at: 0 })).toBe(wire);
+    const where = { type: "replace-part", messageId: idAt(wire, 1), partIndex: 0, ...WHY } as const;
+    const [, words] = aiSdk.apply(wire, [{ ...where, part: { type: "text", text: "So far: all." } }], {
+      at: 0,
+    });
+    expect(words?.content).toMatchObject([{ type: "text", text: "So far: all." }, { text: "on" }, {}]);
+    expect(JSON.stringify(words)).not.toContain("compaction");
+  });
+
+  it("names a message with one by the block alone: applications drop what is before it", () => {
+    const wire = SAMPLES["compactions of providers"] ?? [];
+    expect(idAt(wire.slice(1), 0)).toBe(idAt(wire, 1));
+    expect(aiSdk.faults(wire.slice(1))).toEqual([]);
+    expect(idAt(wire, 1)).not.toBe(idAt(wire, 2));
   });
 
   it("reads whatever it is given", () => {

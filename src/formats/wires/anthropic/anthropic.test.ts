@@ -31,6 +31,15 @@ const image = (data = "iVBORw0KGgo=") => ({
 const mark = { cache_control: { type: "ephemeral" } };
 
 const SAMPLES: Readonly<Record<string, AnthropicWire>> = {
+  "a compaction on demand, first of all": [
+    assistant({ type: "compaction", content: "So far.", signature: "s" }),
+    user(text("go on")),
+  ],
+  "a compaction within an answer": [
+    user(text("go")),
+    assistant({ type: "compaction", content: "So far." }, text("on"), call("a")),
+    user(result("a")),
+  ],
   "strings for content": [
     { role: "user", content: "hello" },
     { role: "assistant", content: "hi" },

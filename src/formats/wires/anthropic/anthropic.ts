@@ -40,7 +40,9 @@ export const anthropicAdapter: BlockAdapter<AnthropicWire, AnthropicMessage, Unk
 
   writePart(part, source) {
     // Thinking is signed: it can be sent as it came or not at all.
-    return part.type === "reasoning" ? undefined : writeText(part, source, "text");
+    if (part.type === "reasoning") return undefined;
+    const isWordsOnly = part.native === undefined && source.value?.type === "compaction";
+    return writeText(part, isWordsOnly ? { role: source.role } : source, "text");
   },
 
   writeCall: ({ callId, tool, input }, { value }) => ({

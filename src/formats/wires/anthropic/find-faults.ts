@@ -2,7 +2,7 @@ import { asArray, asObject, asString } from "../../../text/json.ts";
 import type { Fault } from "../../../transcript/format.ts";
 import { contentBlocks } from "../../blocks/block-content.ts";
 import { safeCallId } from "../../blocks/message-head.ts";
-import { findCommonFaults } from "../../faults/find-common-faults.ts";
+import { findCommonFaults, isCompaction } from "../../faults/find-common-faults.ts";
 import {
   faultAt,
   type WireBlock,
@@ -113,7 +113,7 @@ function* roleFaults(conversation: readonly WireMessage[]): Generator<Fault> {
       yield faultAt("anthropic-27", message, `two ${message.side} messages in a row: make them one`);
   }
   const last = conversation.at(-1);
-  if (last?.side === "assistant")
+  if (last?.side === "assistant" && !isCompaction(last.blocks.at(-1)))
     yield faultAt("anthropic-26", last, "the model has the last word: end with a user message");
 }
 

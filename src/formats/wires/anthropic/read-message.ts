@@ -80,6 +80,11 @@ function readBlock(value: UnknownObject): Block<UnknownObject> {
     case "image":
     case "document":
       return readPart(value, readFile(value));
+    case "compaction": {
+      const text = asString(value.content) ?? "";
+      if (text.trim() === "") return readPart(value, opaquePart(value.type));
+      return readPart(value, { type: "text", text, native: "anthropic" });
+    }
     default:
       return readPart(value, opaquePart(value.type));
   }

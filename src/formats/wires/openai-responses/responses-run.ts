@@ -134,7 +134,8 @@ function readItem(item: UnknownObject, { keptCalls }: ResponsesRun): readonly Bl
     return [{ type: "call", callId: keptCall, tool: UNKNOWN_TOOL, input: undefined, value }];
   if (type === "reasoning" || (type === "item_reference" && isReasoningId(item.id)))
     return [{ type: "part", part: { type: "reasoning", text: summaryOf(item) }, value }];
-  return [{ type: "part", part: opaquePart(type), value }];
+  const native = type === "compaction" ? { native: "openai" } : {};
+  return [{ type: "part", part: { ...opaquePart(type), ...native }, value }];
 }
 
 /** The content of a message as a list; a text is a list of one. */
